@@ -1,0 +1,30 @@
+"""What is raised for bad input, and how near matches of a name are listed."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class PosewiseError(ValueError):
+    """Any mistake in what the user gave; the message says how to mend it."""
+
+
+class ConfigError(PosewiseError):
+    """A frame, joint, shape or name that does not fit the world."""
+
+
+class LoadError(PosewiseError):
+    """A model file that cannot be read; names the file and the line or element."""
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> str:
+    """A sentence for an unknown name, with its near matches."""
+    names = list(dict.fromkeys(known))
+    text = str(name)
+    near = difflib.get_close_matches(text, names, n=4, cutoff=0.5)
+    near += [n for n in names if text and text.lower() in n.lower() and n not in near]
+    if near:
+        return f"No {kind} {name!r}; did you mean {', '.join(map(repr, near[:4]))}?"
+    if not names:
+        return f"No {kind} {name!r}; there is none at all."
+    shown = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
+    return f"No {kind} {name!r}; there are: {shown}."
