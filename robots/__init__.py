@@ -1,0 +1,23 @@
+"""The world: frames, joints, shapes, loaders and kinematics."""
+
+from .config import Config as Config
+from .config import add_named as add_named
+from .config import load as load
+from .errors import ConfigError as ConfigError
+from .errors import LoadError as LoadError
+from .errors import PosewiseError as PosewiseError
+from .frame import Frame as Frame
+from .frame import Geometry as Geometry
+from .frame import Joint as Joint
+from .frame import Model as Model
+from .kinematics import Kinematics as Kinematics
+from .shapes import Box as Box
+from .shapes import Capsule as Capsule
+from .shapes import Convex as Convex
+from .shapes import Cylinder as Cylinder
+from .shapes import Ellipsoid as Ellipsoid
+from .shapes import Marker as Marker
+from .shapes import Mesh as Mesh
+from .shapes import Plane as Plane
+from .shapes import PointCloud as PointCloud
+from .shapes import Sphere as Sphere

@@ -6,12 +6,16 @@ All are centred at their frame's origin; long axes lie along z; metres.
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import trimesh
 
 from .errors import ConfigError
+
+if TYPE_CHECKING:
+    from trimesh import Trimesh
+else:
+    Trimesh = Any
 
 
 def _positive(shape, **values) -> None:
@@ -147,7 +151,7 @@ class Mesh:
         ConfigError: when the file is missing or cannot be read (on first use).
     """
 
-    source: str | os.PathLike | trimesh.Trimesh
+    source: str | os.PathLike | Trimesh
     mode: Literal["decompose", "convex", "sdf"] = "decompose"
     scale: np.ndarray | float = 1.0
     _cache: dict = field(default_factory=dict, repr=False)
@@ -161,19 +165,19 @@ class Mesh:
             )
 
     @property
-    def mesh(self) -> trimesh.Trimesh:
+    def mesh(self) -> Trimesh:
         """The triangles, scaled, in the shape's frame."""
         if "mesh" not in self._cache:
             self._cache["mesh"] = self._load()
         return self._cache["mesh"]
 
-    def _load(self) -> trimesh.Trimesh:
-        if isinstance(self.source, trimesh.Trimesh):
-            mesh = self.source.copy()
-        else:
+    def _load(self) -> Trimesh:
+        if isinstance(self.source, str | os.PathLike):
             from .meshes import read_mesh
 
             mesh = read_mesh(Path(self.source))
+        else:
+            mesh = self.source.copy()
         mesh.apply_scale(self.scale)
         return mesh
 

@@ -1,0 +1,54 @@
+"""Centre of mass and manipulability."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..robots.errors import ConfigError
+from ..robots.kinematics import Kinematics, Poses, Walk, geometric_jacobians
+from .motions import masses
+from .safe import sqrt
+from .symbol import Pose
+
+
+def equal_center_of_mass(
+    a: Pose, *bodies: Pose, mass: Float[jax.Array, " m"]
+) -> Float[jax.Array, "3"]:
+    """Position of `a` minus the centre of mass of the bodies, in the world [m].
+
+    Each body's mass counts at its frame's origin.
+    """
+    center = sum(mass[i] * b.p for i, b in enumerate(bodies)) / jnp.sum(mass)
+    return a.p - center
+
+
+def body_masses(C, frames, **_) -> dict[str, np.ndarray]:
+    """Masses of all frames but the first; their sum is positive."""
+    params = masses(C, frames[1:])
+    if params["mass"].sum() <= 0:
+        raise ConfigError(f"EqCenterOfMass: the masses of {list(frames[1:])} sum to 0.")
+    return params
+
+
+def manipulability(
+    q: Float[jax.Array, " nq"],
+    *,
+    frame: Int[jax.Array, ""],
+    linear: Int[jax.Array, ""],
+    K: Kinematics,
+) -> Float[jax.Array, "1"]:
+    """sqrt(det(J Jᵀ)) of the frame's Jacobian (Yoshikawa 1985); 0 when singular."""
+    w = K.walk(q)
+    one = Walk(
+        Poses(w.frames.R[frame][None], w.frames.p[frame][None]), w.axes, w.moments
+    )
+    mask = jnp.asarray(K.tree.mask)[frame][None]
+    J = geometric_jacobians(K, one, mask)[0]
+    translation = jnp.arange(6) < 3
+    gram = J @ J.T
+    # without the angular rows their block becomes the identity
+    keep = translation | (linear == 0)
+    gram = jnp.where(keep[:, None] & keep[None, :], gram, 0.0)
+    gram = gram + jnp.diag(jnp.where(keep, 0.0, 1.0))
+    return sqrt(jnp.linalg.det(gram))[None]

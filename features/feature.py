@@ -1,0 +1,354 @@
+"""A feature: symbol + frames + order, target, scale; its value and Jacobian."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ..robots.errors import ConfigError, PosewiseError
+from ..robots.kinematics import (
+    Kinematics,
+    Walk,
+    coordinates_to_tangent,
+    fold_dofs,
+    tangent_to_coordinates,
+)
+from .evaluate import Inputs, aim, aimed, value
+from .symbol import Symbol
+
+if TYPE_CHECKING:
+    from ..robots.config import Config
+
+
+class FeatureError(PosewiseError):
+    """Frames, order, target or scale that do not fit a feature symbol."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grounded:
+    """A feature in a given world: indices and arrays, ready to be evaluated."""
+
+    symbol: Symbol
+    order: int
+    frames: np.ndarray
+    """Indices (m,) into the world's frames, the world itself last."""
+    coordinates: np.ndarray
+    """Indices (n,) into q."""
+    params: dict[str, np.ndarray]
+    scale: np.ndarray
+    """(D,) or (out, D)."""
+    target: np.ndarray
+    """(D,)."""
+
+    @property
+    def dim(self) -> int:
+        """Number of rows after scaling."""
+        return self.scale.shape[0]
+
+
+class Feature:
+    """`y = scale · (φ_k(x) - target)` for a symbol φ on frames, at order k.
+
+    Args:
+        symbol: an entry of `FS`, or any function of poses: it gets one `Pose` (with
+            `.R`, `.p`, `.quaternion`) for each frame and returns an array (D,).
+        frames: names of frames; of joints for joint features (none: all of them).
+        order: 0 value, 1 velocity, 2 acceleration; default: the symbol's own.
+        target: what y is zero at: one number, or D numbers.
+        scale: one number, D numbers, or a matrix (out, D) that projects.
+        **options: numbers of the symbol, such as `margin`.
+
+    Raises:
+        FeatureError: for a wrong number of frames, order or option.
+    """
+
+    def __init__(
+        self,
+        symbol: Symbol | Callable[..., Any],
+        frames: Sequence[str] = (),
+        *,
+        order: int | None = None,
+        target: Any = None,
+        scale: Any = None,
+        **options: Any,
+    ) -> None:
+        frames = (frames,) if isinstance(frames, str) else tuple(frames)
+        if hasattr(symbol, "symbol"):
+            symbol = symbol.symbol
+        if not isinstance(symbol, Symbol):
+            if not callable(symbol):
+                raise FeatureError(
+                    f"symbol is {symbol!r}, expected an entry of FS or a function."
+                )
+            symbol = custom_symbol(symbol, len(frames))
+        for name in options:
+            if name not in symbol.options:
+                known = ", ".join(symbol.options) or "none"
+                raise FeatureError(
+                    f"{symbol.name}: no option {name!r}; its options: {known}."
+                )
+        low, high = symbol.frames
+        if len(frames) < low or (high is not None and len(frames) > high):
+            count = f"{low}" if low == high else f"{low} or more"
+            raise FeatureError(
+                f"{symbol.name}: got {len(frames)} frames {list(frames)}, expected"
+                f" {count}."
+            )
+        order = symbol.window if order is None else order
+        if order != int(order) or not symbol.window <= order <= 2:
+            raise FeatureError(
+                f"{symbol.name}: order is {order}, expected"
+                f" {' or '.join(map(str, range(symbol.window, 3)))}."
+            )
+        self.scale = None if scale is None else _array(symbol, "scale", scale, 2)
+        self.target = None if target is None else _array(symbol, "target", target, 1)
+        wide = symbol.unprojected
+        if wide is not None and wide.dim is not None:
+            widths = {
+                None if self.scale is None else self.scale.shape[-1],
+                None if self.target is None else self.target.size,
+            }
+            columns = self.scale is not None and self.scale.ndim == 2
+            if wide.dim in widths and (columns or self.target is not None):
+                symbol = wide
+        self.symbol = symbol
+        self.frames = frames
+        self.order = int(order)
+        self.options = dict(options)
+        self._grounded: tuple[Any, Grounded] | None = None
+
+    def __repr__(self) -> str:
+        order = f", order={self.order}" if self.order else ""
+        return f"Feature({self.symbol.name}, {list(self.frames)}{order})"
+
+    def ground(self, C: "Config") -> Grounded:
+        """Indices and arrays of this feature in a world.
+
+        Raises:
+            ConfigError: for unknown frames, with near matches.
+            FeatureError: for a target or scale of the wrong dimension.
+        """
+        snapshot = C._snapshot()
+        if self._grounded is None or self._grounded[0] is not snapshot:
+            self._grounded = snapshot, self._ground(C)
+        return self._grounded[1]
+
+    def _ground(self, C: "Config") -> Grounded:
+        symbol = self.symbol
+        params: dict[str, np.ndarray] = {}
+        if symbol.params is not None:
+            options = {**symbol.options, **self.options}
+            params = symbol.params(C, self.frames, **options)
+        frames, coordinates = np.zeros(0, int), np.zeros(0, int)
+        if symbol.of == "poses":
+            frames = np.array([C.index(f) for f in self.frames], int)
+        elif symbol.coordinates is not None:
+            coordinates = symbol.coordinates(C, self.frames)
+        else:
+            coordinates = C.coordinates(self.frames or C.joint_names)
+        D = symbol.dim
+        if D is None:
+            D = _rows(symbol, len(frames), len(coordinates), params, C)
+        target = np.zeros(1) if self.target is None else self.target
+        if target.size not in (1, D):
+            raise FeatureError(
+                f"{symbol.name} on {list(self.frames)}: target has {target.size}"
+                f" numbers, expected 1 or {D}."
+            )
+        scale = np.ones(1) if self.scale is None else self.scale
+        if scale.shape[-1] != D and (scale.ndim == 2 or scale.size != 1):
+            raise FeatureError(
+                f"{symbol.name} on {list(self.frames)}: scale has shape"
+                f" {scale.shape}, expected one number, {D} numbers, or a matrix"
+                f" (out, {D})."
+            )
+        if scale.ndim == 1:
+            scale = np.broadcast_to(scale, (D,))
+        return Grounded(
+            symbol,
+            self.order,
+            frames,
+            coordinates,
+            params,
+            np.array(scale, float),
+            np.array(np.broadcast_to(target, (D,)), float),
+        )
+
+    def check(self, C: "Config") -> None:
+        """Raise what `ground` raises."""
+        self.ground(C)
+
+    def dim(self, C: "Config") -> int:
+        """Number of rows of y in a world."""
+        return self.ground(C).dim
+
+    def eval(
+        self, C: "Config", q: Any = None, tau: float = 1.0, coordinates: str = "q"
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Value and Jacobian.
+
+        Args:
+            C: the world.
+            q: coordinates (nq,); for order k: (k + 1, nq), oldest slice first.
+                Default: the world's state (order 0 only).
+            tau: time between slices [s].
+            coordinates: "q", or "tangent" for columns of the tangent space.
+
+        Returns:
+            y (D,) and J (D, nq); for order k, J (D, k + 1, nq).
+        """
+        if coordinates not in ("q", "tangent"):
+            raise FeatureError(
+                f"coordinates is {coordinates!r}, expected 'q' or 'tangent'."
+            )
+        g = self.ground(C)
+        slices = self.order + 1
+        if q is None:
+            if slices > 1:
+                raise FeatureError(
+                    f"{self.symbol.name} of order {self.order} looks at {slices}"
+                    f" slices: give q of shape ({slices}, {C.nq}), or use KOMO."
+                )
+            w, q = C.walk(), C.q
+            w = Walk(*(_lead(a) for a in w))
+        else:
+            q = np.asarray(q, float)
+            if q.reshape(-1).size != slices * C.nq or q.ndim > 2:
+                raise FeatureError(
+                    f"q has shape {q.shape}, expected"
+                    f" ({C.nq},)" + f" or ({slices}, {C.nq})." * (slices > 1)
+                )
+            w = C.walk(q.reshape(slices, C.nq))
+        Q = q.reshape(slices, -1)
+        x = Inputs(
+            w.frames.R[:, g.frames], w.frames.p[:, g.frames], Q[:, g.coordinates], tau
+        )
+        K = C.kinematics().anonymous() if g.symbol.kinematics else None
+        out = _program(g.symbol, g.order)(x, g.params, g.scale, g.target, K)
+        y, wrenches, dq = (np.asarray(a, float) for a in out)
+        J = _assemble(C, g, Q, w, wrenches, dq, coordinates)
+        return y, J[0] if slices == 1 else np.moveaxis(J, 0, 1)
+
+    def function(
+        self, C: "Config", tau: float = 1.0
+    ) -> Callable[[Float[jax.Array, "*slices nq"]], Float[jax.Array, " rows"]]:
+        """A pure JAX function of q (nq,), or (k + 1, nq) oldest first, to y (D,).
+
+        Works under `jit`, `vmap`, `grad`, `jacfwd`, `jacrev` and `hessian`.
+        """
+        g = self.ground(C)
+        K = C.kinematics()
+        slices = self.order + 1
+
+        def phi(q: Float[jax.Array, "*slices nq"]) -> Float[jax.Array, " rows"]:
+            Q = jnp.asarray(q).reshape(slices, K.nq)
+            frames = K.walk(Q).frames
+            x = Inputs(
+                frames.R[:, g.frames],
+                frames.p[:, g.frames],
+                Q[:, g.coordinates],
+                jnp.asarray(tau, Q.dtype),
+            )
+            like = lambda a: jnp.asarray(a, Q.dtype)
+            params = {k: _cast(v, Q.dtype) for k, v in g.params.items()}
+            raw = value(g.symbol, g.order, x, params, K)
+            return aim(g.symbol, raw, like(g.scale), like(g.target))[0]
+
+        return phi
+
+
+@lru_cache(maxsize=256)
+def custom_symbol(fn: Callable[..., Any], frames: int) -> Symbol:
+    """A user's function of poses as a symbol."""
+    name = getattr(fn, "__name__", "custom")
+    return Symbol(fn, name, frames=(frames, frames), quaternions=True)
+
+
+@cache
+def _program(symbol: Symbol, order: int) -> Callable[..., Any]:
+    """One small compiled program for each kind of feature."""
+
+    def run(x, params, scale, target, K):
+        dtype = jnp.result_type(float)
+        x = Inputs(*(jnp.asarray(a, dtype) for a in x))
+        scale, target = jnp.asarray(scale, dtype), jnp.asarray(target, dtype)
+        params = {k: _cast(v, dtype) for k, v in params.items()}
+        out = aimed(symbol, order, x, params, scale, target, K)
+        wrenches = jnp.concatenate([out.force, out.moment], -1)
+        return out.y, jnp.moveaxis(wrenches, 0, 2), out.dq
+
+    return jax.jit(run)
+
+
+def _assemble(
+    C: "Config",
+    g: Grounded,
+    Q: np.ndarray,
+    w: Walk,
+    wrenches: np.ndarray,
+    dq: np.ndarray,
+    coordinates: str,
+) -> np.ndarray:
+    """Jacobian (slices, rows, columns) from wrenches (slices, m, rows, 6)."""
+    K: Kinematics = C._snapshot()[1]
+    if g.symbol.of == "joints":
+        slices, rows = len(Q), dq.shape[0]
+        J = np.zeros((slices, rows, K.nq))
+        J[:, :, g.coordinates] = np.moveaxis(dq, 0, 1)
+        return coordinates_to_tangent(K.tree, Q, J) if coordinates != "q" else J
+    twists = np.concatenate([w.moments, w.axes], -1)
+    J = wrenches @ np.swapaxes(twists, -1, -2)[:, None]
+    J = fold_dofs(K, (J * K.tree.mask[g.frames][:, None]).sum(1))
+    return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
+
+
+def _rows(symbol: Symbol, m: int, n: int, params: dict, C: "Config") -> int:
+    """Number of rows, by tracing the function once."""
+    k = symbol.window + 1
+    eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
+    x = Inputs(eye, np.zeros((k, m, 3)), np.zeros((k, n)), np.ones(()))
+    K = C.kinematics().anonymous() if symbol.kinematics else None
+    try:
+        shape = jax.eval_shape(
+            lambda x, params: value(symbol, symbol.window, x, params, K), x, params
+        ).shape
+    except (ConfigError, FeatureError):
+        raise
+    except Exception as error:
+        raise FeatureError(
+            f"{symbol.name}: the function failed on {m} poses: {error}"
+        ) from error
+    if len(shape) != 1:
+        raise FeatureError(
+            f"{symbol.name}: the function returned shape {shape}, expected (D,)."
+        )
+    return shape[0]
+
+
+def _array(symbol: Symbol, what: str, numbers: Any, ndim: int) -> np.ndarray:
+    try:
+        array = np.asarray(numbers, float)
+    except (TypeError, ValueError):
+        raise FeatureError(
+            f"{symbol.name}: {what} is {numbers!r}, expected numbers."
+        ) from None
+    if array.size == 0 or array.ndim > ndim or not np.isfinite(array).all():
+        raise FeatureError(
+            f"{symbol.name}: {what} is {array.tolist()}, expected finite numbers, at"
+            f" most {ndim}-dimensional."
+        )
+    return np.atleast_1d(array)
+
+
+def _cast(v: Any, dtype: Any) -> jax.Array:
+    return jnp.asarray(v, dtype) if np.issubdtype(v.dtype, np.floating) else v
+
+
+def _lead(a: Any) -> Any:
+    """A leading slice axis."""
+    return type(a)(*(b[None] for b in a)) if isinstance(a, tuple) else a[None]

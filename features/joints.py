@@ -1,0 +1,107 @@
+"""Features of joint coordinates: values, limits, speeds, distance from home."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
+
+Values = Float[jax.Array, " n"]
+
+
+def joint_values(q: Values) -> Values:
+    """The coordinates themselves, quaternions as they are [rad, m]."""
+    return q
+
+
+def joint_limits(q: Values, *, limits: Float[jax.Array, "2 n"]) -> jax.Array:
+    """For each coordinate with limits, lower - q and q - upper; within when <= 0."""
+    return jnp.stack([limits[0] - q, q - limits[1]], -1).reshape(-1)
+
+
+def velocity_limits(
+    old: Values,
+    new: Values,
+    *,
+    tau: Float[jax.Array, ""],
+    max_velocity: Values,
+) -> jax.Array:
+    """For each coordinate with a speed limit, -v - max and v - max; within when <= 0.
+
+    A row of -v and a row of v, interleaved like those of jointLimits [rad/s, m/s].
+    """
+    v = (new - old) / tau
+    return jnp.stack([-v - max_velocity, v - max_velocity], -1).reshape(-1)
+
+
+def transition_velocity(old: Values, new: Values, *, tau: Float[jax.Array, ""]):
+    """Velocity of the coordinates between two slices [rad/s, m/s]."""
+    return (new - old) / tau
+
+
+def transition_acceleration(
+    oldest: Values, old: Values, new: Values, *, tau: Float[jax.Array, ""]
+):
+    """Acceleration of the coordinates over three slices [rad/s², m/s²]."""
+    return (new - 2 * old + oldest) / tau**2
+
+
+def home_difference(
+    q: Values, *, home: Values, block: Bool[jax.Array, "n n"]
+) -> Values:
+    """q minus its value at definition; a quaternion is compared on its nearer side.
+
+    Weights for each joint are a vector scale.
+    """
+    side = jnp.where(block, home * q, 0.0).sum(-1)
+    sign = jnp.where(block.any(-1) & (side < 0), -1.0, 1.0)
+    return q - jax.lax.stop_gradient(sign) * home
+
+
+def quaternion_norms(q: Values) -> jax.Array:
+    """|q|² - 1 for the quaternion of each quatBall and free joint.
+
+    Kept for rai's programs: the solver moves in the tangent space and needs none.
+    """
+    return jnp.sum(q.reshape(-1, 4) ** 2, -1) - 1
+
+
+def limited(C, frames) -> np.ndarray:
+    """Coordinates with limits, among the named joints or all."""
+    chosen = C.coordinates(frames or C.joint_names)
+    return chosen[np.isfinite(C.limits[:, chosen]).any(0)]
+
+
+def limits_of(C, frames, **_) -> dict[str, np.ndarray]:
+    """The limits of those coordinates; an open side is far away."""
+    return {"limits": np.clip(C.limits[:, limited(C, frames)], -1e6, 1e6)}
+
+
+def fast(C, frames) -> np.ndarray:
+    """Coordinates with a speed limit, among the named joints or all."""
+    chosen = C.coordinates(frames or C.joint_names)
+    return chosen[np.isfinite(C.max_velocity[chosen])]
+
+
+def speeds_of(C, frames, **_) -> dict[str, np.ndarray]:
+    """Speed limits of those coordinates."""
+    return {"max_velocity": C.max_velocity[fast(C, frames)]}
+
+
+def home_of(C, frames, **_) -> dict[str, np.ndarray]:
+    """Home values, and which coordinates form a quaternion together."""
+    chosen = C.coordinates(frames or C.joint_names)
+    group = np.full(C.nq, -1)
+    for first in C.quaternions:
+        group[first : first + 4] = first
+    g = group[chosen]
+    return {"home": C.home[chosen], "block": (g[:, None] == g) & (g >= 0)[:, None]}
+
+
+def unit_quaternions(C, frames) -> np.ndarray:
+    """Coordinates of the quaternions of quatBall, free and floating joints."""
+    chosen = C.coordinates(frames or C.joint_names)
+    kinds = dict(zip(C.joint_names, C.joint_types, strict=True))
+    names = [n for n in C.joint_names if kinds[n] in ("quatBall", "free", "floating")]
+    own = C.coordinates(names)
+    first = [s for s in C.quaternions if s in own and s in chosen]
+    return (np.array(first, int)[:, None] + np.arange(4)).reshape(-1)

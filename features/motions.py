@@ -1,0 +1,81 @@
+"""Velocities: features that look at the poses of two neighbouring slices."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ..robots.errors import ConfigError
+from ..robots.transforms import quat_conjugate, quat_multiply
+from .safe import norm
+from .symbol import Pose
+
+GRAVITY = 9.81
+Poses = tuple[Pose, ...]
+Vector = Float[jax.Array, "3"]
+
+
+def angular_velocity(
+    old: tuple[Pose], new: tuple[Pose], *, tau: Float[jax.Array, ""]
+) -> Vector:
+    """Angular velocity in the world [rad/s].
+
+    From the quaternion difference, so 2 sin(θ/2) / tau along the axis for a turn θ.
+    """
+    a, b = old[0].quaternion, new[0].quaternion
+    return 2 * quat_multiply(b - a, quat_conjugate(a))[1:] / tau
+
+
+def linear_angular_velocity(
+    old: tuple[Pose], new: tuple[Pose], *, tau: Float[jax.Array, ""]
+) -> Float[jax.Array, "6"]:
+    """Velocity of the frame's origin [m/s], then its angular velocity [rad/s]."""
+    linear = (new[0].p - old[0].p) / tau
+    return jnp.concatenate([linear, angular_velocity(old, new, tau=tau)])
+
+
+def align_with_motion(axis: int) -> Callable[..., Vector]:
+    """Direction of motion of `b` minus axis `axis` of `a` at the older slice.
+
+    The direction is d / (|d| + 1e-4 m), so that no motion has a finite derivative.
+    """
+
+    def difference(
+        old: tuple[Pose, Pose], new: tuple[Pose, Pose], *, tau: Float[jax.Array, ""]
+    ) -> Vector:
+        d = new[1].p - old[1].p
+        return d / (norm(d) + 1e-4) - old[0].R[:, axis]
+
+    return difference
+
+
+def energy(
+    old: Poses, new: Poses, *, tau: Float[jax.Array, ""], mass: Float[jax.Array, " m"]
+) -> Float[jax.Array, "1"]:
+    """Kinetic energy of translation plus potential energy m g z [J].
+
+    Bodies are points at their frames' origins; at order 2 the change of energy over
+    one slice [J], not divided by time.
+    """
+    total = jnp.zeros(())
+    for i, (a, b) in enumerate(zip(old, new, strict=True)):
+        v = (b.p - a.p) / tau
+        total += mass[i] * (0.5 * jnp.sum(v * v) + GRAVITY * b.p[2])
+    return total[None]
+
+
+def masses(C, frames, **_) -> dict[str, np.ndarray]:
+    """The frames' masses.
+
+    Raises:
+        ConfigError: for a frame without mass.
+    """
+    found = [C.frame(f).mass for f in frames]
+    if None in found:
+        raise ConfigError(
+            f"Frame {frames[found.index(None)]!r} has no mass; give it one with"
+            " C.set_mass(frame, kg)."
+        )
+    return {"mass": np.array(found, float)}

@@ -1,0 +1,73 @@
+"""Quaternions, whole poses, and the logarithm of a pose error.
+
+A quaternion and its negative mean the same rotation. Over slices each quaternion is
+kept continuous, two quaternions are compared on the same side, and a target is met by
+either sign. (rai negates `quaternionRel`, flips quaternion velocities at order 2 and
+never flips the quaternion of a pose; none of that is copied.)
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from ..robots.transforms import (
+    hat,
+    matrix_to_quat,
+    quat_conjugate,
+    quat_multiply,
+    rotation_vector,
+)
+from .positions import position, position_diff, position_rel
+from .symbol import Pose
+
+Quaternion = Float[jax.Array, "4"]
+Seven = Float[jax.Array, "7"]
+
+
+def quaternion(a: Pose) -> Quaternion:
+    """Orientation of the frame in the world."""
+    return a.quaternion
+
+
+def quaternion_diff(a: Pose, b: Pose) -> Quaternion:
+    """Quaternion of `a` minus that of `b`, both taken on the same side."""
+    return a.quaternion - b.quaternion
+
+
+def quaternion_rel(a: Pose, b: Pose) -> Quaternion:
+    """Orientation of `a` seen in `b`."""
+    return quat_multiply(quat_conjugate(b.quaternion), a.quaternion)
+
+
+def pose(a: Pose) -> Seven:
+    """Position and quaternion of the frame in the world."""
+    return jnp.concatenate([position(a), quaternion(a)])
+
+
+def pose_diff(a: Pose, b: Pose) -> Seven:
+    """Position difference and quaternion difference in the world."""
+    return jnp.concatenate([position_diff(a, b), quaternion_diff(a, b)])
+
+
+def pose_rel(a: Pose, b: Pose) -> Seven:
+    """Pose of `a` seen in `b`."""
+    return jnp.concatenate([position_rel(a, b), quaternion_rel(a, b)])
+
+
+def pose_log(a: Pose, b: Pose) -> Float[jax.Array, "6"]:
+    """The twist (linear [m], angular [rad]) that carries `b` into `a` in unit time.
+
+    log of `X_BA` in SE(3), seen in `b`; exact, with the inverse left Jacobian
+    (Barfoot, State Estimation for Robotics, eq. 7.95).
+    """
+    w = rotation_vector(matrix_to_quat(b.R.T @ a.R))
+    p = b.R.T @ (a.p - b.p)
+    square = jnp.sum(w * w)
+    small = square < 1e-4
+    angle = jnp.sqrt(jnp.where(small, 1.0, square))
+    half = angle / 2
+    exact = (1 - half * jnp.cos(half) / jnp.sin(half)) / angle**2
+    series = 1 / 12 + square / 720 + square**2 / 30240
+    W = hat(w)
+    V_inverse = jnp.eye(3) - W / 2 + jnp.where(small, series, exact) * (W @ W)
+    return jnp.concatenate([V_inverse @ p, w])

@@ -1,0 +1,74 @@
+"""Positions, axes and their products.
+
+World coordinates unless said otherwise; `a` is the first frame, `b` the second.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from .symbol import Pose
+
+Vector = Float[jax.Array, "3"]
+
+
+def position(a: Pose) -> Vector:
+    """Position of the frame [m]."""
+    return a.p
+
+
+def position_diff(a: Pose, b: Pose) -> Vector:
+    """Position of `a` minus position of `b` [m]."""
+    return a.p - b.p
+
+
+def position_rel(a: Pose, b: Pose) -> Vector:
+    """Position of `a` seen in `b` [m]."""
+    return b.R.T @ (a.p - b.p)
+
+
+def gaze_at(a: Pose, b: Pose) -> Float[jax.Array, "2"]:
+    """Offset of `a` from the z axis of camera `b`, along the camera's x and y [m].
+
+    Zero on the whole z axis, before and behind the camera. (rai drops the projection
+    inside KOMO; here a scale or target of three numbers addresses the 3-D form.)
+    """
+    return position_rel(a, b)[:2]
+
+
+def axis(i: int) -> Callable[[Pose], Vector]:
+    """The frame's axis `i` in the world."""
+
+    def vector(a: Pose) -> Vector:
+        return a.R[:, i]
+
+    return vector
+
+
+def axis_diff(i: int) -> Callable[[Pose, Pose], Vector]:
+    """Axis `i` of `a` minus axis `i` of `b`, in the world."""
+
+    def vector_diff(a: Pose, b: Pose) -> Vector:
+        return a.R[:, i] - b.R[:, i]
+
+    return vector_diff
+
+
+def axis_rel(i: int) -> Callable[[Pose, Pose], Vector]:
+    """Axis `i` of `a` seen in `b`."""
+
+    def vector_rel(a: Pose, b: Pose) -> Vector:
+        return b.R.T @ a.R[:, i]
+
+    return vector_rel
+
+
+def scalar_product(i: int, j: int) -> Callable[[Pose, Pose], Float[jax.Array, "1"]]:
+    """Axis `i` of `a` times axis `j` of `b`."""
+
+    def product(a: Pose, b: Pose) -> Float[jax.Array, "1"]:
+        return jnp.sum(a.R[:, i] * b.R[:, j])[None]
+
+    return product

@@ -1,0 +1,76 @@
+"""What a feature symbol is: a pure function of a few poses, or of joint values."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from ..robots.transforms import matrix_to_quat
+
+if TYPE_CHECKING:
+    from ..robots.config import Config
+    from .feature import Feature
+
+
+class Pose(NamedTuple):
+    """A frame's pose in the world, as a feature function sees it."""
+
+    R: Float[jax.Array, "3 3"]
+    """Rotation matrix, frame to world."""
+    p: Float[jax.Array, "3"]
+    """Position in the world [m]."""
+    sign: Float[jax.Array, ""] | float = 1.0
+    """Sign of the quaternion, chosen so that it is continuous over slices."""
+
+    @property
+    def quaternion(self) -> Float[jax.Array, "4"]:
+        """Unit quaternion `(w, x, y, z)`."""
+        return self.sign * matrix_to_quat(self.R)
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol:
+    """A feature symbol; calling conventions of `fn` by `window` and `of`:
+
+    - of poses, window 0: `fn(pose_1, …, pose_m, **params)`;
+    - of poses, window k: `fn(poses_oldest, …, poses_newest, tau=…, **params)`;
+    - of joints: the same with joint values (n,) in place of poses; and with `K=…`
+      where `kinematics` is set.
+    """
+
+    fn: Callable[..., Any]
+    name: str = ""
+    frames: tuple[int, int | None] = (1, 1)
+    """Least and largest number of frames; None: any number."""
+    dim: int | None = None
+    """D, where it does not depend on the frames."""
+    unit: str = ""
+    of: str = "poses"
+    """"poses" or "joints" (then the frames are joint names, none: all)."""
+    window: int = 0
+    """Lowest order: number of older slices that the function itself looks at."""
+    rate: bool = True
+    """Higher orders are divided by tau."""
+    signless: slice | None = None
+    """Rows of a quaternion, of which the sign means nothing."""
+    quaternions: bool = False
+    """The function uses quaternions."""
+    kinematics: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Numbers a user may set, with defaults."""
+    params: Callable[..., dict[str, np.ndarray]] | None = None
+    """`(C, frames, **options)` to the arrays that `fn` needs besides poses."""
+    coordinates: "Callable[[Config, Sequence[str]], np.ndarray] | None" = None
+    """Which entries of q a joint symbol reads; None: those of the named joints."""
+    unprojected: "Symbol | None" = None
+    """The feature before a built-in projection, used when scale or target have its
+    dimension."""
+
+    def on(self, frames: Sequence[str] = (), **options: Any) -> "Feature":
+        """This symbol on frames: see `posewise.Feature`."""
+        from .feature import Feature
+
+        return Feature(self, frames, **options)

@@ -1,0 +1,156 @@
+"""FS: every feature symbol, one line each."""
+
+from enum import Enum
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import balance, joints, motions, orientations, positions, regions
+from .feature import Feature
+from .symbol import Symbol
+
+_one = partial(Symbol, frames=(1, 1))
+_two = partial(Symbol, frames=(2, 2))
+_quat = slice(0, 4)
+_tail = slice(3, 7)
+_joint = partial(Symbol, frames=(0, None), of="joints")
+_region = partial(_two, unit="m", options={"margin": 0.0})
+_POSITION_REL = _two(positions.position_rel, dim=3, unit="m")
+
+
+def _all_coordinates(C, frames) -> np.ndarray:
+    return np.arange(C.nq)
+
+
+def _manipulability(linear: int) -> Symbol:
+    return Symbol(
+        balance.manipulability,
+        of="joints",
+        dim=1,
+        kinematics=True,
+        coordinates=_all_coordinates,
+        params=lambda C, frames: {
+            "frame": np.array(C.index(frames[0])),
+            "linear": np.array(linear),
+        },
+    )
+
+
+class FS(Enum):
+    """Feature symbols; frames, dimension and formula are those of each function."""
+
+    position = _one(positions.position, dim=3, unit="m")
+    positionDiff = _two(positions.position_diff, dim=3, unit="m")
+    positionRel = _POSITION_REL
+    gazeAt = _two(positions.gaze_at, dim=2, unit="m", unprojected=_POSITION_REL)
+
+    vectorX = _one(positions.axis(0), dim=3)
+    vectorY = _one(positions.axis(1), dim=3)
+    vectorZ = _one(positions.axis(2), dim=3)
+    vectorXDiff = _two(positions.axis_diff(0), dim=3)
+    vectorYDiff = _two(positions.axis_diff(1), dim=3)
+    vectorZDiff = _two(positions.axis_diff(2), dim=3)
+    vectorXRel = _two(positions.axis_rel(0), dim=3)
+    vectorYRel = _two(positions.axis_rel(1), dim=3)
+    vectorZRel = _two(positions.axis_rel(2), dim=3)
+    scalarProductXX = _two(positions.scalar_product(0, 0), dim=1)
+    scalarProductXY = _two(positions.scalar_product(0, 1), dim=1)
+    scalarProductXZ = _two(positions.scalar_product(0, 2), dim=1)
+    scalarProductYX = _two(positions.scalar_product(1, 0), dim=1)
+    scalarProductYY = _two(positions.scalar_product(1, 1), dim=1)
+    scalarProductYZ = _two(positions.scalar_product(1, 2), dim=1)
+    scalarProductZX = _two(positions.scalar_product(2, 0), dim=1)
+    scalarProductZY = _two(positions.scalar_product(2, 1), dim=1)
+    scalarProductZZ = _two(positions.scalar_product(2, 2), dim=1)
+
+    quaternion = _one(orientations.quaternion, dim=4, quaternions=True, signless=_quat)
+    quaternionDiff = _two(orientations.quaternion_diff, dim=4, quaternions=True)
+    quaternionRel = _two(
+        orientations.quaternion_rel, dim=4, quaternions=True, signless=_quat
+    )
+    pose = _one(orientations.pose, dim=7, quaternions=True, signless=_tail)
+    poseDiff = _two(orientations.pose_diff, dim=7, quaternions=True)
+    poseRel = _two(orientations.pose_rel, dim=7, quaternions=True, signless=_tail)
+    poseLog = _two(orientations.pose_log, dim=6, unit="m, rad")
+
+    angularVel = _one(
+        motions.angular_velocity, dim=3, unit="rad/s", window=1, quaternions=True
+    )
+    linangVel = _one(
+        motions.linear_angular_velocity,
+        dim=6,
+        unit="m/s, rad/s",
+        window=1,
+        quaternions=True,
+    )
+    AlignXWithDiff = _two(motions.align_with_motion(0), dim=3, window=1)
+    AlignYWithDiff = _two(motions.align_with_motion(1), dim=3, window=1)
+    energy = Symbol(
+        motions.energy,
+        frames=(1, None),
+        dim=1,
+        unit="J",
+        window=1,
+        rate=False,
+        params=motions.masses,
+    )
+    EqCenterOfMass = Symbol(
+        balance.equal_center_of_mass,
+        frames=(2, None),
+        dim=3,
+        unit="m",
+        params=balance.body_masses,
+    )
+    manipulability = _manipulability(0)
+    linearManipulability = _manipulability(1)
+
+    qItself = _joint(joints.joint_values, unit="rad, m")
+    jointState = qItself
+    jointLimits = _joint(
+        joints.joint_limits,
+        unit="rad, m",
+        params=joints.limits_of,
+        coordinates=joints.limited,
+    )
+    velocityLimits = _joint(
+        joints.velocity_limits,
+        unit="rad/s, m/s",
+        window=1,
+        params=joints.speeds_of,
+        coordinates=joints.fast,
+    )
+    transVelocities = _joint(joints.transition_velocity, unit="rad/s, m/s", window=1)
+    transAccelerations = _joint(
+        joints.transition_acceleration, unit="rad/s², m/s²", window=2
+    )
+    qHome = _joint(joints.home_difference, unit="rad, m", params=joints.home_of)
+    qQuaternionNorms = _joint(
+        joints.quaternion_norms, coordinates=joints.unit_quaternions
+    )
+
+    aboveBox = _region(regions.above_box, dim=4, params=regions.footprint)
+    insideBox = _region(
+        regions.inside_box, dim=6, params=regions.box_size, options={"margin": 0.01}
+    )
+    insideCylinder = _region(
+        regions.inside_cylinder, dim=3, params=regions.cylinder_size
+    )
+    standingAbove = _region(regions.standing_above, dim=5, params=regions.standing)
+
+    @property
+    def symbol(self) -> Symbol:
+        """The symbol's function and calling convention."""
+        return self.value
+
+    def on(self, frames: Any = (), **options: Any) -> Feature:
+        """This symbol on frames: see `Feature`."""
+        return Feature(self, frames, **options)
+
+    def __repr__(self) -> str:
+        return f"FS.{self.name}"
+
+
+for _name, _entry in FS.__members__.items():
+    if not _entry.value.name:
+        object.__setattr__(_entry.value, "name", _name)

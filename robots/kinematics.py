@@ -1,0 +1,342 @@
+"""Batched forward kinematics and analytic Jacobians of any tree of frames.
+
+One walk over the levels of moving joints gives all frame poses and each dof's world
+twist; Jacobians are twists moved to the frame's origin and masked by "dof j moves
+frame f". The same code runs on NumPy arrays (single evaluations, no compilation) and
+on JAX arrays. Twists and Jacobians put linear before angular parts.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ._typing import Array
+from .errors import ConfigError, unknown
+from .transforms import (
+    matrix_to_quat,
+    quat_exp,
+    quat_multiply,
+    quat_normalize,
+    quat_to_matrix,
+    rotate,
+)
+from .tree import Tree
+
+
+class Poses(NamedTuple):
+    """Rotation matrices and positions in the world, one per frame."""
+
+    R: Float[Array, "*batch frames 3 3"]
+    p: Float[Array, "*batch frames 3"]
+
+
+class Walk(NamedTuple):
+    """What one forward pass gives."""
+
+    frames: Poses
+    """All frames, and the world (identity) as the last one."""
+    axes: Float[Array, "*batch dofs 3"]
+    """World axis of each elementary dof."""
+    moments: Float[Array, "*batch dofs 3"]
+    """Velocity of the world's origin when the dof moves at unit speed."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True, eq=False)
+class Kinematics:
+    """A frozen snapshot of a world's kinematics; a pytree whose leaves may be traced.
+
+    Jacobians are with respect to the tangent space (length nv): for a quaternion, the
+    angular velocity in the joint's own (moved) frame.
+    """
+
+    tree: Tree = field(metadata=dict(static=True))
+    names: tuple[str, ...] = field(metadata=dict(static=True))
+    node_p: Float[Array, "nodes 3"]
+    """Origin of each node in its parent node."""
+    turn_R: Float[Array, "3 nodes 3 3"]
+    """Rotation in the parent node: first + cos · second + sin · third."""
+    turn_multiplier: Float[Array, " nodes"]
+    turn_offset: Float[Array, " nodes"]
+    ball_R: Float[Array, "balls 3 3"]
+    slide_axis: Float[Array, "slides 3 3"]
+    slide_multiplier: Float[Array, "slides 3"]
+    slide_offset: Float[Array, "slides 3"]
+    dof_axis: Float[Array, "dofs 3"]
+    dof_multiplier: Float[Array, " dofs"]
+    frame_R: Float[Array, "rigid 3 3"]
+    frame_p: Float[Array, "rigid 3"]
+    limits: Float[Array, "2 nq"]
+    """Lower and upper bound of each coordinate, ±inf where none."""
+    home: Float[Array, " nq"]
+    """Value of each coordinate at definition."""
+    max_velocity: Float[Array, " nq"]
+    """Largest speed of each coordinate, inf where none."""
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return self.tree.nq
+
+    @property
+    def nv(self) -> int:
+        """Dimension of the tangent space."""
+        return self.tree.nv
+
+    def index(self, frame: str | int) -> int:
+        """Index of a frame; the world is the last index, `len(names)`.
+
+        Raises:
+            ConfigError: for an unknown name, with near matches.
+        """
+        if isinstance(frame, int | np.integer):
+            return int(frame)
+        if frame in self.names:
+            return self.names.index(frame)
+        if frame == "world":
+            return self.tree.n_frames
+        raise ConfigError(unknown("frame", frame, self.names))
+
+    def anonymous(self) -> "Kinematics":
+        """Without names: programs that take indices do not depend on them."""
+        return replace(self, names=())
+
+    def walk(self, q: Float[Array, "*batch nq"]) -> Walk:
+        """Frame poses, and the world twist of each elementary dof."""
+        return walk(self, q)
+
+    def poses(self, q: Float[Array, "*batch nq"]) -> Float[Array, "*batch frames 7"]:
+        """World poses `(px, py, pz, w, x, y, z)` of all frames."""
+        frames = walk(self, q).frames
+        xp = frames.p.__array_namespace__()
+        R, p = frames.R[..., :-1, :, :], frames.p[..., :-1, :]
+        return xp.concatenate([p, matrix_to_quat(R)], -1)
+
+    def pose(
+        self, q: Float[Array, "*batch nq"], frame: str | int
+    ) -> Float[Array, "*batch 7"]:
+        """World pose of one frame."""
+        return self.poses(q)[..., self.index(frame), :]
+
+    def jacobian(
+        self, q: Float[Array, "*batch nq"], frame: str | int
+    ) -> Float[Array, "*batch 6 nv"]:
+        """Geometric Jacobian of one frame's origin, world axes, linear rows first."""
+        w = walk(self, q)
+        i = self.index(frame)
+        R, p = w.frames.R[..., i : i + 1, :, :], w.frames.p[..., i : i + 1, :]
+        mask = self.tree.mask[i : i + 1]
+        part = Walk(Poses(R, p), w.axes, w.moments)
+        return geometric_jacobians(self, part, mask)[..., 0, :, :]
+
+    def jacobians(
+        self, q: Float[Array, "*batch nq"]
+    ) -> Float[Array, "*batch frames 6 nv"]:
+        """Geometric Jacobians of all frames' origins."""
+        w = walk(self, q)
+        R, p = w.frames.R[..., :-1, :, :], w.frames.p[..., :-1, :]
+        part = Walk(Poses(R, p), w.axes, w.moments)
+        return geometric_jacobians(self, part, self.tree.mask[:-1])
+
+    def integrate(
+        self, q: Float[Array, "*batch nq"], v: Float[Array, "*batch nv"]
+    ) -> Float[Array, "*batch nq"]:
+        """Move along a tangent vector for unit time; quaternions stay unit."""
+        return integrate(self.tree, q, v)
+
+
+def walk(K: Kinematics, q: Float[Array, "*batch nq"]) -> Walk:
+    """One forward pass over the tree; see `Walk`."""
+    at = K.tree.table
+    xp = q.__array_namespace__()
+    batch = q.shape[:-1]
+    R, p = _nodes(K, q)
+    eye = xp.broadcast_to(xp.eye(3, dtype=q.dtype), (*batch, 1, 3, 3))
+    zero = xp.zeros((*batch, 1, 3), q.dtype)
+    R, p = xp.concatenate([R, eye], -3), xp.concatenate([p, zero], -2)
+    R_carrier = R[..., at.carriers, :, :]
+    R_rigid = R_carrier @ _as(q, K.frame_R)
+    p_rigid = p[..., at.carriers, :] + rotate(R_carrier, _as(q, K.frame_p))
+    frames = Poses(
+        xp.concatenate([R, R_rigid], -3)[..., at.frame_rows, :, :],
+        xp.concatenate([p, p_rigid], -2)[..., at.frame_rows, :],
+    )
+    axes = rotate(R[..., at.dof_basis, :, :], _as(q, K.dof_axis))
+    moments = _cross(p[..., at.dof_nodes, :], axes)
+    if not at.all_turn:
+        moments = xp.where(at.turns[:, None], moments, axes)
+        axes = xp.where(at.turns[:, None], axes, 0.0)
+    return Walk(frames, axes, moments)
+
+
+def _nodes(K: Kinematics, q: Array) -> tuple[Array, Array]:
+    """World poses of all nodes, level by level."""
+    tree, at = K.tree, K.tree.table
+    xp = q.__array_namespace__()
+    batch = q.shape[:-1]
+    if not tree.parents:
+        return xp.zeros((*batch, 0, 3, 3), q.dtype), xp.zeros((*batch, 0, 3), q.dtype)
+    padded = xp.concatenate([q, xp.zeros((*batch, 1), q.dtype)], -1)
+    angle = padded[..., at.rotation] * _as(q, K.turn_multiplier)
+    angle = (angle + _as(q, K.turn_offset))[..., None, None]
+    fixed, cosine, sine = _as(q, K.turn_R)
+    R_loc = fixed + xp.cos(angle) * cosine + xp.sin(angle) * sine
+    if tree.ball_nodes:
+        turned = quat_to_matrix(quat_normalize(q[..., at.ball_parts]))
+        turned = _as(q, K.ball_R) @ turned
+        R_loc = xp.concatenate([R_loc, turned], -3)[..., at.ball_rows, :, :]
+    p_loc = _as(q, K.node_p)
+    p_all = xp.broadcast_to(p_loc, (*batch, *p_loc.shape))
+    if tree.slide_nodes:
+        amount = padded[..., at.slide_coordinates] * _as(q, K.slide_multiplier)
+        amount = (amount + _as(q, K.slide_offset))[..., None]
+        shift = p_loc[at.slides] + xp.sum(amount * _as(q, K.slide_axis), -2)
+        p_all = xp.concatenate([p_all, shift], -2)[..., at.slide_rows, :]
+
+    R_levels, p_levels = [], []
+    for (first, last), up in zip(tree.levels, at.up, strict=True):
+        R, p = R_loc[..., first:last, :, :], p_all[..., first:last, :]
+        if R_levels:
+            R_up, p_up = R_levels[-1], p_levels[-1]
+            if up is not None:
+                R_up, p_up = R_up[..., up, :, :], p_up[..., up, :]
+            R, p = R_up @ R, p_up + rotate(R_up, p)
+        R_levels.append(R)
+        p_levels.append(p)
+    return xp.concatenate(R_levels, -3), xp.concatenate(p_levels, -2)
+
+
+def geometric_jacobians(
+    K: Kinematics, walk: Walk, mask: Bool[np.ndarray, "frames dofs"]
+) -> Float[Array, "*batch frames 6 nv"]:
+    """Jacobians of the frames' origins from the twists of a walk."""
+    p, a, m = walk.frames.p, walk.axes, walk.moments
+    xp = p.__array_namespace__()
+    ax, ay, az = (a[..., None, :, i] for i in range(3))
+    px, py, pz = (p[..., :, i, None] for i in range(3))
+    rows = [
+        m[..., None, :, 0] + ay * pz - az * py,
+        m[..., None, :, 1] + az * px - ax * pz,
+        m[..., None, :, 2] + ax * py - ay * px,
+    ]
+    rows += [xp.broadcast_to(row, rows[0].shape) for row in (ax, ay, az)]
+    J = xp.stack(rows, -2) * mask[:, None, :]
+    return fold_dofs(K, J)
+
+
+def fold_dofs(
+    K: Kinematics, J: Float[Array, "*batch dofs"]
+) -> Float[Array, "*batch nv"]:
+    """Sum the columns of elementary dofs into the tangent columns that drive them."""
+    if K.tree.unit:
+        return J
+    if K.tree.direct:
+        return J * _as(J, K.dof_multiplier)
+    onto = np.zeros((len(K.tree.dof_columns), K.nv))
+    onto[np.arange(len(onto)), np.array(K.tree.dof_columns, int)] = 1.0
+    return J @ (_as(J, onto) * _as(J, K.dof_multiplier)[:, None])
+
+
+def tangent_to_coordinates(
+    tree: Tree, q: Float[Array, "*batch nq"], J: Float[Array, "*batch rows nv"]
+) -> Float[Array, "*batch rows nq"]:
+    """A Jacobian with respect to q from one with respect to the tangent space."""
+    if not tree.balls:
+        return J
+    xp = J.__array_namespace__() if not isinstance(J, np.ndarray) else np
+    parts, columns = tree.table.quaternions, tree.table.spins
+    raw = q[..., parts]
+    norm = xp.sqrt(xp.sum(raw * raw, -1, keepdims=True))
+    norm = xp.where(norm == 0, 1.0, norm)
+    w, x, y, z = (raw[..., i] / norm[..., 0] for i in range(4))
+    # body angular velocity = 2 Im(conj(q) dq) / |q|
+    G = xp.stack(
+        [
+            xp.stack([-x, w, z, -y], -1),
+            xp.stack([-y, -z, w, x], -1),
+            xp.stack([-z, y, -x, w], -1),
+        ],
+        -2,
+    )
+    G = 2 * G / norm[..., None]
+    turned = J[..., :, columns][..., None, :]  # rows, balls, 1, 3
+    turned = (turned @ G[..., None, :, :, :])[..., 0, :]
+    wide = xp.concatenate([J, turned.reshape((*J.shape[:-1], -1))], -1)
+    source = np.zeros(tree.nq, int)
+    for column, coordinate in enumerate(tree.column_coordinate):
+        if coordinate >= 0:
+            source[coordinate] = column
+    for k in range(len(tree.balls)):
+        source[parts[k]] = tree.nv + 4 * k + np.arange(4)
+    return wide[..., source]
+
+
+def coordinates_to_tangent(
+    tree: Tree, q: Float[Array, "*batch nq"], J: Float[Array, "*batch rows nq"]
+) -> Float[Array, "*batch rows nv"]:
+    """A Jacobian with respect to the tangent space from one with respect to q."""
+    if not tree.balls:
+        return J
+    xp = J.__array_namespace__() if not isinstance(J, np.ndarray) else np
+    single = [c for c in tree.column_coordinate if c >= 0]
+    parts = tree.table.quaternions
+    raw = q[..., parts]
+    w, x, y, z = (raw[..., i] for i in range(4))
+    half = 0.5 * xp.stack(
+        [
+            xp.stack([-x, -y, -z], -1),
+            xp.stack([w, -z, y], -1),
+            xp.stack([z, w, -x], -1),
+            xp.stack([-y, x, w], -1),
+        ],
+        -2,
+    )
+    turned = (J[..., :, parts][..., None, :] @ half[..., None, :, :, :])[..., 0, :]
+    singles = J[..., :, np.array(single, int)]
+    wide = xp.concatenate([singles, turned.reshape((*J.shape[:-1], -1))], -1)
+    source = np.zeros(tree.nv, int)
+    position = {c: i for i, c in enumerate(single)}
+    for column, coordinate in enumerate(tree.column_coordinate):
+        if coordinate >= 0:
+            source[column] = position[coordinate]
+    for k, (_, column) in enumerate(tree.balls):
+        source[column : column + 3] = len(single) + 3 * k + np.arange(3)
+    return wide[..., source]
+
+
+def integrate(
+    tree: Tree, q: Float[Array, "*batch nq"], v: Float[Array, "*batch nv"]
+) -> Float[Array, "*batch nq"]:
+    """q ⊕ v: coordinates add, quaternions turn by `v` in their own frame."""
+    xp = q.__array_namespace__()
+    if not tree.balls:
+        return q + v
+    parts, columns = tree.table.quaternions, tree.table.spins
+    turned = quat_multiply(quat_normalize(q[..., parts]), quat_exp(v[..., columns]))
+    turned = turned.reshape((*q.shape[:-1], -1))
+    source = np.zeros(tree.nq, int)
+    single = np.zeros(tree.nq)
+    for column, coordinate in enumerate(tree.column_coordinate):
+        if coordinate >= 0:
+            source[coordinate] = column
+            single[coordinate] = 1.0
+    moved = q + v[..., source] * single
+    rows = np.arange(tree.nq)
+    for k in range(len(tree.balls)):
+        rows[parts[k]] = tree.nq + 4 * k + np.arange(4)
+    return xp.concatenate([moved, turned], -1)[..., rows]
+
+
+def _as(like: Array, data: Array) -> Array:
+    """Data in the dtype of `like`."""
+    return data if data.dtype == like.dtype else data.astype(like.dtype)
+
+
+def _cross(a: Array, b: Array) -> Array:
+    xp = b.__array_namespace__()
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return xp.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], -1)
