@@ -1,0 +1,7 @@
+"""Features with a meaning and a time: KOMO and what it returns."""
+
+from .komo import KOMO as KOMO
+from .objective import OT as OT
+from .objective import Objective as Objective
+from .objective import ObjectiveError as ObjectiveError
+from .solution import Solution as Solution

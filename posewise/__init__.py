@@ -4,6 +4,11 @@ from .features import FS as FS
 from .features import Feature as Feature
 from .features import FeatureError as FeatureError
 from .features import Pose as Pose
+from .objectives import KOMO as KOMO
+from .objectives import OT as OT
+from .objectives import Objective as Objective
+from .objectives import ObjectiveError as ObjectiveError
+from .objectives import Solution as Solution
 from .robots import Box as Box
 from .robots import Capsule as Capsule
 from .robots import Config as Config
@@ -20,3 +25,4 @@ from .robots import PointCloud as PointCloud
 from .robots import PosewiseError as PosewiseError
 from .robots import Sphere as Sphere
 from .robots import load as load
+from .solvers import Status as Status

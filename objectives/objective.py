@@ -1,0 +1,71 @@
+"""An objective: a feature, what it means (eq, ineq, sos), and when it holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from ..features import Feature, FeatureError
+from ..solvers import EQ, INEQ, SOS
+
+
+class OT(Enum):
+    """Objective types: cost Σφ², equality φ = 0, inequality φ <= 0."""
+
+    sos = SOS
+    eq = EQ
+    ineq = INEQ
+
+    def __repr__(self) -> str:
+        return f"OT.{self.name}"
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """A feature with its type on a set of slices."""
+
+    name: str
+    feature: Feature
+    type: OT
+    slices: tuple[int, ...]
+
+
+class ObjectiveError(FeatureError):
+    """Times, types or orders that do not fit the problem."""
+
+
+def slice_of(time: float, slices_per_phase: int) -> int:
+    """The slice at a time in phases; 1.0 is the last slice of the first phase."""
+    return int((time * slices_per_phase + 0.500001) // 1) - 1
+
+
+def selected_slices(
+    times: Sequence[float] | float | None, slices_per_phase: int, T: int, what: str
+) -> tuple[int, ...]:
+    """Slices that times select: none or []: all, [t]: one, [a, b]: a to b inclusive.
+
+    A negative time is the last slice; an interval is clipped to the path.
+
+    Raises:
+        ObjectiveError: when no slice is selected, with the times that exist.
+    """
+    if times is None:
+        return tuple(range(T))
+    times = [float(times)] if isinstance(times, int | float) else [*map(float, times)]
+    if not times:
+        return tuple(range(T))
+    last = T / slices_per_phase
+    first = 1 / slices_per_phase
+    if len(times) > 2 or any(t != t for t in times):
+        raise ObjectiveError(
+            f"{what}: times are {times}, expected none, one, or two (from, to)."
+        )
+    ends = [T - 1 if t < 0 else slice_of(t, slices_per_phase) for t in times]
+    low, high = ends[0], ends[-1]
+    if len(times) == 2:
+        low, high = max(low, 0), min(high, T - 1)
+    if not 0 <= low <= high < T:
+        raise ObjectiveError(
+            f"{what}: times {times} select no slice; slices lie at {first:g} to"
+            f" {last:g} (in phases, {slices_per_phase} slices each)."
+        )
+    return tuple(range(low, high + 1))

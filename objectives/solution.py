@@ -1,0 +1,144 @@
+"""What a solve returns: the path, an honest status, and a report."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..solvers import EQ, INEQ, SOS, Status
+from .objective import OT, Objective
+
+if TYPE_CHECKING:
+    from ..robots.config import Config
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectiveReport:
+    """How well one objective is met."""
+
+    objective: Objective
+    values: np.ndarray
+    """Scaled rows (slices, rows)."""
+    violation: float
+    """Largest violation in scaled units; 0 for costs."""
+    worst_slice: int
+    cost: float
+    """Sum of squares, for costs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The outcome of one solve; never NaN."""
+
+    path: np.ndarray
+    """Coordinates (T, nq) of all slices."""
+    status: Status
+    tolerance: float
+    iterations: int
+    objectives: tuple[ObjectiveReport, ...]
+    seconds: float
+    """Wall time of the solve, compilation included if there was any."""
+    config: "Config" = field(repr=False)
+    tau: float = 1.0
+    """Time between slices [s]."""
+    start: int = 0
+    """Which of the starts this solution came from."""
+
+    @property
+    def sos(self) -> float:
+        """Sum of squares of all cost rows."""
+        return float(sum(o.cost for o in self.objectives))
+
+    @property
+    def eq(self) -> float:
+        """Largest |φ| among equality rows, in scaled units."""
+        return self._worst(EQ)
+
+    @property
+    def ineq(self) -> float:
+        """Largest φ > 0 among inequality rows, in scaled units; 0 if none."""
+        return self._worst(INEQ)
+
+    @property
+    def feasible(self) -> bool:
+        """Every equality and inequality row is within the tolerance."""
+        ok = self.status != Status.BAD_INPUT
+        return ok and max(self.eq, self.ineq) <= self.tolerance
+
+    @property
+    def message(self) -> str:
+        """The status in a sentence, with the objectives in conflict."""
+        text = self.status.message
+        if not self.feasible and self.status != Status.BAD_INPUT:
+            bad = sorted(self._violated(), key=lambda o: -o.violation)[:4]
+            names = ", ".join(f"{o.objective.name} ({o.violation:.2g})" for o in bad)
+            text += f" Violated: {names}."
+        return text
+
+    @property
+    def q(self) -> np.ndarray:
+        """Coordinates (nq,) of the last slice."""
+        return self.path[-1]
+
+    def report(self) -> str:
+        """A table of all objectives: type, slices, violation with its slice, cost."""
+        total = max(self.sos, 1e-300)
+        width = max([len(o.objective.name) for o in self.objectives], default=4)
+        lines = [
+            f"{'objective':{width}}  type  unit      slices  violation  at    cost"
+            " share"
+        ]
+        for o in self.objectives:
+            slices = o.objective.slices
+            span = f"{slices[0]}-{slices[-1]}" if len(slices) > 1 else f"{slices[0]}"
+            unit = o.objective.feature.symbol.unit or "1"
+            if o.objective.type is OT.sos:
+                tail = f"{'':9}  {'':3}  {o.cost:8.3g} {100 * o.cost / total:4.0f}%"
+            else:
+                tail = f"{o.violation:9.2e}  {o.worst_slice:3d}"
+            kind = o.objective.type.name
+            lines.append(
+                f"{o.objective.name:{width}}  {kind:4}  {unit:8.8}  {span:>6}  {tail}"
+            )
+        lines.append(
+            f"{self.status.name}: sos {self.sos:.4g}, worst eq {self.eq:.2e}, worst"
+            f" ineq {self.ineq:.2e}, {self.iterations} iterations,"
+            f" {1e3 * self.seconds:.0f} ms"
+        )
+        if not self.feasible:
+            lines.append(self.message)
+        return "\n".join(lines)
+
+    def plot(self, file: Any = None) -> Any:
+        """Joint paths, and violations over time; a matplotlib figure.
+
+        Args:
+            file: where to save it, if anywhere.
+
+        Raises:
+            ImportError: without matplotlib.
+        """
+        from .plotting import plot_solution
+
+        return plot_solution(self, file)
+
+    def _worst(self, kind: int) -> float:
+        rows = [o.violation for o in self.objectives if o.objective.type.value == kind]
+        return max(rows, default=0.0)
+
+    def _violated(self) -> list[ObjectiveReport]:
+        return [o for o in self.objectives if o.violation > self.tolerance]
+
+
+def report_objective(objective: Objective, values: np.ndarray) -> ObjectiveReport:
+    """Violation and cost from an objective's scaled rows (slices, rows)."""
+    kind = objective.type.value
+    if kind == SOS:
+        cost = float(np.sum(values**2))
+        return ObjectiveReport(objective, values, 0.0, objective.slices[0], cost)
+    size = np.abs(values) if kind == EQ else np.maximum(values, 0.0)
+    per_slice = size.max(1, initial=0.0)
+    worst = int(np.argmax(per_slice))
+    return ObjectiveReport(
+        objective, values, float(per_slice[worst]), objective.slices[worst], 0.0
+    )

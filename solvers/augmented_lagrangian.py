@@ -1,0 +1,283 @@
+"""Augmented Lagrangian with Levenberg–Marquardt Gauss–Newton steps on a chain.
+
+One loop: each pass solves one banded system and evaluates rows and Jacobians once, at
+the trial point; multipliers and the penalty are updated whenever the present
+subproblem is solved well enough. Bounds are handled by projection: a variable at its
+bound that wants to leave is held. Compiled once for each structure of problem.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Bool, Float, Int
+
+from .banded import solve_banded
+from .rows import (
+    Rows,
+    augmented,
+    gradient,
+    hessian_bands,
+    updated_multiplier,
+    violation,
+)
+from .status import Status
+
+
+class ChainProblem(Protocol):
+    """A problem over T slices; hashable by its structure, its numbers are in `data`."""
+
+    @property
+    def slices(self) -> int:
+        """T."""
+        ...
+
+    @property
+    def nv(self) -> int:
+        """Dimension of the tangent space of a slice."""
+        ...
+
+    @property
+    def order(self) -> int:
+        """How many slices back a window reaches."""
+        ...
+
+    def evaluate(self, data: Any, x: Any) -> tuple[Rows, ...]:
+        """All rows with their Jacobians at x."""
+        ...
+
+    def retract(self, data: Any, x: Any, step: Any) -> Any:
+        """x moved along a tangent step, within the bounds."""
+        ...
+
+    def blocked(self, data: Any, x: Any, gradient: Any) -> Any:
+        """Which tangent directions are held by a bound against the descent."""
+        ...
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Options:
+    """Numbers of the solver; all may be varied without compiling anew."""
+
+    tolerance: float = 1e-4
+    """Largest violation at convergence, in scaled units."""
+    step_tolerance: float = 1e-7
+    """A step (max norm) below this ends a subproblem."""
+    cost_tolerance: float = 1e-7
+    """A predicted relative decrease below this ends a subproblem."""
+    max_step: float = 0.5
+    """Largest change of a coordinate in one step [rad, m]."""
+    mu: float = 10.0
+    """Initial penalty."""
+    mu_factor: float = 4.0
+    mu_max: float = 1e8
+    damping: float = 1e-2
+    """Initial Levenberg-Marquardt damping."""
+    damping_min: float = 1e-8
+    max_iterations: int = 500
+
+
+class State(NamedTuple):
+    """Everything the loop carries."""
+
+    x: Float[jax.Array, "T nq"]
+    rows: tuple[Rows, ...]
+    multipliers: tuple[jax.Array, ...]
+    mu: Float[jax.Array, ""]
+    damping: Float[jax.Array, ""]
+    last_violation: Float[jax.Array, ""]
+    stalls: Int[jax.Array, ""]
+    updates: Int[jax.Array, ""]
+    iterations: Int[jax.Array, ""]
+    status: Int[jax.Array, ""]
+    done: Bool[jax.Array, ""]
+
+
+class Result(NamedTuple):
+    """Where a solve ended."""
+
+    x: Float[jax.Array, "*batch T nq"]
+    y: tuple[jax.Array, ...]
+    """Row values of each group."""
+    multipliers: tuple[jax.Array, ...]
+    violation: Float[jax.Array, "*batch"]
+    cost: Float[jax.Array, "*batch"]
+    iterations: Int[jax.Array, "*batch"]
+    status: Int[jax.Array, "*batch"]
+
+
+def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> Result:
+    T, nv = problem.slices, problem.nv
+    like = lambda v: jnp.asarray(v, x.dtype)
+    options = replace(
+        options,
+        **{k: like(v) for k, v in vars(options).items() if k != "max_iterations"},
+    )
+    empty = jax.tree.map(
+        lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(problem.evaluate, data, x)
+    )
+    start = State(
+        x=x,
+        rows=empty,
+        multipliers=tuple(jnp.zeros_like(r.y) for r in empty),
+        mu=options.mu,
+        damping=options.damping,
+        last_violation=like(jnp.inf),
+        stalls=jnp.zeros((), int),
+        updates=jnp.zeros((), int),
+        iterations=jnp.zeros((), int),
+        status=jnp.asarray(int(Status.ITERATION_LIMIT)),
+        done=jnp.zeros((), bool),
+    )
+    step = partial(_step, problem, data, options, T, nv)
+    going = lambda s: ~s.done & (s.iterations <= options.max_iterations)
+    end = jax.lax.while_loop(going, step, start)
+
+    worst = _worst(end.rows)
+    capped = end.status == int(Status.ITERATION_LIMIT)
+    feasible = worst <= 10 * options.tolerance
+    status = jnp.where(capped & feasible, int(Status.FEASIBLE), end.status)
+    return Result(
+        end.x,
+        tuple(r.y for r in end.rows),
+        end.multipliers,
+        worst,
+        sum(jnp.sum(jnp.where(r.kind[:, None] == 0, r.y**2, 0.0)) for r in end.rows),
+        end.iterations,
+        status,
+    )
+
+
+def _step(
+    problem: ChainProblem, data: Any, options: Options, T: int, nv: int, s: State
+) -> State:
+    first = s.iterations == 0
+    weights = _weights(s.rows, s.multipliers, s.mu)
+    g = gradient(s.rows, weights, T, nv)
+    held = problem.blocked(data, s.x, g)
+    g = jnp.where(held, 0.0, g)
+    bands = hessian_bands(s.rows, weights, T, nv, problem.order)
+    delta, predicted = _newton_step(bands, g, held, s.damping)
+    length = jnp.max(jnp.abs(delta), initial=0.0)
+    shrink = jnp.minimum(1.0, options.max_step / jnp.maximum(length, 1e-30))
+    solvable = jnp.isfinite(length)
+    delta = jnp.where(first | ~solvable, 0.0, delta * shrink)
+
+    trial = problem.retract(data, s.x, delta)
+    rows = problem.evaluate(data, trial)
+    old = _merit(s.rows, s.multipliers, s.mu)
+    new = _merit(rows, s.multipliers, s.mu)
+    finite = jnp.isfinite(new) & _finite(rows)
+    accepted = first | (solvable & finite & (new <= old))
+    broken = first & ~finite
+
+    x = jnp.where(accepted & ~broken, trial, s.x)
+    rows = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), rows, s.rows)
+    good = accepted & ~first & (old - new > 0.25 * predicted)
+    damping = jnp.where(
+        accepted,
+        jnp.where(good, s.damping * 0.2, s.damping * 2.0),
+        jnp.maximum(10 * s.damping, 0.1),
+    )
+    damping = jnp.where(first, s.damping, damping)
+
+    tiny = (length < options.step_tolerance) | (
+        predicted < options.cost_tolerance * (1e-3 + jnp.abs(old))
+    )
+    stuck = ~accepted & (s.damping > 1e10)
+    solved = ~first & ((accepted & tiny) | stuck)
+    worst = _worst(rows)
+    slow = worst > 0.25 * s.last_violation
+    converged = solved & (worst <= options.tolerance)
+    stalls = jnp.where(
+        solved & (worst > 0.9 * s.last_violation), s.stalls + 1, s.stalls * ~solved
+    )
+    at_limit = s.mu >= options.mu_max
+    infeasible = solved & ~converged & (stalls >= 2) & at_limit
+    multipliers = tuple(
+        jnp.where(solved & ~converged, updated_multiplier(r, m, s.mu), m)
+        for r, m in zip(rows, s.multipliers, strict=True)
+    )
+    mu = jnp.where(
+        solved & slow, jnp.minimum(s.mu * options.mu_factor, options.mu_max), s.mu
+    )
+    status = jnp.where(converged, int(Status.CONVERGED), s.status)
+    status = jnp.where(infeasible, int(Status.INFEASIBLE), status)
+    status = jnp.where(broken, int(Status.BAD_INPUT), status)
+    return State(
+        x=x,
+        rows=rows,
+        multipliers=multipliers,
+        mu=mu,
+        damping=jnp.clip(
+            jnp.where(solved, options.damping, damping), options.damping_min, 1e12
+        ),
+        last_violation=jnp.where(solved, worst, s.last_violation),
+        stalls=stalls,
+        updates=s.updates + solved,
+        iterations=s.iterations + 1,
+        status=status,
+        done=converged | infeasible | broken,
+    )
+
+
+def _newton_step(bands, g, held, damping):
+    """-(H + damping I)⁻¹ g on the free variables, and the decrease it predicts."""
+    free = 1.0 - held.astype(g.dtype)
+    T, nv = g.shape
+    for d in range(bands.shape[0]):
+        older = jnp.roll(free, d, 0)
+        mask = free[:, :, None] * older[:, None, :]
+        bands = bands.at[d].multiply(mask)
+    diagonal = jnp.where(held, 1.0, damping)
+    bands = bands.at[0].add(diagonal[:, :, None] * jnp.eye(nv, dtype=g.dtype))
+    delta = -solve_banded(bands, g)
+    # g·δ + ½ δᵀHδ = ½ g·δ - ½ damping δ² for the damped step
+    predicted = -0.5 * jnp.sum(g * delta) + 0.5 * damping * jnp.sum(delta**2)
+    return delta, predicted
+
+
+def _weights(rows, multipliers, mu):
+    return tuple(augmented(r, m, mu) for r, m in zip(rows, multipliers, strict=True))
+
+
+def _merit(rows, multipliers, mu) -> jax.Array:
+    return sum(
+        (jnp.sum(w.merit) for w in _weights(rows, multipliers, mu)), jnp.zeros(())
+    )
+
+
+def _worst(rows: tuple[Rows, ...]) -> jax.Array:
+    worst = jnp.zeros((), rows[0].y.dtype)
+    for r in rows:
+        worst = jnp.maximum(worst, jnp.max(violation(r), initial=0.0))
+    return worst
+
+
+def _finite(rows: tuple[Rows, ...]) -> jax.Array:
+    ok = jnp.ones((), bool)
+    for r in rows:
+        ok = ok & jnp.isfinite(r.y).all() & jnp.isfinite(r.J).all()
+    return ok
+
+
+@partial(jax.jit, static_argnums=0)
+def solve(
+    problem: ChainProblem, data: Any, x: Float[jax.Array, "T nq"], options: Options
+) -> Result:
+    """Solve from one initial path."""
+    return _solve(problem, data, x, options)
+
+
+@partial(jax.jit, static_argnums=0)
+def solve_starts(
+    problem: ChainProblem,
+    data: Any,
+    x: Float[jax.Array, "starts T nq"],
+    options: Options,
+) -> Result:
+    """Solve from several initial paths at once."""
+    return jax.vmap(lambda x: _solve(problem, data, x, options))(x)

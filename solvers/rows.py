@@ -1,0 +1,106 @@
+"""Rows of a problem over a chain of slices, and what they add to its linear system."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float, Int
+
+SOS, EQ, INEQ = 0, 1, 2
+"""Kinds of rows: Σφ² is minimised, φ = 0, φ <= 0."""
+
+
+class Rows(NamedTuple):
+    """`n` instances of one kind of feature, each on a window of slices."""
+
+    y: Float[jax.Array, "n rows"]
+    J: Float[jax.Array, "n window rows nv"]
+    """Derivative on each slice of the window, oldest first."""
+    last: Int[jax.Array, " n"]
+    """The newest slice of the window; the window may reach before slice 0."""
+    kind: Int[jax.Array, " n"]
+    """SOS, EQ or INEQ."""
+
+
+class Weights(NamedTuple):
+    """Value, slope and curvature of the augmented Lagrangian in each row."""
+
+    merit: Float[jax.Array, "n rows"]
+    slope: Float[jax.Array, "n rows"]
+    curvature: Float[jax.Array, "n rows"]
+
+
+def augmented(rows: Rows, multiplier: jax.Array, mu: jax.Array) -> Weights:
+    """The augmented Lagrangian of Powell, Hestenes and Rockafellar, row by row.
+
+    Inequalities enter as μ max(0, φ + λ/2μ)² - λ²/4μ, costs as φ².
+    """
+    y, kind = rows.y, rows.kind[:, None]
+    shifted = y + multiplier / (2 * mu)
+    pushed = jnp.where((kind == INEQ) & (shifted <= 0), 0.0, shifted)
+    constraint = mu * pushed**2 - multiplier**2 / (4 * mu)
+    active = jnp.where(pushed == 0, jnp.where(kind == EQ, 1.0, 0.0), 1.0)
+    sos = kind == SOS
+    return Weights(
+        jnp.where(sos, y**2, constraint),
+        2 * jnp.where(sos, y, mu * pushed),
+        2 * jnp.where(sos, 1.0, mu * active),
+    )
+
+
+def violation(rows: Rows) -> Float[jax.Array, "n rows"]:
+    """How far each row is from holding; costs are never violated."""
+    y, kind = rows.y, rows.kind[:, None]
+    return jnp.where(
+        kind == EQ, jnp.abs(y), jnp.where(kind == INEQ, jnp.maximum(y, 0.0), 0.0)
+    )
+
+
+def updated_multiplier(rows: Rows, multiplier: jax.Array, mu: jax.Array) -> jax.Array:
+    """First-order multiplier update."""
+    kind = rows.kind[:, None]
+    new = multiplier + 2 * mu * rows.y
+    return jnp.where(
+        kind == EQ, new, jnp.where(kind == INEQ, jnp.maximum(new, 0.0), 0.0)
+    )
+
+
+def gradient(
+    groups: tuple[Rows, ...], weights: tuple[Weights, ...], T: int, nv: int
+) -> Float[jax.Array, "T nv"]:
+    """Jᵀ slope, by slice."""
+    g = jnp.zeros((T, nv), groups[0].y.dtype)
+    for rows, w in zip(groups, weights, strict=True):
+        parts = jnp.einsum("nr,nwrv->nwv", w.slope, rows.J)
+        window = rows.J.shape[1]
+        for k in range(window):
+            at = _inside(rows.last - (window - 1 - k), T)
+            g = g.at[at].add(parts[:, k], mode="drop")
+    return g
+
+
+def hessian_bands(
+    groups: tuple[Rows, ...],
+    weights: tuple[Weights, ...],
+    T: int,
+    nv: int,
+    width: int,
+) -> Float[jax.Array, "bands T nv nv"]:
+    """Jᵀ curvature J as bands: `[d, t]` is the block of slices (t, t - d)."""
+    H = jnp.zeros((width + 1, T, nv, nv), groups[0].y.dtype)
+    for rows, w in zip(groups, weights, strict=True):
+        window = rows.J.shape[1]
+        weighted = w.curvature[:, None, :, None] * rows.J
+        for newer in range(window):
+            at = _inside(rows.last - (window - 1 - newer), T)
+            for older in range(newer + 1):
+                inside = rows.last - (window - 1 - older) >= 0
+                block = jnp.swapaxes(weighted[:, newer], -1, -2) @ rows.J[:, older]
+                block = jnp.where(inside[:, None, None], block, 0.0)
+                H = H.at[newer - older, at].add(block, mode="drop")
+    return H
+
+
+def _inside(t: jax.Array, T: int) -> jax.Array:
+    """Slices before the first one are sent out of range, to be dropped."""
+    return jnp.where(t < 0, T, t)
