@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ..robots._typing import Array
 from ..robots.errors import ConfigError, PosewiseError
 from ..robots.kinematics import (
     Kinematics,
@@ -69,7 +70,7 @@ class Feature:
 
     def __init__(
         self,
-        symbol: Symbol | Callable[..., Any],
+        symbol: Any,
         frames: Sequence[str] = (),
         *,
         order: int | None = None,
@@ -236,7 +237,7 @@ class Feature:
 
     def function(
         self, C: "Config", tau: float = 1.0
-    ) -> Callable[[Float[jax.Array, "*slices nq"]], Float[jax.Array, " rows"]]:
+    ) -> Callable[[Float[Array, "*slices nq"]], Float[jax.Array, " rows"]]:
         """A pure JAX function of q (nq,), or (k + 1, nq) oldest first, to y (D,).
 
         Works under `jit`, `vmap`, `grad`, `jacfwd`, `jacrev` and `hessian`.
@@ -245,7 +246,7 @@ class Feature:
         K = C.kinematics()
         slices = self.order + 1
 
-        def phi(q: Float[jax.Array, "*slices nq"]) -> Float[jax.Array, " rows"]:
+        def phi(q: Float[Array, "*slices nq"]) -> Float[jax.Array, " rows"]:
             Q = jnp.asarray(q).reshape(slices, K.nq)
             frames = K.walk(Q).frames
             x = Inputs(
@@ -345,7 +346,7 @@ def _array(symbol: Symbol, what: str, numbers: Any, ndim: int) -> np.ndarray:
     return np.atleast_1d(array)
 
 
-def _cast(v: Any, dtype: Any) -> jax.Array:
+def _cast(v: Any, dtype: Any) -> Any:
     return jnp.asarray(v, dtype) if np.issubdtype(v.dtype, np.floating) else v
 
 

@@ -210,7 +210,7 @@ def _nodes(K: Kinematics, q: Array) -> tuple[Array, Array]:
 
 
 def geometric_jacobians(
-    K: Kinematics, walk: Walk, mask: Bool[np.ndarray, "frames dofs"]
+    K: Kinematics, walk: Walk, mask: Bool[Array, "frames dofs"]
 ) -> Float[Array, "*batch frames 6 nv"]:
     """Jacobians of the frames' origins from the twists of a walk."""
     p, a, m = walk.frames.p, walk.axes, walk.moments
@@ -241,7 +241,7 @@ def fold_dofs(
 
 
 def tangent_to_coordinates(
-    tree: Tree, q: Float[Array, "*batch nq"], J: Float[Array, "*batch rows nv"]
+    tree: Tree, q: Float[Array, "*#batch nq"], J: Float[Array, "*#batch rows nv"]
 ) -> Float[Array, "*batch rows nq"]:
     """A Jacobian with respect to q from one with respect to the tangent space."""
     if not tree.balls:
@@ -275,7 +275,7 @@ def tangent_to_coordinates(
 
 
 def coordinates_to_tangent(
-    tree: Tree, q: Float[Array, "*batch nq"], J: Float[Array, "*batch rows nq"]
+    tree: Tree, q: Float[Array, "*#batch nq"], J: Float[Array, "*#batch rows nq"]
 ) -> Float[Array, "*batch rows nv"]:
     """A Jacobian with respect to the tangent space from one with respect to q."""
     if not tree.balls:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 else:
     Trimesh = Any
 
+Numbers = Any
+"""What NumPy turns into an array of floats; stored as one."""
+
 
 def _positive(shape, **values) -> None:
     for name, value in values.items():
@@ -81,7 +84,7 @@ class Capsule:
 class Box:
     """A box of full outer `size` (x, y, z), its edges rounded by `rounding`."""
 
-    size: np.ndarray
+    size: Numbers
     rounding: float = 0.0
 
     def __post_init__(self):
@@ -107,7 +110,7 @@ class Cylinder:
 class Ellipsoid:
     """An ellipsoid with the half axes `radii` (x, y, z)."""
 
-    radii: np.ndarray
+    radii: Numbers
 
     def __post_init__(self):
         object.__setattr__(self, "radii", _vector(self, "radii", self.radii, 3))
@@ -118,7 +121,7 @@ class Ellipsoid:
 class Convex:
     """The convex hull of `vertices` (n, 3), inflated by `rounding`."""
 
-    vertices: np.ndarray
+    vertices: Numbers
     rounding: float = 0.0
 
     def __post_init__(self):
@@ -135,7 +138,7 @@ class Plane:
 class PointCloud:
     """Points (n, 3), each a ball of `radius`."""
 
-    points: np.ndarray
+    points: Numbers
     radius: float = 0.0
 
     def __post_init__(self):
@@ -153,7 +156,7 @@ class Mesh:
 
     source: str | os.PathLike | Trimesh
     mode: Literal["decompose", "convex", "sdf"] = "decompose"
-    scale: np.ndarray | float = 1.0
+    scale: Numbers = 1.0
     _cache: dict = field(default_factory=dict, repr=False)
 
     def __post_init__(self):

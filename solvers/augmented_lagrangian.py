@@ -8,7 +8,7 @@ bound that wants to leave is held. Compiled once for each structure of problem.
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,7 @@ from .rows import (
 from .status import Status
 
 
+@runtime_checkable
 class ChainProblem(Protocol):
     """A problem over T slices; hashable by its structure, its numbers are in `data`."""
 
@@ -67,10 +68,12 @@ class Options:
     step_tolerance: float = 1e-7
     """A step (max norm) below this ends a subproblem."""
     cost_tolerance: float = 1e-7
-    """A predicted relative decrease below this ends a subproblem."""
+    """A predicted relative decrease below this ends the solve once feasible."""
+    inner_tolerance: float = 1e-2
+    """A predicted relative decrease below this ends an infeasible subproblem."""
     max_step: float = 0.5
     """Largest change of a coordinate in one step [rad, m]."""
-    mu: float = 10.0
+    mu: float = 0.1
     """Initial penalty."""
     mu_factor: float = 4.0
     mu_max: float = 1e8
@@ -184,12 +187,15 @@ def _step(
     )
     damping = jnp.where(first, s.damping, damping)
 
+    worst = _worst(rows)
+    enough = jnp.where(
+        worst <= options.tolerance, options.cost_tolerance, options.inner_tolerance
+    )
     tiny = (length < options.step_tolerance) | (
-        predicted < options.cost_tolerance * (1e-3 + jnp.abs(old))
+        predicted < enough * (1e-3 + jnp.abs(old))
     )
     stuck = ~accepted & (s.damping > 1e10)
     solved = ~first & ((accepted & tiny) | stuck)
-    worst = _worst(rows)
     slow = worst > 0.25 * s.last_violation
     converged = solved & (worst <= options.tolerance)
     stalls = jnp.where(
