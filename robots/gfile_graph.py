@@ -22,7 +22,7 @@ ENDINGS = (".g", *YAML_ENDINGS)
 MAX_FILE_BYTES = 8_000_000
 MAX_FILES = 500
 MAX_INCLUDE_DEPTH = 20
-MAX_NODES = 200_000
+MAX_NODES = 100_000
 
 _PARENTS = re.compile(r"\(([^()]*)\)")
 
@@ -304,18 +304,18 @@ def _merge(
     if not isinstance(edit.value, Graph) or not isinstance(target.value, Graph):
         target.value = _copy(edit.value)
         return
-    for attribute in edit.value.nodes:
+    known: dict[tuple[str, type], list[Node]] = {}
+    for node in target.value.nodes:
+        known.setdefault((node.key, type(node.value)), []).append(node)
+    for attribute in list(edit.value.nodes):
         reader.charge(attribute)
-        matches = [
-            n
-            for n in target.value.nodes
-            if n.key == attribute.key and type(n.value) is type(attribute.value)
-        ]
+        matches = known.setdefault((attribute.key, type(attribute.value)), [])
         for match in matches:
             match.place = attribute.place
             _merge(reader, attribute, match, attribute.parents)
         if not matches:
-            target.value.nodes.append(_clone(reader, attribute))
+            matches.append(_clone(reader, attribute))
+            target.value.nodes.append(matches[0])
 
 
 def _clone(reader: _Reader, node: Node) -> Node:

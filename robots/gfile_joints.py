@@ -8,6 +8,7 @@ from .errors import ConfigError, unknown
 from .frame import Joint
 from .gfile_nodes import Attributes
 from .joints import joint_type, motion, value_from_pose
+from .transforms import quat_normalize
 
 RAI_JOINTS = (
     *("hingeX", "hingeY", "hingeZ", "hinge", "transX", "transY", "transZ", "transXY"),
@@ -96,10 +97,9 @@ def read_joint(attributes: Attributes, word: str, Q: np.ndarray) -> JointDraft:
         )
     q = np.broadcast_to(q, kind.dim).astype(float)
     for b in kind.balls:
-        norm = float(np.linalg.norm(q[b : b + 4]))
-        if norm == 0:
+        if not q[b : b + 4].any():
             attributes.fail("q", "has the quaternion 0 0 0 0; identity is 1 0 0 0.")
-        q[b : b + 4] /= norm
+        q[b : b + 4] = quat_normalize(q[b : b + 4] / np.abs(q[b : b + 4]).max())
     rates = attributes.numbers("ctrl_limits")
     if rates is not None and len(rates) != 3:
         attributes.fail(

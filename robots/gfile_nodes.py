@@ -204,7 +204,7 @@ class Attributes:
         return {key: plain(node.value) for key, node in self._first.items()}
 
 
-def _as_float(value: float) -> float:
+def _as_float(value: bool | int | float) -> float:
     try:
         return float(value)
     except OverflowError:

@@ -45,7 +45,8 @@ def read_pose(attributes: Attributes, key: str) -> np.ndarray | None:
         return pose(numbers)
     if not numbers[-4:].any():
         attributes.fail(key, "has the quaternion 0 0 0 0; identity is 1 0 0 0.")
-    return pose(numbers[:-4] if len(numbers) == 7 else (0, 0, 0), numbers[-4:])
+    quaternion = numbers[-4:] / np.abs(numbers[-4:]).max()
+    return pose(numbers[:-4] if len(numbers) == 7 else (0, 0, 0), quaternion)
 
 
 def _program(attributes: Attributes, key: str, text: str) -> np.ndarray:

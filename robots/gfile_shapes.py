@@ -1,5 +1,6 @@
 """Shapes as rai's graph files declare them: a word, sizes, a mesh, a colour."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ SIZES: dict[str, int | None] = {
 SHAPE_KEYS = ("shape", "type", "mesh", "mesh_decomp", "mesh_points", "sdf")
 """A frame with one of these attributes has a shape."""
 
+_FILE_KEYS = ("mesh", "mesh_decomp", "mesh_points")
+
 
 @dataclass
 class ShapeDraft:
@@ -78,7 +81,8 @@ def read_shape(attributes: Attributes) -> ShapeDraft | None:
     color = _color(attributes)
     solid = draft.word not in ("marker", "camera")
     draft.geometries = tuple(
-        replace(g, collision=solid, color=color) for g in draft.geometries
+        replace(g, collision=solid and g.collision, color=color)
+        for g in draft.geometries
     )
     return draft
 
@@ -106,12 +110,15 @@ def _declared(attributes: Attributes) -> ShapeDraft:
     try:
         shapes = _shapes(attributes, draft)
     except ConfigError as error:
-        attributes.fail("size", str(error), error)
-    draft.geometries = tuple(Geometry(shape) for shape in shapes)
+        key = "core" if "core" in attributes else "size"
+        attributes.fail(key, str(error), error)
+    draft.geometries = tuple(
+        s if isinstance(s, Geometry) else Geometry(s) for s in shapes
+    )
     return draft
 
 
-def _shapes(attributes: Attributes, draft: ShapeDraft) -> list[Shape]:
+def _shapes(attributes: Attributes, draft: ShapeDraft) -> Sequence[Shape | Geometry]:
     size = draft.size
     match draft.word:
         case "box":
@@ -192,27 +199,30 @@ def _core(attributes: Attributes, draft: ShapeDraft) -> list[Shape]:
     return [Convex(points.reshape(-1, 3), rounding)]
 
 
-def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape]:
+def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape | Geometry]:
+    """The mesh, its convex parts and points; parts collide in place of the mesh."""
     scale = attributes.number("meshscale", 1.0)
-    key = next(
-        (k for k in ("mesh", "mesh_decomp", "mesh_points") if k in attributes), ""
-    )
-    path = attributes.file(key) if key else None
-    if path is None:
+    files = {k: attributes.file(k) for k in _FILE_KEYS if k in attributes}
+    if not files:
         draft.word = "pointCloud"
-        return []
-    if not path.is_file():
-        draft.missing.append(path)
-        if key != "mesh":
-            return []
+    found: list[Shape | Geometry] = []
     try:
-        if key == "mesh_points":
-            return [PointCloud(read_points(path) * scale)]
-        if key == "mesh_decomp":
-            return [Convex(part * scale) for part in read_convex_parts(path)]
+        for key, path in files.items():
+            if path is None or not path.is_file():
+                draft.missing += [path] if path is not None else []
+            elif key == "mesh_points":
+                found.append(PointCloud(read_points(path) * scale))
+            elif key == "mesh_decomp":
+                parts = [Convex(part * scale) for part in read_convex_parts(path)]
+                alone = "mesh" not in files
+                found += [Geometry(part, visual=alone) for part in parts]
+            if key == "mesh" and path is not None:
+                parted = files.get("mesh_decomp")
+                split = parted is not None and parted.is_file()
+                found.append(Geometry(Mesh(path, scale=scale), collision=not split))
     except ConfigError as error:
         attributes.fail(key, str(error), error)
-    return [Mesh(path, scale=scale)]
+    return found
 
 
 def _color(attributes: Attributes) -> tuple[float, ...] | None:

@@ -92,7 +92,7 @@ class _Parser:
         """Nodes up to a closing brace (not eaten) or the end."""
         if depth > MAX_DEPTH:
             self.fail(f"braces are nested deeper than {MAX_DEPTH} levels.")
-        nodes = []
+        nodes: list[Node] = []
         while True:
             self.take(_BETWEEN)
             if self.peek() in ("", "}"):

@@ -41,6 +41,7 @@ def dump(path):
                 "contact": int(known.get("contact", 0)),
                 "mass": known.get("mass", 0.0),
                 "inertia": None if inertia is None else inertia.tolist(),
+                "note": known.get("note"),
                 "n_mesh_vertices": None if points is None else len(points),
             }
         )
