@@ -54,6 +54,7 @@ class FrameDrafts:
         """The top-level node `q: [..]`."""
         self._known_poses: dict[int, np.ndarray] = {}
         self._pose_steps = 0
+        self._children: dict[int, list[FrameDraft]] = {}
         self._declare(graph)
         self._check_cycles()
         for i in range(len(self.drafts)):
@@ -142,7 +143,13 @@ class FrameDrafts:
             )
         draft.shape = read_shape(attributes)
         self._add_mass(draft, attributes)
+        self._finish(draft)
+
+    def _finish(self, draft: FrameDraft) -> None:
+        """Nothing but a parent's `post` changes the frame from here on."""
         draft.done = True
+        if draft.parent is not None:
+            self._children.setdefault(draft.parent, []).append(draft)
 
     def _relative_pose(self, i: int) -> np.ndarray | None:
         draft, attributes = self.drafts[i], self.attributes(i)
@@ -163,8 +170,9 @@ class FrameDrafts:
         if draft.parent is None:
             self.attributes(i).fail(key, "needs a parent frame; name it as in `a(b)`.")
         self.drafts.append(
-            FrameDraft(f"{draft.name}_origin", parent=draft.parent, Q=pose, done=True)
+            FrameDraft(f"{draft.name}_origin", parent=draft.parent, Q=pose)
         )
+        self._finish(self.drafts[-1])
         draft.parent = len(self.drafts) - 1
 
     def _add_joint(self, i: int, word: str, relative: np.ndarray | None) -> None:
@@ -195,7 +203,7 @@ class FrameDrafts:
             pose = pose_inverse(IDENTITY if before is None else before)
         else:
             pose = read_pose(attributes, after)
-        children = [d for d in self.drafts if d.done and d.parent == i]
+        children = self._children.get(i, [])
         if len(children) != 1 or pose is None:
             attributes.fail(
                 after,

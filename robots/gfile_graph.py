@@ -9,20 +9,22 @@ then the graph's own `Edit` nodes are merged into all nodes of their name.
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import numpy as np
+from typing import NoReturn
 
 from .errors import LoadError, unknown
-from .gfile_nodes import FileRef, Graph, Node, Value, describe
-from .gfile_syntax import MAX_DEPTH, parse_g
+from .gfile_edit import merge
+from .gfile_nodes import FileRef, Graph, Node, describe
+from .gfile_syntax import MAX_DEPTH, MAX_NODES, parse_g
 from .gfile_yaml import parse_yml
 
 YAML_ENDINGS = (".yml", ".yaml")
 ENDINGS = (".g", *YAML_ENDINGS)
-MAX_FILE_BYTES = 8_000_000
+MAX_FILE_BYTES = 4_000_000
 MAX_FILES = 500
 MAX_INCLUDE_DEPTH = 20
-MAX_NODES = 100_000
+MAX_PREFIX = 100
+MAX_SCANNED = 20_000_000
+"""Nodes looked at by deletions."""
 
 _PARENTS = re.compile(r"\(([^()]*)\)")
 
@@ -56,16 +58,21 @@ class _Reader:
         self.open_files: list[Path] = []
         self.files = 0
         self.count = 0
+        self.scanned = 0
 
     def read(self, path: Path, scope: _Scope, include: Node | None) -> None:
         """Append the nodes of a file to the scope's graph, and end that graph."""
-        path = path.resolve()
 
-        def fail(message: str) -> None:
+        def fail(message: str) -> NoReturn:
             if include is not None:
                 include.fail(f"{path}: {message}")
             raise LoadError(f"{path}: {message}")
 
+        try:
+            path = path.resolve()
+            size = path.stat().st_size if path.is_file() else None
+        except (OSError, ValueError, RuntimeError) as error:
+            fail(f"cannot be opened ({error}); check the path.")
         if path in self.open_files:
             chain = " → ".join(p.name for p in [*self.open_files, path])
             fail(f"the file includes itself ({chain}); remove one of these includes.")
@@ -80,9 +87,9 @@ class _Reader:
                 f"the name ends in {path.suffix!r}, expected one of"
                 f" {', '.join(ENDINGS)} (rai's graph files)."
             )
-        if not path.is_file():
+        if size is None:
             fail("there is no such file; check the path.")
-        if path.stat().st_size > MAX_FILE_BYTES:
+        if size > MAX_FILE_BYTES:
             fail(f"the file is larger than {MAX_FILE_BYTES / 1e6:g} MB; split it.")
         try:
             text = path.read_text(encoding="utf-8")
@@ -111,7 +118,14 @@ class _Reader:
                 f"this is node number {MAX_NODES + 1}; that many are not a model."
             )
 
+    def scan(self, node: Node, scope: _Scope) -> None:
+        """Count the work of a deletion, so that no file takes for ever."""
+        self.scanned += len(scope.graph.nodes)
+        if self.scanned > MAX_SCANNED:
+            node.fail("too many deletions; leave these nodes out of the file instead.")
+
     def take(self, node: Node, scope: _Scope) -> None:
+        """Act on one node: a special key, or a node of the graph."""
         match node.key:
             case "Include":
                 self.include(node, scope)
@@ -125,6 +139,7 @@ class _Reader:
                         f"is {describe(node.value)}, expected `Delete: name` with the"
                         " name of a node."
                     )
+                self.scan(node, scope)
                 _delete(scope, [n for n in scope.graph.nodes if n.key == node.value])
                 return
             case "Quit":
@@ -145,6 +160,7 @@ class _Reader:
             deeper = _Scope(node.value, scope.base, scope, depth=scope.depth + 1)
             self.add(inner, deeper)
             if "DeleteBranch" in node.tags:
+                self.scan(node, scope)
                 _delete(scope, _branch(scope.graph, node.key))
                 return
         node.key = scope.prefix + node.key
@@ -192,7 +208,7 @@ def end_graph(reader: _Reader, scope: _Scope, start: int) -> None:
         if node.key == "Edit" and node.parents:
             target, *parents = node.parents
             if isinstance(target, Node):
-                _merge(reader, node, target, parents)
+                merge(reader.charge, node, target, parents)
             node.alive = False
     edits = [n for n in own if "Edit" in n.tags]
     if edits:
@@ -206,7 +222,7 @@ def end_graph(reader: _Reader, scope: _Scope, start: int) -> None:
             edit.alive = False
             for target in same[edit.key]:
                 if target.alive:
-                    _merge(reader, edit, target, edit.parents)
+                    merge(reader.charge, edit, target, edit.parents)
     if not all(n.alive for n in own):
         scope.graph.nodes[:] = [n for n in nodes if n.alive]
         _rename(scope)
@@ -244,12 +260,12 @@ def _find(scope: _Scope, name: str) -> Node | None:
 
 
 def _prefix(node: Node) -> str:
-    if isinstance(node.value, str):
+    if isinstance(node.value, str) and len(node.value) <= MAX_PREFIX:
         return node.value
     if node.value is not False:
         node.fail(
-            f"is {describe(node.value)}, expected a word, or `Prefix: False` to end"
-            " the prefix."
+            f"is {describe(node.value)}, expected a word of at most {MAX_PREFIX}"
+            " letters, or `Prefix: False` to end the prefix."
         )
     return ""
 
@@ -291,40 +307,3 @@ def _branch(graph: Graph, name: str) -> list[Node]:
             found[id(node)] = node
             todo += children.get(id(node), [])
     return list(found.values())
-
-
-def _merge(
-    reader: _Reader, edit: Node, target: Node, parents: list[Node | str]
-) -> None:
-    """Overwrite what has the same name and type, append what has no such match."""
-    if type(edit.value) is not type(target.value):
-        return
-    if parents:
-        target.parents = list(parents)
-    if not isinstance(edit.value, Graph) or not isinstance(target.value, Graph):
-        target.value = _copy(edit.value)
-        return
-    known: dict[tuple[str, type], list[Node]] = {}
-    for node in target.value.nodes:
-        known.setdefault((node.key, type(node.value)), []).append(node)
-    for attribute in list(edit.value.nodes):
-        reader.charge(attribute)
-        matches = known.setdefault((attribute.key, type(attribute.value)), [])
-        for match in matches:
-            match.place = attribute.place
-            _merge(reader, attribute, match, attribute.parents)
-        if not matches:
-            matches.append(_clone(reader, attribute))
-            target.value.nodes.append(matches[0])
-
-
-def _clone(reader: _Reader, node: Node) -> Node:
-    reader.charge(node)
-    value: Value = node.value
-    if isinstance(value, Graph):
-        value = Graph([_clone(reader, n) for n in value.nodes])
-    return Node(node.key, _copy(value), node.place, node.tags, list(node.parents))
-
-
-def _copy(value: Value) -> Value:
-    return value.copy() if isinstance(value, np.ndarray) else value

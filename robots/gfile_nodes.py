@@ -20,6 +20,8 @@ class Place:
 
     def fail(self, message: str, cause: Exception | None = None) -> NoReturn:
         """Raise a `LoadError` that names this place."""
+        if len(message) > 1000:
+            message = f"{message[:600]} … {message[-300:]}"
         raise LoadError(f"{self.file}:{self.line}: {message}") from cause
 
 

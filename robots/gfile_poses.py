@@ -7,6 +7,9 @@ import numpy as np
 from .gfile_nodes import Attributes, describe
 from .transforms import IDENTITY, axis_angle, pose, pose_multiply, quat_multiply
 
+MAX_TEXT = 5000
+"""Letters of a pose written as text."""
+
 _COUNTS = {"t": 3, "q": 4, "r": 4, "d": 4, "E": 3, "p": 7}
 _SKIPPED = re.compile(r"[ \t\r\n<]*")
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -50,6 +53,8 @@ def read_pose(attributes: Attributes, key: str) -> np.ndarray | None:
 
 
 def _program(attributes: Attributes, key: str, text: str) -> np.ndarray:
+    if len(text) > MAX_TEXT:
+        attributes.fail(key, f"is a text of {len(text)} letters, at most {MAX_TEXT}.")
     total = IDENTITY.copy()
     at = _end(_SKIPPED, text, 0)
     if text[at : at + 1] == "|":

@@ -10,7 +10,7 @@ import numpy as np
 from .errors import ConfigError, unknown
 from .frame import Geometry
 from .gfile_nodes import Attributes, FileRef
-from .meshes import read_convex_parts, read_mesh, read_points
+from .meshes import is_mesh_file, read_convex_parts, read_mesh, read_points
 from .shapes import (
     Box,
     Capsule,
@@ -185,7 +185,7 @@ def _core(attributes: Attributes, draft: ShapeDraft) -> list[Shape]:
     rounding = float(draft.size[0])
     if attribute is not None and isinstance(attribute.value, FileRef):
         path = attribute.value.path
-        if not path.is_file():
+        if not is_mesh_file(path):
             draft.missing.append(path)
             return []
         return [Convex(np.asarray(read_mesh(path).vertices), rounding)]
@@ -208,7 +208,7 @@ def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape | Geome
     found: list[Shape | Geometry] = []
     try:
         for key, path in files.items():
-            if path is None or not path.is_file():
+            if path is None or not is_mesh_file(path):
                 draft.missing += [path] if path is not None else []
             elif key == "mesh_points":
                 found.append(PointCloud(read_points(path) * scale))
@@ -218,7 +218,7 @@ def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape | Geome
                 found += [Geometry(part, visual=alone) for part in parts]
             if key == "mesh" and path is not None:
                 parted = files.get("mesh_decomp")
-                split = parted is not None and parted.is_file()
+                split = parted is not None and is_mesh_file(parted)
                 found.append(Geometry(Mesh(path, scale=scale), collision=not split))
     except ConfigError as error:
         attributes.fail(key, str(error), error)

@@ -16,15 +16,17 @@ from .gfile_nodes import FileRef, Graph, Names, Node, Place, Value
 
 MAX_DEPTH = 30
 """Braces within braces."""
+MAX_NODES = 100_000
+"""Frames and attributes of a model, those of edits and copies included."""
 
-_BETWEEN = re.compile(r"(?:[ \t\r\n,;]+|#[^\n]*)*")
+_BETWEEN = re.compile(r"(?:[ \t\r\n,;]++|#[^\n]*+)*+")
 _BLANKS = re.compile(r"[ \t]*")
 _KEY = re.compile(r"[^:\t\n\r,;\[{})<=!~'#]*")
 _WORD = re.compile(r"[A-Za-z_/][^ \t\r\n,;}]*")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _AFTER_NUMBER = " \t\r\n,;}#]"
-_ARRAY_GAP = re.compile(r"(?:[ \t\r,]+|#[^\n]*)*")
-_ARRAY_SPACE = re.compile(r"(?:[ \t\r\n,]+|#[^\n]*)*")
+_ARRAY_GAP = re.compile(r"(?:[ \t\r,]++|#[^\n]*+)*+")
+_ARRAY_SPACE = re.compile(r"(?:[ \t\r\n,]++|#[^\n]*+)*+")
 _ARRAY_WORD = re.compile(r"[^ \t\r\n,\]\"]+")
 _NAMES = re.compile(r"\(([^()\n]*)\)")
 
@@ -55,6 +57,7 @@ class _Parser:
         self.file = file
         self.base = file.parent
         self.at = 0
+        self.count = 0
         self.breaks = [i for i, c in enumerate(text) if c == "\n"]
 
     def place(self, at: int) -> Place:
@@ -97,6 +100,9 @@ class _Parser:
             self.take(_BETWEEN)
             if self.peek() in ("", "}"):
                 return nodes
+            self.count += 1
+            if self.count > MAX_NODES:
+                self.fail(f"more than {MAX_NODES} nodes; that many are not a model.")
             nodes.append(self.node(depth))
 
     def group(self, depth: int = 0) -> list[Node]:

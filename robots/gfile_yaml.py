@@ -8,7 +8,7 @@ import numpy as np
 
 from .errors import LoadError
 from .gfile_nodes import Graph, Node, Place, Value
-from .gfile_syntax import MAX_DEPTH, as_file
+from .gfile_syntax import MAX_DEPTH, MAX_NODES, as_file
 
 _INTEGER = re.compile(r"[-+]?\d{1,18}")
 
@@ -49,6 +49,7 @@ class _Events:
         self.yaml = yaml
         self.events = events
         self.file = file
+        self.count = 0
 
     def place(self, event: Any) -> Place:
         return Place(self.file, event.start_mark.line + 1)
@@ -69,6 +70,9 @@ class _Events:
             if isinstance(event, self.yaml.MappingEndEvent):
                 break
             place = self.place(event)
+            self.count += 1
+            if self.count > MAX_NODES:
+                place.fail(f"more than {MAX_NODES} nodes; that many are not a model.")
             if depth > MAX_DEPTH:
                 place.fail(f"mappings are nested deeper than {MAX_DEPTH} levels.")
             if not isinstance(event, self.yaml.ScalarEvent):

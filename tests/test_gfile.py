@@ -533,6 +533,12 @@ def test_long_chain_with_world_poses_is_bounded(tmp_path, monkeypatch):
         read_gfile(write("\n".join(reversed(lines)), tmp_path))
 
 
+def test_without_pyyaml(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(ImportError, match=r"posewise\[rai\]"):
+        read_gfile(write({"main.yml": "a: {}"}, tmp_path))
+
+
 # ---- mutations --------------------------------------------------------------------
 
 
