@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..robots._typing import Array
 from ..robots.errors import ConfigError
 from ..robots.kinematics import Kinematics, Poses, Walk, geometric_jacobians
 from .motions import masses
@@ -34,8 +35,8 @@ def body_masses(C, frames, **_) -> dict[str, np.ndarray]:
 def manipulability(
     q: Float[jax.Array, " nq"],
     *,
-    frame: Int[jax.Array, ""],
-    linear: Int[jax.Array, ""],
+    frame: Int[Array, ""],
+    linear: Int[Array, ""],
     K: Kinematics,
 ) -> Float[jax.Array, "1"]:
     """sqrt(det(J Jᵀ)) of the frame's Jacobian (Yoshikawa 1985); 0 when singular."""

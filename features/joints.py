@@ -5,6 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ..robots._typing import Array
+
 Values = Float[jax.Array, " n"]
 
 
@@ -45,9 +47,7 @@ def transition_acceleration(
     return (new - 2 * old + oldest) / tau**2
 
 
-def home_difference(
-    q: Values, *, home: Values, block: Bool[jax.Array, "n n"]
-) -> Values:
+def home_difference(q: Values, *, home: Values, block: Bool[Array, "n n"]) -> Values:
     """q minus its value at definition; a quaternion is compared on its nearer side.
 
     Weights for each joint are a vector scale.

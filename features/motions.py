@@ -59,7 +59,7 @@ def energy(
     Bodies are points at their frames' origins; at order 2 the change of energy over
     one slice [J], not divided by time.
     """
-    total = jnp.zeros(())
+    total = jnp.zeros((), mass.dtype)
     for i, (a, b) in enumerate(zip(old, new, strict=True)):
         v = (b.p - a.p) / tau
         total += mass[i] * (0.5 * jnp.sum(v * v) + GRAVITY * b.p[2])

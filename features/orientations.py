@@ -69,5 +69,7 @@ def pose_log(a: Pose, b: Pose) -> Float[jax.Array, "6"]:
     exact = (1 - half * jnp.cos(half) / jnp.sin(half)) / angle**2
     series = 1 / 12 + square / 720 + square**2 / 30240
     W = hat(w)
-    V_inverse = jnp.eye(3) - W / 2 + jnp.where(small, series, exact) * (W @ W)
+    V_inverse = (
+        jnp.eye(3, dtype=w.dtype) - W / 2 + jnp.where(small, series, exact) * (W @ W)
+    )
     return jnp.concatenate([V_inverse @ p, w])

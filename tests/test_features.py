@@ -26,6 +26,7 @@ HIGHER = {
     FS.energy,
     FS.qItself,
 }
+LIVELY = ["free", "universal", "transXYPhi", "hinge", "XBall"]
 OTHERS = {"manipulability", "linearManipulability"}
 
 
@@ -44,7 +45,7 @@ def with_shapes(C):
 
 
 def prepared(symbol, seed=0):
-    C = with_shapes(random_tree(seed, joints=7))
+    C = with_shapes(random_tree(seed, joints=3, types=LIVELY))
     for name in C.joint_names:
         if not any(C.coordinates(name)[0] <= s < C.coordinates(name)[-1] + 1
                    for s in C.quaternions):  # fmt: skip
@@ -123,7 +124,9 @@ def signed(row, y, J, want):
     if (
         row["order"] == 1
         and row["fs"] == "quaternionDiff"
-        and not np.isclose(np.linalg.norm(plain), np.linalg.norm(mine), atol=1e-7)
+        and not np.isclose(
+            np.linalg.norm(plain[rows]), np.linalg.norm(mine[rows]), atol=1e-7
+        )
     ):
         return None
     sign = np.ones(len(y))
@@ -162,13 +165,20 @@ def test_jit_vmap_grad_and_float32(symbol):
     phi = f.function(C, tau=0.5)
     q = np.stack([random_q(C, rng, order + 1) for _ in range(3)])
     q = q[:, 0] if order == 0 else q
-    mapped = jax.jit(jax.vmap(phi))(q)
-    np.testing.assert_allclose(mapped[1], phi(q[1]), atol=1e-12)
-    grad = jax.jit(jax.grad(lambda q: jnp.sum(phi(q) ** 2)))(jnp.asarray(q[0]))
-    assert np.isfinite(grad).all()
-    single = jax.jit(phi)(jnp.asarray(q[0], jnp.float32))
-    assert single.dtype == jnp.float32
-    np.testing.assert_allclose(single, phi(q[0]), atol=2e-4, rtol=2e-4)
+
+    @jax.jit
+    def everything(q):
+        grad = jax.grad(lambda q: jnp.sum(phi(q) ** 2))
+        return jax.vmap(phi)(q), jax.vmap(grad)(q)
+
+    y, grad = everything(q)
+    want, J = f.eval(C, q[1], tau=0.5)
+    np.testing.assert_allclose(y[1], want, atol=1e-10)
+    wanted_grad = 2 * np.tensordot(want, J.reshape(len(want), -1), 1)
+    np.testing.assert_allclose(np.ravel(grad[1]), wanted_grad, atol=1e-7, rtol=1e-9)
+    single, single_grad = everything(q.astype(np.float32))
+    assert single.dtype == single_grad.dtype == jnp.float32
+    np.testing.assert_allclose(single, y, atol=2e-4, rtol=2e-4)
 
 
 @pytest.mark.parametrize("symbol", list(FS), ids=lambda s: s.name)
@@ -190,13 +200,14 @@ def test_derivatives_are_finite_where_frames_coincide(symbol):
     y, J = f.eval(C, q)
     assert np.isfinite(y).all() and np.isfinite(J).all()
     phi = f.function(C)
-    for derivative in (jax.jacfwd(phi), jax.jacrev(phi)):
-        assert np.isfinite(jax.jit(derivative)(jnp.asarray(q))).all()
+    both = jax.jit(lambda q: (jax.jacfwd(phi)(q), jax.jacrev(phi)(q)))
+    for derivative in both(jnp.asarray(q)):
+        assert np.isfinite(derivative).all()
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_own_function_of_poses(order):
-    C = random_tree(2, joints=6)
+    C = random_tree(2, joints=5, types=LIVELY)
 
     def height_and_offset(a, b):
         return jnp.array([a.p[2], jnp.sin(b.R[0, 1]) * jnp.sum((a.p - b.p) ** 2)])
@@ -206,9 +217,11 @@ def test_own_function_of_poses(order):
     q = q if order else q[0]
     y, J = f.eval(C, q, tau=0.3)
     phi = f.function(C, tau=0.3)
-    np.testing.assert_allclose(y, phi(q), atol=1e-12)
-    np.testing.assert_allclose(J, jax.jacfwd(phi)(jnp.asarray(q)), atol=1e-10)
-    H = jax.hessian(lambda q: jnp.sum(phi(q)))(jnp.asarray(q))
+    total = lambda q: jnp.sum(phi(q))
+    program = jax.jit(lambda q: (phi(q), jax.jacfwd(phi)(q), jax.hessian(total)(q)))
+    value, wanted, H = program(jnp.asarray(q))
+    np.testing.assert_allclose(y, value, atol=1e-12)
+    np.testing.assert_allclose(J, wanted, atol=1e-10)
     assert np.isfinite(H).all()
 
 
