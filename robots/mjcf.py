@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import trimesh
 
 from .errors import LoadError
 from .frame import Frame, Geometry, Joint, Model
@@ -286,6 +285,8 @@ class _Reader:
 
     def _mesh(self, i: int) -> Mesh:
         """Triangles as compiled: scaled, and centred as the geom's pose expects."""
+        import trimesh
+
         m = self.model
         start, count = int(m.mesh_vertadr[i]), int(m.mesh_vertnum[i])
         vertices = np.array(m.mesh_vert[start : start + count], float)

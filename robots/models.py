@@ -51,7 +51,7 @@ def read_model(name: str) -> Model:
         LoadError: for an unknown name, with near matches.
     """
     info = model_info(name)
-    home = info.get("home", {})
+    home = {name: float(value) for name, value in info.get("home", {}).items()}
     model = read_urdf(DATA / info["file"])
     return Model(tuple(_at_home(frame, home) for frame in model.frames))
 
@@ -61,7 +61,7 @@ def _at_home(frame: Frame, home: dict[str, float]) -> Frame:
     joint = frame.joint
     if joint is None or joint.name not in home:
         return frame
-    q = np.full(joint.dim, float(home[joint.name]))
+    q = np.full(joint.dim, home[joint.name])
     return replace(frame, joint=replace(joint, q=q))
 
 

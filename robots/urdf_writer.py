@@ -5,20 +5,26 @@ and box, sphere, cylinder, mesh; `<capsule>` is a widely read extension. What ha
 counterpart is rewritten exactly where that is possible, and refused where it is not.
 """
 
+import os
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
-import trimesh
 
 from .errors import ConfigError
 from .frame import Frame, Geometry, Joint, Model
 from .joints import joint_type, motion, resolve_axis, zero_value
 from .shapes import Box, Capsule, Convex, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 from .transforms import IDENTITY, pose_multiply, quat_to_matrix
+
+if TYPE_CHECKING:
+    from trimesh import Trimesh
+else:
+    Trimesh = Any
 
 UNLIMITED = 1e9
 """Stands for no limit where URDF demands a number; `read_urdf` reads it so."""
@@ -149,7 +155,7 @@ class _Writer:
                 "length": _words([shape.length]),
             }
             return ("capsule" if isinstance(shape, Capsule) else "cylinder"), sizes
-        if isinstance(shape, Mesh) and not isinstance(shape.source, trimesh.Trimesh):
+        if isinstance(shape, Mesh) and isinstance(shape.source, str | os.PathLike):
             file = str(Path(shape.source).absolute())
             return "mesh", {"filename": file, "scale": _words(shape.scale)}
         if isinstance(shape, Mesh | Convex | Ellipsoid):
@@ -314,9 +320,11 @@ def _refuse_repeated(kind: str, names: list[str]) -> None:
         )
 
 
-def _triangles(shape: Mesh | Convex | Ellipsoid) -> trimesh.Trimesh:
+def _triangles(shape: Mesh | Convex | Ellipsoid) -> Trimesh:
     if isinstance(shape, Mesh):
         return shape.mesh
+    import trimesh
+
     ball = trimesh.creation.icosphere(
         subdivisions=3 if isinstance(shape, Ellipsoid) else 2
     )

@@ -3,16 +3,8 @@
 import numpy as np
 
 from posewise.robots.frame import Model
-from posewise.robots.joints import joint_dim, motion, zero_value
+from posewise.robots.joints import motion, zero_value
 from posewise.robots.transforms import pose_multiply, quat_to_matrix
-
-
-def free_joints(model: Model) -> dict[str, int]:
-    """Dimension of each joint that is neither locked nor mimics, by name."""
-    joints = [f.joint for f in model.frames if f.joint is not None]
-    return {
-        j.name: joint_dim(j.type) for j in joints if j.active and j.mimic is None
-    }
 
 
 def random_values(model: Model, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -29,8 +21,8 @@ def random_values(model: Model, rng: np.random.Generator) -> dict[str, np.ndarra
     return values
 
 
-def frame_poses(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """World poses (7,) of all frames by name; missing values are the home ones."""
+def joint_values(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The values of all joints: those given, else home; mimic joints follow."""
     joints = {f.joint.name: f.joint for f in model.frames if f.joint is not None}
 
     def value(name: str) -> np.ndarray:
@@ -41,6 +33,12 @@ def frame_poses(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.nda
             return np.asarray(values[name], float)
         return zero_value(joint.type) if joint.q is None else joint.q
 
+    return {name: value(name) for name in joints}
+
+
+def frame_poses(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """World poses (7,) of all frames by name; see `joint_values`."""
+    everything = joint_values(model, values)
     poses: list[np.ndarray] = []
     for frame in model.frames:
         X = frame.origin
@@ -48,7 +46,7 @@ def frame_poses(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.nda
             X = pose_multiply(poses[frame.parent], X)
         joint = frame.joint
         if joint is not None:
-            q = joint.scale * value(joint.name)
+            q = joint.scale * everything[joint.name]
             X = pose_multiply(X, motion(joint.type, joint.axis, q))
         poses.append(X)
     return {f.name: X for f, X in zip(model.frames, poses, strict=True)}
