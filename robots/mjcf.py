@@ -43,7 +43,7 @@ HIDDEN_GROUP = 3
 def read_mjcf(path: str | os.PathLike) -> Model:
     """Read an MJCF file (or a URDF, with MuJoCo's reader).
 
-    Meshes that are missing are left out, with one `UserWarning`; so are constraints
+    If meshes are missing, all are left out, with one `UserWarning`; so are constraints
     that close loops. Equality constraints between two joints become mimic joints.
 
     Raises:
@@ -71,7 +71,11 @@ def read_mjcf(path: str | os.PathLike) -> Model:
 
 
 def _compile(mujoco: Any, spec: Any, file: Path) -> tuple[Any, frozenset[int]]:
-    """The compiled model; without meshes, and some masses, where files are missing."""
+    """The compiled model, and the bodies whose mass is made up.
+
+    Where MuJoCo refuses, mostly for missing files, it is tried again without meshes
+    and with unit masses.
+    """
     spec.compiler.fusestatic = 0
     spec.compiler.discardvisual = 0
     for material in spec.materials:
@@ -101,8 +105,8 @@ def _compile(mujoco: Any, spec: Any, file: Path) -> tuple[Any, frozenset[int]]:
             f"{file}: MuJoCo cannot compile it: {_one_line(error)}; mend it there."
         ) from error
     warnings.warn(
-        f"{file}: meshes are left out, the kinematics is kept ({first}). Masses that"
-        " would follow from shapes are unknown.",
+        f"{file}: MuJoCo cannot compile it ({first}); read without its meshes and"
+        " without the masses that would follow from shapes. The kinematics is kept.",
         UserWarning,
         stacklevel=3,
     )

@@ -73,14 +73,16 @@ class _Writer:
     meshes: Path | None
     links: set[str] = field(default_factory=set)
     joints: set[str] = field(default_factory=set)
+    moving: dict[int, str] = field(default_factory=dict)
+    """Joint names of the frames that move, by index."""
 
     def write(self) -> None:
         frames = self.model.frames
         _refuse_repeated("frame", [f.name for f in frames])
-        moving = [f.joint.name for f in frames if f.joint and _is_moving(f.joint)]
-        _refuse_repeated("joint", moving)
+        self._find_moving()
+        _refuse_repeated("joint", list(self.moving.values()))
         self.links.update(f.name for f in frames)
-        self.joints.update(moving)
+        self.joints.update(self.moving.values())
         world = self._world()
         if world not in self.links:
             self.links.add(world)
@@ -176,13 +178,10 @@ class _Writer:
 
     def _joint(self, i: int, frame: Frame, parent: str) -> None:
         joint, origin = frame.joint, frame.origin
-        if joint is not None and not joint.active:
-            q = self.model.q.get(i, joint.q)
-            q = zero_value(joint.type) if q is None else q
-            origin = pose_multiply(
-                origin, motion(joint.type, joint.axis, joint.scale * q)
-            )
-        if joint is None or not _is_moving(joint):
+        if joint is not None and i not in self.moving:
+            motion_ = motion(joint.type, joint.axis, self._locked_value(i, joint))
+            origin = pose_multiply(origin, motion_)
+        if joint is None or i not in self.moving:
             name = frame.attributes.get("joint_name", f"{frame.name}_fixed")
             self._add_joint(
                 self._new(name, self.joints), "fixed", parent, frame, origin
@@ -257,23 +256,48 @@ class _Writer:
         ):
             ET.SubElement(element, "limit", text)
         if joint.mimic is not None:
-            leader = self._leader(joint)
-            multiplier = joint.scale * joint.multiplier / leader.scale
+            _, leader, _, _ = self._leader(-1, joint)
+            followed = joint.mimic if joint.dim == 1 else f"{joint.mimic}_{k}"
             mimic = {
-                "joint": _coordinate(leader, k),
-                "multiplier": _words([multiplier]),
-                "offset": _words([joint.scale * joint.offset]),
+                "joint": followed,
+                "multiplier": _words([joint.multiplier]),
+                "offset": _words([leader.scale * joint.offset]),
             }
             ET.SubElement(element, "mimic", mimic)
 
-    def _leader(self, joint: Joint) -> Joint:
-        for frame in self.model.frames:
-            if frame.joint is not None and frame.joint.name == joint.mimic:
-                return frame.joint
-        raise ConfigError(
-            f"write_urdf: joint {joint.name!r} follows {joint.mimic!r}, which is not in"
-            " the model."
-        )
+    def _find_moving(self) -> None:
+        for i, frame in enumerate(self.model.frames):
+            if frame.joint is not None and frame.joint.dim > 0:
+                _, leader, _, _ = self._leader(i, frame.joint)
+                if leader.active:
+                    self.moving[i] = frame.joint.name
+
+    def _leader(self, i: int, joint: Joint) -> tuple[int, Joint, float, float]:
+        """The joint that is followed in the end: index, multiplier and offset."""
+        multiplier, offset, seen = 1.0, 0.0, {i}
+        while joint.mimic is not None:
+            offset += multiplier * joint.offset
+            multiplier *= joint.multiplier
+            found = [
+                (k, f.joint)
+                for k, f in enumerate(self.model.frames)
+                if f.joint is not None and f.joint.name == joint.mimic
+            ]
+            if not found or found[-1][0] in seen:
+                raise ConfigError(
+                    f"write_urdf: joint {joint.name!r} follows {joint.mimic!r}, which"
+                    " is not in the model or follows it in turn."
+                )
+            i, joint = found[-1]
+            seen.add(i)
+        return i, joint, multiplier, offset
+
+    def _locked_value(self, i: int, joint: Joint) -> np.ndarray:
+        """What a joint that does not move stands at, in the unit of motion."""
+        k, leader, multiplier, offset = self._leader(i, joint)
+        q = self.model.q.get(k, leader.q)
+        q = zero_value(leader.type) if q is None else q
+        return leader.scale * (multiplier * q + offset)
 
     def _add_joint(
         self, name: str, kind: str, parent: str, frame: Frame, origin: np.ndarray
@@ -301,10 +325,6 @@ class _Writer:
 
 def _coordinate(joint: Joint, k: int) -> str:
     return joint.name if joint.dim == 1 else f"{joint.name}_{k}"
-
-
-def _is_moving(joint: Joint) -> bool:
-    return joint.active and joint.dim > 0
 
 
 def _folder(meshes: str | Path | None) -> Path | None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from posewise.robots.frame import Model
+from posewise.robots.frame import Joint, Model
 from posewise.robots.joints import motion, zero_value
 from posewise.robots.transforms import pose_multiply, quat_to_matrix
 
@@ -46,10 +46,18 @@ def frame_poses(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.nda
             X = pose_multiply(poses[frame.parent], X)
         joint = frame.joint
         if joint is not None:
-            q = joint.scale * everything[joint.name]
+            q = _scale(model, joint) * everything[joint.name]
             X = pose_multiply(X, motion(joint.type, joint.axis, q))
         poses.append(X)
     return {f.name: X for f, X in zip(model.frames, poses, strict=True)}
+
+
+def _scale(model: Model, joint: Joint) -> float:
+    """A joint's scale; that of the joint it follows in the end."""
+    joints = {f.joint.name: f.joint for f in model.frames if f.joint is not None}
+    while joint.mimic is not None:
+        joint = joints[joint.mimic]
+    return joint.scale
 
 
 def matrix(X: np.ndarray) -> np.ndarray:

@@ -498,6 +498,7 @@ def test_locked_and_mimic_joints_are_written(tmp_path: Path):
                 "b", 0, joint=Joint("hinge", "b", z, q=np.array([0.3]), active=False)
             ),
             Frame("c", 1, joint=Joint("hinge", "c", z, scale=2.0)),
+            Frame("e", 1, joint=Joint("transX", "e", mimic="b", offset=0.1)),
             Frame(
                 "d",
                 2,
