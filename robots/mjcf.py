@@ -195,7 +195,9 @@ class _Reader:
         turns = self.model.jnt_type[j] in (HINGE, BALL)
         return np.array(self.model.jnt_pos[j]) if turns else np.zeros(3)
 
-    def _joint_origin(self, j: int, origin: np.ndarray, anchor: np.ndarray):
+    def _joint_origin(
+        self, j: int, origin: np.ndarray, anchor: np.ndarray
+    ) -> np.ndarray:
         """`origin`, moved to the anchor and back by the joint's `ref`."""
         m = self.model
         if m.jnt_type[j] == FREE:
@@ -207,7 +209,7 @@ class _Reader:
             step[3:] = axis_angle(m.jnt_axis[j], -ref)
         elif m.jnt_type[j] == SLIDE:
             step[:3] = -ref * m.jnt_axis[j]
-        return pose_multiply(origin, step)
+        return np.asarray(pose_multiply(origin, step))
 
     def _joint(self, j: int) -> Joint:
         m = self.model
@@ -243,7 +245,7 @@ class _Reader:
         mass = float(m.body_mass[body])
         if body == 0 or mass == 0 or body in self.massless:
             return frame
-        R = quat_to_matrix(np.array(m.body_iquat[body]))
+        R = np.asarray(quat_to_matrix(np.array(m.body_iquat[body])))
         inertia = R @ np.diag(m.body_inertia[body]) @ R.T
         com = np.array(m.body_ipos[body])
         return replace(frame, mass=mass, com=com, inertia=inertia)

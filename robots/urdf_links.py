@@ -77,7 +77,7 @@ def read_inertial(
         xx, xy, xz, yy, yz, zz = (
             element.number(f"i{pair}", 0.0) for pair in "xx xy xz yy yz zz".split()
         )
-        R = quat_to_matrix(X[3:])
+        R = np.asarray(quat_to_matrix(X[3:]))
         inertia = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
     return mass, X[:3], inertia
 

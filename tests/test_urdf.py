@@ -16,7 +16,8 @@ from posewise.robots.models import model_names, read_model
 from posewise.robots.shapes import Box, Capsule, Convex, Ellipsoid, Marker, Mesh
 from posewise.robots.transforms import pose, rpy
 from posewise.robots.urdf import read_urdf
-from posewise.robots.urdf_writer import pose_to_rpy, write_urdf
+from posewise.robots.urdf_text import pose_to_rpy
+from posewise.robots.urdf_writer import write_urdf
 
 SITE = Path(sysconfig.get_paths()["purelib"])
 EXAMPLES = SITE / "cmeel.prefix/share/example-robot-data/robots"
@@ -463,6 +464,7 @@ def test_joints_of_rai_become_chains(tmp_path: Path, kind: str):
     dim = joint_dim(kind)
     limits = np.array([-np.ones(dim), 2 * np.ones(dim)])
     origin = pose((1.0, 2, 3), rng.normal(size=4))
+    scale = 1.0 if kind == "free" else 2.0
     model = Model(
         (
             Frame("base", None, origin),
@@ -470,7 +472,7 @@ def test_joints_of_rai_become_chains(tmp_path: Path, kind: str):
                 "m",
                 0,
                 origin,
-                Joint(kind, "m", np.array([0.0, 0.6, 0.8]), limits, scale=2.0),
+                Joint(kind, "m", np.array([0.0, 0.6, 0.8]), limits, scale=scale),
             ),
             Frame("tip", 1, origin),
         )
@@ -479,7 +481,7 @@ def test_joints_of_rai_become_chains(tmp_path: Path, kind: str):
     assert again.frames[0].name == "world"
     q = random_values(model, rng)["m"]
     names = ["m"] if kind == "free" or dim == 1 else [f"m_{i}" for i in range(dim)]
-    u = 2 * q
+    u = scale * q
     values = {n: u if len(names) == 1 else u[[i]] for i, n in enumerate(names)}
     want, got = frame_poses(model, {"m": q}), frame_poses(again, values)
     for name, X in want.items():
@@ -544,6 +546,9 @@ def test_what_cannot_be_written():
     ball = Model((Frame("a"), Frame("b", 0, joint=Joint("quatBall", "b"))))
     with pytest.raises(ConfigError, match="URDF has no ball joint"):
         write_urdf(ball)
+    free = Frame("c", 0, joint=Joint("free", "c", scale=2.0))
+    with pytest.raises(ConfigError, match="no free joint that mimics or is scaled"):
+        write_urdf(Model((Frame("a"), free)))
     world = Model((Frame("a"), Frame("world", origin=pose((1.0, 0, 0)))))
     with pytest.raises(ConfigError, match="'world'"):
         write_urdf(world)
