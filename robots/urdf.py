@@ -161,8 +161,9 @@ def _parents_first(links: dict[str, Element], above: dict[str, Element]) -> list
         chain: dict[str, None] = {}
         while name not in placed:
             if name in chain:
+                cycle = list(chain)[list(chain).index(name) :]
                 raise above[name].error(
-                    f"the links {', '.join(map(repr, list(chain)[:5]))} form a cycle,"
+                    f"the links {', '.join(map(repr, cycle[:5]))} form a cycle,"
                     " expected a tree; turn or remove a joint."
                 )
             chain[name] = None
@@ -192,17 +193,19 @@ def _check_mimics(joints: dict[str, Element]) -> None:
                 f" {dims[1]}; a mimic joint follows one of its own size."
             )
         follows[name] = followed
+    settled: set[str] = set()
     for name in follows:
-        seen = [name]
-        while seen[-1] in follows:
-            seen.append(follows[seen[-1]])
-            if seen[-1] == name:
+        seen = {name: None}
+        while name in follows and name not in settled:
+            name = follows[name]
+            if name in seen:
+                circle = [*list(seen)[list(seen).index(name) :], name]
                 raise joints[name].error(
-                    f"its mimic leads back to itself ({' -> '.join(seen)}); one of"
+                    f"its mimic leads back to itself ({' -> '.join(circle)}); one of"
                     " these joints must move freely."
                 )
-            if len(seen) > len(follows) + 1:
-                break
+            seen[name] = None
+        settled.update(seen)
 
 
 def _type(joint: Element) -> str:
