@@ -1,10 +1,36 @@
-"""A plain NumPy walk over a model's frames, for tests of loaders."""
+"""A plain NumPy walk over a model's frames, and foreign files to walk over."""
+
+import sysconfig
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from posewise.robots.frame import Joint, Model
 from posewise.robots.joints import motion, zero_value
 from posewise.robots.transforms import pose_multiply, quat_to_matrix
+from posewise.robots.urdf import read_urdf
+
+SITE = Path(sysconfig.get_paths()["purelib"])
+EXAMPLES = SITE / "cmeel.prefix/share/example-robot-data/robots"
+BULLET = SITE / "pybullet_data"
+FILES = [
+    EXAMPLES / "panda_description/urdf/panda.urdf",
+    EXAMPLES / "ur_description/urdf/ur5_robot.urdf",
+    EXAMPLES / "pr2_description/urdf/pr2.urdf",
+    EXAMPLES / "tiago_description/robots/tiago.urdf",
+    EXAMPLES / "xarm_description/urdf/xarm7.urdf",
+    BULLET / "kuka_iiwa/model.urdf",
+    BULLET / "franka_panda/panda.urdf",
+    BULLET / "xarm/xarm6_with_gripper.urdf",
+]
+
+
+def foreign(path: Path) -> Model:
+    """The model of a file that another package brings, or a skip."""
+    if not path.exists():
+        pytest.skip(f"{path.name}: example-robot-data or pybullet is not installed")
+    return read_urdf(path)
 
 
 def random_values(model: Model, rng: np.random.Generator) -> dict[str, np.ndarray]:

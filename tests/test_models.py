@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers_fk import frame_poses, matrix, random_values
+from helpers_fk import FILES, foreign, frame_poses, matrix, random_values
 
 from posewise.robots.errors import LoadError
 from posewise.robots.models import DATA, model_info, model_names, read_model
@@ -121,8 +121,6 @@ def test_panda_is_the_makers():
 
 
 def test_panda_equals_the_ros_description():
-    from test_urdf import FILES, foreign
-
     ours, theirs = read_model("panda"), foreign(FILES[0])
     rng = np.random.default_rng(1)
     for _ in range(20):

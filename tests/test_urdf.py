@@ -1,13 +1,21 @@
 """The URDF reader and writer against yourdfpy, MuJoCo and hand-broken files."""
 
-import sysconfig
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
-from helpers_fk import frame_poses, joint_values, matrix, random_values
+from helpers_fk import (
+    BULLET,
+    EXAMPLES,
+    FILES,
+    foreign,
+    frame_poses,
+    joint_values,
+    matrix,
+    random_values,
+)
 
 from posewise.robots.errors import ConfigError, LoadError
 from posewise.robots.frame import Frame, Geometry, Joint, Model
@@ -18,27 +26,6 @@ from posewise.robots.transforms import pose, rpy
 from posewise.robots.urdf import read_urdf
 from posewise.robots.urdf_text import pose_to_rpy
 from posewise.robots.urdf_writer import write_urdf
-
-SITE = Path(sysconfig.get_paths()["purelib"])
-EXAMPLES = SITE / "cmeel.prefix/share/example-robot-data/robots"
-BULLET = SITE / "pybullet_data"
-FILES = [
-    EXAMPLES / "panda_description/urdf/panda.urdf",
-    EXAMPLES / "ur_description/urdf/ur5_robot.urdf",
-    EXAMPLES / "pr2_description/urdf/pr2.urdf",
-    EXAMPLES / "tiago_description/robots/tiago.urdf",
-    EXAMPLES / "xarm_description/urdf/xarm7.urdf",
-    BULLET / "kuka_iiwa/model.urdf",
-    BULLET / "franka_panda/panda.urdf",
-    BULLET / "xarm/xarm6_with_gripper.urdf",
-]
-
-
-def foreign(path: Path) -> Model:
-    """The model of a file that another package brings, or a skip."""
-    if not path.exists():
-        pytest.skip(f"{path.name}: example-robot-data or pybullet is not installed")
-    return read_urdf(path)
 
 
 def robot(body: str) -> str:
