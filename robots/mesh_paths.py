@@ -1,0 +1,102 @@
+"""Where a description's mesh files are, and which it may refer to.
+
+A file from elsewhere may name any path. Only files inside its *root* are used, after
+symbolic links are followed. The root is
+
+- for `package://name/…` the folder of that package: `packages[name]`, else a folder
+  `name` in the description's folder or above it (not in the file system's root), else
+  one on ROS_PACKAGE_PATH or AMENT_PREFIX_PATH;
+- for everything else the nearest folder above the description with a `package.xml`,
+  else the parent of its folder; and the folders in `packages`.
+"""
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+SUFFIXES = frozenset(".stl .obj .dae .ply .off .glb .gltf .3mf .msh .mesh .h5".split())
+"""What a mesh file may be called; a description cannot name any other file."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeshPaths:
+    """Finds the meshes of one description and remembers those it could not."""
+
+    file: Path
+    packages: Mapping[str, str | os.PathLike] = field(default_factory=dict)
+    missed: list[str] = field(default_factory=list)
+
+    def find(self, name: str) -> Path | None:
+        """The file a mesh name stands for; None (and remembered) if there is none."""
+        outside = False
+        for root, path in self._candidates(name):
+            if not path.is_file():
+                continue
+            real = path.resolve()
+            if real.suffix.lower() in SUFFIXES and real.is_relative_to(root.resolve()):
+                return real
+            outside = True
+        why = "outside of its package or no mesh" if outside else "not found"
+        note = f"{name!r} ({why})"
+        if note not in self.missed:
+            self.missed.append(note)
+        return None
+
+    def warn(self) -> None:
+        """One warning for all meshes that were not found."""
+        if not self.missed:
+            return
+        shown = ", ".join(self.missed[:3]) + (", …" if len(self.missed) > 3 else "")
+        plural = "meshes are" if len(self.missed) > 1 else "mesh is"
+        warnings.warn(
+            f"{self.file}: {len(self.missed)} {plural} left out: {shown}. The"
+            " kinematics is kept. Pass packages={'name': folder} to say where a"
+            " package is.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+    def _candidates(self, name: str) -> Iterator[tuple[Path, Path]]:
+        """Pairs of a root and a path that must lie in it."""
+        folder = self.file.resolve().parent
+        scheme, _, rest = name.rpartition("://")
+        if scheme in ("package", "model"):
+            package, _, inner = rest.lstrip("/").partition("/")
+            if package in ("", ".", ".."):
+                return
+            for root in self._package_roots(package, folder):
+                yield root, root / inner
+            return
+        if scheme not in ("", "file"):
+            return
+        path = folder / (unquote(rest) if scheme else rest)
+        for root in [own_root(folder), *map(Path, self.packages.values())]:
+            yield root, path
+
+    def _package_roots(self, package: str, folder: Path) -> Iterator[Path]:
+        if package in self.packages:
+            yield Path(self.packages[package])
+            return
+        for above in [folder, *folder.parents]:
+            if above != above.parent:
+                yield above / package
+        for entry in _path_list("ROS_PACKAGE_PATH"):
+            yield entry if entry.name == package else entry / package
+        for entry in _path_list("AMENT_PREFIX_PATH"):
+            yield entry / "share" / package
+
+
+def own_root(folder: Path) -> Path:
+    """The folder that a description in `folder` may take relative paths from."""
+    for above in [folder, *folder.parents]:
+        if (above / "package.xml").is_file():
+            return above
+    up = folder.parent
+    return folder if up == up.parent else up
+
+
+def _path_list(variable: str) -> list[Path]:
+    return [Path(p) for p in os.environ.get(variable, "").split(os.pathsep) if p]

@@ -1,0 +1,70 @@
+"""Our own robots and objects, by name: URDF files of primitive shapes in `data/`."""
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import LoadError, unknown
+from .frame import Frame, Model
+from .urdf import read_urdf
+
+DATA = Path(__file__).parent / "data"
+
+
+def model_names() -> tuple[str, ...]:
+    """The names that `read_model` knows, robots first.
+
+    >>> model_names()[:2]
+    ('panda', 'ur5e')
+    """
+    return tuple(_index())
+
+
+def model_info(name: str) -> dict[str, Any]:
+    """What is known of a model beside its file.
+
+    Args:
+        name: One of `model_names()`.
+
+    Returns:
+        `file`, `kind` ("robot" or "object"), `description`; `home`, joint values by
+        joint name; for objects `category`, `abilities`, and where there are such
+        `openable_joints` and `links` (names of links by role).
+
+    Raises:
+        LoadError: for an unknown name, with near matches.
+    """
+    index = _index()
+    if name not in index:
+        raise LoadError(unknown("model", name, index))
+    return json.loads(json.dumps(index[name]))
+
+
+def read_model(name: str) -> Model:
+    """One of our own models, its joints at home.
+
+    Raises:
+        LoadError: for an unknown name, with near matches.
+    """
+    info = model_info(name)
+    home = {name: float(value) for name, value in info.get("home", {}).items()}
+    model = read_urdf(DATA / info["file"])
+    return Model(tuple(_at_home(frame, home) for frame in model.frames))
+
+
+def _at_home(frame: Frame, home: dict[str, float]) -> Frame:
+    """The frame, its joint's value at definition taken from `home`."""
+    joint = frame.joint
+    if joint is None or joint.name not in home:
+        return frame
+    q = np.full(joint.dim, home[joint.name])
+    return replace(frame, joint=replace(joint, q=q))
+
+
+@cache
+def _index() -> dict[str, dict[str, Any]]:
+    return json.loads((DATA / "index.json").read_text())
