@@ -1,7 +1,6 @@
 """The world: frames, joints, shapes, loaders and kinematics."""
 
 from .config import Config as Config
-from .config import add_named as add_named
 from .config import load as load
 from .errors import ConfigError as ConfigError
 from .errors import LoadError as LoadError

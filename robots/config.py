@@ -5,6 +5,7 @@ anew after each edit, so that nothing stale can be used.
 """
 
 import copy
+import itertools
 import os
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -425,17 +426,46 @@ class Config:
             model, prefix, parent, pose, duplicates=duplicates, source=str(path)
         )
 
+    def load(
+        self,
+        name: str,
+        prefix: str = "",
+        parent: str = "world",
+        pose: Any = None,
+        joint: str | None = None,
+    ) -> tuple[str, ...]:
+        """Add one of our own models by name; objects are marked as such.
+
+        Args:
+            name: "panda", "ur5e", "mug", "table", … (an unknown name lists them).
+            prefix: put before every frame and joint name.
+            parent: the frame that the model's root is attached to.
+            pose: of the model's root in the parent (7,).
+            joint: "free" for a movable object.
+
+        Returns:
+            The names of the new frames.
+        """
+        model, info = read_named(name)
+        names = self.add_model(
+            model, prefix, parent, pose, joint, source=f"model {name!r}"
+        )
+        if info.get("kind") == "object":
+            self.mark_object(names[0], info.get("category"), info.get("abilities"))
+        return names
+
     def add_model(
         self,
         model: Model,
         prefix: str = "",
         parent: str = "world",
         pose: Any = None,
+        joint: str | None = None,
         *,
         duplicates: bool = False,
         source: str = "model",
     ) -> tuple[str, ...]:
-        """Add the frames of a loaded model; see `add_file`."""
+        """Add the frames of a loaded model; see `add_file` and `load`."""
         if not model.frames:
             raise ConfigError(f"{source} has no frames; nothing was added.")
         taken = set(self._names_in_use())
@@ -445,30 +475,37 @@ class Config:
                 f"{source}: {len(clash)} frame names are in use already"
                 f" ({', '.join(map(repr, clash[:4]))}); give a prefix, e.g. 'b_'."
             )
-        placed = None if pose is None else _origin(source, None, None, pose)
-        root = self._parent(parent)
-        frames = []
-        for frame in model.frames:
-            joint = frame.joint
-            if joint is not None and prefix:
-                mimic = None if joint.mimic is None else prefix + joint.mimic
-                joint = replace(joint, name=prefix + joint.name, mimic=mimic)
-            origin, up = np.asarray(frame.origin, float), frame.parent
+        placed = IDENTITY if pose is None else _origin(source, None, None, pose)
+        root, before = self._parent(parent), len(self._frames)
+        joint_names = self._unique_joint_names(model, prefix)
+        leaders = _leaders(model)
+        frames, values = [], dict(model.q)
+        for i, frame in enumerate(model.frames):
+            made, up = frame.joint, frame.parent
+            origin = np.asarray(frame.origin, float)
+            if made is not None:
+                mimic = None if made.mimic is None else joint_names[leaders[i]]
+                made = replace(made, name=joint_names[i], mimic=mimic)
             if up is None:
-                up = root
-                origin = origin if placed is None else pose_multiply(placed, origin)
+                up, origin = root, pose_multiply(placed, origin)
+                if joint is not None and made is None:
+                    made = _make_joint(prefix + frame.name, joint, None, None, None)
+                    values[i] = zero_value(joint)
+                    if joint in ("free", "floating"):
+                        values[i], origin = origin, IDENTITY
+                    made = replace(made, q=values[i])
             else:
-                up += len(self._frames)
+                up += before
             frames.append(
                 replace(
                     frame,
                     name=prefix + frame.name,
-                    joint=joint,
+                    joint=made,
                     parent=up,
                     origin=origin,
                 )
             )
-        self._extend(frames, model.q)
+        self._extend(frames, values)
         return tuple(f.name for f in frames)
 
     def attach(self, parent: str, frame: str) -> None:
@@ -494,7 +531,7 @@ class Config:
         pose = self.pose(frame)
         made, origin, value = None, pose, None
         if joint is not None:
-            made = _make_joint(self._frames[i].name, joint, None, None, None, 1.0, 0.0)
+            made = _make_joint(self._frames[i].name, joint, None, None, None)
             value, error = value_from_pose(joint, None, pose)
             if error > 1e-6:
                 value = zero_value(joint)
@@ -790,6 +827,22 @@ class Config:
         i = self.index(parent)
         return None if i == len(self._frames) else i
 
+    def _unique_joint_names(self, model: Model, prefix: str) -> dict[int, str]:
+        """Names for a model's joints that no joint of this world has."""
+        taken = {f.joint.name for f in self._frames if f.joint is not None}
+        names = {}
+        for i, frame in enumerate(model.frames):
+            if frame.joint is None:
+                continue
+            name = base = prefix + frame.joint.name
+            for k in itertools.count(2):
+                if name not in taken:
+                    break
+                name = f"{base}~{k}"
+            taken.add(name)
+            names[i] = name
+        return names
+
     def _names_in_use(self) -> Iterable[str]:
         return (f.name for f in self._frames)
 
@@ -799,27 +852,39 @@ def load(name: str, **options: Any) -> Config:
 
     Args:
         name: of the model.
-        **options: `prefix`, `parent` and `pose`, as for `Config.add_file`.
+        **options: as for `Config.load`.
 
     Raises:
-        ConfigError: for an unknown name, with near matches.
+        LoadError: for an unknown name, with near matches.
     """
     C = Config()
-    add_named(C, name, **options)
+    C.load(name, **options)
     return C
-
-
-def add_named(C: Config, name: str, prefix: str = "", **options: Any) -> None:
-    """Add one of our own models to a world; objects are marked as such."""
-    model, info = read_named(name)
-    names = C.add_model(model, prefix, source=f"model {name!r}", **options)
-    if info.get("kind") == "object":
-        C.mark_object(names[0], info.get("category"), info.get("abilities"))
 
 
 def replace_scale(drive: Any, joint: Joint) -> Any:
     """A drive without the joint's scale: values as a user states them."""
     return replace(drive, scale=1.0)
+
+
+def _leaders(model: Model) -> dict[int, int]:
+    """For each mimicking frame, the frame it follows; the last of that name.
+
+    Raises:
+        ConfigError: when there is none.
+    """
+    by_name = {f.joint.name: i for i, f in enumerate(model.frames) if f.joint}
+    found = {}
+    for i, frame in enumerate(model.frames):
+        if frame.joint is not None and frame.joint.mimic is not None:
+            if frame.joint.mimic not in by_name:
+                raise ConfigError(
+                    f"Joint {frame.joint.name!r} mimics {frame.joint.mimic!r}: "
+                    + unknown("joint", frame.joint.mimic, by_name)
+                )
+            default = by_name[frame.joint.mimic]
+            found[i] = frame.attributes.get("mimic_index", default)
+    return found
 
 
 def _geometry(shape: Shape, color: Any, collision: bool) -> Geometry:
@@ -889,8 +954,8 @@ def _make_joint(
     axis: Any,
     limits: Any,
     mimic: str | None,
-    multiplier: float,
-    offset: float,
+    multiplier: float = 1.0,
+    offset: float = 0.0,
 ) -> Joint:
     kind = joint_type(type_)
     if kind.needs_axis:
