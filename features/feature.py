@@ -19,7 +19,7 @@ from ..robots.kinematics import (
     fold_dofs,
     tangent_to_coordinates,
 )
-from .evaluate import Inputs, aim, aimed, value
+from .evaluate import Inputs, aim, aimed, quaternions, value
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -226,9 +226,8 @@ class Feature:
                 )
             w = C.walk(q.reshape(slices, C.nq))
         Q = q.reshape(slices, -1)
-        x = Inputs(
-            w.frames.R[:, g.frames], w.frames.p[:, g.frames], Q[:, g.coordinates], tau
-        )
+        R, p = w.frames.R[:, g.frames], w.frames.p[:, g.frames]
+        x = Inputs(R, p, quaternions(g.symbol, R), Q[:, g.coordinates], tau)
         K = C.kinematics().anonymous() if g.symbol.kinematics else None
         out = _program(g.symbol, g.order)(x, g.params, g.scale, g.target, K)
         y, wrenches, dq = (np.asarray(a, float) for a in out)
@@ -249,12 +248,10 @@ class Feature:
         def phi(q: Float[Array, "*slices nq"]) -> Float[jax.Array, " rows"]:
             Q = jnp.asarray(q).reshape(slices, K.nq)
             frames = K.walk(Q).frames
-            x = Inputs(
-                frames.R[:, g.frames],
-                frames.p[:, g.frames],
-                Q[:, g.coordinates],
-                jnp.asarray(tau, Q.dtype),
-            )
+            R, p = frames.R[:, g.frames], frames.p[:, g.frames]
+            quats = quaternions(g.symbol, R)
+            time = jnp.asarray(tau, Q.dtype)
+            x = Inputs(R, p, quats, Q[:, g.coordinates], time)
             like = lambda a: jnp.asarray(a, Q.dtype)
             params = {k: _cast(v, Q.dtype) for k, v in g.params.items()}
             raw = value(g.symbol, g.order, x, params, K)
@@ -312,7 +309,8 @@ def _rows(symbol: Symbol, m: int, n: int, params: dict, C: "Config") -> int:
     """Number of rows, by tracing the function once."""
     k = symbol.window + 1
     eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
-    x = Inputs(eye, np.zeros((k, m, 3)), np.zeros((k, n)), np.ones(()))
+    zeros = (np.zeros((k, m, 3)), np.zeros((k, m, 4)), np.zeros((k, n)))
+    x = Inputs(eye, *zeros, np.ones(()))
     K = C.kinematics().anonymous() if symbol.kinematics else None
     try:
         shape = jax.eval_shape(

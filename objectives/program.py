@@ -7,13 +7,14 @@ types and numbers of the symbols are data.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..features.evaluate import Inputs, aimed
+from ..features.evaluate import Inputs, aimed, quaternions
 from ..features.feature import Grounded
 from ..features.symbol import Symbol
 from ..robots.kinematics import (
@@ -87,9 +88,11 @@ class Chain:
             window = np.arange(kind.order + 1) + (self.order - kind.order)
             at = b.last[:, None] + window
             f = b.frames[:, None, :]
+            R = w.frames.R[at[:, :, None], f]
             inputs = Inputs(
-                w.frames.R[at[:, :, None], f],
+                R,
                 w.frames.p[at[:, :, None], f],
+                jax.vmap(partial(quaternions, kind.symbol))(R),
                 X[at[:, :, None], b.coordinates[:, None, :]],
                 jnp.broadcast_to(data.tau, (kind.capacity,)),
             )
