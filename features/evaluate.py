@@ -6,7 +6,7 @@ product of wrenches and joint twists; nothing is differentiated through the kine
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,11 +22,11 @@ from .symbol import Pose, Symbol
 class Inputs(NamedTuple):
     """What one grounded feature looks at: `k + 1` slices, oldest first."""
 
-    R: Float[jax.Array, "slices m 3 3"]
-    p: Float[jax.Array, "slices m 3"]
-    quat: Float[jax.Array, "slices m 4"]
-    q: Float[jax.Array, "slices n"]
-    tau: Float[jax.Array, ""]
+    R: Float[Array, "slices m 3 3"]
+    p: Float[Array, "slices m 3"]
+    quat: Float[Array, "slices m 4"]
+    q: Float[Array, "slices n"]
+    tau: Float[Array, ""] | float
 
 
 class Linear(NamedTuple):
@@ -58,7 +58,7 @@ def value(
     """φ of the given order, before target and scale; plain JAX."""
     d = order - symbol.window
     coefficients = _coefficients(symbol, d, x.tau)
-    total = 0.0
+    total: Any = 0.0
     for s in range(d + 1):
         part = slice(s, s + symbol.window + 1)
         args = (x.R[part], x.p[part], x.quat[part], x.q[part])
@@ -87,7 +87,7 @@ def linearize(
     if d == 0:
         return one(x.R, x.p, x.quat, x.q)
     parts = jax.vmap(one)(*(a[windows] for a in (x.R, x.p, x.quat, x.q)))
-    c = jnp.stack(_coefficients(symbol, d, x.tau))
+    c = jnp.asarray(_coefficients(symbol, d, x.tau))
     if w == 0:
         moved = (jnp.moveaxis(a[:, :, 0], 0, 1) for a in parts[1:])
         weight = (c.reshape((1, -1) + (1,) * (a.ndim - 3)) for a in parts[1:])
@@ -179,7 +179,7 @@ def _call(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
     return jnp.atleast_1d(symbol.fn(*slices[0], **extra))
 
 
-def _coefficients(symbol: Symbol, d: int, tau: jax.Array) -> list[jax.Array]:
+def _coefficients(symbol: Symbol, d: int, tau: Any) -> list[jax.Array]:
     """Of the d-th backward difference, oldest first."""
-    unit = tau**d if symbol.rate else jnp.ones_like(tau)
+    unit = tau**d if symbol.rate else 1.0
     return [(-1) ** (d - s) * math.comb(d, s) / unit for s in range(d + 1)]

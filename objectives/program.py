@@ -176,7 +176,8 @@ def make_chain(
     dtype = K.node_p.dtype
     order = len(prefix)
     placed: dict[int, Placed] = {}
-    kinds, batches = [], []
+    kinds: list[Kind] = []
+    batches: list[Batch] = []
     for key, members in grouped.items():
         rows: list[tuple[int, Objective, Grounded]] = []
         for i, objective, g in members:
@@ -193,7 +194,7 @@ def make_chain(
             return jnp.asarray(np.stack(values), dtype)
 
         scale = np.stack([g.scale for _, _, g in rows] + [0 * first.scale] * pad)
-        params = {
+        arrays = {
             k: stack(lambda t, o, g, k=k: np.asarray(g.params[k]), _dtype(v, dtype))
             for k, v in first.params.items()
         }
@@ -202,7 +203,7 @@ def make_chain(
             Batch(
                 stack(lambda t, o, g: g.frames, int),
                 stack(lambda t, o, g: g.coordinates, int),
-                params,
+                arrays,
                 jnp.asarray(scale, dtype),
                 stack(lambda t, o, g: g.target, dtype),
                 jnp.asarray([t for t, _, _ in rows] + [slices - 1] * pad),

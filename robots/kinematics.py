@@ -196,7 +196,8 @@ def _nodes(K: Kinematics, q: Array) -> tuple[Array, Array]:
         shift = p_loc[at.slides] + xp.sum(amount * _as(q, K.slide_axis), -2)
         p_all = xp.concatenate([p_all, shift], -2)[..., at.slide_rows, :]
 
-    R_levels, p_levels = [], []
+    R_levels: list[Array] = []
+    p_levels: list[Array] = []
     for (first, last), up in zip(tree.levels, at.up, strict=True):
         R, p = R_loc[..., first:last, :, :], p_all[..., first:last, :]
         if R_levels:
@@ -233,11 +234,11 @@ def fold_dofs(
     """Sum the columns of elementary dofs into the tangent columns that drive them."""
     if K.tree.unit:
         return J
-    if K.tree.direct:
-        return J * _as(J, K.dof_multiplier)
-    onto = np.zeros((len(K.tree.dof_columns), K.nv))
-    onto[np.arange(len(onto)), np.array(K.tree.dof_columns, int)] = 1.0
-    return J @ (_as(J, onto) * _as(J, K.dof_multiplier)[:, None])
+    J = J * _as(J, K.dof_multiplier)
+    followers = np.array(K.tree.dof_columns[K.nv :], int)
+    onto = np.zeros((len(followers), K.nv))
+    onto[np.arange(len(followers)), followers] = 1.0
+    return J[..., : K.nv] + J[..., K.nv :] @ _as(J, onto)
 
 
 def tangent_to_coordinates(

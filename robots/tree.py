@@ -42,7 +42,8 @@ class Tree:
     dof_turns: tuple[bool, ...]
     """True for a turn, False for a translation."""
     dof_columns: Ints
-    """Column of the tangent space that each elementary dof feeds."""
+    """Column of the tangent space that each elementary dof feeds; first one dof for
+    each column in order, then those of mimic joints."""
     column_coordinate: Ints
     """Coordinate in q of each tangent column, -1: part of a ball."""
     balls: tuple[tuple[int, int], ...]
@@ -52,19 +53,14 @@ class Tree:
     rigid_frames: Ints
     """Frames with an offset from their node; the others coincide with it."""
 
+    unit: bool
+    """Each tangent column is one dof, moving at unit speed: J needs no folding."""
+
     def __post_init__(self):
         object.__setattr__(self, "_hash", hash(tuple(self.__dict__.values())))
 
     def __hash__(self) -> int:
         return self._hash  # type: ignore[attr-defined]
-
-    unit: bool
-    """Moreover each dof moves at the speed of its column: J needs no folding."""
-
-    @property
-    def direct(self) -> bool:
-        """Each elementary dof is one tangent column: no mimic joints."""
-        return self.dof_columns == tuple(range(self.nv))
 
     @cached_property
     def mask(self) -> np.ndarray:
@@ -214,11 +210,20 @@ def joint_drives(frames: Sequence[Frame]) -> dict[int, _Drive]:
 
 
 def driven_value(type_: str, q: np.ndarray, drive: _Drive) -> np.ndarray:
-    """Coordinates that a driven joint moves at; quaternions follow unchanged."""
-    value = drive.scale * (drive.multiplier * q + drive.offset)
+    """A joint's own coordinates, given those of the joint that drives it."""
+    value = drive.multiplier * q + drive.offset
     for b in joint_type(type_).balls:
         value[b : b + 4] = q[b : b + 4]
     return value
+
+
+def moved_value(type_: str, q: np.ndarray, drive: _Drive) -> np.ndarray:
+    """The coordinates at which a driven joint's motion is evaluated."""
+    value = driven_value(type_, q, drive)
+    scaled = drive.scale * value
+    for b in joint_type(type_).balls:
+        scaled[b : b + 4] = value[b : b + 4]
+    return scaled
 
 
 def build(frames: Sequence[Frame], values: Mapping[int, np.ndarray]) -> Layout:
@@ -264,7 +269,7 @@ def build(frames: Sequence[Frame], values: Mapping[int, np.ndarray]) -> Layout:
                 pose, exact = IDENTITY, True
         elif joint is not None and joint.dim:
             drive = drives[i]
-            q = driven_value(joint.type, np.asarray(values[drive.source]), drive)
+            q = moved_value(joint.type, np.asarray(values[drive.source]), drive)
             pose = pose_multiply(pose, motion(joint.type, joint.axis, q))
         carry[i] = (node, pose, exact)
     return nodes.finish(
@@ -356,10 +361,7 @@ class _Nodes:
             i: rows[i]["slides"] + [(self.nq, 0.0, 0.0, np.zeros(3))] * 3
             for i in slides
         }
-        dofs = sorted(
-            ((i, *dof) for i, r in enumerate(rows) for dof in r["dofs"]),
-            key=lambda dof: dof[2],
-        )
+        dofs = _leaders_first([(i, *d) for i, r in enumerate(rows) for d in r["dofs"]])
         ball_nodes = [i for i, r in enumerate(rows) if r["ball"] is not None]
         rigid = [f for f, (_, _, exact) in enumerate(carry) if not exact]
         tree = Tree(
@@ -387,7 +389,7 @@ class _Nodes:
             balls=tuple(balls),
             frame_nodes=tuple(rank[node] for node, _, _ in carry),
             rigid_frames=tuple(rigid),
-            unit=all(d[2] == i and d[3] == 1 for i, d in enumerate(dofs)),
+            unit=len(dofs) == nv and all(d[3] == 1 for d in dofs),
         )
         # everything a node's motion needs, in the axes of its parent node
         R = quat_to_matrix(_stack([r["pose"] for r in rows], (7,))[:, 3:])
@@ -419,6 +421,16 @@ class _Nodes:
             frame_p=offsets[:, :3],
         )
         return Layout(tree, data, slots)
+
+
+def _leaders_first(dofs: list) -> list:
+    """Sorted by column; the second and further dofs of a column come at the end."""
+    dofs = sorted(dofs, key=lambda dof: dof[2])
+    first = [i == 0 or d[2] != dofs[i - 1][2] for i, d in enumerate(dofs)]
+    leaders = [d for d, is_first in zip(dofs, first, strict=True) if is_first]
+    return leaders + [
+        d for d, is_first in zip(dofs, first, strict=True) if not is_first
+    ]
 
 
 def _stack(rows: list, shape: tuple[int, ...]) -> np.ndarray:

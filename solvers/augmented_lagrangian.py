@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 
 from .banded import solve_banded
 from .rows import (
+    SOS,
     Rows,
     augmented,
     gradient,
@@ -115,10 +116,8 @@ class Result(NamedTuple):
 def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> Result:
     T, nv = problem.slices, problem.nv
     like = lambda v: jnp.asarray(v, x.dtype)
-    options = replace(
-        options,
-        **{k: like(v) for k, v in vars(options).items() if k != "max_iterations"},
-    )
+    numbers: Any = {k: like(v) for k, v in vars(options).items()}
+    options = replace(options, **numbers)
     empty = jax.tree.map(
         lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(problem.evaluate, data, x)
     )
@@ -126,8 +125,8 @@ def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> 
         x=x,
         rows=empty,
         multipliers=tuple(jnp.zeros_like(r.y) for r in empty),
-        mu=options.mu,
-        damping=options.damping,
+        mu=like(options.mu),
+        damping=like(options.damping),
         last_violation=like(jnp.inf),
         stalls=jnp.zeros((), int),
         updates=jnp.zeros((), int),
@@ -148,7 +147,7 @@ def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> 
         tuple(r.y for r in end.rows),
         end.multipliers,
         worst,
-        sum(jnp.sum(jnp.where(r.kind[:, None] == 0, r.y**2, 0.0)) for r in end.rows),
+        _cost(end.rows),
         end.iterations,
         status,
     )
@@ -261,6 +260,13 @@ def _worst(rows: tuple[Rows, ...]) -> jax.Array:
     for r in rows:
         worst = jnp.maximum(worst, jnp.max(violation(r), initial=0.0))
     return worst
+
+
+def _cost(rows: tuple[Rows, ...]) -> jax.Array:
+    cost = jnp.zeros((), rows[0].y.dtype)
+    for r in rows:
+        cost += jnp.sum(jnp.where(r.kind[:, None] == SOS, r.y**2, 0.0))
+    return cost
 
 
 def _finite(rows: tuple[Rows, ...]) -> jax.Array:
