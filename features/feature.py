@@ -1,6 +1,6 @@
 """A feature: symbol + frames + order, target, scale; its value and Jacobian."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -71,9 +71,9 @@ class Feature:
     def __init__(
         self,
         symbol: Any,
-        frames: Sequence[str] = (),
+        frames: Any = (),
         *,
-        order: int | None = None,
+        order: Any = None,
         target: Any = None,
         scale: Any = None,
         **options: Any,

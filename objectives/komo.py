@@ -40,11 +40,11 @@ class KOMO:
 
     def __init__(
         self,
-        C: Config,
-        phases: float = 1,
-        slices_per_phase: int = 1,
-        k_order: int = 0,
-        duration_per_phase: float = 1.0,
+        C: Any,
+        phases: Any = 1,
+        slices_per_phase: Any = 1,
+        k_order: Any = 0,
+        duration_per_phase: Any = 1.0,
     ) -> None:
         if not isinstance(C, Config):
             raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
@@ -64,7 +64,7 @@ class KOMO:
             raise ObjectiveError(
                 "The world has no moving joint; add one, or unlock some."
             )
-        self.config = C
+        self.config: Config = C
         self.slices_per_phase = int(slices_per_phase)
         self.T = int(np.ceil(phases * slices_per_phase - 1e-9))
         self.k_order = int(k_order)
@@ -79,10 +79,10 @@ class KOMO:
 
     def add_objective(
         self,
-        times: Sequence[float] | float | None,
+        times: Any,
         symbol: Any,
-        frames: Sequence[str] = (),
-        type: OT = OT.eq,
+        frames: Any = (),
+        type: Any = OT.eq,
         *,
         scale: Any = None,
         target: Any = None,
@@ -141,7 +141,7 @@ class KOMO:
         order: int,
         scale: Any = 1.0,
         target: Any = None,
-        times: Sequence[float] | None = None,
+        times: Any = None,
         joints: Sequence[str] = (),
         name: str | None = None,
     ) -> Objective:
@@ -162,7 +162,7 @@ class KOMO:
             name=name or f"control order {order}",
         )
 
-    def add(self, what: Any, times: Sequence[float] | float | None = None) -> None:
+    def add(self, what: Any, times: Any = None) -> None:
         """Add anything with `objectives()`: (feature, type) pairs or objectives."""
         if not hasattr(what, "objectives"):
             raise ObjectiveError(

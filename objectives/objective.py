@@ -1,8 +1,8 @@
 """An objective: a feature, what it means (eq, ineq, sos), and when it holds."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from ..features import Feature, FeatureError
 from ..solvers import EQ, INEQ, SOS
@@ -39,7 +39,7 @@ def slice_of(time: float, slices_per_phase: int) -> int:
 
 
 def selected_slices(
-    times: Sequence[float] | float | None, slices_per_phase: int, T: int, what: str
+    times: Any, slices_per_phase: int, T: int, what: str
 ) -> tuple[int, ...]:
     """Slices that times select: none or []: all, [t]: one, [a, b]: a to b inclusive.
 

@@ -1,6 +1,6 @@
 """A world as it stands: its frames, coordinates, poses and kinematics."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -209,14 +209,14 @@ class WorldState:
 
     # -- features ----------------------------------------------------------------
 
-    def feature(self, symbol: Any, frames: Sequence[str] = (), **options: Any) -> Any:
+    def feature(self, symbol: Any, frames: Any = (), **options: Any) -> Any:
         """A feature on frames of this world, checked: see `posewise.Feature`."""
         feature = symbol.on(frames, **options)
         feature.check(self)
         return feature
 
     def eval(
-        self, symbol: Any, frames: Sequence[str] = (), **options: Any
+        self, symbol: Any, frames: Any = (), **options: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """Value (D,) and Jacobian (D, nq) of a feature at the present state.
 
