@@ -14,7 +14,6 @@ from ..robots._typing import Array
 from ..robots.errors import ConfigError, PosewiseError
 from ..robots.kinematics import (
     Kinematics,
-    Walk,
     coordinates_to_tangent,
     fold_dofs,
     tangent_to_coordinates,
@@ -216,7 +215,7 @@ class Feature:
                     f" slices: give q of shape ({slices}, {C.nq}), or use KOMO."
                 )
             w, q = C.walk(), C.q
-            w = Walk(*(_lead(a) for a in w))
+            R, p, twists = w.frames.R[None], w.frames.p[None], w.twists[None]
         else:
             q = np.asarray(q, float)
             if q.reshape(-1).size != slices * C.nq or q.ndim > 2:
@@ -224,15 +223,18 @@ class Feature:
                     f"q has shape {q.shape}, expected"
                     f" ({C.nq},)" + f" or ({slices}, {C.nq})." * (slices > 1)
                 )
+            if not np.isfinite(q).all():
+                raise FeatureError("q has NaN or infinite entries.")
             w = C.walk(q.reshape(slices, C.nq))
+            R, p, twists = w.frames.R, w.frames.p, w.twists
         Q = q.reshape(slices, -1)
-        R, p = w.frames.R[:, g.frames], w.frames.p[:, g.frames]
+        R, p = R[:, g.frames], p[:, g.frames]
         x = Inputs(R, p, quaternions(g.symbol, R), Q[:, g.coordinates], tau)
         K = C.kinematics().anonymous() if g.symbol.kinematics else None
         out = _program(g.symbol, g.order)(x, g.params, g.scale, g.target, K)
-        y, wrenches, dq = (np.asarray(a, float) for a in out)
-        J = _assemble(C, g, Q, w, wrenches, dq, coordinates)
-        return y, J[0] if slices == 1 else np.moveaxis(J, 0, 1)
+        out = np.asarray(out, float)
+        J = _assemble(C, g, Q, twists, out[:, 1:], coordinates)
+        return out[:, 0], J[0] if slices == 1 else np.moveaxis(J, 0, 1)
 
     def function(
         self, C: "Config", tau: float = 1.0
@@ -269,7 +271,11 @@ def custom_symbol(fn: Callable[..., Any], frames: int) -> Symbol:
 
 @cache
 def _program(symbol: Symbol, order: int) -> Callable[..., Any]:
-    """One small compiled program for each kind of feature."""
+    """One small compiled program for each kind of feature.
+
+    Each row: y, then the derivatives by slice (coordinates), or by slice and frame
+    (force, moment).
+    """
 
     def run(x, params, scale, target, K):
         dtype = jnp.result_type(float)
@@ -277,8 +283,12 @@ def _program(symbol: Symbol, order: int) -> Callable[..., Any]:
         scale, target = jnp.asarray(scale, dtype), jnp.asarray(target, dtype)
         params = {k: _cast(v, dtype) for k, v in params.items()}
         out = aimed(symbol, order, x, params, scale, target, K)
-        wrenches = jnp.concatenate([out.force, out.moment], -1)
-        return out.y, jnp.moveaxis(wrenches, 0, 2), out.dq
+        if symbol.of == "joints":
+            derivatives = out.dq
+        else:
+            derivatives = jnp.concatenate([out.force, out.moment], -1)
+        rows = len(out.y)
+        return jnp.concatenate([out.y[:, None], derivatives.reshape(rows, -1)], 1)
 
     return jax.jit(run)
 
@@ -287,20 +297,20 @@ def _assemble(
     C: "Config",
     g: Grounded,
     Q: np.ndarray,
-    w: Walk,
-    wrenches: np.ndarray,
-    dq: np.ndarray,
+    twists: np.ndarray,
+    derivatives: np.ndarray,
     coordinates: str,
 ) -> np.ndarray:
-    """Jacobian (slices, rows, columns) from wrenches (slices, m, rows, 6)."""
+    """Jacobian (slices, rows, columns) from a program's derivatives and twists."""
     K: Kinematics = C._snapshot()[1]
+    slices, rows = len(Q), len(derivatives)
     if g.symbol.of == "joints":
-        slices, rows = len(Q), dq.shape[0]
         J = np.zeros((slices, rows, K.nq))
-        J[:, :, g.coordinates] = np.moveaxis(dq, 0, 1)
+        dq = derivatives.reshape(rows, slices, -1)
+        J[:, :, g.coordinates] = dq.swapaxes(0, 1)
         return coordinates_to_tangent(K.tree, Q, J) if coordinates != "q" else J
-    twists = np.concatenate([w.moments, w.axes], -1)
-    J = wrenches @ np.swapaxes(twists, -1, -2)[:, None]
+    wrenches = derivatives.reshape(rows, slices, -1, 6).transpose(1, 2, 0, 3)
+    J = wrenches @ twists.swapaxes(-1, -2)[:, None]
     J = fold_dofs(K, (J * K.tree.mask[g.frames][:, None]).sum(1))
     return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
 
@@ -346,8 +356,3 @@ def _array(symbol: Symbol, what: str, numbers: Any, ndim: int) -> np.ndarray:
 
 def _cast(v: Any, dtype: Any) -> Any:
     return jnp.asarray(v, dtype) if np.issubdtype(v.dtype, np.floating) else v
-
-
-def _lead(a: Any) -> Any:
-    """A leading slice axis."""
-    return type(a)(*(b[None] for b in a)) if isinstance(a, tuple) else a[None]

@@ -81,7 +81,6 @@ class Chain:
         K = data.K
         X = jnp.concatenate([data.prefix, x])
         w = K.walk(X)
-        twists = jnp.concatenate([w.moments, w.axes], -1)
         mask = jnp.asarray(self.tree.mask, x.dtype)
         groups = []
         for kind, b in zip(self.kinds, data.batches, strict=True):
@@ -104,7 +103,7 @@ class Chain:
                 wrench = jnp.concatenate([out.force, out.moment], -1)
                 # (n, window, m, rows, 6) @ (n, window, 1, 6, dofs)
                 wrench = jnp.transpose(wrench, (0, 2, 3, 1, 4))
-                J = wrench @ jnp.swapaxes(twists[at], -1, -2)[:, :, None]
+                J = wrench @ jnp.swapaxes(w.twists[at], -1, -2)[:, :, None]
                 J = jnp.sum(J * mask[b.frames][:, None, :, None, :], 2)
                 J = fold_dofs(K, J)
             else:

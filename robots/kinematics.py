@@ -38,10 +38,9 @@ class Walk(NamedTuple):
 
     frames: Poses
     """All frames, and the world (identity) as the last one."""
-    axes: Float[Array, "*batch dofs 3"]
-    """World axis of each elementary dof."""
-    moments: Float[Array, "*batch dofs 3"]
-    """Velocity of the world's origin when the dof moves at unit speed."""
+    twists: Float[Array, "*batch dofs 6"]
+    """Of each elementary dof at unit speed: velocity of the point at the world's
+    origin, then angular velocity."""
 
 
 @jax.tree_util.register_dataclass
@@ -129,7 +128,7 @@ class Kinematics:
         i = self.index(frame)
         R, p = w.frames.R[..., i : i + 1, :, :], w.frames.p[..., i : i + 1, :]
         mask = self.tree.mask[i : i + 1]
-        part = Walk(Poses(R, p), w.axes, w.moments)
+        part = Walk(Poses(R, p), w.twists)
         return geometric_jacobians(self, part, mask)[..., 0, :, :]
 
     def jacobians(
@@ -138,7 +137,7 @@ class Kinematics:
         """Geometric Jacobians of all frames' origins."""
         w = walk(self, q)
         R, p = w.frames.R[..., :-1, :, :], w.frames.p[..., :-1, :]
-        part = Walk(Poses(R, p), w.axes, w.moments)
+        part = Walk(Poses(R, p), w.twists)
         return geometric_jacobians(self, part, self.tree.mask[:-1])
 
     def integrate(
@@ -169,7 +168,7 @@ def walk(K: Kinematics, q: Float[Array, "*batch nq"]) -> Walk:
     if not at.all_turn:
         moments = xp.where(at.turns[:, None], moments, axes)
         axes = xp.where(at.turns[:, None], axes, 0.0)
-    return Walk(frames, axes, moments)
+    return Walk(frames, xp.concatenate([moments, axes], -1))
 
 
 def _nodes(K: Kinematics, q: Array) -> tuple[Array, Array]:
@@ -214,7 +213,7 @@ def geometric_jacobians(
     K: Kinematics, walk: Walk, mask: Bool[Array, "frames dofs"]
 ) -> Float[Array, "*batch frames 6 nv"]:
     """Jacobians of the frames' origins from the twists of a walk."""
-    p, a, m = walk.frames.p, walk.axes, walk.moments
+    p, m, a = walk.frames.p, walk.twists[..., :3], walk.twists[..., 3:]
     xp = p.__array_namespace__()
     ax, ay, az = (a[..., None, :, i] for i in range(3))
     px, py, pz = (p[..., :, i, None] for i in range(3))
@@ -235,10 +234,8 @@ def fold_dofs(
     if K.tree.unit:
         return J
     J = J * _as(J, K.dof_multiplier)
-    followers = np.array(K.tree.dof_columns[K.nv :], int)
-    onto = np.zeros((len(followers), K.nv))
-    onto[np.arange(len(followers)), followers] = 1.0
-    return J[..., : K.nv] + J[..., K.nv :] @ _as(J, onto)
+    onto = _as(J, K.tree.table.followers)
+    return J[..., : K.nv] + J[..., K.nv :] @ onto
 
 
 def tangent_to_coordinates(

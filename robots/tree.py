@@ -111,6 +111,10 @@ class IndexTable:
         self.dof_basis = np.where(
             self.turns, self.dof_nodes, parents[self.dof_nodes] if n else 0
         )
+        led = as_array(tree.dof_columns[tree.nv :])
+        self.followers = np.zeros((len(led), tree.nv))
+        self.followers[np.arange(len(led)), led] = 1.0
+        """Which column each dof of a mimic joint adds to."""
         self.quaternions = as_array([b[0] for b in tree.balls])[:, None] + np.arange(4)
         self.spins = as_array([b[1] for b in tree.balls])[:, None] + np.arange(3)
 
