@@ -7,7 +7,6 @@ anew after each edit, so that nothing stale can be used.
 import copy
 import itertools
 import os
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -174,9 +173,7 @@ class Config(EditableWorld):
         """Declare the subtree of a frame an object, under the frame's name."""
         i = self.index(frame)
         name = self._frames[i].name
-        self._objects[name] = WorldObject(
-            weakref.ref(self), name, category, dict(abilities or {})
-        )
+        self._objects[name] = WorldObject(self, name, category, dict(abilities or {}))
         return self._objects[name]
 
     def add_file(
@@ -293,9 +290,7 @@ class Config(EditableWorld):
         new = Config()
         new._frames = list(self._frames)
         new._values = {i: v.copy() for i, v in self._values.items()}
-        new._objects = {
-            k: replace(o, config=weakref.ref(new)) for k, o in self._objects.items()
-        }
+        new._objects = {k: replace(o, config=new) for k, o in self._objects.items()}
         new._jax_kinematics, new._cache = self._jax_kinematics, self._cache
         return new
 
@@ -309,14 +304,16 @@ class Config(EditableWorld):
         return Model(tuple(self._frames), copy.deepcopy(self._values))
 
     def write_urdf(self, path: str | os.PathLike, name: str = "posewise") -> None:
-        """Write the world as a URDF file.
+        """Write the world as a URDF file; meshes that have no file go to `meshes/`.
 
         Raises:
             ConfigError: for what URDF cannot say (ball joints, duplicate names).
         """
         from .urdf_writer import write_urdf
 
-        Path(path).write_text(write_urdf(self.model(), name))
+        path = Path(path)
+        meshes = path.parent / "meshes"
+        path.write_text(write_urdf(self.model(), name, meshes))
 
     def __repr__(self) -> str:
         return (
