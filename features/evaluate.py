@@ -15,7 +15,6 @@ from jaxtyping import Float
 
 from ..robots._typing import Array
 from ..robots.kinematics import Kinematics
-from ..robots.transforms import matrix_to_quat
 from .symbol import Pose, Symbol
 
 
@@ -25,6 +24,7 @@ class Inputs(NamedTuple):
     R: Float[Array, "slices m 3 3"]
     p: Float[Array, "slices m 3"]
     quat: Float[Array, "slices m 4"]
+    """Zeros where the symbol does not ask for quaternions."""
     q: Float[Array, "slices n"]
     tau: Float[Array, ""] | float
 
@@ -38,18 +38,15 @@ class Linear(NamedTuple):
     dq: Float[jax.Array, "rows slices n"]
 
 
-def quaternions(symbol: Symbol, R: Array) -> Array:
-    """Quaternions (slices, m, 4), continuous over slices; zeros if not asked for."""
-    xp = R.__array_namespace__()
-    if not symbol.quaternions:
-        return xp.zeros((*R.shape[:-2], 4), R.dtype)
-    quats = matrix_to_quat(R)
-    if len(R) == 1:
+def continuous(quats: Array) -> Array:
+    """Quaternions (slices, m, 4) with signs continuous from the newest slice back."""
+    if len(quats) == 1:
         return quats
+    xp = quats.__array_namespace__()
     steps = xp.where(xp.sum(quats[1:] * quats[:-1], -1, keepdims=True) < 0, -1.0, 1.0)
     back = xp.cumprod(xp.flip(steps, 0), 0)
     signs = xp.concatenate([xp.flip(back, 0), xp.ones_like(back[:1])], 0)
-    return quats * signs.astype(R.dtype)
+    return quats * signs.astype(quats.dtype)
 
 
 def value(

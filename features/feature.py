@@ -16,9 +16,10 @@ from ..robots.kinematics import (
     Kinematics,
     coordinates_to_tangent,
     fold_dofs,
+    quaternions,
     tangent_to_coordinates,
 )
-from .evaluate import Inputs, aim, aimed, quaternions, value
+from .evaluate import Inputs, aim, aimed, continuous, value
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -229,7 +230,10 @@ class Feature:
             R, p, twists = w.frames.R, w.frames.p, w.twists
         Q = q.reshape(slices, -1)
         R, p = R[:, g.frames], p[:, g.frames]
-        x = Inputs(R, p, quaternions(g.symbol, R), Q[:, g.coordinates], tau)
+        quats = np.zeros((*p.shape[:2], 4))
+        if g.symbol.quaternions:
+            quats = continuous(C.quaternions_at(Q)[:, g.frames])
+        x = Inputs(R, p, quats, Q[:, g.coordinates], tau)
         K = C.kinematics().anonymous() if g.symbol.kinematics else None
         out = _program(g.symbol, g.order)(x, g.params, g.scale, g.target, K)
         out = np.asarray(out, float)
@@ -251,7 +255,9 @@ class Feature:
             Q = jnp.asarray(q).reshape(slices, K.nq)
             frames = K.walk(Q).frames
             R, p = frames.R[:, g.frames], frames.p[:, g.frames]
-            quats = quaternions(g.symbol, R)
+            quats = jnp.zeros((*p.shape[:2], 4), Q.dtype)
+            if g.symbol.quaternions:
+                quats = continuous(quaternions(K, Q)[:, g.frames])
             time = jnp.asarray(tau, Q.dtype)
             x = Inputs(R, p, quats, Q[:, g.coordinates], time)
             like = lambda a: jnp.asarray(a, Q.dtype)

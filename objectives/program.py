@@ -7,14 +7,13 @@ types and numbers of the symbols are data.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..features.evaluate import Inputs, aimed, quaternions
+from ..features.evaluate import Inputs, aimed, continuous
 from ..features.feature import Grounded
 from ..features.symbol import Symbol
 from ..robots.kinematics import (
@@ -22,6 +21,7 @@ from ..robots.kinematics import (
     coordinates_to_tangent,
     fold_dofs,
     integrate,
+    quaternions,
 )
 from ..robots.tree import Tree
 from ..solvers import SOS, Rows
@@ -81,17 +81,17 @@ class Chain:
         K = data.K
         X = jnp.concatenate([data.prefix, x])
         w = K.walk(X)
+        quats = quaternions(K, X)
         mask = jnp.asarray(self.tree.mask, x.dtype)
         groups = []
         for kind, b in zip(self.kinds, data.batches, strict=True):
             window = np.arange(kind.order + 1) + (self.order - kind.order)
             at = b.last[:, None] + window
             f = b.frames[:, None, :]
-            R = w.frames.R[at[:, :, None], f]
             inputs = Inputs(
-                R,
+                w.frames.R[at[:, :, None], f],
                 w.frames.p[at[:, :, None], f],
-                jax.vmap(partial(quaternions, kind.symbol))(R),
+                self._quaternions(kind, quats, at, f),
                 X[at[:, :, None], b.coordinates[:, None, :]],
                 jnp.broadcast_to(data.tau, (kind.capacity,)),
             )
@@ -110,6 +110,14 @@ class Chain:
                 J = self._joint_jacobian(out.dq, b.coordinates, X[at])
             groups.append(Rows(out.y, J, b.last, b.kind))
         return tuple(groups)
+
+    def _quaternions(
+        self, kind: Kind, quats: jax.Array, at: jax.Array, frames: jax.Array
+    ) -> jax.Array:
+        if not kind.symbol.quaternions:
+            shape = (kind.capacity, kind.order + 1, kind.frames, 4)
+            return jnp.zeros(shape, quats.dtype)
+        return jax.vmap(continuous)(quats[at[:, :, None], frames])
 
     def _joint_jacobian(
         self, dq: jax.Array, coordinates: jax.Array, q: jax.Array

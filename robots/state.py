@@ -11,9 +11,8 @@ from .arguments import as_bytes
 from .errors import ConfigError, unknown
 from .frame import Frame, Joint
 from .joints import zero_value
-from .kinematics import Kinematics, Poses, Walk, walk
+from .kinematics import Kinematics, Walk, quaternions, walk
 from .objects import WorldObject
-from .transforms import matrix_to_quat
 from .tree import Layout, build, driven_value, joint_drives
 
 
@@ -198,14 +197,18 @@ class WorldState:
             self._walk = walk(K, self.q)
         return self._walk
 
+    def quaternions_at(self, q: np.ndarray | None = None) -> np.ndarray:
+        """Orientations (…, frames + 1, 4) at `q`, the world's last; see `walk`."""
+        K = self._snapshot()[1]
+        return quaternions(K, self.q if q is None else np.asarray(q, float))
+
     def pose(self, frame: str) -> np.ndarray:
         """World pose (7,) of a frame, `(px, py, pz, w, x, y, z)`."""
         return self._pose_at(self.index(frame))
 
     def poses(self) -> np.ndarray:
         """World poses (frames, 7)."""
-        frames = self.walk().frames
-        return np.concatenate([frames.p, matrix_to_quat(frames.R)], -1)[:-1]
+        return np.concatenate([self.walk().frames.p, self.quaternions_at()], -1)[:-1]
 
     # -- features ----------------------------------------------------------------
 
@@ -279,8 +282,7 @@ class WorldState:
         return joint
 
     def _pose_at(self, i: int) -> np.ndarray:
-        frames: Poses = self.walk().frames
-        return np.concatenate([frames.p[i], matrix_to_quat(frames.R[i])])
+        return np.concatenate([self.walk().frames.p[i], self.quaternions_at()[i]])
 
     def _joint_frame(self, name: str) -> int:
         """Index of the frame that carries a joint, by joint or frame name."""

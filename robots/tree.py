@@ -13,7 +13,14 @@ import numpy as np
 from .errors import ConfigError, unknown
 from .frame import Frame
 from .joints import joint_type, motion, resolve_axis, zero_value
-from .transforms import IDENTITY, hat, pose_multiply, quat_to_matrix, rotate
+from .transforms import (
+    IDENTITY,
+    hat,
+    pose_multiply,
+    quat_multiply,
+    quat_to_matrix,
+    rotate,
+)
 
 Ints = tuple[int, ...]
 
@@ -396,8 +403,9 @@ class _Nodes:
             unit=len(dofs) == nv and all(d[3] == 1 for d in dofs),
         )
         # everything a node's motion needs, in the axes of its parent node
-        R = quat_to_matrix(_stack([r["pose"] for r in rows], (7,))[:, 3:])
-        p = _stack([r["pose"] for r in rows], (7,))[:, :3]
+        origins = _stack([r["pose"] for r in rows], (7,))
+        p, quats = origins[:, :3], origins[:, 3:]
+        R = quat_to_matrix(quats)
         no_turn = (0, 0.0, 0.0, np.zeros(3))
         turns = [r["turn"] or no_turn for r in rows]
         axis = _stack([t[3] for t in turns], (3,))
@@ -411,9 +419,11 @@ class _Nodes:
         data = dict(
             node_p=p,
             turn_R=np.stack([R @ along, R @ (np.eye(3) - along), R @ hat(axis)]),
+            turn_quat=np.stack([quats, quat_multiply(quats, _pure(axis))]),
             turn_multiplier=_stack([t[1] for t in turns], ()),
             turn_offset=_stack([t[2] for t in turns], ()),
             ball_R=R[np.array(ball_nodes, int)],
+            ball_quat=quats[np.array(ball_nodes, int)],
             slide_axis=slid @ np.swapaxes(R[np.array(slides, int)], -1, -2),
             slide_multiplier=_stack(
                 [[s[1] for s in padded[i][:3]] for i in slides], (3,)
@@ -423,6 +433,7 @@ class _Nodes:
             dof_multiplier=_stack([d[3] for d in dofs], ()),
             frame_R=quat_to_matrix(offsets[:, 3:]),
             frame_p=offsets[:, :3],
+            frame_quat=offsets[:, 3:],
         )
         return Layout(tree, data, slots)
 
@@ -435,6 +446,11 @@ def _leaders_first(dofs: list) -> list:
     return leaders + [
         d for d, is_first in zip(dofs, first, strict=True) if not is_first
     ]
+
+
+def _pure(v: np.ndarray) -> np.ndarray:
+    """Vectors as quaternions with no real part."""
+    return np.concatenate([np.zeros_like(v[:, :1]), v], -1)
 
 
 def _stack(rows: list, shape: tuple[int, ...]) -> np.ndarray:
