@@ -176,7 +176,7 @@ def _call(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
     return jnp.atleast_1d(symbol.fn(*slices[0], **extra))
 
 
-def _coefficients(symbol: Symbol, d: int, tau: Any) -> list[jax.Array]:
+def _coefficients(symbol: Symbol, d: int, tau: Any) -> list[Any]:
     """Of the d-th backward difference, oldest first."""
     unit = tau**d if symbol.rate else 1.0
     return [(-1) ** (d - s) * math.comb(d, s) / unit for s in range(d + 1)]

@@ -1,5 +1,6 @@
 """A feature: symbol + frames + order, target, scale; its value and Jacobian."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -293,8 +294,9 @@ def _program(symbol: Symbol, order: int) -> Callable[..., Any]:
             derivatives = out.dq
         else:
             derivatives = jnp.concatenate([out.force, out.moment], -1)
-        rows = len(out.y)
-        return jnp.concatenate([out.y[:, None], derivatives.reshape(rows, -1)], 1)
+        rows, *rest = derivatives.shape
+        flat = derivatives.reshape(rows, math.prod(rest))
+        return jnp.concatenate([out.y[:, None], flat], 1)
 
     return jax.jit(run)
 
@@ -312,10 +314,11 @@ def _assemble(
     slices, rows = len(Q), len(derivatives)
     if g.symbol.of == "joints":
         J = np.zeros((slices, rows, K.nq))
-        dq = derivatives.reshape(rows, slices, -1)
+        dq = derivatives.reshape(rows, slices, len(g.coordinates))
         J[:, :, g.coordinates] = dq.swapaxes(0, 1)
         return coordinates_to_tangent(K.tree, Q, J) if coordinates != "q" else J
-    wrenches = derivatives.reshape(rows, slices, -1, 6).transpose(1, 2, 0, 3)
+    wrenches = derivatives.reshape(rows, slices, len(g.frames), 6)
+    wrenches = wrenches.transpose(1, 2, 0, 3)
     J = wrenches @ twists.swapaxes(-1, -2)[:, None]
     J = fold_dofs(K, (J * K.tree.mask[g.frames][:, None]).sum(1))
     return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
