@@ -7,6 +7,8 @@ from jaxtyping import Float
 
 from ..robots import shapes
 from ..robots.errors import ConfigError
+from ..robots.frame import Geometry
+from ..robots.transforms import IDENTITY, quat_to_matrix
 from .positions import position_rel
 from .safe import norm
 from .symbol import Pose
@@ -49,7 +51,7 @@ def standing_above(
     *,
     half: Float[jax.Array, "3"],
     core: Float[jax.Array, "n 3"],
-    radii: Float[jax.Array, "3"],
+    axes: Float[jax.Array, "n 3 3"],
     margin: Scalar,
 ) -> Float[jax.Array, "5"]:
     """The whole of `a` stands above the top face of box `b`, seen along b's z [m].
@@ -60,47 +62,48 @@ def standing_above(
     """
     p = position_rel(a, b)
     A = a.R.T @ b.R
-    reach = lambda sign: jnp.max(sign * core @ A, 0) + norm((radii[:, None] * A).T)
-    high, low = p + reach(1.0), p - reach(-1.0)
+    centers = core @ A
+    spread = norm(jnp.swapaxes(axes.mT @ A, -1, -2))
+    high = p + jnp.max(centers + spread, 0)
+    low = p + jnp.min(centers - spread, 0)
     sides = jnp.concatenate([high[:2] - half[:2], -low[:2] - half[:2]]) + margin
     return jnp.concatenate([sides, (half[2] - low[2])[None]])
 
 
-def box_of(C, frame: str) -> shapes.Box:
-    """The box of a frame.
+def shape_of(C, frame: str, kinds: type | tuple[type, ...], name: str):
+    """The frame's own shape, of one of the given kinds.
 
     Raises:
-        ConfigError: when its (first) shape is no box.
+        ConfigError: when its (first) shape is another one, or off the frame's origin.
     """
-    shape = C.frame(frame).shape
-    if not isinstance(shape, shapes.Box):
-        kind = "no shape" if shape is None else f"a {type(shape).__name__}"
-        raise ConfigError(f"Frame {frame!r} has {kind}; expected a Box.")
-    return shape
+    geometry = next(iter(C.frame(frame).geometries), None)
+    if geometry is None or not isinstance(geometry.shape, kinds):
+        found = "no shape" if geometry is None else f"a {type(geometry.shape).__name__}"
+        raise ConfigError(f"Frame {frame!r} has {found}; expected a {name}.")
+    if not np.allclose(np.abs(geometry.pose), IDENTITY, atol=1e-9):
+        raise ConfigError(
+            f"Frame {frame!r}: its {name} is not centred at the frame; add a frame with"
+            f" a {name} where the region is, and use that."
+        )
+    return geometry.shape
 
 
 def footprint(C, frames, margin: float) -> dict[str, np.ndarray]:
     """Half size of the second frame's box, in x and y, without rounding."""
-    box = box_of(C, frames[1])
+    box = shape_of(C, frames[1], shapes.Box, "Box")
     half = box.size[:2] / 2 - box.rounding
     return {"half": half, "margin": np.array(float(margin))}
 
 
 def box_size(C, frames, margin: float) -> dict[str, np.ndarray]:
     """Half size of the second frame's box."""
-    return {"half": box_of(C, frames[1]).size / 2, "margin": np.array(float(margin))}
+    box = shape_of(C, frames[1], shapes.Box, "Box")
+    return {"half": box.size / 2, "margin": np.array(float(margin))}
 
 
 def cylinder_size(C, frames, margin: float) -> dict[str, np.ndarray]:
-    """Length and radius of the second frame's cylinder.
-
-    Raises:
-        ConfigError: when its (first) shape is no cylinder.
-    """
-    shape = C.frame(frames[1]).shape
-    if not isinstance(shape, shapes.Cylinder | shapes.Capsule):
-        kind = "no shape" if shape is None else f"a {type(shape).__name__}"
-        raise ConfigError(f"Frame {frames[1]!r} has {kind}; expected a Cylinder.")
+    """Length and radius of the second frame's cylinder."""
+    shape = shape_of(C, frames[1], shapes.Cylinder, "Cylinder")
     return {
         "length": np.array(float(shape.length)),
         "radius": np.array(float(shape.radius)),
@@ -109,44 +112,50 @@ def cylinder_size(C, frames, margin: float) -> dict[str, np.ndarray]:
 
 
 def standing(C, frames, margin: float) -> dict[str, np.ndarray]:
-    """The support's half size, and the core points and radii of what stands on it."""
-    core, radii = extent(C, frames[0])
-    return {**box_size(C, frames, margin), "core": core, "radii": radii}
+    """The support's half size, and the extent of what stands on it."""
+    solid = [g for g in C.frame(frames[0]).geometries if g.collision]
+    if not solid:
+        raise ConfigError(f"standingAbove: frame {frames[0]!r} has no solid shape.")
+    parts = [extent(g, frames[0]) for g in solid]
+    return {
+        **box_size(C, frames, margin),
+        "core": np.concatenate([core for core, _ in parts]),
+        "axes": np.concatenate([axes for _, axes in parts]),
+    }
 
 
-def extent(C, frame: str) -> tuple[np.ndarray, np.ndarray]:
-    """Points (n, 3) and half axes (3,): the frame's shape lies in the hull of the
-    points, each an ellipsoid; exact for all but rounded rims of cylinders.
+def extent(geometry: Geometry, frame: str) -> tuple[np.ndarray, np.ndarray]:
+    """Points (n, 3) and half axes (n, 3, 3, in columns) in the frame.
+
+    The shape lies in the convex hull of the ellipsoids around the points; rounded rims
+    of cylinders count as sharp.
 
     Raises:
-        ConfigError: for shapes without extent, or several shapes.
+        ConfigError: for shapes without extent.
     """
-    geometries = [g for g in C.frame(frame).geometries if g.collision]
-    if len(geometries) != 1 or not np.allclose(geometries[0].pose[:3], 0):
-        raise ConfigError(
-            f"standingAbove: frame {frame!r} has {len(geometries)} solid shapes;"
-            " expected one, centred at the frame."
-        )
-    match geometries[0].shape:
+    ball = np.eye(3)
+    match geometry.shape:
         case shapes.Sphere(radius):
-            return np.zeros((1, 3)), np.full(3, radius)
+            core, axes = np.zeros((1, 3)), radius * ball
         case shapes.Ellipsoid(radii):
-            return np.zeros((1, 3)), radii
+            core, axes = np.zeros((1, 3)), np.diag(radii)
         case shapes.Capsule(length, radius):
-            z = np.array([0, 0, length / 2])
-            return np.stack([z, -z]), np.full(3, radius)
+            core, axes = np.array([[0, 0, 0.5], [0, 0, -0.5]]) * length, radius * ball
         case shapes.Box(size, rounding):
             corners = np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, -1).T
-            return corners * (size / 2 - rounding), np.full(3, rounding)
+            core, axes = corners * (size / 2 - rounding), rounding * ball
         case shapes.Cylinder(length, radius, _):
-            z = np.array([0, 0, length / 2])
-            return np.stack([z, -z]), np.array([radius, radius, 0.0])
+            core = np.array([[0, 0, 0.5], [0, 0, -0.5]]) * length
+            axes = np.diag([radius, radius, 0.0])
         case shapes.Convex(vertices, rounding):
-            return vertices, np.full(3, rounding)
+            core, axes = vertices, rounding * ball
         case shapes.Mesh() as mesh:
-            return np.asarray(mesh.mesh.convex_hull.vertices), np.zeros(3)
+            core, axes = np.asarray(mesh.mesh.convex_hull.vertices), 0 * ball
         case shape:
             raise ConfigError(
                 f"standingAbove: frame {frame!r} has a {type(shape).__name__};"
                 " expected a solid shape."
             )
+    R = quat_to_matrix(geometry.pose[3:])
+    turned = np.broadcast_to(R @ axes, (len(core), 3, 3))
+    return core @ R.T + geometry.pose[:3], turned
