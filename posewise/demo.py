@@ -247,7 +247,11 @@ def draw_placement(C: Config, place: Solution, file: Path) -> None:
     D = C.copy()
     D.q = place.q
     draw_shapes(
-        axes, (C, ["table", "region"], 1.0), (C, ["box"], 0.25), (D, ["box"], 1.0)
+        axes,
+        (C, ["table"], 1.0),
+        (C, ["region"], 1.0),
+        (C, ["box"], 0.25),
+        (D, ["box"], 1.0),
     )
     fit(axes, np.array([[-0.6, -0.5, 0.0], [0.6, 0.5, 1.2]]), 0.05)
     axes.view_init(elev=28, azim=-50)

@@ -37,14 +37,15 @@ def picture(title: str = "", size: tuple[float, float] = (7.0, 6.0)) -> tuple[An
 def draw_shapes(axes: Any, *layers: tuple[Config, Iterable[str], float]) -> None:
     """Draw the visual shapes of frames: layers of (world at its state, frames, alpha).
 
-    All in one collection, cut into small pieces, so that what is behind is hidden.
+    Later layers cover earlier ones; within a layer what is behind is hidden.
     """
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-    placed: list[np.ndarray] = []
-    colors: list[np.ndarray] = []
-    for C, frames, alpha in layers:
+    axes.computed_zorder = False
+    for order, (C, frames, alpha) in enumerate(layers, start=1):
         walk = C.walk().frames
+        placed: list[np.ndarray] = []
+        colors: list[np.ndarray] = []
         for name in frames:
             i = C.index(name)
             for geometry in C.frame(name).geometries:
@@ -52,9 +53,10 @@ def draw_shapes(axes: Any, *layers: tuple[Config, Iterable[str], float]) -> None
                 faces = [f @ walk.R[i].T + walk.p[i] for f in faces]
                 placed += faces
                 colors += [shade(f, geometry.color, alpha) for f in faces]
-    axes.add_collection3d(
-        Poly3DCollection(placed, facecolors=colors, edgecolors=colors, linewidths=0.3)
-    )
+        if placed:
+            edges = colors if alpha == 1 else "none"
+            style = dict(facecolors=colors, edgecolors=edges, linewidths=0.3)
+            axes.add_collection3d(Poly3DCollection(placed, zorder=order, **style))
 
 
 def draw_skeleton(
