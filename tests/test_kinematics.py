@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from worlds import TYPES, central_differences, random_q, random_tree
+from worlds import TYPES, central_differences, plain_poses, random_q, random_tree
 
 from posewise.robots.joints import motion, value_from_pose, zero_value
 from posewise.robots.kinematics import (
@@ -21,20 +21,6 @@ from posewise.robots.transforms import (
     quat_to_matrix,
     rotation_vector,
 )
-
-
-def plain_poses(C) -> np.ndarray:
-    """World poses by walking the frames one by one."""
-    poses: list[np.ndarray] = []
-    for frame in C.frames:
-        up = IDENTITY if frame.parent is None else poses[frame.parent]
-        pose = pose_multiply(up, frame.origin)
-        if frame.joint is not None and frame.joint.dim:
-            value = C.joint_value(frame.joint.name)
-            step = motion(frame.joint.type, frame.joint.axis, value)
-            pose = pose_multiply(pose, step)
-        poses.append(pose)
-    return np.array(poses)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -3,7 +3,8 @@
 import numpy as np
 
 import posewise as pw
-from posewise.robots.joints import JOINT_TYPES
+from posewise.robots.joints import JOINT_TYPES, motion
+from posewise.robots.transforms import IDENTITY, pose_multiply
 
 TYPES = [t for t in JOINT_TYPES if t not in ("rigid", "fixed")]
 
@@ -71,3 +72,17 @@ def central_differences(fn, x: np.ndarray, step: float = 1e-6) -> np.ndarray:
         d = d.reshape(x.shape)
         columns.append((fn(x + d) - fn(x - d)) / (2 * step))
     return np.stack(columns, -1)
+
+
+def plain_poses(C) -> np.ndarray:
+    """World poses by walking the frames one by one."""
+    poses: list[np.ndarray] = []
+    for frame in C.frames:
+        up = IDENTITY if frame.parent is None else poses[frame.parent]
+        pose = pose_multiply(up, frame.origin)
+        if frame.joint is not None and frame.joint.dim:
+            value = C.joint_value(frame.joint.name)
+            step = motion(frame.joint.type, frame.joint.axis, value)
+            pose = pose_multiply(pose, step)
+        poses.append(pose)
+    return np.array(poses)
