@@ -1,0 +1,47 @@
+# Two commands on a fresh machine with Python >= 3.11 and make: `make demo`, `make test`.
+
+PYTHON ?= python3
+TESTS ?=
+JOBS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-slow lint clean
+
+demo: $(VENV)/.installed-plot
+	$(BIN)/posewise demo --out out
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(TESTS)
+
+test-slow: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) out
+
+# each set of extras is installed once, and again when pyproject.toml changes
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/.made
+	@if command -v uv >/dev/null 2>&1; then \
+		uv pip install --quiet --python $(BIN)/python -e ".[$*]"; \
+	else \
+		$(BIN)/python -m pip install --quiet -e ".[$*]"; \
+	fi
+	@touch $@
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "posewise needs Python >= 3.11; say which: make PYTHON=python3.12"; exit 1; }
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --python $(PYTHON) $(VENV); \
+	else \
+		$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+			echo "cannot make a virtual environment; on Debian: apt install python3-venv"; exit 1; }; \
+		$(BIN)/python -m pip install --quiet --upgrade pip; \
+	fi
+	@touch $@
