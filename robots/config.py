@@ -540,6 +540,50 @@ class Config:
             made = replace(made, q=value)
         self._replace(i, parent=None, origin=origin, joint=made, value=value)
 
+    def set_joint_type(
+        self,
+        frame: str,
+        joint: Any,
+        *,
+        axis: Any = None,
+        limits: Any = None,
+        mimic: Any = None,
+        multiplier: Any = 1.0,
+        offset: Any = 0.0,
+    ) -> None:
+        """Put a frame on another joint (None: fix it), where it stands.
+
+        The pose in its parent becomes the joint's value where the joint reaches it,
+        else the constant origin before the joint.
+
+        Args:
+            frame: the frame.
+            joint: a joint type's name, or None.
+            axis: see `add_frame`, as for all below.
+            limits: see `add_frame`.
+            mimic: see `add_frame`.
+            multiplier: see `add_frame`.
+            offset: see `add_frame`.
+
+        Raises:
+            ConfigError: saying what does not fit.
+        """
+        i = self._own(frame)
+        old = self._frames[i]
+        pose = self.pose_of_index(i)
+        if old.parent is not None:
+            up = self.pose_of_index(old.parent)
+            pose = pose_multiply(pose_inverse(up), pose)
+        made, origin, value = None, pose, None
+        if joint is not None:
+            made = _make_joint(old.name, joint, axis, limits, mimic, multiplier, offset)
+            reached, error = value_from_pose(joint, made.axis, pose)
+            value = zero_value(joint)
+            if error <= 1e-6 and mimic is None:
+                value, origin = reached, IDENTITY.copy()
+            made = replace(made, q=value)
+        self._replace(i, parent=old.parent, origin=origin, joint=made, value=value)
+
     def set_pose(self, frame: str, pose: Any, relative_to: str = "world") -> None:
         """Move a frame: sets its joint's value, or the origin of a rigid frame.
 
@@ -626,6 +670,20 @@ class Config:
             contact=self._frames[i].contact if solid else 0,
         )
         self._forget()
+
+    def set_color(self, frame: str, color: Any) -> None:
+        """Set the colour of all shapes of a frame, RGB or RGBA, 0 to 1."""
+        i = self._own(frame)
+        rgba = _color(color)
+        shapes = tuple(replace(g, color=rgba) for g in self._frames[i].geometries)
+        self._frames[i] = replace(self._frames[i], geometries=shapes)
+        self._forget()
+
+    def set_attributes(self, frame: str, **attributes: Any) -> None:
+        """Add or replace metadata of a frame."""
+        i = self._own(frame)
+        kept = self._frames[i].attributes | attributes
+        self._frames[i] = replace(self._frames[i], attributes=kept)
 
     def set_contact(self, frame: str, contact: int) -> None:
         """Set rai's contact flag: 0 never collides, -k ignores k nearest ancestors."""
@@ -893,8 +951,21 @@ def _geometry(shape: Shape, color: Any, collision: bool) -> Geometry:
             f"shape is {type(shape).__name__}, expected one of posewise's shapes,"
             " e.g. Box([.1, .2, .3])."
         )
-    rgba = None if color is None else tuple(float(c) for c in color)
-    return Geometry(shape, collision=collision, color=rgba)
+    return Geometry(shape, collision=collision, color=_color(color))
+
+
+def _color(color: Any) -> tuple[float, ...] | None:
+    if color is None:
+        return None
+    try:
+        rgba = tuple(float(c) for c in color)
+    except (TypeError, ValueError):
+        rgba = ()
+    if len(rgba) not in (3, 4) or not all(0 <= c <= 1 for c in rgba):
+        raise ConfigError(
+            f"color is {color!r}, expected 3 or 4 numbers (RGB or RGBA) from 0 to 1."
+        )
+    return rgba
 
 
 def _bytes(value: Any) -> bytes | None:
