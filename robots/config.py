@@ -16,7 +16,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .errors import ConfigError, unknown
+from .checks import integer, number, numbers
+from .errors import ConfigError, LoadError, unknown
 from .frame import Frame, Geometry, Joint, Model
 from .joints import joint_type, value_from_pose, zero_value
 from .kinematics import Kinematics, Poses, Walk, walk
@@ -64,7 +65,7 @@ class Config:
         """Objects by name."""
         return dict(self._objects)
 
-    def index(self, frame: str) -> int:
+    def index(self, frame: Any) -> int:
         """Index of a frame by name (the first of that name); the world: `len(frames)`.
 
         Raises:
@@ -72,7 +73,7 @@ class Config:
         """
         return self._snapshot()[1].index(frame)
 
-    def frame(self, name: str) -> Frame:
+    def frame(self, name: Any) -> Frame:
         """The frame of that name.
 
         Raises:
@@ -83,7 +84,7 @@ class Config:
             return Frame("world")
         return self._frames[i]
 
-    def children(self, name: str) -> tuple[str, ...]:
+    def children(self, name: Any) -> tuple[str, ...]:
         """Names of the frames attached to a frame."""
         i: int | None = self.index(name)
         i = None if i == len(self._frames) else i
@@ -139,7 +140,7 @@ class Config:
     @q.setter
     def q(self, q: Any) -> None:
         slots = self._snapshot()[0].slots
-        q = np.asarray(q, float)
+        q = numbers("q", q, f"{self.nq} numbers")
         if q.shape != (self.nq,):
             raise ConfigError(
                 f"q has shape {q.shape}, expected ({self.nq},): one number for each"
@@ -148,6 +149,13 @@ class Config:
         if not np.isfinite(q).all():
             bad = self.coordinate_names[int(np.argmin(np.isfinite(q)))]
             raise ConfigError(f"q has a NaN or infinite entry at {bad!r}.")
+        for first in self.quaternions:
+            if not q[first : first + 4].any():
+                bad = self.coordinate_names[first].partition(":")[0]
+                raise ConfigError(
+                    f"q has a zero quaternion in joint {bad!r}, expected (w, x, y, z)"
+                    " of length 1."
+                )
         for s in slots:
             self._values[s.frame] = q[s.start : s.start + s.dim].copy()
         self._walk = None
@@ -161,7 +169,7 @@ class Config:
             names += [name] if s.dim == 1 else [f"{name}:{i}" for i in range(s.dim)]
         return tuple(names)
 
-    def coordinates(self, joints: Iterable[str] | str) -> np.ndarray:
+    def coordinates(self, joints: Any) -> np.ndarray:
         """Indices into q of joints, given by joint or frame name.
 
         Raises:
@@ -181,7 +189,7 @@ class Config:
                 )
         return np.concatenate([np.zeros(0, int), *(where[n] for n in joints)])
 
-    def joint_value(self, joint: str) -> np.ndarray:
+    def joint_value(self, joint: Any) -> np.ndarray:
         """Coordinates (dim,) of any joint: moving, locked or mimicking."""
         i = self._joint_frame(joint)
         drive = joint_drives(self._frames)[i]
@@ -214,7 +222,7 @@ class Config:
             self._walk = walk(K, self.q)
         return self._walk
 
-    def pose(self, frame: str) -> np.ndarray:
+    def pose(self, frame: Any) -> np.ndarray:
         """World pose (7,) of a frame, `(px, py, pz, w, x, y, z)`."""
         frames: Poses = self.walk().frames
         i = self.index(frame)
@@ -227,14 +235,14 @@ class Config:
 
     # -- features ----------------------------------------------------------------
 
-    def feature(self, symbol: Any, frames: Sequence[str] = (), **options: Any) -> Any:
+    def feature(self, symbol: Any, frames: Any = (), **options: Any) -> Any:
         """A feature on frames of this world, checked: see `posewise.Feature`."""
-        feature = symbol.on(frames, **options)
+        feature = _on(symbol, frames, options)
         feature.check(self)
         return feature
 
     def eval(
-        self, symbol: Any, frames: Sequence[str] = (), **options: Any
+        self, symbol: Any, frames: Any = (), **options: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """Value (D,) and Jacobian (D, nq) of a feature at the present state.
 
@@ -249,10 +257,10 @@ class Config:
             numbers = ((k, np.shape(v), _bytes(v)) for k, v in options.items())
             key = (symbol, *frames, *numbers)
             feature = self._features.get(key)
-        except TypeError:
+        except (TypeError, ValueError):
             key, feature = None, None
         if feature is None:
-            feature = symbol.on(frames, **options)
+            feature = _on(symbol, frames, options)
             if key is not None and len(self._features) < 1024:
                 self._features[key] = feature
         return feature.eval(self, coordinates=coordinates)
@@ -261,23 +269,23 @@ class Config:
 
     def add_frame(
         self,
-        name: str,
-        parent: str = "world",
+        name: Any,
+        parent: Any = "world",
         *,
         position: Any = None,
         quaternion: Any = None,
         pose: Any = None,
-        joint: str | None = None,
+        joint: Any = None,
         axis: Any = None,
         limits: Any = None,
         q: Any = None,
-        mimic: str | None = None,
-        multiplier: float = 1.0,
-        offset: float = 0.0,
-        shape: Shape | None = None,
+        mimic: Any = None,
+        multiplier: Any = 1.0,
+        offset: Any = 0.0,
+        shape: Any = None,
         color: Any = None,
-        contact: int | None = None,
-        mass: float | None = None,
+        contact: Any = None,
+        mass: Any = None,
         **attributes: Any,
     ) -> Frame:
         """Add a frame: X_W_frame = X_W_parent · origin · joint(q).
@@ -307,6 +315,8 @@ class Config:
         Raises:
             ConfigError: saying what does not fit.
         """
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"name is {name!r}, expected a string, e.g. 'mug'.")
         if name in self._names_in_use() or name == "world" and self._frames:
             raise ConfigError(f"A frame {name!r} exists already; choose another name.")
         origin = _origin(f"frame {name!r}", position, quaternion, pose)
@@ -324,8 +334,8 @@ class Config:
             raise ConfigError(
                 f"Frame {name!r}: axis, limits, q and mimic need a joint=... type."
             )
-        if mass is not None and not (np.isfinite(mass) and mass >= 0):
-            raise ConfigError(f"Frame {name!r}: mass is {mass}, expected >= 0 kg.")
+        if mass is not None:
+            mass = _mass(f"Frame {name!r}: mass", mass)
         solid = shape is not None and not isinstance(shape, Marker)
         geometry = () if shape is None else (_geometry(shape, color, solid),)
         frame = Frame(
@@ -334,8 +344,8 @@ class Config:
             origin,
             made,
             geometry,
-            int(solid) if contact is None else int(contact),
-            None if mass is None else float(mass),
+            int(solid) if contact is None else _contact(name, contact),
+            mass,
             attributes=attributes,
         )
         self._extend([frame], {} if state is None else {0: state})
@@ -344,13 +354,13 @@ class Config:
     def add_object(
         self,
         name: str,
-        parts: Sequence[tuple[Shape, Any]] = (),
+        parts: Any = (),
         *,
-        parent: str = "world",
+        parent: Any = "world",
         pose: Any = None,
-        joint: str | None = None,
+        joint: Any = None,
         com: Any = None,
-        mass: float | None = None,
+        mass: Any = None,
         category: str | None = None,
         abilities: Mapping[str, Any] | None = None,
         **options: Any,
@@ -401,9 +411,9 @@ class Config:
 
     def add_file(
         self,
-        path: str | os.PathLike,
+        path: Any,
         prefix: str = "",
-        parent: str = "world",
+        parent: Any = "world",
         pose: Any = None,
     ) -> tuple[str, ...]:
         """Add a model: .urdf, .xml (MJCF), .g or .yml (rai); all of it or nothing.
@@ -421,6 +431,8 @@ class Config:
             LoadError: for a file that cannot be read; names the line or element.
             ConfigError: when names are in use already.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise LoadError(f"path is {path!r}, expected the path of a model file.")
         model, duplicates = read_file(Path(path))
         return self.add_model(
             model, prefix, parent, pose, duplicates=duplicates, source=str(path)
@@ -456,9 +468,9 @@ class Config:
 
     def add_model(
         self,
-        model: Model,
+        model: Any,
         prefix: str = "",
-        parent: str = "world",
+        parent: Any = "world",
         pose: Any = None,
         joint: str | None = None,
         *,
@@ -466,6 +478,11 @@ class Config:
         source: str = "model",
     ) -> tuple[str, ...]:
         """Add the frames of a loaded model; see `add_file` and `load`."""
+        if not isinstance(model, Model):
+            raise ConfigError(
+                f"model is {type(model).__name__}, expected a Model; a Config's is"
+                " its model()."
+            )
         if not model.frames:
             raise ConfigError(f"{source} has no frames; nothing was added.")
         taken = set(self._names_in_use())
@@ -508,7 +525,7 @@ class Config:
         self._extend(frames, values)
         return tuple(f.name for f in frames)
 
-    def attach(self, parent: str, frame: str) -> None:
+    def attach(self, parent: Any, frame: Any) -> None:
         """Fix a frame to a new parent, keeping its present world pose.
 
         Its joint, if any, is replaced by a rigid attachment.
@@ -520,7 +537,7 @@ class Config:
         relative = pose_multiply(pose_inverse(self.pose(parent)), self.pose(frame))
         self._replace(i, parent=j, origin=relative, joint=None)
 
-    def detach(self, frame: str, joint: str | None = "free") -> None:
+    def detach(self, frame: Any, joint: Any = "free") -> None:
         """Loosen a frame from its parent: it keeps its pose, on a joint in the world.
 
         Args:
@@ -542,7 +559,7 @@ class Config:
 
     def set_joint_type(
         self,
-        frame: str,
+        frame: Any,
         joint: Any,
         *,
         axis: Any = None,
@@ -584,7 +601,7 @@ class Config:
             made = replace(made, q=value)
         self._replace(i, parent=old.parent, origin=origin, joint=made, value=value)
 
-    def set_pose(self, frame: str, pose: Any, relative_to: str = "world") -> None:
+    def set_pose(self, frame: Any, pose: Any, relative_to: Any = "world") -> None:
         """Move a frame: sets its joint's value, or the origin of a rigid frame.
 
         Raises:
@@ -626,15 +643,15 @@ class Config:
         frames = self.walk().frames
         return np.concatenate([frames.p[i], matrix_to_quat(frames.R[i])])
 
-    def lock(self, joints: Iterable[str] | str) -> None:
+    def lock(self, joints: Any) -> None:
         """Take joints out of q at their present values."""
         self._activate(joints, False)
 
-    def unlock(self, joints: Iterable[str] | str) -> None:
+    def unlock(self, joints: Any) -> None:
         """Put locked joints back into q."""
         self._activate(joints, True)
 
-    def select_joints(self, joints: Iterable[str] | str) -> None:
+    def select_joints(self, joints: Any) -> None:
         """Make exactly these joints (by joint or frame name) the moving ones."""
         chosen = [joints] if isinstance(joints, str) else list(joints)
         rows = {self._joint_frame(n) for n in chosen}
@@ -647,7 +664,7 @@ class Config:
                     )
         self._forget()
 
-    def set_joint(self, joint: str, value: Any) -> None:
+    def set_joint(self, joint: Any, value: Any) -> None:
         """Set one joint's coordinates, moving or locked."""
         i = self._joint_frame(joint)
         made = self._joint(i)
@@ -659,7 +676,7 @@ class Config:
         else:
             self._forget()
 
-    def set_shape(self, frame: str, shape: Shape | None, color: Any = None) -> None:
+    def set_shape(self, frame: Any, shape: Any, color: Any = None) -> None:
         """Replace all shapes of a frame by one, or remove them."""
         i = self._own(frame)
         solid = shape is not None and not isinstance(shape, Marker)
@@ -671,7 +688,7 @@ class Config:
         )
         self._forget()
 
-    def set_color(self, frame: str, color: Any) -> None:
+    def set_color(self, frame: Any, color: Any) -> None:
         """Set the colour of all shapes of a frame, RGB or RGBA, 0 to 1."""
         i = self._own(frame)
         rgba = _color(color)
@@ -679,27 +696,26 @@ class Config:
         self._frames[i] = replace(self._frames[i], geometries=shapes)
         self._forget()
 
-    def set_attributes(self, frame: str, **attributes: Any) -> None:
+    def set_attributes(self, frame: Any, **attributes: Any) -> None:
         """Add or replace metadata of a frame."""
         i = self._own(frame)
         kept = self._frames[i].attributes | attributes
         self._frames[i] = replace(self._frames[i], attributes=kept)
 
-    def set_contact(self, frame: str, contact: int) -> None:
+    def set_contact(self, frame: Any, contact: Any) -> None:
         """Set rai's contact flag: 0 never collides, -k ignores k nearest ancestors."""
         i = self._own(frame)
-        self._frames[i] = replace(self._frames[i], contact=int(contact))
+        self._frames[i] = replace(self._frames[i], contact=_contact(frame, contact))
         self._forget()
 
-    def set_mass(self, frame: str, mass: float) -> None:
+    def set_mass(self, frame: Any, mass: Any) -> None:
         """Set a frame's mass [kg]."""
-        if not (np.isfinite(mass) and mass >= 0):
-            raise ConfigError(f"mass of {frame!r} is {mass}, expected >= 0 kg.")
         i = self._own(frame)
-        self._frames[i] = replace(self._frames[i], mass=float(mass))
+        mass = _mass(f"mass of {frame!r}", mass)
+        self._frames[i] = replace(self._frames[i], mass=mass)
         self._forget()
 
-    def set_limits(self, joint: str, limits: Any) -> None:
+    def set_limits(self, joint: Any, limits: Any) -> None:
         """Set a joint's limits (2, dim), lower row first; None: no limits."""
         i = self._joint_frame(joint)
         made = self._joint(i)
@@ -707,7 +723,7 @@ class Config:
         self._frames[i] = replace(self._frames[i], joint=replace(made, limits=limits))
         self._forget()
 
-    def remove(self, frame: str) -> None:
+    def remove(self, frame: Any) -> None:
         """Remove a frame and everything attached to it."""
         gone = {self._own(frame)}
         for i in topological_order(self._frames):
@@ -842,7 +858,7 @@ class Config:
             self._forget()
             raise
 
-    def _activate(self, joints: Iterable[str] | str, active: bool) -> None:
+    def _activate(self, joints: Any, active: bool) -> None:
         joints = [joints] if isinstance(joints, str) else list(joints)
         for i in [self._joint_frame(n) for n in joints]:
             joint = self._joint(i)
@@ -862,7 +878,7 @@ class Config:
             raise ConfigError(f"Frame {self._frames[i].name!r} has no joint.")
         return joint
 
-    def _joint_frame(self, name: str) -> int:
+    def _joint_frame(self, name: Any) -> int:
         """Index of the frame that carries a joint, by joint or frame name."""
         jointed = [i for i, f in enumerate(self._frames) if f.joint is not None]
         for i in jointed:
@@ -875,13 +891,13 @@ class Config:
             unknown("joint", name, (self._joint(i).name for i in jointed))
         )
 
-    def _own(self, frame: str) -> int:
+    def _own(self, frame: Any) -> int:
         i = self.index(frame)
         if i == len(self._frames):
             raise ConfigError("The world itself cannot be changed; name a frame.")
         return i
 
-    def _parent(self, parent: str) -> int | None:
+    def _parent(self, parent: Any) -> int | None:
         i = self.index(parent)
         return None if i == len(self._frames) else i
 
@@ -945,7 +961,7 @@ def _leaders(model: Model) -> dict[int, int]:
     return found
 
 
-def _geometry(shape: Shape, color: Any, collision: bool) -> Geometry:
+def _geometry(shape: Any, color: Any, collision: bool) -> Geometry:
     if not isinstance(shape, Shape):
         raise ConfigError(
             f"shape is {type(shape).__name__}, expected one of posewise's shapes,"
@@ -968,8 +984,25 @@ def _color(color: Any) -> tuple[float, ...] | None:
     return rgba
 
 
+def _on(symbol: Any, frames: Any, options: Mapping[str, Any]) -> Any:
+    if not hasattr(symbol, "on"):
+        raise ConfigError(
+            f"symbol is {symbol!r}, expected an entry of FS; for a function of poses"
+            " make a Feature(function, frames)."
+        )
+    return symbol.on(frames, **options)
+
+
 def _bytes(value: Any) -> bytes | None:
     return None if value is None else np.asarray(value, float).tobytes()
+
+
+def _mass(what: str, mass: Any) -> float:
+    return number(what, mass, ">= 0 kg", lambda m: m >= 0)
+
+
+def _contact(frame: Any, contact: Any) -> int:
+    return integer(f"Frame {frame!r}: contact", contact)
 
 
 def _part(name: str, k: int, part: Any) -> Geometry:
@@ -985,10 +1018,7 @@ def _part(name: str, k: int, part: Any) -> Geometry:
 
 
 def _numbers(what: str, value: Any, size: int) -> np.ndarray:
-    try:
-        array = np.asarray(value, float)
-    except (TypeError, ValueError):
-        raise ConfigError(f"{what} is {value!r}, expected {size} numbers.") from None
+    array = numbers(what, value, f"{size} numbers")
     if array.shape != (size,):
         raise ConfigError(f"{what} has shape {array.shape}, expected ({size},).")
     if not np.isfinite(array).all():
@@ -1021,12 +1051,12 @@ def _origin(what: str, position: Any, quaternion: Any, pose: Any) -> np.ndarray:
 
 def _make_joint(
     name: str,
-    type_: str,
+    type_: Any,
     axis: Any,
     limits: Any,
-    mimic: str | None,
-    multiplier: float = 1.0,
-    offset: float = 0.0,
+    mimic: Any,
+    multiplier: Any = 1.0,
+    offset: Any = 0.0,
 ) -> Joint:
     kind = joint_type(type_)
     if kind.needs_axis:
@@ -1044,13 +1074,15 @@ def _make_joint(
         )
     if limits is not None:
         limits = _limits(name, kind.dim, limits)
-    return Joint(
-        type_, name, axis, limits, None, mimic, float(multiplier), float(offset)
-    )
+    multiplier = number(f"multiplier of joint {name!r}", multiplier)
+    offset = number(f"offset of joint {name!r}", offset)
+    return Joint(type_, name, axis, limits, None, mimic, multiplier, offset)
 
 
 def _limits(name: str, dim: int, limits: Any) -> np.ndarray:
-    array = np.asarray(limits, float)
+    array = numbers(
+        f"limits of joint {name!r}", limits, f"(2, {dim}) numbers, lower bounds first"
+    )
     if array.shape == (2,) and dim == 1:
         array = array[:, None]
     if array.shape != (2, dim):
@@ -1067,10 +1099,11 @@ def _limits(name: str, dim: int, limits: Any) -> np.ndarray:
 
 
 def _value(joint: Joint, value: Any) -> np.ndarray:
-    array = np.atleast_1d(np.asarray(value, float))
+    what = f"value of joint {joint.name!r}"
+    array = np.atleast_1d(numbers(what, value, f"{joint.dim} numbers"))
     if array.shape == (1,) and joint.dim > 1 and not joint_type(joint.type).balls:
         array = np.full(joint.dim, array[0])
-    value = _numbers(f"value of joint {joint.name!r}", array, joint.dim)
+    value = _numbers(what, array, joint.dim)
     for b in joint_type(joint.type).balls:
         if np.linalg.norm(value[b : b + 4]) < 1e-9:
             raise ConfigError(f"Joint {joint.name!r}: its quaternion is zero.")
