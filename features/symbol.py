@@ -69,7 +69,7 @@ class Symbol:
     """The feature before a built-in projection, used when scale or target have its
     dimension."""
 
-    def on(self, frames: Sequence[str] = (), **options: Any) -> "Feature":
+    def on(self, frames: Any = (), **options: Any) -> "Feature":
         """This symbol on frames: see `posewise.Feature`."""
         from .feature import Feature
 
