@@ -1,10 +1,13 @@
 """An objective: a feature, what it means (eq, ineq, sos), and when it holds."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
+
+import numpy as np
 
 from ..features import Feature, FeatureError
+from ..robots.checks import numbers
 from ..solvers import EQ, INEQ, SOS
 
 
@@ -39,7 +42,7 @@ def slice_of(time: float, slices_per_phase: int) -> int:
 
 
 def selected_slices(
-    times: Sequence[float] | float | None, slices_per_phase: int, T: int, what: str
+    times: Any, slices_per_phase: int, T: int, what: str
 ) -> tuple[int, ...]:
     """Slices that times select: none or []: all, [t]: one, [a, b]: a to b inclusive.
 
@@ -50,12 +53,13 @@ def selected_slices(
     """
     if times is None:
         return tuple(range(T))
-    times = [float(times)] if isinstance(times, int | float) else [*map(float, times)]
-    if not times:
+    given = numbers(f"{what}: times", times, "numbers (phases)", ObjectiveError)
+    times = np.atleast_1d(given).tolist()
+    if given.size == 0:
         return tuple(range(T))
     last = T / slices_per_phase
     first = 1 / slices_per_phase
-    if len(times) > 2 or any(t != t for t in times):
+    if given.ndim > 1 or len(times) > 2 or not np.isfinite(given).all():
         raise ObjectiveError(
             f"{what}: times are {times}, expected none, one, or two (from, to)."
         )

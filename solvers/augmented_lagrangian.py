@@ -25,6 +25,9 @@ from .rows import (
 )
 from .status import Status
 
+Number = Any
+"""A number, or a scalar of JAX while tracing."""
+
 
 @runtime_checkable
 class ChainProblem(Protocol):
@@ -63,24 +66,24 @@ class ChainProblem(Protocol):
 class Options:
     """Numbers of the solver; all may be varied without compiling anew."""
 
-    tolerance: float = 1e-4
+    tolerance: Number = 1e-4
     """Largest violation at convergence, in scaled units."""
-    step_tolerance: float = 1e-7
+    step_tolerance: Number = 1e-7
     """A step (max norm) below this ends a subproblem."""
-    cost_tolerance: float = 1e-7
+    cost_tolerance: Number = 1e-7
     """A predicted relative decrease below this ends the solve once feasible."""
-    inner_tolerance: float = 1e-2
+    inner_tolerance: Number = 1e-2
     """A predicted relative decrease below this ends an infeasible subproblem."""
-    max_step: float = 0.5
+    max_step: Number = 0.5
     """Largest change of a coordinate in one step [rad, m]."""
-    mu: float = 0.1
+    mu: Number = 0.1
     """Initial penalty."""
-    mu_factor: float = 4.0
-    mu_max: float = 1e8
-    damping: float = 1e-2
+    mu_factor: Number = 4.0
+    mu_max: Number = 1e8
+    damping: Number = 1e-2
     """Initial Levenberg-Marquardt damping."""
-    damping_min: float = 1e-8
-    max_iterations: int = 500
+    damping_min: Number = 1e-8
+    max_iterations: Number = 500
 
 
 class State(NamedTuple):
