@@ -1,7 +1,7 @@
 """`Config` with rai's names."""
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from .names import later
 
 
 def make_feature(
-    symbol: Any, frames: Any, scale: Any, target: Any, order: int
+    symbol: Any, frames: Any, scale: Any, target: Any, order: Any
 ) -> pw.Feature:
     """A feature by rai's conventions: empty scale and target, order -1: defaults."""
     return symbol.on(
@@ -102,7 +102,7 @@ class Config:
         self.C.index(frameName)
         return Frame(self, frameName)
 
-    def frame(self, frameID: int) -> Frame:
+    def frame(self, frameID: Any) -> Frame:
         """The frame at an index."""
         return Frame(self, self.C.frame_names[frameID])
 
@@ -126,7 +126,7 @@ class Config:
         """Poses (frames, 7)."""
         return self.C.poses()
 
-    def setFrameState(self, X: Any, frames: Sequence[str] = ()) -> None:
+    def setFrameState(self, X: Any, frames: Any = ()) -> None:
         """Set the poses of all or of the named frames; joints take their values.
 
         Raises:
@@ -161,7 +161,7 @@ class Config:
         """Joint state (n,)."""
         return self.C.q
 
-    def setJointState(self, q: Any, joints: Sequence[str] = ()) -> None:
+    def setJointState(self, q: Any, joints: Any = ()) -> None:
         """Set the joint state, or that of the named joints one after the other."""
         if not joints:
             self.C.q = q
@@ -180,7 +180,7 @@ class Config:
         free = ~np.isfinite(limits).all(0)
         return np.where(free, [[0.0], [-1.0]], limits)
 
-    def selectJoints(self, jointNames: Sequence[str], notThose: bool = False) -> None:
+    def selectJoints(self, jointNames: Any, notThose: bool = False) -> None:
         """Make exactly these joints (or all others) the degrees of freedom."""
         self._select(jointNames, notThose)
 
@@ -210,10 +210,10 @@ class Config:
     def feature(
         self,
         featureSymbol: Any,
-        frames: Sequence[str] = (),
+        frames: Any = (),
         scale: Any = (),
         target: Any = (),
-        order: int = -1,
+        order: Any = -1,
     ) -> Feature:
         """A feature on frames, to be evaluated by its `eval(C)`."""
         made = make_feature(featureSymbol, frames, scale, target, order)
@@ -223,10 +223,10 @@ class Config:
     def eval(
         self,
         featureSymbol: Any,
-        frames: Sequence[str] = (),
+        frames: Any = (),
         scale: Any = (),
         target: Any = (),
-        order: int = -1,
+        order: Any = -1,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Value (D,) and Jacobian (D, n) of a feature at the present state."""
         return self.feature(featureSymbol, frames, scale, target, order).eval(self)
@@ -239,7 +239,7 @@ class Config:
         """
         later("computeCollisions")
 
-    def getCollisions(self, belowMargin: float = 0.0) -> list:
+    def getCollisions(self, belowMargin: Any = 0.0) -> list:
         """Not there yet.
 
         Raises:

@@ -68,7 +68,7 @@ class Frame:
         pose = self.config.C.pose(self.name)
         if relativeTo is None:
             return pose
-        return pose_multiply(pose_inverse(relativeTo.getPose()), pose)
+        return np.asarray(pose_multiply(pose_inverse(relativeTo.getPose()), pose))
 
     def getPosition(self, relativeTo: "Frame | None" = None) -> np.ndarray:
         """Position (3,)."""
@@ -80,7 +80,7 @@ class Frame:
 
     def getRotationMatrix(self) -> np.ndarray:
         """Rotation matrix (3, 3), frame to world."""
-        return quat_to_matrix(self.getQuaternion())
+        return np.asarray(quat_to_matrix(self.getQuaternion()))
 
     def getRelativePose(self) -> np.ndarray:
         """Pose (7,) in the parent."""
@@ -153,7 +153,7 @@ class Frame:
         return self._set(shape)
 
     def setConvexMesh(
-        self, points: Any, colors: Any = (), radius: float = 0.0
+        self, points: Any, colors: Any = (), radius: Any = 0.0
     ) -> "Frame":
         """Set the convex hull of points (n, 3), inflated by a radius."""
         return self._set(pw.Convex(points, radius), colors)
@@ -165,7 +165,7 @@ class Frame:
         )
         return self._set(pw.Mesh(mesh), colors)
 
-    def setMeshFile(self, filename: Any, scale: float = 1.0) -> "Frame":
+    def setMeshFile(self, filename: Any, scale: Any = 1.0) -> "Frame":
         """Set a mesh by its file."""
         return self._set(pw.Mesh(filename, scale=scale))
 
@@ -220,12 +220,12 @@ class Frame:
         self.config.C.set_attributes(self.name, color=color)
         return self
 
-    def setContact(self, contact: int) -> "Frame":
+    def setContact(self, contact: Any) -> "Frame":
         """Set the contact flag: 0 never collides, -k ignores k nearest ancestors."""
         self.config.C.set_contact(self.name, contact)
         return self
 
-    def setMass(self, mass: float) -> "Frame":
+    def setMass(self, mass: Any) -> "Frame":
         """Set the mass [kg]."""
         self.config.C.set_mass(self.name, mass)
         return self
@@ -241,7 +241,7 @@ class Frame:
         jointType: Any,
         limits: Any = (),
         axis: Any = (),
-        scale: float = 1.0,
+        scale: Any = 1.0,
         mimic: "Frame | None" = None,
     ) -> "Frame":
         """Put the frame on a joint where it stands; `JT.none` fixes it.

@@ -1,7 +1,6 @@
 """`KOMO` and `NLP_Solver` with rai's names."""
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,9 +45,9 @@ class KOMO:
     def __init__(
         self,
         config: Config | None = None,
-        phases: float = 1.0,
-        slicesPerPhase: int = 1,
-        kOrder: int = 0,
+        phases: Any = 1.0,
+        slicesPerPhase: Any = 1,
+        kOrder: Any = 0,
         enableCollisions: bool = False,
     ) -> None:
         self._timing = (phases, slicesPerPhase, kOrder, 1.0)
@@ -75,10 +74,10 @@ class KOMO:
 
     def setTiming(
         self,
-        phases: float,
-        slicesPerPhase: int,
-        durationPerPhase: float,
-        kOrder: int,
+        phases: Any,
+        slicesPerPhase: Any,
+        durationPerPhase: Any,
+        kOrder: Any,
     ) -> None:
         """Set phases, slices, seconds and order; objectives are dropped."""
         self._timing = (phases, slicesPerPhase, kOrder, durationPerPhase)
@@ -86,13 +85,13 @@ class KOMO:
 
     def addObjective(
         self,
-        times: Sequence[float],
+        times: Any,
         feature: Any,
-        frames: Sequence[str] = (),
+        frames: Any = (),
         type: Any = OT.sos,
         scale: Any = (),
         target: Any = (),
-        order: int = -1,
+        order: Any = -1,
     ) -> None:
         """Add a feature as sos (cost), eq or ineq (<= 0) at times in phases.
 
@@ -110,9 +109,9 @@ class KOMO:
 
     def addControlObjective(
         self,
-        times: Sequence[float],
-        order: int,
-        scale: float = 1.0,
+        times: Any,
+        order: Any,
+        scale: Any = 1.0,
         target: Any = (),
     ) -> None:
         """Add the cost of distance from home (0), speed (1) or acceleration (2).
@@ -128,15 +127,15 @@ class KOMO:
         )
 
     def addQuaternionNorms(
-        self, times: Sequence[float] = (), scale: float = 3.0, hard: bool = True
+        self, times: Any = (), scale: Any = 3.0, hard: bool = True
     ) -> None:
         """Do nothing: the solver keeps quaternions at unit length by itself."""
 
     def addModeSwitch(
         self,
-        times: Sequence[float],
+        times: Any,
         newMode: Any,
-        frames: Sequence[str],
+        frames: Any,
         firstSwitch: bool = True,
     ) -> None:
         """Not there yet.

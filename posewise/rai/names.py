@@ -46,16 +46,21 @@ _SYMBOLS = {name: Later(name) for name in _COLLISIONS} | dict(pw.FS.__members__)
 FS = SimpleNamespace(**_SYMBOLS, __members__=_SYMBOLS)
 """posewise's `FS`, and rai's collision symbols."""
 
-OT = Enum("OT", "f sos ineq eq")
+
+def _enum(name: str, members: Any) -> Any:
+    return Enum(name, members)
+
+
+OT = _enum("OT", "f sos ineq eq")
 """Objective types; `f`, a cost that is no square, is refused by `KOMO`."""
 
-JT = Enum("JT", ["none", *RAI_JOINTS, "generic"])
+JT = _enum("JT", ["none", *RAI_JOINTS, "generic"])
 """Joint types."""
 
-ST = Enum("ST", ["none", *SIZES])
+ST = _enum("ST", ["none", *SIZES])
 """Shape types."""
 
-SY = Enum("SY", "stable stableOn stableZero dynamic dynamicOn quasiStaticOn")
+SY = _enum("SY", "stable stableOn stableZero dynamic dynamicOn quasiStaticOn")
 """Modes of `KOMO.addModeSwitch`."""
 
 
