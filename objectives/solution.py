@@ -70,12 +70,10 @@ class Solution:
         """The status in a sentence, with the objectives in conflict."""
         text = self.status.message
         if self.status == Status.BAD_INPUT:
-            names = [o.objective.name for o in self.objectives if not _finite(o)]
-            return text + (
-                f" Not finite: {', '.join(names[:4])}."
-                if names
-                else " All values are finite; a derivative is not."
-            )
+            broken = [o.objective.name for o in self.objectives if not _finite(o)]
+            if not broken:
+                return text + " All values are finite; a derivative is not."
+            return text + f" Not finite: {', '.join(broken[:4])}."
         if not self.feasible:
             bad = sorted(self._violated(), key=lambda o: -o.violation)[:4]
             names = ", ".join(f"{o.objective.name} ({o.violation:.2g})" for o in bad)
