@@ -41,9 +41,8 @@ def manipulability(
 ) -> Float[jax.Array, "1"]:
     """sqrt(det(J Jᵀ)) of the frame's Jacobian (Yoshikawa 1985); 0 when singular."""
     w = K.walk(q)
-    one = Walk(
-        Poses(w.frames.R[frame][None], w.frames.p[frame][None]), w.axes, w.moments
-    )
+    here = Poses(w.frames.R[frame][None], w.frames.p[frame][None])
+    one = Walk(here, w.twists)
     mask = jnp.asarray(K.tree.mask)[frame][None]
     J = geometric_jacobians(K, one, mask)[0]
     translation = jnp.arange(6) < 3

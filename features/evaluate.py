@@ -6,25 +6,27 @@ product of wrenches and joint twists; nothing is differentiated through the kine
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ..robots._typing import Array
 from ..robots.kinematics import Kinematics
-from ..robots.transforms import matrix_to_quat
 from .symbol import Pose, Symbol
 
 
 class Inputs(NamedTuple):
     """What one grounded feature looks at: `k + 1` slices, oldest first."""
 
-    R: Float[jax.Array, "slices m 3 3"]
-    p: Float[jax.Array, "slices m 3"]
-    q: Float[jax.Array, "slices n"]
-    tau: Float[jax.Array, ""]
+    R: Float[Array, "slices m 3 3"]
+    p: Float[Array, "slices m 3"]
+    quat: Float[Array, "slices m 4"]
+    """Zeros where the symbol does not ask for quaternions."""
+    q: Float[Array, "slices n"]
+    tau: Float[Array, ""] | float
 
 
 class Linear(NamedTuple):
@@ -36,20 +38,28 @@ class Linear(NamedTuple):
     dq: Float[jax.Array, "rows slices n"]
 
 
+def continuous(quats: Array) -> Array:
+    """Quaternions (slices, m, 4) with signs continuous from the newest slice back."""
+    if len(quats) == 1:
+        return quats
+    xp = quats.__array_namespace__()
+    steps = xp.where(xp.sum(quats[1:] * quats[:-1], -1, keepdims=True) < 0, -1.0, 1.0)
+    back = xp.cumprod(xp.flip(steps, 0), 0)
+    signs = xp.concatenate([xp.flip(back, 0), xp.ones_like(back[:1])], 0)
+    return quats * signs.astype(quats.dtype)
+
+
 def value(
     symbol: Symbol, order: int, x: Inputs, params: dict, K: Kinematics | None = None
 ) -> Float[jax.Array, " rows"]:
     """φ of the given order, before target and scale; plain JAX."""
-    signs = _signs(symbol, x)
     d = order - symbol.window
     coefficients = _coefficients(symbol, d, x.tau)
-    total = 0.0
+    total: Any = 0.0
     for s in range(d + 1):
         part = slice(s, s + symbol.window + 1)
-        args = (x.R[part], x.p[part], x.q[part])
-        total = total + coefficients[s] * _call(
-            symbol, *args, signs[part], x.tau, params, K
-        )
+        args = (x.R[part], x.p[part], x.quat[part], x.q[part])
+        total = total + coefficients[s] * _call(symbol, *args, x.tau, params, K)
     return jnp.asarray(total)
 
 
@@ -57,31 +67,24 @@ def linearize(
     symbol: Symbol, order: int, x: Inputs, params: dict, K: Kinematics | None = None
 ) -> Linear:
     """φ of the given order with its wrenches, before target and scale."""
-    signs = _signs(symbol, x)
     d, w = order - symbol.window, symbol.window
     windows = np.arange(d + 1)[:, None] + np.arange(w + 1)
 
-    def one(R, p, q, sign):
-        def fn(R, p, q):
-            y = _call(symbol, R, p, q, sign, x.tau, params, K)
+    def one(R, p, quat, q):
+        def fn(R, p, quat, q):
+            y = _call(symbol, R, p, quat, q, x.tau, params, K)
             return y, y
 
-        (dR, dp, dq), y = jax.jacrev(fn, argnums=(0, 1, 2), has_aux=True)(R, p, q)
-        M = dR @ jnp.swapaxes(R, -1, -2)
-        spin = jnp.stack(
-            [
-                M[..., 2, 1] - M[..., 1, 2],
-                M[..., 0, 2] - M[..., 2, 0],
-                M[..., 1, 0] - M[..., 0, 1],
-            ],
-            -1,
-        )
-        return Linear(y, spin + jnp.cross(p, dp), dp, dq)
+        derivative = jax.jacrev(fn, argnums=(0, 1, 2, 3), has_aux=True)
+        (dR, dp, dquat, dq), y = derivative(R, p, quat, q)
+        if symbol.of == "joints":
+            return Linear(y, jnp.zeros_like(dp), dp, dq)
+        return Linear(y, _moment(R, p, quat, dR, dp, dquat), dp, dq)
 
     if d == 0:
-        return one(x.R, x.p, x.q, signs)
-    parts = jax.vmap(one)(x.R[windows], x.p[windows], x.q[windows], signs[windows])
-    c = jnp.stack(_coefficients(symbol, d, x.tau))
+        return one(x.R, x.p, x.quat, x.q)
+    parts = jax.vmap(one)(*(a[windows] for a in (x.R, x.p, x.quat, x.q)))
+    c = jnp.asarray(_coefficients(symbol, d, x.tau))
     if w == 0:
         moved = (jnp.moveaxis(a[:, :, 0], 0, 1) for a in parts[1:])
         weight = (c.reshape((1, -1) + (1,) * (a.ndim - 3)) for a in parts[1:])
@@ -139,14 +142,29 @@ def aimed(
     return Linear(y, *rest)
 
 
-def _call(symbol: Symbol, R, p, q, signs, tau, params, K) -> jax.Array:
+def _moment(R, p, quat, dR, dp, dquat) -> jax.Array:
+    """Derivative with respect to a turn about the world's origin."""
+    M = dR @ jnp.swapaxes(R, -1, -2)
+    turn = [
+        M[..., 2, 1] - M[..., 1, 2],
+        M[..., 0, 2] - M[..., 2, 0],
+        M[..., 1, 0] - M[..., 0, 1],
+    ]
+    # a turn ω moves a quaternion by ½ (0, ω) ⊗ q
+    w, x, y, z = (quat[..., i] for i in range(4))
+    spins = [(-x, w, -z, y), (-y, z, w, -x), (-z, -y, x, w)]
+    half = [jnp.sum(dquat * jnp.stack(s, -1), -1) / 2 for s in spins]
+    return jnp.stack(turn, -1) + jnp.stack(half, -1) + jnp.cross(p, dp)
+
+
+def _call(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
     """The symbol's function on the slices of its own window."""
     extra = dict(params)
     if symbol.of == "joints":
         slices = [q[i] for i in range(symbol.window + 1)]
     else:
         slices = [
-            tuple(Pose(R[i, j], p[i, j], signs[i, j]) for j in range(R.shape[1]))
+            tuple(Pose(R[i, j], p[i, j], quat[i, j]) for j in range(R.shape[1]))
             for i in range(symbol.window + 1)
         ]
     if symbol.kinematics:
@@ -158,22 +176,7 @@ def _call(symbol: Symbol, R, p, q, signs, tau, params, K) -> jax.Array:
     return jnp.atleast_1d(symbol.fn(*slices[0], **extra))
 
 
-def _coefficients(symbol: Symbol, d: int, tau: jax.Array) -> list[jax.Array]:
+def _coefficients(symbol: Symbol, d: int, tau: Any) -> list[Any]:
     """Of the d-th backward difference, oldest first."""
-    unit = tau**d if symbol.rate else jnp.ones_like(tau)
+    unit = tau**d if symbol.rate else 1.0
     return [(-1) ** (d - s) * math.comb(d, s) / unit for s in range(d + 1)]
-
-
-def _signs(symbol: Symbol, x: Inputs) -> jax.Array:
-    """Signs of all quaternions: each frame's is continuous from the newest slice back,
-    and in the newest slice each frame's is on the side of the first frame's."""
-    slices, m = x.p.shape[:2]
-    if not symbol.quaternions or slices * m == 1:
-        return jnp.ones((slices, m), x.p.dtype)
-    quats = matrix_to_quat(jax.lax.stop_gradient(x.R))
-    side = lambda dots: jnp.where(dots < 0, -1.0, 1.0)
-    last = side(jnp.sum(quats[-1] * quats[-1, :1], -1))
-    steps = side(jnp.sum(quats[1:] * quats[:-1], -1))
-    back = jnp.cumprod(steps[::-1], 0)[::-1]
-    signs = jnp.concatenate([back * last, last[None]], 0)
-    return signs.astype(x.p.dtype)

@@ -1,5 +1,6 @@
 """A feature: symbol + frames + order, target, scale; its value and Jacobian."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -11,16 +12,16 @@ import numpy as np
 from jaxtyping import Float
 
 from ..robots._typing import Array
-from ..robots.checks import integer, number, numbers
+from ..robots.checks import floats, integer, number
 from ..robots.errors import ConfigError, PosewiseError
 from ..robots.kinematics import (
     Kinematics,
-    Walk,
     coordinates_to_tangent,
     fold_dofs,
+    quaternions,
     tangent_to_coordinates,
 )
-from .evaluate import Inputs, aim, aimed, value
+from .evaluate import Inputs, aim, aimed, continuous, value
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -220,24 +221,29 @@ class Feature:
                     f" slices: give q of shape ({slices}, {C.nq}), or use KOMO."
                 )
             w, q = C.walk(), C.q
-            w = Walk(*(_lead(a) for a in w))
+            R, p, twists = w.frames.R[None], w.frames.p[None], w.twists[None]
         else:
-            q = numbers("q", q, f"{slices * C.nq} numbers", FeatureError)
+            q = floats("q", q, f"{slices * C.nq} numbers", FeatureError)
             if q.reshape(-1).size != slices * C.nq or q.ndim > 2:
                 raise FeatureError(
                     f"q has shape {q.shape}, expected"
                     f" ({C.nq},)" + f" or ({slices}, {C.nq})." * (slices > 1)
                 )
+            if not np.isfinite(q).all():
+                raise FeatureError("q has NaN or infinite entries.")
             w = C.walk(q.reshape(slices, C.nq))
+            R, p, twists = w.frames.R, w.frames.p, w.twists
         Q = q.reshape(slices, -1)
-        x = Inputs(
-            w.frames.R[:, g.frames], w.frames.p[:, g.frames], Q[:, g.coordinates], tau
-        )
+        R, p = R[:, g.frames], p[:, g.frames]
+        quats = np.zeros((*p.shape[:2], 4))
+        if g.symbol.quaternions:
+            quats = continuous(C.quaternions_at(Q)[:, g.frames])
+        x = Inputs(R, p, quats, Q[:, g.coordinates], tau)
         K = C.kinematics().anonymous() if g.symbol.kinematics else None
         out = _program(g.symbol, g.order)(x, g.params, g.scale, g.target, K)
-        y, wrenches, dq = (np.asarray(a, float) for a in out)
-        J = _assemble(C, g, Q, w, wrenches, dq, coordinates)
-        return y, J[0] if slices == 1 else np.moveaxis(J, 0, 1)
+        out = np.asarray(out, float)
+        J = _assemble(C, g, Q, twists, out[:, 1:], coordinates)
+        return out[:, 0], J[0] if slices == 1 else np.moveaxis(J, 0, 1)
 
     def function(
         self, C: "Config", tau: float = 1.0
@@ -253,12 +259,12 @@ class Feature:
         def phi(q: Float[Array, "*slices nq"]) -> Float[jax.Array, " rows"]:
             Q = jnp.asarray(q).reshape(slices, K.nq)
             frames = K.walk(Q).frames
-            x = Inputs(
-                frames.R[:, g.frames],
-                frames.p[:, g.frames],
-                Q[:, g.coordinates],
-                jnp.asarray(tau, Q.dtype),
-            )
+            R, p = frames.R[:, g.frames], frames.p[:, g.frames]
+            quats = jnp.zeros((*p.shape[:2], 4), Q.dtype)
+            if g.symbol.quaternions:
+                quats = continuous(quaternions(K, Q)[:, g.frames])
+            time = jnp.asarray(tau, Q.dtype)
+            x = Inputs(R, p, quats, Q[:, g.coordinates], time)
             like = lambda a: jnp.asarray(a, Q.dtype)
             params = {k: _cast(v, Q.dtype) for k, v in g.params.items()}
             raw = value(g.symbol, g.order, x, params, K)
@@ -276,7 +282,11 @@ def custom_symbol(fn: Callable[..., Any], frames: int) -> Symbol:
 
 @cache
 def _program(symbol: Symbol, order: int) -> Callable[..., Any]:
-    """One small compiled program for each kind of feature."""
+    """One small compiled program for each kind of feature.
+
+    Each row: y, then the derivatives by slice (coordinates), or by slice and frame
+    (force, moment).
+    """
 
     def run(x, params, scale, target, K):
         dtype = jnp.result_type(float)
@@ -284,8 +294,13 @@ def _program(symbol: Symbol, order: int) -> Callable[..., Any]:
         scale, target = jnp.asarray(scale, dtype), jnp.asarray(target, dtype)
         params = {k: _cast(v, dtype) for k, v in params.items()}
         out = aimed(symbol, order, x, params, scale, target, K)
-        wrenches = jnp.concatenate([out.force, out.moment], -1)
-        return out.y, jnp.moveaxis(wrenches, 0, 2), out.dq
+        if symbol.of == "joints":
+            derivatives = out.dq
+        else:
+            derivatives = jnp.concatenate([out.force, out.moment], -1)
+        rows, *rest = derivatives.shape
+        flat = derivatives.reshape(rows, math.prod(rest))
+        return jnp.concatenate([out.y[:, None], flat], 1)
 
     return jax.jit(run)
 
@@ -294,20 +309,21 @@ def _assemble(
     C: "Config",
     g: Grounded,
     Q: np.ndarray,
-    w: Walk,
-    wrenches: np.ndarray,
-    dq: np.ndarray,
+    twists: np.ndarray,
+    derivatives: np.ndarray,
     coordinates: str,
 ) -> np.ndarray:
-    """Jacobian (slices, rows, columns) from wrenches (slices, m, rows, 6)."""
+    """Jacobian (slices, rows, columns) from a program's derivatives and twists."""
     K: Kinematics = C._snapshot()[1]
+    slices, rows = len(Q), len(derivatives)
     if g.symbol.of == "joints":
-        slices, rows = len(Q), dq.shape[0]
         J = np.zeros((slices, rows, K.nq))
-        J[:, :, g.coordinates] = np.moveaxis(dq, 0, 1)
+        dq = derivatives.reshape(rows, slices, len(g.coordinates))
+        J[:, :, g.coordinates] = dq.swapaxes(0, 1)
         return coordinates_to_tangent(K.tree, Q, J) if coordinates != "q" else J
-    twists = np.concatenate([w.moments, w.axes], -1)
-    J = wrenches @ np.swapaxes(twists, -1, -2)[:, None]
+    wrenches = derivatives.reshape(rows, slices, len(g.frames), 6)
+    wrenches = wrenches.transpose(1, 2, 0, 3)
+    J = wrenches @ twists.swapaxes(-1, -2)[:, None]
     J = fold_dofs(K, (J * K.tree.mask[g.frames][:, None]).sum(1))
     return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
 
@@ -316,7 +332,8 @@ def _rows(symbol: Symbol, m: int, n: int, params: dict, C: "Config") -> int:
     """Number of rows, by tracing the function once."""
     k = symbol.window + 1
     eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
-    x = Inputs(eye, np.zeros((k, m, 3)), np.zeros((k, n)), np.ones(()))
+    zeros = (np.zeros((k, m, 3)), np.zeros((k, m, 4)), np.zeros((k, n)))
+    x = Inputs(eye, *zeros, np.ones(()))
     K = C.kinematics().anonymous() if symbol.kinematics else None
     try:
         shape = jax.eval_shape(
@@ -348,7 +365,7 @@ def _names(frames: Any) -> tuple[str, ...]:
 
 
 def _array(symbol: Symbol, what: str, given: Any, ndim: int) -> np.ndarray:
-    array = numbers(f"{symbol.name}: {what}", given, "numbers", FeatureError)
+    array = floats(f"{symbol.name}: {what}", given, "numbers", FeatureError)
     if array.size == 0 or array.ndim > ndim or not np.isfinite(array).all():
         raise FeatureError(
             f"{symbol.name}: {what} is {array.tolist()}, expected finite numbers, at"
@@ -359,8 +376,3 @@ def _array(symbol: Symbol, what: str, given: Any, ndim: int) -> np.ndarray:
 
 def _cast(v: Any, dtype: Any) -> Any:
     return jnp.asarray(v, dtype) if np.issubdtype(v.dtype, np.floating) else v
-
-
-def _lead(a: Any) -> Any:
-    """A leading slice axis."""
-    return type(a)(*(b[None] for b in a)) if isinstance(a, tuple) else a[None]

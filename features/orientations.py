@@ -12,7 +12,6 @@ from jaxtyping import Float
 
 from ..robots.transforms import (
     hat,
-    matrix_to_quat,
     quat_conjugate,
     quat_multiply,
     rotation_vector,
@@ -31,7 +30,8 @@ def quaternion(a: Pose) -> Quaternion:
 
 def quaternion_diff(a: Pose, b: Pose) -> Quaternion:
     """Quaternion of `a` minus that of `b`, both taken on the same side."""
-    return a.quaternion - b.quaternion
+    one, other = a.quaternion, b.quaternion
+    return one - jnp.where(jnp.sum(one * other) < 0, -1.0, 1.0) * other
 
 
 def quaternion_rel(a: Pose, b: Pose) -> Quaternion:
@@ -60,7 +60,7 @@ def pose_log(a: Pose, b: Pose) -> Float[jax.Array, "6"]:
     log of `X_BA` in SE(3), seen in `b`; exact, with the inverse left Jacobian
     (Barfoot, State Estimation for Robotics, eq. 7.95).
     """
-    w = rotation_vector(matrix_to_quat(b.R.T @ a.R))
+    w = rotation_vector(quaternion_rel(a, b))
     p = b.R.T @ (a.p - b.p)
     square = jnp.sum(w * w)
     small = square < 1e-4

@@ -8,8 +8,6 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from ..robots.transforms import matrix_to_quat
-
 if TYPE_CHECKING:
     from ..robots.config import Config
     from .feature import Feature
@@ -22,13 +20,8 @@ class Pose(NamedTuple):
     """Rotation matrix, frame to world."""
     p: Float[jax.Array, "3"]
     """Position in the world [m]."""
-    sign: Float[jax.Array, ""] | float = 1.0
-    """Sign of the quaternion, chosen so that it is continuous over slices."""
-
-    @property
-    def quaternion(self) -> Float[jax.Array, "4"]:
-        """Unit quaternion `(w, x, y, z)`."""
-        return self.sign * matrix_to_quat(self.R)
+    quaternion: Float[jax.Array, "4"]
+    """Unit quaternion `(w, x, y, z)`, its sign continuous over slices."""
 
 
 @dataclass(frozen=True, eq=False)

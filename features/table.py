@@ -72,7 +72,7 @@ class FS(Enum):
     pose = _one(orientations.pose, dim=7, quaternions=True, signless=_tail)
     poseDiff = _two(orientations.pose_diff, dim=7, quaternions=True)
     poseRel = _two(orientations.pose_rel, dim=7, quaternions=True, signless=_tail)
-    poseLog = _two(orientations.pose_log, dim=6, unit="m, rad")
+    poseLog = _two(orientations.pose_log, dim=6, unit="m, rad", quaternions=True)
 
     angularVel = _one(
         motions.angular_velocity, dim=3, unit="rad/s", window=1, quaternions=True

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..features import FS, Feature, FeatureError
-from ..robots.checks import integer, number, numbers
+from ..robots.checks import floats, integer, number
 from ..robots.config import Config
 from ..robots.errors import unknown
 from ..solvers import Options, Status, solve, solve_starts
@@ -59,7 +59,7 @@ class KOMO:
             raise ObjectiveError(
                 "The world has no moving joint; add one, or unlock some."
             )
-        self.config = C
+        self.config: Config = C
         self.slices_per_phase = slices
         self.T = max(int(np.ceil(phases * slices - 1e-9)), 1)
         self.k_order = order
@@ -145,7 +145,7 @@ class KOMO:
         Orders 1 and 2 approximate time integrals of squared speed and acceleration.
         """
         symbol = FS.qHome if order == 0 else FS.qItself
-        weight = numbers("scale", scale, "numbers", FeatureError)
+        weight = floats("scale", scale, "numbers", FeatureError)
         weight = weight * (np.sqrt(self.tau) if order else 1.0)
         return self.add_objective(
             times,
@@ -174,7 +174,7 @@ class KOMO:
             ObjectiveError: for a wrong shape or entries that are not finite.
         """
         T, n = self.T, self.config.nq
-        path = numbers("path", path, f"({T}, {n}) or ({n},) numbers", ObjectiveError)
+        path = floats("path", path, f"({T}, {n}) or ({n},) numbers", ObjectiveError)
         if path.shape not in ((T, n), (n,)):
             raise ObjectiveError(
                 f"path has shape {path.shape}, expected ({T}, {n}) or ({n},)."

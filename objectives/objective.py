@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..features import Feature, FeatureError
-from ..robots.checks import numbers
+from ..robots.checks import floats
 from ..solvers import EQ, INEQ, SOS
 
 
@@ -53,7 +53,7 @@ def selected_slices(
     """
     if times is None:
         return tuple(range(T))
-    given = numbers(f"{what}: times", times, "numbers (phases)", ObjectiveError)
+    given = floats(f"{what}: times", times, "numbers (phases)", ObjectiveError)
     times = np.atleast_1d(given).tolist()
     if given.size == 0:
         return tuple(range(T))

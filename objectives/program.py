@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..features.evaluate import Inputs, aimed
+from ..features.evaluate import Inputs, aimed, continuous
 from ..features.feature import Grounded
 from ..features.symbol import Symbol
 from ..robots.kinematics import (
@@ -21,6 +21,7 @@ from ..robots.kinematics import (
     coordinates_to_tangent,
     fold_dofs,
     integrate,
+    quaternions,
 )
 from ..robots.tree import Tree
 from ..solvers import SOS, Rows
@@ -80,7 +81,7 @@ class Chain:
         K = data.K
         X = jnp.concatenate([data.prefix, x])
         w = K.walk(X)
-        twists = jnp.concatenate([w.moments, w.axes], -1)
+        quats = quaternions(K, X)
         mask = jnp.asarray(self.tree.mask, x.dtype)
         groups = []
         for kind, b in zip(self.kinds, data.batches, strict=True):
@@ -90,6 +91,7 @@ class Chain:
             inputs = Inputs(
                 w.frames.R[at[:, :, None], f],
                 w.frames.p[at[:, :, None], f],
+                self._quaternions(kind, quats, at, f),
                 X[at[:, :, None], b.coordinates[:, None, :]],
                 jnp.broadcast_to(data.tau, (kind.capacity,)),
             )
@@ -101,13 +103,21 @@ class Chain:
                 wrench = jnp.concatenate([out.force, out.moment], -1)
                 # (n, window, m, rows, 6) @ (n, window, 1, 6, dofs)
                 wrench = jnp.transpose(wrench, (0, 2, 3, 1, 4))
-                J = wrench @ jnp.swapaxes(twists[at], -1, -2)[:, :, None]
+                J = wrench @ jnp.swapaxes(w.twists[at], -1, -2)[:, :, None]
                 J = jnp.sum(J * mask[b.frames][:, None, :, None, :], 2)
                 J = fold_dofs(K, J)
             else:
                 J = self._joint_jacobian(out.dq, b.coordinates, X[at])
             groups.append(Rows(out.y, J, b.last, b.kind))
         return tuple(groups)
+
+    def _quaternions(
+        self, kind: Kind, quats: jax.Array, at: jax.Array, frames: jax.Array
+    ) -> jax.Array:
+        if not kind.symbol.quaternions:
+            shape = (kind.capacity, kind.order + 1, kind.frames, 4)
+            return jnp.zeros(shape, quats.dtype)
+        return jax.vmap(continuous)(quats[at[:, :, None], frames])
 
     def _joint_jacobian(
         self, dq: jax.Array, coordinates: jax.Array, q: jax.Array
@@ -173,7 +183,8 @@ def make_chain(
     dtype = K.node_p.dtype
     order = len(prefix)
     placed: dict[int, Placed] = {}
-    kinds, batches = [], []
+    kinds: list[Kind] = []
+    batches: list[Batch] = []
     for key, members in grouped.items():
         rows: list[tuple[int, Objective, Grounded]] = []
         for i, objective, g in members:
@@ -190,7 +201,7 @@ def make_chain(
             return jnp.asarray(np.stack(values), dtype)
 
         scale = np.stack([g.scale for _, _, g in rows] + [0 * first.scale] * pad)
-        params = {
+        arrays = {
             k: stack(lambda t, o, g, k=k: np.asarray(g.params[k]), _dtype(v, dtype))
             for k, v in first.params.items()
         }
@@ -199,7 +210,7 @@ def make_chain(
             Batch(
                 stack(lambda t, o, g: g.frames, int),
                 stack(lambda t, o, g: g.coordinates, int),
-                params,
+                arrays,
                 jnp.asarray(scale, dtype),
                 stack(lambda t, o, g: g.target, dtype),
                 jnp.asarray([t for t, _, _ in rows] + [slices - 1] * pad),

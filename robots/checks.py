@@ -43,7 +43,7 @@ def integer(
     return int(number(what, value, expected, whole, error))
 
 
-def numbers(
+def floats(
     what: str, value: Any, expected: str, error: type[ValueError] = ConfigError
 ) -> np.ndarray:
     """An array of floats of any shape; see `number`."""

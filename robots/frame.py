@@ -44,7 +44,8 @@ class Joint:
     multiplier: float = 1.0
     offset: float = 0.0
     scale: float = 1.0
-    """The motion is evaluated at scale · q (rai's joint_scale)."""
+    """The motion is evaluated at scale · q (rai's joint_scale); a mimic joint's is that
+    of the joint it follows."""
     active: bool = True
     """False: locked, its value is part of the world and not of q."""
     velocity: np.ndarray | None = None

@@ -188,14 +188,14 @@ def value_from_pose(
         for node in nodes:
             step = np.array([0.0, 0, 0, 1, 0, 0, 0])
             for i, a in node.translations:
-                a = resolve_axis(a, axis)
-                q[i] = a @ rest[:3]
-                step[:3] += a * q[i]
+                along = resolve_axis(a, axis)
+                q[i] = along @ rest[:3]
+                step[:3] += along * q[i]
             if node.rotation is not None:
                 i, a = node.rotation
-                a = resolve_axis(a, axis)
-                q[i] = _angle(rest[3:], a)
-                step[3:] = axis_angle(a, q[i])
+                about = resolve_axis(a, axis)
+                q[i] = _angle(rest[3:], about)
+                step[3:] = axis_angle(about, q[i])
             if node.ball is not None:
                 q[node.ball : node.ball + 4] = step[3:] = rest[3:]
             rest = pose_multiply(pose_inverse(step), rest)

@@ -16,7 +16,6 @@ from jaxtyping import Bool, Float
 from ._typing import Array
 from .errors import ConfigError, unknown
 from .transforms import (
-    matrix_to_quat,
     quat_exp,
     quat_multiply,
     quat_normalize,
@@ -38,10 +37,9 @@ class Walk(NamedTuple):
 
     frames: Poses
     """All frames, and the world (identity) as the last one."""
-    axes: Float[Array, "*batch dofs 3"]
-    """World axis of each elementary dof."""
-    moments: Float[Array, "*batch dofs 3"]
-    """Velocity of the world's origin when the dof moves at unit speed."""
+    twists: Float[Array, "*batch dofs 6"]
+    """Of each elementary dof at unit speed: velocity of the point at the world's
+    origin, then angular velocity."""
 
 
 @jax.tree_util.register_dataclass
@@ -59,9 +57,12 @@ class Kinematics:
     """Origin of each node in its parent node."""
     turn_R: Float[Array, "3 nodes 3 3"]
     """Rotation in the parent node: first + cos · second + sin · third."""
+    turn_quat: Float[Array, "2 nodes 4"]
+    """The same as a quaternion: cos of the half angle · first + sin · second."""
     turn_multiplier: Float[Array, " nodes"]
     turn_offset: Float[Array, " nodes"]
     ball_R: Float[Array, "balls 3 3"]
+    ball_quat: Float[Array, "balls 4"]
     slide_axis: Float[Array, "slides 3 3"]
     slide_multiplier: Float[Array, "slides 3"]
     slide_offset: Float[Array, "slides 3"]
@@ -69,6 +70,7 @@ class Kinematics:
     dof_multiplier: Float[Array, " dofs"]
     frame_R: Float[Array, "rigid 3 3"]
     frame_p: Float[Array, "rigid 3"]
+    frame_quat: Float[Array, "rigid 4"]
     limits: Float[Array, "2 nq"]
     """Lower and upper bound of each coordinate, ±inf where none."""
     home: Float[Array, " nq"]
@@ -115,10 +117,9 @@ class Kinematics:
 
     def poses(self, q: Float[Array, "*batch nq"]) -> Float[Array, "*batch frames 7"]:
         """World poses `(px, py, pz, w, x, y, z)` of all frames."""
-        frames = walk(self, q).frames
-        xp = frames.p.__array_namespace__()
-        R, p = frames.R[..., :-1, :, :], frames.p[..., :-1, :]
-        return xp.concatenate([p, matrix_to_quat(R)], -1)
+        p = walk(self, q).frames.p
+        xp = p.__array_namespace__()
+        return xp.concatenate([p, quaternions(self, q)], -1)[..., :-1, :]
 
     def pose(
         self, q: Float[Array, "*batch nq"], frame: str | int
@@ -134,7 +135,7 @@ class Kinematics:
         i = self.index(frame)
         R, p = w.frames.R[..., i : i + 1, :, :], w.frames.p[..., i : i + 1, :]
         mask = self.tree.mask[i : i + 1]
-        part = Walk(Poses(R, p), w.axes, w.moments)
+        part = Walk(Poses(R, p), w.twists)
         return geometric_jacobians(self, part, mask)[..., 0, :, :]
 
     def jacobians(
@@ -143,7 +144,7 @@ class Kinematics:
         """Geometric Jacobians of all frames' origins."""
         w = walk(self, q)
         R, p = w.frames.R[..., :-1, :, :], w.frames.p[..., :-1, :]
-        part = Walk(Poses(R, p), w.axes, w.moments)
+        part = Walk(Poses(R, p), w.twists)
         return geometric_jacobians(self, part, self.tree.mask[:-1])
 
     def integrate(
@@ -174,7 +175,7 @@ def walk(K: Kinematics, q: Float[Array, "*batch nq"]) -> Walk:
     if not at.all_turn:
         moments = xp.where(at.turns[:, None], moments, axes)
         axes = xp.where(at.turns[:, None], axes, 0.0)
-    return Walk(frames, axes, moments)
+    return Walk(frames, xp.concatenate([moments, axes], -1))
 
 
 def _nodes(K: Kinematics, q: Array) -> tuple[Array, Array]:
@@ -185,8 +186,7 @@ def _nodes(K: Kinematics, q: Array) -> tuple[Array, Array]:
     if not tree.parents:
         return xp.zeros((*batch, 0, 3, 3), q.dtype), xp.zeros((*batch, 0, 3), q.dtype)
     padded = xp.concatenate([q, xp.zeros((*batch, 1), q.dtype)], -1)
-    angle = padded[..., at.rotation] * _as(q, K.turn_multiplier)
-    angle = (angle + _as(q, K.turn_offset))[..., None, None]
+    angle = _turns(K, padded)[..., None, None]
     fixed, cosine, sine = _as(q, K.turn_R)
     R_loc = fixed + xp.cos(angle) * cosine + xp.sin(angle) * sine
     if tree.ball_nodes:
@@ -201,7 +201,8 @@ def _nodes(K: Kinematics, q: Array) -> tuple[Array, Array]:
         shift = p_loc[at.slides] + xp.sum(amount * _as(q, K.slide_axis), -2)
         p_all = xp.concatenate([p_all, shift], -2)[..., at.slide_rows, :]
 
-    R_levels, p_levels = [], []
+    R_levels: list[Array] = []
+    p_levels: list[Array] = []
     for (first, last), up in zip(tree.levels, at.up, strict=True):
         R, p = R_loc[..., first:last, :, :], p_all[..., first:last, :]
         if R_levels:
@@ -214,11 +215,49 @@ def _nodes(K: Kinematics, q: Array) -> tuple[Array, Array]:
     return xp.concatenate(R_levels, -3), xp.concatenate(p_levels, -2)
 
 
+def _turns(K: Kinematics, padded: Array) -> Array:
+    """The angle by which each node turns about its axis."""
+    angle = padded[..., K.tree.table.rotation] * _as(padded, K.turn_multiplier)
+    return angle + _as(padded, K.turn_offset)
+
+
+def quaternions(
+    K: Kinematics, q: Float[Array, "*batch nq"]
+) -> Float[Array, "*batch frames 4"]:
+    """World orientations of all frames and, last, of the world.
+
+    Products along the tree, never brought to one side: smooth in q.
+    """
+    tree, at = K.tree, K.tree.table
+    xp = q.__array_namespace__()
+    batch = q.shape[:-1]
+    unit = xp.broadcast_to(xp.asarray([1.0, 0, 0, 0], dtype=q.dtype), (*batch, 1, 4))
+    levels: list[Array] = []
+    if tree.parents:
+        padded = xp.concatenate([q, xp.zeros((*batch, 1), q.dtype)], -1)
+        half = _turns(K, padded)[..., None] / 2
+        cosine, sine = _as(q, K.turn_quat)
+        local = xp.cos(half) * cosine + xp.sin(half) * sine
+        if tree.ball_nodes:
+            turned = quat_normalize(q[..., at.ball_parts])
+            turned = quat_multiply(_as(q, K.ball_quat), turned)
+            local = xp.concatenate([local, turned], -2)[..., at.ball_rows, :]
+        for (first, last), up in zip(tree.levels, at.up, strict=True):
+            here = local[..., first:last, :]
+            if levels:
+                over = levels[-1] if up is None else levels[-1][..., up, :]
+                here = quat_multiply(over, here)
+            levels.append(here)
+    nodes = xp.concatenate([*levels, unit], -2)
+    rigid = quat_multiply(nodes[..., at.carriers, :], _as(q, K.frame_quat))
+    return xp.concatenate([nodes, rigid], -2)[..., at.frame_rows, :]
+
+
 def geometric_jacobians(
     K: Kinematics, walk: Walk, mask: Bool[Array, "frames dofs"]
 ) -> Float[Array, "*batch frames 6 nv"]:
     """Jacobians of the frames' origins from the twists of a walk."""
-    p, a, m = walk.frames.p, walk.axes, walk.moments
+    p, m, a = walk.frames.p, walk.twists[..., :3], walk.twists[..., 3:]
     xp = p.__array_namespace__()
     ax, ay, az = (a[..., None, :, i] for i in range(3))
     px, py, pz = (p[..., :, i, None] for i in range(3))
@@ -238,11 +277,9 @@ def fold_dofs(
     """Sum the columns of elementary dofs into the tangent columns that drive them."""
     if K.tree.unit:
         return J
-    if K.tree.direct:
-        return J * _as(J, K.dof_multiplier)
-    onto = np.zeros((len(K.tree.dof_columns), K.nv))
-    onto[np.arange(len(onto)), np.array(K.tree.dof_columns, int)] = 1.0
-    return J @ (_as(J, onto) * _as(J, K.dof_multiplier)[:, None])
+    J = J * _as(J, K.dof_multiplier)
+    onto = _as(J, K.tree.table.followers)
+    return J[..., : K.nv] + J[..., K.nv :] @ onto
 
 
 def tangent_to_coordinates(

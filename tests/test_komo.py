@@ -1,0 +1,215 @@
+"""KOMO: slices, control costs, known optima, rai's own runs, honest results."""
+
+import jax
+import numpy as np
+import pytest
+from oracle import SHARED, reference, world
+
+import posewise as pw
+from posewise import FS, OT, Status
+from posewise.objectives.objective import selected_slices
+from posewise.solvers import solve
+
+
+def chain(n: int = 2) -> pw.Config:
+    C = pw.Config()
+    parent = "world"
+    for k in range(n):
+        C.add_frame(f"j{k}", parent, position=[0.4, 0, 0], joint="hingeZ")
+        parent = f"j{k}"
+    C.add_frame("tip", parent, position=[0.4, 0, 0])
+    return C
+
+
+@pytest.mark.parametrize(
+    ("times", "slices"),
+    [
+        ([0.5], (1,)),
+        ([1.0], (3,)),
+        (1.0, (3,)),
+        ([1.0, 2.0], (3, 4, 5, 6, 7)),
+        ([0.0, 1.0], (0, 1, 2, 3)),
+        ([-1.0], (7,)),
+        ([1.5, -1.0], (5, 6, 7)),
+        ([], tuple(range(8))),
+        (None, tuple(range(8))),
+        ([2.0, 9.0], (7,)),
+    ],
+)
+def test_times_select_slices(times, slices):
+    assert selected_slices(times, 4, 8, "it") == slices
+
+
+@pytest.mark.parametrize("times", [[0.0], [0.1], [2.3], [3.0, 4.0], [float("nan")]])
+def test_times_that_select_nothing_are_an_error(times):
+    with pytest.raises(pw.ObjectiveError, match="it: times"):
+        selected_slices(times, 4, 8, "it")
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_control_costs_are_discrete_time_integrals(order):
+    C = chain()
+    C.q = [0.3, -0.2]
+    komo = pw.KOMO(C, 1, 4, order, duration_per_phase=2.0)
+    komo.add_control_objective(order, 0.7)
+    path = np.random.default_rng(0).normal(size=(4, 2))
+    problem, data, _ = komo.chain()
+    rows = problem.evaluate(data, jax.numpy.asarray(path))
+    tau = 0.5
+    full = np.concatenate([np.tile(C.q, (order, 1)), path])
+    d = np.diff(full, order, axis=0)
+    want = 0.49 * np.sum(d**2) * tau ** (0 if order == 0 else 1 - 2 * order)
+    np.testing.assert_allclose(np.sum(np.asarray(rows[0].y) ** 2), want, rtol=1e-12)
+
+
+def test_a_linear_quadratic_path_is_solved_exactly():
+    """Least acceleration to a joint target at rest: one linear system."""
+    C = chain()
+    T, tau = 12, 1 / 12
+    komo = pw.KOMO(C, 1, T, 2)
+    komo.add_control_objective(2, 1.0)
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, target=[0.5, -0.3])
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, order=1)
+    sol = komo.solve(tolerance=1e-7)
+    assert sol.status is Status.CONVERGED
+    D = np.zeros((T, T))
+    for t in range(T):
+        for k, c in enumerate((1.0, -2.0, 1.0)):
+            if t - k >= 0:
+                D[t, t - k] = c * tau**-1.5
+    A = np.zeros((2, T))
+    A[0, -1], A[1, -1], A[1, -2] = 1, 1 / tau, -1 / tau
+    for joint, goal in enumerate((0.5, -0.3)):
+        system = np.block([[2 * D.T @ D, A.T], [A, np.zeros((2, 2))]])
+        x = np.linalg.solve(system, np.concatenate([np.zeros(T), [goal, 0.0]]))[:T]
+        np.testing.assert_allclose(sol.path[:, joint], x, atol=1e-6)
+
+
+def ik_gaze():
+    """The open problem `ik_gaze` of the reference data."""
+    if not (SHARED / "oracle" / "komo" / "scenes.py").is_file():
+        pytest.skip("reference problems are not beside this checkout")
+    scenes: dict = {}
+    exec((SHARED / "oracle" / "komo" / "scenes.py").read_text(), scenes)
+    C = world(scenes["panda7"]())
+    C.q = scenes["PANDA_HOME"]
+    komo = pw.KOMO(C)
+    komo.add_control_objective(0, 1e-1)
+    komo.add_objective([], FS.jointLimits, [], OT.ineq)
+    komo.add_objective([], FS.positionDiff, ["gripper", "target"], OT.eq, scale=10)
+    komo.add_objective(
+        [], FS.positionRel, ["ball", "camera"], OT.eq, scale=[[1, 0, 0], [0, 1, 0]]
+    )
+    return komo
+
+
+def test_ik_gaze_succeeds_more_often_and_cheaper_than_rai():
+    komo = ik_gaze()
+    starts = reference("komo/x0.json")["ik_gaze"]
+    runs = reference("komo/rai_runs.json")["results"]["ik_gaze|default"]["runs"]
+    good = [r["sos"] for r in runs if max(r["max_eq"], r["max_ineq"]) <= 1e-3]
+    costs = []
+    for x in starts:
+        komo.initialize(np.array(x))
+        sol = komo.solve()
+        if sol.feasible:
+            assert max(sol.eq, sol.ineq) <= 1e-3
+            assert sol.status is Status.CONVERGED
+            costs.append(sol.sos)
+    assert len(costs) >= len(good)
+    assert min(costs) <= 1.01 * min(good)
+    assert np.median(costs) <= 1.01 * np.median(good)
+    best = komo.solve(starts=8, seed=1)
+    assert best.feasible and best.sos <= 1.01 * min(good)
+
+
+def test_gripper_really_is_at_the_target():
+    komo = ik_gaze()
+    C = komo.config
+    C.q = komo.solve(starts=4).q
+    np.testing.assert_allclose(C.pose("gripper")[:3], C.pose("target")[:3], atol=1e-4)
+    seen = C.eval(FS.positionRel, ["ball", "camera"])[0]
+    np.testing.assert_allclose(seen[:2], 0, atol=1e-3)
+    assert (C.q >= C.limits[0] - 1e-9).all() and (C.q <= C.limits[1] + 1e-9).all()
+
+
+def test_targets_frames_scales_times_and_starts_do_not_recompile():
+    C = chain(3)
+    C.add_frame("other", "j0", position=[0.1, 0.2, 0])
+
+    def problem(frame, target, scale, time, q):
+        C.q = q
+        komo = pw.KOMO(C, 1, 6, 1)
+        komo.add_control_objective(1, scale)
+        komo.add_objective(
+            [time], FS.position, [frame], OT.eq, scale=scale, target=target
+        )
+        return komo
+
+    problem("tip", [0.8, 0.3, 0], 1.0, 1.0, [0.1, 0.2, 0.3]).solve()
+    before = solve._cache_size()
+    for k in range(3):
+        komo = problem("other", [0.3, 0.3, 0], 2.0 + k, 0.5, [0.1 * k, 0, 0.1])
+        komo.solve(max_iterations=7 + k)
+    C.set_pose("other", [0.0, 0.1, 0, 1, 0, 0, 0])
+    problem("other", [0.3, 0.3, 0], 2.0, 0.5, [0, 0, 0]).solve()
+    assert solve._cache_size() == before
+
+
+def test_free_objects_move_in_the_tangent_space():
+    C = pw.Config()
+    C.add_frame("goal", pose=[0.3, 0.2, 0.5, 0.3, -0.2, 0.9, 0.4])
+    C.add_frame("body", joint="free", pose=[0, 0, 1, 0, 1, 0, 0])
+    komo = pw.KOMO(C)
+    komo.add_objective([], FS.poseLog, ["body", "goal"], OT.eq)
+    sol = komo.solve()
+    assert sol.status is Status.CONVERGED
+    C.q = sol.q
+    np.testing.assert_allclose(np.linalg.norm(C.q[3:]), 1, atol=1e-12)
+    np.testing.assert_allclose(C.eval(FS.poseLog, ["body", "goal"])[0], 0, atol=1e-3)
+
+
+def test_limits_are_bounds_of_every_slice():
+    C = chain()
+    for j in ("j0", "j1"):
+        C.set_limits(j, [[-0.2], [0.2]])
+    komo = pw.KOMO(C, 1, 5, 1)
+    komo.add_control_objective(1, 0.1)
+    komo.add_objective([1.0], FS.qItself, [], OT.sos, target=[1.0, -1.0], scale=10)
+    sol = komo.solve()
+    assert sol.status is Status.CONVERGED
+    np.testing.assert_allclose(sol.path[-1], [0.2, -0.2], atol=1e-9)
+    assert np.abs(sol.path).max() <= 0.2
+
+
+def test_conflicting_objectives_are_named():
+    C = chain()
+    komo = pw.KOMO(C)
+    komo.add_objective([], FS.position, ["tip"], OT.eq, target=[0.5, 0, 0], name="here")
+    komo.add_objective(
+        [], FS.position, ["tip"], OT.eq, target=[0, 0.5, 0], name="there"
+    )
+    sol = komo.solve(starts=3)
+    assert sol.status is Status.INFEASIBLE and not sol.feasible
+    assert "here" in sol.message and "there" in sol.message
+    assert np.isfinite(sol.path).all()
+    assert "INFEASIBLE" in sol.report() and "there" in sol.report()
+
+
+def test_same_seed_same_bits_and_the_world_stays_as_it_is():
+    komo = ik_gaze()
+    q = komo.config.q
+    one, two = (komo.solve(starts=3, seed=4) for _ in range(2))
+    np.testing.assert_array_equal(one.path, two.path)
+    np.testing.assert_array_equal(komo.config.q, q)
+
+
+def test_plot_has_a_line_for_each_coordinate(tmp_path):
+    pytest.importorskip("matplotlib", reason="plots need the extra `plot`")
+    komo = pw.KOMO(chain(), 1, 5, 1)
+    komo.add_control_objective(1)
+    komo.add_objective([1.0], FS.position, ["tip"], OT.eq, target=[0.5, 0.3, 0])
+    figure = komo.solve().plot(tmp_path / "path.png")
+    above, below = figure.axes
+    assert len(above.get_lines()) == 2 and len(below.get_lines()) == 2
+    assert (tmp_path / "path.png").stat().st_size > 5000

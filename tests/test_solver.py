@@ -1,0 +1,113 @@
+"""The linear algebra against dense solves, the solver against known optima."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from posewise.solvers import EQ, INEQ, SOS, Options, Rows, Status, solve
+from posewise.solvers.banded import solve_banded
+from posewise.solvers.rows import augmented, gradient, hessian_bands
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("width", [0, 1, 2])
+def test_banded_solve_equals_dense(T, width):
+    rng = np.random.default_rng(T + 10 * width)
+    n = 3
+    bands = rng.normal(size=(width + 1, T, n, n))
+    H = np.zeros((T, n, T, n))
+    for d in range(width + 1):
+        for t in range(d, T):
+            block = bands[d, t]
+            if d == 0:
+                block = bands[0, t] = block @ block.T + 10 * np.eye(n)
+            H[t, :, t - d] = block
+            H[t - d, :, t] = block.T
+    for d in range(width + 1):
+        bands[d, :d] = 0
+    b = rng.normal(size=(T, n))
+    x = solve_banded(jnp.asarray(bands), jnp.asarray(b))
+    want = np.linalg.solve(H.reshape(T * n, -1), b.ravel()).reshape(T, n)
+    np.testing.assert_allclose(x, want, atol=1e-12)
+
+
+def test_bands_and_gradient_equal_the_dense_product():
+    rng = np.random.default_rng(0)
+    T, n, N, D = 6, 2, 5, 3
+    groups, dense = [], []
+    for window in (1, 2, 3):
+        last = rng.integers(0, T, N)
+        J = rng.normal(size=(N, window, D, n))
+        y = rng.normal(size=(N, D))
+        kind = np.array([SOS, EQ, INEQ, SOS, INEQ])
+        groups.append(Rows(*map(jnp.asarray, (y, J, last, kind))))
+        full = np.zeros((N, D, T, n))
+        for i in range(N):
+            for k in range(window):
+                t = last[i] - (window - 1 - k)
+                if t >= 0:
+                    full[i, :, t] += J[i, k]
+        dense.append(full.reshape(N * D, T * n))
+    lam = [jnp.asarray(rng.uniform(0, 1, g.y.shape)) for g in groups]
+    mu = jnp.asarray(2.0)
+    weights = tuple(augmented(g, m, mu) for g, m in zip(groups, lam, strict=True))
+    got = gradient(tuple(groups), weights, T, n)
+    want = sum(J.T @ np.ravel(w.slope) for J, w in zip(dense, weights, strict=True))
+    np.testing.assert_allclose(np.ravel(got), want, atol=1e-12)
+    bands = hessian_bands(tuple(groups), weights, T, n, 2)
+    H = sum(
+        J.T @ np.diag(np.ravel(w.curvature)) @ J
+        for J, w in zip(dense, weights, strict=True)
+    )
+    H = H.reshape(T, n, T, n)
+    for d in range(3):
+        for t in range(d, T):
+            np.testing.assert_allclose(bands[d, t], H[t, :, t - d], atol=1e-12)
+
+
+class Circle:
+    """Nearest point to (2, 1) on the unit circle, x >= 0.95 optional."""
+
+    slices, nv, order = 1, 2, 0
+
+    def __init__(self, wall: float):
+        self.wall = wall
+
+    def evaluate(self, data, x):
+        p = x[0]
+        cost = Rows((p - data)[None], jnp.eye(2)[None, None], *_at(SOS))
+        ring = Rows((p @ p - 1)[None, None], (2 * p)[None, None, None], *_at(EQ))
+        slope = jnp.array([[[[1.0, 0.0]]]])
+        side = Rows((p[0] - self.wall)[None, None], slope, *_at(INEQ))
+        return cost, ring, side
+
+    def retract(self, data, x, step):
+        return x + step
+
+    def blocked(self, data, x, gradient):
+        return jnp.zeros(gradient.shape, bool)
+
+
+def _at(kind):
+    return jnp.zeros(1, int), jnp.full(1, kind)
+
+
+@pytest.mark.parametrize(
+    ("wall", "want"),
+    [(2.0, np.array([2, 1]) / np.sqrt(5)), (0.6, [0.6, 0.8]), (-0.6, [-0.6, 0.8])],
+)
+def test_a_constrained_optimum_with_multipliers(wall, want):
+    r = solve(Circle(wall), jnp.array([2.0, 1.0]), jnp.array([[0.3, 1.9]]), Options())
+    assert Status(int(r.status)) is Status.CONVERGED
+    np.testing.assert_allclose(r.x[0], want, atol=2e-4)
+    # stationarity: grad cost + λ grad constraints = 0
+    p = np.asarray(r.x[0])
+    slope = 2 * (p - [2, 1]) + float(r.multipliers[1][0, 0]) * 2 * p
+    slope[0] += float(r.multipliers[2][0, 0])
+    np.testing.assert_allclose(slope, 0, atol=5e-2)
+
+
+def test_contradictory_constraints_end_as_infeasible():
+    r = solve(Circle(-1.5), jnp.array([2.0, 1.0]), jnp.array([[0.3, 1.9]]), Options())
+    assert Status(int(r.status)) is Status.INFEASIBLE
+    assert np.isfinite(r.x).all() and float(r.violation) > 0.1
