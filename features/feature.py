@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..robots._typing import Array
+from ..robots.checks import floats, integer, number
 from ..robots.errors import ConfigError, PosewiseError
 from ..robots.kinematics import (
     Kinematics,
@@ -79,7 +80,7 @@ class Feature:
         scale: Any = None,
         **options: Any,
     ) -> None:
-        frames = (frames,) if isinstance(frames, str) else tuple(frames)
+        frames = _names(frames)
         if hasattr(symbol, "symbol"):
             symbol = symbol.symbol
         if not isinstance(symbol, Symbol):
@@ -101,12 +102,15 @@ class Feature:
                 f"{symbol.name}: got {len(frames)} frames {list(frames)}, expected"
                 f" {count}."
             )
-        order = symbol.window if order is None else order
-        if order != int(order) or not symbol.window <= order <= 2:
-            raise FeatureError(
-                f"{symbol.name}: order is {order}, expected"
-                f" {' or '.join(map(str, range(symbol.window, 3)))}."
-            )
+        order = integer(
+            f"{symbol.name}: order",
+            symbol.window if order is None else order,
+            " or ".join(map(str, range(symbol.window, 3))),
+            lambda k: symbol.window <= k <= 2,
+            FeatureError,
+        )
+        for name in options:
+            number(f"{symbol.name}: {name}", options[name], error=FeatureError)
         self.scale = None if scale is None else _array(symbol, "scale", scale, 2)
         self.target = None if target is None else _array(symbol, "target", target, 1)
         wide = symbol.unprojected
@@ -120,7 +124,7 @@ class Feature:
                 symbol = wide
         self.symbol = symbol
         self.frames = frames
-        self.order = int(order)
+        self.order = order
         self.options = dict(options)
         self._grounded: tuple[Any, Grounded] | None = None
 
@@ -219,7 +223,7 @@ class Feature:
             w, q = C.walk(), C.q
             R, p, twists = w.frames.R[None], w.frames.p[None], w.twists[None]
         else:
-            q = np.asarray(q, float)
+            q = floats("q", q, f"{slices * C.nq} numbers", FeatureError)
             if q.reshape(-1).size != slices * C.nq or q.ndim > 2:
                 raise FeatureError(
                     f"q has shape {q.shape}, expected"
@@ -348,13 +352,20 @@ def _rows(symbol: Symbol, m: int, n: int, params: dict, C: "Config") -> int:
     return shape[0]
 
 
-def _array(symbol: Symbol, what: str, numbers: Any, ndim: int) -> np.ndarray:
+def _names(frames: Any) -> tuple[str, ...]:
+    if isinstance(frames, str):
+        return (frames,)
     try:
-        array = np.asarray(numbers, float)
-    except (TypeError, ValueError):
-        raise FeatureError(
-            f"{symbol.name}: {what} is {numbers!r}, expected numbers."
-        ) from None
+        names = tuple(frames)
+    except TypeError:
+        names = (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise FeatureError(f"frames is {frames!r}, expected a list of names.")
+    return names
+
+
+def _array(symbol: Symbol, what: str, given: Any, ndim: int) -> np.ndarray:
+    array = floats(f"{symbol.name}: {what}", given, "numbers", FeatureError)
     if array.size == 0 or array.ndim > ndim or not np.isfinite(array).all():
         raise FeatureError(
             f"{symbol.name}: {what} is {array.tolist()}, expected finite numbers, at"

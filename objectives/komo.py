@@ -6,14 +6,15 @@ inference" (2017).
 """
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from ..features import FS, Feature
+from ..features import FS, Feature, FeatureError
+from ..robots.checks import floats, integer, number
 from ..robots.config import Config
+from ..robots.errors import unknown
 from ..solvers import Options, Status, solve, solve_starts
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .program import Chain, ChainData, Placed, make_chain
@@ -48,27 +49,21 @@ class KOMO:
     ) -> None:
         if not isinstance(C, Config):
             raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
-        if slices_per_phase != int(slices_per_phase) or slices_per_phase < 1:
-            raise ObjectiveError(
-                f"slices_per_phase is {slices_per_phase}, expected an integer >= 1."
-            )
-        if k_order not in (0, 1, 2):
-            raise ObjectiveError(f"k_order is {k_order}, expected 0, 1 or 2.")
-        if not (np.isfinite(phases) and phases > 0):
-            raise ObjectiveError(f"phases is {phases}, expected a number > 0.")
-        if not (np.isfinite(duration_per_phase) and duration_per_phase > 0):
-            raise ObjectiveError(
-                f"duration_per_phase is {duration_per_phase}, expected seconds > 0."
-            )
+        slices = _integer(
+            "slices_per_phase", slices_per_phase, "an integer >= 1", lambda n: n >= 1
+        )
+        order = _integer("k_order", k_order, "0, 1 or 2", lambda k: 0 <= k <= 2)
+        phases = _positive("phases", phases, "a number > 0")
+        duration = _positive("duration_per_phase", duration_per_phase, "seconds > 0")
         if C.nq == 0:
             raise ObjectiveError(
                 "The world has no moving joint; add one, or unlock some."
             )
         self.config: Config = C
-        self.slices_per_phase = int(slices_per_phase)
-        self.T = int(np.ceil(phases * slices_per_phase - 1e-9))
-        self.k_order = int(k_order)
-        self.tau = duration_per_phase / slices_per_phase
+        self.slices_per_phase = slices
+        self.T = max(int(np.ceil(phases * slices - 1e-9)), 1)
+        self.k_order = order
+        self.tau = duration / slices
         self._objectives: list[Objective] = []
         self._initial: np.ndarray | None = None
 
@@ -86,7 +81,7 @@ class KOMO:
         *,
         scale: Any = None,
         target: Any = None,
-        order: int | None = None,
+        order: Any = None,
         name: str | None = None,
         **options: Any,
     ) -> Objective:
@@ -138,11 +133,11 @@ class KOMO:
 
     def add_control_objective(
         self,
-        order: int,
+        order: Any,
         scale: Any = 1.0,
         target: Any = None,
         times: Any = None,
-        joints: Sequence[str] = (),
+        joints: Any = (),
         name: str | None = None,
     ) -> Objective:
         """Add the cost of being away from home (0), of speed (1), of acceleration (2).
@@ -150,7 +145,8 @@ class KOMO:
         Orders 1 and 2 approximate time integrals of squared speed and acceleration.
         """
         symbol = FS.qHome if order == 0 else FS.qItself
-        weight = np.asarray(scale, float) * (np.sqrt(self.tau) if order else 1.0)
+        weight = floats("scale", scale, "numbers", FeatureError)
+        weight = weight * (np.sqrt(self.tau) if order else 1.0)
         return self.add_objective(
             times,
             symbol,
@@ -177,8 +173,8 @@ class KOMO:
         Raises:
             ObjectiveError: for a wrong shape or entries that are not finite.
         """
-        path = np.asarray(path, float)
         T, n = self.T, self.config.nq
+        path = floats("path", path, f"({T}, {n}) or ({n},) numbers", ObjectiveError)
         if path.shape not in ((T, n), (n,)):
             raise ObjectiveError(
                 f"path has shape {path.shape}, expected ({T}, {n}) or ({n},)."
@@ -189,10 +185,10 @@ class KOMO:
 
     def solve(
         self,
-        seed: int = 0,
-        starts: int = 1,
+        seed: Any = 0,
+        starts: Any = 1,
         *,
-        tolerance: float = 1e-3,
+        tolerance: Any = 1e-3,
         **options: Any,
     ) -> Solution:
         """Solve from the initial path and, with `starts` > 1, from random ones too.
@@ -206,10 +202,14 @@ class KOMO:
         Returns:
             The best solution: feasible before infeasible, then by cost.
         """
-        if starts < 1:
-            raise ObjectiveError(f"starts is {starts}, expected at least 1.")
-        if not tolerance > 0:
-            raise ObjectiveError(f"tolerance is {tolerance}, expected a number > 0.")
+        seed = _integer("seed", seed, "an integer >= 0", lambda n: n >= 0)
+        starts = _integer("starts", starts, "at least 1", lambda n: n >= 1)
+        tolerance = _positive("tolerance", tolerance, "a number > 0")
+        known = Options.__dataclass_fields__
+        for option, value in options.items():
+            if option not in known:
+                raise ObjectiveError(unknown("solver option", option, known))
+            _positive(option, value, "a number > 0")
         if not self._objectives:
             raise ObjectiveError("There is no objective; add one before solving.")
         began = time.perf_counter()
@@ -260,6 +260,12 @@ class KOMO:
         C = self.config
         rng = np.random.default_rng(seed)
         given = np.tile(C.q, (self.T, 1)) if self._initial is None else self._initial
+        if given.shape[1] != C.nq:
+            raise ObjectiveError(
+                f"The initial path has shape {given.shape}, expected"
+                f" ({self.T}, {C.nq}): the world's joints have changed; initialize"
+                " again."
+            )
         low, high = C.limits
         low = np.where(np.isfinite(low), low, np.minimum(C.q, high) - 1.0)
         high = np.where(np.isfinite(high), high, np.maximum(C.q, low) + 1.0)
@@ -285,6 +291,14 @@ class KOMO:
             f"KOMO({self.T} slices, k_order={self.k_order},"
             f" {len(self._objectives)} objectives)"
         )
+
+
+def _integer(what: str, value: Any, expected: str, holds: Any) -> int:
+    return integer(what, value, expected, holds, ObjectiveError)
+
+
+def _positive(what: str, value: Any, expected: str) -> float:
+    return number(what, value, expected, lambda x: x > 0, ObjectiveError)
 
 
 def _label(feature: Feature) -> str:

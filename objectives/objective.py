@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from ..features import Feature, FeatureError
+from ..robots.checks import floats
 from ..solvers import EQ, INEQ, SOS
 
 
@@ -50,12 +53,13 @@ def selected_slices(
     """
     if times is None:
         return tuple(range(T))
-    times = [float(times)] if isinstance(times, int | float) else [*map(float, times)]
-    if not times:
+    given = floats(f"{what}: times", times, "numbers (phases)", ObjectiveError)
+    times = np.atleast_1d(given).tolist()
+    if given.size == 0:
         return tuple(range(T))
     last = T / slices_per_phase
     first = 1 / slices_per_phase
-    if len(times) > 2 or any(t != t for t in times):
+    if given.ndim > 1 or len(times) > 2 or not np.isfinite(given).all():
         raise ObjectiveError(
             f"{what}: times are {times}, expected none, one, or two (from, to)."
         )

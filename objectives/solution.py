@@ -18,7 +18,7 @@ class ObjectiveReport:
 
     objective: Objective
     values: np.ndarray
-    """Scaled rows (slices, rows)."""
+    """Scaled rows (slices, rows), inf where they are not a number."""
     violation: float
     """Largest violation in scaled units; 0 for costs."""
     worst_slice: int
@@ -69,7 +69,12 @@ class Solution:
     def message(self) -> str:
         """The status in a sentence, with the objectives in conflict."""
         text = self.status.message
-        if not self.feasible and self.status != Status.BAD_INPUT:
+        if self.status == Status.BAD_INPUT:
+            broken = [o.objective.name for o in self.objectives if not _finite(o)]
+            if not broken:
+                return text + " All values are finite; a derivative is not."
+            return text + f" Not finite: {', '.join(broken[:4])}."
+        if not self.feasible:
             bad = sorted(self._violated(), key=lambda o: -o.violation)[:4]
             names = ", ".join(f"{o.objective.name} ({o.violation:.2g})" for o in bad)
             text += f" Violated: {names}."
@@ -133,6 +138,7 @@ class Solution:
 def report_objective(objective: Objective, values: np.ndarray) -> ObjectiveReport:
     """Violation and cost from an objective's scaled rows (slices, rows)."""
     kind = objective.type.value
+    values = np.where(np.isnan(values), np.inf, values)
     if kind == SOS:
         cost = float(np.sum(values**2))
         return ObjectiveReport(objective, values, 0.0, objective.slices[0], cost)
@@ -142,3 +148,7 @@ def report_objective(objective: Objective, values: np.ndarray) -> ObjectiveRepor
     return ObjectiveReport(
         objective, values, float(per_slice[worst]), objective.slices[worst], 0.0
     )
+
+
+def _finite(report: ObjectiveReport) -> bool:
+    return bool(np.isfinite(report.values).all())

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .checks import floats, integer, number
 from .errors import ConfigError
 from .frame import Geometry, Joint
 from .joints import joint_type
@@ -19,8 +20,32 @@ def make_geometry(shape: Any, color: Any, collision: bool) -> Geometry:
             f"shape is {type(shape).__name__}, expected one of posewise's shapes,"
             " e.g. Box([.1, .2, .3])."
         )
-    rgba = None if color is None else tuple(float(c) for c in color)
-    return Geometry(shape, collision=collision, color=rgba)
+    return Geometry(shape, collision=collision, color=make_color(color))
+
+
+def make_color(color: Any) -> tuple[float, ...] | None:
+    """RGB or RGBA, 0 to 1."""
+    if color is None:
+        return None
+    try:
+        rgba = tuple(float(c) for c in color)
+    except (TypeError, ValueError):
+        rgba = ()
+    if len(rgba) not in (3, 4) or not all(0 <= c <= 1 for c in rgba):
+        raise ConfigError(
+            f"color is {color!r}, expected 3 or 4 numbers (RGB or RGBA) from 0 to 1."
+        )
+    return rgba
+
+
+def make_mass(what: str, mass: Any) -> float:
+    """A mass [kg]."""
+    return number(what, mass, ">= 0 kg", lambda m: m >= 0)
+
+
+def make_contact(frame: Any, contact: Any) -> int:
+    """rai's contact flag of a frame."""
+    return integer(f"Frame {frame!r}: contact", contact)
 
 
 def as_bytes(value: Any) -> bytes | None:
@@ -43,10 +68,7 @@ def make_part(name: str, k: int, part: Any) -> Geometry:
 
 def numbers(what: str, value: Any, size: int) -> np.ndarray:
     """Exactly `size` finite numbers."""
-    try:
-        array = np.asarray(value, float)
-    except (TypeError, ValueError):
-        raise ConfigError(f"{what} is {value!r}, expected {size} numbers.") from None
+    array = floats(what, value, f"{size} numbers")
     if array.shape != (size,):
         raise ConfigError(f"{what} has shape {array.shape}, expected ({size},).")
     if not np.isfinite(array).all():
@@ -76,12 +98,12 @@ def make_pose(what: str, position: Any, quaternion: Any, pose: Any) -> np.ndarra
 
 def make_joint(
     name: str,
-    type_: str,
+    type_: Any,
     axis: Any,
     limits: Any,
-    mimic: str | None,
-    multiplier: float = 1.0,
-    offset: float = 0.0,
+    mimic: Any,
+    multiplier: Any = 1.0,
+    offset: Any = 0.0,
 ) -> Joint:
     """A joint of a known type with a unit axis."""
     kind = joint_type(type_)
@@ -100,14 +122,16 @@ def make_joint(
         )
     if limits is not None:
         limits = make_limits(name, kind.dim, limits)
-    return Joint(
-        type_, name, axis, limits, None, mimic, float(multiplier), float(offset)
-    )
+    multiplier = number(f"multiplier of joint {name!r}", multiplier)
+    offset = number(f"offset of joint {name!r}", offset)
+    return Joint(type_, name, axis, limits, None, mimic, multiplier, offset)
 
 
 def make_limits(name: str, dim: int, limits: Any) -> np.ndarray:
     """Limits (2, dim), lower row first."""
-    array = np.asarray(limits, float)
+    array = floats(
+        f"limits of joint {name!r}", limits, f"(2, {dim}) numbers, lower bounds first"
+    )
     if array.shape == (2,) and dim == 1:
         array = array[:, None]
     if array.shape != (2, dim):
@@ -125,10 +149,11 @@ def make_limits(name: str, dim: int, limits: Any) -> np.ndarray:
 
 def make_value(joint: Joint, value: Any) -> np.ndarray:
     """Coordinates (dim,) of a joint."""
-    array = np.atleast_1d(np.asarray(value, float))
+    what = f"value of joint {joint.name!r}"
+    array = np.atleast_1d(floats(what, value, f"{joint.dim} numbers"))
     if array.shape == (1,) and joint.dim > 1 and not joint_type(joint.type).balls:
         array = np.full(joint.dim, array[0])
-    value = numbers(f"value of joint {joint.name!r}", array, joint.dim)
+    value = numbers(what, array, joint.dim)
     for b in joint_type(joint.type).balls:
         if np.linalg.norm(value[b : b + 4]) < 1e-9:
             raise ConfigError(f"Joint {joint.name!r}: its quaternion is zero.")

@@ -15,20 +15,22 @@ from typing import Any
 import numpy as np
 
 from .arguments import (
+    make_contact,
     make_geometry,
     make_joint,
+    make_mass,
     make_part,
     make_pose,
     make_value,
     numbers,
 )
 from .editing import EditableWorld
-from .errors import ConfigError, unknown
+from .errors import ConfigError, LoadError, unknown
 from .frame import Frame, Model
 from .joints import zero_value
 from .loading import read_file, read_named
 from .objects import WorldObject
-from .shapes import Marker, Shape
+from .shapes import Marker
 from .transforms import IDENTITY, pose_multiply
 
 
@@ -40,23 +42,23 @@ class Config(EditableWorld):
 
     def add_frame(
         self,
-        name: str,
-        parent: str = "world",
+        name: Any,
+        parent: Any = "world",
         *,
         position: Any = None,
         quaternion: Any = None,
         pose: Any = None,
-        joint: str | None = None,
+        joint: Any = None,
         axis: Any = None,
         limits: Any = None,
         q: Any = None,
-        mimic: str | None = None,
-        multiplier: float = 1.0,
-        offset: float = 0.0,
-        shape: Shape | None = None,
+        mimic: Any = None,
+        multiplier: Any = 1.0,
+        offset: Any = 0.0,
+        shape: Any = None,
         color: Any = None,
-        contact: int | None = None,
-        mass: float | None = None,
+        contact: Any = None,
+        mass: Any = None,
         **attributes: Any,
     ) -> Frame:
         """Add a frame: X_W_frame = X_W_parent · origin · joint(q).
@@ -86,6 +88,8 @@ class Config(EditableWorld):
         Raises:
             ConfigError: saying what does not fit.
         """
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"name is {name!r}, expected a string, e.g. 'mug'.")
         if name in self._names_in_use() or name == "world" and self._frames:
             raise ConfigError(f"A frame {name!r} exists already; choose another name.")
         origin = make_pose(f"frame {name!r}", position, quaternion, pose)
@@ -103,8 +107,8 @@ class Config(EditableWorld):
             raise ConfigError(
                 f"Frame {name!r}: axis, limits, q and mimic need a joint=... type."
             )
-        if mass is not None and not (np.isfinite(mass) and mass >= 0):
-            raise ConfigError(f"Frame {name!r}: mass is {mass}, expected >= 0 kg.")
+        if mass is not None:
+            mass = make_mass(f"Frame {name!r}: mass", mass)
         solid = shape is not None and not isinstance(shape, Marker)
         geometry = () if shape is None else (make_geometry(shape, color, solid),)
         frame = Frame(
@@ -113,8 +117,8 @@ class Config(EditableWorld):
             origin,
             made,
             geometry,
-            int(solid) if contact is None else int(contact),
-            None if mass is None else float(mass),
+            int(solid) if contact is None else make_contact(name, contact),
+            mass,
             attributes=attributes,
         )
         self._extend([frame], {} if state is None else {0: state})
@@ -123,13 +127,13 @@ class Config(EditableWorld):
     def add_object(
         self,
         name: str,
-        parts: Sequence[tuple[Shape, Any]] = (),
+        parts: Any = (),
         *,
-        parent: str = "world",
+        parent: Any = "world",
         pose: Any = None,
-        joint: str | None = None,
+        joint: Any = None,
         com: Any = None,
-        mass: float | None = None,
+        mass: Any = None,
         category: str | None = None,
         abilities: Mapping[str, Any] | None = None,
         **options: Any,
@@ -178,9 +182,9 @@ class Config(EditableWorld):
 
     def add_file(
         self,
-        path: str | os.PathLike,
+        path: Any,
         prefix: str = "",
-        parent: str = "world",
+        parent: Any = "world",
         pose: Any = None,
     ) -> tuple[str, ...]:
         """Add a model: .urdf, .xml (MJCF), .g or .yml (rai); all of it or nothing.
@@ -198,6 +202,8 @@ class Config(EditableWorld):
             LoadError: for a file that cannot be read; names the line or element.
             ConfigError: when names are in use already.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise LoadError(f"path is {path!r}, expected the path of a model file.")
         model, duplicates = read_file(Path(path))
         return self.add_model(
             model, prefix, parent, pose, duplicates=duplicates, source=str(path)
@@ -207,9 +213,9 @@ class Config(EditableWorld):
         self,
         name: str,
         prefix: str = "",
-        parent: str = "world",
+        parent: Any = "world",
         pose: Any = None,
-        joint: str | None = None,
+        joint: Any = None,
     ) -> tuple[str, ...]:
         """Add one of our own models by name; objects are marked as such.
 
@@ -233,16 +239,21 @@ class Config(EditableWorld):
 
     def add_model(
         self,
-        model: Model,
+        model: Any,
         prefix: str = "",
-        parent: str = "world",
+        parent: Any = "world",
         pose: Any = None,
-        joint: str | None = None,
+        joint: Any = None,
         *,
         duplicates: bool = False,
         source: str = "model",
     ) -> tuple[str, ...]:
         """Add the frames of a loaded model; see `add_file` and `load`."""
+        if not isinstance(model, Model):
+            raise ConfigError(
+                f"model is {type(model).__name__}, expected a Model; a Config's is"
+                " its model()."
+            )
         if not model.frames:
             raise ConfigError(f"{source} has no frames; nothing was added.")
         taken = set(self._names_in_use())
@@ -303,7 +314,7 @@ class Config(EditableWorld):
         """All frames and joint values, as a loader would return them."""
         return Model(tuple(self._frames), copy.deepcopy(self._values))
 
-    def write_urdf(self, path: str | os.PathLike, name: str = "posewise") -> None:
+    def write_urdf(self, path: Any, name: str = "posewise") -> None:
         """Write the world as a URDF file; meshes that have no file go to `meshes/`.
 
         Raises:

@@ -1,16 +1,23 @@
 """Changing what is in a world: attachments, poses, joints, shapes."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .arguments import make_geometry, make_joint, make_limits, make_pose, make_value
+from .arguments import (
+    make_color,
+    make_contact,
+    make_geometry,
+    make_joint,
+    make_limits,
+    make_mass,
+    make_pose,
+    make_value,
+)
 from .errors import ConfigError
-from .frame import Joint
 from .joints import joint_type, value_from_pose, zero_value
-from .shapes import Marker, Shape
+from .shapes import Marker
 from .state import WorldState
 from .transforms import IDENTITY, pose_inverse, pose_multiply
 from .tree import topological_order
@@ -19,7 +26,7 @@ from .tree import topological_order
 class EditableWorld(WorldState):
     """A world whose frames can be changed."""
 
-    def attach(self, parent: str, frame: str) -> None:
+    def attach(self, parent: Any, frame: Any) -> None:
         """Fix a frame to a new parent, keeping its present world pose.
 
         Its joint, if any, is replaced by a rigid attachment.
@@ -31,7 +38,7 @@ class EditableWorld(WorldState):
         relative = pose_multiply(pose_inverse(self.pose(parent)), self.pose(frame))
         self._replace(i, parent=j, origin=relative, joint=None)
 
-    def detach(self, frame: str, joint: str | None = "free") -> None:
+    def detach(self, frame: Any, joint: Any = "free") -> None:
         """Loosen a frame from its parent: it keeps its pose, on a joint in the world.
 
         Args:
@@ -51,7 +58,51 @@ class EditableWorld(WorldState):
             made = replace(made, q=value)
         self._replace(i, parent=None, origin=origin, joint=made, value=value)
 
-    def set_pose(self, frame: str, pose: Any, relative_to: str = "world") -> None:
+    def set_joint_type(
+        self,
+        frame: Any,
+        joint: Any,
+        *,
+        axis: Any = None,
+        limits: Any = None,
+        mimic: Any = None,
+        multiplier: Any = 1.0,
+        offset: Any = 0.0,
+    ) -> None:
+        """Put a frame on another joint (None: fix it), where it stands.
+
+        The pose in its parent becomes the joint's value where the joint reaches it,
+        else the constant origin before the joint.
+
+        Args:
+            frame: the frame.
+            joint: a joint type's name, or None.
+            axis: see `add_frame`, as for all below.
+            limits: see `add_frame`.
+            mimic: see `add_frame`.
+            multiplier: see `add_frame`.
+            offset: see `add_frame`.
+
+        Raises:
+            ConfigError: saying what does not fit.
+        """
+        i = self._own(frame)
+        old = self._frames[i]
+        pose = self._pose_at(i)
+        if old.parent is not None:
+            up = self._pose_at(old.parent)
+            pose = pose_multiply(pose_inverse(up), pose)
+        made, origin, value = None, pose, None
+        if joint is not None:
+            made = make_joint(old.name, joint, axis, limits, mimic, multiplier, offset)
+            reached, error = value_from_pose(joint, made.axis, pose)
+            value = zero_value(joint)
+            if error <= 1e-6 and mimic is None:
+                value, origin = reached, IDENTITY.copy()
+            made = replace(made, q=value)
+        self._replace(i, parent=old.parent, origin=origin, joint=made, value=value)
+
+    def set_pose(self, frame: Any, pose: Any, relative_to: Any = "world") -> None:
         """Move a frame: sets its joint's value, or the origin of a rigid frame.
 
         Raises:
@@ -88,15 +139,15 @@ class EditableWorld(WorldState):
         else:
             self._forget()
 
-    def lock(self, joints: Iterable[str] | str) -> None:
+    def lock(self, joints: Any) -> None:
         """Take joints out of q at their present values."""
         self._activate(joints, False)
 
-    def unlock(self, joints: Iterable[str] | str) -> None:
+    def unlock(self, joints: Any) -> None:
         """Put locked joints back into q."""
         self._activate(joints, True)
 
-    def select_joints(self, joints: Iterable[str] | str) -> None:
+    def select_joints(self, joints: Any) -> None:
         """Make exactly these joints (by joint or frame name) the moving ones."""
         chosen = [joints] if isinstance(joints, str) else list(joints)
         rows = {self._joint_frame(n) for n in chosen}
@@ -109,7 +160,7 @@ class EditableWorld(WorldState):
                     )
         self._forget()
 
-    def set_joint(self, joint: str, value: Any) -> None:
+    def set_joint(self, joint: Any, value: Any) -> None:
         """Set one joint's coordinates, moving or locked."""
         i = self._joint_frame(joint)
         made = self._joint(i)
@@ -121,7 +172,7 @@ class EditableWorld(WorldState):
         else:
             self._forget()
 
-    def set_shape(self, frame: str, shape: Shape | None, color: Any = None) -> None:
+    def set_shape(self, frame: Any, shape: Any, color: Any = None) -> None:
         """Replace all shapes of a frame by one, or remove them."""
         i = self._own(frame)
         solid = shape is not None and not isinstance(shape, Marker)
@@ -133,21 +184,34 @@ class EditableWorld(WorldState):
         )
         self._forget()
 
-    def set_contact(self, frame: str, contact: int) -> None:
+    def set_color(self, frame: Any, color: Any) -> None:
+        """Set the colour of all shapes of a frame, RGB or RGBA, 0 to 1."""
+        i = self._own(frame)
+        rgba = make_color(color)
+        shapes = tuple(replace(g, color=rgba) for g in self._frames[i].geometries)
+        self._frames[i] = replace(self._frames[i], geometries=shapes)
+        self._forget()
+
+    def set_attributes(self, frame: Any, **attributes: Any) -> None:
+        """Add or replace metadata of a frame."""
+        i = self._own(frame)
+        kept = self._frames[i].attributes | attributes
+        self._frames[i] = replace(self._frames[i], attributes=kept)
+
+    def set_contact(self, frame: Any, contact: Any) -> None:
         """Set rai's contact flag: 0 never collides, -k ignores k nearest ancestors."""
         i = self._own(frame)
-        self._frames[i] = replace(self._frames[i], contact=int(contact))
+        self._frames[i] = replace(self._frames[i], contact=make_contact(frame, contact))
         self._forget()
 
-    def set_mass(self, frame: str, mass: float) -> None:
+    def set_mass(self, frame: Any, mass: Any) -> None:
         """Set a frame's mass [kg]."""
-        if not (np.isfinite(mass) and mass >= 0):
-            raise ConfigError(f"mass of {frame!r} is {mass}, expected >= 0 kg.")
         i = self._own(frame)
-        self._frames[i] = replace(self._frames[i], mass=float(mass))
+        mass = make_mass(f"mass of {frame!r}", mass)
+        self._frames[i] = replace(self._frames[i], mass=mass)
         self._forget()
 
-    def set_limits(self, joint: str, limits: Any) -> None:
+    def set_limits(self, joint: Any, limits: Any) -> None:
         """Set a joint's limits (2, dim), lower row first; None: no limits."""
         i = self._joint_frame(joint)
         made = self._joint(i)
@@ -155,7 +219,7 @@ class EditableWorld(WorldState):
         self._frames[i] = replace(self._frames[i], joint=replace(made, limits=limits))
         self._forget()
 
-    def remove(self, frame: str) -> None:
+    def remove(self, frame: Any) -> None:
         """Remove a frame and everything attached to it."""
         gone = {self._own(frame)}
         for i in topological_order(self._frames):
@@ -184,7 +248,7 @@ class EditableWorld(WorldState):
         self._forget()
 
     def _replace(
-        self, i: int, value: np.ndarray | None = None, joint: Joint | None = None, **kw
+        self, i: int, value: np.ndarray | None = None, joint: Any = None, **kw
     ) -> None:
         """Change a frame's attachment, or nothing when that makes a circle."""
         old, old_values = self._frames[i], dict(self._values)
@@ -200,7 +264,7 @@ class EditableWorld(WorldState):
             self._forget()
             raise
 
-    def _activate(self, joints: Iterable[str] | str, active: bool) -> None:
+    def _activate(self, joints: Any, active: bool) -> None:
         joints = [joints] if isinstance(joints, str) else list(joints)
         for i in [self._joint_frame(n) for n in joints]:
             joint = self._joint(i)

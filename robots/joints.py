@@ -8,6 +8,7 @@ value off a pose) works on nodes and knows no joint names.
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -95,7 +96,7 @@ _LETTERS = {"x": X, "y": Y, "z": Z, "a": X, "b": Y, "c": Z}
 
 
 @cache
-def joint_type(name: str) -> JointType:
+def joint_type(name: Any) -> JointType:
     """The joint type of that name.
 
     Raises:
@@ -103,7 +104,11 @@ def joint_type(name: str) -> JointType:
     """
     if name in JOINT_TYPES:
         return JOINT_TYPES[name]
-    if re.fullmatch(r"_[xyzabcXYZABC]*w?", name) and len(name) > 1:
+    if (
+        isinstance(name, str)
+        and re.fullmatch(r"_[xyzabcXYZABC]*w?", name)
+        and len(name) > 1
+    ):
         nodes = []
         for i, letter in enumerate(name[1:]):
             if letter == "w":

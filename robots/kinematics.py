@@ -7,7 +7,7 @@ on JAX arrays. Twists and Jacobians put linear before angular parts.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -88,13 +88,18 @@ class Kinematics:
         """Dimension of the tangent space."""
         return self.tree.nv
 
-    def index(self, frame: str | int) -> int:
+    def index(self, frame: Any) -> int:
         """Index of a frame; the world is the last index, `len(names)`.
 
         Raises:
             ConfigError: for an unknown name, with near matches.
         """
         if isinstance(frame, int | np.integer):
+            if not 0 <= frame <= self.tree.n_frames:
+                raise ConfigError(
+                    f"No frame {frame}; indices run from 0 to {self.tree.n_frames},"
+                    " the world."
+                )
             return int(frame)
         if frame in self.names:
             return self.names.index(frame)

@@ -6,10 +6,11 @@ All are centred at their frame's origin; long axes lie along z; metres.
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .checks import floats, number
 from .errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,20 +20,26 @@ else:
 
 Numbers = Any
 """What NumPy turns into an array of floats; stored as one."""
+Number = Any
+"""What is one number; stored as a float."""
 
 
 def _positive(shape, **values) -> None:
     for name, value in values.items():
-        value = np.asarray(value, float)
-        if not np.all(np.isfinite(value)) or np.any(value < 0):
-            raise ConfigError(
-                f"{type(shape).__name__}: {name} is {value.tolist()}, expected finite"
-                " numbers >= 0 (metres)."
-            )
+        what = f"{type(shape).__name__}: {name}"
+        if isinstance(value, np.ndarray):
+            if not np.all(np.isfinite(value)) or np.any(value < 0):
+                raise ConfigError(
+                    f"{what} is {value.tolist()}, expected finite numbers >= 0"
+                    " (metres)."
+                )
+        else:
+            value = number(what, value, "one number >= 0 (metres)", lambda v: v >= 0)
+            object.__setattr__(shape, name, value)
 
 
 def _vector(shape, name: str, value, length: int) -> np.ndarray:
-    array = np.asarray(value, float)
+    array = floats(f"{type(shape).__name__}: {name}", value, f"{length} numbers")
     if array.shape != (length,):
         raise ConfigError(
             f"{type(shape).__name__}: {name} has shape {array.shape}, expected"
@@ -53,7 +60,7 @@ def _rounding(shape, smallest: float) -> None:
 class Marker:
     """A coordinate cross for the eye; geometrically a point."""
 
-    size: float = 0.1
+    size: Number = 0.1
 
     def __post_init__(self):
         _positive(self, size=self.size)
@@ -63,7 +70,7 @@ class Marker:
 class Sphere:
     """A ball."""
 
-    radius: float
+    radius: Number
 
     def __post_init__(self):
         _positive(self, radius=self.radius)
@@ -73,8 +80,8 @@ class Sphere:
 class Capsule:
     """A swept ball; `length` is the distance of the cap centres, along z."""
 
-    length: float
-    radius: float
+    length: Number
+    radius: Number
 
     def __post_init__(self):
         _positive(self, length=self.length, radius=self.radius)
@@ -85,7 +92,7 @@ class Box:
     """A box of full outer `size` (x, y, z), its edges rounded by `rounding`."""
 
     size: Numbers
-    rounding: float = 0.0
+    rounding: Number = 0.0
 
     def __post_init__(self):
         object.__setattr__(self, "size", _vector(self, "size", self.size, 3))
@@ -97,9 +104,9 @@ class Box:
 class Cylinder:
     """A cylinder along z of full outer `length`, its rims rounded by `rounding`."""
 
-    length: float
-    radius: float
-    rounding: float = 0.0
+    length: Number
+    radius: Number
+    rounding: Number = 0.0
 
     def __post_init__(self):
         _positive(self, length=self.length, radius=self.radius, rounding=self.rounding)
@@ -122,7 +129,7 @@ class Convex:
     """The convex hull of `vertices` (n, 3), inflated by `rounding`."""
 
     vertices: Numbers
-    rounding: float = 0.0
+    rounding: Number = 0.0
 
     def __post_init__(self):
         object.__setattr__(self, "vertices", _points(self, "vertices", self.vertices))
@@ -139,7 +146,7 @@ class PointCloud:
     """Points (n, 3), each a ball of `radius`."""
 
     points: Numbers
-    radius: float = 0.0
+    radius: Number = 0.0
 
     def __post_init__(self):
         object.__setattr__(self, "points", _points(self, "points", self.points))
@@ -154,14 +161,24 @@ class Mesh:
         ConfigError: when the file is missing or cannot be read (on first use).
     """
 
-    source: str | os.PathLike | Trimesh
-    mode: Literal["decompose", "convex", "sdf"] = "decompose"
+    source: Any
+    mode: Any = "decompose"
     scale: Numbers = 1.0
     _cache: dict = field(default_factory=dict, repr=False)
 
     def __post_init__(self):
-        scale = np.broadcast_to(np.asarray(self.scale, float), (3,)).copy()
-        object.__setattr__(self, "scale", scale)
+        scale = floats("Mesh: scale", self.scale, "one number or 3")
+        if scale.shape not in ((), (1,), (3,)) or not np.all(np.isfinite(scale)):
+            raise ConfigError(
+                f"Mesh: scale is {scale.tolist()}, expected one finite number or 3."
+            )
+        object.__setattr__(self, "scale", np.broadcast_to(scale, (3,)).copy())
+        file = isinstance(self.source, str | os.PathLike)
+        if not file and not hasattr(self.source, "vertices"):
+            raise ConfigError(
+                f"Mesh: source is {self.source!r}, expected a file or a"
+                " trimesh.Trimesh."
+            )
         if self.mode not in ("decompose", "convex", "sdf"):
             raise ConfigError(
                 f"Mesh: mode is {self.mode!r}, expected 'decompose', 'convex' or 'sdf'."
@@ -200,7 +217,7 @@ Shape = (
 
 
 def _points(shape, name: str, value) -> np.ndarray:
-    array = np.asarray(value, float)
+    array = floats(f"{type(shape).__name__}: {name}", value, "(n, 3) numbers")
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise ConfigError(
             f"{type(shape).__name__}: {name} has shape {array.shape}, expected (n, 3)"

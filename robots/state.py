@@ -1,6 +1,6 @@
 """A world as it stands: its frames, coordinates, poses and kinematics."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .arguments import as_bytes
+from .checks import floats
 from .errors import ConfigError, unknown
 from .frame import Frame, Joint
 from .joints import zero_value
@@ -49,7 +50,7 @@ class WorldState:
         """Objects by name."""
         return dict(self._objects)
 
-    def index(self, frame: str) -> int:
+    def index(self, frame: Any) -> int:
         """Index of a frame by name (the first of that name); the world: `len(frames)`.
 
         Raises:
@@ -57,7 +58,7 @@ class WorldState:
         """
         return self._snapshot()[1].index(frame)
 
-    def frame(self, name: str) -> Frame:
+    def frame(self, name: Any) -> Frame:
         """The frame of that name.
 
         Raises:
@@ -68,7 +69,7 @@ class WorldState:
             return Frame("world")
         return self._frames[i]
 
-    def children(self, name: str) -> tuple[str, ...]:
+    def children(self, name: Any) -> tuple[str, ...]:
         """Names of the frames attached to a frame."""
         i: int | None = self.index(name)
         i = None if i == len(self._frames) else i
@@ -124,7 +125,7 @@ class WorldState:
     @q.setter
     def q(self, q: Any) -> None:
         slots = self._snapshot()[0].slots
-        q = np.asarray(q, float)
+        q = floats("q", q, f"{self.nq} numbers")
         if q.shape != (self.nq,):
             raise ConfigError(
                 f"q has shape {q.shape}, expected ({self.nq},): one number for each"
@@ -133,6 +134,13 @@ class WorldState:
         if not np.isfinite(q).all():
             bad = self.coordinate_names[int(np.argmin(np.isfinite(q)))]
             raise ConfigError(f"q has a NaN or infinite entry at {bad!r}.")
+        for first in self.quaternions:
+            if not q[first : first + 4].any():
+                bad = self.coordinate_names[first].partition(":")[0]
+                raise ConfigError(
+                    f"q has a zero quaternion in joint {bad!r}, expected (w, x, y, z)"
+                    " of length 1."
+                )
         for s in slots:
             self._values[s.frame] = q[s.start : s.start + s.dim].copy()
         self._walk = None
@@ -146,7 +154,7 @@ class WorldState:
             names += [name] if s.dim == 1 else [f"{name}:{i}" for i in range(s.dim)]
         return tuple(names)
 
-    def coordinates(self, joints: Iterable[str] | str) -> np.ndarray:
+    def coordinates(self, joints: Any) -> np.ndarray:
         """Indices into q of joints, given by joint or frame name.
 
         Raises:
@@ -166,7 +174,7 @@ class WorldState:
                 )
         return np.concatenate([np.zeros(0, int), *(where[n] for n in joints)])
 
-    def joint_value(self, joint: str) -> np.ndarray:
+    def joint_value(self, joint: Any) -> np.ndarray:
         """Coordinates (dim,) of any joint: moving, locked or mimicking."""
         i = self._joint_frame(joint)
         drive = joint_drives(self._frames)[i]
@@ -202,7 +210,7 @@ class WorldState:
         K = self._snapshot()[1]
         return quaternions(K, self.q if q is None else np.asarray(q, float))
 
-    def pose(self, frame: str) -> np.ndarray:
+    def pose(self, frame: Any) -> np.ndarray:
         """World pose (7,) of a frame, `(px, py, pz, w, x, y, z)`."""
         return self._pose_at(self.index(frame))
 
@@ -214,7 +222,7 @@ class WorldState:
 
     def feature(self, symbol: Any, frames: Any = (), **options: Any) -> Any:
         """A feature on frames of this world, checked: see `posewise.Feature`."""
-        feature = symbol.on(frames, **options)
+        feature = _on(symbol, frames, options)
         feature.check(self)
         return feature
 
@@ -234,10 +242,10 @@ class WorldState:
             numbers = ((k, np.shape(v), as_bytes(v)) for k, v in options.items())
             key = (symbol, *frames, *numbers)
             feature = self._features.get(key)
-        except TypeError:
+        except (TypeError, ValueError):
             key, feature = None, None
         if feature is None:
-            feature = symbol.on(frames, **options)
+            feature = _on(symbol, frames, options)
             if key is not None and len(self._features) < 1024:
                 self._features[key] = feature
         return feature.eval(self, coordinates=coordinates)
@@ -284,7 +292,7 @@ class WorldState:
     def _pose_at(self, i: int) -> np.ndarray:
         return np.concatenate([self.walk().frames.p[i], self.quaternions_at()[i]])
 
-    def _joint_frame(self, name: str) -> int:
+    def _joint_frame(self, name: Any) -> int:
         """Index of the frame that carries a joint, by joint or frame name."""
         jointed = [i for i, f in enumerate(self._frames) if f.joint is not None]
         for i in jointed:
@@ -297,15 +305,24 @@ class WorldState:
             unknown("joint", name, (self._joint(i).name for i in jointed))
         )
 
-    def _own(self, frame: str) -> int:
+    def _own(self, frame: Any) -> int:
         i = self.index(frame)
         if i == len(self._frames):
             raise ConfigError("The world itself cannot be changed; name a frame.")
         return i
 
-    def _parent(self, parent: str) -> int | None:
+    def _parent(self, parent: Any) -> int | None:
         i = self.index(parent)
         return None if i == len(self._frames) else i
 
     def _names_in_use(self) -> Iterable[str]:
         return (f.name for f in self._frames)
+
+
+def _on(symbol: Any, frames: Any, options: Mapping[str, Any]) -> Any:
+    if not hasattr(symbol, "on"):
+        raise ConfigError(
+            f"symbol is {symbol!r}, expected an entry of FS; for a function of poses"
+            " make a Feature(function, frames)."
+        )
+    return symbol.on(frames, **options)

@@ -1,0 +1,29 @@
+"""posewise in the spelling of rai's Python package: `import posewise.rai as ry`.
+
+It translates names and argument conventions; what is computed is posewise's own, with
+its conventions where rai has a defect. Names and units are rai's; differences:
+
+- Mistakes raise a `PosewiseError` with a sentence; nothing ends the process.
+- Frames are spoken of by name: the first of that name.
+- `getJointNames` lists one name for each entry of the joint state; rai's also lists
+  mimicking joints.
+- A joint keeps the frame's constant offset, also where rai would drop it.
+- `feasible` says that every row holds within 1e-3; rai's, that the sum is below 0.1.
+"""
+
+from .config import Config as Config
+from .config import Feature as Feature
+from .frame import Frame as Frame
+from .komo import KOMO as KOMO
+from .komo import NLP as NLP
+from .komo import NLP_Solver as NLP_Solver
+from .komo import SolverReturn as SolverReturn
+from .names import FS as FS
+from .names import JT as JT
+from .names import OT as OT
+from .names import ST as ST
+from .names import SY as SY
+from .names import compiled as compiled
+from .names import params_add as params_add
+from .names import params_print as params_print
+from .names import raiPath as raiPath

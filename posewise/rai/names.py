@@ -1,0 +1,100 @@
+"""rai's enumerations and module-level functions."""
+
+import importlib.util
+from enum import Enum
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import posewise as pw
+from posewise.robots.gfile_joints import RAI_JOINTS
+from posewise.robots.gfile_shapes import SIZES
+
+
+class Later:
+    """A feature symbol of rai that posewise does not have yet."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def on(self, *_: Any, **__: Any) -> NoReturn:
+        """Say that it is not there.
+
+        Raises:
+            FeatureError: always.
+        """
+        later(f"FS.{self.name}")
+
+
+def later(what: str, floor: str = "collision features") -> NoReturn:
+    """Say what is missing.
+
+    Raises:
+        FeatureError: always.
+    """
+    raise pw.FeatureError(
+        f"{what}: {floor} are not in posewise yet; leave it out, or use robotic for it."
+    )
+
+
+_COLLISIONS = (
+    *("accumulatedCollisions", "distance", "negDistance", "oppose", "opposeCentral"),
+    *("pairCollision_negScalar", "pairCollision_vector", "pairCollision_normal"),
+    *("pairCollision_p1", "pairCollision_p2"),
+)
+_SYMBOLS = {name: Later(name) for name in _COLLISIONS} | dict(pw.FS.__members__)
+FS = SimpleNamespace(**_SYMBOLS, __members__=_SYMBOLS)
+"""posewise's `FS`, and rai's collision symbols."""
+
+
+def _enum(name: str, members: Any) -> Any:
+    return Enum(name, members)
+
+
+OT = _enum("OT", "f sos ineq eq")
+"""Objective types; `f`, a cost that is no square, is refused by `KOMO`."""
+
+JT = _enum("JT", ["none", *RAI_JOINTS, "generic"])
+"""Joint types."""
+
+ST = _enum("ST", ["none", *SIZES])
+"""Shape types."""
+
+SY = _enum("SY", "stable stableOn stableZero dynamic dynamicOn quasiStaticOn")
+"""Modes of `KOMO.addModeSwitch`."""
+
+
+def raiPath(path: str) -> str:
+    """Where a file of rai's robot models lies in the installed `robotic` wheel.
+
+    The package is looked for, not imported.
+
+    Raises:
+        LoadError: when the wheel or the file is absent.
+    """
+    spec = importlib.util.find_spec("robotic")
+    if spec is None or spec.origin is None:
+        raise pw.LoadError(
+            f"raiPath({path!r}): rai's models come with the package robotic, which is"
+            ' not installed: pip install "posewise[peers]". posewise.load("panda") has'
+            " models of our own."
+        )
+    models = Path(spec.origin).parent / "rai-robotModels"
+    found = models / path.removeprefix("../").removeprefix("rai-robotModels/")
+    if not found.exists():
+        known = ", ".join(sorted(p.name for p in models.iterdir() if p.is_dir()))
+        raise pw.LoadError(f"No file {path!r} in {models}; folders there: {known}.")
+    return str(found)
+
+
+def compiled() -> str:
+    """Nothing is: posewise is Python, its programs are compiled when first used."""
+    return "posewise (JAX)"
+
+
+def params_add(params: dict[str, Any]) -> None:
+    """Accept rai's global parameters; they concern its viewer and simulator only."""
+
+
+def params_print() -> None:
+    """Print nothing: there are no global parameters."""
