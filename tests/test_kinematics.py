@@ -4,8 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers_fk import FILES
 from worlds import TYPES, central_differences, plain_poses, random_q, random_tree
 
+import posewise as pw
 from posewise.robots.joints import motion, value_from_pose, zero_value
 from posewise.robots.kinematics import (
     coordinates_to_tangent,
@@ -144,3 +146,48 @@ def test_rotations_at_their_singular_points():
     np.testing.assert_allclose(axis_angle(np.zeros(3), 1.0), [1, 0, 0, 0])
     X = np.array([0.1, 0.2, 0.3, *quat_exp(np.array([0.3, -0.2, 0.9]))])
     np.testing.assert_allclose(pose_multiply(X, pose_inverse(X)), IDENTITY, atol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore:.*mesh.*:UserWarning")
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_foreign_robots_equal_the_plain_walk(file):
+    """The plain walk is what test_urdf compares with yourdfpy and MuJoCo."""
+    if not file.is_file():
+        pytest.skip(f"{file.name}: example-robot-data or pybullet is not installed")
+    C = pw.Config()
+    C.add_file(file)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        C.q = rng.uniform(-1, 1, C.nq)
+        np.testing.assert_allclose(C.poses(), plain_poses(C), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*mesh.*:UserWarning")
+@pytest.mark.parametrize("file", [FILES[0], FILES[2]], ids=lambda f: f.stem)
+def test_jacobians_equal_pinocchio(file):
+    pin = pytest.importorskip("pinocchio", reason="needs the extra `peers`")
+    if not file.is_file():
+        pytest.skip(f"{file.name}: example-robot-data is not installed")
+    C = pw.Config()
+    C.add_file(file)
+    model = pin.buildModelFromUrdf(str(file), mimic=True)
+    data = model.createData()
+    C.q = np.random.default_rng(1).uniform(-1, 1, C.nq)
+    q = pin.neutral(model)
+    columns = []
+    for name in C.joint_names:
+        joint = model.joints[model.getJointId(name)]
+        value = C.joint_value(name)[0]
+        turn = [np.cos(value), np.sin(value)]
+        q[joint.idx_q : joint.idx_q + joint.nq] = turn if joint.nq == 2 else value
+        columns.append(joint.idx_v)
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    J = C.kinematics().jacobians(C.q)
+    for frame in C.frame_names[::3]:
+        i = model.getFrameId(frame)
+        want = pin.getFrameJacobian(model, data, i, pin.LOCAL_WORLD_ALIGNED)
+        np.testing.assert_allclose(J[C.index(frame)], want[:, columns], atol=1e-12)
+        np.testing.assert_allclose(
+            C.pose(frame)[:3], data.oMf[i].translation, atol=1e-12
+        )
