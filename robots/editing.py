@@ -17,10 +17,10 @@ from .arguments import (
 )
 from .errors import ConfigError
 from .joints import joint_type, value_from_pose, zero_value
+from .layout import topological_order
 from .shapes import Marker
 from .state import WorldState
 from .transforms import IDENTITY, pose_inverse, pose_multiply
-from .tree import topological_order
 
 
 class EditableWorld(WorldState):

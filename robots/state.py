@@ -9,12 +9,13 @@ import numpy as np
 
 from .arguments import as_bytes
 from .checks import floats
+from .drives import driven_value, joint_drives
 from .errors import ConfigError, unknown
 from .frame import Frame, Joint
 from .joints import zero_value
 from .kinematics import Kinematics, Walk, quaternions, walk
+from .layout import Layout, build
 from .objects import WorldObject
-from .tree import Layout, build, driven_value, joint_drives
 
 
 class WorldState:

@@ -1,0 +1,78 @@
+"""Which joint drives which: mimic joints, followed to their source."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import ConfigError, unknown
+from .frame import Frame
+from .joints import joint_type
+
+
+@dataclass
+class Drive:
+    """What drives a joint: scale · (multiplier · q + offset) of a source joint."""
+
+    source: int
+    multiplier: float
+    offset: float
+    scale: float
+
+
+def joint_drives(frames: Sequence[Frame]) -> dict[int, Drive]:
+    """For each jointed frame, the frame whose coordinates drive it.
+
+    Raises:
+        ConfigError: for a mimic of an unknown joint, of another type, or in a circle.
+    """
+    by_name = {f.joint.name: i for i, f in enumerate(frames) if f.joint is not None}
+    drives: dict[int, Drive] = {}
+    for i, frame in enumerate(frames):
+        if frame.joint is None:
+            continue
+        multiplier, offset, k, seen = 1.0, 0.0, i, {i}
+        joint = frame.joint
+        while joint.mimic is not None:
+            if joint.mimic not in by_name:
+                raise ConfigError(
+                    f"Joint {joint.name!r} mimics {joint.mimic!r}: "
+                    + unknown("joint", joint.mimic, by_name)
+                )
+            offset += multiplier * joint.offset
+            multiplier *= joint.multiplier
+            k = by_name[joint.mimic]
+            if k in seen:
+                raise ConfigError(
+                    f"Joint {frame.joint.name!r} mimics itself through"
+                    f" {joint.mimic!r}; break the circle."
+                )
+            seen.add(k)
+            target = frames[k].joint
+            assert target is not None
+            joint = target
+        if joint.dim != frame.joint.dim:
+            raise ConfigError(
+                f"Joint {frame.joint.name!r} ({frame.joint.type}) mimics"
+                f" {joint.name!r} ({joint.type}), which has {joint.dim} coordinates"
+                f" instead of {frame.joint.dim}."
+            )
+        drives[i] = Drive(k, multiplier, offset, joint.scale)
+    return drives
+
+
+def driven_value(type_: str, q: np.ndarray, drive: Drive) -> np.ndarray:
+    """A joint's own coordinates, given those of the joint that drives it."""
+    value = drive.multiplier * q + drive.offset
+    for b in joint_type(type_).balls:
+        value[b : b + 4] = q[b : b + 4]
+    return value
+
+
+def moved_value(type_: str, q: np.ndarray, drive: Drive) -> np.ndarray:
+    """The coordinates at which a driven joint's motion is evaluated."""
+    value = driven_value(type_, q, drive)
+    scaled = drive.scale * value
+    for b in joint_type(type_).balls:
+        scaled[b : b + 4] = value[b : b + 4]
+    return scaled
