@@ -57,7 +57,7 @@ def test_reaching_and_gazing(name):
         scene = load_robot(file, tip, 0)
     ik = inverse_kinematics(scene).solve(0, 8)
     assert ik.feasible, ik.report()
-    path = reaching_path(scene).solve(0)
+    path = reaching_path(scene).solve(0, 4)
     assert path.feasible, path.report()
     check_reached(scene, ik.q)
     check_reached(scene, path.q)

@@ -158,14 +158,6 @@ def test_every_shipped_file_live(tmp_path):
     assert loadable >= 53
 
 
-@needs_robotic
-def test_shipped_files_load_quickly():
-    for name in ("panda/panda.g", "pr2/pr2.g"):
-        start = time.perf_counter()
-        read_gfile(MODELS / name)
-        assert time.perf_counter() - start < 2.0
-
-
 # ---- rules, each checked against robotic ------------------------------------------
 
 P = "p: {}\n"
