@@ -38,7 +38,7 @@ $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "posewise needs Python >= 3.11; say which: make PYTHON=python3.12"; exit 1; }
 	@if command -v uv >/dev/null 2>&1; then \
-		uv venv --quiet --python $(PYTHON) $(VENV); \
+		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV); \
 	else \
 		$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 			echo "cannot make a virtual environment; on Debian: apt install python3-venv"; exit 1; }; \

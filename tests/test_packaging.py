@@ -2,10 +2,12 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -19,22 +21,34 @@ def settings() -> dict:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 
 
-def test_packages_follow_the_folders():
-    found = {"posewise"}
+def sources() -> dict[str, Path]:
+    """Files of the package by their place in a wheel; links are not followed."""
+    found = {}
     for folder in (*FOLDERS, "posewise"):
-        inside = [p for p in (ROOT / folder).rglob("__init__.py") if p.is_file()]
-        for file in inside:
-            parts = file.parent.relative_to(ROOT).parts
-            if "posewise" in parts[:1] and len(parts) > 1 and parts[1] in FOLDERS:
+        for file in (ROOT / folder).rglob("*"):
+            inside = file.relative_to(ROOT)
+            if inside.parts[0] == "posewise" and inside.parts[1] in FOLDERS:
                 continue
-            name = ".".join(parts)
-            found.add(name if parts[0] == "posewise" else f"posewise.{name}")
-    assert set(settings()["packages"]) == found
-    places = settings()["package-dir"]
-    for package in found - {"posewise"}:
-        if package in places:
-            assert (ROOT / places[package]).is_dir()
-        assert package in places or package.startswith("posewise.rai")
+            if file.is_file() and "__pycache__" not in inside.parts:
+                place = inside if folder == "posewise" else Path("posewise") / inside
+                found[place.as_posix()] = file
+    return found
+
+
+def test_packages_follow_the_folders():
+    table = settings()
+    code = {k: f for k, f in sources().items() if f.suffix == ".py"}
+    folders = {
+        k.rpartition("/")[0].replace("/", "."): f.parent for k, f in code.items()
+    }
+    assert set(table["packages"]) == set(folders)
+    for package, folder in folders.items():
+        name, rest = package, []
+        while name not in table["package-dir"]:
+            name, _, last = name.rpartition(".")
+            rest.insert(0, last)
+        assert ROOT.joinpath(table["package-dir"][name], *rest) == folder
+        assert (folder / "__init__.py").is_file()
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -43,9 +57,9 @@ def test_links_lead_to_the_folders(folder):
     assert link.is_symlink() and link.resolve() == ROOT / folder
 
 
-def python(code: str) -> str:
+def python(code: str, folder: Path = ROOT) -> str:
     run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder
     )
     assert run.returncode == 0, run.stderr
     return run.stdout
@@ -67,20 +81,18 @@ def test_readme_snippets_run():
     assert "CONVERGED" in out
 
 
-def test_the_wheel_carries_the_models(tmp_path):
-    run = subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", ".", "--no-deps", "--quiet"]
-        + ["--wheel-dir", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    if run.returncode:
-        pytest.skip(f"pip cannot build here: {run.stderr.strip().splitlines()[-1:]}")
+def test_the_wheel_carries_every_file(tmp_path):
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]
+    assert needed["requires"] == ["setuptools>=77"]
+    if int(version("setuptools").split(".")[0]) < 77:
+        pytest.skip(f"setuptools is {version('setuptools')}, a build needs >= 77")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name in (*FOLDERS, "posewise"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, tmp_path / name, symlinks=True, ignore=ignored)
+    python("from setuptools.build_meta import build_wheel; build_wheel('.')", tmp_path)
     names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
-    for part in (
-        "robots/data/panda.urdf",
-        "robots/data/index.json",
-        "features/table.py",
-    ):
-        assert f"posewise/{part}" in names
+    packed = {n for n in names if not n.split("/")[0].endswith(".dist-info")}
+    assert packed == set(sources())
+    assert {"posewise/robots/data/panda.urdf", "posewise/py.typed"} <= packed
