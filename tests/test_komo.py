@@ -1,5 +1,8 @@
 """KOMO: slices, control costs, known optima, rai's own runs, honest results."""
 
+import subprocess
+import sys
+
 import jax
 import numpy as np
 import pytest
@@ -213,3 +216,24 @@ def test_plot_has_a_line_for_each_coordinate(tmp_path):
     above, below = figure.axes
     assert len(above.get_lines()) == 2 and len(below.get_lines()) == 2
     assert (tmp_path / "path.png").stat().st_size > 5000
+
+
+def test_float32_without_jax_settings():
+    """What a user gets who changes nothing: feasible within the same tolerance."""
+    code = """
+import warnings; warnings.simplefilter("error")
+import posewise as pw
+from posewise import FS, OT
+C = pw.load("planar3")
+C.add_frame("goal", position=[0.4, 0.3, 0.1])
+komo = pw.KOMO(C, 1, 4, 1)
+komo.add_control_objective(1, 0.1)
+flat = [[10, 0, 0], [0, 10, 0]]
+komo.add_objective([1.0], FS.positionDiff, ["tip", "goal"], OT.eq, scale=flat)
+sol = komo.solve()
+C.q = sol.q
+assert sol.feasible, sol.report()
+assert abs(C.pose("tip")[:2] - [0.4, 0.3]).max() < 1e-3
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
