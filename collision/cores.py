@@ -1,0 +1,104 @@
+"""Convex bodies: a core, a pose, and a radius by which the core is inflated.
+
+The signed distance of two bodies is that of their cores minus both radii, exactly, on
+both sides of zero.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from .vectors import Scalar, Vector, norm, vector
+
+
+class Segment(NamedTuple):
+    """From -half to half along z; of zero length: a point."""
+
+    half: Float[jax.Array, "*batch"]
+
+
+class Box(NamedTuple):
+    """All corners at ±half."""
+
+    half: Float[jax.Array, "*batch 3"]
+
+
+class Curved(NamedTuple):
+    """A segment along z swept by an ellipsoid: cylinders (radii r, r, 0), ellipsoids."""
+
+    half: Float[jax.Array, "*batch"]
+    radii: Float[jax.Array, "*batch 3"]
+
+
+class Hull(NamedTuple):
+    """The convex hull of vertices; repeated ones do no harm."""
+
+    vertices: Float[jax.Array, "*batch V 3"]
+
+
+class HalfSpace(NamedTuple):
+    """z <= 0."""
+
+
+Core = Segment | Box | Curved | Hull | HalfSpace
+
+
+class Body(NamedTuple):
+    """A core at a pose, inflated."""
+
+    core: Core
+    radius: Float[jax.Array, "*batch"]
+    R: Float[jax.Array, "*batch 3 3"]
+    p: Float[jax.Array, "*batch 3"]
+
+
+def support(core: Core, d: Vector) -> Vector:
+    """The core's point furthest along d, in its frame; of several, the middle one.
+
+    "Several" has a tolerance: directions at a right angle to an edge or a face come up
+    all the time, and must not depend on the last bit.
+
+    The core's arrays have one batch axis, the components of d the same.
+    """
+    tolerance = (3e-7 if d[0].dtype == jnp.float32 else 1e-12) * norm(d)
+    sign = lambda c: jnp.where(jnp.abs(c) <= tolerance, 0.0, jnp.sign(c))
+    match core:
+        case Segment(half):
+            zero = jnp.zeros_like(half)
+            return (zero, zero, half * sign(d[2]))
+        case Box(half):
+            x, y, z = vector(half)
+            return (x * sign(d[0]), y * sign(d[1]), z * sign(d[2]))
+        case Curved(half, radii):
+            a = vector(radii)
+            scaled = (a[0] * d[0], a[1] * d[1], a[2] * d[2])
+            length = norm(scaled)
+            ok = length > tolerance * jnp.max(radii, -1)
+            inverse = jnp.where(ok, 1 / jnp.where(ok, length, 1.0), 0.0)
+            x, y, z = (c * s * inverse for c, s in zip(a, scaled, strict=True))
+            return (x, y, z + half * sign(d[2]))
+        case Hull(vertices):
+            x, y, z = vector(vertices)
+            along = d[0] * x + d[1] * y + d[2] * z
+            best = jnp.max(along, 0) - tolerance * size(core)
+            index = jnp.arange(along.shape[0])[:, None]
+            chosen = jnp.min(jnp.where(along >= best, index, along.shape[0] - 1), 0)
+            pick = lambda c: jnp.take_along_axis(c, chosen[None], 0)[0]
+            return (pick(x), pick(y), pick(z))
+    raise TypeError(f"{type(core).__name__} has no support point.")
+
+
+def size(core: Core) -> Scalar:
+    """A length of the order of the core's extent."""
+    match core:
+        case Segment(half):
+            return half
+        case Box(half):
+            return jnp.max(half, -1)
+        case Curved(half, radii):
+            return half + jnp.max(radii, -1)
+        case Hull(vertices):
+            return jnp.max(jnp.abs(vertices), (-1, -2))
+    raise TypeError(f"{type(core).__name__} has no size.")

@@ -1,0 +1,185 @@
+"""Closest points of two separated convex sets.
+
+The algorithm of Gilbert, Johnson and Keerthi, "A fast procedure for computing the
+distance between complex objects in three-dimensional space" (1988): descend over
+simplices of the difference M = A - B towards the origin. The newest vertex always
+stays, so each step looks at eight sub-simplices.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from .vectors import Scalar, Vector, add, cross, dot, neg, scale, select, sub
+
+
+class Closest(NamedTuple):
+    """The point of M next to the origin."""
+
+    v: Vector
+    a: Vector
+    """The point of A in v = a - b."""
+    inside: jax.Array
+    """The origin lies in M; then v means nothing."""
+
+
+Difference = Callable[[Vector], tuple[Vector, Vector]]
+"""Of a direction d: (w, a) with w = a - b the point of M furthest along d."""
+
+
+class _State(NamedTuple):
+    step: jax.Array
+    w: tuple[Vector, Vector, Vector]
+    a: tuple[Vector, Vector, Vector]
+    has: tuple[jax.Array, jax.Array]
+    """Whether the second and the third vertex are there."""
+    weights: tuple[Scalar, Scalar, Scalar]
+    v: Vector
+    done: jax.Array
+    inside: jax.Array
+
+
+def closest(
+    difference: Difference, start: Vector, extent: Scalar, steps: int
+) -> Closest:
+    """The point of M next to the origin.
+
+    Args:
+        difference: support points of M.
+        start: a first direction, towards B from A.
+        extent: of M's order of size; what is much smaller counts as zero.
+        steps: at most.
+    """
+    single = start[0].dtype == jnp.float32
+    gain, flat = (1e-6, 1e-8) if single else (1e-13, 1e-22)
+    zero = (1e-6 if single else 1e-12) * extent
+    rounding = 4 * jnp.finfo(extent.dtype).eps * extent
+
+    def advance(s: _State) -> _State:
+        p, pa = difference(neg(s.v))
+        vv = dot(s.v, s.v)
+        known = [_same(p, s.w[0]), s.has[0] & _same(p, s.w[1])]
+        known.append(s.has[1] & _same(p, s.w[2]))
+        touching = vv <= zero * zero
+        along = dot(s.v, p)
+        stop = touching | (vv - along <= gain * vv + rounding * jnp.sqrt(vv))
+        stop = stop | known[0] | known[1] | known[2]
+        present = (jnp.ones_like(stop), *s.has)
+        best, weights, kept = _nearest(p, s.w, present, flat)
+        enclosed = ~stop & s.has[1] & _encloses(p, *s.w)
+        # no point of M is nearer than the supporting plane at p; rounding may say so
+        square = dot(best, best)
+        beyond = (along > 0) & (square * vv < along * along * (1 - 1e-6))
+        worse = (square >= vv) | beyond
+        done = s.done | stop | enclosed | worse
+        # what stays, packed behind the new vertex
+        first = [kept[0], kept[1], kept[2]]
+        pick_2 = lambda x: _choose(first[0], x[0], _choose(first[1], x[1], x[2]))
+        pick_3 = lambda x: _choose(first[2], x[2], x[1])
+        count = sum(k.astype(jnp.int32) for k in kept)
+        new = _State(
+            s.step,
+            (p, pick_2(s.w), pick_3(s.w)),
+            (pa, pick_2(s.a), pick_3(s.a)),
+            (count >= 1, count >= 2),
+            (weights[0], pick_2(weights[1:]), pick_3(weights[1:])),
+            best,
+            done,
+            s.inside | (~s.done & (enclosed | touching)),
+        )
+        frozen = jax.tree.map(
+            lambda old, fresh: jnp.where(done, old, fresh), s[1:6], new[1:6]
+        )
+        return _State(s.step + 1, *frozen, new.done, new.inside)
+
+    w, a = difference(start)
+    none = jnp.zeros(w[0].shape, bool)
+    one, nothing = jnp.ones_like(w[0]), jnp.zeros_like(w[0])
+    begin = _State(
+        jnp.zeros((), jnp.int32),
+        (w, w, w),
+        (a, a, a),
+        (none, none),
+        (one, nothing, nothing),
+        w,
+        none,
+        none,
+    )
+    end = jax.lax.while_loop(
+        lambda s: (s.step < steps) & ~jnp.all(s.done), advance, begin
+    )
+    point = scale(end.weights[0], end.a[0])
+    for k in (1, 2):
+        there = jnp.where(end.has[k - 1], end.weights[k], 0.0)
+        point = add(point, scale(there, end.a[k]))
+    touching = dot(end.v, end.v) <= zero * zero
+    return Closest(end.v, point, end.inside | touching)
+
+
+def _same(a: Vector, b: Vector) -> jax.Array:
+    return (a[0] == b[0]) & (a[1] == b[1]) & (a[2] == b[2])
+
+
+def _choose(condition: jax.Array, a, b):
+    return jax.tree.map(lambda x, y: jnp.where(condition, x, y), a, b)
+
+
+def _nearest(p: Vector, w, present, flat: float):
+    """Of all simplices of p and some of w: the nearest point, weights, who takes part."""
+    zero = jnp.zeros_like(p[0])
+    e = [sub(x, p) for x in w]
+    pe = [dot(p, x) for x in e]
+    gram = {(i, j): dot(e[i], e[j]) for i in range(3) for j in range(i, 3)}
+    options: list[tuple[Vector, dict[int, Scalar]]] = [(p, {})]
+    squares = [dot(p, p)]
+
+    def offer(ok: jax.Array, x: Vector, shares: dict[int, Scalar]) -> None:
+        options.append((x, shares))
+        squares.append(jnp.where(ok, dot(x, x), jnp.inf))
+
+    for i in range(3):
+        length = gram[i, i]
+        t = -pe[i] / jnp.where(length > 0, length, 1.0)
+        ok = present[i] & (length > 0) & (t > 0) & (t < 1)
+        offer(ok, add(p, scale(t, e[i])), {i: t})
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        normal = cross(e[i], e[j])
+        area = dot(normal, normal)
+        solid = area > flat * gram[i, i] * gram[j, j]
+        inverse = 1 / jnp.where(solid, area, 1.0)
+        u = (pe[j] * gram[i, j] - pe[i] * gram[j, j]) * inverse
+        t = (pe[i] * gram[i, j] - pe[j] * gram[i, i]) * inverse
+        ok = present[i] & present[j] & solid & (u > 0) & (t > 0) & (u + t < 1)
+        offer(ok, scale(dot(p, normal) * inverse, normal), {i: u, j: t})
+
+    best, choice = squares[0], jnp.zeros(zero.shape, jnp.int32)
+    for k, square in enumerate(squares):
+        choice = jnp.where(square < best, k, choice)
+        best = jnp.minimum(square, best)
+    point = p
+    weights = [zero + 1, zero, zero, zero]
+    kept = [jnp.zeros(zero.shape, bool)] * 3
+    for k, (x, shares) in enumerate(options[1:], 1):
+        mine = choice == k
+        point = select(mine, x, point)
+        fresh = [1 - sum(shares.values())] + [shares.get(i, zero) for i in range(3)]
+        weights = [jnp.where(mine, a, b) for a, b in zip(fresh, weights, strict=True)]
+        kept = [kept[i] | mine if i in shares else kept[i] for i in range(3)]
+    return point, weights, kept
+
+
+def _encloses(p: Vector, a: Vector, b: Vector, c: Vector) -> jax.Array:
+    """Whether the tetrahedron of the four points has the origin in its inside."""
+
+    def same_side(x, y, z, apex):
+        normal = cross(sub(y, x), sub(z, x))
+        return dot(normal, sub(apex, x)) * -dot(normal, x) > 0
+
+    return (
+        same_side(p, a, b, c)
+        & same_side(p, b, c, a)
+        & same_side(p, c, a, b)
+        & same_side(a, b, c, p)
+    )

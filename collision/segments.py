@@ -1,0 +1,178 @@
+"""Closest points of two segments, and of a segment and a box; closed forms."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from .vectors import (
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    column,
+    cross,
+    dot,
+    neg,
+    norm,
+    rotate,
+    rotate_back,
+    scale,
+    select,
+    sub,
+    unit,
+)
+
+SIGNS = ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0))
+
+
+def nearest_points(p: Vector, d: Vector, q: Vector, e: Vector) -> tuple[Vector, Vector]:
+    """Of the segments p + s d and q + t e, 0 <= s, t <= 1; of several, in the middle.
+
+    After Ericson, "Real-Time Collision Detection" (2005), section 5.1.9.
+    """
+    r = sub(p, q)
+    dd, ee, de = dot(d, d), dot(e, e), dot(d, e)
+    dr, er = dot(d, r), dot(e, r)
+    single = dd.dtype == jnp.float32
+    divide = lambda x, y: jnp.where(y > 0, x / jnp.where(y > 0, y, 1.0), 0.5)
+    clip = lambda x: jnp.clip(x, 0.0, 1.0)
+    sine = dd * ee - de * de
+    parallel = sine <= (1e-6 if single else 1e-12) * dd * ee
+    s = clip(divide(de * er - dr * ee, jnp.where(parallel, 0.0, sine)))
+    # parallel: the middle of the stretch of s along which the segments face each other
+    first, last = divide(-dr, dd), divide(de - dr, dd)
+    low, high = clip(jnp.minimum(first, last)), clip(jnp.maximum(first, last))
+    s = jnp.where(parallel, (low + high) / 2, s)
+    t = clip(divide(de * s + er, ee))
+    s = jnp.where(dd > 0, clip(divide(de * t - dr, dd)), s)
+    t = clip(divide(de * s + er, ee))
+    return add(p, scale(s, d)), add(q, scale(t, e))
+
+
+def segment_segment(
+    a: Scalar, b: Scalar, R: Matrix, t: Vector
+) -> tuple[Scalar, Vector, Vector]:
+    """Distance, A's point and the normal from B to A, in A's frame.
+
+    Args:
+        a: half length of A, along z.
+        b: half length of B, along the z of its frame.
+        R: rotation of B in A.
+        t: position of B in A.
+    """
+    zero = jnp.zeros_like(a)
+    up = (zero, zero, zero + 1)
+    along = column(R, 2)
+    p, q = nearest_points(
+        (zero, zero, -a),
+        (zero, zero, 2 * a),
+        sub(t, scale(b, along)),
+        scale(2 * b, along),
+    )
+    v = sub(p, q)
+    distance = norm(v)
+    tiny = 4 * jnp.finfo(a.dtype).eps * (a + b + norm(t))
+    x, y, _ = along
+    side = jnp.sqrt(x * x + y * y)
+    ok = side > 0
+    inverse = 1 / jnp.where(ok, side, 1.0)
+    across = select(ok, (y * inverse, -x * inverse, zero), (zero + 1, zero, zero))
+    # crossing segments part at a right angle to both, points upwards
+    across = select((a == 0) & (b == 0), up, across)
+    return distance, p, select(distance > tiny, unit(v), across)
+
+
+def segment_box(
+    a: Scalar, h: Vector, R: Matrix, t: Vector
+) -> tuple[Scalar, Vector, Vector]:
+    """Signed distance, A's point and the normal from B to A, in A's frame.
+
+    Args:
+        a: half length of the segment A, along z.
+        h: half sizes of the box B.
+        R: rotation of B in A.
+        t: position of B in A.
+    """
+    u = (R[2][0], R[2][1], R[2][2])  # the segment's direction in the box
+    c = rotate_back(R, neg(t))
+    overlap, m = _least_overlap(a, h, u, c)
+    p, q = _apart(a, h, u, c)
+    v = sub(p, q)
+    distance = norm(v)
+    tiny = 8 * jnp.finfo(a.dtype).eps * (a + h[0] + h[1] + h[2] + norm(c))
+    apart = (overlap > 0) & (distance > tiny)
+    n = select(apart, unit(v), m)
+    # of an overlapping segment, what lies deepest
+    down = dot(u, n)
+    flat = jnp.abs(down) < (1e-6 if a.dtype == jnp.float32 else 1e-12)
+    deepest = jnp.where(flat, _middle(h, u, c, n) * a, -jnp.sign(down) * a)
+    inside = add(c, scale(deepest, u))
+    point = select(apart, p, inside)
+    signed = jnp.where(apart, distance, overlap)
+    return signed, add(rotate(R, point), t), rotate(R, n)
+
+
+def _least_overlap(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Scalar, Vector]:
+    """Greatest separation over the axes that may part a segment from a box."""
+    zero = jnp.zeros_like(a)
+    best, best_axis = zero - jnp.inf, (zero, zero, zero + 1)
+    for i in range(3):
+        axis = tuple(zero + (k == i) for k in range(3))
+        sign = jnp.where(c[i] >= 0, 1.0, -1.0)
+        gap = jnp.abs(c[i]) - h[i] - a * jnp.abs(u[i])
+        better = gap > best
+        best = jnp.where(better, gap, best)
+        best_axis = select(better, scale(sign, axis), best_axis)
+    for i in range(3):
+        axis = cross(u, tuple(zero + (k == i) for k in range(3)))
+        length = norm(axis)
+        ok = (length > 1e-4) & (a > 0)
+        axis = scale(1 / jnp.where(ok, length, 1.0), axis)
+        along = dot(c, axis)
+        reach = sum(h[k] * jnp.abs(axis[k]) for k in range(3))
+        gap = jnp.where(ok, jnp.abs(along) - reach, -jnp.inf)
+        better = gap > best
+        best = jnp.where(better, gap, best)
+        turned = scale(jnp.where(along >= 0, 1.0, -1.0), axis)
+        best_axis = select(better, turned, best_axis)
+    return best, best_axis
+
+
+def _middle(h: Vector, u: Vector, c: Vector, n: Vector) -> Scalar:
+    """Where along a segment lying flat in a box, from -1 to 1 (in half lengths): 0."""
+    return jnp.zeros_like(n[0])
+
+
+def _apart(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Vector, Vector]:
+    """Closest points of a segment and a box that do not overlap."""
+    clamp = lambda p: tuple(jnp.clip(x, -k, k) for x, k in zip(p, h, strict=True))
+    start = sub(c, scale(a, u))
+    best_p = start
+    best_q = clamp(start)
+    best = dot(sub(best_p, best_q), sub(best_p, best_q))
+
+    def offer(p: Vector, q: Vector) -> None:
+        nonlocal best, best_p, best_q
+        v = sub(p, q)
+        square = dot(v, v)
+        better = square < best
+        best = jnp.where(better, square, best)
+        best_p, best_q = select(better, p, best_p), select(better, q, best_q)
+
+    end = add(c, scale(a, u))
+    offer(end, clamp(end))
+    corner = np.zeros((12, 3))
+    for i in range(3):
+        others = [k for k in range(3) if k != i]
+        corner[4 * i : 4 * i + 4, i] = -1
+        corner[4 * i : 4 * i + 4, others] = SIGNS
+    axis = np.repeat(np.eye(3), 4, 0)
+    wide = lambda x: x[None]
+    q = tuple(corner[:, k, None] * h[k] for k in range(3))
+    e = tuple(2 * axis[:, k, None] * h[k] for k in range(3))
+    d = tuple(jnp.broadcast_to(2 * a * x, q[0].shape) for x in u)
+    p = tuple(jnp.broadcast_to(wide(x), q[0].shape) for x in start)
+    along, on = nearest_points(p, d, q, e)
+    for k in range(12):
+        offer(tuple(x[k] for x in along), tuple(x[k] for x in on))
+    # a point of the segment's inside that faces a face of the box
+    return best_p, best_q

@@ -1,0 +1,111 @@
+"""Vectors and rotations as tuples of components, each an array with pairs last.
+
+Written so, every operation is element-wise over the pairs of a batch and a compiler
+turns it into plain vector instructions.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float
+
+Scalar = Float[jax.Array, "*more pairs"]
+Vector = tuple[Scalar, Scalar, Scalar]
+Matrix = tuple[Vector, Vector, Vector]
+"""Rows."""
+
+
+def vector(a: Float[jax.Array, "pairs 3"]) -> Vector:
+    """Components of an array of vectors."""
+    return (a[..., 0].T, a[..., 1].T, a[..., 2].T)
+
+
+def matrix(a: Float[jax.Array, "pairs 3 3"]) -> Matrix:
+    """Components of an array of matrices."""
+    return (vector(a[:, 0]), vector(a[:, 1]), vector(a[:, 2]))
+
+
+def stacked(a: Vector) -> Float[jax.Array, "pairs 3"]:
+    """An array of vectors from components."""
+    return jnp.stack(a, -1)
+
+
+def add(a: Vector, b: Vector) -> Vector:
+    """a + b."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+def sub(a: Vector, b: Vector) -> Vector:
+    """a - b."""
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+def scale(s: Scalar, a: Vector) -> Vector:
+    """s · a."""
+    return (s * a[0], s * a[1], s * a[2])
+
+
+def neg(a: Vector) -> Vector:
+    """-a."""
+    return (-a[0], -a[1], -a[2])
+
+
+def dot(a: Vector, b: Vector) -> Scalar:
+    """a · b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """a × b."""
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
+
+
+def select(condition: jax.Array, a: Vector, b: Vector) -> Vector:
+    """a where the condition holds, else b."""
+    return tuple(jnp.where(condition, x, y) for x, y in zip(a, b, strict=True))
+
+
+def norm(a: Vector) -> Scalar:
+    """|a|."""
+    return jnp.sqrt(dot(a, a))
+
+
+def unit(a: Vector, otherwise: Vector | None = None) -> Vector:
+    """a / |a|; where a is zero, `otherwise` (default: z)."""
+    length = norm(a)
+    zero = jnp.zeros_like(length)
+    fallback = (zero, zero, zero + 1) if otherwise is None else otherwise
+    ok = length > 0
+    return select(ok, scale(1 / jnp.where(ok, length, 1.0), a), fallback)
+
+
+def rotate(R: Matrix, a: Vector) -> Vector:
+    """R a."""
+    return (dot(R[0], a), dot(R[1], a), dot(R[2], a))
+
+
+def column(R: Matrix, i: int) -> Vector:
+    """Column i of R."""
+    return (R[0][i], R[1][i], R[2][i])
+
+
+def rotate_back(R: Matrix, a: Vector) -> Vector:
+    """Rᵀ a."""
+    return (dot(column(R, 0), a), dot(column(R, 1), a), dot(column(R, 2), a))
+
+
+def perpendicular(a: Vector) -> Vector:
+    """A unit vector at a right angle to the unit vector a."""
+    one, zero = jnp.ones_like(a[0]), jnp.zeros_like(a[0])
+    x, y, z = (jnp.abs(c) for c in a)
+    along_x = (x <= y) & (x <= z)
+    along_y = ~along_x & (y <= z)
+    axis = (
+        jnp.where(along_x, one, zero),
+        jnp.where(along_y, one, zero),
+        jnp.where(along_x | along_y, zero, one),
+    )
+    return unit(cross(a, axis))
