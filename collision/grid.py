@@ -19,6 +19,8 @@ else:
 class Grid:
     """Signed distances at the nodes `origin + spacing * (i, j, k)`; all of it is data.
 
+    Grids of one shape may be stacked, for `jax.vmap`.
+
     Attributes:
         values: at least 4 nodes along each axis; the outermost layer only shapes the
             curve in the cells next to it.
@@ -26,9 +28,9 @@ class Grid:
         spacing: of nodes, one for all axes or one for each.
     """
 
-    values: Float[Array, "nx ny nz"]
-    origin: Float[Array, "3"]
-    spacing: Float[Array, ""] | Float[Array, "3"]
+    values: Float[Array, "*grids nx ny nz"]
+    origin: Float[Array, "*grids 3"]
+    spacing: Float[Array, "*grids"] | Float[Array, "*grids 3"]
 
 
 def grid_distance(

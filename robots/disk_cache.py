@@ -52,7 +52,7 @@ def _digest(inputs: Sequence[Any]) -> str:
 
 def _read(path: Path, names: Sequence[str]) -> Arrays | None:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             return {name: file[name] for name in names}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None

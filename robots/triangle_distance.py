@@ -7,6 +7,8 @@ from jaxtyping import Float
 
 PAIRS = 8_000
 """Pairs of a cube and a triangle that are looked at together (fits caches)."""
+THIN = 1e-13
+"""A triangle of less height, as a fraction of its length, has no plane of its own."""
 EIGHT = np.stack(np.meshgrid(*[[0, 1]] * 3, indexing="ij"), -1).reshape(8, 1, 3)
 
 
@@ -91,24 +93,20 @@ def _table(triangles: np.ndarray) -> np.ndarray:
     sides = np.linalg.norm(np.roll(triangles, -1, axis=1) - triangles, axis=2)
     turn = (sides.argmax(1)[:, None] + np.arange(3)) % 3
     a, b, c = np.moveaxis(np.take_along_axis(triangles, turn[..., None], 1), 1, 0)
-    x, length = _unit(b - a, np.array([1.0, 0, 0]))
-    other = np.eye(3)[np.abs(x).argmin(1)]  # for triangles without area
-    y = _unit(_across(c - a, x), _unit(_across(other, x), other)[0])[0]
-    y = _unit(_across(y, x), y)[0]
+    length = np.linalg.norm(b - a, axis=1, keepdims=True)
+    x = np.where(length > 0, b - a, [1.0, 0, 0]) / np.where(length > 0, length, 1)
+    y = _across(c - a, x)
+    thin = np.linalg.norm(y, axis=1, keepdims=True) <= THIN * length
+    y = np.where(thin, np.eye(3)[np.abs(x).argmin(1)], y)
+    for _ in range(2):  # the second time takes away what rounding left
+        y = _across(y, x)
+        y /= np.linalg.norm(y, axis=1, keepdims=True)
     z = np.cross(x, y)
     u = np.einsum("ij,ij->i", c - a, x)
     v = np.einsum("ij,ij->i", c - a, y)
     return np.ascontiguousarray(
         np.concatenate([a, x, y, z, length, u[:, None], v[:, None]], axis=1).T
     )
-
-
-def _unit(vectors: np.ndarray, otherwise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Directions and lengths (n, 1); another direction for vectors without length."""
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.where(
-        length > 0, vectors / np.where(length > 0, length, 1), otherwise
-    ), length
 
 
 def _across(vectors: np.ndarray, axes: np.ndarray) -> np.ndarray:
@@ -124,7 +122,7 @@ def _offsets(points: np.ndarray, table: np.ndarray) -> np.ndarray:
     a, X, Y, Z, (l, u, v) = np.split(table, [3, 6, 9, 12])
     p = points - a[:, None]
     x, y, z = (np.einsum("ijk,ik->jk", p, axis) for axis in (X, Y, Z))
-    over = (y >= 0) & (u * y <= v * x) & ((l - u) * y <= v * (l - x))
+    over = (v > THIN * l) & (y >= 0) & (u * y <= v * x) & ((l - u) * y <= v * (l - x))
     ex, ey = x - np.clip(x, 0, l), y
     for du, x0 in ((u, 0.0), (u - l, l)):
         t = ((x - x0) * du + y * v) / np.maximum(du * du + v * v, 1e-300)

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from .errors import ConfigError
 from .shapes import Mesh
 
-Vertices: TypeAlias = Float[np.ndarray, "vertices 3"]
-Faces: TypeAlias = Int[np.ndarray, "faces 3"]
+Vertices: TypeAlias = Float[np.ndarray, "_ 3"]
+Faces: TypeAlias = Int[np.ndarray, "_ 3"]
 
 
 def clean_triangles(mesh: Mesh) -> tuple[Vertices, Faces]:

