@@ -202,11 +202,10 @@ def test_gradients():
     assert np.isfinite(slope(grid, at_nodes)).all()
     zero = Grid(np.zeros_like(grid.values), grid.origin, grid.spacing)
     assert np.isfinite(slope(zero, at_nodes)).all()
-    both = points[:, None] + np.array([[0, 0, 0], [1e-9, 0, 0]])
-    inside = points_in_box(grid, 100)
-    inside[:, 0] = nodes(grid)[7, 0, 0, 0]  # across the faces of cells
-    jump = slope(grid, inside - both[0, 1] + both[0, 0]) - slope(grid, inside)
-    assert np.abs(jump).max() < 1e-7
+    across = points_in_box(grid, 100)
+    across[:, 0] = nodes(grid)[7, 0, 0, 0]  # from one cell to the next
+    jump = slope(grid, across + [1e-9, 0, 0]) - slope(grid, across - [1e-9, 0, 0])
+    assert np.abs(jump).max() < 1e-6
 
 
 def test_outside_it_is_a_lower_bound_that_points_away():
