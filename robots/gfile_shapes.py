@@ -200,7 +200,10 @@ def _core(attributes: Attributes, draft: ShapeDraft) -> list[Shape]:
 
 
 def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape | Geometry]:
-    """The mesh, its convex parts and points; parts collide in place of the mesh."""
+    """The mesh, its convex parts and points.
+
+    Parts collide in place of the mesh; without them its convex hull does, as in rai.
+    """
     scale = attributes.number("meshscale", 1.0)
     files = {k: attributes.file(k) for k in _FILE_KEYS if k in attributes}
     if not files:
@@ -219,7 +222,8 @@ def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape | Geome
             if key == "mesh" and path is not None:
                 parted = files.get("mesh_decomp")
                 split = parted is not None and is_mesh_file(parted)
-                found.append(Geometry(Mesh(path, scale=scale), collision=not split))
+                hull = Mesh(path, mode="convex", scale=scale)
+                found.append(Geometry(hull, collision=not split))
     except ConfigError as error:
         attributes.fail(key, str(error), error)
     return found

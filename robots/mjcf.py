@@ -290,7 +290,10 @@ class _Reader:
         return None
 
     def _mesh(self, i: int) -> Mesh:
-        """Triangles as compiled: scaled, and centred as the geom's pose expects."""
+        """Triangles as compiled: scaled, and centred as the geom's pose expects.
+
+        They collide as their convex hull, as in MuJoCo.
+        """
         import trimesh
 
         m = self.model
@@ -298,7 +301,7 @@ class _Reader:
         vertices = np.array(m.mesh_vert[start : start + count], float)
         start, count = int(m.mesh_faceadr[i]), int(m.mesh_facenum[i])
         faces = np.array(m.mesh_face[start : start + count])
-        return Mesh(trimesh.Trimesh(vertices, faces, process=False))
+        return Mesh(trimesh.Trimesh(vertices, faces, process=False), mode="convex")
 
     def _marker(self, kind: str, i: int, body: int, origin: np.ndarray) -> None:
         name = self._new(self._name(kind, i))

@@ -157,6 +157,10 @@ class PointCloud:
 class Mesh:
     """A triangle mesh: a file (read when first needed) or a `trimesh.Trimesh`.
 
+    It collides by `mode`: "decompose" as convex parts (without coacd only if it is
+    convex), "convex" as its hull, "sdf" as a grid of signed distances (static scenes).
+    Mesh files named in robot models are "convex", as in MuJoCo and rai.
+
     Raises:
         ConfigError: when the file is missing or cannot be read (on first use).
     """

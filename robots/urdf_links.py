@@ -83,7 +83,10 @@ def read_inertial(
 
 
 def _read_shape(element: Element, meshes: MeshPaths) -> Shape | None:
-    """The shape in a `<collision>` or `<visual>`; None for a mesh left out."""
+    """The shape in a `<collision>` or `<visual>`; None for a mesh left out.
+
+    Meshes collide as their convex hulls, as in MuJoCo.
+    """
     geometry = element.first("geometry")
     kinds = [] if geometry is None else geometry.children
     if not kinds:
@@ -106,7 +109,7 @@ def _read_shape(element: Element, meshes: MeshPaths) -> Shape | None:
     if kind.tag == "mesh":
         scale = _read_scale(kind)
         path = meshes.find(kind.text("filename"))
-        return None if path is None else Mesh(path, scale=scale)
+        return None if path is None else Mesh(path, mode="convex", scale=scale)
     raise kind.error(
         "this shape is unknown; expected box, sphere, cylinder, capsule or mesh."
     )

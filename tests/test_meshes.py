@@ -78,6 +78,7 @@ def test_convex_parts_and_points(tmp_path):
     assert kinds == [(Mesh, False, True), (Convex, True, False), (Convex, True, False)]
     assert a.geometries[2].shape.vertices.max() == pytest.approx(13)
     assert a.shape.mesh.volume == pytest.approx(48)
+    assert a.shape.mode == "convex"
     assert isinstance(b.shape, Convex) and b.shape.rounding == 0.1
 
 

@@ -206,6 +206,7 @@ def test_meshes_are_placed_as_drawn(tmp_path: Path):
         f"<asset>{TETRAHEDRON}</asset>",
     )
     (geometry,) = frames_of(tmp_path, text)["a"].geometries
+    assert geometry.shape.mode == "convex"
     mesh = geometry.shape.mesh.copy().apply_transform(matrix(geometry.pose))
     np.testing.assert_allclose(mesh.bounds, [[1, 0, 0], [3, 2, 2]], atol=1e-6)
 

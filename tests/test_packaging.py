@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("features", "logic", "objectives", "robots", "solvers")
+FOLDERS = ("collision", "features", "logic", "objectives", "robots", "solvers")
 HEAVY = "trimesh mujoco matplotlib yourdfpy robotic scipy h5py yaml optax".split()
 
 

@@ -192,6 +192,7 @@ def test_edits_of_frames():
     np.testing.assert_allclose(tip.getSize(), [0.3, 0.1, 0.02])
     tip.setMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
     assert tip.getShapeType() is ry.ST.mesh
+    assert C.C.frame("tip").shape.mode == "convex"
     tip.setPointCloud([[0, 0, 0], [1, 1, 1]])
     assert tip.getShapeType() is ry.ST.pointCloud
     tip.setShape(ry.ST.none)

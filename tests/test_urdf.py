@@ -522,6 +522,7 @@ def test_shapes_as_meshes(tmp_path: Path):
     assert len(geometries) == 10
     solid = [trimesh.load_mesh(g.shape.source) for g in geometries[:3]]
     np.testing.assert_allclose(solid[0].extents, [2, 4, 6])
+    assert all(g.shape.mode == "convex" for g in geometries[:3])
     np.testing.assert_allclose(solid[1].extents, 1.2, atol=0.01)
     np.testing.assert_allclose(solid[2].extents, [0.2, 0.4, 0.6], atol=1e-6)
 

@@ -159,15 +159,15 @@ class Frame:
         return self._set(pw.Convex(points, radius), colors)
 
     def setMesh(self, vertices: Any, triangles: Any, colors: Any = ()) -> "Frame":
-        """Set a mesh of vertices (n, 3) and triangles (m, 3)."""
+        """Set a mesh of vertices (n, 3) and triangles (m, 3); its hull collides."""
         mesh = trimesh.Trimesh(
             np.reshape(vertices, (-1, 3)), np.reshape(triangles, (-1, 3)), process=False
         )
-        return self._set(pw.Mesh(mesh), colors)
+        return self._set(pw.Mesh(mesh, mode="convex"), colors)
 
     def setMeshFile(self, filename: Any, scale: Any = 1.0) -> "Frame":
-        """Set a mesh by its file."""
-        return self._set(pw.Mesh(filename, scale=scale))
+        """Set a mesh by its file; its convex hull collides."""
+        return self._set(pw.Mesh(filename, mode="convex", scale=scale))
 
     def setPointCloud(self, points: Any, colors: Any = ()) -> "Frame":
         """Set points (n, 3)."""
