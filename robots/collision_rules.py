@@ -71,18 +71,19 @@ class CollisionRules(WorldState):
             LoadError: for a file that is no SRDF, or names a link that is not here.
         """
         srdf = read_srdf(path)
-        index = {name: i for i, name in reversed([*enumerate(self.frame_names)])}
+        names = self.frame_names
+        index = {name: i for i, name in reversed([*enumerate(names)])}
 
         def pairs(kind: str) -> set[Pair]:
-            found = []
-            for element, links in srdf[kind]:
+            found: set[Pair] = set()
+            for links, element in srdf[kind].items():
                 for name in links:
                     if prefix + name not in index:
-                        raise element.error(unknown("link", prefix + name, index))
+                        raise element.error(unknown("link", prefix + name, names))
                 frames = [index[prefix + name] for name in links]
                 others = frames[1:] or range(len(self._frames))
-                found += [(frames[0], other) for other in others]
-            return ordered(found)
+                found |= ordered(product(frames[:1], others))
+            return found
 
         by_default = pairs("disable_default_collisions")
         enabled, disabled = pairs("enable_collisions"), pairs("disable_collisions")
@@ -102,8 +103,8 @@ class CollisionRules(WorldState):
             return ordered(product(first, self._indices("b", b)))
         if len(first) == 1:
             raise ConfigError(
-                f"a is {a!r}, a single frame, and b is not given; say what it shall"
-                f" not collide with, or use set_contact({a!r}, 0) for everything."
+                f"a is {a!r}, a single frame, and b is not given; name as b the other"
+                f" side of the pairs (to end all of them: set_contact({a!r}, 0))."
             )
         return ordered(combinations(first, 2))
 

@@ -1,6 +1,7 @@
 """Which pairs of frames can collide.
 
-A *link* is a frame that has a joint, or no parent, with all that is rigidly attached.
+A *link* is a frame that has a joint or stands in the world (without a parent, or on a
+root frame named "world"), with all that is rigidly attached to it.
 """
 
 from collections import defaultdict
@@ -26,7 +27,8 @@ def collision_pairs(
     joint is between them, and neither flag ignores the other frame: contact = -k
     ignores the links above its own whose joints, counted upwards from the parent link
     to that link with its own joint, are at most k. So -1 ignores the parent link, and
-    also the link above if that is a root, which has no joint (rai's rule).
+    also the link above if that one stands in the world, without a joint. This is rai's
+    rule, but for the world: there, all that is fixed to a root is one link with it.
 
     Args:
         frames: all frames.
@@ -83,13 +85,14 @@ def _ignores_above(
 ) -> Bool[np.ndarray, "n n"]:
     """Whether each of the frames ignores each other one, as one above it."""
     n = len(frames)
+    worlds = {i for i, f in enumerate(frames) if f.name == "world" and f.parent is None}
     link = np.zeros(n, int)
     depth = np.zeros(n, int)
     """Number of joints of a frame and all above it."""
     above = np.zeros((n, n), bool)
     for i in topological_order(frames):
         up, jointed = frames[i].parent, frames[i].joint is not None
-        link[i] = i if up is None or jointed else link[up]
+        link[i] = i if jointed or up is None or up in worlds else link[up]
         depth[i] = jointed + (0 if up is None else depth[up])
         if up is not None:
             above[i] = above[up]

@@ -1,6 +1,7 @@
 """Reading SRDF, MoveIt's file beside a URDF: which links never collide."""
 
 import os
+from typing import Any
 
 from .errors import LoadError
 from .xmltree import Element, read_xml
@@ -14,9 +15,9 @@ COLLISION_TAGS = {
 
 
 def read_srdf(
-    path: str | os.PathLike,
-) -> dict[str, list[tuple[Element, tuple[str, ...]]]]:
-    """The elements about collisions by tag, each with the links that it names.
+    path: Any,
+) -> dict[str, dict[tuple[str, ...], Element]]:
+    """By tag, the links that each element about collisions names, and the element.
 
     Raises:
         LoadError: for a file that is no SRDF, or an element without its links.
@@ -27,6 +28,6 @@ def read_srdf(
     if root.tag != "robot":
         raise root.error("expected the root <robot>; this file is no SRDF.")
     return {
-        tag: [(e, tuple(e.text(name) for name in names)) for e in root.all(tag)]
+        tag: {tuple(e.text(name) for name in names): e for e in root.all(tag)}
         for tag, names in COLLISION_TAGS.items()
     }

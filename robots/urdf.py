@@ -92,10 +92,15 @@ def read_urdf(
 def _adjacent(frames: list[Frame]) -> frozenset[Pair]:
     """Pairs of links that a joint connects, and so may touch at all times.
 
-    A floating joint is none: what floats lies on what it may hit.
+    What floats, or is connected to the link "world", lies on what it may hit.
     """
-    floating = [f.joint is not None and f.joint.type == "floating" for f in frames]
-    parents = [None if f else g.parent for f, g in zip(floating, frames, strict=True)]
+    on_world = frames[0].name == "world"
+
+    def loose(frame: Frame) -> bool:
+        floats = frame.joint is not None and frame.joint.type == "floating"
+        return floats or on_world and frame.parent == 0
+
+    parents = [None if loose(f) else f.parent for f in frames]
     pairs = adjacent(parents, [f.joint is not None for f in frames])
     solid = [can_collide(f) for f in frames]
     return frozenset((a, b) for a, b in pairs if solid[a] and solid[b])
