@@ -294,6 +294,7 @@ class Config(EditableWorld):
                 )
             )
         self._extend(frames, values)
+        self._ignored |= {(before + a, before + b) for a, b in model.ignored}
         return tuple(f.name for f in frames)
 
     def copy(self) -> "Config":
@@ -302,6 +303,7 @@ class Config(EditableWorld):
         new._frames = list(self._frames)
         new._values = {i: v.copy() for i, v in self._values.items()}
         new._objects = {k: replace(o, config=new) for k, o in self._objects.items()}
+        new._ignored, new._pairs = self._ignored, self._pairs
         new._jax_kinematics, new._cache = self._jax_kinematics, self._cache
         return new
 
@@ -311,8 +313,9 @@ class Config(EditableWorld):
         return self.copy()
 
     def model(self) -> Model:
-        """All frames and joint values, as a loader would return them."""
-        return Model(tuple(self._frames), copy.deepcopy(self._values))
+        """Frames, joint values and ignored pairs, as a loader would return them."""
+        values = copy.deepcopy(self._values)
+        return Model(tuple(self._frames), values, self._ignored)
 
     def write_urdf(self, path: Any, name: str = "posewise") -> None:
         """Write the world as a URDF file; meshes that have no file go to `meshes/`.

@@ -15,15 +15,15 @@ from .arguments import (
     make_pose,
     make_value,
 )
+from .collision_rules import CollisionRules
 from .errors import ConfigError
 from .joints import joint_type, value_from_pose, zero_value
 from .layout import topological_order
 from .shapes import Marker
-from .state import WorldState
 from .transforms import IDENTITY, pose_inverse, pose_multiply
 
 
-class EditableWorld(WorldState):
+class EditableWorld(CollisionRules):
     """A world whose frames can be changed."""
 
     def attach(self, parent: Any, frame: Any) -> None:
@@ -199,7 +199,7 @@ class EditableWorld(WorldState):
         self._frames[i] = replace(self._frames[i], attributes=kept)
 
     def set_contact(self, frame: Any, contact: Any) -> None:
-        """Set rai's contact flag: 0 never collides, -k ignores k nearest ancestors."""
+        """Set rai's contact flag: 0 never collides, -k ignores links near above."""
         i = self._own(frame)
         self._frames[i] = replace(self._frames[i], contact=make_contact(frame, contact))
         self._forget()
@@ -242,6 +242,9 @@ class EditableWorld(WorldState):
                 replace(self._frames[i], parent=None if up is None else new[up])
             )
         self._values = {new[i]: v for i, v in self._values.items() if i in new}
+        self._ignored = frozenset(
+            (new[a], new[b]) for a, b in self._ignored if a in new and b in new
+        )
         self._frames = frames
         names = {f.name for f in frames}
         self._objects = {k: o for k, o in self._objects.items() if k in names}

@@ -71,7 +71,7 @@ class Frame:
     joint: Joint | None = None
     geometries: tuple[Geometry, ...] = ()
     contact: int = 0
-    """rai's flag: 0 never collides; -k ignores ancestors within k joints."""
+    """rai's flag: 0 never collides; -k ignores links near above, see `pairs`."""
     mass: float | None = None
     com: np.ndarray | None = None
     """Centre of mass in the frame (3,); None: the origin."""
@@ -93,3 +93,5 @@ class Model:
     frames: tuple[Frame, ...]
     q: dict[int, np.ndarray] = field(default_factory=dict)
     """Joint values by frame index where they differ from `Joint.q`."""
+    ignored: frozenset[tuple[int, int]] = frozenset()
+    """Pairs of frame indices, the lower first, that never collide."""

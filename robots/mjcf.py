@@ -7,7 +7,7 @@ about an anchor away from the body's origin; here every joint has a frame of its
 is its value in the pose the file draws, and becomes `Joint.q`.
 
 Sites and cameras become frames fixed to their body. The world body is a frame `world`
-if anything but bodies is fixed to it.
+if anything but bodies is fixed to it. Which bodies can collide: see `mjcf_contacts`.
 """
 
 import os
@@ -21,6 +21,7 @@ import numpy as np
 from .errors import LoadError
 from .frame import Frame, Geometry, Joint, Model
 from .joints import joint_dim, zero_value
+from .mjcf_contacts import ignored_bodies
 from .shapes import (
     Box,
     Capsule,
@@ -149,7 +150,10 @@ class _Reader:
                 UserWarning,
                 stacklevel=4,
             )
-        return Model(tuple(self.frames))
+        bodies = ignored_bodies(self.mujoco, m)
+        frame = [self.body_frame[b] or 0 for b in range(m.nbody)]
+        ignored = frozenset((frame[a], frame[b]) for a, b in bodies)
+        return Model(tuple(self.frames), ignored=ignored)
 
     def _name(self, kind: str, i: int) -> str:
         number = getattr(self.mujoco.mjtObj, f"mjOBJ_{kind}")

@@ -53,7 +53,8 @@ def read_model(name: str) -> Model:
     info = model_info(name)
     home = {name: float(value) for name, value in info.get("home", {}).items()}
     model = read_urdf(DATA / info["file"])
-    return Model(tuple(_at_home(frame, home) for frame in model.frames))
+    frames = tuple(_at_home(frame, home) for frame in model.frames)
+    return replace(model, frames=frames)
 
 
 def _at_home(frame: Frame, home: dict[str, float]) -> Frame:

@@ -16,6 +16,7 @@ from .joints import zero_value
 from .kinematics import Kinematics, Walk, quaternions, walk
 from .layout import Layout, build
 from .objects import WorldObject
+from .pairs import Pair
 
 
 class WorldState:
@@ -29,9 +30,11 @@ class WorldState:
         self._values: dict[int, np.ndarray] = {}
         self._objects: dict[str, WorldObject] = {}
         self._features: dict[Any, Any] = {}
+        self._ignored: frozenset[Pair] = frozenset()
         self._cache: tuple[Layout, Kinematics] | None = None
         self._jax_kinematics: Kinematics | None = None
         self._walk: Walk | None = None
+        self._pairs: np.ndarray | None = None
         self._forget()
 
     # -- reading -----------------------------------------------------------------
@@ -257,6 +260,7 @@ class WorldState:
         self._cache = None
         self._jax_kinematics = None
         self._walk = None
+        self._pairs = None
 
     def _snapshot(self) -> tuple[Layout, Kinematics]:
         if self._cache is None:

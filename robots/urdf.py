@@ -15,6 +15,7 @@ from .errors import unknown
 from .frame import Frame, Joint, Model
 from .joints import joint_dim
 from .mesh_paths import MeshPaths
+from .pairs import Pair, adjacent, can_collide
 from .transforms import IDENTITY
 from .urdf_links import read_geometries, read_inertial, read_materials, read_origin
 from .xmltree import Element, read_xml
@@ -39,7 +40,8 @@ def read_urdf(
 
     Frames are the links, parents first and otherwise in file order. Meshes that are
     missing, or that lie outside of the file's package (see `mesh_paths`), are left out
-    with one `UserWarning`; the kinematics is kept.
+    with one `UserWarning`; the kinematics is kept. Links that a joint connects ignore
+    each other's collisions.
 
     Args:
         path: The file.
@@ -84,7 +86,24 @@ def read_urdf(
             )
         )
     meshes.warn()
-    return Model(tuple(frames))
+    return Model(tuple(frames), ignored=_adjacent(frames))
+
+
+def _adjacent(frames: list[Frame]) -> frozenset[Pair]:
+    """Pairs of links that a joint connects, and so may touch at all times.
+
+    What floats, or is connected to the link "world", lies on what it may hit.
+    """
+    on_world = frames[0].name == "world"
+
+    def loose(frame: Frame) -> bool:
+        floats = frame.joint is not None and frame.joint.type == "floating"
+        return floats or on_world and frame.parent == 0
+
+    parents = [None if loose(f) else f.parent for f in frames]
+    pairs = adjacent(parents, [f.joint is not None for f in frames])
+    solid = [can_collide(f) for f in frames]
+    return frozenset((a, b) for a, b in pairs if solid[a] and solid[b])
 
 
 def _refuse_xacro(root: Element) -> None:

@@ -231,6 +231,13 @@ class Config:
         """Value (D,) and Jacobian (D, n) of a feature at the present state."""
         return self.feature(featureSymbol, frames, scale, target, order).eval(self)
 
+    def getCollidablePairs(self) -> list[str]:
+        """Names of the frames that can collide: two for each pair, one after the other.
+
+        Unlike rai's, without pairs that no active joint moves against each other.
+        """
+        return [name for pair in self.C.collision_pairs() for name in pair]
+
     def computeCollisions(self) -> None:
         """Not there yet.
 

@@ -221,7 +221,7 @@ class Frame:
         return self
 
     def setContact(self, contact: Any) -> "Frame":
-        """Set the contact flag: 0 never collides, -k ignores k nearest ancestors."""
+        """Set the contact flag: 0 never collides, -k ignores links near above."""
         self.config.C.set_contact(self.name, contact)
         return self
 

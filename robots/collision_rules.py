@@ -1,0 +1,129 @@
+"""Which frames of a world can collide, and how users change that."""
+
+from collections.abc import Iterable
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from .errors import ConfigError, unknown
+from .pairs import Pair, collision_pairs, ordered
+from .srdf import read_srdf
+from .state import WorldState
+
+
+class CollisionRules(WorldState):
+    """A world that knows which pairs of its frames can collide."""
+
+    def collision_pairs(self) -> list[tuple[str, str]]:
+        """Names of the frames that can collide, in order of the frames.
+
+        Both have a shape for collision and a contact flag other than 0, a moving joint
+        is between them, and neither their contact flags (see `set_contact`) nor
+        `ignore_collisions` take them out. In URDF and MJCF models the links on the two
+        sides of a joint are taken out from the start.
+        """
+        names = self.frame_names
+        return [(names[a], names[b]) for a, b in self._collision_pairs().tolist()]
+
+    def ignore_collisions(self, a: Any, b: Any = None) -> None:
+        """Take pairs of frames out of all collisions, until `restore_collisions`.
+
+        That belongs to the frames, wherever they are attached later. To take a frame
+        out altogether, `set_contact(frame, 0)`.
+
+        Args:
+            a: a frame or an object, which stands for all its parts; or a list of them.
+            b: the same; every frame of `a` ignores every one of `b`. None: the frames
+                of `a` ignore each other.
+
+        Raises:
+            ConfigError: for an unknown name, with near matches, or a single frame.
+        """
+        self._ignored |= self._between(a, b)
+        self._pairs = None
+
+    def restore_collisions(self, a: Any, b: Any = None) -> None:
+        """Undo `ignore_collisions`, also what a model's file has ignored.
+
+        Contact flags stay as they are.
+
+        Args:
+            a: see `ignore_collisions`.
+            b: see `ignore_collisions`.
+        """
+        self._ignored -= self._between(a, b)
+        self._pairs = None
+
+    def read_srdf(self, path: Any, prefix: str = "") -> None:
+        """Ignore the collisions that an SRDF file (MoveIt) disables; all or nothing.
+
+        Its order does not matter: `<disable_default_collisions>`, a link with every
+        other frame present, then `<enable_collisions>`, then `<disable_collisions>`.
+        All else in the file is passed over.
+
+        Args:
+            path: the file.
+            prefix: put before every link name, as in `add_file`.
+
+        Raises:
+            LoadError: for a file that is no SRDF, or names a link that is not here.
+        """
+        srdf = read_srdf(path)
+        names = self.frame_names
+        index = {name: i for i, name in reversed([*enumerate(names)])}
+
+        def pairs(kind: str) -> set[Pair]:
+            found: set[Pair] = set()
+            for links, element in srdf[kind].items():
+                for name in links:
+                    if prefix + name not in index:
+                        raise element.error(unknown("link", prefix + name, names))
+                frames = [index[prefix + name] for name in links]
+                others = frames[1:] or range(len(self._frames))
+                found |= ordered(product(frames[:1], others))
+            return found
+
+        by_default = pairs("disable_default_collisions")
+        enabled, disabled = pairs("enable_collisions"), pairs("disable_collisions")
+        self._ignored = (self._ignored | by_default) - enabled | disabled
+        self._pairs = None
+
+    def _collision_pairs(self) -> Int[np.ndarray, "n 2"]:
+        """Index pairs of the frames that can collide, kept until the next edit."""
+        if self._pairs is None:
+            nodes = self._snapshot()[0].tree.frame_nodes
+            self._pairs = collision_pairs(self._frames, nodes, self._ignored)
+        return self._pairs
+
+    def _between(self, a: Any, b: Any) -> set[Pair]:
+        first = self._indices("a", a)
+        if b is not None:
+            return ordered(product(first, self._indices("b", b)))
+        if len(first) == 1:
+            raise ConfigError(
+                f"a is {a!r}, a single frame, and b is not given; name as b the other"
+                f" side of the pairs (to end all of them: set_contact({a!r}, 0))."
+            )
+        return ordered(combinations(first, 2))
+
+    def _indices(self, what: str, names: Any) -> list[int]:
+        """Indices of frames and of all parts of objects."""
+        alone = isinstance(names, str) or not isinstance(names, Iterable)
+        listed = [names] if alone else list(names)
+        if not all(isinstance(name, str | int | np.integer) for name in listed):
+            raise ConfigError(
+                f"{what} is {names!r}, expected the name of a frame or an object, or a"
+                " list of names."
+            )
+        frames = []
+        for name in listed:
+            parts = self._objects[name].parts if name in self._objects else (name,)
+            frames += [self.index(part) for part in parts]
+        if len(self._frames) in frames:
+            raise ConfigError(
+                f"{what} has 'world', the fixed origin, which has no shape; name a"
+                " frame."
+            )
+        return frames
