@@ -1,4 +1,13 @@
 """Distances between shapes; the lowest floor, which knows no robots."""
 
+from .contact import Contact as Contact
+from .contact import contact as contact
+from .cores import Body as Body
+from .cores import Box as Box
+from .cores import Core as Core
+from .cores import Curved as Curved
+from .cores import HalfSpace as HalfSpace
+from .cores import Hull as Hull
+from .cores import Segment as Segment
 from .grid import Grid as Grid
 from .grid import grid_distance as grid_distance

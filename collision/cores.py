@@ -54,16 +54,18 @@ class Body(NamedTuple):
     p: Float[jax.Array, "*batch 3"]
 
 
-def support(core: Core, d: Vector) -> Vector:
-    """The core's point furthest along d, in its frame; of several, the middle one.
+def support(core: Core, d: Vector, corner: bool = False) -> Vector:
+    """The core's point furthest along d, in its frame.
 
-    "Several" has a tolerance: directions at a right angle to an edge or a face come up
-    all the time, and must not depend on the last bit.
+    Of several, the middle one, or a corner. "Several" has a tolerance: directions at a
+    right angle to an edge or a face come up all the time, and what is found must not
+    depend on the last bit.
 
     The core's arrays have one batch axis, the components of d the same.
     """
     tolerance = (3e-7 if d[0].dtype == jnp.float32 else 1e-12) * norm(d)
-    sign = lambda c: jnp.where(jnp.abs(c) <= tolerance, 0.0, jnp.sign(c))
+    level = 1.0 if corner else 0.0
+    sign = lambda c: jnp.where(jnp.abs(c) <= tolerance, level, jnp.sign(c))
     match core:
         case Segment(half):
             zero = jnp.zeros_like(half)
@@ -78,6 +80,7 @@ def support(core: Core, d: Vector) -> Vector:
             ok = length > tolerance * jnp.max(radii, -1)
             inverse = jnp.where(ok, 1 / jnp.where(ok, length, 1.0), 0.0)
             x, y, z = (c * s * inverse for c, s in zip(a, scaled, strict=True))
+            x = jnp.where(ok, x, level * a[0])
             return (x, y, z + half * sign(d[2]))
         case Hull(vertices):
             x, y, z = vector(vertices)

@@ -80,8 +80,11 @@ def least_penetration(
         best = _better(s.best, m, w)
         best = best._replace(gap=jnp.minimum(best.depth - nearest, best.gap))
         done = s.done | (best.gap <= tolerance)
-        slack = jnp.where(done, jnp.inf, 1e-3 * tolerance)
-        return _Polytope(s.count + 1, *_insert(s, w, slack), best, done)
+        # tiny triangles have wrong normals: what a vertex barely sees, it does not see
+        slack = jnp.where(done, jnp.inf, 0.1 * tolerance)
+        seen, horizon, broken = _horizon(s, w, slack)
+        grown = _insert(s, w, seen, horizon, extent)
+        return _Polytope(s.count + 1, *grown, best, done | broken)
 
     return jax.lax.while_loop(
         lambda s: (s.count < capacity) & ~jnp.all(s.done),
@@ -147,21 +150,32 @@ def _start(support: Support, extent: Scalar, capacity: int) -> _Polytope:
     )
 
 
+def _horizon(
+    s: _Polytope, w: Vector, slack: Scalar
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Edges of faces that w sees; those on the horizon; whether that is no circle."""
+    there = s.offset < jnp.inf
+    above = s.normal[0] * w[0] + s.normal[1] * w[1] + s.normal[2] * w[2]
+    seen = there & (above > s.offset + slack)
+    horizon = seen & jnp.swapaxes(there & ~seen, 0, 1)
+    broken = jnp.any(jnp.sum(horizon, 1) > 1, 0) | ~jnp.any(horizon, (0, 1))
+    return seen & ~broken, horizon & ~broken, broken
+
+
 def _insert(
-    s: _Polytope, w: Vector, tolerance: Scalar
+    s: _Polytope, w: Vector, seen: jax.Array, horizon: jax.Array, extent: Scalar
 ) -> tuple[Vector, Vector, jax.Array]:
     """Vertices, normals and offsets with one more vertex, at the place `count`."""
     V = s.vertices
-    there = s.offset < jnp.inf
-    above = s.normal[0] * w[0] + s.normal[1] * w[1] + s.normal[2] * w[2]
-    seen = there & (above > s.offset + tolerance)
-    horizon = seen & jnp.swapaxes(there & ~seen, 0, 1)
     masked = lambda c, axis: jnp.sum(jnp.where(horizon, c, 0.0), axis)
     following = tuple(masked(c[None], 1) for c in V)
     start = jnp.any(horizon, 1)
     apex = (w[0][None], w[1][None], w[2][None])
-    normal = unit(cross(sub(following, V), sub(apex, V)))
-    offset = dot(normal, V)
+    area = cross(sub(following, V), sub(apex, V))
+    normal = unit(area)
+    # a triangle without area is kept out of the way: never nearest, never seen
+    sliver = norm(area) <= 16 * jnp.finfo(extent.dtype).eps * extent * extent
+    offset = jnp.where(sliver, 1e3 * extent, dot(normal, V))
     put = lambda c, x, axis: jax.lax.dynamic_update_index_in_dim(c, x, s.count, axis)
 
     def renew(table: jax.Array, new: jax.Array, ending: jax.Array) -> jax.Array:

@@ -30,7 +30,7 @@ from .vectors import (
 
 STEPS = 48
 FEET = 32
-FEW, MANY = 28, 72
+FEW, MANY = 28, 64
 """Vertices of the polytope that looks for the least penetration; MANY where FEW leave
 it open which side is nearest."""
 
@@ -51,10 +51,10 @@ class Pair(NamedTuple):
         """Whether the difference has curved sides."""
         return isinstance(self.a, Curved) or isinstance(self.b, Curved)
 
-    def difference(self, d: Vector) -> tuple[Vector, Vector]:
-        """The point a - b furthest along d, and a."""
-        a = cores.support(self.a, d)
-        b = cores.support(self.b, rotate_back(self.R, neg(d)))
+    def difference(self, d: Vector, corner: bool = False) -> tuple[Vector, Vector]:
+        """The point a - b furthest along d, and a; see `support`."""
+        a = cores.support(self.a, d, corner)
+        b = cores.support(self.b, rotate_back(self.R, neg(d)), corner)
         return sub(a, add(rotate(self.R, b), self.t)), a
 
     def separation(self, n: Vector) -> Scalar:
@@ -85,11 +85,11 @@ def _overlapping(pair: Pair) -> tuple[Scalar, Vector, Vector]:
         return _walk(pair, n, 1)
     single = pair.t[0].dtype == jnp.float32
     goal = 1e-6 if single else 1e-9
-    need = 5e-3 if pair.curved() else 10 * goal
+    need = 1e-3 if pair.curved() else 10 * goal
 
     def search(pair: Pair, capacity: int) -> Penetration:
-        lowest = lambda d: pair.difference(d)[0]
-        return least_penetration(lowest, pair.extent(), capacity, goal)
+        corner = lambda d: pair.difference(d, corner=True)[0]
+        return least_penetration(corner, pair.extent(), capacity, goal)
 
     found = search(pair, FEW)
     open_ = found.gap > need * pair.extent()

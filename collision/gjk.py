@@ -152,7 +152,7 @@ def _nearest(p: Vector, w, present, flat: float):
         u = (pe[j] * gram[i, j] - pe[i] * gram[j, j]) * inverse
         t = (pe[i] * gram[i, j] - pe[j] * gram[i, i]) * inverse
         ok = present[i] & present[j] & solid & (u > 0) & (t > 0) & (u + t < 1)
-        offer(ok, scale(dot(p, normal) * inverse, normal), {i: u, j: t})
+        offer(ok, add(p, add(scale(u, e[i]), scale(t, e[j]))), {i: u, j: t})
 
     best, choice = squares[0], jnp.zeros(zero.shape, jnp.int32)
     for k, square in enumerate(squares):
