@@ -58,7 +58,7 @@ def contact(a: Body, b: Body) -> Contact:
         a: bodies of one kind of core, any leading batch axes.
         b: bodies of one kind of core, the same batch axes.
     """
-    return Contact(*_batched(a, b))
+    return Contact(*batched_contact(a, b))
 
 
 @contact.defjvp
@@ -69,10 +69,10 @@ def _contact_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @custom_vmap
-def _batched(a: Body, b: Body) -> tuple[jax.Array, ...]:
+def batched_contact(a: Body, b: Body) -> tuple[jax.Array, ...]:
     """`contact` as a plain tuple; a batch made by `vmap` is evaluated as one."""
     if ORDER.index(type(a.core)) > ORDER.index(type(b.core)):
-        d, on_b, on_a, n = _batched(b, a)
+        d, on_b, on_a, n = batched_contact(b, a)
         return d, on_a, on_b, -n
     batch = a.p.shape[:-1]
     count = a.p[..., 0].size
@@ -86,13 +86,13 @@ def _batched(a: Body, b: Body) -> tuple[jax.Array, ...]:
     return tuple(x.reshape(*batch, *x.shape[1:]) for x in out)
 
 
-@_batched.def_vmap
-def _batched_vmap(size: int, batched: Any, a: Body, b: Body) -> Any:
+@batched_contact.def_vmap
+def _contact_vmap(size: int, batched: Any, a: Body, b: Body) -> Any:
     spread = lambda x, is_batched: (
         x if is_batched else jnp.broadcast_to(x, (size, *jnp.shape(x)))
     )
     a, b = (jax.tree.map(spread, x, i) for x, i in zip((a, b), batched, strict=True))
-    return _batched(a, b), (True,) * 4
+    return batched_contact(a, b), (True,) * 4
 
 
 def _in_chunks(bodies: Any, count: int) -> tuple[jax.Array, ...]:
@@ -103,6 +103,7 @@ def _in_chunks(bodies: Any, count: int) -> tuple[jax.Array, ...]:
     return tuple(x.reshape(-1, *x.shape[2:])[:count] for x in out)
 
 
+@jax.jit
 def _flat(a: Body, b: Body) -> tuple[jax.Array, ...]:
     """Of bodies with one batch axis, in the order of `ORDER`."""
     R_a, R_b = matrix(a.R), matrix(b.R)

@@ -27,8 +27,8 @@ def respond(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[jax.Array, 
         db: tangents of B's.
     """
     n = out.normal
-    move_a = _moved(a, da, out.point_a, -n, -1.0)
-    move_b = _moved(b, db, out.point_b, n, 1.0)
+    move_a = _moved(a, da, out.point_a, -n)
+    move_b = _moved(b, db, out.point_b, n)
     apart = move_a - move_b
     distance = jnp.sum(n * apart, -1)
 
@@ -55,7 +55,14 @@ def respond(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[jax.Array, 
     return distance, point_a, point_b, normal
 
 
-def _moved(body: Body, d: Body, point: Vec, outward: Vec, sign: float) -> Vec:
+def respond_distance(a: Body, b: Body, out: Any, da: Body, db: Body) -> jax.Array:
+    """Tangent of the distance alone; see `respond`."""
+    n = out.normal
+    apart = _moved(a, da, out.point_a, -n) - _moved(b, db, out.point_b, n)
+    return jnp.sum(n * apart, -1)
+
+
+def _moved(body: Body, d: Body, point: Vec, outward: Vec) -> Vec:
     """Velocity of the body's material point at `point`, and of its surface's growth."""
     local = jnp.einsum("...ji,...j->...i", body.R, point - body.p)
     rigid = jnp.einsum("...ij,...j->...i", d.R, local) + d.p

@@ -160,6 +160,8 @@ def _moment(R, p, quat, dR, dp, dquat) -> jax.Array:
 def _call(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
     """The symbol's function on the slices of its own window."""
     extra = dict(params)
+    if symbol.stacked:
+        return symbol.fn(R[0], p[0], **extra)
     if symbol.of == "joints":
         slices = [q[i] for i in range(symbol.window + 1)]
     else:

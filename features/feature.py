@@ -147,11 +147,13 @@ class Feature:
     def _ground(self, C: "Config") -> Grounded:
         symbol = self.symbol
         params: dict[str, np.ndarray] = {}
+        options = {**symbol.options, **self.options}
         if symbol.params is not None:
-            options = {**symbol.options, **self.options}
             params = symbol.params(C, self.frames, **options)
         frames, coordinates = np.zeros(0, int), np.zeros(0, int)
-        if symbol.of == "poses":
+        if symbol.resolve is not None:
+            symbol, frames, params = symbol.resolve(C, self.frames, **options)
+        elif symbol.of == "poses":
             frames = np.array([C.index(f) for f in self.frames], int)
         elif symbol.coordinates is not None:
             coordinates = symbol.coordinates(C, self.frames)

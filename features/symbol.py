@@ -58,6 +58,11 @@ class Symbol:
     """`(C, frames, **options)` to the arrays that `fn` needs besides poses."""
     coordinates: "Callable[[Config, Sequence[str]], np.ndarray] | None" = None
     """Which entries of q a joint symbol reads; None: those of the named joints."""
+    stacked: bool = False
+    """The function gets all frames at once: `fn(R, p, **params)`, R (m, 3, 3)."""
+    resolve: Callable[..., Any] | None = None
+    """`(C, frames, **options)` to the symbol to be used in a world, the indices of the
+    frames it looks at, and its params: for what depends on the frames' shapes."""
     unprojected: "Symbol | None" = None
     """The feature before a built-in projection, used when scale or target have its
     dimension."""

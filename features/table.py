@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import balance, joints, motions, orientations, positions, regions
+from . import balance, collisions, joints, motions, orientations, positions, regions
 from .feature import Feature
 from .symbol import Symbol
 
@@ -17,6 +17,22 @@ _tail = slice(3, 7)
 _joint = partial(Symbol, frames=(0, None), of="joints")
 _region = partial(_two, unit="m", options={"margin": 0.0})
 _POSITION_REL = _two(positions.position_rel, dim=3, unit="m")
+
+
+def _between(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
+    count = 1 + max(map(max, ends))
+    return Symbol(
+        fn,
+        name,
+        frames=(count, count),
+        dim=dim,
+        unit="" if fn is collisions.normal else "m",
+        resolve=collisions.on_pairs(fn, name, dim, "m", ends),
+    )
+
+
+_FINGERS = ((0, 2), (1, 2))
+_collisions = partial(Symbol, frames=(0, None), unit="m", options={"margin": 0.0})
 
 
 def _all_coordinates(C, frames) -> np.ndarray:
@@ -137,6 +153,22 @@ class FS(Enum):
         regions.inside_cylinder, dim=3, params=regions.cylinder_size
     )
     standingAbove = _region(regions.standing_above, dim=5, params=regions.standing)
+
+    distance = _between(collisions.neg_distance, "distance", 1)
+    negDistance = distance
+    pairCollision_negScalar = distance
+    pairCollision_vector = _between(collisions.vector, "pairCollision_vector")
+    pairCollision_normal = _between(collisions.normal, "pairCollision_normal")
+    pairCollision_p1 = _between(collisions.point_1, "pairCollision_p1")
+    pairCollision_p2 = _between(collisions.point_2, "pairCollision_p2")
+    oppose = _between(collisions.oppose, "oppose", ends=_FINGERS)
+    opposeCentral = _between(
+        collisions.oppose_central, "opposeCentral", 6, ends=_FINGERS
+    )
+    accumulatedCollisions = _collisions(
+        collisions.accumulated, dim=1, resolve=collisions.resolve_sum
+    )
+    collisionRows = _collisions(collisions.pair_rows, resolve=collisions.resolve_rows)
 
     @property
     def symbol(self) -> Symbol:

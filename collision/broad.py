@@ -1,0 +1,99 @@
+"""Contacts that matter: exact for pairs that may be near, bounds for all others."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+from jaxtyping import Float
+
+from .contact import Contact, batched_contact
+from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment
+from .needed import compute_where
+from .response import respond_distance
+
+CHUNK = 256
+
+
+@jax.custom_jvp
+def contact_within(
+    a: Body, b: Body, cutoff: Float[jax.Array, "*batch"]
+) -> Contact:
+    """`contact`, where the bodies' bounding balls are nearer than `cutoff` [m].
+
+    All other pairs get the balls' distance, a lower bound, with the balls' points. The
+    work grows with the number of near pairs, and none is left out.
+
+    Args:
+        a: bodies of one kind of core, any leading batch axes.
+        b: bodies of one kind of core, the same batch axes.
+        cutoff: for each pair.
+    """
+    return Contact(*_within(a, b, cutoff))
+
+
+@contact_within.defjvp
+def _contact_within_jvp(primals: Any, tangents: Any) -> Any:
+    a, b, _ = primals
+    out = contact_within(*primals)
+    distance = respond_distance(a, b, out, *tangents[:2])
+    still = jnp.zeros_like(out.normal)
+    return out, Contact(distance, still, still, still)
+
+
+@custom_vmap
+def _within(a: Body, b: Body, cutoff: jax.Array) -> tuple[jax.Array, ...]:
+    batch = a.p.shape[:-1]
+    count = a.p[..., 0].size
+    flat = lambda x: x.reshape(count, *x.shape[len(batch) :])
+    a, b, cutoff = jax.tree.map(flat, (a, b, cutoff))
+    bounds = ball_distance(a, b)
+    if count == 0:
+        out = bounds
+    else:
+        near = bounds[0] < cutoff
+        out = compute_where(batched_contact, near, (a, b), bounds, CHUNK)
+    return tuple(x.reshape(*batch, *x.shape[1:]) for x in out)
+
+
+@_within.def_vmap
+def _within_vmap(size: int, batched: Any, *args: Any) -> Any:
+    spread = lambda x, is_batched: (
+        x if is_batched else jnp.broadcast_to(x, (size, *jnp.shape(x)))
+    )
+    args = [jax.tree.map(spread, x, i) for x, i in zip(args, batched, strict=True)]
+    return _within(*args), (True,) * 4
+
+
+def ball_distance(a: Body, b: Body) -> tuple[jax.Array, ...]:
+    """Distance, points and normal (as in `Contact`) of the bodies' bounding balls."""
+    if isinstance(a.core, HalfSpace):
+        d, on_b, on_a, n = ball_distance(b, a)
+        return d, on_a, on_b, -n
+    radius_a = (bounding_radius(a.core) + a.radius)[..., None]
+    if isinstance(b.core, HalfSpace):
+        n = b.R[..., :, 2]
+        on_a = a.p - radius_a * n
+        d = jnp.sum(n * (on_a - b.p), -1)
+        return d, on_a, on_a - d[..., None] * n, n
+    radius_b = (bounding_radius(b.core) + b.radius)[..., None]
+    v = a.p - b.p
+    length = jnp.sqrt(jnp.sum(v * v, -1, keepdims=True))
+    up = jnp.zeros_like(v).at[..., 2].set(1.0)
+    n = jnp.where(length > 0, v / jnp.where(length > 0, length, 1.0), up)
+    d = (length - radius_a - radius_b)[..., 0]
+    return d, a.p - radius_a * n, b.p + radius_b * n, n
+
+
+def bounding_radius(core: Core) -> Float[jax.Array, "*batch"]:
+    """Of the ball about the core's origin that holds it [m]."""
+    match core:
+        case Segment(half):
+            return half
+        case Box(half):
+            return jnp.sqrt(jnp.sum(half * half, -1))
+        case Curved(half, radii):
+            return half + jnp.max(radii, -1)
+        case Hull(vertices):
+            return jnp.sqrt(jnp.max(jnp.sum(vertices * vertices, -1), -1))
+    raise TypeError(f"{type(core).__name__} is not bounded.")
