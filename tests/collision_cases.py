@@ -390,5 +390,3 @@ def batch(rows: list[Row]) -> tuple[Body, Body]:
         [r.shapes[k] for r in rows], [r.R[k] for r in rows], [r.p[k] for r in rows]
     )
     return make(0), make(1)
-
-
