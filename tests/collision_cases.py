@@ -1,8 +1,8 @@
 """Bodies for tests of `contact`, and what NumPy alone can say of a contact.
 
 A pair of bodies is judged without the library's help: the separation along a unit
-normal, s(n) = min_a n·a - max_b n·b, never exceeds the signed distance, and equals it at
-the right normal.
+normal, s(n) = min_a n·a - max_b n·b, never exceeds the signed distance, and equals it
+at the right normal.
 """
 
 import json
