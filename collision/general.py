@@ -11,6 +11,7 @@ from .cores import Box, Core, Curved
 from .depth import Penetration, least_penetration
 from .gjk import Closest, closest
 from .needed import compute_where
+from .polish import polish
 from .vectors import (
     Matrix,
     Scalar,
@@ -23,6 +24,7 @@ from .vectors import (
     rotate_back,
     scale,
     select,
+    stacked,
     sub,
     unit,
     vector,
@@ -76,7 +78,14 @@ def general_distance(
     pair = Pair(a, b, R, t)
     near = closest(pair.difference, t, pair.extent(), STEPS)
     apart = (norm(near.v), near.a, unit(near.v))
-    return compute_where(_overlapping, near.inside, (pair,), apart, 32)
+    d, p, n = compute_where(_overlapping, near.inside, (pair,), apart, 32)
+    if not pair.curved():
+        return d, p, n
+    x, normal = stacked(p), stacked(n)
+    R_b = jnp.stack([jnp.stack(row, -1) for row in R], -2)
+    y = x - d[:, None] * normal
+    d, x, normal = polish(a, b, R_b, stacked(t), normal, x, y)
+    return d, vector(x), vector(normal)
 
 
 def _overlapping(pair: Pair) -> tuple[Scalar, Vector, Vector]:

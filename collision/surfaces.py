@@ -1,0 +1,120 @@
+"""What a surface looks like near a point: its curvature and its flat directions."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from .cores import Box, Core, Curved, HalfSpace, Hull, Segment
+
+Vec = Float[jax.Array, "*batch 3"]
+Mat = Float[jax.Array, "*batch 3 3"]
+Flats = Float[jax.Array, "*batch 3 2"]
+"""Two columns: unit directions, zero where there are none."""
+
+
+def surface(core: Core, m: Vec, x: Vec, flat: Any) -> tuple[Mat, Flats]:
+    """Curvature and flat directions of a core where its outward normal is m.
+
+    The curvature is the derivative of the surface point by the normal; along flat
+    directions the point may slide while the normal stays.
+
+    Args:
+        core: with arrays of the same batch axes.
+        m: unit normals, in the core's frame.
+        x: the points.
+        flat: largest cosine between m and a direction that counts as flat.
+    """
+    zero = jnp.zeros_like(m[..., 0])
+    none = jnp.zeros((*m.shape, 3), m.dtype)
+    E_k = np.eye(3)
+    axis = lambda k, on: jnp.where(on, 1.0, 0.0)[..., None] * E_k[k]
+    inner = lambda k, half: (jnp.abs(m[..., k]) <= flat) & (
+        jnp.abs(x[..., k]) < half * (1 - 1e-6)
+    )
+    match core:
+        case Segment(half):
+            along = axis(2, inner(2, half))
+            return none, jnp.stack([along, 0 * along], -1)
+        case Box(half):
+            on = [inner(k, half[..., k]) for k in range(3)]
+            e = [axis(k, on[k]) for k in range(3)]
+            first = jnp.where(on[0][..., None], e[0], e[1])
+            second = jnp.where((on[0] & on[1])[..., None], e[1], e[2])
+            first = jnp.where((on[0] | on[1])[..., None], first, e[2])
+            second = jnp.where((on[0] | on[1])[..., None], second, 0.0)
+            return none, jnp.stack([first, second], -1)
+        case Curved(half, radii):
+            square = radii * radii
+            scaled = square * m
+            length = jnp.sqrt(jnp.maximum(jnp.sum(scaled * m, -1), 0.0))
+            cap = length <= flat * jnp.max(radii, -1)
+            inverse = jnp.where(cap, 0.0, 1 / jnp.where(cap, 1.0, length))
+            eye = jnp.eye(3, dtype=m.dtype)
+            W = square[..., :, None] * eye * inverse[..., None, None]
+            outer = scaled[..., :, None] * scaled[..., None, :]
+            W = W - outer * (inverse**3)[..., None, None]
+            lateral = (jnp.abs(m[..., 2]) <= flat) & (half > 0)
+            first = jnp.where(cap[..., None], axis(0, cap), axis(2, lateral))
+            return W, jnp.stack([first, axis(1, cap)], -1)
+        case Hull(vertices):
+            along = jnp.einsum("...vi,...i->...v", vertices, m)
+            best = jnp.max(along, -1, keepdims=True)
+            extent = jnp.max(jnp.abs(vertices), (-1, -2))
+            active = along >= best - flat * extent[..., None]
+            away = vertices - x[..., None, :]
+            away = away - jnp.sum(away * m[..., None, :], -1, keepdims=True) * m[
+                ..., None, :
+            ]
+            away = jnp.where(active[..., None], away, 0.0)
+            length = jnp.sum(away * away, -1)
+            far = jnp.argmax(length, -1)
+            first = jnp.take_along_axis(away, far[..., None, None], -2)[..., 0, :]
+            size = jnp.sqrt(jnp.sum(first * first, -1))
+            on = size > 1e-6 * extent
+            first = jnp.where(on[..., None], first, 0.0)
+            first = first / jnp.where(on, size, 1.0)[..., None]
+            side = jnp.cross(m, first)
+            off = jnp.max(jnp.abs(jnp.sum(away * side[..., None, :], -1)), -1)
+            second = jnp.where((off > 1e-6 * extent)[..., None], side, 0.0)
+            return none, jnp.stack([first, second], -1)
+        case HalfSpace():
+            return none, jnp.stack([axis(0, zero == 0), axis(1, zero == 0)], -1)
+    raise TypeError(f"{type(core).__name__} has no surface.")
+
+
+def tangents(n: Vec) -> Float[jax.Array, "*batch 3 2"]:
+    """Two unit vectors at right angles to n and to each other."""
+    x, y, z = n[..., 0], n[..., 1], n[..., 2]
+    sign = jnp.where(z >= 0, 1.0, -1.0)
+    # Duff et al., "Building an orthonormal basis, revisited" (2017)
+    s = -1 / (sign + z)
+    t = x * y * s
+    u = jnp.stack([1 + sign * x * x * s, sign * t, -sign * x], -1)
+    v = jnp.stack([t, sign + y * y * s, -y], -1)
+    return jax.lax.stop_gradient(jnp.stack([u, v], -1))
+
+
+def balance(S: jax.Array, F: jax.Array, free: jax.Array, fixed: jax.Array):
+    """S y + F c = free and Fᵀ y = fixed, with the least c where c is not determined.
+
+    Where nothing determines y (concentric balls), it is zero.
+    """
+    single = S.dtype == jnp.float32
+    tiny = 1e-5 if single else 1e-10
+    top = jnp.concatenate([S, F], -1)
+    damp = -tiny * jnp.eye(4, dtype=S.dtype)
+    damp = jnp.broadcast_to(damp, (*S.shape[:-2], 4, 4))
+    bottom = jnp.concatenate([jnp.swapaxes(F, -1, -2), damp], -1)
+    M = jnp.concatenate([top, bottom], -2)
+    stiff = jnp.swapaxes(F, -1, -2)
+    stiff = S + jnp.swapaxes(stiff, -1, -2) @ stiff
+    a, b, c = stiff[..., 0, 0], stiff[..., 0, 1], stiff[..., 1, 1]
+    loose = jnp.abs(a * c - b * b) <= tiny * tiny
+    M = jnp.where(loose[..., None, None], jnp.eye(6, dtype=S.dtype), M)
+    right = jnp.concatenate([free, fixed], -1)
+    x = jnp.linalg.solve(M, right[..., None])[..., 0]
+    x = jnp.where(loose[..., None], 0.0, x)
+    return x[..., :2], x[..., 2:]
