@@ -187,11 +187,13 @@ def random_pairs(
 
 
 def padded(a: Body, b: Body) -> tuple[Body, Body]:
-    """Repeated to `PAIRS` pairs."""
+    """Filled up to `PAIRS` pairs with the last one, far apart: that costs little."""
     n = len(a.p)
     assert n <= PAIRS
     at = np.minimum(np.arange(PAIRS), n - 1)
-    return rows_of(a, at), rows_of(b, at)
+    a, b = rows_of(a, at), rows_of(b, at)
+    far = np.where(np.arange(PAIRS) >= n, 100.0, 0.0)[:, None]
+    return a, b._replace(p=b.p + far)
 
 
 def tangent(body: Body, w=0.0, v=0.0, radius=0.0, core=None) -> Body:
@@ -222,7 +224,7 @@ def along(a: Body, b: Body, da: Body, db: Body, dtype=float) -> tuple[Contact, C
     """Contacts and their derivatives along velocities; at most `PAIRS` pairs."""
     n = len(a.p)
     a, b = padded(a, b)
-    da, db = padded(da, db)
+    da, db = padded(da, db)  # what is beyond n is not looked at
     args = jax.tree.map(lambda x: jnp.asarray(x, dtype), (a, b, da, db))
     return jax.tree.map(lambda x: np.asarray(x)[:n], _along(*args))
 

@@ -87,7 +87,10 @@ def test_reference_cases(cores):
     assert not bad.any(), [(rows[i].known["id"], error[i]) for i in np.nonzero(bad)[0]]
     unique = np.array([r.known["normal_unique"] for r in rows])
     n = np.array([r.sign * np.array(r.known["normal_B_to_A"]) for r in rows])
-    np.testing.assert_allclose(out.normal[unique], n[unique], atol=2e-5)
+    # at a maximum a search knows the direction to the root of the error only
+    limit = np.where(found, 1e-3, 2e-5)[:, None] * np.ones(3)
+    off = np.abs(out.normal - n)
+    np.testing.assert_array_less(off[unique], limit[unique])
     check_contact(a, b, out)
 
 
