@@ -1,0 +1,394 @@
+"""Bodies for tests of `contact`, and what NumPy alone can say of a contact.
+
+A pair of bodies is judged without the library's help: the separation along a unit
+normal, s(n) = min_a n·a - max_b n·b, never exceeds the signed distance, and equals it
+at the right normal.
+"""
+
+import json
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import nnls
+from scipy.spatial.transform import Rotation
+
+from posewise.collision import (
+    Body,
+    Box,
+    Contact,
+    Curved,
+    HalfSpace,
+    Hull,
+    Segment,
+    contact,
+)
+
+PAIRS = 128
+"""Pairs in one call: the same everywhere, so that each kind compiles once."""
+
+VERTICES = 34
+
+KINDS = (
+    "sphere",
+    "capsule",
+    "box",
+    "rounded box",
+    "cylinder",
+    "rounded cylinder",
+    "ellipsoid",
+    "hull",
+    "rounded hull",
+    "plane",
+)
+
+CORES = (Segment, Box, Curved, Hull, HalfSpace)
+
+CORE_PAIRS = [
+    (a, b)
+    for i, a in enumerate(CORES)
+    for b in CORES[i:]
+    if not (a is HalfSpace and b is HalfSpace)
+]
+
+
+def pair_name(cores: tuple[type, type]) -> str:
+    """For the names of parametrised tests."""
+    return "-".join(c.__name__ for c in cores)
+
+
+# -- making bodies: NumPy arrays throughout, one batch axis ----------------------------
+
+
+class Shape(NamedTuple):
+    """A core without batch axis and its radius."""
+
+    core: object
+    radius: float = 0.0
+
+
+def sphere(r: float) -> Shape:
+    return Shape(Segment(0.0), r)
+
+
+def capsule(half: float, r: float) -> Shape:
+    return Shape(Segment(half), r)
+
+
+def box(half, r: float = 0.0) -> Shape:
+    """Of outer half sizes; r rounds corners inwards."""
+    return Shape(Box(np.asarray(half) - r), r)
+
+
+def cylinder(half: float, r: float, rounding: float = 0.0) -> Shape:
+    r = r - rounding
+    return Shape(Curved(half - rounding, np.array([r, r, 0.0])), rounding)
+
+
+def ellipsoid(radii) -> Shape:
+    return Shape(Curved(0.0, np.asarray(radii)))
+
+
+def hull(vertices, r: float = 0.0) -> Shape:
+    """Padded to `VERTICES` by the first vertex."""
+    v = np.asarray(vertices, float)
+    return Shape(Hull(np.concatenate([v, np.repeat(v[:1], VERTICES - len(v), 0)])), r)
+
+
+def plane() -> Shape:
+    return Shape(HalfSpace())
+
+
+def bodies(shapes: list[Shape], R, p) -> Body:
+    """Shapes of one kind of core as one Body."""
+    stack = lambda *x: np.stack([np.asarray(y, float) for y in x])
+    core = jax.tree.map(stack, *[s.core for s in shapes])
+    radius = np.array([s.radius for s in shapes], float)
+    return Body(core, radius, np.asarray(R, float), np.asarray(p, float))
+
+
+def rows_of(body: Body, rows) -> Body:
+    """Some rows of a batch."""
+    return jax.tree.map(lambda x: x[rows], body)
+
+
+def join(*many: Body) -> Body:
+    """One batch of several."""
+    return jax.tree.map(lambda *x: np.concatenate(x), *many)
+
+
+def moved(body: Body, w=0.0, v=0.0) -> Body:
+    """Turned about its own origin by the rotation vectors w (world), shifted by v."""
+    w = np.broadcast_to(w, body.p.shape)
+    turn = Rotation.from_rotvec(np.array(w).reshape(-1, 3)).as_matrix()
+    return body._replace(R=turn.reshape(body.R.shape) @ body.R, p=body.p + v)
+
+
+def carried(body: Body, turn: np.ndarray, shift: np.ndarray) -> Body:
+    """Moved by a rigid motion of the world."""
+    p = np.einsum("...ij,...j->...i", turn, body.p) + shift
+    return body._replace(R=turn @ body.R, p=p)
+
+
+def random_shape(kind: str, rng: np.random.Generator) -> Shape:
+    u = lambda low, high, size=None: rng.uniform(low, high, size)
+    match kind:
+        case "sphere":
+            return sphere(u(0.05, 0.3))
+        case "capsule":
+            return capsule(u(0.05, 0.4), u(0.03, 0.2))
+        case "box":
+            return box(u(0.08, 0.4, 3))
+        case "rounded box":
+            return box(u(0.08, 0.4, 3), u(0.01, 0.07))
+        case "cylinder":
+            return cylinder(u(0.05, 0.4), u(0.05, 0.3))
+        case "rounded cylinder":
+            return cylinder(u(0.05, 0.4), u(0.05, 0.3), u(0.01, 0.04))
+        case "ellipsoid":
+            return ellipsoid(u(0.08, 0.4, 3))
+        case "hull" | "rounded hull":
+            v = rng.normal(size=(rng.integers(8, 33), 3))
+            v *= u(0.1, 0.35, 3) / np.linalg.norm(v, axis=1)[:, None]
+            return hull(v, u(0.01, 0.08) if kind == "rounded hull" else 0.0)
+    return plane()
+
+
+def random_rotations(rng: np.random.Generator, n: int) -> np.ndarray:
+    return Rotation.random(n, random_state=rng).as_matrix()
+
+
+def kinds_of(core: type) -> list[str]:
+    """Kinds of shape with this kind of core."""
+    rng = np.random.default_rng(0)
+    return [k for k in KINDS if isinstance(random_shape(k, rng).core, core)]
+
+
+def random_pairs(
+    cores: tuple[type, type], seed: int, n: int = PAIRS
+) -> tuple[Body, Body]:
+    """Random shapes with these cores at random poses, about two in five overlapping."""
+    rng = np.random.default_rng(seed)
+    shapes = [
+        [random_shape(kind, rng) for kind in rng.choice(kinds_of(core), n)]
+        for core in cores
+    ]
+    a, b = (bodies(s, random_rotations(rng, n), np.zeros((n, 3))) for s in shapes)
+    u = rng.normal(size=(n, 3))
+    u /= np.linalg.norm(u, axis=1)[:, None]
+    if cores[1] is HalfSpace:
+        u = b.R[:, :, 2]
+    touch = -separation(a, b, u)
+    a = a._replace(p=rng.uniform(-0.2, 0.2, (n, 3)))
+    # B lies against u; s(u) of the pair is `gap`
+    gap = rng.uniform(-0.8, 1.0, n) * np.minimum(touch, 1.0)
+    return a, b._replace(p=a.p - (touch + gap)[:, None] * u)
+
+
+def padded(a: Body, b: Body) -> tuple[Body, Body]:
+    """Filled up to `PAIRS` pairs with the last one, far apart: that costs little."""
+    n = len(a.p)
+    assert n <= PAIRS
+    at = np.minimum(np.arange(PAIRS), n - 1)
+    a, b = rows_of(a, at), rows_of(b, at)
+    far = np.where(np.arange(PAIRS) >= n, 100.0, 0.0)[:, None]
+    return a, b._replace(p=b.p + far)
+
+
+def tangent(body: Body, w=0.0, v=0.0, radius=0.0, core=None) -> Body:
+    """A velocity: turning by w, moving by v, growing."""
+    zero = np.zeros_like(body.p)
+    w, v = zero + w, zero + v
+    dR = np.cross(w[..., None, :], np.swapaxes(body.R, -1, -2))
+    core = jax.tree.map(np.zeros_like, body.core) if core is None else core
+    return Body(core, np.zeros_like(body.radius) + radius, np.swapaxes(dR, -1, -2), v)
+
+
+def shifted(body: Body, by: Body, w, h: float) -> Body:
+    """The body after h of the velocity `by`, whose turning is w."""
+    out = moved(body, h * w, h * by.p)
+    core = jax.tree.map(lambda x, y: x + h * y, body.core, by.core)
+    return out._replace(core=core, radius=body.radius + h * by.radius)
+
+
+# -- the library, compiled once per kind -----------------------------------------------
+
+
+@jax.jit
+def _along(a: Body, b: Body, da: Body, db: Body) -> tuple[Contact, Contact]:
+    return jax.jvp(contact, (a, b), (da, db))
+
+
+def along(a: Body, b: Body, da: Body, db: Body, dtype=float) -> tuple[Contact, Contact]:
+    """Contacts and their derivatives along velocities; at most `PAIRS` pairs."""
+    n = len(a.p)
+    a, b = padded(a, b)
+    da, db = padded(da, db)  # what is beyond n is not looked at
+    args = jax.tree.map(lambda x: jnp.asarray(x, dtype), (a, b, da, db))
+    return jax.tree.map(lambda x: np.asarray(x)[:n], _along(*args))
+
+
+def solve(a: Body, b: Body) -> Contact:
+    """Contacts of any number of pairs, by the program of `along`."""
+    chunks = range(0, len(a.p), PAIRS)
+    parts = []
+    for k in chunks:
+        x, y = (rows_of(body, slice(k, k + PAIRS)) for body in (a, b))
+        parts.append(along(x, y, tangent(x), tangent(y))[0])
+    return jax.tree.map(lambda *x: np.concatenate(x), *parts)
+
+
+value = jax.jit(contact)
+
+
+# -- what NumPy says -------------------------------------------------------------------
+
+
+def reach(body: Body, n: np.ndarray) -> np.ndarray:
+    """Support function: how far a body reaches along n (pairs, ..., 3) from its p."""
+    more = n.ndim - 2
+    wide = lambda x, k=0: x.reshape(len(x), *[1] * more, *x.shape[1:])
+    m = np.einsum("bji,b...j->b...i", body.R, n)
+    match body.core:
+        case Segment(half):
+            h = wide(half) * np.abs(m[..., 2])
+        case Box(half):
+            h = np.sum(wide(half) * np.abs(m), -1)
+        case Curved(half, radii):
+            h = wide(half) * np.abs(m[..., 2])
+            h = h + np.linalg.norm(wide(radii) * m, axis=-1)
+        case Hull(vertices):
+            h = np.max(np.einsum("bvi,b...i->b...v", vertices, m), -1)
+        case HalfSpace():
+            h = np.where(m[..., 2] > 1 - 1e-9, 0.0, np.inf)
+    return h + wide(body.radius)
+
+
+def separation(a: Body, b: Body, n: np.ndarray) -> np.ndarray:
+    """s(n), at most the signed distance; n (pairs, 3) or (pairs, directions, 3)."""
+    t = np.einsum("bi,b...i->b...", a.p - b.p, n)
+    return t - reach(a, -n) - reach(b, n)
+
+
+def outside_core(body: Body, outward: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """How far the core's point under a surface point lies outside the core."""
+    m = np.einsum("bji,bj->bi", body.R, outward)
+    x = np.einsum("bji,bj->bi", body.R, point - body.p)
+    x = x - body.radius[:, None] * m
+    beyond = lambda y, half: np.maximum(np.abs(y) - half, 0.0)
+    match body.core:
+        case Segment(half):
+            off = np.stack([x[:, 0], x[:, 1], beyond(x[:, 2], half)], -1)
+            return np.linalg.norm(off, axis=1)
+        case Box(half):
+            return np.linalg.norm(beyond(x, half), axis=1)
+        case Curved(half, radii):
+            y = np.stack([x[:, 0], x[:, 1], beyond(x[:, 2], half)], -1)
+            flat = radii[:, 2] == 0
+            safe = np.where(radii > 0, radii, 1.0)
+            level = np.linalg.norm(np.where(radii > 0, y / safe, 0.0), axis=1)
+            over = np.maximum(level - 1, 0.0) * np.max(radii, 1)
+            return over + np.where(flat, np.abs(y[:, 2]), 0.0)
+        case Hull(vertices):
+            one = np.ones((len(x), 1))
+            M = np.concatenate([vertices, np.ones((*vertices.shape[:2], 1))], -1)
+            r = np.concatenate([x, one], -1)
+            return np.array([nnls(A.T, y)[1] for A, y in zip(M, r, strict=True)])
+    return np.maximum(x[:, 2], 0.0)
+
+
+def sphere_directions(n: int) -> np.ndarray:
+    """Spread evenly."""
+    k = np.arange(n) + 0.5
+    z, turn = 1 - 2 * k / n, np.pi * (1 + 5**0.5) * k
+    side = np.sqrt(1 - z * z)
+    return np.stack([side * np.cos(turn), side * np.sin(turn), z], -1)
+
+
+def searched(a: Body, b: Body, directions: int, zooms: int = 0) -> np.ndarray:
+    """The greatest s(n) over many n: a lower bound of the signed distance."""
+    D = sphere_directions(directions)
+    s = separation(a, b, np.broadcast_to(D, (len(a.p), *D.shape)))
+    few = min(6, directions)
+    top = np.argpartition(-s, few - 1, axis=1)[:, :few]
+    n, best = D[top], np.take_along_axis(s, top, 1)
+    rng = np.random.default_rng(0)
+    width = 4 / np.sqrt(directions)
+    for _ in range(zooms):
+        m = n[:, :, None] + width * rng.normal(size=(*n.shape[:2], 16, 3))
+        m /= np.linalg.norm(m, axis=-1, keepdims=True)
+        s = separation(a, b, m)
+        k = np.argmax(s, -1)
+        pick = lambda x, k=k: np.take_along_axis(
+            x, k.reshape(*k.shape, *[1] * (x.ndim - 2)), 2
+        )[:, :, 0]
+        better = pick(s) > best
+        best = np.where(better, pick(s), best)
+        n = np.where(better[..., None], pick(m), n)
+        width *= 0.75
+    return best.max(1)
+
+
+# -- reference data --------------------------------------------------------------------
+
+
+def shape_of(s: dict) -> Shape:
+    """A shape of the reference cases."""
+    match s["type"]:
+        case "sphere":
+            return sphere(s["r"])
+        case "capsule":
+            return capsule(s["h"], s["r"])
+        case "box":
+            return box(s["half"])
+        case "ssbox":
+            return box(s["half"], s["r"])
+        case "cylinder":
+            return cylinder(s["h"], s["r"])
+        case "ellipsoid":
+            return ellipsoid(s["radii"])
+        case "convex":
+            return hull(s["V"], s.get("r") or 0.0)
+        case "halfspace":
+            return plane()
+    raise ValueError(json.dumps(s))
+
+
+def rotation(wxyz) -> np.ndarray:
+    return Rotation.from_quat(np.asarray(wxyz), scalar_first=True).as_matrix()
+
+
+class Row(NamedTuple):
+    """A pair of shapes at poses in the order of `CORES`, and what is known of it."""
+
+    shapes: tuple[Shape, Shape]
+    R: tuple[np.ndarray, np.ndarray]
+    p: tuple[np.ndarray, np.ndarray]
+    sign: float
+    """-1 where the two have changed places: the normal is the other way round."""
+    known: dict
+
+
+def row(a, b, known: dict) -> Row:
+    """Of (shape, R, p) twice."""
+    rank = lambda x: CORES.index(type(x[0].core))
+    sign = 1.0
+    if rank(a) > rank(b):
+        a, b, sign = b, a, -1.0
+    return Row(*zip(a, b, strict=True), sign, known)
+
+
+def grouped(rows: list[Row]) -> dict[tuple[type, type], list[Row]]:
+    """By kinds of core."""
+    out: dict = {}
+    for r in rows:
+        out.setdefault(tuple(type(s.core) for s in r.shapes), []).append(r)
+    return out
+
+
+def batch(rows: list[Row]) -> tuple[Body, Body]:
+    make = lambda k: bodies(
+        [r.shapes[k] for r in rows], [r.R[k] for r in rows], [r.p[k] for r in rows]
+    )
+    return make(0), make(1)
