@@ -16,9 +16,7 @@ CHUNK = 256
 
 
 @jax.custom_jvp
-def contact_within(
-    a: Body, b: Body, cutoff: Float[jax.Array, "*batch"]
-) -> Contact:
+def contact_within(a: Body, b: Body, cutoff: Float[jax.Array, "*batch"]) -> Contact:
     """`contact`, where the bodies' bounding balls are nearer than `cutoff` [m].
 
     All other pairs get the balls' distance, a lower bound, with the balls' points. The

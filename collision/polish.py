@@ -31,7 +31,7 @@ def polish(
     """
     single = n.dtype == jnp.float32
     flats = jnp.array((1e-2, 1e-3, 1e-4, 1e-5) if single else (1e-3, 1e-4, 1e-5, 1e-7))
-    reach = 3e-3 * (size(a) + size(b))
+    reach = 1e-3 * (size(a) + size(b))
     rounding = 4 * jnp.finfo(n.dtype).eps * (size(a) + size(b))
     x_0, y_0 = x, y
     turn = lambda v: jnp.einsum("...ij,...j->...i", R, v)

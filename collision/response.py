@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .cores import Body, Core, HalfSpace, support
+from .cores import Body, Core, HalfSpace, Hull, support
 from .surfaces import Flats, Mat, Vec, balance, surface, tangents
 from .vectors import stacked, vector
 
@@ -66,22 +66,41 @@ def _moved(body: Body, d: Body, point: Vec, outward: Vec) -> Vec:
     """Velocity of the body's material point at `point`, and of its surface's growth."""
     local = jnp.einsum("...ji,...j->...i", body.R, point - body.p)
     rigid = jnp.einsum("...ij,...j->...i", d.R, local) + d.p
-    if isinstance(body.core, HalfSpace):
-        return rigid
     m = jnp.einsum("...ji,...j->...i", body.R, outward)
-    grown = _grown(body.core, d.core, m) + d.radius[..., None] * m
+    grown = d.radius[..., None] * m
+    if not isinstance(body.core, HalfSpace):
+        grown = grown + _grown(body.core, d.core, m, local - body.radius[..., None] * m)
     return rigid + jnp.einsum("...ij,...j->...i", body.R, grown)
 
 
-def _grown(core: Core, d: Core, m: Vec) -> Vec:
-    """Change of the core's support point along m with its sizes."""
-    flat = lambda x, k: x.reshape(-1, *x.shape[x.ndim - k :])
-    m = jax.lax.stop_gradient(m)
+def _grown(core: Core, d: Core, m: Vec, x: Vec) -> Vec:
+    """Change of the core's point x, extreme along m, with the core's sizes."""
     batch = m.shape[:-1]
-    leading = len(batch)
-    shape = lambda c: jax.tree.map(lambda x: flat(x, x.ndim - leading), c)
-    fn = lambda c: stacked(support(c, vector(flat(m, 1))))
-    return jax.jvp(fn, (shape(core),), (shape(d),))[1].reshape(*batch, 3)
+    m, x = jax.lax.stop_gradient((m, x))
+    if isinstance(core, Hull):
+        weights = jax.lax.stop_gradient(_weights(core.vertices, m, x))
+        return jnp.einsum("...v,...vi->...i", weights, d.vertices)
+    flat = lambda a: a.reshape(-1, *a.shape[len(batch) :])
+    fn = lambda c: stacked(support(c, vector(flat(m))))
+    sizes = jax.tree.map(flat, core), jax.tree.map(flat, d)
+    return jax.jvp(fn, (sizes[0],), (sizes[1],))[1].reshape(*batch, 3)
+
+
+def _weights(vertices: jax.Array, m: Vec, x: Vec) -> jax.Array:
+    """Shares of the vertices extreme along m in a point x among them, the least ones."""
+    along = jnp.einsum("...vi,...i->...v", vertices, m)
+    best = jnp.max(along, -1, keepdims=True)
+    extent = jnp.max(jnp.abs(vertices), (-1, -2))[..., None]
+    flat = 1e-5 if m.dtype == jnp.float32 else 1e-9
+    active = (along >= best - flat * extent).astype(m.dtype)
+    away = jnp.concatenate(
+        [vertices - x[..., None, :], jnp.ones_like(along)[..., None]], -1
+    )
+    away = away * active[..., None]
+    gram = jnp.swapaxes(away, -1, -2) @ away
+    one = jnp.zeros((*m.shape[:-1], 4), m.dtype).at[..., 3].set(1.0)
+    inverse = jnp.linalg.pinv(gram, rtol=1e-6, hermitian=True)
+    return jnp.einsum("...vi,...ij,...j->...v", away, inverse, one)
 
 
 def _turned(body: Body, d: Body, n: Vec) -> Vec:

@@ -101,14 +101,42 @@ def segment_box(
     tiny = 8 * jnp.finfo(a.dtype).eps * (a + h[0] + h[1] + h[2] + norm(c))
     apart = (overlap > 0) & (distance > tiny)
     n = select(apart, unit(v), m)
-    # of an overlapping segment, what lies deepest
-    down = dot(u, n)
-    flat = jnp.abs(down) < (1e-6 if a.dtype == jnp.float32 else 1e-12)
-    deepest = jnp.where(flat, _middle(h, u, c, n) * a, -jnp.sign(down) * a)
-    inside = add(c, scale(deepest, u))
-    point = select(apart, p, inside)
+    deepest = _deepest(a, h, u, c, n)
+    point = select(apart, p, add(c, scale(deepest, u)))
     signed = jnp.where(apart, distance, overlap)
     return signed, add(rotate(R, point), t), rotate(R, n)
+
+
+def _deepest(a: Scalar, h: Vector, u: Vector, c: Vector, n: Vector) -> Scalar:
+    """Where a segment c + x u, |x| <= a, is deepest in a box, seen along the normal.
+
+    An end; the middle of the stretch inside the box where the segment lies along a
+    face; or the point that meets the edge of the box at a right angle to both.
+    """
+    flat = 1e-5 if a.dtype == jnp.float32 else 1e-9
+    down = dot(u, n)
+    low, high = -a, a
+    for i in range(3):
+        # the slab of the box that the normal does not point along
+        steep = (jnp.abs(n[i]) <= flat) & (jnp.abs(u[i]) > flat)
+        inverse = 1 / jnp.where(steep, u[i], 1.0)
+        one, other = (-h[i] - c[i]) * inverse, (h[i] - c[i]) * inverse
+        low = jnp.where(steep, jnp.maximum(low, jnp.minimum(one, other)), low)
+        high = jnp.where(steep, jnp.minimum(high, jnp.maximum(one, other)), high)
+    middle = jnp.clip((low + high) / 2, -a, a)
+    count = sum(jnp.abs(x) > flat for x in n)
+    crossing = jnp.zeros_like(a)
+    for i in range(3):
+        along_edge = (count == 2) & (jnp.abs(n[i]) <= flat)
+        j, k = (i + 1) % 3, (i + 2) % 3
+        corner = (h[j] * jnp.sign(n[j]), h[k] * jnp.sign(n[k]))
+        away = (corner[0] - c[j], corner[1] - c[k])
+        square = u[j] * u[j] + u[k] * u[k]
+        ok = square > 0
+        meets = (away[0] * u[j] + away[1] * u[k]) / jnp.where(ok, square, 1.0)
+        crossing = jnp.where(along_edge & ok, jnp.clip(meets, -a, a), crossing)
+    lying = jnp.where(count == 2, crossing, middle)
+    return jnp.where(jnp.abs(down) <= flat, lying, -jnp.sign(down) * a)
 
 
 def _least_overlap(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Scalar, Vector]:
@@ -137,11 +165,6 @@ def _least_overlap(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Scalar, 
     return best, best_axis
 
 
-def _middle(h: Vector, u: Vector, c: Vector, n: Vector) -> Scalar:
-    """Where along a segment lying flat in a box, from -1 to 1 (in half lengths): 0."""
-    return jnp.zeros_like(n[0])
-
-
 def _apart(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Vector, Vector]:
     """Closest points of a segment and a box that do not overlap."""
     clamp = lambda p: tuple(jnp.clip(x, -k, k) for x, k in zip(p, h, strict=True))
@@ -160,12 +183,12 @@ def _apart(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Vector, Vector]:
 
     end = add(c, scale(a, u))
     offer(end, clamp(end))
-    corner = np.zeros((12, 3))
+    corner = np.zeros((12, 3), start[0].dtype)
     for i in range(3):
         others = [k for k in range(3) if k != i]
         corner[4 * i : 4 * i + 4, i] = -1
         corner[4 * i : 4 * i + 4, others] = SIGNS
-    axis = np.repeat(np.eye(3), 4, 0)
+    axis = np.repeat(np.eye(3, dtype=start[0].dtype), 4, 0)
     wide = lambda x: x[None]
     q = tuple(corner[:, k, None] * h[k] for k in range(3))
     e = tuple(2 * axis[:, k, None] * h[k] for k in range(3))
@@ -174,5 +197,4 @@ def _apart(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Vector, Vector]:
     along, on = nearest_points(p, d, q, e)
     for k in range(12):
         offer(tuple(x[k] for x in along), tuple(x[k] for x in on))
-    # a point of the segment's inside that faces a face of the box
     return best_p, best_q

@@ -29,10 +29,10 @@ def surface(core: Core, m: Vec, x: Vec, flat: Any) -> tuple[Mat, Flats]:
     """
     zero = jnp.zeros_like(m[..., 0])
     none = jnp.zeros((*m.shape, 3), m.dtype)
-    E_k = np.eye(3)
-    axis = lambda k, on: jnp.where(on, 1.0, 0.0)[..., None] * E_k[k]
-    inner = lambda k, half: (jnp.abs(m[..., k]) <= flat) & (
-        jnp.abs(x[..., k]) < half * (1 - 1e-6)
+    E_k = np.eye(3, dtype=m.dtype)
+    axis = lambda k, on: jnp.asarray(on, m.dtype)[..., None] * E_k[k]
+    inner = lambda k, half: (
+        (jnp.abs(m[..., k]) <= flat) & (jnp.abs(x[..., k]) < half * (1 - 1e-6))
     )
     match core:
         case Segment(half):
@@ -65,9 +65,10 @@ def surface(core: Core, m: Vec, x: Vec, flat: Any) -> tuple[Mat, Flats]:
             extent = jnp.max(jnp.abs(vertices), (-1, -2))
             active = along >= best - flat * extent[..., None]
             away = vertices - x[..., None, :]
-            away = away - jnp.sum(away * m[..., None, :], -1, keepdims=True) * m[
-                ..., None, :
-            ]
+            away = (
+                away
+                - jnp.sum(away * m[..., None, :], -1, keepdims=True) * m[..., None, :]
+            )
             away = jnp.where(active[..., None], away, 0.0)
             length = jnp.sum(away * away, -1)
             far = jnp.argmax(length, -1)

@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-Scalar = Float[jax.Array, "*more pairs"]
+Scalar = Float[jax.Array, "..."]
 Vector = tuple[Scalar, Scalar, Scalar]
 Matrix = tuple[Vector, Vector, Vector]
 """Rows."""
 
 
-def vector(a: Float[jax.Array, "pairs 3"]) -> Vector:
-    """Components of an array of vectors."""
+def vector(a: Float[jax.Array, "pairs *more 3"]) -> Vector:
+    """Components of an array of vectors, pairs last."""
     return (a[..., 0].T, a[..., 1].T, a[..., 2].T)
 
 

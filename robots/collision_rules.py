@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from .checks import number
 from .errors import ConfigError, unknown
 from .pairs import Pair, collision_pairs, ordered
+from .proximity import nearest_contacts
 from .srdf import read_srdf
 from .state import WorldState
 
@@ -89,6 +91,58 @@ class CollisionRules(WorldState):
         enabled, disabled = pairs("enable_collisions"), pairs("disable_collisions")
         self._ignored = (self._ignored | by_default) - enabled | disabled
         self._pairs = None
+
+    def signed_distance(self, a: Any, b: Any) -> tuple[float, np.ndarray, np.ndarray]:
+        """Signed distance of two frames or objects, and the witness points.
+
+        Args:
+            a: name of a frame, or of an object, which stands for all its parts.
+            b: another one.
+
+        Returns:
+            The distance [m], negative in penetration; the point of a and the point of b
+            in the world.
+
+        Raises:
+            ConfigError: for unknown names, and without collision shapes.
+        """
+        pairs = [(i, j) for i in self._solid_parts(a) for j in self._solid_parts(b)]
+        found = self._contacts(pairs)
+        if not found:
+            raise ConfigError(f"{a!r} and {b!r}: two half-spaces have no distance.")
+        best = min(found.values(), key=lambda c: c.distance)
+        return float(best.distance), best.point_a, best.point_b
+
+    def collisions(self, margin: Any = 0.0) -> list[tuple[str, str, float]]:
+        """Pairs of frames that are nearer than a margin, nearest first.
+
+        Args:
+            margin: [m]; 0: those that touch or penetrate.
+
+        Returns:
+            For each of `collision_pairs()` that is: both names and the signed distance.
+        """
+        margin = number("margin", margin, "one number (metres)")
+        pairs = self._collision_pairs()
+        found = self._contacts(pairs, float(np.nextafter(margin, np.inf)))
+        names = self.frame_names
+        return [
+            (names[pairs[k][0]], names[pairs[k][1]], float(c.distance))
+            for k, c in sorted(found.items(), key=lambda x: x[1].distance)
+        ]
+
+    def _contacts(self, pairs: Any, cutoff: float = np.inf) -> dict[int, Any]:
+        poses = self.walk().frames
+        return nearest_contacts(self._frames, poses.R, poses.p, pairs, cutoff)
+
+    def _solid_parts(self, name: Any) -> list[int]:
+        if name not in self._objects:
+            return [self.index(name)]
+        parts = [self.index(n) for n in self._objects[name].parts]
+        solid = [
+            i for i in parts if any(g.collision for g in self._frames[i].geometries)
+        ]
+        return solid or [self.index(name)]
 
     def _collision_pairs(self) -> Int[np.ndarray, "n 2"]:
         """Index pairs of the frames that can collide, kept until the next edit."""

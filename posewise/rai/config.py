@@ -11,7 +11,6 @@ import posewise as pw
 from posewise.robots.layout import topological_order
 
 from .frame import Frame, read_description
-from .names import later
 
 
 def make_feature(
@@ -239,20 +238,15 @@ class Config:
         return [name for pair in self.C.collision_pairs() for name in pair]
 
     def computeCollisions(self) -> None:
-        """Not there yet.
+        """Do nothing: collisions are always those of the present state."""
 
-        Raises:
-            FeatureError: always.
-        """
-        later("computeCollisions")
+    def getCollisions(self, belowMargin: Any = 0.0) -> list[tuple[str, str, float]]:
+        """Pairs of frames nearer than a margin, with their signed distance."""
+        return self.C.collisions(belowMargin)
 
-    def getCollisions(self, belowMargin: Any = 0.0) -> list:
-        """Not there yet.
-
-        Raises:
-            FeatureError: always.
-        """
-        later("getCollisions")
+    def coll_totalViolation(self) -> float:
+        """Sum of all penetrations [m]."""
+        return float(sum(-d for _, _, d in self.C.collisions()))
 
     # -- output ------------------------------------------------------------------
 

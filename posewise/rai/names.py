@@ -11,22 +11,7 @@ from posewise.robots.gfile_joints import RAI_JOINTS
 from posewise.robots.gfile_shapes import SIZES
 
 
-class Later:
-    """A feature symbol of rai that posewise does not have yet."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def on(self, *_: Any, **__: Any) -> NoReturn:
-        """Say that it is not there.
-
-        Raises:
-            FeatureError: always.
-        """
-        later(f"FS.{self.name}")
-
-
-def later(what: str, floor: str = "collision features") -> NoReturn:
+def later(what: str, floor: str) -> NoReturn:
     """Say what is missing.
 
     Raises:
@@ -37,14 +22,9 @@ def later(what: str, floor: str = "collision features") -> NoReturn:
     )
 
 
-_COLLISIONS = (
-    *("accumulatedCollisions", "distance", "negDistance", "oppose", "opposeCentral"),
-    *("pairCollision_negScalar", "pairCollision_vector", "pairCollision_normal"),
-    *("pairCollision_p1", "pairCollision_p2"),
-)
-_SYMBOLS = {name: Later(name) for name in _COLLISIONS} | dict(pw.FS.__members__)
+_SYMBOLS = dict(pw.FS.__members__)
 FS = SimpleNamespace(**_SYMBOLS, __members__=_SYMBOLS)
-"""posewise's `FS`, and rai's collision symbols."""
+"""posewise's `FS`."""
 
 
 def _enum(name: str, members: Any) -> Any:

@@ -1,0 +1,84 @@
+"""Distances and collisions of a world as it stands."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from posewise.collision import Body, Contact, ball_distance
+
+from .bodies import Bodies
+from .frame import Frame
+from .meetings import Kinds, Meeting, evaluate_groups, meetings, packed
+
+Pairs = Any
+"""Pairs of frame indices (n, 2)."""
+
+
+def nearest_contacts(
+    frames: Sequence[Frame],
+    R: Float[np.ndarray, "frames 3 3"],
+    p: Float[np.ndarray, "frames 3"],
+    pairs: Pairs,
+    cutoff: float = np.inf,
+) -> dict[int, Contact]:
+    """For each pair (by its place) of frames nearer than a cutoff, the nearest contact.
+
+    Args:
+        frames: of the world.
+        R: their orientations.
+        p: their positions.
+        pairs: of indices.
+        cutoff: bodies with bounding balls farther apart are left out [m].
+
+    Raises:
+        ConfigError: for a frame without collision shapes.
+    """
+    pairs = np.asarray(pairs, int).reshape(-1, 2)
+    meets = [
+        part
+        for meet in meetings(frames, pairs)
+        if (part := _near(meet, R, p, pairs, cutoff)) is not None
+    ]
+    if not meets:
+        return {}
+    kinds, arrays = packed(meets)
+    size = _bucket(len(pairs))
+    at = np.concatenate([pairs, np.zeros((size - len(pairs), 2), int)])
+    out, pair = jax.tree.map(np.asarray, _program(kinds)(R[at], p[at], arrays))
+    found: dict[int, Contact] = {}
+    for k in np.argsort(out.distance, kind="stable"):
+        if out.distance[k] < cutoff and int(pair[k]) not in found:
+            found[int(pair[k])] = Contact(*(x[k] for x in out))
+    return found
+
+
+@cache
+def _program(kinds: Kinds) -> Any:
+    return jax.jit(lambda R, p, arrays: evaluate_groups(kinds, R, p, arrays))
+
+
+def _near(
+    meet: Meeting, R: np.ndarray, p: np.ndarray, pairs: np.ndarray, cutoff: float
+) -> Meeting | None:
+    """The bodies whose bounding balls are near, repeated to fill a bucket."""
+    sides = []
+    for side, other in ((meet.a, 0), (meet.b, 1)):
+        own = np.where(meet.flipped, 1 - other, other)
+        frame = pairs[meet.pair, own]
+        body = side.body
+        where = p[frame] + np.einsum("nij,nj->ni", R[frame], body.p)
+        sides.append(Body(body.core, body.radius, R[frame] @ body.R, where))
+    rows = np.flatnonzero(np.asarray(ball_distance(*sides)[0]) < cutoff)
+    if not len(rows):
+        return None
+    rows = np.resize(rows, _bucket(len(rows)))
+    pick = lambda x: x.rows(rows) if isinstance(x, Bodies) else x[rows]
+    return Meeting(*(pick(x) for x in meet))
+
+
+def _bucket(n: int) -> int:
+    return 1 << (n - 1).bit_length()
