@@ -31,13 +31,15 @@ def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> Vector:
         t: position of B in A.
     """
     zero = jnp.zeros_like(t[0])
-    best, normal = zero - jnp.inf, (zero, zero, zero + 1)
+    best = zero - jnp.inf
+    normal: Vector = (zero, zero, zero + 1)
 
-    def offer(axis: Vector, ok, preferred: float) -> None:
+    def offer(axis: Vector, ok, preferred) -> None:
         nonlocal best, normal
         turned = rotate_back(R, axis)
-        reach = sum(a[i] * jnp.abs(axis[i]) for i in range(3))
-        reach = reach + sum(b[i] * jnp.abs(turned[i]) for i in range(3))
+        reach = zero
+        for i in range(3):
+            reach = reach + a[i] * jnp.abs(axis[i]) + b[i] * jnp.abs(turned[i])
         along = dot(t, axis)
         gap = jnp.where(ok, jnp.abs(along) - reach, -jnp.inf)
         better = gap > best + preferred * reach

@@ -8,15 +8,15 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Float
 
 from .contact import Contact, batched_contact
-from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment
+from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment, aligned
 from .needed import compute_where
 from .response import respond_distance
+from .vectors import Array
 
 CHUNK = 256
 
 
-@jax.custom_jvp
-def contact_within(a: Body, b: Body, cutoff: Float[jax.Array, "*batch"]) -> Contact:
+def contact_within(a: Body, b: Body, cutoff: Float[Array, "*batch"]) -> Contact:
     """`contact`, where the bodies' bounding balls are nearer than `cutoff` [m].
 
     All other pairs get the balls' distance, a lower bound, with the balls' points. The
@@ -24,23 +24,29 @@ def contact_within(a: Body, b: Body, cutoff: Float[jax.Array, "*batch"]) -> Cont
 
     Args:
         a: bodies of one kind of core, any leading batch axes.
-        b: bodies of one kind of core, the same batch axes.
+        b: bodies of one kind of core; axes of size one are spread.
         cutoff: for each pair.
     """
+    a, b = aligned(a, b)
+    return _contact_within(a, b, jnp.broadcast_to(cutoff, a.p.shape[:-1]))
+
+
+@jax.custom_jvp
+def _contact_within(a: Body, b: Body, cutoff: Array) -> Contact:
     return Contact(*_within(a, b, cutoff))
 
 
-@contact_within.defjvp
+@_contact_within.defjvp
 def _contact_within_jvp(primals: Any, tangents: Any) -> Any:
     a, b, _ = primals
-    out = contact_within(*primals)
+    out = _contact_within(*primals)
     distance = respond_distance(a, b, out, *tangents[:2])
     still = jnp.zeros_like(out.normal)
     return out, Contact(distance, still, still, still)
 
 
 @custom_vmap
-def _within(a: Body, b: Body, cutoff: jax.Array) -> tuple[jax.Array, ...]:
+def _within(a: Body, b: Body, cutoff: Array) -> tuple[jax.Array, ...]:
     batch = a.p.shape[:-1]
     count = a.p[..., 0].size
     flat = lambda x: x.reshape(count, *x.shape[len(batch) :])
@@ -59,8 +65,8 @@ def _within_vmap(size: int, batched: Any, *args: Any) -> Any:
     spread = lambda x, is_batched: (
         x if is_batched else jnp.broadcast_to(x, (size, *jnp.shape(x)))
     )
-    args = [jax.tree.map(spread, x, i) for x, i in zip(args, batched, strict=True)]
-    return _within(*args), (True,) * 4
+    wide = [jax.tree.map(spread, x, i) for x, i in zip(args, batched, strict=True)]
+    return _within(*wide), (True,) * 4
 
 
 def ball_distance(a: Body, b: Body) -> tuple[jax.Array, ...]:
@@ -83,7 +89,7 @@ def ball_distance(a: Body, b: Body) -> tuple[jax.Array, ...]:
     return d, a.p - radius_a * n, b.p + radius_b * n, n
 
 
-def bounding_radius(core: Core) -> Float[jax.Array, "*batch"]:
+def bounding_radius(core: Core) -> Float[Array, "*batch"]:
     """Of the ball about the core's origin that holds it [m]."""
     match core:
         case Segment(half):

@@ -7,15 +7,18 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jaxtyping import Float
 
-from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment, support
+from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment, aligned, support
 from .general import general_distance
 from .response import respond
 from .segments import segment_box, segment_segment
 from .vectors import (
+    Array,
     Matrix,
     Scalar,
     Vector,
     add,
+    column,
+    dot,
     matrix,
     neg,
     rotate,
@@ -45,7 +48,6 @@ class Contact(NamedTuple):
     """Unit, from B to A: point_a - point_b = distance · normal."""
 
 
-@jax.custom_jvp
 def contact(a: Body, b: Body) -> Contact:
     """Signed distance, witness points and normal of pairs of bodies.
 
@@ -56,15 +58,20 @@ def contact(a: Body, b: Body) -> Contact:
 
     Args:
         a: bodies of one kind of core, any leading batch axes.
-        b: bodies of one kind of core, the same batch axes.
+        b: bodies of one kind of core; axes of size one are spread.
     """
+    return _contact(*aligned(a, b))
+
+
+@jax.custom_jvp
+def _contact(a: Body, b: Body) -> Contact:
     return Contact(*batched_contact(a, b))
 
 
-@contact.defjvp
+@_contact.defjvp
 def _contact_jvp(primals: Any, tangents: Any) -> Any:
     a, b = primals
-    out = contact(a, b)
+    out = _contact(a, b)
     return out, Contact(*respond(a, b, out, *tangents))
 
 
@@ -78,7 +85,8 @@ def batched_contact(a: Body, b: Body) -> tuple[jax.Array, ...]:
     count = a.p[..., 0].size
     flat = jax.tree.map(lambda x: x.reshape(count, *x.shape[len(batch) :]), (a, b))
     if count == 0:
-        out = (flat[0].p[:, 0], flat[0].p, flat[0].p, flat[0].p)
+        none = flat[0].p
+        out: tuple[jax.Array, ...] = (none[:, 0], none, none, none)
     elif count <= CHUNK or jax.default_backend() != "cpu":
         out = _flat(*flat)
     else:
@@ -108,8 +116,7 @@ def _flat(a: Body, b: Body) -> tuple[jax.Array, ...]:
     """Of bodies with one batch axis, in the order of `ORDER`."""
     R_a, R_b = matrix(a.R), matrix(b.R)
     R: Matrix = tuple(
-        tuple(sum(R_a[k][i] * R_b[k][j] for k in range(3)) for j in range(3))
-        for i in range(3)
+        tuple(dot(column(R_a, i), column(R_b, j)) for j in range(3)) for i in range(3)
     )
     t = rotate_back(R_a, sub(vector(b.p), vector(a.p)))
     d, p, n = core_distance(a.core, b.core, R, t)

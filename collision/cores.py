@@ -8,34 +8,35 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Float
 
-from .vectors import Scalar, Vector, norm, vector
+from .vectors import Array, Scalar, Vector, norm, vector
 
 
 class Segment(NamedTuple):
     """From -half to half along z; of zero length: a point."""
 
-    half: Float[jax.Array, "*batch"]
+    half: Float[Array, "*batch"]
 
 
 class Box(NamedTuple):
     """All corners at ±half."""
 
-    half: Float[jax.Array, "*batch 3"]
+    half: Float[Array, "*batch 3"]
 
 
 class Curved(NamedTuple):
-    """A segment along z swept by an ellipsoid: cylinders (radii r, r, 0), ellipsoids."""
+    """A segment along z swept by an ellipsoid: cylinder (radii r, r, 0), ellipsoid."""
 
-    half: Float[jax.Array, "*batch"]
-    radii: Float[jax.Array, "*batch 3"]
+    half: Float[Array, "*batch"]
+    radii: Float[Array, "*batch 3"]
 
 
 class Hull(NamedTuple):
     """The convex hull of vertices; repeated ones do no harm."""
 
-    vertices: Float[jax.Array, "*batch V 3"]
+    vertices: Float[Array, "*batch V 3"]
 
 
 class HalfSpace(NamedTuple):
@@ -49,9 +50,21 @@ class Body(NamedTuple):
     """A core at a pose, inflated."""
 
     core: Core
-    radius: Float[jax.Array, "*batch"]
-    R: Float[jax.Array, "*batch 3 3"]
-    p: Float[jax.Array, "*batch 3"]
+    radius: Float[Array, "*batch"]
+    R: Float[Array, "*batch 3 3"]
+    p: Float[Array, "*batch 3"]
+
+
+def aligned(a: Body, b: Body) -> tuple[Body, Body]:
+    """The two with the same leading axes, those of size one spread."""
+    batch = np.broadcast_shapes(a.p.shape[:-1], b.p.shape[:-1])
+
+    def spread(body: Body) -> Body:
+        own = body.p.ndim - 1
+        to = lambda x: jnp.broadcast_to(x, (*batch, *jnp.shape(x)[own:]))
+        return jax.tree.map(to, body)
+
+    return spread(a), spread(b)
 
 
 def support(core: Core, d: Vector, corner: bool = False) -> Vector:

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .vectors import (
+    Array,
     Scalar,
     Vector,
     cross,
@@ -45,15 +46,16 @@ class Penetration(NamedTuple):
 
 
 class _Polytope(NamedTuple):
-    count: jax.Array
+    used: Array
+    """How many vertices there are."""
     vertices: Vector
     """Components (V, pairs)."""
     normal: Vector
     """Components (V, V, pairs): of the face left of each directed edge."""
-    offset: jax.Array
+    offset: Array
     """(V, V, pairs): distance of its plane from the origin; inf: no such edge."""
     best: Penetration
-    done: jax.Array
+    done: Array
 
 
 def least_penetration(
@@ -84,10 +86,10 @@ def least_penetration(
         slack = jnp.where(done, jnp.inf, 0.1 * tolerance)
         seen, horizon, broken = _horizon(s, w, slack)
         grown = _insert(s, w, seen, horizon, extent)
-        return _Polytope(s.count + 1, *grown, best, done | broken)
+        return _Polytope(s.used + 1, *grown, best, done | broken)
 
     return jax.lax.while_loop(
-        lambda s: (s.count < capacity) & ~jnp.all(s.done),
+        lambda s: (s.used < capacity) & ~jnp.all(s.done),
         advance,
         _start(support, extent, capacity),
     ).best
@@ -133,9 +135,9 @@ def _start(support: Support, extent: Scalar, capacity: int) -> _Polytope:
     W = tuple(jnp.stack(c) for c in zip(*corners, strict=True))
     spread = lambda c: (c[:, None], c[None], c[np.maximum(third, 0)])
     sides = [spread(c) for c in W]
-    i, j, k = (tuple(s[n] for s in sides) for n in range(3))
-    normal = unit(cross(sub(j, i), sub(k, i)))
-    offset = jnp.where((third >= 0)[..., None], dot(normal, i), jnp.inf)
+    p, q, r = (tuple(s[n] for s in sides) for n in range(3))
+    normal = unit(cross(sub(q, p), sub(r, p)))
+    offset = jnp.where((third >= 0)[..., None], dot(normal, p), jnp.inf)
     room = [(0, capacity - 4)]
     pad = lambda c, fill=0.0: jnp.pad(
         c, room * (c.ndim - 1) + [(0, 0)], constant_values=fill
@@ -150,9 +152,7 @@ def _start(support: Support, extent: Scalar, capacity: int) -> _Polytope:
     )
 
 
-def _horizon(
-    s: _Polytope, w: Vector, slack: Scalar
-) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _horizon(s: _Polytope, w: Vector, slack: Scalar) -> tuple[Array, Array, Array]:
     """Edges of faces that w sees; those on the horizon; whether that is no circle."""
     there = s.offset < jnp.inf
     above = s.normal[0] * w[0] + s.normal[1] * w[1] + s.normal[2] * w[2]
@@ -163,8 +163,8 @@ def _horizon(
 
 
 def _insert(
-    s: _Polytope, w: Vector, seen: jax.Array, horizon: jax.Array, extent: Scalar
-) -> tuple[Vector, Vector, jax.Array]:
+    s: _Polytope, w: Vector, seen: Array, horizon: Array, extent: Scalar
+) -> tuple[Vector, Vector, Array]:
     """Vertices, normals and offsets with one more vertex, at the place `count`."""
     V = s.vertices
     masked = lambda c, axis: jnp.sum(jnp.where(horizon, c, 0.0), axis)
@@ -176,9 +176,9 @@ def _insert(
     # a triangle without area is kept out of the way: never nearest, never seen
     sliver = norm(area) <= 16 * jnp.finfo(extent.dtype).eps * extent * extent
     offset = jnp.where(sliver, 1e3 * extent, dot(normal, V))
-    put = lambda c, x, axis: jax.lax.dynamic_update_index_in_dim(c, x, s.count, axis)
+    put = lambda c, x, axis: jax.lax.dynamic_update_index_in_dim(c, x, s.used, axis)
 
-    def renew(table: jax.Array, new: jax.Array, ending: jax.Array) -> jax.Array:
+    def renew(table: Array, new: Array, ending: Array) -> Array:
         """The new faces (i, j, w) at their edges (i, j), (w, i) and (j, w)."""
         table = jnp.where(horizon, new[:, None], table)
         return put(put(table, new, 0), ending, 1)

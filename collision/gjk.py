@@ -12,7 +12,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from .vectors import Scalar, Vector, add, cross, dot, neg, scale, select, sub
+from .vectors import Array, Scalar, Vector, add, cross, dot, neg, scale, select, sub
 
 
 class Closest(NamedTuple):
@@ -21,7 +21,7 @@ class Closest(NamedTuple):
     v: Vector
     a: Vector
     """The point of A in v = a - b."""
-    inside: jax.Array
+    inside: Array
     """The origin lies in M; then v means nothing."""
 
 
@@ -30,15 +30,15 @@ Difference = Callable[[Vector], tuple[Vector, Vector]]
 
 
 class _State(NamedTuple):
-    step: jax.Array
+    step: Array
     w: tuple[Vector, Vector, Vector]
     a: tuple[Vector, Vector, Vector]
-    has: tuple[jax.Array, jax.Array]
+    has: tuple[Array, Array]
     """Whether the second and the third vertex are there."""
     weights: tuple[Scalar, Scalar, Scalar]
     v: Vector
-    done: jax.Array
-    inside: jax.Array
+    done: Array
+    inside: Array
 
 
 def closest(
@@ -79,20 +79,18 @@ def closest(
         pick_2 = lambda x: _choose(first[0], x[0], _choose(first[1], x[1], x[2]))
         pick_3 = lambda x: _choose(first[2], x[2], x[1])
         count = sum(k.astype(jnp.int32) for k in kept)
-        new = _State(
-            s.step,
-            (p, pick_2(s.w), pick_3(s.w)),
-            (pa, pick_2(s.a), pick_3(s.a)),
-            (count >= 1, count >= 2),
-            (weights[0], pick_2(weights[1:]), pick_3(weights[1:])),
-            best,
+        shares = (weights[0], pick_2(weights[1:]), pick_3(weights[1:]))
+        keep = lambda old, new: _choose(done, old, new)
+        return _State(
+            s.step + 1,
+            keep(s.w, (p, pick_2(s.w), pick_3(s.w))),
+            keep(s.a, (pa, pick_2(s.a), pick_3(s.a))),
+            keep(s.has, (count >= 1, count >= 2)),
+            keep(s.weights, shares),
+            keep(s.v, best),
             done,
             s.inside | (~s.done & (enclosed | touching)),
         )
-        frozen = jax.tree.map(
-            lambda old, fresh: jnp.where(done, old, fresh), s[1:6], new[1:6]
-        )
-        return _State(s.step + 1, *frozen, new.done, new.inside)
 
     w, a = difference(start)
     none = jnp.zeros(w[0].shape, bool)
@@ -118,16 +116,16 @@ def closest(
     return Closest(end.v, point, end.inside | touching)
 
 
-def _same(a: Vector, b: Vector) -> jax.Array:
+def _same(a: Vector, b: Vector) -> Array:
     return (a[0] == b[0]) & (a[1] == b[1]) & (a[2] == b[2])
 
 
-def _choose(condition: jax.Array, a, b):
+def _choose(condition: Array, a, b):
     return jax.tree.map(lambda x, y: jnp.where(condition, x, y), a, b)
 
 
 def _nearest(p: Vector, w, present, flat: float):
-    """Of all simplices of p and some of w: the nearest point, weights, who takes part."""
+    """Of all simplices of p and some of w: nearest point, weights, who takes part."""
     zero = jnp.zeros_like(p[0])
     e = [sub(x, p) for x in w]
     pe = [dot(p, x) for x in e]
@@ -135,7 +133,7 @@ def _nearest(p: Vector, w, present, flat: float):
     options: list[tuple[Vector, dict[int, Scalar]]] = [(p, {})]
     squares = [dot(p, p)]
 
-    def offer(ok: jax.Array, x: Vector, shares: dict[int, Scalar]) -> None:
+    def offer(ok: Array, x: Vector, shares: dict[int, Scalar]) -> None:
         options.append((x, shares))
         squares.append(jnp.where(ok, dot(x, x), jnp.inf))
 
@@ -170,7 +168,7 @@ def _nearest(p: Vector, w, present, flat: float):
     return point, weights, kept
 
 
-def _encloses(p: Vector, a: Vector, b: Vector, c: Vector) -> jax.Array:
+def _encloses(p: Vector, a: Vector, b: Vector, c: Vector) -> Array:
     """Whether the tetrahedron of the four points has the origin in its inside."""
 
     def same_side(x, y, z, apex):

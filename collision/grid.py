@@ -1,17 +1,13 @@
 """Signed distances sampled on a grid, and the smooth function through them."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-if TYPE_CHECKING:
-    Array: TypeAlias = Any
-else:
-    Array = np.ndarray | jax.Array
+from .vectors import Array
 
 
 @jax.tree_util.register_dataclass
@@ -75,7 +71,7 @@ def grid_distance(
     return jnp.where(outside, bound, distance)
 
 
-def _interpolate(values: Array, cells: jax.Array) -> jax.Array:
+def _interpolate(values: Array, cells: Array) -> Array:
     """The value at fractional indices, from the 4 × 4 × 4 nodes around each."""
     low = jnp.clip(jnp.floor(cells), 1, np.array(values.shape) - 3)
     weights = _weights(cells - low)
@@ -89,7 +85,7 @@ def _interpolate(values: Array, cells: jax.Array) -> jax.Array:
     return around
 
 
-def _weights(f: jax.Array) -> jax.Array:
+def _weights(f: Array) -> Array:
     """Weights (..., 4) of the nodes -1, 0, 1, 2 at a place f in [0, 1]."""
     g = 1 - f
     return jnp.stack(

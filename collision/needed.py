@@ -6,9 +6,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .vectors import Array
+
 
 def compute_where(
-    fn: Callable[..., Any], needed: jax.Array, args: Any, otherwise: Any, chunk: int
+    fn: Callable[..., Any], needed: Array, args: Any, otherwise: Any, chunk: int
 ) -> Any:
     """`fn(*args)` where `needed` (pairs,), `otherwise` elsewhere.
 

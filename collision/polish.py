@@ -10,14 +10,14 @@ import jax.numpy as jnp
 
 from .cores import Core, Hull, size, support
 from .surfaces import Flats, Mat, Vec, balance, surface, tangents
-from .vectors import stacked, vector
+from .vectors import Array, stacked, vector
 
 STEPS = 12
 
 
 def polish(
     a: Core, b: Core, R: Mat, t: Vec, n: Vec, x: Vec, y: Vec
-) -> tuple[jax.Array, Vec, Vec]:
+) -> tuple[Array, Vec, Vec]:
     """Distance, A's point and normal, from good first values, in A's frame.
 
     Args:
@@ -38,17 +38,17 @@ def polish(
     back = lambda v: jnp.einsum("...ji,...j->...i", R, v)
     eye = jnp.eye(2, dtype=n.dtype)
 
-    def on_surfaces(n: Vec, x: Vec, y: Vec, flat: jax.Array):
+    def on_surfaces(n: Vec, x: Vec, y: Vec, flat: Array):
         """The points that belong to n, slid as near to x and y as flats allow."""
         W_a, E_a, x = _at(a, -n, x, flat)
         W_b, E_b, y = _at(b, back(n), back(y - t), flat)
         return W_a, E_a, x, R @ W_b @ jnp.swapaxes(R, -1, -2), R @ E_b, turn(y) + t
 
     def step(k, state):
-        n, s, x, y = state
+        n, s, x_now, y_now = state
         # what is nearly flat may be flat: tried all ways
         flat = flats[k % 4].astype(n.dtype)
-        W_a, E_a, x, W_b, E_b, y = on_surfaces(n, x, y, flat)
+        W_a, E_a, x, W_b, E_b, y = on_surfaces(n, x_now, y_now, flat)
         apart = x - y
         T = tangents(n)
         lower = lambda v: jnp.einsum("...ij,...i->...j", T, v)
@@ -71,11 +71,11 @@ def polish(
         return (
             jnp.where(better, turned, n),
             jnp.where(better[..., 0], after, s),
-            jnp.where(better, x_new, x),
-            jnp.where(better, y_new, y),
+            jnp.where(better, x_new, x_now),
+            jnp.where(better, y_new, y_now),
         )
 
-    def separation(n: Vec) -> jax.Array:
+    def separation(n: Vec) -> Array:
         low = _support(a, -n)
         high = turn(_support(b, back(n))) + t
         return jnp.sum(n * (low - high), -1)
@@ -90,7 +90,7 @@ def _support(core: Core, m: Vec) -> Vec:
     return stacked(support(core, vector(m)))
 
 
-def _at(core: Core, m: Vec, x: Vec, flat: jax.Array) -> tuple[Mat, Flats, Vec]:
+def _at(core: Core, m: Vec, x: Vec, flat: Array) -> tuple[Mat, Flats, Vec]:
     extreme = _support(core, m)
     # seen from a vertex the others span the flat; from a box's middle all is inside
     W, E = surface(core, m, extreme if isinstance(core, Hull) else 0 * x, flat)

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 
 from .cores import Body, Core, HalfSpace, Hull, support
 from .surfaces import Flats, Mat, Vec, balance, surface, tangents
-from .vectors import stacked, vector
+from .vectors import Array, stacked, vector
 
 
-def respond(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[jax.Array, ...]:
+def respond(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[Array, ...]:
     """Tangents of distance, point on A, point on B and normal.
 
     Args:
@@ -77,7 +77,7 @@ def _grown(core: Core, d: Core, m: Vec, x: Vec) -> Vec:
     """Change of the core's point x, extreme along m, with the core's sizes."""
     batch = m.shape[:-1]
     m, x = jax.lax.stop_gradient((m, x))
-    if isinstance(core, Hull):
+    if isinstance(core, Hull) and isinstance(d, Hull):
         weights = jax.lax.stop_gradient(_weights(core.vertices, m, x))
         return jnp.einsum("...v,...vi->...i", weights, d.vertices)
     flat = lambda a: a.reshape(-1, *a.shape[len(batch) :])
@@ -86,8 +86,8 @@ def _grown(core: Core, d: Core, m: Vec, x: Vec) -> Vec:
     return jax.jvp(fn, (sizes[0],), (sizes[1],))[1].reshape(*batch, 3)
 
 
-def _weights(vertices: jax.Array, m: Vec, x: Vec) -> jax.Array:
-    """Shares of the vertices extreme along m in a point x among them, the least ones."""
+def _weights(vertices: Array, m: Vec, x: Vec) -> Array:
+    """Shares in x of the vertices that are extreme along m, the least ones."""
     along = jnp.einsum("...vi,...i->...v", vertices, m)
     best = jnp.max(along, -1, keepdims=True)
     extent = jnp.max(jnp.abs(vertices), (-1, -2))[..., None]

@@ -1,7 +1,6 @@
 """Closest points of two segments, and of a segment and a box; closed forms."""
 
 import jax.numpy as jnp
-import numpy as np
 
 from .vectors import (
     Matrix,
@@ -20,8 +19,6 @@ from .vectors import (
     sub,
     unit,
 )
-
-SIGNS = ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0))
 
 
 def nearest_points(p: Vector, d: Vector, q: Vector, e: Vector) -> tuple[Vector, Vector]:
@@ -142,9 +139,10 @@ def _deepest(a: Scalar, h: Vector, u: Vector, c: Vector, n: Vector) -> Scalar:
 def _least_overlap(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Scalar, Vector]:
     """Greatest separation over the axes that may part a segment from a box."""
     zero = jnp.zeros_like(a)
-    best, best_axis = zero - jnp.inf, (zero, zero, zero + 1)
+    best = zero - jnp.inf
+    best_axis: Vector = (zero, zero, zero + 1)
     for i in range(3):
-        axis = tuple(zero + (k == i) for k in range(3))
+        axis: Vector = tuple(zero + (k == i) for k in range(3))
         sign = jnp.where(c[i] >= 0, 1.0, -1.0)
         gap = jnp.abs(c[i]) - h[i] - a * jnp.abs(u[i])
         better = gap > best
@@ -166,35 +164,40 @@ def _least_overlap(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Scalar, 
 
 
 def _apart(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Vector, Vector]:
-    """Closest points of a segment and a box that do not overlap."""
-    clamp = lambda p: tuple(jnp.clip(x, -k, k) for x, k in zip(p, h, strict=True))
-    start = sub(c, scale(a, u))
-    best_p = start
-    best_q = clamp(start)
-    best = dot(sub(best_p, best_q), sub(best_p, best_q))
+    """Closest points of a segment c + x u, |x| <= a, and a box that do not overlap.
 
-    def offer(p: Vector, q: Vector) -> None:
-        nonlocal best, best_p, best_q
-        v = sub(p, q)
-        square = dot(v, v)
-        better = square < best
-        best = jnp.where(better, square, best)
-        best_p, best_q = select(better, p, best_p), select(better, q, best_q)
-
-    end = add(c, scale(a, u))
-    offer(end, clamp(end))
-    corner = np.zeros((12, 3), start[0].dtype)
+    The squared distance from the box is convex in x, its derivative piecewise linear
+    with corners where the line leaves the slabs of the box: exact between two of them.
+    """
+    single = a.dtype == jnp.float32
+    zero = jnp.zeros_like(a)
+    at = [-a, a]
     for i in range(3):
-        others = [k for k in range(3) if k != i]
-        corner[4 * i : 4 * i + 4, i] = -1
-        corner[4 * i : 4 * i + 4, others] = SIGNS
-    axis = np.repeat(np.eye(3, dtype=start[0].dtype), 4, 0)
-    wide = lambda x: x[None]
-    q = tuple(corner[:, k, None] * h[k] for k in range(3))
-    e = tuple(2 * axis[:, k, None] * h[k] for k in range(3))
-    d = tuple(jnp.broadcast_to(2 * a * x, q[0].shape) for x in u)
-    p = tuple(jnp.broadcast_to(wide(x), q[0].shape) for x in start)
-    along, on = nearest_points(p, d, q, e)
-    for k in range(12):
-        offer(tuple(x[k] for x in along), tuple(x[k] for x in on))
-    return best_p, best_q
+        ok = jnp.abs(u[i]) > (1e-6 if single else 1e-12)
+        inverse = jnp.where(ok, 1 / jnp.where(ok, u[i], 1.0), 0.0)
+        at += [jnp.clip((side * h[i] - c[i]) * inverse, -a, a) for side in (-1, 1)]
+    point = lambda x: add(c, scale(x, u))
+    inside = lambda y: tuple(jnp.clip(y_i, -k, k) for y_i, k in zip(y, h, strict=True))
+    noise = (4e-7 if single else 1e-15) * (norm(c) + a)
+    low, high = -a, a
+    low_slope = high_slope = zero
+    first, last = a + 1, -a - 1
+    for x in at:
+        y = point(x)
+        slope = dot(u, sub(y, inside(y)))
+        falls, rises = slope < -noise, slope > noise
+        level = ~falls & ~rises
+        first = jnp.where(level, jnp.minimum(first, x), first)
+        last = jnp.where(level, jnp.maximum(last, x), last)
+        later, sooner = falls & (x >= low), rises & (x <= high)
+        low_slope = jnp.where(later, slope, low_slope)
+        high_slope = jnp.where(sooner, slope, high_slope)
+        low, high = jnp.where(later, x, low), jnp.where(sooner, x, high)
+    rise = high_slope - low_slope
+    ok = rise > 0
+    share = jnp.where(ok, -low_slope / jnp.where(ok, rise, 1.0), 0.0)
+    between = low + share * (high - low)
+    # falling to the very end, or rising from the start
+    between = jnp.where(high_slope <= 0, a, jnp.where(low_slope >= 0, -a, between))
+    p = point(jnp.where(first <= last, (first + last) / 2, between))
+    return p, inside(p)

@@ -8,10 +8,11 @@ import numpy as np
 from jaxtyping import Float
 
 from .cores import Box, Core, Curved, HalfSpace, Hull, Segment
+from .vectors import Array
 
-Vec = Float[jax.Array, "*batch 3"]
-Mat = Float[jax.Array, "*batch 3 3"]
-Flats = Float[jax.Array, "*batch 3 2"]
+Vec = Float[Array, "*batch 3"]
+Mat = Float[Array, "*batch 3 3"]
+Flats = Float[Array, "*batch 3 2"]
 """Two columns: unit directions, zero where there are none."""
 
 
@@ -39,12 +40,12 @@ def surface(core: Core, m: Vec, x: Vec, flat: Any) -> tuple[Mat, Flats]:
             along = axis(2, inner(2, half))
             return none, jnp.stack([along, 0 * along], -1)
         case Box(half):
-            on = [inner(k, half[..., k]) for k in range(3)]
-            e = [axis(k, on[k]) for k in range(3)]
-            first = jnp.where(on[0][..., None], e[0], e[1])
-            second = jnp.where((on[0] & on[1])[..., None], e[1], e[2])
-            first = jnp.where((on[0] | on[1])[..., None], first, e[2])
-            second = jnp.where((on[0] | on[1])[..., None], second, 0.0)
+            x_in, y_in, z_in = (inner(k, half[..., k]) for k in range(3))
+            e = [axis(k, on) for k, on in enumerate((x_in, y_in, z_in))]
+            any_in = (x_in | y_in)[..., None]
+            first = jnp.where(any_in, jnp.where(x_in[..., None], e[0], e[1]), e[2])
+            second = jnp.where((x_in & y_in)[..., None], e[1], e[2])
+            second = jnp.where(any_in, second, 0.0)
             return none, jnp.stack([first, second], -1)
         case Curved(half, radii):
             square = radii * radii
@@ -74,9 +75,9 @@ def surface(core: Core, m: Vec, x: Vec, flat: Any) -> tuple[Mat, Flats]:
             far = jnp.argmax(length, -1)
             first = jnp.take_along_axis(away, far[..., None, None], -2)[..., 0, :]
             size = jnp.sqrt(jnp.sum(first * first, -1))
-            on = size > 1e-6 * extent
-            first = jnp.where(on[..., None], first, 0.0)
-            first = first / jnp.where(on, size, 1.0)[..., None]
+            wide = size > 1e-6 * extent
+            first = jnp.where(wide[..., None], first, 0.0)
+            first = first / jnp.where(wide, size, 1.0)[..., None]
             side = jnp.cross(m, first)
             off = jnp.max(jnp.abs(jnp.sum(away * side[..., None, :], -1)), -1)
             second = jnp.where((off > 1e-6 * extent)[..., None], side, 0.0)
@@ -86,7 +87,7 @@ def surface(core: Core, m: Vec, x: Vec, flat: Any) -> tuple[Mat, Flats]:
     raise TypeError(f"{type(core).__name__} has no surface.")
 
 
-def tangents(n: Vec) -> Float[jax.Array, "*batch 3 2"]:
+def tangents(n: Vec) -> Float[Array, "*batch 3 2"]:
     """Two unit vectors at right angles to n and to each other."""
     x, y, z = n[..., 0], n[..., 1], n[..., 2]
     sign = jnp.where(z >= 0, 1.0, -1.0)
@@ -98,7 +99,7 @@ def tangents(n: Vec) -> Float[jax.Array, "*batch 3 2"]:
     return jax.lax.stop_gradient(jnp.stack([u, v], -1))
 
 
-def balance(S: jax.Array, F: jax.Array, free: jax.Array, fixed: jax.Array):
+def balance(S: Array, F: Array, free: Array, fixed: Array):
     """S y + F c = free and Fᵀ y = fixed, with the least c where c is not determined.
 
     Where nothing determines y (concentric balls), it is zero.
@@ -110,8 +111,7 @@ def balance(S: jax.Array, F: jax.Array, free: jax.Array, fixed: jax.Array):
     damp = jnp.broadcast_to(damp, (*S.shape[:-2], 4, 4))
     bottom = jnp.concatenate([jnp.swapaxes(F, -1, -2), damp], -1)
     M = jnp.concatenate([top, bottom], -2)
-    stiff = jnp.swapaxes(F, -1, -2)
-    stiff = S + jnp.swapaxes(stiff, -1, -2) @ stiff
+    stiff = S + F @ jnp.swapaxes(F, -1, -2)
     a, b, c = stiff[..., 0, 0], stiff[..., 0, 1], stiff[..., 1, 1]
     loose = jnp.abs(a * c - b * b) <= tiny * tiny
     M = jnp.where(loose[..., None, None], jnp.eye(6, dtype=S.dtype), M)

@@ -6,25 +6,28 @@ turns it into plain vector instructions.
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Float
 
-Scalar = Float[jax.Array, "..."]
-Vector = tuple[Scalar, Scalar, Scalar]
-Matrix = tuple[Vector, Vector, Vector]
-"""Rows."""
+Array = jax.Array | np.ndarray
+Scalar = Float[Array, "..."]
+Vector = tuple[Scalar, ...]
+"""Three components."""
+Matrix = tuple[Vector, ...]
+"""Three rows."""
 
 
-def vector(a: Float[jax.Array, "pairs *more 3"]) -> Vector:
+def vector(a: Float[Array, "pairs *more 3"]) -> Vector:
     """Components of an array of vectors, pairs last."""
     return (a[..., 0].T, a[..., 1].T, a[..., 2].T)
 
 
-def matrix(a: Float[jax.Array, "pairs 3 3"]) -> Matrix:
+def matrix(a: Float[Array, "pairs 3 3"]) -> Matrix:
     """Components of an array of matrices."""
     return (vector(a[:, 0]), vector(a[:, 1]), vector(a[:, 2]))
 
 
-def stacked(a: Vector) -> Float[jax.Array, "pairs 3"]:
+def stacked(a: Vector) -> Float[Array, "pairs 3"]:
     """An array of vectors from components."""
     return jnp.stack(a, -1)
 
@@ -63,7 +66,7 @@ def cross(a: Vector, b: Vector) -> Vector:
     )
 
 
-def select(condition: jax.Array, a: Vector, b: Vector) -> Vector:
+def select(condition: Array, a: Vector, b: Vector) -> Vector:
     """a where the condition holds, else b."""
     return tuple(jnp.where(condition, x, y) for x, y in zip(a, b, strict=True))
 

@@ -125,7 +125,37 @@ def reaching_path(scene: Scene) -> KOMO:
     )
     komo.add_objective([1.0], FS.qItself, [], OT.eq, order=1, name="at rest")
     komo.add_objective(None, FS.jointLimits, [], OT.ineq, name="joint limits")
+    if "shelf" in scene.config.frame_names:
+        komo.add_objective(
+            None,
+            FS.accumulatedCollisions,
+            ["shelf"],
+            OT.ineq,
+            scale=10,
+            margin=0.02,
+            name="clear of the shelf",
+        )
     return komo
+
+
+def put_shelf(scene: Scene, path: np.ndarray) -> None:
+    """A board across the path of the tip, clear of the arm at both of its ends."""
+    C = scene.config
+    tips = C.walk(path).frames.p[:, C.index(scene.tip)]
+    C.add_frame("shelf", shape=Box([0.25, 0.25, 0.02], rounding=0.005))
+    for k in sorted(range(len(path)), key=lambda k: abs(k - len(path) / 2)):
+        C.set_pose("shelf", [*tips[k], 1.0, 0, 0, 0])
+        clear = []
+        for q in (scene.start, path[-1]):
+            C.q = q
+            clear.append(not _hits_shelf(C, 0.03))
+        if all(clear):
+            break
+    C.q = scene.start
+
+
+def _hits_shelf(C: Config, margin: float) -> bool:
+    return any("shelf" in pair[:2] for pair in C.collisions(margin))
 
 
 def placement_world() -> Config:
@@ -212,7 +242,11 @@ def run(
     print(f"{C}, moving {scene.tip!r}")
 
     ik = solve_twice("inverse kinematics", inverse_kinematics(scene), starts, seed)
-    path = solve_twice("reaching path", reaching_path(scene), min(starts, 4), seed)
+    free = reaching_path(scene).solve(seed, min(starts, 4))
+    put_shelf(scene, free.path)
+    path = solve_twice(
+        "reaching path around a shelf", reaching_path(scene), min(starts, 4), seed
+    )
     path.plot(out / "path.png")
     draw_arm(scene, ik, path, out / "arm.png")
 
@@ -230,7 +264,7 @@ def draw_arm(scene: Scene, ik: Solution, path: Solution, file: Path) -> None:
     figure, axes = picture("reaching path (blue), inverse kinematics (red)")
     draw_path(axes, C, path.path, scene.tip)
     draw_skeleton(axes, C, ik.q, scene.tip, (0.8, 0.2, 0.2, 0.9))
-    draw_shapes(axes, (C, ["ball"], 1.0))
+    draw_shapes(axes, (C, ["ball"], 1.0), (C, ["shelf"], 0.5))
     axes.scatter(*C.pose("target")[:3], marker="*", s=80, color="k", label="target")
     gaze = C.walk(ik.q).frames.p[[C.index("camera"), C.index("ball")]]
     axes.plot(*gaze.T, color=(0.8, 0.2, 0.2), linestyle=":", label="gaze")

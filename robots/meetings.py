@@ -6,7 +6,7 @@ two bodies.
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from .bodies import Bodies, concatenate, frame_bodies
 from .errors import ConfigError
 from .frame import Frame
 
-Kinds = tuple[tuple[type, type], ...]
+Kinds = tuple[tuple[Any, Any], ...]
 """Types of the cores that meet, one entry for each group of body pairs."""
 
 _bodies = lru_cache(maxsize=8192)(frame_bodies)
@@ -76,9 +76,13 @@ def _rank(x: Bodies) -> int:
 
 
 def _joined(parts: list[Meeting]) -> Meeting:
-    side = lambda k: Bodies(parts[0][k].kind, concatenate([p[k].body for p in parts]))
-    rest = (np.concatenate([p[k] for p in parts]) for k in (2, 3))
-    return Meeting(side(0), side(1), *rest)
+    one = lambda many: Bodies(many[0].kind, concatenate([x.body for x in many]))
+    return Meeting(
+        one([m.a for m in parts]),
+        one([m.b for m in parts]),
+        np.concatenate([m.pair for m in parts]),
+        np.concatenate([m.flipped for m in parts]),
+    )
 
 
 def packed(meets: list[Meeting]) -> tuple[Kinds, dict[str, np.ndarray]]:
@@ -121,10 +125,10 @@ def evaluate_groups(
             p_b = p_f + jnp.einsum("nij,nj->ni", R_f, leaves[n + 2])
             sides.append(Body(core(*leaves[:n]), leaves[n], R_f @ leaves[n + 1], p_b))
         if cutoff is None:
-            out = collision.contact(*sides)
+            out = collision.contact(sides[0], sides[1])
         else:
             limit = jnp.broadcast_to(cutoff, pair.shape)
-            out = collision.contact_within(*sides, limit)
+            out = collision.contact_within(sides[0], sides[1], limit)
         turned = Contact(out.distance, out.point_b, out.point_a, -out.normal)
         swap = lambda x, y, f=flipped: jnp.where(
             f.reshape((-1,) + (1,) * (x.ndim - 1)), y, x

@@ -10,7 +10,6 @@ from jaxtyping import Float
 
 from posewise.collision import Body, Contact, ball_distance
 
-from .bodies import Bodies
 from .frame import Frame
 from .meetings import Kinds, Meeting, evaluate_groups, meetings, packed
 
@@ -76,8 +75,9 @@ def _near(
     if not len(rows):
         return None
     rows = np.resize(rows, _bucket(len(rows)))
-    pick = lambda x: x.rows(rows) if isinstance(x, Bodies) else x[rows]
-    return Meeting(*(pick(x) for x in meet))
+    return Meeting(
+        meet.a.rows(rows), meet.b.rows(rows), meet.pair[rows], meet.flipped[rows]
+    )
 
 
 def _bucket(n: int) -> int:

@@ -261,7 +261,7 @@ def reach(body: Body, n: np.ndarray) -> np.ndarray:
         case Hull(vertices):
             h = np.max(np.einsum("bvi,b...i->b...v", vertices, m), -1)
         case HalfSpace():
-            h = np.where(m[..., 2] > 1 - 1e-9, 0.0, np.inf)
+            h = np.where(m[..., 2] > 1 - 1e-6, 0.0, np.inf)
     return h + wide(body.radius)
 
 
