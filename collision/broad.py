@@ -69,7 +69,7 @@ def _within_vmap(size: int, batched: Any, *args: Any) -> Any:
     return _within(*wide), (True,) * 4
 
 
-def ball_distance(a: Body, b: Body) -> tuple[jax.Array, ...]:
+def ball_distance(a: Body, b: Body) -> tuple[Any, ...]:
     """Distance, points and normal (as in `Contact`) of the bodies' bounding balls."""
     if isinstance(a.core, HalfSpace):
         d, on_b, on_a, n = ball_distance(b, a)

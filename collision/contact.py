@@ -12,7 +12,6 @@ from .general import general_distance
 from .response import respond
 from .segments import segment_box, segment_segment
 from .vectors import (
-    Array,
     Matrix,
     Scalar,
     Vector,
@@ -76,7 +75,7 @@ def _contact_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @custom_vmap
-def batched_contact(a: Body, b: Body) -> tuple[jax.Array, ...]:
+def batched_contact(a: Body, b: Body) -> Any:
     """`contact` as a plain tuple; a batch made by `vmap` is evaluated as one."""
     if ORDER.index(type(a.core)) > ORDER.index(type(b.core)):
         d, on_b, on_a, n = batched_contact(b, a)
@@ -112,7 +111,7 @@ def _in_chunks(bodies: Any, count: int) -> tuple[jax.Array, ...]:
 
 
 @jax.jit
-def _flat(a: Body, b: Body) -> tuple[jax.Array, ...]:
+def _flat(a: Body, b: Body) -> tuple[Any, ...]:
     """Of bodies with one batch axis, in the order of `ORDER`."""
     R_a, R_b = matrix(a.R), matrix(b.R)
     R: Matrix = tuple(

@@ -16,7 +16,7 @@ from .surfaces import Flats, Mat, Vec, balance, surface, tangents
 from .vectors import Array, stacked, vector
 
 
-def respond(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[Array, ...]:
+def respond(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[Any, ...]:
     """Tangents of distance, point on A, point on B and normal.
 
     Args:
@@ -45,7 +45,13 @@ def respond(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[Array, ...]
     )
     free = project(apart + apply(W_a, turn_a) + apply(W_b, turn_b))
     slide = lambda E, turn: jnp.einsum("...ij,...i->...j", E, turn)
-    fixed = jnp.concatenate([-slide(E_a, turn_a), slide(E_b, turn_b)], -1)
+    fixed = jnp.concatenate(
+        [
+            _tilt(a, da, -n, out.point_a, E_a) - slide(E_a, turn_a),
+            _tilt(b, db, n, out.point_b, E_b) + slide(E_b, turn_b),
+        ],
+        -1,
+    )
     y, move = balance(S, F, free, fixed)
     normal = jnp.einsum("...ij,...j->...i", T, y)
     point_a = move_a - apply(W_a, normal - turn_a)
@@ -86,21 +92,51 @@ def _grown(core: Core, d: Core, m: Vec, x: Vec) -> Vec:
     return jax.jvp(fn, (sizes[0],), (sizes[1],))[1].reshape(*batch, 3)
 
 
-def _weights(vertices: Array, m: Vec, x: Vec) -> Array:
-    """Shares in x of the vertices that are extreme along m, the least ones."""
+def _tilt(body: Body, d: Body, outward: Vec, point: Vec, E: Flats) -> Array:
+    """Velocity, along the flats E, of the outward normal of a hull that is deformed."""
+    core = body.core
+    if not (isinstance(core, Hull) and isinstance(d.core, Hull)):
+        return jnp.zeros((*outward.shape[:-1], 2), outward.dtype)
+    m, x = _local(body, outward, point)
+    E = jnp.einsum("...ji,...jk->...ik", body.R, E)
+    still = jax.lax.stop_gradient
+    weights = still(_weights(core.vertices, m, x))
+    rise = jnp.einsum("...vi,...i->...v", d.core.vertices, still(m))
+    rise = rise - jnp.sum(weights * rise, -1, keepdims=True)
+    across = jnp.einsum("...vi,...ij->...vj", core.vertices - x[..., None, :], E)
+    across = still(across * _active(core.vertices, m)[..., None])
+    gram = jnp.swapaxes(across, -1, -2) @ across
+    inverse = jnp.linalg.pinv(gram, rtol=1e-6, hermitian=True)
+    return -jnp.einsum("...ij,...vj,...v->...i", inverse, across, rise)
+
+
+def _active(vertices: Array, m: Vec) -> Array:
+    """Which vertices are extreme along m."""
     along = jnp.einsum("...vi,...i->...v", vertices, m)
     best = jnp.max(along, -1, keepdims=True)
     extent = jnp.max(jnp.abs(vertices), (-1, -2))[..., None]
     flat = 1e-5 if m.dtype == jnp.float32 else 1e-9
-    active = (along >= best - flat * extent).astype(m.dtype)
+    return along >= best - flat * extent
+
+
+def _weights(vertices: Array, m: Vec, x: Vec) -> Array:
+    """Shares in x of the vertices that are extreme along m, the least ones."""
+    active = _active(vertices, m).astype(m.dtype)
     away = jnp.concatenate(
-        [vertices - x[..., None, :], jnp.ones_like(along)[..., None]], -1
+        [vertices - x[..., None, :], jnp.ones_like(active)[..., None]], -1
     )
     away = away * active[..., None]
     gram = jnp.swapaxes(away, -1, -2) @ away
     one = jnp.zeros((*m.shape[:-1], 4), m.dtype).at[..., 3].set(1.0)
     inverse = jnp.linalg.pinv(gram, rtol=1e-6, hermitian=True)
     return jnp.einsum("...vi,...ij,...j->...v", away, inverse, one)
+
+
+def _local(body: Body, outward: Vec, point: Vec) -> tuple[Vec, Vec]:
+    """The normal and the core's point under a surface point, in the core's frame."""
+    m = jnp.einsum("...ji,...j->...i", body.R, outward)
+    x = jnp.einsum("...ji,...j->...i", body.R, point - body.p)
+    return m, x - body.radius[..., None] * m
 
 
 def _turned(body: Body, d: Body, n: Vec) -> Vec:
@@ -114,9 +150,7 @@ def _surface(body: Body, outward: Vec, point: Vec) -> tuple[Mat, Flats]:
 
     The curvature is the derivative of the surface point by the outward normal.
     """
-    m = jnp.einsum("...ji,...j->...i", body.R, outward)
-    x = jnp.einsum("...ji,...j->...i", body.R, point - body.p)
-    x = x - body.radius[..., None] * m
+    m, x = _local(body, outward, point)
     flat = 1e-5 if m.dtype == jnp.float32 else 1e-9
     W, E = surface(body.core, m, x, flat)
     eye = jnp.eye(3, dtype=m.dtype)
