@@ -28,8 +28,14 @@ def matrix(a: Float[Array, "pairs 3 3"]) -> Matrix:
 
 
 def stacked(a: Vector) -> Float[Array, "pairs 3"]:
-    """An array of vectors from components."""
-    return jnp.stack(a, -1)
+    """An array of vectors from components.
+
+    By selection: in a concatenation, XLA would compute what the components share anew
+    for each of them.
+    """
+    x, y, z = (c[:, None] for c in a)
+    k = np.arange(3)
+    return jnp.where(k == 0, x, jnp.where(k == 1, y, z))
 
 
 def add(a: Vector, b: Vector) -> Vector:
