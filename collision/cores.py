@@ -67,18 +67,17 @@ def aligned(a: Body, b: Body) -> tuple[Body, Body]:
     return spread(a), spread(b)
 
 
-def support(core: Core, d: Vector, corner: bool = False) -> Vector:
+def support(core: Core, d: Vector) -> Vector:
     """The core's point furthest along d, in its frame.
 
-    Of several, the middle one, or a corner. "Several" has a tolerance: directions at a
+    Of several, the middle one. "Several" has a tolerance: directions at a
     right angle to an edge or a face come up all the time, and what is found must not
     depend on the last bit.
 
     The core's arrays have one batch axis, the components of d the same.
     """
     tolerance = (3e-7 if d[0].dtype == jnp.float32 else 1e-12) * norm(d)
-    level = 1.0 if corner else 0.0
-    sign = lambda c: jnp.where(jnp.abs(c) <= tolerance, level, jnp.sign(c))
+    sign = lambda c: jnp.where(jnp.abs(c) <= tolerance, 0.0, jnp.sign(c))
     match core:
         case Segment(half):
             zero = jnp.zeros_like(half)
@@ -93,7 +92,6 @@ def support(core: Core, d: Vector, corner: bool = False) -> Vector:
             ok = length > tolerance * jnp.max(radii, -1)
             inverse = jnp.where(ok, 1 / jnp.where(ok, length, 1.0), 0.0)
             x, y, z = (c * s * inverse for c, s in zip(a, scaled, strict=True))
-            x = jnp.where(ok, x, level * a[0])
             return (x, y, z + half * sign(d[2]))
         case Hull(vertices):
             x, y, z = vector(vertices)
@@ -103,6 +101,27 @@ def support(core: Core, d: Vector, corner: bool = False) -> Vector:
             chosen = jnp.min(jnp.where(along >= best, index, along.shape[0] - 1), 0)
             pick = lambda c: jnp.take_along_axis(c, chosen[None], 0)[0]
             return (pick(x), pick(y), pick(z))
+    raise TypeError(f"{type(core).__name__} has no support point.")
+
+
+def height(core: Core, d: Vector) -> Scalar:
+    """How far the core reaches along d from its origin (the support function).
+
+    The components of d may have leading axes before the pairs.
+    """
+    match core:
+        case Segment(half):
+            return half * jnp.abs(d[2])
+        case Box(half):
+            x, y, z = vector(half)
+            return x * jnp.abs(d[0]) + y * jnp.abs(d[1]) + z * jnp.abs(d[2])
+        case Curved(half, radii):
+            x, y, z = vector(radii)
+            return half * jnp.abs(d[2]) + norm((x * d[0], y * d[1], z * d[2]))
+        case Hull(vertices):
+            x, y, z = vector(vertices)
+            a, b, c = (k[..., None, :] for k in d)
+            return jnp.max(a * x + b * y + c * z, -2)
     raise TypeError(f"{type(core).__name__} has no support point.")
 
 

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 from . import cores
 from .boxes import parting_axis
 from .cores import Box, Core, Curved
-from .depth import Penetration, least_penetration
-from .gjk import Closest, closest
+from .gjk import closest
 from .needed import compute_where
 from .polish import polish
+from .sampling import best_normals
 from .vectors import (
     Matrix,
     Scalar,
@@ -32,9 +32,6 @@ from .vectors import (
 
 STEPS = 48
 FEET = 32
-FEW, MANY = 28, 64
-"""Vertices of the polytope that looks for the least penetration; MANY where FEW leave
-it open which side is nearest."""
 
 
 class Pair(NamedTuple):
@@ -53,15 +50,17 @@ class Pair(NamedTuple):
         """Whether the difference has curved sides."""
         return isinstance(self.a, Curved) or isinstance(self.b, Curved)
 
-    def difference(self, d: Vector, corner: bool = False) -> tuple[Vector, Vector]:
+    def difference(self, d: Vector) -> tuple[Vector, Vector]:
         """The point a - b furthest along d, and a; see `support`."""
-        a = cores.support(self.a, d, corner)
-        b = cores.support(self.b, rotate_back(self.R, neg(d)), corner)
+        a = cores.support(self.a, d)
+        b = cores.support(self.b, rotate_back(self.R, neg(d)))
         return sub(a, add(rotate(self.R, b), self.t)), a
 
     def separation(self, n: Vector) -> Scalar:
         """How far B's furthest point along n is before A: at most the distance."""
-        return dot(n, self.difference(neg(n))[0])
+        ours = cores.height(self.a, neg(n))
+        theirs = cores.height(self.b, rotate_back(self.R, n))
+        return -dot(n, self.t) - ours - theirs
 
 
 def general_distance(
@@ -92,18 +91,15 @@ def _overlapping(pair: Pair) -> tuple[Scalar, Vector, Vector]:
     if isinstance(pair.a, Box) and isinstance(pair.b, Box):
         n = parting_axis(vector(pair.a.half), vector(pair.b.half), pair.R, pair.t)
         return _walk(pair, n, 1)
-    single = pair.t[0].dtype == jnp.float32
-    goal = 1e-6 if single else 1e-9
-    need = 1e-3 if pair.curved() else 10 * goal
-
-    def search(pair: Pair, capacity: int) -> Penetration:
-        corner = lambda d: pair.difference(d, corner=True)[0]
-        return least_penetration(corner, pair.extent(), capacity, goal)
-
-    found = search(pair, FEW)
-    open_ = found.gap > need * pair.extent()
-    best = compute_where(lambda p: search(p, MANY), open_, (pair,), found, 4)
-    return _walk(pair, neg(best.direction), FEET)
+    # of a polytope's faces several may be about as deep; the walk tells which is
+    count = 1 if pair.curved() else 6
+    n = best_normals(pair.separation, pair.t[0], count)
+    flat = tuple(x.reshape(-1) for x in n)
+    many = jax.tree.map(lambda x: jnp.concatenate([x] * count), pair)
+    out = _walk(many, flat, FEET)
+    rows = jax.tree.map(lambda x: x.reshape(count, -1), out)
+    best = jnp.argmax(rows[0], 0)[None]
+    return jax.tree.map(lambda x: jnp.take_along_axis(x, best, 0)[0], rows)
 
 
 def _walk(pair: Pair, n: Vector, steps: int) -> tuple[Scalar, Vector, Vector]:
@@ -114,30 +110,32 @@ def _walk(pair: Pair, n: Vector, steps: int) -> tuple[Scalar, Vector, Vector]:
     """
     extent = pair.extent()
     single = extent.dtype == jnp.float32
-    beyond = (1e-3 if single else 1e-5) * extent
     least = (1e-7 if single else 1e-10) * extent
-
-    def look(n: Vector, s: Scalar) -> Closest:
-        out = pair._replace(t=add(pair.t, scale(s - beyond, n)))
-        return closest(out.difference, neg(n), extent, STEPS)
+    # how far out: where sides are curved, closest points tell the direction from afar,
+    # and if one distance does not lead on, another may
+    out = (1e-2, 1e-1, 1e-3) if pair.curved() else (1e-3 if single else 1e-5,)
+    beyond = jnp.asarray(out, extent.dtype)
 
     def step(state):
-        k, n, s, _, done = state
-        near = look(n, s)
+        k, n, s, point, failed = state
+        shift = scale(s - beyond[jnp.minimum(failed, len(out) - 1)] * extent, n)
+        apart = pair._replace(t=add(pair.t, shift))
+        near = closest(apart.difference, neg(n), extent, STEPS)
         turned = unit(near.v, n)
         after = pair.separation(turned)
-        better = ~done & ~near.inside & (after > s + least)
+        going = failed < len(out)
+        better = going & ~near.inside & (after > s + least)
         return (
             k + 1,
             select(better, turned, n),
             jnp.where(better, after, s),
-            near.a,
-            done | ~better,
+            select(better | (going & (failed == 0) & ~near.inside), near.a, point),
+            jnp.where(better, 0, failed + 1),
         )
 
     s = pair.separation(n)
-    begin = (0, n, s, n, jnp.zeros(s.shape, bool))
+    begin = (0, n, s, pair.difference(neg(n))[1], jnp.zeros(s.shape, int))
     _, n, s, point, _ = jax.lax.while_loop(
-        lambda state: (state[0] < steps) & ~jnp.all(state[4]), step, begin
+        lambda state: (state[0] < steps) & jnp.any(state[4] < len(out)), step, begin
     )
     return s, point, n
