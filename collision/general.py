@@ -76,8 +76,12 @@ def general_distance(
     """
     pair = Pair(a, b, R, t)
     near = closest(pair.difference, t, pair.extent(), STEPS)
-    apart = (norm(near.v), near.a, unit(near.v))
-    d, p, n = compute_where(_overlapping, near.inside, (pair,), apart, 32)
+    distance = norm(near.v)
+    apart = (distance, near.a, unit(near.v))
+    # of nearly touching curved sides, v is too short to have a direction
+    short = (3e-2 if distance.dtype == jnp.float32 else 1e-3) * pair.extent()
+    hard = near.inside | (distance < short) if pair.curved() else near.inside
+    d, p, n = compute_where(_overlapping, hard, (pair,), apart, 32)
     if not pair.curved():
         return d, p, n
     x, normal = stacked(p), stacked(n)
