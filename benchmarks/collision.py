@@ -70,9 +70,10 @@ def shapes(kind: str, rng: np.random.Generator, n: int):
             return Box(rng.uniform(0.1, 0.6, (n, 3))), no
         case "cylinder":
             r = rng.uniform(0.1, 0.5, n)
-            return Curved(rng.uniform(0.1, 0.6, n), np.stack([r, r, no], -1)), no
+            half = np.stack([no, no, rng.uniform(0.1, 0.6, n)], -1)
+            return Curved(half, np.stack([r, r, no], -1)), no
         case "ellipsoid":
-            return Curved(no, rng.uniform(0.1, 0.6, (n, 3))), no
+            return Curved(np.zeros((n, 3)), rng.uniform(0.1, 0.6, (n, 3))), no
     vertices = rng.normal(size=(32, int(kind.removeprefix("hull")), 3))
     vertices *= 0.6 / np.linalg.norm(vertices, axis=-1, keepdims=True)
     vertices *= rng.uniform(0.5, 1, (32, 1, 3))
@@ -144,8 +145,8 @@ def coal_shape(core, radius):
             return coal.Capsule(radius, 2 * half) if half else coal.Sphere(radius)
         case Box(half):
             return coal.Box(*(2 * half))
-        case Curved(half, radii) if half:
-            return coal.Cylinder(radii[0], 2 * half)
+        case Curved(half, radii) if half[2]:
+            return coal.Cylinder(radii[0], 2 * half[2])
         case Curved(half, radii):
             return coal.Ellipsoid(*radii)
     points = coal.StdVec_Vec3s()

@@ -11,5 +11,6 @@ from .cores import Curved as Curved
 from .cores import HalfSpace as HalfSpace
 from .cores import Hull as Hull
 from .cores import Segment as Segment
+from .cores import as_curved as as_curved
 from .grid import Grid as Grid
 from .grid import grid_distance as grid_distance

@@ -97,7 +97,7 @@ def bounding_radius(core: Core) -> Float[Array, "*batch"]:
         case Box(half):
             return jnp.sqrt(jnp.sum(half * half, -1))
         case Curved(half, radii):
-            return half + jnp.max(radii, -1)
+            return jnp.sqrt(jnp.sum(half * half, -1)) + jnp.max(radii, -1)
         case Hull(vertices):
             return jnp.sqrt(jnp.max(jnp.sum(vertices * vertices, -1), -1))
     raise TypeError(f"{type(core).__name__} is not bounded.")

@@ -27,9 +27,9 @@ class Box(NamedTuple):
 
 
 class Curved(NamedTuple):
-    """A segment along z swept by an ellipsoid: cylinder (radii r, r, 0), ellipsoid."""
+    """A box swept by an ellipsoid; a cylinder: half (0, 0, h), radii (r, r, 0)."""
 
-    half: Float[Array, "*batch"]
+    half: Float[Array, "*batch 3"]
     radii: Float[Array, "*batch 3"]
 
 
@@ -86,13 +86,14 @@ def support(core: Core, d: Vector) -> Vector:
             x, y, z = vector(half)
             return (x * sign(d[0]), y * sign(d[1]), z * sign(d[2]))
         case Curved(half, radii):
-            a = vector(radii)
-            scaled = (a[0] * d[0], a[1] * d[1], a[2] * d[2])
+            r = vector(radii)
+            scaled = (r[0] * d[0], r[1] * d[1], r[2] * d[2])
             length = norm(scaled)
             ok = length > tolerance * jnp.max(radii, -1)
             inverse = jnp.where(ok, 1 / jnp.where(ok, length, 1.0), 0.0)
-            x, y, z = (c * s * inverse for c, s in zip(a, scaled, strict=True))
-            return (x, y, z + half * sign(d[2]))
+            x, y, z = (c * s * inverse for c, s in zip(r, scaled, strict=True))
+            a, b, c = (h * sign(k) for h, k in zip(vector(half), d, strict=True))
+            return (x + a, y + b, z + c)
         case Hull(vertices):
             x, y, z = vector(vertices)
             along = d[0] * x + d[1] * y + d[2] * z
@@ -117,12 +118,26 @@ def height(core: Core, d: Vector) -> Scalar:
             return x * jnp.abs(d[0]) + y * jnp.abs(d[1]) + z * jnp.abs(d[2])
         case Curved(half, radii):
             x, y, z = vector(radii)
-            return half * jnp.abs(d[2]) + norm((x * d[0], y * d[1], z * d[2]))
+            swept = norm((x * d[0], y * d[1], z * d[2]))
+            return swept + height(Box(half), d)
         case Hull(vertices):
             x, y, z = vector(vertices)
             a, b, c = (k[..., None, :] for k in d)
             return jnp.max(a * x + b * y + c * z, -2)
     raise TypeError(f"{type(core).__name__} has no support point.")
+
+
+def as_curved(core: Core) -> Curved:
+    """The same body written as a box swept by an ellipsoid."""
+    match core:
+        case Segment(half):
+            none = np.zeros_like(half)
+            half = np.stack([none, none, half], -1)
+        case Box(half):
+            half = np.asarray(half)
+        case _:
+            raise TypeError(f"{type(core).__name__} is no box swept by an ellipsoid.")
+    return Curved(half, np.zeros_like(half))
 
 
 def size(core: Core) -> Scalar:
@@ -133,7 +148,7 @@ def size(core: Core) -> Scalar:
         case Box(half):
             return jnp.max(half, -1)
         case Curved(half, radii):
-            return half + jnp.max(radii, -1)
+            return jnp.max(half, -1) + jnp.max(radii, -1)
         case Hull(vertices):
             return jnp.max(jnp.abs(vertices), (-1, -2))
     raise TypeError(f"{type(core).__name__} has no size.")

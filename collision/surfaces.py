@@ -35,18 +35,21 @@ def surface(core: Core, m: Vec, x: Vec, flat: Any) -> tuple[Mat, Flats]:
     inner = lambda k, half: (
         (jnp.abs(m[..., k]) <= flat) & (jnp.abs(x[..., k]) < half * (1 - 1e-6))
     )
+
+    def two(on: list) -> Flats:
+        """The first two of the three axes that are flat."""
+        e = [axis(k, on[k]) for k in range(3)]
+        x, y, one = on[0][..., None], on[1][..., None], (on[0] | on[1])[..., None]
+        first = jnp.where(one, jnp.where(x, e[0], e[1]), e[2])
+        second = jnp.where(one, jnp.where(x & y, e[1], e[2]), 0.0)
+        return jnp.stack([first, second], -1)
+
     match core:
         case Segment(half):
             along = axis(2, inner(2, half))
             return none, jnp.stack([along, 0 * along], -1)
         case Box(half):
-            x_in, y_in, z_in = (inner(k, half[..., k]) for k in range(3))
-            e = [axis(k, on) for k, on in enumerate((x_in, y_in, z_in))]
-            any_in = (x_in | y_in)[..., None]
-            first = jnp.where(any_in, jnp.where(x_in[..., None], e[0], e[1]), e[2])
-            second = jnp.where((x_in & y_in)[..., None], e[1], e[2])
-            second = jnp.where(any_in, second, 0.0)
-            return none, jnp.stack([first, second], -1)
+            return none, two([inner(k, half[..., k]) for k in range(3)])
         case Curved(half, radii):
             square = radii * radii
             scaled = square * m
@@ -57,9 +60,8 @@ def surface(core: Core, m: Vec, x: Vec, flat: Any) -> tuple[Mat, Flats]:
             W = square[..., :, None] * eye * inverse[..., None, None]
             outer = scaled[..., :, None] * scaled[..., None, :]
             W = W - outer * (inverse**3)[..., None, None]
-            lateral = (jnp.abs(m[..., 2]) <= flat) & (half > 0)
-            first = jnp.where(cap[..., None], axis(0, cap), axis(2, lateral))
-            return W, jnp.stack([first, axis(1, cap)], -1)
+            on = (jnp.abs(m) <= flat) & (half > 0) | (cap[..., None] & (radii > 0))
+            return W, two([on[..., k] for k in range(3)])
         case Hull(vertices):
             along = jnp.einsum("...vi,...i->...v", vertices, m)
             best = jnp.max(along, -1, keepdims=True)

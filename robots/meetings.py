@@ -53,7 +53,7 @@ def meetings(frames: Sequence[Frame], pairs: Iterable) -> list[Meeting]:
         for x in ours:
             for y in theirs:
                 flipped = _rank(x) > _rank(y)
-                a, b = (y, x) if flipped else (x, y)
+                a, b = _alike(y, x) if flipped else _alike(x, y)
                 if a.kind[0] is collision.HalfSpace:
                     continue
                 i, j = np.indices((len(a), len(b))).reshape(2, -1)
@@ -62,6 +62,15 @@ def meetings(frames: Sequence[Frame], pairs: Iterable) -> list[Meeting]:
                 )
                 found.setdefault((a.kind, b.kind), []).append(made)
     return [_joined(parts) for parts in found.values()]
+
+
+def _alike(a: Bodies, b: Bodies) -> tuple[Bodies, Bodies]:
+    """Both curved, where one is and the other may be: fewer kinds to compile."""
+    plain = (collision.Segment, collision.Box)
+    if b.kind[0] is collision.Curved and a.kind[0] in plain:
+        core = collision.as_curved(a.body.core)
+        a = Bodies((collision.Curved, *a.kind[1:]), a.body._replace(core=core))
+    return a, b
 
 
 def _rank(x: Bodies) -> int:

@@ -83,11 +83,13 @@ def box(half, r: float = 0.0) -> Shape:
 
 def cylinder(half: float, r: float, rounding: float = 0.0) -> Shape:
     r = r - rounding
-    return Shape(Curved(half - rounding, np.array([r, r, 0.0])), rounding)
+    return Shape(
+        Curved(np.array([0, 0, half - rounding]), np.array([r, r, 0.0])), rounding
+    )
 
 
 def ellipsoid(radii) -> Shape:
-    return Shape(Curved(0.0, np.asarray(radii)))
+    return Shape(Curved(np.zeros(3), np.asarray(radii)))
 
 
 def hull(vertices, r: float = 0.0) -> Shape:
@@ -256,7 +258,7 @@ def reach(body: Body, n: np.ndarray) -> np.ndarray:
         case Box(half):
             h = np.sum(wide(half) * np.abs(m), -1)
         case Curved(half, radii):
-            h = wide(half) * np.abs(m[..., 2])
+            h = np.sum(wide(half) * np.abs(m), -1)
             h = h + np.linalg.norm(wide(radii) * m, axis=-1)
         case Hull(vertices):
             h = np.max(np.einsum("bvi,b...i->b...v", vertices, m), -1)
@@ -284,7 +286,7 @@ def outside_core(body: Body, outward: np.ndarray, point: np.ndarray) -> np.ndarr
         case Box(half):
             return np.linalg.norm(beyond(x, half), axis=1)
         case Curved(half, radii):
-            y = np.stack([x[:, 0], x[:, 1], beyond(x[:, 2], half)], -1)
+            y = beyond(x, half) * np.sign(x)
             flat = radii[:, 2] == 0
             safe = np.where(radii > 0, radii, 1.0)
             level = np.linalg.norm(np.where(radii > 0, y / safe, 0.0), axis=1)

@@ -48,7 +48,7 @@ def geometry(shape: Shape):
         case Box(half):
             return coal.Box(*(2 * half)), shape.radius
         case Curved(half, radii) if radii[2] == 0:
-            return coal.Cylinder(radii[0], 2 * half), shape.radius
+            return coal.Cylinder(radii[0], 2 * half[2]), shape.radius
         case Curved(_, radii):
             return coal.Ellipsoid(*radii), shape.radius
         case Hull(vertices):
