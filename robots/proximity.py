@@ -44,10 +44,13 @@ def nearest_contacts(
     ]
     if not meets:
         return {}
-    kinds, arrays = packed(meets)
     size = _bucket(len(pairs))
     at = np.concatenate([pairs, np.zeros((size - len(pairs), 2), int)])
-    out, pair = jax.tree.map(np.asarray, _program(kinds)(R[at], p[at], arrays))
+    parts = []
+    for meet in meets:  # each kind has a program of its own: any of them may be absent
+        kinds, arrays = packed([meet])
+        parts.append(_program(kinds)(R[at], p[at], arrays))
+    out, pair = jax.tree.map(lambda *x: np.concatenate(x), *parts)
     found: dict[int, Contact] = {}
     for k in np.argsort(out.distance, kind="stable"):
         if out.distance[k] < cutoff and int(pair[k]) not in found:
@@ -71,14 +74,21 @@ def _near(
         body = side.body
         where = p[frame] + np.einsum("nij,nj->ni", R[frame], body.p)
         sides.append(Body(body.core, body.radius, R[frame] @ body.R, where))
-    rows = np.flatnonzero(np.asarray(ball_distance(*sides)[0]) < cutoff)
+    gap = np.asarray(ball_distance(*sides)[0])
+    rows = np.flatnonzero(gap < cutoff)
     if not len(rows):
         return None
-    rows = np.resize(rows, _bucket(len(rows)))
+    # the pair furthest apart is the cheapest to repeat
+    copies = np.full(_bucket(len(rows)) - len(rows), rows[np.argmax(gap[rows])])
+    rows = np.concatenate([rows, copies])
     return Meeting(
         meet.a.rows(rows), meet.b.rows(rows), meet.pair[rows], meet.flipped[rows]
     )
 
 
 def _bucket(n: int) -> int:
-    return 1 << (n - 1).bit_length()
+    """64, 256, 1024, …: few programs to compile."""
+    size = 64
+    while size < n:
+        size *= 4
+    return size

@@ -213,11 +213,6 @@ def test_edits_of_frames():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda C: C.computeCollisions(),
-        lambda C: C.getCollisions(0),
-        lambda C: C.feature(ry.FS.accumulatedCollisions, []),
-        lambda C: C.eval(ry.FS.negDistance, ["tip", "goal"]),
-        lambda C: reach(C).addObjective([], ry.FS.distance, ["tip", "goal"], ry.OT.eq),
         lambda C: reach(C).addModeSwitch([1, 2], ry.SY.stable, ["tip", "goal"]),
     ],
 )

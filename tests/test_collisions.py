@@ -1,0 +1,209 @@
+"""Collisions of a Config and the collision features: exact values, derivatives."""
+
+import importlib.util
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from oracle import _shape, reference
+from worlds import central_differences
+
+import posewise as pw
+import posewise.rai as ry
+from posewise import FS
+
+UP = [1.0, 0, 0, 0]
+
+
+def scene() -> pw.Config:
+    """A jointed capsule over a table with a ball, a brick and a rod; a ground."""
+    C = pw.Config()
+    C.add_frame("ground", shape=pw.Plane(), contact=1)
+    C.add_frame("table", position=[0, 0, 0.3], shape=pw.Box([1, 1, 0.1]), contact=1)
+    C.add_frame("ball", position=[0.1, 0.3, 0.43], shape=pw.Sphere(0.1), contact=1)
+    C.add_frame(
+        "brick",
+        pose=[-0.25, 0.1, 0.45, 0.9, 0.1, 0.2, 0.3],
+        shape=pw.Box([0.3, 0.2, 0.1], rounding=0.02),
+        contact=1,
+    )
+    C.add_frame("base", position=[0, 0, 0.5], joint="transXYPhi")
+    C.add_frame("arm", "base", joint="hinge", axis=[0.48, 0.6, 0.64])
+    C.add_frame("rod", "arm", pose=[0, 0.1, 0, 0.7, 0.7, 0.1, 0],
+                shape=pw.Capsule(0.3, 0.05), contact=1)  # fmt: skip
+    C.add_frame("tool", "arm", position=[0.1, 0.2, 0], contact=1,
+                shape=pw.Box([0.1, 0.12, 0.08]))  # fmt: skip
+    C.q = [0.05, 0.02, 0.3, 0.4]
+    return C
+
+
+def test_signed_distance_of_frames_and_its_witness_points():
+    C = scene()
+    d, a, b = C.signed_distance("table", "ball")
+    assert d == pytest.approx(-0.02, abs=1e-12)
+    np.testing.assert_allclose(a, [0.1, 0.3, 0.35], atol=1e-9)
+    np.testing.assert_allclose(b, [0.1, 0.3, 0.33], atol=1e-9)
+    d, a, b = C.signed_distance("ground", "ball")
+    assert d == pytest.approx(0.33, abs=1e-12)
+    np.testing.assert_allclose([a, b], [[0.1, 0.3, 0], [0.1, 0.3, 0.33]], atol=1e-9)
+    there, back = C.signed_distance("rod", "brick"), C.signed_distance("brick", "rod")
+    np.testing.assert_allclose(there[1:], back[:0:-1], atol=1e-9)
+    assert there[0] == pytest.approx(back[0], abs=1e-12)
+
+
+def test_collisions_are_the_pairs_nearer_than_the_margin():
+    C = scene()
+    every = {tuple(sorted(p)) for p in C.collision_pairs()}
+    assert ("ball", "table") not in every  # both stand still
+    assert ("brick", "rod") in every
+    for margin in (0.0, 0.05, 10.0):
+        found = C.collisions(margin)
+        distances = [d for _, _, d in found]
+        assert distances == sorted(distances) and all(d <= margin for d in distances)
+        near = {p for p in every if C.signed_distance(*p)[0] <= margin}
+        assert {tuple(sorted(x[:2])) for x in found} == near
+        for a, b, d in found:
+            assert C.signed_distance(a, b)[0] == pytest.approx(d, abs=1e-12)
+    assert len(C.collisions(10.0)) == len(every)
+    C.q = C.q + [0, 0, 0, 1.0]
+    assert C.collisions(10.0) != found
+
+
+@pytest.mark.parametrize(
+    "call, match",
+    [
+        (lambda C: C.signed_distance("table", "bal"), "did you mean 'ball'"),
+        (lambda C: C.signed_distance("table", "base"), "no collision shape"),
+        (lambda C: C.signed_distance("ground", "ground"), "half-spaces"),
+        (lambda C: C.collisions("wide"), "margin"),
+        (lambda C: C.collisions(np.nan), "margin"),
+        (lambda C: C.eval(FS.distance, ["table", "base"]), "no collision shape"),
+    ],
+)
+def test_errors_name_what_is_wrong(call, match):
+    with pytest.raises((pw.ConfigError, pw.FeatureError), match=match):
+        call(scene())
+
+
+def test_the_sum_and_the_rows_count_what_the_margin_lacks():
+    C = scene()
+    C.q = [-0.2, 0.05, 0.3, 0.4]
+    for margin in (0.0, 0.03):
+        lack = [max(margin - d, 0.0) for _, _, d in C.collisions(1.0)]
+        total, J = C.eval(FS.accumulatedCollisions, [], margin=margin)
+        assert total[0] == pytest.approx(sum(lack), abs=1e-12)
+        rows, J_rows = C.eval(FS.collisionRows, [], margin=margin)
+        assert len(rows) == len(C.collision_pairs())
+        positive = rows > 0
+        np.testing.assert_allclose(rows[positive].sum(), sum(lack), atol=1e-12)
+        np.testing.assert_allclose(J_rows[positive].sum(0), J[0], atol=1e-12)
+    assert total[0] > 0.05
+
+
+PAIRED = [
+    FS.distance,
+    FS.negDistance,
+    FS.pairCollision_negScalar,
+    FS.pairCollision_vector,
+    FS.pairCollision_normal,
+    FS.pairCollision_p1,
+    FS.pairCollision_p2,
+    FS.oppose,
+    FS.opposeCentral,
+]
+
+
+@pytest.mark.parametrize("symbol", PAIRED, ids=lambda s: s.name)
+@pytest.mark.parametrize("q", [[0.05, 0.02, 0.3, 0.4], [-0.22, 0.05, 0.3, 0.4]])
+def test_jacobians_of_pairs(symbol, q):
+    """Beside finite differences and autodiff, apart and in penetration."""
+    C = scene()
+    C.q = q
+    ends = ["rod", "tool", "brick"] if "oppose" in symbol.name else ["rod", "brick"]
+    y, J = C.eval(symbol, ends)
+    fn = jax.jit(symbol.on(ends).function(C))
+    np.testing.assert_allclose(fn(C.q), y, atol=1e-10)
+    np.testing.assert_allclose(jax.jit(jax.jacfwd(fn))(C.q), J, atol=1e-9)
+    differences = central_differences(lambda q: np.asarray(fn(q)), np.asarray(C.q))
+    np.testing.assert_allclose(J, differences, atol=2e-6)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(
+    "symbol, ends", [(FS.negDistance, ["rod", "brick"]), (FS.accumulatedCollisions, [])]
+)
+def test_orders_are_differences_along_a_path(symbol, ends, order):
+    C = scene()
+    rng = np.random.default_rng(0)
+    path = np.array([-0.2, 0.05, 0.3, 0.4]) + 0.02 * rng.normal(size=(order + 1, 4))
+    tau = 0.1
+    values = []
+    for q in path:
+        C.q = q
+        values.append(C.eval(symbol, ends, margin=0.02)[0] if not ends
+                      else C.eval(symbol, ends)[0])  # fmt: skip
+    options = {} if ends else {"margin": 0.02}
+    want = np.diff(values, order, axis=0)[0] / tau**order
+    y, J = C.eval(symbol, ends, order=order, path=path, tau=tau, **options)
+    np.testing.assert_allclose(y, want, atol=1e-8)
+
+
+def oracle_cases():
+    plain = {"sphere", "capsule", "box", "ssBox"}
+    path = Path(__file__).parents[1].parent / "shared/oracle"
+    name = "features/oracle_pairs_0.json"
+    if not (path / name).is_file():
+        return []
+    samples = reference(name)["samples"]
+    keep = [s for s in samples if {s["a"]["type"], s["b"]["type"]} <= plain]
+    return [pytest.param(s, id=f"{s['a']['kind']}-{s['b']['kind']}") for s in keep]
+
+
+@pytest.mark.parametrize("sample", oracle_cases())
+def test_against_rai(sample):
+    """rai's values and Jacobians where they are right; exact geometry everywhere."""
+    C = pw.Config()
+    for k in "ab":
+        C.add_frame(k, joint="free", shape=_shape(sample[k]), contact=1)
+    for case in sample["rows"]:
+        C.q = case["q"]
+        y, J = C.eval(FS.distance, ["a", "b"])
+        assert y[0] == pytest.approx(-case["exact_d"], abs=1e-8)
+        wrong = abs(case["distance"][0] + case["exact_d"]) > 1e-6
+        if wrong or case["J_err"] or case["regime"] == "touching":
+            continue
+        normal, _ = C.eval(FS.pairCollision_normal, ["a", "b"])
+        same = normal @ np.array(case["exact_normal"]) > 1 - 1e-6
+        if not same:  # one of several
+            continue
+        theirs = np.array(case["J_distance"], float).reshape(1, -1)
+        if theirs.shape == J.shape:
+            np.testing.assert_allclose(J, theirs, atol=1e-4)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("robotic") is None, reason="rai's models are in robotic"
+)
+def test_the_seed_notebook_scene():
+    """PR2 in the kitchen; exact geometry confirms each of the three pairs."""
+    C = ry.Config()
+    C.addFile(ry.raiPath("pr2/pr2.g"))
+    C.addFile(ry.raiPath("objects/kitchen.g"))
+    q = C.getJointState()
+    q[:3] = [1.5, 1.0, 0.0]
+    C.setJointState(q)
+    C.computeCollisions()
+    found = {frozenset(x[:2]): x[2] for x in C.getCollisions(0.0)}
+    want = {
+        ("_10", "coll_base"): -0.1015,
+        ("_10", "coll_arm_r"): -0.0974997,
+        ("_10", "coll_wrist_r"): -0.0304680,
+    }
+    assert found.keys() == {frozenset(k) for k in want}
+    for k, d in want.items():
+        assert found[frozenset(k)] == pytest.approx(d, abs=1e-6)
+    y, J = C.eval(ry.FS.accumulatedCollisions, [])
+    assert y[0] == pytest.approx(0.229468, abs=1e-6)
+    np.testing.assert_allclose(J[0, :3], [1, -1, 0.335034], atol=1e-5)
+    assert C.coll_totalViolation() == pytest.approx(y[0], abs=1e-9)
