@@ -16,6 +16,7 @@ from posewise.demo import (
     load_robot,
     placement,
     placement_world,
+    put_shelf,
     reaching_path,
 )
 
@@ -64,6 +65,28 @@ def test_reaching_and_gazing(name):
     full = np.concatenate([[scene.start] * 2, path.path])
     assert np.abs(full[-1] - full[-2]).max() < 1e-3
     assert np.abs(np.diff(full, 2, axis=0)).max() < 0.2
+
+
+def test_a_shelf_in_the_way_is_avoided():
+    scene = load_robot(None, None, 0)
+    C = scene.config
+    free = reaching_path(scene).solve(0, 4)
+    put_shelf(scene, free.path)
+
+    def clearance(path) -> float:
+        least = np.inf
+        for q in path:
+            C.q = q
+            near = [d for a, b, d in C.collisions(0.1) if "shelf" in (a, b)]
+            least = min([least, *near])
+        return least
+
+    assert clearance(free.path) < -0.01
+    C.q = scene.start
+    around = reaching_path(scene).solve(0, 4)
+    assert around.feasible, around.report()
+    check_reached(scene, around.q)
+    assert clearance(around.path) > 0.0195
 
 
 @pytest.mark.parametrize("seed", [0, 1])
