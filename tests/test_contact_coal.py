@@ -95,7 +95,9 @@ def many_pairs(kinds: tuple[str, str], n: int, seed: int):
 
 
 @pytest.mark.parametrize(
-    "kinds", itertools.combinations_with_replacement(KINDS, 2), ids="-".join
+    "kinds",
+    list(itertools.combinations_with_replacement(KINDS, 2)),
+    ids="-".join,
 )
 def test_beside_coal(kinds, record_property):
     shapes, R, p = many_pairs(kinds, ROWS, seed=sum(map(ord, "".join(kinds))))
