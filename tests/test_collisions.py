@@ -12,6 +12,7 @@ from worlds import central_differences
 import posewise as pw
 import posewise.rai as ry
 from posewise import FS
+from posewise.robots import Frame, Geometry, Model
 
 UP = [1.0, 0, 0, 0]
 
@@ -21,6 +22,8 @@ def scene() -> pw.Config:
     C = pw.Config()
     C.add_frame("ground", shape=pw.Plane(), contact=1)
     C.add_frame("table", position=[0, 0, 0.3], shape=pw.Box([1, 1, 0.1]), contact=1)
+    sign = Geometry(pw.Sphere(0.1), collision=False)
+    C.add_model(Model((Frame("sign", geometries=(sign,)),)))
     C.add_frame("ball", position=[0.1, 0.3, 0.43], shape=pw.Sphere(0.1), contact=1)
     C.add_frame(
         "brick",
@@ -47,6 +50,7 @@ def test_signed_distance_of_frames_and_its_witness_points():
     d, a, b = C.signed_distance("ground", "ball")
     assert d == pytest.approx(0.33, abs=1e-12)
     np.testing.assert_allclose([a, b], [[0.1, 0.3, 0], [0.1, 0.3, 0.33]], atol=1e-9)
+    assert C.signed_distance("base", "table")[0] == pytest.approx(0.15, abs=1e-12)
     there, back = C.signed_distance("rod", "brick"), C.signed_distance("brick", "rod")
     np.testing.assert_allclose(there[1:], back[:0:-1], atol=1e-9)
     assert there[0] == pytest.approx(back[0], abs=1e-12)
@@ -74,11 +78,11 @@ def test_collisions_are_the_pairs_nearer_than_the_margin():
     "call, match",
     [
         (lambda C: C.signed_distance("table", "bal"), "did you mean 'ball'"),
-        (lambda C: C.signed_distance("table", "base"), "no collision shape"),
+        (lambda C: C.signed_distance("table", "sign"), "none for collisions"),
         (lambda C: C.signed_distance("ground", "ground"), "half-spaces"),
         (lambda C: C.collisions("wide"), "margin"),
         (lambda C: C.collisions(np.nan), "margin"),
-        (lambda C: C.eval(FS.distance, ["table", "base"]), "no collision shape"),
+        (lambda C: C.eval(FS.distance, ["table", "sign"]), "none for collisions"),
     ],
 )
 def test_errors_name_what_is_wrong(call, match):

@@ -113,9 +113,14 @@ def test_beside_coal(kinds, record_property):
     bad = {
         name: np.nonzero(outcome == name)[0][:5].tolist()
         for name in counts
-        if name not in ("agree", "coal is off", "coal failed")
+        if name not in ("agree", "coal is off", "coal failed", *SECOND_BEST)
     }
     assert not bad, (dict(counts), bad)
+    assert sum(counts[name] for name in SECOND_BEST) <= ROWS // 500
+
+
+SECOND_BEST = ("too deep", "coal differs")
+"""Overlaps left along another normal than the shortest one, which sampling can miss."""
 
 
 def judged(a: Body, b: Body, out, theirs, proved, is_curved: bool) -> np.ndarray:

@@ -9,6 +9,7 @@ from worlds import central_differences, random_q, random_tree
 
 import posewise as pw
 from posewise import FS
+from posewise.rai.config import make_feature
 
 QUATERNION_ROWS = {
     "quaternion": slice(0, 4),
@@ -17,6 +18,17 @@ QUATERNION_ROWS = {
     "pose": slice(3, 7),
     "poseDiff": slice(3, 7),
     "poseRel": slice(3, 7),
+}
+PAIRED = {
+    "distance",
+    "negDistance",
+    "oppose",
+    "opposeCentral",
+    "pairCollision_negScalar",
+    "pairCollision_vector",
+    "pairCollision_normal",
+    "pairCollision_p1",
+    "pairCollision_p2",
 }
 HIGHER = {
     FS.position,
@@ -76,18 +88,28 @@ def test_reference_rows(scene, part):
     """Every row of rai's that it gets right; of its defects, the differences."""
     d = reference(f"features/oracle_{scene}_{part}_0.json")
     C = world(d["scene"])
+    if scene == "planar3":  # one link with the root there, which link2 (-1) ignores
+        C.ignore_collisions("link2", ["ball", "brick"])
     features = {}
     checked = 0
     for sample in d["samples"][::5]:
         X = np.array(sample["x"]).reshape(d["slices"], -1)
+        C.q = X[-1]
         for r in sample["rows"]:
             row = d["rows"][r["r"]]
             name, k = row["fs"], row["order"]
             if name not in FS.__members__:
                 continue
+            if name in PAIRED and (row["scale"] or "ball" not in row["frames"]):
+                continue  # the others would take minutes; see test_collisions.py
+            if name == "accumulatedCollisions" and row["frames"] == ["bodyBox"]:
+                continue
+            if not rai_is_right(C, d["scene"], row):
+                continue
             if r["r"] not in features:
-                given = {n: row[n] for n in ("scale", "target") if row[n] is not None}
-                features[r["r"]] = C.feature(FS[name], row["frames"], order=k, **given)
+                given = [() if row[n] is None else row[n] for n in ("scale", "target")]
+                made = make_feature(C, FS[name], row["frames"], *given, k)
+                features[r["r"]] = made
             y, J = features[r["r"]].eval(C, X[-k - 1 :] if k else X[-1], tau=d["tau"])
             full = np.zeros((len(y), d["slices"], C.nq))
             full[:, -k - 1 :] = J.reshape(len(y), k + 1, C.nq)
@@ -101,10 +123,37 @@ def test_reference_rows(scene, part):
             got = signed(row, y, full.reshape(len(y), -1), want)
             if got is None:
                 continue
-            np.testing.assert_allclose(got[0], want, atol=1e-9, err_msg=str(row))
+            near = 2e-5 if name in PAIRED else 1e-9
+            loose = 1e-4 if name in PAIRED else loose
+            np.testing.assert_allclose(got[0], want, atol=near, err_msg=str(row))
             np.testing.assert_allclose(got[1], want_J, atol=loose, err_msg=str(row))
             checked += 1
     assert checked > 400
+
+
+def rai_is_right(C, scene, row) -> bool:
+    """Whether only roundings overlap and no cylinder, a prism there, is near.
+
+    Its witness points are off by a µm over the distance of the cores.
+    """
+    sharp = {"box", "mesh", "cylinder"}
+    shapes = {f["name"]: f["shape"] for f in scene["frames"] if "shape" in f}
+    rounding = {n: s["type"] not in sharp and s["size"][-1] for n, s in shapes.items()}
+    if row["fs"] == "accumulatedCollisions":
+        found = C.collisions()
+    elif row["fs"] in PAIRED:
+        ends = row["frames"]
+        pairs = [ends] if len(ends) == 2 else [(ends[0], ends[2]), (ends[1], ends[2])]
+        found = [(a, b, C.signed_distance(a, b)[0]) for a, b in pairs]
+    else:
+        return True
+    prisms = {n for n, s in shapes.items() if s["type"] == "ssCylinder"}
+    return all(
+        d + rounding.get(a, 0) + rounding.get(b, 0)
+        > (0.01 if row["fs"] in PAIRED else -1e-12)
+        and (abs(d) < 1e-12 or not prisms & {a, b})
+        for a, b, d in found
+    )
 
 
 def signed(row, y, J, want):

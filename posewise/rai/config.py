@@ -14,9 +14,17 @@ from .frame import Frame, read_description
 
 
 def make_feature(
-    symbol: Any, frames: Any, scale: Any, target: Any, order: Any
+    world: pw.Config, symbol: Any, frames: Any, scale: Any, target: Any, order: Any
 ) -> pw.Feature:
-    """A feature by rai's conventions: empty scale and target, order -1: defaults."""
+    """A feature by rai's conventions.
+
+    Empty scale and target, order -1: the defaults. Frames of accumulatedCollisions:
+    all that were added between the named ones; "ALL" or none: all.
+    """
+    if symbol is pw.FS.accumulatedCollisions:
+        frames = [frames] if isinstance(frames, str) else list(frames)
+        at = [] if frames == ["ALL"] else [world.index(f) for f in frames]
+        frames = world.frame_names[min(at) : max(at) + 1] if at else []
     return symbol.on(
         frames,
         scale=scale if np.size(scale) else None,
@@ -215,7 +223,7 @@ class Config:
         order: Any = -1,
     ) -> Feature:
         """A feature on frames, to be evaluated by its `eval(C)`."""
-        made = make_feature(featureSymbol, frames, scale, target, order)
+        made = make_feature(self.C, featureSymbol, frames, scale, target, order)
         made.check(self.C)
         return Feature(made)
 

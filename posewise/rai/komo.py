@@ -104,7 +104,7 @@ class KOMO:
                 f"type is {type!r}, expected OT.sos, OT.eq or OT.ineq (costs that are"
                 " no squares have no place in posewise)."
             )
-        made = make_feature(feature, frames, scale, target, order)
+        made = make_feature(self.komo.config, feature, frames, scale, target, order)
         self.komo.add_objective(times, made, type=pw.OT[name])
 
     def addControlObjective(
