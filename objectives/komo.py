@@ -8,6 +8,7 @@ inference" (2017).
 import time
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -19,6 +20,8 @@ from ..solvers import Options, Status, solve, solve_starts
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .program import Chain, ChainData, Placed, make_chain
 from .solution import Solution, report_objective
+from .span import Slices, Span
+from .waypoints import path_through
 
 
 class KOMO:
@@ -120,16 +123,21 @@ class KOMO:
                 f"type is {type!r}, expected OT.eq, OT.ineq or OT.sos."
             )
         label = name or _label(feature)
+        slices = selected_slices(times, self.slices_per_phase, self.T, label)
+        made = self._checked(label, feature, type, slices)
+        self._objectives.append(made)
+        return made
+
+    def _checked(
+        self, label: str, feature: Feature, type: OT, slices: Slices
+    ) -> Objective:
         if feature.order > self.k_order:
             raise ObjectiveError(
                 f"{label}: order {feature.order} exceeds the problem's k_order"
                 f" {self.k_order}; make the KOMO with k_order={feature.order}."
             )
         feature.check(self.config)
-        slices = selected_slices(times, self.slices_per_phase, self.T, label)
-        made = Objective(label, feature, type, slices)
-        self._objectives.append(made)
-        return made
+        return Objective(label, feature, type, slices)
 
     def add_control_objective(
         self,
@@ -158,14 +166,30 @@ class KOMO:
             name=name or f"control order {order}",
         )
 
-    def add(self, what: Any, times: Any = None) -> None:
-        """Add anything with `objectives()`: (feature, type) pairs or objectives."""
+    def add(self, what: Any, times: Any = None) -> tuple[Objective, ...]:
+        """Add all objectives of a preset, a predicate or a formula, or none.
+
+        Args:
+            what: anything with `objectives(C, span)`; see `posewise.objectives.span`.
+            times: as for `add_objective`.
+
+        Raises:
+            ConfigError: for unknown frames, or shapes that do not fit.
+            ObjectiveError: as `add_objective`.
+        """
         if not hasattr(what, "objectives"):
             raise ObjectiveError(
                 f"{what!r} has no objectives(); use add_objective for features."
             )
-        for feature, kind in what.objectives():
-            self.add_objective(times, feature, type=kind)
+        name = type(what).__name__
+        slices = selected_slices(times, self.slices_per_phase, self.T, name)
+        span = Span(slices, self.slices_per_phase, self.tau)
+        made = tuple(
+            self._checked(f"{name}: {_label(feature)}", feature, kind, chosen)
+            for feature, kind, chosen in what.objectives(self.config, span)
+        )
+        self._objectives += made
+        return made
 
     def initialize(self, path: Any) -> None:
         """Set the initial path: (T, nq), or one configuration (nq,) for all slices.
@@ -182,6 +206,29 @@ class KOMO:
         if not np.isfinite(path).all():
             raise ObjectiveError("path has NaN or infinite entries.")
         self._initial = np.array(np.broadcast_to(path, (T, n)))
+
+    def initialize_waypoints(self, waypoints: Any, linear: bool = False) -> None:
+        """Set the initial path: through one configuration at the end of each phase.
+
+        It starts from the present state, and is clipped to the limits.
+
+        Args:
+            waypoints: (phases, nq).
+            linear: at constant speed between waypoints; otherwise at rest at each.
+
+        Raises:
+            ObjectiveError: for a wrong shape or entries that are not finite.
+        """
+        C, S = self.config, self.slices_per_phase
+        shape = -(-self.T // S), C.nq
+        points = floats("waypoints", waypoints, f"{shape} numbers", ObjectiveError)
+        if points.shape != shape or not np.isfinite(points).all():
+            raise ObjectiveError(
+                f"waypoints have shape {points.shape}, expected {shape}: finite"
+                " coordinates at the end of each phase."
+            )
+        path = path_through(C.q, points, S, self.T, C.quaternions, linear)
+        self.initialize(np.clip(path, *C.limits))
 
     def solve(
         self,
@@ -204,6 +251,17 @@ class KOMO:
         """
         seed = _integer("seed", seed, "an integer >= 0", lambda n: n >= 0)
         starts = _integer("starts", starts, "at least 1", lambda n: n >= 1)
+        found = self.solve_from(self.starts(seed, starts), tolerance, **options)
+        return min(found, key=Solution.rank)
+
+    def solve_from(
+        self, paths: Any, tolerance: Any = 1e-3, **options: Any
+    ) -> list[Solution]:
+        """Solve from each of several initial paths (starts, T, nq); see `solve`.
+
+        Returns:
+            The solutions in the order of the paths.
+        """
         tolerance = _positive("tolerance", tolerance, "a number > 0")
         known = Options.__dataclass_fields__
         for option, value in options.items():
@@ -216,33 +274,31 @@ class KOMO:
         chain, data, placed = self.chain()
         options.setdefault("tolerance", 0.1 * tolerance)
         chosen = Options(**options)
-        dtype = data.prefix.dtype
-        paths = jnp.asarray(self.starts(seed, starts), dtype)
-        if starts == 1:
+        paths = jnp.asarray(paths, data.prefix.dtype)
+        if len(paths) == 1:
             result = solve(chain, data, paths[0], chosen)
             result = type(result)(*(_lead(a) for a in result))
         else:
             result = solve_starts(chain, data, paths, chosen)
-        violation = np.asarray(result.violation)
-        cost = np.asarray(result.cost)
-        worst = np.where(np.isfinite(violation), violation, np.inf)
-        feasible = worst <= tolerance
-        best = int(np.lexsort((cost, np.where(feasible, 0.0, worst)))[0])
-        reports = []
-        for objective, at in zip(self._objectives, placed, strict=True):
-            values = np.asarray(result.y[at.batch][best, at.rows], float)
-            reports.append(report_objective(objective, values))
-        return Solution(
-            np.asarray(result.x[best], float),
-            Status(int(result.status[best])),
-            tolerance,
-            int(result.iterations[best]),
-            tuple(reports),
-            time.perf_counter() - began,
-            self.config,
-            self.tau,
-            best,
-        )
+        result = jax.tree.map(np.asarray, result)
+        seconds = time.perf_counter() - began
+        return [
+            Solution(
+                np.asarray(result.x[k], float),
+                Status(int(result.status[k])),
+                tolerance,
+                int(result.iterations[k]),
+                tuple(
+                    report_objective(o, np.asarray(result.y[at.batch][k, at.rows]))
+                    for o, at in zip(self._objectives, placed, strict=True)
+                ),
+                seconds,
+                self.config,
+                self.tau,
+                k,
+            )
+            for k in range(len(paths))
+        ]
 
     def chain(self) -> tuple[Chain, ChainData, list[Placed]]:
         """The problem as the solver sees it; see `objectives.program`."""

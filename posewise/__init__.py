@@ -1,5 +1,6 @@
 """posewise: differentiable features, objectives and predicates for robots, on JAX."""
 
+from . import presets as presets
 from .features import FS as FS
 from .features import Feature as Feature
 from .features import FeatureError as FeatureError
