@@ -4,4 +4,6 @@ from .komo import KOMO as KOMO
 from .objective import OT as OT
 from .objective import Objective as Objective
 from .objective import ObjectiveError as ObjectiveError
+from .placement import Placement as Placement
+from .placement import solve_placement as solve_placement
 from .solution import Solution as Solution

@@ -9,7 +9,9 @@ from .objectives import KOMO as KOMO
 from .objectives import OT as OT
 from .objectives import Objective as Objective
 from .objectives import ObjectiveError as ObjectiveError
+from .objectives import Placement as Placement
 from .objectives import Solution as Solution
+from .objectives import solve_placement as solve_placement
 from .robots import Box as Box
 from .robots import Capsule as Capsule
 from .robots import Config as Config

@@ -1,0 +1,322 @@
+"""Placement: poses of some objects that meet constraints, from many random starts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..features import FS, Feature
+from ..features.regions import extent
+from ..robots.checks import floats, integer, number
+from ..robots.config import Config
+from ..robots.frame import Frame
+from ..robots.shapes import Marker, Plane, PointCloud
+from ..robots.transforms import quat_multiply, quat_normalize, quat_to_matrix
+from .komo import KOMO
+from .objective import OT, ObjectiveError
+from .solution import Solution
+
+Region = Float[np.ndarray, "2 3"]
+"""Lower and upper corner of a box in the world [m]."""
+ROOM = 0.1
+"""How far the default region reaches beyond the world, besides the movables' sizes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Poses of the movable frames, and how well they meet the constraints."""
+
+    poses: dict[str, Float[np.ndarray, "7"]]
+    """World poses by name, a frame before those attached to it."""
+    solution: Solution
+    """Of the copied world, in which only the movables move."""
+
+    @property
+    def feasible(self) -> bool:
+        """Every constraint is within the tolerance."""
+        return self.solution.feasible
+
+    @property
+    def cost(self) -> float:
+        """Sum of squares of all cost rows."""
+        return self.solution.sos
+
+    @property
+    def message(self) -> str:
+        """The status in a sentence, with the objectives in conflict."""
+        return self.solution.message
+
+    def report(self) -> str:
+        """The poses, and a table of all objectives."""
+        lines = [
+            f"{name}: {' '.join(f'{x:.4g}' for x in pose)}"
+            for name, pose in self.poses.items()
+        ]
+        return "\n".join([*lines, self.solution.report()])
+
+    def apply(self, C: Config) -> None:
+        """Set the poses in a world.
+
+        Raises:
+            ConfigError: where a frame is unknown, or on a joint that cannot reach it.
+        """
+        for name, pose in self.poses.items():
+            C.set_pose(name, pose)
+
+
+def solve_placement(
+    C: Any,
+    what: Any,
+    movable: Any,
+    *,
+    starts: Any = 64,
+    seed: Any = 0,
+    tolerance: Any = 1e-3,
+    region: Any = None,
+    collisions: bool = True,
+    apart: Any = (0.01, 0.1),
+    **options: Any,
+) -> list[Placement]:
+    """Find poses of frames that meet constraints while all else stands still.
+
+    On a copy of the world the movables hang on free joints and all other joints are
+    locked. The first start is the present state; of the others, every other one turns
+    the movables from their present orientation about the vertical only, the rest turns
+    them at random; positions are uniform in the region.
+
+    Args:
+        C: the world; it stays as it is.
+        what: a list of predicates, presets or other statements, and of pairs (Feature,
+            OT).
+        movable: names of frames, each with all that is attached to it.
+        starts: how many.
+        seed: of the random starts.
+        tolerance: rows within this count as satisfied, in scaled units.
+        region: lower and upper corner (2, 3) in the world [m], in which the movables'
+            origins stay. Default: the box around all frames and shapes, planes apart,
+            and 10 cm plus the sizes of the movables on all sides.
+        collisions: whether the movables must not penetrate anything; see
+            `Config.collision_pairs`.
+        apart: solutions with all movables nearer than this [m, rad] are one.
+        **options: fields of `posewise.solvers.Options`.
+
+    Returns:
+        Distinct solutions: the feasible ones by cost, then the others, which say in
+        `message` what is violated, by violation. Never empty.
+
+    Raises:
+        ConfigError: for unknown frames.
+        ObjectiveError: for anything else that does not fit.
+    """
+    if not isinstance(C, Config):
+        raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
+    whole = lambda n: n >= 0
+    seed = integer("seed", seed, "an integer >= 0", whole, ObjectiveError)
+    least = lambda n: n >= 1
+    starts = integer("starts", starts, "an integer >= 1", least, ObjectiveError)
+    apart = _apart(apart)
+    world, names = _loosened(C, movable)
+    corners = _region(region, world, names)
+    for name in names:
+        free = np.array([[-np.inf], [np.inf]]) * np.ones(7)
+        free[:, :3] = corners
+        world.set_limits(name, free)
+    komo = KOMO(world)
+    for statement in _listed(what):
+        if isinstance(statement, tuple):
+            feature, kind = statement
+            komo.add_objective(None, feature, type=kind)
+        else:
+            komo.add(statement)
+    if collisions:
+        _avoid_collisions(komo, names)
+    paths = _draw(world, names, corners, starts, np.random.default_rng(seed))
+    solutions = sorted(_solve(komo, paths, tolerance, options), key=Solution.rank)
+    found = [Placement(_poses(world, names, s), s) for s in solutions]
+    return _distinct(found, *apart)
+
+
+def _solve(
+    komo: KOMO, paths: np.ndarray, tolerance: Any, options: dict[str, Any]
+) -> list[Solution]:
+    """One solution for each of the initial paths (starts, 1, nq)."""
+    return komo.solve_from(paths, tolerance, **options)
+
+
+def _loosened(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:
+    """A copy in which just these frames move, and their names, in order of frames."""
+    names = [movable] if isinstance(movable, str) else movable
+    if not isinstance(names, list | tuple) or not names:
+        raise ObjectiveError(
+            f"movable is {movable!r}, expected a list of names of one or more frames."
+        )
+    world = C.copy()
+    world.select_joints([])
+    chosen = tuple(C.frames[i].name for i in sorted({C._own(n) for n in names}))
+    ordered = sorted(chosen, key=lambda name: _depth(C.frames, C.index(name)))
+    for name in ordered:
+        world.detach(name)
+    return world, tuple(ordered)
+
+
+def _depth(frames: Sequence[Frame], i: int) -> int:
+    parent = frames[i].parent
+    return 0 if parent is None else 1 + _depth(frames, parent)
+
+
+def _listed(what: Any) -> list[Any]:
+    """The statements and pairs, checked to be such."""
+    if not isinstance(what, list):
+        raise ObjectiveError(
+            f"what is {what!r}, expected a list of predicates, presets or pairs"
+            " (Feature, OT)."
+        )
+    for k, statement in enumerate(what):
+        pair = isinstance(statement, tuple) and len(statement) == 2
+        if pair and isinstance(statement[0], Feature):
+            continue
+        if not hasattr(statement, "objectives"):
+            raise ObjectiveError(
+                f"what[{k}] is {statement!r}, expected a predicate, a preset or a pair"
+                " (Feature, OT)."
+            )
+    return what
+
+
+def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
+    """No penetration of any pair that can collide with a part of a movable."""
+    world = komo.config
+    roots = {world.index(name) for name in names}
+    moving = [
+        frame.name
+        for i, frame in enumerate(world.frames)
+        if _attached(world.frames, i) & roots
+    ]
+    involved = {name for pair in world.collision_pairs() for name in pair}
+    if involved & set(moving):
+        komo.add_objective(
+            None, FS.collisionRows, moving, OT.ineq, name="no collisions"
+        )
+
+
+def _attached(frames: Sequence[Frame], i: int) -> set[int]:
+    """A frame and all above it."""
+    above = {i}
+    while (parent := frames[i].parent) is not None:
+        above.add(i := parent)
+    return above
+
+
+def _region(region: Any, world: Config, names: Sequence[str]) -> Region:
+    if region is None:
+        return _surroundings(world, names)
+    corners = floats("region", region, "(2, 3) numbers", ObjectiveError)
+    fits = corners.shape == (2, 3) and np.isfinite(corners).all()
+    if not fits or (corners[0] > corners[1]).any():
+        raise ObjectiveError(
+            f"region is {corners.tolist()}, expected the lower and the upper corner of"
+            " a box in the world: (2, 3) finite numbers, none of the lower above the"
+            " upper one."
+        )
+    return corners
+
+
+def _surroundings(world: Config, names: Sequence[str]) -> Region:
+    """The box around the world, with room for the movables on all sides."""
+    parts: list[list[Region]] = [[] for _ in names]
+    boxes = []
+    movables = {world.index(name): k for k, name in enumerate(names)}
+    for i, frame in enumerate(world.frames):
+        box = _bounds(frame, world.pose(frame.name))
+        boxes.append(box)
+        for j in _attached(world.frames, i) & set(movables):
+            parts[movables[j]].append(box)
+    room = ROOM + sum(np.linalg.norm(np.subtract(*_around(p))) for p in parts)
+    return _around(boxes) + room * np.array([[-1.0], [1.0]])
+
+
+def _around(boxes: Sequence[Region]) -> Region:
+    stacked = np.stack(boxes)
+    return np.stack([stacked[:, 0].min(0), stacked[:, 1].max(0)])
+
+
+def _bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> Region:
+    """The box around a frame's origin and its solid shapes but planes."""
+    R, p = quat_to_matrix(pose[3:]), pose[:3]
+    low, high = [p], [p]
+    for g in frame.geometries:
+        if not g.collision or isinstance(g.shape, Plane | Marker):
+            continue
+        if isinstance(g.shape, PointCloud):
+            core = g.shape.points @ quat_to_matrix(g.pose[3:]).T + g.pose[:3]
+            spread: Any = g.shape.radius
+        else:
+            core, axes = extent(g, frame.name)
+            spread = np.linalg.norm(R @ axes, axis=-1)
+        center = p + core @ R.T
+        low.append((center - spread).min(0))
+        high.append((center + spread).max(0))
+    return np.stack([np.min(low, 0), np.max(high, 0)])
+
+
+def _draw(
+    world: Config,
+    names: Sequence[str],
+    corners: Region,
+    starts: int,
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "starts 1 nq"]:
+    """The present state, then random ones."""
+    q = np.tile(world.q, (starts, 1))
+    for name in names:
+        at = world.coordinates([name])
+        position = rng.uniform(*corners, (starts, 3))
+        angle = rng.uniform(-np.pi, np.pi, starts) / 2
+        zero = np.zeros(starts)
+        about_z = np.stack([np.cos(angle), zero, zero, np.sin(angle)], -1)
+        upright = quat_multiply(about_z, q[:, at[3:]])
+        turned = quat_normalize(rng.normal(size=(starts, 4)))
+        odd = np.arange(starts)[:, None] % 2 == 1
+        drawn = np.concatenate([position, np.where(odd, upright, turned)], 1)
+        q[1:, at] = drawn[1:]
+    return q[:, None]
+
+
+def _poses(
+    world: Config, names: Sequence[str], solution: Solution
+) -> dict[str, np.ndarray]:
+    poses = {name: np.array(solution.q[world.coordinates([name])]) for name in names}
+    return {k: np.concatenate([p[:3], quat_normalize(p[3:])]) for k, p in poses.items()}
+
+
+def _distinct(found: Sequence[Placement], near: float, turn: float) -> list[Placement]:
+    """The first of each group that coincide, in order."""
+    kept: list[Placement] = []
+    for one in found:
+        if not any(_coincide(one, other, near, turn) for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _coincide(one: Placement, other: Placement, near: float, turn: float) -> bool:
+    for name, a in one.poses.items():
+        b = other.poses[name]
+        cosine = min(abs(float(a[3:] @ b[3:])), 1.0)
+        if np.linalg.norm(a[:3] - b[:3]) > near or 2 * np.arccos(cosine) > turn:
+            return False
+    return True
+
+
+def _apart(apart: Any) -> tuple[float, float]:
+    try:
+        near, turn = apart
+    except (TypeError, ValueError):
+        raise ObjectiveError(
+            f"apart is {apart!r}, expected two numbers: metres and radians."
+        ) from None
+    check = lambda name, x: number(
+        f"apart: {name}", x, "a number >= 0", lambda v: v >= 0, ObjectiveError
+    )
+    return check("metres", near), check("radians", turn)
