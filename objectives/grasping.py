@@ -22,9 +22,9 @@ from .relations import (
     apart,
     check_choice,
     check_length,
+    orthogonal,
     others,
     outer_size,
-    perpendicular,
     projection,
     within,
 )
@@ -65,11 +65,11 @@ class grasp_top_box:
         """See `Statement`."""
         pair = (self.gripper, self.box)
         yield Feature(FS.positionDiff, pair, scale=10.0), OT.eq, span.slices
+        lead = span.led_by(ALIGNED)
         closing, _ = self.direction
         third = others(self.direction)
-        for own, axis in ((closing, "z"), (third, "z"), (third, "x")):
-            product = perpendicular(self.box, own, self.gripper, axis)
-            yield product, OT.eq, span.led_by(ALIGNED)
+        yield orthogonal(self.gripper, "z", self.box, closing + third), OT.eq, lead
+        yield orthogonal(self.gripper, "x", self.box, third), OT.eq, lead
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,8 @@ class grasp_box:
         yield Feature(FS.positionRel, pair, scale=middle), OT.eq, span.slices
         for side in within(*pair, plane, np.maximum(size / 2 - self.margin, 0.0)):
             yield side, OT.ineq, span.slices
-        for axis in plane:
-            product = perpendicular(self.gripper, "x", self.box, axis)
-            yield product, OT.eq, span.led_by(ALIGNED)
+        aligned = orthogonal(self.gripper, "x", self.box, plane)
+        yield aligned, OT.eq, span.led_by(ALIGNED)
         yield apart(self.palm, self.box, PALM_GAP), OT.ineq, span.led_by(CLEAR)
 
 
@@ -154,8 +153,8 @@ class grasp_cylinder:
         yield Feature(FS.positionRel, pair, scale=across), OT.eq, span.slices
         for end in within(*pair, "z", np.maximum(size / 2 - self.margin, 0.0)):
             yield end, OT.ineq, span.slices
-        product = perpendicular(self.gripper, "x", self.cylinder, "z")
-        yield product, OT.eq, span.led_by(ALIGNED)
+        aligned = orthogonal(self.gripper, "x", self.cylinder, "z")
+        yield aligned, OT.eq, span.led_by(ALIGNED)
         yield apart(self.palm, self.cylinder, PALM_GAP), OT.ineq, span.led_by(CLEAR)
 
 
@@ -206,6 +205,7 @@ class place_box:
         for side in within(*pair, "xy", np.maximum(top / 2 - self.margin, 0.0)):
             yield side, OT.ineq, span.slices
         sign = -1.0 if self.direction.startswith("-") else 1.0
-        up = Feature(FS[f"vector{axis.upper()}Rel"], pair, target=[0, 0, sign])
+        upright = sign * projection(axis)[0]
+        up = Feature(FS.vectorZRel, (self.table, self.box), target=upright)
         yield up, OT.eq, span.led_by(ALIGNED)
         yield apart(self.palm, self.table, PALM_GAP), OT.ineq, span.led_by(CLEAR)

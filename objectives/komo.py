@@ -20,7 +20,7 @@ from ..solvers import Options, Status, solve, solve_starts
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .program import Chain, ChainData, Placed, make_chain
 from .solution import Solution, report_objective
-from .span import Slices, Span
+from .span import Slices, span_of
 from .waypoints import path_through
 
 
@@ -182,8 +182,7 @@ class KOMO:
                 f"{what!r} has no objectives(); use add_objective for features."
             )
         name = type(what).__name__
-        slices = selected_slices(times, self.slices_per_phase, self.T, name)
-        span = Span(slices, self.slices_per_phase, self.tau)
+        span = span_of(times, self.slices_per_phase, self.T, self.tau, name)
         made = tuple(
             self._checked(f"{name}: {_label(feature)}", feature, kind, chosen)
             for feature, kind, chosen in what.objectives(self.config, span)

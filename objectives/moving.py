@@ -17,7 +17,7 @@ from ..features import FS, Feature, Pose
 from ..robots.checks import floats
 from ..robots.config import Config
 from .objective import OT, ObjectiveError
-from .relations import apart, check_length, perpendicular, projection
+from .relations import apart, check_length, projection
 from .span import Slices, Span
 
 Objectives = Iterator[tuple[Feature, OT, Slices]]
@@ -123,14 +123,16 @@ class straight_push:
         steps, start = span.steps("straight_push"), span.first
         pair = (self.gripper, self.object)
         x, z = 10 * projection("x"), 10 * projection("z")
+        rows = np.diag([10.0, 10, 10, 1, 1, 1])
         yield apart(*pair, self.gap), OT.eq, start
-        yield Feature(FS.positionRel, pair[::-1], scale=x), OT.eq, start
-        yield Feature(FS.positionRel, pair, scale=z), OT.eq, start
-        behind = Feature(push_stance, pair, scale=[10, -1], target=[-0.02, 0.2])
+        yield Feature(push_stance, pair, scale=rows[[0, 2, 3]]), OT.eq, start
+        behind = Feature(
+            push_stance,
+            pair,
+            scale=rows[[1, 4, 5]] * [1, 1, 1, 1, -1, -1],
+            target=[0, -0.02, 0, 0, 0.2, 0.2],
+        )
         yield behind, OT.ineq, start
-        upward = Feature(FS.scalarProductYZ, pair, scale=-1.0, target=0.2)
-        yield upward, OT.ineq, start
-        yield perpendicular(self.gripper, "x", self.object, "z"), OT.eq, start
         yield Feature(FS.angularVel, self.gripper, scale=10.0), OT.eq, steps
         yield Feature(FS.poseRel, pair, order=1, scale=10.0), OT.eq, steps
         yield Feature(FS.bodyVel, self.gripper, scale=x), OT.eq, steps
@@ -138,14 +140,19 @@ class straight_push:
         yield Feature(push_progress, pair, order=1, scale=-10.0), OT.ineq, steps
 
 
-def push_stance(gripper: Pose, pushed: Pose) -> Float[jax.Array, "2"]:
-    """Place of the gripper along the push, from the object's origin [m]; y_gripper · f.
+def push_stance(gripper: Pose, pushed: Pose) -> Float[jax.Array, "6"]:
+    """The gripper's place [m] and axes, seen along a push of an object.
 
-    The push is along `f = z_object × x_gripper`.
+    Rows: place from the object's origin along x_gripper, `f` and z_object, where the
+    push is along `f = z_object × x_gripper`; x_gripper · z_object; y_gripper · f;
+    y_gripper · z_object.
     """
-    ahead = jnp.cross(pushed.R[:, 2], gripper.R[:, 0])
-    place = jnp.sum((gripper.p - pushed.p) * ahead)
-    return jnp.stack([place, jnp.sum(gripper.R[:, 1] * ahead)])
+    side, up = gripper.R[:, 0], pushed.R[:, 2]
+    ahead = jnp.cross(up, side)
+    offset, y = gripper.p - pushed.p, gripper.R[:, 1]
+    pairs = [(offset, side), (offset, ahead), (offset, up)]
+    pairs += [(side, up), (y, ahead), (y, up)]
+    return jnp.stack([jnp.sum(a * b) for a, b in pairs])
 
 
 def push_progress(gripper: Pose, pushed: Pose) -> Float[jax.Array, "1"]:
@@ -155,9 +162,10 @@ def push_progress(gripper: Pose, pushed: Pose) -> Float[jax.Array, "1"]:
 
 @dataclass(frozen=True)
 class freeze_joint:
-    """Joints keep their coordinates from the first to the last slice of an interval.
+    """Joints keep their coordinates throughout an interval.
 
-    Velocities of the coordinates are zero on its steps (x10, rad/s or m/s).
+    Velocities of the coordinates are zero on its steps (x10, rad/s or m/s). An interval
+    from time 0 begins at the present state.
 
     Args:
         joints: names of joints; none: all.

@@ -8,20 +8,13 @@ import numpy as np
 from jaxtyping import Float
 
 from ..features import FS, Feature
-from ..features.regions import extent
 from ..robots.checks import floats, integer, number
 from ..robots.config import Config
-from ..robots.frame import Frame
-from ..robots.shapes import Marker, Plane, PointCloud
-from ..robots.transforms import quat_multiply, quat_normalize, quat_to_matrix
+from ..robots.transforms import quat_normalize
 from .komo import KOMO
 from .objective import OT, ObjectiveError
+from .sampling import Region, and_above, draw, surroundings
 from .solution import Solution
-
-Region = Float[np.ndarray, "2 3"]
-"""Lower and upper corner of a box in the world [m]."""
-ROOM = 0.1
-"""How far the default region reaches beyond the world, besides the movables' sizes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +75,9 @@ def solve_placement(
     """Find poses of frames that meet constraints while all else stands still.
 
     On a copy of the world the movables hang on free joints and all other joints are
-    locked. The first start is the present state; of the others, every other one turns
-    the movables from their present orientation about the vertical only, the rest turns
-    them at random; positions are uniform in the region.
+    locked. The first start is the present state. The others have uniform positions in
+    the region; every other one turns the movables from their present orientation about
+    the vertical only, the rest in all directions.
 
     Args:
         C: the world; it stays as it is.
@@ -132,7 +125,7 @@ def solve_placement(
             komo.add(statement)
     if collisions:
         _avoid_collisions(komo, names)
-    paths = _draw(world, names, corners, starts, np.random.default_rng(seed))
+    paths = draw(world, names, corners, starts, np.random.default_rng(seed))
     solutions = sorted(_solve(komo, paths, tolerance, options), key=Solution.rank)
     found = [Placement(_poses(world, names, s), s) for s in solutions]
     return _distinct(found, *apart)
@@ -146,7 +139,7 @@ def _solve(
 
 
 def _loosened(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:
-    """A copy in which just these frames move, and their names, in order of frames."""
+    """A copy in which just these frames move, and their names, parents first."""
     names = [movable] if isinstance(movable, str) else movable
     if not isinstance(names, list | tuple) or not names:
         raise ObjectiveError(
@@ -155,15 +148,10 @@ def _loosened(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:
     world = C.copy()
     world.select_joints([])
     chosen = tuple(C.frames[i].name for i in sorted({C._own(n) for n in names}))
-    ordered = sorted(chosen, key=lambda name: _depth(C.frames, C.index(name)))
+    ordered = sorted(chosen, key=lambda name: len(and_above(C.frames, C.index(name))))
     for name in ordered:
         world.detach(name)
     return world, tuple(ordered)
-
-
-def _depth(frames: Sequence[Frame], i: int) -> int:
-    parent = frames[i].parent
-    return 0 if parent is None else 1 + _depth(frames, parent)
 
 
 def _listed(what: Any) -> list[Any]:
@@ -192,7 +180,7 @@ def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
     moving = [
         frame.name
         for i, frame in enumerate(world.frames)
-        if _attached(world.frames, i) & roots
+        if and_above(world.frames, i) & roots
     ]
     involved = {name for pair in world.collision_pairs() for name in pair}
     if involved & set(moving):
@@ -201,17 +189,9 @@ def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
         )
 
 
-def _attached(frames: Sequence[Frame], i: int) -> set[int]:
-    """A frame and all above it."""
-    above = {i}
-    while (parent := frames[i].parent) is not None:
-        above.add(i := parent)
-    return above
-
-
 def _region(region: Any, world: Config, names: Sequence[str]) -> Region:
     if region is None:
-        return _surroundings(world, names)
+        return surroundings(world, names)
     corners = floats("region", region, "(2, 3) numbers", ObjectiveError)
     fits = corners.shape == (2, 3) and np.isfinite(corners).all()
     if not fits or (corners[0] > corners[1]).any():
@@ -221,67 +201,6 @@ def _region(region: Any, world: Config, names: Sequence[str]) -> Region:
             " upper one."
         )
     return corners
-
-
-def _surroundings(world: Config, names: Sequence[str]) -> Region:
-    """The box around the world, with room for the movables on all sides."""
-    parts: list[list[Region]] = [[] for _ in names]
-    boxes = []
-    movables = {world.index(name): k for k, name in enumerate(names)}
-    for i, frame in enumerate(world.frames):
-        box = _bounds(frame, world.pose(frame.name))
-        boxes.append(box)
-        for j in _attached(world.frames, i) & set(movables):
-            parts[movables[j]].append(box)
-    room = ROOM + sum(np.linalg.norm(np.subtract(*_around(p))) for p in parts)
-    return _around(boxes) + room * np.array([[-1.0], [1.0]])
-
-
-def _around(boxes: Sequence[Region]) -> Region:
-    stacked = np.stack(boxes)
-    return np.stack([stacked[:, 0].min(0), stacked[:, 1].max(0)])
-
-
-def _bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> Region:
-    """The box around a frame's origin and its solid shapes but planes."""
-    R, p = quat_to_matrix(pose[3:]), pose[:3]
-    low, high = [p], [p]
-    for g in frame.geometries:
-        if not g.collision or isinstance(g.shape, Plane | Marker):
-            continue
-        if isinstance(g.shape, PointCloud):
-            core = g.shape.points @ quat_to_matrix(g.pose[3:]).T + g.pose[:3]
-            spread: Any = g.shape.radius
-        else:
-            core, axes = extent(g, frame.name)
-            spread = np.linalg.norm(R @ axes, axis=-1)
-        center = p + core @ R.T
-        low.append((center - spread).min(0))
-        high.append((center + spread).max(0))
-    return np.stack([np.min(low, 0), np.max(high, 0)])
-
-
-def _draw(
-    world: Config,
-    names: Sequence[str],
-    corners: Region,
-    starts: int,
-    rng: np.random.Generator,
-) -> Float[np.ndarray, "starts 1 nq"]:
-    """The present state, then random ones."""
-    q = np.tile(world.q, (starts, 1))
-    for name in names:
-        at = world.coordinates([name])
-        position = rng.uniform(*corners, (starts, 3))
-        angle = rng.uniform(-np.pi, np.pi, starts) / 2
-        zero = np.zeros(starts)
-        about_z = np.stack([np.cos(angle), zero, zero, np.sin(angle)], -1)
-        upright = quat_multiply(about_z, q[:, at[3:]])
-        turned = quat_normalize(rng.normal(size=(starts, 4)))
-        odd = np.arange(starts)[:, None] % 2 == 1
-        drawn = np.concatenate([position, np.where(odd, upright, turned)], 1)
-        q[1:, at] = drawn[1:]
-    return q[:, None]
 
 
 def _poses(

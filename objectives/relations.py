@@ -26,10 +26,13 @@ def others(axes: str) -> str:
     return "".join(a for a in AXES if a not in axes)
 
 
-def perpendicular(a: Any, axis_a: str, b: Any, axis_b: str) -> Feature:
-    """The product of an axis of `a` and one of `b`: zero where they are orthogonal."""
-    symbol = FS[f"scalarProduct{axis_a.upper()}{axis_b.upper()}"]
-    return Feature(symbol, (a, b))
+def orthogonal(a: Any, axis: str, b: Any, axes: str) -> Feature:
+    """Products of an axis of `a` with axes of `b`: zero where they are orthogonal.
+
+    One kind of feature for all axes of `b`, so that another choice compiles nothing.
+    """
+    symbol = FS[f"vector{axis.upper()}Rel"]
+    return Feature(symbol, (a, b), scale=projection(axes))
 
 
 def within(

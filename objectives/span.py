@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from ..features import Feature
 from ..robots.config import Config
-from .objective import OT, ObjectiveError
+from .objective import OT, ObjectiveError, selected_slices, slice_of
 
 Slices = tuple[int, ...]
 
@@ -20,6 +22,8 @@ class Span:
     slices_per_phase: int
     tau: float
     """Time between slices [s]."""
+    from_present: bool = False
+    """The times begin at the present state, one slice before the first."""
 
     @property
     def first(self) -> Slices:
@@ -38,17 +42,31 @@ class Span:
         return tuple(range(start, self.slices[-1] + 1))
 
     def steps(self, what: str) -> Slices:
-        """The slices after the first: velocities there are those within the span.
+        """Slices of which the velocities, backward differences, lie within the span.
 
         Raises:
-            ObjectiveError: for a single slice.
+            ObjectiveError: for a single time.
         """
-        if len(self.slices) < 2:
+        steps = self.slices if self.from_present else self.slices[1:]
+        if not steps:
             raise ObjectiveError(
                 f"{what}: times select slice {self.slices[0]} alone, expected an"
                 " interval of two or more slices; give times=[from, to]."
             )
-        return self.slices[1:]
+        return steps
+
+
+def span_of(times: Any, slices_per_phase: int, T: int, tau: float, what: str) -> Span:
+    """The span that times select, see `selected_slices`; all slices: from the present.
+
+    Raises:
+        ObjectiveError: when no slice is selected.
+    """
+    slices = selected_slices(times, slices_per_phase, T, what)
+    given = np.ravel([] if times is None else times)
+    interval = len(given) == 2 and given[0] >= 0
+    present = not len(given) or (interval and slice_of(given[0], slices_per_phase) < 0)
+    return Span(slices, slices_per_phase, tau, bool(present))
 
 
 class Statement(Protocol):
