@@ -87,9 +87,10 @@ def solve_placement(
         starts: how many.
         seed: of the random starts.
         tolerance: rows within this count as satisfied, in scaled units.
-        region: lower and upper corner (2, 3) in the world [m], in which the movables'
-            origins stay. Default: the box around all frames and shapes, planes apart,
-            and 10 cm plus the sizes of the movables on all sides.
+        region: lower and upper corner (2, 3) in the world [m], between which the
+            movables' origins stay. Default: they may go anywhere, and start in the box
+            around all frames and shapes (planes apart), with 10 cm and the sizes of the
+            movables more on all sides.
         collisions: whether the movables must not penetrate anything; see
             `Config.collision_pairs`.
         apart: solutions with all movables nearer than this [m, rad] are one.
@@ -111,11 +112,14 @@ def solve_placement(
     starts = integer("starts", starts, "an integer >= 1", least, ObjectiveError)
     apart = _apart(apart)
     world, names = _loosened(C, movable)
-    corners = _region(region, world, names)
-    for name in names:
-        free = np.array([[-np.inf], [np.inf]]) * np.ones(7)
-        free[:, :3] = corners
-        world.set_limits(name, free)
+    if region is None:
+        corners = surroundings(world, names)
+    else:
+        corners = _region(region)
+        limits = np.array([[-np.inf], [np.inf]]) * np.ones(7)
+        limits[:, :3] = corners
+        for name in names:
+            world.set_limits(name, limits)
     komo = KOMO(world)
     for statement in _listed(what):
         if isinstance(statement, tuple):
@@ -189,9 +193,7 @@ def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
         )
 
 
-def _region(region: Any, world: Config, names: Sequence[str]) -> Region:
-    if region is None:
-        return surroundings(world, names)
+def _region(region: Any) -> Region:
     corners = floats("region", region, "(2, 3) numbers", ObjectiveError)
     fits = corners.shape == (2, 3) and np.isfinite(corners).all()
     if not fits or (corners[0] > corners[1]).any():
