@@ -310,6 +310,24 @@ def test_leads(slices_per_phase, slices, lead, led):
     assert Span(slices, slices_per_phase, 0.1).led_by(lead) == led
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: presets.grasp_top_box("gripper", "box", d),
+        lambda d: presets.grasp_box("gripper", "box", "palm", d[0]),
+        lambda d: presets.place_box("box", "table", "palm", d[0]),
+        lambda d: presets.place_box("box", "table", "palm", "-" + d[1]),
+    ],
+)
+def test_another_direction_compiles_nothing(make):
+    structures = set()
+    for direction in ("xz", "yx", "zy"):
+        komo = pw.KOMO(scene())
+        komo.add(make(direction))
+        structures.add(komo.chain()[0])
+    assert len(structures) == 1
+
+
 def test_slices_of_presets():
     C = scene()
     komo = pw.KOMO(C, 2, 10, 1)
