@@ -199,35 +199,7 @@ def test_velocity_rows_are_in_the_gripper_s_axes():
         np.testing.assert_allclose(value(far), [want])
 
 
-def test_approach_grasp_and_retract_are_straight():
-    C = pw.Config()
-    C.add_frame("box", pose=[0.3, 0.2, 0.5, 1, 0.1, 0.2, 0.3])
-    C.add_frame("gripper", joint="free", position=[0, 0, 1])
-    komo = presets.setup_motion(C, 2, 8, collisions=False)
-    komo.add(presets.grasp_top_box("gripper", "box"), [1.0])
-    komo.add(presets.approach("gripper", 0.1), [0.5, 1.0])
-    komo.add(presets.retract("gripper", 0.05), [1.0, 1.5])
-    sol = komo.solve()
-    assert sol.feasible, sol.report()
-    C.q = sol.path[7]
-    R, p = matrix(C, "gripper"), C.pose("gripper")[:3]
-    np.testing.assert_allclose(p, C.pose("box")[:3], atol=2e-4)
-    np.testing.assert_allclose(np.abs(matrix(C, "box").T @ R), np.eye(3), atol=3e-3)
-    for span, distance in ((range(3, 8), 0.1), (range(7, 12), 0.05)):
-        local = []
-        for t in span:
-            C.q = sol.path[t]
-            np.testing.assert_allclose(matrix(C, "gripper"), R, atol=1e-3)
-            local.append(R.T @ (C.pose("gripper")[:3] - p))
-        local = np.array(local)
-        np.testing.assert_allclose(local[:, :2], 0, atol=2e-4)
-        along = local[:, 2] if span[0] == 7 else local[::-1, 2]
-        assert (np.diff(along) > -1e-4).all()
-        assert along[-1] >= distance - 1e-3
-    np.testing.assert_allclose(sol.path[-1], sol.path[-2], atol=1e-4)
-
-
-def test_a_grasped_box_is_held_between_the_fingers_and_put_down():
+def test_a_box_is_approached_held_between_the_fingers_put_down_and_left():
     C = pw.Config()
     C.add_frame("table", position=[0.5, 0, 0.2], shape=pw.Box(TOP))
     C.add_frame("gripper", joint="free", position=[0, 0, 1], shape=pw.Marker())
@@ -235,32 +207,48 @@ def test_a_grasped_box_is_held_between_the_fingers_and_put_down():
     C.add_frame(
         "box", joint="free", pose=[0, 0.4, 0.3, 1, 0, 0.1, 0], shape=pw.Box(SIZE)
     )
-    komo = presets.setup_sequence(C, 2, collisions=False)
+    komo = pw.KOMO(C, 3, 4, 1)
+    komo.add_control_objective(1, 0.1)
     komo.add(presets.freeze_joint("box"), [0.0, 1.0])
+    komo.add(presets.approach("gripper", 0.1), [0.25, 1.0])
     komo.add(presets.grasp_box("gripper", "box", "palm", "y"), [1.0])
     komo.add(presets.freeze_relative_pose("box", "gripper"), [1.0, 2.0])
     komo.add(presets.place_box("box", "table", "palm", "-x"), [2.0])
+    komo.add(presets.freeze_joint("box"), [2.0, 3.0])
+    komo.add(presets.retract("gripper", 0.05), [2.0, 3.0])
     start = C.pose("box")
     sol = komo.solve()
     assert sol.feasible, sol.report()
     held = []
-    for q in sol.path:
+    for q in sol.path[3:8]:
         C.q = q
         place = seen(C, "gripper", "box")
         turn = matrix(C, "box").T @ matrix(C, "gripper")
-        assert abs(place[1]) < 2e-4
-        assert (np.abs(place) <= SIZE / 2 - 0.02 + 2e-4).all()
+        assert abs(place[1]) < 2e-3
+        assert (np.abs(place) <= SIZE / 2 - 0.02 + 2e-3).all()
         np.testing.assert_allclose(np.abs(turn[:, 0]), Y, atol=2e-3)
-        assert box_gap(C, "palm", "box") >= 0.0008
         held.append((place, turn))
         if len(held) == 1:
-            np.testing.assert_allclose(C.pose("box"), start, atol=2e-4)
-    np.testing.assert_allclose(held[0][0], held[1][0], atol=2e-4)
-    np.testing.assert_allclose(held[0][1], held[1][1], atol=2e-3)
+            np.testing.assert_allclose(C.pose("box"), start, atol=1e-3)
+            assert box_gap(C, "palm", "box") >= 0.0008
+        np.testing.assert_allclose(held[0][0], place, atol=1e-3)
+        np.testing.assert_allclose(held[0][1], turn, atol=2e-3)
     np.testing.assert_allclose(matrix(C, "box")[:, 0], -Z, atol=2e-3)
     at = seen(C, "box", "table")
     assert abs(at[2] - (SIZE[0] + TOP[2]) / 2) < 2e-4
     assert (np.abs(at[:2]) <= TOP[:2] / 2 - 0.02 + 2e-4).all()
+    for span, distance in ((range(3, -1, -1), 0.1), (range(7, 12), 0.05)):
+        C.q = sol.path[span[0]]
+        R, p = matrix(C, "gripper"), C.pose("gripper")[:3]
+        along = []
+        for t in span:
+            C.q = sol.path[t]
+            np.testing.assert_allclose(matrix(C, "gripper"), R, atol=1e-3)
+            local = R.T @ (C.pose("gripper")[:3] - p)
+            np.testing.assert_allclose(local[:2], 0, atol=2e-4)
+            along.append(local[2])
+        assert (np.diff(along) > -1e-4).all()
+        assert along[-1] >= distance - 1e-3
 
 
 def test_a_push_is_straight_from_behind():
