@@ -16,6 +16,7 @@ from ..robots.checks import floats, integer, number
 from ..robots.config import Config
 from ..robots.errors import unknown
 from ..solvers import Options, Status, solve, solve_starts
+from .modes import Modes, ModeSwitch, make_modes
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .program import Chain, ChainData, Placed, make_chain
 from .solution import Solution, report_objective
@@ -65,7 +66,11 @@ class KOMO:
         self.k_order = order
         self.tau = duration / slices
         self._objectives: list[Objective] = []
+        self._switches: tuple[ModeSwitch, ...] = ()
         self._initial: np.ndarray | None = None
+        self._modes: tuple[Any, Modes] | None = None
+        self._chain: tuple[Any, tuple[Chain, ChainData, list[list[Placed]]]] | None
+        self._chain = None
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
@@ -130,6 +135,62 @@ class KOMO:
         made = Objective(label, feature, type, slices)
         self._objectives.append(made)
         return made
+
+    def add_mode_switch(
+        self, times: Any, mode: str, frames: Any, *, scale: Any = 10.0
+    ) -> None:
+        """From times[0] on, frames[1] is attached to frames[0], until it is switched.
+
+        Everything attached to that frame comes along. Until its first switch it stands
+        where it is, also on a joint of its own. It does not jump: its velocity
+        is zero into the switch (in the world, or relative to what carried it before),
+        and so is its acceleration where k_order is 2; and with times [a, b] its
+        velocity relative to frames[0] is zero into slice b, where it is handed on.
+
+        Args:
+            times: [t] or [a, b], in phases; see `add_objective`.
+            mode: "stable": at a pose that is free but the same in all slices;
+                "stableOn": standing on top, at a place and angle that are the same;
+                "rigid": the two frames coincide.
+            frames: [parent, frame]; "world" may be the parent.
+            scale: of the equality rows.
+
+        Raises:
+            ConfigError: for unknown frames or modes.
+            ObjectiveError: with k_order 0, or when no slice is selected.
+        """
+        if self.k_order < 1:
+            raise ObjectiveError(
+                "A mode switch constrains velocities; make the KOMO with k_order >= 1."
+            )
+        names = list(frames) if not isinstance(frames, str) else [frames]
+        if len(names) != 2:
+            raise ObjectiveError(
+                f"frames are {names}, expected two: [parent, what is attached to it]."
+            )
+        parent, frame = names
+        label = f"mode {mode} [{parent}, {frame}]"
+        slices = selected_slices(times, self.slices_per_phase, self.T, label)
+        self.config.index(parent), self.config.index(frame)
+        carrier = [s.parent for s in self._switches if s.frame == frame]
+        made = (*self._switches, ModeSwitch(slices[0], mode, parent, frame))
+        make_modes(self.config, made)
+        self._switches = made
+
+        def still(t: int, symbol: Any, of: list[str], order: int) -> None:
+            feature = Feature(symbol, of, order=order, scale=scale)
+            name = f"{label} no {'jump' if order == 1 else 'jolt'}"
+            self._objectives.append(Objective(name, feature, OT.eq, (t,)))
+
+        relative = [(FS.poseRel, [frame, carrier[-1]])] if carrier else []
+        into = relative or [(FS.pose, [frame])]
+        ends = [(slices[0], *into[0])]
+        if len(slices) > 1 and np.size(times) == 2:
+            ends.append((slices[-1], FS.poseRel, [frame, parent]))
+        for t, symbol, of in ends:
+            still(t, symbol, of, 1)
+            if self.k_order == 2 and t + 1 < self.T:
+                still(t + 1, FS.linangVel, [frame], 2)
 
     def add_control_objective(
         self,
@@ -229,11 +290,14 @@ class KOMO:
         feasible = worst <= tolerance
         best = int(np.lexsort((cost, np.where(feasible, 0.0, worst)))[0])
         reports = []
-        for objective, at in zip(self._objectives, placed, strict=True):
-            values = np.asarray(result.y[at.batch][best, at.rows], float)
+        y = [np.asarray(group[best], float) for group in result.y]
+        for objective, parts in zip(self._objectives, placed, strict=True):
+            values = np.concatenate([y[at.batch][at.rows] for at in parts])
             reports.append(report_objective(objective, values))
+        x = np.asarray(result.x[best], float)
+        modes = self.modes()
         return Solution(
-            np.asarray(result.x[best], float),
+            np.stack([modes.narrow(q, t) for t, q in enumerate(x)]),
             Status(int(result.status[best])),
             tolerance,
             int(result.iterations[best]),
@@ -242,48 +306,71 @@ class KOMO:
             self.config,
             self.tau,
             best,
+            modes,
+            x,
         )
 
-    def chain(self) -> tuple[Chain, ChainData, list[Placed]]:
-        """The problem as the solver sees it; see `objectives.program`."""
+    def modes(self) -> Modes:
+        """The world with the copies that mode switches make; see `objectives.modes`."""
         C = self.config
-        grounded = [(o, o.feature.ground(C)) for o in self._objectives]
-        prefix = np.tile(C.q, (self.k_order, 1))
-        return make_chain(C.kinematics(), grounded, prefix, self.T, self.tau)
+        values = C.q.tobytes() if self._switches else b""
+        key = (C._snapshot(), self._switches, values)
+        if self._modes is None or not _same(self._modes[0], key):
+            self._modes = key, make_modes(C, self._switches)
+        return self._modes[1]
+
+    def chain(self) -> tuple[Chain, ChainData, list[list[Placed]]]:
+        """The problem as the solver sees it; see `objectives.program`."""
+        modes = self.modes()
+        key = (modes, tuple(self._objectives))
+        if self._chain is None or not _same(self._chain[0], key):
+            made = make_chain(modes, self._objectives, self.T, self.k_order, self.tau)
+            self._chain = key, made
+        chain, data, placed = self._chain[1]
+        prefix = np.tile(modes.widen(self.config.q), (self.k_order, 1))
+        return (
+            chain,
+            data._replace(prefix=jnp.asarray(prefix, data.prefix.dtype)),
+            placed,
+        )
 
     def starts(self, seed: int, count: int) -> np.ndarray:
         """Initial paths (count, T, nq): the initial path, then random ones.
 
         A random path runs straight from the present state to a configuration drawn
         uniformly within the limits (or within ±1 of the state where there are none).
+        With mode switches, nq is that of their world, and what slices share is drawn.
         """
-        C = self.config
+        C, modes = self.modes().world, self.modes()
         rng = np.random.default_rng(seed)
-        given = np.tile(C.q, (self.T, 1)) if self._initial is None else self._initial
-        if given.shape[1] != C.nq:
-            raise ObjectiveError(
-                f"The initial path has shape {given.shape}, expected"
-                f" ({self.T}, {C.nq}): the world's joints have changed; initialize"
-                " again."
-            )
-        low, high = C.limits
-        low = np.where(np.isfinite(low), low, np.minimum(C.q, high) - 1.0)
-        high = np.where(np.isfinite(high), high, np.maximum(C.q, low) + 1.0)
+        q, tied = modes.widen(self.config.q), modes.shared_coordinates
+        given = np.tile(q, (self.T, 1))
+        if self._initial is not None:
+            if self._initial.shape[1] != self.config.nq:
+                raise ObjectiveError(
+                    f"The initial path has shape {self._initial.shape}, expected"
+                    f" ({self.T}, {self.config.nq}): the world's joints have changed;"
+                    " initialize again."
+                )
+            given = modes.widen(self._initial)
         limits = C.limits
-        paths = [np.clip(given, limits[0], limits[1])]
-        share = np.arange(1, self.T + 1)[:, None] / self.T
+        low = np.where(np.isfinite(limits[0]), limits[0], np.minimum(q, limits[1]) - 1)
+        high = np.where(np.isfinite(limits[1]), limits[1], np.maximum(q, low) + 1.0)
+        paths = [np.clip(given, *limits)]
+        share = np.tile(np.arange(1, self.T + 1)[:, None] / self.T, (1, C.nq))
+        share[:, tied] = 1.0
         for _ in range(count - 1):
             goal = rng.uniform(low, high)
             for first in C.quaternions:
                 part = slice(first, first + 4)
                 goal[part] = rng.normal(size=4)
                 goal[part] /= np.linalg.norm(goal[part])
-                goal[part] *= 1.0 if goal[part] @ C.q[part] >= 0 else -1.0
-            path = C.q + share * (goal - C.q)
+                goal[part] *= 1.0 if goal[part] @ q[part] >= 0 else -1.0
+            path = q + share * (goal - q)
             for first in C.quaternions:
                 part = path[:, first : first + 4]
                 part /= np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-9)
-            paths.append(np.clip(path, limits[0], limits[1]))
+            paths.append(np.clip(path, *limits))
         return np.stack(paths)
 
     def __repr__(self) -> str:
@@ -305,6 +392,14 @@ def _label(feature: Feature) -> str:
     frames = ", ".join(feature.frames)
     rate = ("", " velocity", " acceleration")[feature.order - feature.symbol.window]
     return f"{feature.symbol.name}({frames}){rate}"
+
+
+def _same(old: tuple, new: tuple) -> bool:
+    """The same objects and equal bytes; nothing is compared by value else."""
+    return all(
+        a is b or (isinstance(a, tuple | bytes) and a == b)
+        for a, b in zip(old, new, strict=True)
+    )
 
 
 def _lead(a: Any) -> Any:
