@@ -5,7 +5,7 @@ and relations to SLAM, Gaussian process smoothing, optimal control and probabili
 inference" (2017).
 """
 
-import time
+import copy
 from typing import Any
 
 import jax.numpy as jnp
@@ -14,12 +14,11 @@ import numpy as np
 from ..features import FS, Feature, FeatureError
 from ..robots.checks import floats, integer, number
 from ..robots.config import Config
-from ..robots.errors import unknown
-from ..solvers import Options, Status, solve, solve_starts
 from .modes import Modes, ModeSwitch, make_modes
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .program import Chain, ChainData, Placed, make_chain
-from .solution import Solution, report_objective
+from .solution import Solution
+from .solving import best, solve_starts
 
 
 class KOMO:
@@ -263,52 +262,63 @@ class KOMO:
         Returns:
             The best solution: feasible before infeasible, then by cost.
         """
-        seed = _integer("seed", seed, "an integer >= 0", lambda n: n >= 0)
-        starts = _integer("starts", starts, "at least 1", lambda n: n >= 1)
-        tolerance = _positive("tolerance", tolerance, "a number > 0")
-        known = Options.__dataclass_fields__
-        for option, value in options.items():
-            if option not in known:
-                raise ObjectiveError(unknown("solver option", option, known))
-            _positive(option, value, "a number > 0")
-        if not self._objectives:
-            raise ObjectiveError("There is no objective; add one before solving.")
-        began = time.perf_counter()
-        chain, data, placed = self.chain()
-        options.setdefault("tolerance", 0.1 * tolerance)
-        chosen = Options(**options)
-        dtype = data.prefix.dtype
-        paths = jnp.asarray(self.starts(seed, starts), dtype)
-        if starts == 1:
-            result = solve(chain, data, paths[0], chosen)
-            result = type(result)(*(_lead(a) for a in result))
-        else:
-            result = solve_starts(chain, data, paths, chosen)
-        violation = np.asarray(result.violation)
-        cost = np.asarray(result.cost)
-        worst = np.where(np.isfinite(violation), violation, np.inf)
-        feasible = worst <= tolerance
-        best = int(np.lexsort((cost, np.where(feasible, 0.0, worst)))[0])
-        reports = []
-        y = [np.asarray(group[best], float) for group in result.y]
-        for objective, parts in zip(self._objectives, placed, strict=True):
-            values = np.concatenate([y[at.batch][at.rows] for at in parts])
-            reports.append(report_objective(objective, values))
-        x = np.asarray(result.x[best], float)
-        modes = self.modes()
-        return Solution(
-            np.stack([modes.narrow(q, t) for t, q in enumerate(x)]),
-            Status(int(result.status[best])),
-            tolerance,
-            int(result.iterations[best]),
-            tuple(reports),
-            time.perf_counter() - began,
-            self.config,
-            self.tau,
-            best,
-            modes,
-            x,
-        )
+        return best(self.solve_all(seed, starts, tolerance=tolerance, **options))
+
+    def solve_all(
+        self,
+        seed: Any = 0,
+        starts: Any = 1,
+        *,
+        tolerance: Any = 1e-3,
+        **options: Any,
+    ) -> list[Solution]:
+        """What each start of `solve` ends at, in the order of the starts."""
+        return solve_starts(self, [self], None, seed, starts, tolerance, options)[0]
+
+    def solve_batch(
+        self,
+        targets: Any = None,
+        worlds: Any = None,
+        starts: Any = 1,
+        seed: Any = 0,
+        *,
+        tolerance: Any = 1e-3,
+        **options: Any,
+    ) -> list[Solution]:
+        """Solve many problems that differ in numbers only, each from many starts.
+
+        Args:
+            targets: for some objectives (as `add_objective` returned them) the targets
+                (problems, D), or (problems,) where D is 1.
+            worlds: for each problem a copy of the world with other poses, sizes,
+                limits or state, but of the same frames and kinds of shapes.
+            starts: of each problem, as in `solve`.
+            seed: of the random starts, the same for each problem.
+            tolerance: see `solve`.
+            **options: see `solve`.
+
+        Returns:
+            The best solution of each problem.
+
+        Raises:
+            ObjectiveError: for targets or worlds that do not fit.
+        """
+        komos = [self]
+        if worlds is not None:
+            komos = [self._in(world) for world in worlds]
+        given = dict(targets or {})
+        every = solve_starts(self, komos, given, seed, starts, tolerance, options)
+        return [best(solutions) for solutions in every]
+
+    def _in(self, world: Any) -> "KOMO":
+        if not isinstance(world, Config):
+            raise ObjectiveError(
+                f"worlds has a {type(world).__name__}, expected Configs: copies of the"
+                " problem's world, C.copy(), with other numbers."
+            )
+        other = copy.copy(self)
+        other.config, other._modes, other._chain = world, None, None
+        return other
 
     def modes(self) -> Modes:
         """The world with the copies that mode switches make; see `objectives.modes`."""
@@ -400,8 +410,3 @@ def _same(old: tuple, new: tuple) -> bool:
         a is b or (isinstance(a, tuple | bytes) and a == b)
         for a, b in zip(old, new, strict=True)
     )
-
-
-def _lead(a: Any) -> Any:
-    """A leading axis on arrays, also inside a tuple."""
-    return tuple(b[None] for b in a) if isinstance(a, tuple) else a[None]

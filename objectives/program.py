@@ -6,7 +6,7 @@ types and numbers of the symbols are data.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -39,7 +39,7 @@ class Kind:
     coordinates: int
     scale: tuple[int, ...]
     params: tuple[tuple[str, tuple[int, ...]], ...]
-    capacity: int
+    capacity: int = 0
 
 
 class Batch(NamedTuple):
@@ -195,21 +195,21 @@ def make_chain(
     number of colliding pairs) stand in a batch of their own.
     """
     K = modes.world.kinematics()
-    grouped: dict[tuple, list[tuple[int, Row]]] = {}
+    grouped: dict[Kind, list[tuple[int, Row]]] = {}
     for i, objective in enumerate(objectives):
         for t in objective.slices:
             row = _row(modes, objective, t)
-            grouped.setdefault(_key(row.g), []).append((i, row))
+            grouped.setdefault(_kind(row.g), []).append((i, row))
 
     dtype = K.node_p.dtype
     placed: list[list[Placed]] = [[] for _ in objectives]
     kinds: list[Kind] = []
     batches: list[Batch] = []
-    for key, members in grouped.items():
+    for kind, members in grouped.items():
         for i in dict.fromkeys(i for i, _ in members):
             at = np.array([k for k, (j, _) in enumerate(members) if j == i])
             placed[i].append(Placed(len(kinds), at))
-        kind = Kind(*key, _bucket(len(members)))
+        kind = replace(kind, capacity=_bucket(len(members)))
         kinds.append(kind)
         batches.append(_batch([row for _, row in members], kind, slices, dtype))
     chain = Chain(K.tree, slices, order, tuple(kinds), modes.shared_columns)
@@ -228,14 +228,14 @@ def _row(modes: Modes, objective: Objective, t: int) -> Row:
     feature = objective.feature
     g = modes.at(t).ground(feature)
     window = [modes.at(t - k).ground(feature) for k in range(feature.order, -1, -1)]
-    alike = all(_key(w) == _key(g) for w in window)
+    alike = all(_kind(w) == _kind(g) for w in window)
     frames = np.stack([w.frames if alike else g.frames for w in window])
     return Row(t, objective, g, frames)
 
 
-def _key(g: Grounded) -> tuple:
+def _kind(g: Grounded) -> Kind:
     params = tuple((k, np.shape(v)) for k, v in sorted(g.params.items()))
-    return (
+    return Kind(
         g.symbol,
         g.order,
         len(g.frames),

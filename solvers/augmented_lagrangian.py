@@ -114,14 +114,13 @@ class Result(NamedTuple):
     status: Int[jax.Array, "*batch"]
 
 
-def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> Result:
+def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> State:
+    """The state before the first pass, which evaluates x."""
     like = lambda v: jnp.asarray(v, x.dtype)
-    numbers: Any = {k: like(v) for k, v in vars(options).items()}
-    options = replace(options, **numbers)
     empty = jax.tree.map(
         lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(problem.evaluate, data, x)
     )
-    start = State(
+    return State(
         x=x,
         rows=empty,
         multipliers=tuple(jnp.zeros_like(r.y) for r in empty),
@@ -134,10 +133,21 @@ def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> 
         status=jnp.asarray(int(Status.ITERATION_LIMIT)),
         done=jnp.zeros((), bool),
     )
-    step = partial(_step, problem, data, options)
-    going = lambda s: ~s.done & (s.iterations <= options.max_iterations)
-    end = jax.lax.while_loop(going, step, start)
 
+
+def advance(
+    problem: ChainProblem, data: Any, state: State, options: Options, passes: Number
+) -> State:
+    """At most so many passes more."""
+    numbers: Any = {k: jnp.asarray(v, state.x.dtype) for k, v in vars(options).items()}
+    options = replace(options, **numbers)
+    last = jnp.minimum(state.iterations + passes, options.max_iterations + 1)
+    going = lambda s: ~s.done & (s.iterations < last)
+    return jax.lax.while_loop(going, partial(_step, problem, data, options), state)
+
+
+def result(end: State, options: Options) -> Result:
+    """What a state amounts to."""
     worst = _worst(end.rows)
     capped = end.status == int(Status.ITERATION_LIMIT)
     feasible = worst <= 10 * options.tolerance
@@ -262,15 +272,6 @@ def solve(
     problem: ChainProblem, data: Any, x: Float[jax.Array, "T nq"], options: Options
 ) -> Result:
     """Solve from one initial path."""
-    return _solve(problem, data, x, options)
-
-
-@partial(jax.jit, static_argnums=0)
-def solve_starts(
-    problem: ChainProblem,
-    data: Any,
-    x: Float[jax.Array, "starts T nq"],
-    options: Options,
-) -> Result:
-    """Solve from several initial paths at once."""
-    return jax.vmap(lambda x: _solve(problem, data, x, options))(x)
+    state = start(problem, data, x, options)
+    end = advance(problem, data, state, options, 1 << 30)
+    return result(end, options)

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Float
 
-
 PAIRED = 24
 """Up to this many variables in a slice, blocks are pairs of slices at least."""
 
