@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..features import FS, Feature
-from ..robots.checks import floats, integer, number
+from ..robots.checks import floats, number
 from ..robots.config import Config
 from ..robots.transforms import quat_normalize
 from .komo import KOMO
@@ -106,10 +106,6 @@ def solve_placement(
     """
     if not isinstance(C, Config):
         raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
-    whole = lambda n: n >= 0
-    seed = integer("seed", seed, "an integer >= 0", whole, ObjectiveError)
-    least = lambda n: n >= 1
-    starts = integer("starts", starts, "an integer >= 1", least, ObjectiveError)
     apart = _apart(apart)
     world, names = _loosened(C, movable)
     if region is None:
@@ -120,7 +116,7 @@ def solve_placement(
         limits[:, :3] = corners
         for name in names:
             world.set_limits(name, limits)
-    komo = KOMO(world)
+    komo = _Placing(world, names, corners)
     for statement in _listed(what):
         if isinstance(statement, tuple):
             feature, kind = statement
@@ -129,17 +125,23 @@ def solve_placement(
             komo.add(statement)
     if collisions:
         _avoid_collisions(komo, names)
-    paths = draw(world, names, corners, starts, np.random.default_rng(seed))
-    solutions = sorted(_solve(komo, paths, tolerance, options), key=Solution.rank)
+    solutions = komo.solve_all(seed, starts, tolerance=tolerance, **options)
+    solutions.sort(key=Solution.rank)
     found = [Placement(_poses(world, names, s), s) for s in solutions]
     return _distinct(found, *apart)
 
 
-def _solve(
-    komo: KOMO, paths: np.ndarray, tolerance: Any, options: dict[str, Any]
-) -> list[Solution]:
-    """One solution for each of the initial paths (starts, 1, nq)."""
-    return komo.solve_from(paths, tolerance, **options)
+class _Placing(KOMO):
+    """A problem of one slice whose random starts are placements in a region."""
+
+    def __init__(self, world: Config, names: Sequence[str], corners: Region) -> None:
+        super().__init__(world)
+        self.names, self.corners = names, corners
+
+    def starts(self, seed: int, count: int) -> Float[np.ndarray, "count 1 nq"]:
+        """The present state, then random placements."""
+        rng = np.random.default_rng(seed)
+        return draw(self.config, self.names, self.corners, count, rng)
 
 
 def _loosened(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..solvers import EQ, INEQ, SOS, Status
-from .objective import OT, Objective
+from .objective import OT, Objective, ObjectiveError
 
 if TYPE_CHECKING:
     from ..robots.config import Config
+    from .modes import Modes
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,10 @@ class Solution:
     """Time between slices [s]."""
     start: int = 0
     """Which of the starts this solution came from."""
+    modes: "Modes | None" = field(default=None, repr=False)
+    """The world with its mode switches."""
+    x: np.ndarray | None = field(default=None, repr=False)
+    """Coordinates (T, nq) of that world."""
 
     @property
     def sos(self) -> float:
@@ -90,6 +95,21 @@ class Solution:
     def q(self) -> np.ndarray:
         """Coordinates (nq,) of the last slice."""
         return self.path[-1]
+
+    def at(self, t: int) -> "Config":
+        """The world in slice t (-1: the last), with what is attached to what then.
+
+        Raises:
+            ObjectiveError: for a slice that does not exist.
+        """
+        T = len(self.path)
+        if not -T <= t < T:
+            raise ObjectiveError(f"t is {t}, expected a slice from 0 to {T - 1}.")
+        if self.modes is None or self.x is None:
+            C = self.config.copy()
+            C.q = self.path[t]
+            return C
+        return self.modes.attached(self.x[t], t % T)
 
     def report(self) -> str:
         """A table of all objectives: type, slices, violation with its slice, cost."""
