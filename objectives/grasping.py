@@ -6,7 +6,6 @@ Positions hold at the times given; orientations already 0.2 phases before, and t
 palm's clearance 0.3 phases before.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -28,9 +27,8 @@ from .relations import (
     projection,
     within,
 )
-from .span import Slices, Span
+from .span import Objectives, Span
 
-Objectives = Iterator[tuple[Feature, OT, Slices]]
 ALIGNED = 0.2
 CLEAR = 0.3
 PALM_GAP = 0.001

@@ -4,7 +4,6 @@ A gripper frame has its x along the line on which the fingers close, and its z p
 from the fingers back to the palm. What speaks of velocities needs k_order >= 1.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +17,7 @@ from ..robots.checks import floats
 from ..robots.config import Config
 from .objective import OT, ObjectiveError
 from .relations import apart, check_length, projection
-from .span import Slices, Span
-
-Objectives = Iterator[tuple[Feature, OT, Slices]]
+from .span import Objectives, Span
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from ..robots.config import Config
 from .objective import OT, ObjectiveError, selected_slices, slice_of
 
 Slices = tuple[int, ...]
+Objectives = Iterable[tuple[Feature, OT, Slices]]
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def span_of(times: Any, slices_per_phase: int, T: int, tau: float, what: str) ->
 class Statement(Protocol):
     """Presets, predicates, formulas: whatever means a few objectives in a world."""
 
-    def objectives(self, C: Config, span: Span) -> Iterable[tuple[Feature, OT, Slices]]:
+    def objectives(self, C: Config, span: Span) -> Objectives:
         """Features, what they mean, and on which slices, for times that select `span`.
 
         Most hold on `span.slices`; some at its ends, on its steps, or before it.
