@@ -211,9 +211,7 @@ def main() -> None:
     if with_rai:
         import problems
     starts = json.loads((args.oracle / "x0.json").read_text())
-    print(
-        f"{'problem':15s} {'who':12s} {'median ms':>9s} {'max ms':>9s}  success       cost"
-    )
+    print(f"{'problem':15s} {'who':12s} median ms    max ms  success       cost")
     for make in PROBLEMS:
         name = make.__name__
         if args.only and name not in args.only:

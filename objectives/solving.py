@@ -11,7 +11,7 @@ import numpy as np
 from ..robots.checks import floats, integer, number
 from ..robots.errors import unknown
 from ..solvers import Options, Result, Status, solve, solve_many
-from .objective import Objective, ObjectiveError
+from .objective import ObjectiveError
 from .program import Chain, ChainData, Placed
 from .solution import Solution, report_objective
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def solve_starts(
     komo: "KOMO",
     komos: Sequence["KOMO"],
-    targets: Mapping[Objective, Any] | None,
+    targets: Mapping[Any, Any] | None,
     seed: Any,
     starts: Any,
     tolerance: Any,
@@ -113,7 +113,7 @@ def _aimed(
     leaves: list[Any],
     varied: list[bool],
     placed: Sequence[list[Placed]],
-    targets: Mapping[Objective, Any],
+    targets: Mapping[Any, Any],
     komos: Sequence["KOMO"],
 ) -> int:
     """Put the targets of each problem into the leaves; the number of problems."""
