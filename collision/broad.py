@@ -14,7 +14,7 @@ from .response import respond_distance
 from .vectors import Array
 
 CHUNK = 16
-CHUNKS = {(Segment, Segment): 64, (Segment, Box): 32}
+CHUNKS: dict[tuple[type, type], int] = {(Segment, Segment): 64, (Segment, Box): 32}
 """How many near pairs of one kind are worked on at a time."""
 
 
