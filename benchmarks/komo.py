@@ -134,18 +134,115 @@ def planar_path32(scenes) -> pw.KOMO:
     return komo
 
 
-PROBLEMS: list[Callable] = [ik_gaze, ik_shelf_coll, waypoints4, planar_path32]
+def path32(scenes) -> pw.KOMO:
+    C = world(scenes.panda7(post=True))
+    C.q = [-0.7, *HOME[1:]]
+    komo = pw.KOMO(C, 1, 32, 2)
+    basics(komo, True, 2, 1.0)
+    goal = dict(type=OT.eq, scale=10, target=BESIDE)
+    komo.add_objective([1.0], FS.positionDiff, ["gripper", "post"], **goal)
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, order=1)
+    return komo
 
 
-def ours(komo: pw.KOMO, starts: list) -> dict:
+def path32_of_rai(problems):
+    """No open problem: a path of the kind that is, around a post."""
+    ry = problems.ry
+    C = problems.panda(post=True)
+    komo = ry.KOMO(C, 1, 32, 2, True)
+    komo.addControlObjective([], 2, 1.0)
+    komo.addObjective([], ry.FS.accumulatedCollisions, [], ry.OT.eq, [1.0])
+    komo.addObjective([], ry.FS.jointLimits, [], ry.OT.ineq, [1.0])
+    goal = (ry.OT.eq, [1e1], BESIDE)
+    komo.addObjective([1.0], ry.FS.positionDiff, ["gripper", "post"], *goal)
+    komo.addObjective([1.0], ry.FS.qItself, [], ry.OT.eq, [1.0], [], 1)
+    return komo, "noise:.02"
+
+
+def pnp_switch(scenes) -> pw.KOMO:
+    C = world(scenes.panda7(box_joint=True))
+    C.q = HOME
+    komo = pw.KOMO(C, 2, 1, 1)
+    basics(komo, True, cost=1e-2)
+    komo.add_control_objective(1, 0.1)
+    komo.add_mode_switch([1.0], "stable", ["gripper", "box"])
+    komo.add(pw.presets.grasp_box("gripper", "box", "palm", "x"), [1.0])
+    komo.add(pw.presets.place_box("box", "table", "palm", "z", 0.1), [2.0])
+    spot = pw.presets.target_relative_xy_position("box", "table", [0.05, 0.1])
+    komo.add(spot, [2.0])
+    return komo
+
+
+def place_free(scenes) -> pw.KOMO:
+    F, turned = scenes.F, scenes.rpy(0, 0, 0.4)
+    solid = lambda name, at, shape, size, **more: F(
+        name, "table", at, shape=shape, size=size, contact=1, **more
+    )
+    frames = [
+        F("world"),
+        F("table", "world", (0, 0, 0.3), shape="ssBox", size=[1, 0.8, 0.1, 0.02],
+          contact=1),
+        solid("o1", (0.1, 0.05, 0.1), "ssBox", [0.15, 0.1, 0.1, 0.01], quat=turned),
+        solid("o2", (-0.15, 0.1, 0.1), "ssCylinder", [0.1, 0.06, 0.01]),
+        solid("o3", (0, -0.15, 0.1), "sphere", [0.05]),
+        solid("o4", (0.25, -0.1, 0.12), "capsule", [0.08, 0.04]),
+        F("region", "table", (0.05, 0, 0.05), shape="ssBox",
+          size=[0.6, 0.5, 0.01, 0.001]),
+        F("obj", "world", joint="free", shape="ssBox", size=[0.14, 0.1, 0.2, 0.01],
+          contact=1, limits=[[-0.5, -0.4, 0.3, *[-1.1] * 4],
+                             [0.5, 0.4, 0.8, *[1.1] * 4]]),
+    ]  # fmt: skip
+    C = world({"frames": frames})
+    komo = pw.KOMO(C)
+    komo.add_control_objective(0, 1e-2)
+    komo.add_objective(
+        None,
+        FS.positionDiff,
+        ["obj", "table"],
+        OT.eq,
+        scale=[[0, 0, 10]],
+        target=[0, 0, 0.15],
+    )
+    komo.add_objective(None, FS.vectorZ, ["obj"], OT.eq, target=[0, 0, 1])
+    komo.add_objective(
+        None, FS.aboveBox, ["obj", "region"], OT.ineq, scale=10, target=-0.05
+    )
+    for other in ("o1", "o2", "o3", "o4"):
+        komo.add_objective(
+            None, FS.negDistance, ["obj", other], OT.ineq, scale=10, target=-0.005
+        )
+    return komo
+
+
+BESIDE = [0.1, 0.3, 0.1]
+"""The end of path32, from the post."""
+PROBLEMS: list[Callable] = [
+    ik_gaze,
+    ik_shelf_coll,
+    waypoints4,
+    planar_path32,
+    path32,
+    pnp_switch,
+    place_free,
+]
+
+
+def initial(name: str, komo: pw.KOMO, x: list) -> np.ndarray:
+    """A path of ours from one of rai's, which has what slices share only once."""
+    if name != "pnp_switch":
+        return np.reshape(x, (komo.T, -1))
+    return np.stack([x[:7], x[-7:]])
+
+
+def ours(name: str, komo: pw.KOMO, starts: list) -> dict:
     """Solve from each start; the best of three rounds of each is its time."""
     first = time.perf_counter()
-    komo.initialize(np.reshape(starts[0], (komo.T, -1)))
+    komo.initialize(initial(name, komo, starts[0]))
     komo.solve()
     first = time.perf_counter() - first
     ms, cost, success = [], [], []
     for x in starts:
-        komo.initialize(np.reshape(x, (komo.T, -1)))
+        komo.initialize(initial(name, komo, x))
         rounds = []
         for _ in range(3):
             begin = time.perf_counter()
@@ -211,16 +308,23 @@ def main() -> None:
     if with_rai:
         import problems
     starts = json.loads((args.oracle / "x0.json").read_text())
+    rng = np.random.default_rng(0)
+    still = np.tile([-0.7, *HOME[1:]], 32)
+    starts["path32"] = [still + 0.02 * rng.normal(size=224) for _ in range(20)]
     print(f"{'problem':15s} {'who':12s} median ms    max ms  success       cost")
     for make in PROBLEMS:
         name = make.__name__
         if args.only and name not in args.only:
             continue
-        mine = ours(make(scenes), starts[name])
+        mine = ours(name, make(scenes), starts[name])
         note = f"first {mine['first']:.1f} s"
         if with_rai:
             rai = {
-                who: theirs(getattr(problems, name), starts[name], options)
+                who: theirs(
+                    getattr(problems, name, lambda: path32_of_rai(problems)),
+                    starts[name],
+                    options,
+                )
                 for who, options in problems.OPTS.items()
             }
             fastest = min(np.median(r["ms"]) for r in rai.values())

@@ -7,18 +7,7 @@ the (negative) separations is their signed distance.
 
 import jax.numpy as jnp
 
-from .vectors import (
-    Matrix,
-    Vector,
-    column,
-    cross,
-    dot,
-    neg,
-    norm,
-    rotate_back,
-    scale,
-    select,
-)
+from .vectors import Array, Matrix, Vector, column, cross, dot, norm, rotate_back, scale
 
 
 def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> Vector:
@@ -31,31 +20,42 @@ def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> Vector:
         t: position of B in A.
     """
     zero = jnp.zeros_like(t[0])
-    best = zero - jnp.inf
-    normal: Vector = (zero, zero, zero + 1)
-
-    def offer(axis: Vector, ok, preferred) -> None:
-        nonlocal best, normal
-        turned = rotate_back(R, axis)
-        reach = zero
-        for i in range(3):
-            reach = reach + a[i] * jnp.abs(axis[i]) + b[i] * jnp.abs(turned[i])
-        along = dot(t, axis)
-        gap = jnp.where(ok, jnp.abs(along) - reach, -jnp.inf)
-        better = gap > best + preferred * reach
-        best = jnp.where(better, gap, best)
-        normal = select(better, select(along > 0, neg(axis), axis), normal)
-
-    unit_axes = [tuple(zero + (k == i) for k in range(3)) for i in range(3)]
+    ours = [tuple(zero + (k == i) for k in range(3)) for i in range(3)]
+    theirs = [column(R, j) for j in range(3)]
+    faces = spread(ours + theirs)
+    edges = cross(
+        spread([x for x in ours for _ in theirs]),
+        spread([y for _ in ours for y in theirs]),
+    )
+    length = norm(edges)
+    ok = length > 1e-4
+    edges = scale(1 / jnp.where(ok, length, 1.0), edges)
+    axes: Vector = tuple(
+        jnp.concatenate([x, y]) for x, y in zip(faces, edges, strict=True)
+    )
+    turned = rotate_back(R, axes)
+    reach = zero
     for i in range(3):
-        offer(unit_axes[i], True, 0.0)
-    for j in range(3):
-        offer(column(R, j), True, 0.0)
+        reach = reach + a[i] * jnp.abs(axes[i]) + b[i] * jnp.abs(turned[i])
+    along = dot(t, axes)
+    gap = jnp.abs(along) - reach
+    # an edge's axis must be better by more than rounding
     noise = 4 * jnp.finfo(zero.dtype).eps
-    for i in range(3):
-        for j in range(3):
-            axis = cross(unit_axes[i], column(R, j))
-            length = norm(axis)
-            ok = length > 1e-4
-            offer(scale(1 / jnp.where(ok, length, 1.0), axis), ok, noise)
-    return normal
+    gap = jnp.concatenate(
+        [gap[:6], jnp.where(ok, gap[6:] - noise * reach[6:], -jnp.inf)]
+    )
+    _, normal, along = greatest(gap, axes, along)
+    return scale(jnp.where(along > 0, -1.0, 1.0), normal)
+
+
+def spread(vectors: list[Vector]) -> Vector:
+    """Many vectors as one, with a first axis."""
+    return tuple(jnp.stack(x) for x in zip(*vectors, strict=True))
+
+
+def greatest(gap: Array, axes: Vector, along: Array) -> tuple[Array, Vector, Array]:
+    """The first of the greatest gaps, its axis and its `along`."""
+    best = jnp.argmax(gap, 0)
+    mine = jnp.arange(len(gap)).reshape((-1,) + (1,) * best.ndim) == best
+    pick = lambda x: jnp.sum(jnp.where(mine, x, 0.0), 0)
+    return jnp.max(gap, 0), tuple(pick(x) for x in axes), pick(along)

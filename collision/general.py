@@ -75,6 +75,8 @@ def general_distance(
         t: position of B in A.
     """
     pair = Pair(a, b, R, t)
+    if isinstance(a, Box) and isinstance(b, Box):
+        return _boxes(pair)
     near = closest(pair.difference, t, pair.extent(), STEPS)
     distance = norm(near.v)
     apart = (distance, near.a, unit(near.v))
@@ -91,10 +93,28 @@ def general_distance(
     return d, vector(x), vector(normal)
 
 
+def _boxes(pair: Pair) -> tuple[Scalar, Vector, Vector]:
+    """Two boxes: the axes tell whether they overlap, and along which normal.
+
+    Overlapping ones are moved out along it, just beyond touch, to find the witness.
+    """
+    n = parting_axis(vector(pair.a.half), vector(pair.b.half), pair.R, pair.t)
+    s, extent = pair.separation(n), pair.extent()
+    single = extent.dtype == jnp.float32
+    overlap = s <= 0
+    shift = jnp.where(overlap, s - (1e-3 if single else 1e-5) * extent, 0.0)
+    moved = pair._replace(t=add(pair.t, scale(shift, n)))
+    start = select(overlap, neg(n), pair.t)
+    near = closest(moved.difference, start, extent, STEPS)
+    turned = select(near.inside, n, unit(near.v, n))
+    after = pair.separation(turned)
+    least = (1e-7 if single else 1e-10) * extent
+    better = ~overlap | (after > s + least)
+    d = jnp.where(overlap, jnp.where(better, after, s), norm(near.v))
+    return d, near.a, select(better, turned, n)
+
+
 def _overlapping(pair: Pair) -> tuple[Scalar, Vector, Vector]:
-    if isinstance(pair.a, Box) and isinstance(pair.b, Box):
-        n = parting_axis(vector(pair.a.half), vector(pair.b.half), pair.R, pair.t)
-        return _walk(pair, n, 1)
     # of a polytope's faces several may be about as deep; the walk tells which is
     count = 1 if pair.curved() else 6
     n = best_normals(pair.separation, pair.t[0], count)

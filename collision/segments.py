@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 
+from .boxes import greatest, spread
 from .vectors import (
     Matrix,
     Scalar,
@@ -139,28 +140,20 @@ def _deepest(a: Scalar, h: Vector, u: Vector, c: Vector, n: Vector) -> Scalar:
 def _least_overlap(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Scalar, Vector]:
     """Greatest separation over the axes that may part a segment from a box."""
     zero = jnp.zeros_like(a)
-    best = zero - jnp.inf
-    best_axis: Vector = (zero, zero, zero + 1)
-    for i in range(3):
-        axis: Vector = tuple(zero + (k == i) for k in range(3))
-        sign = jnp.where(c[i] >= 0, 1.0, -1.0)
-        gap = jnp.abs(c[i]) - h[i] - a * jnp.abs(u[i])
-        better = gap > best
-        best = jnp.where(better, gap, best)
-        best_axis = select(better, scale(sign, axis), best_axis)
-    for i in range(3):
-        axis = cross(u, tuple(zero + (k == i) for k in range(3)))
-        length = norm(axis)
-        ok = (length > 1e-4) & (a > 0)
-        axis = scale(1 / jnp.where(ok, length, 1.0), axis)
-        along = dot(c, axis)
-        reach = sum(h[k] * jnp.abs(axis[k]) for k in range(3))
-        gap = jnp.where(ok, jnp.abs(along) - reach, -jnp.inf)
-        better = gap > best
-        best = jnp.where(better, gap, best)
-        turned = scale(jnp.where(along >= 0, 1.0, -1.0), axis)
-        best_axis = select(better, turned, best_axis)
-    return best, best_axis
+    faces = spread([tuple(zero + (k == i) for k in range(3)) for i in range(3)])
+    edges = cross(u, faces)
+    length = norm(edges)
+    ok = (length > 1e-4) & (a > 0)
+    edges = scale(1 / jnp.where(ok, length, 1.0), edges)
+    axes: Vector = tuple(
+        jnp.concatenate([x, y]) for x, y in zip(faces, edges, strict=True)
+    )
+    along = dot(c, axes)
+    reach = sum(h[k] * jnp.abs(axes[k]) for k in range(3))
+    gap = jnp.abs(along) - reach - a * jnp.abs(dot(u, axes))
+    gap = jnp.concatenate([gap[:3], jnp.where(ok, gap[3:], -jnp.inf)])
+    best, axis, along = greatest(gap, axes, along)
+    return best, scale(jnp.where(along >= 0, 1.0, -1.0), axis)
 
 
 def _apart(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Vector, Vector]:
@@ -170,29 +163,28 @@ def _apart(a: Scalar, h: Vector, u: Vector, c: Vector) -> tuple[Vector, Vector]:
     with corners where the line leaves the slabs of the box: exact between two of them.
     """
     single = a.dtype == jnp.float32
-    zero = jnp.zeros_like(a)
-    at = [-a, a]
+    corners = [-a, a]
     for i in range(3):
         ok = jnp.abs(u[i]) > (1e-6 if single else 1e-12)
         inverse = jnp.where(ok, 1 / jnp.where(ok, u[i], 1.0), 0.0)
-        at += [jnp.clip((side * h[i] - c[i]) * inverse, -a, a) for side in (-1, 1)]
+        corners += [jnp.clip((side * h[i] - c[i]) * inverse, -a, a) for side in (-1, 1)]
+    at = jnp.stack(corners)
     point = lambda x: add(c, scale(x, u))
     inside = lambda y: tuple(jnp.clip(y_i, -k, k) for y_i, k in zip(y, h, strict=True))
     noise = (4e-7 if single else 1e-15) * (norm(c) + a)
-    low, high = -a, a
-    low_slope = high_slope = zero
-    first, last = a + 1, -a - 1
-    for x in at:
-        y = point(x)
-        slope = dot(u, sub(y, inside(y)))
-        falls, rises = slope < -noise, slope > noise
-        level = ~falls & ~rises
-        first = jnp.where(level, jnp.minimum(first, x), first)
-        last = jnp.where(level, jnp.maximum(last, x), last)
-        later, sooner = falls & (x >= low), rises & (x <= high)
-        low_slope = jnp.where(later, slope, low_slope)
-        high_slope = jnp.where(sooner, slope, high_slope)
-        low, high = jnp.where(later, x, low), jnp.where(sooner, x, high)
+    y = point(at)
+    slope = dot(u, sub(y, inside(y)))
+    falls, rises = slope < -noise, slope > noise
+    level = ~falls & ~rises
+    first = jnp.min(jnp.where(level, at, a + 1), 0)
+    last = jnp.max(jnp.where(level, at, -a - 1), 0)
+    low = jnp.max(jnp.where(falls, at, -a), 0)
+    high = jnp.min(jnp.where(rises, at, a), 0)
+    # the slope grows with x: the one there is the greatest below zero, least above
+    low_slope = jnp.max(jnp.where(falls, slope, -jnp.inf), 0)
+    high_slope = jnp.min(jnp.where(rises, slope, jnp.inf), 0)
+    low_slope = jnp.where(jnp.any(falls, 0), low_slope, 0.0)
+    high_slope = jnp.where(jnp.any(rises, 0), high_slope, 0.0)
     rise = high_slope - low_slope
     ok = rise > 0
     share = jnp.where(ok, -low_slope / jnp.where(ok, rise, 1.0), 0.0)

@@ -1,6 +1,7 @@
 """posewise: differentiable features, objectives and predicates for robots, on JAX."""
 
 from . import presets as presets
+from .caching import cache_programs as cache_programs
 from .features import FS as FS
 from .features import Feature as Feature
 from .features import FeatureError as FeatureError

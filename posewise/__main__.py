@@ -1,8 +1,8 @@
 """The command line: `posewise demo`."""
 
 import argparse
-import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from .robots.errors import PosewiseError
@@ -56,17 +56,11 @@ def prepare_jax() -> None:
     """Float64, and compiled programs kept in a private folder of the user's."""
     import jax
 
+    from .caching import cache_programs
+
     jax.config.update("jax_enable_x64", True)
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    folder = Path(base) / "posewise" / "jax"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.chmod(0o700)
-    except OSError:
-        return
-    jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    with suppress(OSError):
+        cache_programs()
 
 
 if __name__ == "__main__":
