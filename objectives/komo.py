@@ -5,7 +5,9 @@ and relations to SLAM, Gaussian process smoothing, optimal control and probabili
 inference" (2017).
 """
 
+import copy
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,6 +20,7 @@ from ..robots.errors import unknown
 from ..solvers import Options, Status, solve, solve_starts
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .program import Chain, ChainData, Placed, make_chain
+from .sensitivity import Solved, target_function
 from .solution import Solution, report_objective
 
 
@@ -204,18 +207,12 @@ class KOMO:
         """
         seed = _integer("seed", seed, "an integer >= 0", lambda n: n >= 0)
         starts = _integer("starts", starts, "at least 1", lambda n: n >= 1)
-        tolerance = _positive("tolerance", tolerance, "a number > 0")
-        known = Options.__dataclass_fields__
-        for option, value in options.items():
-            if option not in known:
-                raise ObjectiveError(unknown("solver option", option, known))
-            _positive(option, value, "a number > 0")
+        chosen = self._options(tolerance, options)
+        tolerance = float(tolerance)
         if not self._objectives:
             raise ObjectiveError("There is no objective; add one before solving.")
         began = time.perf_counter()
         chain, data, placed = self.chain()
-        options.setdefault("tolerance", 0.1 * tolerance)
-        chosen = Options(**options)
         dtype = data.prefix.dtype
         paths = jnp.asarray(self.starts(seed, starts), dtype)
         if starts == 1:
@@ -242,7 +239,35 @@ class KOMO:
             self.config,
             self.tau,
             best,
+            Solved(
+                self._frozen(),
+                chain,
+                data,
+                placed,
+                result.x[best],
+                tuple(m[best] for m in result.multipliers),
+            ),
         )
+
+    def function(
+        self, wrt: Objective, *, tolerance: Any = 1e-3, **options: Any
+    ) -> Callable[[Any], Any]:
+        """The path (T, nq) as a JAX function of an objective's target (D,).
+
+        It solves from the initial path (`initialize` with a solution to stay near it)
+        and makes the solution exact; it may be jitted, vmapped, and differentiated
+        once, forward or in reverse, by implicit differentiation. Derivatives are NaN
+        where there is none; `Solution.sensitivity` says why.
+
+        Args:
+            wrt: the objective, as `add_objective` returned it.
+            tolerance: see `solve`.
+            **options: see `solve`.
+
+        Raises:
+            ObjectiveError: for an objective of another problem.
+        """
+        return target_function(self, wrt, self._options(tolerance, options))
 
     def chain(self) -> tuple[Chain, ChainData, list[Placed]]:
         """The problem as the solver sees it; see `objectives.program`."""
@@ -285,6 +310,22 @@ class KOMO:
                 part /= np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-9)
             paths.append(np.clip(path, limits[0], limits[1]))
         return np.stack(paths)
+
+    def _options(self, tolerance: Any, options: dict[str, Any]) -> Options:
+        tolerance = _positive("tolerance", tolerance, "a number > 0")
+        known = Options.__dataclass_fields__
+        for option, value in options.items():
+            if option not in known:
+                raise ObjectiveError(unknown("solver option", option, known))
+            _positive(option, value, "a number > 0")
+        return Options(**{"tolerance": 0.1 * tolerance, **options})
+
+    def _frozen(self) -> "KOMO":
+        """The problem as it is now, with a copy of the world."""
+        frozen = copy.copy(self)
+        frozen.config = self.config.copy()
+        frozen._objectives = list(self._objectives)
+        return frozen
 
     def __repr__(self) -> str:
         return (

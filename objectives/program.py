@@ -130,21 +130,25 @@ class Chain:
         J = J.at[i[..., None], w[..., None], r[..., None], at].set(dq)
         return coordinates_to_tangent(self.tree, q, J)
 
+    def move(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
+        """x moved along a tangent step, limits aside."""
+        return integrate(self.tree, x, step)
+
     def retract(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
         """x moved along a tangent step, clipped to the limits."""
-        low, high = self._bounds(data)
-        return jnp.clip(integrate(self.tree, x, step), low, high)
+        low, high = self.bounds(data)
+        return jnp.clip(self.move(data, x, step), low, high)
 
     def blocked(self, data: ChainData, x: jax.Array, gradient: jax.Array) -> jax.Array:
         """Coordinates at a limit that descent would push outwards."""
-        low, high = self._bounds(data)
+        low, high = self.bounds(data)
         at_low, at_high = x <= low + 1e-10, x >= high - 1e-10
         source = np.array(self.tree.column_coordinate, int)
         single = source >= 0
         low_v, high_v = at_low[:, source] & single, at_high[:, source] & single
         return (low_v & (gradient > 0)) | (high_v & (gradient < 0))
 
-    def _bounds(self, data: ChainData) -> tuple[jax.Array, jax.Array]:
+    def bounds(self, data: ChainData) -> tuple[jax.Array, jax.Array]:
         """Limits; quaternions have none."""
         free = np.zeros(self.tree.nq, bool)
         free[self.tree.table.quaternions.reshape(-1)] = True

@@ -10,6 +10,7 @@ from .objective import OT, Objective
 
 if TYPE_CHECKING:
     from ..robots.config import Config
+    from .sensitivity import Sensitivity
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,8 @@ class Solution:
     """Time between slices [s]."""
     start: int = 0
     """Which of the starts this solution came from."""
+    _solved: Any = field(default=None, repr=False)
+    """The problem as it was solved; see `sensitivity`."""
 
     @property
     def sos(self) -> float:
@@ -126,6 +129,30 @@ class Solution:
         from .plotting import plot_solution
 
         return plot_solution(self, file)
+
+    def sensitivity(self, wrt: Any) -> "Sensitivity":
+        """How the path moves with the numbers of the problem, to first order.
+
+        The solution is first made exact by Newton steps; active limits and active
+        inequalities stay active, limits stay where they are.
+
+        Args:
+            wrt: what is varied: an objective as `add_objective` returned it (its
+                target); `("pose", frame)`, a shift [m] and turn [rad] of the frame's
+                constant origin in its parent's axes (6 parameters); or
+                `("size", frame)`, the outer sizes of its only shape, in the order of
+                the shape's arguments, its rounding aside.
+
+        Returns:
+            `path` (T, nq, D), and whether the solution is regular there.
+
+        Raises:
+            ObjectiveError: for another `wrt`, or where the solution has no derivative:
+                not converged, or no strict minimum.
+        """
+        from .sensitivity import sensitivity
+
+        return sensitivity(self._solved, wrt)
 
     def _worst(self, kind: int) -> float:
         rows = [o.violation for o in self.objectives if o.objective.type.value == kind]

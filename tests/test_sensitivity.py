@@ -1,0 +1,161 @@
+"""How solutions move: against central differences of solves; honest where they don't."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from worlds import central_differences
+
+import posewise as pw
+from posewise import FS, OT
+from posewise.robots.transforms import pose_multiply, quat_exp
+
+TIGHT = dict(
+    tolerance=1e-10,
+    cost_tolerance=1e-15,
+    inner_tolerance=1e-10,
+    step_tolerance=1e-11,
+    max_iterations=3000,
+)
+FLAT = [[1, 0, 0], [0, 1, 0]]
+
+
+def arm(limit: float = 2.0, n: int = 3) -> pw.Config:
+    C = pw.Config()
+    parent = "world"
+    for k in range(n):
+        C.add_frame(
+            f"j{k}", parent, position=[0.4, 0, 0], joint="hingeZ", q=[0.2 + 0.1 * k]
+        )
+        C.set_limits(f"j{k}", [[-limit], [limit]])
+        parent = f"j{k}"
+    C.add_frame("tip", parent, position=[0.4, 0, 0], shape=pw.Sphere(0.05))
+    return C
+
+
+def moved(pose, twist):
+    """A pose shifted, and turned about its own origin, in its parent's axes."""
+    pose = np.asarray(pose, float)
+    turn = pose_multiply(np.r_[0.0, 0, 0, quat_exp(twist[3:])], np.r_[0.0, 0, 0, pose[3:]])
+    return np.concatenate([pose[:3] + twist[:3], turn[3:]])
+
+
+def planar(limit):
+    def build(target):
+        komo = pw.KOMO(arm(limit))
+        komo.add_control_objective(0, 0.3)
+        tip = komo.add_objective(
+            [], FS.position, ["tip"], OT.eq, target=target, scale=3 * np.array(FLAT)
+        )
+        return komo, tip
+
+    return build, np.array([1.2, 0.7, 0.0])
+
+
+def panda_at_limits():
+    C = pw.load("panda")
+    C.lock([j for j in C.joint_names if "finger" in j])
+    C.q = [0, -0.5, 0, -2.0, 0, 2.0, 0.785]
+    C.set_limits(C.joint_names[3], [[-2.0], [-0.1]])
+
+    def build(target):
+        komo = pw.KOMO(C)
+        komo.add_control_objective(0, 0.1)
+        tip = komo.add_objective(
+            [], FS.position, ["panda_hand_tcp"], OT.eq, target=target, scale=10
+        )
+        komo.add_objective([], FS.vectorZ, ["panda_hand_tcp"], OT.eq, target=[0, 0, -1])
+        return komo, tip
+
+    return build, np.array([0.35, 0.2, 0.35])
+
+
+def obstacle(what):
+    """The tip is drawn into a ball (a box) and is kept 2 cm away from it."""
+
+    def build(change):
+        C = arm()
+        pose = np.array([1.3, 0.75, 0.01, 0.9, 0.1, -0.2, 0.3])
+        pose[3:] /= np.linalg.norm(pose[3:])
+        size = np.array([0.3, 0.25, 0.2])
+        if what == "pose":
+            pose = moved(pose, change)
+        else:
+            size = size + change
+        C.add_frame("box", pose=pose, shape=pw.Box(size, rounding=0.03))
+        komo = pw.KOMO(C)
+        komo.add_control_objective(0, 0.2)
+        komo.add_objective([], FS.position, ["tip"], OT.sos, target=[1.3, 0.7, 0])
+        komo.add_objective([], FS.distance, ["tip", "box"], OT.ineq, target=-0.02)
+        return komo, (what, "box")
+
+    return build, np.zeros(6 if what == "pose" else 3)
+
+
+def path(times):
+    def build(target):
+        komo = pw.KOMO(arm(0.8), 1, 6, 2)
+        komo.add_control_objective(2, 0.3)
+        komo.add_objective([0.5], FS.position, ["tip"], OT.sos, target=[1.3, 0.6, 0])
+        tip = komo.add_objective(
+            times, FS.position, ["tip"], OT.eq, target=target, scale=FLAT
+        )
+        komo.add_objective([1.0], FS.qItself, [], OT.eq, order=1)
+        return komo, tip
+
+    return build, np.array([1.1, 0.8, 0.0])
+
+
+def free_body():
+    """A free body reaches a goal, near where it is, on a short path."""
+
+    def build(change):
+        C = pw.Config()
+        goal = moved([0.3, 0.2, 0.5, 1, 0, 0, 0], change)
+        C.add_frame("goal", pose=goal)
+        C.add_frame("lid", "goal", pose=[0.1, 0.2, 0, 0.8, 0.6, 0, 0])
+        C.add_frame("body", joint="free", pose=[0, 0, 1, 0.6, 0, 0.8, 0])
+        C.add_frame("corner", "body", position=[0.2, 0.1, 0.1])
+        komo = pw.KOMO(C, 1, 3, 1)
+        komo.add_control_objective(1, 0.5)
+        komo.add_objective([1.0], FS.positionDiff, ["corner", "lid"], OT.eq)
+        komo.add_objective([1.0], FS.poseRel, ["body", "goal"], OT.sos)
+        return komo, ("pose", "goal")
+
+    return build, np.zeros(6)
+
+
+CASES = {
+    "IK, limits inactive": planar(2.0),
+    "IK, a limit active": planar(0.6),
+    "panda, a limit active, redundant rows": panda_at_limits(),
+    "IK, distance active, pose": obstacle("pose"),
+    "IK, distance active, size": obstacle("size"),
+    "path, one slice": path([1.0]),
+    "free body": free_body(),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sensitivities_equal_differences_of_solves(case):
+    build, at = CASES[case]
+    komo, wrt = build(at)
+    sol = komo.solve()
+    assert sol.feasible
+    got = sol.sensitivity(wrt)
+    assert got.regular, got.message
+    limits = komo.config.limits
+    at_limit = (sol.path <= limits[0] + 1e-9) | (sol.path >= limits[1] - 1e-9)
+    assert at_limit.any() == ("limit active" in case)
+    np.testing.assert_allclose(got.path[at_limit], 0, atol=1e-12)
+
+    def solved(x):
+        again, _ = build(x)
+        again.initialize(sol.path)
+        return again.solve(**TIGHT).path
+
+    want = central_differences(solved, at, 1e-4)
+    scale = np.abs(want).max()
+    assert scale > 0.1
+    np.testing.assert_allclose(got.path, want, atol=1e-4 * scale)
+    print(case, np.abs(got.path - want).max() / scale, scale)
