@@ -18,10 +18,15 @@ from ..robots.checks import floats, integer, number
 from ..robots.config import Config
 from ..robots.errors import unknown
 from ..solvers import Options, Status, solve, solve_starts
+from ..solvers.first_order import solve_first_order
+from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .program import Chain, ChainData, Placed, make_chain
 from .sensitivity import Solved, target_function
 from .solution import Solution, report_objective
+
+FIRST_ORDER_ITERATIONS = 20000
+"""Default limit of first-order methods: their steps are many and cheap."""
 
 
 class KOMO:
@@ -191,6 +196,7 @@ class KOMO:
         seed: Any = 0,
         starts: Any = 1,
         *,
+        method: Any = "augmented_lagrangian",
         tolerance: Any = 1e-3,
         **options: Any,
     ) -> Solution:
@@ -199,6 +205,9 @@ class KOMO:
         Args:
             seed: of the random starts.
             starts: how many; the best feasible solution is returned.
+            method: "augmented_lagrangian" (Newton steps), or an optax optimiser such
+                as `optax.lbfgs()` or `optax.adam(1e-2)`, kept for further solves so
+                that nothing is compiled anew: see `posewise.solvers.first_order`.
             tolerance: rows within this count as satisfied, in scaled units.
             **options: fields of `posewise.solvers.Options`.
 
@@ -207,6 +216,14 @@ class KOMO:
         """
         seed = _integer("seed", seed, "an integer >= 0", lambda n: n >= 0)
         starts = _integer("starts", starts, "at least 1", lambda n: n >= 1)
+        newton = isinstance(method, str) and method == "augmented_lagrangian"
+        if not newton and not hasattr(method, "update"):
+            raise ObjectiveError(
+                f"method is {method!r}, expected 'augmented_lagrangian' or an optax"
+                " optimiser, e.g. optax.lbfgs()."
+            )
+        if not newton:
+            options = {"max_iterations": FIRST_ORDER_ITERATIONS, **options}
         chosen = self._options(tolerance, options)
         tolerance = float(tolerance)
         if not self._objectives:
@@ -215,7 +232,9 @@ class KOMO:
         chain, data, placed = self.chain()
         dtype = data.prefix.dtype
         paths = jnp.asarray(self.starts(seed, starts), dtype)
-        if starts == 1:
+        if not newton:
+            result = solve_first_order(chain, method, data, paths, chosen)
+        elif starts == 1:
             result = solve(chain, data, paths[0], chosen)
             result = type(result)(*(_lead(a) for a in result))
         else:
@@ -268,6 +287,14 @@ class KOMO:
             ObjectiveError: for an objective of another problem.
         """
         return target_function(self, wrt, self._options(tolerance, options))
+
+    def nlp(self) -> NLP:
+        """The problem for other solvers, from the initial path, as it is now."""
+        if not self._objectives:
+            raise ObjectiveError("There is no objective; add one before nlp().")
+        chain, data, placed = self.chain()
+        initial = self.starts(0, 1)[0]
+        return make_nlp(chain, data, self.objectives, placed, initial)
 
     def chain(self) -> tuple[Chain, ChainData, list[Placed]]:
         """The problem as the solver sees it; see `objectives.program`."""

@@ -22,6 +22,7 @@ from ..robots.kinematics import (
     fold_dofs,
     integrate,
     quaternions,
+    tangent_to_coordinates,
 )
 from ..robots.tree import Tree
 from ..solvers import SOS, Rows
@@ -76,8 +77,10 @@ class Chain:
         """Dimension of the tangent space of a slice."""
         return self.tree.nv
 
-    def evaluate(self, data: ChainData, x: jax.Array) -> tuple[Rows, ...]:
-        """All rows with their Jacobians in the tangent space."""
+    def evaluate(
+        self, data: ChainData, x: jax.Array, coordinates: str = "tangent"
+    ) -> tuple[Rows, ...]:
+        """All rows with their Jacobians in the tangent space, or by "q"."""
         K = data.K
         X = jnp.concatenate([data.prefix, x])
         w = K.walk(X)
@@ -106,8 +109,12 @@ class Chain:
                 J = wrench @ jnp.swapaxes(w.twists[at], -1, -2)[:, :, None]
                 J = jnp.sum(J * mask[b.frames][:, None, :, None, :], 2)
                 J = fold_dofs(K, J)
+                if coordinates == "q":
+                    J = tangent_to_coordinates(self.tree, X[at], J)
             else:
-                J = self._joint_jacobian(out.dq, b.coordinates, X[at])
+                J = self._joint_jacobian(out.dq, b.coordinates)
+                if coordinates == "tangent":
+                    J = coordinates_to_tangent(self.tree, X[at], J)
             groups.append(Rows(out.y, J, b.last, b.kind))
         return tuple(groups)
 
@@ -119,16 +126,13 @@ class Chain:
             return jnp.zeros(shape, quats.dtype)
         return jax.vmap(continuous)(quats[at[:, :, None], frames])
 
-    def _joint_jacobian(
-        self, dq: jax.Array, coordinates: jax.Array, q: jax.Array
-    ) -> jax.Array:
+    def _joint_jacobian(self, dq: jax.Array, coordinates: jax.Array) -> jax.Array:
         dq = jnp.swapaxes(dq, 1, 2)
         n, window, rows, _ = dq.shape
         J = jnp.zeros((n, window, rows, self.tree.nq), dq.dtype)
         i, w, r = np.ogrid[:n, :window, :rows]
         at = coordinates[:, None, None, :]
-        J = J.at[i[..., None], w[..., None], r[..., None], at].set(dq)
-        return coordinates_to_tangent(self.tree, q, J)
+        return J.at[i[..., None], w[..., None], r[..., None], at].set(dq)
 
     def move(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
         """x moved along a tangent step, limits aside."""

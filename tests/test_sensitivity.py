@@ -1,4 +1,4 @@
-"""How solutions move: against central differences of solves; honest where they don't."""
+"""How solutions move, against central differences of solves."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,7 @@ from worlds import central_differences
 
 import posewise as pw
 from posewise import FS, OT
-from posewise.robots.transforms import pose_multiply, quat_exp
+from posewise.robots.transforms import quat_exp, quat_multiply
 
 TIGHT = dict(
     tolerance=1e-10,
@@ -36,8 +36,8 @@ def arm(limit: float = 2.0, n: int = 3) -> pw.Config:
 def moved(pose, twist):
     """A pose shifted, and turned about its own origin, in its parent's axes."""
     pose = np.asarray(pose, float)
-    turn = pose_multiply(np.r_[0.0, 0, 0, quat_exp(twist[3:])], np.r_[0.0, 0, 0, pose[3:]])
-    return np.concatenate([pose[:3] + twist[:3], turn[3:]])
+    turned = quat_multiply(quat_exp(np.asarray(twist[3:])), pose[3:])
+    return np.concatenate([pose[:3] + twist[:3], turned])
 
 
 def planar(limit):
@@ -54,9 +54,9 @@ def planar(limit):
 
 def panda_at_limits():
     C = pw.load("panda")
-    C.lock([j for j in C.joint_names if "finger" in j])
-    C.q = [0, -0.5, 0, -2.0, 0, 2.0, 0.785]
-    C.set_limits(C.joint_names[3], [[-2.0], [-0.1]])
+    C.select_joints([j for j in C.joint_names if "finger" not in j])
+    C.q = [0.2, -0.4, 0.2, -2.0, 0, 1.7, 0.785]
+    C.set_limits(C.joint_names[3], [[-2.05], [-0.1]])
 
     def build(target):
         komo = pw.KOMO(C)
@@ -67,7 +67,7 @@ def panda_at_limits():
         komo.add_objective([], FS.vectorZ, ["panda_hand_tcp"], OT.eq, target=[0, 0, -1])
         return komo, tip
 
-    return build, np.array([0.35, 0.2, 0.35])
+    return build, np.array([0.4, 0.2, 0.45])
 
 
 def obstacle(what):
@@ -158,4 +158,62 @@ def test_sensitivities_equal_differences_of_solves(case):
     scale = np.abs(want).max()
     assert scale > 0.1
     np.testing.assert_allclose(got.path, want, atol=1e-4 * scale)
-    print(case, np.abs(got.path - want).max() / scale, scale)
+
+
+def test_a_solve_is_a_differentiable_function_of_a_target():
+    build, at = CASES["IK, a limit active"]
+    komo, tip = build(at)
+    want = komo.solve(**TIGHT)
+    slope = komo.solve().sensitivity(tip).path
+    f = jax.jit(komo.function(tip))
+    np.testing.assert_allclose(f(at), want.path, atol=1e-8)
+    np.testing.assert_allclose(jax.jacfwd(f)(at), slope, atol=1e-8)
+    np.testing.assert_allclose(jax.jacrev(f)(at), slope, atol=1e-8)
+    targets = at + jnp.array([[0, 0, 0], [0.01, -0.02, 0]])
+    paths, gradients = jax.vmap(jax.value_and_grad(lambda t: f(t)[0, 0]))(targets)
+    np.testing.assert_allclose(gradients[0], slope[0, 0], atol=1e-8)
+    np.testing.assert_allclose(
+        paths[1] - paths[0], gradients.mean(0) @ (targets[1] - targets[0]), rtol=1e-3
+    )
+
+
+def test_solutions_that_do_not_move_smoothly_say_so():
+    C = arm()
+    free = pw.KOMO(C)
+    tip = free.add_objective([], FS.position, ["tip"], target=[1.2, 0.6, 0], scale=FLAT)
+    some = free.solve().sensitivity(tip)
+    assert not some.regular and "flat" in some.message
+    y, J = C.eval(FS.position, ["tip"], scale=FLAT)
+    assert np.isfinite(some.path).all()
+
+    touching = pw.KOMO(arm(0.5))
+    home = touching.add_objective([], FS.qItself, [], OT.sos, target=[0.1, 0.2, 0.5])
+    edge = touching.solve().sensitivity(home)
+    assert not edge.regular and "touched" in edge.message
+
+    far = pw.KOMO(C)
+    tip = far.add_objective([], FS.position, ["tip"], OT.eq, target=[9, 0, 0])
+    with pytest.raises(pw.ObjectiveError, match="no sensitivity"):
+        far.solve().sensitivity(tip)
+
+
+@pytest.mark.parametrize(
+    ("wrt", "said"),
+    [
+        ("tip", "expected an objective"),
+        (("pose", "top"), "'tip'"),
+        (("pose", "world"), "world"),
+        (("size", "j0"), "no shape"),
+    ],
+)
+def test_what_cannot_be_varied_is_an_error(wrt, said):
+    komo, _ = CASES["IK, a limit active"][0](np.zeros(3))
+    sol = komo.solve()
+    with pytest.raises(pw.PosewiseError, match=said):
+        sol.sensitivity(wrt)
+
+
+def test_only_objectives_of_the_problem_can_be_varied():
+    (komo, _), (_, other) = (planar(1.0)[0](np.zeros(3)) for _ in range(2))
+    with pytest.raises(pw.ObjectiveError, match="one of this problem's objectives"):
+        komo.function(other)
