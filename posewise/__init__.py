@@ -5,9 +5,11 @@ from .features import Feature as Feature
 from .features import FeatureError as FeatureError
 from .features import Pose as Pose
 from .objectives import KOMO as KOMO
+from .objectives import NLP as NLP
 from .objectives import OT as OT
 from .objectives import Objective as Objective
 from .objectives import ObjectiveError as ObjectiveError
+from .objectives import Sensitivity as Sensitivity
 from .objectives import Solution as Solution
 from .robots import Box as Box
 from .robots import Capsule as Capsule
