@@ -14,7 +14,7 @@ from ..robots import shapes
 from ..robots.config import Config
 from ..robots.transforms import quat_exp, quat_multiply
 from ..solvers import Options
-from ..solvers.sensitivity import is_floating, optimum, polished, responses
+from ..solvers.sensitivity import is_floating, optimum, polished, response
 from .objective import Objective, ObjectiveError
 from .program import Chain, ChainData, Placed
 
@@ -69,7 +69,8 @@ def sensitivity(solved: Solved, wrt: Any) -> Sensitivity:
             f" optimality conditions (the best misses by {float(at.residual):.1e})."
             " Solve to convergence, and check the solution's status."
         )
-    path = np.asarray(responses(chain, data, at, changes), float)
+    rates = [np.asarray(response(chain, data, at, c), float) for c in changes]
+    path = np.stack(rates, -1)
     if not np.isfinite(path).all():
         raise ObjectiveError(
             "This solution has no sensitivity: it is stationary but no strict minimum"
@@ -87,7 +88,7 @@ def sensitivity(solved: Solved, wrt: Any) -> Sensitivity:
             "A limit or an inequality is just touched without force: this is the"
             " derivative on one side, with the rows that push now."
         )
-    return Sensitivity(np.moveaxis(path, 0, -1), not flaws, " ".join(flaws))
+    return Sensitivity(path, not flaws, " ".join(flaws))
 
 
 def target_function(
@@ -110,8 +111,8 @@ def target_function(
     return path
 
 
-def _changes(solved: Solved, wrt: Any) -> list[jax.Array]:
-    """Rates (D, …) of the floating leaves of the data, for D parameters."""
+def _changes(solved: Solved, wrt: Any) -> list[list[jax.Array]]:
+    """For each parameter, the rates of the floating leaves of the data."""
     if isinstance(wrt, Objective):
         return _target_change(solved, solved.placed[_place(solved.komo, wrt)])
     edit: Callable[[Config, str, np.ndarray], None]
@@ -131,10 +132,10 @@ def _changes(solved: Solved, wrt: Any) -> list[jax.Array]:
     for d in step * np.eye(count):
         ahead, back = (_floats(_edited(solved, edit, frame, x)) for x in (d, -d))
         rates.append([(a - b) / (2 * step) for a, b in zip(ahead, back, strict=True)])
-    return [jnp.stack(leaf) for leaf in zip(*rates, strict=True)]
+    return rates
 
 
-def _target_change(solved: Solved, place: Placed) -> list[jax.Array]:
+def _target_change(solved: Solved, place: Placed) -> list[list[jax.Array]]:
     data = solved.data
     still = jax.tree.map(jnp.zeros_like, data)
     rates = []
@@ -143,7 +144,7 @@ def _target_change(solved: Solved, place: Placed) -> list[jax.Array]:
         b = batches[place.batch]
         batches[place.batch] = b._replace(target=b.target.at[place.rows].set(unit))
         rates.append(_floats(still._replace(batches=tuple(batches))))
-    return [jnp.stack(leaf) for leaf in zip(*rates, strict=True)]
+    return rates
 
 
 def _edited(

@@ -79,12 +79,12 @@ class System(NamedTuple):
         weights = tuple(Weights(f, f, f) for f in force)
         return gradient(self.rows, weights, *self.held.shape)
 
-    def regular(self) -> tuple[jax.Array, tuple[jax.Array, ...], jax.Array]:
+    def regular(self, boost: Any) -> tuple[jax.Array, tuple[jax.Array, ...], jax.Array]:
         """Bands of H + ν + Aᵀ ω A with held variables cut out; ω of each row; ν."""
         T, nv = self.held.shape
         h, lengths = self.scales()
         eps = jnp.finfo(self.bands.dtype).eps
-        shift = eps**0.6 * h
+        shift = boost * eps**0.6 * h
         pairs = zip(self.active, lengths, strict=True)
         penalty = eps**-0.25 * h
         weights = tuple(jnp.where(a, penalty / s**2, 0.0) for a, s in pairs)
@@ -101,14 +101,17 @@ class System(NamedTuple):
 
 
 def solve_kkt(
-    system: System, force: Float[jax.Array, "T nv"], values: tuple[jax.Array, ...]
+    system: System,
+    force: Float[jax.Array, "T nv"],
+    values: tuple[jax.Array, ...],
+    boost: Any = 1.0,
 ) -> tuple[Float[jax.Array, "T nv"], tuple[jax.Array, ...]]:
     """The step δ and multipliers λ with H δ + Aᵀ λ = force and A δ = values.
 
     Held variables and inactive rows get zero. NaN where H is not positive definite
     along the directions that A leaves free; of several solutions (flat directions,
     redundant rows) one of nearly least norm. Linear in force and values, and
-    differentiable by them.
+    differentiable by them. `boost` multiplies ν, which is small.
     """
     force = jnp.where(system.held, 0.0, force)
     pairs = zip(system.active, values, strict=True)
@@ -118,7 +121,7 @@ def solve_kkt(
     z = jax.lax.custom_linear_solve(
         lambda z: flat(system.times(*parts(z))),
         b,
-        lambda _, b: flat(_refined(system, *parts(b))),
+        lambda _, b: flat(_refined(system, boost, *parts(b))),
         symmetric=True,
     )
     return parts(z)
@@ -130,7 +133,7 @@ def weakest_curvature(system: System) -> jax.Array:
     At most about 1e-9 (float64) where the solution is not unique; NaN where x is no
     minimum. By inverse iteration.
     """
-    bands, _, shift = system.regular()
+    bands, _, shift = system.regular(1.0)
     h, _ = system.scales()
     index = jnp.arange(system.held.size, dtype=bands.dtype).reshape(system.held.shape)
     v = jnp.where(system.held, 0.0, jnp.cos(7.0 * index**1.5 + 1.0))
@@ -143,9 +146,9 @@ def weakest_curvature(system: System) -> jax.Array:
     return (least - shift) / h
 
 
-def _refined(system: System, force: jax.Array, values: Any) -> Any:
+def _refined(system: System, boost: Any, force: jax.Array, values: Any) -> Any:
     """Solve with the regular matrix, and again for what is left."""
-    bands, weights, _ = system.regular()
+    bands, weights, _ = system.regular(boost)
     h, lengths = system.scales()
     small = 4 * jnp.finfo(force.dtype).eps
 
@@ -156,7 +159,7 @@ def _refined(system: System, force: jax.Array, values: Any) -> Any:
         return worst - small * jnp.max(jnp.abs(delta), initial=0.0)
 
     def refine(state: Any) -> Any:
-        k, delta, multipliers, (r, y), _ = state
+        k, delta, multipliers, (r, y), before, _ = state
         pull = system.transposed(jax.tree.map(jnp.multiply, weights, y))
         step = jnp.where(system.held, 0.0, solve_banded(bands, r + pull))
         along = system.forward(step)
@@ -165,12 +168,14 @@ def _refined(system: System, force: jax.Array, values: Any) -> Any:
         multipliers = jax.tree.map(jnp.add, multipliers, more)
         product = system.times(delta, multipliers)
         rest = jax.tree.map(jnp.subtract, (force, values), product)
-        return k + 1, delta, multipliers, rest, error(rest, delta)
+        return k + 1, delta, multipliers, rest, error(rest, delta), before
 
     zero = jax.tree.map(jnp.zeros_like, (force, values))
-    begin = (jnp.zeros((), int), *zero, (force, values), jnp.full_like(h, jnp.inf))
-    going = lambda s: (s[0] < REFINEMENTS) & (s[4] > 0)
-    _, delta, multipliers, _, _ = jax.lax.while_loop(going, refine, begin)
+    inf = jnp.full_like(h, jnp.inf)
+    begin = (jnp.zeros((), int), *zero, (force, values), inf, inf)
+    better = lambda s: (s[0] < 2) | (s[4] < s[5])
+    going = lambda s: (s[0] < REFINEMENTS) & (s[4] > 0) & better(s)
+    _, delta, multipliers, *_ = jax.lax.while_loop(going, refine, begin)
     return delta, multipliers
 
 

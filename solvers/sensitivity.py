@@ -20,6 +20,8 @@ from .kkt import System, solve_kkt, weakest_curvature
 from .rows import EQ, INEQ, SOS, Rows, Weights, gradient, violation
 
 NEWTON_STEPS = 12
+BOOST = 100.0
+"""Growth of the damping while the system is not positive definite."""
 KINK = 1e-6
 """Multipliers and slacks both below this leave it open whether a row is active."""
 
@@ -55,27 +57,31 @@ def polish(
     """Newton steps on the optimality conditions from a solver's x and multipliers.
 
     The active rows and bounds are chosen anew in each step (primal-dual active set).
+    There may be no exact solution near: see `residual`.
     """
     expand = partial(_expand, problem, data)
     shapes = jax.eval_shape(expand, x, multipliers, jnp.zeros((), int))
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
     tolerance = jnp.finfo(x.dtype).eps ** 0.75
-    start = empty._replace(x=x, multipliers=multipliers, residual=_inf(x))
+    inf = jnp.asarray(jnp.inf, x.dtype)
+    start = empty._replace(x=x, multipliers=multipliers, residual=inf)
 
-    def step(s: Optimum) -> Optimum:
-        y = tuple(r.y for r in s.system.rows)
-        down = jax.tree.map(jnp.negative, (s.g, y))
-        delta, change = solve_kkt(s.system, *down)
+    def step(state: tuple[Optimum, Any]) -> tuple[Optimum, Any]:
+        s, boost = state
+        wrong = tuple(-r.y for r in s.system.rows)
+        delta, change = solve_kkt(s.system, -s.g, wrong, boost)
         length = jnp.max(jnp.abs(delta), initial=0.0)
         share = jnp.where(length > 0.5, 0.5 / length, 1.0)
-        first = s.steps == 0
+        first, solvable = s.steps == 0, jnp.isfinite(length)
+        stay = first | ~solvable
         moved = problem.retract(data, s.x, share * delta)
-        add = lambda a, d: jnp.where(first, a, a + share * d)
+        add = lambda a, d: jnp.where(stay, a, a + share * d)
         multipliers = jax.tree.map(add, s.multipliers, change)
-        return expand(jnp.where(first, s.x, moved), multipliers, s.steps + 1)
+        after = expand(jnp.where(stay, s.x, moved), multipliers, s.steps + 1)
+        return after, jnp.where(solvable | first, boost, BOOST * boost)
 
-    going = lambda s: (s.steps <= NEWTON_STEPS) & (s.residual > tolerance)
-    return jax.lax.while_loop(going, step, start)
+    going = lambda s: (s[0].steps <= NEWTON_STEPS) & (s[0].residual > tolerance)
+    return jax.lax.while_loop(going, step, (start, jnp.ones_like(inf)))[0]
 
 
 @partial(jax.jit, static_argnums=0)
@@ -133,14 +139,6 @@ def polished(
     """`polish`, and the least curvature of the Lagrangian: see `weakest_curvature`."""
     at = polish(problem, data, x, multipliers)
     return at, weakest_curvature(at.system)
-
-
-@partial(jax.jit, static_argnums=0)
-def responses(
-    problem: SmoothProblem, data: Any, at: Optimum, changes: list[Any]
-) -> Float[jax.Array, "changes T nq"]:
-    """`response` to several changes at once."""
-    return jax.vmap(lambda change: response(problem, data, at, change))(changes)
 
 
 def is_floating(leaf: Any) -> bool:
@@ -228,7 +226,3 @@ def _bands(
         block = (below + above) / 2
         bands.append(jnp.where((t >= d)[:, None, None], block, 0.0))
     return jnp.stack(bands)
-
-
-def _inf(x: jax.Array) -> jax.Array:
-    return jnp.asarray(jnp.inf, x.dtype)
