@@ -1,5 +1,6 @@
 """A feature: symbol + frames + order, target, scale; its value and Jacobian."""
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -131,6 +132,12 @@ class Feature:
     def __repr__(self) -> str:
         order = f", order={self.order}" if self.order else ""
         return f"Feature({self.symbol.name}, {list(self.frames)}{order})"
+
+    def renamed(self, frames: tuple[str, ...]) -> "Feature":
+        """The same on other frames."""
+        new = copy.copy(self)
+        new.frames, new._grounded = frames, None
+        return new
 
     def ground(self, C: "Config") -> Grounded:
         """Indices and arrays of this feature in a world.

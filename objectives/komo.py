@@ -6,7 +6,6 @@ inference" (2017).
 """
 
 import copy
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,17 +15,13 @@ import numpy as np
 from ..features import FS, Feature, FeatureError
 from ..robots.checks import floats, integer, number
 from ..robots.config import Config
-from ..robots.errors import unknown
-from ..solvers import Options, Status, solve, solve_starts
-from ..solvers.first_order import solve_first_order
+from .modes import Modes, ModeSwitch, make_modes
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .program import Chain, ChainData, Placed, make_chain
-from .sensitivity import Solved, target_function
-from .solution import Solution, report_objective
-
-FIRST_ORDER_ITERATIONS = 20000
-"""Default limit of first-order methods: their steps are many and cheap."""
+from .sensitivity import target_function
+from .solution import Solution
+from .solving import NEWTON, best, make_options, solve_starts
 
 
 class KOMO:
@@ -73,7 +68,11 @@ class KOMO:
         self.k_order = order
         self.tau = duration / slices
         self._objectives: list[Objective] = []
+        self._switches: tuple[ModeSwitch, ...] = ()
         self._initial: np.ndarray | None = None
+        self._modes: tuple[Any, Modes] | None = None
+        self._chain: tuple[Any, tuple[Chain, ChainData, list[list[Placed]]]] | None
+        self._chain = None
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
@@ -139,6 +138,62 @@ class KOMO:
         self._objectives.append(made)
         return made
 
+    def add_mode_switch(
+        self, times: Any, mode: str, frames: Any, *, scale: Any = 10.0
+    ) -> None:
+        """From times[0] on, frames[1] is attached to frames[0], until it is switched.
+
+        Everything attached to that frame comes along. Until its first switch it stands
+        where it is, also on a joint of its own. It does not jump: its velocity
+        is zero into the switch (in the world, or relative to what carried it before),
+        and so is its acceleration where k_order is 2; and with times [a, b] its
+        velocity relative to frames[0] is zero into slice b, where it is handed on.
+
+        Args:
+            times: [t] or [a, b], in phases; see `add_objective`.
+            mode: "stable": at a pose that is free but the same in all slices;
+                "stableOn": standing on top, at a place and angle that are the same;
+                "rigid": the two frames coincide.
+            frames: [parent, frame]; "world" may be the parent.
+            scale: of the equality rows.
+
+        Raises:
+            ConfigError: for unknown frames or modes.
+            ObjectiveError: with k_order 0, or when no slice is selected.
+        """
+        if self.k_order < 1:
+            raise ObjectiveError(
+                "A mode switch constrains velocities; make the KOMO with k_order >= 1."
+            )
+        names = list(frames) if not isinstance(frames, str) else [frames]
+        if len(names) != 2:
+            raise ObjectiveError(
+                f"frames are {names}, expected two: [parent, what is attached to it]."
+            )
+        parent, frame = names
+        label = f"mode {mode} [{parent}, {frame}]"
+        slices = selected_slices(times, self.slices_per_phase, self.T, label)
+        self.config.index(parent), self.config.index(frame)
+        carrier = [s.parent for s in self._switches if s.frame == frame]
+        made = (*self._switches, ModeSwitch(slices[0], mode, parent, frame))
+        make_modes(self.config, made)
+        self._switches = made
+
+        def still(t: int, symbol: Any, of: list[str], order: int) -> None:
+            feature = Feature(symbol, of, order=order, scale=scale)
+            name = f"{label} no {'jump' if order == 1 else 'jolt'}"
+            self._objectives.append(Objective(name, feature, OT.eq, (t,)))
+
+        relative = [(FS.poseRel, [frame, carrier[-1]])] if carrier else []
+        into = relative or [(FS.pose, [frame])]
+        ends = [(slices[0], *into[0])]
+        if len(slices) > 1 and np.size(times) == 2:
+            ends.append((slices[-1], FS.poseRel, [frame, parent]))
+        for t, symbol, of in ends:
+            still(t, symbol, of, 1)
+            if self.k_order == 2 and t + 1 < self.T:
+                still(t + 1, FS.linangVel, [frame], 2)
+
     def add_control_objective(
         self,
         order: Any,
@@ -196,7 +251,7 @@ class KOMO:
         seed: Any = 0,
         starts: Any = 1,
         *,
-        method: Any = "augmented_lagrangian",
+        method: Any = NEWTON,
         tolerance: Any = 1e-3,
         **options: Any,
     ) -> Solution:
@@ -214,59 +269,57 @@ class KOMO:
         Returns:
             The best solution: feasible before infeasible, then by cost.
         """
-        seed = _integer("seed", seed, "an integer >= 0", lambda n: n >= 0)
-        starts = _integer("starts", starts, "at least 1", lambda n: n >= 1)
-        newton = isinstance(method, str) and method == "augmented_lagrangian"
-        if not newton and not hasattr(method, "update"):
-            raise ObjectiveError(
-                f"method is {method!r}, expected 'augmented_lagrangian' or an optax"
-                " optimiser, e.g. optax.lbfgs()."
-            )
-        if not newton:
-            options = {"max_iterations": FIRST_ORDER_ITERATIONS, **options}
-        chosen = self._options(tolerance, options)
-        tolerance = float(tolerance)
-        if not self._objectives:
-            raise ObjectiveError("There is no objective; add one before solving.")
-        began = time.perf_counter()
-        chain, data, placed = self.chain()
-        dtype = data.prefix.dtype
-        paths = jnp.asarray(self.starts(seed, starts), dtype)
-        if not newton:
-            result = solve_first_order(chain, method, data, paths, chosen)
-        elif starts == 1:
-            result = solve(chain, data, paths[0], chosen)
-            result = type(result)(*(_lead(a) for a in result))
-        else:
-            result = solve_starts(chain, data, paths, chosen)
-        violation = np.asarray(result.violation)
-        cost = np.asarray(result.cost)
-        worst = np.where(np.isfinite(violation), violation, np.inf)
-        feasible = worst <= tolerance
-        best = int(np.lexsort((cost, np.where(feasible, 0.0, worst)))[0])
-        reports = []
-        for objective, at in zip(self._objectives, placed, strict=True):
-            values = np.asarray(result.y[at.batch][best, at.rows], float)
-            reports.append(report_objective(objective, values))
-        return Solution(
-            np.asarray(result.x[best], float),
-            Status(int(result.status[best])),
-            tolerance,
-            int(result.iterations[best]),
-            tuple(reports),
-            time.perf_counter() - began,
-            self.config,
-            self.tau,
-            best,
-            Solved(
-                self._frozen(),
-                chain,
-                data,
-                placed,
-                result.x[best],
-                tuple(m[best] for m in result.multipliers),
-            ),
-        )
+        chosen = dict(options, method=method, tolerance=tolerance)
+        return best(self.solve_all(seed, starts, **chosen))
+
+    def solve_all(
+        self,
+        seed: Any = 0,
+        starts: Any = 1,
+        *,
+        method: Any = NEWTON,
+        tolerance: Any = 1e-3,
+        **options: Any,
+    ) -> list[Solution]:
+        """What each start of `solve` ends at, in the order of the starts."""
+        chosen = make_options(method, tolerance, options)
+        return solve_starts(self, [self], None, seed, starts, method, chosen)[0]
+
+    def solve_batch(
+        self,
+        targets: Any = None,
+        worlds: Any = None,
+        starts: Any = 1,
+        seed: Any = 0,
+        *,
+        tolerance: Any = 1e-3,
+        **options: Any,
+    ) -> list[Solution]:
+        """Solve many problems that differ in numbers only, each from many starts.
+
+        Args:
+            targets: for some objectives (as `add_objective` returned them) the targets
+                (problems, D), or (problems,) where D is 1.
+            worlds: for each problem a copy of the world with other poses, sizes,
+                limits or state, but of the same frames and kinds of shapes.
+            starts: of each problem, as in `solve`.
+            seed: of the random starts, the same for each problem.
+            tolerance: see `solve`.
+            **options: see `solve`.
+
+        Returns:
+            The best solution of each problem.
+
+        Raises:
+            ObjectiveError: for targets or worlds that do not fit.
+        """
+        komos = [self]
+        if worlds is not None:
+            komos = [self.within(world) for world in worlds]
+        given = dict(targets or {})
+        chosen = make_options(NEWTON, tolerance, options)
+        every = solve_starts(self, komos, given, seed, starts, NEWTON, chosen)
+        return [best(solutions) for solutions in every]
 
     def function(
         self, wrt: Objective, *, tolerance: Any = 1e-3, **options: Any
@@ -284,75 +337,101 @@ class KOMO:
             **options: see `solve`.
 
         Raises:
-            ObjectiveError: for an objective of another problem.
+            ObjectiveError: for an objective of another problem, or mode switches.
         """
-        return target_function(self, wrt, self._options(tolerance, options))
+        chosen = make_options(NEWTON, tolerance, options)
+        return target_function(self, wrt, chosen.numbers)
 
     def nlp(self) -> NLP:
-        """The problem for other solvers, from the initial path, as it is now."""
+        """The problem for other solvers, from the initial path, as it is now.
+
+        Raises:
+            ObjectiveError: without objectives, or with mode switches.
+        """
         if not self._objectives:
             raise ObjectiveError("There is no objective; add one before nlp().")
         chain, data, placed = self.chain()
-        initial = self.starts(0, 1)[0]
-        return make_nlp(chain, data, self.objectives, placed, initial)
+        return make_nlp(chain, data, self.objectives, placed, self.starts(0, 1)[0])
 
-    def chain(self) -> tuple[Chain, ChainData, list[Placed]]:
-        """The problem as the solver sees it; see `objectives.program`."""
+    def frozen(self) -> "KOMO":
+        """The problem as it is now, with a copy of the world."""
+        other = self.within(self.config.copy())
+        other._objectives = list(self._objectives)
+        return other
+
+    def within(self, world: Any) -> "KOMO":
+        """The same problem in another world."""
+        if not isinstance(world, Config):
+            raise ObjectiveError(
+                f"worlds has a {type(world).__name__}, expected Configs: copies of the"
+                " problem's world, C.copy(), with other numbers."
+            )
+        other = copy.copy(self)
+        other.config, other._modes, other._chain = world, None, None
+        return other
+
+    def modes(self) -> Modes:
+        """The world with the copies that mode switches make; see `objectives.modes`."""
         C = self.config
-        grounded = [(o, o.feature.ground(C)) for o in self._objectives]
-        prefix = np.tile(C.q, (self.k_order, 1))
-        return make_chain(C.kinematics(), grounded, prefix, self.T, self.tau)
+        values = C.q.tobytes() if self._switches else b""
+        key = (C._snapshot(), self._switches, values)
+        if self._modes is None or not _same(self._modes[0], key):
+            self._modes = key, make_modes(C, self._switches)
+        return self._modes[1]
+
+    def chain(self) -> tuple[Chain, ChainData, list[list[Placed]]]:
+        """The problem as the solver sees it; see `objectives.program`."""
+        modes = self.modes()
+        key = (modes, tuple(self._objectives))
+        if self._chain is None or not _same(self._chain[0], key):
+            made = make_chain(modes, self._objectives, self.T, self.k_order, self.tau)
+            self._chain = key, made
+        chain, data, placed = self._chain[1]
+        prefix = np.tile(modes.widen(self.config.q), (self.k_order, 1))
+        return (
+            chain,
+            data._replace(prefix=jnp.asarray(prefix, data.prefix.dtype)),
+            placed,
+        )
 
     def starts(self, seed: int, count: int) -> np.ndarray:
         """Initial paths (count, T, nq): the initial path, then random ones.
 
         A random path runs straight from the present state to a configuration drawn
         uniformly within the limits (or within ±1 of the state where there are none).
+        With mode switches, nq is that of their world, and what slices share is drawn.
         """
-        C = self.config
+        C, modes = self.modes().world, self.modes()
         rng = np.random.default_rng(seed)
-        given = np.tile(C.q, (self.T, 1)) if self._initial is None else self._initial
-        if given.shape[1] != C.nq:
-            raise ObjectiveError(
-                f"The initial path has shape {given.shape}, expected"
-                f" ({self.T}, {C.nq}): the world's joints have changed; initialize"
-                " again."
-            )
-        low, high = C.limits
-        low = np.where(np.isfinite(low), low, np.minimum(C.q, high) - 1.0)
-        high = np.where(np.isfinite(high), high, np.maximum(C.q, low) + 1.0)
+        q, tied = modes.widen(self.config.q), modes.shared_coordinates
+        given = np.tile(q, (self.T, 1))
+        if self._initial is not None:
+            if self._initial.shape[1] != self.config.nq:
+                raise ObjectiveError(
+                    f"The initial path has shape {self._initial.shape}, expected"
+                    f" ({self.T}, {self.config.nq}): the world's joints have changed;"
+                    " initialize again."
+                )
+            given = modes.widen(self._initial)
         limits = C.limits
-        paths = [np.clip(given, limits[0], limits[1])]
-        share = np.arange(1, self.T + 1)[:, None] / self.T
+        low = np.where(np.isfinite(limits[0]), limits[0], np.minimum(q, limits[1]) - 1)
+        high = np.where(np.isfinite(limits[1]), limits[1], np.maximum(q, low) + 1.0)
+        paths = [np.clip(given, *limits)]
+        share = np.tile(np.arange(1, self.T + 1)[:, None] / self.T, (1, C.nq))
+        share[:, tied] = 1.0
         for _ in range(count - 1):
             goal = rng.uniform(low, high)
             for first in C.quaternions:
                 part = slice(first, first + 4)
                 goal[part] = rng.normal(size=4)
                 goal[part] /= np.linalg.norm(goal[part])
-                goal[part] *= 1.0 if goal[part] @ C.q[part] >= 0 else -1.0
-            path = C.q + share * (goal - C.q)
+                goal[part] *= 1.0 if goal[part] @ q[part] >= 0 else -1.0
+            path = q + share * (goal - q)
             for first in C.quaternions:
                 part = path[:, first : first + 4]
                 part /= np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-9)
-            paths.append(np.clip(path, limits[0], limits[1]))
+            paths.append(np.clip(path, *limits))
         return np.stack(paths)
-
-    def _options(self, tolerance: Any, options: dict[str, Any]) -> Options:
-        tolerance = _positive("tolerance", tolerance, "a number > 0")
-        known = Options.__dataclass_fields__
-        for option, value in options.items():
-            if option not in known:
-                raise ObjectiveError(unknown("solver option", option, known))
-            _positive(option, value, "a number > 0")
-        return Options(**{"tolerance": 0.1 * tolerance, **options})
-
-    def _frozen(self) -> "KOMO":
-        """The problem as it is now, with a copy of the world."""
-        frozen = copy.copy(self)
-        frozen.config = self.config.copy()
-        frozen._objectives = list(self._objectives)
-        return frozen
 
     def __repr__(self) -> str:
         return (
@@ -375,6 +454,9 @@ def _label(feature: Feature) -> str:
     return f"{feature.symbol.name}({frames}){rate}"
 
 
-def _lead(a: Any) -> Any:
-    """A leading axis on arrays, also inside a tuple."""
-    return tuple(b[None] for b in a) if isinstance(a, tuple) else a[None]
+def _same(old: tuple, new: tuple) -> bool:
+    """The same objects and equal bytes; nothing is compared by value else."""
+    return all(
+        a is b or (isinstance(a, tuple | bytes) and a == b)
+        for a, b in zip(old, new, strict=True)
+    )

@@ -116,10 +116,19 @@ def make_nlp(
     chain: Chain,
     data: ChainData,
     objectives: tuple[Objective, ...],
-    placed: list[Placed],
+    placed: list[list[Placed]],
     initial: Float[np.ndarray, "T nq"],
 ) -> NLP:
-    """The problem of a chain; `placed` says where each objective's rows stand."""
+    """The problem of a chain; `placed` says where each objective's rows stand.
+
+    Raises:
+        ObjectiveError: for coordinates that slices share.
+    """
+    if chain.shared:
+        raise ObjectiveError(
+            "nlp() has no mode switches yet: slices share coordinates then; use"
+            " solve()."
+        )
     nq = chain.tree.nq
     shapes = jax.eval_shape(chain.evaluate, data, jnp.asarray(initial))
     y_start = np.cumsum([0, *(r.y.size for r in shapes)])
@@ -128,21 +137,26 @@ def make_nlp(
     names: list[str] = []
     found = []
     picked = []
-    for objective, place in zip(objectives, placed, strict=True):
-        kind, b = chain.kinds[place.batch], data.batches[place.batch]
-        reached = _reached(chain.tree, kind, b)
-        rows, window = shapes[place.batch].y.shape[1], kind.order + 1
-        for k in range(len(b.last))[place.rows]:
-            t = int(b.last[k])
-            w, q = np.nonzero(reached[k])
+    reached = [
+        _reached(chain.tree, *p) for p in zip(chain.kinds, data.batches, strict=True)
+    ]
+    for objective, places in zip(objectives, placed, strict=True):
+        ends = [np.asarray(data.batches[p.batch].last) for p in places]
+        every = [
+            (int(end[k]), p.batch, int(k))
+            for p, end in zip(places, ends, strict=True)
+            for k in p.rows
+        ]
+        for t, batch, k in sorted(every):
+            rows, window = shapes[batch].y.shape[1], shapes[batch].J.shape[1]
+            w, q = np.nonzero(reached[batch][k])
             inside = t - (window - 1) + w >= 0
             w, q = w[inside], q[inside]
             for r in range(rows):
                 column = (t - (window - 1) + w) * nq + q
-                source = J_start[place.batch] + ((k * window + w) * rows + r) * nq + q
-                row = np.full(len(q), len(names))
-                found.append(np.stack([row, column, source]))
-                picked.append(y_start[place.batch] + k * rows + r)
+                source = J_start[batch] + ((k * window + w) * rows + r) * nq + q
+                found.append(np.stack([np.full(len(q), len(names)), column, source]))
+                picked.append(y_start[batch] + k * rows + r)
                 names.append(f"{objective.name}@{t}[{r}]")
                 types.append(objective.type)
     row, column, source = np.concatenate(found or [np.zeros((3, 0), int)], 1)

@@ -6,7 +6,7 @@ types and numbers of the symbols are data.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -26,6 +26,7 @@ from ..robots.kinematics import (
 )
 from ..robots.tree import Tree
 from ..solvers import SOS, Rows
+from .modes import Modes
 from .objective import Objective
 
 
@@ -39,13 +40,14 @@ class Kind:
     coordinates: int
     scale: tuple[int, ...]
     params: tuple[tuple[str, tuple[int, ...]], ...]
-    capacity: int
+    capacity: int = 0
 
 
 class Batch(NamedTuple):
     """Data of the instances of one kind; those beyond the last one have scale 0."""
 
     frames: jax.Array
+    """(n, window, m): of each slice of the window, oldest first."""
     coordinates: jax.Array
     params: dict[str, jax.Array]
     scale: jax.Array
@@ -71,6 +73,8 @@ class Chain:
     slices: int
     order: int
     kinds: tuple[Kind, ...]
+    shared: tuple[int, ...] = ()
+    """Tangent columns that are one variable for all slices."""
 
     @property
     def nv(self) -> int:
@@ -82,7 +86,7 @@ class Chain:
     ) -> tuple[Rows, ...]:
         """All rows with their Jacobians in the tangent space, or by "q"."""
         K = data.K
-        X = jnp.concatenate([data.prefix, x])
+        X = jnp.concatenate([self._before(data, x), x])
         w = K.walk(X)
         quats = quaternions(K, X)
         mask = jnp.asarray(self.tree.mask, x.dtype)
@@ -90,7 +94,7 @@ class Chain:
         for kind, b in zip(self.kinds, data.batches, strict=True):
             window = np.arange(kind.order + 1) + (self.order - kind.order)
             at = b.last[:, None] + window
-            f = b.frames[:, None, :]
+            f = b.frames
             inputs = Inputs(
                 w.frames.R[at[:, :, None], f],
                 w.frames.p[at[:, :, None], f],
@@ -107,7 +111,7 @@ class Chain:
                 # (n, window, m, rows, 6) @ (n, window, 1, 6, dofs)
                 wrench = jnp.transpose(wrench, (0, 2, 3, 1, 4))
                 J = wrench @ jnp.swapaxes(w.twists[at], -1, -2)[:, :, None]
-                J = jnp.sum(J * mask[b.frames][:, None, :, None, :], 2)
+                J = jnp.sum(J * mask[f][:, :, :, None, :], 2)
                 J = fold_dofs(K, J)
                 if coordinates == "q":
                     J = tangent_to_coordinates(self.tree, X[at], J)
@@ -117,6 +121,19 @@ class Chain:
                     J = coordinates_to_tangent(self.tree, X[at], J)
             groups.append(Rows(out.y, J, b.last, b.kind))
         return tuple(groups)
+
+    def _before(self, data: ChainData, x: jax.Array) -> jax.Array:
+        """The fixed slices before the first, with what all slices share."""
+        if not self.shared:
+            return data.prefix
+        balls = {c + i: q for q, c in self.tree.balls for i in range(3)}
+        tied = np.zeros(self.tree.nq, bool)
+        for column in self.shared:
+            q = balls.get(column)
+            tied[
+                self.tree.column_coordinate[column] if q is None else slice(q, q + 4)
+            ] = True
+        return jnp.where(tied, x[0], data.prefix)
 
     def _quaternions(
         self, kind: Kind, quats: jax.Array, at: jax.Array, frames: jax.Array
@@ -161,78 +178,105 @@ class Chain:
 
 
 class Placed(NamedTuple):
-    """Where the rows of an objective stand: batch, and places in it."""
+    """Where rows of an objective stand: batch, and places in it, in order of slices."""
 
     batch: int
-    rows: slice
+    rows: np.ndarray
+
+
+class Row(NamedTuple):
+    """An objective in one slice."""
+
+    t: int
+    objective: Objective
+    g: Grounded
+    frames: np.ndarray
+    """(window, m)."""
 
 
 def make_chain(
-    K: Kinematics,
-    objectives: Sequence[tuple[Objective, Grounded]],
-    prefix: np.ndarray,
-    slices: int,
-    tau: float,
-) -> tuple[Chain, ChainData, list[Placed]]:
-    """Structure, data, and where each objective's rows stand."""
-    grouped: dict[tuple, list[tuple[int, Objective, Grounded]]] = {}
-    for i, (objective, g) in enumerate(objectives):
-        params = tuple((k, np.shape(v)) for k, v in sorted(g.params.items()))
-        key = (
-            g.symbol,
-            g.order,
-            len(g.frames),
-            len(g.coordinates),
-            g.scale.shape,
-            params,
-        )
-        grouped.setdefault(key, []).append((i, objective, g))
+    modes: Modes, objectives: Sequence[Objective], slices: int, order: int, tau: float
+) -> tuple[Chain, ChainData, list[list[Placed]]]:
+    """Structure, data, and where each objective's rows stand.
+
+    The rows of an objective in slices where its feature is of another kind (another
+    number of colliding pairs) stand in a batch of their own.
+    """
+    K = modes.world.kinematics()
+    grouped: dict[Kind, list[tuple[int, Row]]] = {}
+    for i, objective in enumerate(objectives):
+        for t in objective.slices:
+            row = _row(modes, objective, t)
+            grouped.setdefault(_kind(row.g), []).append((i, row))
 
     dtype = K.node_p.dtype
-    order = len(prefix)
-    placed: dict[int, Placed] = {}
+    placed: list[list[Placed]] = [[] for _ in objectives]
     kinds: list[Kind] = []
     batches: list[Batch] = []
-    for key, members in grouped.items():
-        rows: list[tuple[int, Objective, Grounded]] = []
-        for i, objective, g in members:
-            start = len(rows)
-            rows += [(t, objective, g) for t in objective.slices]
-            placed[i] = Placed(len(kinds), slice(start, len(rows)))
-        capacity = _bucket(len(rows))
-        pad = capacity - len(rows)
-        first = rows[0][2]
-
-        def stack(get: Any, dtype: Any, rows=rows, pad=pad) -> jax.Array:
-            values = [get(t, o, g) for t, o, g in rows]
-            values += [values[0]] * pad
-            return jnp.asarray(np.stack(values), dtype)
-
-        scale = np.stack([g.scale for _, _, g in rows] + [0 * first.scale] * pad)
-        arrays = {
-            k: stack(lambda t, o, g, k=k: np.asarray(g.params[k]), _dtype(v, dtype))
-            for k, v in first.params.items()
-        }
-        kinds.append(Kind(*key, capacity=capacity))
-        batches.append(
-            Batch(
-                stack(lambda t, o, g: g.frames, int),
-                stack(lambda t, o, g: g.coordinates, int),
-                arrays,
-                jnp.asarray(scale, dtype),
-                stack(lambda t, o, g: g.target, dtype),
-                jnp.asarray([t for t, _, _ in rows] + [slices - 1] * pad),
-                jnp.asarray([o.type.value for _, o, _ in rows] + [SOS] * pad),
-            )
-        )
-    chain = Chain(K.tree, slices, order, tuple(kinds))
+    for kind, members in grouped.items():
+        for i in dict.fromkeys(i for i, _ in members):
+            at = np.array([k for k, (j, _) in enumerate(members) if j == i])
+            placed[i].append(Placed(len(kinds), at))
+        kind = replace(kind, capacity=_bucket(len(members)))
+        kinds.append(kind)
+        batches.append(_batch([row for _, row in members], kind, slices, dtype))
+    chain = Chain(K.tree, slices, order, tuple(kinds), modes.shared_columns)
+    prefix = np.tile(modes.widen(modes.base.q), (order, 1))
     data = ChainData(
         K.anonymous(),
         jnp.asarray(prefix, dtype),
         jnp.asarray(tau, dtype),
         tuple(batches),
     )
-    return chain, data, [placed[i] for i in range(len(objectives))]
+    return chain, data, placed
+
+
+def _row(modes: Modes, objective: Objective, t: int) -> Row:
+    """Frames of older slices are those of their own mode, where it is that simple."""
+    feature = objective.feature
+    g = modes.at(t).ground(feature)
+    window = [modes.at(t - k).ground(feature) for k in range(feature.order, -1, -1)]
+    alike = all(_kind(w) == _kind(g) for w in window)
+    frames = np.stack([w.frames if alike else g.frames for w in window])
+    return Row(t, objective, g, frames)
+
+
+def _kind(g: Grounded) -> Kind:
+    params = tuple((k, np.shape(v)) for k, v in sorted(g.params.items()))
+    return Kind(
+        g.symbol,
+        g.order,
+        len(g.frames),
+        len(g.coordinates),
+        g.scale.shape,
+        params,
+    )
+
+
+def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
+    pad = kind.capacity - len(rows)
+    filled = rows + [rows[0]] * pad
+
+    def stack(get: Any, dtype: Any) -> jax.Array:
+        return jnp.asarray(np.stack([get(row) for row in filled]), dtype)
+
+    scale = np.stack([row.g.scale for row in filled])
+    scale[len(rows) :] = 0.0
+    params = {
+        k: stack(lambda row, k=k: np.asarray(row.g.params[k]), _dtype(v, dtype))
+        for k, v in rows[0].g.params.items()
+    }
+    last = [row.t for row in rows] + [slices - 1] * pad
+    types = [row.objective.type.value for row in rows] + [SOS] * pad
+    return Batch(
+        stack(lambda row: row.frames, int),
+        stack(lambda row: row.g.coordinates, int),
+        params,
+        jnp.asarray(scale, dtype),
+        stack(lambda row: row.g.target, dtype),
+        jnp.asarray(last),
+        jnp.asarray(types),
+    )
 
 
 def _bucket(n: int) -> int:

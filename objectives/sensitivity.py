@@ -1,6 +1,5 @@
 """How a solved path moves with targets, poses and sizes."""
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,8 +39,8 @@ class Solved(NamedTuple):
     """With its own copy of the world."""
     chain: Chain
     data: ChainData
-    placed: list[Placed]
-    x: jax.Array
+    placed: list[list[Placed]]
+    x: Any
     multipliers: tuple[jax.Array, ...]
 
 
@@ -57,12 +56,17 @@ class Sensitivity:
     """What is wrong where it is not regular."""
 
 
-def sensitivity(solved: Solved, wrt: Any) -> Sensitivity:
+def sensitivity(solved: Solved | None, wrt: Any) -> Sensitivity:
     """See `Solution.sensitivity`."""
-    chain, data = solved.chain, solved.data
+    if solved is None:
+        raise ObjectiveError("This solution was not made by KOMO; solve to get one.")
+    chain, data = solved.chain, jax.tree.map(jnp.asarray, solved.data)
+    _check_own(chain)
+    solved = solved._replace(data=data)
     changes = _changes(solved, wrt)
-    at, curvature = polished(chain, data, solved.x, solved.multipliers)
-    limit = float(jnp.finfo(solved.x.dtype).eps ** 0.5)
+    x, multipliers = jax.tree.map(jnp.asarray, (solved.x, solved.multipliers))
+    at, curvature = polished(chain, data, x, multipliers)
+    limit = float(jnp.finfo(x.dtype).eps ** 0.5)
     if not float(at.residual) <= limit:
         raise ObjectiveError(
             "This solution has no sensitivity: near it no point fulfils the"
@@ -96,17 +100,13 @@ def target_function(
 ) -> Callable[[Float[jax.Array, " D"]], Float[jax.Array, "T nq"]]:
     """See `KOMO.function`."""
     chain, data, placed = komo.chain()
-    place = placed[_place(komo, wrt)]
+    _check_own(chain)
+    places = placed[_place(komo, wrt)]
     start = jnp.asarray(komo.starts(0, 1)[0], data.prefix.dtype)
-    shape = data.batches[place.batch].target.shape[1:]
 
     def path(target: Float[jax.Array, " D"]) -> Float[jax.Array, "T nq"]:
-        target = jnp.broadcast_to(jnp.asarray(target, start.dtype), shape)
-        batches = list(data.batches)
-        b = batches[place.batch]
-        moved = b.target.at[place.rows].set(target)
-        batches[place.batch] = b._replace(target=moved)
-        return optimum(chain, data._replace(batches=tuple(batches)), start, options)
+        target = jnp.asarray(target, start.dtype)
+        return optimum(chain, _aimed(data, places, target), start, options)
 
     return path
 
@@ -135,16 +135,20 @@ def _changes(solved: Solved, wrt: Any) -> list[list[jax.Array]]:
     return rates
 
 
-def _target_change(solved: Solved, place: Placed) -> list[list[jax.Array]]:
+def _target_change(solved: Solved, places: list[Placed]) -> list[list[jax.Array]]:
     data = solved.data
     still = jax.tree.map(jnp.zeros_like, data)
-    rates = []
-    for unit in np.eye(data.batches[place.batch].target.shape[-1]):
-        batches = list(still.batches)
-        b = batches[place.batch]
-        batches[place.batch] = b._replace(target=b.target.at[place.rows].set(unit))
-        rates.append(_floats(still._replace(batches=tuple(batches))))
-    return rates
+    units = np.eye(data.batches[places[0].batch].target.shape[-1])
+    return [_floats(_aimed(still, places, jnp.asarray(unit))) for unit in units]
+
+
+def _aimed(data: ChainData, places: list[Placed], target: jax.Array) -> ChainData:
+    """The data with another target of one objective."""
+    batches = list(data.batches)
+    for at in places:
+        b = batches[at.batch]
+        batches[at.batch] = b._replace(target=b.target.at[at.rows].set(target))
+    return data._replace(batches=tuple(batches))
 
 
 def _edited(
@@ -154,10 +158,9 @@ def _edited(
     change: np.ndarray,
 ) -> ChainData:
     """The data of the same problem in a world that is a little different."""
-    komo = copy.copy(solved.komo)
-    komo.config = komo.config.copy()
-    edit(komo.config, frame, change)
-    chain, data, _ = komo.chain()
+    world = solved.komo.config.copy()
+    edit(world, frame, change)
+    chain, data, _ = solved.komo.within(world).chain()
     if chain != solved.chain:
         raise ObjectiveError(
             "This parameter changes which rows there are, so there is no derivative."
@@ -202,6 +205,14 @@ def _size(C: Config, frame: str) -> np.ndarray:
     shape = found[0].shape
     sizes = [np.ravel(getattr(shape, name)) for name in _SIZES[type(shape)]]
     return np.concatenate(sizes).astype(float)
+
+
+def _check_own(chain: Chain) -> None:
+    if chain.shared:
+        raise ObjectiveError(
+            "Problems with mode switches have no sensitivity yet: their shared"
+            " coordinates border the linear system."
+        )
 
 
 def _check_frame(C: Config, frame: str) -> None:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..solvers import EQ, INEQ, SOS, Status
-from .objective import OT, Objective
+from .objective import OT, Objective, ObjectiveError
 
 if TYPE_CHECKING:
     from ..robots.config import Config
-    from .sensitivity import Sensitivity
+    from .modes import Modes
+    from .sensitivity import Sensitivity, Solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,11 @@ class Solution:
     """Time between slices [s]."""
     start: int = 0
     """Which of the starts this solution came from."""
-    _solved: Any = field(default=None, repr=False)
+    modes: "Modes | None" = field(default=None, repr=False)
+    """The world with its mode switches."""
+    x: np.ndarray | None = field(default=None, repr=False)
+    """Coordinates (T, nq) of that world."""
+    _solved: "Solved | None" = field(default=None, repr=False)
     """The problem as it was solved; see `sensitivity`."""
 
     @property
@@ -87,6 +92,21 @@ class Solution:
     def q(self) -> np.ndarray:
         """Coordinates (nq,) of the last slice."""
         return self.path[-1]
+
+    def at(self, t: int) -> "Config":
+        """The world in slice t (-1: the last), with what is attached to what then.
+
+        Raises:
+            ObjectiveError: for a slice that does not exist.
+        """
+        T = len(self.path)
+        if not -T <= t < T:
+            raise ObjectiveError(f"t is {t}, expected a slice from 0 to {T - 1}.")
+        if self.modes is None or self.x is None:
+            C = self.config.copy()
+            C.q = self.path[t]
+            return C
+        return self.modes.attached(self.x[t], t % T)
 
     def report(self) -> str:
         """A table of all objectives: type, slices, violation with its slice, cost."""
@@ -147,8 +167,9 @@ class Solution:
             `path` (T, nq, D), and whether the solution is regular there.
 
         Raises:
-            ObjectiveError: for another `wrt`, or where the solution has no derivative:
-                not converged, or no strict minimum.
+            ObjectiveError: for another `wrt`, for problems with mode switches, or
+                where the solution has no derivative: not converged, or no strict
+                minimum.
         """
         from .sensitivity import sensitivity
 

@@ -43,8 +43,10 @@ class Bodies:
 def frame_bodies(frame: Frame) -> list[Bodies]:
     """The bodies of a frame's collision shapes, one group for each kind.
 
+    A frame without any geometry is a point, its origin.
+
     Raises:
-        ConfigError: for a frame without such shapes, or one that cannot be used.
+        ConfigError: for a frame that only has other shapes, or one that cannot be used.
     """
     single = [b for g in _solid(frame) for b in _bodies(frame, g)]
     groups: dict[tuple, list[collision.Body]] = {}
@@ -65,15 +67,14 @@ def concatenate(bodies: Sequence[collision.Body]) -> collision.Body:
 
 def _solid(frame: Frame) -> list[Geometry]:
     found = [g for g in frame.geometries if g.collision]
-    if not found:
-        markers = isinstance(frame.shape, shapes.Marker)
-        found = list(frame.geometries[:1]) if markers else []
-    if not found:
+    if not found and isinstance(frame.shape, shapes.Marker):
+        return list(frame.geometries[:1])
+    if not found and frame.geometries:
         raise ConfigError(
-            f"Frame {frame.name!r} has no collision shape; distances need frames with"
-            " one (a Marker counts as a point)."
+            f"Frame {frame.name!r} has shapes, but none for collisions; distances need"
+            " one (only a Marker, or no shape at all, counts as a point)."
         )
-    return found
+    return found or [Geometry(shapes.Marker(0.0))]
 
 
 def _bodies(frame: Frame, g: Geometry) -> list[collision.Body]:

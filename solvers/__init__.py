@@ -3,7 +3,7 @@
 from .augmented_lagrangian import Options as Options
 from .augmented_lagrangian import Result as Result
 from .augmented_lagrangian import solve as solve
-from .augmented_lagrangian import solve_starts as solve_starts
+from .batch import solve_many as solve_many
 from .rows import EQ as EQ
 from .rows import INEQ as INEQ
 from .rows import SOS as SOS

@@ -14,17 +14,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
-from .banded import solve_banded
-from .rows import (
-    SOS,
-    Rows,
-    augmented,
-    gradient,
-    hessian_bands,
-    updated_multiplier,
-    violation,
-)
+from .rows import SOS, Rows, augmented, updated_multiplier, violation
 from .status import Status
+from .system import assemble, columns, newton_step
 
 
 @runtime_checkable
@@ -44,6 +36,11 @@ class ChainProblem(Protocol):
     @property
     def order(self) -> int:
         """How many slices back a window reaches."""
+        ...
+
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """Tangent columns that are one variable for all slices; x agrees there."""
         ...
 
     def evaluate(self, data: Any, x: Any) -> tuple[Rows, ...]:
@@ -118,15 +115,13 @@ class Result(NamedTuple):
     status: Int[jax.Array, "*batch"]
 
 
-def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> Result:
-    T, nv = problem.slices, problem.nv
+def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> State:
+    """The state before the first pass, which evaluates x."""
     like = lambda v: jnp.asarray(v, x.dtype)
-    numbers: Any = {k: like(v) for k, v in vars(options).items()}
-    options = replace(options, **numbers)
     empty = jax.tree.map(
         lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(problem.evaluate, data, x)
     )
-    start = State(
+    return State(
         x=x,
         rows=empty,
         multipliers=tuple(jnp.zeros_like(r.y) for r in empty),
@@ -139,10 +134,21 @@ def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> 
         status=jnp.asarray(int(Status.ITERATION_LIMIT)),
         done=jnp.zeros((), bool),
     )
-    step = partial(_step, problem, data, options, T, nv)
-    going = lambda s: ~s.done & (s.iterations <= options.max_iterations)
-    end = jax.lax.while_loop(going, step, start)
 
+
+def advance(
+    problem: ChainProblem, data: Any, state: State, options: Options, passes: Number
+) -> State:
+    """At most so many passes more."""
+    numbers: Any = {k: jnp.asarray(v, state.x.dtype) for k, v in vars(options).items()}
+    options = replace(options, **numbers)
+    last = jnp.minimum(state.iterations + passes, options.max_iterations + 1)
+    going = lambda s: ~s.done & (s.iterations < last)
+    return jax.lax.while_loop(going, partial(_step, problem, data, options), state)
+
+
+def result(end: State, options: Options) -> Result:
+    """What a state amounts to."""
     worst = _worst(end.rows)
     capped = end.status == int(Status.ITERATION_LIMIT)
     feasible = worst <= 10 * options.tolerance
@@ -161,16 +167,13 @@ def _solve(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> 
     )
 
 
-def _step(
-    problem: ChainProblem, data: Any, options: Options, T: int, nv: int, s: State
-) -> State:
+def _step(problem: ChainProblem, data: Any, options: Options, s: State) -> State:
     first = s.iterations == 0
     weights = _weights(s.rows, s.multipliers, s.mu)
-    g = gradient(s.rows, weights, T, nv)
-    held = problem.blocked(data, s.x, g)
-    g = jnp.where(held, 0.0, g)
-    bands = hessian_bands(s.rows, weights, T, nv, problem.order)
-    delta, predicted = _newton_step(bands, g, held, s.damping)
+    parts = columns(problem.nv, problem.shared)
+    system = assemble(s.rows, weights, problem.slices, problem.order, parts)
+    held = problem.blocked(data, s.x, system.gradient)
+    delta, predicted = newton_step(system, held, s.damping, parts)
     length = jnp.max(jnp.abs(delta), initial=0.0)
     shrink = jnp.minimum(1.0, options.max_step / jnp.maximum(length, 1e-30))
     solvable = jnp.isfinite(length)
@@ -237,22 +240,6 @@ def _step(
     )
 
 
-def _newton_step(bands, g, held, damping):
-    """-(H + damping I)⁻¹ g on the free variables, and the decrease it predicts."""
-    free = 1.0 - held.astype(g.dtype)
-    T, nv = g.shape
-    for d in range(bands.shape[0]):
-        older = jnp.roll(free, d, 0)
-        mask = free[:, :, None] * older[:, None, :]
-        bands = bands.at[d].multiply(mask)
-    diagonal = jnp.where(held, 1.0, damping)
-    bands = bands.at[0].add(diagonal[:, :, None] * jnp.eye(nv, dtype=g.dtype))
-    delta = -solve_banded(bands, g)
-    # g·δ + ½ δᵀHδ = ½ g·δ - ½ damping δ² for the damped step
-    predicted = -0.5 * jnp.sum(g * delta) + 0.5 * damping * jnp.sum(delta**2)
-    return delta, predicted
-
-
 def _weights(rows, multipliers, mu):
     return tuple(augmented(r, m, mu) for r, m in zip(rows, multipliers, strict=True))
 
@@ -289,15 +276,6 @@ def solve(
     problem: ChainProblem, data: Any, x: Float[jax.Array, "T nq"], options: Options
 ) -> Result:
     """Solve from one initial path."""
-    return _solve(problem, data, x, options)
-
-
-@partial(jax.jit, static_argnums=0)
-def solve_starts(
-    problem: ChainProblem,
-    data: Any,
-    x: Float[jax.Array, "starts T nq"],
-    options: Options,
-) -> Result:
-    """Solve from several initial paths at once."""
-    return jax.vmap(lambda x: _solve(problem, data, x, options))(x)
+    state = start(problem, data, x, options)
+    end = advance(problem, data, state, options, 1 << 30)
+    return result(end, options)

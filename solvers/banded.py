@@ -9,22 +9,31 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Float
 
+PAIRED = 24
+"""Up to this many variables in a slice, blocks are pairs of slices at least."""
+
 
 def solve_banded(
-    bands: Float[jax.Array, "bands T n n"], rhs: Float[jax.Array, "T n"]
-) -> Float[jax.Array, "T n"]:
+    bands: Float[jax.Array, "bands T n n"], rhs: Float[jax.Array, "T n m"]
+) -> Float[jax.Array, "T n m"]:
     """x with H x = rhs, where `bands[d, t]` is H's block of slices (t, t - d).
 
     NaN where H is not positive definite.
     """
-    width = max(bands.shape[0] - 1, 1)
-    T, n = rhs.shape
+    T, n, columns = rhs.shape
+    width = bands.shape[0] - 1
+    if width == 0 or T == 1:
+        L = jnp.linalg.cholesky(bands[0])
+        y = solve_triangular(L, rhs, lower=True)
+        return solve_triangular(L, y, lower=True, trans=1)
+    if n <= PAIRED:
+        width = max(width, 2)
     blocks = -(-T // width)
     pad = blocks * width - T
     bands = jnp.pad(bands, ((0, 0), (0, pad), (0, 0), (0, 0)))
     bands = bands.at[0, T:].set(jnp.eye(n, dtype=rhs.dtype))
     diagonal, below = _tridiagonal(bands, width)
-    b = jnp.pad(rhs, ((0, pad), (0, 0))).reshape(blocks, width * n)
+    b = jnp.pad(rhs, ((0, pad), (0, 0), (0, 0))).reshape(blocks, width * n, columns)
 
     def forward(carry, block):
         L_up, y_up = carry
@@ -41,11 +50,11 @@ def solve_banded(
         return x, x
 
     m = width * n
-    start = jnp.eye(m, dtype=b.dtype), jnp.zeros(m, b.dtype)
+    start = jnp.eye(m, dtype=b.dtype), jnp.zeros((m, columns), b.dtype)
     _, (L, F, y) = jax.lax.scan(forward, start, (diagonal, below, b))
     F_down = jnp.concatenate([F[1:], jnp.zeros_like(F[:1])])
-    _, x = jax.lax.scan(backward, jnp.zeros(m, b.dtype), (L, F_down, y), reverse=True)
-    return x.reshape(blocks * width, n)[:T]
+    _, x = jax.lax.scan(backward, start[1], (L, F_down, y), reverse=True)
+    return x.reshape(blocks * width, n, columns)[:T]
 
 
 def _tridiagonal(bands: jax.Array, width: int) -> tuple[jax.Array, jax.Array]:

@@ -15,8 +15,9 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
 from .augmented_lagrangian import ChainProblem, Options, Result
-from .rows import SOS, Rows, augmented, gradient, updated_multiplier, violation
+from .rows import SOS, Rows, augmented, updated_multiplier, violation
 from .status import Status
+from .system import assemble, columns
 
 PATIENCE = 50
 """Steps over which a subproblem must gain."""
@@ -162,7 +163,9 @@ def _evaluate(
     rows = problem.evaluate(data, x)
     pairs = zip(rows, multipliers, strict=True)
     weights = tuple(augmented(r, m, mu) for r, m in pairs)
-    g = gradient(rows, weights, problem.slices, problem.nv)
+    T, parts = problem.slices, columns(problem.nv, problem.shared)
+    g = assemble(rows, weights, T, problem.order, parts).gradient
+    g = g.at[:, parts.shared].divide(T)  # each slice bears its part of the sum
     merit = sum((jnp.sum(w.merit) for w in weights), jnp.zeros((), x.dtype))
     return Evaluation(rows, merit, jnp.where(problem.blocked(data, x, g), 0.0, g))
 

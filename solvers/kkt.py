@@ -14,14 +14,15 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Bool, Float
 
 from .banded import solve_banded
-from .rows import Rows, Weights, gradient, hessian_bands
+from .rows import Rows, Weights
+from .system import Columns, assemble, columns
 
 REFINEMENTS = 50
 SHORT = 0.03
 """Rows shorter than this share of the longest one get no larger weight."""
 
 
-class System(NamedTuple):
+class Saddle(NamedTuple):
     """A symmetric system; unknowns are a tangent step and a number for each row."""
 
     bands: Float[jax.Array, "bands T nv nv"]
@@ -77,7 +78,8 @@ class System(NamedTuple):
         pairs = zip(self.active, multipliers, strict=True)
         force = tuple(jnp.where(a, m, 0.0) for a, m in pairs)
         weights = tuple(Weights(f, f, f) for f in force)
-        return gradient(self.rows, weights, *self.held.shape)
+        T, nv = self.held.shape
+        return assemble(self.rows, weights, T, len(self.bands) - 1, _own(nv)).gradient
 
     def regular(self, boost: Any) -> tuple[jax.Array, tuple[jax.Array, ...], jax.Array]:
         """Bands of H + ν + Aᵀ ω A with held variables cut out; ω of each row; ν."""
@@ -90,7 +92,7 @@ class System(NamedTuple):
         weights = tuple(jnp.where(a, penalty / s**2, 0.0) for a, s in pairs)
         width = self.bands.shape[0] - 1
         each = tuple(Weights(w, w, w) for w in weights)
-        bands = self.bands + hessian_bands(self.rows, each, T, nv, width)
+        bands = self.bands + assemble(self.rows, each, T, width, _own(nv)).bands
         free = ~self.held
         for d in range(width + 1):
             mask = free[:, :, None] & jnp.roll(free, d, 0)[:, None, :]
@@ -101,7 +103,7 @@ class System(NamedTuple):
 
 
 def solve_kkt(
-    system: System,
+    system: Saddle,
     force: Float[jax.Array, "T nv"],
     values: tuple[jax.Array, ...],
     boost: Any = 1.0,
@@ -127,7 +129,7 @@ def solve_kkt(
     return parts(z)
 
 
-def weakest_curvature(system: System) -> jax.Array:
+def weakest_curvature(system: Saddle) -> jax.Array:
     """About the least eigenvalue of H along free directions, over H's largest entry.
 
     At most about 1e-9 (float64) where the solution is not unique; NaN where x is no
@@ -140,13 +142,13 @@ def weakest_curvature(system: System) -> jax.Array:
     growth = jnp.zeros((), bands.dtype)
     for _ in range(3):
         v = v / jnp.maximum(jnp.linalg.norm(v), 1e-30)
-        v = jnp.where(system.held, 0.0, solve_banded(bands, v))
+        v = jnp.where(system.held, 0.0, solve_banded(bands, v[..., None])[..., 0])
         growth = jnp.linalg.norm(v)
     least = jnp.where(growth > 0, 1 / jnp.where(growth > 0, growth, 1.0), h)
     return (least - shift) / h
 
 
-def _refined(system: System, boost: Any, force: jax.Array, values: Any) -> Any:
+def _refined(system: Saddle, boost: Any, force: jax.Array, values: Any) -> Any:
     """Solve with the regular matrix, and again for what is left."""
     bands, weights, _ = system.regular(boost)
     h, lengths = system.scales()
@@ -161,7 +163,9 @@ def _refined(system: System, boost: Any, force: jax.Array, values: Any) -> Any:
     def refine(state: Any) -> Any:
         k, delta, multipliers, (r, y), before, _ = state
         pull = system.transposed(jax.tree.map(jnp.multiply, weights, y))
-        step = jnp.where(system.held, 0.0, solve_banded(bands, r + pull))
+        step = jnp.where(
+            system.held, 0.0, solve_banded(bands, (r + pull)[..., None])[..., 0]
+        )
         along = system.forward(step)
         more = jax.tree.map(lambda w, s, want: w * (s - want), weights, along, y)
         delta = delta + step
@@ -177,6 +181,11 @@ def _refined(system: System, boost: Any, force: jax.Array, values: Any) -> Any:
     going = lambda s: (s[0] < REFINEMENTS) & (s[4] > 0) & better(s)
     _, delta, multipliers, *_ = jax.lax.while_loop(going, refine, begin)
     return delta, multipliers
+
+
+def _own(nv: int) -> Columns:
+    """All columns belong to one slice."""
+    return columns(nv, ())
 
 
 def _banded_times(bands: jax.Array, delta: jax.Array) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Rows of a problem over a chain of slices, and what they add to its linear system."""
+"""Rows of a problem over a chain of slices, and their augmented Lagrangian."""
 
 from typing import NamedTuple
 
@@ -63,44 +63,3 @@ def updated_multiplier(rows: Rows, multiplier: jax.Array, mu: jax.Array) -> jax.
     return jnp.where(
         kind == EQ, new, jnp.where(kind == INEQ, jnp.maximum(new, 0.0), 0.0)
     )
-
-
-def gradient(
-    groups: tuple[Rows, ...], weights: tuple[Weights, ...], T: int, nv: int
-) -> Float[jax.Array, "T nv"]:
-    """Jᵀ slope, by slice."""
-    g = jnp.zeros((T, nv), groups[0].y.dtype)
-    for rows, w in zip(groups, weights, strict=True):
-        parts = jnp.einsum("nr,nwrv->nwv", w.slope, rows.J)
-        window = rows.J.shape[1]
-        for k in range(window):
-            at = _inside(rows.last - (window - 1 - k), T)
-            g = g.at[at].add(parts[:, k], mode="drop")
-    return g
-
-
-def hessian_bands(
-    groups: tuple[Rows, ...],
-    weights: tuple[Weights, ...],
-    T: int,
-    nv: int,
-    width: int,
-) -> Float[jax.Array, "bands T nv nv"]:
-    """Jᵀ curvature J as bands: `[d, t]` is the block of slices (t, t - d)."""
-    H = jnp.zeros((width + 1, T, nv, nv), groups[0].y.dtype)
-    for rows, w in zip(groups, weights, strict=True):
-        window = rows.J.shape[1]
-        weighted = w.curvature[:, None, :, None] * rows.J
-        for newer in range(window):
-            at = _inside(rows.last - (window - 1 - newer), T)
-            for older in range(newer + 1):
-                inside = rows.last - (window - 1 - older) >= 0
-                block = jnp.swapaxes(weighted[:, newer], -1, -2) @ rows.J[:, older]
-                block = jnp.where(inside[:, None, None], block, 0.0)
-                H = H.at[newer - older, at].add(block, mode="drop")
-    return H
-
-
-def _inside(t: jax.Array, T: int) -> jax.Array:
-    """Slices before the first one are sent out of range, to be dropped."""
-    return jnp.where(t < 0, T, t)

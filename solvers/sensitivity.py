@@ -16,8 +16,9 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
 from .augmented_lagrangian import ChainProblem, Options, solve
-from .kkt import System, solve_kkt, weakest_curvature
-from .rows import EQ, INEQ, SOS, Rows, Weights, gradient, violation
+from .kkt import Saddle, solve_kkt, weakest_curvature
+from .rows import EQ, INEQ, SOS, Rows, Weights, violation
+from .system import assemble, columns
 
 NEWTON_STEPS = 12
 BOOST = 100.0
@@ -28,7 +29,10 @@ KINK = 1e-6
 
 @runtime_checkable
 class SmoothProblem(ChainProblem, Protocol):
-    """A problem whose motion along the tangent space is known beyond its bounds."""
+    """A problem whose motion along the tangent space is known beyond its bounds.
+
+    Without shared columns.
+    """
 
     def move(self, data: Any, x: Any, step: Any) -> Any:
         """x moved along a tangent step, bounds aside."""
@@ -40,7 +44,7 @@ class Optimum(NamedTuple):
 
     x: Float[jax.Array, "T nq"]
     multipliers: tuple[jax.Array, ...]
-    system: System
+    system: Saddle
     """Of the last Newton step: Hessian of the Lagrangian, active rows, held bounds."""
     g: Float[jax.Array, "T nv"]
     """Gradient of the Lagrangian."""
@@ -100,8 +104,7 @@ def response(
         for i, leaf in zip(places, moving, strict=True):
             full[i] = leaf
         rows = problem.evaluate(jax.tree.unflatten(structure, full), at.x)
-        g = gradient(rows, _slopes(rows, at.multipliers), problem.slices, problem.nv)
-        return g, tuple(r.y for r in rows)
+        return _gradient(problem, rows, at.multipliers), tuple(r.y for r in rows)
 
     _, rate = jax.jvp(residual, ([leaves[i] for i in places],), (change,))
     delta, _ = solve_kkt(at.system, *jax.tree.map(jnp.negative, rate))
@@ -166,7 +169,7 @@ def _expand(
 
     def slope(v: Any) -> Any:
         rows = problem.evaluate(data, problem.move(data, x, v))
-        return gradient(rows, _slopes(rows, multipliers), T, nv), rows
+        return _gradient(problem, rows, multipliers), rows
 
     def along(seed: Any) -> Any:
         g, dg, rows = jax.jvp(slope, (still,), (seed,), has_aux=True)
@@ -177,7 +180,7 @@ def _expand(
     bands = _bands(columns.reshape(colours, nv, T, nv), problem.order)
     active = tuple(_active(r, m) for r, m in zip(rows, multipliers, strict=True))
     held = problem.blocked(data, x, g)
-    system = System(bands, rows, active, held)
+    system = Saddle(bands, rows, active, held)
     kept = tuple(jnp.where(a, m, 0.0) for a, m in zip(active, multipliers, strict=True))
     h, lengths = system.scales()
     residual = jnp.max(jnp.where(held, 0.0, jnp.abs(g)), initial=0.0) / h
@@ -191,14 +194,18 @@ def _expand(
     return Optimum(x, kept, system, g, residual, steps, kink)
 
 
-def _slopes(rows: tuple[Rows, ...], multipliers: Any) -> tuple[Weights, ...]:
-    """Of the Lagrangian, in each row; inactive rows have none."""
-    found = []
+def _gradient(
+    problem: ChainProblem, rows: tuple[Rows, ...], multipliers: Any
+) -> Float[jax.Array, "T nv"]:
+    """Of the Lagrangian; inactive rows have no part in it."""
+    weights = []
     for r, m in zip(rows, multipliers, strict=True):
         kept = jnp.where(_active(r, m), m, 0.0)
         slope = jnp.where(r.kind[:, None] == SOS, 2 * r.y, kept)
-        found.append(Weights(r.y, slope, r.y))
-    return tuple(found)
+        weights.append(Weights(r.y, slope, r.y))
+    parts = columns(problem.nv, ())
+    T, width = problem.slices, problem.order
+    return assemble(rows, tuple(weights), T, width, parts).gradient
 
 
 def _active(rows: Rows, multiplier: jax.Array) -> Bool[jax.Array, "n rows"]:

@@ -6,7 +6,8 @@ import pytest
 
 from posewise.solvers import EQ, INEQ, SOS, Options, Rows, Status, solve
 from posewise.solvers.banded import solve_banded
-from posewise.solvers.rows import augmented, gradient, hessian_bands
+from posewise.solvers.rows import augmented
+from posewise.solvers.system import assemble, columns, newton_step
 
 
 @pytest.mark.parametrize("T", [1, 2, 3, 5, 8])
@@ -25,15 +26,23 @@ def test_banded_solve_equals_dense(T, width):
             H[t - d, :, t] = block.T
     for d in range(width + 1):
         bands[d, :d] = 0
-    b = rng.normal(size=(T, n))
+    b = rng.normal(size=(T, n, 2))
     x = solve_banded(jnp.asarray(bands), jnp.asarray(b))
-    want = np.linalg.solve(H.reshape(T * n, -1), b.ravel()).reshape(T, n)
+    want = np.linalg.solve(H.reshape(T * n, -1), b.reshape(T * n, 2)).reshape(b.shape)
     np.testing.assert_allclose(x, want, atol=1e-12)
 
 
-def test_bands_and_gradient_equal_the_dense_product():
-    rng = np.random.default_rng(0)
-    T, n, N, D = 6, 2, 5, 3
+@pytest.mark.parametrize("shared", [(), (1,), (0, 3)])
+def test_a_step_equals_the_dense_one(shared):
+    """Columns of shared variables are added up over the slices."""
+    rng = np.random.default_rng(len(shared))
+    T, n, N, D = 6, 4, 5, 3
+    parts = columns(n, shared)
+    own = len(parts.own)
+    place = np.zeros((T, n), int)
+    place[:, parts.own] = np.arange(T * own).reshape(T, own)
+    place[:, parts.shared] = T * own + np.arange(len(shared))
+    size = T * own + len(shared)
     groups, dense = [], []
     for window in (1, 2, 3):
         last = rng.integers(0, T, N)
@@ -41,34 +50,41 @@ def test_bands_and_gradient_equal_the_dense_product():
         y = rng.normal(size=(N, D))
         kind = np.array([SOS, EQ, INEQ, SOS, INEQ])
         groups.append(Rows(*map(jnp.asarray, (y, J, last, kind))))
-        full = np.zeros((N, D, T, n))
+        full = np.zeros((N, D, size))
         for i in range(N):
             for k in range(window):
                 t = last[i] - (window - 1 - k)
-                if t >= 0:
-                    full[i, :, t] += J[i, k]
-        dense.append(full.reshape(N * D, T * n))
+                inside = np.arange(n) if t >= 0 else parts.shared
+                for c in inside:
+                    full[i, :, place[max(t, 0), c]] += J[i, k, :, c]
+        dense.append(full.reshape(N * D, size))
     lam = [jnp.asarray(rng.uniform(0, 1, g.y.shape)) for g in groups]
-    mu = jnp.asarray(2.0)
+    mu, damping = jnp.asarray(2.0), 0.3
     weights = tuple(augmented(g, m, mu) for g, m in zip(groups, lam, strict=True))
-    got = gradient(tuple(groups), weights, T, n)
-    want = sum(J.T @ np.ravel(w.slope) for J, w in zip(dense, weights, strict=True))
-    np.testing.assert_allclose(np.ravel(got), want, atol=1e-12)
-    bands = hessian_bands(tuple(groups), weights, T, n, 2)
-    H = sum(
-        J.T @ np.diag(np.ravel(w.curvature)) @ J
-        for J, w in zip(dense, weights, strict=True)
-    )
-    H = H.reshape(T, n, T, n)
-    for d in range(3):
-        for t in range(d, T):
-            np.testing.assert_allclose(bands[d, t], H[t, :, t - d], atol=1e-12)
+    slopes = [np.ravel(w.slope) for w in weights]
+    g = sum(J.T @ slope for J, slope in zip(dense, slopes, strict=True))
+    curvatures = [np.diag(np.ravel(w.curvature)) for w in weights]
+    H = sum(J.T @ c @ J for J, c in zip(dense, curvatures, strict=True))
+    held = np.zeros((T, n), bool)
+    held[2, parts.own[0]] = True
+    held[:, list(shared)[1:]] = True
+    fixed = np.isin(np.arange(size), place[held])
+    step = np.zeros(size)
+    free = ~fixed
+    H_free = H[np.ix_(free, free)] + damping * np.eye(free.sum())
+    step[free] = -np.linalg.solve(H_free, g[free])
+    system = assemble(tuple(groups), weights, T, 2, parts)
+    np.testing.assert_allclose(system.gradient, g[place], atol=1e-11)
+    got, predicted = newton_step(system, jnp.asarray(held), jnp.asarray(damping), parts)
+    np.testing.assert_allclose(got, step[place], atol=1e-11)
+    want = -(g @ step + 0.5 * step @ H @ step)
+    assert float(predicted) == pytest.approx(want, rel=1e-9)
 
 
 class Circle:
     """Nearest point to (2, 1) on the unit circle, x >= 0.95 optional."""
 
-    slices, nv, order = 1, 2, 0
+    slices, nv, order, shared = 1, 2, 0, ()
 
     def __init__(self, wall: float):
         self.wall = wall

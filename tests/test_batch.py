@@ -1,0 +1,106 @@
+"""Batches: the same answers as one by one, from one program."""
+
+import numpy as np
+import pytest
+
+import posewise as pw
+from posewise import FS, OT
+from posewise.solvers import batch
+from posewise.solvers.batch import _lanes
+
+
+def arm(ball=(0.5, 0.5, 0.0), radius=0.1) -> pw.Config:
+    """Three hinges in a plane with a round obstacle."""
+    C = pw.Config()
+    parent = "world"
+    for k in range(3):
+        C.add_frame(
+            f"j{k}",
+            parent,
+            position=[0.4 * (k > 0), 0, 0],
+            joint="hingeZ",
+            limits=[[-2.8], [2.8]],
+        )
+        parent = f"j{k}"
+    C.add_frame("tip", parent, position=[0.4, 0, 0], shape=pw.Sphere(0.05))
+    C.add_frame("ball", position=ball, shape=pw.Sphere(radius))
+    return C
+
+
+def reaching(C=None, slices=1):
+    komo = pw.KOMO(C or arm(), 1, slices, min(slices - 1, 2))
+    komo.add_control_objective(min(slices - 1, 2), 0.1)
+    goal = komo.add_objective(
+        [1.0], FS.position, ["tip"], OT.eq, scale=np.eye(3)[:2], target=[0.7, 0.6, 0]
+    )
+    komo.add_objective(None, FS.negDistance, ["tip", "ball"], OT.ineq)
+    return komo, goal
+
+
+def test_problems_and_starts_equal_single_solves():
+    slices = 3
+    rng = np.random.default_rng(0)
+    komo, goal = reaching(slices=slices)
+    angle = rng.uniform(0, 1.5, 5)
+    targets = np.stack([0.9 * np.cos(angle), 0.9 * np.sin(angle), 0 * angle], -1)
+    worlds = [arm(rng.uniform(0.3, 0.6, 3) * [1, 1, 0], 0.05 * k) for k in range(1, 6)]
+    for k, C in enumerate(worlds):
+        C.q = [0.1 * k, 0.2, -0.1]
+    got = komo.solve_batch({goal: targets}, worlds, starts=3, seed=4, tolerance=1e-5)
+    for target, world, sol in zip(targets, worlds, got, strict=True):
+        alone, aim = reaching(world, slices)
+        want = alone.solve_batch({aim: target[None]}, starts=3, seed=4, tolerance=1e-5)
+        assert sol.feasible and sol.config is world
+        assert sol.start == want[0].start
+        np.testing.assert_allclose(sol.path, want[0].path, atol=1e-6)
+        C = world.copy()
+        C.q = sol.q
+        np.testing.assert_allclose(C.pose("tip")[:2], target[:2], atol=1e-5)
+
+
+def test_lanes_refill_and_nothing_is_compiled_again(monkeypatch):
+    monkeypatch.setattr(batch, "VARIABLES", 12)  # four lanes
+    komo, goal = reaching()
+    rng = np.random.default_rng(1)
+    sizes = []
+    for count in (20, 33, 7):
+        targets = np.column_stack([rng.uniform(0.5, 0.9, (count, 2)), np.zeros(count)])
+        got = komo.solve_batch({goal: targets})
+        assert len(got) == count
+        for target, sol in zip(targets, got, strict=True):
+            if sol.feasible:
+                C = komo.config.copy()
+                C.q = sol.q
+                np.testing.assert_allclose(C.pose("tip")[:2], target[:2], atol=1e-3)
+        assert np.mean([s.feasible for s in got]) > 0.8
+        sizes.append(_lanes._cache_size())
+    assert sizes[0] == sizes[-1]
+
+
+def test_solve_all_keeps_the_order_of_the_starts():
+    komo, _ = reaching()
+    every = komo.solve_all(starts=6, seed=2)
+    assert [s.start for s in every] == list(range(6))
+    chosen = komo.solve(starts=6, seed=2)
+    feasible = [s.sos for s in every if s.feasible]
+    assert chosen.sos == min(feasible)
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda k, g: k.solve_batch({g: np.zeros((2, 5))}), r"expected \(2, 3\)"),
+        (lambda k, g: k.solve_batch({g: [[np.nan, 0, 0]]}), "finite"),
+        (lambda k, g: k.solve_batch({"goal": [[0.0]]}), "what add_objective returned"),
+        (lambda k, g: k.solve_batch(worlds=[1]), "expected Configs"),
+        (lambda k, g: k.solve_batch(worlds=[arm(), pw.Config()]), "ball|tip|moving"),
+        (lambda k, g: k.solve_batch(starts=0), "starts"),
+    ],
+)
+def test_errors_name_what_is_wrong(call, match):
+    with pytest.raises((pw.ConfigError, pw.FeatureError), match=match):
+        call(*reaching())
+
+
+def test_no_world_no_solution():
+    assert reaching()[0].solve_batch(worlds=[]) == []
