@@ -20,9 +20,6 @@ from .program import Chain, ChainData, Placed
 if TYPE_CHECKING:
     from .komo import KOMO
 
-FLAT = 1e-8
-"""Least curvature, as a share of the largest, of a solution that counts as unique."""
-
 _SIZES = {
     shapes.Sphere: ("radius",),
     shapes.Capsule: ("length", "radius"),
@@ -66,8 +63,8 @@ def sensitivity(solved: Solved | None, wrt: Any) -> Sensitivity:
     changes = _changes(solved, wrt)
     x, multipliers = jax.tree.map(jnp.asarray, (solved.x, solved.multipliers))
     at, curvature = polished(chain, data, x, multipliers)
-    limit = float(jnp.finfo(x.dtype).eps ** 0.5)
-    if not float(at.residual) <= limit:
+    eps = float(jnp.finfo(x.dtype).eps)
+    if not float(at.residual) <= eps**0.5:
         raise ObjectiveError(
             "This solution has no sensitivity: near it no point fulfils the"
             f" optimality conditions (the best misses by {float(at.residual):.1e})."
@@ -82,7 +79,7 @@ def sensitivity(solved: Solved | None, wrt: Any) -> Sensitivity:
             " path."
         )
     flaws = []
-    if not float(curvature) > FLAT:
+    if not float(curvature) > 0.1 * eps**0.6:
         flaws.append(
             "The cost is flat along the constraints: the solution is not unique, and"
             " this is its least motion; add a control objective to make it unique."

@@ -221,3 +221,25 @@ def test_only_objectives_of_the_problem_can_be_varied():
     (komo, _), (_, other) = (planar(1.0)[0](np.zeros(3)) for _ in range(2))
     with pytest.raises(pw.ObjectiveError, match="one of this problem's objectives"):
         komo.function(other)
+
+
+def test_each_solution_of_a_batch_has_its_own_problem():
+    komo, tip = planar(0.6)[0](np.zeros(3))
+    targets = np.array([[1.2, 0.7, 0], [1.21, 0.7, 0]])
+    many = komo.solve_batch({tip: targets}, starts=2)
+    for target, sol in zip(targets, many, strict=True):
+        single, its = planar(0.6)[0](target)
+        want = single.solve(starts=2).sensitivity(its).path
+        np.testing.assert_allclose(sol.sensitivity(tip).path, want, atol=1e-6)
+
+
+def test_mode_switches_have_neither_sensitivity_nor_nlp_yet():
+    C = arm()
+    C.add_frame("ball", pose=[1.2, 0.6, 0, 1, 0, 0, 0], shape=pw.Sphere(0.05))
+    komo = pw.KOMO(C, 1, 2, 1)
+    komo.add_control_objective(1)
+    tip = komo.add_objective([1.0], FS.positionDiff, ["tip", "ball"], OT.eq)
+    komo.add_mode_switch([1.0, -1.0], "stable", ["tip", "ball"])
+    for call in (lambda: komo.function(tip), komo.nlp):
+        with pytest.raises(pw.ObjectiveError, match="mode switches"):
+            call()
