@@ -6,7 +6,7 @@ two. Which kinds of shapes meet is static; sizes, poses and margins are data.
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +29,19 @@ def _resolved(
     fn: Callable[..., Any], name: str, kinds: Kinds, dim: int, unit: str
 ) -> Symbol:
     run = lambda R, p, **params: fn(kinds, R, p, params)
-    return Symbol(run, name, frames=(0, None), dim=dim, unit=unit, stacked=True)
+    wrenches = None
+    if fn in (neg_distance, accumulated, pair_rows):
+        sloped = {neg_distance: _nearest, accumulated: _sum, pair_rows: _rows}[fn]
+        wrenches = lambda R, p, **params: _wrenches(sloped, kinds, R, p, params)
+    return Symbol(
+        run,
+        name,
+        frames=(0, None),
+        dim=dim,
+        unit=unit,
+        stacked=True,
+        wrenches=wrenches,
+    )
 
 
 def on_pairs(
@@ -64,9 +76,40 @@ def _one(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> Contact:
     return jax.tree.map(total, out)
 
 
+class Sloped(NamedTuple):
+    """Rows made of contacts' distances, and their derivatives by those."""
+
+    y: jax.Array
+    contacts: Contact
+    pair: jax.Array
+    """The pair of frames each contact belongs to."""
+    slope: jax.Array
+    row: jax.Array
+    """The row each contact belongs to."""
+
+
+def _wrenches(sloped: Callable[..., Sloped], kinds, R, p, params):
+    """y, force and moment (D, m, 3): a distance pushes along the contact's normal."""
+    y, contacts, pair, slope, row = sloped(kinds, R, p, params)
+    force = slope[:, None] * contacts.normal
+    wrench = jnp.concatenate([force, jnp.cross(contacts.point_a, force)], -1)
+    ends = params["at"][pair]
+    total = jnp.zeros((len(y), len(p), 6), y.dtype)
+    total = total.at[row, ends[:, 0]].add(wrench).at[row, ends[:, 1]].add(-wrench)
+    return y, total[..., :3], total[..., 3:]
+
+
+def _nearest(kinds, R, p, params) -> Sloped:
+    at = params["at"]
+    out, pair = evaluate_groups(kinds, R[at], p[at], params)
+    share = nearest(out.distance, pair, len(at))
+    y = -jnp.sum(share * out.distance)
+    return Sloped(y[None], out, pair, -share, jnp.zeros_like(pair))
+
+
 def neg_distance(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Minus the signed distance of two frames [m]; positive in penetration."""
-    return -_one(kinds, R, p, params).distance
+    return _nearest(kinds, R, p, params).y
 
 
 def vector(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
@@ -159,20 +202,34 @@ def resolve_rows(C: "Config", frames: Any, margin: float):
 
 def _all_pairs(fn, name: str, dim: int, C: "Config", frames: Any, margin: float):
     involved, at = _colliding(C, frames)
+    if not len(at):
+        return _NOTHING, involved, {}
     kinds, arrays = packed(meetings(C.frames, involved[at]))
     arrays |= {"at": at, "margin": np.array(float(margin))}
     return _resolved(fn, name, kinds, dim, "m"), involved, arrays
 
 
-def accumulated(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
-    """Sum over all pairs that can collide of max(0, margin - distance) [m]."""
+def _sum(kinds, R, p, params) -> Sloped:
     at, margin = params["at"], params["margin"]
-    if not kinds:
-        return jnp.zeros(1, p.dtype)
     out, pair = evaluate_groups(kinds, R[at], p[at], params, margin)
     share = nearest(out.distance, pair, len(at))
     short = margin - out.distance
-    return jnp.sum(share * jnp.where(short > 0, short, 0.0))[None]
+    y = jnp.sum(share * jnp.where(short > 0, short, 0.0))
+    slope = jnp.where(short > 0, -share, 0.0)
+    return Sloped(y[None], out, pair, slope, jnp.zeros_like(pair))
+
+
+def accumulated(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+    """Sum over all pairs that can collide of max(0, margin - distance) [m]."""
+    return _sum(kinds, R, p, params).y
+
+
+def _rows(kinds, R, p, params) -> Sloped:
+    at, margin = params["at"], params["margin"]
+    out, pair = evaluate_groups(kinds, R[at], p[at], params, margin + ROW_CUTOFF)
+    share = nearest(out.distance, pair, len(at))
+    rows = jnp.zeros(len(at), p.dtype).at[pair].add(share * out.distance)
+    return Sloped(margin - rows, out, pair, -share, pair)
 
 
 ROW_CUTOFF = 0.1
@@ -185,8 +242,14 @@ def pair_rows(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Arr
     Exact for bodies whose bounding balls are within 0.1 m of the margin; beyond, with
     the balls' distance, a lower bound.
     """
-    at, margin = params["at"], params["margin"]
-    out, pair = evaluate_groups(kinds, R[at], p[at], params, margin + ROW_CUTOFF)
-    share = nearest(out.distance, pair, len(at))
-    rows = jnp.zeros(len(at), p.dtype).at[pair].add(share * out.distance)
-    return margin - rows
+    return _rows(kinds, R, p, params).y
+
+
+def no_pairs(R: jax.Array, p: jax.Array, **params: Any) -> jax.Array:
+    """The sum over no pair at all [m]."""
+    return jnp.zeros(1, p.dtype)
+
+
+_NOTHING = Symbol(
+    no_pairs, "accumulatedCollisions", frames=(0, None), dim=1, unit="m", stacked=True
+)

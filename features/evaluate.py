@@ -71,6 +71,11 @@ def linearize(
     windows = np.arange(d + 1)[:, None] + np.arange(w + 1)
 
     def one(R, p, quat, q):
+        if symbol.wrenches is not None:
+            y, force, moment = symbol.wrenches(R[0], p[0], **params)
+            dq = jnp.zeros((len(y), 1, q.shape[-1]), y.dtype)
+            return Linear(y, moment[:, None], force[:, None], dq)
+
         def fn(R, p, quat, q):
             y = _call(symbol, R, p, quat, q, x.tau, params, K)
             return y, y

@@ -36,6 +36,13 @@ def linear_angular_velocity(
     return jnp.concatenate([linear, angular_velocity(old, new, tau=tau)])
 
 
+def body_velocity(
+    old: tuple[Pose], new: tuple[Pose], *, tau: Float[jax.Array, ""]
+) -> Vector:
+    """Velocity of the frame's origin, seen in the frame at the newer slice [m/s]."""
+    return new[0].R.T @ (new[0].p - old[0].p) / tau
+
+
 def align_with_motion(axis: int) -> Callable[..., Vector]:
     """Direction of motion of `b` minus axis `axis` of `a` at the older slice.
 

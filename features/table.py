@@ -100,6 +100,7 @@ class FS(Enum):
         window=1,
         quaternions=True,
     )
+    bodyVel = _one(motions.body_velocity, dim=3, unit="m/s", window=1)
     AlignXWithDiff = _two(motions.align_with_motion(0), dim=3, window=1)
     AlignYWithDiff = _two(motions.align_with_motion(1), dim=3, window=1)
     energy = Symbol(

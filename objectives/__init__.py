@@ -5,5 +5,7 @@ from .nlp import NLP as NLP
 from .objective import OT as OT
 from .objective import Objective as Objective
 from .objective import ObjectiveError as ObjectiveError
+from .placement import Placement as Placement
+from .placement import solve_placement as solve_placement
 from .sensitivity import Sensitivity as Sensitivity
 from .solution import Solution as Solution

@@ -22,6 +22,8 @@ from .program import Chain, ChainData, Placed, make_chain
 from .sensitivity import target_function
 from .solution import Solution
 from .solving import NEWTON, best, make_options, solve_starts
+from .span import Slices, span_of
+from .waypoints import path_through
 
 
 class KOMO:
@@ -127,16 +129,21 @@ class KOMO:
                 f"type is {type!r}, expected OT.eq, OT.ineq or OT.sos."
             )
         label = name or _label(feature)
+        slices = selected_slices(times, self.slices_per_phase, self.T, label)
+        made = self._checked(label, feature, type, slices)
+        self._objectives.append(made)
+        return made
+
+    def _checked(
+        self, label: str, feature: Feature, type: OT, slices: Slices
+    ) -> Objective:
         if feature.order > self.k_order:
             raise ObjectiveError(
                 f"{label}: order {feature.order} exceeds the problem's k_order"
                 f" {self.k_order}; make the KOMO with k_order={feature.order}."
             )
         feature.check(self.config)
-        slices = selected_slices(times, self.slices_per_phase, self.T, label)
-        made = Objective(label, feature, type, slices)
-        self._objectives.append(made)
-        return made
+        return Objective(label, feature, type, slices)
 
     def add_mode_switch(
         self, times: Any, mode: str, frames: Any, *, scale: Any = 10.0
@@ -221,14 +228,29 @@ class KOMO:
             name=name or f"control order {order}",
         )
 
-    def add(self, what: Any, times: Any = None) -> None:
-        """Add anything with `objectives()`: (feature, type) pairs or objectives."""
+    def add(self, what: Any, times: Any = None) -> tuple[Objective, ...]:
+        """Add all objectives of a preset, a predicate or a formula, or none.
+
+        Args:
+            what: anything with `objectives(C, span)`; see `posewise.objectives.span`.
+            times: as for `add_objective`.
+
+        Raises:
+            ConfigError: for unknown frames, or shapes that do not fit.
+            ObjectiveError: as `add_objective`.
+        """
         if not hasattr(what, "objectives"):
             raise ObjectiveError(
                 f"{what!r} has no objectives(); use add_objective for features."
             )
-        for feature, kind in what.objectives():
-            self.add_objective(times, feature, type=kind)
+        name = type(what).__name__
+        span = span_of(times, self.slices_per_phase, self.T, self.tau, name)
+        made = tuple(
+            self._checked(f"{name}: {_label(feature)}", feature, kind, chosen)
+            for feature, kind, chosen in what.objectives(self.config, span)
+        )
+        self._objectives += made
+        return made
 
     def initialize(self, path: Any) -> None:
         """Set the initial path: (T, nq), or one configuration (nq,) for all slices.
@@ -245,6 +267,29 @@ class KOMO:
         if not np.isfinite(path).all():
             raise ObjectiveError("path has NaN or infinite entries.")
         self._initial = np.array(np.broadcast_to(path, (T, n)))
+
+    def initialize_waypoints(self, waypoints: Any, linear: bool = False) -> None:
+        """Set the initial path: through one configuration at the end of each phase.
+
+        It starts from the present state, and is clipped to the limits.
+
+        Args:
+            waypoints: (phases, nq).
+            linear: at constant speed between waypoints; otherwise at rest at each.
+
+        Raises:
+            ObjectiveError: for a wrong shape or entries that are not finite.
+        """
+        C, S = self.config, self.slices_per_phase
+        shape = -(-self.T // S), C.nq
+        points = floats("waypoints", waypoints, f"{shape} numbers", ObjectiveError)
+        if points.shape != shape or not np.isfinite(points).all():
+            raise ObjectiveError(
+                f"waypoints have shape {points.shape}, expected {shape}: finite"
+                " coordinates at the end of each phase."
+            )
+        path = path_through(C.q, points, S, self.T, C.quaternions, linear)
+        self.initialize(np.clip(path, *C.limits))
 
     def solve(
         self,

@@ -73,6 +73,12 @@ class Solution:
         ok = self.status != Status.BAD_INPUT
         return ok and max(self.eq, self.ineq) <= self.tolerance
 
+    def rank(self) -> tuple[float, float]:
+        """What solutions are sorted by, the best first: violation, then cost."""
+        worst = 0.0 if self.feasible else max(self.eq, self.ineq)
+        bad = self.status == Status.BAD_INPUT
+        return np.inf if bad else worst, self.sos
+
     @property
     def message(self) -> str:
         """The status in a sentence, with the objectives in conflict."""

@@ -1,5 +1,6 @@
 """posewise: differentiable features, objectives and predicates for robots, on JAX."""
 
+from . import presets as presets
 from .features import FS as FS
 from .features import Feature as Feature
 from .features import FeatureError as FeatureError
@@ -9,8 +10,10 @@ from .objectives import NLP as NLP
 from .objectives import OT as OT
 from .objectives import Objective as Objective
 from .objectives import ObjectiveError as ObjectiveError
+from .objectives import Placement as Placement
 from .objectives import Sensitivity as Sensitivity
 from .objectives import Solution as Solution
+from .objectives import solve_placement as solve_placement
 from .robots import Box as Box
 from .robots import Capsule as Capsule
 from .robots import Config as Config

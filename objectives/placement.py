@@ -1,0 +1,245 @@
+"""Placement: poses of some objects that meet constraints, from many random starts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..features import FS, Feature
+from ..robots.checks import floats, number
+from ..robots.config import Config
+from ..robots.transforms import quat_normalize
+from .komo import KOMO
+from .objective import OT, ObjectiveError
+from .sampling import Region, and_above, draw, surroundings
+from .solution import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Poses of the movable frames, and how well they meet the constraints."""
+
+    poses: dict[str, Float[np.ndarray, "7"]]
+    """World poses by name, a frame before those attached to it."""
+    solution: Solution
+    """Of the copied world, in which only the movables move."""
+
+    @property
+    def feasible(self) -> bool:
+        """Every constraint is within the tolerance."""
+        return self.solution.feasible
+
+    @property
+    def cost(self) -> float:
+        """Sum of squares of all cost rows."""
+        return self.solution.sos
+
+    @property
+    def message(self) -> str:
+        """The status in a sentence, with the objectives in conflict."""
+        return self.solution.message
+
+    def report(self) -> str:
+        """The poses, and a table of all objectives."""
+        lines = [
+            f"{name}: {' '.join(f'{x:.4g}' for x in pose)}"
+            for name, pose in self.poses.items()
+        ]
+        return "\n".join([*lines, self.solution.report()])
+
+    def apply(self, C: Config) -> None:
+        """Set the poses in a world.
+
+        Raises:
+            ConfigError: where a frame is unknown, or on a joint that cannot reach it.
+        """
+        for name, pose in self.poses.items():
+            C.set_pose(name, pose)
+
+
+def solve_placement(
+    C: Any,
+    what: Any,
+    movable: Any,
+    *,
+    starts: Any = 64,
+    seed: Any = 0,
+    tolerance: Any = 1e-3,
+    region: Any = None,
+    collisions: bool = True,
+    apart: Any = (0.01, 0.1),
+    **options: Any,
+) -> list[Placement]:
+    """Find poses of frames that meet constraints while all else stands still.
+
+    On a copy of the world the movables hang on free joints and all other joints are
+    locked. The first start is the present state. The others have uniform positions in
+    the region; every other one turns the movables from their present orientation about
+    the vertical only, the rest in all directions.
+
+    Args:
+        C: the world; it stays as it is.
+        what: a list of predicates, presets or other statements, and of pairs (Feature,
+            OT).
+        movable: names of frames, each with all that is attached to it.
+        starts: how many.
+        seed: of the random starts.
+        tolerance: rows within this count as satisfied, in scaled units.
+        region: lower and upper corner (2, 3) in the world [m], between which the
+            movables' origins stay. Default: they may go anywhere, and start in the box
+            around all frames and shapes (planes apart), with 10 cm and the sizes of the
+            movables more on all sides.
+        collisions: whether the movables must not penetrate anything; see
+            `Config.collision_pairs`.
+        apart: solutions with all movables nearer than this [m, rad] are one.
+        **options: fields of `posewise.solvers.Options`.
+
+    Returns:
+        Distinct solutions: the feasible ones by cost, then the others, which say in
+        `message` what is violated, by violation. Never empty.
+
+    Raises:
+        ConfigError: for unknown frames.
+        ObjectiveError: for anything else that does not fit.
+    """
+    if not isinstance(C, Config):
+        raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
+    apart = _apart(apart)
+    world, names = _loosened(C, movable)
+    if region is None:
+        corners = surroundings(world, names)
+    else:
+        corners = _region(region)
+        limits = np.array([[-np.inf], [np.inf]]) * np.ones(7)
+        limits[:, :3] = corners
+        for name in names:
+            world.set_limits(name, limits)
+    komo = _Placing(world, names, corners)
+    for statement in _listed(what):
+        if isinstance(statement, tuple):
+            feature, kind = statement
+            komo.add_objective(None, feature, type=kind)
+        else:
+            komo.add(statement)
+    if collisions:
+        _avoid_collisions(komo, names)
+    solutions = komo.solve_all(seed, starts, tolerance=tolerance, **options)
+    solutions.sort(key=Solution.rank)
+    found = [Placement(_poses(world, names, s), s) for s in solutions]
+    return _distinct(found, *apart)
+
+
+class _Placing(KOMO):
+    """A problem of one slice whose random starts are placements in a region."""
+
+    def __init__(self, world: Config, names: Sequence[str], corners: Region) -> None:
+        super().__init__(world)
+        self.names, self.corners = names, corners
+
+    def starts(self, seed: int, count: int) -> Float[np.ndarray, "count 1 nq"]:
+        """The present state, then random placements."""
+        rng = np.random.default_rng(seed)
+        return draw(self.config, self.names, self.corners, count, rng)
+
+
+def _loosened(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:
+    """A copy in which just these frames move, and their names, parents first."""
+    names = [movable] if isinstance(movable, str) else movable
+    if not isinstance(names, list | tuple) or not names:
+        raise ObjectiveError(
+            f"movable is {movable!r}, expected a list of names of one or more frames."
+        )
+    world = C.copy()
+    world.select_joints([])
+    chosen = tuple(C.frames[i].name for i in sorted({C._own(n) for n in names}))
+    ordered = sorted(chosen, key=lambda name: len(and_above(C.frames, C.index(name))))
+    for name in ordered:
+        world.detach(name)
+    return world, tuple(ordered)
+
+
+def _listed(what: Any) -> list[Any]:
+    """The statements and pairs, checked to be such."""
+    if not isinstance(what, list):
+        raise ObjectiveError(
+            f"what is {what!r}, expected a list of predicates, presets or pairs"
+            " (Feature, OT)."
+        )
+    for k, statement in enumerate(what):
+        pair = isinstance(statement, tuple) and len(statement) == 2
+        if pair and isinstance(statement[0], Feature):
+            continue
+        if not hasattr(statement, "objectives"):
+            raise ObjectiveError(
+                f"what[{k}] is {statement!r}, expected a predicate, a preset or a pair"
+                " (Feature, OT)."
+            )
+    return what
+
+
+def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
+    """No penetration of any pair that can collide with a part of a movable."""
+    world = komo.config
+    roots = {world.index(name) for name in names}
+    moving = [
+        frame.name
+        for i, frame in enumerate(world.frames)
+        if and_above(world.frames, i) & roots
+    ]
+    involved = {name for pair in world.collision_pairs() for name in pair}
+    if involved & set(moving):
+        komo.add_objective(
+            None, FS.collisionRows, moving, OT.ineq, name="no collisions"
+        )
+
+
+def _region(region: Any) -> Region:
+    corners = floats("region", region, "(2, 3) numbers", ObjectiveError)
+    fits = corners.shape == (2, 3) and np.isfinite(corners).all()
+    if not fits or (corners[0] > corners[1]).any():
+        raise ObjectiveError(
+            f"region is {corners.tolist()}, expected the lower and the upper corner of"
+            " a box in the world: (2, 3) finite numbers, none of the lower above the"
+            " upper one."
+        )
+    return corners
+
+
+def _poses(
+    world: Config, names: Sequence[str], solution: Solution
+) -> dict[str, np.ndarray]:
+    poses = {name: np.array(solution.q[world.coordinates([name])]) for name in names}
+    return {k: np.concatenate([p[:3], quat_normalize(p[3:])]) for k, p in poses.items()}
+
+
+def _distinct(found: Sequence[Placement], near: float, turn: float) -> list[Placement]:
+    """The first of each group that coincide, in order."""
+    kept: list[Placement] = []
+    for one in found:
+        if not any(_coincide(one, other, near, turn) for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _coincide(one: Placement, other: Placement, near: float, turn: float) -> bool:
+    for name, a in one.poses.items():
+        b = other.poses[name]
+        cosine = min(abs(float(a[3:] @ b[3:])), 1.0)
+        if np.linalg.norm(a[:3] - b[:3]) > near or 2 * np.arccos(cosine) > turn:
+            return False
+    return True
+
+
+def _apart(apart: Any) -> tuple[float, float]:
+    try:
+        near, turn = apart
+    except (TypeError, ValueError):
+        raise ObjectiveError(
+            f"apart is {apart!r}, expected two numbers: metres and radians."
+        ) from None
+    check = lambda name, x: number(
+        f"apart: {name}", x, "a number >= 0", lambda v: v >= 0, ObjectiveError
+    )
+    return check("metres", near), check("radians", turn)

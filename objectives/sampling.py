@@ -1,0 +1,88 @@
+"""Where movable frames may start: the region around a world, and random poses in it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..features.regions import extent
+from ..robots.config import Config
+from ..robots.frame import Frame
+from ..robots.shapes import Marker, Plane, PointCloud
+from ..robots.transforms import quat_multiply, quat_normalize, quat_to_matrix
+
+Region = Float[np.ndarray, "2 3"]
+"""Lower and upper corner of a box in the world [m]."""
+ROOM = 0.1
+"""How far the default region reaches beyond the world, besides the movables' sizes."""
+
+
+def and_above(frames: Sequence[Frame], i: int) -> set[int]:
+    """A frame and all above it."""
+    above = {i}
+    while (parent := frames[i].parent) is not None:
+        above.add(i := parent)
+    return above
+
+
+def surroundings(world: Config, names: Sequence[str]) -> Region:
+    """The box around the world, with room for the movables on all sides."""
+    parts: list[list[Region]] = [[] for _ in names]
+    boxes = []
+    poses = world.poses()
+    movables = {world.index(name): k for k, name in enumerate(names)}
+    for i, frame in enumerate(world.frames):
+        box = _bounds(frame, poses[i])
+        boxes.append(box)
+        for j in and_above(world.frames, i) & set(movables):
+            parts[movables[j]].append(box)
+    room = ROOM + sum(np.linalg.norm(np.subtract(*_around(p))) for p in parts)
+    return _around(boxes) + room * np.array([[-1.0], [1.0]])
+
+
+def _around(boxes: Sequence[Region]) -> Region:
+    stacked = np.stack(boxes)
+    return np.stack([stacked[:, 0].min(0), stacked[:, 1].max(0)])
+
+
+def _bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> Region:
+    """The box around a frame's origin and its solid shapes but planes."""
+    R, p = quat_to_matrix(pose[3:]), pose[:3]
+    low, high = [p], [p]
+    for g in frame.geometries:
+        if not g.collision or isinstance(g.shape, Plane | Marker):
+            continue
+        if isinstance(g.shape, PointCloud):
+            core = g.shape.points @ quat_to_matrix(g.pose[3:]).T + g.pose[:3]
+            spread: Any = g.shape.radius
+        else:
+            core, axes = extent(g, frame.name)
+            spread = np.linalg.norm(R @ axes, axis=-1)
+        center = p + core @ R.T
+        low.append((center - spread).min(0))
+        high.append((center + spread).max(0))
+    return np.stack([np.min(low, 0), np.max(high, 0)])
+
+
+def draw(
+    world: Config,
+    names: Sequence[str],
+    corners: Region,
+    starts: int,
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "starts 1 nq"]:
+    """The present state, then random ones."""
+    q = np.tile(world.q, (starts, 1))
+    for name in names:
+        at = world.coordinates([name])
+        position = rng.uniform(corners[0], corners[1], (starts, 3))
+        angle = rng.uniform(-np.pi, np.pi, starts) / 2
+        zero = np.zeros(starts)
+        about_z = np.stack([np.cos(angle), zero, zero, np.sin(angle)], -1)
+        upright = quat_multiply(about_z, q[:, at[3:]])
+        turned = quat_normalize(rng.normal(size=(starts, 4)))
+        odd = np.arange(starts)[:, None] % 2 == 1
+        drawn = np.concatenate([position, np.where(odd, upright, turned)], 1)
+        q[1:, at] = drawn[1:]
+    return q[:, None]

@@ -1,0 +1,44 @@
+"""KOMO problems as one usually begins them: costs of motion, and no collisions.
+
+Joint limits are bounds of any KOMO and unit quaternions are kept by the solver, so
+neither needs an objective.
+"""
+
+from typing import Any
+
+from ..features import FS
+from .komo import KOMO
+from .moving import stop
+from .objective import OT
+
+
+def setup_inverse_kinematics(C: Any, collisions: bool = True) -> KOMO:
+    """One configuration: near home (weight 0.1)."""
+    komo = KOMO(C)
+    komo.add_control_objective(0, 0.1)
+    return _clear(komo, collisions)
+
+
+def setup_sequence(C: Any, phases: Any, collisions: bool = True) -> KOMO:
+    """One configuration for each phase: short ways (0.1), near home (0.01)."""
+    komo = KOMO(C, phases, 1, 1)
+    komo.add_control_objective(0, 0.01)
+    komo.add_control_objective(1, 0.1)
+    return _clear(komo, collisions)
+
+
+def setup_motion(
+    C: Any, phases: Any = 1, slices_per_phase: Any = 32, collisions: bool = True
+) -> KOMO:
+    """A path of small accelerations (weight 0.1), at rest at its end."""
+    komo = KOMO(C, phases, slices_per_phase, 2)
+    komo.add_control_objective(2, 0.1)
+    komo.add(stop(), times=[-1.0])
+    return _clear(komo, collisions)
+
+
+def _clear(komo: KOMO, collisions: bool) -> KOMO:
+    """Allow no penetration of frames that can collide, if there are any."""
+    if collisions and komo.config.collision_pairs():
+        komo.add_objective(None, FS.accumulatedCollisions, type=OT.ineq)
+    return komo
