@@ -223,6 +223,20 @@ def test_only_objectives_of_the_problem_can_be_varied():
         komo.function(other)
 
 
+@pytest.mark.parametrize("symbol", [FS.accumulatedCollisions, FS.collisionRows])
+def test_jacobians_of_collisions_have_derivatives(symbol):
+    C = arm()
+    C.add_frame("rod", pose=[1.36, 0.64, 0, 1, 0, 0, 0], shape=pw.Capsule(0.3, 0.1))
+    C.add_frame("far", pose=[5, 5, 5, 1, 0, 0, 0], shape=pw.Sphere(0.1))
+    komo = pw.KOMO(C)
+    komo.add_objective([], symbol, [], OT.ineq, margin=0.02)
+    chain, data, _ = komo.chain()
+    J = jax.jit(lambda x: chain.evaluate(data, x[None])[0].J[0, 0, 0])
+    want = central_differences(J, C.q)
+    assert np.abs(want).max() > 0.1
+    np.testing.assert_allclose(jax.jacfwd(J)(C.q), want, atol=1e-6)
+
+
 def test_each_solution_of_a_batch_has_its_own_problem():
     komo, tip = planar(0.6)[0](np.zeros(3))
     targets = np.array([[1.2, 0.7, 0], [1.21, 0.7, 0]])
