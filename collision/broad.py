@@ -10,7 +10,7 @@ from jaxtyping import Float
 from .contact import Contact, batched_contact
 from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment, aligned
 from .needed import compute_where
-from .response import respond_distance
+from .response import respond
 from .vectors import Array
 
 CHUNK = 16
@@ -42,9 +42,7 @@ def _contact_within(a: Body, b: Body, cutoff: Array) -> Contact:
 def _contact_within_jvp(primals: Any, tangents: Any) -> Any:
     a, b, _ = primals
     out = _contact_within(*primals)
-    distance = respond_distance(a, b, out, *tangents[:2])
-    still = jnp.zeros_like(out.normal)
-    return out, Contact(distance, still, still, still)
+    return out, Contact(*respond(a, b, out, *tangents[:2]))
 
 
 @custom_vmap

@@ -61,13 +61,6 @@ def respond(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[Any, ...]:
     return distance, point_a, point_b, normal
 
 
-def respond_distance(a: Body, b: Body, out: Any, da: Body, db: Body) -> jax.Array:
-    """Tangent of the distance alone; see `respond`."""
-    n = out.normal
-    apart = _moved(a, da, out.point_a, -n) - _moved(b, db, out.point_b, n)
-    return jnp.sum(n * apart, -1)
-
-
 def _moved(body: Body, d: Body, point: Vec, outward: Vec) -> Vec:
     """Velocity of the body's material point at `point`, and of its surface's growth."""
     local = jnp.einsum("...ji,...j->...i", body.R, point - body.p)

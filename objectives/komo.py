@@ -6,6 +6,7 @@ inference" (2017).
 """
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,10 +16,12 @@ from ..features import FS, Feature, FeatureError
 from ..robots.checks import floats, integer, number
 from ..robots.config import Config
 from .modes import Modes, ModeSwitch, make_modes
+from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .program import Chain, ChainData, Placed, make_chain
+from .sensitivity import target_function
 from .solution import Solution
-from .solving import best, solve_starts
+from .solving import NEWTON, best, make_options, solve_starts
 from .span import Slices, span_of
 from .waypoints import path_through
 
@@ -293,6 +296,7 @@ class KOMO:
         seed: Any = 0,
         starts: Any = 1,
         *,
+        method: Any = NEWTON,
         tolerance: Any = 1e-3,
         **options: Any,
     ) -> Solution:
@@ -301,24 +305,30 @@ class KOMO:
         Args:
             seed: of the random starts.
             starts: how many; the best feasible solution is returned.
+            method: "augmented_lagrangian" (Newton steps), or an optax optimiser such
+                as `optax.lbfgs()` or `optax.adam(1e-2)`, kept for further solves so
+                that nothing is compiled anew: see `posewise.solvers.first_order`.
             tolerance: rows within this count as satisfied, in scaled units.
             **options: fields of `posewise.solvers.Options`.
 
         Returns:
             The best solution: feasible before infeasible, then by cost.
         """
-        return best(self.solve_all(seed, starts, tolerance=tolerance, **options))
+        chosen = dict(options, method=method, tolerance=tolerance)
+        return best(self.solve_all(seed, starts, **chosen))
 
     def solve_all(
         self,
         seed: Any = 0,
         starts: Any = 1,
         *,
+        method: Any = NEWTON,
         tolerance: Any = 1e-3,
         **options: Any,
     ) -> list[Solution]:
         """What each start of `solve` ends at, in the order of the starts."""
-        return solve_starts(self, [self], None, seed, starts, tolerance, options)[0]
+        chosen = make_options(method, tolerance, options)
+        return solve_starts(self, [self], None, seed, starts, method, chosen)[0]
 
     def solve_batch(
         self,
@@ -350,12 +360,52 @@ class KOMO:
         """
         komos = [self]
         if worlds is not None:
-            komos = [self._in(world) for world in worlds]
+            komos = [self.within(world) for world in worlds]
         given = dict(targets or {})
-        every = solve_starts(self, komos, given, seed, starts, tolerance, options)
+        chosen = make_options(NEWTON, tolerance, options)
+        every = solve_starts(self, komos, given, seed, starts, NEWTON, chosen)
         return [best(solutions) for solutions in every]
 
-    def _in(self, world: Any) -> "KOMO":
+    def function(
+        self, wrt: Objective, *, tolerance: Any = 1e-3, **options: Any
+    ) -> Callable[[Any], Any]:
+        """The path (T, nq) as a JAX function of an objective's target (D,).
+
+        It solves from the initial path (`initialize` with a solution to stay near it)
+        and makes the solution exact; it may be jitted, vmapped, and differentiated
+        once, forward or in reverse, by implicit differentiation. Derivatives are NaN
+        where there is none; `Solution.sensitivity` says why.
+
+        Args:
+            wrt: the objective, as `add_objective` returned it.
+            tolerance: see `solve`.
+            **options: see `solve`.
+
+        Raises:
+            ObjectiveError: for an objective of another problem, or mode switches.
+        """
+        chosen = make_options(NEWTON, tolerance, options)
+        return target_function(self, wrt, chosen.numbers)
+
+    def nlp(self) -> NLP:
+        """The problem for other solvers, from the initial path, as it is now.
+
+        Raises:
+            ObjectiveError: without objectives, or with mode switches.
+        """
+        if not self._objectives:
+            raise ObjectiveError("There is no objective; add one before nlp().")
+        chain, data, placed = self.chain()
+        return make_nlp(chain, data, self.objectives, placed, self.starts(0, 1)[0])
+
+    def frozen(self) -> "KOMO":
+        """The problem as it is now, with a copy of the world."""
+        other = self.within(self.config.copy())
+        other._objectives = list(self._objectives)
+        return other
+
+    def within(self, world: Any) -> "KOMO":
+        """The same problem in another world."""
         if not isinstance(world, Config):
             raise ObjectiveError(
                 f"worlds has a {type(world).__name__}, expected Configs: copies of the"

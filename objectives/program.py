@@ -22,6 +22,7 @@ from ..robots.kinematics import (
     fold_dofs,
     integrate,
     quaternions,
+    tangent_to_coordinates,
 )
 from ..robots.tree import Tree
 from ..solvers import SOS, Rows
@@ -80,8 +81,10 @@ class Chain:
         """Dimension of the tangent space of a slice."""
         return self.tree.nv
 
-    def evaluate(self, data: ChainData, x: jax.Array) -> tuple[Rows, ...]:
-        """All rows with their Jacobians in the tangent space."""
+    def evaluate(
+        self, data: ChainData, x: jax.Array, coordinates: str = "tangent"
+    ) -> tuple[Rows, ...]:
+        """All rows with their Jacobians in the tangent space, or by "q"."""
         K = data.K
         X = jnp.concatenate([self._before(data, x), x])
         w = K.walk(X)
@@ -110,8 +113,12 @@ class Chain:
                 J = wrench @ jnp.swapaxes(w.twists[at], -1, -2)[:, :, None]
                 J = jnp.sum(J * mask[f][:, :, :, None, :], 2)
                 J = fold_dofs(K, J)
+                if coordinates == "q":
+                    J = tangent_to_coordinates(self.tree, X[at], J)
             else:
-                J = self._joint_jacobian(out.dq, b.coordinates, X[at])
+                J = self._joint_jacobian(out.dq, b.coordinates)
+                if coordinates == "tangent":
+                    J = coordinates_to_tangent(self.tree, X[at], J)
             groups.append(Rows(out.y, J, b.last, b.kind))
         return tuple(groups)
 
@@ -136,32 +143,33 @@ class Chain:
             return jnp.zeros(shape, quats.dtype)
         return jax.vmap(continuous)(quats[at[:, :, None], frames])
 
-    def _joint_jacobian(
-        self, dq: jax.Array, coordinates: jax.Array, q: jax.Array
-    ) -> jax.Array:
+    def _joint_jacobian(self, dq: jax.Array, coordinates: jax.Array) -> jax.Array:
         dq = jnp.swapaxes(dq, 1, 2)
         n, window, rows, _ = dq.shape
         J = jnp.zeros((n, window, rows, self.tree.nq), dq.dtype)
         i, w, r = np.ogrid[:n, :window, :rows]
         at = coordinates[:, None, None, :]
-        J = J.at[i[..., None], w[..., None], r[..., None], at].set(dq)
-        return coordinates_to_tangent(self.tree, q, J)
+        return J.at[i[..., None], w[..., None], r[..., None], at].set(dq)
+
+    def move(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
+        """x moved along a tangent step, limits aside."""
+        return integrate(self.tree, x, step)
 
     def retract(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
         """x moved along a tangent step, clipped to the limits."""
-        low, high = self._bounds(data)
-        return jnp.clip(integrate(self.tree, x, step), low, high)
+        low, high = self.bounds(data)
+        return jnp.clip(self.move(data, x, step), low, high)
 
     def blocked(self, data: ChainData, x: jax.Array, gradient: jax.Array) -> jax.Array:
         """Coordinates at a limit that descent would push outwards."""
-        low, high = self._bounds(data)
+        low, high = self.bounds(data)
         at_low, at_high = x <= low + 1e-10, x >= high - 1e-10
         source = np.array(self.tree.column_coordinate, int)
         single = source >= 0
         low_v, high_v = at_low[:, source] & single, at_high[:, source] & single
         return (low_v & (gradient > 0)) | (high_v & (gradient < 0))
 
-    def _bounds(self, data: ChainData) -> tuple[jax.Array, jax.Array]:
+    def bounds(self, data: ChainData) -> tuple[jax.Array, jax.Array]:
         """Limits; quaternions have none."""
         free = np.zeros(self.tree.nq, bool)
         free[self.tree.table.quaternions.reshape(-1)] = True

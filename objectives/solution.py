@@ -11,6 +11,7 @@ from .objective import OT, Objective, ObjectiveError
 if TYPE_CHECKING:
     from ..robots.config import Config
     from .modes import Modes
+    from .sensitivity import Sensitivity, Solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,8 @@ class Solution:
     """The world with its mode switches."""
     x: np.ndarray | None = field(default=None, repr=False)
     """Coordinates (T, nq) of that world."""
+    _solved: "Solved | None" = field(default=None, repr=False)
+    """The problem as it was solved; see `sensitivity`."""
 
     @property
     def sos(self) -> float:
@@ -152,6 +155,31 @@ class Solution:
         from .plotting import plot_solution
 
         return plot_solution(self, file)
+
+    def sensitivity(self, wrt: Any) -> "Sensitivity":
+        """How the path moves with the numbers of the problem, to first order.
+
+        The solution is first made exact by Newton steps; active limits and active
+        inequalities stay active, limits stay where they are.
+
+        Args:
+            wrt: what is varied: an objective as `add_objective` returned it (its
+                target); `("pose", frame)`, a shift [m] and turn [rad] of the frame's
+                constant origin in its parent's axes (6 parameters); or
+                `("size", frame)`, the outer sizes of its only shape, in the order of
+                the shape's arguments, its rounding aside.
+
+        Returns:
+            `path` (T, nq, D), and whether the solution is regular there.
+
+        Raises:
+            ObjectiveError: for another `wrt`, for problems with mode switches, or
+                where the solution has no derivative: not converged, or no strict
+                minimum.
+        """
+        from .sensitivity import sensitivity
+
+        return sensitivity(self._solved, wrt)
 
     def _worst(self, kind: int) -> float:
         rows = [o.violation for o in self.objectives if o.objective.type.value == kind]

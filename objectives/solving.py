@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,12 +11,18 @@ import numpy as np
 from ..robots.checks import floats, integer, number
 from ..robots.errors import unknown
 from ..solvers import Options, Result, Status, solve, solve_many
+from ..solvers.first_order import solve_first_order
 from .objective import ObjectiveError
 from .program import Chain, ChainData, Placed
+from .sensitivity import Solved
 from .solution import Solution, report_objective
 
 if TYPE_CHECKING:
     from .komo import KOMO
+
+NEWTON = "augmented_lagrangian"
+FIRST_ORDER_ITERATIONS = 20000
+"""Default limit of first-order methods: their steps are many and cheap."""
 
 
 def solve_starts(
@@ -25,8 +31,8 @@ def solve_starts(
     targets: Mapping[Any, Any] | None,
     seed: Any,
     starts: Any,
-    tolerance: Any,
-    options: dict[str, Any],
+    method: Any,
+    chosen: "Chosen",
 ) -> list[list[Solution]]:
     """All solutions of each problem.
 
@@ -36,30 +42,32 @@ def solve_starts(
         targets: see `KOMO.solve_batch`.
         seed: see `KOMO.solve`, as for all below.
         starts: of each problem.
-        tolerance: of rows.
-        options: of the solver.
+        method: see `KOMO.solve`; optimisers only for a single problem.
+        chosen: tolerance and options.
     """
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
     starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
-    tolerance = _positive("tolerance", tolerance)
-    for option, value in options.items():
-        if option not in Options.__dataclass_fields__:
-            known = Options.__dataclass_fields__
-            raise ObjectiveError(unknown("solver option", option, known))
-        _positive(option, value)
     if not komo.objectives:
         raise ObjectiveError("There is no objective; add one before solving.")
     if not komos:
         return []
     began = time.perf_counter()
-    chosen = Options(**{"tolerance": 0.1 * tolerance, **options})
+    tolerance, options = chosen
     chain, data, placed = komos[0].chain()
-    if len(komos) == starts == 1 and not targets:
-        only = jnp.asarray(komos[0].starts(seed, 1)[0], data.prefix.dtype)
-        result = jax.tree.map(
-            lambda a: np.asarray(a)[None], solve(chain, data, only, chosen)
-        )
-        return [[_solution(komo, result, 0, placed, tolerance, began)]]
+    if not _is_newton(method) or (len(komos) == starts == 1 and not targets):
+        every = jnp.asarray(komos[0].starts(seed, starts), data.prefix.dtype)
+        if not _is_newton(method):
+            result = solve_first_order(chain, method, data, every, options)
+        else:
+            one = solve(chain, data, every[0], options)
+            result = jax.tree.map(lambda a: np.asarray(a)[None], one)
+        made = Solved(komo.frozen(), chain, data, placed, every, ())
+        return [
+            [
+                _solution(komo, result, i, made, tolerance, began, i)
+                for i in range(starts)
+            ]
+        ]
     leaves, varied = _stacked(chain, data, komos)
     count = _aimed(data, leaves, varied, placed, targets or {}, komos)
     worlds = [komos[b % len(komos)] for b in range(count)]
@@ -68,14 +76,52 @@ def solve_starts(
     owner = np.repeat(np.arange(count), starts)
     x = np.asarray(x, data.prefix.dtype)
     tree = jax.tree.structure(data)
-    result = solve_many(chain, tree, leaves, varied, owner, x, chosen)
-    return [
-        [
-            _solution(k, result, b * starts + i, placed, tolerance, began, i)
-            for i in range(starts)
-        ]
-        for b, k in enumerate(worlds)
-    ]
+    result = solve_many(chain, tree, leaves, varied, owner, x, options)
+    solutions = []
+    for b, k in enumerate(worlds):
+        own = [a[b] if v else a for a, v in zip(leaves, varied, strict=True)]
+        numbers = jax.tree.unflatten(tree, own)
+        made = Solved(k.frozen(), chain, numbers, placed, x, ())
+        at = range(b * starts, (b + 1) * starts)
+        solutions.append(
+            [_solution(k, result, j, made, tolerance, began, j - at[0]) for j in at]
+        )
+    return solutions
+
+
+class Chosen(NamedTuple):
+    """How a problem is to be solved."""
+
+    tolerance: float
+    """Of rows, in a solution that counts as feasible."""
+    numbers: Options
+
+
+def make_options(method: Any, tolerance: Any, options: Mapping[str, Any]) -> Chosen:
+    """A user's tolerance and options, checked.
+
+    Raises:
+        ObjectiveError: for unknown options or methods, and numbers out of range.
+    """
+    if not _is_newton(method) and not hasattr(method, "update"):
+        raise ObjectiveError(
+            f"method is {method!r}, expected {NEWTON!r} or an optax optimiser, e.g."
+            " optax.lbfgs()."
+        )
+    tolerance = _positive("tolerance", tolerance)
+    known = Options.__dataclass_fields__
+    for option, value in options.items():
+        if option not in known:
+            raise ObjectiveError(unknown("solver option", option, known))
+        _positive(option, value)
+    given = {"tolerance": 0.1 * tolerance, **options}
+    if not _is_newton(method):
+        given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
+    return Chosen(tolerance, Options(**given))
+
+
+def _is_newton(method: Any) -> bool:
+    return isinstance(method, str) and method == NEWTON
 
 
 def best(solutions: Sequence[Solution]) -> Solution:
@@ -152,14 +198,14 @@ def _solution(
     komo: "KOMO",
     result: Result,
     k: int,
-    placed: Sequence[list[Placed]],
+    made: Solved,
     tolerance: float,
     began: float,
     start: int = 0,
 ) -> Solution:
     reports = []
     y = [np.asarray(group[k], float) for group in result.y]
-    for objective, parts in zip(komo.objectives, placed, strict=True):
+    for objective, parts in zip(komo.objectives, made.placed, strict=True):
         values = np.concatenate([y[at.batch][at.rows] for at in parts])
         reports.append(report_objective(objective, values))
     x, modes = np.asarray(result.x[k], float), komo.modes()
@@ -175,6 +221,9 @@ def _solution(
         start,
         modes,
         x,
+        made._replace(
+            x=result.x[k], multipliers=tuple(m[k] for m in result.multipliers)
+        ),
     )
 
 

@@ -7,10 +7,12 @@ from .features import Feature as Feature
 from .features import FeatureError as FeatureError
 from .features import Pose as Pose
 from .objectives import KOMO as KOMO
+from .objectives import NLP as NLP
 from .objectives import OT as OT
 from .objectives import Objective as Objective
 from .objectives import ObjectiveError as ObjectiveError
 from .objectives import Placement as Placement
+from .objectives import Sensitivity as Sensitivity
 from .objectives import Solution as Solution
 from .objectives import solve_placement as solve_placement
 from .robots import Box as Box

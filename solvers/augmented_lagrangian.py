@@ -108,6 +108,7 @@ class Result(NamedTuple):
     y: tuple[jax.Array, ...]
     """Row values of each group."""
     multipliers: tuple[jax.Array, ...]
+    """Of the Lagrangian Σ φ_sos² + Σ λ φ at x, one in each row."""
     violation: Float[jax.Array, "*batch"]
     cost: Float[jax.Array, "*batch"]
     iterations: Int[jax.Array, "*batch"]
@@ -155,7 +156,10 @@ def result(end: State, options: Options) -> Result:
     return Result(
         end.x,
         tuple(r.y for r in end.rows),
-        end.multipliers,
+        tuple(
+            updated_multiplier(r, m, end.mu)
+            for r, m in zip(end.rows, end.multipliers, strict=True)
+        ),
         worst,
         _cost(end.rows),
         end.iterations,

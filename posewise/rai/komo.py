@@ -215,6 +215,35 @@ class NLP:
 
     def __init__(self, komo: KOMO) -> None:
         self.komo = komo
+        self._nlp: pw.NLP | None = None
+
+    @property
+    def nlp(self) -> pw.NLP:
+        """The posewise problem behind it, as it was when first asked for."""
+        if self._nlp is None:
+            self._nlp = self.komo.komo.nlp()
+        return self._nlp
+
+    def evaluate(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Rows φ, and their Jacobian as triplets (nonzeros, 3): row, column, value."""
+        phi, values = self.nlp.values(x)
+        return phi, np.stack([self.nlp.row, self.nlp.column, values], 1)
+
+    def getTypes(self) -> list[Any]:
+        """What each row means."""
+        return [getattr(OT, t.name) for t in self.nlp.types]
+
+    def getInitializationSample(self) -> np.ndarray:
+        """The present path with a little noise; the same at every call."""
+        noise = np.random.default_rng(0).normal(scale=0.01, size=self.getDimension())
+        return self.komo.getPath().ravel() + noise
+
+    def summarizeErrors(self, phi: Any) -> tuple[float, float, float, float]:
+        """Totals of f, sos, ineq and eq, as in rai: sums over rows."""
+        y, types = np.ravel(phi), np.array([t.name for t in self.nlp.types])
+        total = lambda t: _error(y[types == t.name], t)
+        sos, ineq, eq = (total(t) for t in (pw.OT.sos, pw.OT.ineq, pw.OT.eq))
+        return 0.0, sos, ineq, eq
 
     def as_KOMO(self) -> KOMO:
         """The `KOMO` it came from."""

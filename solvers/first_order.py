@@ -1,0 +1,221 @@
+"""The augmented Lagrangian, minimised by an optax optimiser.
+
+No linear system is formed or solved: memory and time grow with the number of rows
+only. For large, loosely coupled problems; where Newton steps are affordable they need
+far fewer evaluations. Each subproblem ends when the optimiser gains nothing worth
+mentioning over some steps; then multipliers and penalty are updated and it starts
+afresh.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Bool, Float, Int
+
+from .augmented_lagrangian import ChainProblem, Options, Result
+from .rows import SOS, Rows, augmented, updated_multiplier, violation
+from .status import Status
+from .system import assemble, columns
+
+PATIENCE = 50
+"""Steps over which a subproblem must gain."""
+
+
+class State(NamedTuple):
+    """Everything the loop carries."""
+
+    x: Float[jax.Array, "T nq"]
+    moved: Float[jax.Array, "T nv"]
+    """Sum of all steps: the optimiser's parameters."""
+    optimizer: Any
+    rows: tuple[Rows, ...]
+    """At x once the loop ends; without Jacobians."""
+    multipliers: tuple[jax.Array, ...]
+    mu: Float[jax.Array, ""]
+    merit: Float[jax.Array, ""]
+    """At the last look."""
+    last_violation: Float[jax.Array, ""]
+    stalls: Int[jax.Array, ""]
+    iterations: Int[jax.Array, ""]
+    status: Int[jax.Array, ""]
+    done: Bool[jax.Array, ""]
+
+
+class Evaluation(NamedTuple):
+    """The rows at some x, and the augmented Lagrangian there."""
+
+    rows: tuple[Rows, ...]
+    merit: Float[jax.Array, ""]
+    g: Float[jax.Array, "T nv"]
+    """Its gradient, zero where a bound is in the way."""
+
+
+def _solve(
+    problem: ChainProblem, optimizer: Any, data: Any, x: jax.Array, options: Options
+) -> Result:
+    import optax
+
+    method = optax.with_extra_args_support(optimizer)
+    shape = (problem.slices, problem.nv)
+    shapes = jax.eval_shape(lambda x: _light(problem.evaluate(data, x)), x)
+    empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+    like = lambda v: jnp.asarray(v, x.dtype)
+    moved = jnp.zeros(shape, x.dtype)
+    start = State(
+        x=x,
+        moved=moved,
+        optimizer=method.init(moved),
+        rows=empty,
+        multipliers=tuple(r.y for r in empty),
+        mu=like(options.mu),
+        merit=like(jnp.inf),
+        last_violation=like(jnp.inf),
+        stalls=jnp.zeros((), int),
+        iterations=jnp.zeros((), int),
+        status=jnp.asarray(int(Status.ITERATION_LIMIT)),
+        done=jnp.zeros((), bool),
+    )
+    step = partial(_step, problem, method, data, options)
+    going = lambda s: ~s.done & (s.iterations < options.max_iterations)
+    end = jax.lax.while_loop(going, step, start)
+
+    worst = _worst(end.rows)
+    capped = end.status == int(Status.ITERATION_LIMIT)
+    feasible = worst <= 10 * options.tolerance
+    status = jnp.where(capped & feasible, int(Status.FEASIBLE), end.status)
+    costs = (jnp.where(r.kind[:, None] == SOS, r.y**2, 0.0).sum() for r in end.rows)
+    pairs = zip(end.rows, end.multipliers, strict=True)
+    return Result(
+        end.x,
+        tuple(r.y for r in end.rows),
+        tuple(updated_multiplier(r, m, end.mu) for r, m in pairs),
+        worst,
+        sum(costs, jnp.zeros((), x.dtype)),
+        end.iterations,
+        status,
+    )
+
+
+def _step(
+    problem: ChainProblem, method: Any, data: Any, options: Options, s: State
+) -> State:
+    at = _evaluate(problem, data, s.x, s.multipliers, s.mu)
+    finite = jnp.isfinite(at.merit) & jnp.isfinite(at.g).all()
+    broken = (s.iterations == 0) & ~finite
+
+    worst = _worst(at.rows)
+    enough = jnp.where(
+        worst <= options.tolerance, options.cost_tolerance, options.inner_tolerance
+    )
+    look = s.iterations % PATIENCE == 0
+    gained = s.merit - at.merit > enough * (1e-3 + jnp.abs(at.merit))
+    solved = look & (s.iterations > 0) & ~gained
+    converged = solved & (worst <= options.tolerance)
+    update = solved & ~converged
+    slow = worst > 0.25 * s.last_violation
+    stuck = worst > 0.9 * s.last_violation
+    stalls = jnp.where(update, (s.stalls + 1) * stuck, s.stalls)
+    infeasible = update & (stalls >= 2) & (s.mu >= options.mu_max)
+    multipliers = tuple(
+        jnp.where(update, updated_multiplier(r, m, s.mu), m)
+        for r, m in zip(at.rows, s.multipliers, strict=True)
+    )
+    raised = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
+    mu = jnp.where(update & slow, raised, s.mu)
+    done = converged | infeasible | broken
+
+    def value(moved: Any) -> Any:
+        return _merit(problem, data, s.x, moved - s.moved, s.multipliers, s.mu)
+
+    steps, after = method.update(
+        at.g, s.optimizer, s.moved, value=at.merit, grad=at.g, value_fn=value
+    )
+    last = s.iterations >= options.max_iterations - 1
+    good = ~done & ~solved & ~last & jnp.isfinite(steps).all()
+    length = jnp.max(jnp.abs(steps), initial=0.0)
+    share = jnp.minimum(1.0, options.max_step / jnp.maximum(length, 1e-30))
+    steps = jnp.where(good & ~problem.blocked(data, s.x, at.g), share * steps, 0.0)
+    fresh = method.init(s.moved)
+    status = jnp.where(converged, int(Status.CONVERGED), s.status)
+    status = jnp.where(infeasible, int(Status.INFEASIBLE), status)
+    status = jnp.where(broken, int(Status.BAD_INPUT), status)
+    return State(
+        x=jnp.where(good, problem.retract(data, s.x, steps), s.x),
+        moved=s.moved + steps,
+        optimizer=jax.tree.map(lambda a, b: jnp.where(good, a, b), after, fresh),
+        rows=_light(at.rows),
+        multipliers=multipliers,
+        mu=mu,
+        merit=jnp.where(update, jnp.inf, jnp.where(look, at.merit, s.merit)),
+        last_violation=jnp.where(update, worst, s.last_violation),
+        stalls=stalls,
+        iterations=s.iterations + 1,
+        status=status,
+        done=done,
+    )
+
+
+def _evaluate(
+    problem: ChainProblem, data: Any, x: Any, multipliers: Any, mu: Any
+) -> Evaluation:
+    rows = problem.evaluate(data, x)
+    pairs = zip(rows, multipliers, strict=True)
+    weights = tuple(augmented(r, m, mu) for r, m in pairs)
+    T, parts = problem.slices, columns(problem.nv, problem.shared)
+    g = assemble(rows, weights, T, problem.order, parts).gradient
+    g = g.at[:, parts.shared].divide(T)  # each slice bears its part of the sum
+    merit = sum((jnp.sum(w.merit) for w in weights), jnp.zeros((), x.dtype))
+    return Evaluation(rows, merit, jnp.where(problem.blocked(data, x, g), 0.0, g))
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _merit(
+    problem: ChainProblem, data: Any, x: Any, step: Any, multipliers: Any, mu: Any
+) -> jax.Array:
+    """The augmented Lagrangian after a step; for the optimisers that search a line."""
+    return _merit_forward(problem, data, x, step, multipliers, mu)[0]
+
+
+def _merit_forward(
+    problem: ChainProblem, data: Any, x: Any, step: Any, multipliers: Any, mu: Any
+) -> Any:
+    at = _evaluate(problem, data, problem.retract(data, x, step), multipliers, mu)
+    return at.merit, at.g
+
+
+def _merit_backward(problem: ChainProblem, g: Any, d: Any) -> Any:
+    return None, None, d * g, None, None
+
+
+_merit.defvjp(_merit_forward, _merit_backward)
+
+
+def _light(rows: tuple[Rows, ...]) -> tuple[Rows, ...]:
+    """Rows without their Jacobians: windows of no slice."""
+    return tuple(r._replace(J=r.J[:, :0]) for r in rows)
+
+
+def _worst(rows: tuple[Rows, ...]) -> jax.Array:
+    worst = jnp.zeros((), rows[0].y.dtype)
+    for r in rows:
+        worst = jnp.maximum(worst, jnp.max(violation(r), initial=0.0))
+    return worst
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def solve_first_order(
+    problem: ChainProblem,
+    optimizer: Any,
+    data: Any,
+    x: Float[jax.Array, "starts T nq"],
+    options: Options,
+) -> Result:
+    """Solve from several initial paths at once by an `optax.GradientTransformation`.
+
+    Compiled once for each optimiser object: make it once and use it again. Of the
+    options, the tolerances of steps and the damping have no meaning here.
+    """
+    run = partial(_solve, problem, optimizer)
+    return jax.vmap(lambda x: run(data, x, options))(x)

@@ -1,0 +1,235 @@
+"""How a solution moves with the numbers of its problem: implicit differentiation.
+
+At a solution the Lagrangian is stationary along the free directions and the active
+rows are zero; differentiated, these equations are one linear system for the motion of
+the solution. A solver stops short of an exact solution, so Newton steps on the same
+system come first. The Lagrangian's Hessian is exact: Gauss–Newton's is not enough here.
+See Fiacco, "Introduction to Sensitivity and Stability Analysis in Nonlinear
+Programming" (1983).
+"""
+
+from functools import partial
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Bool, Float
+
+from .augmented_lagrangian import ChainProblem, Options, solve
+from .kkt import Saddle, solve_kkt, weakest_curvature
+from .rows import EQ, INEQ, SOS, Rows, Weights, violation
+from .system import assemble, columns
+
+NEWTON_STEPS = 12
+BOOST = 100.0
+"""Growth of the damping while the system is not positive definite."""
+KINK = 1e-6
+"""Multipliers and slacks both below this leave it open whether a row is active."""
+
+
+@runtime_checkable
+class SmoothProblem(ChainProblem, Protocol):
+    """A problem whose motion along the tangent space is known beyond its bounds.
+
+    Without shared columns.
+    """
+
+    def move(self, data: Any, x: Any, step: Any) -> Any:
+        """x moved along a tangent step, bounds aside."""
+        ...
+
+
+class Optimum(NamedTuple):
+    """A solution with what its derivatives need."""
+
+    x: Float[jax.Array, "T nq"]
+    multipliers: tuple[jax.Array, ...]
+    system: Saddle
+    """Of the last Newton step: Hessian of the Lagrangian, active rows, held bounds."""
+    g: Float[jax.Array, "T nv"]
+    """Gradient of the Lagrangian."""
+    residual: Float[jax.Array, ""]
+    """About how far x is from an exact solution."""
+    steps: jax.Array
+    kink: Bool[jax.Array, ""]
+    """A row or bound is at the edge of being active."""
+
+
+def polish(
+    problem: SmoothProblem, data: Any, x: Any, multipliers: tuple[jax.Array, ...]
+) -> Optimum:
+    """Newton steps on the optimality conditions from a solver's x and multipliers.
+
+    The active rows and bounds are chosen anew in each step (primal-dual active set).
+    There may be no exact solution near: see `residual`.
+    """
+    expand = partial(_expand, problem, data)
+    shapes = jax.eval_shape(expand, x, multipliers, jnp.zeros((), int))
+    empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+    tolerance = jnp.finfo(x.dtype).eps ** 0.75
+    inf = jnp.asarray(jnp.inf, x.dtype)
+    start = empty._replace(x=x, multipliers=multipliers, residual=inf)
+
+    def step(state: tuple[Optimum, Any]) -> tuple[Optimum, Any]:
+        s, boost = state
+        wrong = tuple(-r.y for r in s.system.rows)
+        delta, change = solve_kkt(s.system, -s.g, wrong, boost)
+        length = jnp.max(jnp.abs(delta), initial=0.0)
+        share = jnp.where(length > 0.5, 0.5 / length, 1.0)
+        first, solvable = s.steps == 0, jnp.isfinite(length)
+        stay = first | ~solvable
+        moved = problem.retract(data, s.x, share * delta)
+        add = lambda a, d: jnp.where(stay, a, a + share * d)
+        multipliers = jax.tree.map(add, s.multipliers, change)
+        after = expand(jnp.where(stay, s.x, moved), multipliers, s.steps + 1)
+        return after, jnp.where(solvable | first, boost, BOOST * boost)
+
+    going = lambda s: (s[0].steps <= NEWTON_STEPS) & (s[0].residual > tolerance)
+    return jax.lax.while_loop(going, step, (start, jnp.ones_like(inf)))[0]
+
+
+@partial(jax.jit, static_argnums=0)
+def response(
+    problem: SmoothProblem, data: Any, at: Optimum, change: list[Any]
+) -> Float[jax.Array, "T nq"]:
+    """How x moves when the floating leaves of `data` move along `change`.
+
+    NaN unless `at` is an exact solution and a strict minimum.
+    """
+    leaves, structure = jax.tree.flatten(data)
+    places = [i for i, leaf in enumerate(leaves) if is_floating(leaf)]
+
+    def residual(moving: list[Any]) -> Any:
+        full = list(leaves)
+        for i, leaf in zip(places, moving, strict=True):
+            full[i] = leaf
+        rows = problem.evaluate(jax.tree.unflatten(structure, full), at.x)
+        return _gradient(problem, rows, at.multipliers), tuple(r.y for r in rows)
+
+    _, rate = jax.jvp(residual, ([leaves[i] for i in places],), (change,))
+    delta, _ = solve_kkt(at.system, *jax.tree.map(jnp.negative, rate))
+    exact = at.residual <= jnp.finfo(at.x.dtype).eps ** 0.5
+    delta = jnp.where(exact, delta, jnp.nan)
+    still = jnp.zeros_like(delta)
+    return jax.jvp(lambda v: problem.move(data, at.x, v), (still,), (delta,))[1]
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def optimum(
+    problem: SmoothProblem, data: Any, x: Float[jax.Array, "T nq"], options: Options
+) -> Float[jax.Array, "T nq"]:
+    """The solution of a problem as a function of the floating leaves of its data.
+
+    Differentiable once, forward and in reverse, by `data`; bounds count as fixed.
+    Derivatives are NaN where there are none: see `response`.
+    """
+    return _solved(problem, data, x, options).x
+
+
+@optimum.defjvp
+def _(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
+    data, x, options = primals
+    at = _solved(problem, data, x, options)
+    leaves = zip(*map(jax.tree.leaves, (data, tangents[0])), strict=True)
+    change = [d for leaf, d in leaves if is_floating(leaf)]
+    return at.x, response(problem, data, at, change)
+
+
+@partial(jax.jit, static_argnums=0)
+def polished(
+    problem: SmoothProblem, data: Any, x: Any, multipliers: tuple[jax.Array, ...]
+) -> tuple[Optimum, jax.Array]:
+    """`polish`, and the least curvature of the Lagrangian: see `weakest_curvature`."""
+    at = polish(problem, data, x, multipliers)
+    return at, weakest_curvature(at.system)
+
+
+def is_floating(leaf: Any) -> bool:
+    """Whether a leaf of a problem's data may change smoothly."""
+    return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
+
+
+def _solved(problem: SmoothProblem, data: Any, x: Any, options: Any) -> Optimum:
+    """Solve, then polish; the solver's own x where that does not succeed."""
+    result = solve(problem, data, x, options)
+    at = polish(problem, data, result.x, result.multipliers)
+    good = at.residual <= jnp.finfo(x.dtype).eps ** 0.5
+    return at._replace(x=jnp.where(good, at.x, result.x))
+
+
+def _expand(
+    problem: SmoothProblem, data: Any, x: Any, multipliers: Any, steps: Any
+) -> Optimum:
+    """Second order around x: what the next Newton step needs."""
+    T, nv = problem.slices, problem.nv
+    colours = min(2 * problem.order + 1, T)
+    still = jnp.zeros((T, nv), x.dtype)
+    seeds = (jnp.arange(colours)[:, None] == jnp.arange(T) % colours).astype(x.dtype)
+    seeds = seeds[:, None, :, None] * jnp.eye(nv, dtype=x.dtype)[None, :, None, :]
+
+    def slope(v: Any) -> Any:
+        rows = problem.evaluate(data, problem.move(data, x, v))
+        return _gradient(problem, rows, multipliers), rows
+
+    def along(seed: Any) -> Any:
+        g, dg, rows = jax.jvp(slope, (still,), (seed,), has_aux=True)
+        return (g, rows), dg
+
+    each = jax.vmap(along, out_axes=((None, None), 0))
+    (g, rows), columns = each(seeds.reshape(-1, T, nv))
+    bands = _bands(columns.reshape(colours, nv, T, nv), problem.order)
+    active = tuple(_active(r, m) for r, m in zip(rows, multipliers, strict=True))
+    held = problem.blocked(data, x, g)
+    system = Saddle(bands, rows, active, held)
+    kept = tuple(jnp.where(a, m, 0.0) for a, m in zip(active, multipliers, strict=True))
+    h, lengths = system.scales()
+    residual = jnp.max(jnp.where(held, 0.0, jnp.abs(g)), initial=0.0) / h
+    kink = _loose_bound(problem, data, x, g, h)
+    for r, m, length in zip(rows, kept, lengths, strict=True):
+        worst = jnp.max(violation(r) / length, initial=0.0)
+        residual = jnp.maximum(residual, worst)
+        edge = (r.kind[:, None] == INEQ) & (jnp.maximum(m, -r.y) < KINK)
+        kink = kink | jnp.any(edge & jnp.any(r.J != 0, (1, 3)))
+    residual = jnp.where(jnp.isfinite(residual), residual, jnp.inf)
+    return Optimum(x, kept, system, g, residual, steps, kink)
+
+
+def _gradient(
+    problem: ChainProblem, rows: tuple[Rows, ...], multipliers: Any
+) -> Float[jax.Array, "T nv"]:
+    """Of the Lagrangian; inactive rows have no part in it."""
+    weights = []
+    for r, m in zip(rows, multipliers, strict=True):
+        kept = jnp.where(_active(r, m), m, 0.0)
+        slope = jnp.where(r.kind[:, None] == SOS, 2 * r.y, kept)
+        weights.append(Weights(r.y, slope, r.y))
+    parts = columns(problem.nv, ())
+    T, width = problem.slices, problem.order
+    return assemble(rows, tuple(weights), T, width, parts).gradient
+
+
+def _active(rows: Rows, multiplier: jax.Array) -> Bool[jax.Array, "n rows"]:
+    kind = rows.kind[:, None]
+    return (kind == EQ) | ((kind == INEQ) & (multiplier + rows.y > 0))
+
+
+def _loose_bound(problem: ChainProblem, data: Any, x: Any, g: Any, h: Any) -> Any:
+    """A coordinate is at its bound, but nothing pushes it there."""
+    one = jnp.ones_like(g)
+    at_bound = problem.blocked(data, x, one) | problem.blocked(data, x, -one)
+    return jnp.any(at_bound & (jnp.abs(g) < KINK * h))
+
+
+def _bands(
+    columns: Float[jax.Array, "colours nv T nv"], order: int
+) -> Float[jax.Array, "bands T nv nv"]:
+    """Blocks (t, t - d) of the symmetric Hessian from its compressed columns."""
+    colours, _, T, _ = columns.shape
+    t = jnp.arange(T)
+    bands = []
+    for d in range(order + 1):
+        below = jnp.swapaxes(columns[(t - d) % colours, :, t], -1, -2)
+        above = columns[t % colours, :, t - d]
+        block = (below + above) / 2
+        bands.append(jnp.where((t >= d)[:, None, None], block, 0.0))
+    return jnp.stack(bands)
