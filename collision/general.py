@@ -13,6 +13,7 @@ from .needed import compute_where
 from .polish import polish
 from .sampling import best_normals
 from .vectors import (
+    Array,
     Matrix,
     Scalar,
     Vector,
@@ -76,7 +77,7 @@ def general_distance(
     """
     pair = Pair(a, b, R, t)
     if isinstance(a, Box) and isinstance(b, Box):
-        return _boxes(pair)
+        return _boxes(pair, a.half, b.half)
     near = closest(pair.difference, t, pair.extent(), STEPS)
     distance = norm(near.v)
     apart = (distance, near.a, unit(near.v))
@@ -93,12 +94,13 @@ def general_distance(
     return d, vector(x), vector(normal)
 
 
-def _boxes(pair: Pair) -> tuple[Scalar, Vector, Vector]:
+def _boxes(pair: Pair, a: Array, b: Array) -> tuple[Scalar, Vector, Vector]:
     """Two boxes: the axes tell whether they overlap, and along which normal.
 
     Overlapping ones are moved out along it, just beyond touch, to find the witness.
+    a and b: half sizes.
     """
-    n = parting_axis(vector(pair.a.half), vector(pair.b.half), pair.R, pair.t)
+    n = parting_axis(vector(a), vector(b), pair.R, pair.t)
     s, extent = pair.separation(n), pair.extent()
     single = extent.dtype == jnp.float32
     overlap = s <= 0
