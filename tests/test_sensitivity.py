@@ -135,7 +135,17 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+LONG = {
+    "panda, a limit active, redundant rows",
+    "IK, distance active, size",
+    "free body",
+}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=[pytest.mark.slow] * (c in LONG)) for c in CASES],
+)
 def test_sensitivities_equal_differences_of_solves(case):
     build, at = CASES[case]
     komo, wrt = build(at)
