@@ -44,7 +44,7 @@ class CollisionRules(WorldState):
             ConfigError: for an unknown name, with near matches, or a single frame.
         """
         self._ignored |= self._between(a, b)
-        self._forget()
+        self._renew()
 
     def restore_collisions(self, a: Any, b: Any = None) -> None:
         """Undo `ignore_collisions`, also what a model's file has ignored.
@@ -56,7 +56,7 @@ class CollisionRules(WorldState):
             b: see `ignore_collisions`.
         """
         self._ignored -= self._between(a, b)
-        self._forget()
+        self._renew()
 
     def read_srdf(self, path: Any, prefix: str = "") -> None:
         """Ignore the collisions that an SRDF file (MoveIt) disables; all or nothing.
@@ -90,7 +90,7 @@ class CollisionRules(WorldState):
         by_default = pairs("disable_default_collisions")
         enabled, disabled = pairs("enable_collisions"), pairs("disable_collisions")
         self._ignored = (self._ignored | by_default) - enabled | disabled
-        self._forget()
+        self._renew()
 
     def signed_distance(self, a: Any, b: Any) -> tuple[float, np.ndarray, np.ndarray]:
         """Signed distance of two frames or objects, and the witness points.
@@ -150,6 +150,13 @@ class CollisionRules(WorldState):
             nodes = self._snapshot()[0].tree.frame_nodes
             self._pairs = collision_pairs(self._frames, nodes, self._ignored)
         return self._pairs
+
+    def _renew(self) -> None:
+        """Another snapshot, of the same kinematics: who can collide has changed."""
+        self._pairs = None
+        if self._cache is not None:
+            layout, kinematics = self._cache
+            self._cache = layout, kinematics
 
     def _between(self, a: Any, b: Any) -> set[Pair]:
         first = self._indices("a", a)

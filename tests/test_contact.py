@@ -543,7 +543,18 @@ def degenerate_rows():
     return grouped(rows)
 
 
-@every_pair
+LONG = {"Curved-Curved", "Curved-Hull", "Hull-Hull"}
+
+
+@pytest.mark.parametrize(
+    "cores",
+    [
+        pytest.param(
+            c, id=pair_name(c), marks=[pytest.mark.slow] * (pair_name(c) in LONG)
+        )
+        for c in CORE_PAIRS
+    ],
+)
 def test_degenerate_shapes(cores):
     rows = degenerate_rows()[cores] if cores in degenerate_rows() else []
     if not rows:

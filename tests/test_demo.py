@@ -47,7 +47,15 @@ def check_reached(scene, q) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*mesh.*:UserWarning")
-@pytest.mark.parametrize("name", [None, *FOREIGN], ids=lambda n: n or "own")
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            n, id=n or "own", marks=[pytest.mark.slow] * (n in {"ur5", "iiwa"})
+        )
+        for n in (None, *FOREIGN)
+    ],
+)
 def test_reaching_and_gazing(name):
     if name is None:
         scene = load_robot(None, None, 0)

@@ -82,8 +82,15 @@ def fast_arm():
     return Model(tuple(frames))
 
 
-@pytest.mark.parametrize("part", ["o0", "o12"])
-@pytest.mark.parametrize("scene", ["planar3", "freebodies"])
+@pytest.mark.parametrize(
+    ("scene", "part"),
+    [
+        ("planar3", "o0"),
+        ("planar3", "o12"),
+        ("freebodies", "o12"),
+        pytest.param("freebodies", "o0", marks=pytest.mark.slow),
+    ],
+)
 def test_reference_rows(scene, part):
     """Every row of rai's that it gets right; of its defects, the differences."""
     d = reference(f"features/oracle_{scene}_{part}_0.json")
@@ -200,7 +207,27 @@ def test_jacobian_equals_autodiff_and_differences(symbol):
         np.testing.assert_allclose(forward / size, plain / size, atol=3e-7)
 
 
-@pytest.mark.parametrize("symbol", list(FS), ids=lambda s: s.name)
+def symbols(long: set[str]) -> list:
+    """All symbols; those named, which compile like others, in slow runs only."""
+    return [
+        pytest.param(s, id=s.name, marks=[pytest.mark.slow] * (s.name in long))
+        for s in FS
+    ]
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    symbols(
+        {
+            "collisionRows",
+            "opposeCentral",
+            "pairCollision_vector",
+            "pairCollision_normal",
+            "pairCollision_p1",
+            "pairCollision_p2",
+        }
+    ),
+)
 def test_jit_vmap_grad_and_float32(symbol):
     C = prepared(symbol, seed=0 if symbol is FS.qQuaternionNorms else 1)
     rng = np.random.default_rng(6)
