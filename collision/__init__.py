@@ -1,6 +1,6 @@
 """Distances between shapes; the lowest floor, which knows no robots."""
 
-from .broad import ball_distance as ball_distance
+from .broad import bound as bound
 from .broad import contact_within as contact_within
 from .contact import Contact as Contact
 from .contact import contact as contact

@@ -11,7 +11,26 @@ from .contact import Contact, batched_contact
 from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment, aligned
 from .needed import compute_where
 from .response import respond
-from .vectors import Array
+from .vectors import (
+    Array,
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    column,
+    dot,
+    matrix,
+    neg,
+    norm,
+    rotate,
+    rotate_back,
+    scale,
+    select,
+    stacked,
+    sub,
+    unit,
+    vector,
+)
 
 CHUNK = 16
 CHUNKS: dict[tuple[type, type], int] = {(Segment, Segment): 64, (Segment, Box): 32}
@@ -46,7 +65,7 @@ def _contact_within_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @custom_vmap
-def _within(a: Body, b: Body, cutoff: Array) -> tuple[jax.Array, ...]:
+def _within(a: Body, b: Body, cutoff: Array) -> tuple[Array, ...]:
     batch = a.p.shape[:-1]
     count = a.p[..., 0].size
     flat = lambda x: x.reshape(count, *x.shape[len(batch) :])
@@ -68,83 +87,71 @@ def _within_vmap(size: int, batched: Any, *args: Any) -> Any:
     return _within(*wide), (True,) * 4
 
 
-def ball_distance(a: Body, b: Body) -> tuple[Any, ...]:
-    """Distance, points and normal (as in `Contact`) of the bodies' bounding balls."""
-    if isinstance(a.core, HalfSpace):
-        d, on_b, on_a, n = ball_distance(b, a)
-        return d, on_a, on_b, -n
-    radius_a = (bounding_radius(a.core) + a.radius)[..., None]
-    if isinstance(b.core, HalfSpace):
-        n = b.R[..., :, 2]
-        on_a = a.p - radius_a * n
-        d = jnp.sum(n * (on_a - b.p), -1)
-        return d, on_a, on_a - d[..., None] * n, n
-    radius_b = (bounding_radius(b.core) + b.radius)[..., None]
-    v = a.p - b.p
-    length = jnp.sqrt(jnp.sum(v * v, -1, keepdims=True))
-    up = jnp.zeros_like(v).at[..., 2].set(1.0)
-    n = jnp.where(length > 0, v / jnp.where(length > 0, length, 1.0), up)
-    d = (length - radius_a - radius_b)[..., 0]
-    return d, a.p - radius_a * n, b.p + radius_b * n, n
-
-
-def bound(a: Body, b: Body) -> tuple[Any, ...]:
+def bound(a: Body, b: Body) -> tuple[Array, ...]:
     """A lower bound of the distance, with points and normal as in `Contact`.
 
     The largest of the distances of ball and ball, ball and box, box and ball around
-    the bodies.
+    the bodies. Bodies have one batch axis.
     """
-    out = ball_distance(a, b)
-    if isinstance(a.core, HalfSpace) or isinstance(b.core, HalfSpace):
-        return out
-    d, on_b, on_a, n = _ball_to_box(b, a)
-    for other in ((d, on_a, on_b, -n), _ball_to_box(a, b)):
-        better = other[0] > out[0]
-        pick = lambda x, y, better=better: jnp.where(
-            better if x.ndim == better.ndim else better[..., None], x, y
-        )
-        out = tuple(pick(x, y) for x, y in zip(other, out, strict=True))
-    return out
+    if isinstance(a.core, HalfSpace):
+        turned = bound(b, a)
+        return turned[0], turned[2], turned[1], -turned[3]
+    p_a, p_b, R_b = vector(a.p), vector(b.p), matrix(b.R)
+    reach_a = bounding_radius(a.core) + a.radius
+    if isinstance(b.core, HalfSpace):
+        n = column(R_b, 2)
+        on_a = sub(p_a, scale(reach_a, n))
+        d = dot(n, sub(on_a, p_b))
+        return d, stacked(on_a), stacked(sub(on_a, scale(d, n))), stacked(n)
+    reach_b = bounding_radius(b.core) + b.radius
+    v = sub(p_a, p_b)
+    n, d = unit(v), norm(v) - reach_a - reach_b
+    toward, above = _off_box(b.core, R_b, v)
+    back, below = _off_box(a.core, matrix(a.R), neg(v))
+    above, below = above - reach_a - b.radius, below - reach_b - a.radius
+    n = select(above > d, toward, n)
+    d = jnp.maximum(d, above)
+    n = select(below > d, neg(back), n)
+    on_b = add(p_b, scale(reach_b, n))
+    on_a = select(below > d, add(on_b, scale(below, n)), sub(p_a, scale(reach_a, n)))
+    d = jnp.maximum(d, below)
+    return d, stacked(on_a), stacked(sub(on_a, scale(d, n))), stacked(n)
 
 
-def _ball_to_box(a: Body, b: Body) -> tuple[Any, ...]:
-    """Distance of the ball around a and the box around b; -inf inside the box."""
-    half = half_extents(b.core)
-    v = a.p - b.p
-    local = jnp.sum(b.R * v[..., :, None], -2)
-    foot = jnp.clip(local, -half, half)
-    away = jnp.sum(b.R * (local - foot)[..., None, :], -1)
-    length = jnp.sqrt(jnp.sum(away * away, -1, keepdims=True))
-    n = away / jnp.where(length > 0, length, 1.0)
-    reach = bounding_radius(a.core) + a.radius
-    d = jnp.where(length > 0, length, -jnp.inf)[..., 0] - reach - b.radius
-    on_b = b.p + jnp.sum(b.R * foot[..., None, :], -1) + b.radius[..., None] * n
-    return d, a.p - reach[..., None] * n, on_b, n
+def _off_box(core: Core, R: Matrix, v: Vector) -> tuple[Vector, Scalar]:
+    """Direction and distance of a point from the box around a core; -inf inside."""
+    local = rotate_back(R, v)
+    half = half_extents(core)
+    foot = tuple(jnp.clip(x, -h, h) for x, h in zip(local, half, strict=True))
+    away = rotate(R, sub(local, foot))
+    length = norm(away)
+    return unit(away), jnp.where(length > 0, length, -jnp.inf)
 
 
-def half_extents(core: Core) -> Float[Array, "*batch 3"]:
+def half_extents(core: Core) -> Vector:
     """Of the box about the core's origin, along its axes, that holds it [m]."""
     match core:
         case Segment(half):
-            return half[..., None] * jnp.array([0, 0, 1.0], half.dtype)
+            return (jnp.zeros_like(half), jnp.zeros_like(half), half)
         case Box(half):
-            return half
+            return vector(half)
         case Curved(half, radii):
-            return half + radii
+            return add(vector(half), vector(radii))
         case Hull(vertices):
-            return jnp.max(jnp.abs(vertices), -2)
+            x, y, z = vector(vertices)
+            return tuple(jnp.max(jnp.abs(c), 0) for c in (x, y, z))
     raise TypeError(f"{type(core).__name__} is not bounded.")
 
 
-def bounding_radius(core: Core) -> Float[Array, "*batch"]:
+def bounding_radius(core: Core) -> Scalar:
     """Of the ball about the core's origin that holds it [m]."""
     match core:
         case Segment(half):
             return half
         case Box(half):
-            return jnp.sqrt(jnp.sum(half * half, -1))
+            return norm(vector(half))
         case Curved(half, radii):
-            return jnp.sqrt(jnp.sum(half * half, -1)) + jnp.max(radii, -1)
+            return norm(vector(half)) + jnp.max(radii, -1)
         case Hull(vertices):
-            return jnp.sqrt(jnp.max(jnp.sum(vertices * vertices, -1), -1))
+            return jnp.max(norm(vector(vertices)), 0)
     raise TypeError(f"{type(core).__name__} is not bounded.")

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from posewise.collision import Body, Contact, ball_distance
+from posewise.collision import Body, Contact, bound
 
 from .frame import Frame
 from .meetings import Kinds, Meeting, evaluate_groups, meetings, packed
@@ -31,7 +31,7 @@ def nearest_contacts(
         R: their orientations.
         p: their positions.
         pairs: of indices.
-        cutoff: bodies with bounding balls farther apart are left out [m].
+        cutoff: bodies that are surely farther apart are left out [m].
 
     Raises:
         ConfigError: for a frame without collision shapes.
@@ -63,10 +63,15 @@ def _program(kinds: Kinds) -> Any:
     return jax.jit(lambda R, p, arrays: evaluate_groups(kinds, R, p, arrays))
 
 
+@jax.jit
+def _bound(a: Body, b: Body) -> Any:
+    return bound(a, b)[0]
+
+
 def _near(
     meet: Meeting, R: np.ndarray, p: np.ndarray, pairs: np.ndarray, cutoff: float
 ) -> Meeting | None:
-    """The bodies whose bounding balls are near, repeated to fill a bucket."""
+    """The bodies that may be near, repeated to fill a bucket."""
     sides = []
     for side, other in ((meet.a, 0), (meet.b, 1)):
         own = np.where(meet.flipped, 1 - other, other)
@@ -74,7 +79,7 @@ def _near(
         body = side.body
         where = p[frame] + np.einsum("nij,nj->ni", R[frame], body.p)
         sides.append(Body(body.core, body.radius, R[frame] @ body.R, where))
-    gap = np.asarray(ball_distance(*sides)[0])
+    gap = np.asarray(_bound(*sides))
     rows = np.flatnonzero(gap < cutoff)
     if not len(rows):
         return None

@@ -38,7 +38,16 @@ from collision_cases import (
 )
 from oracle import reference
 
-from posewise.collision import Body, Box, Curved, HalfSpace, Hull, Segment, contact
+from posewise.collision import (
+    Body,
+    Box,
+    Curved,
+    HalfSpace,
+    Hull,
+    Segment,
+    bound,
+    contact,
+)
 
 every_pair = pytest.mark.parametrize("cores", CORE_PAIRS, ids=pair_name)
 CURVED = {"cylinder", "ellipsoid"}
@@ -717,3 +726,17 @@ def test_many_pairs_are_as_few():
     """More than are computed at a time."""
     a, b = random_pairs((Segment, Box), seed=15, n=3000)
     np.testing.assert_allclose(value(a, b).distance, solve(a, b).distance, atol=1e-12)
+
+
+# -- the broad phase -------------------------------------------------------------------
+
+
+@every_pair
+def test_bounds_are_below_the_separation_along_their_normal(cores):
+    """And so below the distance."""
+    a, b = random_pairs(cores, 3)
+    d, on_a, on_b, n = (np.asarray(x) for x in bound(a, b))
+    assert (d <= separation(a, b, n) + 1e-12).all()
+    np.testing.assert_allclose(np.linalg.norm(n, axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(on_a - on_b, d[:, None] * n, atol=1e-12)
+    assert (d > 0).any()
