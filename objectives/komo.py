@@ -23,6 +23,7 @@ from .sensitivity import target_function
 from .solution import Solution
 from .solving import NEWTON, best, make_options, solve_starts
 from .span import Slices, span_of
+from .starts import paths_from
 from .waypoints import path_through
 
 
@@ -442,13 +443,10 @@ class KOMO:
     def starts(self, seed: int, count: int) -> np.ndarray:
         """Initial paths (count, T, nq): the initial path, then random ones.
 
-        A random path runs straight from the present state to a configuration drawn
-        uniformly within the limits (or within ±1 of the state where there are none).
-        With mode switches, nq is that of their world, and what slices share is drawn.
+        With mode switches, nq is that of their world; see `objectives.starts`.
         """
-        C, modes = self.modes().world, self.modes()
-        rng = np.random.default_rng(seed)
-        q, tied = modes.widen(self.config.q), modes.shared_coordinates
+        modes = self.modes()
+        q = modes.widen(self.config.q)
         given = np.tile(q, (self.T, 1))
         if self._initial is not None:
             if self._initial.shape[1] != self.config.nq:
@@ -458,25 +456,7 @@ class KOMO:
                     " initialize again."
                 )
             given = modes.widen(self._initial)
-        limits = C.limits
-        low = np.where(np.isfinite(limits[0]), limits[0], np.minimum(q, limits[1]) - 1)
-        high = np.where(np.isfinite(limits[1]), limits[1], np.maximum(q, low) + 1.0)
-        paths = [np.clip(given, *limits)]
-        share = np.tile(np.arange(1, self.T + 1)[:, None] / self.T, (1, C.nq))
-        share[:, tied] = 1.0
-        for _ in range(count - 1):
-            goal = rng.uniform(low, high)
-            for first in C.quaternions:
-                part = slice(first, first + 4)
-                goal[part] = rng.normal(size=4)
-                goal[part] /= np.linalg.norm(goal[part])
-                goal[part] *= 1.0 if goal[part] @ q[part] >= 0 else -1.0
-            path = q + share * (goal - q)
-            for first in C.quaternions:
-                part = path[:, first : first + 4]
-                part /= np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-9)
-            paths.append(np.clip(path, *limits))
-        return np.stack(paths)
+        return paths_from(modes, q, given, seed, count)
 
     def __repr__(self) -> str:
         return (

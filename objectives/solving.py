@@ -126,10 +126,7 @@ def _is_newton(method: Any) -> bool:
 
 def best(solutions: Sequence[Solution]) -> Solution:
     """Feasible before infeasible, then by cost, or by violation."""
-    worst = np.array([max(s.eq, s.ineq) for s in solutions])
-    feasible = np.array([s.feasible for s in solutions])
-    cost = np.array([s.sos for s in solutions])
-    return solutions[int(np.lexsort((cost, np.where(feasible, 0.0, worst)))[0])]
+    return min(solutions, key=Solution.rank)
 
 
 def _stacked(

@@ -56,8 +56,7 @@ def duplicate(
         f, up = frames[i], frames[i].parent
         at: dict[str, Any] = {"joint": joint, "origin": origin}
         at["parent"] = None if onto == len(frames) else onto
-        if i != top:
-            assert up is not None
+        if i != top and up is not None:
             at = {"parent": place[up], "joint": _follower(f.joint, rename)}
         made.append(replace(f, name=rename(f.name), **at))
     C._extend(made, {})

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
-from .rows import SOS, Rows, augmented, updated_multiplier, violation
+from .rows import Rows, augmented, total_cost, updated_multiplier, worst_violation
 from .status import Status
 from .system import assemble, columns, newton_step
 
@@ -95,7 +95,6 @@ class State(NamedTuple):
     damping: Float[jax.Array, ""]
     last_violation: Float[jax.Array, ""]
     stalls: Int[jax.Array, ""]
-    updates: Int[jax.Array, ""]
     iterations: Int[jax.Array, ""]
     status: Int[jax.Array, ""]
     done: Bool[jax.Array, ""]
@@ -129,7 +128,6 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
         damping=like(options.damping),
         last_violation=like(jnp.inf),
         stalls=jnp.zeros((), int),
-        updates=jnp.zeros((), int),
         iterations=jnp.zeros((), int),
         status=jnp.asarray(int(Status.ITERATION_LIMIT)),
         done=jnp.zeros((), bool),
@@ -149,7 +147,7 @@ def advance(
 
 def result(end: State, options: Options) -> Result:
     """What a state amounts to."""
-    worst = _worst(end.rows)
+    worst = worst_violation(end.rows)
     capped = end.status == int(Status.ITERATION_LIMIT)
     feasible = worst <= 10 * options.tolerance
     status = jnp.where(capped & feasible, int(Status.FEASIBLE), end.status)
@@ -161,7 +159,7 @@ def result(end: State, options: Options) -> Result:
             for r, m in zip(end.rows, end.multipliers, strict=True)
         ),
         worst,
-        _cost(end.rows),
+        total_cost(end.rows),
         end.iterations,
         status,
     )
@@ -197,7 +195,7 @@ def _step(problem: ChainProblem, data: Any, options: Options, s: State) -> State
     )
     damping = jnp.where(first, s.damping, damping)
 
-    worst = _worst(rows)
+    worst = worst_violation(rows)
     enough = jnp.where(
         worst <= options.tolerance, options.cost_tolerance, options.inner_tolerance
     )
@@ -233,7 +231,6 @@ def _step(problem: ChainProblem, data: Any, options: Options, s: State) -> State
         ),
         last_violation=jnp.where(solved, worst, s.last_violation),
         stalls=stalls,
-        updates=s.updates + solved,
         iterations=s.iterations + 1,
         status=status,
         done=converged | infeasible | broken,
@@ -248,20 +245,6 @@ def _merit(rows, multipliers, mu) -> jax.Array:
     return sum(
         (jnp.sum(w.merit) for w in _weights(rows, multipliers, mu)), jnp.zeros(())
     )
-
-
-def _worst(rows: tuple[Rows, ...]) -> jax.Array:
-    worst = jnp.zeros((), rows[0].y.dtype)
-    for r in rows:
-        worst = jnp.maximum(worst, jnp.max(violation(r), initial=0.0))
-    return worst
-
-
-def _cost(rows: tuple[Rows, ...]) -> jax.Array:
-    cost = jnp.zeros((), rows[0].y.dtype)
-    for r in rows:
-        cost += jnp.sum(jnp.where(r.kind[:, None] == SOS, r.y**2, 0.0))
-    return cost
 
 
 def _finite(rows: tuple[Rows, ...]) -> jax.Array:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
 from .augmented_lagrangian import ChainProblem, Options, Result
-from .rows import SOS, Rows, augmented, updated_multiplier, violation
+from .rows import Rows, augmented, total_cost, updated_multiplier, worst_violation
 from .status import Status
 from .system import assemble, columns
 
@@ -81,18 +81,17 @@ def _solve(
     going = lambda s: ~s.done & (s.iterations < options.max_iterations)
     end = jax.lax.while_loop(going, step, start)
 
-    worst = _worst(end.rows)
+    worst = worst_violation(end.rows)
     capped = end.status == int(Status.ITERATION_LIMIT)
     feasible = worst <= 10 * options.tolerance
     status = jnp.where(capped & feasible, int(Status.FEASIBLE), end.status)
-    costs = (jnp.where(r.kind[:, None] == SOS, r.y**2, 0.0).sum() for r in end.rows)
     pairs = zip(end.rows, end.multipliers, strict=True)
     return Result(
         end.x,
         tuple(r.y for r in end.rows),
         tuple(updated_multiplier(r, m, end.mu) for r, m in pairs),
         worst,
-        sum(costs, jnp.zeros((), x.dtype)),
+        total_cost(end.rows),
         end.iterations,
         status,
     )
@@ -105,7 +104,7 @@ def _step(
     finite = jnp.isfinite(at.merit) & jnp.isfinite(at.g).all()
     broken = (s.iterations == 0) & ~finite
 
-    worst = _worst(at.rows)
+    worst = worst_violation(at.rows)
     enough = jnp.where(
         worst <= options.tolerance, options.cost_tolerance, options.inner_tolerance
     )
@@ -195,13 +194,6 @@ _merit.defvjp(_merit_forward, _merit_backward)
 def _light(rows: tuple[Rows, ...]) -> tuple[Rows, ...]:
     """Rows without their Jacobians: windows of no slice."""
     return tuple(r._replace(J=r.J[:, :0]) for r in rows)
-
-
-def _worst(rows: tuple[Rows, ...]) -> jax.Array:
-    worst = jnp.zeros((), rows[0].y.dtype)
-    for r in rows:
-        worst = jnp.maximum(worst, jnp.max(violation(r), initial=0.0))
-    return worst
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -63,3 +63,19 @@ def updated_multiplier(rows: Rows, multiplier: jax.Array, mu: jax.Array) -> jax.
     return jnp.where(
         kind == EQ, new, jnp.where(kind == INEQ, jnp.maximum(new, 0.0), 0.0)
     )
+
+
+def worst_violation(groups: tuple[Rows, ...]) -> Float[jax.Array, ""]:
+    """The largest violation of all rows."""
+    worst = jnp.zeros((), groups[0].y.dtype)
+    for rows in groups:
+        worst = jnp.maximum(worst, jnp.max(violation(rows), initial=0.0))
+    return worst
+
+
+def total_cost(groups: tuple[Rows, ...]) -> Float[jax.Array, ""]:
+    """Sum of squares of all cost rows."""
+    cost = jnp.zeros((), groups[0].y.dtype)
+    for rows in groups:
+        cost += jnp.sum(jnp.where(rows.kind[:, None] == SOS, rows.y**2, 0.0))
+    return cost

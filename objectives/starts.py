@@ -1,0 +1,49 @@
+"""Random initial paths."""
+
+import numpy as np
+from jaxtyping import Float
+
+from .modes import Modes
+
+
+def paths_from(
+    modes: Modes,
+    q: Float[np.ndarray, " nq"],
+    given: Float[np.ndarray, "T nq"],
+    seed: int,
+    count: int,
+) -> Float[np.ndarray, "count T nq"]:
+    """The given path, then random ones; all within the limits.
+
+    A random path runs straight from the present state to a configuration drawn
+    uniformly within the limits (or within ±1 of the state where there are none). What
+    slices share is drawn once.
+
+    Args:
+        modes: the world with its mode switches.
+        q: its present state.
+        given: the first path.
+        seed: of the random ones.
+        count: how many in all.
+    """
+    C, T = modes.world, len(given)
+    rng = np.random.default_rng(seed)
+    limits = C.limits
+    low = np.where(np.isfinite(limits[0]), limits[0], np.minimum(q, limits[1]) - 1)
+    high = np.where(np.isfinite(limits[1]), limits[1], np.maximum(q, low) + 1.0)
+    paths = [np.clip(given, *limits)]
+    share = np.tile(np.arange(1, T + 1)[:, None] / T, (1, C.nq))
+    share[:, modes.shared_coordinates] = 1.0
+    for _ in range(count - 1):
+        goal = rng.uniform(low, high)
+        for first in C.quaternions:
+            part = slice(first, first + 4)
+            goal[part] = rng.normal(size=4)
+            goal[part] /= np.linalg.norm(goal[part])
+            goal[part] *= 1.0 if goal[part] @ q[part] >= 0 else -1.0
+        path = q + share * (goal - q)
+        for first in C.quaternions:
+            part = path[:, first : first + 4]
+            part /= np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-9)
+        paths.append(np.clip(path, *limits))
+    return np.stack(paths)
