@@ -14,3 +14,5 @@ from .cores import Segment as Segment
 from .cores import as_curved as as_curved
 from .grid import Grid as Grid
 from .grid import grid_distance as grid_distance
+from .smooth import excess as excess
+from .smooth import smooth_contact as smooth_contact

@@ -15,6 +15,7 @@ import numpy as np
 from ..collision import Contact
 from ..robots.errors import ConfigError
 from ..robots.meetings import Kinds, evaluate_groups, meetings, nearest, packed
+from .feature import FeatureError
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def on_pairs(
 ) -> Callable[..., Any]:
     """Resolves a symbol of named frames; `ends`: the pairs of them that meet."""
 
-    def resolve(C: "Config", frames: Any, **options: Any):
+    def resolve(C: "Config", frames: Any, smoothing: float = 0.0):
         at = [C.index(f) for f in frames]
         meets = meetings(C.frames, [(at[i], at[j]) for i, j in ends])
         if len({k for m in meets for k in m.pair}) < len(ends):
@@ -57,10 +58,19 @@ def on_pairs(
                 f"{name} on {list(frames)}: two half-spaces have no distance."
             )
         kinds, arrays = packed(meets)
-        arrays["at"] = np.array(ends)
+        arrays |= {"at": np.array(ends), **_softness(name, smoothing)}
         return _resolved(fn, name, kinds, dim, unit), np.array(at), arrays
 
     return resolve
+
+
+def _softness(name: str, smoothing: float) -> dict[str, np.ndarray]:
+    """None when exact, so that what smoothing takes is compiled only if wanted."""
+    if not 0 <= smoothing < np.inf:
+        raise FeatureError(
+            f"{name}: smoothing is {smoothing!r}, expected metres, 0 (exact) or more."
+        )
+    return {"smoothing": np.array(float(smoothing))} if smoothing else {}
 
 
 def _one(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> Contact:
@@ -100,15 +110,19 @@ def _wrenches(sloped: Callable[..., Sloped], kinds, R, p, params):
 
 
 def _nearest(kinds, R, p, params) -> Sloped:
-    at = params["at"]
-    out, pair = evaluate_groups(kinds, R[at], p[at], params)
+    at, smoothing = params["at"], params.get("smoothing")
+    out, pair = evaluate_groups(kinds, R[at], p[at], params, smoothing=smoothing)
     share = nearest(out.distance, pair, len(at))
     y = -jnp.sum(share * out.distance)
     return Sloped(y[None], out, pair, -share, jnp.zeros_like(pair))
 
 
 def neg_distance(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
-    """Minus the signed distance of two frames [m]; positive in penetration."""
+    """Minus the signed distance of two frames [m]; positive in penetration.
+
+    With `smoothing` τ > 0 [m] the distance has no kinks, and is less than the exact one
+    by at most a few τ: see `collision.smooth_contact`.
+    """
     return _nearest(kinds, R, p, params).y
 
 
@@ -181,12 +195,14 @@ def _colliding(C: "Config", frames: Any) -> tuple[np.ndarray, np.ndarray]:
     return involved, at.reshape(-1, 2)
 
 
-def resolve_sum(C: "Config", frames: Any, margin: float):
+def resolve_sum(C: "Config", frames: Any, margin: float, smoothing: float):
     """The symbol of `accumulated` for the pairs of a world."""
-    return _all_pairs(accumulated, "accumulatedCollisions", 1, C, frames, margin)
+    return _all_pairs(
+        accumulated, "accumulatedCollisions", 1, C, frames, margin, smoothing
+    )
 
 
-def resolve_rows(C: "Config", frames: Any, margin: float):
+def resolve_rows(C: "Config", frames: Any, margin: float, smoothing: float):
     """The symbol of `pair_rows` for the pairs of a world.
 
     Raises:
@@ -197,21 +213,30 @@ def resolve_rows(C: "Config", frames: Any, margin: float):
         raise ConfigError(
             "FS.collisionRows: no pair of frames can collide; see C.collision_pairs()."
         )
-    return _all_pairs(pair_rows, "collisionRows", count, C, frames, margin)
+    return _all_pairs(pair_rows, "collisionRows", count, C, frames, margin, smoothing)
 
 
-def _all_pairs(fn, name: str, dim: int, C: "Config", frames: Any, margin: float):
+def _all_pairs(
+    fn: Any,
+    name: str,
+    dim: int,
+    C: "Config",
+    frames: Any,
+    margin: float,
+    smoothing: float,
+):
+    softness = _softness(name, smoothing)
     involved, at = _colliding(C, frames)
     if not len(at):
         return _NOTHING, involved, {}
     kinds, arrays = packed(meetings(C.frames, involved[at]))
-    arrays |= {"at": at, "margin": np.array(float(margin))}
+    arrays |= {"at": at, "margin": np.array(float(margin)), **softness}
     return _resolved(fn, name, kinds, dim, "m"), involved, arrays
 
 
 def _sum(kinds, R, p, params) -> Sloped:
-    at, margin = params["at"], params["margin"]
-    out, pair = evaluate_groups(kinds, R[at], p[at], params, margin)
+    at, margin, smoothing = params["at"], params["margin"], params.get("smoothing")
+    out, pair = evaluate_groups(kinds, R[at], p[at], params, margin, smoothing)
     share = nearest(out.distance, pair, len(at))
     short = margin - out.distance
     y = jnp.sum(share * jnp.where(short > 0, short, 0.0))
@@ -220,13 +245,17 @@ def _sum(kinds, R, p, params) -> Sloped:
 
 
 def accumulated(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
-    """Sum over all pairs that can collide of max(0, margin - distance) [m]."""
+    """Sum over all pairs that can collide of max(0, margin - distance) [m].
+
+    With `smoothing`, of smoothed distances, as in `neg_distance`.
+    """
     return _sum(kinds, R, p, params).y
 
 
 def _rows(kinds, R, p, params) -> Sloped:
-    at, margin = params["at"], params["margin"]
-    out, pair = evaluate_groups(kinds, R[at], p[at], params, margin + ROW_CUTOFF)
+    at, margin, smoothing = params["at"], params["margin"], params.get("smoothing")
+    cutoff = margin + ROW_CUTOFF
+    out, pair = evaluate_groups(kinds, R[at], p[at], params, cutoff, smoothing)
     share = nearest(out.distance, pair, len(at))
     rows = jnp.zeros(len(at), p.dtype).at[pair].add(share * out.distance)
     return Sloped(margin - rows, out, pair, -share, pair)
@@ -240,7 +269,8 @@ def pair_rows(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Arr
     """For each pair that can collide, margin - distance [m]: an inequality.
 
     Exact for bodies whose bounding balls are within 0.1 m of the margin; beyond, with
-    the balls' distance, a lower bound.
+    the balls' distance, a lower bound. With `smoothing`, of smoothed distances, as in
+    `neg_distance`, for all pairs.
     """
     return _rows(kinds, R, p, params).y
 

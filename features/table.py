@@ -27,12 +27,15 @@ def _between(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
         frames=(count, count),
         dim=dim,
         unit="" if fn is collisions.normal else "m",
+        options={"smoothing": 0.0} if fn is collisions.neg_distance else {},
         resolve=collisions.on_pairs(fn, name, dim, "m", ends),
     )
 
 
 _FINGERS = ((0, 2), (1, 2))
-_collisions = partial(Symbol, frames=(0, None), unit="m", options={"margin": 0.0})
+_collisions = partial(
+    Symbol, frames=(0, None), unit="m", options={"margin": 0.0, "smoothing": 0.0}
+)
 
 
 def _all_coordinates(C, frames) -> np.ndarray:

@@ -112,6 +112,7 @@ def evaluate_groups(
     p: Float[jax.Array, "pairs 2 3"],
     arrays: dict[str, jax.Array],
     cutoff: jax.Array | None = None,
+    smoothing: jax.Array | None = None,
 ) -> tuple[Contact, jax.Array]:
     """Contacts of all pairs of bodies, and the pair of frames each belongs to.
 
@@ -121,6 +122,7 @@ def evaluate_groups(
         p: positions of each pair of frames.
         arrays: see `packed`.
         cutoff: beyond it bounds will do; None: exact everywhere.
+        smoothing: [m], of the distances; see `collision.smooth_contact`.
     """
     parts: list[Contact] = []
     for g, types in enumerate(kinds):
@@ -133,7 +135,9 @@ def evaluate_groups(
             R_f, p_f = R[pair, own], p[pair, own]
             p_b = p_f + jnp.einsum("nij,nj->ni", R_f, leaves[n + 2])
             sides.append(Body(core(*leaves[:n]), leaves[n], R_f @ leaves[n + 1], p_b))
-        if cutoff is None:
+        if smoothing is not None:
+            out = collision.smooth_contact(sides[0], sides[1], smoothing)
+        elif cutoff is None:
             out = collision.contact(sides[0], sides[1])
         else:
             limit = jnp.broadcast_to(cutoff, pair.shape)

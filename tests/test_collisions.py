@@ -134,6 +134,23 @@ def test_jacobians_of_pairs(symbol):
         np.testing.assert_allclose(J, differences, atol=2e-6)
 
 
+@pytest.mark.parametrize(
+    "symbol, ends", [(FS.distance, ["rod", "brick"]), (FS.accumulatedCollisions, [])]
+)
+def test_smoothed_distances_are_close_and_shorter(symbol, ends):
+    C, tau = scene(), 2e-3
+    C.q = [-0.22, 0.05, 0.3, 0.4]
+    exact = C.eval(symbol, ends)[0]
+    feature = pw.Feature(symbol, ends, smoothing=tau)
+    y, J = feature.eval(C)
+    bound = (len(C.collision_pairs()) if not ends else 1) * tau * np.log(2**3 * 2**3)
+    assert exact < y < exact + bound
+    differences = central_differences(lambda q: feature.eval(C, q)[0], C.q)
+    np.testing.assert_allclose(J, differences, atol=2e-6)
+    with pytest.raises(pw.FeatureError, match="smoothing is -1"):
+        C.eval(symbol, ends, smoothing=-1)
+
+
 def test_ignored_pairs_no_longer_count_in_features():
     C = scene()
     C.q = [-0.22, 0.05, 0.3, 0.4]

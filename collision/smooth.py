@@ -1,0 +1,166 @@
+"""Distances without kinks: those of bodies with softly rounded support functions.
+
+A support function h(d) = max_v v·d becomes h_τ(d) = τ log Σ_v exp(v·d / τ), at least h
+and at most τ log V more. Separations along a normal, s(n) = -n·t - h_a(-n) - h_b(n),
+shrink by as much, and so does their maximum over all normals, the signed distance: the
+smoothed one is never above it, and below it at most by the sum of both bodies' excess.
+It has one normal also where faces are parallel. (Entropic smoothing of a maximum:
+Nesterov, "Smooth minimization of non-smooth functions", 2005.)
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import logsumexp
+from jaxtyping import Float
+
+from .contact import ORDER, Contact, contact
+from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment, aligned
+from .vectors import Array
+
+STEPS = 24
+Point = Float[Array, "3"]
+
+
+def excess(core: Core) -> float:
+    """By how many τ the soft support function of a core may exceed the exact one."""
+    match core:
+        case Segment() | Box():
+            return float(3 * np.log(2))
+        case Curved():
+            return float(3 * np.log(2) + 1)
+        case Hull(vertices):
+            return float(np.log(np.shape(vertices)[-2]))
+        case HalfSpace():
+            return 0.0
+    raise TypeError(f"{type(core).__name__} has no support function.")
+
+
+def smooth_contact(a: Body, b: Body, smoothing: Float[Array, "*batch"]) -> Contact:
+    """`contact` of softly rounded bodies: distances with continuous derivatives.
+
+    The distance lies between the exact one and that minus (excess of A's core + that of
+    B's) · smoothing, in overlap as well. The points are weighted means of those that
+    may touch: they need not be `distance` apart.
+
+    Args:
+        a: bodies of one kind of core, any leading batch axes.
+        b: bodies of one kind of core; axes of size one are spread.
+        smoothing: τ > 0 [m], for each pair.
+    """
+    if ORDER.index(type(a.core)) > ORDER.index(type(b.core)):
+        out = smooth_contact(b, a, smoothing)
+        return Contact(out.distance, out.point_b, out.point_a, -out.normal)
+    a, b = aligned(a, b)
+    batch = a.p.shape[:-1]
+    begin = jax.lax.stop_gradient(contact(*jax.lax.stop_gradient((a, b))).normal)
+    flat = lambda x: x.reshape(-1, *x.shape[len(batch) :])
+    tau = jnp.broadcast_to(smoothing, batch)
+    args = jax.tree.map(flat, (a, b, begin, tau))
+    rows = Contact(*jax.vmap(_smooth)(*args))
+    return jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), rows)
+
+
+def _smooth(a: Body, b: Body, begin: Point, tau: Array) -> tuple[Array, ...]:
+    if isinstance(b.core, HalfSpace):
+        n = b.R[:, 2]
+    else:
+        still = jax.lax.stop_gradient((a, b, tau))
+        n = jax.lax.stop_gradient(_highest(*still, begin))
+        # a last step, of which derivatives are taken: Newton's, so that they are exact
+        n = _toward(_at(a, b, tau, n), n, 0.0)
+    at = _at(a, b, tau, n)
+    return at.separation, at.on_a - a.radius * n, at.on_b + b.radius * n, n
+
+
+class _Sides(NamedTuple):
+    """Two bodies as seen along a normal; points are those of the cores."""
+
+    separation: Array
+    on_a: Point
+    on_b: Point
+    curvature: Float[Array, "3 3"]
+
+
+def _at(a: Body, b: Body, tau: Array, n: Point) -> _Sides:
+    height_a, x_a, W_a = _soft(a.core, -a.R.T @ n, tau)
+    gap = n @ (a.p - b.p) - height_a - a.radius - b.radius
+    on_a, W = a.p + a.R @ x_a, a.R @ W_a @ a.R.T
+    if isinstance(b.core, HalfSpace):
+        return _Sides(gap, on_a, on_a - gap * n, W)
+    height_b, x_b, W_b = _soft(b.core, b.R.T @ n, tau)
+    return _Sides(gap - height_b, on_a, b.p + b.R @ x_b, W + b.R @ W_b @ b.R.T)
+
+
+def _highest(a: Body, b: Body, tau: Array, n: Point) -> Point:
+    """The normal of largest separation near n; never one of a smaller."""
+
+    def step(_: Any, state: Any) -> Any:
+        n, at, damping = state
+        trial = _toward(at, n, damping)
+        there = _at(a, b, tau, trial)
+        better = there.separation > at.separation
+        damping = jnp.where(better, damping * 0.1, jnp.maximum(damping, 1e-3) * 8)
+        choose = lambda new, old: jnp.where(better, new, old)
+        return *jax.tree.map(choose, (trial, there), (n, at)), damping
+
+    begin = (n, _at(a, b, tau, n), jnp.zeros((), n.dtype))
+    return jax.lax.fori_loop(0, STEPS, step, begin)[0]
+
+
+def _toward(at: _Sides, n: Point, damping: Any) -> Point:
+    """A Newton step on the sphere, up the separation."""
+    still = jax.lax.stop_gradient
+    T = still(_basis(n))
+    apart = at.on_a - at.on_b
+    g = T.T @ apart
+    A = still(T.T @ at.curvature @ T + (n @ apart) * jnp.eye(2, dtype=n.dtype))
+    mean, skew = (A[0, 0] + A[1, 1]) / 2, (A[0, 0] - A[1, 1]) / 2
+    spread = jnp.sqrt(skew * skew + A[0, 1] * A[0, 1])
+    extent = jnp.abs(mean) + spread
+    # where the separation is not concave, its curvature is turned round
+    convex = jnp.maximum(1e-6 * extent + 1e-20 - (mean - spread), 0.0) * 2
+    A = A + (convex + damping * extent) * jnp.eye(2, dtype=n.dtype)
+    y = jnp.stack([A[1, 1] * g[0] - A[0, 1] * g[1], A[0, 0] * g[1] - A[0, 1] * g[0]])
+    y = y / (A[0, 0] * A[1, 1] - A[0, 1] * A[0, 1])
+    m = n + T @ y
+    return m / jnp.sqrt(m @ m)
+
+
+def _basis(n: Point) -> Float[Array, "3 2"]:
+    axis = jnp.eye(3, dtype=n.dtype)[jnp.argmin(jnp.abs(n))]
+    x = jnp.cross(n, axis)
+    x = x / jnp.sqrt(x @ x)
+    return jnp.stack([x, jnp.cross(n, x)], -1)
+
+
+def _soft(core: Core, d: Point, tau: Array) -> tuple[Array, Point, Any]:
+    """Soft support function along d, its gradient (a point) and its curvature."""
+    match core:
+        case Segment(half):
+            zero = jnp.zeros_like(half)
+            return _soft(Box(jnp.stack([zero, zero, half])), d, tau)
+        case Box(half):
+            along = half * d / tau
+            # nothing to be rounded where the box has no extent
+            soft = jnp.where(half > 0, jnp.logaddexp(along, -along), 0.0)
+            height = tau * jnp.sum(soft)
+            slope = jnp.tanh(along)
+            bend = half * half * (1 - slope * slope) / tau
+            return height, half * slope, jnp.diag(bend)
+        case Curved(half, radii):
+            reach, point, turn = _soft(Box(half), d, tau)
+            swept = jnp.sqrt(jnp.sum((radii * d) ** 2) + tau * tau)
+            slope = radii * radii * d / swept
+            round_ = jnp.diag(radii * radii) - jnp.outer(slope, slope)
+            return reach + swept, point + slope, turn + round_ / swept
+        case Hull(vertices):
+            along = vertices @ d / tau
+            weight = jax.nn.softmax(along)
+            point = weight @ vertices
+            spread = vertices - point
+            bend = spread.T @ (weight[:, None] * spread) / tau
+            return tau * logsumexp(along), point, bend
+    raise TypeError(f"{type(core).__name__} has no support function.")
