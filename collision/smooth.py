@@ -51,19 +51,19 @@ def smooth_contact(a: Body, b: Body, smoothing: Float[Array, "*batch"]) -> Conta
         smoothing: τ > 0 [m], for each pair.
     """
     if ORDER.index(type(a.core)) > ORDER.index(type(b.core)):
-        out = smooth_contact(b, a, smoothing)
-        return Contact(out.distance, out.point_b, out.point_a, -out.normal)
+        d, on_b, on_a, n = smooth_contact(b, a, smoothing)
+        return Contact(d, on_a, on_b, -n)
     a, b = aligned(a, b)
     batch = a.p.shape[:-1]
     begin = jax.lax.stop_gradient(contact(*jax.lax.stop_gradient((a, b))).normal)
     flat = lambda x: x.reshape(-1, *x.shape[len(batch) :])
     tau = jnp.broadcast_to(smoothing, batch)
     args = jax.tree.map(flat, (a, b, begin, tau))
-    rows = Contact(*jax.vmap(_smooth)(*args))
-    return jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), rows)
+    out = jax.vmap(_smooth)(*args)
+    return Contact(*[x.reshape(*batch, *x.shape[1:]) for x in out])
 
 
-def _smooth(a: Body, b: Body, begin: Point, tau: Array) -> tuple[Array, ...]:
+def _smooth(a: Body, b: Body, begin: Point, tau: Array) -> Any:
     if isinstance(b.core, HalfSpace):
         n = b.R[:, 2]
     else:
@@ -136,7 +136,7 @@ def _basis(n: Point) -> Float[Array, "3 2"]:
     return jnp.stack([x, jnp.cross(n, x)], -1)
 
 
-def _soft(core: Core, d: Point, tau: Array) -> tuple[Array, Point, Any]:
+def _soft(core: Core, d: Point, tau: Array) -> tuple[Any, Any, Any]:
     """Soft support function along d, its gradient (a point) and its curvature."""
     match core:
         case Segment(half):
@@ -148,8 +148,7 @@ def _soft(core: Core, d: Point, tau: Array) -> tuple[Array, Point, Any]:
             soft = jnp.where(half > 0, jnp.logaddexp(along, -along), 0.0)
             height = tau * jnp.sum(soft)
             slope = jnp.tanh(along)
-            bend = half * half * (1 - slope * slope) / tau
-            return height, half * slope, jnp.diag(bend)
+            return height, half * slope, jnp.diag(half * half * (1 - slope**2) / tau)
         case Curved(half, radii):
             reach, point, turn = _soft(Box(half), d, tau)
             swept = jnp.sqrt(jnp.sum((radii * d) ** 2) + tau * tau)
