@@ -1,17 +1,38 @@
-"""The axis along which two overlapping boxes part first.
+"""Closest or deepest points of two boxes, of which any side may have no extent.
 
-Separating axes: three face normals of each and the nine cross products of their edges
-(Gottschalk, Lin and Manocha, "OBBTree", 1996). For overlapping boxes the greatest of
-the (negative) separations is their signed distance.
+Apart, the closest points lie at a corner of one box, or on an edge of each: 16 corners
+and the nine pairs of edges that face each other are all there is to try. In overlap,
+the separating axes tell the least way out (Gottschalk, Lin and Manocha, "OBBTree",
+1996); moved out along it, the boxes are apart. Segments and points are boxes too.
 """
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 
-from .vectors import Array, Matrix, Vector, column, cross, dot, norm, rotate_back, scale
+from .vectors import (
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    cross,
+    dot,
+    norm,
+    rotate,
+    rotate_back,
+    scale,
+    select,
+    sub,
+    unit,
+)
+
+CORNERS = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, 8, 1)
 
 
-def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> Vector:
-    """The unit normal from B to A of the least overlap, in A's frame.
+def box_box(
+    a: Vector, b: Vector, R: Matrix, t: Vector
+) -> tuple[Scalar, Vector, Vector]:
+    """Signed distance, A's point and the normal from B to A, in A's frame.
 
     Args:
         a: half sizes of A.
@@ -19,43 +40,109 @@ def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> Vector:
         R: rotation of B in A.
         t: position of B in A.
     """
-    zero = jnp.zeros_like(t[0])
-    ours = [tuple(zero + (k == i) for k in range(3)) for i in range(3)]
-    theirs = [column(R, j) for j in range(3)]
-    faces = spread(ours + theirs)
-    edges = cross(
-        spread([x for x in ours for _ in theirs]),
-        spread([y for _ in ours for y in theirs]),
+    gap, axis = parting_axis(a, b, R, t)
+    extent = norm(a) + norm(b) + norm(t)
+    overlap = gap <= 0
+    # just beyond touch, where the closest points are those of the deepest overlap
+    shift = jnp.where(overlap, gap - (1e-3 if _single(gap) else 1e-6) * extent, 0.0)
+    d, p, away = closest(a, b, R, add(t, scale(shift, axis)), extent)
+    apart = ~overlap & (d > (1e-5 if _single(gap) else 1e-9) * extent)
+    return jnp.where(overlap, gap, d), p, select(apart, unit(away), axis)
+
+
+def closest(
+    a: Vector, b: Vector, R: Matrix, t: Vector, extent: Scalar
+) -> tuple[Scalar, Vector, Vector]:
+    """Distance of boxes that are apart, A's point, and to there from B's.
+
+    Of several points, in the middle.
+    """
+    corners = lambda half: tuple(c * h for c, h in zip(CORNERS, half, strict=True))
+    inside = lambda x, half: tuple(
+        jnp.clip(c, -h, h) for c, h in zip(x, half, strict=True)
     )
+    of_a, of_b = corners(a), add(rotate(R, corners(b)), t)
+    by_b = add(rotate(R, inside(rotate_back(R, sub(of_a, t)), b)), t)
+    by_a = inside(of_b, a)
+    tried = [
+        jnp.stack([*x, *sub(x, y)])
+        for x, y in ((by_a, of_b), (of_a, by_b), _edges(a, b, R, t))
+    ]
+    # computed once, not in each of the sums that follow
+    every = jax.lax.optimization_barrier(jnp.concatenate(tried, 1))
+    distance = jnp.sqrt(jnp.sum(every[3:] ** 2, 0))
+    least = jnp.min(distance, 0)
+    tie = distance <= least + (1e-6 if _single(extent) else 1e-11) * extent
+    low = jnp.min(jnp.where(tie, every, jnp.inf), 1)
+    high = jnp.max(jnp.where(tie, every, -jnp.inf), 1)
+    middle = tuple((low + high) / 2)
+    return least, middle[:3], middle[3:]
+
+
+def _single(x: Scalar) -> bool:
+    return x.dtype == jnp.float32
+
+
+def _edges(a: Vector, b: Vector, R: Matrix, t: Vector) -> tuple[Vector, Vector]:
+    """For each direction of A's edges and of B's: the two that face each other."""
+    axes, others = _directions(R, t)
+    u, w = _each(axes, others)
+    m = cross(u, w)
+    sign = lambda x: jnp.where(x > 0, 1.0, -1.0)
+    m = scale(sign(dot(m, t)), m)
+    turned = rotate_back(R, m)
+    # the middle of an edge has no share of its own direction
+    own = np.repeat(np.eye(3), 3, 0).T[:, :, None]
+    theirs = np.tile(np.eye(3), (3, 1)).T[:, :, None]
+    p = tuple((1 - own[k]) * sign(m[k]) * a[k] for k in range(3))
+    q_local = tuple((theirs[k] - 1) * sign(turned[k]) * b[k] for k in range(3))
+    q = add(rotate(R, q_local), t)
+    r = sub(q, p)
+    along, across, c = dot(r, u), dot(r, w), dot(u, w)
+    sine = 1 - c * c
+    inverse = jnp.where(sine > 1e-12, 1 / jnp.where(sine > 1e-12, sine, 1.0), 0.0)
+    reach = lambda half, mine: sum(mine[k] * half[k] for k in range(3))
+    limit = lambda x, half: jnp.clip(x, -half, half)
+    x = limit((along - c * across) * inverse, reach(a, own))
+    y = limit((c * along - across) * inverse, reach(b, theirs))
+    return add(p, scale(x, u)), add(q, scale(y, w))
+
+
+def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> tuple[Scalar, Vector]:
+    """The greatest separation along an axis, and that: unit, from B to A.
+
+    Of overlapping boxes, their signed distance.
+    """
+    ours, theirs = _directions(R, t)
+    edges = cross(*_each(ours, theirs))
     length = norm(edges)
     ok = length > 1e-4
     edges = scale(1 / jnp.where(ok, length, 1.0), edges)
     axes: Vector = tuple(
-        jnp.concatenate([x, y]) for x, y in zip(faces, edges, strict=True)
+        jnp.concatenate([x, y, z]) for x, y, z in zip(ours, theirs, edges, strict=True)
     )
     turned = rotate_back(R, axes)
-    reach = zero
-    for i in range(3):
-        reach = reach + a[i] * jnp.abs(axes[i]) + b[i] * jnp.abs(turned[i])
+    reach = sum(a[i] * jnp.abs(axes[i]) + b[i] * jnp.abs(turned[i]) for i in range(3))
     along = dot(t, axes)
-    gap = jnp.abs(along) - reach
     # an edge's axis must be better by more than rounding
-    noise = 4 * jnp.finfo(zero.dtype).eps
-    gap = jnp.concatenate(
-        [gap[:6], jnp.where(ok, gap[6:] - noise * reach[6:], -jnp.inf)]
+    noise = np.where(np.arange(15) < 6, 0.0, 4 * np.finfo(reach.dtype).eps)[:, None]
+    gap = jnp.abs(along) - reach * (1 + noise)
+    gap = jnp.concatenate([gap[:6], jnp.where(ok, gap[6:], -jnp.inf)])
+    gap, sides = jax.lax.optimization_barrier(
+        (gap, jnp.stack([jnp.where(along > 0, -x, x) for x in axes]))
     )
-    _, normal, along = greatest(gap, axes, along)
-    return scale(jnp.where(along > 0, -1.0, 1.0), normal)
+    mine = np.arange(15)[:, None] == jnp.argmax(gap, 0)
+    return jnp.max(gap, 0), tuple(jnp.sum(jnp.where(mine, sides, 0.0), 1))
 
 
-def spread(vectors: list[Vector]) -> Vector:
-    """Many vectors as one, with a first axis."""
-    return tuple(jnp.stack(x) for x in zip(*vectors, strict=True))
+def _directions(R: Matrix, t: Vector) -> tuple[Vector, Vector]:
+    """Of A's and of B's sides, in A's frame; first axis: which."""
+    one = jnp.ones_like(t[0])
+    ours = tuple(np.eye(3)[k][:, None] * one for k in range(3))
+    return ours, tuple(jnp.stack(row) for row in R)
 
 
-def greatest(gap: Array, axes: Vector, along: Array) -> tuple[Array, Vector, Array]:
-    """The first of the greatest gaps, its axis and its `along`."""
-    best = jnp.argmax(gap, 0)
-    mine = jnp.arange(len(gap)).reshape((-1,) + (1,) * best.ndim) == best
-    pick = lambda x: jnp.sum(jnp.where(mine, x, 0.0), 0)
-    return jnp.max(gap, 0), tuple(pick(x) for x in axes), pick(along)
+def _each(x: Vector, y: Vector) -> tuple[Vector, Vector]:
+    """Each of three with each of three."""
+    first = tuple(jnp.repeat(c, 3, 0) for c in x)
+    return first, tuple(jnp.concatenate([c] * 3) for c in y)

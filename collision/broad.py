@@ -8,7 +8,17 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Float
 
 from .contact import Contact, batched_contact
-from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment, aligned
+from .cores import (
+    Body,
+    Box,
+    Core,
+    Curved,
+    HalfSpace,
+    Hull,
+    Segment,
+    aligned,
+    half_extents,
+)
 from .needed import compute_where
 from .response import respond
 from .vectors import (
@@ -33,8 +43,7 @@ from .vectors import (
 )
 
 CHUNK = 16
-CHUNKS: dict[tuple[type, type], int] = {(Segment, Segment): 64, (Segment, Box): 32}
-"""How many near pairs of one kind are worked on at a time."""
+"""How many near pairs are worked on at a time."""
 
 
 def contact_within(a: Body, b: Body, cutoff: Float[Array, "*batch"]) -> Contact:
@@ -72,9 +81,7 @@ def _within(a: Body, b: Body, cutoff: Array) -> tuple[Array, ...]:
     a, b, cutoff = jax.tree.map(flat, (a, b, cutoff))
     out = bound(a, b)
     if count:
-        near = out[0] < cutoff
-        size = CHUNKS.get((type(a.core), type(b.core)), CHUNK)
-        out = compute_where(batched_contact, near, (a, b), out, size)
+        out = compute_where(batched_contact, out[0] < cutoff, (a, b), out, CHUNK)
     return tuple(x.reshape(*batch, *x.shape[1:]) for x in out)
 
 
@@ -126,21 +133,6 @@ def _off_box(core: Core, R: Matrix, v: Vector) -> tuple[Vector, Scalar]:
     away = rotate(R, sub(local, foot))
     length = norm(away)
     return unit(away), jnp.where(length > 0, length, -jnp.inf)
-
-
-def half_extents(core: Core) -> Vector:
-    """Of the box about the core's origin, along its axes, that holds it [m]."""
-    match core:
-        case Segment(half):
-            return (jnp.zeros_like(half), jnp.zeros_like(half), half)
-        case Box(half):
-            return vector(half)
-        case Curved(half, radii):
-            return add(vector(half), vector(radii))
-        case Hull(vertices):
-            x, y, z = vector(vertices)
-            return tuple(jnp.max(jnp.abs(c), 0) for c in (x, y, z))
-    raise TypeError(f"{type(core).__name__} is not bounded.")
 
 
 def bounding_radius(core: Core) -> Scalar:

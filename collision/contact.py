@@ -7,10 +7,21 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jaxtyping import Float
 
-from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment, aligned, support
+from .boxes import box_box
+from .cores import (
+    Body,
+    Box,
+    Core,
+    Curved,
+    HalfSpace,
+    Hull,
+    Segment,
+    aligned,
+    half_extents,
+    support,
+)
 from .general import general_distance
 from .response import respond
-from .segments import segment_box, segment_segment
 from .vectors import (
     Matrix,
     Scalar,
@@ -138,10 +149,8 @@ def core_distance(
             raise TypeError("Two half-spaces have no distance.")
         case _, HalfSpace():
             return _above_plane(a, R, t)
-        case Segment(half), Segment(other):
-            return segment_segment(half, other, R, t)
-        case Segment(half), Box(size):
-            return segment_box(half, vector(size), R, t)
+        case ((Segment() | Box()), (Segment() | Box())):
+            return box_box(half_extents(a), half_extents(b), R, t)
     return general_distance(a, b, R, t)
 
 

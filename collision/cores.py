@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from .vectors import Array, Scalar, Vector, norm, vector
+from .vectors import Array, Scalar, Vector, add, norm, vector
 
 
 class Segment(NamedTuple):
@@ -138,6 +138,21 @@ def as_curved(core: Core) -> Curved:
         case _:
             raise TypeError(f"{type(core).__name__} is no box swept by an ellipsoid.")
     return Curved(half, np.zeros_like(half))
+
+
+def half_extents(core: Core) -> Vector:
+    """Of the box about the core's origin, along its axes, that holds it [m]."""
+    match core:
+        case Segment(half):
+            return (jnp.zeros_like(half), jnp.zeros_like(half), half)
+        case Box(half):
+            return vector(half)
+        case Curved(half, radii):
+            return add(vector(half), vector(radii))
+        case Hull(vertices):
+            x, y, z = vector(vertices)
+            return tuple(jnp.max(jnp.abs(c), 0) for c in (x, y, z))
+    raise TypeError(f"{type(core).__name__} is not bounded.")
 
 
 def size(core: Core) -> Scalar:

@@ -6,14 +6,12 @@ import jax
 import jax.numpy as jnp
 
 from . import cores
-from .boxes import parting_axis
-from .cores import Box, Core, Curved
+from .cores import Core, Curved
 from .gjk import closest
 from .needed import compute_where
 from .polish import polish
 from .sampling import best_normals
 from .vectors import (
-    Array,
     Matrix,
     Scalar,
     Vector,
@@ -76,8 +74,6 @@ def general_distance(
         t: position of B in A.
     """
     pair = Pair(a, b, R, t)
-    if isinstance(a, Box) and isinstance(b, Box):
-        return _boxes(pair, a.half, b.half)
     near = closest(pair.difference, t, pair.extent(), STEPS)
     distance = norm(near.v)
     apart = (distance, near.a, unit(near.v))
@@ -92,28 +88,6 @@ def general_distance(
     y = x - d[:, None] * normal
     d, x, normal = polish(a, b, R_b, stacked(t), normal, x, y)
     return d, vector(x), vector(normal)
-
-
-def _boxes(pair: Pair, a: Array, b: Array) -> tuple[Scalar, Vector, Vector]:
-    """Two boxes: the axes tell whether they overlap, and along which normal.
-
-    Overlapping ones are moved out along it, just beyond touch, to find the witness.
-    a and b: half sizes.
-    """
-    n = parting_axis(vector(a), vector(b), pair.R, pair.t)
-    s, extent = pair.separation(n), pair.extent()
-    single = extent.dtype == jnp.float32
-    overlap = s <= 0
-    shift = jnp.where(overlap, s - (1e-3 if single else 1e-5) * extent, 0.0)
-    moved = pair._replace(t=add(pair.t, scale(shift, n)))
-    start = select(overlap, neg(n), pair.t)
-    near = closest(moved.difference, start, extent, STEPS)
-    turned = select(near.inside, n, unit(near.v, n))
-    after = pair.separation(turned)
-    least = (1e-7 if single else 1e-10) * extent
-    better = ~overlap | (after > s + least)
-    d = jnp.where(overlap, jnp.where(better, after, s), norm(near.v))
-    return d, near.a, select(better, turned, n)
 
 
 def _overlapping(pair: Pair) -> tuple[Scalar, Vector, Vector]:

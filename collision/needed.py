@@ -19,15 +19,22 @@ def compute_where(
     """
     n = len(needed)
     chunk = min(chunk, n)
-    order = jnp.nonzero(needed, size=n, fill_value=n)[0]
-    order = jnp.concatenate([order, jnp.full(chunk, n)])
-    total = jnp.sum(needed)
+    rank = jnp.cumsum(needed)
+    total = rank[-1]
+    room = -(-n // chunk) * chunk
+    found = jax.tree.map(lambda x: jnp.zeros((room, *x.shape[1:]), x.dtype), otherwise)
 
     def run(state):
-        start, out = state
-        at = jax.lax.dynamic_slice(order, (start,), (chunk,))
+        start, found = state
+        at = jnp.searchsorted(rank, start + 1 + jnp.arange(chunk), method="scan")
         part = jax.tree.map(lambda x: jnp.take(x, at, 0, mode="clip"), args)
-        put = lambda old, new: old.at[at].set(new, mode="drop")
-        return start + chunk, jax.tree.map(put, out, fn(*part))
+        put = lambda old, new: jax.lax.dynamic_update_slice_in_dim(old, new, start, 0)
+        return start + chunk, jax.tree.map(put, found, fn(*part))
 
-    return jax.lax.while_loop(lambda s: s[0] < total, run, (0, otherwise))[1]
+    found = jax.lax.while_loop(lambda s: s[0] < total, run, (0, found))[1]
+
+    def merged(old, new):
+        mine = needed.reshape(-1, *[1] * (old.ndim - 1))
+        return jnp.where(mine, jnp.take(new, rank - 1, 0, mode="clip"), old)
+
+    return jax.tree.map(merged, otherwise, found)

@@ -120,7 +120,7 @@ def _weights(vertices: Array, m: Vec, x: Vec) -> Array:
     )
     away = away * active[..., None]
     gram = jnp.swapaxes(away, -1, -2) @ away
-    one = jnp.zeros((*m.shape[:-1], 4), m.dtype).at[..., 3].set(1.0)
+    one = jnp.broadcast_to(jnp.array([0, 0, 0, 1], m.dtype), (*m.shape[:-1], 4))
     inverse = jnp.linalg.pinv(gram, rtol=1e-6, hermitian=True)
     return jnp.einsum("...vi,...ij,...j->...v", away, inverse, one)
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from ..collision import Contact
 from ..robots.errors import ConfigError
-from ..robots.meetings import Kinds, evaluate_groups, meetings, nearest, packed
+from ..robots.meetings import Kinds, evaluate_groups, meetings, packed
 from .feature import FeatureError
 from .symbol import Symbol
 
@@ -30,10 +31,10 @@ def _resolved(
     fn: Callable[..., Any], name: str, kinds: Kinds, dim: int, unit: str
 ) -> Symbol:
     run = lambda R, p, **params: fn(kinds, R, p, params)
-    wrenches = None
-    if fn in (neg_distance, accumulated, pair_rows):
-        sloped = {neg_distance: _nearest, accumulated: _sum, pair_rows: _rows}[fn]
-        wrenches = lambda R, p, **params: _wrenches(sloped, kinds, R, p, params)
+    derived = {neg_distance: _neg_distance, accumulated: _sum, pair_rows: _rows}
+    wrenches = derived.get(fn) and (
+        lambda R, p, **params: derived[fn](kinds, R, p, params)
+    )
     return Symbol(
         run,
         name,
@@ -58,7 +59,8 @@ def on_pairs(
                 f"{name} on {list(frames)}: two half-spaces have no distance."
             )
         kinds, arrays = packed(meets)
-        arrays |= {"at": np.array(ends), **_softness(name, smoothing)}
+        arrays |= _members(np.concatenate([m.pair for m in meets]), len(ends))
+        arrays |= _ends(np.array(ends), len(at)) | _softness(name, smoothing)
         return _resolved(fn, name, kinds, dim, unit), np.array(at), arrays
 
     return resolve
@@ -73,48 +75,75 @@ def _softness(name: str, smoothing: float) -> dict[str, np.ndarray]:
     return {"smoothing": np.array(float(smoothing))} if smoothing else {}
 
 
-def _one(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> Contact:
-    """The nearest contact of each pair."""
-    at = params["at"]
-    out, pair = evaluate_groups(kinds, R[at], p[at], params)
-    share = nearest(out.distance, pair, len(at))
-    total = lambda x: (
-        jnp.zeros((len(at), *x.shape[1:]), x.dtype)
-        .at[pair]
-        .add(share.reshape((-1,) + (1,) * (x.ndim - 1)) * x)
-    )
-    return jax.tree.map(total, out)
+class Near(NamedTuple):
+    """The nearest bodies of each pair of frames."""
 
-
-class Sloped(NamedTuple):
-    """Rows made of contacts' distances, and their derivatives by those."""
-
-    y: jax.Array
+    distance: Float[jax.Array, " pairs"]
+    wrench: Float[jax.Array, "pairs 6"]
+    """Derivative of the distance by the first frame's twist: force, then moment."""
+    share: Float[jax.Array, "pairs bodies"]
     contacts: Contact
-    pair: jax.Array
-    """The pair of frames each contact belongs to."""
-    slope: jax.Array
-    row: jax.Array
-    """The row each contact belongs to."""
+    """Of all pairs of bodies, (pairs, bodies)."""
+
+    def mean(self, x: jax.Array) -> jax.Array:
+        """Of the nearest bodies."""
+        share = self.share.reshape(*self.share.shape, *[1] * (x.ndim - 2))
+        return jnp.sum(share * x, 1)
 
 
-def _wrenches(sloped: Callable[..., Sloped], kinds, R, p, params):
-    """y, force and moment (D, m, 3): a distance pushes along the contact's normal."""
-    y, contacts, pair, slope, row = sloped(kinds, R, p, params)
-    force = slope[:, None] * contacts.normal
-    wrench = jnp.concatenate([force, jnp.cross(contacts.point_a, force)], -1)
-    ends = params["at"][pair]
-    total = jnp.zeros((len(y), len(p), 6), y.dtype)
-    total = total.at[row, ends[:, 0]].add(wrench).at[row, ends[:, 1]].add(-wrench)
-    return y, total[..., :3], total[..., 3:]
+def _near(kinds: Kinds, R, p, params: dict, cutoff: Any = None) -> Near:
+    at, members = params["at"], params["members"]
+    out = evaluate_groups(kinds, R[at], p[at], params, cutoff, params.get("smoothing"))
+    contacts = jax.tree.map(lambda x: x[members], out)
+    still = jax.lax.stop_gradient(contacts.distance)
+    still = jnp.where(params["counts"], still, jnp.inf)
+    nearest = still <= jnp.min(still, 1, keepdims=True)
+    # of several equally near ones, each has its share
+    share = nearest / jnp.sum(nearest, 1, keepdims=True).astype(still.dtype)
+    moment = jnp.cross(contacts.point_a, contacts.normal)
+    near = Near(contacts.distance, moment, share, contacts)
+    wrench = jnp.concatenate([contacts.normal, moment], -1)
+    return near._replace(
+        distance=near.mean(contacts.distance), wrench=near.mean(wrench)
+    )
 
 
-def _nearest(kinds, R, p, params) -> Sloped:
-    at, smoothing = params["at"], params.get("smoothing")
-    out, pair = evaluate_groups(kinds, R[at], p[at], params, smoothing=smoothing)
-    share = nearest(out.distance, pair, len(at))
-    y = -jnp.sum(share * out.distance)
-    return Sloped(y[None], out, pair, -share, jnp.zeros_like(pair))
+def _members(pair: np.ndarray, count: int) -> dict[str, np.ndarray]:
+    """For each pair of frames its pairs of bodies, and which entries count."""
+    lists = [np.flatnonzero(pair == k) for k in range(count)]
+    most = max(map(len, lists))
+    pad = lambda x: np.concatenate([x, np.full(most - len(x), x[0])])
+    counts = np.arange(most) < np.array([len(x) for x in lists])[:, None]
+    return {"members": np.stack([pad(x) for x in lists]), "counts": counts}
+
+
+def _ends(at: np.ndarray, frames: int) -> dict[str, np.ndarray]:
+    """For each frame the pairs it is in, and with which sign they push it."""
+    lists = [np.argwhere(at == k) for k in range(frames)]
+    most = max(map(len, lists))
+    pairs, signs = np.zeros((2, frames, most), int)
+    for k, found in enumerate(lists):
+        pairs[k, : len(found)] = found[:, 0]
+        signs[k, : len(found)] = 1 - 2 * found[:, 1]
+    return {"at": at, "in_pairs": pairs, "sign": signs.astype(float)}
+
+
+def _mean(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> Contact:
+    """The nearest contact of each pair."""
+    near = _near(kinds, R, p, params)
+    return jax.tree.map(near.mean, near.contacts)
+
+
+def _total(near: Near, slope: jax.Array, params: dict):
+    """Force and moment (1, m, 3) on each frame, of a row that is made of distances."""
+    wrench = slope[:, None] * near.wrench
+    total = jnp.sum(params["sign"][..., None] * wrench[params["in_pairs"]], 1)
+    return total[None, :, :3], total[None, :, 3:]
+
+
+def _neg_distance(kinds, R, p, params):
+    near = _near(kinds, R, p, params)
+    return -near.distance, *_total(near, -jnp.ones_like(near.distance), params)
 
 
 def neg_distance(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
@@ -123,43 +152,41 @@ def neg_distance(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.
     With `smoothing` τ > 0 [m] the distance has no kinks, and is less than the exact one
     by at most a few τ: see `collision.smooth_contact`.
     """
-    return _nearest(kinds, R, p, params).y
+    return -_near(kinds, R, p, params).distance
 
 
 def vector(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """From the second frame's witness point to the first's, in the world [m]."""
-    out = _one(kinds, R, p, params)
+    out = _mean(kinds, R, p, params)
     return (out.distance[:, None] * out.normal)[0]
 
 
 def normal(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Unit normal from the second frame to the first, in the world."""
-    return _one(kinds, R, p, params).normal[0]
+    return _mean(kinds, R, p, params).normal[0]
 
 
 def point_1(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Witness point on the first frame's surface, in the world [m]."""
-    return _one(kinds, R, p, params).point_a[0]
+    return _mean(kinds, R, p, params).point_a[0]
 
 
 def point_2(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Witness point on the second frame's surface, in the world [m]."""
-    return _one(kinds, R, p, params).point_b[0]
+    return _mean(kinds, R, p, params).point_b[0]
 
 
 def _core_vectors(kinds, R, p, params) -> jax.Array:
     """Between the cores' witness points, radii left out, for each pair."""
-    at = params["at"]
-    out, pair = evaluate_groups(kinds, R[at], p[at], params)
+    near = _near(kinds, R, p, params)
     radii = jnp.concatenate(
         [
             params[f"a{g}_{len(t[0]._fields)}"] + params[f"b{g}_{len(t[1]._fields)}"]
             for g, t in enumerate(kinds)
         ]
     )
-    share = nearest(out.distance, pair, len(at))
-    each = ((out.distance + radii) * share)[:, None] * out.normal
-    return jnp.zeros((len(at), 3), each.dtype).at[pair].add(each)
+    length = near.contacts.distance + radii[params["members"]]
+    return near.mean(length[..., None] * near.contacts.normal)
 
 
 def oppose(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
@@ -229,19 +256,20 @@ def _all_pairs(
     involved, at = _colliding(C, frames)
     if not len(at):
         return _NOTHING, involved, {}
-    kinds, arrays = packed(meetings(C.frames, involved[at]))
-    arrays |= {"at": at, "margin": np.array(float(margin)), **softness}
+    meets = meetings(C.frames, involved[at])
+    kinds, arrays = packed(meets)
+    arrays |= _members(np.concatenate([m.pair for m in meets]), len(at))
+    arrays |= _ends(at, len(involved)) | softness
+    arrays["margin"] = np.array(float(margin))
     return _resolved(fn, name, kinds, dim, "m"), involved, arrays
 
 
-def _sum(kinds, R, p, params) -> Sloped:
-    at, margin, smoothing = params["at"], params["margin"], params.get("smoothing")
-    out, pair = evaluate_groups(kinds, R[at], p[at], params, margin, smoothing)
-    share = nearest(out.distance, pair, len(at))
-    short = margin - out.distance
-    y = jnp.sum(share * jnp.where(short > 0, short, 0.0))
-    slope = jnp.where(short > 0, -share, 0.0)
-    return Sloped(y[None], out, pair, slope, jnp.zeros_like(pair))
+def _sum(kinds, R, p, params):
+    margin = params["margin"]
+    near = _near(kinds, R, p, params, margin)
+    short = margin - near.distance
+    y = jnp.sum(jnp.where(short > 0, short, 0.0))
+    return y[None], *_total(near, jnp.where(short > 0, -1.0, 0.0), params)
 
 
 def accumulated(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
@@ -249,16 +277,15 @@ def accumulated(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.A
 
     With `smoothing`, of smoothed distances, as in `neg_distance`.
     """
-    return _sum(kinds, R, p, params).y
+    return _sum(kinds, R, p, params)[0]
 
 
-def _rows(kinds, R, p, params) -> Sloped:
-    at, margin, smoothing = params["at"], params["margin"], params.get("smoothing")
-    cutoff = margin + ROW_CUTOFF
-    out, pair = evaluate_groups(kinds, R[at], p[at], params, cutoff, smoothing)
-    share = nearest(out.distance, pair, len(at))
-    rows = jnp.zeros(len(at), p.dtype).at[pair].add(share * out.distance)
-    return Sloped(margin - rows, out, pair, -share, pair)
+def _rows(kinds, R, p, params):
+    near = _near(kinds, R, p, params, params["margin"] + ROW_CUTOFF)
+    ends = params["at"][..., None] == np.arange(len(p))
+    sign = ends[:, 0].astype(p.dtype) - ends[:, 1]
+    wrench = -sign[..., None] * near.wrench[:, None]
+    return params["margin"] - near.distance, wrench[..., :3], wrench[..., 3:]
 
 
 ROW_CUTOFF = 0.1
@@ -272,7 +299,7 @@ def pair_rows(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Arr
     the balls' distance, a lower bound. With `smoothing`, of smoothed distances, as in
     `neg_distance`, for all pairs.
     """
-    return _rows(kinds, R, p, params).y
+    return _rows(kinds, R, p, params)[0]
 
 
 def no_pairs(R: jax.Array, p: jax.Array, **params: Any) -> jax.Array:

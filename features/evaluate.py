@@ -97,10 +97,11 @@ def linearize(
         return Linear(jnp.tensordot(c, parts.y, 1), *spread)
 
     def combine(a):
-        out = jnp.zeros((a.shape[1], order + 1, *a.shape[3:]), a.dtype)
-        for s in range(d + 1):
-            out = out.at[:, s : s + w + 1].add(c[s] * a[s])
-        return out
+        none = [(0, 0)] * (a.ndim - 3)
+        spread = [
+            jnp.pad(c[s] * a[s], [(0, 0), (s, d - s), *none]) for s in range(d + 1)
+        ]
+        return sum(spread)
 
     return Linear(jnp.tensordot(c, parts.y, 1), *(combine(a) for a in parts[1:]))
 
@@ -116,7 +117,9 @@ def aim(
     if symbol.signless is not None:
         rows = symbol.signless
         flip = jnp.where(jnp.sum(y[rows] * target[rows]) < 0, -1.0, 1.0)
-        sigma = sigma.at[rows].set(flip)
+        part = np.zeros(len(y), bool)
+        part[rows] = True
+        sigma = jnp.where(part, flip, sigma)
     sigma = jax.lax.stop_gradient(sigma)
     return apply_scale(scale, sigma * y - target), sigma
 

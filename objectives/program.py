@@ -144,12 +144,8 @@ class Chain:
         return jax.vmap(continuous)(quats[at[:, :, None], frames])
 
     def _joint_jacobian(self, dq: jax.Array, coordinates: jax.Array) -> jax.Array:
-        dq = jnp.swapaxes(dq, 1, 2)
-        n, window, rows, _ = dq.shape
-        J = jnp.zeros((n, window, rows, self.tree.nq), dq.dtype)
-        i, w, r = np.ogrid[:n, :window, :rows]
-        at = coordinates[:, None, None, :]
-        return J.at[i[..., None], w[..., None], r[..., None], at].set(dq)
+        own = coordinates[:, :, None] == jnp.arange(self.tree.nq)
+        return jnp.einsum("nrwc,ncq->nwrq", dq, own.astype(dq.dtype))
 
     def move(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
         """x moved along a tangent step, limits aside."""

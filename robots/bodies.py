@@ -57,6 +57,9 @@ def frame_bodies(frame: Frame) -> list[Bodies]:
     return [Bodies(k, concatenate(v)) for k, v in groups.items()]
 
 
+POINT = collision.Box(np.zeros((1, 3)))
+
+
 def concatenate(bodies: Sequence[collision.Body]) -> collision.Body:
     """Bodies of one kind, one after the other."""
     first = bodies[0].core
@@ -88,11 +91,11 @@ def _bodies(frame: Frame, g: Geometry) -> list[collision.Body]:
     one = lambda x: np.array([x], float)
     match g.shape:
         case shapes.Marker():
-            return [body(collision.Segment(one(0.0)))]
+            return [body(POINT)]
         case shapes.Sphere(radius):
-            return [body(collision.Segment(one(0.0)), radius)]
+            return [body(POINT, radius)]
         case shapes.Capsule(length, radius):
-            return [body(collision.Segment(one(length / 2)), radius)]
+            return [body(collision.Box(one([0.0, 0.0, length / 2])), radius)]
         case shapes.Box(size, rounding):
             half = np.maximum(np.asarray(size) / 2 - rounding, 0.0)
             return [body(collision.Box(one(half)), rounding)]
@@ -106,7 +109,7 @@ def _bodies(frame: Frame, g: Geometry) -> list[collision.Body]:
         case shapes.Plane():
             return [body(collision.HalfSpace())]
         case shapes.PointCloud(points, radius):
-            return [body(collision.Segment(one(0.0)), radius, x) for x in points]
+            return [body(POINT, radius, x) for x in points]
         case shapes.Convex(vertices, rounding):
             return [_hull(body, vertices, rounding)]
         case shapes.Mesh(mode="sdf"):
@@ -125,7 +128,7 @@ def _hull(body: Any, points: Float[np.ndarray, "n 3"], rounding: float):
     vertices = hull_vertices(np.asarray(points, float))
     middle = (vertices.min(0) + vertices.max(0)) / 2
     if len(vertices) == 1:
-        return body(collision.Segment(np.zeros(1)), rounding, middle)
+        return body(POINT, rounding, middle)
     room = VERTICES
     while room < len(vertices):
         room *= 2

@@ -66,8 +66,7 @@ def meetings(frames: Sequence[Frame], pairs: Iterable) -> list[Meeting]:
 
 def _alike(a: Bodies, b: Bodies) -> tuple[Bodies, Bodies]:
     """Both curved, where one is and the other may be: fewer kinds to compile."""
-    plain = (collision.Segment, collision.Box)
-    if b.kind[0] is collision.Curved and a.kind[0] in plain:
+    if b.kind[0] is collision.Curved and a.kind[0] is collision.Box:
         core = collision.as_curved(a.body.core)
         a = Bodies((collision.Curved, *a.kind[1:]), a.body._replace(core=core))
     return a, b
@@ -75,7 +74,6 @@ def _alike(a: Bodies, b: Bodies) -> tuple[Bodies, Bodies]:
 
 def _rank(x: Bodies) -> int:
     order = (
-        collision.Segment,
         collision.Box,
         collision.Curved,
         collision.Hull,
@@ -113,8 +111,8 @@ def evaluate_groups(
     arrays: dict[str, jax.Array],
     cutoff: jax.Array | None = None,
     smoothing: jax.Array | None = None,
-) -> tuple[Contact, jax.Array]:
-    """Contacts of all pairs of bodies, and the pair of frames each belongs to.
+) -> Contact:
+    """Contacts of all pairs of bodies, group after group.
 
     Args:
         kinds: see `packed`.
@@ -147,17 +145,4 @@ def evaluate_groups(
             f.reshape((-1,) + (1,) * (x.ndim - 1)), y, x
         )
         parts.append(jax.tree.map(swap, out, turned))
-    joined = jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
-    return joined, jnp.concatenate([arrays[f"pair{g}"] for g in range(len(kinds))])
-
-
-def nearest(distance: jax.Array, pair: jax.Array, count: int) -> jax.Array:
-    """Weights (n,) that pick the nearest body pair of each pair of frames.
-
-    Of several equally near ones, each has its share.
-    """
-    still = jax.lax.stop_gradient(distance)
-    least = jnp.full(count, jnp.inf, still.dtype).at[pair].min(still)
-    mine = still <= least[pair]
-    ties = jnp.zeros(count, still.dtype).at[pair].add(mine)
-    return jnp.where(mine, 1 / ties[pair], 0.0)
+    return jax.tree.map(lambda *x: jnp.concatenate(x), *parts)

@@ -50,7 +50,8 @@ def nearest_contacts(
     for meet in meets:  # each kind has a program of its own: any of them may be absent
         kinds, arrays = packed([meet])
         parts.append(_program(kinds)(R[at], p[at], arrays))
-    out, pair = jax.tree.map(lambda *x: np.concatenate(x), *parts)
+    out = jax.tree.map(lambda *x: np.concatenate(x), *parts)
+    pair = np.concatenate([meet.pair for meet in meets])
     found: dict[int, Contact] = {}
     for k in np.argsort(out.distance, kind="stable"):
         if out.distance[k] < cutoff and int(pair[k]) not in found:

@@ -7,13 +7,14 @@ bound that wants to leave is held. Compiled once for each structure of problem.
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
+from .kernel import compiler_options, one_kernel
 from .rows import Rows, augmented, total_cost, updated_multiplier, worst_violation
 from .status import Status
 from .system import assemble, columns, newton_step
@@ -254,11 +255,20 @@ def _finite(rows: tuple[Rows, ...]) -> jax.Array:
     return ok
 
 
-@partial(jax.jit, static_argnums=0)
 def solve(
     problem: ChainProblem, data: Any, x: Float[jax.Array, "T nq"], options: Options
 ) -> Result:
     """Solve from one initial path."""
-    state = start(problem, data, x, options)
-    end = advance(problem, data, state, options, 1 << 30)
-    return result(end, options)
+    return _program(problem)(data, x, options)
+
+
+@cache
+def _program(problem: ChainProblem) -> Any:
+    """Compiled once for each structure."""
+
+    def whole(data: Any, x: jax.Array, options: Options) -> Result:
+        state = start(problem, data, x, options)
+        end = advance(problem, data, state, options, 1 << 30)
+        return result(end, options)
+
+    return jax.jit(partial(one_kernel, whole), compiler_options=compiler_options())

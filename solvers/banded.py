@@ -1,16 +1,8 @@
-"""Symmetric positive definite systems over a chain of slices.
-
-Bands are grouped into blocks of as many slices as the band is wide, which makes the
-system block tridiagonal; a scan factorises it and another one solves it.
-"""
+"""Symmetric positive definite systems over a chain of slices."""
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Float
-
-PAIRED = 24
-"""Up to this many variables in a slice, blocks are pairs of slices at least."""
 
 
 def solve_banded(
@@ -18,61 +10,56 @@ def solve_banded(
 ) -> Float[jax.Array, "T n m"]:
     """x with H x = rhs, where `bands[d, t]` is H's block of slices (t, t - d).
 
-    NaN where H is not positive definite.
+    Elimination of one variable after the other (LDLᵀ), in a window of as many slices
+    as one couples to, which moves along the chain. NaN where H is not positive
+    definite.
     """
-    T, n, columns = rhs.shape
+    T, n, m = rhs.shape
     width = bands.shape[0] - 1
-    if width == 0 or T == 1:
-        L = jnp.linalg.cholesky(bands[0])
-        y = solve_triangular(L, rhs, lower=True)
-        return solve_triangular(L, y, lower=True, trans=1)
-    if n <= PAIRED:
-        width = max(width, 2)
-    blocks = -(-T // width)
-    pad = blocks * width - T
-    bands = jnp.pad(bands, ((0, 0), (0, pad), (0, 0), (0, 0)))
-    bands = bands.at[0, T:].set(jnp.eye(n, dtype=rhs.dtype))
-    diagonal, below = _tridiagonal(bands, width)
-    b = jnp.pad(rhs, ((0, pad), (0, 0), (0, 0))).reshape(blocks, width * n, columns)
+    size = (width + 1) * n
+    ahead = jnp.pad(bands, ((0, 0), (0, width + 1), (0, 0), (0, 0)))
+    right = jnp.pad(rhs, ((0, width + 1), (0, 0), (0, 0)))
 
-    def forward(carry, block):
-        L_up, y_up = carry
-        D, E, b = block
-        # E L_up⁻ᵀ: what is left of the coupling once the block before is eliminated
-        F = solve_triangular(L_up, E.T, lower=True).T
-        L = jnp.linalg.cholesky(D - F @ F.T)
-        y = solve_triangular(L, b - F @ y_up, lower=True)
-        return (L, y), (L, F, y)
+    def row(t: jax.Array) -> jax.Array:
+        """Of slice t + width: the blocks of the slices from t on, and its rhs."""
+        blocks = [ahead[d, t + width] for d in range(width, -1, -1)]
+        return jnp.concatenate([*blocks, right[t + width]], -1)
 
-    def backward(x_down, block):
-        L, F_down, y = block
-        x = solve_triangular(L, y - F_down.T @ x_down, lower=True, trans=1)
-        return x, x
+    def appended(window: jax.Array, new: jax.Array) -> jax.Array:
+        """The window without its first slice, and with a new last one."""
+        up = jnp.concatenate([window[n:, n:size], new[:, : size - n].T], 1)
+        left = jnp.concatenate([up, new[:, :size]])
+        return jnp.concatenate(
+            [left, jnp.concatenate([window[n:, size:], new[:, size:]])], 1
+        )
 
-    m = width * n
-    start = jnp.eye(m, dtype=b.dtype), jnp.zeros((m, columns), b.dtype)
-    _, (L, F, y) = jax.lax.scan(forward, start, (diagonal, below, b))
-    F_down = jnp.concatenate([F[1:], jnp.zeros_like(F[:1])])
-    _, x = jax.lax.scan(backward, start[1], (L, F_down, y), reverse=True)
-    return x.reshape(blocks * width, n, columns)[:T]
+    def eliminate(k: jax.Array, window: jax.Array) -> jax.Array:
+        pivot = window[k, k]
+        column = jnp.where(jnp.arange(size) > k, window[:, k], 0.0)
+        factor = column / jnp.where(pivot > 0, pivot, jnp.nan)
+        return window - factor[:, None] * window[k]
 
+    def forward(window: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array]:
+        window = jax.lax.fori_loop(0, n, eliminate, appended(window, row(t)))
+        return window, window[:n]
 
-def _tridiagonal(bands: jax.Array, width: int) -> tuple[jax.Array, jax.Array]:
-    """Diagonal and sub-diagonal blocks, each of `width` slices."""
-    n = bands.shape[-1]
-    B = bands.reshape(bands.shape[0], -1, width, n, n)
-    zero = jnp.zeros_like(B[0, :, 0])
+    def backward(later: jax.Array, upper: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """x of a slice, from those of the slices it couples to."""
 
-    def block(row: int, distance: int) -> jax.Array:
-        return B[distance, :, row] if distance < bands.shape[0] else zero
+        def solve(j: jax.Array, x: jax.Array) -> jax.Array:
+            k = n - 1 - j
+            rest = upper[k, size:] - upper[k, :size] @ x
+            return jax.lax.dynamic_update_slice(
+                x, (rest / upper[k, k])[None], (k, jnp.zeros_like(k))
+            )
 
-    diagonal, below = [], []
-    for r in range(width):
-        same = [
-            block(r, r - c) if c <= r else jnp.swapaxes(block(c, c - r), -1, -2)
-            for c in range(width)
-        ]
-        diagonal.append(jnp.concatenate(same, -1))
-        down = [block(r, width + r - c) for c in range(width)]
-        below.append(jnp.concatenate(down, -1))
-    return jnp.concatenate(diagonal, -2), jnp.concatenate(below, -2)
+        none = jnp.zeros((n, m), rhs.dtype)
+        x = jax.lax.fori_loop(0, n, solve, jnp.concatenate([none, later]))
+        return x[: size - n], x[:n]
+
+    start = jnp.zeros((size, size + m), rhs.dtype)
+    for t in range(-width, 0):
+        start = appended(start, row(t))
+    _, upper = jax.lax.scan(forward, start, jnp.arange(T))
+    end = jnp.zeros((size - n, m), rhs.dtype)
+    return jax.lax.scan(backward, end, upper, reverse=True)[1]

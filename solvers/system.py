@@ -48,35 +48,57 @@ def assemble(
 ) -> System:
     """The system of all rows; `width`: how many slices back a window reaches."""
     own, s = parts.own, len(parts.shared)
-    dtype = groups[0].y.dtype
-    g = jnp.zeros((T, len(own)), dtype)
-    bands = jnp.zeros((width + 1, T, len(own), len(own)), dtype)
-    g_shared = jnp.zeros(s, dtype)
-    border = jnp.zeros((T, len(own), s), dtype)
-    corner = jnp.zeros((s, s), dtype)
+    n, dtype = len(own), groups[0].y.dtype
+    # windows may reach before the first slice: what falls there is cut off at the end
+    parts_of = _Parts(
+        jnp.zeros((T + width, n), dtype),
+        tuple(jnp.zeros((T + width, n, n), dtype) for _ in range(width + 1)),
+        jnp.zeros((T + width, n, s), dtype),
+    )
+    g_shared, corner = jnp.zeros(s, dtype), jnp.zeros((s, s), dtype)
     for rows, w in zip(groups, weights, strict=True):
         window = rows.J.shape[1]
         J = rows.J if s == 0 else rows.J[..., own]
-        slices = [rows.last - (window - 1 - k) for k in range(window)]
-        at = [_inside(t, T) for t in slices]
         weighted = w.curvature[:, None, :, None] * J
         tied = jnp.sum(rows.J[..., parts.shared], 1)
-        for k in range(window):
-            part = jnp.einsum("nr,nrv->nv", w.slope, J[:, k])
-            g = g.at[at[k]].add(part, mode="drop")
-            for older in range(k + 1):
-                block = jnp.swapaxes(weighted[:, k], -1, -2) @ J[:, older]
-                if older < k:
-                    inside = slices[older] >= 0
-                    block = jnp.where(inside[:, None, None], block, 0.0)
-                bands = bands.at[k - older, at[k]].add(block, mode="drop")
+        begin = rows.last - (window - 1) + width
+
+        def instance(i, total, J=J, W=weighted, tied=tied, w=w, at=begin, m=window):
+            slope = jnp.sum(w.slope[i][:, None] * J[i], -2)
+            g = _add(total.gradient, slope, at[i])
+            bands = list(total.bands)
+            for d in range(m):
+                block = jnp.sum(W[i, d:, :, :, None] * J[i, : m - d, :, None], -3)
+                bands[d] = _add(bands[d], block, at[i] + d)
+            border = total.border
             if s:
-                block = jnp.swapaxes(weighted[:, k], -1, -2) @ tied
-                border = border.at[at[k]].add(block, mode="drop")
+                border = _add(
+                    border, jnp.sum(W[i, ..., None] * tied[i][:, None], -3), at[i]
+                )
+            return _Parts(g, tuple(bands), border)
+
+        parts_of = jax.lax.fori_loop(0, len(begin), instance, parts_of)
         if s:
             g_shared += jnp.einsum("nr,nrs->s", w.slope, tied)
             corner += jnp.einsum("nr,nrs,nru->su", w.curvature, tied, tied)
-    return System(_whole(g, g_shared, parts), bands, border, corner)
+    g, bands, border = jax.tree.map(lambda a: a[width:], parts_of)
+    reach = np.arange(T) >= np.arange(width + 1)[:, None]
+    blocks = jnp.stack(bands) * reach[:, :, None, None]
+    return System(_whole(g, g_shared, parts), blocks, border, corner)
+
+
+class _Parts(NamedTuple):
+    """Sums over rows, with slices before the first."""
+
+    gradient: jax.Array
+    bands: tuple[jax.Array, ...]
+    border: jax.Array
+
+
+def _add(total: jax.Array, part: jax.Array, at: jax.Array) -> jax.Array:
+    """The sum, where `part` begins at row `at`."""
+    old = jax.lax.dynamic_slice_in_dim(total, at, len(part))
+    return jax.lax.dynamic_update_slice_in_dim(total, old + part, at, 0)
 
 
 def newton_step(
@@ -109,13 +131,18 @@ def newton_step(
         flat = lambda a: a.reshape(-1, a.shape[-1])
         reduced = flat(border).T @ flat(solved)
         schur = corner - reduced[:, 1:]
-        shared = -jnp.linalg.solve(schur, g_s - reduced[:, 0])
+        shared = -_solve_dense(schur, g_s - reduced[:, 0])
         delta = -solved[..., 0] - solved[..., 1:] @ shared
     step = _whole(delta, shared, parts)
-    once = jnp.ones_like(g).at[1:, parts.shared].set(0.0)
+    once = np.ones(g.shape)
+    once[1:, parts.shared] = 0.0
     # g·δ + ½ δᵀHδ = ½ g·δ - ½ damping δ² for the damped step
     predicted = -0.5 * jnp.sum(once * step * (g - damping * step))
     return step, predicted
+
+
+def _solve_dense(H: jax.Array, b: jax.Array) -> jax.Array:
+    return solve_banded(H[None, None], b[None, :, None])[0, :, 0]
 
 
 def _whole(own: jax.Array, shared: jax.Array, parts: Columns) -> jax.Array:
@@ -125,8 +152,3 @@ def _whole(own: jax.Array, shared: jax.Array, parts: Columns) -> jax.Array:
     wide = jnp.broadcast_to(shared, (len(own), len(shared)))
     back = np.argsort(np.concatenate([parts.own, parts.shared]))
     return jnp.concatenate([own, wide], -1)[:, back]
-
-
-def _inside(t: jax.Array, T: int) -> jax.Array:
-    """Slices before the first one are sent out of range, to be dropped."""
-    return jnp.where(t < 0, T, t)

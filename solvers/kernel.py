@@ -1,0 +1,96 @@
+"""A whole computation as one compiled function, where XLA for CPUs would run pieces.
+
+XLA runs a program for a CPU as a sequence of small kernels; for problems as small as a
+robot's, starting them takes most of the time. A call with the mark below is compiled as
+one function instead, loops and all, as XLA does by itself with its smallest loops.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jaxlib
+from jax.experimental.xla_metadata import set_xla_metadata
+from jax.extend.core import jaxpr_as_fun, jaxprs_in_params
+
+MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
+TESTED = ((0, 10), (0, 11))
+"""From this version of jaxlib on, and below that one, marked calls work."""
+
+KNOWN = frozenset(
+    "abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh"
+    " broadcast_in_dim cbrt ceil clamp closed_call concatenate cond"
+    " convert_element_type copy copy_p cos cosh cummax cummin cumprod cumsum"
+    " custom_jvp_call custom_vjp_call custom_vmap_call div dot_general dynamic_slice"
+    " dynamic_update_slice eq erf exp exp2 expand_dims expm1 floor gather ge gt"
+    " integer_pow iota is_finite jit le le_to log log1p logistic lt max min mul ne neg"
+    " nextafter not optimization_barrier or pad pjit pow reduce_and reduce_max"
+    " reduce_min reduce_or reduce_prod reduce_sum rem reshape rev round rsqrt scan"
+    " select_n sign sin sinh slice split sqrt square squeeze stack stop_gradient sub tan"
+    " tanh transpose unstack while xor".split()
+)
+"""Primitives that have such a form; scatter, sort and LAPACK, for example, do not."""
+
+
+@cache
+def on_cpu() -> bool:
+    """Whether programs run on CPUs, with a compiler that knows the mark."""
+    version = tuple(int(n) for n in jaxlib.version.__version__.split(".")[:2])
+    return jax.default_backend() == "cpu" and TESTED[0] <= version < TESTED[1]
+
+
+def compiler_options() -> dict[str, Any] | None:
+    """For programs with marked calls: library calls cannot be in them."""
+    return {"xla_cpu_experimental_ynn_fusion_type": ""} if on_cpu() else None
+
+
+def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
+    """`fn(*args)` as one function, where that is possible; else a plain call."""
+    if not on_cpu():
+        return fn(*args)
+    closed, shapes = jax.make_jaxpr(fn, return_shape=True)(*args)
+    tree = jax.tree.structure(shapes)
+    leaves = jax.tree.leaves(args)
+    compute = jaxpr_as_fun(closed)
+    if not {eqn.primitive.name for eqn in _equations(closed.jaxpr)} <= KNOWN:
+        return jax.tree.unflatten(tree, compute(*leaves))
+    filled = [i for i, a in enumerate(leaves) if jnp.size(a)]
+
+    def whole(*given: jax.Array) -> list[jax.Array]:
+        every = list(leaves)
+        for i, a in zip(filled, given, strict=True):
+            every[i] = a
+        out = list(compute(*every))
+        k = next(i for i, a in enumerate(out) if jnp.issubdtype(a.dtype, jnp.floating))
+        # the mark allows no argument that is not used
+        out[k] = jnp.where(_never(given), jnp.nan, out[k])
+        return out
+
+    out = jax.jit(whole)(*[leaves[i] for i in filled])
+    out[0] = set_xla_metadata(out[0], **MARK)
+    return jax.tree.unflatten(tree, out)
+
+
+def _never(arrays: tuple[jax.Array, ...]) -> jax.Array:
+    """False, which a compiler cannot know, and for which it needs every array."""
+    odd = jnp.zeros((), bool)
+    heads = [a.reshape(-1)[0] for a in arrays]
+    for a in heads:
+        if jnp.issubdtype(a.dtype, jnp.floating):
+            odd = odd | (a == 0.7654321 * jnp.finfo(a.dtype).max)
+        elif a.dtype != bool:
+            odd = odd | (a == jnp.iinfo(a.dtype).min + 7654321)
+    for a in heads:
+        if a.dtype == bool:
+            odd = odd & ~a
+    return odd
+
+
+def _equations(jaxpr: Any) -> Iterator[Any]:
+    """Those of a program and of all programs within."""
+    for eqn in jaxpr.eqns:
+        yield eqn
+        for inner in jaxprs_in_params(eqn.params):
+            yield from _equations(inner)
