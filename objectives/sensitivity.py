@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,10 +15,8 @@ from ..robots.transforms import quat_exp, quat_multiply
 from ..solvers import Options
 from ..solvers.sensitivity import is_floating, optimum, polished, response
 from .objective import Objective, ObjectiveError
+from .path_problem import PathProblem
 from .program import Chain, ChainData, Placed
-
-if TYPE_CHECKING:
-    from .komo import KOMO
 
 _SIZES = {
     shapes.Sphere: ("radius",),
@@ -32,7 +30,7 @@ _SIZES = {
 class Solved(NamedTuple):
     """A problem as it was solved, and where the solver ended."""
 
-    komo: "KOMO"
+    komo: PathProblem
     """With its own copy of the world."""
     chain: Chain
     data: ChainData
@@ -93,7 +91,7 @@ def sensitivity(solved: Solved | None, wrt: Any) -> Sensitivity:
 
 
 def target_function(
-    komo: "KOMO", wrt: Any, options: Options
+    komo: PathProblem, wrt: Any, options: Options
 ) -> Callable[[Float[jax.Array, " D"]], Float[jax.Array, "T nq"]]:
     """See `KOMO.function`."""
     chain, data, placed = komo.chain()
@@ -217,7 +215,7 @@ def _check_frame(C: Config, frame: str) -> None:
         raise ObjectiveError("The world itself cannot be varied; name a frame.")
 
 
-def _place(komo: "KOMO", wrt: Any) -> int:
+def _place(komo: PathProblem, wrt: Any) -> int:
     """Which of the problem's objectives it is."""
     for i, objective in enumerate(komo.objectives):
         if objective is wrt:

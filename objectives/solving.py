@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,12 +13,10 @@ from ..robots.errors import unknown
 from ..solvers import Options, Result, Status, solve, solve_many
 from ..solvers.first_order import solve_first_order
 from .objective import ObjectiveError
+from .path_problem import PathProblem
 from .program import Chain, ChainData, Placed
 from .sensitivity import Solved
 from .solution import Solution, report_objective
-
-if TYPE_CHECKING:
-    from .komo import KOMO
 
 NEWTON = "augmented_lagrangian"
 FIRST_ORDER_ITERATIONS = 20000
@@ -26,8 +24,8 @@ FIRST_ORDER_ITERATIONS = 20000
 
 
 def solve_starts(
-    komo: "KOMO",
-    komos: Sequence["KOMO"],
+    komo: PathProblem,
+    komos: Sequence[PathProblem],
     targets: Mapping[Any, Any] | None,
     seed: Any,
     starts: Any,
@@ -130,7 +128,7 @@ def best(solutions: Sequence[Solution]) -> Solution:
 
 
 def _stacked(
-    chain: Chain, data: ChainData, komos: Sequence["KOMO"]
+    chain: Chain, data: ChainData, komos: Sequence[PathProblem]
 ) -> tuple[list[Any], list[bool]]:
     """Leaves of the data, and which have a leading axis because problems differ."""
     if len(komos) == 1:
@@ -157,7 +155,7 @@ def _aimed(
     varied: list[bool],
     placed: Sequence[list[Placed]],
     targets: Mapping[Any, Any],
-    komos: Sequence["KOMO"],
+    komos: Sequence[PathProblem],
 ) -> int:
     """Put the targets of each problem into the leaves; the number of problems."""
     count = len(komos)
@@ -192,7 +190,7 @@ def _aimed(
 
 
 def _solution(
-    komo: "KOMO",
+    komo: PathProblem,
     result: Result,
     k: int,
     made: Solved,
