@@ -191,9 +191,12 @@ class KOMO(PathProblem):
         *,
         method: Any = NEWTON,
         tolerance: Any = 1e-3,
+        progress: Any = True,
         **options: Any,
     ) -> Solution:
         """Solve from the initial path and, with `starts` > 1, from random ones too.
+
+        An interrupt (Ctrl-C) ends it with what there is, of status INTERRUPTED.
 
         Args:
             seed: of the random starts.
@@ -202,13 +205,15 @@ class KOMO(PathProblem):
                 as `optax.lbfgs()` or `optax.adam(1e-2)`, kept for further solves so
                 that nothing is compiled anew: see `posewise.solvers.first_order`.
             tolerance: rows within this count as satisfied, in scaled units.
+            progress: True: a line on stderr every two seconds; False: none; or a
+                function that gets a `posewise.solvers.Progress` now and then.
             **options: fields of `posewise.solvers.Options`.
 
         Returns:
             The best solution: feasible before infeasible, then by cost.
         """
-        chosen = dict(options, method=method, tolerance=tolerance)
-        return best(self.solve_all(seed, starts, **chosen))
+        chosen = dict(method=method, tolerance=tolerance, progress=progress)
+        return best(self.solve_all(seed, starts, **chosen, **options))
 
     def solve_all(
         self,
@@ -217,10 +222,11 @@ class KOMO(PathProblem):
         *,
         method: Any = NEWTON,
         tolerance: Any = 1e-3,
+        progress: Any = True,
         **options: Any,
     ) -> list[Solution]:
         """What each start of `solve` ends at, in the order of the starts."""
-        chosen = make_options(method, tolerance, options)
+        chosen = make_options(method, tolerance, progress, options)
         return solve_starts(self, [self], None, seed, starts, method, chosen)[0]
 
     def solve_batch(
@@ -231,6 +237,7 @@ class KOMO(PathProblem):
         seed: Any = 0,
         *,
         tolerance: Any = 1e-3,
+        progress: Any = True,
         **options: Any,
     ) -> list[Solution]:
         """Solve many problems that differ in numbers only, each from many starts.
@@ -243,6 +250,7 @@ class KOMO(PathProblem):
             starts: of each problem, as in `solve`.
             seed: of the random starts, the same for each problem.
             tolerance: see `solve`.
+            progress: see `solve`.
             **options: see `solve`.
 
         Returns:
@@ -255,7 +263,7 @@ class KOMO(PathProblem):
         if worlds is not None:
             komos = [self.within(world) for world in worlds]
         given = dict(targets or {})
-        chosen = make_options(NEWTON, tolerance, options)
+        chosen = make_options(NEWTON, tolerance, progress, options)
         every = solve_starts(self, komos, given, seed, starts, NEWTON, chosen)
         return [best(solutions) for solutions in every]
 
@@ -277,7 +285,7 @@ class KOMO(PathProblem):
         Raises:
             ObjectiveError: for an objective of another problem, or mode switches.
         """
-        chosen = make_options(NEWTON, tolerance, options)
+        chosen = make_options(NEWTON, tolerance, False, options)
         return target_function(self, wrt, chosen.numbers)
 
     def nlp(self) -> NLP:

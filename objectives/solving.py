@@ -10,7 +10,7 @@ import numpy as np
 
 from ..robots.checks import floats, integer, number
 from ..robots.errors import unknown
-from ..solvers import Options, Result, Status, solve, solve_many
+from ..solvers import Options, Result, Status, Watch, solve_many, solve_watched
 from ..solvers.first_order import solve_first_order
 from .objective import ObjectiveError
 from .path_problem import PathProblem
@@ -50,14 +50,15 @@ def solve_starts(
     if not komos:
         return []
     began = time.perf_counter()
-    tolerance, options = chosen
+    tolerance, options, progress = chosen
+    watch = Watch(progress)
     chain, data, placed = komos[0].chain()
     if not _is_newton(method) or (len(komos) == starts == 1 and not targets):
         every = jnp.asarray(komos[0].starts(seed, starts), data.prefix.dtype)
         if not _is_newton(method):
-            result = solve_first_order(chain, method, data, every, options)
+            result = solve_first_order(chain, method, data, every, options, watch)
         else:
-            one = solve(chain, data, every[0], options)
+            one = solve_watched(chain, data, every[0], options, watch)
             result = jax.tree.map(lambda a: np.asarray(a)[None], one)
         made = Solved(komo.frozen(), chain, data, placed, every, ())
         return [
@@ -74,7 +75,7 @@ def solve_starts(
     owner = np.repeat(np.arange(count), starts)
     x = np.asarray(x, data.prefix.dtype)
     tree = jax.tree.structure(data)
-    result = solve_many(chain, tree, leaves, varied, owner, x, options)
+    result = solve_many(chain, tree, leaves, varied, owner, x, options, watch)
     solutions = []
     for b, k in enumerate(worlds):
         own = [a[b] if v else a for a, v in zip(leaves, varied, strict=True)]
@@ -93,9 +94,13 @@ class Chosen(NamedTuple):
     tolerance: float
     """Of rows, in a solution that counts as feasible."""
     numbers: Options
+    progress: Any = False
+    """See `KOMO.solve`."""
 
 
-def make_options(method: Any, tolerance: Any, options: Mapping[str, Any]) -> Chosen:
+def make_options(
+    method: Any, tolerance: Any, progress: Any, options: Mapping[str, Any]
+) -> Chosen:
     """A user's tolerance and options, checked.
 
     Raises:
@@ -106,6 +111,11 @@ def make_options(method: Any, tolerance: Any, options: Mapping[str, Any]) -> Cho
             f"method is {method!r}, expected {NEWTON!r} or an optax optimiser, e.g."
             " optax.lbfgs()."
         )
+    if not isinstance(progress, bool) and not callable(progress):
+        raise ObjectiveError(
+            f"progress is {progress!r}, expected True, False, or a function that gets"
+            " a posewise.solvers.Progress."
+        )
     tolerance = _positive("tolerance", tolerance)
     known = Options.__dataclass_fields__
     for option, value in options.items():
@@ -115,7 +125,7 @@ def make_options(method: Any, tolerance: Any, options: Mapping[str, Any]) -> Cho
     given = {"tolerance": 0.1 * tolerance, **options}
     if not _is_newton(method):
         given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
-    return Chosen(tolerance, Options(**given))
+    return Chosen(tolerance, Options(**given), progress)
 
 
 def _is_newton(method: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .rows import Rows, augmented, total_cost, updated_multiplier, worst_violation
@@ -22,6 +23,8 @@ from .system import assemble, columns, newton_step
 @runtime_checkable
 class ChainProblem(Protocol):
     """A problem over T slices; hashable by its structure, its numbers are in `data`."""
+
+    def __hash__(self) -> int: ...
 
     @property
     def slices(self) -> int:
@@ -58,6 +61,7 @@ class ChainProblem(Protocol):
 
 Number = Any
 """A Python number, or a traced one."""
+Array = jax.Array | np.ndarray
 
 
 @jax.tree_util.register_dataclass
@@ -103,17 +107,18 @@ class State(NamedTuple):
 class Result(NamedTuple):
     """Where a solve ended."""
 
-    x: Float[jax.Array, "*batch T nq"]
-    y: tuple[jax.Array, ...]
+    x: Float[Array, "*batch T nq"]
+    y: tuple[Array, ...]
     """Row values of each group."""
-    multipliers: tuple[jax.Array, ...]
+    multipliers: tuple[Array, ...]
     """Of the Lagrangian Σ φ_sos² + Σ λ φ at x, one in each row."""
-    violation: Float[jax.Array, "*batch"]
-    cost: Float[jax.Array, "*batch"]
-    iterations: Int[jax.Array, "*batch"]
-    status: Int[jax.Array, "*batch"]
+    violation: Float[Array, "*batch"]
+    cost: Float[Array, "*batch"]
+    iterations: Int[Array, "*batch"]
+    status: Int[Array, "*batch"]
 
 
+@partial(jax.jit, static_argnums=0)
 def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> State:
     """The state before the first pass, which evaluates x."""
     like = lambda v: jnp.asarray(v, x.dtype)
@@ -262,3 +267,20 @@ def solve(
     state = start(problem, data, x, options)
     end = advance(problem, data, state, options, 1 << 30)
     return result(end, options)
+
+
+@partial(jax.jit, static_argnums=0)
+def some(
+    problem: ChainProblem,
+    data: Any,
+    x: Float[jax.Array, "T nq"],
+    state: State,
+    fresh: Any,
+    options: Options,
+    passes: Number,
+) -> tuple[State, Result]:
+    """At most so many passes more: from x where `fresh`, otherwise from a state."""
+    begin = start(problem, data, x, options)
+    state = jax.tree.map(lambda a, b: jnp.where(fresh, a, b), begin, state)
+    state = advance(problem, data, state, options, passes)
+    return state, result(state, options)
