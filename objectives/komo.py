@@ -6,12 +6,12 @@ inference" (2017).
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..features import FS, Feature, FeatureError
-from ..robots.checks import floats
+from ..features import FS, Feature
 from .modes import make_modes
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError, selected_slices
@@ -35,7 +35,7 @@ class KOMO(PathProblem):
         phases: how many phases; times of objectives count in phases.
         slices_per_phase: slices in each phase.
         k_order: highest order of any objective (0, 1 or 2).
-        duration_per_phase: [s].
+        duration_per_phase: [s]; one number, or one for each phase.
 
     Raises:
         ObjectiveError: for numbers out of range, or a world without moving joints.
@@ -147,18 +147,23 @@ class KOMO(PathProblem):
         Orders 1 and 2 approximate time integrals of squared speed and acceleration.
         """
         symbol = FS.qHome if order == 0 else FS.qItself
-        weight = floats("scale", scale, "numbers", FeatureError)
-        weight = weight * (np.sqrt(self.tau) if order else 1.0)
-        return self.add_objective(
+        made = self.add_objective(
             times,
             symbol,
             joints,
             OT.sos,
-            scale=weight,
+            scale=scale,
             target=target,
             order=order,
             name=name or f"control order {order}",
         )
+        if made.feature.order == 0:
+            return made
+        # a difference of order k stands for the time of its k steps' mean
+        at = np.array(made.slices)[:, None] - np.arange(made.feature.order)
+        tau = self.tau[np.maximum(at, 0)].mean(1)
+        self._objectives[-1] = replace(made, weights=tuple(np.sqrt(tau).tolist()))
+        return self._objectives[-1]
 
     def add(self, what: Any, times: Any = None) -> tuple[Objective, ...]:
         """Add all objectives of a preset, a predicate or a formula, or none.
@@ -176,7 +181,7 @@ class KOMO(PathProblem):
                 f"{what!r} has no objectives(); use add_objective for features."
             )
         name = type(what).__name__
-        span = span_of(times, self.slices_per_phase, self.T, self.tau, name)
+        span = span_of(times, self.slices_per_phase, self.tau, name)
         made = tuple(
             self._checked(f"{name}: {_label(feature)}", feature, kind, chosen)
             for feature, kind, chosen in what.objectives(self.config, span)

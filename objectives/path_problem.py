@@ -9,6 +9,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from ..robots.checks import floats, integer, number
 from ..robots.config import Config
@@ -40,7 +41,6 @@ class PathProblem:
         )
         order = _integer("k_order", k_order, "0, 1 or 2", lambda k: 0 <= k <= 2)
         phases = _positive("phases", phases, "a number > 0")
-        duration = _positive("duration_per_phase", duration_per_phase, "seconds > 0")
         if C.nq == 0:
             raise ObjectiveError(
                 "The world has no moving joint; add one, or unlock some."
@@ -49,7 +49,7 @@ class PathProblem:
         self.slices_per_phase = slices
         self.T = max(int(np.ceil(phases * slices - 1e-9)), 1)
         self.k_order = order
-        self.tau = duration / slices
+        self.tau = _steps(duration_per_phase, slices, self.T)
         self._objectives: list[Objective] = []
         self.switches: tuple[ModeSwitch, ...] = ()
         self._initial: np.ndarray | None = None
@@ -132,7 +132,7 @@ class PathProblem:
         modes = self.modes()
         key = (modes, tuple(self._objectives))
         if self._chain is None or not _same(self._chain[0], key):
-            made = make_chain(modes, self._objectives, self.T, self.k_order, self.tau)
+            made = make_chain(modes, self._objectives, self.k_order, self.tau)
             self._chain = key, made
         chain, data, placed = self._chain[1]
         prefix = np.tile(modes.widen(self.config.q), (self.k_order, 1))
@@ -167,6 +167,20 @@ def _integer(what: str, value: Any, expected: str, holds: Any) -> int:
 
 def _positive(what: str, value: Any, expected: str) -> float:
     return number(what, value, expected, lambda x: x > 0, ObjectiveError)
+
+
+def _steps(duration: Any, slices_per_phase: int, T: int) -> Float[np.ndarray, " T"]:
+    """Time from the slice before to each slice, from the duration of each phase."""
+    phases = -(-T // slices_per_phase)
+    expected = f"seconds > 0: one number, or {phases}, one for each phase"
+    given = floats("duration_per_phase", duration, expected, ObjectiveError)
+    good = np.isfinite(given).all() and (given > 0).all()
+    if given.shape not in ((), (phases,)) or not good:
+        raise ObjectiveError(
+            f"duration_per_phase is {duration!r}, expected {expected}."
+        )
+    each = np.broadcast_to(given / slices_per_phase, phases)
+    return np.repeat(each, slices_per_phase)[:T]
 
 
 def _same(old: tuple, new: tuple) -> bool:

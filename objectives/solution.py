@@ -41,8 +41,8 @@ class Solution:
     seconds: float
     """Wall time of the solve, compilation included if there was any."""
     config: "Config" = field(repr=False)
-    tau: float = 1.0
-    """Time between slices [s]."""
+    tau: np.ndarray
+    """Time from the slice before to each slice [s]; the first one from the start."""
     start: int = 0
     """Which of the starts this solution came from."""
     modes: "Modes | None" = field(default=None, repr=False)
@@ -93,6 +93,11 @@ class Solution:
             names = ", ".join(f"{o.objective.name} ({o.violation:.2g})" for o in bad)
             text += f" Violated: {names}."
         return text
+
+    @property
+    def times(self) -> np.ndarray:
+        """Time of each slice, from the start on [s]."""
+        return np.cumsum(self.tau)
 
     @property
     def q(self) -> np.ndarray:
