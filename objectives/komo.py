@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..features import FS, Feature
-from .modes import make_modes
+from .modes import Helper, make_modes
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .path_problem import PathProblem
@@ -102,8 +102,29 @@ class KOMO(PathProblem):
                 f"{label}: order {feature.order} exceeds the problem's k_order"
                 f" {self.k_order}; make the KOMO with k_order={feature.order}."
             )
-        feature.check(self.config)
+        feature.check(self.world)
         return Objective(label, feature, type, slices)
+
+    def add_frame(
+        self, name: Any, parent: Any = "world", *, stable: bool = True, **given: Any
+    ) -> None:
+        """Add a helper frame, which the problem has and the world has not.
+
+        Objectives, presets and mode switches may name it. With a joint its pose is
+        part of the solution: `solution.at(t)` has it, `solution.path` has not.
+
+        Args:
+            name: a name not in use yet.
+            parent: the frame it is attached to, and goes along with.
+            stable: its joint has one value, the same in all slices; else one in each.
+            **given: `joint`, `pose`, `shape`, … as for `Config.add_frame`.
+
+        Raises:
+            ConfigError: saying what does not fit.
+        """
+        made = (*self.helpers, Helper(name, parent, given, stable))
+        make_modes(self.config, self.switches, made)
+        self.helpers = made
 
     def add_mode_switch(
         self, times: Any, mode: str, frames: Any, *, scale: Any = 10.0
@@ -129,7 +150,7 @@ class KOMO(PathProblem):
             ObjectiveError: with k_order 0, or when no slice is selected.
         """
         made, still = mode_switch(self, times, mode, frames, scale)
-        make_modes(self.config, (*self.switches, made))
+        make_modes(self.config, (*self.switches, made), self.helpers)
         self.switches += (made,)
         self._objectives += still
 
@@ -184,7 +205,7 @@ class KOMO(PathProblem):
         span = span_of(times, self.slices_per_phase, self.tau, name)
         made = tuple(
             self._checked(f"{name}: {_label(feature)}", feature, kind, chosen)
-            for feature, kind, chosen in what.objectives(self.config, span)
+            for feature, kind, chosen in what.objectives(self.world, span)
         )
         self._objectives += made
         return made

@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from ..robots.checks import floats, integer, number
 from ..robots.config import Config
-from .modes import Modes, ModeSwitch, make_modes
+from .modes import Helper, Modes, ModeSwitch, make_modes
 from .objective import Objective, ObjectiveError
 from .program import Chain, ChainData, Placed, make_chain
 from .starts import paths_from
@@ -52,6 +52,7 @@ class PathProblem:
         self.tau = _steps(duration_per_phase, slices, self.T)
         self._objectives: list[Objective] = []
         self.switches: tuple[ModeSwitch, ...] = ()
+        self.helpers: tuple[Helper, ...] = ()
         self._initial: np.ndarray | None = None
         self._modes: tuple[Any, Modes] | None = None
         self._chain: tuple[Any, tuple[Chain, ChainData, list[list[Placed]]]] | None
@@ -118,13 +119,18 @@ class PathProblem:
         other.config, other._modes, other._chain = world, None, None
         return other
 
+    @property
+    def world(self) -> Config:
+        """The world, with a copy of it where there are helper frames."""
+        return self.modes().named
+
     def modes(self) -> Modes:
         """The world with the copies that mode switches make; see `objectives.modes`."""
         C = self.config
         values = C.q.tobytes() if self.switches else b""
-        key = (C._snapshot(), self.switches, values)
+        key = (C._snapshot(), self.switches, self.helpers, values)
         if self._modes is None or not _same(self._modes[0], key):
-            self._modes = key, make_modes(C, self.switches)
+            self._modes = key, make_modes(C, self.switches, self.helpers)
         return self._modes[1]
 
     def chain(self) -> tuple[Chain, ChainData, list[list[Placed]]]:

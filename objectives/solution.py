@@ -119,6 +119,31 @@ class Solution:
             return C
         return self.modes.attached(self.x[t], t % T)
 
+    def sub_problem(self, phase: Any) -> "tuple[Config, np.ndarray]":
+        """A phase by itself: the world as the phase begins, and where it shall end.
+
+        In that world what is carried is attached to what carries it, and helper frames
+        are there; only the world's own joints move, and of these not those of frames
+        that mode switches attach.
+
+        Args:
+            phase: counted from 0.
+
+        Returns:
+            A world, and the coordinates (nq,) of its joints at the end of the phase.
+
+        Raises:
+            ObjectiveError: for a phase that does not exist, or has a mode switch
+                inside.
+        """
+        from .subproblem import sub_problem
+
+        if self._solved is None or self.x is None:
+            raise ObjectiveError(
+                "This solution was not made by KOMO; solve to get one."
+            )
+        return sub_problem(self._solved.komo, self.x, phase)
+
     def report(self) -> str:
         """A table of all objectives: type, slices, violation with its slice, cost."""
         total = max(self.sos, 1e-300)

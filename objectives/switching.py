@@ -33,7 +33,7 @@ def mode_switch(
     parent, frame = names
     label = f"mode {mode} [{parent}, {frame}]"
     slices = selected_slices(times, problem.slices_per_phase, problem.T, label)
-    problem.config.index(parent), problem.config.index(frame)
+    problem.world.index(parent), problem.world.index(frame)
     carrier = [s.parent for s in problem.switches if s.frame == frame]
     into = (FS.poseRel, [frame, carrier[-1]]) if carrier else (FS.pose, [frame])
     ends = [(slices[0], *into)]
