@@ -151,6 +151,10 @@ class Modes:
         C = self._placed(q, t)
         return C.q[C.coordinates(self.base.joint_names)]
 
+    def narrow_path(self, x: np.ndarray) -> np.ndarray:
+        """Coordinates (T, nq) of the base from those of the world."""
+        return np.stack([self.narrow(q, t) for t, q in enumerate(x)])
+
     def _placed(self, q: np.ndarray, t: int) -> Config:
         """The world with its helpers in slice t; own joints follow what is carried."""
         C, X = self.named.copy(), self.world.copy()

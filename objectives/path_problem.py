@@ -102,6 +102,23 @@ class PathProblem:
         path = path_through(C.q, points, S, self.T, C.quaternions, linear)
         self.initialize(np.clip(path, *C.limits))
 
+    @property
+    def initial(self) -> Float[np.ndarray, "T nq"]:
+        """The initial path; where none was given, the world's state in all slices.
+
+        Raises:
+            ObjectiveError: when the world's joints have changed since it was given.
+        """
+        T, n = self.T, self.config.nq
+        if self._initial is None:
+            return np.tile(self.config.q, (T, 1))
+        if self._initial.shape != (T, n):
+            raise ObjectiveError(
+                f"The initial path has shape {self._initial.shape}, expected"
+                f" ({T}, {n}): the world's joints have changed; initialize again."
+            )
+        return self._initial
+
     def frozen(self) -> "PathProblem":
         """The problem as it is now, with a copy of the world."""
         other = self.within(self.config.copy())
@@ -155,16 +172,7 @@ class PathProblem:
         """
         modes = self.modes()
         q = modes.widen(self.config.q)
-        given = np.tile(q, (self.T, 1))
-        if self._initial is not None:
-            if self._initial.shape[1] != self.config.nq:
-                raise ObjectiveError(
-                    f"The initial path has shape {self._initial.shape}, expected"
-                    f" ({self.T}, {self.config.nq}): the world's joints have changed;"
-                    " initialize again."
-                )
-            given = modes.widen(self._initial)
-        return paths_from(modes, q, given, seed, count)
+        return paths_from(modes, q, modes.widen(self.initial), seed, count)
 
 
 def _integer(what: str, value: Any, expected: str, holds: Any) -> int:

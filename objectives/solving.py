@@ -215,7 +215,7 @@ def _solution(
         reports.append(report_objective(objective, values))
     x, modes = np.asarray(result.x[k], float), komo.modes()
     return Solution(
-        np.stack([modes.narrow(q, t) for t, q in enumerate(x)]),
+        modes.narrow_path(x),
         Status(int(result.status[k])),
         tolerance,
         int(result.iterations[k]),
