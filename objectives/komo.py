@@ -318,12 +318,13 @@ class KOMO(PathProblem):
         """The problem for other solvers, from the initial path, as it is now.
 
         Raises:
-            ObjectiveError: without objectives, or with mode switches.
+            ObjectiveError: without objectives.
         """
         if not self._objectives:
             raise ObjectiveError("There is no objective; add one before nlp().")
         chain, data, placed = self.chain()
-        return make_nlp(chain, data, self.objectives, placed, self.starts(0, 1)[0])
+        start = self.starts(0, 1)[0]
+        return make_nlp(self.modes(), chain, data, self.objectives, placed, start)
 
     def __repr__(self) -> str:
         return (

@@ -59,7 +59,7 @@ class NLP:
     def getInitializationSample(self) -> np.ndarray:
         """The present path with a little noise; the same at every call."""
         noise = np.random.default_rng(0).normal(scale=0.01, size=self.getDimension())
-        return self.komo.getPath().ravel() + noise
+        return self.nlp.initial + noise
 
     def summarizeErrors(self, phi: Any) -> tuple[float, float, float, float]:
         """Totals of f, sos, ineq and eq, as in rai: sums over rows."""
@@ -73,12 +73,12 @@ class NLP:
         return self.komo
 
     def getDimension(self) -> int:
-        """Number of variables, slice by slice."""
-        return self.komo.getPath().size
+        """Number of variables, slice by slice, then what all slices share."""
+        return self.nlp.dimension
 
     def getBounds(self) -> np.ndarray:
         """Limits (2, variables), lower row first, ±inf where none."""
-        return np.tile(self.komo.komo.config.limits, (1, self.komo.getT()))
+        return self.nlp.bounds
 
 
 class NLP_Solver:
@@ -118,9 +118,9 @@ class NLP_Solver:
         return self
 
     def setInitialization(self, x: Any) -> "NLP_Solver":
-        """Start from a path, flat or (T, n)."""
-        komo = self._problem().komo
-        komo.initWithPath(np.reshape(x, (komo.getT(), -1)))
+        """Start from values of the variables, or a path (T, n)."""
+        problem = self._problem()
+        problem.komo.initWithPath(problem.nlp.path(x))
         return self
 
     def solve(self) -> "SolverReturn":
