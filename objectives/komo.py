@@ -309,7 +309,8 @@ class KOMO(PathProblem):
             **options: see `solve`.
 
         Raises:
-            ObjectiveError: for an objective of another problem, or mode switches.
+            ObjectiveError: for an objective of another problem, or mode switches that
+                attach what moves on a joint of its own.
         """
         chosen = make_options(NEWTON, tolerance, False, options)
         return target_function(self, wrt, chosen.numbers)

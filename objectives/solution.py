@@ -203,9 +203,8 @@ class Solution:
             `path` (T, nq, D), and whether the solution is regular there.
 
         Raises:
-            ObjectiveError: for another `wrt`, for problems with mode switches, or
-                where the solution has no derivative: not converged, or no strict
-                minimum.
+            ObjectiveError: for another `wrt`, or where the solution has no derivative:
+                not converged, or no strict minimum.
         """
         from .sensitivity import sensitivity
 
