@@ -71,6 +71,7 @@ def solve_starts(
     leaves, varied = _stacked(chain, data, komos)
     count = _aimed(data, leaves, varied, placed, targets or {}, komos)
     worlds = [komos[b % len(komos)] for b in range(count)]
+    frozen = [k.frozen() for k in komos]
     paths = [k.starts(seed, starts) for k in komos]
     x = np.concatenate([paths[b % len(komos)] for b in range(count)])
     owner = np.repeat(np.arange(count), starts)
@@ -81,7 +82,7 @@ def solve_starts(
     for b, k in enumerate(worlds):
         own = [a[b] if v else a for a, v in zip(leaves, varied, strict=True)]
         numbers = jax.tree.unflatten(tree, own)
-        made = Solved(k.frozen(), chain, numbers, placed, x, ())
+        made = Solved(frozen[b % len(komos)], chain, numbers, placed, x, ())
         at = range(b * starts, (b + 1) * starts)
         solutions.append(
             [_solution(k, result, j, made, tolerance, began, j - at[0]) for j in at]

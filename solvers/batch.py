@@ -66,7 +66,7 @@ def solve_many(
     run = partial(_lanes, problem, tree, flags)
     pick = lambda at: [a[at] if v else a for a, v in zip(leaves, flags, strict=True)]
     one = jax.tree.unflatten(tree, pick(owner[0]))
-    shapes = jax.eval_shape(partial(start, problem), one, x[0], options)
+    shapes = _begin.eval_shape(problem, one, x[0], options)
     empty = jax.tree.map(lambda s: np.zeros((lanes, *s.shape), s.dtype), shapes)
     empty = empty._replace(done=np.ones(lanes, bool))
 
@@ -105,6 +105,10 @@ def solve_many(
             for f in [pool.submit(work) for _ in range(workers)]:
                 f.result()
     return jax.tree.map(lambda *a: np.stack(a), *found)
+
+
+_begin = jax.jit(start, static_argnums=0)
+"""Traced once for each structure of problem."""
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
