@@ -12,7 +12,7 @@ from ..robots.checks import floats, integer, number
 from ..robots.errors import unknown
 from ..solvers import Options, Result, Status, solve, solve_many
 from ..solvers.first_order import solve_first_order
-from .objective import ObjectiveError
+from .objective import OT, ObjectiveError
 from .program import Chain, ChainData, Placed
 from .sensitivity import Solved
 from .solution import Solution, report_objective
@@ -33,8 +33,11 @@ def solve_starts(
     starts: Any,
     method: Any,
     chosen: "Chosen",
+    every_start: bool = False,
 ) -> list[list[Solution]]:
-    """All solutions of each problem.
+    """Solutions of each problem, the best among them.
+
+    Without costs, starts after the first one that ends feasible are left out.
 
     Args:
         komo: the problem.
@@ -44,6 +47,7 @@ def solve_starts(
         starts: of each problem.
         method: see `KOMO.solve`; optimisers only for a single problem.
         chosen: tolerance and options.
+        every_start: leave none out.
     """
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
     starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
@@ -77,15 +81,18 @@ def solve_starts(
     owner = np.repeat(np.arange(count), starts)
     x = np.asarray(x, data.prefix.dtype)
     tree = jax.tree.structure(data)
-    result = solve_many(chain, tree, leaves, varied, owner, x, options)
+    free = all(o.type is not OT.sos for o in komo.objectives)
+    many = (chain, tree, leaves, varied, owner, x, options)
+    result, kept = solve_many(*many, one_is_enough=free and not every_start)
+    turn = (kept % starts).tolist()
     solutions = []
     for b, k in enumerate(worlds):
         own = [a[b] if v else a for a, v in zip(leaves, varied, strict=True)]
         numbers = jax.tree.unflatten(tree, own)
         made = Solved(frozen[b % len(komos)], chain, numbers, placed, x, ())
-        at = range(b * starts, (b + 1) * starts)
+        at = range(*np.searchsorted(kept // starts, [b, b + 1]))
         solutions.append(
-            [_solution(k, result, j, made, tolerance, began, j - at[0]) for j in at]
+            [_solution(k, result, j, made, tolerance, began, turn[j]) for j in at]
         )
     return solutions
 

@@ -3,6 +3,7 @@
 Each lane holds one solve; all lanes advance together for a few passes, then those that
 are done give way to the next ones. So no solve waits for the slowest, memory is bounded
 by the number of lanes, and one program is compiled whatever the size of the batch.
+The first solve of each owner comes first, then the second ones, and so on.
 """
 
 import os
@@ -27,11 +28,13 @@ from .augmented_lagrangian import (
     result,
     start,
 )
+from .status import Status
 
 PASSES = 8
 """Between two refills."""
 VARIABLES = 2048
 """About so many variables are advanced at once on a CPU."""
+FOUND = Status.CONVERGED, Status.FEASIBLE
 
 
 def solve_many(
@@ -42,8 +45,9 @@ def solve_many(
     owner: Int[np.ndarray, " n"],
     x: Float[np.ndarray, "n T nq"],
     options: Options,
-) -> Result:
-    """Solve from each initial path; arrays of the result have a leading axis n.
+    one_is_enough: bool = False,
+) -> tuple[Result, Int[np.ndarray, " k"]]:
+    """Solve from each initial path.
 
     Args:
         problem: the structure that all share.
@@ -53,14 +57,21 @@ def solve_many(
         owner: for each solve the row of the varied leaves.
         x: initial paths.
         options: of the solver.
+        one_is_enough: of each owner's solves those after its first feasible one are
+            left out.
+
+    Returns:
+        Arrays with a leading axis k, and which solves these are, in their order.
     """
     n, size = len(x), x[0].size
     on_cpu = jax.default_backend() == "cpu"
     most = 1 << max(VARIABLES // size, 1).bit_length() - 1 if on_cpu else 4096
     lanes = min(most, 1 << (n - 1).bit_length())
     workers = min(os.cpu_count() or 1, -(-n // lanes)) if on_cpu else 1
-    pending = deque(range(n))
+    turn = np.arange(n) - np.searchsorted(owner, owner)
+    pending = deque(np.argsort(turn, kind="stable").tolist())
     found: list[Result | None] = [None] * n
+    last = np.full(owner.max() + 1, n)  # of each owner's solves that are needed
     lock = threading.Lock()
     flags = tuple(varied)
     run = partial(_lanes, problem, tree, flags)
@@ -76,10 +87,13 @@ def solve_many(
         while True:
             fresh = []
             with lock:
+                needed = lambda h: h is not None and h <= last[owner[h]]
+                holds = [h if needed(h) else None for h in holds]
                 for k in range(lanes):
-                    if holds[k] is None and pending:
-                        holds[k] = pending.popleft()
-                        fresh.append(k)
+                    while holds[k] is None and pending:
+                        if needed(h := pending.popleft()):
+                            holds[k] = h
+                            fresh.append(k)
             if all(h is None for h in holds):
                 return
             # idle lanes repeat a solve of another lane, already done or not
@@ -97,6 +111,9 @@ def solve_many(
                 if h is not None:
                     found[h] = jax.tree.map(lambda a, k=k: a[k], out)
                     holds[k] = None
+                    if one_is_enough and out.status[k] in FOUND:
+                        with lock:
+                            last[owner[h]] = min(last[owner[h]], h)
 
     if workers == 1:
         work()
@@ -104,7 +121,8 @@ def solve_many(
         with ThreadPoolExecutor(workers) as pool:
             for f in [pool.submit(work) for _ in range(workers)]:
                 f.result()
-    return jax.tree.map(lambda *a: np.stack(a), *found)
+    kept = np.flatnonzero(np.arange(n) <= last[owner])
+    return jax.tree.map(lambda *a: np.stack(a), *(found[h] for h in kept)), kept
 
 
 _begin = jax.jit(start, static_argnums=0)
