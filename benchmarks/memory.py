@@ -3,9 +3,9 @@
     python benchmarks/memory.py [--only starts kitchen]
 
 starts: 1000 random starts of the path over a wall (`benchmarks/wall.py`), at most 30
-iterations each. kitchen: rai's PR2 in rai's kitchen (both from the package `robotic`), a
-path of 32 slices with all collisions. Prints the peak of the resident memory, and what
-of it was there before solving.
+iterations each. kitchen: rai's PR2 in rai's kitchen (both from the package `robotic`),
+a path of 32 slices with all collisions. Prints the peak of the resident memory, and
+what of it was there before solving.
 """
 
 import argparse
