@@ -226,7 +226,8 @@ class KOMO(PathProblem):
 
         Args:
             seed: of the random starts.
-            starts: how many; the best feasible solution is returned.
+            starts: how many; the best feasible solution is returned. Without costs it
+                is the first one, and further starts are left out.
             method: "augmented_lagrangian" (Newton steps), or an optax optimiser such
                 as `optax.lbfgs()` or `optax.adam(1e-2)`, kept for further solves so
                 that nothing is compiled anew: see `posewise.solvers.first_order`.
@@ -238,8 +239,8 @@ class KOMO(PathProblem):
         Returns:
             The best solution: feasible before infeasible, then by cost.
         """
-        chosen = dict(method=method, tolerance=tolerance, progress=progress)
-        return best(self.solve_all(seed, starts, **chosen, **options))
+        chosen = make_options(method, tolerance, progress, options)
+        return best(solve_starts(self, [self], None, seed, starts, method, chosen)[0])
 
     def solve_all(
         self,
@@ -253,7 +254,8 @@ class KOMO(PathProblem):
     ) -> list[Solution]:
         """What each start of `solve` ends at, in the order of the starts."""
         chosen = make_options(method, tolerance, progress, options)
-        return solve_starts(self, [self], None, seed, starts, method, chosen)[0]
+        given = (seed, starts, method, chosen)
+        return solve_starts(self, [self], None, *given, every_start=True)[0]
 
     def solve_batch(
         self,

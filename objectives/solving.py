@@ -12,7 +12,7 @@ from ..robots.checks import floats, integer, number
 from ..robots.errors import unknown
 from ..solvers import Options, Result, Status, Watch, solve_many, solve_watched
 from ..solvers.first_order import solve_first_order
-from .objective import ObjectiveError
+from .objective import OT, ObjectiveError
 from .path_problem import PathProblem
 from .program import Chain, ChainData, Placed
 from .sensitivity import Solved
@@ -31,8 +31,11 @@ def solve_starts(
     starts: Any,
     method: Any,
     chosen: "Chosen",
+    every_start: bool = False,
 ) -> list[list[Solution]]:
-    """All solutions of each problem.
+    """Solutions of each problem, the best among them.
+
+    Without costs, starts after the first one that ends feasible are left out.
 
     Args:
         komo: the problem.
@@ -42,6 +45,7 @@ def solve_starts(
         starts: of each problem.
         method: see `KOMO.solve`; optimisers only for a single problem.
         chosen: tolerance and options.
+        every_start: leave none out.
     """
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
     starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
@@ -70,20 +74,24 @@ def solve_starts(
     leaves, varied = _stacked(chain, data, komos)
     count = _aimed(data, leaves, varied, placed, targets or {}, komos)
     worlds = [komos[b % len(komos)] for b in range(count)]
+    frozen = [k.frozen() for k in komos]
     paths = [k.starts(seed, starts) for k in komos]
     x = np.concatenate([paths[b % len(komos)] for b in range(count)])
     owner = np.repeat(np.arange(count), starts)
     x = np.asarray(x, data.prefix.dtype)
     tree = jax.tree.structure(data)
-    result = solve_many(chain, tree, leaves, varied, owner, x, options, watch)
+    free = all(o.type is not OT.sos for o in komo.objectives)
+    many = (chain, tree, leaves, varied, owner, x, options, watch)
+    result, kept = solve_many(*many, one_is_enough=free and not every_start)
+    turn = (kept % starts).tolist()
     solutions = []
     for b, k in enumerate(worlds):
         own = [a[b] if v else a for a, v in zip(leaves, varied, strict=True)]
         numbers = jax.tree.unflatten(tree, own)
-        made = Solved(k.frozen(), chain, numbers, placed, x, ())
-        at = range(b * starts, (b + 1) * starts)
+        made = Solved(frozen[b % len(komos)], chain, numbers, placed, x, ())
+        at = range(*np.searchsorted(kept // starts, [b, b + 1]))
         solutions.append(
-            [_solution(k, result, j, made, tolerance, began, j - at[0]) for j in at]
+            [_solution(k, result, j, made, tolerance, began, turn[j]) for j in at]
         )
     return solutions
 

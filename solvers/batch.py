@@ -3,6 +3,7 @@
 Each lane holds one solve; all lanes advance together for a few passes, then those that
 are done give way to the next ones. So no solve waits for the slowest, memory is bounded
 by the number of lanes, and one program is compiled whatever the size of the batch.
+The first solve of each owner comes first, then the second ones, and so on.
 """
 
 import os
@@ -27,6 +28,7 @@ VARIABLES = 2048
 """About so many variables are advanced at once on a CPU."""
 IDLE = -1
 """In place of a solve: the lane has none."""
+FOUND = Status.CONVERGED, Status.FEASIBLE
 
 
 def solve_many(
@@ -38,8 +40,9 @@ def solve_many(
     x: Float[np.ndarray, "n T nq"],
     options: Options,
     watch: Watch = SILENT,
-) -> Result:
-    """Solve from each initial path; arrays of the result have a leading axis n.
+    one_is_enough: bool = False,
+) -> tuple[Result, Int[np.ndarray, " k"]]:
+    """Solve from each initial path.
 
     Args:
         problem: the structure that all share.
@@ -50,6 +53,11 @@ def solve_many(
         x: initial paths.
         options: of the solver.
         watch: is told how far all have come.
+        one_is_enough: of each owner's solves those after its first feasible one are
+            left out.
+
+    Returns:
+        Arrays with a leading axis k, and which solves these are, in their order.
 
     Raises:
         KeyboardInterrupt: for an interrupt before anything was done; later ones end
@@ -60,7 +68,10 @@ def solve_many(
     most = 1 << max(VARIABLES // size, 1).bit_length() - 1 if on_cpu else 4096
     lanes = min(most, 1 << (n - 1).bit_length())
     workers = min(os.cpu_count() or 1, -(-n // lanes)) if on_cpu else 1
-    pending = deque(range(n))
+    turn = np.arange(n) - np.searchsorted(owner, owner)
+    pending = deque(np.argsort(turn, kind="stable").tolist())
+    last = np.full(owner.max() + 1, n)  # of each owner's solves that are needed
+    needed = lambda solves: solves <= last[owner[solves]]
     lock, stop = threading.Lock(), threading.Event()
     flags = tuple(varied)
     run = partial(_lanes, problem, tree, flags)
@@ -76,8 +87,13 @@ def solve_many(
         state = empty
         while not stop.is_set():
             with lock:
-                fresh = np.flatnonzero(holds == IDLE)[: len(pending)]
-                holds[fresh] = [pending.popleft() for _ in fresh]
+                holds[~needed(holds)] = IDLE
+                fresh = []
+                for k in np.flatnonzero(holds == IDLE).tolist():
+                    while holds[k] == IDLE and pending:
+                        if needed(h := pending.popleft()):
+                            holds[k] = h
+                            fresh.append(k)
             busy = holds != IDLE
             if not busy.any():
                 return
@@ -89,6 +105,9 @@ def solve_many(
             over = np.flatnonzero(busy & (ended | np.asarray(state.done)))
             with lock:
                 table.keep(out, over, holds[over])
+                if one_is_enough:
+                    good = holds[over][np.isin(np.asarray(out.status)[over], FOUND)]
+                    np.minimum.at(last, owner[good], good)
                 holds[over] = IDLE
                 table.running[worker] = out, holds.copy()
             yield
@@ -96,8 +115,9 @@ def solve_many(
     def look() -> Progress:
         with lock:
             table.keep_running()
-            finished = np.sum(table.result.status != Status.INTERRUPTED)
-            return progress_of(table.result, int(finished), n)
+            left_out = ~needed(np.arange(n))
+            finished = left_out | (table.result.status != Status.INTERRUPTED)
+            return progress_of(table.result, int(finished.sum()), n)
 
     try:
         if workers == 1:
@@ -118,7 +138,8 @@ def solve_many(
         if not table.running:
             raise
         table.keep_running()
-    return table.result
+    kept = np.flatnonzero(needed(np.arange(n)))
+    return jax.tree.map(lambda a: a[kept], table.result), kept
 
 
 class _Table:
