@@ -26,7 +26,8 @@ class Inputs(NamedTuple):
     quat: Float[Array, "slices m 4"]
     """Zeros where the symbol does not ask for quaternions."""
     q: Float[Array, "slices n"]
-    tau: Float[Array, ""] | float
+    tau: Float[Array, " steps"]
+    """Time from each slice to the next one [s]."""
 
 
 class Linear(NamedTuple):
@@ -59,7 +60,8 @@ def value(
     for s in range(d + 1):
         part = slice(s, s + symbol.window + 1)
         args = (x.R[part], x.p[part], x.quat[part], x.q[part])
-        total = total + coefficients[s] * _call(symbol, *args, x.tau, params, K)
+        tau = x.tau[s : s + symbol.window]
+        total = total + coefficients[s] * _call(symbol, *args, tau, params, K)
     return jnp.asarray(total)
 
 
@@ -70,14 +72,14 @@ def linearize(
     d, w = order - symbol.window, symbol.window
     windows = np.arange(d + 1)[:, None] + np.arange(w + 1)
 
-    def one(R, p, quat, q):
+    def one(R, p, quat, q, tau):
         if symbol.wrenches is not None:
             y, force, moment = symbol.wrenches(R[0], p[0], **params)
             dq = jnp.zeros((len(y), 1, q.shape[-1]), y.dtype)
             return Linear(y, moment[:, None], force[:, None], dq)
 
         def fn(R, p, quat, q):
-            y = _call(symbol, R, p, quat, q, x.tau, params, K)
+            y = _call(symbol, R, p, quat, q, tau, params, K)
             return y, y
 
         derivative = jax.jacrev(fn, argnums=(0, 1, 2, 3), has_aux=True)
@@ -87,8 +89,10 @@ def linearize(
         return Linear(y, _moment(R, p, quat, dR, dp, dquat), dp, dq)
 
     if d == 0:
-        return one(x.R, x.p, x.quat, x.q)
-    parts = jax.vmap(one)(*(a[windows] for a in (x.R, x.p, x.quat, x.q)))
+        return one(*x)
+    steps = x.tau[windows[:, :-1]]
+    at = Inputs(x.R[windows], x.p[windows], x.quat[windows], x.q[windows], steps)
+    parts = jax.vmap(one)(*at)
     c = jnp.asarray(_coefficients(symbol, d, x.tau))
     if w == 0:
         moved = (jnp.moveaxis(a[:, :, 0], 0, 1) for a in parts[1:])
@@ -180,13 +184,22 @@ def _call(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
     if symbol.kinematics:
         extra["K"] = K
     if symbol.window:
+        tau = tau[0] if symbol.window == 1 else tau
         return jnp.atleast_1d(symbol.fn(*slices, tau=tau, **extra))
     if symbol.of == "joints":
         return jnp.atleast_1d(symbol.fn(slices[0], **extra))
     return jnp.atleast_1d(symbol.fn(*slices[0], **extra))
 
 
-def _coefficients(symbol: Symbol, d: int, tau: Any) -> list[Any]:
-    """Of the d-th backward difference, oldest first."""
-    unit = tau**d if symbol.rate else 1.0
-    return [(-1) ** (d - s) * math.comb(d, s) / unit for s in range(d + 1)]
+def _coefficients(symbol: Symbol, d: int, tau: Array) -> list[Any]:
+    """Of the d-th backward difference, oldest first.
+
+    Differences are over the time between the middles of what is subtracted.
+    """
+    if d == 0 or not symbol.rate:
+        return [float((-1) ** (d - s) * math.comb(d, s)) for s in range(d + 1)]
+    mean = tau.mean()
+    if d == 1:
+        return [-1 / mean, 1 / mean]
+    into, out = 1 / (tau[0] * mean), 1 / (tau[1] * mean)
+    return [into, -(into + out), out]

@@ -203,7 +203,7 @@ class Feature:
         return self.ground(C).dim
 
     def eval(
-        self, C: "Config", q: Any = None, tau: float = 1.0, coordinates: str = "q"
+        self, C: "Config", q: Any = None, tau: Any = 1.0, coordinates: str = "q"
     ) -> tuple[np.ndarray, np.ndarray]:
         """Value and Jacobian.
 
@@ -211,7 +211,7 @@ class Feature:
             C: the world.
             q: coordinates (nq,); for order k: (k + 1, nq), oldest slice first.
                 Default: the world's state (order 0 only).
-            tau: time between slices [s].
+            tau: time between slices [s]: one number, or one for each of k steps.
             coordinates: "q", or "tangent" for columns of the tangent space.
 
         Returns:
@@ -247,7 +247,7 @@ class Feature:
         quats = np.zeros((*p.shape[:2], 4))
         if g.symbol.quaternions:
             quats = continuous(C.quaternions_at(Q)[:, g.frames])
-        x = Inputs(R, p, quats, Q[:, g.coordinates], tau)
+        x = Inputs(R, p, quats, Q[:, g.coordinates], self._steps(tau))
         K = C.kinematics().anonymous() if g.symbol.kinematics else None
         out = _program(g.symbol, g.order)(x, g.params, g.scale, g.target, K)
         out = np.asarray(out, float)
@@ -255,15 +255,16 @@ class Feature:
         return out[:, 0], J[0] if slices == 1 else np.moveaxis(J, 0, 1)
 
     def function(
-        self, C: "Config", tau: float = 1.0
+        self, C: "Config", tau: Any = 1.0
     ) -> Callable[[Float[Array, "*slices nq"]], Float[jax.Array, " rows"]]:
         """A pure JAX function of q (nq,), or (k + 1, nq) oldest first, to y (D,).
 
+        For tau see `eval`.
         Works under `jit`, `vmap`, `grad`, `jacfwd`, `jacrev` and `hessian`.
         """
         g = self.ground(C)
         K = C.kinematics()
-        slices = self.order + 1
+        slices, steps = self.order + 1, self._steps(tau)
 
         def phi(q: Float[Array, "*slices nq"]) -> Float[jax.Array, " rows"]:
             Q = jnp.asarray(q).reshape(slices, K.nq)
@@ -272,7 +273,7 @@ class Feature:
             quats = jnp.zeros((*p.shape[:2], 4), Q.dtype)
             if g.symbol.quaternions:
                 quats = continuous(quaternions(K, Q)[:, g.frames])
-            time = jnp.asarray(tau, Q.dtype)
+            time = jnp.asarray(steps, Q.dtype)
             x = Inputs(R, p, quats, Q[:, g.coordinates], time)
             like = lambda a: jnp.asarray(a, Q.dtype)
             params = {k: _cast(v, Q.dtype) for k, v in g.params.items()}
@@ -280,6 +281,14 @@ class Feature:
             return aim(g.symbol, raw, like(g.scale), like(g.target))[0]
 
         return phi
+
+    def _steps(self, tau: Any) -> np.ndarray:
+        """The time of each step."""
+        expected = f"seconds > 0: one number, or {self.order}"
+        steps = floats("tau", tau, expected, FeatureError)
+        if steps.shape not in ((), (self.order,)) or not (steps > 0).all():
+            raise FeatureError(f"tau is {tau!r}, expected {expected}.")
+        return np.broadcast_to(steps, self.order)
 
 
 @lru_cache(maxsize=256)
@@ -342,7 +351,7 @@ def _rows(symbol: Symbol, m: int, n: int, params: dict, C: "Config") -> int:
     k = symbol.window + 1
     eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
     zeros = (np.zeros((k, m, 3)), np.zeros((k, m, 4)), np.zeros((k, n)))
-    x = Inputs(eye, *zeros, np.ones(()))
+    x = Inputs(eye, *zeros, np.ones(symbol.window))
     K = C.kinematics().anonymous() if symbol.kinematics else None
     try:
         shape = jax.eval_shape(

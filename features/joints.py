@@ -41,10 +41,10 @@ def transition_velocity(old: Values, new: Values, *, tau: Float[jax.Array, ""]):
 
 
 def transition_acceleration(
-    oldest: Values, old: Values, new: Values, *, tau: Float[jax.Array, ""]
+    oldest: Values, old: Values, new: Values, *, tau: Float[jax.Array, "2"]
 ):
     """Acceleration of the coordinates over three slices [rad/s², m/s²]."""
-    return (new - 2 * old + oldest) / tau**2
+    return ((new - old) / tau[1] - (old - oldest) / tau[0]) / tau.mean()
 
 
 def home_difference(q: Values, *, home: Values, block: Bool[Array, "n n"]) -> Values:

@@ -29,7 +29,8 @@ class Symbol:
     """A feature symbol; calling conventions of `fn` by `window` and `of`:
 
     - of poses, window 0: `fn(pose_1, …, pose_m, **params)`;
-    - of poses, window k: `fn(poses_oldest, …, poses_newest, tau=…, **params)`;
+    - of poses, window k: `fn(poses_oldest, …, poses_newest, tau=…, **params)`, tau the
+      time between the slices [s]: one number for window 1, two for window 2;
     - of joints: the same with joint values (n,) in place of poses; and with `K=…`
       where `kinematics` is set.
     """

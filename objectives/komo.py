@@ -5,29 +5,25 @@ and relations to SLAM, Gaussian process smoothing, optimal control and probabili
 inference" (2017).
 """
 
-import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
-from ..features import FS, Feature, FeatureError
-from ..robots.checks import floats, integer, number
-from ..robots.config import Config
-from .modes import Modes, ModeSwitch, make_modes
+from ..features import FS, Feature
+from .modes import Helper, make_modes
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError, selected_slices
-from .program import Chain, ChainData, Placed, make_chain
+from .path_problem import PathProblem
 from .sensitivity import target_function
 from .solution import Solution
 from .solving import NEWTON, best, make_options, solve_starts
 from .span import Slices, span_of
-from .starts import paths_from
-from .waypoints import path_through
+from .switching import mode_switch
 
 
-class KOMO:
+class KOMO(PathProblem):
     """A path problem: `phases × slices_per_phase` copies of a world's coordinates.
 
     Before the first slice stand `k_order` fixed copies of the present state, so that
@@ -39,48 +35,11 @@ class KOMO:
         phases: how many phases; times of objectives count in phases.
         slices_per_phase: slices in each phase.
         k_order: highest order of any objective (0, 1 or 2).
-        duration_per_phase: [s].
+        duration_per_phase: [s]; one number, or one for each phase.
 
     Raises:
         ObjectiveError: for numbers out of range, or a world without moving joints.
     """
-
-    def __init__(
-        self,
-        C: Any,
-        phases: Any = 1,
-        slices_per_phase: Any = 1,
-        k_order: Any = 0,
-        duration_per_phase: Any = 1.0,
-    ) -> None:
-        if not isinstance(C, Config):
-            raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
-        slices = _integer(
-            "slices_per_phase", slices_per_phase, "an integer >= 1", lambda n: n >= 1
-        )
-        order = _integer("k_order", k_order, "0, 1 or 2", lambda k: 0 <= k <= 2)
-        phases = _positive("phases", phases, "a number > 0")
-        duration = _positive("duration_per_phase", duration_per_phase, "seconds > 0")
-        if C.nq == 0:
-            raise ObjectiveError(
-                "The world has no moving joint; add one, or unlock some."
-            )
-        self.config: Config = C
-        self.slices_per_phase = slices
-        self.T = max(int(np.ceil(phases * slices - 1e-9)), 1)
-        self.k_order = order
-        self.tau = duration / slices
-        self._objectives: list[Objective] = []
-        self._switches: tuple[ModeSwitch, ...] = ()
-        self._initial: np.ndarray | None = None
-        self._modes: tuple[Any, Modes] | None = None
-        self._chain: tuple[Any, tuple[Chain, ChainData, list[list[Placed]]]] | None
-        self._chain = None
-
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """All objectives, in order."""
-        return tuple(self._objectives)
 
     def add_objective(
         self,
@@ -143,8 +102,29 @@ class KOMO:
                 f"{label}: order {feature.order} exceeds the problem's k_order"
                 f" {self.k_order}; make the KOMO with k_order={feature.order}."
             )
-        feature.check(self.config)
+        feature.check(self.world)
         return Objective(label, feature, type, slices)
+
+    def add_frame(
+        self, name: Any, parent: Any = "world", *, stable: bool = True, **given: Any
+    ) -> None:
+        """Add a helper frame, which the problem has and the world has not.
+
+        Objectives, presets and mode switches may name it. With a joint its pose is
+        part of the solution: `solution.at(t)` has it, `solution.path` has not.
+
+        Args:
+            name: a name not in use yet.
+            parent: the frame it is attached to, and goes along with.
+            stable: its joint has one value, the same in all slices; else one in each.
+            **given: `joint`, `pose`, `shape`, … as for `Config.add_frame`.
+
+        Raises:
+            ConfigError: saying what does not fit.
+        """
+        made = (*self.helpers, Helper(name, parent, given, stable))
+        make_modes(self.config, self.switches, made)
+        self.helpers = made
 
     def add_mode_switch(
         self, times: Any, mode: str, frames: Any, *, scale: Any = 10.0
@@ -169,38 +149,10 @@ class KOMO:
             ConfigError: for unknown frames or modes.
             ObjectiveError: with k_order 0, or when no slice is selected.
         """
-        if self.k_order < 1:
-            raise ObjectiveError(
-                "A mode switch constrains velocities; make the KOMO with k_order >= 1."
-            )
-        names = list(frames) if not isinstance(frames, str) else [frames]
-        if len(names) != 2:
-            raise ObjectiveError(
-                f"frames are {names}, expected two: [parent, what is attached to it]."
-            )
-        parent, frame = names
-        label = f"mode {mode} [{parent}, {frame}]"
-        slices = selected_slices(times, self.slices_per_phase, self.T, label)
-        self.config.index(parent), self.config.index(frame)
-        carrier = [s.parent for s in self._switches if s.frame == frame]
-        made = (*self._switches, ModeSwitch(slices[0], mode, parent, frame))
-        make_modes(self.config, made)
-        self._switches = made
-
-        def still(t: int, symbol: Any, of: list[str], order: int) -> None:
-            feature = Feature(symbol, of, order=order, scale=scale)
-            name = f"{label} no {'jump' if order == 1 else 'jolt'}"
-            self._objectives.append(Objective(name, feature, OT.eq, (t,)))
-
-        relative = [(FS.poseRel, [frame, carrier[-1]])] if carrier else []
-        into = relative or [(FS.pose, [frame])]
-        ends = [(slices[0], *into[0])]
-        if len(slices) > 1 and np.size(times) == 2:
-            ends.append((slices[-1], FS.poseRel, [frame, parent]))
-        for t, symbol, of in ends:
-            still(t, symbol, of, 1)
-            if self.k_order == 2 and t + 1 < self.T:
-                still(t + 1, FS.linangVel, [frame], 2)
+        made, still = mode_switch(self, times, mode, frames, scale)
+        make_modes(self.config, (*self.switches, made), self.helpers)
+        self.switches += (made,)
+        self._objectives += still
 
     def add_control_objective(
         self,
@@ -216,18 +168,23 @@ class KOMO:
         Orders 1 and 2 approximate time integrals of squared speed and acceleration.
         """
         symbol = FS.qHome if order == 0 else FS.qItself
-        weight = floats("scale", scale, "numbers", FeatureError)
-        weight = weight * (np.sqrt(self.tau) if order else 1.0)
-        return self.add_objective(
+        made = self.add_objective(
             times,
             symbol,
             joints,
             OT.sos,
-            scale=weight,
+            scale=scale,
             target=target,
             order=order,
             name=name or f"control order {order}",
         )
+        if made.feature.order == 0:
+            return made
+        # a difference of order k stands for the time of its k steps' mean
+        at = np.array(made.slices)[:, None] - np.arange(made.feature.order)
+        tau = self.tau[np.maximum(at, 0)].mean(1)
+        self._objectives[-1] = replace(made, weights=tuple(np.sqrt(tau).tolist()))
+        return self._objectives[-1]
 
     def add(self, what: Any, times: Any = None) -> tuple[Objective, ...]:
         """Add all objectives of a preset, a predicate or a formula, or none.
@@ -245,52 +202,13 @@ class KOMO:
                 f"{what!r} has no objectives(); use add_objective for features."
             )
         name = type(what).__name__
-        span = span_of(times, self.slices_per_phase, self.T, self.tau, name)
+        span = span_of(times, self.slices_per_phase, self.tau, name)
         made = tuple(
             self._checked(f"{name}: {_label(feature)}", feature, kind, chosen)
-            for feature, kind, chosen in what.objectives(self.config, span)
+            for feature, kind, chosen in what.objectives(self.world, span)
         )
         self._objectives += made
         return made
-
-    def initialize(self, path: Any) -> None:
-        """Set the initial path: (T, nq), or one configuration (nq,) for all slices.
-
-        Raises:
-            ObjectiveError: for a wrong shape or entries that are not finite.
-        """
-        T, n = self.T, self.config.nq
-        path = floats("path", path, f"({T}, {n}) or ({n},) numbers", ObjectiveError)
-        if path.shape not in ((T, n), (n,)):
-            raise ObjectiveError(
-                f"path has shape {path.shape}, expected ({T}, {n}) or ({n},)."
-            )
-        if not np.isfinite(path).all():
-            raise ObjectiveError("path has NaN or infinite entries.")
-        self._initial = np.array(np.broadcast_to(path, (T, n)))
-
-    def initialize_waypoints(self, waypoints: Any, linear: bool = False) -> None:
-        """Set the initial path: through one configuration at the end of each phase.
-
-        It starts from the present state, and is clipped to the limits.
-
-        Args:
-            waypoints: (phases, nq).
-            linear: at constant speed between waypoints; otherwise at rest at each.
-
-        Raises:
-            ObjectiveError: for a wrong shape or entries that are not finite.
-        """
-        C, S = self.config, self.slices_per_phase
-        shape = -(-self.T // S), C.nq
-        points = floats("waypoints", waypoints, f"{shape} numbers", ObjectiveError)
-        if points.shape != shape or not np.isfinite(points).all():
-            raise ObjectiveError(
-                f"waypoints have shape {points.shape}, expected {shape}: finite"
-                " coordinates at the end of each phase."
-            )
-        path = path_through(C.q, points, S, self.T, C.quaternions, linear)
-        self.initialize(np.clip(path, *C.limits))
 
     def solve(
         self,
@@ -299,24 +217,30 @@ class KOMO:
         *,
         method: Any = NEWTON,
         tolerance: Any = 1e-3,
+        progress: Any = True,
         **options: Any,
     ) -> Solution:
         """Solve from the initial path and, with `starts` > 1, from random ones too.
 
+        An interrupt (Ctrl-C) ends it with what there is, of status INTERRUPTED.
+
         Args:
             seed: of the random starts.
-            starts: how many; the best feasible solution is returned.
+            starts: how many; the best feasible solution is returned. Without costs it
+                is the first one, and further starts are left out.
             method: "augmented_lagrangian" (Newton steps), or an optax optimiser such
                 as `optax.lbfgs()` or `optax.adam(1e-2)`, kept for further solves so
                 that nothing is compiled anew: see `posewise.solvers.first_order`.
             tolerance: rows within this count as satisfied, in scaled units.
+            progress: True: a line on stderr every two seconds; False: none; or a
+                function that gets a `posewise.solvers.Progress` now and then.
             **options: fields of `posewise.solvers.Options`.
 
         Returns:
             The best solution: feasible before infeasible, then by cost.
         """
-        chosen = dict(options, method=method, tolerance=tolerance)
-        return best(self.solve_all(seed, starts, **chosen))
+        chosen = make_options(method, tolerance, progress, options)
+        return best(solve_starts(self, [self], None, seed, starts, method, chosen)[0])
 
     def solve_all(
         self,
@@ -325,11 +249,13 @@ class KOMO:
         *,
         method: Any = NEWTON,
         tolerance: Any = 1e-3,
+        progress: Any = True,
         **options: Any,
     ) -> list[Solution]:
         """What each start of `solve` ends at, in the order of the starts."""
-        chosen = make_options(method, tolerance, options)
-        return solve_starts(self, [self], None, seed, starts, method, chosen)[0]
+        chosen = make_options(method, tolerance, progress, options)
+        given = (seed, starts, method, chosen)
+        return solve_starts(self, [self], None, *given, every_start=True)[0]
 
     def solve_batch(
         self,
@@ -339,6 +265,7 @@ class KOMO:
         seed: Any = 0,
         *,
         tolerance: Any = 1e-3,
+        progress: Any = True,
         **options: Any,
     ) -> list[Solution]:
         """Solve many problems that differ in numbers only, each from many starts.
@@ -351,6 +278,7 @@ class KOMO:
             starts: of each problem, as in `solve`.
             seed: of the random starts, the same for each problem.
             tolerance: see `solve`.
+            progress: see `solve`.
             **options: see `solve`.
 
         Returns:
@@ -359,11 +287,11 @@ class KOMO:
         Raises:
             ObjectiveError: for targets or worlds that do not fit.
         """
-        komos = [self]
+        komos: list[PathProblem] = [self]
         if worlds is not None:
             komos = [self.within(world) for world in worlds]
         given = dict(targets or {})
-        chosen = make_options(NEWTON, tolerance, options)
+        chosen = make_options(NEWTON, tolerance, progress, options)
         every = solve_starts(self, komos, given, seed, starts, NEWTON, chosen)
         return [best(solutions) for solutions in every]
 
@@ -383,80 +311,23 @@ class KOMO:
             **options: see `solve`.
 
         Raises:
-            ObjectiveError: for an objective of another problem, or mode switches.
+            ObjectiveError: for an objective of another problem, or mode switches that
+                attach what moves on a joint of its own.
         """
-        chosen = make_options(NEWTON, tolerance, options)
+        chosen = make_options(NEWTON, tolerance, False, options)
         return target_function(self, wrt, chosen.numbers)
 
     def nlp(self) -> NLP:
         """The problem for other solvers, from the initial path, as it is now.
 
         Raises:
-            ObjectiveError: without objectives, or with mode switches.
+            ObjectiveError: without objectives.
         """
         if not self._objectives:
             raise ObjectiveError("There is no objective; add one before nlp().")
         chain, data, placed = self.chain()
-        return make_nlp(chain, data, self.objectives, placed, self.starts(0, 1)[0])
-
-    def frozen(self) -> "KOMO":
-        """The problem as it is now, with a copy of the world."""
-        other = self.within(self.config.copy())
-        other._objectives = list(self._objectives)
-        return other
-
-    def within(self, world: Any) -> "KOMO":
-        """The same problem in another world."""
-        if not isinstance(world, Config):
-            raise ObjectiveError(
-                f"worlds has a {type(world).__name__}, expected Configs: copies of the"
-                " problem's world, C.copy(), with other numbers."
-            )
-        other = copy.copy(self)
-        other.config, other._modes, other._chain = world, None, None
-        return other
-
-    def modes(self) -> Modes:
-        """The world with the copies that mode switches make; see `objectives.modes`."""
-        C = self.config
-        values = C.q.tobytes() if self._switches else b""
-        key = (C._snapshot(), self._switches, values)
-        if self._modes is None or not _same(self._modes[0], key):
-            self._modes = key, make_modes(C, self._switches)
-        return self._modes[1]
-
-    def chain(self) -> tuple[Chain, ChainData, list[list[Placed]]]:
-        """The problem as the solver sees it; see `objectives.program`."""
-        modes = self.modes()
-        key = (modes, tuple(self._objectives))
-        if self._chain is None or not _same(self._chain[0], key):
-            made = make_chain(modes, self._objectives, self.T, self.k_order, self.tau)
-            self._chain = key, made
-        chain, data, placed = self._chain[1]
-        prefix = np.tile(modes.widen(self.config.q), (self.k_order, 1))
-        return (
-            chain,
-            data._replace(prefix=jnp.asarray(prefix, data.prefix.dtype)),
-            placed,
-        )
-
-    def starts(self, seed: int, count: int) -> np.ndarray:
-        """Initial paths (count, T, nq): the initial path, then random ones.
-
-        With mode switches, nq is that of their world; see `objectives.starts`.
-        """
-        modes = self.modes()
-        q = modes.widen(self.config.q)
-        given = np.tile(q, (self.T, 1))
-        if self._initial is not None:
-            if self._initial.shape[1] != self.config.nq:
-                raise ObjectiveError(
-                    f"The initial path has shape {self._initial.shape}, expected"
-                    f" ({self.T}, {self.config.nq}): the world's joints have changed;"
-                    " initialize again."
-                )
-            given = modes.widen(self._initial)
-        return paths_from(modes, q, given, seed, count)
+        start = self.starts(0, 1)[0]
+        return make_nlp(self.modes(), chain, data, self.objectives, placed, start)
 
     def __repr__(self) -> str:
         return (
@@ -465,23 +336,7 @@ class KOMO:
         )
 
 
-def _integer(what: str, value: Any, expected: str, holds: Any) -> int:
-    return integer(what, value, expected, holds, ObjectiveError)
-
-
-def _positive(what: str, value: Any, expected: str) -> float:
-    return number(what, value, expected, lambda x: x > 0, ObjectiveError)
-
-
 def _label(feature: Feature) -> str:
     frames = ", ".join(feature.frames)
     rate = ("", " velocity", " acceleration")[feature.order - feature.symbol.window]
     return f"{feature.symbol.name}({frames}){rate}"
-
-
-def _same(old: tuple, new: tuple) -> bool:
-    """The same objects and equal bytes; nothing is compared by value else."""
-    return all(
-        a is b or (isinstance(a, tuple | bytes) and a == b)
-        for a, b in zip(old, new, strict=True)
-    )

@@ -3,12 +3,14 @@
 An object that changes hands is not moved in the tree. The world gets a copy of it for
 each attachment, and features look at the copy that is real in their slice: frame
 indices are data, so the tree stays one. Coordinates of a stable attachment are shared:
-one variable for all slices.
+one variable for all slices. So are those of stable helper frames, which the problem
+has and the world has not.
 """
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +40,18 @@ class ModeSwitch:
     kind: str
     parent: str
     frame: str
+
+
+@dataclass(frozen=True, eq=False)
+class Helper:
+    """A frame that only the problem has."""
+
+    name: str
+    parent: str
+    given: dict[str, Any]
+    """See `Config.add_frame`."""
+    stable: bool
+    """Its joint is one variable for all slices."""
 
 
 @dataclass(eq=False)
@@ -73,7 +87,10 @@ class Modes:
     """A world with a copy of each object for each attachment."""
 
     base: Config
+    named: Config
+    """With helper frames: what features may speak of."""
     world: Config
+    """With the copies too."""
     modes: list[Mode]
     starts: list[int]
     """First slice of each mode after the first one."""
@@ -113,10 +130,9 @@ class Modes:
         return full
 
     def attached(self, q: np.ndarray, t: int) -> Config:
-        """The base world in slice t, with its attachments; q: of the world."""
-        C, X, mode = self.base.copy(), self.world.copy(), self.at(t)
+        """The world in slice t, with helpers and attachments; q: with the copies."""
+        C, X, mode = self._placed(q, t), self.world.copy(), self.at(t)
         X.q = q
-        C.q = self.narrow(q, t)
         bases = {copy: name for name, copy in mode.names.items()}
         for name, copy in mode.names.items():
             up = X.frame(copy).parent
@@ -132,34 +148,49 @@ class Modes:
         """Coordinates of the base in slice t; its own joints follow what is carried."""
         if self.world is self.base:
             return q
-        wide, narrow = self.coordinates
-        C, X = self.base.copy(), self.world.copy()
+        C = self._placed(q, t)
+        return C.q[C.coordinates(self.base.joint_names)]
+
+    def narrow_path(self, x: np.ndarray) -> np.ndarray:
+        """Coordinates (T, nq) of the base from those of the world."""
+        return np.stack([self.narrow(q, t) for t, q in enumerate(x)])
+
+    def _placed(self, q: np.ndarray, t: int) -> Config:
+        """The world with its helpers in slice t; own joints follow what is carried."""
+        C, X = self.named.copy(), self.world.copy()
+        common = [n for n in C.joint_names if n in set(X.joint_names)]
         full = C.q
-        full[narrow] = q[wide]
+        full[C.coordinates(common)] = q[X.coordinates(common)]
         X.q, C.q = q, full
         for name, copy in self.at(t).names.items():
-            if _own_joint(C, name):
+            if not set(_own_joint(C, name)) <= set(common):
                 with suppress(ConfigError):  # a joint that cannot reach that pose
                     C.set_pose(name, X.pose(copy))
-        return C.q
+        return C
 
 
-def make_modes(C: Config, switches: tuple[ModeSwitch, ...]) -> Modes:
+def make_modes(
+    C: Config, switches: tuple[ModeSwitch, ...], helpers: tuple[Helper, ...] = ()
+) -> Modes:
     """The world and its modes.
 
     Raises:
-        ConfigError: for unknown frames, or a frame attached to a part of itself.
+        ConfigError: for unknown frames, a frame attached to a part of itself, or
+            helpers that do not fit.
     """
-    if not switches:
-        return Modes(C, C, [Mode(C, {}, None)], [], ())
+    if not switches and not helpers:
+        return Modes(C, C, C, [Mode(C, {}, None)], [], ())
     X = C.copy()
+    for h in helpers:
+        X.add_frame(h.name, h.parent, **h.given)
+    named = X.copy() if helpers else C
+    shared = [n for h in helpers if h.stable for n in _own_joint(X, h.name)]
     X.lock({n for s in switches for n in _own_joint(X, s.frame)})
-    base_joints = X.joint_names
+    base_joints = tuple(n for n in X.joint_names if n in set(C.joint_names))
     names: dict[str, str] = {}
     gone: set[str] = set()
     views: list[tuple[dict[str, str], set[str]]] = [({}, set())]
     starts: list[int] = []
-    shared: list[str] = []
     for k, s in enumerate(sorted(switches, key=lambda s: s.start)):
         root, parent = names.get(s.frame, s.frame), names.get(s.parent, s.parent)
         rename = lambda n, k=k: f"{n.partition('@')[0]}@{k}"
@@ -184,7 +215,7 @@ def make_modes(C: Config, switches: tuple[ModeSwitch, ...]) -> Modes:
             if world.frame(name).contact:
                 world.set_contact(name, 0)
         modes.append(Mode(world, dict(view), base_joints))
-    return Modes(C, X, modes, starts, tuple(shared))
+    return Modes(C, named, X, modes, starts, tuple(shared))
 
 
 def attachment(

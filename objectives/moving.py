@@ -82,7 +82,7 @@ def _straight(
     yield Feature(FS.bodyVel, gripper, scale=along), OT.ineq, steps
     rest = max(len(steps) // 4, 1) if len(steps) > 2 else 0
     middle = steps[rest : len(steps) - rest]
-    speed = sign * distance / (len(middle) * span.tau)
+    speed = sign * distance / span.duration(middle)
     fast = Feature(FS.bodyVel, gripper, scale=along, target=[0, 0, speed])
     yield fast, OT.ineq, middle
 

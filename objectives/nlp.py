@@ -2,8 +2,10 @@
 
     min Σ φ_sos²  subject to  φ_eq = 0, φ_ineq <= 0, bounds
 
-over x = (q_0, …, q_{T-1}). Quaternions are coordinates like others: rows that see them
-as orientations do not depend on their length.
+over x = (q_0, …, q_{T-1}); coordinates that all slices share (of stable mode switches
+and helper frames) are left out of these and come once, at the end. Quaternions are
+coordinates like others: rows that see them as orientations do not depend on their
+length.
 """
 
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ from jaxtyping import Float, Int
 from ..robots.checks import floats
 from ..robots.tree import Tree
 from ..solvers import EQ, INEQ, SOS
+from .modes import Modes
 from .objective import OT, Objective, ObjectiveError
 from .program import Batch, Chain, ChainData, Kind, Placed
 
@@ -40,7 +43,9 @@ class Gather(NamedTuple):
     """Where rows and derivatives stand among all that the problem's program gives."""
 
     rows: Int[np.ndarray, " m"]
-    entries: Int[np.ndarray, " nonzeros"]
+    entries: Int[np.ndarray, " entries"]
+    places: Int[np.ndarray, " entries"]
+    """To which derivative each is added: those by shared variables have several."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +64,21 @@ class NLP:
     """Row of each derivative that may be other than zero; sorted, then by column."""
     column: Int[np.ndarray, " nonzeros"]
     """Its column."""
+    _modes: Modes = field(repr=False)
     _chain: Chain = field(repr=False)
     _data: ChainData = field(repr=False)
     _gather: Gather = field(repr=False)
+    _variables: Int[np.ndarray, "T nq"] = field(repr=False)
+    """Of each coordinate in each slice."""
 
     @property
     def dimension(self) -> int:
-        """Number of variables, T · nq."""
+        """Number of variables."""
         return self.initial.size
+
+    def path(self, x: Any) -> Float[np.ndarray, "T nq"]:
+        """The world's coordinates in all slices; see `Solution.path`."""
+        return self._modes.narrow_path(self._checked(x)[self._variables])
 
     def evaluate(self, x: Any) -> "tuple[np.ndarray, csr_array]":
         """All scaled rows φ (m,), and their Jacobian (m, n) by the coordinates.
@@ -86,6 +98,13 @@ class NLP:
 
     def values(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
         """φ (m,), and the derivatives at `row` and `column`."""
+        path = jnp.asarray(self._checked(x)[self._variables], self._data.prefix.dtype)
+        phi, found = _program(self._chain, self._data, path, self._gather)
+        each = np.asarray(found, float)
+        values = np.bincount(self._gather.places, each, len(self.row))
+        return np.array(phi, float), values
+
+    def _checked(self, x: Any) -> Float[np.ndarray, " n"]:
         n = self.dimension
         x = floats("x", x, f"{n} numbers", ObjectiveError)
         if x.size != n:
@@ -93,9 +112,7 @@ class NLP:
                 f"x has {x.size} numbers, expected {n}: all coordinates of slice 0,"
                 " then of slice 1, …"
             )
-        path = jnp.asarray(x.reshape(self._chain.slices, -1), self._data.prefix.dtype)
-        phi, values = _program(self._chain, self._data, path, self._gather)
-        return np.array(phi, float), np.array(values, float)
+        return x.reshape(-1)
 
     def summarize(self, phi: Any) -> Totals:
         """Cost and largest violations of rows φ."""
@@ -113,23 +130,17 @@ class NLP:
 
 
 def make_nlp(
+    modes: Modes,
     chain: Chain,
     data: ChainData,
     objectives: tuple[Objective, ...],
     placed: list[list[Placed]],
     initial: Float[np.ndarray, "T nq"],
 ) -> NLP:
-    """The problem of a chain; `placed` says where each objective's rows stand.
-
-    Raises:
-        ObjectiveError: for coordinates that slices share.
-    """
-    if chain.shared:
-        raise ObjectiveError(
-            "nlp() has no mode switches yet: slices share coordinates then; use"
-            " solve()."
-        )
+    """The problem of a chain; `placed` says where each objective's rows stand."""
     nq = chain.tree.nq
+    variables = _variables(chain.slices, nq, modes.shared_coordinates)
+    shared = np.isin(np.arange(nq), modes.shared_coordinates)
     shapes = jax.eval_shape(chain.evaluate, data, jnp.asarray(initial))
     y_start = np.cumsum([0, *(r.y.size for r in shapes)])
     J_start = np.cumsum([0, *(r.y.size * r.J.shape[1] * nq for r in shapes)])
@@ -150,28 +161,43 @@ def make_nlp(
         for t, batch, k in sorted(every):
             rows, window = shapes[batch].y.shape[1], shapes[batch].J.shape[1]
             w, q = np.nonzero(reached[batch][k])
-            inside = t - (window - 1) + w >= 0
+            # before the first slice only what all slices share is variable
+            inside = (t - (window - 1) + w >= 0) | shared[q]
             w, q = w[inside], q[inside]
+            column = variables[np.maximum(t - (window - 1) + w, 0), q]
             for r in range(rows):
-                column = (t - (window - 1) + w) * nq + q
                 source = J_start[batch] + ((k * window + w) * rows + r) * nq + q
                 found.append(np.stack([np.full(len(q), len(names)), column, source]))
                 picked.append(y_start[batch] + k * rows + r)
                 names.append(f"{objective.name}@{t}[{r}]")
                 types.append(objective.type)
     row, column, source = np.concatenate(found or [np.zeros((3, 0), int)], 1)
+    first = np.unique(variables, return_index=True)[1]
+    key, derivatives = np.unique(row * len(first) + column, return_inverse=True)
+    row, column = np.divmod(key, len(first))
     low, high = (np.broadcast_to(b, initial.shape) for b in chain.bounds(data))
     return NLP(
         tuple(types),
         tuple(names),
-        np.stack([low.ravel(), high.ravel()]).astype(float),
-        np.array(initial, float).ravel(),
+        np.stack([low.ravel()[first], high.ravel()[first]]).astype(float),
+        np.array(initial, float).ravel()[first],
         row,
         column,
+        modes,
         chain,
         data,
-        Gather(np.array(picked, int), source),
+        Gather(np.array(picked, int), source, derivatives),
+        variables,
     )
+
+
+def _variables(T: int, nq: int, shared: np.ndarray) -> Int[np.ndarray, "T nq"]:
+    """The variable of each coordinate: own ones slice by slice, then shared ones."""
+    own = np.setdiff1d(np.arange(nq), shared)
+    variables = np.zeros((T, nq), int)
+    variables[:, own] = np.arange(T * len(own)).reshape(T, -1)
+    variables[:, shared] = T * len(own) + np.arange(len(shared))
+    return variables
 
 
 def _reached(tree: Tree, kind: Kind, b: Batch) -> np.ndarray:

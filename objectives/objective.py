@@ -30,6 +30,8 @@ class Objective:
     feature: Feature
     type: OT
     slices: tuple[int, ...]
+    weights: tuple[float, ...] | None = None
+    """Of each slice, on top of the feature's scale."""
 
 
 class ObjectiveError(FeatureError):

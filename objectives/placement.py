@@ -94,7 +94,7 @@ def solve_placement(
         collisions: whether the movables must not penetrate anything; see
             `Config.collision_pairs`.
         apart: solutions with all movables nearer than this [m, rad] are one.
-        **options: fields of `posewise.solvers.Options`.
+        **options: `progress`, see `KOMO.solve`; fields of `posewise.solvers.Options`.
 
     Returns:
         Distinct solutions: the feasible ones by cost, then the others, which say in

@@ -26,8 +26,7 @@ def plot_solution(solution: "Solution", file: Any = None) -> Any:
     figure = Figure(figsize=(8, 6), layout="constrained")
     FigureCanvasAgg(figure)
     above, below = figure.subplots(2, 1, sharex=True)
-    T = len(solution.path)
-    time = solution.tau * np.arange(1, T + 1)
+    time = solution.times
     style = dict(marker="o", markersize=3, linewidth=1.2)
     for i, name in enumerate(solution.config.coordinate_names):
         above.plot(time, solution.path[:, i], label=name, **style)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from ..features.evaluate import Inputs, aimed, continuous
 from ..features.feature import Grounded
@@ -61,7 +62,8 @@ class ChainData(NamedTuple):
 
     K: Kinematics
     prefix: jax.Array
-    tau: jax.Array
+    tau: Float[jax.Array, " T"]
+    """Time from the slice before to each slice [s]."""
     batches: tuple[Batch, ...]
 
 
@@ -94,13 +96,15 @@ class Chain:
         for kind, b in zip(self.kinds, data.batches, strict=True):
             window = np.arange(kind.order + 1) + (self.order - kind.order)
             at = b.last[:, None] + window
+            # before the first slice time goes on in steps as long as the first one
+            steps = jnp.maximum(at[:, 1:] - self.order, 0)
             f = b.frames
             inputs = Inputs(
                 w.frames.R[at[:, :, None], f],
                 w.frames.p[at[:, :, None], f],
                 self._quaternions(kind, quats, at, f),
                 X[at[:, :, None], b.coordinates[:, None, :]],
-                jnp.broadcast_to(data.tau, (kind.capacity,)),
+                data.tau[steps],
             )
             one = lambda x, params, scale, target, kind=kind: aimed(
                 kind.symbol, kind.order, x, params, scale, target, K
@@ -188,21 +192,26 @@ class Row(NamedTuple):
     g: Grounded
     frames: np.ndarray
     """(window, m)."""
+    weight: float
 
 
 def make_chain(
-    modes: Modes, objectives: Sequence[Objective], slices: int, order: int, tau: float
+    modes: Modes,
+    objectives: Sequence[Objective],
+    order: int,
+    tau: Float[np.ndarray, " T"],
 ) -> tuple[Chain, ChainData, list[list[Placed]]]:
     """Structure, data, and where each objective's rows stand.
 
     The rows of an objective in slices where its feature is of another kind (another
     number of colliding pairs) stand in a batch of their own.
     """
-    K = modes.world.kinematics()
+    K, slices = modes.world.kinematics(), len(tau)
     grouped: dict[Kind, list[tuple[int, Row]]] = {}
     for i, objective in enumerate(objectives):
-        for t in objective.slices:
-            row = _row(modes, objective, t)
+        weights = objective.weights or (1.0,) * len(objective.slices)
+        for t, weight in zip(objective.slices, weights, strict=True):
+            row = _row(modes, objective, t, weight)
             grouped.setdefault(_kind(row.g), []).append((i, row))
 
     dtype = K.node_p.dtype
@@ -227,14 +236,14 @@ def make_chain(
     return chain, data, placed
 
 
-def _row(modes: Modes, objective: Objective, t: int) -> Row:
+def _row(modes: Modes, objective: Objective, t: int, weight: float) -> Row:
     """Frames of older slices are those of their own mode, where it is that simple."""
     feature = objective.feature
     g = modes.at(t).ground(feature)
     window = [modes.at(t - k).ground(feature) for k in range(feature.order, -1, -1)]
     alike = all(_kind(w) == _kind(g) for w in window)
     frames = np.stack([w.frames if alike else g.frames for w in window])
-    return Row(t, objective, g, frames)
+    return Row(t, objective, g, frames, weight)
 
 
 def _kind(g: Grounded) -> Kind:
@@ -256,7 +265,7 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
     def stack(get: Any, dtype: Any) -> jax.Array:
         return jnp.asarray(np.stack([get(row) for row in filled]), dtype)
 
-    scale = np.stack([row.g.scale for row in filled])
+    scale = np.stack([row.weight * row.g.scale for row in filled])
     scale[len(rows) :] = 0.0
     params = {
         k: stack(lambda row, k=k: np.asarray(row.g.params[k]), _dtype(v, dtype))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,10 +15,8 @@ from ..robots.transforms import quat_exp, quat_multiply
 from ..solvers import Options
 from ..solvers.sensitivity import is_floating, optimum, polished, response
 from .objective import Objective, ObjectiveError
+from .path_problem import PathProblem
 from .program import Chain, ChainData, Placed
-
-if TYPE_CHECKING:
-    from .komo import KOMO
 
 _SIZES = {
     shapes.Sphere: ("radius",),
@@ -32,7 +30,7 @@ _SIZES = {
 class Solved(NamedTuple):
     """A problem as it was solved, and where the solver ended."""
 
-    komo: "KOMO"
+    komo: PathProblem
     """With its own copy of the world."""
     chain: Chain
     data: ChainData
@@ -58,7 +56,6 @@ def sensitivity(solved: Solved | None, wrt: Any) -> Sensitivity:
     if solved is None:
         raise ObjectiveError("This solution was not made by KOMO; solve to get one.")
     chain, data = solved.chain, jax.tree.map(jnp.asarray, solved.data)
-    _check_own(chain)
     solved = solved._replace(data=data)
     changes = _changes(solved, wrt)
     x, multipliers = jax.tree.map(jnp.asarray, (solved.x, solved.multipliers))
@@ -71,7 +68,7 @@ def sensitivity(solved: Solved | None, wrt: Any) -> Sensitivity:
             " Solve to convergence, and check the solution's status."
         )
     rates = [np.asarray(response(chain, data, at, c), float) for c in changes]
-    path = np.stack(rates, -1)
+    path = np.stack([_narrowed(solved, rate) for rate in rates], -1)
     if not np.isfinite(path).all():
         raise ObjectiveError(
             "This solution has no sensitivity: it is stationary but no strict minimum"
@@ -93,17 +90,25 @@ def sensitivity(solved: Solved | None, wrt: Any) -> Sensitivity:
 
 
 def target_function(
-    komo: "KOMO", wrt: Any, options: Options
+    komo: PathProblem, wrt: Any, options: Options
 ) -> Callable[[Float[jax.Array, " D"]], Float[jax.Array, "T nq"]]:
     """See `KOMO.function`."""
     chain, data, placed = komo.chain()
-    _check_own(chain)
     places = placed[_place(komo, wrt)]
     start = jnp.asarray(komo.starts(0, 1)[0], data.prefix.dtype)
+    modes = komo.modes()
+    of_world, own = modes.coordinates
+    if len(own) < komo.config.nq:
+        carried = set(komo.config.joint_names) - set(modes.world.joint_names)
+        raise ObjectiveError(
+            f"function() has no place for {', '.join(sorted(carried))}: mode switches"
+            " attach what moves on this joint. Lock it: C.lock(joint)."
+        )
 
     def path(target: Float[jax.Array, " D"]) -> Float[jax.Array, "T nq"]:
         target = jnp.asarray(target, start.dtype)
-        return optimum(chain, _aimed(data, places, target), start, options)
+        x = optimum(chain, _aimed(data, places, target), start, options)
+        return jnp.zeros((len(x), len(own)), x.dtype).at[:, own].set(x[:, of_world])
 
     return path
 
@@ -130,6 +135,16 @@ def _changes(solved: Solved, wrt: Any) -> list[list[jax.Array]]:
         ahead, back = (_floats(_edited(solved, edit, frame, x)) for x in (d, -d))
         rates.append([(a - b) / (2 * step) for a, b in zip(ahead, back, strict=True)])
     return rates
+
+
+def _narrowed(solved: Solved, rate: Float[np.ndarray, "T n"]) -> np.ndarray:
+    """Rates of the world's coordinates from those of the world with its copies."""
+    modes, x = solved.komo.modes(), np.asarray(solved.x, float)
+    if modes.world is modes.base or not np.isfinite(rate).all():
+        return rate
+    step = 1e-5 / max(1.0, np.abs(rate).max())
+    ahead, back = (modes.narrow_path(x + s * rate) for s in (step, -step))
+    return (ahead - back) / (2 * step)
 
 
 def _target_change(solved: Solved, places: list[Placed]) -> list[list[jax.Array]]:
@@ -204,20 +219,12 @@ def _size(C: Config, frame: str) -> np.ndarray:
     return np.concatenate(sizes).astype(float)
 
 
-def _check_own(chain: Chain) -> None:
-    if chain.shared:
-        raise ObjectiveError(
-            "Problems with mode switches have no sensitivity yet: their shared"
-            " coordinates border the linear system."
-        )
-
-
 def _check_frame(C: Config, frame: str) -> None:
     if C.index(frame) == len(C.frames):
         raise ObjectiveError("The world itself cannot be varied; name a frame.")
 
 
-def _place(komo: "KOMO", wrt: Any) -> int:
+def _place(komo: PathProblem, wrt: Any) -> int:
     """Which of the problem's objectives it is."""
     for i, objective in enumerate(komo.objectives):
         if objective is wrt:

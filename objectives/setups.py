@@ -10,6 +10,7 @@ from ..features import FS
 from .komo import KOMO
 from .moving import stop
 from .objective import OT
+from .solution import Solution
 
 
 def setup_inverse_kinematics(C: Any, collisions: bool = True) -> KOMO:
@@ -35,6 +36,33 @@ def setup_motion(
     komo.add_control_objective(2, 0.1)
     komo.add(stop(), times=[-1.0])
     return _clear(komo, collisions)
+
+
+def setup_point_to_point(
+    C: Any, q: Any, slices: Any = 32, collisions: bool = True
+) -> KOMO:
+    """A motion of one phase from the present state to coordinates q (nq,), at rest."""
+    komo = setup_motion(C, 1, slices, collisions)
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, target=q, name="end")
+    komo.initialize_waypoints([q])
+    return komo
+
+
+def sub_motion(
+    waypoints: Solution, phase: Any, slices: Any = 32, collisions: bool = True
+) -> KOMO:
+    """The motion in one phase of a solution, such as one of `setup_sequence`.
+
+    From where the phase begins to where it ends, both as they are in that solution.
+
+    Args:
+        waypoints: the solution.
+        phase: counted from 0; see `Solution.sub_problem`.
+        slices: of the motion.
+        collisions: whether to keep clear of collisions on the way.
+    """
+    C, q = waypoints.sub_problem(phase)
+    return setup_point_to_point(C, q, slices, collisions)
 
 
 def _clear(komo: KOMO, collisions: bool) -> KOMO:

@@ -41,8 +41,8 @@ class Solution:
     seconds: float
     """Wall time of the solve, compilation included if there was any."""
     config: "Config" = field(repr=False)
-    tau: float = 1.0
-    """Time between slices [s]."""
+    tau: np.ndarray
+    """Time from the slice before to each slice [s]; the first one from the start."""
     start: int = 0
     """Which of the starts this solution came from."""
     modes: "Modes | None" = field(default=None, repr=False)
@@ -95,6 +95,11 @@ class Solution:
         return text
 
     @property
+    def times(self) -> np.ndarray:
+        """Time of each slice, from the start on [s]."""
+        return np.cumsum(self.tau)
+
+    @property
     def q(self) -> np.ndarray:
         """Coordinates (nq,) of the last slice."""
         return self.path[-1]
@@ -113,6 +118,31 @@ class Solution:
             C.q = self.path[t]
             return C
         return self.modes.attached(self.x[t], t % T)
+
+    def sub_problem(self, phase: Any) -> "tuple[Config, np.ndarray]":
+        """A phase by itself: the world as the phase begins, and where it shall end.
+
+        In that world what is carried is attached to what carries it, and helper frames
+        are there; only the world's own joints move, and of these not those of frames
+        that mode switches attach.
+
+        Args:
+            phase: counted from 0.
+
+        Returns:
+            A world, and the coordinates (nq,) of its joints at the end of the phase.
+
+        Raises:
+            ObjectiveError: for a phase that does not exist, or has a mode switch
+                inside.
+        """
+        from .subproblem import sub_problem
+
+        if self._solved is None or self.x is None:
+            raise ObjectiveError(
+                "This solution was not made by KOMO; solve to get one."
+            )
+        return sub_problem(self._solved.komo, self.x, phase)
 
     def report(self) -> str:
         """A table of all objectives: type, slices, violation with its slice, cost."""
@@ -173,9 +203,8 @@ class Solution:
             `path` (T, nq, D), and whether the solution is regular there.
 
         Raises:
-            ObjectiveError: for another `wrt`, for problems with mode switches, or
-                where the solution has no derivative: not converged, or no strict
-                minimum.
+            ObjectiveError: for another `wrt`, or where the solution has no derivative:
+                not converged, or no strict minimum.
         """
         from .sensitivity import sensitivity
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,15 +10,13 @@ import numpy as np
 
 from ..robots.checks import floats, integer, number
 from ..robots.errors import unknown
-from ..solvers import Options, Result, Status, solve, solve_many
+from ..solvers import Options, Result, Status, Watch, solve_many, solve_watched
 from ..solvers.first_order import solve_first_order
-from .objective import ObjectiveError
+from .objective import OT, ObjectiveError
+from .path_problem import PathProblem
 from .program import Chain, ChainData, Placed
 from .sensitivity import Solved
 from .solution import Solution, report_objective
-
-if TYPE_CHECKING:
-    from .komo import KOMO
 
 NEWTON = "augmented_lagrangian"
 FIRST_ORDER_ITERATIONS = 20000
@@ -26,15 +24,18 @@ FIRST_ORDER_ITERATIONS = 20000
 
 
 def solve_starts(
-    komo: "KOMO",
-    komos: Sequence["KOMO"],
+    komo: PathProblem,
+    komos: Sequence[PathProblem],
     targets: Mapping[Any, Any] | None,
     seed: Any,
     starts: Any,
     method: Any,
     chosen: "Chosen",
+    every_start: bool = False,
 ) -> list[list[Solution]]:
-    """All solutions of each problem.
+    """Solutions of each problem, the best among them.
+
+    Without costs, starts after the first one that ends feasible are left out.
 
     Args:
         komo: the problem.
@@ -44,6 +45,7 @@ def solve_starts(
         starts: of each problem.
         method: see `KOMO.solve`; optimisers only for a single problem.
         chosen: tolerance and options.
+        every_start: leave none out.
     """
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
     starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
@@ -52,14 +54,15 @@ def solve_starts(
     if not komos:
         return []
     began = time.perf_counter()
-    tolerance, options = chosen
+    tolerance, options, progress = chosen
+    watch = Watch(progress)
     chain, data, placed = komos[0].chain()
     if not _is_newton(method) or (len(komos) == starts == 1 and not targets):
         every = jnp.asarray(komos[0].starts(seed, starts), data.prefix.dtype)
         if not _is_newton(method):
-            result = solve_first_order(chain, method, data, every, options)
+            result = solve_first_order(chain, method, data, every, options, watch)
         else:
-            one = solve(chain, data, every[0], options)
+            one = solve_watched(chain, data, every[0], options, watch)
             result = jax.tree.map(lambda a: np.asarray(a)[None], one)
         made = Solved(komo.frozen(), chain, data, placed, every, ())
         return [
@@ -71,20 +74,24 @@ def solve_starts(
     leaves, varied = _stacked(chain, data, komos)
     count = _aimed(data, leaves, varied, placed, targets or {}, komos)
     worlds = [komos[b % len(komos)] for b in range(count)]
+    frozen = [k.frozen() for k in komos]
     paths = [k.starts(seed, starts) for k in komos]
     x = np.concatenate([paths[b % len(komos)] for b in range(count)])
     owner = np.repeat(np.arange(count), starts)
     x = np.asarray(x, data.prefix.dtype)
     tree = jax.tree.structure(data)
-    result = solve_many(chain, tree, leaves, varied, owner, x, options)
+    free = all(o.type is not OT.sos for o in komo.objectives)
+    many = (chain, tree, leaves, varied, owner, x, options, watch)
+    result, kept = solve_many(*many, one_is_enough=free and not every_start)
+    turn = (kept % starts).tolist()
     solutions = []
     for b, k in enumerate(worlds):
         own = [a[b] if v else a for a, v in zip(leaves, varied, strict=True)]
         numbers = jax.tree.unflatten(tree, own)
-        made = Solved(k.frozen(), chain, numbers, placed, x, ())
-        at = range(b * starts, (b + 1) * starts)
+        made = Solved(frozen[b % len(komos)], chain, numbers, placed, x, ())
+        at = range(*np.searchsorted(kept // starts, [b, b + 1]))
         solutions.append(
-            [_solution(k, result, j, made, tolerance, began, j - at[0]) for j in at]
+            [_solution(k, result, j, made, tolerance, began, turn[j]) for j in at]
         )
     return solutions
 
@@ -95,9 +102,13 @@ class Chosen(NamedTuple):
     tolerance: float
     """Of rows, in a solution that counts as feasible."""
     numbers: Options
+    progress: Any = False
+    """See `KOMO.solve`."""
 
 
-def make_options(method: Any, tolerance: Any, options: Mapping[str, Any]) -> Chosen:
+def make_options(
+    method: Any, tolerance: Any, progress: Any, options: Mapping[str, Any]
+) -> Chosen:
     """A user's tolerance and options, checked.
 
     Raises:
@@ -108,6 +119,11 @@ def make_options(method: Any, tolerance: Any, options: Mapping[str, Any]) -> Cho
             f"method is {method!r}, expected {NEWTON!r} or an optax optimiser, e.g."
             " optax.lbfgs()."
         )
+    if not isinstance(progress, bool) and not callable(progress):
+        raise ObjectiveError(
+            f"progress is {progress!r}, expected True, False, or a function that gets"
+            " a posewise.solvers.Progress."
+        )
     tolerance = _positive("tolerance", tolerance)
     known = Options.__dataclass_fields__
     for option, value in options.items():
@@ -117,7 +133,7 @@ def make_options(method: Any, tolerance: Any, options: Mapping[str, Any]) -> Cho
     given = {"tolerance": 0.1 * tolerance, **options}
     if not _is_newton(method):
         given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
-    return Chosen(tolerance, Options(**given))
+    return Chosen(tolerance, Options(**given), progress)
 
 
 def _is_newton(method: Any) -> bool:
@@ -130,7 +146,7 @@ def best(solutions: Sequence[Solution]) -> Solution:
 
 
 def _stacked(
-    chain: Chain, data: ChainData, komos: Sequence["KOMO"]
+    chain: Chain, data: ChainData, komos: Sequence[PathProblem]
 ) -> tuple[list[Any], list[bool]]:
     """Leaves of the data, and which have a leading axis because problems differ."""
     if len(komos) == 1:
@@ -157,7 +173,7 @@ def _aimed(
     varied: list[bool],
     placed: Sequence[list[Placed]],
     targets: Mapping[Any, Any],
-    komos: Sequence["KOMO"],
+    komos: Sequence[PathProblem],
 ) -> int:
     """Put the targets of each problem into the leaves; the number of problems."""
     count = len(komos)
@@ -192,7 +208,7 @@ def _aimed(
 
 
 def _solution(
-    komo: "KOMO",
+    komo: PathProblem,
     result: Result,
     k: int,
     made: Solved,
@@ -207,7 +223,7 @@ def _solution(
         reports.append(report_objective(objective, values))
     x, modes = np.asarray(result.x[k], float), komo.modes()
     return Solution(
-        np.stack([modes.narrow(q, t) for t, q in enumerate(x)]),
+        modes.narrow_path(x),
         Status(int(result.status[k])),
         tolerance,
         int(result.iterations[k]),

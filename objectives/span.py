@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from jaxtyping import Float
 
 from ..features import Feature
 from ..robots.config import Config
@@ -21,8 +22,8 @@ class Span:
     slices: Slices
     """All of them, at least one."""
     slices_per_phase: int
-    tau: float
-    """Time between slices [s]."""
+    tau: Float[np.ndarray, " T"]
+    """Time from the slice before to each slice of the path [s]."""
     from_present: bool = False
     """The times begin at the present state, one slice before the first."""
 
@@ -42,6 +43,10 @@ class Span:
         start = max(self.slices[0] - lead, 0)
         return tuple(range(start, self.slices[-1] + 1))
 
+    def duration(self, slices: Slices) -> float:
+        """Time of the steps into these slices [s]."""
+        return float(self.tau[list(slices)].sum())
+
     def steps(self, what: str) -> Slices:
         """Slices of which the velocities, backward differences, lie within the span.
 
@@ -57,13 +62,15 @@ class Span:
         return steps
 
 
-def span_of(times: Any, slices_per_phase: int, T: int, tau: float, what: str) -> Span:
+def span_of(
+    times: Any, slices_per_phase: int, tau: Float[np.ndarray, " T"], what: str
+) -> Span:
     """The span that times select, see `selected_slices`; all slices: from the present.
 
     Raises:
         ObjectiveError: when no slice is selected.
     """
-    slices = selected_slices(times, slices_per_phase, T, what)
+    slices = selected_slices(times, slices_per_phase, len(tau), what)
     given = np.ravel([] if times is None else times)
     interval = len(given) == 2 and given[0] >= 0
     present = not len(given) or (interval and slice_of(given[0], slices_per_phase) < 0)

@@ -21,4 +21,6 @@ from .objectives.moving import (
 from .objectives.moving import target_x_orientation as target_x_orientation
 from .objectives.setups import setup_inverse_kinematics as setup_inverse_kinematics
 from .objectives.setups import setup_motion as setup_motion
+from .objectives.setups import setup_point_to_point as setup_point_to_point
 from .objectives.setups import setup_sequence as setup_sequence
+from .objectives.setups import sub_motion as sub_motion

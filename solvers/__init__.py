@@ -4,6 +4,9 @@ from .augmented_lagrangian import Options as Options
 from .augmented_lagrangian import Result as Result
 from .augmented_lagrangian import solve as solve
 from .batch import solve_many as solve_many
+from .rounds import Progress as Progress
+from .rounds import Watch as Watch
+from .rounds import solve_watched as solve_watched
 from .rows import EQ as EQ
 from .rows import INEQ as INEQ
 from .rows import SOS as SOS

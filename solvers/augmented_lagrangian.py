@@ -7,14 +7,15 @@ bound that wants to leave is held. Compiled once for each structure of problem.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .kernel import compiler_options, one_kernel
+from .kernel import compiled
 from .rows import Rows, augmented, total_cost, updated_multiplier, worst_violation
 from .status import Status
 from .system import assemble, columns, newton_step
@@ -23,6 +24,8 @@ from .system import assemble, columns, newton_step
 @runtime_checkable
 class ChainProblem(Protocol):
     """A problem over T slices; hashable by its structure, its numbers are in `data`."""
+
+    def __hash__(self) -> int: ...
 
     @property
     def slices(self) -> int:
@@ -59,6 +62,7 @@ class ChainProblem(Protocol):
 
 Number = Any
 """A Python number, or a traced one."""
+Array = jax.Array | np.ndarray
 
 
 @jax.tree_util.register_dataclass
@@ -104,17 +108,18 @@ class State(NamedTuple):
 class Result(NamedTuple):
     """Where a solve ended."""
 
-    x: Float[jax.Array, "*batch T nq"]
-    y: tuple[jax.Array, ...]
+    x: Float[Array, "*batch T nq"]
+    y: tuple[Array, ...]
     """Row values of each group."""
-    multipliers: tuple[jax.Array, ...]
+    multipliers: tuple[Array, ...]
     """Of the Lagrangian Σ φ_sos² + Σ λ φ at x, one in each row."""
-    violation: Float[jax.Array, "*batch"]
-    cost: Float[jax.Array, "*batch"]
-    iterations: Int[jax.Array, "*batch"]
-    status: Int[jax.Array, "*batch"]
+    violation: Float[Array, "*batch"]
+    cost: Float[Array, "*batch"]
+    iterations: Int[Array, "*batch"]
+    status: Int[Array, "*batch"]
 
 
+@partial(jax.jit, static_argnums=0)
 def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> State:
     """The state before the first pass, which evaluates x."""
     like = lambda v: jnp.asarray(v, x.dtype)
@@ -255,20 +260,30 @@ def _finite(rows: tuple[Rows, ...]) -> jax.Array:
     return ok
 
 
-def solve(
+def from_start(
     problem: ChainProblem, data: Any, x: Float[jax.Array, "T nq"], options: Options
 ) -> Result:
     """Solve from one initial path."""
-    return _program(problem)(data, x, options)
+    state = start(problem, data, x, options)
+    end = advance(problem, data, state, options, 1 << 30)
+    return result(end, options)
 
 
-@cache
-def _program(problem: ChainProblem) -> Any:
-    """Compiled once for each structure."""
+def onwards(
+    problem: ChainProblem,
+    data: Any,
+    x: Float[jax.Array, "T nq"],
+    state: State,
+    fresh: Any,
+    options: Options,
+    passes: Number,
+) -> tuple[State, Result]:
+    """At most so many passes more: from x where `fresh`, otherwise from a state."""
+    begin = start(problem, data, x, options)
+    state = jax.tree.map(lambda a, b: jnp.where(fresh, a, b), begin, state)
+    state = advance(problem, data, state, options, passes)
+    return state, result(state, options)
 
-    def whole(data: Any, x: jax.Array, options: Options) -> Result:
-        state = start(problem, data, x, options)
-        end = advance(problem, data, state, options, 1 << 30)
-        return result(end, options)
 
-    return jax.jit(partial(one_kernel, whole), compiler_options=compiler_options())
+solve = compiled(from_start)
+some = compiled(onwards)

@@ -3,18 +3,18 @@
 Each lane holds one solve; all lanes advance together for a few passes, then those that
 are done give way to the next ones. So no solve waits for the slowest, memory is bounded
 by the number of lanes, and one program is compiled whatever the size of the batch.
+The first solve of each owner comes first, then the second ones, and so on.
 """
 
 import os
 import threading
 from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -23,15 +23,20 @@ from .augmented_lagrangian import (
     Options,
     Result,
     State,
-    advance,
-    result,
+    onwards,
     start,
 )
+from .kernel import compiled, on_cpu
+from .rounds import ROUND, SILENT, Progress, Watch, progress_of
+from .status import Status
 
 PASSES = 8
 """Between two refills."""
 VARIABLES = 2048
 """About so many variables are advanced at once on a CPU."""
+IDLE = -1
+"""In place of a solve: the lane has none."""
+FOUND = Status.CONVERGED, Status.FEASIBLE
 
 
 def solve_many(
@@ -42,8 +47,10 @@ def solve_many(
     owner: Int[np.ndarray, " n"],
     x: Float[np.ndarray, "n T nq"],
     options: Options,
-) -> Result:
-    """Solve from each initial path; arrays of the result have a leading axis n.
+    watch: Watch = SILENT,
+    one_is_enough: bool = False,
+) -> tuple[Result, Int[np.ndarray, " k"]]:
+    """Solve from each initial path.
 
     Args:
         problem: the structure that all share.
@@ -53,62 +60,129 @@ def solve_many(
         owner: for each solve the row of the varied leaves.
         x: initial paths.
         options: of the solver.
+        watch: is told how far all have come.
+        one_is_enough: of each owner's solves those after its first feasible one are
+            left out.
+
+    Returns:
+        Arrays with a leading axis k, and which solves these are, in their order.
+
+    Raises:
+        KeyboardInterrupt: for an interrupt before anything was done; later ones end
+            the solves, with the status INTERRUPTED where they were not done.
     """
     n, size = len(x), x[0].size
-    on_cpu = jax.default_backend() == "cpu"
-    most = 1 << max(VARIABLES // size, 1).bit_length() - 1 if on_cpu else 4096
+    most = 1 << max(VARIABLES // size, 1).bit_length() - 1 if on_cpu() else 4096
     lanes = min(most, 1 << (n - 1).bit_length())
-    workers = min(os.cpu_count() or 1, -(-n // lanes)) if on_cpu else 1
-    pending = deque(range(n))
-    found: list[Result | None] = [None] * n
-    lock = threading.Lock()
+    workers = min(os.cpu_count() or 1, -(-n // lanes)) if on_cpu() else 1
+    turn = np.arange(n) - np.searchsorted(owner, owner)
+    pending = deque(np.argsort(turn, kind="stable").tolist())
+    last = np.full(owner.max() + 1, n)  # of each owner's solves that are needed
+    needed = lambda solves: solves <= last[owner[solves]]
+    lock, stop = threading.Lock(), threading.Event()
     flags = tuple(varied)
     run = partial(_lanes, problem, tree, flags)
     pick = lambda at: [a[at] if v else a for a, v in zip(leaves, flags, strict=True)]
     one = jax.tree.unflatten(tree, pick(owner[0]))
-    shapes = jax.eval_shape(partial(start, problem), one, x[0], options)
+    shapes = start.eval_shape(problem, one, x[0], options)
     empty = jax.tree.map(lambda s: np.zeros((lanes, *s.shape), s.dtype), shapes)
     empty = empty._replace(done=np.ones(lanes, bool))
+    table = _Table(shapes, x)
 
-    def work() -> None:
-        holds: list[int | None] = [None] * lanes
+    def work(worker: int) -> Iterator[None]:
+        holds = np.full(lanes, IDLE)
         state = empty
-        while True:
-            fresh = []
+        while not stop.is_set():
             with lock:
-                for k in range(lanes):
-                    if holds[k] is None and pending:
-                        holds[k] = pending.popleft()
-                        fresh.append(k)
-            if all(h is None for h in holds):
+                holds[~needed(holds)] = IDLE
+                fresh = []
+                for k in np.flatnonzero(holds == IDLE).tolist():
+                    while holds[k] == IDLE and pending:
+                        if needed(h := pending.popleft()):
+                            holds[k] = h
+                            fresh.append(k)
+            busy = holds != IDLE
+            if not busy.any():
                 return
             # idle lanes repeat a solve of another lane, already done or not
-            spare = next(h for h in holds if h is not None)
-            at = np.array([spare if h is None else h for h in holds])
+            at = np.where(busy, holds, holds[busy][0])
             new = np.isin(np.arange(lanes), fresh)
             state, out = run(pick(owner[at]), state, x[at], new, options)
-            done = np.asarray(state.done) | (
-                np.asarray(state.iterations) > options.max_iterations
-            )
-            if done.any():
-                out = jax.tree.map(np.asarray, out)
-            for k in np.flatnonzero(done).tolist():
-                h = holds[k]
-                if h is not None:
-                    found[h] = jax.tree.map(lambda a, k=k: a[k], out)
-                    holds[k] = None
+            ended = np.asarray(state.iterations) > options.max_iterations
+            over = np.flatnonzero(busy & (ended | np.asarray(state.done)))
+            with lock:
+                table.keep(out, over, holds[over])
+                if one_is_enough:
+                    good = holds[over][np.isin(np.asarray(out.status)[over], FOUND)]
+                    np.minimum.at(last, owner[good], good)
+                holds[over] = IDLE
+                table.running[worker] = out, holds.copy()
+            yield
 
-    if workers == 1:
-        work()
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            for f in [pool.submit(work) for _ in range(workers)]:
-                f.result()
-    return jax.tree.map(lambda *a: np.stack(a), *found)
+    def look() -> Progress:
+        with lock:
+            table.keep_running()
+            left_out = ~needed(np.arange(n))
+            finished = left_out | (table.result.status != Status.INTERRUPTED)
+            return progress_of(table.result, int(finished.sum()), n)
+
+    try:
+        if workers == 1:
+            for _ in work(0):
+                watch(look)
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                jobs = [pool.submit(deque, work(w), 0) for w in range(workers)]
+                try:
+                    while wait(jobs, ROUND).not_done:
+                        if table.running:
+                            watch(look)
+                    for job in jobs:
+                        job.result()
+                finally:
+                    stop.set()
+    except KeyboardInterrupt:
+        if not table.running:
+            raise
+        table.keep_running()
+    kept = np.flatnonzero(needed(np.arange(n)))
+    return jax.tree.map(lambda a: a[kept], table.result), kept
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def _lanes(
+class _Table:
+    """Where all solves have come to; interrupted, until they are done."""
+
+    def __init__(self, shapes: State, x: np.ndarray) -> None:
+        n, dtype = len(x), x.dtype
+        of = lambda value, like: [np.full((n, *s.shape), value, dtype) for s in like]
+        self.result = Result(
+            x.copy(),
+            tuple(of(np.inf, [r.y for r in shapes.rows])),
+            tuple(of(0.0, shapes.multipliers)),
+            np.full(n, np.inf, dtype),
+            np.full(n, np.inf, dtype),
+            np.zeros(n, int),
+            np.full(n, int(Status.INTERRUPTED)),
+        )
+        self.running: dict[int, tuple[Result, np.ndarray]] = {}
+        """For each worker the last round, and the solve in each lane."""
+
+    def keep(self, out: Result, lanes: np.ndarray, solves: np.ndarray) -> None:
+        """Take over the lanes of a round as results of solves."""
+        if len(lanes):
+            pairs = zip(*map(jax.tree.leaves, (self.result, out)), strict=True)
+            for all, some in pairs:
+                all[solves] = np.asarray(some)[lanes]
+
+    def keep_running(self) -> None:
+        """Take over what is not done yet."""
+        for out, holds in self.running.values():
+            busy = np.flatnonzero(holds != IDLE)
+            self.keep(out, busy, holds[busy])
+            self.result.status[holds[busy]] = Status.INTERRUPTED
+
+
+def _rounds(
     problem: ChainProblem,
     tree: Any,
     varied: tuple[bool, ...],
@@ -118,13 +192,19 @@ def _lanes(
     fresh: jax.Array,
     options: Options,
 ) -> tuple[State, Result]:
-    axes = [0 if v else None for v in varied]
+    """One round of all lanes."""
 
-    def one(leaves, state, x, fresh):
-        data = jax.tree.unflatten(tree, leaves)
-        begin = start(problem, data, x, options)
-        state = jax.tree.map(lambda a, b: jnp.where(fresh, a, b), begin, state)
-        state = advance(problem, data, state, options, PASSES)
-        return state, result(state, options)
+    def one(lane: Any) -> tuple[State, Result]:
+        own, state, x, fresh = lane
+        mine = iter(own)
+        every = [next(mine) if v else a for a, v in zip(leaves, varied, strict=True)]
+        data = jax.tree.unflatten(tree, every)
+        return onwards(problem, data, x, state, fresh, options, PASSES)
 
-    return jax.vmap(one, (axes, 0, 0, 0))(leaves, state, x, fresh)
+    own = [a for a, v in zip(leaves, varied, strict=True) if v]
+    # in one kernel a loop over lanes is faster than lanes that wait for each other
+    every = jax.lax.map if on_cpu() else lambda f, lanes: jax.vmap(f)(lanes)
+    return every(one, (own, state, x, fresh))
+
+
+_lanes = compiled(_rounds, static=3)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
 from .augmented_lagrangian import ChainProblem, Options, Result
+from .rounds import SILENT, Watch, in_rounds
 from .rows import Rows, augmented, total_cost, updated_multiplier, worst_violation
 from .status import Status
 from .system import assemble, columns
@@ -52,21 +53,17 @@ class Evaluation(NamedTuple):
     """Its gradient, zero where a bound is in the way."""
 
 
-def _solve(
+def _start(
     problem: ChainProblem, optimizer: Any, data: Any, x: jax.Array, options: Options
-) -> Result:
-    import optax
-
-    method = optax.with_extra_args_support(optimizer)
-    shape = (problem.slices, problem.nv)
+) -> State:
     shapes = jax.eval_shape(lambda x: _light(problem.evaluate(data, x)), x)
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
     like = lambda v: jnp.asarray(v, x.dtype)
-    moved = jnp.zeros(shape, x.dtype)
-    start = State(
+    moved = jnp.zeros((problem.slices, problem.nv), x.dtype)
+    return State(
         x=x,
         moved=moved,
-        optimizer=method.init(moved),
+        optimizer=optimizer.init(moved),
         rows=empty,
         multipliers=tuple(r.y for r in empty),
         mu=like(options.mu),
@@ -77,10 +74,9 @@ def _solve(
         status=jnp.asarray(int(Status.ITERATION_LIMIT)),
         done=jnp.zeros((), bool),
     )
-    step = partial(_step, problem, method, data, options)
-    going = lambda s: ~s.done & (s.iterations < options.max_iterations)
-    end = jax.lax.while_loop(going, step, start)
 
+
+def _result(end: State, options: Options) -> Result:
     worst = worst_violation(end.rows)
     capped = end.status == int(Status.ITERATION_LIMIT)
     feasible = worst <= 10 * options.tolerance
@@ -196,18 +192,53 @@ def _light(rows: tuple[Rows, ...]) -> tuple[Rows, ...]:
     return tuple(r._replace(J=r.J[:, :0]) for r in rows)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
 def solve_first_order(
     problem: ChainProblem,
     optimizer: Any,
     data: Any,
     x: Float[jax.Array, "starts T nq"],
     options: Options,
+    watch: Watch = SILENT,
 ) -> Result:
     """Solve from several initial paths at once by an `optax.GradientTransformation`.
 
     Compiled once for each optimiser object: make it once and use it again. Of the
     options, the tolerances of steps and the damping have no meaning here.
     """
-    run = partial(_solve, problem, optimizer)
-    return jax.vmap(lambda x: run(data, x, options))(x)
+    begin = _starts(problem, optimizer, data, x, options)
+
+    def run(state: State, fresh: bool, passes: int) -> tuple[State, Result]:
+        return _some(problem, optimizer, data, state, options, passes)
+
+    return in_rounds(run, begin, PATIENCE, options.max_iterations, watch)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _starts(
+    problem: ChainProblem, optimizer: Any, data: Any, x: jax.Array, options: Options
+) -> State:
+    return jax.vmap(lambda x: _start(problem, optimizer, data, x, options))(x)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _some(
+    problem: ChainProblem,
+    optimizer: Any,
+    data: Any,
+    state: State,
+    options: Options,
+    passes: Any,
+) -> tuple[State, Result]:
+    """At most so many steps more."""
+    import optax
+
+    method = optax.with_extra_args_support(optimizer)
+
+    def one(state: State) -> tuple[State, Result]:
+        step = partial(_step, problem, method, data, options)
+        last = jnp.minimum(state.iterations + passes, options.max_iterations)
+        going = lambda s: ~s.done & (s.iterations < last)
+        end = jax.lax.while_loop(going, step, state)
+        return end, _result(end, options)
+
+    return jax.vmap(one)(state)

@@ -6,7 +6,7 @@ one function instead, loops and all, as XLA does by itself with its smallest loo
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial, wraps
 from typing import Any
 
 import jax
@@ -41,9 +41,21 @@ def on_cpu() -> bool:
     return jax.default_backend() == "cpu" and TESTED[0] <= version < TESTED[1]
 
 
-def compiler_options() -> dict[str, Any] | None:
-    """For programs with marked calls: library calls cannot be in them."""
-    return {"xla_cpu_experimental_ynn_fusion_type": ""} if on_cpu() else None
+def compiled(fn: Callable[..., Any], static: int = 1) -> Callable[..., Any]:
+    """`fn`, compiled for each value of its first arguments, on CPUs as one function."""
+
+    @cache
+    def program(*given: Any) -> Any:
+        # library calls cannot be in a marked call
+        options = {"xla_cpu_experimental_ynn_fusion_type": ""} if on_cpu() else None
+        run = partial(one_kernel, partial(fn, *given))
+        return jax.jit(run, compiler_options=options)
+
+    @wraps(fn)
+    def call(*args: Any) -> Any:
+        return program(*args[:static])(*args[static:])
+
+    return call
 
 
 def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:

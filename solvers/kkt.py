@@ -1,35 +1,126 @@
 """The linear system of an equality-constrained quadratic problem over a chain.
 
-[H Aᵀ; A 0] [δ; λ] = b, with H in bands and A the active rows; held variables stay.
-Solved as (H + ν + ω AᵀA), which is banded and positive definite at a strict minimum
-whatever the rank of A, and refined until ν and ω no longer matter (a proximal method
-of multipliers).
+[H Aᵀ; A 0] [δ; λ] = b, with H in bands, bordered by what all slices share, and A the
+active rows; held variables stay. Solved as (H + ν + ω AᵀA), which has the same bands
+and border and is positive definite at a strict minimum whatever the rank of A, and
+refined until ν and ω no longer matter (a proximal method of multipliers).
 """
 
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from .banded import solve_banded
 from .rows import Rows, Weights
-from .system import Columns, assemble, columns
+from .system import Columns, _whole, assemble, columns
 
 REFINEMENTS = 50
 SHORT = 0.03
 """Rows shorter than this share of the longest one get no larger weight."""
 
 
-class Saddle(NamedTuple):
-    """A symmetric system; unknowns are a tangent step and a number for each row."""
+class Vector(NamedTuple):
+    """A tangent vector, in which shared columns stand once."""
 
-    bands: Float[jax.Array, "bands T nv nv"]
-    """H's blocks of slices (t, t - d)."""
+    own: Float[jax.Array, "T own"]
+    shared: Float[jax.Array, " shared"]
+
+
+class Bordered(NamedTuple):
+    """A symmetric matrix over such vectors."""
+
+    bands: Float[jax.Array, "bands T own own"]
+    """Blocks of slices (t, t - d)."""
+    border: Float[jax.Array, "T own shared"]
+    corner: Float[jax.Array, "shared shared"]
+
+    def times(self, v: Vector) -> Vector:
+        """The product with a vector."""
+        own = _banded_times(self.bands, v.own) + self.border @ v.shared
+        along = jnp.einsum("tis,ti->s", self.border, v.own)
+        return Vector(own, along + self.corner @ v.shared)
+
+    def diagonal(self) -> Vector:
+        """Its diagonal."""
+        own = jnp.diagonal(self.bands[0], axis1=1, axis2=2)
+        return Vector(own, jnp.diagonal(self.corner))
+
+    def restricted(self, free: Vector, diagonal: Vector) -> "Bordered":
+        """Without rows and columns that are not free, and something on the diagonal."""
+        bands = [
+            band * free.own[:, :, None] * jnp.roll(free.own, d, 0)[:, None, :]
+            for d, band in enumerate(self.bands)
+        ]
+        eye = jnp.eye(free.own.shape[1], dtype=free.own.dtype)
+        bands[0] += diagonal.own[:, :, None] * eye
+        border = self.border * free.own[:, :, None] * free.shared
+        corner = self.corner * free.shared[:, None] * free.shared
+        corner += jnp.diag(diagonal.shared)
+        return Bordered(jnp.stack(bands), border, corner)
+
+    def solve(self, b: Vector) -> Vector:
+        """x with the product b; NaN where the matrix is not positive definite."""
+        if not b.shared.size:
+            return Vector(solve_banded(self.bands, b.own[..., None])[..., 0], b.shared)
+        right = jnp.concatenate([b.own[..., None], self.border], -1)
+        solved = solve_banded(self.bands, right)
+        reduced = jnp.einsum("tis,tik->sk", self.border, solved)
+        schur = self.corner - reduced[:, 1:]
+        short = (b.shared - reduced[:, 0])[None, :, None]
+        shared = solve_banded(schur[None, None], short)[0, :, 0]
+        return Vector(solved[..., 0] - solved[..., 1:] @ shared, shared)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Saddle:
+    """A symmetric system; unknowns are a tangent step and a number for each row.
+
+    Its leaves may be shapes instead of arrays.
+    """
+
+    hessian: Bordered
     rows: tuple[Rows, ...]
-    active: tuple[Bool[jax.Array, "n rows"], ...]
-    held: Bool[jax.Array, "T nv"]
+    active: tuple[Any, ...]
+    """Which rows count, bool (n, rows) of each group."""
+    held: Any
+    """Which variables stay, bool (T, nv)."""
+    shared: tuple[int, ...] = field(metadata={"static": True})
+    """Columns of nv that are one variable for all slices."""
+
+    @property
+    def parts(self) -> Columns:
+        """Own and shared columns."""
+        return columns(self.held.shape[1], self.shared)
+
+    @property
+    def free(self) -> Vector:
+        """1 where a variable may move, 0 where it is held."""
+        return self.split(1.0 - self.held)
+
+    def split(self, v: jax.Array) -> Vector:
+        """A vector from (T, nv), equal in all slices where columns are shared."""
+        v = jnp.asarray(v, self.hessian.corner.dtype)
+        return Vector(v[:, self.parts.own], v[0, self.parts.shared])
+
+    def joined(self, v: Vector) -> Float[jax.Array, "T nv"]:
+        """The reverse."""
+        return _whole(v.own, v.shared, self.parts)
+
+    def slopes(self) -> list[tuple[jax.Array, jax.Array, jax.Array]]:
+        """Of each group: rows by own columns, the slices of these, by shared ones."""
+        found = []
+        for rows in self.rows:
+            window = rows.J.shape[1]
+            at = rows.last[:, None] - jnp.arange(window - 1, -1, -1)
+            inside = (at >= 0)[..., None, None]
+            own = jnp.where(inside, rows.J[..., self.parts.own], 0.0)
+            found.append((own, at, jnp.sum(rows.J[..., self.parts.shared], 1)))
+        return found
 
     def scales(self) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         """H's largest diagonal entry, never quite zero, and the length of each row.
@@ -37,69 +128,64 @@ class Saddle(NamedTuple):
         Rows much shorter than the longest count as longer than they are: near a
         singular point they say nothing.
         """
-        squares = []
-        for rows in self.rows:
-            window = rows.J.shape[1]
-            at = rows.last[:, None] - jnp.arange(window - 1, -1, -1)
-            J = jnp.where((at >= 0)[..., None, None], rows.J, 0.0)
-            squares.append(jnp.sum(J**2, (1, 3)))
-        pairs = list(zip(self.active, squares, strict=True))
-        longest = jnp.zeros((), self.bands.dtype)
-        for active, square in pairs:
+        squares = [
+            jnp.sum(own**2, (1, 3)) + jnp.sum(tied**2, -1)
+            for own, _, tied in self.slopes()
+        ]
+        longest = jnp.zeros((), self.hessian.corner.dtype)
+        for active, square in zip(self.active, squares, strict=True):
             longest = jnp.maximum(longest, jnp.max(active * square, initial=0.0))
-        diagonal = jnp.diagonal(self.bands[0], axis1=1, axis2=2)
-        h = jnp.max(jnp.where(self.held, 0.0, jnp.abs(diagonal)), initial=0.0)
+        entries = jax.tree.map(
+            lambda free, d: free * jnp.abs(d), self.free, self.hessian.diagonal()
+        )
+        h = _largest(entries)
         h = jnp.maximum(jnp.maximum(h, 1e-6 * longest), 1e-30)
         floor = jnp.where(longest > 0, SHORT**2 * longest, 1.0)
         return h, tuple(jnp.sqrt(jnp.maximum(square, floor)) for square in squares)
 
-    def times(self, delta: jax.Array, multipliers: Any) -> tuple[jax.Array, Any]:
+    def times(self, delta: Vector, multipliers: Any) -> tuple[Vector, Any]:
         """The product with the matrix; the identity on held and inactive unknowns."""
-        moving = jnp.where(self.held, 0.0, delta)
-        force = self.transposed(multipliers) + _banded_times(self.bands, moving)
+        moving = _times(self.free, delta)
+        pull = self.transposed(multipliers)
+        force = jax.tree.map(jnp.add, pull, self.hessian.times(moving))
         along = self.forward(moving)
         rest = zip(self.active, along, multipliers, strict=True)
         kept = tuple(jnp.where(a, y, m) for a, y, m in rest)
-        return jnp.where(self.held, delta, force), kept
+        choose = lambda free, f, d: jnp.where(free > 0, f, d)
+        return jax.tree.map(choose, self.free, force, delta), kept
 
-    def forward(self, delta: jax.Array) -> tuple[jax.Array, ...]:
+    def forward(self, delta: Vector) -> tuple[jax.Array, ...]:
         """A δ; zero in inactive rows."""
         found = []
-        for rows, active in zip(self.rows, self.active, strict=True):
-            window = rows.J.shape[1]
-            at = rows.last[:, None] - jnp.arange(window - 1, -1, -1)
-            part = jnp.where((at >= 0)[..., None], delta[at], 0.0)
-            y = jnp.einsum("nwrv,nwv->nr", rows.J, part)
+        for (own, at, tied), active in zip(self.slopes(), self.active, strict=True):
+            y = jnp.einsum("nwrv,nwv->nr", own, delta.own[at]) + tied @ delta.shared
             found.append(jnp.where(active, y, 0.0))
         return tuple(found)
 
-    def transposed(self, multipliers: Any) -> Float[jax.Array, "T nv"]:
+    def transposed(self, multipliers: Any) -> Vector:
         """Aᵀ λ of the active rows."""
         pairs = zip(self.active, multipliers, strict=True)
         force = tuple(jnp.where(a, m, 0.0) for a, m in pairs)
-        weights = tuple(Weights(f, f, f) for f in force)
-        T, nv = self.held.shape
-        return assemble(self.rows, weights, T, len(self.bands) - 1, _own(nv)).gradient
+        return self.split(self._assembled(force).gradient)
 
-    def regular(self, boost: Any) -> tuple[jax.Array, tuple[jax.Array, ...], jax.Array]:
-        """Bands of H + ν + Aᵀ ω A with held variables cut out; ω of each row; ν."""
-        T, nv = self.held.shape
+    def regular(self, boost: Any) -> tuple[Bordered, tuple[jax.Array, ...], jax.Array]:
+        """H + ν + Aᵀ ω A with held variables cut out; ω of each row; ν."""
         h, lengths = self.scales()
-        eps = jnp.finfo(self.bands.dtype).eps
+        eps = jnp.finfo(h.dtype).eps
         shift = boost * eps**0.6 * h
         pairs = zip(self.active, lengths, strict=True)
         penalty = eps**-0.25 * h
         weights = tuple(jnp.where(a, penalty / s**2, 0.0) for a, s in pairs)
-        width = self.bands.shape[0] - 1
+        more = self._assembled(weights)
+        added = Bordered(more.bands, more.border, more.corner)
+        whole = jax.tree.map(jnp.add, self.hessian, added)
+        diagonal = jax.tree.map(lambda free: jnp.where(free > 0, shift, h), self.free)
+        return whole.restricted(self.free, diagonal), weights, shift
+
+    def _assembled(self, weights: tuple[jax.Array, ...]) -> Any:
+        T, width = len(self.held), len(self.hessian.bands) - 1
         each = tuple(Weights(w, w, w) for w in weights)
-        bands = self.bands + assemble(self.rows, each, T, width, _own(nv)).bands
-        free = ~self.held
-        for d in range(width + 1):
-            mask = free[:, :, None] & jnp.roll(free, d, 0)[:, None, :]
-            bands = bands.at[d].set(jnp.where(mask, bands[d], 0.0))
-        diagonal = jnp.where(self.held, h, shift)
-        bands = bands.at[0].add(diagonal[:, :, None] * jnp.eye(nv, dtype=bands.dtype))
-        return bands, weights, shift
+        return assemble(self.rows, each, T, width, self.parts)
 
 
 def solve_kkt(
@@ -110,15 +196,15 @@ def solve_kkt(
 ) -> tuple[Float[jax.Array, "T nv"], tuple[jax.Array, ...]]:
     """The step δ and multipliers λ with H δ + Aᵀ λ = force and A δ = values.
 
-    Held variables and inactive rows get zero. NaN where H is not positive definite
-    along the directions that A leaves free; of several solutions (flat directions,
-    redundant rows) one of nearly least norm. Linear in force and values, and
-    differentiable by them. `boost` multiplies ν, which is small.
+    Force and δ are equal in all slices where columns are shared; such a force counts
+    once. Held variables and inactive rows get zero. NaN where H is not positive
+    definite along the directions that A leaves free; of several solutions (flat
+    directions, redundant rows) one of nearly least norm. Linear in force and values,
+    and differentiable by them. `boost` multiplies ν, which is small.
     """
-    force = jnp.where(system.held, 0.0, force)
     pairs = zip(system.active, values, strict=True)
     values = tuple(jnp.where(a, y, 0.0) for a, y in pairs)
-    b, parts = ravel_pytree((force, values))
+    b, parts = ravel_pytree((_times(system.free, system.split(force)), values))
     flat = lambda z: ravel_pytree(z)[0]
     z = jax.lax.custom_linear_solve(
         lambda z: flat(system.times(*parts(z))),
@@ -126,7 +212,8 @@ def solve_kkt(
         lambda _, b: flat(_refined(system, boost, *parts(b))),
         symmetric=True,
     )
-    return parts(z)
+    delta, multipliers = parts(z)
+    return system.joined(delta), multipliers
 
 
 def weakest_curvature(system: Saddle) -> jax.Array:
@@ -135,40 +222,39 @@ def weakest_curvature(system: Saddle) -> jax.Array:
     At most about 1e-9 (float64) where the solution is not unique; NaN where x is no
     minimum. By inverse iteration.
     """
-    bands, _, shift = system.regular(1.0)
+    matrix, _, shift = system.regular(1.0)
     h, _ = system.scales()
-    index = jnp.arange(system.held.size, dtype=bands.dtype).reshape(system.held.shape)
-    v = jnp.where(system.held, 0.0, jnp.cos(7.0 * index**1.5 + 1.0))
-    growth = jnp.zeros((), bands.dtype)
+    v, parts = ravel_pytree(system.free)
+    index = jnp.arange(v.size, dtype=v.dtype)
+    v = v * jnp.cos(7.0 * index**1.5 + 1.0)
+    growth = jnp.zeros((), v.dtype)
     for _ in range(3):
         v = v / jnp.maximum(jnp.linalg.norm(v), 1e-30)
-        v = jnp.where(system.held, 0.0, solve_banded(bands, v[..., None])[..., 0])
+        v = ravel_pytree(_times(system.free, matrix.solve(parts(v))))[0]
         growth = jnp.linalg.norm(v)
     least = jnp.where(growth > 0, 1 / jnp.where(growth > 0, growth, 1.0), h)
     return (least - shift) / h
 
 
-def _refined(system: Saddle, boost: Any, force: jax.Array, values: Any) -> Any:
+def _refined(system: Saddle, boost: Any, force: Vector, values: Any) -> Any:
     """Solve with the regular matrix, and again for what is left."""
-    bands, weights, _ = system.regular(boost)
+    matrix, weights, _ = system.regular(boost)
     h, lengths = system.scales()
-    small = 4 * jnp.finfo(force.dtype).eps
+    small = 4 * jnp.finfo(h.dtype).eps
 
     def error(rest: Any, delta: Any) -> jax.Array:
-        worst = jnp.max(jnp.abs(rest[0]), initial=0.0) / h
+        worst = _largest(rest[0]) / h
         for y, length in zip(rest[1], lengths, strict=True):
             worst = jnp.maximum(worst, jnp.max(jnp.abs(y) / length, initial=0.0))
-        return worst - small * jnp.max(jnp.abs(delta), initial=0.0)
+        return worst - small * _largest(delta)
 
     def refine(state: Any) -> Any:
         k, delta, multipliers, (r, y), before, _ = state
         pull = system.transposed(jax.tree.map(jnp.multiply, weights, y))
-        step = jnp.where(
-            system.held, 0.0, solve_banded(bands, (r + pull)[..., None])[..., 0]
-        )
+        step = _times(system.free, matrix.solve(jax.tree.map(jnp.add, r, pull)))
         along = system.forward(step)
         more = jax.tree.map(lambda w, s, want: w * (s - want), weights, along, y)
-        delta = delta + step
+        delta = jax.tree.map(jnp.add, delta, step)
         multipliers = jax.tree.map(jnp.add, multipliers, more)
         product = system.times(delta, multipliers)
         rest = jax.tree.map(jnp.subtract, (force, values), product)
@@ -183,9 +269,13 @@ def _refined(system: Saddle, boost: Any, force: jax.Array, values: Any) -> Any:
     return delta, multipliers
 
 
-def _own(nv: int) -> Columns:
-    """All columns belong to one slice."""
-    return columns(nv, ())
+def _times(a: Vector, b: Vector) -> Vector:
+    return Vector(a.own * b.own, a.shared * b.shared)
+
+
+def _largest(v: Vector) -> jax.Array:
+    own, shared = (jnp.max(jnp.abs(a), initial=0.0) for a in v)
+    return jnp.maximum(own, shared)
 
 
 def _banded_times(bands: jax.Array, delta: jax.Array) -> jax.Array:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
 from .augmented_lagrangian import ChainProblem, Options, solve
-from .kkt import Saddle, solve_kkt, weakest_curvature
+from .kkt import Bordered, Saddle, solve_kkt, weakest_curvature
 from .rows import EQ, INEQ, SOS, Rows, Weights, violation
 from .system import assemble, columns
 
@@ -29,10 +29,7 @@ KINK = 1e-6
 
 @runtime_checkable
 class SmoothProblem(ChainProblem, Protocol):
-    """A problem whose motion along the tangent space is known beyond its bounds.
-
-    Without shared columns.
-    """
+    """A problem whose motion along the tangent space is known beyond its bounds."""
 
     def move(self, data: Any, x: Any, step: Any) -> Any:
         """x moved along a tangent step, bounds aside."""
@@ -162,10 +159,13 @@ def _expand(
 ) -> Optimum:
     """Second order around x: what the next Newton step needs."""
     T, nv = problem.slices, problem.nv
+    parts = columns(nv, problem.shared)
     colours = min(2 * problem.order + 1, T)
-    still = jnp.zeros((T, nv), x.dtype)
-    seeds = (jnp.arange(colours)[:, None] == jnp.arange(T) % colours).astype(x.dtype)
-    seeds = seeds[:, None, :, None] * jnp.eye(nv, dtype=x.dtype)[None, :, None, :]
+    still, eye = jnp.zeros((T, nv), x.dtype), jnp.eye(nv, dtype=x.dtype)
+    slices = (jnp.arange(colours)[:, None] == jnp.arange(T) % colours).astype(x.dtype)
+    seeds = slices[:, None, :, None] * eye[parts.own][None, :, None, :]
+    count = len(parts.shared)
+    everywhere = jnp.broadcast_to(eye[parts.shared][:, None], (count, T, nv))
 
     def slope(v: Any) -> Any:
         rows = problem.evaluate(data, problem.move(data, x, v))
@@ -176,11 +176,17 @@ def _expand(
         return (g, rows), dg
 
     each = jax.vmap(along, out_axes=((None, None), 0))
-    (g, rows), columns = each(seeds.reshape(-1, T, nv))
-    bands = _bands(columns.reshape(colours, nv, T, nv), problem.order)
+    (g, rows), found = each(jnp.concatenate([seeds.reshape(-1, T, nv), everywhere]))
+    own, tied = jnp.split(found, [colours * len(parts.own)])
+    own = own[..., parts.own].reshape(colours, len(parts.own), T, -1)
+    hessian = Bordered(
+        _bands(own, problem.order),
+        jnp.moveaxis(tied[..., parts.own], 0, -1),
+        tied[:, 0, parts.shared],
+    )
     active = tuple(_active(r, m) for r, m in zip(rows, multipliers, strict=True))
     held = problem.blocked(data, x, g)
-    system = Saddle(bands, rows, active, held)
+    system = Saddle(hessian, rows, active, held, problem.shared)
     kept = tuple(jnp.where(a, m, 0.0) for a, m in zip(active, multipliers, strict=True))
     h, lengths = system.scales()
     residual = jnp.max(jnp.where(held, 0.0, jnp.abs(g)), initial=0.0) / h
@@ -203,7 +209,7 @@ def _gradient(
         kept = jnp.where(_active(r, m), m, 0.0)
         slope = jnp.where(r.kind[:, None] == SOS, 2 * r.y, kept)
         weights.append(Weights(r.y, slope, r.y))
-    parts = columns(problem.nv, ())
+    parts = columns(problem.nv, problem.shared)
     T, width = problem.slices, problem.order
     return assemble(rows, tuple(weights), T, width, parts).gradient
 

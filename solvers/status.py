@@ -11,6 +11,7 @@ class Status(IntEnum):
     ITERATION_LIMIT = 2
     INFEASIBLE = 3
     BAD_INPUT = 4
+    INTERRUPTED = 5
 
     @property
     def message(self) -> str:
@@ -34,5 +35,8 @@ _MESSAGES = {
     ),
     Status.BAD_INPUT: (
         "The objectives are not finite at the initial path; nothing was solved."
+    ),
+    Status.INTERRUPTED: (
+        "Interrupted: this is how far it had come; initialize with this path to go on."
     ),
 }

@@ -222,6 +222,29 @@ def path_optimization(ry):
     return _solved(ret, path) | {"worst": float(np.abs(y).max()), "T": komo.getT()}
 
 
+def pick_and_place(ry):
+    C = ry.Config()
+    C.addFile(ry.raiPath("scenarios/pandaSingle.g"))
+    C.addFrame("box").setShape(ry.ST.ssBox, [0.06, 0.06, 0.06, 0.005]).setPosition(
+        [-0.25, 0.1, 0.68]
+    )
+    komo = ry.KOMO(C, 2, 1, 1, False)
+    komo.addControlObjective([], 0, 1e-1)
+    komo.addControlObjective([], 1, 1e0)
+    komo.addModeSwitch([1.0, -1.0], ry.SY.stable, ["l_gripper", "box"])
+    pair = ["l_gripper", "box"]
+    komo.addObjective([1.0], ry.FS.positionDiff, pair, ry.OT.eq, [1e1])
+    komo.addObjective([1.0], ry.FS.vectorZ, ["l_gripper"], ry.OT.eq, [1e0], [0, 0, 1])
+    goal = [0.4, 0.3, 0.9]
+    komo.addObjective([2.0], ry.FS.position, ["box"], ry.OT.eq, [1e1], goal)
+    ret = ry.NLP_Solver(komo.nlp(), verbose=0).setOptions(stopTolerance=1e-4).solve()
+    path = komo.getPath()
+    C.setJointState(path[1])
+    y, _ = C.eval(ry.FS.position, ["l_gripper"], [], goal)
+    found = _solved(ret, path) | {"worst": float(np.abs(y).max()), "x": None}
+    return found | {"T": komo.getT()}
+
+
 def _solved(ret, path):
     return {
         "feasible": bool(ret.feasible),
@@ -233,7 +256,7 @@ def _solved(ret, path):
 
 
 GEOMETRY = (hinge_and_shapes, joints, texts, panda, pr2_kitchen)
-SOLVES = (inverse_kinematics, waypoints, path_optimization)
+SOLVES = (inverse_kinematics, waypoints, path_optimization, pick_and_place)
 
 
 def plain(value):

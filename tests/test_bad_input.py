@@ -314,6 +314,11 @@ PATHS = [
     ("slices words", path(slices_per_phase="a"), ["slices_per_phase is 'a'"]),
     ("k_order", path(k_order=3), ["k_order is 3", "0, 1 or 2"]),
     ("duration", path(duration_per_phase=0.0), ["duration_per_phase is 0", "> 0"]),
+    (
+        "durations",
+        path(duration_per_phase=[1.0, 2.0, 1.0]),
+        ["[1.0, 2.0, 1.0]", "one number, or 2, one for each phase"],
+    ),
     ("nothing moves", locked, ["no moving joint", "unlock"]),
     ("time too late", aim([2.5], FS.position, ["mug"]), ["no slice", "0.333", "to 2"]),
     ("time too early", aim([0.0], FS.position, ["mug"]), ["no slice", "0.333"]),

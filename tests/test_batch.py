@@ -86,6 +86,22 @@ def test_solve_all_keeps_the_order_of_the_starts():
     assert chosen.sos == min(feasible)
 
 
+def test_without_costs_the_first_feasible_start_is_enough():
+    komo = pw.KOMO(arm(), 1, 1, 0)
+    goal = komo.add_objective([1.0], FS.position, ["tip"], target=[0.7, 0.6, 0])
+    komo.add_objective(None, FS.negDistance, ["tip", "ball"], OT.ineq)
+    every = komo.solve_all(starts=6, seed=2)
+    assert [s.start for s in every] == list(range(6))
+    first = next(s for s in every if s.feasible)
+    sol = komo.solve(starts=6, seed=2)
+    assert sol.start == first.start
+    np.testing.assert_allclose(sol.path, first.path, atol=1e-9)
+    targets = [[0.9, 0.3, 0], [0.7, 0.6, 0], [5, 0, 0], [0.2, -0.8, 0]]
+    got = komo.solve_batch({goal: targets}, starts=6, seed=2)
+    assert [s.feasible for s in got] == [True, True, False, True]
+    assert got[1].start == first.start
+
+
 @pytest.mark.parametrize(
     ("call", "match"),
     [

@@ -309,6 +309,43 @@ def test_scale_and_target_follow_differencing():
     assert J.shape == (2, 2, C.nq)
 
 
+@pytest.mark.parametrize(
+    ("symbol", "order"),
+    [
+        (FS.position, 1),
+        (FS.position, 2),
+        (FS.linangVel, 1),
+        (FS.linangVel, 2),
+        (FS.qItself, 2),
+        (FS.transAccelerations, 2),
+    ],
+)
+def test_differences_over_steps_of_different_length(symbol, order):
+    """On x = 1 + 2 t + 3 t² they are exact: velocity mid-step, acceleration 6."""
+    C = pw.Config()
+    C.add_frame("car", joint="transX")
+    frames = [] if symbol in (FS.qItself, FS.transAccelerations) else ["car"]
+    f = C.feature(symbol, frames, order=order)
+    tau = np.array([0.3, 0.8])[:order]
+    t = 0.4 + np.cumsum([0.0, *tau])
+    q = (1 + 2 * t + 3 * t**2)[:, None]
+    y, J = f.eval(C, q, tau=tau)
+    want = 6.0 if order == 2 else 2 + 6 * (t[0] + t[1]) / 2
+    np.testing.assert_allclose(y[0], want, rtol=1e-12)
+    np.testing.assert_allclose(y[1:], 0, atol=1e-12)
+    forward = jax.jacfwd(f.function(C, tau))(jnp.asarray(q))
+    np.testing.assert_allclose(J, forward, atol=1e-12)
+    np.testing.assert_allclose(J.sum(), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("tau", [0.0, [0.1, 0.2], "fast", float("nan")])
+def test_a_wrong_tau_is_refused(tau):
+    C = random_tree(0, joints=2)
+    f = C.feature(FS.position, ["f1"], order=1)
+    with pytest.raises(pw.FeatureError, match="tau is .* one number, or 1"):
+        f.eval(C, np.zeros((2, C.nq)), tau=tau)
+
+
 def test_gaze_takes_scales_of_either_form():
     C = random_tree(0, joints=4)
     two = C.eval(FS.gazeAt, ["f1", "f2"])[0]

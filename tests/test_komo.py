@@ -11,6 +11,7 @@ from oracle import SHARED, reference, world
 import posewise as pw
 from posewise import FS, OT, Status
 from posewise.objectives.objective import selected_slices
+from posewise.objectives.span import span_of
 from posewise.solvers import solve
 
 
@@ -63,6 +64,44 @@ def test_control_costs_are_discrete_time_integrals(order):
     d = np.diff(full, order, axis=0)
     want = 0.49 * np.sum(d**2) * tau ** (0 if order == 0 else 1 - 2 * order)
     np.testing.assert_allclose(np.sum(np.asarray(rows[0].y) ** 2), want, rtol=1e-12)
+
+
+def test_phases_of_different_duration():
+    """A parabola in time: exact accelerations, and a cost that is their integral."""
+    C = chain(1)
+    C.q = [0.3]
+    komo = pw.KOMO(C, 2.5, 2, 2, duration_per_phase=[0.6, 2.0, 1.0])
+    komo.add_control_objective(2, 0.7)
+    tau = np.array([0.3, 0.3, 1.0, 1.0, 0.5])
+    np.testing.assert_allclose(komo.tau, tau)
+    t = np.cumsum(tau)
+    sol = komo.solve(max_iterations=1)
+    np.testing.assert_allclose(sol.times, t)
+    span = span_of([1.0, 2.0], 2, komo.tau, "it")
+    np.testing.assert_allclose(span.duration(span.slices), 2.3)
+    path = 0.3 + 0.2 * t[:, None] ** 2
+    problem, data, placed = komo.chain()
+    rows = problem.evaluate(data, jax.numpy.asarray(path))
+    y = np.asarray(rows[placed[0][0].batch].y)[placed[0][0].rows, 0]
+    mean = np.array([0.3, 0.3, 0.65, 1.0, 0.75])
+    rest = np.array([0.2 * 0.3**2 / 0.3 / 0.3, 0.4, 0.4, 0.4, 0.4])  # starts from rest
+    np.testing.assert_allclose(y, 0.7 * np.sqrt(mean) * rest, rtol=1e-12)
+
+
+def test_durations_do_not_recompile():
+    def solved(durations):
+        komo = pw.KOMO(chain(), 2, 3, 2, duration_per_phase=durations)
+        komo.add_control_objective(2)
+        komo.add_objective([1.0], FS.qItself, [], OT.eq, target=[0.3, 0.2])
+        komo.add_objective([2.0], FS.qItself, [], OT.eq, target=[0.5, -0.3])
+        return komo.solve()
+
+    slow, before = solved([2.0, 1.0]), solve._cache_size()
+    quick = solved([1.0, 2.0])
+    even = solved(1.0)
+    assert solve._cache_size() == before
+    assert slow.feasible and quick.feasible
+    assert slow.sos < even.sos  # the longer way has more time
 
 
 def test_a_linear_quadratic_path_is_solved_exactly():

@@ -295,7 +295,7 @@ def test_a_push_is_straight_from_behind():
     ],
 )
 def test_leads(slices_per_phase, slices, lead, led):
-    assert Span(slices, slices_per_phase, 0.1).led_by(lead) == led
+    assert Span(slices, slices_per_phase, np.full(9, 0.1)).led_by(lead) == led
 
 
 @pytest.mark.parametrize(

@@ -210,10 +210,52 @@ def test_edits_of_frames():
     assert "<robot" in C.writeURDF()
 
 
+def test_helper_frames_switches_and_what_is_read_of_the_path():
+    C = arm()
+    C.addFrame("ball").setPosition([0.2, -0.3, 0.8])
+    C.getFrame("goal").setPosition([0.1, -0.35, 0.9])
+    komo = ry.KOMO(C, 2, 1, 1, False)
+    komo.addControlObjective([], 1, 1e-1)
+    komo.addFrameDof("hold", "tip", ry.JT.quatBall, True, "tip")
+    komo.addFrameDof("there", "base", ry.JT.none, True, originFrame=C.getFrame("goal"))
+    komo.addRigidSwitch(1.0, ["hold", "ball"])
+    komo.addObjective([2.0], ry.FS.positionDiff, ["ball", "there"], ry.OT.eq, [1e1])
+    C.setJointState([0.0, 0.4, 0.4])
+    assert komo.getConfig().getJointState()[1] == 0.5  # as it was when KOMO was made
+    komo.initWithWaypoints([[0.1, 0.4, 0.3], [0.2, 0.3, 0.3]])
+    np.testing.assert_allclose(komo.getPath(), [[0.1, 0.4, 0.3], [0.2, 0.3, 0.3]])
+    komo.initWithWaypoints([[9, 9, 9], [0.1, 0.4, 0.3], [9, 9, 9], [0, 0, 0]], 2)
+    np.testing.assert_allclose(komo.getPath_qAll()[0], [0.1, 0.4, 0.3])
+    before = komo.getPathFrames()
+    komo.initRandom()
+    assert komo.getPath().shape == (2, 3)
+    komo.initOrg()
+    np.testing.assert_allclose(komo.getPath()[1], [0.1, 0.5, 0.5])
+    with pytest.raises(pw.ObjectiveError, match="no solution yet"):
+        komo.getSubProblem(0)
+    np.testing.assert_allclose(komo.getPathTau(), [1.0, 1.0])
+    ret = ry.NLP_Solver(komo.nlp()).solve()
+    assert ret.feasible
+    names = [f.name for f in C.getFrames()]
+    ball, tip, goal = (names.index(n) for n in ("ball", "tip", "goal"))
+    X = komo.getPathFrames()
+    assert X.shape == (2, len(names) + 2, 7) and before.shape == (2, len(names), 7)
+    np.testing.assert_allclose(X[1, ball, :3], X[1, goal, :3], atol=1e-3)
+    np.testing.assert_allclose(X[1, ball, :3], X[1, tip, :3], atol=1e-3)
+    np.testing.assert_allclose(komo.getFrameState(0), X[0])
+    sub, start, end = komo.getSubProblem(1)
+    assert sub.getFrame("ball").getParent().name == "hold"
+    np.testing.assert_allclose([start, end], komo.getPath(), atol=1e-9)
+    errors = [o["err"] for o in komo.report().values() if "err" in o]
+    assert errors == sorted(errors, reverse=True)
+    assert list(komo.report(listObjectives=False)) == ["totals"]
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        lambda C: reach(C).addModeSwitch([1, 2], ry.SY.stable, ["tip", "goal"]),
+        lambda C: reach(C).addModeSwitch([1], ry.SY.dynamic, ["tip", "goal"]),
+        lambda C: reach(C).addRigidSwitch(1.0, ["tip", "goal"], False),
     ],
 )
 def test_what_is_not_there_says_so(call):

@@ -124,6 +124,39 @@ def free_body():
     return build, np.zeros(6)
 
 
+def carrying(what):
+    """A peg is carried to a goal at a stable pose in the hand, which slices share.
+
+    What "pose" varies is longer: held anywhere on a circle, and put on a plate.
+    """
+
+    def build(change):
+        C = arm(0.62 if what == "pose" else 0.7)
+        at = [1.4, 0.2, 0.1] if what == "pose" else [1.5, 0.3, 0.1]
+        C.add_frame("peg", position=at, shape=pw.Box([0.1] * 3))
+        C.add_frame("plate", position=[1.2, 0.7, 0.03], shape=pw.Box([0.4, 0.4, 0.04]))
+        pose = np.array([1.15, 0.75, 0.1, 1, 0, 0, 0])
+        C.add_frame("goal", pose=moved(pose, change) if what == "pose" else pose)
+        komo = pw.KOMO(C, 2, 2 if what == "pose" else 1, 1)
+        komo.add_control_objective(1, 0.3)
+        komo.add_mode_switch([1.0, 2.0], "stable", ["tip", "peg"], scale=1.0)
+        grip = "peg"
+        if what == "pose":
+            komo.add_mode_switch([2.0], "stableOn", ["plate", "peg"], scale=1.0)
+            komo.add_frame("side", "peg", joint="hingeZ")
+            komo.add_frame("grip", "side", position=[0.1, 0, -0.1])
+            grip = "grip"
+        komo.add_objective([1.0], FS.positionDiff, ["tip", grip], OT.eq, scale=FLAT)
+        off = change if what == "target" else np.zeros(3)
+        goal = dict(scale=0.3 * np.array(FLAT), target=off)
+        end = komo.add_objective(
+            [2.0], FS.positionDiff, ["peg", "goal"], OT.sos, **goal
+        )
+        return komo, end if what == "target" else ("pose", "goal")
+
+    return build, np.zeros(3 if what == "target" else 6)
+
+
 CASES = {
     "IK, limits inactive": planar(2.0),
     "IK, a limit active": planar(0.6),
@@ -132,6 +165,8 @@ CASES = {
     "IK, distance active, size": obstacle("size"),
     "path, one slice": path([1.0]),
     "free body": free_body(),
+    "carrying, target": carrying("target"),
+    "putting, a limit active, pose": carrying("pose"),
 }
 
 
@@ -139,6 +174,7 @@ LONG = {
     "panda, a limit active, redundant rows",
     "IK, distance active, size",
     "free body",
+    "putting, a limit active, pose",
 }
 
 
@@ -257,13 +293,16 @@ def test_each_solution_of_a_batch_has_its_own_problem():
         np.testing.assert_allclose(sol.sensitivity(tip).path, want, atol=1e-6)
 
 
-def test_mode_switches_have_neither_sensitivity_nor_nlp_yet():
-    C = arm()
-    C.add_frame("ball", pose=[1.2, 0.6, 0, 1, 0, 0, 0], shape=pw.Sphere(0.05))
-    komo = pw.KOMO(C, 1, 2, 1)
-    komo.add_control_objective(1)
-    tip = komo.add_objective([1.0], FS.positionDiff, ["tip", "ball"], OT.eq)
-    komo.add_mode_switch([1.0, -1.0], "stable", ["tip", "ball"])
-    for call in (lambda: komo.function(tip), komo.nlp):
-        with pytest.raises(pw.ObjectiveError, match="mode switches"):
-            call()
+@pytest.mark.slow
+def test_a_function_with_mode_switches():
+    """Its path is that of the world; what has a joint of its own has no place in it."""
+    build, at = CASES["carrying, target"]
+    komo, end = build(at)
+    sol, step = komo.solve(**TIGHT), np.array([0.01, -0.02, 0])
+    path, rate = jax.jit(lambda t: jax.jvp(komo.function(end), (t,), (step,)))(at)
+    np.testing.assert_allclose(path, sol.path, atol=1e-6)
+    np.testing.assert_allclose(rate, sol.sensitivity(end).path @ step, atol=1e-6)
+    C = komo.config.copy()
+    C.detach("peg")
+    with pytest.raises(pw.ObjectiveError, match="no place for peg.*lock"):
+        komo.within(C).function(end)

@@ -15,9 +15,6 @@ from .config import Config as Config
 from .config import Feature as Feature
 from .frame import Frame as Frame
 from .komo import KOMO as KOMO
-from .komo import NLP as NLP
-from .komo import NLP_Solver as NLP_Solver
-from .komo import SolverReturn as SolverReturn
 from .names import FS as FS
 from .names import JT as JT
 from .names import OT as OT
@@ -27,3 +24,6 @@ from .names import compiled as compiled
 from .names import params_add as params_add
 from .names import params_print as params_print
 from .names import raiPath as raiPath
+from .nlp import NLP as NLP
+from .nlp import NLP_Solver as NLP_Solver
+from .nlp import SolverReturn as SolverReturn

@@ -1,34 +1,18 @@
-"""`KOMO` and `NLP_Solver` with rai's names."""
+"""`KOMO` with rai's names."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 import posewise as pw
-from posewise.robots.errors import unknown
 
 from .config import Config, make_feature
-from .names import OT, later
+from .frame import Frame
+from .names import JT, OT, later
+from .nlp import NLP, SolverReturn, row_error
 
-_MEANT = {
-    "stopTolerance": "step_tolerance",
-    "stopEvals": "max_iterations",
-    "stepMax": "max_step",
-    "damping": "damping",
-    "muInit": "mu",
-    "muInc": "mu_factor",
-    "muMax": "mu_max",
-}
-"""rai's options that mean the same in `posewise.solvers.Options`."""
-
-_IGNORED = (
-    *("stopFTolerance", "stopGTolerance", "stopInners", "stopOuters", "stopLineSteps"),
-    *("stopTinySteps", "stepInit", "stepMin", "stepInc", "stepDec", "wolfe"),
-    *("muLBInit", "muLBDec", "lambdaMax", "interiorPadding", "boundedNewton"),
-    *("method", "finiteDifference"),
-)
-"""rai's options without counterpart: `setOptions` warns that they are ignored."""
+_MODES = {"stable": "stable", "stableOn": "stableOn", "stableZero": "rigid"}
+"""rai's modes that mean the same in `posewise.KOMO.add_mode_switch`."""
 
 
 class KOMO:
@@ -52,11 +36,11 @@ class KOMO:
     ) -> None:
         self._timing = (phases, slicesPerPhase, kOrder, 1.0)
         self._world = None if config is None else config.C.copy()
-        self._solution: pw.Solution | None = None
         self._draws = 0
         self._make()
 
     def _make(self) -> None:
+        self.solution: pw.Solution | None = None
         if self._world is not None:
             self._komo = pw.KOMO(self._world, *self._timing)
 
@@ -104,7 +88,7 @@ class KOMO:
                 f"type is {type!r}, expected OT.sos, OT.eq or OT.ineq (costs that are"
                 " no squares have no place in posewise)."
             )
-        made = make_feature(self.komo.config, feature, frames, scale, target, order)
+        made = make_feature(self.komo.world, feature, frames, scale, target, order)
         self.komo.add_objective(times, made, type=pw.OT[name])
 
     def addControlObjective(
@@ -138,12 +122,60 @@ class KOMO:
         frames: Any,
         firstSwitch: bool = True,
     ) -> None:
-        """Not there yet.
+        """From times[0] on, frames[1] hangs on frames[0]; see `add_mode_switch`.
+
+        Args:
+            times: [t], or [from, to]; a negative end: to the last slice.
+            newMode: `SY.stable`, `SY.stableOn` or `SY.stableZero`.
+            frames: [parent, frame].
+            firstSwitch: has no meaning: what carried the frame before is known.
 
         Raises:
-            FeatureError: always.
+            FeatureError: for other modes.
         """
-        later("addModeSwitch", "mode switches")
+        mode = getattr(newMode, "name", newMode)
+        if mode not in _MODES:
+            later(f"addModeSwitch with mode {mode!r}", f"modes but {', '.join(_MODES)}")
+        times = [t for t in np.ravel(times).tolist() if t >= 0]
+        self.komo.add_mode_switch(times, _MODES[mode], frames)
+
+    def addRigidSwitch(self, times: Any, frames: Any, noJumpStart: bool = True) -> None:
+        """From a time on, frames[1] coincides with frames[0] and hangs on it.
+
+        Raises:
+            FeatureError: without `noJumpStart`.
+        """
+        if not noJumpStart:
+            later("addRigidSwitch with noJumpStart=False", "jumps")
+        self.komo.add_mode_switch([times], "rigid", frames)
+
+    def addFrameDof(
+        self,
+        name: str,
+        parent: str,
+        jointType: Any,
+        stable: bool,
+        originFrameName: str | None = None,
+        originFrame: Frame | None = None,
+    ) -> None:
+        """Add a frame that only the problem has; see `posewise.KOMO.add_frame`.
+
+        Args:
+            name: not in use yet.
+            parent: what it hangs on.
+            jointType: a `JT`; `JT.none` fixes it.
+            stable: the joint has one value for all slices.
+            originFrameName: where it stands before its joint's motion; else the parent.
+            originFrame: the same, as a frame.
+        """
+        origin = originFrameName if originFrame is None else originFrame.name
+        given: dict[str, Any] = {}
+        if jointType is not JT.none:
+            given["joint"] = jointType.name
+        if origin is not None:
+            world = self.komo.world
+            given["pose"] = world.eval(pw.FS.poseRel, [origin, parent])[0]
+        self.komo.add_frame(name, parent, stable=stable, **given)
 
     def clearObjectives(self) -> None:
         """Drop all objectives."""
@@ -158,31 +190,113 @@ class KOMO:
 
     def initWithConstant(self, q: Any) -> None:
         """Start the next solve from one configuration (n,) for all slices."""
-        self.komo.initialize(np.ravel(q))
+        self._initialize(np.ravel(q))
 
     def initWithPath(self, q: Any) -> None:
         """Start the next solve from a path (T, n)."""
-        self.komo.initialize(q)
+        self._initialize(q)
+
+    def initWithWaypoints(
+        self,
+        waypoints: Any,
+        waypointSlicesPerPhase: int = 1,
+        interpolate: bool = False,
+        qHomeInterpolate: float = 0.0,
+        verbose: int = -1,
+    ) -> None:
+        """Start the next solve from a path through waypoints, at rest at each.
+
+        Args:
+            waypoints: configurations (n,), the last of each phase at its end.
+            waypointSlicesPerPhase: how many of them each phase has.
+            interpolate: has no meaning: the path is always interpolated.
+            qHomeInterpolate: has no meaning.
+            verbose: has no meaning.
+        """
+        each = waypointSlicesPerPhase
+        self.komo.initialize_waypoints(np.asarray(waypoints)[each - 1 :: each])
+        self.solution = None
+
+    def initOrg(self) -> None:
+        """Start the next solve from the configuration's state."""
+        self._initialize(self.komo.config.q)
 
     def initRandom(self, verbose: int = 0) -> None:
         """Start from a random path; the same calls give the same paths."""
         self._draws += 1
-        self.komo.initialize(self.komo.starts(self._draws, 2)[1])
+        modes = self.komo.modes()
+        self._initialize(modes.narrow_path(self.komo.starts(self._draws, 2)[1]))
 
-    def nlp(self) -> "NLP":
+    def _initialize(self, path: Any) -> None:
+        self.komo.initialize(path)
+        self.solution = None
+
+    def nlp(self) -> NLP:
         """The problem, for `NLP_Solver`."""
         return NLP(self)
 
     def getPath(self) -> np.ndarray:
         """The path (T, n): solved, or initial."""
-        return self.komo.starts(0, 1)[0]
+        return np.clip(self.komo.initial, *self.komo.config.limits)
+
+    def getPath_qAll(self) -> list[np.ndarray]:
+        """The configuration of each slice."""
+        return list(self.getPath())
+
+    def getPathTau(self) -> np.ndarray:
+        """Time from the slice before to each slice (T,)."""
+        return self.komo.tau.copy()
+
+    def getPathFrames(self) -> np.ndarray:
+        """Poses (T, frames, 7), those of `addFrameDof` last once it is solved."""
+        return np.stack([self.getFrameState(t) for t in range(self.getT())])
+
+    def getFrameState(self, t: int) -> np.ndarray:
+        """Poses (frames, 7) in a slice."""
+        if self.solution is not None:
+            return self.solution.at(t).poses()
+        C = self.komo.config.copy()
+        C.q = self.getPath()[t]
+        return C.poses()
+
+    def getConfig(self) -> Config:
+        """A copy of the configuration it was made of."""
+        return _wrapped(self.komo.config.copy())
+
+    def getSubProblem(self, phase: int) -> tuple[Config, np.ndarray, np.ndarray]:
+        """Configuration, start and end of a phase (counted from 0), once it is solved.
+
+        Raises:
+            ObjectiveError: before it is solved.
+        """
+        if self.solution is None:
+            raise pw.ObjectiveError("There is no solution yet; solve, then ask for it.")
+        C, end = self.solution.sub_problem(phase)
+        return _wrapped(C), C.q, end
 
     def getT(self) -> int:
         """Number of slices."""
         return self.komo.T
 
-    def report(self) -> dict[str, dict[str, Any]]:
-        """The objectives; after a solve with errors, and their totals by type."""
+    def getFeatureNames(self) -> list[str]:
+        """A name for each row of the problem: objective, slice, row."""
+        return list(self.komo.nlp().names)
+
+    def report(
+        self,
+        specs: bool = False,
+        listObjectives: bool = True,
+        plotOverTime: bool = False,
+        sortByError: bool = True,
+    ) -> dict[str, dict[str, Any]]:
+        """The objectives; after a solve with errors, and their totals by type.
+
+        Args:
+            specs: has no meaning.
+            listObjectives: list them, not the totals only.
+            plotOverTime: has no meaning; see `posewise.Solution.plot`.
+            sortByError: after a solve, the largest error first.
+        """
         report: dict[str, dict[str, Any]] = {}
         for i, objective in enumerate(self.komo.objectives):
             feature = objective.feature
@@ -195,13 +309,17 @@ class KOMO:
                 "target": [] if feature.target is None else feature.target.tolist(),
                 "slices": list(objective.slices),
             }
-        if self._solution is not None:
+        if self.solution is not None:
             errors = [
-                _error(o.values, o.objective.type) for o in self._solution.objectives
+                row_error(o.values, o.objective.type) for o in self.solution.objectives
             ]
             for i, error in enumerate(errors):
                 report[f"o{i}"]["err"] = error
-            report["totals"] = SolverReturn(self._solution).totals()
+            if sortByError:
+                worst = lambda entry: -entry[1]["err"]
+                report = dict(sorted(report.items(), key=worst))
+            report = report if listObjectives else {}
+            report["totals"] = SolverReturn(self.solution).totals()
         return report
 
     def view(self, pause: bool = False, txt: str | None = None) -> None:
@@ -210,149 +328,7 @@ class KOMO:
     view_close = view_play = view
 
 
-class NLP:
-    """A `KOMO`'s problem."""
-
-    def __init__(self, komo: KOMO) -> None:
-        self.komo = komo
-        self._nlp: pw.NLP | None = None
-
-    @property
-    def nlp(self) -> pw.NLP:
-        """The posewise problem behind it, as it was when first asked for."""
-        if self._nlp is None:
-            self._nlp = self.komo.komo.nlp()
-        return self._nlp
-
-    def evaluate(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Rows φ, and their Jacobian as triplets (nonzeros, 3): row, column, value."""
-        phi, values = self.nlp.values(x)
-        return phi, np.stack([self.nlp.row, self.nlp.column, values], 1)
-
-    def getTypes(self) -> list[Any]:
-        """What each row means."""
-        return [getattr(OT, t.name) for t in self.nlp.types]
-
-    def getInitializationSample(self) -> np.ndarray:
-        """The present path with a little noise; the same at every call."""
-        noise = np.random.default_rng(0).normal(scale=0.01, size=self.getDimension())
-        return self.komo.getPath().ravel() + noise
-
-    def summarizeErrors(self, phi: Any) -> tuple[float, float, float, float]:
-        """Totals of f, sos, ineq and eq, as in rai: sums over rows."""
-        y, types = np.ravel(phi), np.array([t.name for t in self.nlp.types])
-        total = lambda t: _error(y[types == t.name], t)
-        sos, ineq, eq = (total(t) for t in (pw.OT.sos, pw.OT.ineq, pw.OT.eq))
-        return 0.0, sos, ineq, eq
-
-    def as_KOMO(self) -> KOMO:
-        """The `KOMO` it came from."""
-        return self.komo
-
-    def getDimension(self) -> int:
-        """Number of variables, slice by slice."""
-        return self.komo.getPath().size
-
-    def getBounds(self) -> np.ndarray:
-        """Limits (2, variables), lower row first, ±inf where none."""
-        return np.tile(self.komo.komo.config.limits, (1, self.komo.getT()))
-
-
-class NLP_Solver:
-    """Solves a `KOMO`'s problem with posewise's solver."""
-
-    def __init__(self, problem: NLP | None = None, verbose: int = 0) -> None:
-        self.problem = problem
-        self.verbose = verbose
-        self.options: dict[str, Any] = {}
-
-    def setProblem(self, problem: NLP) -> "NLP_Solver":
-        """Set the problem."""
-        self.problem = problem
-        return self
-
-    def setOptions(self, verbose: int = 0, **options: Any) -> "NLP_Solver":
-        """Set rai's options; those not given are posewise's defaults.
-
-        `stopTolerance` (of steps), `stopEvals`, `stepMax`, `damping`, `muInit`,
-        `muInc` and `muMax` are used; rai's others are ignored, with a warning.
-
-        Raises:
-            ObjectiveError: for an option that rai does not have either.
-        """
-        for name in options:
-            if name not in _MEANT and name not in _IGNORED:
-                raise pw.ObjectiveError(unknown("option", name, (*_MEANT, *_IGNORED)))
-        ignored = sorted(set(options) & {*_IGNORED})
-        if ignored:
-            warnings.warn(
-                f"NLP_Solver ignores {', '.join(ignored)}: posewise's solver has no"
-                " counterpart.",
-                stacklevel=2,
-            )
-        self.verbose = verbose
-        self.options = {_MEANT[k]: v for k, v in options.items() if k in _MEANT}
-        return self
-
-    def setInitialization(self, x: Any) -> "NLP_Solver":
-        """Start from a path, flat or (T, n)."""
-        komo = self._problem().komo
-        komo.initWithPath(np.reshape(x, (komo.getT(), -1)))
-        return self
-
-    def solve(self) -> "SolverReturn":
-        """Solve from the path in the `KOMO`, and leave the solution there."""
-        komo = self._problem().komo
-        solution = komo.komo.solve(**self.options)
-        komo._solution = solution
-        komo.initWithPath(solution.path)
-        if self.verbose > 0:
-            print(solution.report())
-        return SolverReturn(solution)
-
-    def _problem(self) -> NLP:
-        if self.problem is None:
-            raise pw.ObjectiveError("NLP_Solver has no problem; call setProblem(nlp).")
-        return self.problem
-
-
-class SolverReturn:
-    """How a solve ended; errors are rai's sums over rows."""
-
-    def __init__(self, solution: pw.Solution) -> None:
-        self.solution = solution
-        self.x = solution.path.reshape(-1)
-        self.feasible = solution.feasible
-        self.done = solution.status is not pw.Status.ITERATION_LIMIT
-        self.evals = solution.iterations
-        self.time = solution.seconds
-        self.f = 0.0
-        self.sos, self.eq, self.ineq = (self._total(t) for t in "sos eq ineq".split())
-
-    def _total(self, type: str) -> float:
-        reports = self.solution.objectives
-        errors = [
-            _error(o.values, o.objective.type)
-            for o in reports
-            if o.objective.type.name == type
-        ]
-        return float(sum(errors))
-
-    def totals(self) -> dict[str, float]:
-        """Sums of squares, of |φ| of equalities and of violated inequalities."""
-        return {"sos": self.sos, "ineq": self.ineq, "eq": self.eq, "f": self.f}
-
-    def dict(self) -> dict[str, Any]:
-        """All but x."""
-        names = ("evals", "time", "done", "feasible", "f", "sos", "ineq", "eq")
-        return {name: getattr(self, name) for name in names}
-
-    def __repr__(self) -> str:
-        parts = ", ".join(f"{k}: {v:.6g}" for k, v in self.dict().items())
-        return f"{{ {parts}, x-dim: [{self.x.size}] }}"
-
-
-def _error(values: np.ndarray, type: pw.OT) -> float:
-    if type is pw.OT.sos:
-        return float(np.sum(values**2))
-    return float(np.sum(np.abs(values) if type is pw.OT.eq else np.maximum(values, 0)))
+def _wrapped(C: pw.Config) -> Config:
+    config = Config()
+    config.C = C
+    return config

@@ -1,0 +1,120 @@
+"""What is varied between solves is data: nothing is compiled anew."""
+
+import logging
+
+import jax
+import numpy as np
+import pytest
+
+import posewise as pw
+from posewise import FS, OT
+
+
+def arm(ball=(0.5, 0.6, 0.0), radius=0.1, limit=2.8, link=0.4) -> pw.Config:
+    """Three hinges in a plane, with a tip and an obstacle."""
+    C = pw.Config()
+    parent = "world"
+    for k in range(3):
+        at = [link * (k > 0), 0, 0]
+        limits = [[-limit], [limit]]
+        C.add_frame(f"j{k}", parent, position=at, joint="hingeZ", limits=limits)
+        parent = f"j{k}"
+    C.add_frame("tip", parent, position=[link, 0, 0], shape=pw.Sphere(0.05))
+    C.add_frame("ball", position=ball, shape=pw.Sphere(radius))
+    return C
+
+
+def reaching(
+    C=None,
+    target=(0.7, 0.6, 0),
+    frame="tip",
+    scale=1.0,
+    time=1.0,
+    clear=(0.2, 1.0),
+    type=OT.eq,
+    weight=0.1,
+    duration=1.0,
+    more=0,
+) -> tuple[pw.KOMO, pw.Objective]:
+    """To a target past the obstacle; `more` objectives of a kind already there."""
+    komo = pw.KOMO(C or arm(), 1, 6, 1, duration)
+    komo.add_control_objective(1, weight)
+    for k in range(3 + more):
+        place = [0.4, 0.3 + 0.1 * k, 0]
+        komo.add_objective([0.5], FS.position, ["j2"], OT.sos, scale=0.1, target=place)
+    goal = komo.add_objective(
+        [time], FS.positionDiff, [frame, "ball"], type, scale=scale, target=target
+    )
+    komo.add_objective(clear, FS.negDistance, ["tip", "ball"], OT.ineq)
+    return komo, goal
+
+
+def moved() -> pw.Config:
+    C = arm()
+    C.set_pose("ball", [0.4, 0.7, 0, 1, 0, 0, 0])
+    C.q = [0.3, 0.2, 0.1]
+    return C
+
+
+VARIED = {
+    "nothing": dict(),
+    "target": dict(target=(0.1, 0.2, 0)),
+    "frame": dict(frame="j2"),
+    "scale": dict(scale=[2.0, 3.0, 0.0]),
+    "time": dict(time=0.5),
+    "slices within a bucket": dict(clear=(0.1, 0.9)),
+    "type": dict(type=OT.ineq),
+    "weight": dict(weight=0.3),
+    "duration": dict(duration=2.0),
+    "pose and state": dict(C=moved()),
+    "size": dict(C=arm(radius=0.15)),
+    "lengths": dict(C=arm(link=0.5)),
+    "limits": dict(C=arm(limit=1.5)),
+    "one more objective": dict(more=1),
+}
+WORLDS = [arm(), arm(radius=0.2), arm(radius=0.3)]
+CALLS = {
+    "solve": lambda komo, goal: komo.solve(max_iterations=30),
+    "starts": lambda komo, goal: komo.solve(seed=2, starts=3, tolerance=1e-2),
+    "targets": lambda komo, goal: komo.solve_batch({goal: np.full((3, 3), 0.2)}),
+    "worlds": lambda komo, goal: komo.solve_batch(worlds=WORLDS),
+}
+
+
+@pytest.fixture(scope="module")
+def warm():
+    """Each kind of call once."""
+    for call in CALLS.values():
+        call(*reaching())
+
+
+@pytest.fixture
+def compiled(caplog):
+    """Messages about programs compiled so far in this test."""
+    caplog.set_level(logging.WARNING, "jax")
+    with jax.log_compiles():
+        yield lambda: [
+            r.getMessage() for r in caplog.records if "XLA comp" in r.getMessage()
+        ]
+
+
+def test_compilations_are_seen(compiled):
+    jax.jit(lambda x: x + 1)(np.ones(7))
+    assert len(compiled()) == 1
+
+
+@pytest.mark.parametrize("call", ["solve", "starts"])
+@pytest.mark.parametrize("varied", VARIED)
+def test_what_varies_is_data(warm, compiled, varied, call):
+    CALLS[call](*reaching(**VARIED[varied]))
+    assert not compiled()
+
+
+def test_batches_of_other_numbers_are_data(warm, compiled):
+    komo, goal = reaching(arm(limit=2.0), more=1, time=0.5)
+    komo.solve_batch({goal: np.zeros((2, 3))}, starts=2, seed=3, max_iterations=30)
+    komo.solve_batch({goal: np.full((4, 3), 0.1)})
+    komo.solve_batch(worlds=[arm(radius=0.1 * k) for k in (1, 2, 3, 4)])
+    komo.initialize([0.3, 0.2, 0.1])
+    komo.solve(starts=4)
+    assert not compiled()
