@@ -122,7 +122,8 @@ def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> tuple[Scalar, Ve
         jnp.concatenate([x, y, z]) for x, y, z in zip(ours, theirs, edges, strict=True)
     )
     turned = rotate_back(R, axes)
-    reach = sum(a[i] * jnp.abs(axes[i]) + b[i] * jnp.abs(turned[i]) for i in range(3))
+    size = tuple(map(jnp.abs, axes)), tuple(map(jnp.abs, turned))
+    reach = dot(a, size[0]) + dot(b, size[1])
     along = dot(t, axes)
     # an edge's axis must be better by more than rounding
     noise = np.where(np.arange(15) < 6, 0.0, 4 * np.finfo(reach.dtype).eps)[:, None]

@@ -151,10 +151,11 @@ def _soft(core: Core, d: Point, tau: Array) -> tuple[Any, Any, Any]:
             return height, half * slope, jnp.diag(half * half * (1 - slope**2) / tau)
         case Curved(half, radii):
             reach, point, turn = _soft(Box(half), d, tau)
-            swept = jnp.sqrt(jnp.sum((radii * d) ** 2) + tau * tau)
-            slope = radii * radii * d / swept
-            round_ = jnp.diag(radii * radii) - jnp.outer(slope, slope)
-            return reach + swept, point + slope, turn + round_ / swept
+            reached = jnp.sum((radii * d) ** 2)
+            swept = jnp.sqrt(reached + tau * tau)
+            toward: Any = radii * radii * d / swept
+            round_ = jnp.diag(radii * radii) - jnp.outer(toward, toward)
+            return reach + swept, point + toward, turn + round_ / swept
         case Hull(vertices):
             along = vertices @ d / tau
             weight = jax.nn.softmax(along)

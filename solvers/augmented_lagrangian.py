@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .kernel import compiled
+from .kernel import Compiled
 from .rows import Rows, augmented, total_cost, updated_multiplier, worst_violation
 from .status import Status
 from .system import assemble, columns, newton_step
@@ -285,5 +285,5 @@ def onwards(
     return state, result(state, options)
 
 
-solve = compiled(from_start)
-some = compiled(onwards)
+solve = Compiled(from_start)
+some = Compiled(onwards)

@@ -1,5 +1,7 @@
 """Symmetric positive definite systems over a chain of slices."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Float
@@ -20,7 +22,7 @@ def solve_banded(
     ahead = jnp.pad(bands, ((0, 0), (0, width + 1), (0, 0), (0, 0)))
     right = jnp.pad(rhs, ((0, width + 1), (0, 0), (0, 0)))
 
-    def row(t: jax.Array) -> jax.Array:
+    def row(t: Any) -> jax.Array:
         """Of slice t + width: the blocks of the slices from t on, and its rhs."""
         blocks = [ahead[d, t + width] for d in range(width, -1, -1)]
         return jnp.concatenate([*blocks, right[t + width]], -1)

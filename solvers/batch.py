@@ -26,7 +26,7 @@ from .augmented_lagrangian import (
     onwards,
     start,
 )
-from .kernel import compiled, on_cpu
+from .kernel import Compiled, on_cpu
 from .rounds import ROUND, SILENT, Progress, Watch, progress_of
 from .status import Status
 
@@ -207,4 +207,4 @@ def _rounds(
     return every(one, (own, state, x, fresh))
 
 
-_lanes = compiled(_rounds, static=3)
+_lanes = Compiled(_rounds, static=3)

@@ -6,14 +6,14 @@ one function instead, loops and all, as XLA does by itself with its smallest loo
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial, wraps
+from functools import cache, partial, update_wrapper
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import jaxlib
 from jax.experimental.xla_metadata import set_xla_metadata
-from jax.extend.core import jaxpr_as_fun, jaxprs_in_params
+from jax.extend.core import jaxprs_in_params
 
 MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
 TESTED = ((0, 10), (0, 11))
@@ -28,59 +28,77 @@ KNOWN = frozenset(
     " integer_pow iota is_finite jit le le_to log log1p logistic lt max min mul ne neg"
     " nextafter not optimization_barrier or pad pjit pow reduce_and reduce_max"
     " reduce_min reduce_or reduce_prod reduce_sum rem reshape rev round rsqrt scan"
-    " select_n sign sin sinh slice split sqrt square squeeze stack stop_gradient sub tan"
-    " tanh transpose unstack while xor".split()
+    " select_n sign sin sinh slice split sqrt square squeeze stack stop_gradient sub"
+    " tan tanh transpose unstack while xor".split()
 )
 """Primitives that have such a form; scatter, sort and LAPACK, for example, do not."""
 
 
-@cache
 def on_cpu() -> bool:
-    """Whether programs run on CPUs, with a compiler that knows the mark."""
+    """Whether programs run on CPUs."""
+    return jax.default_backend() == "cpu"
+
+
+@cache
+def _known() -> bool:
+    """Whether the compiler knows the mark."""
     version = tuple(int(n) for n in jaxlib.version.__version__.split(".")[:2])
-    return jax.default_backend() == "cpu" and TESTED[0] <= version < TESTED[1]
+    return on_cpu() and TESTED[0] <= version < TESTED[1]
 
 
-def compiled(fn: Callable[..., Any], static: int = 1) -> Callable[..., Any]:
-    """`fn`, compiled for each value of its first arguments, on CPUs as one function."""
+class Compiled:
+    """A function, compiled for each value of its first arguments; one kernel on CPUs.
 
-    @cache
-    def program(*given: Any) -> Any:
-        # library calls cannot be in a marked call
-        options = {"xla_cpu_experimental_ynn_fusion_type": ""} if on_cpu() else None
-        run = partial(one_kernel, partial(fn, *given))
-        return jax.jit(run, compiler_options=options)
+    Args:
+        fn: the function.
+        static: how many of its arguments are not arrays, but hashable.
+    """
 
-    @wraps(fn)
-    def call(*args: Any) -> Any:
-        return program(*args[:static])(*args[static:])
+    def __init__(self, fn: Callable[..., Any], static: int = 1) -> None:
+        self.fn, self.static = fn, static
+        self.programs: dict[tuple[Any, ...], Any] = {}
+        update_wrapper(self, fn)
 
-    return call
+    def __call__(self, *args: Any) -> Any:
+        given = args[: self.static]
+        if given not in self.programs:
+            # library calls cannot be in a marked call
+            options = {"xla_cpu_experimental_ynn_fusion_type": ""} if _known() else None
+            run = partial(one_kernel, partial(self.fn, *given))
+            self.programs[given] = jax.jit(run, compiler_options=options)
+        return self.programs[given](*args[self.static :])
+
+    def compilations(self) -> int:
+        """How many programs have been compiled."""
+        return sum(program._cache_size() for program in self.programs.values())
 
 
 def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
     """`fn(*args)` as one function, where that is possible; else a plain call."""
-    if not on_cpu():
+    if not _known():
         return fn(*args)
     closed, shapes = jax.make_jaxpr(fn, return_shape=True)(*args)
     tree = jax.tree.structure(shapes)
-    leaves = jax.tree.leaves(args)
-    compute = jaxpr_as_fun(closed)
+    inputs = [*closed.consts, *jax.tree.leaves(args)]
+    count = len(closed.consts)
+    compute = lambda every: jax.core.eval_jaxpr(
+        closed.jaxpr, every[:count], *every[count:]
+    )
     if not {eqn.primitive.name for eqn in _equations(closed.jaxpr)} <= KNOWN:
-        return jax.tree.unflatten(tree, compute(*leaves))
-    filled = [i for i, a in enumerate(leaves) if jnp.size(a)]
+        return jax.tree.unflatten(tree, compute(inputs))
 
     def whole(*given: jax.Array) -> list[jax.Array]:
-        every = list(leaves)
-        for i, a in zip(filled, given, strict=True):
-            every[i] = a
-        out = list(compute(*every))
+        filled = iter(given)
+        make = lambda a: jnp.zeros(jnp.shape(a), jnp.result_type(a))
+        out = list(compute([next(filled) if jnp.size(a) else make(a) for a in inputs]))
         k = next(i for i, a in enumerate(out) if jnp.issubdtype(a.dtype, jnp.floating))
         # the mark allows no argument that is not used
         out[k] = jnp.where(_never(given), jnp.nan, out[k])
         return out
 
-    out = jax.jit(whole)(*[leaves[i] for i in filled])
+    # behind the barrier, no argument is known to be constant, and so left out
+    filled = jax.lax.optimization_barrier([a for a in inputs if jnp.size(a)])
+    out = jax.jit(whole)(*filled)
     out[0] = set_xla_metadata(out[0], **MARK)
     return jax.tree.unflatten(tree, out)
 
@@ -88,7 +106,7 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
 def _never(arrays: tuple[jax.Array, ...]) -> jax.Array:
     """False, which a compiler cannot know, and for which it needs every array."""
     odd = jnp.zeros((), bool)
-    heads = [a.reshape(-1)[0] for a in arrays]
+    heads = [jnp.ravel(a)[0] for a in arrays]
     for a in heads:
         if jnp.issubdtype(a.dtype, jnp.floating):
             odd = odd | (a == 0.7654321 * jnp.finfo(a.dtype).max)
