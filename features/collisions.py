@@ -92,9 +92,14 @@ class Near(NamedTuple):
 
 
 def _near(kinds: Kinds, R, p, params: dict, cutoff: Any = None) -> Near:
-    at, members = params["at"], params["members"]
+    at = params["at"]
     out = evaluate_groups(kinds, R[at], p[at], params, cutoff, params.get("smoothing"))
-    contacts = jax.tree.map(lambda x: x[members], out)
+    if "members" not in params:
+        moment = jnp.cross(out.point_a, out.normal)
+        wrench = jnp.concatenate([out.normal, moment], -1)
+        alone = jax.tree.map(lambda x: x[:, None], out)
+        return Near(out.distance, wrench, jnp.ones_like(alone.distance), alone)
+    contacts = jax.tree.map(lambda x: x[params["members"]], out)
     still = jax.lax.stop_gradient(contacts.distance)
     still = jnp.where(params["counts"], still, jnp.inf)
     nearest = still <= jnp.min(still, 1, keepdims=True)
@@ -109,7 +114,12 @@ def _near(kinds: Kinds, R, p, params: dict, cutoff: Any = None) -> Near:
 
 
 def _members(pair: np.ndarray, count: int) -> dict[str, np.ndarray]:
-    """For each pair of frames its pairs of bodies, and which entries count."""
+    """For each pair of frames its pairs of bodies, and which entries count.
+
+    None where each has one, in the same order.
+    """
+    if np.array_equal(pair, np.arange(count)):
+        return {}
     lists = [np.flatnonzero(pair == k) for k in range(count)]
     most = max(map(len, lists))
     pad = lambda x: np.concatenate([x, np.full(most - len(x), x[0])])
@@ -185,7 +195,8 @@ def _core_vectors(kinds, R, p, params) -> jax.Array:
             for g, t in enumerate(kinds)
         ]
     )
-    length = near.contacts.distance + radii[params["members"]]
+    radii = radii[params["members"]] if "members" in params else radii[:, None]
+    length = near.contacts.distance + radii
     return near.mean(length[..., None] * near.contacts.normal)
 
 
@@ -257,6 +268,10 @@ def _all_pairs(
     if not len(at):
         return _NOTHING, involved, {}
     meets = meetings(C.frames, involved[at])
+    if fn is accumulated:  # of a sum the order does not matter
+        order = list(dict.fromkeys(k for m in meets for k in m.pair.tolist()))
+        at = at[order]
+        meets = meetings(C.frames, involved[at])
     kinds, arrays = packed(meets)
     arrays |= _members(np.concatenate([m.pair for m in meets]), len(at))
     arrays |= _ends(at, len(involved)) | softness

@@ -239,7 +239,7 @@ class KOMO(PathProblem):
         Returns:
             The best solution: feasible before infeasible, then by cost.
         """
-        chosen = make_options(method, tolerance, progress, options)
+        chosen = make_options(self, method, tolerance, progress, options)
         return best(solve_starts(self, [self], None, seed, starts, method, chosen)[0])
 
     def solve_all(
@@ -253,7 +253,7 @@ class KOMO(PathProblem):
         **options: Any,
     ) -> list[Solution]:
         """What each start of `solve` ends at, in the order of the starts."""
-        chosen = make_options(method, tolerance, progress, options)
+        chosen = make_options(self, method, tolerance, progress, options)
         given = (seed, starts, method, chosen)
         return solve_starts(self, [self], None, *given, every_start=True)[0]
 
@@ -291,7 +291,7 @@ class KOMO(PathProblem):
         if worlds is not None:
             komos = [self.within(world) for world in worlds]
         given = dict(targets or {})
-        chosen = make_options(NEWTON, tolerance, progress, options)
+        chosen = make_options(self, NEWTON, tolerance, progress, options)
         every = solve_starts(self, komos, given, seed, starts, NEWTON, chosen)
         return [best(solutions) for solutions in every]
 
@@ -314,7 +314,7 @@ class KOMO(PathProblem):
             ObjectiveError: for an objective of another problem, or mode switches that
                 attach what moves on a joint of its own.
         """
-        chosen = make_options(NEWTON, tolerance, False, options)
+        chosen = make_options(self, NEWTON, tolerance, False, options)
         return target_function(self, wrt, chosen.numbers)
 
     def nlp(self) -> NLP:

@@ -7,7 +7,6 @@ it is made of has changed.
 import copy
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -161,7 +160,7 @@ class PathProblem:
         prefix = np.tile(modes.widen(self.config.q), (self.k_order, 1))
         return (
             chain,
-            data._replace(prefix=jnp.asarray(prefix, data.prefix.dtype)),
+            data._replace(prefix=np.asarray(prefix, data.prefix.dtype)),
             placed,
         )
 

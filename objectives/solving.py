@@ -21,6 +21,9 @@ from .solution import Solution, report_objective
 NEWTON = "augmented_lagrangian"
 FIRST_ORDER_ITERATIONS = 20000
 """Default limit of first-order methods: their steps are many and cheap."""
+PATH_MU = 10.0
+"""Initial penalty for paths; single slices, and paths on which objects change hands,
+are solved faster, and more often, from a small one."""
 
 
 def solve_starts(
@@ -58,9 +61,10 @@ def solve_starts(
     watch = Watch(progress)
     chain, data, placed = komos[0].chain()
     if not _is_newton(method) or (len(komos) == starts == 1 and not targets):
-        every = jnp.asarray(komos[0].starts(seed, starts), data.prefix.dtype)
+        every = np.asarray(komos[0].starts(seed, starts), data.prefix.dtype)
         if not _is_newton(method):
-            result = solve_first_order(chain, method, data, every, options, watch)
+            first = jnp.asarray(every)
+            result = solve_first_order(chain, method, data, first, options, watch)
         else:
             one = solve_watched(chain, data, every[0], options, watch)
             result = jax.tree.map(lambda a: np.asarray(a)[None], one)
@@ -107,9 +111,13 @@ class Chosen(NamedTuple):
 
 
 def make_options(
-    method: Any, tolerance: Any, progress: Any, options: Mapping[str, Any]
+    komo: PathProblem,
+    method: Any,
+    tolerance: Any,
+    progress: Any,
+    options: Mapping[str, Any],
 ) -> Chosen:
-    """A user's tolerance and options, checked.
+    """A user's tolerance and options, checked; others as they suit the problem.
 
     Raises:
         ObjectiveError: for unknown options or methods, and numbers out of range.
@@ -133,6 +141,8 @@ def make_options(
     given = {"tolerance": 0.1 * tolerance, **options}
     if not _is_newton(method):
         given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
+    if komo.T > 1 and not komo.switches:
+        given.setdefault("mu", PATH_MU)
     return Chosen(tolerance, Options(**given), progress)
 
 

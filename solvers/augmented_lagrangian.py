@@ -154,9 +154,10 @@ def advance(
 def result(end: State, options: Options) -> Result:
     """What a state amounts to."""
     worst = worst_violation(end.rows)
-    capped = end.status == int(Status.ITERATION_LIMIT)
+    ended = end.status == int(Status.ITERATION_LIMIT)
+    ended = ended | (end.status == int(Status.INFEASIBLE))
     feasible = worst <= 10 * options.tolerance
-    status = jnp.where(capped & feasible, int(Status.FEASIBLE), end.status)
+    status = jnp.where(ended & feasible, int(Status.FEASIBLE), end.status)
     return Result(
         end.x,
         tuple(r.y for r in end.rows),

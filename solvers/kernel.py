@@ -16,6 +16,11 @@ from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import jaxprs_in_params
 
 MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
+OPTIONS = {
+    "xla_cpu_experimental_ynn_fusion_type": "",
+    "xla_backend_optimization_level": 1,
+}
+"""No calls of libraries, which cannot be in a marked call; half the time to compile."""
 TESTED = ((0, 10), (0, 11))
 """From this version of jaxlib on, and below that one, marked calls work."""
 
@@ -62,8 +67,7 @@ class Compiled:
     def __call__(self, *args: Any) -> Any:
         given = args[: self.static]
         if given not in self.programs:
-            # library calls cannot be in a marked call
-            options = {"xla_cpu_experimental_ynn_fusion_type": ""} if _known() else None
+            options = OPTIONS if _known() else None
             run = partial(one_kernel, partial(self.fn, *given))
             self.programs[given] = jax.jit(run, compiler_options=options)
         return self.programs[given](*args[self.static :])
@@ -87,35 +91,29 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
     if not {eqn.primitive.name for eqn in _equations(closed.jaxpr)} <= KNOWN:
         return jax.tree.unflatten(tree, compute(inputs))
 
-    def whole(*given: jax.Array) -> list[jax.Array]:
-        filled = iter(given)
-        make = lambda a: jnp.zeros(jnp.shape(a), jnp.result_type(a))
-        out = list(compute([next(filled) if jnp.size(a) else make(a) for a in inputs]))
-        k = next(i for i, a in enumerate(out) if jnp.issubdtype(a.dtype, jnp.floating))
-        # the mark allows no argument that is not used
-        out[k] = jnp.where(_never(given), jnp.nan, out[k])
-        return out
+    sizes = [jnp.size(a) for a in inputs]
+    types = [jnp.result_type(a) for a in inputs]
+    packs = list(dict.fromkeys(types))
 
-    # behind the barrier, no argument is known to be constant, and so left out
-    filled = jax.lax.optimization_barrier([a for a in inputs if jnp.size(a)])
-    out = jax.jit(whole)(*filled)
+    def whole(*packed: jax.Array) -> list[jax.Array]:
+        rest = dict(zip(packs, packed, strict=True))
+        every = []
+        for a, size, dtype in zip(inputs, sizes, types, strict=True):
+            every.append(rest[dtype][:size].reshape(jnp.shape(a)))
+            rest[dtype] = rest[dtype][size:]
+        # taken apart once, not at each use
+        return list(compute(jax.lax.optimization_barrier(every)))
+
+    # the mark allows no argument that is not used, nor one that is known to be constant
+    packed = [
+        jnp.concatenate(
+            [jnp.ravel(a) for a, t in zip(inputs, types, strict=True) if t == dtype]
+        )
+        for dtype in packs
+    ]
+    out = jax.jit(whole)(*jax.lax.optimization_barrier(packed))
     out[0] = set_xla_metadata(out[0], **MARK)
     return jax.tree.unflatten(tree, out)
-
-
-def _never(arrays: tuple[jax.Array, ...]) -> jax.Array:
-    """False, which a compiler cannot know, and for which it needs every array."""
-    odd = jnp.zeros((), bool)
-    heads = [jnp.ravel(a)[0] for a in arrays]
-    for a in heads:
-        if jnp.issubdtype(a.dtype, jnp.floating):
-            odd = odd | (a == 0.7654321 * jnp.finfo(a.dtype).max)
-        elif a.dtype != bool:
-            odd = odd | (a == jnp.iinfo(a.dtype).min + 7654321)
-    for a in heads:
-        if a.dtype == bool:
-            odd = odd & ~a
-    return odd
 
 
 def _equations(jaxpr: Any) -> Iterator[Any]:
