@@ -46,7 +46,8 @@ def box_box(
     # just beyond touch, where the closest points are those of the deepest overlap
     shift = jnp.where(overlap, gap - (1e-3 if _single(gap) else 1e-6) * extent, 0.0)
     d, p, away = closest(a, b, R, add(t, scale(shift, axis)), extent)
-    apart = ~overlap & (d > (1e-5 if _single(gap) else 1e-9) * extent)
+    # of corners; a separating axis that is as good is more exact
+    apart = ~overlap & (d > gap + (3e-6 if _single(gap) else 1e-13) * extent)
     return jnp.where(overlap, gap, d), p, select(apart, unit(away), axis)
 
 
@@ -57,7 +58,8 @@ def closest(
 
     Of several points, in the middle.
     """
-    corners = lambda half: tuple(c * h for c, h in zip(CORNERS, half, strict=True))
+    signs = CORNERS.astype(extent.dtype)
+    corners = lambda half: tuple(c * h for c, h in zip(signs, half, strict=True))
     inside = lambda x, half: tuple(
         jnp.clip(c, -h, h) for c, h in zip(x, half, strict=True)
     )
@@ -72,11 +74,12 @@ def closest(
     every = jax.lax.optimization_barrier(jnp.concatenate(tried, 1))
     distance = jnp.sqrt(jnp.sum(every[3:] ** 2, 0))
     least = jnp.min(distance, 0)
+    first = np.arange(len(distance))[:, None] == jnp.argmin(distance, 0)
+    away = jnp.sum(jnp.where(first, every[3:], 0.0), 1)
     tie = distance <= least + (1e-6 if _single(extent) else 1e-11) * extent
-    low = jnp.min(jnp.where(tie, every, jnp.inf), 1)
-    high = jnp.max(jnp.where(tie, every, -jnp.inf), 1)
-    middle = tuple((low + high) / 2)
-    return least, middle[:3], middle[3:]
+    low = jnp.min(jnp.where(tie, every[:3], jnp.inf), 1)
+    high = jnp.max(jnp.where(tie, every[:3], -jnp.inf), 1)
+    return least, tuple((low + high) / 2), tuple(away)
 
 
 def _single(x: Scalar) -> bool:
@@ -92,8 +95,9 @@ def _edges(a: Vector, b: Vector, R: Matrix, t: Vector) -> tuple[Vector, Vector]:
     m = scale(sign(dot(m, t)), m)
     turned = rotate_back(R, m)
     # the middle of an edge has no share of its own direction
-    own = np.repeat(np.eye(3), 3, 0).T[:, :, None]
-    theirs = np.tile(np.eye(3), (3, 1)).T[:, :, None]
+    eye = np.eye(3, dtype=t[0].dtype)
+    own = np.repeat(eye, 3, 0).T[:, :, None]
+    theirs = np.tile(eye, (3, 1)).T[:, :, None]
     p = tuple((1 - own[k]) * sign(m[k]) * a[k] for k in range(3))
     q_local = tuple((theirs[k] - 1) * sign(turned[k]) * b[k] for k in range(3))
     q = add(rotate(R, q_local), t)
@@ -126,7 +130,8 @@ def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> tuple[Scalar, Ve
     reach = dot(a, size[0]) + dot(b, size[1])
     along = dot(t, axes)
     # an edge's axis must be better by more than rounding
-    noise = np.where(np.arange(15) < 6, 0.0, 4 * np.finfo(reach.dtype).eps)[:, None]
+    noise = np.where(np.arange(15) < 6, 0.0, 4 * np.finfo(reach.dtype).eps)
+    noise = noise.astype(reach.dtype)[:, None]
     gap = jnp.abs(along) - reach * (1 + noise)
     gap = jnp.concatenate([gap[:6], jnp.where(ok, gap[6:], -jnp.inf)])
     gap, sides = jax.lax.optimization_barrier(
@@ -139,7 +144,7 @@ def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> tuple[Scalar, Ve
 def _directions(R: Matrix, t: Vector) -> tuple[Vector, Vector]:
     """Of A's and of B's sides, in A's frame; first axis: which."""
     one = jnp.ones_like(t[0])
-    ours = tuple(np.eye(3)[k][:, None] * one for k in range(3))
+    ours = tuple(np.eye(3, dtype=one.dtype)[k][:, None] * one for k in range(3))
     return ours, tuple(jnp.stack(row) for row in R)
 
 

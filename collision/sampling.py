@@ -52,7 +52,11 @@ def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
 
     width = jnp.full_like(found, 0.12)
     n, s, _ = jax.lax.fori_loop(0, ROUNDS, step, (start, found, width))
-    first = jnp.argsort(-s, axis=0)[:count]
+    best = []
+    for _ in range(count):
+        best.append(jnp.argmax(s, 0))
+        s = jnp.where(np.arange(len(s))[:, None] == best[-1], -jnp.inf, s)
+    first = jnp.stack(best)
     return tuple(jnp.take_along_axis(x, first, 0) for x in n)
 
 

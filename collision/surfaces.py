@@ -118,6 +118,27 @@ def balance(S: Array, F: Array, free: Array, fixed: Array):
     loose = jnp.abs(a * c - b * b) <= tiny * tiny
     M = jnp.where(loose[..., None, None], jnp.eye(6, dtype=S.dtype), M)
     right = jnp.concatenate([free, fixed], -1)
-    x = jnp.linalg.solve(M, right[..., None])[..., 0]
+    x = jnp.sum(_inverse(M) * right[..., None, :], -1)
     x = jnp.where(loose[..., None], 0.0, x)
     return x[..., :2], x[..., 2:]
+
+
+def _inverse(M: Array) -> Array:
+    """Of many small matrices: Gauss-Jordan elimination with pivots."""
+    n = M.shape[-1]
+
+    def eliminate(k: Array, A: Array) -> Array:
+        row = np.arange(n)
+        column = jnp.take(A, k, -1)
+        best = jnp.argmax(jnp.where(row >= k, jnp.abs(column), -1.0), -1)
+        chosen = (row == best[..., None])[..., None]
+        pivot = jnp.sum(jnp.where(chosen, A, 0.0), -2, keepdims=True)
+        here = jnp.take(A, k[None], -2)
+        A = jnp.where((row == k)[:, None], pivot, jnp.where(chosen, here, A))
+        pivot = pivot / jnp.take(pivot, k[None], -1)
+        factor = jnp.where(row == k, 0.0, jnp.take(A, k, -1))[..., None]
+        return jnp.where((row == k)[:, None], pivot, A - factor * pivot)
+
+    eye = jnp.broadcast_to(jnp.eye(n, dtype=M.dtype), M.shape)
+    A = jnp.concatenate([M, eye], -1)
+    return jax.lax.fori_loop(0, n, eliminate, A)[..., n:]

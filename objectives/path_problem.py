@@ -157,10 +157,10 @@ class PathProblem:
             made = make_chain(modes, self._objectives, self.k_order, self.tau)
             self._chain = key, made
         chain, data, placed = self._chain[1]
-        prefix = np.tile(modes.widen(self.config.q), (self.k_order, 1))
+        prefix: Any = np.tile(modes.widen(self.config.q), (self.k_order, 1))
         return (
             chain,
-            data._replace(prefix=np.asarray(prefix, data.prefix.dtype)),
+            data._replace(prefix=prefix.astype(data.prefix.dtype)),
             placed,
         )
 

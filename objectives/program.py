@@ -61,7 +61,7 @@ class ChainData(NamedTuple):
     """Everything that may vary without compiling anew."""
 
     K: Kinematics
-    prefix: jax.Array | np.ndarray
+    prefix: jax.Array
     tau: Float[jax.Array, " T"]
     """Time from the slice before to each slice [s]."""
     batches: tuple[Batch, ...]
