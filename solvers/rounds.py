@@ -85,7 +85,7 @@ SILENT = Watch(False)
 def solve_watched(
     problem: ChainProblem,
     data: Any,
-    x: Float[jax.Array, "T nq"],
+    x: Float[jax.Array | np.ndarray, "T nq"],
     options: Options,
     watch: Watch = SILENT,
 ) -> Result:

@@ -1,0 +1,48 @@
+"""Computations as one kernel give what plain calls give, whatever their arguments."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from posewise.solvers.kernel import Compiled
+
+TABLE = np.array([True, False, True])
+
+
+def loop(x, n):
+    return jax.lax.fori_loop(0, n[0], lambda i, y: y * 0.5 + jnp.sin(y[::-1]), x)
+
+
+CASES = {
+    "a loop": lambda x, n, none: {"out": loop(x, n)},
+    "unused arguments": lambda x, n, none: 2.0 * x,
+    "an argument handed on": lambda x, n, none: (x, n, none, jnp.zeros((2, 0))),
+    "constants": lambda x, n, none: jnp.where(TABLE, x, jnp.arange(3.0)),
+    "indices": lambda x, n, none: jax.lax.dynamic_slice_in_dim(x, n[0], 3),
+    "products": lambda x, n, none: jnp.outer(x, x) @ x,
+    "truth values": lambda x, n, none: (x > 0, jnp.any(x > 1)),
+    "a branch": lambda x, n, none: jax.lax.cond(n[0] > 1, jnp.sin, jnp.cos, x),
+    "a scatter, which has no such form": lambda x, n, none: x.at[n].add(1.0),
+    "LAPACK": lambda x, n, none: jnp.linalg.cholesky(jnp.outer(x, x) + jnp.eye(3)),
+    "sorting": lambda x, n, none: jnp.sort(x),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equal_to_plain_calls(name):
+    fn = CASES[name]
+    args = jnp.array([0.3, -1.0, 2.0]), jnp.array([2]), jnp.zeros((0, 3))
+    got = Compiled(lambda key, *args: fn(*args))(name, *args)
+    want = fn(*args)
+    assert jax.tree.structure(got) == jax.tree.structure(want)
+    for x, y in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        assert x.dtype == y.dtype and x.shape == y.shape
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_compiled_once_for_each_static_argument():
+    scaled = Compiled(lambda factor, x: factor * x)
+    for factor in (2, 3, 2):
+        assert scaled(factor, jnp.ones(3))[0] == factor
+    assert scaled.compilations() == 2
