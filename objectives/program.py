@@ -129,7 +129,7 @@ class Chain:
     def _before(self, data: ChainData, x: jax.Array) -> jax.Array:
         """The fixed slices before the first, with what all slices share."""
         if not self.shared:
-            return data.prefix
+            return jnp.asarray(data.prefix)
         balls = {c + i: q for q, c in self.tree.balls for i in range(3)}
         tied = np.zeros(self.tree.nq, bool)
         for column in self.shared:

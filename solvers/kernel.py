@@ -7,6 +7,7 @@ one function instead, loops and all, as XLA does by itself with its smallest loo
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial, update_wrapper
+from threading import Lock
 from typing import Any
 
 import jax
@@ -21,7 +22,7 @@ OPTIONS = {
     "xla_backend_optimization_level": 1,
 }
 """No calls of libraries, which cannot be in a marked call; half the time to compile."""
-TESTED = ((0, 10), (0, 11))
+TESTED = ((0, 10, 2), (0, 11))
 """From this version of jaxlib on, and below that one, marked calls work."""
 
 KNOWN = frozenset(
@@ -47,7 +48,7 @@ def on_cpu() -> bool:
 @cache
 def _known() -> bool:
     """Whether the compiler knows the mark."""
-    version = tuple(int(n) for n in jaxlib.version.__version__.split(".")[:2])
+    version = tuple(int(n) for n in jaxlib.version.__version__.split(".")[:3])
     return on_cpu() and TESTED[0] <= version < TESTED[1]
 
 
@@ -62,14 +63,16 @@ class Compiled:
     def __init__(self, fn: Callable[..., Any], static: int = 1) -> None:
         self.fn, self.static = fn, static
         self.programs: dict[tuple[Any, ...], Any] = {}
+        self.lock = Lock()
         update_wrapper(self, fn)
 
     def __call__(self, *args: Any) -> Any:
         given = args[: self.static]
-        if given not in self.programs:
-            options = OPTIONS if _known() else None
-            run = partial(one_kernel, partial(self.fn, *given))
-            self.programs[given] = jax.jit(run, compiler_options=options)
+        with self.lock:
+            if given not in self.programs:
+                options = OPTIONS if _known() else None
+                run = partial(one_kernel, partial(self.fn, *given))
+                self.programs[given] = jax.jit(run, compiler_options=options)
         return self.programs[given](*args[self.static :])
 
     def compilations(self) -> int:
