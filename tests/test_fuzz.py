@@ -87,7 +87,7 @@ def draw(family: Family, kind: str, rng: np.random.Generator) -> pw.KOMO:
             among = solid if symbol in SOLID else names
             frames = [str(f) for f in rng.choice(among, count, replace=False)]
             y = pw.Feature(symbol, frames, order=order).eval(
-                C, window(komo, path, t, order), komo.tau
+                C, window(komo, path, t, order), komo.tau[0]
             )[0]
             type = OT(rng.choice([0, 1, 1, 2, 2]))
             scale = rng.choice([0.0, 0.3, 1.0, 5.0], len(y), p=[0.1, 0.3, 0.3, 0.3])
@@ -129,7 +129,9 @@ def check(komo: pw.KOMO, solution: pw.Solution) -> None:
         it = report.objective
         order = it.feature.order
         at = [window(komo, path, t, order) for t in it.slices]
-        y = np.stack([it.feature.eval(C, q, komo.tau)[0] for q in at])
+        y = np.stack([it.feature.eval(C, q, komo.tau[0])[0] for q in at])
+        if it.weights is not None:
+            y = y * np.reshape(it.weights, (-1, 1))
         np.testing.assert_allclose(report.values, y, rtol=1e-6, atol=1e-7)
         if it.type is OT.eq:
             worst = max(worst, np.abs(y).max())
