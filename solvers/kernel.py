@@ -67,6 +67,8 @@ class Compiled:
         update_wrapper(self, fn)
 
     def __call__(self, *args: Any) -> Any:
+        if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(args)):
+            return self.fn(*args)  # it is up to the program around it
         given = args[: self.static]
         with self.lock:
             if given not in self.programs:

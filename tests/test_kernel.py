@@ -46,3 +46,10 @@ def test_compiled_once_for_each_static_argument():
     for factor in (2, 3, 2):
         assert scaled(factor, jnp.ones(3))[0] == factor
     assert scaled.compilations() == 2
+
+
+def test_within_other_programs():
+    halved = Compiled(lambda factor, x: loop(x, jnp.array([2])) / factor)
+    x = jnp.array([[0.3, -1.0, 2.0], [1.0, 2.0, 3.0]])
+    got = jax.jit(jax.vmap(lambda x: halved(2, x)))(x)
+    np.testing.assert_allclose(got, [halved(2, row) for row in x], rtol=1e-12)
