@@ -179,7 +179,7 @@ def run(family: Family, count: int) -> dict[str, list[tuple[pw.KOMO, pw.Solution
     return found
 
 
-@pytest.mark.parametrize("family", FAMILIES[:2], ids=lambda f: f.symbols[0][0].name)
+@pytest.mark.parametrize("family", FAMILIES[:1], ids=lambda f: f.symbols[0][0].name)
 def test_random_problems_end_honestly(family):
     found = run(family, 10)
     assert np.mean([s.feasible for _, s in found["feasible"]]) >= 0.75
