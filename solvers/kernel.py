@@ -97,15 +97,19 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
         return jax.tree.unflatten(tree, compute(inputs))
 
     sizes = [jnp.size(a) for a in inputs]
-    types = [jnp.result_type(a) for a in inputs]
-    packs = list(dict.fromkeys(types))
+    own = [jnp.result_type(a) for a in inputs]
+    types = [jnp.dtype(jnp.int32) if jnp.issubdtype(t, jnp.bool_) else t for t in own]
+    packs = list(dict.fromkeys(t for t, n in zip(types, sizes, strict=True) if n))
 
     def whole(*packed: jax.Array) -> list[jax.Array]:
         rest = dict(zip(packs, packed, strict=True))
         every = []
-        for a, size, dtype in zip(inputs, sizes, types, strict=True):
-            every.append(rest[dtype][:size].reshape(jnp.shape(a)))
-            rest[dtype] = rest[dtype][size:]
+        for a, size, dtype, was in zip(inputs, sizes, types, own, strict=True):
+            if size:
+                part, rest[dtype] = rest[dtype][:size], rest[dtype][size:]
+                every.append(part.reshape(jnp.shape(a)).astype(was))
+            else:
+                every.append(jnp.zeros(jnp.shape(a), was))
         # taken apart once, not at each use
         out = list(compute(jax.lax.optimization_barrier(every)))
         k = next(i for i, a in enumerate(out) if a.size)
@@ -115,7 +119,11 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
     # the mark allows no argument that is not used, nor one that is known to be constant
     packed = [
         jnp.concatenate(
-            [jnp.ravel(a) for a, t in zip(inputs, types, strict=True) if t == dtype]
+            [
+                jnp.ravel(a).astype(dtype)
+                for a, t in zip(inputs, types, strict=True)
+                if t == dtype
+            ]
         )
         for dtype in packs
     ]
@@ -128,12 +136,9 @@ def _never(packed: tuple[jax.Array, ...]) -> jax.Array:
     """False, for which a compiler that does not know it needs every array."""
     odd = jnp.ones((), bool)
     for a in packed:
-        if a.dtype == bool:
-            odd = odd & (jnp.any(a) & ~jnp.any(a[:1]))
-        elif jnp.issubdtype(a.dtype, jnp.floating):
-            odd = odd & (a[0] == 0.7654321 * jnp.finfo(a.dtype).max)
-        else:
-            odd = odd & (a[0] == jnp.iinfo(a.dtype).min + 7654321)
+        floats = jnp.issubdtype(a.dtype, jnp.floating)
+        high = jnp.finfo(a.dtype).max if floats else jnp.iinfo(a.dtype).max
+        odd = odd & (a[0] == jnp.asarray(high // 7 * 5, a.dtype))
     return odd
 
 

@@ -41,6 +41,13 @@ def test_equal_to_plain_calls(name):
         np.testing.assert_allclose(x, y, rtol=1e-12)
 
 
+def test_truth_values_alone_and_nothing_at_all():
+    given = jnp.array([False, True]), jnp.zeros(0), jnp.zeros((2, 0), bool)
+    out = Compiled(lambda key, a, b, c: (~a, b, c))("", *given)
+    assert out[0].tolist() == [True, False] and out[0].dtype == bool
+    assert out[1].shape == (0,) and out[2].shape == (2, 0)
+
+
 def test_compiled_once_for_each_static_argument():
     scaled = Compiled(lambda factor, x: factor * x)
     for factor in (2, 3, 2):
