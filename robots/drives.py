@@ -26,13 +26,12 @@ def joint_drives(frames: Sequence[Frame]) -> dict[int, Drive]:
     Raises:
         ConfigError: for a mimic of an unknown joint, of another type, or in a circle.
     """
-    by_name = {f.joint.name: i for i, f in enumerate(frames) if f.joint is not None}
+    joints = {i: f.joint for i, f in enumerate(frames) if f.joint is not None}
+    by_name = {joint.name: i for i, joint in joints.items()}
     drives: dict[int, Drive] = {}
-    for i, frame in enumerate(frames):
-        if frame.joint is None:
-            continue
+    for i, own in joints.items():
         multiplier, offset, k, seen = 1.0, 0.0, i, {i}
-        joint = frame.joint
+        joint = own
         while joint.mimic is not None:
             if joint.mimic not in by_name:
                 raise ConfigError(
@@ -44,18 +43,16 @@ def joint_drives(frames: Sequence[Frame]) -> dict[int, Drive]:
             k = by_name[joint.mimic]
             if k in seen:
                 raise ConfigError(
-                    f"Joint {frame.joint.name!r} mimics itself through"
+                    f"Joint {own.name!r} mimics itself through"
                     f" {joint.mimic!r}; break the circle."
                 )
             seen.add(k)
-            target = frames[k].joint
-            assert target is not None
-            joint = target
-        if joint.dim != frame.joint.dim:
+            joint = joints[k]
+        if joint.dim != own.dim:
             raise ConfigError(
-                f"Joint {frame.joint.name!r} ({frame.joint.type}) mimics"
+                f"Joint {own.name!r} ({own.type}) mimics"
                 f" {joint.name!r} ({joint.type}), which has {joint.dim} coordinates"
-                f" instead of {frame.joint.dim}."
+                f" instead of {own.dim}."
             )
         drives[i] = Drive(k, multiplier, offset, joint.scale)
     return drives

@@ -116,22 +116,23 @@ def build(frames: Sequence[Frame], values: Mapping[int, np.ndarray]) -> Layout:
     """
     drives = joint_drives(frames)
 
-    def moves(i: int) -> bool:
+    def moving(i: int) -> Joint | None:
+        """The joint by which a frame moves, if it does."""
         joint = frames[i].joint
         if joint is None or joint.dim == 0:
-            return False
+            return None
         source = frames[drives[i].source].joint
-        return source is not None and source.active
+        return joint if source is not None and source.active else None
 
     slots: list[JointSlot] = []
     start: dict[int, int] = {}
     nq = 0
-    for i, frame in enumerate(frames):
-        if moves(i) and drives[i].source == i:
-            assert frame.joint is not None
+    for i in range(len(frames)):
+        own = moving(i)
+        if own is not None and drives[i].source == i:
             start[i] = nq
-            slots.append(JointSlot(i, nq, frame.joint.dim))
-            nq += frame.joint.dim
+            slots.append(JointSlot(i, nq, own.dim))
+            nq += own.dim
 
     columns, column_coordinate, balls = _columns(frames, slots)
     nodes: list[_Node] = []
@@ -142,14 +143,13 @@ def build(frames: Sequence[Frame], values: Mapping[int, np.ndarray]) -> Layout:
         above = carry.get(up, _Carry(-1, IDENTITY, False))
         node: int = above.node
         pose: np.ndarray = pose_multiply(above.pose, np.asarray(frame.origin, float))
-        joint, exact = frame.joint, False
-        if moves(i):
-            assert joint is not None
+        joint, mover, exact = frame.joint, moving(i), False
+        if mover is not None:
             drive = drives[i]
-            for spec in joint_type(joint.type).nodes:
+            for spec in joint_type(mover.type).nodes:
                 at, first = start[drive.source], columns[drive.source]
                 level = 0 if node < 0 else nodes[node].level + 1
-                made = _make_node(node, level, pose, spec, joint, drive, at, first)
+                made = _make_node(node, level, pose, spec, mover, drive, at, first)
                 nodes.append(made)
                 node, pose, exact = len(nodes) - 1, IDENTITY, True
         elif joint is not None and joint.dim:
