@@ -28,6 +28,8 @@ def compute_where(
         start, found = state
         at = jnp.searchsorted(rank, start + 1 + jnp.arange(chunk), method="scan")
         part = jax.tree.map(lambda x: jnp.take(x, at, 0, mode="clip"), args)
+        # of a batch of one, all is the same in each run: not to be done beforehand
+        _, part = jax.lax.optimization_barrier((start, part))
         put = lambda old, new: jax.lax.dynamic_update_slice_in_dim(old, new, start, 0)
         return start + chunk, jax.tree.map(put, found, fn(*part))
 

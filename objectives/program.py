@@ -7,6 +7,7 @@ types and numbers of the symbols are data.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -19,6 +20,7 @@ from ..features.feature import Grounded
 from ..features.symbol import Symbol
 from ..robots.kinematics import (
     Kinematics,
+    Walk,
     coordinates_to_tangent,
     fold_dofs,
     integrate,
@@ -27,6 +29,7 @@ from ..robots.kinematics import (
 )
 from ..robots.tree import Tree
 from ..solvers import SOS, Rows
+from ..solvers.kernel import part
 from .modes import Modes
 from .objective import Objective
 
@@ -83,48 +86,73 @@ class Chain:
         """Dimension of the tangent space of a slice."""
         return self.tree.nv
 
+    @property
+    def large(self) -> bool:
+        """See `ChainProblem`: contacts are about five times as much code as others."""
+        return sum(5 if k.symbol.stacked else 1 for k in self.kinds) > 13
+
     def evaluate(
         self, data: ChainData, x: jax.Array, coordinates: str = "tangent"
     ) -> tuple[Rows, ...]:
         """All rows with their Jacobians in the tangent space, or by "q"."""
-        K = data.K
+        motion = part(self._motion, data, x)
+        groups: dict[int, Rows] = {}
+        heavy = [i for i, kind in enumerate(self.kinds) if kind.symbol.stacked]
+        light = [i for i in range(len(self.kinds)) if i not in heavy]
+        for members in filter(len, [light, *([i] for i in heavy)]):
+            kinds = [self.kinds[i] for i in members]
+            batches = [data.batches[i] for i in members]
+            rows = part(partial(self._groups, kinds, coordinates), motion, batches)
+            groups |= zip(members, rows, strict=True)
+        return tuple(groups[i] for i in range(len(self.kinds)))
+
+    def _motion(self, data: ChainData, x: jax.Array) -> "_Motion":
         X = jnp.concatenate([self._before(data, x), x])
-        w = K.walk(X)
-        quats = quaternions(K, X)
-        mask = jnp.asarray(self.tree.mask, x.dtype)
-        groups = []
-        for kind, b in zip(self.kinds, data.batches, strict=True):
-            window = np.arange(kind.order + 1) + (self.order - kind.order)
-            at = b.last[:, None] + window
-            # before the first slice time goes on in steps as long as the first one
-            steps = jnp.maximum(at[:, 1:] - self.order, 0)
-            f = b.frames
-            inputs = Inputs(
-                w.frames.R[at[:, :, None], f],
-                w.frames.p[at[:, :, None], f],
-                self._quaternions(kind, quats, at, f),
-                X[at[:, :, None], b.coordinates[:, None, :]],
-                data.tau[steps],
-            )
-            one = lambda x, params, scale, target, kind=kind: aimed(
-                kind.symbol, kind.order, x, params, scale, target, K
-            )
-            out = jax.vmap(one)(inputs, b.params, b.scale, b.target)
-            if kind.frames:
-                wrench = jnp.concatenate([out.force, out.moment], -1)
-                # (n, window, m, rows, 6) @ (n, window, 1, 6, dofs)
-                wrench = jnp.transpose(wrench, (0, 2, 3, 1, 4))
-                J = wrench @ jnp.swapaxes(w.twists[at], -1, -2)[:, :, None]
-                J = jnp.sum(J * mask[f][:, :, :, None, :], 2)
-                J = fold_dofs(K, J)
-                if coordinates == "q":
-                    J = tangent_to_coordinates(self.tree, X[at], J)
-            else:
-                J = self._joint_jacobian(out.dq, b.coordinates)
-                if coordinates == "tangent":
-                    J = coordinates_to_tangent(self.tree, X[at], J)
-            groups.append(Rows(out.y, J, b.last, b.kind))
-        return tuple(groups)
+        quats = quaternions(data.K, X)
+        return _Motion(data.K, data.tau, X, data.K.walk(X), quats)
+
+    def _groups(
+        self,
+        kinds: Sequence[Kind],
+        coordinates: str,
+        motion: "_Motion",
+        batches: Sequence[Batch],
+    ) -> list[Rows]:
+        pairs = zip(kinds, batches, strict=True)
+        return [self._group(kind, coordinates, motion, b) for kind, b in pairs]
+
+    def _group(self, kind: Kind, coordinates: str, m: "_Motion", b: Batch) -> Rows:
+        mask = jnp.asarray(self.tree.mask, m.X.dtype)
+        window = np.arange(kind.order + 1) + (self.order - kind.order)
+        at = b.last[:, None] + window
+        # before the first slice time goes on in steps as long as the first one
+        steps = jnp.maximum(at[:, 1:] - self.order, 0)
+        f = b.frames
+        inputs = Inputs(
+            m.walk.frames.R[at[:, :, None], f],
+            m.walk.frames.p[at[:, :, None], f],
+            self._quaternions(kind, m.quaternions, at, f),
+            m.X[at[:, :, None], b.coordinates[:, None, :]],
+            m.tau[steps],
+        )
+        one = lambda x, params, scale, target: aimed(
+            kind.symbol, kind.order, x, params, scale, target, m.K
+        )
+        out = jax.vmap(one)(inputs, b.params, b.scale, b.target)
+        if kind.frames:
+            wrench = jnp.concatenate([out.force, out.moment], -1)
+            # (n, window, m, rows, 6) @ (n, window, 1, 6, dofs)
+            wrench = jnp.transpose(wrench, (0, 2, 3, 1, 4))
+            J = wrench @ jnp.swapaxes(m.walk.twists[at], -1, -2)[:, :, None]
+            J = jnp.sum(J * mask[f][:, :, :, None, :], 2)
+            J = fold_dofs(m.K, J)
+            if coordinates == "q":
+                J = tangent_to_coordinates(self.tree, m.X[at], J)
+        else:
+            J = self._joint_jacobian(out.dq, b.coordinates)
+            if coordinates == "tangent":
+                J = coordinates_to_tangent(self.tree, m.X[at], J)
+        return Rows(out.y, J, b.last, b.kind)
 
     def _before(self, data: ChainData, x: jax.Array) -> jax.Array:
         """The fixed slices before the first, with what all slices share."""
@@ -175,6 +203,16 @@ class Chain:
         free[self.tree.table.quaternions.reshape(-1)] = True
         low, high = data.K.limits
         return jnp.where(free, -jnp.inf, low), jnp.where(free, jnp.inf, high)
+
+
+class _Motion(NamedTuple):
+    """A path, with where frames are on it and how they move; fixed slices first."""
+
+    K: Kinematics
+    tau: jax.Array
+    X: jax.Array
+    walk: Walk
+    quaternions: jax.Array
 
 
 class Placed(NamedTuple):

@@ -6,6 +6,7 @@ subproblem is solved well enough. Bounds are handled by projection: a variable a
 bound that wants to leave is held. Compiled once for each structure of problem.
 """
 
+import operator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -15,10 +16,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .kernel import Compiled
-from .rows import Rows, augmented, total_cost, updated_multiplier, worst_violation
+from .kernel import Compiled, part
+from .rows import (
+    Rows,
+    augmented,
+    total_cost,
+    updated_multiplier,
+    worst_violation,
+)
 from .status import Status
-from .system import assemble, columns, newton_step
+from .system import assemble, columns, newton_step, potential
 
 
 @runtime_checkable
@@ -47,6 +54,11 @@ class ChainProblem(Protocol):
         """Tangent columns that are one variable for all slices; x agrees there."""
         ...
 
+    @property
+    def large(self) -> bool:
+        """Whether evaluation is so much code that it is better compiled in parts."""
+        ...
+
     def evaluate(self, data: Any, x: Any) -> tuple[Rows, ...]:
         """All rows with their Jacobians at x."""
         ...
@@ -60,6 +72,8 @@ class ChainProblem(Protocol):
         ...
 
 
+PATIENCE = 10
+"""So many feasible passes are given to lower the cost by `progress_tolerance`."""
 Number = Any
 """A Python number, or a traced one."""
 Array = jax.Array | np.ndarray
@@ -78,6 +92,9 @@ class Options:
     """A predicted relative decrease below this ends the solve once feasible."""
     inner_tolerance: Number = 1e-2
     """A predicted relative decrease below this ends an infeasible subproblem."""
+    progress_tolerance: Number = 1e-3
+    """A relative decrease of the cost below this, in ten feasible passes, ends the
+    solve."""
     max_step: Number = 0.5
     """Largest change of a coordinate in one step [rad, m]."""
     mu: Number = 0.1
@@ -100,6 +117,9 @@ class State(NamedTuple):
     damping: Float[jax.Array, ""]
     last_violation: Float[jax.Array, ""]
     stalls: Int[jax.Array, ""]
+    patience: Int[jax.Array, ""]
+    """Feasible passes since `cost` was noted."""
+    cost: Float[jax.Array, ""]
     iterations: Int[jax.Array, ""]
     status: Int[jax.Array, ""]
     done: Bool[jax.Array, ""]
@@ -124,7 +144,8 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
     """The state before the first pass, which evaluates x."""
     like = lambda v: jnp.asarray(v, x.dtype)
     empty = jax.tree.map(
-        lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(problem.evaluate, data, x)
+        lambda s: jnp.zeros(s.shape, s.dtype),
+        jax.eval_shape(problem.evaluate, data, x),
     )
     return State(
         x=x,
@@ -134,6 +155,8 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
         damping=like(options.damping),
         last_violation=like(jnp.inf),
         stalls=jnp.zeros((), int),
+        patience=jnp.zeros((), int),
+        cost=like(jnp.inf),
         iterations=jnp.zeros((), int),
         status=jnp.asarray(int(Status.ITERATION_LIMIT)),
         done=jnp.zeros((), bool),
@@ -173,6 +196,23 @@ def result(end: State, options: Options) -> Result:
 
 
 def _step(problem: ChainProblem, data: Any, options: Options, s: State) -> State:
+    proposal = part(partial(_propose, problem), data, s, options)
+    rows = problem.evaluate(data, proposal.x)
+    return part(_judge, s, proposal, rows, options)
+
+
+class _Proposal(NamedTuple):
+    """A step, not yet judged."""
+
+    x: Float[jax.Array, "T nq"]
+    length: Float[jax.Array, ""]
+    predicted: Float[jax.Array, ""]
+    potential: Float[jax.Array, ""]
+    """See `system.potential`."""
+    solvable: Bool[jax.Array, ""]
+
+
+def _propose(problem: ChainProblem, data: Any, s: State, options: Options) -> _Proposal:
     first = s.iterations == 0
     weights = _weights(s.rows, s.multipliers, s.mu)
     parts = columns(problem.nv, problem.shared)
@@ -184,15 +224,23 @@ def _step(problem: ChainProblem, data: Any, options: Options, s: State) -> State
     solvable = jnp.isfinite(length)
     delta = jnp.where(first | ~solvable, 0.0, delta * shrink)
 
-    trial = problem.retract(data, s.x, delta)
-    rows = problem.evaluate(data, trial)
+    able = potential(system, held, parts)
+    x = problem.retract(data, s.x, delta)
+    return _Proposal(x, length, predicted, able, solvable)
+
+
+def _judge(
+    s: State, proposal: _Proposal, rows: tuple[Rows, ...], options: Options
+) -> State:
+    length, predicted, solvable = proposal.length, proposal.predicted, proposal.solvable
+    first = s.iterations == 0
     old = _merit(s.rows, s.multipliers, s.mu)
     new = _merit(rows, s.multipliers, s.mu)
     finite = jnp.isfinite(new) & _finite(rows)
     accepted = first | (solvable & finite & (new <= old))
     broken = first & ~finite
 
-    x = jnp.where(accepted & ~broken, trial, s.x)
+    x = jnp.where(accepted & ~broken, proposal.x, s.x)
     rows = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), rows, s.rows)
     good = accepted & ~first & (old - new > 0.25 * predicted)
     damping = jnp.where(
@@ -203,29 +251,36 @@ def _step(problem: ChainProblem, data: Any, options: Options, s: State) -> State
     damping = jnp.where(first, s.damping, damping)
 
     worst = worst_violation(rows)
-    enough = jnp.where(
-        worst <= options.tolerance, options.cost_tolerance, options.inner_tolerance
-    )
+    holds = worst <= options.tolerance
+    enough = jnp.where(holds, options.cost_tolerance, options.inner_tolerance)
     tiny = (length < options.step_tolerance) | (
         predicted < enough * (1e-3 + jnp.abs(old))
     )
     stuck = ~accepted & (s.damping > 1e10)
-    solved = ~first & ((accepted & tiny) | stuck)
+    # where constraints hold, a step may not be short for the damping's sake
+    still = ~holds | (proposal.potential < 10 * enough * (1e-3 + jnp.abs(old)))
+    solved = ~first & ((accepted & tiny & still) | stuck)
     slow = worst > 0.25 * s.last_violation
-    converged = solved & (worst <= options.tolerance)
+    converged = solved & holds & ~stuck
     stalls = jnp.where(
         solved & (worst > 0.9 * s.last_violation), s.stalls + 1, s.stalls * ~solved
     )
     at_limit = s.mu >= options.mu_max
-    infeasible = solved & ~converged & (stalls >= 2) & at_limit
+    infeasible = solved & ~holds & (stalls >= 2) & at_limit
     multipliers = tuple(
-        jnp.where(solved & ~converged, updated_multiplier(r, m, s.mu), m)
+        jnp.where(solved & ~holds, updated_multiplier(r, m, s.mu), m)
         for r, m in zip(rows, s.multipliers, strict=True)
     )
     mu = jnp.where(
         solved & slow, jnp.minimum(s.mu * options.mu_factor, options.mu_max), s.mu
     )
+    cost, noted = total_cost(rows), holds & (s.patience > 0)
+    patience = jnp.where(holds, s.patience + 1, 0)
+    over = noted & (patience > PATIENCE)
+    idle = over & (s.cost - cost < options.progress_tolerance * (1e-3 + cost))
+    idle = holds & ((idle & ~converged) | stuck)
     status = jnp.where(converged, int(Status.CONVERGED), s.status)
+    status = jnp.where(idle, int(Status.FEASIBLE), status)
     status = jnp.where(infeasible, int(Status.INFEASIBLE), status)
     status = jnp.where(broken, int(Status.BAD_INPUT), status)
     return State(
@@ -238,9 +293,11 @@ def _step(problem: ChainProblem, data: Any, options: Options, s: State) -> State
         ),
         last_violation=jnp.where(solved, worst, s.last_violation),
         stalls=stalls,
+        patience=jnp.where(over, 1, patience),
+        cost=jnp.where(over | ~noted, cost, s.cost),
         iterations=s.iterations + 1,
         status=status,
-        done=converged | infeasible | broken,
+        done=converged | idle | infeasible | broken,
     )
 
 
@@ -286,5 +343,6 @@ def onwards(
     return state, result(state, options)
 
 
-solve = Compiled(from_start)
-some = Compiled(onwards)
+large = operator.attrgetter("large")
+solve = Compiled(from_start, large=large)
+some = Compiled(onwards, large=large)

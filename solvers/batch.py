@@ -207,4 +207,4 @@ def _rounds(
     return every(one, (own, state, x, fresh))
 
 
-_lanes = Compiled(_rounds, static=3)
+_lanes = Compiled(_rounds, static=3, large=lambda problem, *_: problem.large)

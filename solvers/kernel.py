@@ -5,9 +5,9 @@ robot's, starting them takes most of the time. A call with the mark below is com
 one function instead, loops and all, as XLA does by itself with its smallest loops.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial, update_wrapper
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 
 import jax
@@ -52,16 +52,48 @@ def _known() -> bool:
     return on_cpu() and TESTED[0] <= version < TESTED[1]
 
 
+_tracing = local()
+"""`parts`: whether the program being traced is made of parts."""
+
+
+def part(fn: Callable[..., Any], *args: Any) -> Any:
+    """`fn(*args)`: a kernel of its own in a program that is made of parts."""
+    if getattr(_tracing, "parts", False):
+        return _marked(fn, *args)
+    return fn(*args)
+
+
+def in_parts(fn: Callable[..., Any], *args: Any) -> Any:
+    """`fn(*args)`, with each `part` in it as one function.
+
+    The time that LLVM takes grows faster than what it is given: of a large program,
+    parts are compiled several times as fast as the whole.
+    """
+    if not _known():
+        return fn(*args)
+    _tracing.parts = True
+    try:
+        return fn(*args)
+    finally:
+        _tracing.parts = False
+
+
 class Compiled:
     """A function, compiled for each value of its first arguments; one kernel on CPUs.
 
     Args:
         fn: the function.
         static: how many of its arguments are not arrays, but hashable.
+        large: tells of these arguments whether the program is to be made of parts.
     """
 
-    def __init__(self, fn: Callable[..., Any], static: int = 1) -> None:
-        self.fn, self.static = fn, static
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        static: int = 1,
+        large: Callable[..., bool] = lambda *given: False,
+    ) -> None:
+        self.fn, self.static, self.large = fn, static, large
         self.programs: dict[tuple[Any, ...], Any] = {}
         self.lock = Lock()
         update_wrapper(self, fn)
@@ -73,7 +105,8 @@ class Compiled:
         with self.lock:
             if given not in self.programs:
                 options = OPTIONS if _known() else None
-                run = partial(one_kernel, partial(self.fn, *given))
+                how = in_parts if self.large(*given) else one_kernel
+                run = partial(how, partial(self.fn, *given))
                 self.programs[given] = jax.jit(run, compiler_options=options)
         return self.programs[given](*args[self.static :])
 
@@ -93,7 +126,7 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
     compute = lambda every: jax.core.eval_jaxpr(
         closed.jaxpr, every[:count], *every[count:]
     )
-    if not {eqn.primitive.name for eqn in _equations(closed.jaxpr)} <= KNOWN:
+    if not expressible(closed.jaxpr):
         return jax.tree.unflatten(tree, compute(inputs))
 
     sizes = [jnp.size(a) for a in inputs]
@@ -111,12 +144,9 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
             else:
                 every.append(jnp.zeros(jnp.shape(a), was))
         # taken apart once, not at each use
-        out = list(compute(jax.lax.optimization_barrier(every)))
-        k = next(i for i, a in enumerate(out) if a.size)
-        out[k] = jnp.where(_never(packed), jnp.zeros_like(out[k]), out[k])
-        return out
+        return _needing(packed, compute(jax.lax.optimization_barrier(every)))
 
-    # the mark allows no argument that is not used, nor one that is known to be constant
+    # nor does the mark allow an argument that is known to be constant
     packed = [
         jnp.concatenate(
             [
@@ -132,10 +162,49 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
     return jax.tree.unflatten(tree, out)
 
 
-def _never(packed: tuple[jax.Array, ...]) -> jax.Array:
+def _marked(fn: Callable[..., Any], *args: Any) -> Any:
+    """`fn(*args)` as a call of one function, where that is possible."""
+    closed, shapes = jax.make_jaxpr(fn, return_shape=True)(*args)
+    leaves, tree = jax.tree.leaves(args), jax.tree.structure(shapes)
+    compute = lambda every: jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *every)
+    if not expressible(closed.jaxpr):
+        return jax.tree.unflatten(tree, compute(leaves))
+    empty = {i: a for i, a in enumerate(leaves) if not jnp.size(a)}
+
+    def whole(*given: jax.Array) -> list[jax.Array]:
+        rest = iter(given)
+        every = [empty[i] if i in empty else next(rest) for i in range(len(leaves))]
+        return _needing(given, compute(every))
+
+    given = [jnp.asarray(a) for a in leaves if jnp.size(a)]
+    out = jax.jit(whole)(*jax.lax.optimization_barrier(given))
+    out[0] = set_xla_metadata(out[0], **MARK)
+    return jax.tree.unflatten(tree, out)
+
+
+def _needing(given: Sequence[jax.Array], results: Sequence[jax.Array]) -> list[Any]:
+    """The results, computed in a way that needs each of what was given.
+
+    The mark allows no argument that is not used.
+    """
+    out = list(results)
+    k = next(i for i, a in enumerate(out) if a.size)
+    out[k] = jnp.where(_never(given), jnp.zeros_like(out[k]), out[k])
+    return out
+
+
+def expressible(jaxpr: Any) -> bool:
+    """Whether a program can be one function."""
+    return {eqn.primitive.name for eqn in _equations(jaxpr)} <= KNOWN
+
+
+def _never(given: Sequence[jax.Array]) -> jax.Array:
     """False, for which a compiler that does not know it needs every array."""
     odd = jnp.ones((), bool)
-    for a in packed:
+    for a in map(jnp.ravel, given):
+        if a.dtype == bool:
+            odd = odd & a[0]
+            continue
         floats = jnp.issubdtype(a.dtype, jnp.floating)
         high = jnp.finfo(a.dtype).max if floats else jnp.iinfo(a.dtype).max
         odd = odd & (a[0] == jnp.asarray(high // 7 * 5, a.dtype))

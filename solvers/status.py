@@ -22,8 +22,9 @@ class Status(IntEnum):
 _MESSAGES = {
     Status.CONVERGED: "Converged: all constraints hold and the cost is stationary.",
     Status.FEASIBLE: (
-        "All constraints hold, but the iteration limit came before the cost was"
-        " stationary; allow more iterations for a better cost."
+        "All constraints hold, but the cost is not stationary: it had become slow to"
+        " fall, or the iteration limit came; lower progress_tolerance, or allow more"
+        " iterations, for a better one."
     ),
     Status.ITERATION_LIMIT: (
         "The iteration limit came before all constraints held; allow more iterations,"

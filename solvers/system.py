@@ -141,6 +141,20 @@ def newton_step(
     return step, predicted
 
 
+def potential(
+    system: System, held: Bool[jax.Array, "T nv"], parts: Columns
+) -> Float[jax.Array, ""]:
+    """About how much the value can fall: Σ g²/2H over single variables not held."""
+    of = lambda H: jnp.sum(H * np.eye(H.shape[-1]), -1)  # without a gather
+    own = of(system.bands[0])
+    curvature = _whole(own, of(system.corner), parts)
+    once = np.ones(held.shape)
+    once[1:, parts.shared] = 0.0
+    least = 1e-12 * jnp.max(curvature, initial=0.0) + jnp.finfo(own.dtype).tiny
+    g = jnp.where(held, 0.0, system.gradient)
+    return 0.5 * jnp.sum(once * g**2 / (curvature + least))
+
+
 def _solve_dense(H: jax.Array, b: jax.Array) -> jax.Array:
     return solve_banded(H[None, None], b[None, :, None])[0, :, 0]
 

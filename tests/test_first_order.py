@@ -19,7 +19,7 @@ OPTIONS = Options(max_iterations=20000)
 class Rosenbrock:
     """A chain of `slices` points of dimension `nv`: Σ (1 - x)² + 10 (x⁺ - x²)²."""
 
-    slices, nv, order, shared = 200, 10, 1, ()
+    slices, nv, order, shared, large = 200, 10, 1, (), False
 
     def evaluate(self, data, x):
         T, n = self.slices, self.nv

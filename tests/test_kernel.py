@@ -1,11 +1,16 @@
 """Computations as one kernel give what plain calls give, whatever their arguments."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from posewise.solvers.kernel import Compiled
+import posewise as pw
+from posewise.solvers import Options
+from posewise.solvers.augmented_lagrangian import from_start
+from posewise.solvers.kernel import Compiled, expressible, part
 
 TABLE = np.array([True, False, True])
 
@@ -29,11 +34,13 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("name", CASES)
-def test_equal_to_plain_calls(name):
+def test_equal_to_plain_calls(name, large):
     fn = CASES[name]
     args = jnp.array([0.3, -1.0, 2.0]), jnp.array([2]), jnp.zeros((0, 3))
-    got = Compiled(lambda key, *args: fn(*args))(name, *args)
+    made = Compiled(lambda key, *args: part(fn, *args), large=lambda key: large)
+    got = made(name, *args)
     want = fn(*args)
     assert jax.tree.structure(got) == jax.tree.structure(want)
     for x, y in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
@@ -60,3 +67,30 @@ def test_within_other_programs():
     x = jnp.array([[0.3, -1.0, 2.0], [1.0, 2.0, 3.0]])
     got = jax.jit(jax.vmap(lambda x: halved(2, x)))(x)
     np.testing.assert_allclose(got, [halved(2, row) for row in x], rtol=1e-12)
+
+
+def test_parts_in_a_loop():
+    def step(x, n, odd):
+        x = part(loop, x, n)
+        return part(lambda x, odd: jnp.where(odd, x, -x), x, odd), n, ~odd
+
+    def run(key, x, n, odd):
+        return jax.lax.fori_loop(0, 5, lambda i, state: step(*state), (x, n, odd))
+
+    given = jnp.array([0.3, -1.0, 2.0]), jnp.array([3]), TABLE
+    got = Compiled(run, large=lambda key: True)("", *given)
+    for x, y in zip(got, run("", *given), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_solves_have_such_a_form():
+    C = pw.load("planar3")
+    C.add_frame("post", shape=pw.Cylinder(0.4, 0.1), position=[0.5, 0.5, 0], contact=1)
+    komo = pw.KOMO(C, 1, 3, 2)
+    komo.add_control_objective(2, 0.1)
+    komo.add_objective(None, pw.FS.accumulatedCollisions, [], pw.OT.ineq)
+    komo.add_objective(None, pw.FS.jointLimits, [], pw.OT.ineq)
+    chain, data, _ = komo.chain()
+    x = jnp.asarray(komo.starts(0, 1)[0])
+    run = partial(from_start, chain)
+    assert expressible(jax.make_jaxpr(run)(data, x, Options()).jaxpr)

@@ -15,6 +15,14 @@ ADAM = optax.adam(3e-3)
 
 
 @pytest.fixture(autouse=True)
+def interruptible():
+    """A process in the background may ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
 def short_rounds(monkeypatch):
     """One iteration at first, four lanes, one worker: many rounds in short solves."""
     monkeypatch.setattr(rounds, "SHORT", 1)

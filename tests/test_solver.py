@@ -84,7 +84,7 @@ def test_a_step_equals_the_dense_one(shared):
 class Circle:
     """Nearest point to (2, 1) on the unit circle, x >= 0.95 optional."""
 
-    slices, nv, order, shared = 1, 2, 0, ()
+    slices, nv, order, shared, large = 1, 2, 0, (), False
 
     def __init__(self, wall: float):
         self.wall = wall
@@ -127,3 +127,12 @@ def test_contradictory_constraints_end_as_infeasible():
     r = solve(Circle(-1.5), jnp.array([2.0, 1.0]), jnp.array([[0.3, 1.9]]), Options())
     assert Status(int(r.status)) is Status.INFEASIBLE
     assert np.isfinite(r.x).all() and float(r.violation) > 0.1
+
+
+@pytest.mark.parametrize(("least", "passes"), [(1e-3, 11), (1e-9, 100)])
+def test_slow_progress_ends_a_feasible_solve(least, passes):
+    options = Options(max_step=1e-5, progress_tolerance=least, max_iterations=99)
+    r = solve(Circle(2.0), jnp.array([2.0, 1.0]), jnp.array([[0.0, 1.0]]), options)
+    assert Status(int(r.status)) is Status.FEASIBLE
+    assert float(r.violation) < 1e-4
+    assert int(r.iterations) == passes
