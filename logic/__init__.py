@@ -1,3 +1,42 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
+from .criteria import Criterion as Criterion
+from .criteria import FinalPositionCriterion as FinalPositionCriterion
+from .criteria import ForceCriterion as ForceCriterion
+from .criteria import GraspTimeCriterion as GraspTimeCriterion
+from .criteria import InstantContactingLinkCriterion as InstantContactingLinkCriterion
+from .criteria import InstantForceCriterion as InstantForceCriterion
+from .criteria import InstantObjectCOGCriterion as InstantObjectCOGCriterion
+from .criteria import TimeCriterion as TimeCriterion
+from .event_builders import EventBodyTooLowBuilder as EventBodyTooLowBuilder
+from .event_builders import EventBuilder as EventBuilder
+from .event_builders import EventContactBuilder as EventContactBuilder
+from .event_builders import (
+    EventContactInInitialPositionBuilder as EventContactInInitialPositionBuilder,
+)
+from .event_builders import EventContactTimeOutBuilder as EventContactTimeOutBuilder
+from .event_builders import EventFlyingApartBuilder as EventFlyingApartBuilder
+from .event_builders import EventGraspBuilder as EventGraspBuilder
+from .event_builders import EventSlipOutBuilder as EventSlipOutBuilder
+from .event_builders import (
+    EventStopExternalForceBuilder as EventStopExternalForceBuilder,
+)
+from .event_loop import SimulationResult as SimulationResult
+from .event_loop import run_events as run_events
+from .events import EventBodyTooLow as EventBodyTooLow
+from .events import EventCommands as EventCommands
+from .events import EventContact as EventContact
+from .events import EventContactInInitialPosition as EventContactInInitialPosition
+from .events import EventContactTimeOut as EventContactTimeOut
+from .events import EventError as EventError
+from .events import EventFlyingApart as EventFlyingApart
+from .events import EventGrasp as EventGrasp
+from .events import EventSlipOut as EventSlipOut
+from .events import EventStopExternalForce as EventStopExternalForce
+from .events import SimulationSingleEvent as SimulationSingleEvent
 from .predicate import Predicate as Predicate
+from .sensors import SensorReading as SensorReading
+from .simulation_reward import SimulationReward as SimulationReward
+from .trace import Contact as Contact
+from .trace import Trace as Trace
+from .trace import TraceError as TraceError
