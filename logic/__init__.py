@@ -37,6 +37,10 @@ from .events import SimulationSingleEvent as SimulationSingleEvent
 from .predicate import Predicate as Predicate
 from .sensors import SensorReading as SensorReading
 from .simulation_reward import SimulationReward as SimulationReward
+from .smooth_events import SmoothResult as SmoothResult
+from .smooth_events import smooth_events as smooth_events
 from .trace import Contact as Contact
 from .trace import Trace as Trace
 from .trace import TraceError as TraceError
+from .trace_arrays import TraceArrays as TraceArrays
+from .trace_arrays import trace_arrays as trace_arrays

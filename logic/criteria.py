@@ -10,9 +10,12 @@ result, as in rostok.
 from abc import ABC, abstractmethod
 from typing import Any
 
+import jax
 import numpy as np
+from jaxtyping import Float
 
 from ..robots.checks import integer, number
+from . import smooth_criteria as forms
 from .event_builders import EventBuilder
 from .event_loop import SimulationResult
 from .events import (
@@ -23,9 +26,8 @@ from .events import (
     EventSlipOut,
     SimulationSingleEvent,
 )
-
-STRONGEST = 100.0
-"""Instants with a larger net force are left out, as faults of a simulation [N]."""
+from .smooth_events import SmoothResult
+from .thresholds import STRONGEST
 
 
 class Criterion(ABC):
@@ -52,6 +54,30 @@ class Criterion(ABC):
                 is not.
             ZeroDivisionError: legacy, for zero arguments.
         """
+
+    @abstractmethod
+    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+        """The reward as a smooth function; the exact one as the temperature falls.
+
+        Args:
+            run: the result of `smooth_events`.
+
+        Raises:
+            EventError: when the run has no event of a class that is asked for.
+        """
+
+    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+        """A vector whose squares to minimise for the same end, for sos objectives.
+
+        It does not ask for a grasp: that is for `EventGrasp.robustness`, a constraint.
+
+        Args:
+            run: the result of `smooth_events`.
+
+        Raises:
+            EventError: when the run has no event of a class that is asked for.
+        """
+        return forms.shortfall(self.smooth(run))
 
     def _event(
         self, kind: type[SimulationSingleEvent], result: SimulationResult
@@ -127,6 +153,10 @@ class TimeCriterion(Criterion):
         reward = (simulation_output.time / self.max_simulation_time) ** 2
         return reward if simulation_output.legacy else min(reward, 1.0)
 
+    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+        """See `Criterion`."""
+        return forms.time_reward(run, self.max_simulation_time)
+
 
 class ForceCriterion(Criterion):
     """1 / (1 + mean net force on the object [N]); 0 without contact or on a time-out.
@@ -156,6 +186,14 @@ class ForceCriterion(Criterion):
         net = [np.linalg.norm(c[:, 1].sum(0)) for c in contacts if len(c)]
         kept = [f for f in net if f < STRONGEST]
         return 1 / (1 + np.mean(kept)) if kept else 0.0
+
+    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+        """See `Criterion`."""
+        return forms.force_reward(run)
+
+    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+        """Net forces on the object [N] at all steps, scaled by their number."""
+        return forms.force_residual(run)
 
 
 class InstantObjectCOGCriterion(Criterion):
@@ -190,6 +228,14 @@ class InstantObjectCOGCriterion(Criterion):
         position = simulation_output.environment.positions[0][k]
         return _known(1 / (1 + float(np.linalg.norm(position - center))))
 
+    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+        """See `Criterion`."""
+        return forms.cog_reward(run)
+
+    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+        """Centre of the contacts minus centre of mass [m] at the grasp, three rows."""
+        return forms.cog_residual(run)
+
 
 class InstantForceCriterion(Criterion):
     """1 / (1 + standard deviation of the forces on the object [N]), at the grasp.
@@ -223,6 +269,14 @@ class InstantForceCriterion(Criterion):
         counted = contacts if simulation_output.legacy else contacts[:, 1]
         return 1 / (1 + np.std([np.linalg.norm(c) for c in counted]))
 
+    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+        """See `Criterion`."""
+        return forms.instant_force_reward(run)
+
+    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+        """Forces minus their mean [N] at the grasp, a row for each contact."""
+        return forms.instant_force_residual(run)
+
 
 class InstantContactingLinkCriterion(Criterion):
     """The part of the robot's bodies that touch something at the grasp; 0 without one.
@@ -250,6 +304,10 @@ class InstantContactingLinkCriterion(Criterion):
         counts = simulation_output.robot.n_contacts.values()
         touching = [n[grasp.step_n + 1] > 0 for n in counts]
         return sum(touching) / len(touching)
+
+    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+        """See `Criterion`."""
+        return forms.contacting_link_reward(run)
 
 
 class GraspTimeCriterion(Criterion):
@@ -285,6 +343,10 @@ class GraspTimeCriterion(Criterion):
             return 0.0
         reward = (self.total_steps - grasp.step_n) / self.total_steps
         return reward if simulation_output.legacy else max(reward, 0.0)
+
+    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+        """See `Criterion`."""
+        return forms.grasp_time_reward(run, self.total_steps)
 
 
 class FinalPositionCriterion(Criterion):
@@ -333,6 +395,14 @@ class FinalPositionCriterion(Criterion):
         if distance > self.reference_distance:
             return 0.0
         return _known(1 - distance / self.reference_distance)
+
+    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+        """See `Criterion`."""
+        return forms.final_position_reward(run, self.reference_distance)
+
+    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+        """Displacement since the grasp / reference distance, three rows."""
+        return forms.final_position_residual(run, self.reference_distance)
 
 
 def _known(reward: float) -> float:

@@ -1,4 +1,4 @@
-"""rostok's builders: each makes one event of a run's container, in the order of calls."""
+"""rostok's builders: each makes an event of a run, in the order of calls."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable

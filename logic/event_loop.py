@@ -60,7 +60,7 @@ class SimulationResult:
         return self.n_steps * self.trace.dt
 
     @property
-    def time_vector(self) -> Float[np.ndarray, "instants"]:
+    def time_vector(self) -> Float[np.ndarray, " instants"]:
         """Times of the stored instants [s]."""
         return np.arange(self.n_steps + 1) * self.trace.dt
 
@@ -111,7 +111,9 @@ def run_events(trace: Any, events: Any, legacy: bool = False) -> SimulationResul
     """
     if not isinstance(trace, Trace):
         raise TraceError(f"trace is {type(trace).__name__}, expected a Trace.")
-    container = make_container(events, legacy)
+    container = make_container(events, check=not legacy)
+    for event in container:
+        event.reset()
     robot, environment = robot_sensor(trace, legacy), environment_sensor(trace, legacy)
     commands: list[Command] = []
     stopped_by = None
@@ -142,8 +144,8 @@ def run_events(trace: Any, events: Any, legacy: bool = False) -> SimulationResul
     )
 
 
-def make_container(events: Any, legacy: bool) -> list[SimulationSingleEvent]:
-    """New events from builders, or the events themselves, reset and checked."""
+def make_container(events: Any, check: bool) -> list[SimulationSingleEvent]:
+    """New events from builders, or the events themselves."""
     try:
         given = list(events)
     except TypeError:
@@ -158,8 +160,7 @@ def make_container(events: Any, legacy: bool) -> list[SimulationSingleEvent]:
             raise EventError(
                 f"events holds {event!r}, expected events only, or builders only."
             )
-        event.reset()
-    if not legacy:
+    if check:
         _check(given)
     return given
 

@@ -10,20 +10,16 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import Any
 
+import jax
 import numpy as np
+from jaxtyping import Float
 
 from ..robots.checks import number
 from ..robots.errors import PosewiseError
+from . import robustness as rows
 from .sensors import SensorReading
-
-STEADY_STEPS = 10
-"""A grasp is this many steady steps in a row."""
-STEADY_SPEED = 0.01
-"""Fastest steady object [m/s]."""
-STEADY_FINGERS = 2
-"""Fewest bodies but the palm that hold a steady object."""
-INITIAL_STEPS = 4
-"""Steps within which a contact counts as initial."""
+from .thresholds import INITIAL_STEPS, STEADY_FINGERS, STEADY_SPEED, STEADY_STEPS
+from .trace_arrays import as_arrays
 
 
 class EventError(PosewiseError):
@@ -82,6 +78,33 @@ class SimulationSingleEvent(ABC):
             EventError: when it has happened already.
         """
 
+    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """Rows that are all <= 0 only where the event happens on a trace.
+
+        Smooth, and sound: see the module `robustness`, also for units. Nothing else is
+        taken to stop the run.
+
+        Args:
+            trace: a `Trace`, or `TraceArrays` to differentiate by.
+            tau: temperature > 0 of the smooth minima and maxima; may be traced.
+
+        Raises:
+            TraceError: see `smooth_events`.
+            EventError: for an event without such a form.
+        """
+        raise EventError(f"{type(self).__name__} has no robustness.")
+
+    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """Rows that are all <= 0 only where the event does not happen on a trace.
+
+        See `robustness`.
+        """
+        raise EventError(
+            f"{type(self).__name__} has no form in which to avoid it; these have:"
+            " EventContact, EventContactTimeOut, EventFlyingApart, EventSlipOut,"
+            " EventBodyTooLow, EventContactInInitialPosition."
+        )
+
     def _happens(self, step_n: int) -> None:
         self.state = True
         self.step_n = step_n
@@ -122,6 +145,14 @@ class EventContact(SimulationSingleEvent):
             self._happens(step_n)
         return EventCommands.CONTINUE
 
+    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.contact(*as_arrays(trace, tau), self.from_body)
+
+    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.no_contact(*as_arrays(trace, tau), self.from_body)
+
 
 class EventContactTimeOut(SimulationSingleEvent):
     """No contact by a time.
@@ -154,6 +185,18 @@ class EventContactTimeOut(SimulationSingleEvent):
             return EventCommands.CONTINUE
         self._happens(step_n)
         return EventCommands.STOP
+
+    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.time_out(
+            *as_arrays(trace, tau), (self.reference_time, self.contact_event.from_body)
+        )
+
+    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.no_time_out(
+            *as_arrays(trace, tau), (self.reference_time, self.contact_event.from_body)
+        )
 
 
 class EventFlyingApart(SimulationSingleEvent):
@@ -189,6 +232,14 @@ class EventFlyingApart(SimulationSingleEvent):
             return EventCommands.CONTINUE
         self._happens(step_n)
         return EventCommands.STOP
+
+    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.flying_apart(*as_arrays(trace, tau), self.max_distance)
+
+    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.no_flying_apart(*as_arrays(trace, tau), self.max_distance)
 
 
 class EventSlipOut(SimulationSingleEvent):
@@ -232,6 +283,14 @@ class EventSlipOut(SimulationSingleEvent):
             return EventCommands.CONTINUE
         self._happens(step_n)
         return EventCommands.STOP
+
+    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.slip_out(*as_arrays(trace, tau), self.reference_time)
+
+    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.no_slip_out(*as_arrays(trace, tau), self.reference_time)
 
 
 class EventGrasp(SimulationSingleEvent):
@@ -305,6 +364,13 @@ class EventGrasp(SimulationSingleEvent):
         self._happens(step_n)
         return EventCommands.ACTIVATE
 
+    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.grasp(
+            *as_arrays(trace, tau),
+            (self.grasp_limit_time, self.contact_event.from_body, -math.inf),
+        )
+
 
 class EventStopExternalForce(SimulationSingleEvent):
     """The grasp was tested for long enough.
@@ -340,6 +406,17 @@ class EventStopExternalForce(SimulationSingleEvent):
             return EventCommands.CONTINUE
         self._happens(step_n)
         return EventCommands.STOP
+
+    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.grasp(
+            *as_arrays(trace, tau),
+            (
+                self.grasp_event.grasp_limit_time,
+                self.grasp_event.contact_event.from_body,
+                self.force_test_time,
+            ),
+        )
 
 
 class EventBodyTooLow(SimulationSingleEvent):
@@ -377,6 +454,14 @@ class EventBodyTooLow(SimulationSingleEvent):
             self._happens(step_n)
         return EventCommands.STOP
 
+    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.too_low(*as_arrays(trace, tau), self.ref_height)
+
+    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.not_too_low(*as_arrays(trace, tau), self.ref_height)
+
 
 class EventContactInInitialPosition(SimulationSingleEvent):
     """The object is touched within the first four steps.
@@ -400,6 +485,14 @@ class EventContactInInitialPosition(SimulationSingleEvent):
         if not env_data.legacy:
             self._happens(step_n)
         return EventCommands.STOP
+
+    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.initial_contact(*as_arrays(trace, tau), False)
+
+    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
+        """See `SimulationSingleEvent`."""
+        return rows.no_initial_contact(*as_arrays(trace, tau), False)
 
 
 def limit(what: str, value: Any) -> float:

@@ -1,5 +1,6 @@
 """What events and criteria read of a trace: rostok's two sensors and its storage."""
 
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,10 +9,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..robots.errors import unknown
+from .thresholds import WEAKEST
 from .trace import OBJECT, Trace, TraceError
 
-THRESHOLD = 1e-3
-"""Contacts with a weaker force are no contacts [N]."""
 NO_DATA = 9999.0
 """What rostok puts where a position or a velocity was not measured."""
 
@@ -37,12 +37,12 @@ class Sensor:
     legacy: bool
 
     @cached_property
-    def n_contacts(self) -> dict[Any, Int[np.ndarray, "K"]]:
+    def n_contacts(self) -> dict[Any, Int[np.ndarray, " K"]]:
         """Number of outer contact points."""
         return {b: np.array([len(c) for c in s]) for b, s in self.outer.items()}
 
     @cached_property
-    def n_fingers(self) -> Int[np.ndarray, "K"]:
+    def n_fingers(self) -> Int[np.ndarray, " K"]:
         """Number of bodies but the first that have outer contacts."""
         counts = np.array(list(self.n_contacts.values()))
         return (counts[1:] > 0).sum(0)
@@ -139,7 +139,7 @@ def robot_sensor(trace: Trace, legacy: bool) -> Sensor:
 
 def is_contact(force: Float[np.ndarray, "3"]) -> bool:
     """Whether a force is strong enough; an unknown one is."""
-    return not np.linalg.norm(force) < THRESHOLD
+    return not np.linalg.norm(force) < WEAKEST
 
 
 def _sensor(
@@ -149,9 +149,10 @@ def _sensor(
     velocities: dict[Any, np.ndarray],
     legacy: bool,
 ) -> Sensor:
-    empty = lambda: {b: [[] for _ in trace.obj_pos] for b in keys.values()}
-    every: dict[Any, list[list[Any]]] = empty()
-    outer: dict[Any, list[list[Any]]] = empty()
+    every: dict[Any, list[list[Any]]] = {
+        b: [[] for _ in trace.obj_pos] for b in keys.values()
+    }
+    outer = copy.deepcopy(every)
     for c in trace.contacts:
         unmeasured = np.isnan([c.pa, c.pb, c.f]).any()
         if c.k == 0 or not is_contact(c.f) or (unmeasured and not legacy):

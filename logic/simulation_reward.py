@@ -1,11 +1,17 @@
 """The weighted sum of criteria."""
 
+import math
 from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float
 
 from ..robots.checks import number
 from .criteria import Criterion
 from .event_loop import SimulationResult
 from .events import EventError
+from .smooth_events import SmoothResult
 
 NOTHING = 1e-3
 """rostok: totals within this of zero count as nothing,"""
@@ -69,3 +75,36 @@ class SimulationReward:
         if not legacy:
             return total
         return CONSOLATION if abs(total) <= NOTHING else round(total, 3)
+
+    def smooth(
+        self, run: SmoothResult, partial: bool = False
+    ) -> Float[jax.Array, "*criteria"]:
+        """The weighted sum as a smooth function; partial: the rewards themselves.
+
+        Args:
+            run: the result of `smooth_events`.
+            partial: give an array, in the order in which criteria were added.
+
+        Raises:
+            EventError: what the criteria raise.
+        """
+        rewards = jnp.array([c.smooth(run) for c in self.criteria])
+        return rewards if partial else rewards @ jnp.array(self.weights)
+
+    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+        """√weight · residual of each criterion, one after another, for sos objectives.
+
+        Args:
+            run: the result of `smooth_events`.
+
+        Raises:
+            EventError: for a negative weight; what the criteria raise.
+        """
+        if min(self.weights, default=0.0) < 0:
+            raise EventError(
+                f"weights are {self.weights}; only weights >= 0 have a residual, for"
+                " others take smooth()."
+            )
+        pairs = zip(self.criteria, self.weights, strict=True)
+        rows = [math.sqrt(w) * c.residual(run) for c, w in pairs]
+        return jnp.concatenate([jnp.zeros(0), *rows])

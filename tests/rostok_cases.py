@@ -1,6 +1,5 @@
 """Reference traces, and random ones, with their events and criteria."""
 
-import numpy as np
 from oracle import reference
 
 from posewise import logic
