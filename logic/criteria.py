@@ -42,7 +42,7 @@ class Criterion(ABC):
         self.legacy = legacy
 
     @abstractmethod
-    def calculate_reward(self, simulation_output: SimulationResult) -> float:
+    def calculate_reward(self, simulation_output: Any) -> float:
         """The reward.
 
         Args:
@@ -55,38 +55,46 @@ class Criterion(ABC):
             ZeroDivisionError: legacy, for zero arguments.
         """
 
-    @abstractmethod
-    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+    def smooth(self, run: Any) -> Float[jax.Array, ""]:
         """The reward as a smooth function; the exact one as the temperature falls.
 
         Args:
             run: the result of `smooth_events`.
 
         Raises:
-            EventError: when the run has no event of a class that is asked for.
+            EventError: when the run had no event of a class that is asked for; for a
+                criterion without a smooth form.
         """
+        return self._smooth(check_smooth(self, run))
 
-    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+    def residual(self, run: Any) -> Float[jax.Array, " rows"]:
         """A vector whose squares to minimise for the same end, for sos objectives.
 
-        It does not ask for a grasp: that is for `EventGrasp.robustness`, a constraint.
+        √(1 - reward), or what the class says. It does not ask for a grasp: that is for
+        `EventGrasp.robustness`, a constraint.
 
         Args:
             run: the result of `smooth_events`.
 
         Raises:
-            EventError: when the run has no event of a class that is asked for.
+            EventError: see `smooth`.
         """
-        return forms.shortfall(self.smooth(run))
+        return self._residual(check_smooth(self, run))
 
-    def _event(
-        self, kind: type[SimulationSingleEvent], result: SimulationResult
-    ) -> Any:
-        if not isinstance(result, SimulationResult) or self.legacy > result.legacy:
+    def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+        raise EventError(
+            f"{type(self).__name__} has no smooth form; define _smooth(run)."
+        )
+
+    def _residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+        return forms.shortfall(self._smooth(run))
+
+    def _event(self, kind: type[SimulationSingleEvent], result: Any) -> Any:
+        check_exact(self, result)
+        if self.legacy and not result.legacy:
             raise EventError(
-                f"{type(self).__name__}: simulation_output is {result!r}, expected the"
-                " result of run_events"
-                + ("(..., legacy=True)." if self.legacy else ".")
+                f"{type(self).__name__} is legacy, the result is not; walk along the"
+                " trace with run_events(..., legacy=True)."
             )
         found = next((e for e in result.events if type(e) is kind), None)
         if found is None:
@@ -103,16 +111,37 @@ class Criterion(ABC):
         return number(what, value, "> 0", lambda x: x > 0, EventError)
 
     def _check_kind(self, given: Any, kind: type[SimulationSingleEvent]) -> None:
-        builds = getattr(given, "event_class", None) if _is_builder(given) else None
-        if builds is not kind and not isinstance(given, kind):
+        given_kind = (
+            given.event_class if isinstance(given, EventBuilder) else type(given)
+        )
+        if given_kind is not kind:
             raise EventError(
                 f"{type(self).__name__} got {given!r} where the builder of an"
                 f" {kind.__name__} is expected."
             )
 
 
-def _is_builder(given: Any) -> bool:
-    return isinstance(given, EventBuilder)
+def check_exact(reader: Any, result: Any) -> None:
+    """Raise an EventError for what is no result of run_events."""
+    if not isinstance(result, SimulationResult):
+        raise EventError(
+            f"{type(reader).__name__}: simulation_output is {type(result).__name__},"
+            " expected the result of run_events."
+        )
+
+
+def check_smooth(reader: Any, run: Any) -> SmoothResult:
+    """The run, if it is a result of smooth_events.
+
+    Raises:
+        EventError: else.
+    """
+    if not isinstance(run, SmoothResult):
+        raise EventError(
+            f"{type(reader).__name__}: run is {type(run).__name__}, expected the result"
+            " of smooth_events."
+        )
+    return run
 
 
 class TimeCriterion(Criterion):
@@ -144,7 +173,7 @@ class TimeCriterion(Criterion):
         self._check_kind(event_timeout_builder, EventContactTimeOut)
         self._check_kind(event_grasp_builder, EventGrasp)
 
-    def calculate_reward(self, simulation_output: SimulationResult) -> float:
+    def calculate_reward(self, simulation_output: Any) -> float:
         """See `Criterion`."""
         if self._event(EventGrasp, simulation_output).state:
             return 1.0
@@ -153,8 +182,7 @@ class TimeCriterion(Criterion):
         reward = (simulation_output.time / self.max_simulation_time) ** 2
         return reward if simulation_output.legacy else min(reward, 1.0)
 
-    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
-        """See `Criterion`."""
+    def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
         return forms.time_reward(run, self.max_simulation_time)
 
 
@@ -162,7 +190,8 @@ class ForceCriterion(Criterion):
     """1 / (1 + mean net force on the object [N]); 0 without contact or on a time-out.
 
     The mean is over the instants with contacts and a net force below 100 N. Forces that
-    cancel are best: a balanced squeeze is worth 1.
+    cancel are best: a balanced squeeze is worth 1. Residual: the net forces [N] at all
+    steps, over the root of the number of those that count.
 
     Repaired: the two bodies of a contact feel opposite forces; in rostok the same.
 
@@ -178,7 +207,7 @@ class ForceCriterion(Criterion):
         super().__init__(legacy=legacy)
         self._check_kind(event_timeout_builder, EventContactTimeOut)
 
-    def calculate_reward(self, simulation_output: SimulationResult) -> float:
+    def calculate_reward(self, simulation_output: Any) -> float:
         """See `Criterion`."""
         if self._event(EventContactTimeOut, simulation_output).state:
             return 0.0
@@ -187,19 +216,18 @@ class ForceCriterion(Criterion):
         kept = [f for f in net if f < STRONGEST]
         return 1 / (1 + np.mean(kept)) if kept else 0.0
 
-    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
-        """See `Criterion`."""
+    def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
         return forms.force_reward(run)
 
-    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
-        """Net forces on the object [N] at all steps, scaled by their number."""
+    def _residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
         return forms.force_residual(run)
 
 
 class InstantObjectCOGCriterion(Criterion):
     """1 / (1 + distance of the object's centre of mass to that of the contacts [m]).
 
-    At the grasp; 0 without grasp or contact.
+    At the grasp; 0 without grasp or contact. Residual: centre of the contacts minus
+    centre of mass [m], three rows.
 
     Repaired: the contacts are weighted by their forces; in rostok equally. An object
     whose position was not measured earns 0; in rostok it is at 9999 m.
@@ -216,7 +244,7 @@ class InstantObjectCOGCriterion(Criterion):
         super().__init__(legacy=legacy)
         self._check_kind(event_grasp_builder, EventGrasp)
 
-    def calculate_reward(self, simulation_output: SimulationResult) -> float:
+    def calculate_reward(self, simulation_output: Any) -> float:
         """See `Criterion`."""
         grasp = self._event(EventGrasp, simulation_output)
         if not grasp.state:
@@ -228,12 +256,10 @@ class InstantObjectCOGCriterion(Criterion):
         position = simulation_output.environment.positions[0][k]
         return _known(1 / (1 + float(np.linalg.norm(position - center))))
 
-    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
-        """See `Criterion`."""
+    def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
         return forms.cog_reward(run)
 
-    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
-        """Centre of the contacts minus centre of mass [m] at the grasp, three rows."""
+    def _residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
         return forms.cog_residual(run)
 
 
@@ -241,7 +267,7 @@ class InstantForceCriterion(Criterion):
     """1 / (1 + standard deviation of the forces on the object [N]), at the grasp.
 
     Over the contacts, with the number of contacts as divisor; 0 without grasp or
-    contact.
+    contact. Residual: each force minus their mean [N], over the root of their number.
 
     Repaired: a contact counts with its force |f|; in rostok with √(|p|² + |f|²), p
     being the point in the world, so that moving all by 5 m changes the reward.
@@ -258,7 +284,7 @@ class InstantForceCriterion(Criterion):
         super().__init__(legacy=legacy)
         self._check_kind(event_grasp_builder, EventGrasp)
 
-    def calculate_reward(self, simulation_output: SimulationResult) -> float:
+    def calculate_reward(self, simulation_output: Any) -> float:
         """See `Criterion`."""
         grasp = self._event(EventGrasp, simulation_output)
         if not grasp.state:
@@ -269,12 +295,10 @@ class InstantForceCriterion(Criterion):
         counted = contacts if simulation_output.legacy else contacts[:, 1]
         return 1 / (1 + np.std([np.linalg.norm(c) for c in counted]))
 
-    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
-        """See `Criterion`."""
+    def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
         return forms.instant_force_reward(run)
 
-    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
-        """Forces minus their mean [N] at the grasp, a row for each contact."""
+    def _residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
         return forms.instant_force_residual(run)
 
 
@@ -296,7 +320,7 @@ class InstantContactingLinkCriterion(Criterion):
         super().__init__(legacy=legacy)
         self._check_kind(event_grasp_builder, EventGrasp)
 
-    def calculate_reward(self, simulation_output: SimulationResult) -> float:
+    def calculate_reward(self, simulation_output: Any) -> float:
         """See `Criterion`."""
         grasp = self._event(EventGrasp, simulation_output)
         if not grasp.state:
@@ -305,8 +329,7 @@ class InstantContactingLinkCriterion(Criterion):
         touching = [n[grasp.step_n + 1] > 0 for n in counts]
         return sum(touching) / len(touching)
 
-    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
-        """See `Criterion`."""
+    def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
         return forms.contacting_link_reward(run)
 
 
@@ -336,7 +359,7 @@ class GraspTimeCriterion(Criterion):
             )
         self.total_steps = total_steps
 
-    def calculate_reward(self, simulation_output: SimulationResult) -> float:
+    def calculate_reward(self, simulation_output: Any) -> float:
         """See `Criterion`."""
         grasp = self._event(EventGrasp, simulation_output)
         if not grasp.state:
@@ -344,15 +367,15 @@ class GraspTimeCriterion(Criterion):
         reward = (self.total_steps - grasp.step_n) / self.total_steps
         return reward if simulation_output.legacy else max(reward, 0.0)
 
-    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
-        """See `Criterion`."""
+    def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
         return forms.grasp_time_reward(run, self.total_steps)
 
 
 class FinalPositionCriterion(Criterion):
     """1 - distance of the object's positions at the grasp and at the end / reference.
 
-    0 beyond the reference, without grasp, and after a slip.
+    0 beyond the reference, without grasp, and after a slip. Residual: the displacement
+    over the reference, three rows.
 
     Repaired: 0 also when the robot has flown apart, which rostok does not look at, and
     for positions that were not measured, which rostok takes for 9999 m.
@@ -380,7 +403,7 @@ class FinalPositionCriterion(Criterion):
         self._check_kind(grasp_event_builder, EventGrasp)
         self._check_kind(slipout_event_builder, EventSlipOut)
 
-    def calculate_reward(self, simulation_output: SimulationResult) -> float:
+    def calculate_reward(self, simulation_output: Any) -> float:
         """See `Criterion`."""
         grasp = self._event(EventGrasp, simulation_output)
         slip = self._event(EventSlipOut, simulation_output)
@@ -396,12 +419,10 @@ class FinalPositionCriterion(Criterion):
             return 0.0
         return _known(1 - distance / self.reference_distance)
 
-    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
-        """See `Criterion`."""
+    def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
         return forms.final_position_reward(run, self.reference_distance)
 
-    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
-        """Displacement since the grasp / reference distance, three rows."""
+    def _residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
         return forms.final_position_residual(run, self.reference_distance)
 
 

@@ -119,10 +119,10 @@ def run_events(trace: Any, events: Any, legacy: bool = False) -> SimulationResul
     stopped_by = None
     for step in range(trace.n_steps):
         time, k = step * trace.dt, step + 1
+        readings = SensorReading(robot, k), SensorReading(environment, k)
         for j, event in enumerate(container):
             if event.state:
                 continue
-            readings = SensorReading(robot, k), SensorReading(environment, k)
             command = event.event_check(time, step, *readings)
             if command is not EventCommands.CONTINUE:
                 commands.append(Command(type(event).__name__, step, command))

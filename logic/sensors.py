@@ -30,9 +30,9 @@ class Sensor:
 
     positions: dict[Any, Float[np.ndarray, "K 3"]]
     velocities: dict[Any, Float[np.ndarray, "K 3"]]
-    forces: dict[Any, list[Float[np.ndarray, "n 2 3"]]]
+    forces: dict[Any, list[Float[np.ndarray, "_ 2 3"]]]
     """For each instant the contacts of a body: point [m] and force on it [N]."""
-    outer: dict[Any, list[Float[np.ndarray, "n 2 3"]]]
+    outer: dict[Any, list[Float[np.ndarray, "_ 2 3"]]]
     """Those whose partner is not in this group."""
     legacy: bool
 

@@ -8,10 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from ..robots.checks import number
-from .criteria import Criterion
-from .event_loop import SimulationResult
+from .criteria import Criterion, check_exact, check_smooth
 from .events import EventError
-from .smooth_events import SmoothResult
 
 NOTHING = 1e-3
 """rostok: totals within this of zero count as nothing,"""
@@ -51,7 +49,7 @@ class SimulationReward:
         self.criteria.append(citerion)
 
     def calculate_reward(
-        self, simulation_output: SimulationResult, partial: bool = False
+        self, simulation_output: Any, partial: bool = False
     ) -> float | list[float]:
         """The weighted sum; partial: the rewards themselves, without weights.
 
@@ -62,6 +60,7 @@ class SimulationReward:
         Raises:
             EventError: what the criteria raise.
         """
+        check_exact(self, simulation_output)
         legacy = simulation_output.legacy
         rewards = [c.calculate_reward(simulation_output) for c in self.criteria]
         if legacy:
@@ -76,9 +75,7 @@ class SimulationReward:
             return total
         return CONSOLATION if abs(total) <= NOTHING else round(total, 3)
 
-    def smooth(
-        self, run: SmoothResult, partial: bool = False
-    ) -> Float[jax.Array, "*criteria"]:
+    def smooth(self, run: Any, partial: bool = False) -> Float[jax.Array, "*criteria"]:
         """The weighted sum as a smooth function; partial: the rewards themselves.
 
         Args:
@@ -88,10 +85,11 @@ class SimulationReward:
         Raises:
             EventError: what the criteria raise.
         """
+        check_smooth(self, run)
         rewards = jnp.array([c.smooth(run) for c in self.criteria])
         return rewards if partial else rewards @ jnp.array(self.weights)
 
-    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+    def residual(self, run: Any) -> Float[jax.Array, " rows"]:
         """√weight · residual of each criterion, one after another, for sos objectives.
 
         Args:
@@ -100,6 +98,7 @@ class SimulationReward:
         Raises:
             EventError: for a negative weight; what the criteria raise.
         """
+        check_smooth(self, run)
         if min(self.weights, default=0.0) < 0:
             raise EventError(
                 f"weights are {self.weights}; only weights >= 0 have a residual, for"

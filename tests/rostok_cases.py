@@ -1,5 +1,6 @@
 """Reference traces, and random ones, with their events and criteria."""
 
+import numpy as np
 from oracle import reference
 
 from posewise import logic
@@ -62,3 +63,58 @@ def reward_of(params: dict, legacy: bool) -> logic.SimulationReward:
     for name, weight in params["weights"].items():
         reward.add_criterion(every[name], weight)
     return reward
+
+
+PARAMS = {
+    "order": ["contact", "timeout", "flying_apart", "slipout", "grasp", "stop_force"],
+    "take_from_body": False,
+    "timeout_ref": 0.3,
+    "max_distance": 2.0,
+    "slip_ref": 0.1,
+    "grasp_limit": 0.9,
+    "force_test_time": 0.2,
+    "time_T": 0.9,
+    "total_steps": 90,
+    "reference_distance": 0.3,
+    "ref_height": -1.0,
+    "weights": {
+        "TimeCriterion": 3,
+        "ForceCriterion": 0.5,
+        "InstantContactingLinkCriterion": 1,
+        "InstantForceCriterion": 1,
+        "InstantObjectCOGCriterion": 1,
+        "GraspTimeCriterion": 1,
+        "FinalPositionCriterion": 5,
+    },
+}
+BODIES = ("palm", "left", "right")
+
+
+def hand_trace(steps: int = 60, dt: float = 0.01, **changes) -> dict:
+    """Fields of a trace: a still object between a palm and two fingers, no contacts."""
+    K = steps + 1
+    rows = {b: np.tile([0.1 * j, 0.0, 0.0], (K, 1)) for j, b in enumerate(BODIES)}
+    still = np.zeros((K, 3))
+    return {
+        "dt": dt,
+        "robot_ids": BODIES,
+        "obj_pos": still.copy(),
+        "obj_vel": still.copy(),
+        "robot_pos": rows,
+        "contacts": [],
+        **changes,
+    }
+
+
+def touches(instants, body, force=(0, 1.0, 0), point=(0.1, 0, 0), first="obj") -> list:
+    """Contacts of a body with the object (or another first one) at some instants."""
+    return [
+        dict(k=k, a=first, b=body, pa=list(point), pb=list(point), f=list(force))
+        for k in instants
+    ]
+
+
+def squeeze(instants, force: float = 1.0) -> list:
+    """Both fingers press on the object from opposite sides."""
+    left = touches(instants, "left", (force, 0, 0), (-0.1, 0, 0))
+    return left + touches(instants, "right", (-force, 0, 0), (0.1, 0, 0))
