@@ -368,7 +368,7 @@ class GraspTimeCriterion(Criterion):
         return reward if simulation_output.legacy else max(reward, 0.0)
 
     def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
-        return forms.grasp_time_reward(run, self.total_steps)
+        return forms.grasp_time_reward(run, float(self.total_steps))
 
 
 class FinalPositionCriterion(Criterion):

@@ -118,3 +118,55 @@ def squeeze(instants, force: float = 1.0) -> list:
     """Both fingers press on the object from opposite sides."""
     left = touches(instants, "left", (force, 0, 0), (-0.1, 0, 0))
     return left + touches(instants, "right", (-force, 0, 0), (0.1, 0, 0))
+
+
+PALM_AND_FINGERS = ("palm", "a", "b", "c")
+
+
+def random_trace(seed: int, steps: int = 40, dt: float = 0.02, near=False) -> dict:
+    """Fields of a random trace of four bodies: approach, touch, hold, lose, fly apart.
+
+    Each slot of contacts is there at all instants, with zero force where nothing
+    touches, so that all traces have the same shapes. No number is on a threshold;
+    with `near` many are close to one.
+    """
+    rng = np.random.default_rng(seed)
+    K = steps + 1
+    pos = (
+        rng.uniform(0, 0.2, (1, 3))
+        + rng.uniform(-1, 1, 3) * np.linspace(0, 0.2, K)[:, None]
+    )
+    slow = np.repeat(rng.random(K // 4 + 1) < 0.8, 4)[:K]
+    spread = 0.6 if near else 0.4
+    speed = 0.01 * np.exp(np.where(slow, -1, 1) * rng.uniform(0.02, 1 + spread, K))
+    direction = rng.normal(size=(K, 3))
+    vel = speed[:, None] * direction / np.linalg.norm(direction, axis=1, keepdims=True)
+    bodies = {b: rng.uniform(-0.3, 0.3, 3) + rng.normal(0, 0.01, (K, 3))
+              for b in PALM_AND_FINGERS}  # fmt: skip
+    if rng.random() < 0.25:
+        bodies["c"][rng.integers(5, K) :] += 3.0
+    pairs = [("obj", "a"), ("b", "obj"), ("obj", "c"), ("obj", "palm"),
+             ("obj", "floor"), ("a", "floor")]  # fmt: skip
+    contacts = []
+    for a, b in pairs:
+        start = rng.integers(2, K) if rng.random() < 0.8 else K
+        end = rng.integers(start, K + 20) if start < K else K
+        if b in ("palm", "floor") and rng.random() < 0.7:
+            start = K
+        for k in range(1, K):
+            on = start <= k < end and rng.random() < 0.97
+            size = rng.uniform(0.5, 3) if on else 0.0
+            if near:
+                size = 0.001 * np.exp((1 if on else -1) * rng.uniform(0.01, 2))
+            axis = rng.normal(size=3)
+            point = (pos[k] + rng.uniform(-0.05, 0.05, 3)).tolist()
+            force = (size * axis / np.linalg.norm(axis)).tolist()
+            contacts.append(dict(k=k, a=a, b=b, pa=point, pb=point, f=force))
+    return {
+        "dt": dt,
+        "robot_ids": PALM_AND_FINGERS,
+        "obj_pos": pos,
+        "obj_vel": vel,
+        "robot_pos": bodies,
+        "contacts": contacts,
+    }
