@@ -1,7 +1,15 @@
-"""Which step ends a wait that starts at another, as the floats of a clock say."""
+"""Which step a time or a wait ends at, as the floats of a clock say."""
 
 import numpy as np
 from jaxtyping import Float, Int
+
+
+def first_past(
+    times: Float[np.ndarray, " steps"], limit: float
+) -> Float[np.ndarray, " steps"]:
+    """1 at the first step with t > limit, 0 at all others."""
+    late = times > limit
+    return np.diff(late.astype(float), prepend=0.0)
 
 
 def ends_of_tests(

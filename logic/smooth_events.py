@@ -1,10 +1,10 @@
 """Chances of rostok's events along a trace: smooth, and exact as the temperature falls.
 
 Contacts, speeds and distances turn into chances by sigmoids; steps are independent. For
-each event alone, S_i is the chance that it has not happened by step i. A run goes on
-while no stopping event has happened, so that with the order of the container
+each event alone, p_i is the chance that it happens first at step i, S_i = 1 - Σ p that
+it has not by then. A run goes on while no stop has happened, so that in it
 
-    P(event first at step i) = (S_{i-1} - S_i) · Π_stops S_i or S_{i-1},
+    P(event first at step i) = p_i · Π_stops S_i or S_{i-1},
 
 S_i for stops that are asked before the event in a step, S_{i-1} for those after.
 Comparisons of times are not softened.
@@ -35,7 +35,7 @@ from .events import (
     EventStopExternalForce,
     SimulationSingleEvent,
 )
-from .schedule import ends_of_tests, ends_of_waits
+from .schedule import ends_of_tests, ends_of_waits, first_past
 from .softening import at_least_two, chance
 from .thresholds import INITIAL_STEPS, LENGTH, STEADY_SPEED, STEADY_STEPS
 from .trace_arrays import Touch, TraceArrays, as_arrays, touch
@@ -141,21 +141,19 @@ def _run(
     tau: Float[Array, ""],
 ) -> SmoothResult:
     run = _Run(kinds, numbers, arrays, touch(arrays, tau), tau)
-    curves = [run.survival(j) for j in range(len(kinds))]
-    stops = [(j, c) for j, c in enumerate(curves) if _CURVES[kinds[j].event].stops]
-    ones = jnp.ones(arrays.n_steps)
-    limited = (0, ones)
+    alone = [run.chances(j) for j in range(len(kinds))]
+    stops = [(j, c) for j, c in enumerate(alone) if _CURVES[kinds[j].event].stops]
+    limited = (0, jnp.zeros(arrays.n_steps))
     for j, kind in enumerate(kinds):
         if kind.event is EventGrasp:
-            in_time = numbers[j]["in_time"]
-            limited = (j, jnp.where(in_time, 1.0, 1 - curves[j][-1]))
+            limited = (j, numbers[j]["limit"] * (1 - alone[j].sum()))
     stops.append(limited)
 
-    def first(place: int, curve: Steps) -> Steps:
-        chances = _before(curve) - curve
+    def first(place: int, chances: Steps) -> Steps:
         for j, stop in stops:
-            if stop is not curve:
-                chances = chances * (stop if j < place else _before(stop))
+            if stop is not chances:
+                survival = _survival(stop)
+                chances = chances * (survival if j < place else _before(survival))
         return chances
 
     return SmoothResult(
@@ -163,10 +161,15 @@ def _run(
         arrays,
         tau,
         run.touch,
-        jnp.array([first(*c) for c in enumerate(curves)]).reshape(-1, arrays.n_steps),
+        jnp.array([first(*c) for c in enumerate(alone)]).reshape(-1, arrays.n_steps),
         first(*limited),
-        jnp.prod(jnp.stack([c for _, c in stops]), 0),
+        jnp.prod(jnp.stack([_survival(c) for _, c in stops]), 0),
     )
+
+
+def _survival(chances: Steps) -> Steps:
+    """That something has not happened yet after a step."""
+    return 1 - jnp.cumsum(chances)
 
 
 def _before(curve: Steps) -> Steps:
@@ -174,13 +177,13 @@ def _before(curve: Steps) -> Steps:
     return jnp.concatenate([jnp.ones(1), curve[:-1]])
 
 
-def _surviving(hazard: Steps) -> Steps:
-    """That nothing has happened yet, from the chance at each step if not before."""
-    return jnp.cumprod(1 - hazard)
+def _first(hazard: Steps) -> Steps:
+    """That something happens first at a step, from the chance if not before."""
+    return hazard * _before(jnp.cumprod(1 - hazard))
 
 
 class _Run(NamedTuple):
-    """What survival curves are made of."""
+    """What chances are made of."""
 
     kinds: tuple[Kind, ...]
     numbers: tuple[Any, ...]
@@ -188,9 +191,9 @@ class _Run(NamedTuple):
     touch: Touch
     tau: Float[Array, ""]
 
-    def survival(self, j: int) -> Steps:
-        """That event j, were it alone with the one it needs, has not happened yet."""
-        return _CURVES[self.kinds[j].event].survival(self, j)
+    def chances(self, j: int) -> Steps:
+        """That event j, were it alone with the one it needs, happens at a step."""
+        return _CURVES[self.kinds[j].event].chances(self, j)
 
     @property
     def no_finger(self) -> Steps:
@@ -211,22 +214,20 @@ class _Run(NamedTuple):
 
 
 def _contact(run: _Run, j: int) -> Steps:
-    return _surviving(run.contact(j))
+    return _first(run.contact(j))
 
 
 def _time_out(run: _Run, j: int) -> Steps:
     needed, asked_first = run.needed(j)
-    none = run.survival(needed)
-    late = run.numbers[j]["late"]
-    step = jnp.argmax(late)
-    return jnp.where(late, 1 - (none if asked_first else _before(none))[step], 1.0)
+    none = _survival(run.chances(needed))
+    return run.numbers[j]["late"] * (none if asked_first else _before(none))
 
 
 def _flying_apart(run: _Run, j: int) -> Steps:
     positions = run.arrays.robot_pos[1:]
     distance = safe.norm(positions[:, 1:] - positions[:, :1])
     margin = (distance - run.numbers[j]["max_distance"]) / LENGTH
-    return _surviving(1 - jnp.prod(1 - chance(margin, run.tau), -1))
+    return _first(1 - jnp.prod(1 - chance(margin, run.tau), -1))
 
 
 def _slip_out(run: _Run, j: int) -> Steps:
@@ -236,7 +237,7 @@ def _slip_out(run: _Run, j: int) -> Steps:
     inside = until < run.arrays.n_steps
     silence = jnp.exp(quiet.at[until].get(mode="clip") - quiet)
     fires = jnp.where(inside, -jnp.expm1(run.no_finger) * silence, 0.0)
-    return _surviving(jnp.zeros_like(quiet).at[until].add(fires, mode="drop"))
+    return _first(jnp.zeros_like(quiet).at[until].add(fires, mode="drop"))
 
 
 def _grasp(run: _Run, j: int) -> Steps:
@@ -251,13 +252,14 @@ def _grasp(run: _Run, j: int) -> Steps:
         newly = untouched * contact
         if asked_first:
             counts = counts.at[0].add(newly)
+        kept = counts
         restart = jnp.zeros_like(counts).at[0].set((1 - steady) * counts.sum())
         counted = restart.at[1:].add(steady * counts[:-1])
         counts = jnp.where(in_time, counted, counts)
         if not asked_first:
             counts = counts.at[0].add(newly)
-        untouched = untouched - newly
-        return (untouched, counts), untouched + counts.sum()
+        happens = jnp.where(in_time, steady * kept[-1], 0.0)
+        return (untouched - newly, counts), happens
 
     inputs = run.contact(needed), steady, run.numbers[j]["in_time"]
     start = jnp.ones_like(run.tau), jnp.zeros(STEADY_STEPS, run.tau.dtype)
@@ -267,27 +269,26 @@ def _grasp(run: _Run, j: int) -> Steps:
 def _stop_external_force(run: _Run, j: int) -> Steps:
     """Each step at which the grasp may happen has its own end of the test."""
     needed, _ = run.needed(j)
-    grasp = run.survival(needed)
-    chances = _before(grasp) - grasp
+    chances = run.chances(needed)
     until = run.numbers[j]["until"]
-    return 1 - jnp.cumsum(jnp.zeros_like(grasp).at[until].add(chances, mode="drop"))
+    return jnp.zeros_like(chances).at[until].add(chances, mode="drop")
 
 
 def _body_too_low(run: _Run, j: int) -> Steps:
     margin = (run.numbers[j]["ref_height"] - run.arrays.robot_pos[1:, 0, 1]) / LENGTH
-    return _surviving(chance(margin, run.tau))
+    return _first(chance(margin, run.tau))
 
 
 def _initial_contact(run: _Run, j: int) -> Steps:
     touched = -jnp.expm1(run.touch.log_no_body[:, 0])
     early = np.arange(run.arrays.n_steps) < INITIAL_STEPS
-    return _surviving(jnp.where(early, touched, 0.0))
+    return _first(jnp.where(early, touched, 0.0))
 
 
 class Curve(NamedTuple):
     """The smooth side of a class of events."""
 
-    survival: Callable[[_Run, int], Steps]
+    chances: Callable[[_Run, int], Steps]
     numbers: Callable[[Any, np.ndarray], dict[str, Any]]
     """What of an event, and of the times of steps, the curve needs: data."""
     stops: bool
@@ -296,7 +297,7 @@ class Curve(NamedTuple):
 _CURVES: dict[type, Curve] = {
     EventContact: Curve(_contact, lambda e, t: {}, False),
     EventContactTimeOut: Curve(
-        _time_out, lambda e, t: {"late": t > e.reference_time}, True
+        _time_out, lambda e, t: {"late": first_past(t, e.reference_time)}, True
     ),
     EventFlyingApart: Curve(
         _flying_apart, lambda e, t: {"max_distance": min(e.max_distance, FAR)}, True
@@ -304,7 +305,14 @@ _CURVES: dict[type, Curve] = {
     EventSlipOut: Curve(
         _slip_out, lambda e, t: {"until": ends_of_waits(t, e.reference_time)}, True
     ),
-    EventGrasp: Curve(_grasp, lambda e, t: {"in_time": t <= e.grasp_limit_time}, False),
+    EventGrasp: Curve(
+        _grasp,
+        lambda e, t: {
+            "in_time": t <= e.grasp_limit_time,
+            "limit": first_past(t, e.grasp_limit_time),
+        },
+        False,
+    ),
     EventStopExternalForce: Curve(
         _stop_external_force,
         lambda e, t: {"until": ends_of_tests(t, e.force_test_time)},

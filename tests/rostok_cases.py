@@ -1,5 +1,7 @@
 """Reference traces, and random ones, with their events and criteria."""
 
+from dataclasses import replace
+
 import numpy as np
 from oracle import reference
 
@@ -123,12 +125,22 @@ def squeeze(instants, force: float = 1.0) -> list:
 PALM_AND_FINGERS = ("palm", "a", "b", "c")
 
 
+SLOTS = 6
+"""Most contacts of a random trace at an instant."""
+
+
+def padded(trace: logic.Trace) -> logic.TraceArrays:
+    """The arrays of a random trace, all of the same shapes."""
+    arrays = logic.trace_arrays(trace)
+    fill = lambda a: np.pad(a, ((0, 0), (0, SLOTS - a.shape[1]), (0, 0)))
+    names = ("points", "forces", "touching")
+    return replace(arrays, **{n: fill(getattr(arrays, n)) for n in names})
+
+
 def random_trace(seed: int, steps: int = 40, dt: float = 0.02, near=False) -> dict:
     """Fields of a random trace of four bodies: approach, touch, hold, lose, fly apart.
 
-    Each slot of contacts is there at all instants, with zero force where nothing
-    touches, so that all traces have the same shapes. No number is on a threshold;
-    with `near` many are close to one.
+    No number is on a threshold; with `near` many are close to one.
     """
     rng = np.random.default_rng(seed)
     K = steps + 1
@@ -155,7 +167,9 @@ def random_trace(seed: int, steps: int = 40, dt: float = 0.02, near=False) -> di
             start = K
         for k in range(1, K):
             on = start <= k < end and rng.random() < 0.97
-            size = rng.uniform(0.5, 3) if on else 0.0
+            size = rng.uniform(0.5, 3)
+            if not (on or near):
+                continue
             if near:
                 size = 0.001 * np.exp((1 if on else -1) * rng.uniform(0.01, 2))
             axis = rng.normal(size=3)
