@@ -1,13 +1,9 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
-from .criteria import Criterion as Criterion
-from .criteria import FinalPositionCriterion as FinalPositionCriterion
-from .criteria import ForceCriterion as ForceCriterion
-from .criteria import GraspTimeCriterion as GraspTimeCriterion
-from .criteria import InstantContactingLinkCriterion as InstantContactingLinkCriterion
-from .criteria import InstantForceCriterion as InstantForceCriterion
-from .criteria import InstantObjectCOGCriterion as InstantObjectCOGCriterion
-from .criteria import TimeCriterion as TimeCriterion
+from .criterion import Criterion as Criterion
+from .event import EventCommands as EventCommands
+from .event import EventError as EventError
+from .event import SimulationSingleEvent as SimulationSingleEvent
 from .event_builders import EventBodyTooLowBuilder as EventBodyTooLowBuilder
 from .event_builders import EventBuilder as EventBuilder
 from .event_builders import EventContactBuilder as EventContactBuilder
@@ -24,17 +20,23 @@ from .event_builders import (
 from .event_loop import SimulationResult as SimulationResult
 from .event_loop import run_events as run_events
 from .events import EventBodyTooLow as EventBodyTooLow
-from .events import EventCommands as EventCommands
 from .events import EventContact as EventContact
 from .events import EventContactInInitialPosition as EventContactInInitialPosition
 from .events import EventContactTimeOut as EventContactTimeOut
-from .events import EventError as EventError
 from .events import EventFlyingApart as EventFlyingApart
 from .events import EventGrasp as EventGrasp
 from .events import EventSlipOut as EventSlipOut
 from .events import EventStopExternalForce as EventStopExternalForce
-from .events import SimulationSingleEvent as SimulationSingleEvent
+from .grasp_criteria import GraspTimeCriterion as GraspTimeCriterion
+from .grasp_criteria import (
+    InstantContactingLinkCriterion as InstantContactingLinkCriterion,
+)
+from .grasp_criteria import InstantForceCriterion as InstantForceCriterion
+from .grasp_criteria import InstantObjectCOGCriterion as InstantObjectCOGCriterion
 from .predicate import Predicate as Predicate
+from .run_criteria import FinalPositionCriterion as FinalPositionCriterion
+from .run_criteria import ForceCriterion as ForceCriterion
+from .run_criteria import TimeCriterion as TimeCriterion
 from .sensors import SensorReading as SensorReading
 from .simulation_reward import SimulationReward as SimulationReward
 from .smooth_events import SmoothResult as SmoothResult

@@ -5,18 +5,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..robots.checks import number
+from .event import EventError, SimulationSingleEvent, limit, of_kind
 from .events import (
     EventBodyTooLow,
     EventContact,
     EventContactInInitialPosition,
     EventContactTimeOut,
-    EventError,
     EventFlyingApart,
     EventGrasp,
     EventSlipOut,
     EventStopExternalForce,
-    SimulationSingleEvent,
-    limit,
 )
 
 
@@ -86,7 +84,7 @@ class EventContactTimeOutBuilder(EventBuilder):
     def __init__(self, ref_time: Any, event_contact_builder: Any) -> None:
         super().__init__(EventContactTimeOut)
         self.reference_time = limit("EventContactTimeOutBuilder: ref_time", ref_time)
-        self.event_contact_builder = _of_kind(
+        self.event_contact_builder = of_kind(
             self, event_contact_builder, EventContactBuilder
         )
 
@@ -131,7 +129,7 @@ class EventGraspBuilder(EventBuilder):
         super().__init__(EventGrasp)
         what = "EventGraspBuilder: grasp_limit_time"
         self.grasp_limit_time = limit(what, grasp_limit_time)
-        self.event_contact_builder = _of_kind(
+        self.event_contact_builder = of_kind(
             self, event_contact_builder, EventContactBuilder
         )
         self.verbosity = verbosity
@@ -149,9 +147,7 @@ class EventStopExternalForceBuilder(EventBuilder):
 
     def __init__(self, event_grasp_builder: Any, force_test_time: Any) -> None:
         super().__init__(EventStopExternalForce)
-        self.event_grasp_builder = _of_kind(
-            self, event_grasp_builder, EventGraspBuilder
-        )
+        self.event_grasp_builder = of_kind(self, event_grasp_builder, EventGraspBuilder)
         what = "EventStopExternalForceBuilder: force_test_time"
         self.force_test_time = limit(what, force_test_time)
 
@@ -197,12 +193,3 @@ class EventContactInInitialPositionBuilder(EventBuilder):
         self, event_list: list[SimulationSingleEvent]
     ) -> EventContactInInitialPosition:
         return EventContactInInitialPosition()
-
-
-def _of_kind(builder: EventBuilder, given: Any, kind: type) -> Any:
-    if not isinstance(given, kind):
-        raise EventError(
-            f"{type(builder).__name__} got {given!r} where an {kind.__name__} is"
-            " expected."
-        )
-    return given

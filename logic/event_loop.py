@@ -7,14 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from .event import EventCommands, EventError, SimulationSingleEvent
 from .event_builders import EventBuilder
 from .events import (
-    EventCommands,
     EventContactTimeOut,
-    EventError,
     EventGrasp,
     EventStopExternalForce,
-    SimulationSingleEvent,
 )
 from .sensors import (
     DataStorage,

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from ..robots.checks import number
-from .criteria import Criterion, check_exact, check_smooth
-from .events import EventError
+from .criterion import Criterion, check_exact, check_smooth
+from .event import EventError
 
 NOTHING = 1e-3
 """rostok: totals within this of zero count as nothing,"""

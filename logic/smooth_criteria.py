@@ -12,7 +12,12 @@ import numpy as np
 from jaxtyping import Float
 
 from ..features import safe
-from .events import EventContactTimeOut, EventFlyingApart, EventGrasp, EventSlipOut
+from .events import (
+    EventContactTimeOut,
+    EventFlyingApart,
+    EventGrasp,
+    EventSlipOut,
+)
 from .smooth_events import SmoothResult
 from .thresholds import STRONGEST
 

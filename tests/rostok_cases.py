@@ -1,6 +1,7 @@
 """Reference traces, and random ones, with their events and criteria."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from oracle import reference
@@ -8,9 +9,10 @@ from oracle import reference
 from posewise import logic
 
 
-def cases() -> list[dict]:
-    """Traces with rostok's own results."""
-    return reference("criteria/cases.json")["cases"]
+@cache
+def rostok() -> dict:
+    """Traces with rostok's own results, and what its builders do."""
+    return reference("criteria/cases.json")
 
 
 def trace_of(case: dict) -> logic.Trace:

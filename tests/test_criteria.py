@@ -4,14 +4,13 @@ import re
 
 import numpy as np
 import pytest
-from oracle import reference
 from rostok_cases import (
     PARAMS,
-    cases,
     criteria_of,
     events_of,
     hand_trace,
     reward_of,
+    rostok,
     squeeze,
     touches,
     trace_of,
@@ -41,7 +40,7 @@ IDS = [
 
 @pytest.fixture(scope="module")
 def by_id() -> dict:
-    return {c["id"]: c for c in cases()}
+    return {c["id"]: c for c in rostok()["cases"]}
 
 
 def test_every_reference_case_is_asked(by_id):
@@ -126,7 +125,7 @@ SEQUENCES = {
 
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_builders_follow_rostoks_rules(name):
-    known = {c["name"]: c for c in reference("criteria/cases.json")["builder_cases"]}
+    known = {c["name"]: c for c in rostok()["builder_cases"]}
     assert set(known) == set(SEQUENCES)
     made, container = builders(legacy=True), []
     for key, step in zip(SEQUENCES[name], known[name]["steps"], strict=True):
@@ -173,7 +172,7 @@ def test_events_given_are_reset_and_left_as_the_run_left_them():
 @pytest.mark.parametrize("name", PARAMS["order"])
 def test_events_are_asked_once(name):
     """Asking again raises, but for the end of the force test: as rostok says."""
-    known = reference("criteria/cases.json")["check_after_occurrence"]
+    known = rostok()["check_after_occurrence"]
     contacts = {
         "timeout": [],
         "slipout": squeeze(range(5, 9)),
