@@ -89,7 +89,7 @@ class Criterion(ABC):
                 f"{type(self).__name__} is legacy, the result is not; walk along the"
                 " trace with run_events(..., legacy=True)."
             )
-        found = next((e for e in result.events if type(e) is kind), None)
+        found = next((e for e in result.events if isinstance(e, kind)), None)
         if found is None:
             raise (AttributeError if result.legacy else EventError)(
                 f"{type(self).__name__} asks for an {kind.__name__}, which the run did"
@@ -107,7 +107,7 @@ class Criterion(ABC):
         given_kind = (
             given.event_class if isinstance(given, EventBuilder) else type(given)
         )
-        if given_kind is not kind:
+        if not issubclass(given_kind, kind):
             raise EventError(
                 f"{type(self).__name__} got {given!r} where the builder of an"
                 f" {kind.__name__} is expected."

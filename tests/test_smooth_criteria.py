@@ -201,8 +201,12 @@ NEAR = {
 }
 
 
-@pytest.mark.parametrize("from_body", [False, True])
-@pytest.mark.parametrize("name", SOUND)
+BY_BODY = [(n, True) for n in ("contact", "timeout", "grasp", "stop_force")]
+
+
+@pytest.mark.parametrize(
+    ("name", "from_body"), [*((n, False) for n in SOUND), *BY_BODY]
+)
 def test_rows_are_sound(name, from_body):
     """Rows <= 0 on a random trace: the exact event is as they say, in either order."""
     said = {"robustness": 0, "avoidance": 0}
