@@ -6,7 +6,7 @@ from typing import Any
 from ..robots.checks import number
 from ..robots.config import Config
 from .predicate import PredicateError
-from .solids import nearest_contact, thing, within
+from .solids import nearest, thing, within
 from .verdict import Judged, Verdict
 from .wording import length, relation
 
@@ -49,12 +49,11 @@ class InContactWith(Judged):
         truth = within(a, b, self.tolerance)
 
         def reason() -> str:
-            contact = nearest_contact(a, b)
+            gap = nearest(a, b)
             if not truth:
-                return f"{relation(contact, self.a, self.b)}: not in contact."
-            gap = float(contact.distance)
-            how = "with a gap of" if gap > 0 else "overlapping by"
-            return f"{self.a} touches {self.b}, {how} {length(gap)}."
+                return f"{relation(gap, self.a, self.b)}: not in contact."
+            how = "with a gap of" if gap.distance > 0 else "overlapping by"
+            return f"{self.a} touches {self.b}, {how} {length(gap.distance)}."
 
         return Verdict(truth, reason)
 

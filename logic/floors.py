@@ -57,7 +57,8 @@ class OnFloor(Judged):
                 raise ConfigError(unknown(what, self.floor_or_room, known))
             return self._touches(C, self.floor_or_room)
         room = C.rooms.room(self.floor_or_room)
-        middle = sum(bounding_box(a)) / 2
+        low, high = bounding_box(a)
+        middle = (low + high) / 2
         here = C.rooms.room_at(middle, truncate=self.semantics == "igibson")
         if self.semantics != "document" and here is not room:
             where = "no room" if here is None else here.name

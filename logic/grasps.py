@@ -1,6 +1,7 @@
 """In hand: attached to a hand, or held between its fingers."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -10,7 +11,7 @@ from ..robots.config import Config
 from ..robots.errors import ConfigError
 from .agents import find_agent
 from .contact import TOLERANCE, check_tolerance
-from .solids import Solid, nearest_contact, subtree, thing, with_shapes, within
+from .solids import Solid, nearest, subtree, thing, with_shapes, within
 from .verdict import Judged, Verdict
 from .wording import length
 
@@ -61,7 +62,7 @@ class InHandOfAgent(Judged):
         for hand in agent.hands:
             if _attached(a, hand):
                 text = f"{self.a} is attached to {hand} of {self.agent}."
-                return Verdict(True, lambda: text)
+                return Verdict(True, partial(str, text))
         if self.semantics != "posewise":
             hands = " and ".join(agent.hands)
             text = f"{self.a} is attached to 0 hands of {self.agent} ({hands})."
@@ -72,13 +73,14 @@ class InHandOfAgent(Judged):
     def _held(self, a: Solid, hand: str, held_by: list[Solid]) -> Verdict:
         with_shapes(a)
         touching = [f for f in held_by if within(f, a, self.tolerance)]
-        contacts = [nearest_contact(f, a) for f in touching]
+        contacts = [nearest(f, a) for f in touching]
         for (f, x), (g, y) in combinations(zip(touching, contacts, strict=True), 2):
             cosine = float(np.dot(x.normal, y.normal))
             if cosine <= OPPOSED:
                 angle = np.degrees(np.arccos(max(cosine, -1.0)))
-                text = f"{self.a} is between {f.name} and {g.name}, which touch it from"
-                return Verdict(True, lambda: f"{text} sides {angle:.0f} degrees apart.")
+                both = f"{self.a} is between {f.name} and {g.name}"
+                text = f"{both}, which touch it from sides {angle:.0f} degrees apart."
+                return Verdict(True, partial(str, text))
         return Verdict(False, lambda: self._loose(a, hand, held_by, touching))
 
     def _loose(
@@ -90,7 +92,7 @@ class InHandOfAgent(Judged):
         free = [f for f in held_by if f not in touching]
         if not free:
             return f"{count}, and it takes two."
-        gaps = [float(nearest_contact(f, a).distance) for f in free]
+        gaps = [nearest(f, a).distance for f in free]
         near = int(np.argmin(gaps))
         return f"{count}; {free[near].name} is {length(gaps[near])} from it."
 
@@ -115,7 +117,7 @@ def fingers(C: Config, hand: str, named: tuple[str, ...] = ()) -> list[Solid]:
 
 
 def _attached(a: Solid, hand: str) -> bool:
-    """Whether a hangs on a hand with nothing that moves or belongs to others between."""
+    """Whether a hangs rigidly on a hand, and not on another object there."""
     C, frame = a.C, a.C.frames[a.frames[0]]
     objects = {C.index(name) for name in C.objects}
     if frame.joint is not None or frame.parent is None:

@@ -12,7 +12,7 @@ from .solids import (
     Solid,
     bounding_box,
     centre_of_mass,
-    nearest_contact,
+    nearest,
     part_boxes,
     thing,
     with_shapes,
@@ -76,7 +76,7 @@ class NextTo(Judged):
         if self.semantics == "igibson":
             boxes = f"bounding boxes of {self.a} and {self.b}"
             return f"The {boxes} are {length(gap)} apart; {limit}."
-        return f"{relation(nearest_contact(a, b), self.a, self.b)}; {limit}."
+        return f"{relation(nearest(a, b), self.a, self.b)}; {limit}."
 
     def _height(
         self, a: Solid, b: Solid, gap: float, threshold: float, level: bool

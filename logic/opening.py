@@ -104,9 +104,10 @@ def _joints(owner: Solid) -> dict[str, np.ndarray | None]:
     for i in owner.frames:
         joint = owner.C.frames[i].joint
         if joint is not None and joint.dim == 1:
-            limits = None if joint.limits is None else np.asarray(joint.limits)[:, 0]
-            usable = limits is not None and np.isfinite(limits).all()
-            found[joint.name] = limits if usable and np.ptp(limits) > 0 else None
+            given = np.full((2, 1), np.inf) if joint.limits is None else joint.limits
+            low, high = given[:, 0]
+            usable = np.isfinite([low, high]).all() and low < high
+            found[joint.name] = given[:, 0] if usable else None
     return found
 
 
@@ -114,7 +115,9 @@ def _directions(named: Any) -> list[tuple[Any, Any]]:
     """Names of joints and the directions in which they open."""
     if isinstance(named, str):
         return [(named, 1)]
-    return list(named.items()) if isinstance(named, Mapping) else [(n, 1) for n in named]
+    return (
+        list(named.items()) if isinstance(named, Mapping) else [(n, 1) for n in named]
+    )
 
 
 def _opening(

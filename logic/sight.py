@@ -122,7 +122,8 @@ class _View:
         width = np.arcsin(np.minimum(radius / away, 1.0))
         far = depth * np.linalg.norm(rays, axis=-1).max()
         near = (angle <= spread + width + 1e-6) & (away - radius <= far)
-        return [frames[k] for k in np.flatnonzero(near | (away <= radius))]
+        kept = near | (away <= radius)
+        return [i for i, keep in zip(frames, kept, strict=True) if keep]
 
     def depth(
         self, frames: Sequence[int], rays: Float[np.ndarray, "n 3"]

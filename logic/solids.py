@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from posewise.collision import Contact
 from ..robots.config import Config
 from ..robots.crossings import entries
 from ..robots.errors import ConfigError, unknown
 from ..robots.extents import body_boxes, volumes
+from ..robots.gaps import Gap, Placed, nearest_gap
 from ..robots.proximity import nearest_contacts
+
+ALMOST = 1e-6
+"""Gap that counts as none when the depth of an overlap is looked up [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,54 +167,38 @@ def first_hits(
     return nearest
 
 
-def nearest_contact(a: Solid, b: Solid, cutoff: float = np.inf) -> Contact | None:
-    """How the nearest parts of two things stand; None where none is nearer than cutoff.
+def within(a: Solid, b: Solid, distance: float) -> bool:
+    """Whether the nearest points of two things are no farther apart than that [m]."""
+    return nearest_gap(_placed(a), _placed(b), distance) is not None
 
-    Exact, by the narrow phase that collisions use.
+
+def nearest(a: Solid, b: Solid) -> Gap:
+    """The signed distance of two things, and the normal from b to a.
+
+    Depths of overlapping parts are those of the narrow phase that collisions use.
 
     Raises:
-        ConfigError: when one has no shape, or both are half-spaces.
+        ConfigError: when one has no shape, or both are half-spaces only.
     """
-    for one in (a, b):
-        with_shapes(one)
+    gap = nearest_gap(_placed(a), _placed(b))
+    if gap is None:
+        raise ConfigError(
+            f"{a.name!r} and {b.name!r} are half-spaces, which have no distance."
+        )
+    if gap.distance > 0:
+        return gap
     sides = [x.solid_frames or x.frames[:1] for x in (a, b)]
     pairs = [(i, j) for i in sides[0] for j in sides[1]]
     poses = a.C.walk().frames
-    limit = float(np.nextafter(min(cutoff, _surely_within(a, b)), np.inf))
-    found = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, limit)
-    if found:
-        return min(found.values(), key=lambda c: float(c.distance))
-    if cutoff == np.inf:
-        raise ConfigError(f"{a.name!r} and {b.name!r}: two half-spaces, no distance.")
-    return None
+    touching = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, ALMOST).values()
+    deepest = min(touching, key=lambda c: float(c.distance), default=None)
+    if deepest is None:
+        return gap
+    return Gap(float(deepest.distance), np.asarray(deepest.normal, float))
 
 
-def within(a: Solid, b: Solid, distance: float) -> bool:
-    """Whether the nearest points of two things are no farther apart than that."""
-    (low_a, high_a), (low_b, high_b) = (bounding_box(with_shapes(x)) for x in (a, b))
-    gap = np.maximum(np.maximum(low_a - high_b, low_b - high_a), 0)
-    if np.linalg.norm(gap) > distance:
-        return False
-    return nearest_contact(a, b, distance) is not None
-
-
-def _surely_within(a: Solid, b: Solid) -> float:
-    """A bound of their distance from above: that of points in their parts."""
-    inner = [_inner_points(x) for x in (a, b)]
-    if not all(len(points) for points in inner):
-        return np.inf
-    apart = np.linalg.norm(inner[0][:, None] - inner[1], axis=-1)
-    return float(apart.min()) * (1 + 1e-6) + 1e-6
-
-
-def _inner_points(thing: Solid) -> np.ndarray:
-    """A point in each bounded part."""
-    found: list[np.ndarray] = []
-    for i in thing.solid_frames or thing.frames[:1]:
-        R, p = thing.pose(i)
-        frame = thing.C.frames[i]
-        low, _ = body_boxes(frame, R, p)
-        _, centres = volumes(frame)
-        found.append((centres @ R.T + p)[np.isfinite(low).all(-1)])
-    return np.concatenate(found)
-
+def _placed(thing: Solid) -> list[Placed]:
+    """Its frames with shapes; a Marker is a point."""
+    C = with_shapes(thing).C
+    frames = thing.solid_frames or [i for i in thing.frames if C.frames[i].geometries]
+    return [(C.frames[i], *thing.pose(i)) for i in frames]

@@ -123,5 +123,7 @@ class _Place:
         beside = np.maximum(low - self.centre, self.centre - high)[:2]
         if beside.max() > 0:
             axis = int(beside.argmax())
-            return f"{centre} lies {length(beside[axis])} beside {self.b} in {'xy'[axis]}"
+            return (
+                f"{centre} lies {length(beside[axis])} beside {self.b} in {'xy'[axis]}"
+            )
         return f"{self.b} has no part straight above or below {centre}"

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from ..robots.config import Config
 from ..robots.errors import unknown
@@ -66,4 +66,3 @@ class Judged(Predicate):
     def explain(self, C: Config) -> str:
         """See `Predicate`."""
         return self.verdict(C).reason()
-

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from posewise.collision import Contact
+from ..robots.gaps import Gap
 
 
 def length(metres: Any) -> str:
@@ -15,9 +15,9 @@ def length(metres: Any) -> str:
     return f"{1000 * size:.2f} mm"
 
 
-def relation(contact: Contact, a: str, b: str) -> str:
+def relation(gap: Gap, a: str, b: str) -> str:
     """How far apart two things are: "mug is 3.2 cm above table"."""
-    up, distance = float(contact.normal[2]), float(contact.distance)
+    up, distance = gap.normal[2], gap.distance
     if distance < 0:
         return f"{a} reaches {length(distance)} into {b}"
     word = "above" if up > 0.99 else "below" if up < -0.99 else "from"

@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from posewise import collision
 
-from .bodies import Bodies, frame_bodies
+from .bodies import frame_bodies
 from .frame import Frame
 from .hulls import hull_planes, simplices
 
@@ -51,10 +51,11 @@ def crossings(
     leave = np.full((len(origin), count), -np.inf)
     for group in pieces:
         first, last = group.cross(origin, direction)
-        hit = first <= last
-        rows = (slice(None), group.owner)
-        np.minimum.at(enter, rows, np.where(hit, first, np.inf))
-        np.maximum.at(leave, rows, np.where(hit, last, -np.inf))
+        missed = first > last
+        first, last = np.where(missed, np.inf, first), np.where(missed, -np.inf, last)
+        for k, body in enumerate(group.owner):
+            np.minimum(enter[:, body], first[:, k], out=enter[:, body])
+            np.maximum(leave[:, body], last[:, k], out=leave[:, body])
     return Crossings(enter, leave)
 
 
@@ -102,6 +103,13 @@ class _Posed:
     radii: Float[np.ndarray, "pieces 3"]
     owner: Int[np.ndarray, " pieces"]
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return self.R, self.p, self.half, self.radii, self.owner
+
+    def rows(self, chosen: Bool[np.ndarray, " pieces"]) -> "_Posed":
+        return _Posed(*(x[chosen] for x in self.arrays))
+
     def local(self, o: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lines (lines, pieces, 3) in the axes of each piece."""
         from_piece = o[:, None] - self.p
@@ -136,7 +144,8 @@ class _Rounded(_Posed):
         r = self.radius[:, None]
         disc = np.broadcast_to(self.radii[:, 0] > 0, x.shape[:2])
         drum = _cylinder(x, v, self.radii[:, 0] + r[:, 0], self.half[:, 2] + r[:, 0])
-        outer = [np.where(disc, c, b) for c, b in zip(drum, _box(x, v, self.half + r))]
+        block = _box(x, v, self.half + r)
+        outer = [np.where(disc, c, b) for c, b in zip(drum, block, strict=True)]
         enter, leave = np.full_like(outer[0], np.inf), np.full_like(outer[1], -np.inf)
         line, piece = np.nonzero(outer[0] <= outer[1])
         core = (self.half[piece], self.radii[piece], self.radius[piece])
@@ -238,23 +247,27 @@ def _pieces(frame: Frame) -> list[_Pieces]:
     made: list[_Pieces] = []
     first = 0
     for group in frame_bodies(frame):
-        owner = np.arange(first, first + len(group))
+        owner = list(range(first, first + len(group)))
         first += len(group)
-        body = group.body
-        match body.core:
+        R, p, radius = (
+            np.asarray(x) for x in (group.body.R, group.body.p, group.body.radius)
+        )
+        match group.body.core:
             case collision.HalfSpace():
-                normals = body.R[:, :, 2]
-                offsets = (normals * body.p).sum(-1)
-                planes = np.column_stack([normals, offsets])
-                polytopes += [(p[None], k) for p, k in zip(planes, owner, strict=True)]
+                up = R[:, :, 2]
+                planes = np.column_stack([up, (up * p).sum(-1)])
+                polytopes += [(x[None], k) for x, k in zip(planes, owner, strict=True)]
             case collision.Hull(vertices):
-                placed = vertices @ body.R.swapaxes(-1, -2) + body.p[:, None]
-                for k, points, r in zip(owner, placed, body.radius, strict=True):
-                    polytopes += [(p, k) for p in _inflated(points, r)]
+                placed = vertices @ R.swapaxes(-1, -2) + p[:, None]
+                for k, points, r in zip(owner, placed, radius, strict=True):
+                    polytopes += [(planes, k) for planes in _inflated(points, r)]
                     if r > 0:
                         made.append(_edges(points, r, k))
-            case _:
-                made += _smooth(group, owner)
+            case core:
+                half = np.asarray(core.half)
+                radii = np.asarray(getattr(core, "radii", np.zeros_like(half)))
+                posed = _Posed(R, p, half, radii, np.array(owner))
+                made += _smooth(posed, radius)
     if polytopes:
         most = max(len(p) for p, _ in polytopes)
         full = [p[np.arange(most) % len(p)] for p, _ in polytopes]
@@ -262,33 +275,29 @@ def _pieces(frame: Frame) -> list[_Pieces]:
     return made
 
 
-def _smooth(group: Bodies, owner: Int[np.ndarray, " n"]) -> list[_Pieces]:
-    """Boxes, cylinders, ellipsoids, and rounded ones."""
-    body = group.body
-    half = np.asarray(body.core.half)
-    radii = getattr(body.core, "radii", np.zeros_like(half))
-    sharp, point = body.radius == 0, ~(half + radii).any(-1)
-    ball = ~half.any(-1) & radii[:, 2].astype(bool)
-    drum = radii[:, 0].astype(bool) & ~ball
-    pick = lambda rows: (
-        body.R[rows], body.p[rows], half[rows], radii[rows], owner[rows]
-    )  # fmt: skip
+def _smooth(posed: _Posed, radius: Float[np.ndarray, " n"]) -> list[_Pieces]:
+    """Boxes, cylinders, ellipsoids, and rounded ones; points are left out."""
     made: list[_Pieces] = []
-    boxes = sharp & ~ball & ~drum & ~point
-    if boxes.any():
-        made.append(_Polytopes(_box_planes(*pick(boxes)[:3]), owner[boxes]))
-    for rows, kind in ((sharp & ball, _Ellipsoids), (sharp & drum, _Cylinders)):
-        if rows.any():
-            made.append(kind(*pick(rows)))
+    sharp = radius == 0
+    ball = ~posed.half.any(-1) & (posed.radii[:, 2] > 0)
+    drum = (posed.radii[:, 0] > 0) & ~ball
+    box = ~ball & ~drum & posed.half.any(-1)
+    if (sharp & box).any():
+        boxes = posed.rows(sharp & box)
+        made.append(_Polytopes(_box_planes(boxes), boxes.owner))
+    if (sharp & ball).any():
+        made.append(_Ellipsoids(*posed.rows(sharp & ball).arrays))
+    if (sharp & drum).any():
+        made.append(_Cylinders(*posed.rows(sharp & drum).arrays))
     if not sharp.all():
-        made.append(_Rounded(*pick(~sharp), body.radius[~sharp]))
+        made.append(_Rounded(*posed.rows(~sharp).arrays, radius=radius[~sharp]))
     return made
 
 
-def _box_planes(R: np.ndarray, p: np.ndarray, half: np.ndarray) -> np.ndarray:
+def _box_planes(boxes: _Posed) -> Float[np.ndarray, "n 6 4"]:
     """Six planes for each box."""
-    axes = R.swapaxes(-1, -2)
-    along = (axes * p[:, None]).sum(-1)
+    axes, half = boxes.R.swapaxes(-1, -2), boxes.half
+    along = (axes * boxes.p[:, None]).sum(-1)
     over = np.concatenate([axes, (along + half)[..., None]], -1)
     under = np.concatenate([-axes, (half - along)[..., None]], -1)
     return np.concatenate([over, under], 1)

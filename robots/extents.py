@@ -2,6 +2,7 @@
 
 from functools import cache, lru_cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -36,13 +37,15 @@ def body_boxes(
 def _boxes(
     group: Bodies, R: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    body = group.body
+    body: Any = group.body
     turn, centre = R @ body.R, body.p @ R.T + p
     radius = body.radius[:, None]
     match body.core:
         case collision.HalfSpace():
             up = turn[:, :, 2]
-            aside = np.stack([np.hypot(up[:, i - 2], up[:, i - 1]) for i in range(3)], -1)
+            aside = np.stack(
+                [np.hypot(up[:, i - 2], up[:, i - 1]) for i in range(3)], -1
+            )
             low = np.where((aside < LEVEL) & (up < 0), centre, -np.inf)
             high = np.where((aside < LEVEL) & (up > 0), centre, np.inf)
             return low, high
@@ -72,7 +75,7 @@ def volumes(
 
 
 def _volumes(group: Bodies) -> tuple[np.ndarray, np.ndarray]:
-    body = group.body
+    body: Any = group.body
     match body.core:
         case collision.HalfSpace():
             return np.zeros(len(group)), body.p

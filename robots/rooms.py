@@ -17,7 +17,7 @@ Number = Any
 
 @dataclass(frozen=True, eq=False)
 class Room:
-    """One room of a `RoomMap`, e.g. Room("kitchen_0", "kitchen", [60, 60, 100, 140])."""
+    """One room of a `RoomMap`, e.g. Room("kitchen_0", "kitchen", [60, 60, 90, 99])."""
 
     name: str
     type: str | None = None
@@ -99,9 +99,10 @@ class RoomMap:
             truncate: cells are found by truncation toward zero, as in iGibson, so that
                 those of index 0 reach one cell beyond the grid.
         """
-        at = np.asarray(xy, float)[:2] / self.resolution + np.array(
-            self.labels.shape
-        ) / 2
+        at = (
+            np.asarray(xy, float)[:2] / self.resolution
+            + np.array(self.labels.shape) / 2
+        )
         i, j = np.trunc(at) if truncate else np.floor(at)
         nx, ny = self.labels.shape
         if not (0 <= i < nx and 0 <= j < ny):
