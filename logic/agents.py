@@ -54,8 +54,8 @@ class InReachOfAgent(Judged):
         ConfigError: on asking, for unknown names.
     """
 
-    a: str
-    agent: str
+    a: Any
+    agent: Any
     reach: Any = field(default=REACH, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -95,8 +95,8 @@ class InSameRoomAsAgent(Judged):
         ConfigError: on asking, for unknown names, and a world without rooms.
     """
 
-    a: str
-    agent: str
+    a: Any
+    agent: Any
 
     def verdict(self, C: Config) -> Verdict:
         """See `Judged`."""

@@ -6,7 +6,7 @@ from typing import Any
 from ..robots.checks import number
 from ..robots.config import Config
 from .predicate import PredicateError
-from .solids import nearest, thing, within
+from .solids import nearest, overlap_bound, thing, within
 from .verdict import Judged, Verdict
 from .wording import length, relation
 
@@ -35,8 +35,8 @@ class InContactWith(Judged):
         ConfigError: on asking, for unknown names, and things without shapes.
     """
 
-    a: str
-    b: str
+    a: Any
+    b: Any
     tolerance: Any = field(default=TOLERANCE, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -52,8 +52,11 @@ class InContactWith(Judged):
             gap = nearest(a, b)
             if not truth:
                 return f"{relation(gap, self.a, self.b)}: not in contact."
-            how = "with a gap of" if gap.distance > 0 else "overlapping by"
-            return f"{self.a} touches {self.b}, {how} {length(gap.distance)}."
+            if gap.distance > 0:
+                how = f"with a gap of {length(gap.distance)}"
+            else:
+                how = f"overlapping by at most {length(overlap_bound(a, b))}"
+            return f"{self.a} touches {self.b}, {how}."
 
         return Verdict(truth, reason)
 

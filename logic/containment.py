@@ -1,6 +1,7 @@
 """Inside: a centre of mass that another thing surrounds."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,8 +36,8 @@ class InsideOf(Judged):
         ConfigError: on asking, for unknown names, and b without a shape.
     """
 
-    a: str
-    b: str
+    a: Any
+    b: Any
 
     def verdict(self, C: Config) -> Verdict:
         """See `Judged`."""

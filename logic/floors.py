@@ -37,8 +37,8 @@ class OnFloor(Judged):
             whose floor is not known.
     """
 
-    a: str
-    floor_or_room: str
+    a: Any
+    floor_or_room: Any
     tolerance: Any = field(default=TOLERANCE, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -11,7 +11,15 @@ from ..robots.config import Config
 from ..robots.errors import ConfigError
 from .agents import find_agent
 from .contact import TOLERANCE, check_tolerance
-from .solids import Solid, nearest, subtree, thing, with_shapes, within
+from .solids import (
+    Solid,
+    contact_normal,
+    nearest,
+    subtree,
+    thing,
+    with_shapes,
+    within,
+)
 from .verdict import Judged, Verdict
 from .wording import length
 
@@ -42,8 +50,8 @@ class InHandOfAgent(Judged):
         ConfigError: on asking, for unknown names, and an agent without hands.
     """
 
-    a: str
-    agent: str
+    a: Any
+    agent: Any
     tolerance: Any = field(default=TOLERANCE, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -73,9 +81,9 @@ class InHandOfAgent(Judged):
     def _held(self, a: Solid, hand: str, held_by: list[Solid]) -> Verdict:
         with_shapes(a)
         touching = [f for f in held_by if within(f, a, self.tolerance)]
-        contacts = [nearest(f, a) for f in touching]
-        for (f, x), (g, y) in combinations(zip(touching, contacts, strict=True), 2):
-            cosine = float(np.dot(x.normal, y.normal))
+        normals = [contact_normal(f, a) for f in touching]
+        for (f, x), (g, y) in combinations(zip(touching, normals, strict=True), 2):
+            cosine = float(np.dot(x, y))
             if cosine <= OPPOSED:
                 angle = np.degrees(np.arccos(max(cosine, -1.0)))
                 both = f"{self.a} is between {f.name} and {g.name}"

@@ -1,6 +1,7 @@
 """Next to: near, and at the same height."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -48,8 +49,8 @@ class NextTo(Judged):
             which have no size.
     """
 
-    a: str
-    b: str
+    a: Any
+    b: Any
 
     def verdict(self, C: Config) -> Verdict:
         """See `Judged`."""

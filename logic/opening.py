@@ -55,7 +55,7 @@ class Open(Judged):
         ConfigError: on asking, for unknown names, and annotations that do not fit.
     """
 
-    a: str
+    a: Any
 
     def verdict(self, C: Config) -> Verdict:
         """See `Judged`."""
@@ -94,7 +94,7 @@ class Open(Judged):
             named = [n for n, limits in slides.items() if limits is not None]
         both = bool(annotation.get("both_sides", False))
         if self.semantics == "document":
-            named, both = list(named), False
+            named, both = [name for name, _ in _directions(named)], False
         return [_opening(self.a, n, d, both, slides) for n, d in _directions(named)]
 
 

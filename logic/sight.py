@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -41,8 +42,8 @@ class InFoVOfAgent(Judged):
             without a shape.
     """
 
-    a: str
-    agent: str
+    a: Any
+    agent: Any
 
     def verdict(self, C: Config) -> Verdict:
         """See `Judged`."""

@@ -14,7 +14,7 @@ from ..robots.gaps import Gap, Placed, nearest_gap
 from ..robots.proximity import nearest_contacts
 
 ALMOST = 1e-6
-"""Gap that counts as none when the depth of an overlap is looked up [m]."""
+"""Gap that counts as none when overlapping parts are looked up [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,9 +173,7 @@ def within(a: Solid, b: Solid, distance: float) -> bool:
 
 
 def nearest(a: Solid, b: Solid) -> Gap:
-    """The signed distance of two things, and the normal from b to a.
-
-    Depths of overlapping parts are those of the narrow phase that collisions use.
+    """The gap between two things, 0 where they overlap, and the normal from b to a.
 
     Raises:
         ConfigError: when one has no shape, or both are half-spaces only.
@@ -185,16 +183,32 @@ def nearest(a: Solid, b: Solid) -> Gap:
         raise ConfigError(
             f"{a.name!r} and {b.name!r} are half-spaces, which have no distance."
         )
+    return gap
+
+
+def overlap_bound(a: Solid, b: Solid) -> float:
+    """What the depth of overlapping things is at most, by boxes about parts [m]."""
+    (low_a, high_a), (low_b, high_b) = part_boxes(a), part_boxes(b)
+    shared = np.minimum(high_a[:, None] - low_b, high_b - low_a[:, None]).min(-1)
+    return max(float(shared.max()), 0.0)
+
+
+def contact_normal(a: Solid, b: Solid) -> Float[np.ndarray, "3"]:
+    """The unit normal from b to a of two things that touch, where they are deepest.
+
+    Of overlapping things by the narrow phase that collisions use.
+    """
+    gap = nearest(a, b)
     if gap.distance > 0:
-        return gap
+        return gap.normal
     sides = [x.solid_frames or x.frames[:1] for x in (a, b)]
     pairs = [(i, j) for i in sides[0] for j in sides[1]]
     poses = a.C.walk().frames
-    touching = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, ALMOST).values()
-    deepest = min(touching, key=lambda c: float(c.distance), default=None)
-    if deepest is None:
-        return gap
-    return Gap(float(deepest.distance), np.asarray(deepest.normal, float))
+    found = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, ALMOST)
+    if not found:
+        return gap.normal
+    deepest = min(found.values(), key=lambda c: float(c.distance))
+    return np.asarray(deepest.normal, float)
 
 
 def _placed(thing: Solid) -> list[Placed]:

@@ -35,8 +35,8 @@ class OnTopOf(Judged):
         ConfigError: on asking, for unknown names, and things without shapes.
     """
 
-    a: str
-    b: str
+    a: Any
+    b: Any
     tolerance: Any = field(default=TOLERANCE, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -70,8 +70,8 @@ class Under(Judged):
         ConfigError: on asking, for unknown names, and b without a shape.
     """
 
-    a: str
-    b: str
+    a: Any
+    b: Any
 
     def verdict(self, C: Config) -> Verdict:
         """See `Judged`."""
@@ -84,8 +84,8 @@ class Under(Judged):
 class _Place:
     """Where b is, straight above and below a's centre of mass."""
 
-    a: str
-    b: str
+    a: Any
+    b: Any
     centre: np.ndarray
     up: float
     down: float

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from ..robots.config import Config
 from ..robots.errors import unknown
@@ -33,7 +33,7 @@ class Judged(Predicate):
             semantics.
     """
 
-    semantics: Semantics = field(default="posewise", kw_only=True)
+    semantics: Any = field(default="posewise", kw_only=True)
 
     def __post_init__(self) -> None:
         kind = type(self).__name__

@@ -17,8 +17,8 @@ def length(metres: Any) -> str:
 
 def relation(gap: Gap, a: str, b: str) -> str:
     """How far apart two things are: "mug is 3.2 cm above table"."""
-    up, distance = gap.normal[2], gap.distance
-    if distance < 0:
-        return f"{a} reaches {length(distance)} into {b}"
+    if gap.distance == 0:
+        return f"{a} and {b} are 0 mm apart"
+    up = gap.normal[2]
     word = "above" if up > 0.99 else "below" if up < -0.99 else "from"
-    return f"{a} is {length(distance)} {word} {b}"
+    return f"{a} is {length(gap.distance)} {word} {b}"

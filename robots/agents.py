@@ -15,7 +15,7 @@ from .errors import ConfigError
 class Camera:
     """A pinhole camera on the frame of its name: x is forward, y left, z up."""
 
-    name: str
+    name: Any
     vertical_fov: Any = np.pi / 2
     """Full angle from the lower to the upper edge [rad]."""
     width: Any = 128

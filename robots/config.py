@@ -30,7 +30,7 @@ from .errors import ConfigError, LoadError, unknown
 from .frame import Frame, Model
 from .joints import zero_value
 from .loading import read_file, read_named
-from .objects import WorldObject
+from .objects import WorldObject, object_abilities
 from .shapes import Marker
 from .transforms import IDENTITY, pose_multiply
 
@@ -299,7 +299,14 @@ class Config(EditableWorld):
             model, prefix, parent, pose, joint, source=f"model {name!r}"
         )
         if info.get("kind") == "object":
-            self.mark_object(names[0], info.get("category"), info.get("abilities"))
+            pairs = zip(model.frames, self._frames[-len(names) :], strict=True)
+            joints = {
+                old.joint.name: new.joint.name
+                for old, new in pairs
+                if old.joint is not None and new.joint is not None
+            }
+            abilities = object_abilities(info, joints)
+            self.mark_object(names[0], info.get("category"), abilities)
         return names
 
     def add_model(

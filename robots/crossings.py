@@ -103,12 +103,8 @@ class _Posed:
     radii: Float[np.ndarray, "pieces 3"]
     owner: Int[np.ndarray, " pieces"]
 
-    @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        return self.R, self.p, self.half, self.radii, self.owner
-
     def rows(self, chosen: Bool[np.ndarray, " pieces"]) -> "_Posed":
-        return _Posed(*(x[chosen] for x in self.arrays))
+        return _Posed(**{name: x[chosen] for name, x in vars(self).items()})
 
     def local(self, o: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lines (lines, pieces, 3) in the axes of each piece."""
@@ -286,11 +282,12 @@ def _smooth(posed: _Posed, radius: Float[np.ndarray, " n"]) -> list[_Pieces]:
         boxes = posed.rows(sharp & box)
         made.append(_Polytopes(_box_planes(boxes), boxes.owner))
     if (sharp & ball).any():
-        made.append(_Ellipsoids(*posed.rows(sharp & ball).arrays))
+        made.append(_Ellipsoids(**vars(posed.rows(sharp & ball))))
     if (sharp & drum).any():
-        made.append(_Cylinders(*posed.rows(sharp & drum).arrays))
+        made.append(_Cylinders(**vars(posed.rows(sharp & drum))))
     if not sharp.all():
-        made.append(_Rounded(*posed.rows(~sharp).arrays, radius=radius[~sharp]))
+        rest = posed.rows(~sharp)
+        made.append(_Rounded(**vars(rest), radius=radius[~sharp]))
     return made
 
 

@@ -101,14 +101,15 @@ def _placed(frames: Sequence[Placed]) -> tuple[Convex, np.ndarray]:
             body: Any = group.body
             zero = np.zeros((len(group), 3))
             turn, place = R @ body.R, body.p @ R.T + p
-            vertices, half, radii = zero[:, None], zero, zero
+            vertices: Any = zero[:, None]
+            half, radii = zero, zero
             match body.core:
                 case collision.HalfSpace():
                     up = turn[:, :, 2]
                     planes += [*np.column_stack([up, (up * place).sum(-1)])]
                     continue
-                case collision.Hull(vertices):
-                    pass
+                case collision.Hull():
+                    vertices = body.core.vertices
                 case core:
                     half, radii = core.half, getattr(core, "radii", zero)
             found.append([vertices, half, radii, body.radius, turn, place])

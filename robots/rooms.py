@@ -19,13 +19,13 @@ Number = Any
 class Room:
     """One room of a `RoomMap`, e.g. Room("kitchen_0", "kitchen", [60, 60, 90, 99])."""
 
-    name: str
-    type: str | None = None
+    name: Any
+    type: Any = None
     """E.g. "kitchen"; None: the name without a number at its end."""
     cells: Numbers = ()
     """Rectangles (n, 4) or (4,) of cells, x0 y0 x1 y1, the last ones not counted; or
     which cells they are, an array (nx, ny) of booleans."""
-    floor: str | None = None
+    floor: Any = None
     """Name of the object or frame that is its floor; None: that of the map."""
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ class RoomMap:
     """Cells along x and y: two integers, or one for both."""
     resolution: Number = 0.1
     """Edge of a cell [m]."""
-    floor: str | None = None
+    floor: Any = None
     """Name of the object or frame that is the floor of all rooms; see `Room.floor`."""
     labels: Int[np.ndarray, "nx ny"] = field(init=False, repr=False)
     """For each cell the place of its room in `rooms`; -1: none."""
