@@ -117,7 +117,7 @@ def fingers(C: Config, hand: str, named: tuple[str, ...] = ()) -> list[Solid]:
     roots = [C.index(name) for name in named]
     if not roots:
         below = subtree(C, C.index(hand), objects)[1:]
-        jointed = {i for i in below if C.frames[i].joint is not None}
+        jointed = {i for i in below if _moves(C, i)}
         nested = {j for i in jointed for j in subtree(C, i)[1:]}
         roots = [i for i in below if i in jointed - nested]
     found = [Solid(C, C.frames[i].name, subtree(C, i, objects)) for i in roots]
@@ -128,6 +128,12 @@ def _attached(a: Solid, hand: str) -> bool:
     """Whether a hangs rigidly on a hand, and not on another object there."""
     C, frame = a.C, a.C.frames[a.frames[0]]
     objects = {C.index(name) for name in C.objects}
-    if frame.joint is not None or frame.parent is None:
+    if _moves(C, a.frames[0]) or frame.parent is None:
         return False
     return frame.parent in subtree(C, C.index(hand), objects)
+
+
+def _moves(C: Config, i: int) -> bool:
+    """Whether a joint is between a frame and its parent."""
+    joint = C.frames[i].joint
+    return joint is not None and joint.dim > 0

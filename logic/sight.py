@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..robots.agents import Camera
+from ..robots.bodies import frame_bodies
 from ..robots.config import Config
 from ..robots.crossings import entries
 from ..robots.errors import ConfigError
@@ -17,7 +18,9 @@ from .solids import Solid, is_solid, thing, with_shapes
 from .verdict import Judged, Verdict
 
 RAYS = 2048
-"""Pixels whose rays are cast together."""
+"""Pixels that are looked at together."""
+PAIRS = 200_000
+"""Pairs of a ray and a convex part that are looked at together."""
 FIRST = 128
 """Pixels that are looked at first: where a thing is not hidden, few will do."""
 
@@ -141,7 +144,9 @@ class _View:
             )
             rows = np.flatnonzero(may)
             R = poses.R[i]
-            for part in np.split(rows, [*range(RAYS, len(rows), RAYS)]):
+            parts = sum(len(group) for group in frame_bodies(self.C.frames[i]))
+            step = max(PAIRS // parts, 1)
+            for part in np.split(rows, [*range(step, len(rows), step)]):
                 start = np.broadcast_to((self.origin - poses.p[i]) @ R, (len(part), 3))
                 hit = entries(self.C.frames[i], start, rays[part] @ R)
                 seen = (hit >= self.camera.near) & (hit <= self.camera.far)

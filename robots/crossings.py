@@ -4,7 +4,7 @@ Every body is a union of pieces, each crossed in closed form but for rounded box
 cylinders; as the body is convex, a line is in it from the first piece to the last.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -272,8 +272,11 @@ def _pieces(frame: Frame) -> list[_Pieces]:
 
 
 def _smooth(posed: _Posed, radius: Float[np.ndarray, " n"]) -> list[_Pieces]:
-    """Boxes, cylinders, ellipsoids, and rounded ones; points are left out."""
+    """Boxes, cylinders, ellipsoids and balls, rounded ones; no points of no size."""
     made: list[_Pieces] = []
+    point = ~(posed.half.any(-1) | posed.radii.any(-1))
+    posed = replace(posed, radii=posed.radii + (point * radius)[:, None])
+    radius = np.where(point, 0.0, radius)
     sharp = radius == 0
     ball = ~posed.half.any(-1) & (posed.radii[:, 2] > 0)
     drum = (posed.radii[:, 0] > 0) & ~ball

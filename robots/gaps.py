@@ -22,6 +22,8 @@ STEPS = 128
 """Directions that are tried; polytopes need about 10, curved bodies 30."""
 CLOSE = 1e-11
 """A gap is found when it is known to this fraction of the bodies' size."""
+PAIRS = 1_000_000
+"""Pairs of bodies that are looked at together."""
 EDGES = np.array(list(combinations(range(4), 2)))
 FACES = np.array(list(combinations(range(4), 3)))
 
@@ -140,8 +142,16 @@ def _over_planes(bodies: Convex, planes: np.ndarray, side: int) -> list[Gap]:
 
 def _between(a: Convex, b: Convex, limit: float) -> list[Gap]:
     """The nearest of all pairs, if any may be within the limit."""
-    if not len(a.p) or not len(b.p):
-        return []
+    found: list[Gap] = []
+    if len(b.p):
+        step = max(PAIRS // len(b.p), 1)
+        for first in range(0, len(a.p), step):
+            rows = np.arange(first, min(first + step, len(a.p)))
+            found += _nearest_pair(a.rows(rows), b, limit)
+    return found
+
+
+def _nearest_pair(a: Convex, b: Convex, limit: float) -> list[Gap]:
     lower, upper = _ball_bounds(a, b)
     i, j = np.nonzero(lower <= min(limit, upper.min()) * (1 + 1e-9) + 1e-12)
     if not len(i):

@@ -1,6 +1,7 @@
 """Geometric predicates: meanings, reasons, invariances, our models, bad input."""
 
 from dataclasses import replace
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -27,6 +28,12 @@ from posewise.robots.transforms import axis_angle, pose_multiply
 UP = np.array([0.0, 0, 1])
 
 
+def built_once(make):
+    """Building is slow under type checks: later calls return copies."""
+    first = cache(make)
+    return lambda: first().copy()
+
+
 def at(x=0.0, y=0.0, z=0.0, yaw=0.0) -> np.ndarray:
     return np.array([x, y, z, *axis_angle(UP, yaw)])
 
@@ -44,6 +51,7 @@ def crate(width, depth, height, wall=0.01) -> list:
     ]
 
 
+@built_once
 def scene() -> pw.Config:
     """A table with a crate and a mug on it, all of primitives; a floor of two rooms."""
     C = pw.Config()
@@ -380,6 +388,7 @@ def test_where_semantics_differ(p, make, posewise, igibson, document):
         assert made.holds(C) is truth, (semantics, made.explain(C))
 
 
+@built_once
 def kitchen() -> pw.Config:
     """Our own models, each with something small about it."""
     C = pw.Config()
@@ -545,6 +554,7 @@ def test_points_and_planes():
     assert Under("peas", "floor").holds(C) and not OnTopOf("peas", "floor").holds(C)
 
 
+@built_once
 def panda() -> pw.Config:
     """A panda whose fingers close on a small box, 4 cm wide."""
     C = pw.load("panda")
