@@ -1,5 +1,9 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
+from .agents import InReachOfAgent as InReachOfAgent
+from .agents import InSameRoomAsAgent as InSameRoomAsAgent
+from .contact import InContactWith as InContactWith
+from .containment import InsideOf as InsideOf
 from .criterion import Criterion as Criterion
 from .event import EventCommands as EventCommands
 from .event import EventError as EventError
@@ -27,20 +31,28 @@ from .events import EventFlyingApart as EventFlyingApart
 from .events import EventGrasp as EventGrasp
 from .events import EventSlipOut as EventSlipOut
 from .events import EventStopExternalForce as EventStopExternalForce
+from .floors import OnFloor as OnFloor
 from .grasp_criteria import GraspTimeCriterion as GraspTimeCriterion
 from .grasp_criteria import (
     InstantContactingLinkCriterion as InstantContactingLinkCriterion,
 )
 from .grasp_criteria import InstantForceCriterion as InstantForceCriterion
 from .grasp_criteria import InstantObjectCOGCriterion as InstantObjectCOGCriterion
+from .grasps import InHandOfAgent as InHandOfAgent
+from .nearness import NextTo as NextTo
+from .opening import Open as Open
 from .predicate import Predicate as Predicate
+from .predicate import PredicateError as PredicateError
 from .run_criteria import FinalPositionCriterion as FinalPositionCriterion
 from .run_criteria import ForceCriterion as ForceCriterion
 from .run_criteria import TimeCriterion as TimeCriterion
 from .sensors import SensorReading as SensorReading
+from .sight import InFoVOfAgent as InFoVOfAgent
 from .simulation_reward import SimulationReward as SimulationReward
 from .smooth_events import SmoothResult as SmoothResult
 from .smooth_events import smooth_events as smooth_events
+from .support import OnTopOf as OnTopOf
+from .support import Under as Under
 from .trace import Contact as Contact
 from .trace import Trace as Trace
 from .trace import TraceError as TraceError

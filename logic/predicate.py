@@ -3,6 +3,11 @@
 from abc import ABC, abstractmethod
 
 from ..robots.config import Config
+from ..robots.errors import PosewiseError
+
+
+class PredicateError(PosewiseError):
+    """A predicate that makes no statement, or none of this world."""
 
 
 class Predicate(ABC):

@@ -15,7 +15,9 @@ from .objectives import Placement as Placement
 from .objectives import Sensitivity as Sensitivity
 from .objectives import Solution as Solution
 from .objectives import solve_placement as solve_placement
+from .robots import Agent as Agent
 from .robots import Box as Box
+from .robots import Camera as Camera
 from .robots import Capsule as Capsule
 from .robots import Config as Config
 from .robots import ConfigError as ConfigError
@@ -29,6 +31,8 @@ from .robots import Mesh as Mesh
 from .robots import Plane as Plane
 from .robots import PointCloud as PointCloud
 from .robots import PosewiseError as PosewiseError
+from .robots import Room as Room
+from .robots import RoomMap as RoomMap
 from .robots import Sphere as Sphere
 from .robots import load as load
 from .solvers import Status as Status

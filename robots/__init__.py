@@ -1,5 +1,7 @@
 """The world: frames, joints, shapes, loaders and kinematics."""
 
+from .agents import Agent as Agent
+from .agents import Camera as Camera
 from .config import Config as Config
 from .config import load as load
 from .errors import ConfigError as ConfigError
@@ -10,6 +12,8 @@ from .frame import Geometry as Geometry
 from .frame import Joint as Joint
 from .frame import Model as Model
 from .kinematics import Kinematics as Kinematics
+from .rooms import Room as Room
+from .rooms import RoomMap as RoomMap
 from .shapes import Box as Box
 from .shapes import Capsule as Capsule
 from .shapes import Convex as Convex

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,9 @@ class Bodies:
         return replace(self, body=collision.Body(core, *rest))
 
 
+@lru_cache(maxsize=8192)
 def frame_bodies(frame: Frame) -> list[Bodies]:
-    """The bodies of a frame's collision shapes, one group for each kind.
+    """The bodies of a frame's collision shapes, one group for each kind; kept.
 
     A frame without any geometry is a point, its origin.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .agents import Agent, Camera, make_hands
 from .arguments import (
     make_contact,
     make_geometry,
@@ -29,7 +30,7 @@ from .errors import ConfigError, LoadError, unknown
 from .frame import Frame, Model
 from .joints import zero_value
 from .loading import read_file, read_named
-from .objects import WorldObject
+from .objects import WorldObject, object_abilities
 from .shapes import Marker
 from .transforms import IDENTITY, pose_multiply
 
@@ -180,6 +181,70 @@ class Config(EditableWorld):
         self._objects[name] = WorldObject(self, name, category, dict(abilities or {}))
         return self._objects[name]
 
+    def add_camera(
+        self,
+        name: Any,
+        parent: Any = "world",
+        *,
+        position: Any = None,
+        quaternion: Any = None,
+        pose: Any = None,
+        vertical_fov: Any = np.pi / 2,
+        width: Any = 128,
+        height: Any = 128,
+        near: Any = 0.1,
+        far: Any = 100.0,
+    ) -> Camera:
+        """Add a camera and its frame, x forward, y left, z up.
+
+        Args:
+            name: of the camera and of its frame.
+            parent: the frame it is attached to.
+            position: in the parent (3,) [m].
+            quaternion: in the parent (4,).
+            pose: both at once (7,).
+            vertical_fov: full angle from the lower to the upper edge [rad].
+            width: pixels.
+            height: pixels.
+            near: nothing at less depth is seen [m].
+            far: nothing at more depth is seen [m].
+
+        Raises:
+            ConfigError: saying what does not fit.
+        """
+        camera = Camera(name, vertical_fov, width, height, near, far)
+        self.add_frame(
+            name, parent, position=position, quaternion=quaternion, pose=pose
+        )
+        self._cameras[name] = camera
+        return camera
+
+    def add_agent(
+        self, name: Any, base: Any, *, camera: Any = None, hands: Any = ()
+    ) -> Agent:
+        """Say which frames make an agent: where it is, looks from and grasps with.
+
+        Args:
+            name: of the agent; it may be a frame's or an object's too.
+            base: the frame that says where it is.
+            camera: a camera of this world.
+            hands: frames of its hands, e.g. ["panda_hand"], with all fingers that
+                joints hold on them; or fingers by hand, {"hand": ["left", "right"]}.
+
+        Raises:
+            ConfigError: for unknown names, with near matches.
+        """
+        if not isinstance(name, str) or not name or name in self._agents:
+            problem = "is taken" if name in self._agents else "is no name"
+            raise ConfigError(f"Agent: name {name!r} {problem}; expected a new string.")
+        if camera is not None and camera not in self._cameras:
+            raise ConfigError(unknown("camera", camera, self._cameras))
+        grips = make_hands(name, hands)
+        for frame in (base, *(f for k, v in grips.items() for f in (k, *v))):
+            self.frame(frame)
+        self._agents[name] = Agent(name, base, camera, grips)
+        return self._agents[name]
+
     def add_file(
         self,
         path: Any,
@@ -234,7 +299,14 @@ class Config(EditableWorld):
             model, prefix, parent, pose, joint, source=f"model {name!r}"
         )
         if info.get("kind") == "object":
-            self.mark_object(names[0], info.get("category"), info.get("abilities"))
+            pairs = zip(model.frames, self._frames[-len(names) :], strict=True)
+            joints = {
+                old.joint.name: new.joint.name
+                for old, new in pairs
+                if old.joint is not None and new.joint is not None
+            }
+            abilities = object_abilities(info, joints)
+            self.mark_object(names[0], info.get("category"), abilities)
         return names
 
     def add_model(
@@ -303,6 +375,8 @@ class Config(EditableWorld):
         new._frames = list(self._frames)
         new._values = {i: v.copy() for i, v in self._values.items()}
         new._objects = {k: replace(o, config=new) for k, o in self._objects.items()}
+        new._cameras, new._agents = dict(self._cameras), dict(self._agents)
+        new._rooms = self._rooms
         new._ignored, new._pairs = self._ignored, self._pairs
         new._jax_kinematics, new._cache = self._jax_kinematics, self._cache
         return new

@@ -248,6 +248,9 @@ class EditableWorld(CollisionRules):
         self._frames = frames
         names = {f.name for f in frames}
         self._objects = {k: o for k, o in self._objects.items() if k in names}
+        self._cameras = {k: c for k, c in self._cameras.items() if k in names}
+        left = {k: agent.among(names) for k, agent in self._agents.items()}
+        self._agents = {k: agent for k, agent in left.items() if agent is not None}
         self._forget()
 
     def _replace(

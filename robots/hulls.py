@@ -96,13 +96,66 @@ def is_convex(
     )
 
 
+def hull_planes(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "m 4"]:
+    """Planes (normal, offset) with normal · x <= offset for each x in the hull.
+
+    A flat hull has two faces, a hair apart; a straight one, or a point, has no planes.
+
+    Args:
+        points: at least one, finite; they may be flat, straight or coincide.
+    """
+    points = np.unique(np.asarray(points, float), axis=0)
+    coordinates, hull = _hull(points)
+    if hull is None:
+        return np.zeros((0, 4))
+    middle, axes = _principal(points)
+    rank = coordinates.shape[1]
+    equations = np.unique(hull.equations, axis=0)
+    normals = equations[:, :rank] @ axes[:rank]
+    planes = np.column_stack([normals, normals @ middle - equations[:, rank]])
+    if rank == 3:
+        return planes
+    face, hair = axes[2], FLAT * np.ptp(points, axis=0).max()
+    over, under = [*face, face @ middle + hair], [*-face, hair - face @ middle]
+    return np.concatenate([planes, [over, under]])
+
+
+def simplices(points: Float[np.ndarray, "n 3"]) -> list[Float[np.ndarray, "k 3"]]:
+    """Corners of the triangles that cover the hull's surface.
+
+    A flat hull is covered once; a straight one is a segment, a point itself.
+    """
+    points = np.unique(np.asarray(points, float), axis=0)
+    coordinates, hull = _hull(points)
+    match coordinates.shape[1]:
+        case 3:
+            return list(points[hull.simplices])
+        case 2:
+            around = points[hull.vertices]
+            return [around[[0, i, i + 1]] for i in range(1, len(around) - 1)]
+    return [hull_vertices(points)]
+
+
+def volume_and_centre(
+    points: Float[np.ndarray, "n 3"],
+) -> tuple[float, Float[np.ndarray, "3"]]:
+    """Volume [m³] and centroid of the hull; of one without volume, of its corners."""
+    corners = hull_vertices(points)
+    middle = corners.mean(0)
+    if _hull(corners)[0].shape[1] < 3:
+        return 0.0, middle
+    triangles = np.array(simplices(corners)) - middle
+    volumes = np.abs(np.linalg.det(triangles)) / 6
+    centres = triangles.sum(1) / 4
+    return float(volumes.sum()), middle + volumes @ centres / volumes.sum()
+
+
 def _hull(points: np.ndarray) -> tuple[np.ndarray, Any]:
     """Coordinates (n, rank) along the principal axes, and their hull for rank 2, 3."""
     from scipy.spatial import ConvexHull, QhullError
 
-    centred = points - points.mean(0)
-    axes = np.linalg.svd(centred, full_matrices=False)[2]
-    coordinates = centred @ axes.T
+    middle, axes = _principal(points)
+    coordinates = (points - middle) @ axes.T
     extents = np.ptp(coordinates, axis=0)
     rank = int((extents > FLAT * extents.max()).sum())
     for kept in range(rank, 1, -1):
@@ -111,3 +164,10 @@ def _hull(points: np.ndarray) -> tuple[np.ndarray, Any]:
         except QhullError:  # too thin for qhull: one axis less
             rank = kept - 1
     return coordinates[:, :rank], None
+
+
+def _principal(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The middle of points, and three orthogonal axes, the longest extent first."""
+    middle = points.mean(0)
+    axes = np.linalg.svd(points - middle, full_matrices=len(points) < 3)[2]
+    return middle, axes

@@ -5,7 +5,6 @@ two bodies.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -22,8 +21,6 @@ from .frame import Frame
 
 Kinds = tuple[tuple[Any, Any], ...]
 """Types of the cores that meet, one entry for each group of body pairs."""
-
-_bodies = lru_cache(maxsize=8192)(frame_bodies)
 
 
 class Meeting(NamedTuple):
@@ -49,7 +46,7 @@ def meetings(frames: Sequence[Frame], pairs: Iterable) -> list[Meeting]:
                 raise ConfigError(
                     "The world has no collision shape; add a frame with a Plane."
                 )
-        ours, theirs = (_bodies(frames[i]) for i in pair)
+        ours, theirs = (frame_bodies(frames[i]) for i in pair)
         for x in ours:
             for y in theirs:
                 flipped = _rank(x) > _rank(y)

@@ -1,5 +1,6 @@
 """Objects: subtrees of frames that predicates speak of by name."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,3 +27,19 @@ class WorldObject:
         for name in names:
             names += [n for n in self.config.children(name) if n not in names]
         return tuple(names)
+
+
+def object_abilities(
+    info: Mapping[str, Any], joints: Mapping[str, str]
+) -> dict[str, Any]:
+    """Abilities of a model's object, with the joints that open it.
+
+    Args:
+        info: what is known of the model, see `models.model_info`.
+        joints: what the model's joints are called in the world.
+    """
+    abilities = dict(info.get("abilities", {}))
+    if "openable_joints" in info:
+        named = [joints[name] for name in info["openable_joints"]]
+        abilities["openable"] = {**abilities.get("openable", {}), "joints": named}
+    return abilities

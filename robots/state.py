@@ -7,6 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from .agents import Agent, Camera
 from .arguments import as_bytes
 from .checks import floats
 from .drives import driven_value, joint_drives
@@ -17,6 +18,7 @@ from .kinematics import Kinematics, Walk, quaternions, walk
 from .layout import Layout, build
 from .objects import WorldObject
 from .pairs import Pair
+from .rooms import RoomMap
 
 
 class WorldState:
@@ -29,6 +31,9 @@ class WorldState:
         self._frames: list[Frame] = []
         self._values: dict[int, np.ndarray] = {}
         self._objects: dict[str, WorldObject] = {}
+        self._cameras: dict[str, Camera] = {}
+        self._agents: dict[str, Agent] = {}
+        self._rooms: RoomMap | None = None
         self._features: dict[Any, Any] = {}
         self._ignored: frozenset[Pair] = frozenset()
         self._cache: tuple[Layout, Kinematics] | None = None
@@ -53,6 +58,27 @@ class WorldState:
     def objects(self) -> dict[str, WorldObject]:
         """Objects by name."""
         return dict(self._objects)
+
+    @property
+    def cameras(self) -> dict[str, Camera]:
+        """Cameras by name, each on the frame of that name."""
+        return dict(self._cameras)
+
+    @property
+    def agents(self) -> dict[str, Agent]:
+        """Agents by name."""
+        return dict(self._agents)
+
+    @property
+    def rooms(self) -> RoomMap | None:
+        """Which part of the floor belongs to which room; None: nothing is known."""
+        return self._rooms
+
+    @rooms.setter
+    def rooms(self, rooms: Any) -> None:
+        if rooms is not None and not isinstance(rooms, RoomMap):
+            raise ConfigError(f"rooms is {rooms!r}, expected a RoomMap, or None.")
+        self._rooms = rooms
 
     def index(self, frame: Any) -> int:
         """Index of a frame by name (the first of that name); the world: `len(frames)`.
