@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .abilities import make_abilities, prefixed
 from .arguments import (
     make_contact,
     make_geometry,
@@ -29,6 +30,7 @@ from .errors import ConfigError, LoadError, unknown
 from .frame import Frame, Model
 from .joints import zero_value
 from .loading import read_file, read_named
+from .object_states import ObjectState
 from .objects import WorldObject
 from .shapes import Marker
 from .transforms import IDENTITY, pose_multiply
@@ -149,13 +151,15 @@ class Config(EditableWorld):
             com: centre of mass in the root frame (3,) [m].
             mass: [kg].
             category: e.g. a WordNet synset, `"shelf.n.01"`.
-            abilities: e.g. `{"openable": {}}`.
+            abilities: with their parameters, e.g. `{"cookable": {"cook_temperature":
+                58}, "soakable": {}}`.
             **options: as for `add_frame`.
 
         Raises:
             ConfigError: saying what does not fit.
         """
         made = tuple(make_part(name, k, part) for k, part in enumerate(parts))
+        annotated = make_abilities(name, {} if abilities is None else abilities)
         self.add_frame(name, parent, pose=pose, joint=joint, mass=mass, **options)
         contact = int(any(g.collision for g in made))
         i = self.index(name)
@@ -166,7 +170,7 @@ class Config(EditableWorld):
             com=None if com is None else numbers(f"com of {name!r}", com, 3),
         )
         self._forget()
-        return self.mark_object(name, category, abilities)
+        return self.mark_object(name, category, annotated)
 
     def mark_object(
         self,
@@ -174,10 +178,15 @@ class Config(EditableWorld):
         category: str | None = None,
         abilities: Mapping[str, Any] | None = None,
     ) -> WorldObject:
-        """Declare the subtree of a frame an object, under the frame's name."""
-        i = self.index(frame)
-        name = self._frames[i].name
-        self._objects[name] = WorldObject(self, name, category, dict(abilities or {}))
+        """Declare the subtree of a frame an object, under the frame's name.
+
+        Raises:
+            ConfigError: for unknown abilities or parameters, with near matches.
+        """
+        name = self._frames[self._own(frame)].name
+        made = make_abilities(name, {} if abilities is None else abilities)
+        self._objects[name] = WorldObject(self, name, category, made)
+        self._states.setdefault(name, ObjectState())
         return self._objects[name]
 
     def add_file(
@@ -234,7 +243,8 @@ class Config(EditableWorld):
             model, prefix, parent, pose, joint, source=f"model {name!r}"
         )
         if info.get("kind") == "object":
-            self.mark_object(names[0], info.get("category"), info.get("abilities"))
+            abilities = prefixed(info.get("abilities", {}), prefix)
+            self.mark_object(names[0], info.get("category"), abilities)
         return names
 
     def add_model(
@@ -303,6 +313,7 @@ class Config(EditableWorld):
         new._frames = list(self._frames)
         new._values = {i: v.copy() for i, v in self._values.items()}
         new._objects = {k: replace(o, config=new) for k, o in self._objects.items()}
+        new._states = dict(self._states)
         new._ignored, new._pairs = self._ignored, self._pairs
         new._jax_kinematics, new._cache = self._jax_kinematics, self._cache
         return new

@@ -248,6 +248,7 @@ class EditableWorld(CollisionRules):
         self._frames = frames
         names = {f.name for f in frames}
         self._objects = {k: o for k, o in self._objects.items() if k in names}
+        self._states = {k: s for k, s in self._states.items() if k in names}
         self._forget()
 
     def _replace(

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .errors import ConfigError, unknown
+
 if TYPE_CHECKING:
     from .config import Config
 else:
@@ -26,3 +28,33 @@ class WorldObject:
         for name in names:
             names += [n for n in self.config.children(name) if n not in names]
         return tuple(names)
+
+    def ability(self, name: str) -> dict[str, Any]:
+        """Parameters of an ability.
+
+        Raises:
+            ConfigError: when the object was not annotated with it.
+        """
+        if name not in self.abilities:
+            raise ConfigError(
+                f"Object {self.name!r} is not {name}; annotate it:"
+                f" abilities={{{name!r}: {{}}}} (it has:"
+                f" {', '.join(self.abilities) or 'none'})."
+            )
+        return self.abilities[name]
+
+    def link(self, ability: str) -> str:
+        """The frame that an ability speaks of: its `link`, or the object's own.
+
+        Raises:
+            ConfigError: when the object has no such ability or part.
+        """
+        name = self.ability(ability)["link"]
+        if name is None:
+            return self.name
+        if name not in self.parts:
+            raise ConfigError(
+                f"link of {ability} of {self.name!r}: "
+                + unknown(f"part of {self.name!r}", name, self.parts)
+            )
+        return name

@@ -15,6 +15,7 @@ from .frame import Frame, Joint
 from .joints import zero_value
 from .kinematics import Kinematics, Walk, quaternions, walk
 from .layout import Layout, build
+from .object_states import ObjectState, make_state
 from .objects import WorldObject
 from .pairs import Pair
 
@@ -29,6 +30,7 @@ class WorldState:
         self._frames: list[Frame] = []
         self._values: dict[int, np.ndarray] = {}
         self._objects: dict[str, WorldObject] = {}
+        self._states: dict[str, ObjectState] = {}
         self._features: dict[Any, Any] = {}
         self._ignored: frozenset[Pair] = frozenset()
         self._cache: tuple[Layout, Kinematics] | None = None
@@ -53,6 +55,44 @@ class WorldState:
     def objects(self) -> dict[str, WorldObject]:
         """Objects by name."""
         return dict(self._objects)
+
+    def object(self, name: Any) -> WorldObject:
+        """The object of that name.
+
+        Raises:
+            ConfigError: for an unknown name, with near matches.
+        """
+        if not isinstance(name, str) or name not in self._objects:
+            raise ConfigError(
+                unknown("object", name, self._objects)
+                + " (Frames become objects by mark_object.)"
+            )
+        return self._objects[name]
+
+    @property
+    def states(self) -> dict[str, ObjectState]:
+        """Extended states (temperature, wetness, …) of the objects by name."""
+        return dict(self._states)
+
+    @states.setter
+    def states(self, states: Mapping[str, ObjectState]) -> None:
+        own = [self.object(name).name for name in states]
+        made = [make_state(n, ObjectState(), vars(states[n])) for n in own]
+        self._states |= dict(zip(own, made, strict=True))
+
+    def set_state(self, name: Any, **values: Any) -> None:
+        """Change extended states of an object, e.g. `temperature=80.0`.
+
+        Args:
+            name: of the object.
+            **values: fields of `ObjectState`.
+
+        Raises:
+            ConfigError: for unknown names, with near matches, and values that do not
+                fit.
+        """
+        own = self.object(name).name
+        self._states[own] = make_state(own, self._states[own], values)
 
     def index(self, frame: Any) -> int:
         """Index of a frame by name (the first of that name); the world: `len(frames)`.
