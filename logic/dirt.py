@@ -32,7 +32,7 @@ def wipe_step(
 def dirt_level(active: Bool[np.ndarray, "*T n"]) -> Float[np.ndarray, "*T"]:
     """Share of the particles that are still there; 0 where there never were any."""
     n = np.shape(active)[-1]
-    return np.sum(active, -1) / max(n, 1)
+    return np.asarray(np.sum(active, -1) / max(n, 1))
 
 
 def dirty(
@@ -40,4 +40,4 @@ def dirty(
 ) -> Bool[np.ndarray, "*T"]:
     """Whether more than a share of the particles is still there."""
     n = np.shape(active)[-1]
-    return np.sum(active, -1) > n * threshold
+    return np.asarray(np.sum(active, -1) > n * threshold)

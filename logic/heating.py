@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float, Shaped
 
 from ..features.safe import norm
 from ..robots.errors import ConfigError
@@ -19,7 +19,7 @@ from ..robots.object_states import AMBIENT
 from .aggregates import smoothstep
 from .temperature import DECAY, STEP
 
-Activity = Bool[Any, "*#T sources"] | Float[Any, "*#T sources"] | float | bool
+Activity = Shaped[Any, "*#time sources"] | float | bool
 
 
 class Gates(NamedTuple):
@@ -37,7 +37,7 @@ class Envelope(NamedTuple):
 
 
 def source_distances(
-    position: Float[Any, "T 3"], sources: Float[Any, "*#T sources 3"]
+    position: Float[Any, "T 3"], sources: Float[Any, "*#time sources 3"]
 ) -> Float[jax.Array, "T sources"]:
     """Distances of an object to points of sources [m]; gradient zero at zero."""
     return norm(jnp.asarray(position)[:, None] - sources)

@@ -23,7 +23,7 @@ def source_active(
 ) -> Bool[np.ndarray, "*shape"]:
     """Whether sources of heat or cold work."""
     on = toggled_on | ~np.asarray(requires_toggled_on)
-    return on & ~(open & np.asarray(requires_closed))
+    return np.asarray(on & ~(open & np.asarray(requires_closed)))
 
 
 def temperature_step(
@@ -53,7 +53,7 @@ def temperature_step(
     toward = heating_rate * (source_temperature - T[..., None])
     heat = np.where(in_range, toward, 0.0).sum(-1)
     alone = ~np.any(in_range, -1)
-    return T + dt * np.where(alone, decay * (ambient - T), heat)
+    return np.asarray(T + dt * np.where(alone, decay * (ambient - T), heat))
 
 
 def temperature_history(
@@ -85,8 +85,9 @@ def dwell_steps(
     """Steps in range of one source alone until a temperature is reached.
 
     N = ⌈ln((T_s - T_0) / (T_s - T)) / -ln(1 - r·dt)⌉, from the closed form
-    T_k = T_s - (T_s - T_0)(1 - r·dt)^k of the update rule; 0 where the object is there
-    from the start. Steps near further heat sources, for a hot target, are not fewer.
+    T_k = T_s - (T_s - T_0)(1 - r·dt)^k of the update rule. A source above the start
+    heats to the target or more, one below cools to it or less; 0 where that is so from
+    the start.
 
     Args:
         start: [°C].
@@ -113,8 +114,7 @@ def dwell_steps(
         f"a number with 0 < rate · dt < 1 (dt is {dt:g} s)",
         lambda x: 0 < x * dt < 1,
     )
-    hot = Ts > T0
-    if (T <= T0 and hot) or (T >= T0 and not hot):
+    if T == T0 or (T < T0 < Ts) or (T > T0 > Ts):
         return 0
     if (T - Ts) * (T0 - Ts) <= 0:
         raise ConfigError(
