@@ -1,6 +1,6 @@
 """Soaked, dusty, stained: the droplets and particles that an object has on it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ class Soaked(StatePredicate):
             annotated, and then it counts.
     """
 
-    semantics: str = "document"
+    semantics: str = field(default="document", kw_only=True)
 
     ability = "soakable"
 
@@ -61,7 +61,7 @@ class Soaked(StatePredicate):
 
 @dataclass(frozen=True)
 class _Dirty(StatePredicate):
-    semantics: str = "igibson"
+    semantics: str = field(default="igibson", kw_only=True)
 
     parameter: ClassVar[str]
     kind: ClassVar[str]

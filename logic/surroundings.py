@@ -6,6 +6,7 @@ its convex parts.
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from jaxtyping import Float
@@ -18,7 +19,7 @@ from ..robots.convex_parts import convex_parts
 from ..robots.drawing import polygons
 from ..robots.errors import ConfigError, unknown
 from ..robots.frame import Geometry
-from ..robots.shapes import Convex, Mesh
+from ..robots.shapes import Box, Convex, Mesh
 
 Point = Float[np.ndarray, "3"]
 
@@ -28,16 +29,23 @@ OPEN = 0.05
 """A joint is open beyond this share of its range."""
 EDGE = 1e-9
 """Triangles are larger by this share, so that no ray slips between two of them."""
-DOWN, UP = np.array([0.0, 0.0, -1.0]), np.array([0.0, 0.0, 1.0])
-VERTICAL, HORIZONTAL = 5.0, 1.0
-"""Lengths of rays [m]."""
+ANGLES = np.arange(8) * np.pi / 8
+AXES = np.array([*((np.cos(x), np.sin(x), 0.0) for x in ANGLES), (0.0, 0.0, 1.0)])
+"""Eight horizontal ones, of which k and k + 4 are orthogonal, and up."""
+REACH = np.array([1.0] * 8 + [5.0])
+"""Lengths of rays along them [m]."""
+
+
+def origin(C: Config, frame: str) -> Point:
+    """Origin of a frame in the world [m]."""
+    return C.walk().frames.p[C.index(frame)]
 
 
 def position(C: Config, name: str) -> Point:
     """Centre of mass of an object's own frame, in the world [m]."""
-    i, com = C.index(name), C.frame(name).com
-    poses = C.walk().frames
-    return poses.p[i] if com is None else poses.p[i] + poses.R[i] @ com
+    com = C.frame(name).com
+    turned = 0.0 if com is None else C.walk().frames.R[C.index(name)] @ com
+    return origin(C, name) + turned
 
 
 def below(C: Config, frame: str) -> list[str]:
@@ -73,25 +81,28 @@ def touching(C: Config, frames: Iterable[str], name: str) -> bool:
 
 
 def is_open(C: Config, name: str) -> bool:
-    """Whether a joint of an object is open: above its lower limit by 5 % of its range.
+    """Whether a joint of an object is past 5 % of its way from closed to open.
 
-    Of the joints named by `openable`, else of all its joints.
+    Of the joints named by `openable`, else of all its joints that have limits.
 
     Raises:
         ConfigError: when `openable` names a joint that the object does not have.
     """
     thing = C.object(name)
     own = {j.name: j for p in thing.parts if p != name and (j := C.frame(p).joint)}
-    chosen = thing.abilities.get("openable", {}).get("joints") or own
-    for joint in chosen:
+    annotation = thing.abilities.get("openable", {})
+    joints = annotation.get("joints") or dict.fromkeys(own, 1)
+    for joint, direction in joints.items():
         if joint not in own:
             raise ConfigError(
                 f"openable of {name!r}: " + unknown("joint of it", joint, own)
             )
         limits = own[joint].limits
         if own[joint].dim == 1 and limits is not None:
-            low, high = limits[:, 0]
-            if C.joint_value(joint)[0] > low + OPEN * (high - low):
+            closed, opened = limits[::direction, 0]
+            share = (C.joint_value(joint)[0] - closed) / (opened - closed)
+            both = annotation.get("both_sides", False)
+            if share > OPEN and (not both or share < 1 - OPEN):
                 return True
     return False
 
@@ -105,40 +116,36 @@ def inside(C: Config, a: str, b: str) -> bool:
     p, (low, high) = position(C, a), box(C, b)
     if not ((low <= p) & (p <= high)).all():
         return False
-    faces = triangles(C, below(C, b))
-    hit = lambda d, length: first_hit(faces, p, d, length) < np.inf
-    angle = np.arange(8) * np.pi / 8
-    axes = np.stack([np.cos(angle), np.sin(angle), np.zeros(8)], -1)
-    both = [hit(axis, HORIZONTAL) and hit(-axis, HORIZONTAL) for axis in axes]
-    if any(both) and hit(UP, VERTICAL) and hit(DOWN, VERTICAL):
-        return True
-    return any(both[k] and both[k + 4] for k in range(4))
+    depths = first_hits(triangles(C, below(C, b)), p, np.concatenate([AXES, -AXES]))
+    both = (depths.reshape(2, -1) <= REACH).all(0)
+    across = both[:8]
+    return bool((both[8] and across.any()) or (across[:4] & across[4:]).any())
 
 
-def first_hit(
-    faces: Float[np.ndarray, "n 3 3"], start: Point, direction: Point, length: float
-) -> float:
-    """How far a ray gets until it enters a shape [m]; inf where it meets none.
+def first_hits(
+    faces: Float[np.ndarray, "n 3 3"],
+    start: Point,
+    directions: Float[np.ndarray, "m 3"],
+) -> Float[np.ndarray, " m"]:
+    """How far rays get until they enter a shape [m]; inf where they meet none.
 
-    Shapes in which it starts are left without being met (Möller & Trumbore 1997).
+    Shapes in which they start are left without being met (Möller & Trumbore 1997).
 
     Args:
         faces: triangles, counterclockwise as seen from outside.
-        start: of the ray.
-        direction: of unit length.
-        length: of the ray [m].
+        start: of all rays.
+        directions: of unit length.
     """
     a, u, v = faces[:, 0], faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0]
-    w = np.cross(direction, v)
-    det = (u * w).sum(-1)
+    normal = np.cross(u, v)
+    det = -directions @ normal.T
     entering = det > 1e-14
     scale = 1 / np.where(entering, det, 1.0)
-    x = (start - a) * scale[:, None]
-    s, y = (x * w).sum(-1), np.cross(x, u)
-    t, depth = y @ direction, (y * v).sum(-1)
+    depth = ((start - a) * normal).sum(-1) * scale
+    turned = np.cross(start - a, directions[:, None])
+    s, t = (turned * v).sum(-1) * scale, -(turned * u).sum(-1) * scale
     met = entering & (s >= -EDGE) & (t >= -EDGE) & (s + t <= 1 + EDGE) & (0 <= depth)
-    nearest = np.min(depth, initial=np.inf, where=met)
-    return float(nearest) if nearest <= length else np.inf
+    return np.min(depth, axis=-1, initial=np.inf, where=met)
 
 
 def triangles(C: Config, frames: Iterable[str]) -> Float[np.ndarray, "n 3 3"]:
@@ -175,6 +182,9 @@ def _parts(geometry: Geometry) -> tuple[Float[np.ndarray, "n 3 3"], ...]:
 
 def _outward(geometry: Geometry) -> Float[np.ndarray, "n 3 3"]:
     """Triangles of a convex shape, turned so that their normals point outwards."""
+    if isinstance(geometry.shape, Box):
+        corners = np.array(list(product((-0.5, 0.5), repeat=3))) * geometry.shape.size
+        geometry = Geometry(Convex(corners), geometry.pose)
     faces = polygons(geometry, around=64)
     if not faces:
         return np.zeros((0, 3, 3))

@@ -1,6 +1,6 @@
 """Cooked, burnt, frozen: what the temperature of an object was, or is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ class Cooked(StatePredicate):
             what is burnt stays cooked.
     """
 
-    semantics: str = "igibson"
+    semantics: str = field(default="igibson", kw_only=True)
 
     ability = "cookable"
 

@@ -16,12 +16,13 @@ from ..robots.object_states import ObjectState, Particles
 from ..robots.objects import WorldObject
 from .dirt import wipe_step
 from .surroundings import (
-    DOWN,
+    CONTACT,
     below,
     box,
-    first_hit,
+    first_hits,
     inside,
     is_open,
+    origin,
     position,
     touching,
     triangles,
@@ -34,8 +35,7 @@ States = dict[str, ObjectState]
 THERMAL = {"cookable", "burnable", "freezable"}
 SOURCES = ("heatSource", "coldSource")
 FALLING = "straight down"
-COLUMN = 100.0
-"""How far droplets can fall [m]."""
+DOWN = np.array([[0.0, 0.0, -1.0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +76,8 @@ class World:
     def toggle(self, states: States) -> None:
         for thing in self.having("toggleable") if self.fingers else ():
             state = states[thing.name]
-            tips = np.array([self.C.pose(f)[:3] for f in self.fingers])
-            button = self.C.pose(thing.link("toggleable"))[:3]
+            tips = np.array([origin(self.C, f) for f in self.fingers])
+            button = origin(self.C, thing.link("toggleable"))
             distance = np.linalg.norm(tips - button, axis=-1).min()
             value, near = toggle_step(state.toggled_on, state.near_steps, distance)
             states[thing.name] = replace(state, toggled_on=value, near_steps=near)
@@ -125,7 +125,7 @@ class World:
     def reaches(self, source: WorldObject, kind: str, a: dict, o: WorldObject) -> bool:
         if a["requires_inside"]:
             return inside(self.C, o.name, source.name)
-        point = self.C.pose(source.link(kind))[:3]
+        point = origin(self.C, source.link(kind))
         away = np.linalg.norm(point - position(self.C, o.name))
         return bool(away <= a["distance_threshold"])
 
@@ -159,7 +159,7 @@ class World:
                 f' given; say droplets={FALLING!r}, or give {{"object": (T,)}} counts'
                 " of those that reach each soakable object."
             )
-        spout = self.C.pose(source.link("waterSource"))[:3] + SPOUT
+        spout = origin(self.C, source.link("waterSource")) + SPOUT
         objects = list(self.C.objects)
         loose = [f.name for f in self.C.frames if f.geometries]
         hit = {n: self.depth(below(self.C, n), spout) for n in objects}
@@ -169,7 +169,7 @@ class World:
         return name if hit[name] < np.inf else ""
 
     def depth(self, frames: Sequence[str], spout: np.ndarray) -> float:
-        return first_hit(triangles(self.C, frames), spout, DOWN, COLUMN)
+        return first_hits(triangles(self.C, frames), spout, DOWN).item()
 
     def wipe(self, states: States) -> None:
         for tool in self.having("cleaningTool"):
@@ -188,7 +188,8 @@ class World:
             return dirt
         i, poses = self.C.index(name), self.C.walk().frames
         where = dirt.positions @ poses.R[i].T + poses.p[i]
-        left = wipe_step(dirt.active, where, *box(self.C, link), True)
+        low, high = box(self.C, link)
+        left = wipe_step(dirt.active, where, low - CONTACT, high + CONTACT, True)
         if (left == dirt.active).all() or not touching(
             self.C, below(self.C, link), name
         ):

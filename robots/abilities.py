@@ -55,13 +55,21 @@ def _name(what: str, value: Any) -> str:
     return value
 
 
-def _names(what: str, value: Any) -> tuple[str, ...]:
-    names = (value,) if isinstance(value, str) else value
-    if not isinstance(names, list | tuple) or not all(
-        isinstance(n, str) for n in names
-    ):
-        raise ConfigError(f"{what} is {value!r}, expected a list of names.")
-    return tuple(names)
+def _joints(what: str, value: Any) -> dict[str, int]:
+    """Names of joints with the directions in which they open."""
+    if isinstance(value, str):
+        value = [value]
+    if isinstance(value, list | tuple):
+        value = dict.fromkeys(value, 1)
+    fits = isinstance(value, Mapping) and all(
+        isinstance(k, str) and d in (1, -1) for k, d in value.items()
+    )
+    if not fits:
+        raise ConfigError(
+            f"{what} is {value!r}, expected a list of names of joints, or a dictionary"
+            ' with the directions in which they open, e.g. {"door": -1}.'
+        )
+    return dict(value)
 
 
 LINK = Parameter(None, _name)
@@ -91,7 +99,10 @@ ABILITIES: dict[str, dict[str, Parameter]] = {
     "stainable": {"s_stained": LEVEL},
     "toggleable": {"link": LINK},
     "sliceable": {"slice_force": Parameter(10.0, _force)},
-    "openable": {"joints": Parameter(None, _names)},
+    "openable": {
+        "joints": Parameter(None, _joints),
+        "both_sides": Parameter(False, _flag),
+    },
     "heatSource": _source(200.0, 0.04),
     # of iGibson's refrigerators: the default it shares with heat sources would heat
     "coldSource": _source(-18.0, 0.02),
@@ -153,7 +164,9 @@ def prefixed(
     """Abilities whose links and joints are named with a prefix."""
     renamed = {
         "link": lambda name: prefix + name,
-        "joints": lambda names: [prefix + name for name in names],
+        "joints": lambda made: {
+            prefix + k: d for k, d in _joints("joints", made).items()
+        },
     }
     return {
         ability: {

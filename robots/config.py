@@ -137,7 +137,7 @@ class Config(EditableWorld):
         com: Any = None,
         mass: Any = None,
         category: str | None = None,
-        abilities: Mapping[str, Any] | None = None,
+        abilities: Any = None,
         **options: Any,
     ) -> WorldObject:
         """Add an object made of rigid parts, each a shape and its pose (or None).
@@ -176,7 +176,7 @@ class Config(EditableWorld):
         self,
         frame: str,
         category: str | None = None,
-        abilities: Mapping[str, Any] | None = None,
+        abilities: Any = None,
     ) -> WorldObject:
         """Declare the subtree of a frame an object, under the frame's name.
 
