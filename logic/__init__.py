@@ -1,5 +1,8 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
+from . import handling_rows as handling_rows
+from . import heating as heating
+from . import thermal_rows as thermal_rows
 from .cleanliness import Dusty as Dusty
 from .cleanliness import Soaked as Soaked
 from .cleanliness import Stained as Stained

@@ -48,7 +48,7 @@ def column_gap(
 
 def soaked_rows(
     gap: Float[jax.Array, " T"],
-    drops: Sequence[int],
+    drops: Any,
     level: int = 1,
     sharpness: float = 1000.0,
 ) -> Float[jax.Array, "1"]:
@@ -61,9 +61,15 @@ def soaked_rows(
         sharpness: [1/m].
 
     Raises:
-        ConfigError: when there are fewer droplets than it takes.
+        ConfigError: when there are fewer droplets than it takes, or some are not in
+            the trajectory.
     """
     steps = np.asarray(drops, int)
+    if not ((0 <= steps) & (steps < len(gap))).all():
+        raise ConfigError(
+            f"soaked_rows: drops are {steps.tolist()}, expected steps within 0 to"
+            f" {len(gap) - 1}."
+        )
     if len(steps) < level:
         raise ConfigError(
             f"soaked_rows: {len(steps)} droplets are let go, and it takes {level}; run"

@@ -7,6 +7,7 @@ its convex parts.
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -117,7 +118,7 @@ def inside(C: Config, a: str, b: str) -> bool:
     if not ((low <= p) & (p <= high)).all():
         return False
     depths = first_hits(triangles(C, below(C, b)), p, np.concatenate([AXES, -AXES]))
-    both = (depths.reshape(2, -1) <= REACH).all(0)
+    both: Any = (depths.reshape(2, -1) <= REACH).all(0)
     across = both[:8]
     return bool((both[8] and across.any()) or (across[:4] & across[4:]).any())
 

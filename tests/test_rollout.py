@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import posewise as pw
-from posewise import ConfigError, logic
+from posewise import ConfigError, ObjectState, Particles, logic
 from posewise.logic import surroundings
-from posewise.robots.object_states import ObjectState, Particles, Stream
+from posewise.robots.object_states import Stream
 
 UNIT = [1.0, 0, 0, 0]
 FOOD = {"cookable": {}, "burnable": {"burn_temperature": 150}, "freezable": {}}
@@ -40,12 +40,12 @@ def heated(T, source, rate, steps, dt=1 / 30) -> np.ndarray:
 
 def test_near_far_and_back():
     C = kitchen()
-    far, near = (0, 0, 1.0), (0, 0, 0.1)
-    history = logic.rollout(C, flight(*[near] * 100, *[far] * 50, *[near] * 200))
+    far, near, dt = (0, 0, 1.0), (0, 0, 0.1), 0.2
+    history = logic.rollout(C, flight(*[near] * 20, *[far] * 10, *[near] * 60), dt)
     T = history["steak"].temperature
-    expected = heated(23.0, 500, 0.02, 100)
-    expected = np.append(expected, heated(expected[-1], 23, 0.02, 50))
-    expected = np.append(expected, heated(expected[-1], 500, 0.02, 200))
+    expected = heated(23.0, 500, 0.02, 20, dt)
+    expected = np.append(expected, heated(expected[-1], 23, 0.02, 10, dt))
+    expected = np.append(expected, heated(expected[-1], 500, 0.02, 60, dt))
     np.testing.assert_allclose(T, expected, rtol=1e-12)
     highest = np.maximum.accumulate(expected)
     np.testing.assert_allclose(history["steak"].max_temperature, highest)

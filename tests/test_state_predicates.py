@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import posewise as pw
-from posewise import ConfigError, logic
+from posewise import ConfigError, Particles, logic
 from posewise.logic import surroundings
-from posewise.robots.object_states import Particles
 
 UNIT = [1.0, 0, 0, 0]
 ABILITIES = {

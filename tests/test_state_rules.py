@@ -190,12 +190,12 @@ def test_dwell_steps_of_the_specification(source, rate, start, target, steps):
 
 def test_dwell_steps_equal_the_roll_out():
     rng = np.random.default_rng(0)
-    for _ in range(60):
+    for _ in range(30):
         T0, Ts = rng.uniform(-30, 60), rng.uniform(80, 1000)
         hot = rng.random() < 0.5
         T0, Ts = (T0, Ts) if hot else (Ts / 10, T0 - 60)
         target = T0 + rng.uniform(0.05, 0.9) * (Ts - T0)
-        rate, dt = rng.uniform(0.02, 0.2), rng.uniform(0.01, 0.2)
+        rate, dt = rng.uniform(0.05, 0.2), rng.uniform(0.05, 0.2)
         n = dwell_steps(T0, target, Ts, rate, dt)
         T = temperature_history(
             T0, np.ones((n, 1), bool), np.array([Ts]), np.array([rate]), dt
