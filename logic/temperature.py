@@ -15,15 +15,15 @@ STEP = 1 / 30
 """Time between two updates of the states [s]."""
 
 
+Truth = Bool[np.ndarray, "..."] | bool
+
+
 def source_active(
-    toggled_on: Bool[np.ndarray, "*shape"],
-    open: Bool[np.ndarray, "*shape"],
-    requires_toggled_on: Bool[np.ndarray, "*#shape"],
-    requires_closed: Bool[np.ndarray, "*#shape"],
-) -> Bool[np.ndarray, "*shape"]:
+    toggled_on: Truth, open: Truth, requires_toggled_on: Truth, requires_closed: Truth
+) -> Bool[np.ndarray, "..."]:
     """Whether sources of heat or cold work."""
-    on = toggled_on | ~np.asarray(requires_toggled_on)
-    return np.asarray(on & ~(open & np.asarray(requires_closed)))
+    on = np.logical_or(toggled_on, np.logical_not(requires_toggled_on))
+    return np.asarray(on & ~np.logical_and(open, requires_closed))
 
 
 def temperature_step(

@@ -112,15 +112,9 @@ class World:
 
     def active(self, source: WorldObject, a: dict, states: Mapping) -> bool:
         opened = a["requires_closed"] and is_open(self.C, source.name)
-        on = np.asarray(states[source.name].toggled_on, bool)
-        return bool(
-            source_active(
-                on,
-                np.asarray(opened),
-                np.asarray(a["requires_toggled_on"]),
-                np.asarray(a["requires_closed"]),
-            )
-        )
+        on = bool(states[source.name].toggled_on)
+        needs = a["requires_toggled_on"], a["requires_closed"]
+        return bool(source_active(on, opened, *needs))
 
     def reaches(self, source: WorldObject, kind: str, a: dict, o: WorldObject) -> bool:
         if a["requires_inside"]:
