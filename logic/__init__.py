@@ -1,7 +1,13 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
+from . import handling_rows as handling_rows
+from . import heating as heating
+from . import thermal_rows as thermal_rows
 from .agents import InReachOfAgent as InReachOfAgent
 from .agents import InSameRoomAsAgent as InSameRoomAsAgent
+from .cleanliness import Dusty as Dusty
+from .cleanliness import Soaked as Soaked
+from .cleanliness import Stained as Stained
 from .contact import InContactWith as InContactWith
 from .containment import InsideOf as InsideOf
 from .criterion import Criterion as Criterion
@@ -43,6 +49,8 @@ from .nearness import NextTo as NextTo
 from .opening import Open as Open
 from .predicate import Predicate as Predicate
 from .predicate import PredicateError as PredicateError
+from .rollout import at as at
+from .rollout import rollout as rollout
 from .run_criteria import FinalPositionCriterion as FinalPositionCriterion
 from .run_criteria import ForceCriterion as ForceCriterion
 from .run_criteria import TimeCriterion as TimeCriterion
@@ -53,6 +61,12 @@ from .smooth_events import SmoothResult as SmoothResult
 from .smooth_events import smooth_events as smooth_events
 from .support import OnTopOf as OnTopOf
 from .support import Under as Under
+from .switched import Sliced as Sliced
+from .switched import ToggledOn as ToggledOn
+from .temperature import dwell_steps as dwell_steps
+from .thermal import Burnt as Burnt
+from .thermal import Cooked as Cooked
+from .thermal import Frozen as Frozen
 from .trace import Contact as Contact
 from .trace import Trace as Trace
 from .trace import TraceError as TraceError

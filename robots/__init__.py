@@ -12,6 +12,8 @@ from .frame import Geometry as Geometry
 from .frame import Joint as Joint
 from .frame import Model as Model
 from .kinematics import Kinematics as Kinematics
+from .object_states import ObjectState as ObjectState
+from .object_states import Particles as Particles
 from .rooms import Room as Room
 from .rooms import RoomMap as RoomMap
 from .shapes import Box as Box

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .abilities import make_abilities, of_model
 from .agents import Agent, Camera, make_hands
 from .arguments import (
     make_contact,
@@ -30,7 +31,8 @@ from .errors import ConfigError, LoadError, unknown
 from .frame import Frame, Model
 from .joints import zero_value
 from .loading import read_file, read_named
-from .objects import WorldObject, object_abilities
+from .object_states import ObjectState
+from .objects import WorldObject
 from .shapes import Marker
 from .transforms import IDENTITY, pose_multiply
 
@@ -136,7 +138,7 @@ class Config(EditableWorld):
         com: Any = None,
         mass: Any = None,
         category: str | None = None,
-        abilities: Mapping[str, Any] | None = None,
+        abilities: Any = None,
         **options: Any,
     ) -> WorldObject:
         """Add an object made of rigid parts, each a shape and its pose (or None).
@@ -150,13 +152,15 @@ class Config(EditableWorld):
             com: centre of mass in the root frame (3,) [m].
             mass: [kg].
             category: e.g. a WordNet synset, `"shelf.n.01"`.
-            abilities: e.g. `{"openable": {}}`.
+            abilities: with their parameters, e.g. `{"cookable": {"cook_temperature":
+                58}, "soakable": {}}`.
             **options: as for `add_frame`.
 
         Raises:
             ConfigError: saying what does not fit.
         """
         made = tuple(make_part(name, k, part) for k, part in enumerate(parts))
+        annotated = make_abilities(name, {} if abilities is None else abilities)
         self.add_frame(name, parent, pose=pose, joint=joint, mass=mass, **options)
         contact = int(any(g.collision for g in made))
         i = self.index(name)
@@ -167,18 +171,23 @@ class Config(EditableWorld):
             com=None if com is None else numbers(f"com of {name!r}", com, 3),
         )
         self._forget()
-        return self.mark_object(name, category, abilities)
+        return self.mark_object(name, category, annotated)
 
     def mark_object(
         self,
         frame: str,
         category: str | None = None,
-        abilities: Mapping[str, Any] | None = None,
+        abilities: Any = None,
     ) -> WorldObject:
-        """Declare the subtree of a frame an object, under the frame's name."""
-        i = self.index(frame)
-        name = self._frames[i].name
-        self._objects[name] = WorldObject(self, name, category, dict(abilities or {}))
+        """Declare the subtree of a frame an object, under the frame's name.
+
+        Raises:
+            ConfigError: for unknown abilities or parameters, with near matches.
+        """
+        name = self._frames[self._own(frame)].name
+        made = make_abilities(name, {} if abilities is None else abilities)
+        self._objects[name] = WorldObject(self, name, category, made)
+        self._states.setdefault(name, ObjectState())
         return self._objects[name]
 
     def add_camera(
@@ -305,7 +314,7 @@ class Config(EditableWorld):
                 for old, new in pairs
                 if old.joint is not None and new.joint is not None
             }
-            abilities = object_abilities(info, joints)
+            abilities = of_model(info, prefix, joints)
             self.mark_object(names[0], info.get("category"), abilities)
         return names
 
@@ -377,6 +386,7 @@ class Config(EditableWorld):
         new._objects = {k: replace(o, config=new) for k, o in self._objects.items()}
         new._cameras, new._agents = dict(self._cameras), dict(self._agents)
         new._rooms = self._rooms
+        new._states = dict(self._states)
         new._ignored, new._pairs = self._ignored, self._pairs
         new._jax_kinematics, new._cache = self._jax_kinematics, self._cache
         return new

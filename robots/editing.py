@@ -251,6 +251,7 @@ class EditableWorld(CollisionRules):
         self._cameras = {k: c for k, c in self._cameras.items() if k in names}
         left = {k: agent.among(names) for k, agent in self._agents.items()}
         self._agents = {k: agent for k, agent in left.items() if agent is not None}
+        self._states = {k: s for k, s in self._states.items() if k in names}
         self._forget()
 
     def _replace(

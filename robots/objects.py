@@ -1,8 +1,9 @@
 """Objects: subtrees of frames that predicates speak of by name."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from .errors import ConfigError, unknown
 
 if TYPE_CHECKING:
     from .config import Config
@@ -28,18 +29,32 @@ class WorldObject:
             names += [n for n in self.config.children(name) if n not in names]
         return tuple(names)
 
+    def ability(self, name: str) -> dict[str, Any]:
+        """Parameters of an ability.
 
-def object_abilities(
-    info: Mapping[str, Any], joints: Mapping[str, str]
-) -> dict[str, Any]:
-    """Abilities of a model's object, with the joints that open it.
+        Raises:
+            ConfigError: when the object was not annotated with it.
+        """
+        if name not in self.abilities:
+            raise ConfigError(
+                f"Object {self.name!r} is not {name}; annotate it:"
+                f" abilities={{{name!r}: {{}}}} (it has:"
+                f" {', '.join(self.abilities) or 'none'})."
+            )
+        return self.abilities[name]
 
-    Args:
-        info: what is known of the model, see `models.model_info`.
-        joints: what the model's joints are called in the world.
-    """
-    abilities = dict(info.get("abilities", {}))
-    if "openable_joints" in info:
-        named = [joints[name] for name in info["openable_joints"]]
-        abilities["openable"] = {**abilities.get("openable", {}), "joints": named}
-    return abilities
+    def link(self, ability: str) -> str:
+        """The frame that an ability speaks of: its `link`, or the object's own.
+
+        Raises:
+            ConfigError: when the object has no such ability or part.
+        """
+        name = self.ability(ability)["link"]
+        if name is None:
+            return self.name
+        if name not in self.parts:
+            raise ConfigError(
+                f"link of {ability} of {self.name!r}: "
+                + unknown(f"part of {self.name!r}", name, self.parts)
+            )
+        return name

@@ -138,7 +138,7 @@ def test_objects_have_parts_and_abilities():
         boards,
         pose=[1, 0, 0, 1, 0, 0, 0],
         category="shelf.n.01",
-        abilities={"support": {}},
+        abilities={"openable": {}},
         mass=4.0,
         com=[0, 0, 0.3],
     )
