@@ -1,74 +1,80 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
-from . import handling_rows as handling_rows
-from . import heating as heating
-from . import thermal_rows as thermal_rows
-from .agents import InReachOfAgent as InReachOfAgent
-from .agents import InSameRoomAsAgent as InSameRoomAsAgent
-from .cleanliness import Dusty as Dusty
-from .cleanliness import Soaked as Soaked
-from .cleanliness import Stained as Stained
-from .contact import InContactWith as InContactWith
-from .containment import InsideOf as InsideOf
-from .criterion import Criterion as Criterion
-from .event import EventCommands as EventCommands
-from .event import EventError as EventError
-from .event import SimulationSingleEvent as SimulationSingleEvent
-from .event_builders import EventBodyTooLowBuilder as EventBodyTooLowBuilder
-from .event_builders import EventBuilder as EventBuilder
-from .event_builders import EventContactBuilder as EventContactBuilder
-from .event_builders import (
+from .criteria.criterion import Criterion as Criterion
+from .criteria.event import EventCommands as EventCommands
+from .criteria.event import EventError as EventError
+from .criteria.event import SimulationSingleEvent as SimulationSingleEvent
+from .criteria.event_builders import EventBodyTooLowBuilder as EventBodyTooLowBuilder
+from .criteria.event_builders import EventBuilder as EventBuilder
+from .criteria.event_builders import EventContactBuilder as EventContactBuilder
+from .criteria.event_builders import (
     EventContactInInitialPositionBuilder as EventContactInInitialPositionBuilder,
 )
-from .event_builders import EventContactTimeOutBuilder as EventContactTimeOutBuilder
-from .event_builders import EventFlyingApartBuilder as EventFlyingApartBuilder
-from .event_builders import EventGraspBuilder as EventGraspBuilder
-from .event_builders import EventSlipOutBuilder as EventSlipOutBuilder
-from .event_builders import (
+from .criteria.event_builders import (
+    EventContactTimeOutBuilder as EventContactTimeOutBuilder,
+)
+from .criteria.event_builders import EventFlyingApartBuilder as EventFlyingApartBuilder
+from .criteria.event_builders import EventGraspBuilder as EventGraspBuilder
+from .criteria.event_builders import EventSlipOutBuilder as EventSlipOutBuilder
+from .criteria.event_builders import (
     EventStopExternalForceBuilder as EventStopExternalForceBuilder,
 )
-from .event_loop import SimulationResult as SimulationResult
-from .event_loop import run_events as run_events
-from .events import EventBodyTooLow as EventBodyTooLow
-from .events import EventContact as EventContact
-from .events import EventContactInInitialPosition as EventContactInInitialPosition
-from .events import EventContactTimeOut as EventContactTimeOut
-from .events import EventFlyingApart as EventFlyingApart
-from .events import EventGrasp as EventGrasp
-from .events import EventSlipOut as EventSlipOut
-from .events import EventStopExternalForce as EventStopExternalForce
-from .floors import OnFloor as OnFloor
-from .grasp_criteria import GraspTimeCriterion as GraspTimeCriterion
-from .grasp_criteria import (
+from .criteria.event_loop import SimulationResult as SimulationResult
+from .criteria.event_loop import run_events as run_events
+from .criteria.events import EventBodyTooLow as EventBodyTooLow
+from .criteria.events import EventContact as EventContact
+from .criteria.events import (
+    EventContactInInitialPosition as EventContactInInitialPosition,
+)
+from .criteria.events import EventContactTimeOut as EventContactTimeOut
+from .criteria.events import EventFlyingApart as EventFlyingApart
+from .criteria.events import EventGrasp as EventGrasp
+from .criteria.events import EventSlipOut as EventSlipOut
+from .criteria.events import EventStopExternalForce as EventStopExternalForce
+from .criteria.grasp_criteria import GraspTimeCriterion as GraspTimeCriterion
+from .criteria.grasp_criteria import (
     InstantContactingLinkCriterion as InstantContactingLinkCriterion,
 )
-from .grasp_criteria import InstantForceCriterion as InstantForceCriterion
-from .grasp_criteria import InstantObjectCOGCriterion as InstantObjectCOGCriterion
-from .grasps import InHandOfAgent as InHandOfAgent
-from .nearness import NextTo as NextTo
-from .opening import Open as Open
+from .criteria.grasp_criteria import InstantForceCriterion as InstantForceCriterion
+from .criteria.grasp_criteria import (
+    InstantObjectCOGCriterion as InstantObjectCOGCriterion,
+)
+from .criteria.run_criteria import FinalPositionCriterion as FinalPositionCriterion
+from .criteria.run_criteria import ForceCriterion as ForceCriterion
+from .criteria.run_criteria import TimeCriterion as TimeCriterion
+from .criteria.sensors import SensorReading as SensorReading
+from .criteria.simulation_reward import SimulationReward as SimulationReward
+from .criteria.smooth_events import SmoothResult as SmoothResult
+from .criteria.smooth_events import smooth_events as smooth_events
+from .criteria.trace import Contact as Contact
+from .criteria.trace import Trace as Trace
+from .criteria.trace import TraceError as TraceError
+from .criteria.trace_arrays import TraceArrays as TraceArrays
+from .criteria.trace_arrays import trace_arrays as trace_arrays
+from .geometry.agents import InReachOfAgent as InReachOfAgent
+from .geometry.agents import InSameRoomAsAgent as InSameRoomAsAgent
+from .geometry.contact import InContactWith as InContactWith
+from .geometry.containment import InsideOf as InsideOf
+from .geometry.floors import OnFloor as OnFloor
+from .geometry.grasps import InHandOfAgent as InHandOfAgent
+from .geometry.nearness import NextTo as NextTo
+from .geometry.opening import Open as Open
+from .geometry.sight import InFoVOfAgent as InFoVOfAgent
+from .geometry.support import OnTopOf as OnTopOf
+from .geometry.support import Under as Under
 from .predicate import Predicate as Predicate
 from .predicate import PredicateError as PredicateError
-from .rollout import at as at
-from .rollout import rollout as rollout
-from .run_criteria import FinalPositionCriterion as FinalPositionCriterion
-from .run_criteria import ForceCriterion as ForceCriterion
-from .run_criteria import TimeCriterion as TimeCriterion
-from .sensors import SensorReading as SensorReading
-from .sight import InFoVOfAgent as InFoVOfAgent
-from .simulation_reward import SimulationReward as SimulationReward
-from .smooth_events import SmoothResult as SmoothResult
-from .smooth_events import smooth_events as smooth_events
-from .support import OnTopOf as OnTopOf
-from .support import Under as Under
-from .switched import Sliced as Sliced
-from .switched import ToggledOn as ToggledOn
-from .temperature import dwell_steps as dwell_steps
-from .thermal import Burnt as Burnt
-from .thermal import Cooked as Cooked
-from .thermal import Frozen as Frozen
-from .trace import Contact as Contact
-from .trace import Trace as Trace
-from .trace import TraceError as TraceError
-from .trace_arrays import TraceArrays as TraceArrays
-from .trace_arrays import trace_arrays as trace_arrays
+from .states import handling_rows as handling_rows
+from .states import heating as heating
+from .states import thermal_rows as thermal_rows
+from .states.cleanliness import Dusty as Dusty
+from .states.cleanliness import Soaked as Soaked
+from .states.cleanliness import Stained as Stained
+from .states.rollout import at as at
+from .states.rollout import rollout as rollout
+from .states.switched import Sliced as Sliced
+from .states.switched import ToggledOn as ToggledOn
+from .states.temperature import dwell_steps as dwell_steps
+from .states.thermal import Burnt as Burnt
+from .states.thermal import Cooked as Cooked
+from .states.thermal import Frozen as Frozen

@@ -724,8 +724,11 @@ BAD = [
         lambda C: Open("safe").holds(door({"joints": ["dial"]})),
         "no two different limits",
     ),
-    (lambda C: Open("safe").holds(door({"joints": {"door": 2}})), "direction of joint"),
-    (lambda C: Open("safe").holds(door("door")), "expected a mapping"),
+    (
+        lambda C: Open("safe").holds(door({"joints": {"door": 2}})),
+        "the directions in which they open",
+    ),
+    (lambda C: Open("safe").holds(door("door")), "expected a dictionary"),
     (lambda C: C.add_camera("c", vertical_fov=90), "in radians"),
     (lambda C: C.add_camera("c", width=0), "pixels > 0"),
     (lambda C: C.add_camera("c", near=2, far=1), "more than near"),

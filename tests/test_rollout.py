@@ -5,7 +5,7 @@ import pytest
 
 import posewise as pw
 from posewise import ConfigError, ObjectState, Particles, logic
-from posewise.logic import surroundings
+from posewise.logic.states import surroundings
 from posewise.robots.object_states import Stream
 
 UNIT = [1.0, 0, 0, 0]

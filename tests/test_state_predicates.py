@@ -5,7 +5,7 @@ import pytest
 
 import posewise as pw
 from posewise import ConfigError, Particles, logic
-from posewise.logic import surroundings
+from posewise.logic.states import surroundings
 
 UNIT = [1.0, 0, 0, 0]
 ABILITIES = {

@@ -7,15 +7,15 @@ import pytest
 
 import posewise as pw
 from posewise import ConfigError, logic
-from posewise.logic import aggregates, handling_rows, heating, thermal_rows
-from posewise.logic.dirt import dirty, wipe_step
-from posewise.logic.switches import toggle_history
-from posewise.logic.temperature import (
+from posewise.logic.states import aggregates, handling_rows, heating, thermal_rows
+from posewise.logic.states.dirt import dirty, wipe_step
+from posewise.logic.states.switches import toggle_history
+from posewise.logic.states.temperature import (
     dwell_steps,
     temperature_history,
     temperature_step,
 )
-from posewise.logic.water import SPOUT, emission
+from posewise.logic.states.water import SPOUT, emission
 
 DT, STEPS, DELTA, THRESHOLD = 0.1, 60, 0.03, 0.2
 T_SOURCES = np.array([500.0, 90.0, -18.0])

@@ -5,15 +5,15 @@ import pytest
 from oracle import reference
 
 from posewise import ConfigError
-from posewise.logic.dirt import dirt_level, dirty, wipe_step
-from posewise.logic.switches import slice_history, slice_step, toggle_history
-from posewise.logic.temperature import (
+from posewise.logic.states.dirt import dirt_level, dirty, wipe_step
+from posewise.logic.states.switches import slice_history, slice_step, toggle_history
+from posewise.logic.states.temperature import (
     dwell_steps,
     source_active,
     temperature_history,
     temperature_step,
 )
-from posewise.logic.water import emission, soaked, wetness
+from posewise.logic.states.water import emission, soaked, wetness
 
 STEP = 1 / 30
 

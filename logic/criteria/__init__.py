@@ -1,0 +1,1 @@
+"""Events and criteria of grasps on recorded traces: exact, and smooth."""

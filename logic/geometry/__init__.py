@@ -1,0 +1,1 @@
+"""Predicates of where things are, and of agents: exact, by rays and distances."""

@@ -1,0 +1,124 @@
+"""What is near an agent, in its room, or in its hand."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...robots.agents import Agent
+from ...robots.checks import number
+from ...robots.config import Config
+from ...robots.errors import ConfigError, unknown
+from ..predicate import PredicateError
+from .solids import centre_of_mass, thing
+from .verdict import Judged, Verdict
+from .wording import length
+
+REACH = 2.0
+"""[m]"""
+
+
+def find_agent(C: Config, name: str) -> Agent:
+    """The agent of that name; a frame or camera counts as one at that place.
+
+    Raises:
+        ConfigError: for an unknown name, with near matches.
+    """
+    if name in C.agents:
+        return C.agents[name]
+    if name not in C.frame_names:
+        known = [*C.agents, *C.frame_names]
+        raise ConfigError(
+            unknown("agent or frame", name, known)
+            + f" (To make an agent: C.add_agent({name!r}, base=...).)"
+        )
+    return Agent(name, name, camera=name if name in C.cameras else None)
+
+
+@dataclass(frozen=True)
+class InReachOfAgent(Judged):
+    """a's centre of mass is less than 2 m away from the origin of the agent's base.
+
+    Neither the surface nor the arm matters. "igibson": the centre is that of a's root
+    frame. "document" is as "posewise".
+
+    The default is "posewise": it differs only for articulated objects.
+
+    Args:
+        a: an object or frame.
+        agent: of `C.add_agent`, or a frame.
+        reach: [m].
+
+    Raises:
+        PredicateError: for a reach that is no length > 0.
+        ConfigError: on asking, for unknown names.
+    """
+
+    a: Any
+    agent: Any
+    reach: Any = field(default=REACH, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        what, positive = "InReachOfAgent: reach", lambda x: x > 0
+        number(what, self.reach, "> 0 (metres)", positive, PredicateError)
+
+    def verdict(self, C: Config) -> Verdict:
+        """See `Judged`."""
+        centre = centre_of_mass(thing(C, self.a), root=self.semantics == "igibson")
+        base = C.pose(find_agent(C, self.agent).base)[:3]
+        distance = float(np.linalg.norm(centre - base))
+        truth = distance < self.reach
+        text = "within" if truth else "not within"
+        away = f"{self.a}'s centre of mass is {distance:.3f} m from {self.agent}"
+        return Verdict(truth, lambda: f"{away}, {text} {length(self.reach)}.")
+
+
+@dataclass(frozen=True)
+class InSameRoomAsAgent(Judged):
+    """a's centre of mass is in the same room of `C.rooms` as the agent's base.
+
+    Points that are in no room are in the same room as nothing.
+
+    "igibson": as the code has it, the name of the agent's room ("kitchen_0") must be
+    among the types of a's room ("kitchen"), which it is not, unless the attribute
+    `in_rooms` of a's root frame names it; cells are found by truncation (see
+    `RoomMap.room_at`). "document" is as "posewise".
+
+    The default is "posewise": the code's rule is never true of movable things.
+
+    Args:
+        a: an object or frame.
+        agent: of `C.add_agent`, or a frame.
+
+    Raises:
+        ConfigError: on asking, for unknown names, and a world without rooms.
+    """
+
+    a: Any
+    agent: Any
+
+    def verdict(self, C: Config) -> Verdict:
+        """See `Judged`."""
+        if C.rooms is None:
+            raise ConfigError(
+                "The world has no rooms; say which, e.g. C.rooms = RoomMap([Room("
+                "'kitchen_0', 'kitchen', [0, 0, 40, 40])], size=40)."
+            )
+        igibson = self.semantics == "igibson"
+        a = thing(C, self.a)
+        place = centre_of_mass(a, root=igibson)
+        ours = C.rooms.room_at(place, truncate=igibson)
+        base = C.pose(find_agent(C, self.agent).base)
+        theirs = C.rooms.room_at(base, truncate=igibson)
+        name = lambda room: "no room" if room is None else room.name
+        where = f"{self.a} is in {name(ours)}, {self.agent} in {name(theirs)}"
+        if not igibson:
+            truth = ours is not None and ours is theirs
+            return Verdict(truth, lambda: f"{where}.")
+        attributes = C.frames[a.frames[0]].attributes
+        listed = attributes.get("in_rooms") or ([ours.type] if ours else [])
+        truth = theirs is not None and theirs.name in listed
+        rule = "is" if truth else "is not"
+        text = f"{where}: {name(theirs)!r} {rule} among {list(listed)}."
+        return Verdict(truth, lambda: text)

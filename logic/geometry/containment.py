@@ -1,0 +1,77 @@
+"""Inside: a centre of mass that another thing surrounds."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...robots.config import Config
+from .rays import AXES, IGIBSON_RANGE, crossing_axes, hits_both_ways
+from .solids import Solid, bounding_box, centre_of_mass, thing, with_shapes
+from .verdict import Judged, Verdict
+from .wording import length
+
+
+@dataclass(frozen=True)
+class InsideOf(Judged):
+    """a's centre of mass lies in b's bounding box, and b is on both sides of it along
+    two orthogonal axes: one of eight across z (at 22.5 degrees), and z or the axis
+    across both.
+
+    A convex part of b that holds the centre itself is on no side; nothing else stands
+    in the way. Neither contact nor the rest of a's shape matters.
+
+    "posewise": axes and bounding box are those of b's root frame, sides are seen at any
+    distance. "igibson": axes and box are the world's, b must be nearer than 1 m (5 m
+    along z), and a's centre is that of its root frame. "document": as "posewise"
+    without the bounding box.
+
+    The default is "posewise": turning or enlarging the scene changes nothing.
+
+    Args:
+        a: an object or frame.
+        b: an object or frame with a shape.
+
+    Raises:
+        ConfigError: on asking, for unknown names, and b without a shape.
+    """
+
+    a: Any
+    b: Any
+
+    def verdict(self, C: Config) -> Verdict:
+        """See `Judged`."""
+        a, b = thing(C, self.a, self.b), with_shapes(thing(C, self.b, self.a))
+        igibson = self.semantics == "igibson"
+        centre = centre_of_mass(a, root=igibson)
+        turn = np.eye(3) if igibson else b.pose(b.frames[0])[0]
+        low, high = bounding_box(b, turn)
+        here = turn.T @ centre
+        outside = np.maximum(low - here, here - high)
+        if self.semantics != "document" and outside.max() > 0:
+            return Verdict(False, lambda: self._outside(outside))
+        return self._surrounded(b, centre, turn)
+
+    def _outside(self, outside: np.ndarray) -> str:
+        axis = int(outside.argmax())
+        where = f"{length(outside[axis])} outside {self.b}'s bounding box"
+        return f"{self.a}'s centre of mass lies {where} in {'xyz'[axis]}."
+
+    def _surrounded(self, b: Solid, centre: np.ndarray, turn: np.ndarray) -> Verdict:
+        reach = IGIBSON_RANGE if self.semantics == "igibson" else np.inf
+        distance = hits_both_ways(b, centre, AXES @ turn.T, reach)
+        both = np.isfinite(distance).all(-1)
+        axes = crossing_axes(both)
+        sides = f"{self.b} is on both sides of {self.a}'s centre of mass along"
+        if axes is None:
+            text = f"{sides} {_count(both)}, not along two orthogonal axes."
+        else:
+            text = f"{sides} {axes}, within {length(distance[both].max())}."
+        return Verdict(axes is not None, lambda: text)
+
+
+def _count(both: np.ndarray) -> str:
+    across = int(both[:8].sum())
+    names = [f"{across} of 8 axes across z"] if across else []
+    names += ["z"] if both[8] else []
+    return " and ".join(names) or "0 of 9 axes"

@@ -1,0 +1,139 @@
+"""Open: a door or a drawer that has left its closed end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...robots.config import Config
+from ...robots.errors import ConfigError, unknown
+from .solids import Solid, thing
+from .verdict import Judged, Verdict
+
+FRACTION = 0.05
+"""Of a joint's range that counts as closed."""
+
+
+class OpeningJoint(NamedTuple):
+    """A joint that opens an object, from its closed end to its open one."""
+
+    name: str
+    closed: float
+    open: float
+    both_sides: bool
+    """Both ends are closed, and what is between is open."""
+
+    def margin(self, q: float) -> float:
+        """How far it is open beyond the threshold, as a fraction of its range."""
+        done = (q - self.closed) / (self.open - self.closed)
+        beyond = done - FRACTION
+        return min(beyond, 1 - FRACTION - done) if self.both_sides else beyond
+
+
+@dataclass(frozen=True)
+class Open(Judged):
+    """One of a's relevant joints is more than 5 % of its range away from closed.
+
+    Relevant joints are named in the object's abilities: {"openable": {"joints":
+    ["door_joint"]}}, or {"joints": {"door_joint": -1}} where a joint opens towards its
+    lower limit (1: towards the upper one, the default); with "both_sides": True both
+    limits are closed, and the joint is open in between. Joints are hinges or slides
+    with limits; beyond the open one is open too.
+
+    "posewise": without annotation all joints of the object that have limits are
+    relevant. "igibson": without annotation it is not open. "document": as "posewise",
+    but all joints open towards their upper limit and have one closed end.
+
+    The default is "posewise": the code's rule, and an answer for models without
+    annotations.
+
+    Args:
+        a: an object or frame.
+
+    Raises:
+        ConfigError: on asking, for unknown names, and annotations that do not fit.
+    """
+
+    a: Any
+
+    def verdict(self, C: Config) -> Verdict:
+        """See `Judged`."""
+        joints = self.joints(C)
+        if not joints:
+            return Verdict(False, lambda: f"{self.a} has no joint that opens it.")
+        values = [float(C.joint_value(joint.name)[0]) for joint in joints]
+        margins = [j.margin(q) for j, q in zip(joints, values, strict=True)]
+        best = int(np.argmax(margins))
+        joint, q = joints[best], values[best]
+
+        def reason() -> str:
+            done = (q - joint.closed) / (joint.open - joint.closed)
+            if joint.both_sides:
+                done = min(done, 1 - done)
+            few = "" if margins[best] > 0 else ", not more than 5 %"
+            return f"{self.a}'s {joint.name!r} is {100 * done:.1f} % open{few}."
+
+        return Verdict(margins[best] > 0, reason)
+
+    def joints(self, C: Config) -> list[OpeningJoint]:
+        """The relevant joints of a world's object; see the class."""
+        owner = thing(C, self.a)
+        known = C.objects[self.a].abilities if self.a in C.objects else {}
+        annotation = known.get("openable") or {}
+        if not isinstance(annotation, Mapping):
+            raise ConfigError(
+                f"Object {self.a!r}: ability 'openable' is {annotation!r}, expected a"
+                " mapping, e.g. {'joints': ['door_joint']}."
+            )
+        named = annotation.get("joints")
+        slides = _joints(owner)
+        if named is None:
+            if self.semantics == "igibson":
+                return []
+            named = [n for n, limits in slides.items() if limits is not None]
+        both = bool(annotation.get("both_sides", False))
+        if self.semantics == "document":
+            named, both = [name for name, _ in _directions(named)], False
+        return [_opening(self.a, n, d, both, slides) for n, d in _directions(named)]
+
+
+def _joints(owner: Solid) -> dict[str, np.ndarray | None]:
+    """Finite limits (2,) of a thing's joints of one coordinate; None: it has none."""
+    found: dict[str, np.ndarray | None] = {}
+    for i in owner.frames:
+        joint = owner.C.frames[i].joint
+        if joint is not None and joint.dim == 1:
+            given = np.full((2, 1), np.inf) if joint.limits is None else joint.limits
+            low, high = given[:, 0]
+            usable = np.isfinite([low, high]).all() and low < high
+            found[joint.name] = given[:, 0] if usable else None
+    return found
+
+
+def _directions(named: Any) -> list[tuple[Any, Any]]:
+    """Names of joints and the directions in which they open."""
+    if isinstance(named, str):
+        return [(named, 1)]
+    return (
+        list(named.items()) if isinstance(named, Mapping) else [(n, 1) for n in named]
+    )
+
+
+def _opening(
+    a: str, name: Any, direction: Any, both: bool, slides: Mapping[str, Any]
+) -> OpeningJoint:
+    if name not in slides:
+        raise ConfigError(f"Object {a!r}, openable: {unknown('joint', name, slides)}")
+    if slides[name] is None:
+        raise ConfigError(
+            f"Joint {name!r} opens {a!r} and has no two different limits; give them by"
+            f" C.set_limits({name!r}, [lower, upper])."
+        )
+    if direction not in (1, -1):
+        raise ConfigError(
+            f"Object {a!r}, openable: direction of joint {name!r} is {direction!r},"
+            " expected 1 (opens towards its upper limit) or -1."
+        )
+    closed, open_ = slides[name][::direction].tolist()
+    return OpeningJoint(name, closed, open_, both)

@@ -1,0 +1,129 @@
+"""On top and under: what is straight above and below."""
+
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ...robots.config import Config
+from .contact import TOLERANCE, InContactWith, check_tolerance
+from .rays import IGIBSON_RANGE, VERTICAL, hits_both_ways
+from .solids import bounding_box, centre_of_mass, thing, with_shapes
+from .verdict import Judged, Verdict
+from .wording import length
+
+
+@dataclass(frozen=True)
+class OnTopOf(Judged):
+    """a touches b, and b is straight below a's centre of mass and not above it.
+
+    Below and above along the world's z; a convex part of b that holds the centre itself
+    is neither, and nothing stands in the way.
+
+    "posewise": at any distance. "igibson": within 5 m, from the centre of a's root
+    frame. "document": b is both below and above, as its text has it.
+
+    The default is "posewise": the code's rule without its range.
+
+    Args:
+        a: an object or frame with a shape.
+        b: another one.
+        tolerance: see `InContactWith`.
+
+    Raises:
+        ConfigError: on asking, for unknown names, and things without shapes.
+    """
+
+    a: Any
+    b: Any
+    tolerance: Any = field(default=TOLERANCE, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_tolerance(self, self.tolerance)
+
+    def verdict(self, C: Config) -> Verdict:
+        """See `Judged`."""
+        place = _Place.of(self, C)
+        if not place.below or place.above != (self.semantics == "document"):
+            return Verdict(False, lambda: f"{place.sentence(C)}.")
+        touch = InContactWith(self.a, self.b, tolerance=self.tolerance).verdict(C)
+        if not touch.truth:
+            return touch
+        return Verdict(True, lambda: f"{place.sentence(C)}; {touch.reason()}")
+
+
+@dataclass(frozen=True)
+class Under(Judged):
+    """b is straight above a's centre of mass and not below it; see `OnTopOf`.
+
+    Contact does not matter. "document": b is both above and below, as its text has it.
+
+    The default is "posewise": the code's rule without its range of 5 m.
+
+    Args:
+        a: an object or frame.
+        b: an object or frame with a shape.
+
+    Raises:
+        ConfigError: on asking, for unknown names, and b without a shape.
+    """
+
+    a: Any
+    b: Any
+
+    def verdict(self, C: Config) -> Verdict:
+        """See `Judged`."""
+        place = _Place.of(self, C)
+        truth = place.above and place.below == (self.semantics == "document")
+        return Verdict(truth, lambda: f"{place.sentence(C)}.")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where b is, straight above and below a's centre of mass."""
+
+    a: Any
+    b: Any
+    centre: np.ndarray
+    up: float
+    down: float
+    """Distances [m], inf: it is not there."""
+
+    @classmethod
+    def of(cls, statement: OnTopOf | Under, C: Config) -> "_Place":
+        igibson = statement.semantics == "igibson"
+        a = thing(C, statement.a, statement.b)
+        b = with_shapes(thing(C, statement.b, statement.a))
+        centre = centre_of_mass(a, root=igibson)
+        reach = IGIBSON_RANGE[8:] if igibson else np.inf
+        up, down = hits_both_ways(b, centre, VERTICAL, reach)[0].tolist()
+        return cls(statement.a, statement.b, centre, up, down)
+
+    @property
+    def above(self) -> bool:
+        return isfinite(self.up)
+
+    @property
+    def below(self) -> bool:
+        return isfinite(self.down)
+
+    def sentence(self, C: Config) -> str:
+        """Without the full stop."""
+        centre = f"{self.a}'s centre of mass"
+        sides = (("above", self.up), ("below", self.down))
+        there = [f"{length(d)} {side}" for side, d in sides if isfinite(d)]
+        if len(there) == 2:
+            return f"{self.b} is {' and '.join(there)} {centre}"
+        if there:
+            other = "above" if self.below else "below"
+            return f"{self.b} is {there[0]} {centre} and not {other} it"
+        low, high = bounding_box(thing(C, self.b, self.a))
+        beside = np.maximum(low - self.centre, self.centre - high)[:2]
+        if beside.max() > 0:
+            axis = int(beside.argmax())
+            return (
+                f"{centre} lies {length(beside[axis])} beside {self.b} in {'xy'[axis]}"
+            )
+        return f"{self.b} has no part straight above or below {centre}"

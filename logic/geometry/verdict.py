@@ -1,0 +1,68 @@
+"""Predicates that judge a world once, for the truth and for its reason."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, NamedTuple, get_args
+
+from ...robots.config import Config
+from ...robots.errors import unknown
+from ..predicate import Predicate, PredicateError
+
+Semantics = Literal["posewise", "igibson", "document"]
+
+
+class Verdict(NamedTuple):
+    """What a predicate finds."""
+
+    truth: bool
+    reason: Callable[[], str]
+    """A sentence, with numbers that may take longer than the truth."""
+
+
+@dataclass(frozen=True)
+class Judged(Predicate):
+    """A predicate on names, with one method that finds the truth and the reason.
+
+    Its `semantics`: "posewise", the intended meaning, which does not change when the
+    world is turned about z; "igibson", the rules of iGibson 2.0's code, in exact
+    geometry; "document", the words of its documentation.
+
+    Raises:
+        PredicateError: for names that are no strings, the same name twice, or unknown
+            semantics.
+    """
+
+    semantics: Any = field(default="posewise", kw_only=True)
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        if self.semantics not in get_args(Semantics):
+            known = get_args(Semantics)
+            raise PredicateError(
+                f"{kind}: {unknown('semantics', self.semantics, known)}"
+            )
+        places = [f.name for f in fields(self) if not f.kw_only]
+        names = {place: getattr(self, place) for place in places}
+        for argument, name in names.items():
+            if not isinstance(name, str) or not name:
+                raise PredicateError(
+                    f"{kind}: {argument} is {name!r}, expected a name, e.g. 'mug'."
+                )
+        if len(set(names.values())) < len(names):
+            raise PredicateError(
+                f"{kind}: {' and '.join(names)} are both {names[places[0]]!r};"
+                " name two different things."
+            )
+
+    @abstractmethod
+    def verdict(self, C: Config) -> Verdict:
+        """Whether it is true of the world as it is now, and why."""
+
+    def holds(self, C: Config) -> bool:
+        """See `Predicate`."""
+        return bool(self.verdict(C).truth)
+
+    def explain(self, C: Config) -> str:
+        """See `Predicate`."""
+        return self.verdict(C).reason()

@@ -1,0 +1,1 @@
+"""Extended states (temperature, wetness, dirt, …): their rules and their predicates."""

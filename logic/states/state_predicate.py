@@ -1,0 +1,91 @@
+"""What the predicates of extended states share: an object with an ability."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Bool
+
+from ...robots.config import Config
+from ...robots.errors import ConfigError
+from ...robots.object_states import ObjectState
+from ...robots.objects import WorldObject
+from ..predicate import Predicate
+
+SEMANTICS = ("igibson", "document")
+
+
+@dataclass(frozen=True)
+class StatePredicate(Predicate):
+    """A statement about the extended states of one object.
+
+    Args:
+        object: its name.
+
+    Raises:
+        ConfigError: on use, for an unknown object, or one without the ability.
+    """
+
+    object: str
+
+    ability: ClassVar[str]
+
+    def holds(self, C: Config) -> bool:
+        """Whether it is true of the states that the world has now."""
+        thing = self._thing(C)
+        return bool(self._true(C.states[thing.name], thing))
+
+    def holds_along(
+        self, C: Config, history: Mapping[str, ObjectState]
+    ) -> Bool[np.ndarray, " T"]:
+        """Whether it is true after each step of a roll-out of the world.
+
+        Raises:
+            ConfigError: as `holds`, and when the object is not in the history.
+        """
+        thing = self._thing(C)
+        if thing.name not in history:
+            raise ConfigError(
+                f"The history has no object {thing.name!r}; make it by"
+                " logic.rollout(C, path)."
+            )
+        return np.asarray(self._true(history[thing.name], thing))
+
+    def explain(self, C: Config) -> str:
+        """One sentence: the state, and the threshold it is compared with."""
+        thing = self._thing(C)
+        return self._reason(C.states[thing.name], thing)
+
+    @abstractmethod
+    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+        """Truth of a state, elementwise where its fields are arrays over time."""
+
+    @abstractmethod
+    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+        """The sentence of `explain`."""
+
+    def _thing(self, C: Config) -> WorldObject:
+        thing = C.object(self.object)
+        thing.ability(self.ability)
+        return thing
+
+
+def check_semantics(predicate: Any) -> None:
+    """Raise a ConfigError for another semantics than the two there are."""
+    if predicate.semantics not in SEMANTICS:
+        raise ConfigError(
+            f"{type(predicate).__name__}: semantics is {predicate.semantics!r},"
+            " expected 'igibson' (as its code computes it) or 'document' (as its"
+            " documentation defines it)."
+        )
+
+
+def check_flag(predicate: Any, value: Any) -> None:
+    """Raise a ConfigError unless a predicate is to be made True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ConfigError(
+            f"{type(predicate).__name__}.set: value is {value!r}, expected True or"
+            " False."
+        )

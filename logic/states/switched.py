@@ -1,0 +1,69 @@
+"""Toggled on, sliced: states that an object simply has."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...robots.config import Config
+from ...robots.errors import ConfigError
+from ...robots.object_states import ObjectState
+from ...robots.objects import WorldObject
+from .state_predicate import StatePredicate, check_flag
+
+
+@dataclass(frozen=True)
+class ToggledOn(StatePredicate):
+    """The object is switched on.
+
+    Args:
+        object: its name; it must be toggleable.
+    """
+
+    ability = "toggleable"
+
+    def set(self, C: Config, value: Any = True) -> None:
+        """Switch the object on or off."""
+        check_flag(self, value)
+        C.set_state(self._thing(C).name, toggled_on=bool(value))
+
+    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+        return np.asarray(state.toggled_on)
+
+    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+        return f"{thing.name} is switched {'on' if state.toggled_on else 'off'}."
+
+
+@dataclass(frozen=True)
+class Sliced(StatePredicate):
+    """The object has been cut in halves.
+
+    Args:
+        object: its name; it must be sliceable.
+    """
+
+    ability = "sliceable"
+
+    def set(self, C: Config, value: Any = True) -> None:
+        """Cut the object.
+
+        Raises:
+            ConfigError: for False, when it is cut already: that cannot be undone.
+        """
+        check_flag(self, value)
+        thing = self._thing(C)
+        if not value and C.states[thing.name].sliced:
+            raise ConfigError(
+                f"{thing.name!r} is sliced, which cannot be undone; begin with a world"
+                " where it is whole."
+            )
+        C.set_state(thing.name, sliced=bool(value))
+
+    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+        return np.asarray(state.sliced)
+
+    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+        force = thing.ability("sliceable")["slice_force"]
+        if state.sliced:
+            return f"{thing.name} has been sliced."
+        return f"{thing.name} is whole: no blade pressed it with more than {force:g} N."

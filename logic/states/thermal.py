@@ -1,0 +1,149 @@
+"""Cooked, burnt, frozen: what the temperature of an object was, or is."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...robots.config import Config
+from ...robots.errors import ConfigError
+from ...robots.object_states import ObjectState
+from ...robots.objects import WorldObject
+from .state_predicate import StatePredicate, check_flag, check_semantics
+
+FROZEN_BELOW = (-50.0, -10.0)
+"""Temperatures of objects that are made frozen, from their freezing point [°C]."""
+
+
+@dataclass(frozen=True)
+class Cooked(StatePredicate):
+    """The object once was as hot as its cook temperature.
+
+    T_max >= T_cook; with semantics="document" also T_max < T_burn, if it is burnable.
+
+    Args:
+        object: its name; it must be cookable.
+        semantics: "igibson" by default: goals of tasks were checked by its code, where
+            what is burnt stays cooked.
+    """
+
+    semantics: str = field(default="igibson", kw_only=True)
+
+    ability = "cookable"
+
+    def __post_init__(self) -> None:
+        check_semantics(self)
+
+    def set(self, C: Config, value: Any = True) -> None:
+        """Make the object cooked or not, by its highest temperature so far.
+
+        Not cooked: 1 °C below its cook temperature at most. Its temperature stays.
+
+        Raises:
+            ConfigError: where nothing can be cooked and not burnt (document).
+        """
+        check_flag(self, value)
+        thing = self._thing(C)
+        cook, burn = self._bounds(thing)
+        highest = C.states[thing.name].max_temperature
+        if not value:
+            C.set_state(thing.name, max_temperature=min(highest, cook - 1.0))
+            return
+        if cook >= burn:
+            raise ConfigError(
+                f"{thing.name!r} cannot be cooked and not burnt: it cooks at {cook:g}"
+                f" °C and burns at {burn:g} °C."
+            )
+        within = cook <= highest < burn
+        C.set_state(thing.name, max_temperature=highest if within else cook)
+
+    def _bounds(self, thing: WorldObject) -> tuple[float, float]:
+        burn = np.inf
+        if self.semantics == "document" and "burnable" in thing.abilities:
+            burn = thing.ability("burnable")["burn_temperature"]
+        return thing.ability("cookable")["cook_temperature"], burn
+
+    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+        cook, burn = self._bounds(thing)
+        return (state.max_temperature >= cook) & (state.max_temperature < burn)
+
+    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+        cook, burn = self._bounds(thing)
+        if state.max_temperature >= burn:
+            return _reached(thing, state, "its burn temperature", burn)
+        return _reached(thing, state, "its cook temperature", cook)
+
+
+@dataclass(frozen=True)
+class Burnt(StatePredicate):
+    """The object once was as hot as its burn temperature: T_max >= T_burn.
+
+    Args:
+        object: its name; it must be burnable.
+    """
+
+    ability = "burnable"
+
+    def set(self, C: Config, value: Any = True) -> None:
+        """Make the object burnt or not, by its highest temperature so far.
+
+        Not burnt: 1 °C below its burn temperature at most. Its temperature stays.
+        """
+        check_flag(self, value)
+        thing = self._thing(C)
+        burn = thing.ability("burnable")["burn_temperature"]
+        highest = C.states[thing.name].max_temperature
+        new = max(highest, burn) if value else min(highest, burn - 1.0)
+        C.set_state(thing.name, max_temperature=new)
+
+    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+        burn = thing.ability("burnable")["burn_temperature"]
+        return np.asarray(state.max_temperature >= burn)
+
+    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+        burn = thing.ability("burnable")["burn_temperature"]
+        return _reached(thing, state, "its burn temperature", burn)
+
+
+@dataclass(frozen=True)
+class Frozen(StatePredicate):
+    """The object is now at its freezing temperature or below: T <= T_freeze.
+
+    Args:
+        object: its name; it must be freezable.
+    """
+
+    ability = "freezable"
+
+    def set(self, C: Config, value: Any = True, *, seed: int = 0) -> None:
+        """Make the object frozen (10 to 50 °C below, at random), or 1 °C above."""
+        check_flag(self, value)
+        thing = self._thing(C)
+        freeze = thing.ability("freezable")["freeze_temperature"]
+        below = np.random.default_rng(seed).uniform(*FROZEN_BELOW)
+        C.set_state(thing.name, temperature=freeze + (below if value else 1.0))
+
+    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+        freeze = thing.ability("freezable")["freeze_temperature"]
+        return np.asarray(state.temperature <= freeze)
+
+    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+        freeze = thing.ability("freezable")["freeze_temperature"]
+        side = "at or below" if state.temperature <= freeze else "above"
+        return (
+            f"{thing.name} is at {state.temperature:.1f} °C, {side} its freezing"
+            f" temperature of {freeze:g} °C."
+        )
+
+
+def _reached(thing: WorldObject, state: ObjectState, what: str, limit: float) -> str:
+    highest = state.max_temperature
+    if highest == -np.inf:
+        return (
+            f"{thing.name} has no temperatures yet: its states were not rolled out;"
+            f" {what} is {limit:g} °C."
+        )
+    near = "at or above" if highest >= limit else "below"
+    return (
+        f"{thing.name} reached {highest:.1f} °C at most, {near} {what} of {limit:g} °C."
+    )
