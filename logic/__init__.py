@@ -51,6 +51,7 @@ from .criteria.trace import Trace as Trace
 from .criteria.trace import TraceError as TraceError
 from .criteria.trace_arrays import TraceArrays as TraceArrays
 from .criteria.trace_arrays import trace_arrays as trace_arrays
+from .errors import PredicateError as PredicateError
 from .geometry.agents import InReachOfAgent as InReachOfAgent
 from .geometry.agents import InSameRoomAsAgent as InSameRoomAsAgent
 from .geometry.contact import InContactWith as InContactWith
@@ -63,7 +64,6 @@ from .geometry.sight import InFoVOfAgent as InFoVOfAgent
 from .geometry.support import OnTopOf as OnTopOf
 from .geometry.support import Under as Under
 from .predicate import Predicate as Predicate
-from .predicate import PredicateError as PredicateError
 from .states import handling_rows as handling_rows
 from .states import heating as heating
 from .states import thermal_rows as thermal_rows

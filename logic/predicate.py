@@ -1,13 +1,11 @@
-"""What every predicate answers: does it hold, exactly, and why not."""
+"""What every predicate answers: does it hold, exactly, why not, and how to reach it."""
 
 from abc import ABC, abstractmethod
 
+from ..objectives.span import Objectives, Span
 from ..robots.config import Config
-from ..robots.errors import PosewiseError
-
-
-class PredicateError(PosewiseError):
-    """A predicate that makes no statement, or none of this world."""
+from .errors import PredicateError
+from .relaxed import terms
 
 
 class Predicate(ABC):
@@ -24,3 +22,30 @@ class Predicate(ABC):
     @abstractmethod
     def explain(self, C: Config) -> str:
         """One English sentence: what makes it true or false, with the numbers."""
+
+    def relaxed(self, C: Config, truth: bool = True) -> terms.Term:
+        """Rows that are at most 0 only where it is true (or only where it is false).
+
+        Raises:
+            PredicateError: where there are no such rows.
+        """
+        what = "" if truth else "The negation of "
+        raise PredicateError(
+            f"{what}{self!r} has no rows for a solver: it can only be checked."
+        )
+
+    def violation(self, C: Config) -> float:
+        """The largest of its rows [m, or 1]: at most 0 only where it holds.
+
+        Raises:
+            PredicateError: where it has no rows.
+        """
+        return terms.violation(self.relaxed(C), C)
+
+    def objectives(self, C: Config, span: Span) -> Objectives:
+        """Its rows as inequalities; see `posewise.objectives.span`.
+
+        Raises:
+            PredicateError: where it has no rows.
+        """
+        return terms.objectives(self.relaxed(C), C, span)

@@ -9,7 +9,10 @@ from ...robots.agents import Agent
 from ...robots.checks import number
 from ...robots.config import Config
 from ...robots.errors import ConfigError, unknown
-from ..predicate import PredicateError
+from ..errors import PredicateError
+from ..relaxed.nearness import reached
+from ..relaxed.terms import Rows, Term
+from ..relaxed.things import pair_of
 from .solids import centre_of_mass, thing
 from .verdict import Judged, Verdict
 from .wording import length
@@ -72,6 +75,12 @@ class InReachOfAgent(Judged):
         text = "within" if truth else "not within"
         away = f"{self.a}'s centre of mass is {distance:.3f} m from {self.agent}"
         return Verdict(truth, lambda: f"{away}, {text} {length(self.reach)}.")
+
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """The distance of the centre of mass from the base."""
+        root = self.semantics == "igibson"
+        pair = pair_of(C, self.a, find_agent(C, self.agent).base, root)
+        return Rows(pair.feature(reached(self.reach, truth)))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,11 @@ from typing import Any
 
 from ...robots.checks import number
 from ...robots.config import Config
-from ..predicate import PredicateError
+from ..errors import PredicateError
+from ..relaxed.nearness import STRICT, apart
+from ..relaxed.nearness import within as distance_within
+from ..relaxed.terms import Rows, Term
+from ..relaxed.things import pair_of
 from .solids import nearest, overlap_bound, thing, within
 from .verdict import Judged, Verdict
 from .wording import length, relation
@@ -59,6 +63,15 @@ class InContactWith(Judged):
             return f"{self.a} touches {self.b}, {how}."
 
         return Verdict(truth, reason)
+
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """The distance of the nearest parts; see `Predicate`."""
+        pair = pair_of(C, self.a, self.b)
+        if not truth:
+            return Rows(pair.feature(apart(self.tolerance + STRICT)))
+        error = min(0.5 * self.tolerance, self.bound)
+        feature = pair.feature(distance_within(self.tolerance, error))
+        return Rows(feature, scale=100.0, error=error)
 
 
 def check_tolerance(statement: Judged, tolerance: Any) -> None:

@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 
 from ...robots.config import Config
+from ..relaxed.rays import beyond, enclosed, surrounded
+from ..relaxed.terms import AllOf, AnyOf, Rows, Term
+from ..relaxed.things import pair_of
 from .rays import AXES, IGIBSON_RANGE, crossing_axes, hits_both_ways
 from .solids import Solid, bounding_box, centre_of_mass, thing, with_shapes
 from .verdict import Judged, Verdict
@@ -68,6 +71,25 @@ class InsideOf(Judged):
         else:
             text = f"{sides} {axes}, within {length(distance[both].max())}."
         return Verdict(axes is not None, lambda: text)
+
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """a's centre in b's bounding box, and rays from it that meet b.
+
+        That it is false: the centre outside that box, which says less.
+        """
+        igibson = self.semantics == "igibson"
+        pair = pair_of(C, self.a, self.b, root=igibson)
+        if not truth:
+            if self.semantics == "document":
+                return super().relaxed(C, truth)
+            faces = tuple(Rows(pair.feature(beyond(k, not igibson))) for k in range(6))
+            return AnyOf(faces, 0.5 * self.bound)
+        reach = IGIBSON_RANGE if igibson else np.inf
+        error = 0.5 * self.bound
+        around = Rows(pair.feature(surrounded(reach, not igibson, error)), error=error)
+        if self.semantics == "document":
+            return around
+        return AllOf((Rows(pair.feature(enclosed(not igibson))), around))
 
 
 def _count(both: np.ndarray) -> str:

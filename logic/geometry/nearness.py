@@ -8,6 +8,10 @@ from jaxtyping import Float
 
 from ...robots.config import Config
 from ...robots.errors import ConfigError
+from ..relaxed.nearness import STRICT, apart, at_height
+from ..relaxed.nearness import within as distance_within
+from ..relaxed.terms import AllOf, Rows, Term
+from ..relaxed.things import Pair, pair_of
 from .rays import HORIZONTAL, IGIBSON_RANGE, hits_both_ways
 from .solids import (
     Solid,
@@ -89,6 +93,26 @@ class NextTo(Judged):
         z = centre_of_mass(a, root=self.semantics == "igibson")[2]
         off = length(max(low[2] - z, z - high[2], 0.0))
         return f"{near}, but neither is at the other's height ({off} off)."
+
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """The distance, less the threshold, and the heights.
+
+        That it is false: the distance above the threshold, which says less.
+        """
+        if self.semantics != "posewise":
+            return super().relaxed(C, truth)
+        pair = pair_of(C, self.a, self.b)
+        if not truth:
+            return Rows(pair.feature(apart(_threshold, STRICT)))
+        error = 0.5 * self.bound
+        near = Rows(pair.feature(distance_within(_threshold, error)), error=error)
+        level = Rows(pair.feature(at_height(error)), error=error)
+        return AllOf((near, level))
+
+
+def _threshold(pair: Pair) -> float:
+    """A third of the mean edge of both, in their own axes [m]."""
+    return float(np.mean(_size(pair.a, False) + _size(pair.b, False)) / 6)
 
 
 def _size(thing: Solid, world: bool) -> Float[np.ndarray, "3"]:

@@ -125,19 +125,34 @@ def centre_of_mass(thing: Solid, root: bool = False) -> Float[np.ndarray, "3"]:
         thing: whose frames count.
         root: only its root frame counts, as iGibson has it.
     """
+    shares, points = mass_shares(thing, root)
+    frames = thing.frames[: len(shares)]
+    poses = [thing.pose(i) for i in frames]
+    places = [R @ x + p for (R, p), x in zip(poses, points, strict=True)]
+    return shares @ np.array(places)
+
+
+def mass_shares(
+    thing: Solid, root: bool = False
+) -> tuple[Float[np.ndarray, " frames"], Float[np.ndarray, "frames 3"]]:
+    """Each frame's share of the mass, and its centre in the frame.
+
+    See `centre_of_mass`, which is their mean.
+    """
     frames = thing.frames[:1] if root else thing.frames
     found = [_frame_mass(thing, i) for i in frames]
-    centres = np.array([centre for *_, centre in found])
-    for weights in (np.array([f[0] for f in found]), np.array([f[1] for f in found])):
+    points = np.array([centre for *_, centre in found])
+    solid = np.array([float(is_solid(thing.C, i)) for i in frames])
+    first = np.eye(len(frames))[0]
+    for weights in (*np.array([f[:2] for f in found]).T, solid, first):
         if weights.sum() > 0:
-            return weights @ centres / weights.sum()
-    solid = [c for i, c in zip(frames, centres, strict=True) if is_solid(thing.C, i)]
-    return np.mean(solid, 0) if solid else centres[0]
+            return weights / weights.sum(), points
+    return first, points
 
 
 def _frame_mass(thing: Solid, i: int) -> tuple[float, float, np.ndarray]:
-    """Mass (0: unknown), volume, and centre in the world."""
-    frame, (R, p) = thing.C.frames[i], thing.pose(i)
+    """Mass (0: unknown), volume, and centre in the frame."""
+    frame = thing.C.frames[i]
     volume, centre = 0.0, np.zeros(3)
     if is_solid(thing.C, i):
         parts, centres = volumes(frame)
@@ -146,7 +161,7 @@ def _frame_mass(thing: Solid, i: int) -> tuple[float, float, np.ndarray]:
         centre = parts @ centres / volume if volume > 0 else centres[bounded].mean(0)
     if frame.com is not None:
         centre = np.asarray(frame.com, float)
-    return frame.mass or 0.0, volume, R @ centre + p
+    return frame.mass or 0.0, volume, centre
 
 
 def first_hits(

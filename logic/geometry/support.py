@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...robots.config import Config
+from ..relaxed.rays import DOWN, UP, meets, misses
+from ..relaxed.terms import AllOf, AnyOf, Rows, Term
+from ..relaxed.things import pair_of
 from .contact import TOLERANCE, InContactWith, check_tolerance
 from .rays import IGIBSON_RANGE, VERTICAL, hits_both_ways
 from .solids import bounding_box, centre_of_mass, thing, with_shapes
@@ -53,6 +56,16 @@ class OnTopOf(Judged):
             return touch
         return Verdict(True, lambda: f"{place.sentence(C)}; {touch.reason()}")
 
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """Contact, a ray down that meets b, and one up that does not."""
+        touch = InContactWith(
+            self.a, self.b, tolerance=self.tolerance, bound=self.bound
+        )
+        below = _straight(self, C, DOWN, truth)
+        above = _straight(self, C, UP, truth is (self.semantics == "document"))
+        parts = (touch.relaxed(C, truth), below, above)
+        return AllOf(parts) if truth else AnyOf(parts, 0.5 * self.bound)
+
 
 @dataclass(frozen=True)
 class Under(Judged):
@@ -78,6 +91,24 @@ class Under(Judged):
         place = _Place.of(self, C)
         truth = place.above and place.below == (self.semantics == "document")
         return Verdict(truth, lambda: f"{place.sentence(C)}.")
+
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """A ray up that meets b, and one down that does not."""
+        above = _straight(self, C, UP, truth)
+        below = _straight(self, C, DOWN, truth is (self.semantics == "document"))
+        parts = (above, below)
+        return AllOf(parts) if truth else AnyOf(parts, 0.5 * self.bound)
+
+
+def _straight(statement: Any, C: Config, direction: np.ndarray, there: bool) -> Rows:
+    """Whether b is straight above or below a's centre."""
+    igibson = statement.semantics == "igibson"
+    reach = float(IGIBSON_RANGE[8]) if igibson else np.inf
+    pair = pair_of(C, statement.a, statement.b, root=igibson)
+    if not there:
+        return Rows(pair.feature(misses(direction, reach)))
+    error = 0.25 * statement.bound
+    return Rows(pair.feature(meets(direction, reach, error)), error=error)
 
 
 @dataclass(frozen=True)

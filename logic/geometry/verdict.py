@@ -5,11 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, get_args
 
+from ...robots.checks import number
 from ...robots.config import Config
 from ...robots.errors import unknown
-from ..predicate import Predicate, PredicateError
+from ..errors import PredicateError
+from ..predicate import Predicate
 
 Semantics = Literal["posewise", "igibson", "document"]
+
+
+BOUND = 2e-3
 
 
 class Verdict(NamedTuple):
@@ -34,9 +39,13 @@ class Judged(Predicate):
     """
 
     semantics: Any = field(default="posewise", kw_only=True)
+    bound: Any = field(default=BOUND, kw_only=True)
+    """Where it is true by that much, `violation` is at most 0 [m, or 1]."""
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
+        positive = lambda x: x > 0
+        number(f"{kind}: bound", self.bound, "> 0", positive, PredicateError)
         if self.semantics not in get_args(Semantics):
             known = get_args(Semantics)
             raise PredicateError(

@@ -1,0 +1,7 @@
+"""What goes wrong with statements."""
+
+from ..robots.errors import PosewiseError
+
+
+class PredicateError(PosewiseError):
+    """A predicate that makes no statement, or none of this world."""

@@ -1,0 +1,198 @@
+"""Rays from a thing's centre of mass: whether they meet the parts of another."""
+
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ...robots.frame import Frame, Geometry
+from ...robots.shapes import Capsule, Marker
+from ..geometry.rays import AXES
+from .parts import Distances, distances, distances_of, parts_of, reaches
+from .smooth import mellowmin
+from .things import Build, Pair, centre
+
+CLEAR = 1e-4
+"""What a ray does not meet is no nearer than this, and where it starts [m]."""
+FAR, FARTHEST = 10.0, 1000.0
+"""Lengths of rays without a range, to meet something and to meet nothing [m]."""
+UP, DOWN = np.array([[0.0, 0, 1]]), np.array([[0.0, 0, -1]])
+
+
+def meets(direction: np.ndarray, reach: float, error: float) -> Build:
+    """At most 0 only where a ray from a's centre enters a part of b."""
+
+    def build(pair: Pair) -> Any:
+        which, arrays = _rays(pair, direction, np.array([min(reach, FAR)]), False)
+        return _meets(which), arrays | _error(error), 1
+
+    return build
+
+
+def misses(direction: np.ndarray, reach: float) -> Build:
+    """At most 0 only where a ray from a's centre enters no part of b."""
+
+    def build(pair: Pair) -> Any:
+        which, arrays = _rays(pair, direction, np.array([min(reach, FARTHEST)]), False)
+        return _misses(which), arrays, arrays["all"].size // 2
+
+    return build
+
+
+def surrounded(reach: Any, own: bool, error: float) -> Build:
+    """At most 0 only where b is on both sides of a's centre along two orthogonal axes.
+
+    Args:
+        reach: how far along each of the nine axes it may be [m].
+        own: the axes are those of b's root frame.
+        error: how far the row may lie above what is exact.
+    """
+    axes = np.concatenate([AXES, -AXES])
+    far = np.tile(np.broadcast_to(np.minimum(reach, FAR), 9), 2)
+
+    def build(pair: Pair) -> Any:
+        which, arrays = _rays(pair, axes, far, own)
+        return _surrounded(which), arrays | _error(error / 2), 1
+
+    return build
+
+
+def enclosed(own: bool) -> Build:
+    """At most 0 only where a's centre is in b's bounding box; six rows.
+
+    Args:
+        own: the box is along the axes of b's root frame.
+    """
+
+    def build(pair: Pair) -> Any:
+        solid = pair.solid("b")
+        parts, arrays = parts_of([pair.C.frames[pair.frames[i]] for i in solid], "b")
+        arrays |= pair.masses() | _turn(pair, own) | {"theirs": np.array(solid)}
+        return _enclosed(parts), arrays, 6
+
+    return build
+
+
+def beyond(face: int, own: bool) -> Build:
+    """At most 0 only where a's centre is outside one face of b's bounding box.
+
+    Args:
+        face: one of the rows of `enclosed`.
+        own: see there.
+    """
+
+    def build(pair: Pair) -> Any:
+        fn, arrays, _ = enclosed(own)(pair)
+        return _beyond(fn), arrays | {"face": np.array(face)}, 1
+
+    return build
+
+
+def _error(error: float) -> dict[str, np.ndarray]:
+    return {"error": np.array(float(error))}
+
+
+def _turn(pair: Pair, own: bool) -> dict[str, np.ndarray]:
+    return {"root": np.array(len(pair.a.frames)), "own": np.array(float(own))}
+
+
+def _rays(
+    pair: Pair, directions: np.ndarray, reach: np.ndarray, own: bool
+) -> tuple[Distances, dict[str, np.ndarray]]:
+    """Distances of rays (segments), then of their start, to each part of b."""
+    rays = [
+        Frame(f"ray {i}", None, geometries=(Geometry(Capsule(float(length), 0.0)),))
+        for i, length in enumerate(reach)
+    ]
+    start = Frame("start", None, geometries=(Geometry(Marker()),))
+    solid = pair.solid("b")
+    theirs = [pair.C.frames[pair.frames[i]] for i in solid]
+    n = len(rays) + 1
+    pairs = [(i, n + j) for i in range(n) for j in range(len(theirs))]
+    which, arrays = distances_of([*rays, start, *theirs], pairs)
+    turns = np.stack([_along(d) for d in directions])
+    arrays |= {"turns": turns, "reach": reach, "theirs": np.array(solid)}
+    return which, arrays | pair.masses() | _turn(pair, own)
+
+
+def _along(d: np.ndarray) -> np.ndarray:
+    """A rotation whose z axis is d."""
+    other = np.eye(3)[np.argmin(np.abs(d))]
+    x = np.cross(other, d)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(d, x), d], -1)
+
+
+def _axes(R: jax.Array, arrays: dict) -> jax.Array:
+    """Orientation of b's root frame, or of the world."""
+    own = arrays["own"]
+    return own * R[arrays["root"]] + (1 - own) * jnp.eye(3, dtype=R.dtype)
+
+
+def _to_parts(
+    which: Distances, R: jax.Array, p: jax.Array, arrays: dict
+) -> tuple[Float[jax.Array, "rays parts"], Float[jax.Array, " parts"]]:
+    """Signed distances of rays and of their start to each part of b [m]."""
+    c = centre(R, p, arrays)
+    turned = _axes(R, arrays) @ arrays["turns"]
+    middle = c + turned[:, :, 2] * (arrays["reach"] / 2)[:, None]
+    theirs = arrays["theirs"]
+    every_R = jnp.concatenate([turned, jnp.eye(3, dtype=R.dtype)[None], R[theirs]])
+    every_p = jnp.concatenate([middle, c[None], p[theirs]])
+    d = distances(which, every_R, every_p, arrays).reshape(len(turned) + 1, -1)
+    return d[:-1], d[-1]
+
+
+def _hit(rays: jax.Array, start: jax.Array, error: Any) -> Float[jax.Array, " rays"]:
+    """At most 0 only where a ray enters a part that it does not start in."""
+    return mellowmin(jnp.maximum(rays, CLEAR - start).T, error)
+
+
+@lru_cache(maxsize=256)
+def _meets(which: Distances) -> Any:
+    def ray_meets(R: Any, p: Any, **arrays: Any) -> Any:
+        return _hit(*_to_parts(which, R, p, arrays), arrays["error"])
+
+    return ray_meets
+
+
+@lru_cache(maxsize=256)
+def _misses(which: Distances) -> Any:
+    def ray_misses(R: Any, p: Any, **arrays: Any) -> Any:
+        return CLEAR - _to_parts(which, R, p, arrays)[0][0]
+
+    return ray_misses
+
+
+@lru_cache(maxsize=256)
+def _surrounded(which: Distances) -> Any:
+    def on_both_sides(R: Any, p: Any, **arrays: Any) -> Any:
+        rays, start = _to_parts(which, R, p, arrays)
+        both = jnp.max(_hit(rays, start, arrays["error"]).reshape(2, 9), 0)
+        upright = jnp.maximum(both[8], both[:8])
+        level = jnp.maximum(both[:4], both[4:8])
+        return mellowmin(jnp.concatenate([upright, level]), arrays["error"])[None]
+
+    return on_both_sides
+
+
+@lru_cache(maxsize=256)
+def _enclosed(parts: Any) -> Any:
+    def in_bounding_box(R: Any, p: Any, **arrays: Any) -> Any:
+        theirs, axes = arrays["theirs"], _axes(R, arrays).T
+        low, high = reaches(parts, R[theirs], p[theirs], axes, arrays)
+        here = axes @ centre(R, p, arrays)
+        return jnp.concatenate([here - jnp.max(high, 0), jnp.min(low, 0) - here])
+
+    return in_bounding_box
+
+
+@lru_cache(maxsize=256)
+def _beyond(enclosed: Any) -> Any:
+    def out_of_bounding_box(R: Any, p: Any, *, face: Any, **arrays: Any) -> Any:
+        return (CLEAR - enclosed(R, p, **arrays)[face])[None]
+
+    return out_of_bounding_box

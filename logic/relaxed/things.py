@@ -1,0 +1,96 @@
+"""Things as the relaxed side sees them: frames, parts, centres of mass."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ...features import Feature
+from ...features.symbol import Symbol
+from ...robots.config import Config
+from ..errors import PredicateError
+from ..geometry.solids import Solid, mass_shares, thing, with_shapes
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two things that a predicate names, in a world."""
+
+    C: Config
+    a: Solid
+    b: Solid
+    root: bool
+    """Only a's root frame has mass, as iGibson has it."""
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """Frames of a, then those of b."""
+        return (*self.a.frames, *self.b.frames)
+
+    def solid(self, side: str) -> list[int]:
+        """Places among `frames` of those of a or b that have shapes."""
+        thing, first = (self.a, 0) if side == "a" else (self.b, len(self.a.frames))
+        solid = with_shapes(thing).solid_frames or thing.frames[:1]
+        return [first + thing.frames.index(i) for i in solid]
+
+    def masses(self, side: str = "a") -> dict[str, np.ndarray]:
+        """Of `centre`: how the mass of a or b is spread over its frames."""
+        thing, first = (self.a, 0) if side == "a" else (self.b, len(self.a.frames))
+        shares, points = mass_shares(thing, self.root)
+        places = first + np.arange(len(shares))
+        return {
+            f"shares_{side}": shares,
+            f"points_{side}": points,
+            f"places_{side}": places,
+        }
+
+    def feature(self, build: "Build") -> Feature:
+        """A feature of these frames; every entry is a row."""
+        ours, root = len(self.a.frames), self.root
+
+        def resolve(C: Config, names: Sequence[str]) -> Any:
+            at = tuple(C.index(name) for name in names)
+            parts = at[:ours], at[ours:]
+            a, b = (Solid(C, C.frames[i[0]].name, i) for i in parts)
+            fn, arrays, dim = build(Pair(C, a, b, root))
+            return _symbol(fn, dim), np.array(at), arrays
+
+        symbol = Symbol(_unresolved, frames=(0, None), stacked=True, resolve=resolve)
+        return Feature(symbol, tuple(self.C.frames[i].name for i in self.frames))
+
+
+Build = Callable[[Pair], tuple[Any, dict[str, np.ndarray], int]]
+"""`fn(R, p, **arrays)`, the same object for pairs of one structure; its numbers; and
+how many rows it returns."""
+
+
+@lru_cache(maxsize=512)
+def _symbol(fn: Any, dim: int) -> Symbol:
+    name = fn.__name__
+    return Symbol(fn, name, frames=(0, None), dim=dim, unit="m", stacked=True)
+
+
+def _unresolved(R: Any, p: Any) -> Any:
+    raise PredicateError("This is a feature of a world; use Feature.eval.")
+
+
+def pair_of(C: Config, a: str, b: str, root: bool = False) -> Pair:
+    """The two things of these names in a world."""
+    return Pair(C, thing(C, a, b), thing(C, b, a), root)
+
+
+def centre(
+    R: Float[jax.Array, "m 3 3"],
+    p: Float[jax.Array, "m 3"],
+    arrays: dict[str, jax.Array],
+    side: str = "a",
+) -> Float[jax.Array, "3"]:
+    """Centre of mass in the world [m]; see `Pair.masses`."""
+    at = arrays[f"places_{side}"]
+    points = jnp.einsum("nij,nj->ni", R[at], arrays[f"points_{side}"]) + p[at]
+    return arrays[f"shares_{side}"] @ points
