@@ -59,7 +59,7 @@ _tracing = local()
 def part(fn: Callable[..., Any], *args: Any) -> Any:
     """`fn(*args)`: a kernel of its own in a program that is made of parts."""
     if getattr(_tracing, "parts", False):
-        return _marked(fn, *args)
+        return one_kernel(fn, *args)
     return fn(*args)
 
 
@@ -162,26 +162,6 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
     return jax.tree.unflatten(tree, out)
 
 
-def _marked(fn: Callable[..., Any], *args: Any) -> Any:
-    """`fn(*args)` as a call of one function, where that is possible."""
-    closed, shapes = jax.make_jaxpr(fn, return_shape=True)(*args)
-    leaves, tree = jax.tree.leaves(args), jax.tree.structure(shapes)
-    compute = lambda every: jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *every)
-    if not expressible(closed.jaxpr):
-        return jax.tree.unflatten(tree, compute(leaves))
-    empty = {i: a for i, a in enumerate(leaves) if not jnp.size(a)}
-
-    def whole(*given: jax.Array) -> list[jax.Array]:
-        rest = iter(given)
-        every = [empty[i] if i in empty else next(rest) for i in range(len(leaves))]
-        return _needing(given, compute(every))
-
-    given = [jnp.asarray(a) for a in leaves if jnp.size(a)]
-    out = jax.jit(whole)(*jax.lax.optimization_barrier(given))
-    out[0] = set_xla_metadata(out[0], **MARK)
-    return jax.tree.unflatten(tree, out)
-
-
 def _needing(given: Sequence[jax.Array], results: Sequence[jax.Array]) -> list[Any]:
     """The results, computed in a way that needs each of what was given.
 
@@ -201,10 +181,7 @@ def expressible(jaxpr: Any) -> bool:
 def _never(given: Sequence[jax.Array]) -> jax.Array:
     """False, for which a compiler that does not know it needs every array."""
     odd = jnp.ones((), bool)
-    for a in map(jnp.ravel, given):
-        if a.dtype == bool:
-            odd = odd & a[0]
-            continue
+    for a in given:
         floats = jnp.issubdtype(a.dtype, jnp.floating)
         high = jnp.finfo(a.dtype).max if floats else jnp.iinfo(a.dtype).max
         odd = odd & (a[0] == jnp.asarray(high // 7 * 5, a.dtype))

@@ -11,6 +11,7 @@ from ...features import Feature
 from ...features.symbol import Pose, Symbol
 from ...robots.config import Config
 from ..errors import PredicateError
+from .parts import rows
 from .smooth import mellowmin
 
 Choices = tuple[tuple[Feature, ...], ...]
@@ -84,7 +85,7 @@ def _symbol(structure: tuple[Any, ...]) -> Symbol:
         for j, (symbol, at, keys) in enumerate(choice):
             name = f"{i}_{j}_"
             params = {k: arrays[name + k] for k in keys}
-            here, there = R[np.array(at)], p[np.array(at)]
+            here, there = rows(R, np.array(at)), rows(p, np.array(at))
             if symbol.stacked:
                 y = symbol.fn(here, there, **params)
             else:

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .parts import Distances, Parts, distances, distances_of, parts_of, reaches
+from .parts import Distances, Parts, distances, distances_of, parts_of, reaches, rows
 from .smooth import mellowmin
 from .things import Build, Pair, centre
 
@@ -42,7 +42,7 @@ def apart(distance: Any, more: float = 0.0) -> Build:
     def build(pair: Pair) -> Any:
         which, arrays = _distances(pair)
         arrays["least"] = np.array(_length(distance, pair) + more)
-        return _apart(which), arrays, arrays["all"].size
+        return _apart(which), arrays, arrays["order"].size
 
     return build
 
@@ -79,7 +79,7 @@ def reached(distance: float, truth: bool) -> Build:
 
 
 def _reached(R: Any, p: Any, **arrays: Any) -> Any:
-    off = centre(R, p, arrays) - p[arrays["root"]]
+    off = centre(R, p, arrays) - rows(p, arrays["root"][None])[0]
     square = jnp.sum(off * off)
     length = jnp.sqrt(jnp.where(square > 0, square, 1.0)) * (square > 0)
     sign = arrays["sign"]
@@ -119,7 +119,7 @@ def _level(a: Parts, b: Parts) -> Any:
         off = []
         for parts, side, other in ((b, "b", "a"), (a, "a", "b")):
             at = arrays[f"of_{side}"]
-            low, high = reaches(parts, R[at], p[at], up, arrays)
+            low, high = reaches(parts, rows(R, at), rows(p, at), up, arrays)
             z = centre(R, p, arrays, other)[2]
             off.append(jnp.maximum(low[:, 0] - z, z - high[:, 0]))
         return mellowmin(jnp.concatenate(off), arrays["error"])[None]

@@ -18,7 +18,7 @@ from posewise.collision.vectors import vector
 
 from ...robots.bodies import frame_bodies
 from ...robots.frame import Frame
-from ...robots.meetings import Kinds, evaluate_groups, meetings, packed
+from ...robots.meetings import Kinds, meetings, packed
 from ..errors import PredicateError
 
 
@@ -66,9 +66,10 @@ def reaches(
     for g, core in enumerate(parts.kinds):
         n = len(core._fields)
         leaves = [arrays[f"{parts.prefix}{g}_{k}"] for k in range(n + 4)]
-        frame = leaves[n + 3]
-        body_R = R[frame] @ leaves[n + 1]
-        centre = p[frame] + jnp.einsum("nij,nj->ni", R[frame], leaves[n + 2])
+        turn = rows(R, leaves[n + 3])
+        body_R = turn @ leaves[n + 1]
+        centre = jnp.einsum("nij,nj->ni", turn, leaves[n + 2])
+        centre = centre + rows(p, leaves[n + 3])
         middle = jnp.einsum("nj,aj->an", centre, axes)
         for sign, ends in ((-1.0, low), (1.0, high)):
             d = jnp.einsum("nij,ai->naj", body_R, sign * axes)
@@ -81,21 +82,26 @@ class Distances(NamedTuple):
     """Kinds of the pairs of parts that meet."""
 
     kinds: Kinds
+    ordered: bool
+    """Pairs of parts stand in the order of the pairs of frames."""
 
 
 def distances_of(
     frames: Sequence[Frame], pairs: Sequence[tuple[int, int]]
 ) -> tuple[Distances, dict[str, np.ndarray]]:
-    """All pairs of parts of pairs of frames, and their numbers.
-
-    `table` has, for each pair of frames, where the distances of its parts are.
-    """
+    """All pairs of parts of pairs of frames, and their numbers."""
     meets = meetings(frames, pairs)
     kinds, arrays = packed(meets)
+    for g, meet in enumerate(meets):
+        both = np.array(pairs)[meet.pair]
+        flipped = meet.flipped.astype(int)
+        rows = np.arange(len(both))
+        arrays[f"frame_a{g}"] = both[rows, flipped]
+        arrays[f"frame_b{g}"] = both[rows, 1 - flipped]
     owner = np.concatenate([m.pair for m in meets])
-    table = [np.flatnonzero(owner == k) for k in range(len(pairs))]
-    arrays |= {"at": np.array(pairs), "all": np.concatenate(table)}
-    return Distances(kinds), arrays
+    order = np.argsort(owner, kind="stable")
+    ordered = np.array_equal(order, np.arange(len(order)))
+    return Distances(kinds, ordered), arrays | {"order": order}
 
 
 def distances(
@@ -105,6 +111,25 @@ def distances(
     arrays: dict[str, jax.Array],
 ) -> Float[jax.Array, " pairs"]:
     """Signed distance of each pair of parts [m], one pair of frames after the other."""
-    at = arrays["at"]
-    found = evaluate_groups(which.kinds, R[at], p[at], arrays).distance
-    return found[arrays["all"]]
+    found = []
+    for g, types in enumerate(which.kinds):
+        sides = []
+        for side, core in zip("ab", types, strict=True):
+            at, n = arrays[f"frame_{side}{g}"], len(core._fields)
+            leaves = [arrays[f"{side}{g}_{k}"] for k in range(n + 3)]
+            turn = rows(R, at)
+            place = rows(p, at) + jnp.einsum("nij,nj->ni", turn, leaves[n + 2])
+            sides.append(
+                collision.Body(
+                    core(*leaves[:n]), leaves[n], turn @ leaves[n + 1], place
+                )
+            )
+        found.append(collision.contact(*sides).distance)
+    every = jnp.concatenate(found)
+    return every if which.ordered else rows(every, arrays["order"])
+
+
+def rows(x: Float[jax.Array, "m ..."], at: Any) -> Float[jax.Array, "n ..."]:
+    """x[at], as a product: its derivative in reverse is one too, and no scatter."""
+    chosen = (jnp.asarray(at)[:, None] == np.arange(len(x))).astype(x.dtype)
+    return jnp.tensordot(chosen, x, 1)

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from ...robots.frame import Frame, Geometry
 from ...robots.shapes import Capsule, Marker
 from ..geometry.rays import AXES
-from .parts import Distances, distances, distances_of, parts_of, reaches
+from .parts import Distances, distances, distances_of, parts_of, reaches, rows
 from .smooth import mellowmin
 from .things import Build, Pair, centre
 
@@ -37,7 +37,7 @@ def misses(direction: np.ndarray, reach: float) -> Build:
 
     def build(pair: Pair) -> Any:
         which, arrays = _rays(pair, direction, np.array([min(reach, FARTHEST)]), False)
-        return _misses(which), arrays, arrays["all"].size // 2
+        return _misses(which), arrays, arrays["order"].size // 2
 
     return build
 
@@ -129,7 +129,9 @@ def _along(d: np.ndarray) -> np.ndarray:
 def _axes(R: jax.Array, arrays: dict) -> jax.Array:
     """Orientation of b's root frame, or of the world."""
     own = arrays["own"]
-    return own * R[arrays["root"]] + (1 - own) * jnp.eye(3, dtype=R.dtype)
+    return own * rows(R, arrays["root"][None])[0] + (1 - own) * jnp.eye(
+        3, dtype=R.dtype
+    )
 
 
 def _to_parts(
@@ -140,8 +142,10 @@ def _to_parts(
     turned = _axes(R, arrays) @ arrays["turns"]
     middle = c + turned[:, :, 2] * (arrays["reach"] / 2)[:, None]
     theirs = arrays["theirs"]
-    every_R = jnp.concatenate([turned, jnp.eye(3, dtype=R.dtype)[None], R[theirs]])
-    every_p = jnp.concatenate([middle, c[None], p[theirs]])
+    every_R = jnp.concatenate(
+        [turned, jnp.eye(3, dtype=R.dtype)[None], rows(R, theirs)]
+    )
+    every_p = jnp.concatenate([middle, c[None], rows(p, theirs)])
     d = distances(which, every_R, every_p, arrays).reshape(len(turned) + 1, -1)
     return d[:-1], d[-1]
 
@@ -183,7 +187,7 @@ def _surrounded(which: Distances) -> Any:
 def _enclosed(parts: Any) -> Any:
     def in_bounding_box(R: Any, p: Any, **arrays: Any) -> Any:
         theirs, axes = arrays["theirs"], _axes(R, arrays).T
-        low, high = reaches(parts, R[theirs], p[theirs], axes, arrays)
+        low, high = reaches(parts, rows(R, theirs), rows(p, theirs), axes, arrays)
         here = axes @ centre(R, p, arrays)
         return jnp.concatenate([here - jnp.max(high, 0), jnp.min(low, 0) - here])
 
@@ -193,6 +197,6 @@ def _enclosed(parts: Any) -> Any:
 @lru_cache(maxsize=256)
 def _beyond(enclosed: Any) -> Any:
     def out_of_bounding_box(R: Any, p: Any, *, face: Any, **arrays: Any) -> Any:
-        return (CLEAR - enclosed(R, p, **arrays)[face])[None]
+        return (CLEAR - rows(enclosed(R, p, **arrays), face[None])[0])[None]
 
     return out_of_bounding_box

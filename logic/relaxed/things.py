@@ -15,6 +15,7 @@ from ...features.symbol import Symbol
 from ...robots.config import Config
 from ..errors import PredicateError
 from ..geometry.solids import Solid, mass_shares, thing, with_shapes
+from .parts import rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,5 +93,6 @@ def centre(
 ) -> Float[jax.Array, "3"]:
     """Centre of mass in the world [m]; see `Pair.masses`."""
     at = arrays[f"places_{side}"]
-    points = jnp.einsum("nij,nj->ni", R[at], arrays[f"points_{side}"]) + p[at]
+    points = jnp.einsum("nij,nj->ni", rows(R, at), arrays[f"points_{side}"])
+    points = points + rows(p, at)
     return arrays[f"shares_{side}"] @ points
