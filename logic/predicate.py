@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 from ..objectives.span import Objectives, Span
 from ..robots.config import Config
 from .errors import PredicateError
@@ -49,3 +51,10 @@ class Predicate(ABC):
             PredicateError: where it has no rows.
         """
         return terms.objectives(self.relaxed(C), C, span)
+
+    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+        """Where to look for that thing: a box (2, 3) for its origin in the world [m].
+
+        A hint for random starts, no more; None: anywhere.
+        """
+        return None

@@ -1,6 +1,6 @@
 """Placement: poses of some objects that meet constraints, from many random starts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,8 +76,9 @@ def solve_placement(
 
     On a copy of the world the movables hang on free joints and all other joints are
     locked. The first start is the present state. The others have uniform positions in
-    the region; every other one turns the movables from their present orientation about
-    the vertical only, the rest in all directions.
+    the region, three of four of them where predicates say that solutions may be
+    (`region_of`); every other one turns the movables from their present orientation
+    about the vertical only, the rest in all directions.
 
     Args:
         C: the world; it stays as it is.
@@ -116,7 +117,8 @@ def solve_placement(
         limits[:, :3] = corners
         for name in names:
             world.set_limits(name, limits)
-    komo = _Placing(world, names, corners)
+    found_at = {name: _hints(world, name, _listed(what)) for name in names}
+    komo = _Placing(world, names, corners, found_at)
     for statement in _listed(what):
         if isinstance(statement, tuple):
             feature, kind = statement
@@ -134,14 +136,26 @@ def solve_placement(
 class _Placing(KOMO):
     """A problem of one slice whose random starts are placements in a region."""
 
-    def __init__(self, world: Config, names: Sequence[str], corners: Region) -> None:
+    def __init__(
+        self,
+        world: Config,
+        names: Sequence[str],
+        corners: Region,
+        hints: Mapping[str, Sequence[Region]],
+    ) -> None:
         super().__init__(world)
-        self.names, self.corners = names, corners
+        self.names, self.corners, self.hints = names, corners, hints
 
     def starts(self, seed: int, count: int) -> Float[np.ndarray, "count 1 nq"]:
         """The present state, then random placements."""
         rng = np.random.default_rng(seed)
-        return draw(self.config, self.names, self.corners, count, rng)
+        return draw(self.config, self.names, self.corners, count, rng, self.hints)
+
+
+def _hints(world: Config, name: str, what: Sequence[Any]) -> list[Region]:
+    """Where statements say that a movable's origin may be found."""
+    asked = [s.region_of(world, name) for s in what if hasattr(s, "region_of")]
+    return [np.asarray(box) for box in asked if box is not None]
 
 
 def _loosened(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:

@@ -95,7 +95,7 @@ class Chain:
         self, data: ChainData, x: jax.Array, coordinates: str = "tangent"
     ) -> tuple[Rows, ...]:
         """All rows with their Jacobians in the tangent space, or by "q"."""
-        motion = part(self._motion, data, x)
+        motion = _Motion(data.K, data.tau, *part(self._motion, data, x))
         groups: dict[int, Rows] = {}
         heavy = [i for i, kind in enumerate(self.kinds) if kind.symbol.stacked]
         light = [i for i in range(len(self.kinds)) if i not in heavy]
@@ -106,10 +106,11 @@ class Chain:
             groups |= zip(members, rows, strict=True)
         return tuple(groups[i] for i in range(len(self.kinds)))
 
-    def _motion(self, data: ChainData, x: jax.Array) -> "_Motion":
+    def _motion(
+        self, data: ChainData, x: jax.Array
+    ) -> tuple[jax.Array, Walk, jax.Array]:
         X = jnp.concatenate([self._before(data, x), x])
-        quats = quaternions(data.K, X)
-        return _Motion(data.K, data.tau, X, data.K.walk(X), quats)
+        return X, data.K.walk(X), quaternions(data.K, X)
 
     def _groups(
         self,

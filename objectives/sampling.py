@@ -1,6 +1,6 @@
 """Where movable frames may start: the region around a world, and random poses in it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,18 +71,38 @@ def draw(
     corners: Region,
     starts: int,
     rng: np.random.Generator,
+    hints: Mapping[str, Sequence[Region]] | None = None,
 ) -> Float[np.ndarray, "starts 1 nq"]:
-    """The present state, then random ones."""
+    """The present state, then random ones; three of four within hints, if any."""
     q = np.tile(world.q, (starts, 1))
+    turns = np.arange(starts)
     for name in names:
         at = world.coordinates([name])
-        position = rng.uniform(corners[0], corners[1], (starts, 3))
+        low, high = (np.tile(corner, (starts, 1)) for corner in corners)
+        boxes = _within((hints or {}).get(name, ()), corners)
+        for k, box in enumerate(boxes):
+            chosen = (turns % 4 > 0) & (turns // 4 % len(boxes) == k)
+            low[chosen], high[chosen] = box
+        position = rng.uniform(low, high)
         angle = rng.uniform(-np.pi, np.pi, starts) / 2
         zero = np.zeros(starts)
         about_z = np.stack([np.cos(angle), zero, zero, np.sin(angle)], -1)
         upright = quat_multiply(about_z, q[:, at[3:]])
         turned = quat_normalize(rng.normal(size=(starts, 4)))
-        odd = np.arange(starts)[:, None] % 2 == 1
-        drawn = np.concatenate([position, np.where(odd, upright, turned)], 1)
-        q[1:, at] = drawn[1:]
+        drawn = np.where(turns[:, None] % 2 == 1, upright, turned)
+        q[1:, at] = np.concatenate([position, drawn], 1)[1:]
     return q[:, None]
+
+
+def _within(boxes: Sequence[Region], corners: Region) -> list[Region]:
+    """What all boxes share, else each of them; cut to the corners."""
+    cut = [np.stack([np.maximum(b[0], corners[0]), np.minimum(b[1], corners[1])])
+           for b in boxes]  # fmt: skip
+    cut = [b for b in cut if (b[0] <= b[1]).all()]
+    if cut:
+        shared = np.stack(
+            [np.max([b[0] for b in cut], 0), np.min([b[1] for b in cut], 0)]
+        )
+        if (shared[0] <= shared[1]).all():
+            return [shared]
+    return cut

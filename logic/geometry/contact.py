@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ...robots.checks import number
 from ...robots.config import Config
 from ..errors import PredicateError
@@ -10,7 +12,7 @@ from ..relaxed.nearness import STRICT, apart
 from ..relaxed.nearness import within as distance_within
 from ..relaxed.terms import Rows, Term
 from ..relaxed.things import pair_of
-from .solids import nearest, overlap_bound, thing, within
+from .solids import nearest, overlap_bound, region_about, thing, within
 from .verdict import Judged, Verdict
 from .wording import length, relation
 
@@ -72,6 +74,13 @@ class InContactWith(Judged):
         error = min(0.5 * self.tolerance, self.bound)
         feature = pair.feature(distance_within(self.tolerance, error))
         return Rows(feature, scale=100.0, error=error)
+
+    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+        """See `Predicate`."""
+        if name not in (self.a, self.b):
+            return None
+        other = self.b if name == self.a else self.a
+        return region_about(C, name, other, -1.0, 1.0)
 
 
 def check_tolerance(statement: Judged, tolerance: Any) -> None:

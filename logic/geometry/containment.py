@@ -10,7 +10,14 @@ from ..relaxed.rays import beyond, enclosed, surrounded
 from ..relaxed.terms import AllOf, AnyOf, Rows, Term
 from ..relaxed.things import pair_of
 from .rays import AXES, IGIBSON_RANGE, crossing_axes, hits_both_ways
-from .solids import Solid, bounding_box, centre_of_mass, thing, with_shapes
+from .solids import (
+    Solid,
+    bounding_box,
+    centre_of_mass,
+    region_about,
+    thing,
+    with_shapes,
+)
 from .verdict import Judged, Verdict
 from .wording import length
 
@@ -90,6 +97,10 @@ class InsideOf(Judged):
         if self.semantics == "document":
             return around
         return AllOf((Rows(pair.feature(enclosed(not igibson))), around))
+
+    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+        """See `Predicate`."""
+        return region_about(C, name, self.b) if name == self.a else None
 
 
 def _count(both: np.ndarray) -> str:

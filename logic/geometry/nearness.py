@@ -19,6 +19,7 @@ from .solids import (
     centre_of_mass,
     nearest,
     part_boxes,
+    region_about,
     thing,
     with_shapes,
     within,
@@ -108,6 +109,13 @@ class NextTo(Judged):
         near = Rows(pair.feature(distance_within(_threshold, error)), error=error)
         level = Rows(pair.feature(at_height(error)), error=error)
         return AllOf((near, level))
+
+    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+        """See `Predicate`."""
+        if name not in (self.a, self.b):
+            return None
+        other = self.b if name == self.a else self.a
+        return region_about(C, name, other, -1.5, 1.5)
 
 
 def _threshold(pair: Pair) -> float:

@@ -115,6 +115,24 @@ def bounding_box(
     return low.min(0), high.max(0)
 
 
+def region_about(
+    C: Config, name: str, other: str, low: Any = 0.0, high: Any = 0.0
+) -> Float[np.ndarray, "2 3"] | None:
+    """The other thing's bounding box, wider by the size of the named one.
+
+    Args:
+        C: the world.
+        name: whose origin is looked for.
+        other: about what.
+        low: added to the lower corner, in sizes of the named thing.
+        high: added to the upper corner.
+    """
+    box = np.array(bounding_box(thing(C, other, name)))
+    extent = np.ptp(bounding_box(thing(C, name, other)), axis=0)
+    box += np.array([low * extent, high * extent])
+    return box if np.isfinite(box).all() else None
+
+
 def centre_of_mass(thing: Solid, root: bool = False) -> Float[np.ndarray, "3"]:
     """Centre of mass in the world [m].
 

@@ -12,7 +12,13 @@ from ..relaxed.terms import AllOf, AnyOf, Rows, Term
 from ..relaxed.things import pair_of
 from .contact import TOLERANCE, InContactWith, check_tolerance
 from .rays import IGIBSON_RANGE, VERTICAL, hits_both_ways
-from .solids import bounding_box, centre_of_mass, thing, with_shapes
+from .solids import (
+    bounding_box,
+    centre_of_mass,
+    region_about,
+    thing,
+    with_shapes,
+)
 from .verdict import Judged, Verdict
 from .wording import length
 
@@ -66,6 +72,11 @@ class OnTopOf(Judged):
         parts = (touch.relaxed(C, truth), below, above)
         return AllOf(parts) if truth else AnyOf(parts, 0.5 * self.bound)
 
+    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+        """See `Predicate`."""
+        up = np.array([0.0, 0.0, 1.0])
+        return region_about(C, name, self.b, 0.0, up) if name == self.a else None
+
 
 @dataclass(frozen=True)
 class Under(Judged):
@@ -98,6 +109,11 @@ class Under(Judged):
         below = _straight(self, C, DOWN, truth is (self.semantics == "document"))
         parts = (above, below)
         return AllOf(parts) if truth else AnyOf(parts, 0.5 * self.bound)
+
+    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+        """See `Predicate`."""
+        down = np.array([0.0, 0.0, 2.0])
+        return region_about(C, name, self.b, -down, 0.0) if name == self.a else None
 
 
 def _straight(statement: Any, C: Config, direction: np.ndarray, there: bool) -> Rows:
