@@ -45,15 +45,15 @@ def crossings(
     """
     pieces = _pieces(frame)
     count = sum(len(group) for group in frame_bodies(frame))
-    enter = np.full((len(origin), count), np.inf)
-    leave = np.full((len(origin), count), -np.inf)
+    enter = np.full((count, len(origin)), np.inf)
+    leave = np.full((count, len(origin)), -np.inf)
     for group in pieces:
         first, last = group.cross(origin, direction)
         missed = first > last
         first, last = np.where(missed, np.inf, first), np.where(missed, -np.inf, last)
-        np.minimum.at(enter, (slice(None), group.owner), first)
-        np.maximum.at(leave, (slice(None), group.owner), last)
-    return Crossings(enter, leave)
+        np.minimum.at(enter, group.owner, first.T)
+        np.maximum.at(leave, group.owner, last.T)
+    return Crossings(enter.T, leave.T)
 
 
 def entries(

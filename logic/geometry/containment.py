@@ -75,7 +75,7 @@ class InsideOf(Judged):
 def holding(b: Solid, centres: Float[np.ndarray, "n 3"]) -> Bool[np.ndarray, " n"]:
     """Which centres of mass make things be inside b: `InsideOf` of "igibson", fast."""
     low, high = bounding_box(with_shapes(b))
-    found = ((low <= centres) & (centres <= high)).all(-1)
+    found = np.asarray(((low <= centres) & (centres <= high)).all(-1))
     if found.any():
         distance = hits_both_ways(b, centres[found], AXES, IGIBSON_RANGE)
         found[found] = crossed(np.isfinite(distance).all(-1))
