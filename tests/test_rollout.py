@@ -135,7 +135,24 @@ def test_microwave_heats_when_on_shut_and_inside(on, door, inside):
     C.set_joint("door_joint", door)
     T = logic.rollout(C, C.q[None])["steak"].temperature[0]
     assert (T > 23) == (on and door <= 0.05 * 1.7 and inside)
-    assert T in (23.0, pytest.approx(23 + 177 * 0.04 / 30))
+    assert T in (23.0, pytest.approx(23 + 977 * 0.04 / 30))
+
+
+def test_our_microwave_cooks():
+    """iGibson's microwave: 1000 °C, 0.04/s; 37 steps at 30 Hz from 23 to 70 °C."""
+    C = oven()
+    steps = logic.dwell_steps(23, 70, source_temperature=1000, heating_rate=0.04)
+    assert steps == 37
+    logic.ToggledOn("microwave").set(C)
+    history = logic.rollout(C, np.tile(C.q, (steps + 3, 1)))
+    T = history["steak"].temperature
+    np.testing.assert_allclose(T, heated(23.0, 1000, 0.04, steps + 3), rtol=1e-12)
+    cooked = logic.Cooked("steak").holds_along(C, history)
+    assert cooked.tolist() == [False] * 36 + [True] * 4
+    C.set_joint("door_joint", 1.5)
+    history = logic.rollout(C, np.tile(C.q, (steps + 3, 1)))
+    assert (history["steak"].temperature == 23).all()
+    assert not logic.Cooked("steak").holds_along(C, history).any()
 
 
 def test_a_finger_switches_the_microwave_on():
