@@ -31,6 +31,12 @@ from .criteria.events import EventFlyingApart as EventFlyingApart
 from .criteria.events import EventGrasp as EventGrasp
 from .criteria.events import EventSlipOut as EventSlipOut
 from .criteria.events import EventStopExternalForce as EventStopExternalForce
+from .criteria.forces import ClockXZForces as ClockXZForces
+from .criteria.forces import ExternalForces as ExternalForces
+from .criteria.forces import ForceTemplate as ForceTemplate
+from .criteria.forces import NullGravity as NullGravity
+from .criteria.forces import RandomForces as RandomForces
+from .criteria.forces import YaxisSin as YaxisSin
 from .criteria.grasp_criteria import GraspTimeCriterion as GraspTimeCriterion
 from .criteria.grasp_criteria import (
     InstantContactingLinkCriterion as InstantContactingLinkCriterion,
