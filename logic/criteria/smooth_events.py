@@ -18,13 +18,11 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from ...robots._typing import Array
+from .contact_events import EventContact
 from .event import EventError, SimulationSingleEvent
 from .event_chances import CURVES, Kind, Run, Steps, before, survival
 from .event_loop import make_container, needed_event
-from .events import (
-    EventContact,
-    EventGrasp,
-)
+from .grasp_events import EventGrasp
 from .trace_arrays import Touch, TraceArrays, as_arrays, touch
 
 
