@@ -143,10 +143,10 @@ def test_envelopes_enclose_the_roll_out_of_a_world():
         temperatures, rates = np.array([300.0, -18.0]), np.array([0.2, 0.02])
         return envelope(one("egg"), sources, 1.0, 23.0, temperatures, rates)[0]
 
-    T = jax.jit(enclosed)(path)
+    lowest = lambda path: (jnp.sum((T := enclosed(path)).lower), T)
+    slope, T = jax.jit(jax.grad(lowest, has_aux=True))(path)
     assert (T.lower <= exact + 1e-9).all() and (exact <= T.upper + 1e-9).all()
     assert np.ptp(exact) > 20
-    slope = jax.jit(jax.grad(lambda q: enclosed(q).lower.sum()))(path)
     assert np.isfinite(slope).all() and np.abs(slope).max() > 0.1
 
 
@@ -199,8 +199,10 @@ def test_soaking_implies_caught_droplets(level):
     drops = np.flatnonzero(emission(np.ones(STEPS, bool), 0.1))
     ball = smooth_paths(rng, PATHS, size=0.1) - [0, 0, 0.3]
     spout, radius, sharpness = smooth_paths(rng, PATHS, size=0.02), 0.05, 1000.0
-    gap = handling_rows.column_gap(spout, ball, radius, sharpness)
-    row = jax.vmap(lambda g: handling_rows.soaked_rows(g, drops, level))(gap)[:, 0]
+    column = lambda *at: handling_rows.column_gap(*at, radius, sharpness)
+    gap = jax.jit(column)(spout, ball)
+    soaked = jax.vmap(lambda g: handling_rows.soaked_rows(g, drops, level))
+    row = jax.jit(soaked)(gap)[:, 0]
     away = ball - spout - SPOUT
     beside, above = np.hypot(away[..., 0], away[..., 1]) - radius, away[..., 2] + radius
     exact = np.maximum(beside, above)
@@ -268,7 +270,8 @@ def test_toggling_implies_the_switches_of_the_windows():
     fingers[:, :, 1:] += rng.uniform(0, 0.1, (PATHS, 1, 2)) * near[:, None]
     for i in np.flatnonzero(rng.random(PATHS) < 0.4):
         fingers[i, rng.integers(40)] = rng.uniform(0.05, 0.15)
-    rows = jax.vmap(lambda d: handling_rows.toggled_rows(d, windows))(fingers)
+    toggled = jax.vmap(lambda d: handling_rows.toggled_rows(d, windows))
+    rows = np.asarray(jax.jit(toggled)(fingers))
     assert rows.shape == (PATHS, 18 + 22 * 3)
     satisfied = np.flatnonzero((rows <= 0).all(-1))
     assert 50 < len(satisfied) < PATHS - 20

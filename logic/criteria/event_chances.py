@@ -65,10 +65,14 @@ class Run(NamedTuple):
     arrays: TraceArrays
     touch: Touch
     tau: Float[Array, ""]
+    found: dict[int, Steps]
+    """Chances so far: events that others look at are computed once."""
 
     def chances(self, j: int) -> Steps:
         """That event j, were it alone with the one it needs, happens at a step."""
-        return CURVES[self.kinds[j].event].chances(self, j)
+        if j not in self.found:
+            self.found[j] = CURVES[self.kinds[j].event].chances(self, j)
+        return self.found[j]
 
     @property
     def no_finger(self) -> Steps:

@@ -112,7 +112,7 @@ def _run(
     arrays: TraceArrays,
     tau: Float[Array, ""],
 ) -> SmoothResult:
-    run = Run(kinds, numbers, arrays, touch(arrays, tau), tau)
+    run = Run(kinds, numbers, arrays, touch(arrays, tau), tau, {})
     alone = [run.chances(j) for j in range(len(kinds))]
     stops = [(j, c) for j, c in enumerate(alone) if CURVES[kinds[j].event].stops]
     limited = (0, jnp.zeros(arrays.n_steps))
