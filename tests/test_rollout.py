@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from predicate_scenes import built_once
 
 import posewise as pw
 from posewise import ConfigError, ObjectState, Particles, logic
@@ -110,6 +111,7 @@ def test_distance_is_that_of_the_centre_of_mass_to_the_link():
     assert logic.rollout(C, C.q[None])["pot"].temperature[0] == 23
 
 
+@built_once
 def oven() -> pw.Config:
     """Our microwave with a free steak in it; door shut, off."""
     C = pw.load("microwave")

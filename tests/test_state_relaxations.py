@@ -81,22 +81,27 @@ def test_envelopes_are_tight_while_no_gate_is_half_open(courses):
     assert (bound[sure] == 0).all()
 
 
+@jax.jit
+def thermal(T, limit, sharpness):
+    """All thermal rows of many courses."""
+    rows = lambda T: jnp.concatenate(
+        [
+            thermal_rows.reached_rows(T, limit, sharpness),
+            thermal_rows.not_reached_rows(T, limit, sharpness),
+            thermal_rows.cold_rows(T, limit),
+            thermal_rows.not_cold_rows(T, limit),
+            thermal_rows.cooked_not_burnt_rows(T, limit, limit + 40, sharpness),
+        ]
+    )
+    return jax.vmap(rows)(T)
+
+
 @pytest.mark.parametrize("sharpness", [0.3, 5.0, 100.0])
 @pytest.mark.parametrize("limit", [-5.0, 25.0, 60.0, 150.0])
 def test_thermal_rows_imply_the_truth(courses, limit, sharpness):
     exact, _, T, _, bound = courses
     highest, last = exact.max(1), exact[:, -1]
-    rows = jax.vmap(
-        lambda T: jnp.concatenate(
-            [
-                thermal_rows.reached_rows(T, limit, sharpness),
-                thermal_rows.not_reached_rows(T, limit, sharpness),
-                thermal_rows.cold_rows(T, limit),
-                thermal_rows.not_cold_rows(T, limit),
-                thermal_rows.cooked_not_burnt_rows(T, limit, limit + 40, sharpness),
-            ]
-        )
-    )(T)
+    rows = thermal(T, limit, sharpness)
     hot, mild, cold, warm, cooked, unburnt = np.asarray(rows).T <= 0
     margin = np.stack([limit - highest, highest - limit, last - limit, limit - last])
     for relaxed, exact_margin in zip((hot, mild, cold, warm), margin, strict=True):
@@ -173,18 +178,21 @@ def test_aggregates_are_on_their_side():
     rng = np.random.default_rng(3)
     x = jnp.asarray(rng.normal(0, 3, (500, 7)))
     ordered = np.sort(x)
+    largest, over, under = map(
+        jax.jit, (aggregates.smooth_max, aggregates.mellowmax, aggregates.mellowmin)
+    )
+    kth = jax.jit(aggregates.kth_smallest, static_argnums=1)
     for k in (0.1, 50.0):
         slack = np.log(7) / k
         for smooth, exact, low, high in (
-            (aggregates.smooth_max(x, k), ordered[:, -1], 0, slack),
-            (aggregates.mellowmax(x, k), ordered[:, -1], -slack, 0),
-            (aggregates.mellowmin(x, k), ordered[:, 0], 0, slack),
+            (largest(x, k), ordered[:, -1], 0, slack),
+            (over(x, k), ordered[:, -1], -slack, 0),
+            (under(x, k), ordered[:, 0], 0, slack),
             *(
-                (aggregates.kth_smallest(x, i, k), ordered[:, i - 1], 0,
-                 np.log(8 - i) / k)
+                (kth(x, i, k), ordered[:, i - 1], 0, np.log(8 - i) / k)
                 for i in (1, 4, 7)
             ),
-        ):  # fmt: skip
+        ):
             off = np.asarray(smooth) - exact
             assert (low - 1e-9 <= off).all() and (off <= high + 1e-9).all()
     mean = aggregates.kth_smallest(x, 3, 1e-7)
