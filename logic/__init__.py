@@ -1,5 +1,13 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
+from .criteria.body_events import EventBodyTooLow as EventBodyTooLow
+from .criteria.body_events import EventFlyingApart as EventFlyingApart
+from .criteria.contact_events import EventContact as EventContact
+from .criteria.contact_events import (
+    EventContactInInitialPosition as EventContactInInitialPosition,
+)
+from .criteria.contact_events import EventContactTimeOut as EventContactTimeOut
+from .criteria.contact_events import EventSlipOut as EventSlipOut
 from .criteria.criterion import Criterion as Criterion
 from .criteria.event import EventCommands as EventCommands
 from .criteria.event import EventError as EventError
@@ -21,16 +29,12 @@ from .criteria.event_builders import (
 )
 from .criteria.event_loop import SimulationResult as SimulationResult
 from .criteria.event_loop import run_events as run_events
-from .criteria.events import EventBodyTooLow as EventBodyTooLow
-from .criteria.events import EventContact as EventContact
-from .criteria.events import (
-    EventContactInInitialPosition as EventContactInInitialPosition,
-)
-from .criteria.events import EventContactTimeOut as EventContactTimeOut
-from .criteria.events import EventFlyingApart as EventFlyingApart
-from .criteria.events import EventGrasp as EventGrasp
-from .criteria.events import EventSlipOut as EventSlipOut
-from .criteria.events import EventStopExternalForce as EventStopExternalForce
+from .criteria.forces import ClockXZForces as ClockXZForces
+from .criteria.forces import ExternalForces as ExternalForces
+from .criteria.forces import ForceTemplate as ForceTemplate
+from .criteria.forces import NullGravity as NullGravity
+from .criteria.forces import RandomForces as RandomForces
+from .criteria.forces import YaxisSin as YaxisSin
 from .criteria.grasp_criteria import GraspTimeCriterion as GraspTimeCriterion
 from .criteria.grasp_criteria import (
     InstantContactingLinkCriterion as InstantContactingLinkCriterion,
@@ -39,6 +43,8 @@ from .criteria.grasp_criteria import InstantForceCriterion as InstantForceCriter
 from .criteria.grasp_criteria import (
     InstantObjectCOGCriterion as InstantObjectCOGCriterion,
 )
+from .criteria.grasp_events import EventGrasp as EventGrasp
+from .criteria.grasp_events import EventStopExternalForce as EventStopExternalForce
 from .criteria.run_criteria import FinalPositionCriterion as FinalPositionCriterion
 from .criteria.run_criteria import ForceCriterion as ForceCriterion
 from .criteria.run_criteria import TimeCriterion as TimeCriterion

@@ -45,8 +45,8 @@ def shape(part: dict):
             return pw.Convex(part["vertices"])
 
 
-def world(case: dict) -> pw.Config:
-    """The scene of a case, as a user would build it."""
+def world(case: dict, com: bool = True) -> pw.Config:
+    """The scene of a case as a user builds it; centres of mass can be left out."""
     C = pw.Config()
     for name, thing in case["objects"].items():
         parts = [(shape(p), [*p["pos"], *p["quat"]]) for p in thing["parts"]]
@@ -54,7 +54,7 @@ def world(case: dict) -> pw.Config:
             name,
             parts,
             pose=[*thing["pos"], *thing["quat"]],
-            com=thing["com"],
+            com=thing["com"] if com else None,
             in_rooms=case.get("in_rooms"),
         )
     if "rooms" in case:
@@ -116,3 +116,16 @@ def test_labels(case):
     assert p.holds(C) is case.get("label_igibson_code", case["label"]), p.explain(C)
     p = statement(case)
     assert p.holds(C) is case["label"], p.explain(C)
+
+
+CENTRED = ("inside", "ontop", "under", "nextto", "inreach")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [c for c in cases() if c.values[0] and c.values[0]["predicate"] in CENTRED],
+)
+def test_without_a_given_centre_of_mass_it_is_the_centroid(case):
+    """Three of these labels would be others if it were the frame's origin."""
+    p = statement(case, semantics="igibson")
+    assert p.holds(world(case, com=False)) is case["label"]

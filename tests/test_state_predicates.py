@@ -5,7 +5,6 @@ import pytest
 
 import posewise as pw
 from posewise import ConfigError, Particles, logic
-from posewise.logic.states import surroundings
 
 UNIT = [1.0, 0, 0, 0]
 ABILITIES = {
@@ -210,22 +209,26 @@ def test_a_history_of_another_world():
 def test_inside_and_open():
     C = pw.load("cupboard")
     C.load("tray", joint="free", pose=[0, 0, 3, *UNIT])
-    assert not surroundings.is_open(C, "cupboard")
-    assert not surroundings.inside(C, "tray", "cupboard")
+    opened, inside = (
+        logic.Open("cupboard"),
+        logic.InsideOf("tray", "cupboard", **IGIBSON),
+    )
+    assert not opened.holds(C)
+    assert not inside.holds(C)
     lower, upper = C.frame("door").joint.limits[:, 0]
     for share, truth in ((0.049, False), (0.051, True)):
         C.set_joint("door_joint", lower + share * (upper - lower))
-        assert surroundings.is_open(C, "cupboard") is truth
+        assert opened.holds(C) is truth
     only = {"openable": {"joints": ["drawer_joint"]}}
     C.mark_object("cupboard", abilities=only)
-    assert not surroundings.is_open(C, "cupboard")
+    assert not opened.holds(C)
     C.mark_object("cupboard", abilities={"openable": {"joints": {"door_joint": -1}}})
-    assert surroundings.is_open(C, "cupboard")
+    assert opened.holds(C)
     C.set_joint("door_joint", upper)
-    assert not surroundings.is_open(C, "cupboard")
+    assert not opened.holds(C)
     C.mark_object("cupboard", abilities={"openable": {"joints": ["dor_joint"]}})
     with pytest.raises(ConfigError, match="did you mean 'door_joint'"):
-        surroundings.is_open(C, "cupboard")
+        opened.holds(C)
 
 
 @pytest.mark.parametrize(
@@ -249,4 +252,4 @@ def test_inside_an_open_box(at, truth):
     ]
     C.add_object("box", walls)
     C.add_object("ball", [(pw.Sphere(0.02), None)], pose=[*at, *UNIT])
-    assert surroundings.inside(C, "ball", "box") is truth
+    assert logic.InsideOf("ball", "box", **IGIBSON).holds(C) is truth

@@ -81,22 +81,27 @@ def test_envelopes_are_tight_while_no_gate_is_half_open(courses):
     assert (bound[sure] == 0).all()
 
 
+@jax.jit
+def thermal(T, limit, sharpness):
+    """All thermal rows of many courses."""
+    rows = lambda T: jnp.concatenate(
+        [
+            thermal_rows.reached_rows(T, limit, sharpness),
+            thermal_rows.not_reached_rows(T, limit, sharpness),
+            thermal_rows.cold_rows(T, limit),
+            thermal_rows.not_cold_rows(T, limit),
+            thermal_rows.cooked_not_burnt_rows(T, limit, limit + 40, sharpness),
+        ]
+    )
+    return jax.vmap(rows)(T)
+
+
 @pytest.mark.parametrize("sharpness", [0.3, 5.0, 100.0])
 @pytest.mark.parametrize("limit", [-5.0, 25.0, 60.0, 150.0])
 def test_thermal_rows_imply_the_truth(courses, limit, sharpness):
     exact, _, T, _, bound = courses
     highest, last = exact.max(1), exact[:, -1]
-    rows = jax.vmap(
-        lambda T: jnp.concatenate(
-            [
-                thermal_rows.reached_rows(T, limit, sharpness),
-                thermal_rows.not_reached_rows(T, limit, sharpness),
-                thermal_rows.cold_rows(T, limit),
-                thermal_rows.not_cold_rows(T, limit),
-                thermal_rows.cooked_not_burnt_rows(T, limit, limit + 40, sharpness),
-            ]
-        )
-    )(T)
+    rows = thermal(T, limit, sharpness)
     hot, mild, cold, warm, cooked, unburnt = np.asarray(rows).T <= 0
     margin = np.stack([limit - highest, highest - limit, last - limit, limit - last])
     for relaxed, exact_margin in zip((hot, mild, cold, warm), margin, strict=True):
@@ -143,10 +148,10 @@ def test_envelopes_enclose_the_roll_out_of_a_world():
         temperatures, rates = np.array([300.0, -18.0]), np.array([0.2, 0.02])
         return envelope(one("egg"), sources, 1.0, 23.0, temperatures, rates)[0]
 
-    T = jax.jit(enclosed)(path)
+    lowest = lambda path: (jnp.sum((T := enclosed(path)).lower), T)
+    slope, T = jax.jit(jax.grad(lowest, has_aux=True))(path)
     assert (T.lower <= exact + 1e-9).all() and (exact <= T.upper + 1e-9).all()
     assert np.ptp(exact) > 20
-    slope = jax.jit(jax.grad(lambda q: enclosed(q).lower.sum()))(path)
     assert np.isfinite(slope).all() and np.abs(slope).max() > 0.1
 
 
@@ -173,18 +178,21 @@ def test_aggregates_are_on_their_side():
     rng = np.random.default_rng(3)
     x = jnp.asarray(rng.normal(0, 3, (500, 7)))
     ordered = np.sort(x)
+    largest, over, under = map(
+        jax.jit, (aggregates.smooth_max, aggregates.mellowmax, aggregates.mellowmin)
+    )
+    kth = jax.jit(aggregates.kth_smallest, static_argnums=1)
     for k in (0.1, 50.0):
         slack = np.log(7) / k
         for smooth, exact, low, high in (
-            (aggregates.smooth_max(x, k), ordered[:, -1], 0, slack),
-            (aggregates.mellowmax(x, k), ordered[:, -1], -slack, 0),
-            (aggregates.mellowmin(x, k), ordered[:, 0], 0, slack),
+            (largest(x, k), ordered[:, -1], 0, slack),
+            (over(x, k), ordered[:, -1], -slack, 0),
+            (under(x, k), ordered[:, 0], 0, slack),
             *(
-                (aggregates.kth_smallest(x, i, k), ordered[:, i - 1], 0,
-                 np.log(8 - i) / k)
+                (kth(x, i, k), ordered[:, i - 1], 0, np.log(8 - i) / k)
                 for i in (1, 4, 7)
             ),
-        ):  # fmt: skip
+        ):
             off = np.asarray(smooth) - exact
             assert (low - 1e-9 <= off).all() and (off <= high + 1e-9).all()
     mean = aggregates.kth_smallest(x, 3, 1e-7)
@@ -199,8 +207,10 @@ def test_soaking_implies_caught_droplets(level):
     drops = np.flatnonzero(emission(np.ones(STEPS, bool), 0.1))
     ball = smooth_paths(rng, PATHS, size=0.1) - [0, 0, 0.3]
     spout, radius, sharpness = smooth_paths(rng, PATHS, size=0.02), 0.05, 1000.0
-    gap = handling_rows.column_gap(spout, ball, radius, sharpness)
-    row = jax.vmap(lambda g: handling_rows.soaked_rows(g, drops, level))(gap)[:, 0]
+    column = lambda *at: handling_rows.column_gap(*at, radius, sharpness)
+    gap = jax.jit(column)(spout, ball)
+    soaked = jax.vmap(lambda g: handling_rows.soaked_rows(g, drops, level))
+    row = jax.jit(soaked)(gap)[:, 0]
     away = ball - spout - SPOUT
     beside, above = np.hypot(away[..., 0], away[..., 1]) - radius, away[..., 2] + radius
     exact = np.maximum(beside, above)
@@ -268,7 +278,8 @@ def test_toggling_implies_the_switches_of_the_windows():
     fingers[:, :, 1:] += rng.uniform(0, 0.1, (PATHS, 1, 2)) * near[:, None]
     for i in np.flatnonzero(rng.random(PATHS) < 0.4):
         fingers[i, rng.integers(40)] = rng.uniform(0.05, 0.15)
-    rows = jax.vmap(lambda d: handling_rows.toggled_rows(d, windows))(fingers)
+    toggled = jax.vmap(lambda d: handling_rows.toggled_rows(d, windows))
+    rows = np.asarray(jax.jit(toggled)(fingers))
     assert rows.shape == (PATHS, 18 + 22 * 3)
     satisfied = np.flatnonzero((rows <= 0).all(-1))
     assert 50 < len(satisfied) < PATHS - 20

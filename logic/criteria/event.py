@@ -1,4 +1,9 @@
-"""An event: what may happen once in a run, and what the run does then."""
+"""rostok's events: what may happen once in a run, and what the run does then.
+
+An event is asked at each step, `event_check`, with what the sensors read after it; the
+answer is a command. `run_events` asks the events of a recorded trace. Each class says
+what rostok does; "Repaired" is where `run_events(..., legacy=False)` differs.
+"""
 
 import math
 from abc import ABC, abstractmethod

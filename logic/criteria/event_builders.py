@@ -5,17 +5,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...robots.checks import number
-from .event import EventError, SimulationSingleEvent, limit, of_kind
-from .events import (
-    EventBodyTooLow,
+from .body_events import EventBodyTooLow, EventFlyingApart
+from .contact_events import (
     EventContact,
     EventContactInInitialPosition,
     EventContactTimeOut,
-    EventFlyingApart,
-    EventGrasp,
     EventSlipOut,
-    EventStopExternalForce,
 )
+from .event import EventError, SimulationSingleEvent, limit, of_kind
+from .grasp_events import EventGrasp, EventStopExternalForce
 
 
 class EventBuilder(ABC):

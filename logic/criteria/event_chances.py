@@ -15,17 +15,15 @@ from jaxtyping import Float
 from ...features import safe
 from ...robots._typing import Array
 from ..states.schedule import ends_of_tests, ends_of_waits, first_past
-from .event import EventError, SimulationSingleEvent
-from .events import (
-    EventBodyTooLow,
+from .body_events import EventBodyTooLow, EventFlyingApart
+from .contact_events import (
     EventContact,
     EventContactInInitialPosition,
     EventContactTimeOut,
-    EventFlyingApart,
-    EventGrasp,
     EventSlipOut,
-    EventStopExternalForce,
 )
+from .event import EventError, SimulationSingleEvent
+from .grasp_events import EventGrasp, EventStopExternalForce
 from .softening import at_least_two, chance
 from .thresholds import INITIAL_STEPS, LENGTH, STEADY_SPEED, STEADY_STEPS
 from .trace_arrays import Touch, TraceArrays
@@ -67,10 +65,14 @@ class Run(NamedTuple):
     arrays: TraceArrays
     touch: Touch
     tau: Float[Array, ""]
+    found: dict[int, Steps]
+    """Chances so far: events that others look at are computed once."""
 
     def chances(self, j: int) -> Steps:
         """That event j, were it alone with the one it needs, happens at a step."""
-        return CURVES[self.kinds[j].event].chances(self, j)
+        if j not in self.found:
+            self.found[j] = CURVES[self.kinds[j].event].chances(self, j)
+        return self.found[j]
 
     @property
     def no_finger(self) -> Steps:

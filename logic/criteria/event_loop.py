@@ -7,13 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from .contact_events import EventContactTimeOut
 from .event import EventCommands, EventError, SimulationSingleEvent
 from .event_builders import EventBuilder
-from .events import (
-    EventContactTimeOut,
-    EventGrasp,
-    EventStopExternalForce,
-)
+from .grasp_events import EventGrasp, EventStopExternalForce
 from .sensors import (
     DataStorage,
     Sensor,

@@ -10,7 +10,7 @@ from ...robots.checks import integer
 from . import smooth_criteria as forms
 from .criterion import Criterion, known
 from .event import EventError
-from .events import EventGrasp
+from .grasp_events import EventGrasp
 from .smooth_events import SmoothResult
 
 

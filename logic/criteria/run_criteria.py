@@ -7,13 +7,10 @@ import numpy as np
 from jaxtyping import Float
 
 from . import smooth_criteria as forms
+from .body_events import EventFlyingApart
+from .contact_events import EventContactTimeOut, EventSlipOut
 from .criterion import Criterion, known
-from .events import (
-    EventContactTimeOut,
-    EventFlyingApart,
-    EventGrasp,
-    EventSlipOut,
-)
+from .grasp_events import EventGrasp
 from .smooth_events import SmoothResult
 from .thresholds import STRONGEST
 

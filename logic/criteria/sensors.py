@@ -1,6 +1,5 @@
 """What events and criteria read of a trace: rostok's two sensors and its storage."""
 
-import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -137,11 +136,6 @@ def robot_sensor(trace: Trace, legacy: bool) -> Sensor:
     return _sensor(trace, keys, trace.robot_pos, {}, legacy)
 
 
-def is_contact(force: Float[np.ndarray, "3"]) -> bool:
-    """Whether a force is strong enough; an unknown one is."""
-    return not np.linalg.norm(force) < WEAKEST
-
-
 def _sensor(
     trace: Trace,
     keys: dict[str, Any],
@@ -149,23 +143,35 @@ def _sensor(
     velocities: dict[Any, np.ndarray],
     legacy: bool,
 ) -> Sensor:
-    every: dict[Any, list[list[Any]]] = {
-        b: [[] for _ in trace.obj_pos] for b in keys.values()
-    }
-    outer = copy.deepcopy(every)
-    for c in trace.contacts:
-        unmeasured = np.isnan([c.pa, c.pb, c.f]).any()
-        if c.k == 0 or not is_contact(c.f) or (unmeasured and not legacy):
-            continue
-        sides = (c.a, c.pa, -c.f), (c.b, c.pb, -c.f if legacy else c.f)
-        groups = (every,) if c.a in keys and c.b in keys else (every, outer)
-        for body, point, force in sides:
-            if body in keys:
-                for group in groups:
-                    group[keys[body]][c.k].append((point, force))
+    contacts = trace.contacts
+    at = np.array([c.k for c in contacts], int)
+    vectors = np.array([[c.pa, c.pb, c.f] for c in contacts]).reshape(-1, 3, 3)
+    points, force = vectors[:, :2], vectors[:, 2:]
+    forces = np.concatenate([-force, -force if legacy else force], 1)
+    records = np.stack([points, forces], 2)
+    counts = (at > 0) & ~(np.linalg.norm(force[:, 0], axis=-1) < WEAKEST)
+    if not legacy:
+        counts &= ~np.isnan(vectors).any((1, 2))
+    inner = np.array([c.a in keys and c.b in keys for c in contacts], bool)
+    every, outer = {}, {}
+    for body, key in keys.items():
+        sides = np.array([[c.a == body, c.b == body] for c in contacts], bool)
+        sides = sides.reshape(-1, 2) & counts[:, None]
+        own, where = records[sides], at[sides.any(1)]
+        every[key] = _by_instant(np.nan_to_num(own), where, trace)
+        out = ~inner[sides.any(1)]
+        outer[key] = _by_instant(own[out], where[out], trace)
     rounded = {b: _series(p, legacy) for b, p in positions.items()}
-    forces = {b: [np.nan_to_num(c) for c in s] for b, s in _stacked(every).items()}
-    return Sensor(rounded, velocities, forces, _stacked(outer), legacy)
+    return Sensor(rounded, velocities, every, outer, legacy)
+
+
+def _by_instant(
+    records: Float[np.ndarray, "n 2 3"], instants: Int[np.ndarray, " n"], trace: Trace
+) -> list[Float[np.ndarray, "_ 2 3"]]:
+    """Records of each instant, in their order."""
+    order = np.argsort(instants, kind="stable")
+    ends = np.searchsorted(instants[order], np.arange(1, len(trace.obj_pos)))
+    return np.split(records[order], ends)
 
 
 def _series(values: np.ndarray, legacy: bool) -> np.ndarray:
@@ -173,10 +179,3 @@ def _series(values: np.ndarray, legacy: bool) -> np.ndarray:
         return values
     rounded = [[round(x, 4) for x in row] for row in values.tolist()]
     return np.nan_to_num(np.array(rounded), nan=NO_DATA)
-
-
-def _stacked(contacts: dict[Any, list[list[Any]]]) -> dict[Any, list[np.ndarray]]:
-    return {
-        body: [np.array(c, float).reshape(-1, 2, 3) for c in series]
-        for body, series in contacts.items()
-    }

@@ -12,12 +12,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ...features import safe
-from .events import (
-    EventContactTimeOut,
-    EventFlyingApart,
-    EventGrasp,
-    EventSlipOut,
-)
+from .body_events import EventFlyingApart
+from .contact_events import EventContactTimeOut, EventSlipOut
+from .grasp_events import EventGrasp
 from .smooth_events import SmoothResult
 from .thresholds import STRONGEST
 

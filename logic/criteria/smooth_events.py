@@ -18,13 +18,11 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from ...robots._typing import Array
+from .contact_events import EventContact
 from .event import EventError, SimulationSingleEvent
 from .event_chances import CURVES, Kind, Run, Steps, before, survival
 from .event_loop import make_container, needed_event
-from .events import (
-    EventContact,
-    EventGrasp,
-)
+from .grasp_events import EventGrasp
 from .trace_arrays import Touch, TraceArrays, as_arrays, touch
 
 
@@ -114,7 +112,7 @@ def _run(
     arrays: TraceArrays,
     tau: Float[Array, ""],
 ) -> SmoothResult:
-    run = Run(kinds, numbers, arrays, touch(arrays, tau), tau)
+    run = Run(kinds, numbers, arrays, touch(arrays, tau), tau, {})
     alone = [run.chances(j) for j in range(len(kinds))]
     stops = [(j, c) for j, c in enumerate(alone) if CURVES[kinds[j].event].stops]
     limited = (0, jnp.zeros(arrays.n_steps))

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from ...robots.config import Config
 from ..relaxed.rays import beyond, enclosed, surrounded
 from ..relaxed.terms import AllOf, AnyOf, Rows, Term
 from ..relaxed.things import pair_of
-from .rays import AXES, IGIBSON_RANGE, crossing_axes, hits_both_ways
+from .rays import AXES, IGIBSON_RANGE, crossed, hits_both_ways
 from .solids import (
     Solid,
     bounding_box,
@@ -71,13 +72,14 @@ class InsideOf(Judged):
         reach = IGIBSON_RANGE if self.semantics == "igibson" else np.inf
         distance = hits_both_ways(b, centre, AXES @ turn.T, reach)
         both = np.isfinite(distance).all(-1)
-        axes = crossing_axes(both)
+        truth = bool(crossed(both))
         sides = f"{self.b} is on both sides of {self.a}'s centre of mass along"
-        if axes is None:
-            text = f"{sides} {_count(both)}, not along two orthogonal axes."
-        else:
+        if truth:
+            axes = "z and an axis across it" if both[8] else "two axes across z"
             text = f"{sides} {axes}, within {length(distance[both].max())}."
-        return Verdict(axes is not None, lambda: text)
+        else:
+            text = f"{sides} {_count(both)}, not along two orthogonal axes."
+        return Verdict(truth, lambda: text)
 
     def relaxed(self, C: Config, truth: bool = True) -> Term:
         """a's centre in b's bounding box, and rays from it that meet b.
@@ -101,6 +103,16 @@ class InsideOf(Judged):
     def region_of(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
         return region_about(C, name, self.b) if name == self.a else None
+
+
+def holding(b: Solid, centres: Float[np.ndarray, "n 3"]) -> Bool[np.ndarray, " n"]:
+    """Which centres of mass make things be inside b: `InsideOf` of "igibson", fast."""
+    low, high = bounding_box(with_shapes(b))
+    found = np.asarray(((low <= centres) & (centres <= high)).all(-1))
+    if found.any():
+        distance = hits_both_ways(b, centres[found], AXES, IGIBSON_RANGE)
+        found[found] = crossed(np.isfinite(distance).all(-1))
+    return found
 
 
 def _count(both: np.ndarray) -> str:

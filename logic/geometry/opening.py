@@ -13,6 +13,8 @@ from .verdict import Judged, Verdict
 
 FRACTION = 0.05
 """Of a joint's range that counts as closed."""
+UNANNOTATED = {"joints": None, "both_sides": False}
+"""What is taken for objects that are not `openable`."""
 
 
 class OpeningJoint(NamedTuple):
@@ -78,24 +80,18 @@ class Open(Judged):
 
     def joints(self, C: Config) -> list[OpeningJoint]:
         """The relevant joints of a world's object; see the class."""
-        owner = thing(C, self.a)
+        slides = _joints(thing(C, self.a))
         known = C.objects[self.a].abilities if self.a in C.objects else {}
-        annotation = known.get("openable") or {}
-        if not isinstance(annotation, Mapping):
-            raise ConfigError(
-                f"Object {self.a!r}: ability 'openable' is {annotation!r}, expected a"
-                " mapping, e.g. {'joints': ['door_joint']}."
-            )
-        named = annotation.get("joints")
-        slides = _joints(owner)
+        annotation = known.get("openable", UNANNOTATED)
+        named, both = annotation["joints"], annotation["both_sides"]
         if named is None:
             if self.semantics == "igibson":
                 return []
-            named = [n for n, limits in slides.items() if limits is not None]
-        both = bool(annotation.get("both_sides", False))
+            limited = [n for n, limits in slides.items() if limits is not None]
+            named = dict.fromkeys(limited, 1)
         if self.semantics == "document":
-            named, both = [name for name, _ in _directions(named)], False
-        return [_opening(self.a, n, d, both, slides) for n, d in _directions(named)]
+            named, both = dict.fromkeys(named, 1), False
+        return [_opening(self.a, n, d, both, slides) for n, d in named.items()]
 
 
 def _joints(owner: Solid) -> dict[str, np.ndarray | None]:
@@ -111,17 +107,8 @@ def _joints(owner: Solid) -> dict[str, np.ndarray | None]:
     return found
 
 
-def _directions(named: Any) -> list[tuple[Any, Any]]:
-    """Names of joints and the directions in which they open."""
-    if isinstance(named, str):
-        return [(named, 1)]
-    return (
-        list(named.items()) if isinstance(named, Mapping) else [(n, 1) for n in named]
-    )
-
-
 def _opening(
-    a: str, name: Any, direction: Any, both: bool, slides: Mapping[str, Any]
+    a: str, name: str, direction: int, both: bool, slides: Mapping[str, Any]
 ) -> OpeningJoint:
     if name not in slides:
         raise ConfigError(f"Object {a!r}, openable: {unknown('joint', name, slides)}")
@@ -129,11 +116,6 @@ def _opening(
         raise ConfigError(
             f"Joint {name!r} opens {a!r} and has no two different limits; give them by"
             f" C.set_limits({name!r}, [lower, upper])."
-        )
-    if direction not in (1, -1):
-        raise ConfigError(
-            f"Object {a!r}, openable: direction of joint {name!r} is {direction!r},"
-            " expected 1 (opens towards its upper limit) or -1."
         )
     closed, open_ = slides[name][::direction].tolist()
     return OpeningJoint(name, closed, open_, both)

@@ -16,31 +16,31 @@ IGIBSON_RANGE = np.array([1.0] * 8 + [5.0])
 
 def hits_both_ways(
     thing: Solid,
-    origin: Float[np.ndarray, "3"],
+    origin: Float[np.ndarray, "*points 3"],
     axes: Float[np.ndarray, "n 3"],
     reach: Float[np.ndarray, " n"] | float = np.inf,
-) -> Float[np.ndarray, "n 2"]:
-    """Distances from a point to a thing along axes and against them; inf: no hit.
+) -> Float[np.ndarray, "*points n 2"]:
+    """Distances from points to a thing along axes and against them; inf: no hit.
 
     Args:
         thing: what is to be met.
-        origin: of all rays, in the world.
+        origin: where rays start, in the world.
         axes: unit vectors in the world.
         reach: what is farther is not met [m].
     """
-    hits = first_hits(thing, origin, np.concatenate([axes, -axes])).reshape(2, -1)
-    return np.where(hits <= reach, hits, np.inf).T
+    ways = np.stack([axes, -axes], 1)
+    starts, ways = np.broadcast_arrays(origin[..., None, None, :], ways)
+    hits = first_hits(thing, starts.reshape(-1, 3), ways.reshape(-1, 3))
+    hits = hits.reshape(ways.shape[:-1])
+    return np.where(hits <= np.reshape(reach, (-1, 1)), hits, np.inf)
 
 
-def crossing_axes(both: Bool[np.ndarray, "9"]) -> str | None:
-    """Two orthogonal axes along both of which something is on both sides, if any.
+def crossed(both: Bool[np.ndarray, "*points 9"]) -> Bool[np.ndarray, "*points"]:
+    """Whether something is on both sides along two orthogonal axes.
 
     Args:
-        both: for each of `AXES`, whether it is.
+        both: for each of `AXES`, whether it is on both sides along that one.
     """
-    across = both[:8]
-    if both[8] and across.any():
-        return "z and an axis across it"
-    if (across[:4] & across[4:]).any():
-        return "two axes across z"
-    return None
+    across = both[..., :8]
+    level = (across[..., :4] & across[..., 4:]).any(-1)
+    return np.asarray(both[..., 8] & across.any(-1) | level)

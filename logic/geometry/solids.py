@@ -1,6 +1,8 @@
 """What predicates ask of the things they name: extents, masses, hits, distances."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ class Solid:
     frames: tuple[int, ...]
     """Indices of its frames, the root first."""
 
-    @property
+    @cached_property
     def solid_frames(self) -> tuple[int, ...]:
         """Those with shapes for collision."""
         return tuple(i for i in self.frames if is_solid(self.C, i))
@@ -58,8 +60,19 @@ def thing(C: Config, name: str, *others: str) -> Solid:
         raise ConfigError(unknown("object or frame", name, known))
     if name not in C.objects:
         return Solid(C, name, (C.index(name),))
-    cut = {C.index(n) for n in (*C.objects, *others) if n in known}
+    cut = _places(C, (*C.objects, *others))
     return Solid(C, name, subtree(C, C.index(name), cut))
+
+
+def branch(C: Config, frame: str) -> Solid:
+    """A frame with all that hangs on it, but no other object."""
+    return Solid(C, frame, subtree(C, C.index(frame), _places(C, C.objects)))
+
+
+def _places(C: Config, names: Iterable[str]) -> set[int]:
+    """Indices of those frames that there are."""
+    first = {C.frames[i].name: i for i in reversed(range(len(C.frames)))}
+    return {first[name] for name in names if name in first}
 
 
 def subtree(C: Config, root: int, cut: Any = ()) -> tuple[int, ...]:
@@ -184,7 +197,7 @@ def _frame_mass(thing: Solid, i: int) -> tuple[float, float, np.ndarray]:
 
 def first_hits(
     thing: Solid,
-    origin: Float[np.ndarray, "3"],
+    origin: Float[np.ndarray, "#rays 3"],
     directions: Float[np.ndarray, "rays 3"],
 ) -> Float[np.ndarray, " rays"]:
     """How far rays go until they enter a convex part of the thing; inf: never.

@@ -14,30 +14,33 @@ from jaxtyping import Float
 
 from ...robots.errors import ConfigError
 
+Scalar = float | Float[jax.Array, ""]
+"""A number that may be traced: it is data of a program."""
+
 
 def smooth_max(
-    x: Float[jax.Array, "*n"], sharpness: float, axis: int = -1
+    x: Float[jax.Array, "*n"], sharpness: Scalar, axis: int = -1
 ) -> Float[jax.Array, "*m"]:
     """Upper bound of the largest, above it by ln(n) / sharpness at most."""
     return logsumexp(sharpness * x, axis=axis) / sharpness
 
 
 def mellowmax(
-    x: Float[jax.Array, "*n"], sharpness: float, axis: int = -1
+    x: Float[jax.Array, "*n"], sharpness: Scalar, axis: int = -1
 ) -> Float[jax.Array, "*m"]:
     """Lower bound of the largest, below it by ln(n) / sharpness at most."""
     return smooth_max(x, sharpness, axis) - math.log(x.shape[axis]) / sharpness
 
 
 def mellowmin(
-    x: Float[jax.Array, "*n"], sharpness: float, axis: int = -1
+    x: Float[jax.Array, "*n"], sharpness: Scalar, axis: int = -1
 ) -> Float[jax.Array, "*m"]:
     """Upper bound of the smallest, above it by ln(n) / sharpness at most."""
     return -mellowmax(-x, sharpness, axis)
 
 
 def kth_smallest(
-    x: Float[jax.Array, "*n"], k: int, sharpness: float
+    x: Float[jax.Array, "*n"], k: int, sharpness: Scalar
 ) -> Float[jax.Array, "*m"]:
     """Upper bound of the k-th smallest along the last axis (k from 1).
 

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from ...features.safe import norm
 from ...robots.errors import ConfigError
-from .aggregates import kth_smallest, mellowmin, smooth_max
+from .aggregates import Scalar, kth_smallest, mellowmin, smooth_max
 from .switches import PRESS_DISTANCE, PRESS_STEPS
 from .water import SPOUT
 
@@ -27,7 +27,7 @@ def column_gap(
     source: Float[Any, "*T 3"],
     center: Float[Any, "*T 3"],
     radius: float,
-    sharpness: float = 1000.0,
+    sharpness: Scalar = 1000.0,
 ) -> Float[jax.Array, "*T"]:
     """How far a ball within an object is from catching a droplet that falls [m].
 
@@ -50,7 +50,7 @@ def soaked_rows(
     gap: Float[jax.Array, " T"],
     drops: Any,
     level: int = 1,
-    sharpness: float = 1000.0,
+    sharpness: Scalar = 1000.0,
 ) -> Float[jax.Array, "1"]:
     """At least `level` of the droplets are caught; misses by ln(n) / sharpness.
 
@@ -101,7 +101,7 @@ def wiped_rows(
     upper: Float[Any, "T 3"],
     working: Float[Any, "T conditions"],
     removals: int,
-    sharpness: float = 1000.0,
+    sharpness: Scalar = 1000.0,
 ) -> Float[jax.Array, "1"]:
     """At least so many particles are wiped off, each at whatever step.
 
@@ -134,7 +134,7 @@ def toggled_rows(
     presses: Sequence[tuple[int, int]],
     threshold: float = PRESS_DISTANCE,
     steps: int = PRESS_STEPS,
-    sharpness: float = 1000.0,
+    sharpness: Scalar = 1000.0,
 ) -> Float[jax.Array, " rows"]:
     """A button is pressed in given windows of steps, and left alone in all others [m].
 

@@ -1,22 +1,26 @@
 """Dust and stains placed on the surface of an object."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from ...robots.checks import integer
 from ...robots.config import Config
+from ...robots.crossings import crossings, entries
 from ...robots.errors import ConfigError
 from ...robots.object_states import Particles
-from .surroundings import surfaces
+from ..geometry.solids import Solid, bounding_box
 
-OUTWARD = 1e-4
-"""So far above the surface, particles must not be within another part [m]."""
-DOWNWARD = -1e-6
-"""A face looks down when its normal's z is less."""
-CANDIDATES = 50
-"""Places that are looked at for each particle."""
+OUTWARD = 1e-6
+"""So far off its part, by the object's size, a particle must be in no other part, and
+not have its own part straight above."""
+LINES = 2000
+"""How many are shot at the object at a time."""
+ATTEMPTS = 50
+"""How often, at most, and once more for each particle."""
+UP = np.array([0.0, 0.0, 1.0])
 
 
 def sprinkle(C: Config, name: str, count: Any = 20, seed: Any = 0) -> Particles:
@@ -37,47 +41,79 @@ def sprinkle(C: Config, name: str, count: Any = 20, seed: Any = 0) -> Particles:
     count = integer("count", count, "an integer >= 1", lambda x: x >= 1)
     seed = integer("seed", seed, "an integer >= 0", lambda x: x >= 0)
     rng = np.random.default_rng(seed)
-    parts = surfaces(C, _rigid(C, name))
-    faces = np.concatenate([np.zeros((0, 3, 3)), *parts])
-    normals = _normals(faces)
-    area = np.linalg.norm(normals, axis=-1)
-    area[normals[:, 2] < DOWNWARD * area] = 0.0
+    solid = Solid(C, name, tuple(_rigid(C, C.index(name))))
+    low, high = bounding_box(solid)
+    usable = bool(solid.solid_frames) and np.isfinite(high - low).all()
     placed = np.zeros((0, 3))
-    if area.sum() > 0:
-        at = rng.choice(len(faces), CANDIDATES * count, p=area / area.sum())
-        corners = rng.dirichlet(np.ones(3), len(at))
-        points = (corners[:, :, None] * faces[at]).sum(1)
-        above = points + OUTWARD * normals[at] / area[at, None]
-        hidden = [_within(part, above) for part in parts]
-        placed = points[~np.any(hidden, 0)][:count]
-    if len(placed) < count:
+    for _ in range(ATTEMPTS + count if usable else 0):
+        placed = np.concatenate([placed, _places(solid, low, high, rng)])
+        if len(placed) >= count:
+            break
+    else:
         raise ConfigError(
-            f"Object {name!r} has no place for {count} particles: it needs shapes for"
-            " collision with a surface that does not face down, on its own frame or"
-            " fixed to it."
+            f"Object {name!r} has no place for {count} particles: it needs bounded"
+            " shapes for collision with a surface that does not face down, on its own"
+            " frame or fixed to it."
         )
-    poses, i = C.walk().frames, C.index(name)
-    return Particles((placed - poses.p[i]) @ poses.R[i], np.ones(count, bool))
+    R, p = solid.pose(C.index(name))
+    return Particles((placed[:count] - p) @ R, np.ones(count, bool))
 
 
-def _rigid(C: Config, name: str) -> list[str]:
+def _rigid(C: Config, root: int) -> list[int]:
     """A frame and all that is fixed to it, those of no other object."""
-    names, objects = [name], C.objects
-    for up in names:
-        names += [
-            n for n in C.children(up) if C.frame(n).joint is None and n not in objects
+    found, objects = [root], C.objects
+    for up in found:
+        found += [
+            i
+            for i, frame in enumerate(C.frames)
+            if frame.parent == up and frame.joint is None and frame.name not in objects
         ]
-    return names
+    return found
 
 
-def _normals(faces: Float[np.ndarray, "n 3 3"]) -> Float[np.ndarray, "n 3"]:
-    """Outward normals, twice as long as the area."""
-    return np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
+def _places(
+    solid: Solid,
+    low: Float[np.ndarray, "3"],
+    high: Float[np.ndarray, "3"],
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "n 3"]:
+    """Points on a thing, in the world, that may hold particles; see `sprinkle`.
+
+    Where lines of uniform direction and place enter a convex part, they do so uniformly
+    over its surface (Crofton's formula).
+
+    Args:
+        solid: the thing.
+        low: corner of the box about it.
+        high: the other one.
+        rng: of the lines.
+    """
+    size = np.linalg.norm(high - low)
+    direction = _unit(rng.normal(size=(LINES, 3)))
+    aside = _unit(np.cross(direction, rng.normal(size=(LINES, 3))))
+    radius = size / 2 * np.sqrt(rng.random((LINES, 1)))
+    origin = (low + high) / 2 + radius * aside - size * direction
+    depth = np.concatenate(_each(solid, entries, origin, direction), -1)
+    line, part = np.nonzero(np.isfinite(depth))
+    points = origin[line] + depth[line, part, None] * direction[line]
+    above = points - OUTWARD * size * direction[line]
+    upward = _each(solid, crossings, above, np.broadcast_to(UP, above.shape))
+    enter, leave = (np.concatenate(x, -1) for x in zip(*upward, strict=True))
+    hidden = ((enter <= 0) & (leave >= 0)).any(-1)
+    own = enter[np.arange(len(part)), part]
+    return points[~hidden & ~((0 < own) & (own < np.inf))]
 
 
-def _within(
-    part: Float[np.ndarray, "n 3 3"], points: Float[np.ndarray, "m 3"]
-) -> Bool[np.ndarray, " m"]:
-    """Which points are within a convex part."""
-    height = ((points[:, None] - part[:, 0]) * _normals(part)).sum(-1)
-    return (height <= 0).all(-1)
+def _unit(x: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def _each(
+    solid: Solid,
+    ask: Callable[..., Any],
+    origin: Float[np.ndarray, "n 3"],
+    direction: Float[np.ndarray, "n 3"],
+) -> list[Any]:
+    """What `ask` says of lines in the world, for each frame of a thing."""
+    posed = [(solid.C.frames[i], *solid.pose(i)) for i in solid.solid_frames]
+    return [ask(frame, (origin - p) @ R, direction @ R) for frame, R, p in posed]

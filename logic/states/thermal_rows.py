@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from ...robots.errors import ConfigError
-from .aggregates import mellowmax, smooth_max
+from .aggregates import Scalar, mellowmax, smooth_max
 from .heating import Envelope
 
 MARGIN = 1e-4
@@ -49,7 +49,7 @@ def dwell_rows(
     return distance[start : start + steps] - (threshold - delta)
 
 
-def reached_rows(T: Envelope, limit: float, sharpness: float = 5.0) -> Row:
+def reached_rows(T: Envelope, limit: Scalar, sharpness: Scalar = 5.0) -> Row:
     """Cooked, burnt: at some step T >= limit [°C]; misses by ln(T) / sharpness.
 
     Args:
@@ -60,23 +60,23 @@ def reached_rows(T: Envelope, limit: float, sharpness: float = 5.0) -> Row:
     return (limit - mellowmax(T.lower, sharpness))[None]
 
 
-def not_reached_rows(T: Envelope, limit: float, sharpness: float = 5.0) -> Row:
+def not_reached_rows(T: Envelope, limit: Scalar, sharpness: Scalar = 5.0) -> Row:
     """Not cooked, not burnt: at all steps T < limit [°C]; see `reached_rows`."""
     return (smooth_max(T.upper, sharpness) - limit + MARGIN)[None]
 
 
-def cold_rows(T: Envelope, limit: float) -> Row:
+def cold_rows(T: Envelope, limit: Scalar) -> Row:
     """Frozen: after the last step T <= limit [°C]."""
     return (T.upper[-1] - limit)[None]
 
 
-def not_cold_rows(T: Envelope, limit: float) -> Row:
+def not_cold_rows(T: Envelope, limit: Scalar) -> Row:
     """Not frozen: after the last step T > limit [°C]."""
     return (limit - T.lower[-1] + MARGIN)[None]
 
 
 def cooked_not_burnt_rows(
-    T: Envelope, cook: float, burn: float, sharpness: float = 5.0
+    T: Envelope, cook: Scalar, burn: Scalar, sharpness: Scalar = 5.0
 ) -> Float[jax.Array, "2"]:
     """Cooked as the document has it: T_cook <= T_max < T_burn [°C]."""
     rows = reached_rows(T, cook, sharpness), not_reached_rows(T, burn, sharpness)

@@ -4,29 +4,32 @@ In this order: water sources, switches, temperatures and their maxima, wetness, 
 cuts. Each part changes a dictionary of the states by object.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from ...robots.config import Config
 from ...robots.errors import ConfigError
 from ...robots.object_states import ObjectState, Particles
 from ...robots.objects import WorldObject
-from .dirt import wipe_step
-from .surroundings import (
-    CONTACT,
-    below,
-    box,
+from ..geometry.contact import TOLERANCE
+from ..geometry.containment import holding
+from ..geometry.opening import Open
+from ..geometry.solids import (
+    Solid,
+    bounding_box,
+    branch,
+    centre_of_mass,
     first_hits,
-    inside,
-    is_open,
-    origin,
-    position,
-    touching,
-    triangles,
+    is_solid,
+    thing,
+    within,
 )
+from .dirt import wipe_step
 from .switches import slice_step, toggle_step
 from .temperature import source_active, temperature_step
 from .water import SPOUT, stream_step
@@ -38,9 +41,25 @@ FALLING = "straight down"
 DOWN = np.array([[0.0, 0.0, -1.0]])
 
 
+class Source(NamedTuple):
+    """What warms or cools things near it, or in it."""
+
+    owner: str
+    parameters: dict[str, Any]
+    """Of the ability."""
+    point: str
+    """The frame that it works from."""
+
+
 @dataclass(frozen=True, eq=False)
 class World:
-    """The world at a step, and what was said of its physics."""
+    """The world at a step, and what was said of its physics.
+
+    Geometry is that of the exact predicates: things touch as by `InContactWith`, are
+    inside as by iGibson's `InsideOf`, and at the centre of mass of their root frame.
+    Doors are open as by `Open` of our own semantics, so that a joint need not be
+    annotated; iGibson's has such doors closed for ever.
+    """
 
     C: Config
     dt: float
@@ -50,8 +69,59 @@ class World:
     ambient: float
     decay: float
 
+    @cached_property
+    def solids(self) -> dict[str, Solid]:
+        """Objects with all their parts."""
+        return {name: thing(self.C, name) for name in self.C.objects}
+
+    @cached_property
+    def catchers(self) -> dict[str, Solid]:
+        """What droplets fall into: objects, and frames of none that have shapes."""
+        owned = {i for solid in self.solids.values() for i in solid.frames}
+        loose = {
+            frame.name: Solid(self.C, frame.name, (i,))
+            for i, frame in enumerate(self.C.frames)
+            if i not in owned and is_solid(self.C, i)
+        }
+        return self.solids | loose
+
+    @cached_property
+    def links(self) -> dict[tuple[str, str], str]:
+        """The frames that abilities speak of, by object and ability."""
+        return {
+            (name, ability): thing.link(ability)
+            for name, thing in self.C.objects.items()
+            for ability, parameters in thing.abilities.items()
+            if "link" in parameters
+        }
+
+    @cached_property
+    def areas(self) -> dict[tuple[str, str], Solid]:
+        """What tools clean or cut with, by object and ability."""
+        tools = ("cleaningTool", "slicer")
+        links = self.links.items()
+        return {key: branch(self.C, at) for key, at in links if key[1] in tools}
+
+    @cached_property
+    def sources(self) -> list[Source]:
+        """Sources of heat and of cold."""
+        return [
+            Source(owner.name, owner.abilities[kind], self.links[owner.name, kind])
+            for kind in SOURCES
+            for owner in self.having(kind)
+        ]
+
+    @cached_property
+    def heated(self) -> list[str]:
+        """Names of the objects that have a temperature."""
+        objects = self.C.objects.items()
+        return [name for name, o in objects if THERMAL & o.abilities.keys()]
+
     def having(self, ability: str) -> list[WorldObject]:
         return [o for o in self.C.objects.values() if ability in o.abilities]
+
+    def origin(self, frame: str) -> Float[np.ndarray, "3"]:
+        return self.C.walk().frames.p[self.C.index(frame)]
 
     def step(self, k: int, old: Mapping[str, ObjectState]) -> States:
         states = dict(old)
@@ -74,54 +144,50 @@ class World:
         return dripping
 
     def toggle(self, states: States) -> None:
-        for thing in self.having("toggleable") if self.fingers else ():
-            state = states[thing.name]
-            tips = np.array([origin(self.C, f) for f in self.fingers])
-            button = origin(self.C, thing.link("toggleable"))
+        for device in self.having("toggleable") if self.fingers else ():
+            state = states[device.name]
+            tips = np.array([self.origin(f) for f in self.fingers])
+            button = self.origin(self.links[device.name, "toggleable"])
             distance = np.linalg.norm(tips - button, axis=-1).min()
             value, near = toggle_step(state.toggled_on, state.near_steps, distance)
-            states[thing.name] = replace(state, toggled_on=value, near_steps=near)
+            states[device.name] = replace(state, toggled_on=value, near_steps=near)
 
     def heat(self, states: States) -> None:
-        things = [o for o in self.C.objects.values() if THERMAL & o.abilities.keys()]
-        active = [
-            (source, kind, source.abilities[kind])
-            for kind in SOURCES
-            for source in self.having(kind)
-            if things and self.active(source, source.abilities[kind], states)
-        ]
-        temperatures = np.array([a["temperature"] for _, _, a in active])
-        rates = np.array([a["heating_rate"] for _, _, a in active])
-        for thing in things:
-            state = states[thing.name]
-            reached = np.array([self.reaches(*s, thing) for s in active], bool)
-            T = temperature_step(
-                np.asarray(state.temperature, float),
-                reached,
-                temperatures,
-                rates,
-                self.dt,
-                self.ambient,
-                self.decay,
-            )
-            states[thing.name] = replace(
-                state,
-                temperature=float(T),
-                max_temperature=max(float(T), state.max_temperature),
-            )
+        active = [s for s in self.sources if self.heated and self.active(s, states)]
+        solids = [self.solids[name] for name in self.heated]
+        centres = np.array([centre_of_mass(x, root=True) for x in solids])
+        reached = np.zeros((len(solids), len(active)), bool)
+        for k, source in enumerate(active):
+            reached[:, k] = self.reaches(source, centres)
+        new = temperature_step(
+            np.array([states[name].temperature for name in self.heated], float),
+            reached,
+            np.array([s.parameters["temperature"] for s in active]),
+            np.array([s.parameters["heating_rate"] for s in active]),
+            self.dt,
+            self.ambient,
+            self.decay,
+        )
+        for name, T in zip(self.heated, new.tolist(), strict=True):
+            highest = max(T, states[name].max_temperature)
+            states[name] = replace(states[name], temperature=T, max_temperature=highest)
 
-    def active(self, source: WorldObject, a: dict, states: Mapping) -> bool:
-        opened = a["requires_closed"] and is_open(self.C, source.name)
-        on = bool(states[source.name].toggled_on)
-        needs = a["requires_toggled_on"], a["requires_closed"]
-        return bool(source_active(on, opened, *needs))
+    def active(self, source: Source, states: Mapping[str, ObjectState]) -> bool:
+        needs_on = source.parameters["requires_toggled_on"]
+        needs_closed = source.parameters["requires_closed"]
+        on = bool(states[source.owner].toggled_on)
+        opened = needs_closed and Open(source.owner).holds(self.C)
+        return bool(source_active(on, opened, needs_on, needs_closed))
 
-    def reaches(self, source: WorldObject, kind: str, a: dict, o: WorldObject) -> bool:
-        if a["requires_inside"]:
-            return inside(self.C, o.name, source.name)
-        point = origin(self.C, source.link(kind))
-        away = np.linalg.norm(point - position(self.C, o.name))
-        return bool(away <= a["distance_threshold"])
+    def reaches(
+        self, source: Source, centres: Float[np.ndarray, "heated 3"]
+    ) -> Bool[np.ndarray, " heated"]:
+        """Which objects a source warms, or cools, with their centres of mass there."""
+        if source.parameters["requires_inside"]:
+            others = np.array(self.heated) != source.owner
+            return others & holding(self.solids[source.owner], centres)
+        away = np.linalg.norm(self.origin(source.point) - centres, axis=-1)
+        return away <= source.parameters["distance_threshold"]
 
     def wet(self, k: int, states: States, dripping: list) -> None:
         caught: dict[str, int] = {}
@@ -135,10 +201,10 @@ class World:
                     stream = states[name].stream
                     stream = replace(stream, left=stream.left + 1)
                     states[name] = replace(states[name], stream=stream)
-        for thing in self.having("soakable"):
-            state = states[thing.name]
-            new = state.wetness + caught.get(thing.name, 0)
-            states[thing.name] = replace(state, wetness=new)
+        for soakable in self.having("soakable"):
+            state = states[soakable.name]
+            new = state.wetness + caught.get(soakable.name, 0)
+            states[soakable.name] = replace(state, wetness=new)
         for source in self.having("waterSource"):
             state = states[source.name]
             on = state.toggled_on or "toggleable" not in source.abilities
@@ -153,64 +219,63 @@ class World:
                 f' given; say droplets={FALLING!r}, or give {{"object": (T,)}} counts'
                 " of those that reach each soakable object."
             )
-        spout = origin(self.C, source.link("waterSource")) + SPOUT
-        objects = list(self.C.objects)
-        loose = [f.name for f in self.C.frames if f.geometries]
-        hit = {n: self.depth(below(self.C, n), spout) for n in objects}
-        owned = {p for n in objects for p in below(self.C, n)}
-        hit |= {n: self.depth([n], spout) for n in loose if n not in owned}
+        spout = self.origin(self.links[source.name, "waterSource"]) + SPOUT
+        hit = {
+            n: first_hits(x, spout[None], DOWN).item() for n, x in self.catchers.items()
+        }
         name = min(hit, key=hit.__getitem__)
         return name if hit[name] < np.inf else ""
 
-    def depth(self, frames: Sequence[str], spout: np.ndarray) -> float:
-        return first_hits(triangles(self.C, frames), spout, DOWN).item()
-
     def wipe(self, states: States) -> None:
         for tool in self.having("cleaningTool"):
-            link = tool.link("cleaningTool")
+            area = self.areas[tool.name, "cleaningTool"]
             for kind, ability in (("dust", "dustyable"), ("stain", "stainable")):
                 soaked = kind == "dust" or states[tool.name].wetness >= 1
-                for thing in self.having(ability) if soaked else ():
-                    if thing.name != tool.name:
-                        state = states[thing.name]
-                        left: Any = self.left(getattr(state, kind), thing.name, link)
-                        states[thing.name] = replace(state, **{kind: left})
+                for dirty in self.having(ability) if soaked else ():
+                    if dirty.name != tool.name:
+                        state = states[dirty.name]
+                        left: Any = self.left(getattr(state, kind), dirty.name, area)
+                        states[dirty.name] = replace(state, **{kind: left})
 
-    def left(self, dirt: Particles, name: str, link: str) -> Particles:
-        """Particles of an object that a tool leaves."""
-        if not dirt.active.any():
+    def left(self, dirt: Particles, name: str, area: Solid) -> Particles:
+        """Particles of an object that a tool's area leaves."""
+        if not dirt.active.any() or not area.solid_frames:
             return dirt
-        i, poses = self.C.index(name), self.C.walk().frames
-        where = dirt.positions @ poses.R[i].T + poses.p[i]
-        low, high = box(self.C, link)
-        left = wipe_step(dirt.active, where, low - CONTACT, high + CONTACT, True)
-        if (left == dirt.active).all() or not touching(
-            self.C, below(self.C, link), name
-        ):
+        R, p = self.solids[name].pose(self.solids[name].frames[0])
+        low, high = bounding_box(area)
+        where = dirt.positions @ R.T + p
+        left = wipe_step(dirt.active, where, low - TOLERANCE, high + TOLERANCE, True)
+        if (left == dirt.active).all() or not self.touch(area, name):
             return dirt
         return replace(dirt, active=left)
 
+    def touch(self, part: Solid, name: str) -> bool:
+        """Whether a part touches an object; what has no shape touches nothing."""
+        whole = self.solids[name]
+        shapes = part.solid_frames and whole.solid_frames
+        return bool(shapes) and within(part, whole, TOLERANCE)
+
     def cut(self, k: int, states: States) -> None:
         for knife in self.having("slicer"):
-            blade = below(self.C, knife.link("slicer"))
-            for thing in self.having("sliceable"):
-                state = states[thing.name]
-                if thing.name != knife.name and not state.sliced:
-                    force = self.force(k, knife.name, blade, thing.name)
+            blade = self.areas[knife.name, "slicer"]
+            for food in self.having("sliceable"):
+                state = states[food.name]
+                if food.name != knife.name and not state.sliced:
+                    force = self.force(k, knife.name, blade, food.name)
                     cut = slice_step(
                         False,
                         np.array([force]),
                         np.array([True]),
-                        thing.abilities["sliceable"]["slice_force"],
+                        food.abilities["sliceable"]["slice_force"],
                     )
-                    states[thing.name] = replace(state, sliced=cut)
+                    states[food.name] = replace(state, sliced=cut)
 
-    def force(self, k: int, knife: str, blade: Sequence[str], name: str) -> float:
+    def force(self, k: int, knife: str, blade: Solid, name: str) -> float:
         """Normal force of a blade on an object [N]."""
         if isinstance(self.forces, dict):
             recorded = self.forces.get((knife, name))
             return 0.0 if recorded is None else float(recorded[k])
-        if not touching(self.C, blade, name):
+        if not self.touch(blade, name):
             return 0.0
         if self.forces is None:
             raise ConfigError(
