@@ -17,10 +17,8 @@ from .wording import Case, tally, written
 class Formula(Predicate):
     """A predicate made of others; of one moment, or of a path where they are."""
 
-    @property
-    @abstractmethod
-    def parts(self) -> tuple[Predicate, ...]:
-        """The predicates it is made of."""
+    parts: tuple[Predicate, ...]
+    """The predicates it is made of."""
 
     @abstractmethod
     def holds_on(self, course: Course) -> bool:
@@ -71,14 +69,14 @@ class Formula(Predicate):
     def _along(
         self, C: Config, path: Any, times: Any, states: Any
     ) -> tuple["Formula", Course]:
-        formula = self.ground(C)
+        formula = _of_path(self.ground(C))
         for leaf in leaves(formula):
             if isinstance(leaf, StatePredicate) and states is None:
                 raise PredicateError(
                     f"{written(leaf)} depends on how states develop; give"
                     " states=logic.rollout(C, path)."
                 )
-        return _of_path(formula), course(C, path, times, states)
+        return formula, course(C, path, times, states)
 
 
 def leaves(predicate: Predicate) -> Iterator[Predicate]:
@@ -91,11 +89,15 @@ def leaves(predicate: Predicate) -> Iterator[Predicate]:
 
 
 def _of_path(part: Predicate) -> Formula:
+    """The formula itself, when all of it speaks of paths."""
     if not isinstance(part, Formula):
         raise PredicateError(
             f"{written(part)} speaks of one moment, not of a path; put it into Always,"
             " Eventually, Until or Sequence."
         )
+    if isinstance(part, Connective):
+        for inner in part.parts:
+            _of_path(inner)
     return part
 
 
@@ -143,15 +145,10 @@ class Not(Connective):
         PredicateError: for what is no predicate.
     """
 
-    part: Predicate
+    part: Any
 
     def __post_init__(self) -> None:
-        check_predicates("Not", [self.part])
-
-    @property
-    def parts(self) -> tuple[Predicate, ...]:
-        """See `Formula`."""
-        return (self.part,)
+        set_parts(self, self.part)
 
     def decide(self, truths: Iterator[bool]) -> bool:
         """See `Connective`."""
@@ -227,8 +224,8 @@ class And(_Counted):
 
     parts: tuple[Predicate, ...]
 
-    def __init__(self, *parts: Predicate) -> None:
-        object.__setattr__(self, "parts", _flat(And, parts))
+    def __init__(self, *parts: Any) -> None:
+        set_parts(self, *_flat(And, parts))
 
     @property
     def needed(self) -> int:
@@ -262,8 +259,8 @@ class Or(_Counted):
 
     parts: tuple[Predicate, ...]
 
-    def __init__(self, *parts: Predicate) -> None:
-        object.__setattr__(self, "parts", _flat(Or, parts))
+    def __init__(self, *parts: Any) -> None:
+        set_parts(self, *_flat(Or, parts))
 
     @property
     def needed(self) -> int:
@@ -297,9 +294,9 @@ class AtLeast(_Counted):
     n: int
     parts: tuple[Predicate, ...]
 
-    def __init__(self, n: Any, *parts: Predicate) -> None:
+    def __init__(self, n: Any, *parts: Any) -> None:
         object.__setattr__(self, "n", whole("AtLeast: n", n))
-        object.__setattr__(self, "parts", check_predicates("AtLeast", parts))
+        set_parts(self, *parts)
 
     @property
     def needed(self) -> int:
@@ -343,16 +340,11 @@ class Implies(Connective):
         PredicateError: for what is no predicate.
     """
 
-    premise: Predicate
-    conclusion: Predicate
+    premise: Any
+    conclusion: Any
 
     def __post_init__(self) -> None:
-        check_predicates("Implies", self.parts)
-
-    @property
-    def parts(self) -> tuple[Predicate, ...]:
-        """See `Formula`."""
-        return (self.premise, self.conclusion)
+        set_parts(self, self.premise, self.conclusion)
 
     def decide(self, truths: Iterator[bool]) -> bool:
         """See `Connective`."""
@@ -380,20 +372,19 @@ class Implies(Connective):
         return f"Implies({', '.join(map(written, self.parts))})"
 
 
-def check_predicates(what: str, parts: Iterable[Any]) -> tuple[Predicate, ...]:
-    """The parts themselves.
+def set_parts(formula: Formula, *parts: Any) -> None:
+    """Give a formula its parts, as it is made.
 
     Raises:
         PredicateError: for what is no predicate.
     """
-    parts = tuple(parts)
     for part in parts:
         if not isinstance(part, Predicate):
             raise PredicateError(
-                f"{what}: {part!r} is no predicate; expected e.g."
+                f"{type(formula).__name__}: {part!r} is no predicate; expected e.g."
                 " logic.OnTopOf('mug', 'table')."
             )
-    return parts
+    object.__setattr__(formula, "parts", parts)
 
 
 def whole(what: str, n: Any) -> int:
@@ -405,12 +396,9 @@ def whole(what: str, n: Any) -> int:
     return integer(what, n, "a whole number >= 0", lambda x: x >= 0, PredicateError)
 
 
-def _flat(kind: type[_Counted], parts: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
-    nested = [
-        p.parts if isinstance(p, kind) else (p,)
-        for p in check_predicates(kind.__name__, parts)
-    ]
-    return tuple(p for parts in nested for p in parts)
+def _flat(kind: type[_Counted], parts: tuple[Any, ...]) -> Iterator[Any]:
+    for part in parts:
+        yield from part.parts if isinstance(part, kind) else (part,)
 
 
 def _joined(operator: str, parts: tuple[Predicate, ...]) -> str:

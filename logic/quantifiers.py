@@ -1,9 +1,9 @@
 """Quantifiers: formulas over the objects of a category, or over names."""
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 from ..robots.config import Config
@@ -20,7 +20,10 @@ Domain = Any
 class Quantifier(Formula):
     """A formula for each of some objects, made by a function of their names."""
 
-    body: Callable[..., Predicate]
+    parts: tuple[Predicate, ...] = ()
+    """None before it is grounded: they depend on the world."""
+    body: Any
+    """A function from names to a predicate."""
 
     @property
     @abstractmethod
@@ -30,11 +33,6 @@ class Quantifier(Formula):
     @abstractmethod
     def expand(self, C: Config) -> Connective:
         """The connective that says the same for this world."""
-
-    @property
-    def parts(self) -> tuple[Predicate, ...]:
-        """None before it is grounded: they depend on the world."""
-        return ()
 
     def holds(self, C: Config) -> bool:
         """See `Predicate`."""
@@ -133,7 +131,7 @@ class ForAll(_OverOne):
     """
 
     domain: Domain
-    body: Callable[..., Predicate]
+    body: Any
 
     def expand(self, C: Config) -> Connective:
         """See `Quantifier`."""
@@ -154,7 +152,7 @@ class Exists(_OverOne):
     """
 
     domain: Domain
-    body: Callable[..., Predicate]
+    body: Any
 
     def expand(self, C: Config) -> Connective:
         """See `Quantifier`."""
@@ -176,9 +174,9 @@ class ForN(_OverOne):
         ConfigError: on asking, for a category that no object has, with near matches.
     """
 
-    n: int
+    n: Any
     domain: Domain
-    body: Callable[..., Predicate]
+    body: Any
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -304,7 +302,7 @@ class ForPairs(_OverPairs):
 
     first: Domain
     second: Domain
-    body: Callable[..., Predicate]
+    body: Any
 
     def needed(self, rows: int, columns: int) -> int:
         """See `_OverPairs`."""
@@ -326,10 +324,10 @@ class ForNPairs(_OverPairs):
         ConfigError: on asking, for a category that no object has, with near matches.
     """
 
-    n: int
+    n: Any
     first: Domain
     second: Domain
-    body: Callable[..., Predicate]
+    body: Any
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -390,7 +388,8 @@ class _Variable(str):
 def _shown(body: Callable[..., Predicate]) -> str:
     """A body as a lambda: called with the names of its own arguments."""
     try:
-        variables = [_Variable(name) for name in inspect.signature(body).parameters]
+        taken = [p for p in signature(body).parameters.values() if p.default is p.empty]
+        variables = [_Variable(p.name) for p in taken]
         made = written(body(*variables))
     except Exception:  # whatever a body does with names of no objects
         return "..."

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..robots.config import Config
 from .course import Course, given_times
-from .formulas import Formula, check_predicates
+from .formulas import Formula, set_parts
 from .predicate import Predicate, PredicateError
 from .wording import written
 
@@ -53,10 +53,11 @@ class Temporal(Formula):
     def _slices(self, course: Course) -> tuple[int, ...]:
         return course.slices(self.times, type(self).__name__)
 
-    def _check(self) -> None:
-        kind = type(self).__name__
-        check_predicates(kind, self.parts)
-        object.__setattr__(self, "times", given_times(kind, self.times))
+    def _set(self, *parts: Any) -> None:
+        """Parts and times, checked."""
+        set_parts(self, *parts)
+        times = given_times(type(self).__name__, self.times)
+        object.__setattr__(self, "times", times)
 
     def __repr__(self) -> str:
         shown = [written(p) for p in self.parts]
@@ -67,15 +68,10 @@ class Temporal(Formula):
 class _OfOne(Temporal):
     """A statement about the slices on which one predicate holds."""
 
-    part: Predicate
+    part: Any
 
     def __post_init__(self) -> None:
-        self._check()
-
-    @property
-    def parts(self) -> tuple[Predicate, ...]:
-        """See `Formula`."""
-        return (self.part,)
+        self._set(self.part)
 
     def _first(self, course: Course, truth: bool) -> int | None:
         return first_slice(self.part, course, self._slices(course), truth)
@@ -93,7 +89,7 @@ class Always(_OfOne):
         PredicateError: for what is no predicate, and times that are none.
     """
 
-    part: Predicate
+    part: Any
     times: Times = None
 
     def holds_on(self, course: Course) -> bool:
@@ -125,7 +121,7 @@ class Eventually(_OfOne):
         PredicateError: for what is no predicate, and times that are none.
     """
 
-    part: Predicate
+    part: Any
     times: Times = None
 
     def holds_on(self, course: Course) -> bool:
@@ -163,17 +159,12 @@ class Until(Temporal):
         PredicateError: for what is no predicate, and times that are none.
     """
 
-    part: Predicate
-    goal: Predicate
+    part: Any
+    goal: Any
     times: Times = None
 
     def __post_init__(self) -> None:
-        self._check()
-
-    @property
-    def parts(self) -> tuple[Predicate, ...]:
-        """See `Formula`."""
-        return (self.part, self.goal)
+        self._set(self.part, self.goal)
 
     def holds_on(self, course: Course) -> bool:
         """See `Formula`."""
@@ -220,12 +211,11 @@ class Sequence(Temporal):
     parts: tuple[Predicate, ...]
     times: Times = field(default=None, kw_only=True)
 
-    def __init__(self, *parts: Predicate, times: Times = None) -> None:
+    def __init__(self, *parts: Any, times: Times = None) -> None:
         if not parts:
             raise PredicateError("Sequence: there are no parts; give two or more.")
-        object.__setattr__(self, "parts", parts)
         object.__setattr__(self, "times", times)
-        self._check()
+        self._set(*parts)
 
     def holds_on(self, course: Course) -> bool:
         """See `Formula`."""

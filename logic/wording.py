@@ -18,14 +18,14 @@ def written(leaf: Any) -> str:
     parameters = getattr(leaf, "__dataclass_params__", None)
     if parameters is None or not parameters.repr:
         return repr(leaf)
-    shown = []
+    shown, options = [], []
     for f in fields(leaf):
         value = getattr(leaf, f.name)
         if not f.kw_only:
             shown.append(repr(value))
         elif value != f.default:
-            shown.append(f"{f.name}={value!r}")
-    return f"{type(leaf).__name__}({', '.join(shown)})"
+            options.append(f"{f.name}={value!r}")
+    return f"{type(leaf).__name__}({', '.join(shown + options)})"
 
 
 def tally(cases: Sequence[Case], truth: bool, noun: str, demand: str = "") -> str:
