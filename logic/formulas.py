@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..robots.checks import integer
@@ -198,7 +199,7 @@ class _Counted(Connective):
         """See `Connective`."""
         if len(self.parts) == 1 == self.needed:
             return why(self.parts[0])
-        cases = [Case("", truth(p), lambda p=p: why(p)) for p in self.parts]  # type: ignore[misc]
+        cases = [Case("", truth(p), partial(why, p)) for p in self.parts]
         holds = self.decide(case.truth for case in cases)
         return tally(cases, holds, "part", self._demand())
 

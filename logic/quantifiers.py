@@ -106,10 +106,7 @@ class _OverOne(Quantifier):
 
     def explain(self, C: Config) -> str:
         """See `Predicate`."""
-        cases = [
-            Case(f"{name}: ", p.holds(C), lambda p=p: p.explain(C))  # type: ignore[misc]
-            for name, p in self.instances(C).items()
-        ]
+        cases = [_case(f"{name}: ", p, C) for name, p in self.instances(C).items()]
         return self._reason(cases, self.holds(C))
 
     def _reason(self, cases: Sequence[Case], truth: bool) -> str:
@@ -230,8 +227,7 @@ class _OverPairs(Quantifier):
         Raises:
             PredicateError: when the domains share some names, but not all.
         """
-        rows = self._pairs(C)
-        return tuple(tuple(self._instance(*pair) for pair in row) for row in rows)
+        return tuple(tuple(p for *_, p in row) for row in self._cells(C))
 
     def expand(self, C: Config) -> Connective:
         """See `Quantifier`."""
@@ -242,31 +238,32 @@ class _OverPairs(Quantifier):
 
     def explain(self, C: Config) -> str:
         """See `Predicate`."""
-        pairs, rows = self._pairs(C), self.matrix(C)
-        truths = [[p.holds(C) for p in row] for row in rows]
-        columns = list(zip(*truths, strict=True))
-        n = self.needed(len(rows), len(columns))
-        lone = [k for k, row in enumerate(truths) if not any(row)]
-        text = (
-            f"{len(rows) - len(lone)} of {len(rows)} rows and"
-            f" {sum(map(any, columns))} of {len(columns)} columns have a pair that"
-            f" holds (at least {n} of each should)"
-        )
-        if self.holds(C):
-            found = [
-                " and ".join(pair)
-                for row, line in zip(pairs, truths, strict=True)
-                for pair, truth in zip(row, line, strict=True)
-                if truth
-            ]
-            return f"{text}: {', '.join(found)}." if found else f"{text}."
-        k = lone[0] if lone else 0
-        tried = [
-            f"{b}: {p.explain(C)}" for (_, b), p in zip(pairs[k], rows[k], strict=True)
+        rows = [
+            [_case(f"{a} and {b}", p, C) for a, b, p in row] for row in self._cells(C)
         ]
-        names = ", ".join(pairs[j][0][0] for j in lone if pairs[j])
-        alone = f" None for {names}." if names else ""
-        return " ".join([f"{text}.{alone}", *(tried if lone else [])])
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        lone = [
+            [line for line in s if not any(c.truth for c in line)]
+            for s in (rows, columns)
+        ]
+        have = [len(rows) - len(lone[0]), len(columns) - len(lone[1])]
+        n = self.needed(len(rows), len(columns))
+        text = (
+            f"{have[0]} of {len(rows)} rows and {have[1]} of {len(columns)} columns"
+            f" have a pair that holds (at least {n} of each should)"
+        )
+        if min(have) >= n:
+            found = [case.label for row in rows for case in row if case.truth]
+            return f"{text}: {', '.join(found)}." if found else f"{text}."
+        tried = next(iter(lone[0] if have[0] < n else lone[1]), [])
+        reasons = [f"{case.label}: {case.why()}" for case in tried]
+        told = [f"{text}; e.g. none of these:", *reasons] if reasons else [f"{text}."]
+        return " ".join(told)
+
+    def _cells(self, C: Config) -> list[list[tuple[str, str, Predicate]]]:
+        return [
+            [(a, b, self._instance(a, b)) for a, b in row] for row in self._pairs(C)
+        ]
 
     def _pairs(self, C: Config) -> list[list[tuple[str, str]]]:
         first, second = (names_in(C, domain) for domain in self.domains)
@@ -376,6 +373,10 @@ def check_domain(what: str, domain: Any) -> Domain:
             " list of different names."
         )
     return names
+
+
+def _case(label: str, predicate: Predicate, C: Config) -> Case:
+    return Case(label, predicate.holds(C), lambda: predicate.explain(C))
 
 
 class _Variable(str):

@@ -31,7 +31,7 @@ def written(leaf: Any) -> str:
 def tally(cases: Sequence[Case], truth: bool, noun: str, demand: str = "") -> str:
     """How many of the cases decide a truth, which they are, and why each is so."""
     if not cases:
-        return f"There is no {noun} at all."
+        return f"There is no {noun}: this {'always' if truth else 'never'} holds."
     telling = [case for case in cases if case.truth == truth]
     count = f"{len(telling)} of {len(cases)} {noun}s"
     if len(telling) == 1:

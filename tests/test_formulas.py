@@ -156,7 +156,7 @@ def test_they_read_well(formula, text):
         ),
         (A | B, [0, 1, 0], "1 of 2 parts holds: Slider 1 is 1."),
         (And(A), [0, 0, 0], "Slider 0 is 0."),
-        (And(), [0, 0, 0], "There is no part at all."),
+        (And(), [0, 0, 0], "There is no part: this always holds."),
         (~A, [1, 0, 0], "Is(0, ()) holds and should not: Slider 0 is 1."),
         (~A, [0, 0, 0], "Is(0, ()) does not hold, rightly: Slider 0 is 0."),
         (Implies(A, B), [0, 0, 0], "The premise does not hold: Slider 0 is 0."),
@@ -252,7 +252,8 @@ def test_a_cross_passes_for_pairs():
     assert not ForPairs(*names, two).holds(W)
     assert ForPairs(*names, two).explain(W) == (
         "3 of 3 rows and 1 of 3 columns have a pair that holds (at least 3 of each"
-        " should)."
+        " should); e.g. none of these: m0 and b0: Slider 0 is 0. m1 and b0: Slider 3 is"
+        " 0. m2 and b0: Slider 6 is 0."
     )
 
 
@@ -272,7 +273,8 @@ def test_quantifiers_nest_and_explain():
     pairs = ForPairs("mug", "box", two)
     assert pairs.explain(W) == (
         "1 of 3 rows and 1 of 2 columns have a pair that holds (at least 2 of each"
-        " should). None for m1, m2. b0: Slider 3 is 0. b1: Slider 4 is 0."
+        " should); e.g. none of these: m1 and b0: Slider 3 is 0. m1 and b1: Slider 4 is"
+        " 0."
     )
 
 

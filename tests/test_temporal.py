@@ -28,7 +28,7 @@ WINDOWS = {
 def paths(columns: int):
     """All paths of four slices of so many changing coordinates."""
     every = list(itertools.product([0.0, 1.0], repeat=4 * columns))
-    for bits in every[:: 1 + len(every) // 80]:
+    for bits in every[:: 1 + len(every) // 50]:
         path = np.zeros((4, 3))
         path[:, :columns] = np.reshape(bits, (4, columns))
         yield path

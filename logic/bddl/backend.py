@@ -5,7 +5,7 @@ from typing import Any
 
 from ...robots.config import Config
 from ..predicate import Predicate
-from .predicates import PREDICATES, arity
+from .predicates import PREDICATES, arity, of_things
 
 
 def backend(
@@ -41,7 +41,7 @@ def backend(
             made = predicates[predicate_name]
 
             def evaluate(self: Any, *things: Any) -> bool:
-                return made(*(thing.name for thing in things)).holds(C)
+                return of_things(made, [thing.name for thing in things]).holds(C)
 
             def sample(self: Any, *things_and_state: Any) -> bool:
                 raise NotImplementedError(

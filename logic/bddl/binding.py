@@ -1,7 +1,7 @@
 """Which things of a world the objects of a problem are."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...robots.config import Config
 from ...robots.errors import ConfigError, unknown
@@ -17,7 +17,7 @@ AGENT = "agent.n.01"
 FLOOR = "floor.n.01"
 
 
-def bind_names(problem: Problem, C: Config, names: Mapping[str, str]) -> dict[str, str]:
+def bind_names(problem: Problem, C: Config, names: Any) -> dict[str, str]:
     """Names in the world by instance; see `Problem.bind`.
 
     Raises:
@@ -44,11 +44,17 @@ def bind_names(problem: Problem, C: Config, names: Mapping[str, str]) -> dict[st
     return {instance: bound[instance] for instance in problem.instances}
 
 
-def _given(problem: Problem, C: Config, names: Mapping[str, str]) -> dict[str, str]:
+def _given(problem: Problem, C: Config, names: Any) -> dict[str, str]:
     """The names that the user gave, checked."""
     rooms = () if C.rooms is None else C.rooms.rooms
     known = [*C.objects, *C.frame_names, *(room.name for room in rooms)]
     bound: dict[str, str] = {}
+    names = {} if names is None else names
+    if not isinstance(names, Mapping):
+        raise ConfigError(
+            f"names is {names!r}, expected a dictionary, e.g."
+            ' {"apple.n.01_1": "apple"}.'
+        )
     for key, name in names.items():
         instance = str(key).lower()
         if instance not in problem.instances:
@@ -108,11 +114,11 @@ def _nothing_for(
             left = [name for name in have if name not in taken]
             why = (
                 f"of {len(have)} {category} in the world {len(left)}"
-                f" {'is' if len(left) == 1 else 'are'} left"
+                f" {'is' if len(left) == 1 else 'are'} left."
             )
         else:
-            why = unknown("object of category", category, known).rstrip(".")
-        sentences.append(f"Nothing{where} for {', '.join(instances)}: {why}.")
+            why = unknown("object of category", category, known)
+        sentences.append(f"Nothing{where} for {', '.join(instances)}: {why}")
     example = missing[0][0]
     return (
         f"{' '.join(sentences)} Add objects with that category, or name them: bind(C,"

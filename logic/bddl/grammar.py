@@ -1,6 +1,6 @@
 """The grammar of BDDL's conditions, and what of it a text may get wrong."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...robots.errors import LoadError, unknown
@@ -111,19 +111,20 @@ def is_atom(form: Form) -> bool:
     return form[0] not in CONNECTIVES and form[0] not in QUANTIFIERS
 
 
+def atoms_in(condition: Form) -> Iterator[Form]:
+    """The predicates of terms that a condition is made of."""
+    if is_atom(condition):
+        yield condition
+    elif condition[0] in QUANTIFIERS:
+        yield from atoms_in(condition[-1])
+    else:
+        for part in condition[1:]:
+            yield from atoms_in(part)
+
+
 def name(term: str) -> str:
     """A term without its question mark: variables and instances share their names."""
     return term.strip("?")
-
-
-def predicates_in(condition: Form) -> set[str]:
-    """The predicates of a condition."""
-    if is_atom(condition):
-        return {str(condition[0])}
-    inner = [part for part in condition[1:] if isinstance(part, Form)]
-    if condition[0] in QUANTIFIERS:
-        inner = inner[-1:]
-    return set().union(*map(predicates_in, inner))
 
 
 def _check_atom(form: Form, objects: Objects, variables: Sequence[str]) -> None:

@@ -1,9 +1,10 @@
 """Which of our predicates are BDDL's."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ...robots.errors import ConfigError, unknown
+from ..formulas import Or
 from ..geometry.contact import InContactWith
 from ..geometry.containment import InsideOf
 from ..geometry.floors import OnFloor
@@ -53,6 +54,14 @@ def predicate_for(
             f" predicates={{**logic.bddl.PREDICATES, {name!r}: ...}})."
         )
     return predicates[name]
+
+
+def of_things(made: Callable[..., Predicate], names: Sequence[str]) -> Predicate:
+    """A predicate of some things; nothing is in a relation to itself.
+
+    Quantifiers over one category twice name a thing twice, e.g. "next to another one".
+    """
+    return Or() if len(set(names)) < len(names) else made(*names)
 
 
 def arity(predicate: Callable[..., Predicate]) -> int:

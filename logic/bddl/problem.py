@@ -9,7 +9,7 @@ from ...robots.config import Config
 from ...robots.errors import LoadError, unknown
 from ..predicate import Predicate
 from .binding import bind_names
-from .grammar import Objects, check_condition, is_atom, predicates_in
+from .grammar import Objects, atoms_in, check_condition, is_atom
 from .predicates import PREDICATES
 from .reader import Form, Word, read
 from .task import Report, Task
@@ -39,12 +39,13 @@ class Problem:
     @property
     def predicates(self) -> frozenset[str]:
         """Names of the predicates that it uses."""
-        return frozenset().union(*map(predicates_in, (*self.init, *self.goal)))
+        conditions = (*self.init, *self.goal)
+        return frozenset(str(atom[0]) for c in conditions for atom in atoms_in(c))
 
     def bind(
         self,
         C: Config,
-        names: Mapping[str, str] | None = None,
+        names: Any = None,
         predicates: Mapping[str, Callable[..., Predicate]] = PREDICATES,
     ) -> Task:
         """The same of the objects of a world.
@@ -64,21 +65,21 @@ class Problem:
             ConfigError: for unknown names, two instances of one thing, and instances
                 that nothing is found for; with near matches.
         """
-        return Task(self, bind_names(self, C, names or {}), dict(predicates))
+        return Task(self, bind_names(self, C, names), dict(predicates))
 
-    def goal_holds(self, C: Config, names: Mapping[str, str] | None = None) -> bool:
+    def goal_holds(self, C: Config, names: Any = None) -> bool:
         """Whether the goal is true of the world; see `bind`."""
         return self.bind(C, names).goal.holds(C)
 
-    def init_holds(self, C: Config, names: Mapping[str, str] | None = None) -> bool:
+    def init_holds(self, C: Config, names: Any = None) -> bool:
         """Whether all of :init is true of the world; see `bind`."""
         return self.bind(C, names).init.holds(C)
 
-    def goal_report(self, C: Config, names: Mapping[str, str] | None = None) -> Report:
+    def goal_report(self, C: Config, names: Any = None) -> Report:
         """Which conditions of the goal are satisfied, and why; see `bind`."""
         return self.bind(C, names).goal_report(C)
 
-    def init_report(self, C: Config, names: Mapping[str, str] | None = None) -> Report:
+    def init_report(self, C: Config, names: Any = None) -> Report:
         """Which literals of :init are satisfied, and why; see `bind`."""
         return self.bind(C, names).init_report(C)
 

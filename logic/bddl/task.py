@@ -11,8 +11,8 @@ from ...robots.errors import ConfigError
 from ..formulas import And, Implies, Not, Or
 from ..predicate import Predicate
 from ..quantifiers import Exists, ForAll, ForN, ForNPairs, ForPairs
-from .grammar import IN_ROOM, QUANTIFIERS, name, quantified
-from .predicates import arity, predicate_for
+from .grammar import IN_ROOM, QUANTIFIERS, atoms_in, name, quantified
+from .predicates import arity, of_things, predicate_for
 from .reader import Form
 
 if TYPE_CHECKING:
@@ -86,12 +86,12 @@ class Task:
             ConfigError: for predicates that have no class here, or another number of
                 terms.
         """
-        return And(*map(self.formula, self.problem.goal))
+        return And(*self._formulas(self.problem.goal))
 
     @cached_property
     def init(self) -> Predicate:
         """All of :init as a formula; see `goal`."""
-        return And(*map(self.formula, self.problem.init))
+        return And(*self._formulas(self.problem.init))
 
     def goal_report(self, C: Config) -> Report:
         """Which conditions of the goal are satisfied, and why."""
@@ -118,7 +118,7 @@ class Task:
             variables: what they stand for, as names in the world.
 
         Raises:
-            ConfigError: as `goal`.
+            ConfigError: for predicates that have no class here.
         """
         head, scope = str(condition[0]), variables or {}
         if head in JOINED:
@@ -129,27 +129,36 @@ class Task:
             count = [] if parts.n is None else [parts.n]
             body = Body(self, parts.variables, parts.body, tuple(scope.items()))
             return OVER_NAMES[head](*count, *domains, body)
-        made = predicate_for(head, self.predicates)
-        terms = [self._term(t, scope) for t in map(str, condition[1:])]
+        made, terms = predicate_for(head, self.predicates), condition[1:]
         if head == IN_ROOM:
-            terms[1:] = map(str, condition[2:])
-        if len(terms) != arity(made):
-            raise ConfigError(
-                f"{condition.place}: {head} has {len(terms)} terms, expected"
-                f" {arity(made)}."
-            )
-        return made(*terms)
+            return made(self._thing(terms[0], scope), str(terms[1]))
+        return of_things(made, [self._thing(term, scope) for term in terms])
+
+    def _formulas(self, conditions: tuple[Form, ...]) -> list[Predicate]:
+        """Conditions as formulas, after a look at all that quantifiers hide."""
+        for condition in conditions:
+            for atom in atoms_in(condition):
+                expected = arity(predicate_for(str(atom[0]), self.predicates))
+                if len(atom) != expected + 1:
+                    raise ConfigError(
+                        f"{atom.place}: {atom[0]} has {len(atom) - 1} terms, expected"
+                        f" {expected}."
+                    )
+        return [self.formula(condition) for condition in conditions]
 
     def _things(self, category: str) -> tuple[str, ...]:
         return tuple(self.names[i] for i in self.problem.objects[category])
 
-    def _term(self, term: str, variables: Mapping[str, str]) -> str:
+    def _thing(self, term: str, variables: Mapping[str, str]) -> str:
+        """The name in the world of a variable or instance."""
         own = name(term)
-        return variables.get(own) or self.names.get(own) or own
+        return variables[own] if own in variables else self.names[own]
 
     def _report(self, C: Config, conditions: tuple[Form, ...]) -> Report:
-        made = [(c, self.formula(c)) for c in conditions]
-        found = [Finding(str(c), p.holds(C), p.explain(C)) for c, p in made]
+        found = [
+            Finding(str(condition), p.holds(C), p.explain(C))
+            for condition, p in zip(conditions, self._formulas(conditions), strict=True)
+        ]
         return Report(tuple(found))
 
 

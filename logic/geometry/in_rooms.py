@@ -36,6 +36,8 @@ class InRoom(Judged):
     a: Any
     room: Any
 
+    distinct = False
+
     def verdict(self, C: Config) -> Verdict:
         """See `Judged`."""
         rooms = map_of(C)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from ...robots.config import Config
 from ...robots.errors import unknown
@@ -35,6 +35,9 @@ class Judged(Predicate):
 
     semantics: Any = field(default="posewise", kw_only=True)
 
+    distinct: ClassVar[bool] = True
+    """Whether its names must differ."""
+
     def __post_init__(self) -> None:
         kind = type(self).__name__
         if self.semantics not in get_args(Semantics):
@@ -49,7 +52,7 @@ class Judged(Predicate):
                 raise PredicateError(
                     f"{kind}: {argument} is {name!r}, expected a name, e.g. 'mug'."
                 )
-        if len(set(names.values())) < len(names):
+        if self.distinct and len(set(names.values())) < len(names):
             raise PredicateError(
                 f"{kind}: {' and '.join(names)} are both {names[places[0]]!r};"
                 " name two different things."
