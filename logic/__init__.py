@@ -1,5 +1,6 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
+from . import bddl as bddl
 from .criteria.body_events import EventBodyTooLow as EventBodyTooLow
 from .criteria.body_events import EventFlyingApart as EventFlyingApart
 from .criteria.contact_events import EventContact as EventContact
@@ -58,18 +59,31 @@ from .criteria.trace import TraceError as TraceError
 from .criteria.trace_arrays import TraceArrays as TraceArrays
 from .criteria.trace_arrays import trace_arrays as trace_arrays
 from .errors import PredicateError as PredicateError
+from .formulas import And as And
+from .formulas import AtLeast as AtLeast
+from .formulas import Formula as Formula
+from .formulas import Implies as Implies
+from .formulas import Not as Not
+from .formulas import Or as Or
+from .formulas import leaves as leaves
 from .geometry.agents import InReachOfAgent as InReachOfAgent
 from .geometry.agents import InSameRoomAsAgent as InSameRoomAsAgent
 from .geometry.contact import InContactWith as InContactWith
 from .geometry.containment import InsideOf as InsideOf
 from .geometry.floors import OnFloor as OnFloor
 from .geometry.grasps import InHandOfAgent as InHandOfAgent
+from .geometry.in_rooms import InRoom as InRoom
 from .geometry.nearness import NextTo as NextTo
 from .geometry.opening import Open as Open
 from .geometry.sight import InFoVOfAgent as InFoVOfAgent
 from .geometry.support import OnTopOf as OnTopOf
 from .geometry.support import Under as Under
 from .predicate import Predicate as Predicate
+from .quantifiers import Exists as Exists
+from .quantifiers import ForAll as ForAll
+from .quantifiers import ForN as ForN
+from .quantifiers import ForNPairs as ForNPairs
+from .quantifiers import ForPairs as ForPairs
 from .states import handling_rows as handling_rows
 from .states import heating as heating
 from .states import thermal_rows as thermal_rows
@@ -84,3 +98,7 @@ from .states.temperature import dwell_steps as dwell_steps
 from .states.thermal import Burnt as Burnt
 from .states.thermal import Cooked as Cooked
 from .states.thermal import Frozen as Frozen
+from .temporal import Always as Always
+from .temporal import Eventually as Eventually
+from .temporal import Sequence as Sequence
+from .temporal import Until as Until

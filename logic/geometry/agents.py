@@ -13,6 +13,7 @@ from ..errors import PredicateError
 from ..relaxed.nearness import reached
 from ..relaxed.terms import Rows, Term
 from ..relaxed.things import pair_of
+from .in_rooms import map_of
 from .solids import centre_of_mass, thing
 from .verdict import Judged, Verdict
 from .wording import length
@@ -109,17 +110,13 @@ class InSameRoomAsAgent(Judged):
 
     def verdict(self, C: Config) -> Verdict:
         """See `Judged`."""
-        if C.rooms is None:
-            raise ConfigError(
-                "The world has no rooms; say which, e.g. C.rooms = RoomMap([Room("
-                "'kitchen_0', 'kitchen', [0, 0, 40, 40])], size=40)."
-            )
+        rooms = map_of(C)
         igibson = self.semantics == "igibson"
         a = thing(C, self.a)
         place = centre_of_mass(a, root=igibson)
-        ours = C.rooms.room_at(place, truncate=igibson)
+        ours = rooms.room_at(place, truncate=igibson)
         base = C.pose(find_agent(C, self.agent).base)
-        theirs = C.rooms.room_at(base, truncate=igibson)
+        theirs = rooms.room_at(base, truncate=igibson)
         name = lambda room: "no room" if room is None else room.name
         where = f"{self.a} is in {name(ours)}, {self.agent} in {name(theirs)}"
         if not igibson:

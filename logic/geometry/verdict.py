@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from ...robots.checks import number
 from ...robots.config import Config
@@ -42,6 +42,9 @@ class Judged(Predicate):
     bound: Any = field(default=BOUND, kw_only=True)
     """Where it is true by that much, `violation` is at most 0 [m, or 1]."""
 
+    distinct: ClassVar[bool] = True
+    """Whether its names must differ."""
+
     def __post_init__(self) -> None:
         kind = type(self).__name__
         positive = lambda x: x > 0
@@ -58,7 +61,7 @@ class Judged(Predicate):
                 raise PredicateError(
                     f"{kind}: {argument} is {name!r}, expected a name, e.g. 'mug'."
                 )
-        if len(set(names.values())) < len(names):
+        if self.distinct and len(set(names.values())) < len(names):
             raise PredicateError(
                 f"{kind}: {' and '.join(names)} are both {names[places[0]]!r};"
                 " name two different things."

@@ -1,0 +1,21 @@
+"""BDDL, the language of the BEHAVIOR activities: problems read, bound, evaluated.
+
+>>> from posewise import logic
+>>> problem = logic.bddl.load('''
+... (define (problem clear_up) (:domain igibson)
+...     (:objects mug.n.04_1 - mug.n.04  table.n.02_1 - table.n.02)
+...     (:init)
+...     (:goal (forall (?m - mug.n.04) (not (ontop ?m table.n.02_1)))))''')
+>>> problem.objects["mug.n.04"]
+('mug.n.04_1',)
+"""
+
+from .backend import backend as backend
+from .definitions import activities as activities
+from .definitions import load as load
+from .predicates import PREDICATES as PREDICATES
+from .problem import Problem as Problem
+from .problem import parse as parse
+from .task import Finding as Finding
+from .task import Report as Report
+from .task import Task as Task

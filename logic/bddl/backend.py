@@ -1,0 +1,57 @@
+"""A backend of the package bddl, so that its own evaluation runs on a world."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...robots.config import Config
+from ..predicate import Predicate
+from .predicates import PREDICATES, arity, of_things
+
+
+def backend(
+    C: Config, predicates: Mapping[str, Callable[..., Predicate]] = PREDICATES
+) -> Any:
+    """A `bddl.backend_abc.BDDLBackend` that asks our predicates of a world.
+
+    bddl's scope is to hold things with names, as `Task.scope` gives them: objects,
+    frames or rooms. Conditions are true or false of the world as it is when they are
+    evaluated; they cannot be sampled.
+
+    Args:
+        C: the world.
+        predicates: classes, or functions of names, by BDDL's predicates.
+
+    Raises:
+        ImportError: without bddl; names the extra.
+    """
+    try:
+        from bddl.backend_abc import BDDLBackend
+        from bddl.logic_base import BinaryAtomicFormula, UnaryAtomicFormula
+    except ImportError as error:
+        raise ImportError(
+            'Evaluation by bddl needs it: pip install "posewise[bddl]".'
+        ) from error
+
+    class ConfigBackend(BDDLBackend):
+        def get_predicate_class(self, predicate_name: str) -> type:
+            """An atom of bddl; a KeyError where there is no such predicate."""
+            if predicate_name not in predicates:
+                known = ", ".join(sorted(predicates))
+                raise KeyError(f"{predicate_name!r} is none of the predicates {known}")
+            made = predicates[predicate_name]
+
+            def evaluate(self: Any, *things: Any) -> bool:
+                return of_things(made, [thing.name for thing in things]).holds(C)
+
+            def sample(self: Any, *things_and_state: Any) -> bool:
+                raise NotImplementedError(
+                    f"{predicate_name} cannot be sampled; solve for a placement."
+                )
+
+            base = UnaryAtomicFormula if arity(made) == 1 else BinaryAtomicFormula
+            members = dict(
+                STATE_NAME=predicate_name, _evaluate=evaluate, _sample=sample
+            )
+            return type(predicate_name, (base,), members)
+
+    return ConfigBackend()

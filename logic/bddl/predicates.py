@@ -1,0 +1,75 @@
+"""Which of our predicates are BDDL's."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+
+from ...robots.errors import ConfigError, unknown
+from ..formulas import Or
+from ..geometry.contact import InContactWith
+from ..geometry.containment import InsideOf
+from ..geometry.floors import OnFloor
+from ..geometry.in_rooms import InRoom
+from ..geometry.nearness import NextTo
+from ..geometry.opening import Open
+from ..geometry.support import OnTopOf, Under
+from ..predicate import Predicate
+from ..states.cleanliness import Dusty, Soaked, Stained
+from ..states.switched import Sliced, ToggledOn
+from ..states.thermal import Burnt, Cooked, Frozen
+from .grammar import IN_ROOM
+
+PREDICATES: dict[str, Callable[..., Predicate]] = {
+    "burnt": Burnt,
+    "cooked": Cooked,
+    "dusty": Dusty,
+    "frozen": Frozen,
+    IN_ROOM: InRoom,
+    "inside": InsideOf,
+    "nextto": NextTo,
+    "onfloor": OnFloor,
+    "ontop": OnTopOf,
+    "open": Open,
+    "sliced": Sliced,
+    "soaked": Soaked,
+    "stained": Stained,
+    "toggled_on": ToggledOn,
+    "touching": InContactWith,
+    "under": Under,
+}
+"""Classes by BDDL's names: all that conditions of BEHAVIOR-100 use."""
+
+
+def predicate_for(
+    name: str, predicates: Mapping[str, Callable[..., Predicate]]
+) -> Callable[..., Predicate]:
+    """The class of a predicate.
+
+    Raises:
+        ConfigError: when there is none; lists those there are.
+    """
+    if name not in predicates:
+        raise ConfigError(
+            f"{unknown('predicate of BDDL', name, predicates)} There are:"
+            f" {', '.join(sorted(predicates))}; to add one: problem.bind(C,"
+            f" predicates={{**logic.bddl.PREDICATES, {name!r}: ...}})."
+        )
+    return predicates[name]
+
+
+def of_things(made: Callable[..., Predicate], names: Sequence[str]) -> Predicate:
+    """A predicate of some things; nothing is in a relation to itself.
+
+    Quantifiers over one category twice name a thing twice, e.g. "next to another one".
+    """
+    return Or() if len(set(names)) < len(names) else made(*names)
+
+
+def arity(predicate: Callable[..., Predicate]) -> int:
+    """How many names a predicate takes."""
+    required = [
+        p
+        for p in inspect.signature(predicate).parameters.values()
+        if p.default is p.empty
+        and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    return len(required)
