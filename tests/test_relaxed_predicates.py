@@ -193,3 +193,47 @@ def test_what_cannot_be(ask, message):
     C.add_frame("floor", shape=pw.Plane())
     with pytest.raises(PosewiseError, match=message):
         ask(C)
+
+
+FORMULAS = {
+    "or": lambda: PREDICATES["Under"] | PREDICATES["InContactWith"],
+    "and not": lambda: PREDICATES["NextTo"] & ~PREDICATES["InContactWith"],
+    "two of three": lambda: logic.AtLeast(
+        2,
+        PREDICATES["NextTo"],
+        PREDICATES["InReachOfAgent"],
+        ~PREDICATES["InContactWith"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_are_sound(name):
+    formula = FORMULAS[name]()
+    said = violations("block", formula, 200, True)
+    true = judged("block", formula, 200)
+    assert true[said <= 0].all()
+    assert (said[true] <= 3 * ERROR).mean() > 0.95
+    assert 0 < true.mean() < 1
+
+
+def test_a_formula_with_alternatives_is_solved():
+    C = world("block")
+    formula = ~PREDICATES["InContactWith"] & FORMULAS["or"]()
+    found = pw.solve_placement(C, [formula], ["a"], starts=8, progress=False)
+    assert found[0].feasible
+    D = C.copy()
+    found[0].apply(D)
+    assert formula.holds(D) and PREDICATES["Under"].holds(D)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda: logic.Or(),
+        lambda: logic.AtLeast(6, *[logic.NextTo("a", f"b{i}") for i in range(12)]),
+    ],
+)
+def test_formulas_without_rows(formula):
+    with pytest.raises(PosewiseError, match="has no rows|No object"):
+        formula().violation(world("block"))
