@@ -5,7 +5,7 @@ from typing import Any
 
 from ..robots.config import Config
 from .course import Course, given_times
-from .formulas import Formula, set_parts
+from .formula import Formula, set_parts
 from .predicate import Predicate, PredicateError
 from .wording import written
 
