@@ -6,7 +6,7 @@ from typing import Any
 from ..robots.config import Config
 from .course import Course, given_times
 from .errors import PredicateError
-from .formulas import Formula, set_parts
+from .formula import Formula, set_parts
 from .predicate import Predicate
 from .wording import written
 

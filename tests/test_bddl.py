@@ -361,6 +361,8 @@ def test_an_instance_of_the_same_name_comes_first():
     C.add_object("box.n.01_2", [(pw.Sphere(0.1), None)], category="other")
     names = bddl.load(PACKING).bind(C).names
     assert names["box.n.01_2"] == "box.n.01_2" and names["box.n.01_1"] == "crate0"
+    names = bddl.load(PACKING).bind(C, {"box.n.01_1": "box.n.01_2"}).names
+    assert names["box.n.01_1"] == "box.n.01_2" and names["box.n.01_2"] == "crate0"
 
 
 HOUSE = """

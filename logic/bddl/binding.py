@@ -26,7 +26,8 @@ def bind_names(problem: Problem, C: Config, names: Any) -> dict[str, str]:
     """
     bound = _given(problem, C, names)
     for instance in problem.instances:
-        if instance not in bound and instance in C.objects:
+        taken = instance in bound or instance in bound.values()
+        if instance in C.objects and not taken:
             bound[instance] = instance
     missing = []
     for instance, category, room in _by_need(problem):

@@ -13,8 +13,9 @@ def load(source: Any) -> Problem:
 
     Args:
         source: the name of an activity that the installed package bddl defines (1.0.1:
-            BEHAVIOR-100, 3.6.0: BEHAVIOR-1K); or a file, as a path or a name with a
-            suffix or folder; or the text itself.
+            BEHAVIOR-100, 3.6.0: BEHAVIOR-1K; many names are in both, defined
+            differently); or a file, as a path or a name with a suffix or folder; or the
+            text itself.
 
     Raises:
         LoadError: for a file that is not there, an unknown activity, with near matches,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ...robots.config import Config
 from ...robots.errors import ConfigError
 from ..formulas import And, Implies, Not, Or
+from ..pairs import ForNPairs, ForPairs
 from ..predicate import Predicate
-from ..quantifiers import Exists, ForAll, ForN, ForNPairs, ForPairs
+from ..quantifiers import Exists, ForAll, ForN
 from .grammar import IN_ROOM, QUANTIFIERS, atoms_in, name, quantified
 from .predicates import arity, of_things, predicate_for
 from .reader import Form
