@@ -22,6 +22,8 @@ from posewise.logic import (
     Open,
     Under,
 )
+from posewise.logic.geometry.containment import holding
+from posewise.logic.geometry.solids import bounding_box, thing
 from posewise.robots.transforms import pose_multiply
 
 TRUTHS = {
@@ -212,6 +214,19 @@ def test_our_models(pose, p, truth):
     C = kitchen()
     C.set_pose("cube", pose)
     assert p.holds(C) is truth, p.explain(C)
+
+
+def test_many_centres_at_once_are_judged_as_one_by_one():
+    C, rng = kitchen(), np.random.default_rng(0)
+    for name in ("my_microwave", "cupboard", "tray"):
+        low, high = bounding_box(thing(C, name))
+        centres = rng.uniform(low - 0.02, high + 0.02, (25, 3))
+        found = holding(thing(C, name), centres)
+        p = InsideOf("cube", name, semantics="igibson")
+        for centre, truth in zip(centres, found, strict=True):
+            C.set_pose("cube", at(*centre))
+            assert p.holds(C) == truth
+        assert 0 < found.sum() < 25
 
 
 def test_a_door_makes_no_difference_to_what_is_inside():

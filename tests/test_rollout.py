@@ -157,6 +157,27 @@ def test_our_microwave_cooks():
     assert not logic.Cooked("steak").holds_along(C, history).any()
 
 
+def test_an_oven_is_not_inside_itself_and_holds_what_hangs_on_it():
+    C = pw.Config()
+    source = {"heatSource": {"requires_inside": True}, "burnable": {}}
+    C.load("microwave")
+    C.mark_object("microwave", abilities=source)
+    C.add_object(
+        "egg",
+        [(pw.Sphere(0.02), None)],
+        parent="microwave",
+        pose=[0, 0.06, 0.05, *UNIT],
+        abilities={"cookable": {}},
+    )
+    history = logic.rollout(C, C.q[None])
+    assert history["egg"].temperature[0] > 23 == history["microwave"].temperature[0]
+    C = pw.Config()
+    C.add_object("idea", abilities=source)
+    C.add_object("egg", abilities={"cookable": {}})
+    with pytest.raises(ConfigError, match="'idea' has no shape"):
+        logic.rollout(C, np.zeros((1, 0)))
+
+
 def test_a_finger_switches_the_microwave_on():
     C = oven()
     button = C.pose("button")[:3]

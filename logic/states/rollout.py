@@ -38,6 +38,11 @@ def rollout(
     later. The rules are those of iGibson 2.0; objects without an ability keep what it
     would change. To go on from the last step: `C.states = logic.at(history, -1)`.
 
+    Things are inside as by `InsideOf` of iGibson's semantics, touch as by
+    `InContactWith`, and are where the centre of mass of their root frame is. Doors are
+    open as by `Open` of our own semantics: where no joint is annotated all count, while
+    for iGibson such an oven is always closed.
+
     Args:
         C: the world.
         path: configurations (T, nq), one for each step.

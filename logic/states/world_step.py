@@ -55,10 +55,7 @@ class Source(NamedTuple):
 class World:
     """The world at a step, and what was said of its physics.
 
-    Geometry is that of the exact predicates: things touch as by `InContactWith`, are
-    inside as by iGibson's `InsideOf`, and at the centre of mass of their root frame.
-    Doors are open as by `Open` of our own semantics, so that a joint need not be
-    annotated; iGibson's has such doors closed for ever.
+    Of the geometry it asks the exact predicates; see `rollout`.
     """
 
     C: Config
@@ -89,9 +86,9 @@ class World:
     def links(self) -> dict[tuple[str, str], str]:
         """The frames that abilities speak of, by object and ability."""
         return {
-            (name, ability): thing.link(ability)
-            for name, thing in self.C.objects.items()
-            for ability, parameters in thing.abilities.items()
+            (name, ability): owner.link(ability)
+            for name, owner in self.C.objects.items()
+            for ability, parameters in owner.abilities.items()
             if "link" in parameters
         }
 
