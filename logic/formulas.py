@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..robots.config import Config
-from .formula import WAYS, Connective, rows_of, set_parts, whole
+from .formula import WAYS, Connective, Formula, rows_of, set_parts, whole
 from .predicate import Predicate
 from .relaxed.terms import AllOf, AnyOf, Term
 from .wording import Case, tally, written
