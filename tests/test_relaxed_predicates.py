@@ -237,3 +237,37 @@ def test_a_formula_with_alternatives_is_solved():
 def test_formulas_without_rows(formula):
     with pytest.raises(PosewiseError, match="has no rows|No object"):
         formula().violation(world("block"))
+
+
+CABINET = {
+    "one": {"joints": ["door"]},
+    "backwards": {"joints": {"door": -1}},
+    "both": {"joints": ["door", "drawer"]},
+    "both sides": {"joints": ["door"], "both_sides": True},
+}
+
+
+@pytest.mark.parametrize("truth", [True, False])
+@pytest.mark.parametrize("name", CABINET)
+def test_open_is_sound_and_solved(name, truth):
+    C = pw.Config()
+    C.add_frame("cabinet", shape=pw.Box([0.5, 0.5, 0.5]))
+    C.add_frame("door", "cabinet", joint="hingeZ", limits=[[-0.2], [1.5]])
+    C.add_frame("drawer", "cabinet", joint="transX", limits=[[0.0], [0.3]])
+    C.mark_object("cabinet", abilities={"openable": CABINET[name]})
+    statement = logic.Open("cabinet")
+    wanted = statement if truth else ~statement
+    rng = np.random.default_rng(0)
+    for share in rng.uniform(-0.1, 1.1, (60, 2)):
+        C.q = C.limits[0] + share * (C.limits[1] - C.limits[0])
+        if wanted.violation(C) <= 0:
+            assert wanted.holds(C), wanted.explain(C)
+        elif wanted.violation(C) > ERROR:
+            assert not wanted.holds(C), wanted.explain(C)
+    C.q = [0.6, 0.1] if not truth else [-0.2, 0.0]
+    komo = pw.KOMO(C)
+    komo.add_control_objective(0, 1e-2)
+    komo.add(wanted)
+    solution = komo.solve()
+    C.q = solution.q
+    assert solution.feasible and wanted.holds(C)

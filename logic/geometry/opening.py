@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...features import Feature
+from ...features.symbol import Symbol
 from ...robots.config import Config
 from ...robots.errors import ConfigError, unknown
+from ..relaxed import openings
+from ..relaxed.terms import Rows, Term
 from .solids import Solid, thing
 from .verdict import Judged, Verdict
 
@@ -78,6 +83,25 @@ class Open(Judged):
 
         return Verdict(margins[best] > 0, reason)
 
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """Shares of the joints' ranges; see `Predicate`."""
+        joints = self.joints(C)
+        if not joints:
+            return super().relaxed(C, truth)
+        names = tuple(joint.name for joint in joints)
+        error = 0.5 * self.bound
+        return Rows(Feature(_symbol(self, truth), names), error=truth * error)
+
+    def numbers(self, C: Config) -> dict[str, Any]:
+        """What its rows need of a world's joints; see `relaxed.openings`."""
+        joints = self.joints(C)
+        return {
+            "ends": [[joint.closed, joint.open] for joint in joints],
+            "both": [float(joint.both_sides) for joint in joints],
+            "least": FRACTION,
+            "error": 0.5 * self.bound,
+        }
+
     def joints(self, C: Config) -> list[OpeningJoint]:
         """The relevant joints of a world's object; see the class."""
         slides = _joints(thing(C, self.a))
@@ -119,3 +143,9 @@ def _opening(
         )
     closed, open_ = slides[name][::direction].tolist()
     return OpeningJoint(name, closed, open_, both)
+
+
+@lru_cache(maxsize=256)
+def _symbol(statement: Open, truth: bool) -> Symbol:
+    """One for each statement, so that it is compiled once."""
+    return openings.symbol(truth, statement.numbers)
