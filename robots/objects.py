@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 from .errors import ConfigError, unknown
 
 if TYPE_CHECKING:
-    from .config import Config
+    from .state import WorldState
 else:
-    Config = Any
+    WorldState = Any
 
 
 @dataclass(frozen=True, eq=False)
 class WorldObject:
     """A root frame with everything attached to it, a category and abilities."""
 
-    config: "Config" = field(repr=False)
+    config: "WorldState" = field(repr=False)
     name: str
     """Also the name of the root frame."""
     category: str | None = None

@@ -16,7 +16,7 @@ from .frame import Frame, Joint
 from .joints import zero_value
 from .kinematics import Kinematics, Walk, quaternions, walk
 from .layout import Layout, build
-from .object_states import ObjectState, make_state
+from .object_states import ObjectState
 from .objects import WorldObject
 from .pairs import Pair
 from .rooms import RoomMap
@@ -60,65 +60,6 @@ class WorldState:
     def objects(self) -> dict[str, WorldObject]:
         """Objects by name."""
         return dict(self._objects)
-
-    @property
-    def cameras(self) -> dict[str, Camera]:
-        """Cameras by name, each on the frame of that name."""
-        return dict(self._cameras)
-
-    @property
-    def agents(self) -> dict[str, Agent]:
-        """Agents by name."""
-        return dict(self._agents)
-
-    @property
-    def rooms(self) -> RoomMap | None:
-        """Which part of the floor belongs to which room; None: nothing is known."""
-        return self._rooms
-
-    @rooms.setter
-    def rooms(self, rooms: Any) -> None:
-        if rooms is not None and not isinstance(rooms, RoomMap):
-            raise ConfigError(f"rooms is {rooms!r}, expected a RoomMap, or None.")
-        self._rooms = rooms
-
-    def object(self, name: Any) -> WorldObject:
-        """The object of that name.
-
-        Raises:
-            ConfigError: for an unknown name, with near matches.
-        """
-        if not isinstance(name, str) or name not in self._objects:
-            raise ConfigError(
-                unknown("object", name, self._objects)
-                + " (Frames become objects by mark_object.)"
-            )
-        return self._objects[name]
-
-    @property
-    def states(self) -> dict[str, ObjectState]:
-        """Extended states (temperature, wetness, …) of the objects by name."""
-        return dict(self._states)
-
-    @states.setter
-    def states(self, states: Mapping[str, ObjectState]) -> None:
-        own = [self.object(name).name for name in states]
-        made = [make_state(n, ObjectState(), vars(states[n])) for n in own]
-        self._states |= dict(zip(own, made, strict=True))
-
-    def set_state(self, name: Any, **values: Any) -> None:
-        """Change extended states of an object, e.g. `temperature=80.0`.
-
-        Args:
-            name: of the object.
-            **values: fields of `ObjectState`.
-
-        Raises:
-            ConfigError: for unknown names, with near matches, and values that do not
-                fit.
-        """
-        own = self.object(name).name
-        self._states[own] = make_state(own, self._states[own], values)
 
     def index(self, frame: Any) -> int:
         """Index of a frame by name (the first of that name); the world: `len(frames)`.

@@ -17,13 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .kernel import Compiled, part
-from .rows import (
-    Rows,
-    augmented,
-    total_cost,
-    updated_multiplier,
-    worst_violation,
-)
+from .rows import Rows, augmented, total_cost, updated_multiplier, worst_violation
 from .status import Status
 from .system import assemble, columns, newton_step, potential
 
@@ -144,8 +138,7 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
     """The state before the first pass, which evaluates x."""
     like = lambda v: jnp.asarray(v, x.dtype)
     empty = jax.tree.map(
-        lambda s: jnp.zeros(s.shape, s.dtype),
-        jax.eval_shape(problem.evaluate, data, x),
+        lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(problem.evaluate, data, x)
     )
     return State(
         x=x,

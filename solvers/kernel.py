@@ -130,17 +130,17 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
         return jax.tree.unflatten(tree, compute(inputs))
 
     sizes = [jnp.size(a) for a in inputs]
-    own = [jnp.result_type(a) for a in inputs]
-    types = [jnp.dtype(jnp.int32) if jnp.issubdtype(t, jnp.bool_) else t for t in own]
+    given = [jnp.result_type(a) for a in inputs]
+    types = [jnp.dtype(jnp.int32) if jnp.issubdtype(t, jnp.bool_) else t for t in given]
     packs = list(dict.fromkeys(t for t, n in zip(types, sizes, strict=True) if n))
 
     def whole(*packed: jax.Array) -> list[jax.Array]:
         rest = dict(zip(packs, packed, strict=True))
         every = []
-        for a, size, dtype, was in zip(inputs, sizes, types, own, strict=True):
+        for a, size, dtype, was in zip(inputs, sizes, types, given, strict=True):
             if size:
-                part, rest[dtype] = rest[dtype][:size], rest[dtype][size:]
-                every.append(part.reshape(jnp.shape(a)).astype(was))
+                own, rest[dtype] = rest[dtype][:size], rest[dtype][size:]
+                every.append(own.reshape(jnp.shape(a)).astype(was))
             else:
                 every.append(jnp.zeros(jnp.shape(a), was))
         # taken apart once, not at each use

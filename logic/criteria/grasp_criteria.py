@@ -1,5 +1,6 @@
 """rostok's criteria of the instant of the grasp."""
 
+from abc import abstractmethod
 from typing import Any
 
 import jax
@@ -14,7 +15,24 @@ from .grasp_events import EventGrasp
 from .smooth_events import SmoothResult
 
 
-class InstantObjectCOGCriterion(Criterion):
+class _OfGrasp(Criterion):
+    """A criterion that is 0 without a grasp."""
+
+    def __init__(self, event_grasp_builder: Any, *, legacy: bool = False) -> None:
+        super().__init__(legacy=legacy)
+        self._check_kind(event_grasp_builder, EventGrasp)
+
+    def calculate_reward(self, simulation_output: Any) -> float:
+        """See `Criterion`."""
+        grasp = self._event(EventGrasp, simulation_output)
+        return self._reward(grasp.step_n, simulation_output) if grasp.state else 0.0
+
+    @abstractmethod
+    def _reward(self, step_n: int, simulation_output: Any) -> float:
+        """Of a run with a grasp in that step."""
+
+
+class InstantObjectCOGCriterion(_OfGrasp):
     """1 / (1 + distance of the object's centre of mass to that of the contacts [m]).
 
     At the grasp; 0 without grasp or contact. Residual: centre of the contacts minus
@@ -31,16 +49,8 @@ class InstantObjectCOGCriterion(Criterion):
         EventError: for another builder.
     """
 
-    def __init__(self, event_grasp_builder: Any, *, legacy: bool = False) -> None:
-        super().__init__(legacy=legacy)
-        self._check_kind(event_grasp_builder, EventGrasp)
-
-    def calculate_reward(self, simulation_output: Any) -> float:
-        """See `Criterion`."""
-        grasp = self._event(EventGrasp, simulation_output)
-        if not grasp.state:
-            return 0.0
-        k = grasp.step_n + 1
+    def _reward(self, step_n: int, simulation_output: Any) -> float:
+        k = step_n + 1
         center = simulation_output.environment.force_center(0, k)
         if center is None:
             return 0.0
@@ -54,7 +64,7 @@ class InstantObjectCOGCriterion(Criterion):
         return forms.cog_residual(run)
 
 
-class InstantForceCriterion(Criterion):
+class InstantForceCriterion(_OfGrasp):
     """1 / (1 + standard deviation of the forces on the object [N]), at the grasp.
 
     Over the contacts, with the number of contacts as divisor; 0 without grasp or
@@ -71,16 +81,8 @@ class InstantForceCriterion(Criterion):
         EventError: for another builder.
     """
 
-    def __init__(self, event_grasp_builder: Any, *, legacy: bool = False) -> None:
-        super().__init__(legacy=legacy)
-        self._check_kind(event_grasp_builder, EventGrasp)
-
-    def calculate_reward(self, simulation_output: Any) -> float:
-        """See `Criterion`."""
-        grasp = self._event(EventGrasp, simulation_output)
-        if not grasp.state:
-            return 0.0
-        contacts = simulation_output.environment.forces[0][grasp.step_n + 1]
+    def _reward(self, step_n: int, simulation_output: Any) -> float:
+        contacts = simulation_output.environment.forces[0][step_n + 1]
         if not len(contacts):
             return 0.0
         counted = contacts if simulation_output.legacy else contacts[:, 1]
@@ -93,7 +95,7 @@ class InstantForceCriterion(Criterion):
         return forms.instant_force_residual(run)
 
 
-class InstantContactingLinkCriterion(Criterion):
+class InstantContactingLinkCriterion(_OfGrasp):
     """The part of the robot's bodies that touch something at the grasp; 0 without one.
 
     The palm counts; touching another body of the robot does not, touching the floor
@@ -107,24 +109,16 @@ class InstantContactingLinkCriterion(Criterion):
         EventError: for another builder.
     """
 
-    def __init__(self, event_grasp_builder: Any, *, legacy: bool = False) -> None:
-        super().__init__(legacy=legacy)
-        self._check_kind(event_grasp_builder, EventGrasp)
-
-    def calculate_reward(self, simulation_output: Any) -> float:
-        """See `Criterion`."""
-        grasp = self._event(EventGrasp, simulation_output)
-        if not grasp.state:
-            return 0.0
+    def _reward(self, step_n: int, simulation_output: Any) -> float:
         counts = simulation_output.robot.n_contacts.values()
-        touching = [n[grasp.step_n + 1] > 0 for n in counts]
+        touching = [n[step_n + 1] > 0 for n in counts]
         return sum(touching) / len(touching)
 
     def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
         return forms.contacting_link_reward(run)
 
 
-class GraspTimeCriterion(Criterion):
+class GraspTimeCriterion(_OfGrasp):
     """(S - step of the grasp) / S; 0 without grasp.
 
     Repaired: at least 0. In rostok negative for a grasp after step S.
@@ -141,8 +135,7 @@ class GraspTimeCriterion(Criterion):
     def __init__(
         self, event_grasp_builder: Any, total_steps: Any, *, legacy: bool = False
     ) -> None:
-        super().__init__(legacy=legacy)
-        self._check_kind(event_grasp_builder, EventGrasp)
+        super().__init__(event_grasp_builder, legacy=legacy)
         if not legacy:
             what, positive = "GraspTimeCriterion: total_steps", lambda x: x > 0
             total_steps = integer(
@@ -150,12 +143,8 @@ class GraspTimeCriterion(Criterion):
             )
         self.total_steps = total_steps
 
-    def calculate_reward(self, simulation_output: Any) -> float:
-        """See `Criterion`."""
-        grasp = self._event(EventGrasp, simulation_output)
-        if not grasp.state:
-            return 0.0
-        reward = (self.total_steps - grasp.step_n) / self.total_steps
+    def _reward(self, step_n: int, simulation_output: Any) -> float:
+        reward = (self.total_steps - step_n) / self.total_steps
         return reward if simulation_output.legacy else max(reward, 0.0)
 
     def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
