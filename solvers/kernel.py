@@ -5,6 +5,7 @@ robot's, starting them takes most of the time. A call with the mark below is com
 one function instead, loops and all, as XLA does by itself with its smallest loops.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial, update_wrapper
 from threading import Lock, local
@@ -21,7 +22,10 @@ OPTIONS = {
     "xla_cpu_experimental_ynn_fusion_type": "",
     "xla_backend_optimization_level": 1,
 }
-"""No calls of libraries, which cannot be in a marked call; half the time to compile."""
+"""No calls of libraries, which cannot be in a marked call; half the time to compile.
+
+Those that are in XLA_FLAGS are the user's choice.
+"""
 TESTED = ((0, 10, 2), (0, 11))
 """From this version of jaxlib on, and below that one, marked calls work."""
 
@@ -50,6 +54,12 @@ def _known() -> bool:
     """Whether the compiler knows the mark."""
     version = tuple(int(n) for n in jaxlib.version.__version__.split(".")[:3])
     return on_cpu() and TESTED[0] <= version < TESTED[1]
+
+
+def _options() -> dict[str, Any]:
+    """Those that the user has not chosen."""
+    chosen = os.environ.get("XLA_FLAGS", "")
+    return {name: value for name, value in OPTIONS.items() if name not in chosen}
 
 
 _tracing = local()
@@ -104,7 +114,7 @@ class Compiled:
         given = args[: self.static]
         with self.lock:
             if given not in self.programs:
-                options = OPTIONS if _known() else None
+                options = _options() if _known() else None
                 how = in_parts if self.large(*given) else one_kernel
                 run = partial(how, partial(self.fn, *given))
                 self.programs[given] = jax.jit(run, compiler_options=options)

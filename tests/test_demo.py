@@ -1,5 +1,6 @@
 """The demo on our robot and on robots that we did not write."""
 
+import os
 import re
 import subprocess
 import sys
@@ -132,7 +133,11 @@ def test_the_command_prints_a_table_and_writes_pictures(tmp_path):
         capture_output=True,
         text=True,
         cwd=Path(__file__).parents[1],
-        env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        env={
+            "PATH": "/usr/bin:/bin",
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+            "XLA_FLAGS": os.environ["XLA_FLAGS"],
+        },
     )
     assert run.returncode == 0, run.stderr
     assert len(re.findall(r"\b(CONVERGED|FEASIBLE)\b", run.stdout)) == 3, run.stdout
