@@ -5,7 +5,7 @@ two. Which kinds of shapes meet is static; sizes, poses and margins are data.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -17,6 +17,7 @@ from ..collision import Contact
 from ..robots.errors import ConfigError
 from ..robots.meetings import Kinds, evaluate_groups, meetings, packed
 from .feature import FeatureError
+from .near_sums import ball_arrays, near_sum
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -276,10 +277,28 @@ def _all_pairs(
     arrays |= _members(np.concatenate([m.pair for m in meets]), len(at))
     arrays |= _ends(at, len(involved)) | softness
     arrays["margin"] = np.array(float(margin))
+    if fn is accumulated and not softness and "members" not in arrays:
+        arrays |= ball_arrays(meets, at, len(involved))
     return _resolved(fn, name, kinds, dim, "m"), involved, arrays
 
 
 def _sum(kinds, R, p, params):
+    of = _sum_of_near if "reach" in params else _sum_of_all
+    return of(kinds, R, p, params)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _sum_of_near(kinds, R, p, params):
+    y, wrench = near_sum(kinds, R, p, params)
+    return y[None], wrench[None, :, :3], wrench[None, :, 3:]
+
+
+@_sum_of_near.defjvp
+def _sum_of_near_jvp(kinds, primals, tangents):
+    return jax.jvp(partial(_sum_of_all, kinds), primals, tangents)
+
+
+def _sum_of_all(kinds, R, p, params):
     margin = params["margin"]
     near = _near(kinds, R, p, params, margin)
     short = margin - near.distance

@@ -110,7 +110,11 @@ class Chain:
         self, data: ChainData, x: jax.Array
     ) -> tuple[jax.Array, Walk, jax.Array]:
         X = jnp.concatenate([self._before(data, x), x])
-        return X, data.K.walk(X), quaternions(data.K, X)
+        if any(kind.symbol.quaternions for kind in self.kinds):
+            quats = quaternions(data.K, X)
+        else:
+            quats = jnp.zeros((len(X), self.tree.n_frames + 1, 4), X.dtype)
+        return X, data.K.walk(X), quats
 
     def _groups(
         self,
