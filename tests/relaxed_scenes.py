@@ -31,7 +31,11 @@ THINGS = {
     "block": ([(pw.Box([0.2, 0.2, 0.2], 0.01), at(0, 0, 0.1))], pw.Sphere(0.05)),
     "can": ([(pw.Cylinder(0.2, 0.1), at(0, 0, 0.1))], pw.Box([0.1, 0.08, 0.06])),
 }
-ROOF = [[x, y, z] for x in (-0.1, 0.1) for y, z in ((-0.05, -0.03), (0.05, -0.03), (0, 0.04))]  # fmt: skip
+ROOF = [
+    [x, y, z]
+    for x in (-0.1, 0.1)
+    for y, z in ((-0.05, -0.03), (0.05, -0.03), (0, 0.04))
+]
 SHAPES = {
     "box": [(pw.Box([0.12, 0.1, 0.08]), None)],
     "can": [(pw.Cylinder(0.12, 0.05), None)],
@@ -102,9 +106,8 @@ def around(C, rng, count):
     q = np.zeros((count, 7))
     q[:, :3] = [0.1, 0.05, 0.4] + rng.uniform(-0.4, 0.4, (count, 3))
     q[:, 3:] = turns(rng, count)
-    for i in range(0, count, 3):  # lowered until they touch, or a little less
-        C.q = q[i]
-        q[i, 2] -= C.signed_distance("a", "b")[0] + rng.normal() * 1e-4
+    lowered = slice(0, count, 3)  # until they touch, or a little less
+    q[lowered, 2] -= gaps(C, q, "b")[lowered] + rng.normal(size=count)[lowered] * 1e-4
     return q
 
 
@@ -119,10 +122,9 @@ def anywhere(C, rng, count):
     q[:, a[3:]] = turns(rng, count)
     near = rng.random(count) < 0.2  # walls, and who stands beside a
     q[near, a[0]] = np.round(2 * q[near, a[0]]) / 2 + rng.normal(size=near.sum()) * 1e-3
-    for i in np.flatnonzero(np.arange(count) % 3 > 0):
-        C.q = q[i]
-        gap = min(C.signed_distance(f, "ground")[0] for f in frames_of(C, "a"))
-        q[i, a[2]] -= gap + rng.normal() * 1e-4
+    lowered = np.arange(count) % 3 > 0
+    gap = gaps(C, q, "ground") + rng.normal(size=count) * 1e-4
+    q[lowered, a[2]] -= gap[lowered]
     return q
 
 
@@ -155,22 +157,17 @@ def between(C, rng, count):
     q[:, a[0]] += 0.1
     q[:, a[3:]] = turns(rng, count)
     q[:, left], q[:, right] = 0.3, -0.3
-    for i in range(count):
-        C.q = q[i]
-        for finger, x, sign in (("left", left, -1), ("right", right, 1)):
-            for _ in range(20):
-                gap = min(C.signed_distance(f, finger)[0] for f in frames_of(C, "a"))
-                C.q = q[i] = np.where(np.arange(C.nq) == x[0], q[i] + sign * gap, q[i])
-                if gap < 1e-7:
-                    break
-            q[i, x] -= sign * abs(rng.normal()) * 1e-4 * (i % 4 > 0)
+    for finger, x, sign in (("left", left, -1), ("right", right, 1)):
+        for _ in range(20):
+            q[:, x[0]] += sign * gaps(C, q, finger)
+        q[1::4, x[0]] -= sign * np.abs(rng.normal(size=count))[1::4] * 1e-4
+        q[2::4, x[0]] += sign * rng.normal(size=count)[2::4] * 1e-4
     return q
 
 
-def frames_of(C, name):
-    """Names of an object's frames with shapes."""
-    root = C.index(name)
-    return [f.name for i, f in enumerate(C.frames) if f.geometries and (i == root or f.parent == root)]  # fmt: skip
+def gaps(C, q, other):
+    """Distances of a and another frame."""
+    return -rows(C, C.feature(pw.FS.negDistance, ["a", other]), q)[:, 0]
 
 
 @cache
@@ -192,17 +189,18 @@ def judged(name, draw, predicate, count):
 
 def violations(name, draw, predicate, count, truth=True):
     """In each state the largest of its rows, or of its negation's."""
-    C = world(name)
-    poses = C.walk(states(name, draw, count)).frames
-    said = []
-    for row in conjuncts(predicate.relaxed(C, truth), C):
-        g = row.feature.ground(C)
-        y = _in_all(g.symbol)(poses.R[:, g.frames], poses.p[:, g.frames], g.params)
-        said.append(np.max(g.scale * (np.asarray(y) - g.target), 1))
-    return np.max(said, 0)
+    C, q = world(name), states(name, draw, count)
+    terms = conjuncts(predicate.relaxed(C, truth), C)
+    return np.max([rows(C, row.feature, q).max(1) for row in terms], 0)
+
+
+def rows(C, feature, q):
+    """A feature of poses in many states (count, D); one program for each structure."""
+    g, poses = feature.ground(C), C.walk(q).frames
+    y = _in_all(g.symbol)(poses.R[:, g.frames], poses.p[:, g.frames], g.params)
+    return g.scale * (np.asarray(y) - g.target)
 
 
 @lru_cache(maxsize=64)
 def _in_all(symbol):
-    """One program for all rows of one structure."""
     return jax.jit(jax.vmap(lambda R, p, given: symbol.fn(R, p, **given), (0, 0, None)))

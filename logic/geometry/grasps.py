@@ -130,7 +130,7 @@ class InHandOfAgent(Judged):
     def _free(self, C: Config, a: Solid, f: Solid, g: Solid) -> Term:
         gap = apart(self.tolerance + STRICT)
         free = tuple(Rows(Pair(C, x, a, False).feature(gap)) for x in (f, g))
-        return AnyOf(free, 0.5 * self.bound)
+        return AnyOf(free, contact_error(0.5 * self.tolerance, 0.5 * self.bound))
 
     def region_of(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`: about a hand's fingers."""

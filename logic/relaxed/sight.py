@@ -45,17 +45,17 @@ def shown(camera: Camera, error: float) -> BuildOf:
     def build(things: tuple[Solid, ...]) -> Any:
         a, _, rest = things
         solid = solid_places(a, 0)
-        targets = within_parts([a.C.frames[a.frames[i]] for i in solid])
-        if not len(targets["at"]):
+        owner, targets = within_parts([a.C.frames[a.frames[i]] for i in solid])
+        if not len(owner):
             raise PredicateError(
                 f"{a.name!r} has no part thick enough to be seen for sure; give it a"
                 " shape of more than 0.2 mm in each direction that is no plane."
             )
-        targets["at"] = np.array(solid)[targets["at"]]
         first = len(a.frames) + 1
         frames = [rest.C.frames[i] for i in rest.frames]
         others, arrays = all_parts_of(frames, "other")
-        arrays |= targets | _numbers(camera, a) | {"error": np.array(float(error))}
+        arrays |= targets._asdict() | {"at": np.array(solid)[owner]}
+        arrays |= _numbers(camera, a) | {"error": np.array(float(error))}
         arrays["others"] = first + np.arange(len(frames))
         return _shown(others), arrays, 1
 

@@ -44,8 +44,8 @@ class Pair:
 
     def feature(self, build: "Build") -> Feature:
         """A feature of these frames; every entry is a row."""
-        made = lambda things: build(Pair(things[0].C, *things, self.root))
-        return feature_of((self.a, self.b), made)
+        pair = lambda things: Pair(things[0].C, things[0], things[1], self.root)
+        return feature_of((self.a, self.b), lambda things: build(pair(things)))
 
     def _of(self, side: str) -> tuple[Solid, int]:
         """a or b, and the place of its first frame."""
