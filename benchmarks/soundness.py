@@ -24,7 +24,6 @@ import relaxed_scenes as scenes  # noqa: E402
 from posewise import logic  # noqa: E402
 
 NEAR = ("InContactWith", "OnTopOf", "Under", "InsideOf", "NextTo")
-ONE_MEANING = ("InContactWith",)
 
 
 def cases() -> list[tuple]:
@@ -39,7 +38,6 @@ def cases() -> list[tuple]:
 
     every = ("posewise", "igibson", "document")
     for kind in NEAR:
-        meanings = every[:1] if kind in ONE_MEANING else every
         add(kind, ("a", "b"), scenes.around, scenes.THINGS, meanings)
     add(
         "InReachOfAgent", ("a", "b"), scenes.around, scenes.THINGS, every[:1], reach=0.3

@@ -38,7 +38,7 @@ ROOF = [
 ]
 SHAPES = {
     "box": [(pw.Box([0.12, 0.1, 0.08]), None)],
-    "can": [(pw.Cylinder(0.12, 0.05), None)],
+    "drum": [(pw.Cylinder(0.12, 0.05), None)],
     "roof": [(pw.Convex(ROOF), None)],
     "lamp": [
         (pw.Box([0.3, 0.3, 0.01]), at(0, 0, -0.1)),

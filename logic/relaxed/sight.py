@@ -183,7 +183,8 @@ def _unhidden(
     found = []
     for body in others:
         d = collision.contact(lines, jax.tree.map(lambda x: x[None], body)).distance
-        found.append(jnp.minimum(room[:, None] - d[:-1], CLEAR + d[-1:]))
+        within = CLEAR + d[-1:]
+        found.append(jnp.where(within <= 0, within, room[:, None] - d[:-1]))
     return found
 
 
