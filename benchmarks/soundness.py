@@ -38,6 +38,7 @@ def cases() -> list[tuple]:
 
     every = ("posewise", "igibson", "document")
     for kind in NEAR:
+        meanings = every[:1] if kind == "InContactWith" else every
         add(kind, ("a", "b"), scenes.around, scenes.THINGS, meanings)
     add(
         "InReachOfAgent", ("a", "b"), scenes.around, scenes.THINGS, every[:1], reach=0.3

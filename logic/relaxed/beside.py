@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from .nearness import STRICT
 from .parts import Distances, Parts, distances, distances_of, parts_of, reaches, rows
-from .smooth import mellowmin
+from .smooth import largest, mellowmin, smallest
 from .things import Build, Pair, centre
 
 
@@ -119,7 +119,7 @@ def _box(
     """Ends of a thing's bounding box along axes."""
     at = arrays[f"of_{parts.prefix}"]
     low, high = reaches(parts, rows(R, at), rows(p, at), axes, arrays)
-    return jnp.min(low, 0), jnp.max(high, 0)
+    return smallest(low), largest(high)
 
 
 def _third(sides: Sides, R: jax.Array, p: jax.Array, arrays: dict) -> jax.Array:
@@ -161,7 +161,7 @@ def _boxes(sides: Sides) -> Any:
         out = jnp.maximum(gap, 0.0)
         square = jnp.sum(out * out)
         apart = jnp.sqrt(jnp.where(square > 0, square, 1.0)) * (square > 0)
-        signed = apart + jnp.minimum(jnp.max(gap), 0.0)
+        signed = apart + jnp.minimum(largest(gap), 0.0)
         return (arrays["sign"] * (signed - third) + STRICT)[None]
 
     return boxes_near

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..geometry.solids import Solid, subtree
 from .parts import Distances, contacts, distances_of
+from .smooth import largest, smallest
 from .things import BuildOf, settled, solid_places
 
 TIED = 1e-6
@@ -87,8 +88,8 @@ def _opposed(first: Distances, second: Distances) -> Any:
             own = {n.removeprefix(mark): x for n, x in arrays.items() if mark in n}
             met.append(contacts(which, R, p, own))
         cosine = LEVER * (met[0].normal @ met[1].normal.T - arrays["cosine"])
-        behind = [jnp.min(m.distance) + TIED - m.distance for m in met]
+        behind = [smallest(m.distance) + TIED - m.distance for m in met]
         rest = jnp.minimum(behind[0][:, None], behind[1][None])
-        return jnp.max(jnp.minimum(cosine, rest))[None]
+        return largest(jnp.minimum(cosine, rest).reshape(-1))[None]
 
     return opposed

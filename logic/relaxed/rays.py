@@ -12,7 +12,7 @@ from ...robots.frame import Frame, Geometry
 from ...robots.shapes import Capsule, Marker
 from ..geometry.rays import AXES
 from .parts import Distances, distances, distances_of, parts_of, reaches, rows
-from .smooth import mellowmin
+from .smooth import largest, mellowmin, smallest
 from .things import Build, Pair, centre
 
 CLEAR = 1e-4
@@ -197,7 +197,7 @@ def _misses(which: Distances) -> Any:
 def _surrounded(which: Distances) -> Any:
     def on_both_sides(R: Any, p: Any, **arrays: Any) -> Any:
         hit = mellowmin(_hit(*_to_parts(which, R, p, arrays)).T, arrays["error"])
-        both = jnp.max(hit.reshape(2, 9), 0)
+        both = jnp.maximum(*hit.reshape(2, 9))
         upright = jnp.maximum(both[8], both[:8])
         level = jnp.maximum(both[:4], both[4:8])
         return mellowmin(jnp.concatenate([upright, level]), arrays["error"])[None]
@@ -208,7 +208,7 @@ def _surrounded(which: Distances) -> Any:
 @lru_cache(maxsize=256)
 def _not_surrounded(which: Distances) -> Any:
     def on_no_two_sides(R: Any, p: Any, **arrays: Any) -> Any:
-        nearest = jnp.min(_to_parts(which, R, p, arrays)[0], 1)
+        nearest = smallest(_to_parts(which, R, p, arrays)[0].T)
         missed = (CLEAR - nearest).reshape(2, 9)
         upright = jnp.repeat(missed[:, 8:], 8, 1), missed[:, :8]
         level = missed[:, :4], missed[:, 4:8]
@@ -224,7 +224,7 @@ def _enclosed(parts: Any) -> Any:
         theirs, axes = arrays["theirs"], _axes(R, arrays).T
         low, high = reaches(parts, rows(R, theirs), rows(p, theirs), axes, arrays)
         here = axes @ centre(R, p, arrays)
-        return jnp.concatenate([here - jnp.max(high, 0), jnp.min(low, 0) - here])
+        return jnp.concatenate([here - largest(high), smallest(low) - here])
 
     return in_bounding_box
 

@@ -13,7 +13,7 @@ from ...robots.rooms import RoomMap
 from ..geometry.solids import Solid
 from .nearness import STRICT
 from .parts import Parts, parts_of, reaches, rows
-from .smooth import mellowmin
+from .smooth import largest, mellowmin, smallest
 from .things import Build, BuildOf, Pair, centre, solid_places
 
 LEAST = 8
@@ -73,7 +73,7 @@ def inside(
     length = jnp.sum(along * along, -1)
     share = jnp.sum((point - start) * along, -1) / jnp.where(length > 0, length, 1.0)
     off = point - start - jnp.clip(share, 0.0, 1.0)[:, None] * along
-    square = jnp.min(jnp.sum(off * off, -1))
+    square = smallest(jnp.sum(off * off, -1))
     distance = jnp.sqrt(jnp.where(square > 0, square, 1.0)) * (square > 0)
     below = walls[..., 1] <= point[1]
     crossed = (below[:, 0] != below[:, 1]) & (walls[:, 0, 0] > point[0])
@@ -135,7 +135,7 @@ def _in_room(parts: Parts) -> Any:
     def in_room(R: Any, p: Any, **arrays: Any) -> Any:
         at, level = arrays["solid"], jnp.eye(2, 3, dtype=p.dtype)
         low, high = reaches(parts, rows(R, at), rows(p, at), level, arrays)
-        middle = (jnp.min(low, 0) + jnp.max(high, 0)) / 2
+        middle = (smallest(low) + largest(high)) / 2
         return (STRICT - arrays["sign"] * inside(middle, arrays["walls"]))[None]
 
     return in_room
@@ -156,7 +156,7 @@ def _depths(R: Any, p: Any, arrays: dict) -> Float[jax.Array, "2 pairs"]:
 
 
 def _in_same_room(R: Any, p: Any, **arrays: Any) -> Any:
-    both = jnp.min(_depths(R, p, arrays), 0)
+    both = jnp.minimum(*_depths(R, p, arrays))
     return mellowmin(STRICT - both, arrays["error"])[None]
 
 

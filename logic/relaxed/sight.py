@@ -23,7 +23,7 @@ from .ellipsoids import within_parts
 from .nearness import STRICT
 from .parts import Parts, all_parts_of, parts_of, placed, reaches, rows
 from .rays import CLEAR
-from .smooth import mellowmin
+from .smooth import largest, mellowmin
 from .things import BuildOf, solid_places
 
 TINY = 1e-12
@@ -137,7 +137,7 @@ def _shown(others: Parts) -> Any:
             there = placed(others, rows(R, at), rows(p, at), arrays)
             room = spread * stretch * x + CLEAR
             demands += _unhidden(world(start), world(end), p_eye, room, there)
-        worst = jnp.max(jnp.concatenate(demands, 1), 1)
+        worst = largest(jnp.concatenate(demands, 1).T)
         return mellowmin(worst, arrays["error"])[None]
 
     return shown
@@ -158,8 +158,8 @@ def _covered(c: jax.Array, axes: jax.Array, arrays: dict) -> tuple[Any, Any]:
     y, z = to_ball[:, :, 1], to_ball[:, :, 2]
     corners = jnp.stack([y + z, y - z], 1) * (arrays["pitch"] / 2)
     x, reach = jnp.maximum(c[:, 0], 0.0), _length(g)
-    aside = jnp.max(_length(jnp.cross(g[:, None], corners)), 1) / reach
-    along = jnp.max(_length(corners), 1) * x / reach
+    aside = largest(_length(jnp.cross(g[:, None], corners)).T) / reach
+    along = largest(_length(corners).T) * x / reach
     demand = jnp.maximum(x * aside + along - 1, 2 * along - 1)
     thin = jnp.min(arrays["semi"], -1)
     return thin * demand + STRICT, 1 / (1 - jnp.minimum(along, 0.5))
@@ -169,10 +169,9 @@ def _met_late(
     middle: jax.Array, start: jax.Array, axes: jax.Array, spread: Any, arrays: dict
 ) -> Float[jax.Array, " n"]:
     """At most 0 only where parts are not met before the camera's near plane [m]."""
-    ends = jnp.stack([-middle, start - middle], 1)
-    ends = jnp.einsum("nij,nkj->nki", axes, ends)
-    beside = jnp.maximum(jnp.min(ends, 1), -jnp.max(ends, 1)) - arrays["half"]
-    return CLEAR + spread * arrays["near"] - jnp.max(beside, -1)
+    ends = [jnp.einsum("nij,nj->ni", axes, x - middle) for x in (0.0, start)]
+    beside = jnp.maximum(jnp.minimum(*ends), -jnp.maximum(*ends)) - arrays["half"]
+    return CLEAR + spread * arrays["near"] - largest(beside.T)
 
 
 def _unhidden(
