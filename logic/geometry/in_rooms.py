@@ -13,7 +13,7 @@ from ...robots.rooms import Room, RoomMap
 from ..relaxed.rooms import in_room, walls
 from ..relaxed.terms import Rows, Term
 from ..relaxed.things import feature_of, settled
-from .solids import bounding_box, thing, with_shapes
+from .solids import Solid, bounding_box, thing, with_shapes
 from .verdict import Judged, Verdict
 
 
@@ -60,7 +60,8 @@ class InRoom(Judged):
         always = self._always(C, rooms)
         if always is not None:
             right = any(room in wanted for room in always) is truth
-            return Rows(feature_of([thing(C, self.a)], settled(right)))
+            any_frame = Solid(C, C.frames[0].name, (0,))  # a may be a room
+            return Rows(feature_of([any_frame], settled(right)))
         igibson = self.semantics == "igibson"
         return middle_in(C, self.a, wanted, truth, igibson)
 
