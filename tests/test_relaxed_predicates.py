@@ -1,41 +1,14 @@
 """Rows of predicates: at most 0 only where the exact check agrees."""
 
-from functools import cache
-
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+from relaxed_scenes import THINGS, around, at, judged, states, violations, world
 
 import posewise as pw
 from posewise import PosewiseError, logic
 from posewise.logic.relaxed.terms import bound, conjuncts
 
 ERROR = 2e-3
-
-
-def at(x, y, z):
-    return [x, y, z, 1, 0, 0, 0]
-
-
-CRATE = [
-    (pw.Box([0.4, 0.3, 0.02]), at(0, 0, 0.01)),
-    (pw.Box([0.02, 0.3, 0.2]), at(0.19, 0, 0.1)),
-    (pw.Box([0.02, 0.3, 0.2]), at(-0.19, 0, 0.1)),
-    (pw.Box([0.4, 0.02, 0.2]), at(0, 0.14, 0.1)),
-    (pw.Box([0.4, 0.02, 0.2]), at(0, -0.14, 0.1)),
-]
-TABLE = [
-    (pw.Box([0.6, 0.4, 0.04]), at(0, 0, 0.22)),
-    (pw.Box([0.04, 0.04, 0.2]), at(0.25, 0.15, 0.1)),
-    (pw.Box([0.04, 0.04, 0.2]), at(-0.25, -0.15, 0.1)),
-]
-THINGS = {
-    "crate": (CRATE, pw.Box([0.1, 0.08, 0.06])),
-    "table": (TABLE, pw.Capsule(0.1, 0.03)),
-    "block": ([(pw.Box([0.2, 0.2, 0.2], 0.01), at(0, 0, 0.1))], pw.Sphere(0.05)),
-    "can": ([(pw.Cylinder(0.2, 0.1), at(0, 0, 0.1))], pw.Box([0.1, 0.08, 0.06])),
-}
 PREDICATES = {
     "InContactWith": logic.InContactWith("a", "b"),
     "OnTopOf": logic.OnTopOf("a", "b"),
@@ -44,62 +17,22 @@ PREDICATES = {
     "InsideOf, igibson": logic.InsideOf("a", "b", semantics="igibson"),
     "InsideOf, document": logic.InsideOf("a", "b", semantics="document"),
     "NextTo": logic.NextTo("a", "b"),
+    "NextTo, igibson": logic.NextTo("a", "b", semantics="igibson"),
+    "NextTo, document": logic.NextTo("a", "b", semantics="document"),
+    "OnTopOf, igibson": logic.OnTopOf("a", "b", semantics="igibson"),
+    "OnTopOf, document": logic.OnTopOf("a", "b", semantics="document"),
+    "Under, igibson": logic.Under("a", "b", semantics="igibson"),
+    "Under, document": logic.Under("a", "b", semantics="document"),
     "InReachOfAgent": logic.InReachOfAgent("a", "b", reach=0.3),
 }
-COMPLETE = {"InContactWith", "Under", "InReachOfAgent"}
-"""Predicates whose negation is told as far as their bound, too."""
-
-
-@cache
-def world(name):
-    parts, shape = THINGS[name]
-    C = pw.Config()
-    C.add_object(
-        "b", parts=parts, pose=[0.1, 0.05, 0.3, np.cos(0.2), 0, 0, np.sin(0.2)]
-    )
-    C.add_frame("a", joint="free", shape=shape, mass=0.3)
-    return C
-
-
-@cache
-def states(name, count):
-    """Half of them upright, many where things just touch; none in solid matter."""
-    C, rng = world(name).copy(), np.random.default_rng(0)
-    q = np.zeros((count, 7))
-    q[:, :3] = [0.1, 0.05, 0.4] + rng.uniform(-0.4, 0.4, (count, 3))
-    q[:, 3:] = rng.normal(size=(count, 4))
-    q[::2, 3:] = [1, 0, 0, 0]
-    q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1, keepdims=True)
-    for i in range(0, count, 3):  # lowered until they touch, or a little less
-        C.q = q[i]
-        gap = C.signed_distance("a", "b")[0]
-        q[i, 2] -= gap + rng.normal() * 1e-4
-    return q
-
-
-def judged(name, predicate, count):
-    C = world(name).copy()
-    truth = np.zeros(count, bool)
-    for i, q in enumerate(states(name, count)):
-        C.q = q
-        truth[i] = predicate.holds(C)
-    return truth
-
-
-def violations(name, predicate, count, truth):
-    C = world(name)
-    rows = [r.feature.function(C) for r in conjuncts(predicate.relaxed(C, truth), C)]
-    worst = [jax.jit(jax.vmap(lambda q, f=f: jnp.max(f(q)))) for f in rows]
-    return np.max([np.asarray(f(states(name, count))) for f in worst], 0)
 
 
 def check_sound(name, predicate, truth, count):
-    said = violations(name, PREDICATES[predicate], count, truth)
-    true = judged(name, PREDICATES[predicate], count) == truth
+    said = violations(name, around, PREDICATES[predicate], count, truth)
+    true = judged(name, around, PREDICATES[predicate], count) == truth
     assert np.isfinite(said).all()
     assert true[said <= 0].all()
-    if truth or predicate in COMPLETE:
-        assert (said[true] <= ERROR).mean() > 0.8 if true.any() else True
+    assert (said[true] <= ERROR).mean() > 0.8 if true.any() else True
 
 
 FALSE = ["InContactWith", "InsideOf", "NextTo"]
@@ -115,10 +48,8 @@ def test_sound(predicate, truth):
 @pytest.mark.parametrize("truth", [True, False])
 @pytest.mark.parametrize("predicate", PREDICATES)
 @pytest.mark.parametrize("name", THINGS)
-def test_sound_in_two_thousand_scenes(name, predicate, truth):
-    if (predicate, truth) == ("InsideOf, document", False):
-        pytest.skip("that b does not surround a has no rows")
-    check_sound(name, predicate, truth, 2000)
+def test_sound_in_five_hundred_scenes(name, predicate, truth):
+    check_sound(name, predicate, truth, 500)
 
 
 @pytest.mark.parametrize("predicate", ["InsideOf", "NextTo"])
@@ -126,7 +57,7 @@ def test_derivatives(predicate):
     C = world("crate").copy()
     rng = np.random.default_rng(1)
     # neither upright nor lowered, where faces are parallel and distances have kinks
-    generic = [q for i, q in enumerate(states("crate", 30)) if i % 2 and i % 3]
+    generic = [q for i, q in enumerate(states("crate", around, 30)) if i % 2 and i % 3]
     for r in conjuncts(PREDICATES[predicate].relaxed(C), C):
         f = r.feature.function(C)
         for q in generic:
@@ -179,10 +110,7 @@ def test_shapes_are_those_of_the_world_that_is_solved():
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (
-            lambda C: logic.InsideOf("a", "b", semantics="document").relaxed(C, False),
-            "can only be checked",
-        ),
+        (lambda C: logic.Or().violation(C), "can only be checked"),
         (lambda C: logic.InsideOf("a", "floor").violation(C), "which has no size"),
         (lambda C: logic.InsideOf("a", "bb").violation(C), "did you mean 'b'"),
         (lambda C: pw.KOMO(C).add(logic.NextTo("a", "c")), "No object or frame .c."),
@@ -210,8 +138,8 @@ FORMULAS = {
 @pytest.mark.parametrize("name", FORMULAS)
 def test_formulas_are_sound(name):
     formula = FORMULAS[name]()
-    said = violations("block", formula, 200, True)
-    true = judged("block", formula, 200)
+    said = violations("block", around, formula, 200)
+    true = judged("block", around, formula, 200)
     assert true[said <= 0].all()
     assert (said[true] <= 3 * ERROR).mean() > 0.95
     assert 0 < true.mean() < 1

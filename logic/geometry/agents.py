@@ -11,9 +11,10 @@ from ...robots.config import Config
 from ...robots.errors import ConfigError, unknown
 from ..errors import PredicateError
 from ..relaxed.nearness import reached
+from ..relaxed.rooms import in_same_room, origin_in_room, walls
 from ..relaxed.terms import Rows, Term
-from ..relaxed.things import pair_of
-from .in_rooms import map_of
+from ..relaxed.things import feature_of, pair_of, settled
+from .in_rooms import cells_of, map_of, region_in
 from .solids import centre_of_mass, thing
 from .verdict import Judged, Verdict
 from .wording import length
@@ -83,6 +84,13 @@ class InReachOfAgent(Judged):
         pair = pair_of(C, self.a, find_agent(C, self.agent).base, root)
         return Rows(pair.feature(reached(self.reach, truth)))
 
+    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+        """See `Predicate`."""
+        if name != self.a:
+            return None
+        base = C.pose(find_agent(C, self.agent).base)[:3]
+        return base + self.reach * np.array([[-1.0], [1.0]])
+
 
 @dataclass(frozen=True)
 class InSameRoomAsAgent(Judged):
@@ -128,3 +136,39 @@ class InSameRoomAsAgent(Judged):
         rule = "is" if truth else "is not"
         text = f"{where}: {name(theirs)!r} {rule} among {list(listed)}."
         return Verdict(truth, lambda: text)
+
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """How far both are from the walls; what no pose changes is 1 or -1."""
+        rooms, igibson = map_of(C), self.semantics == "igibson"
+        a, base = thing(C, self.a), find_agent(C, self.agent).base
+        listed = C.frames[a.frames[0]].attributes.get("in_rooms")
+        about = lambda chosen: walls(rooms, cells_of(rooms, chosen), igibson)
+        if igibson and listed:
+            found = about([room for room in rooms.rooms if room.name in listed])
+            known = settled(not truth)
+            build = origin_in_room(found, truth) if len(found) else known
+            return Rows(feature_of([thing(C, base)], build))
+        own = [
+            (about([ours]), about([theirs]))
+            for ours in rooms.rooms
+            for theirs in rooms.rooms
+            if (theirs.name == ours.type if igibson else ours is theirs)
+        ]
+        own = [pair for pair in own if all(map(len, pair))]
+        if not own:
+            return Rows(feature_of([a], settled(not truth)))
+        error = 0.5 * self.bound
+        pair = pair_of(C, self.a, base, root=igibson)
+        return Rows(pair.feature(in_same_room(own, truth, error)), error=error)
+
+    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+        """See `Predicate`."""
+        base, rooms = find_agent(C, self.agent).base, map_of(C)
+        if name not in (self.a, base):
+            return None
+        if name == self.a:
+            there = C.pose(base)[:3]
+        else:
+            there = centre_of_mass(thing(C, self.a))
+        room = rooms.room_at(there)
+        return None if room is None else region_in(rooms, [room])

@@ -71,7 +71,7 @@ class InContactWith(Judged):
         pair = pair_of(C, self.a, self.b)
         if not truth:
             return Rows(pair.feature(apart(self.tolerance + STRICT)))
-        error = min(0.5 * self.tolerance, self.bound)
+        error = contact_error(self.tolerance, self.bound)
         feature = pair.feature(distance_within(self.tolerance, error))
         return Rows(feature, scale=100.0, error=error)
 
@@ -81,6 +81,14 @@ class InContactWith(Judged):
             return None
         other = self.b if name == self.a else self.a
         return region_about(C, name, other, -1.0, 1.0)
+
+
+def contact_error(tolerance: float, bound: float) -> float:
+    """By how much smooth minima of distances may be above the least one [m].
+
+    So little that things need not overlap, where the tolerance allows.
+    """
+    return min(0.5 * tolerance, bound) or bound
 
 
 def check_tolerance(statement: Judged, tolerance: Any) -> None:

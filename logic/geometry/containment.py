@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ...robots.config import Config
-from ..relaxed.rays import beyond, enclosed, surrounded
+from ..relaxed.rays import beyond, enclosed, not_surrounded, surrounded
 from ..relaxed.terms import AllOf, AnyOf, Rows, Term
 from ..relaxed.things import pair_of
 from .rays import AXES, IGIBSON_RANGE, crossed, hits_both_ways
@@ -82,19 +82,18 @@ class InsideOf(Judged):
         return Verdict(truth, lambda: text)
 
     def relaxed(self, C: Config, truth: bool = True) -> Term:
-        """a's centre in b's bounding box, and rays from it that meet b.
-
-        That it is false: the centre outside that box, which says less.
-        """
+        """a's centre in b's bounding box, and rays from it that meet b, or do not."""
         igibson = self.semantics == "igibson"
         pair = pair_of(C, self.a, self.b, root=igibson)
-        if not truth:
-            if self.semantics == "document":
-                return super().relaxed(C, truth)
-            faces = tuple(Rows(pair.feature(beyond(k, not igibson))) for k in range(6))
-            return AnyOf(faces, 0.5 * self.bound)
         reach = IGIBSON_RANGE if igibson else np.inf
         error = 0.5 * self.bound
+        if not truth:
+            free = not_surrounded(reach, not igibson, error)
+            around = Rows(pair.feature(free), error=error)
+            if self.semantics == "document":
+                return around
+            faces = [Rows(pair.feature(beyond(k, not igibson))) for k in range(6)]
+            return AnyOf((around, *faces), error)
         around = Rows(pair.feature(surrounded(reach, not igibson, error)), error=error)
         if self.semantics == "document":
             return around

@@ -3,11 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ...robots.config import Config
 from ...robots.errors import ConfigError, unknown
 from ...robots.rooms import Room, RoomMap
 from ...robots.shapes import Plane
-from .contact import TOLERANCE, InContactWith, check_tolerance
+from ..relaxed.terms import AllOf, AnyOf, Term
+from .contact import TOLERANCE, InContactWith, check_tolerance, contact_error
+from .in_rooms import middle_in, region_in
 from .solids import bounding_box, thing, with_shapes
 from .verdict import Judged, Verdict
 
@@ -48,15 +52,9 @@ class OnFloor(Judged):
     def verdict(self, C: Config) -> Verdict:
         """See `Judged`."""
         a = with_shapes(thing(C, self.a))
-        rooms = () if C.rooms is None else C.rooms.rooms
-        names = [room.name for room in rooms]
-        if C.rooms is None or self.floor_or_room not in names:
-            known = [*names, *C.objects, *C.frame_names]
-            if self.floor_or_room not in known:
-                what = "room, object or frame"
-                raise ConfigError(unknown(what, self.floor_or_room, known))
-            return self._touches(C, self.floor_or_room)
-        room = C.rooms.room(self.floor_or_room)
+        room = self._room(C)
+        if C.rooms is None or room is None:
+            return self._touch(self.floor_or_room).verdict(C)
         low, high = bounding_box(a)
         middle = (low + high) / 2
         here = C.rooms.room_at(middle, truncate=self.semantics == "igibson")
@@ -66,13 +64,65 @@ class OnFloor(Judged):
             text = f"{self.a} is at ({x:.2f}, {y:.2f}) m, in {where}, not {room.name}."
             return Verdict(False, lambda: text)
         floors = room_floors(C, C.rooms, room, self.a)
-        verdicts = [self._touches(C, floor) for floor in floors]
+        verdicts = [self._touch(floor).verdict(C) for floor in floors]
         best = max(verdicts, key=lambda v: v.truth)
         text = "" if self.semantics == "document" else f"In {room.name}: "
         return Verdict(best.truth, lambda: f"{text}{best.reason()}")
 
-    def _touches(self, C: Config, floor: str) -> Verdict:
-        return InContactWith(self.a, floor, tolerance=self.tolerance).verdict(C)
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """Contact with a floor, and how far the middle is from the room's walls."""
+        room, bound = self._room(C), 0.5 * self.bound
+        touches = [self._touch(f).relaxed(C, truth) for f in self._floors(C, room)]
+        error = contact_error(0.5 * self.tolerance, bound)
+        contact = AnyOf(tuple(touches), error) if truth else AllOf(tuple(touches))
+        if room is None or self.semantics == "document":
+            return contact
+        igibson = self.semantics == "igibson"
+        within = middle_in(C, self.a, [room], truth, igibson)
+        return AllOf((within, contact)) if truth else AnyOf((within, contact), bound)
+
+    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+        """See `Predicate`: on the floor, in the room."""
+        if name != self.a:
+            return None
+        room = self._room(C)
+        low, high = bounding_box(thing(C, self._floors(C, room)[0], name))
+        size = np.ptp(bounding_box(thing(C, name)), axis=0)
+        box = np.array([[*low[:2], high[2]], [*high[:2], high[2] + size[2]]])
+        if C.rooms is not None and room is not None:
+            about = region_in(C.rooms, [room])
+            if about is not None:
+                box = np.array(
+                    [np.maximum(box[0], about[0]), np.minimum(box[1], about[1])]
+                )
+        return (
+            box if np.isfinite(box[:, 2]).all() and (box[0] <= box[1]).all() else None
+        )
+
+    def _room(self, C: Config) -> Room | None:
+        """The room of that name; None: it is a floor's.
+
+        Raises:
+            ConfigError: for a name of neither.
+        """
+        rooms = () if C.rooms is None else C.rooms.rooms
+        for room in rooms:
+            if room.name == self.floor_or_room:
+                return room
+        known = [*(room.name for room in rooms), *C.objects, *C.frame_names]
+        if self.floor_or_room not in known:
+            what = "room, object or frame"
+            raise ConfigError(unknown(what, self.floor_or_room, known))
+        return None
+
+    def _floors(self, C: Config, room: Room | None) -> list[str]:
+        if C.rooms is None or room is None:
+            return [self.floor_or_room]
+        return room_floors(C, C.rooms, room, self.a)
+
+    def _touch(self, floor: str) -> InContactWith:
+        bound = 0.5 * self.bound
+        return InContactWith(self.a, floor, tolerance=self.tolerance, bound=bound)
 
 
 def room_floors(C: Config, rooms: RoomMap, room: Room, a: str) -> list[str]:

@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from ...robots.agents import Agent
 from ...robots.config import Config
 from ...robots.errors import ConfigError
+from ..errors import PredicateError
+from ..relaxed.grips import attached, hangs, opposed
+from ..relaxed.nearness import STRICT, apart
+from ..relaxed.nearness import within as near
+from ..relaxed.terms import AllOf, AnyOf, Rows, Term
+from ..relaxed.things import Pair, feature_of
 from .agents import find_agent
-from .contact import TOLERANCE, check_tolerance
+from .contact import TOLERANCE, check_tolerance, contact_error
 from .solids import (
     Solid,
+    bounding_box,
     contact_normal,
     nearest,
     subtree,
@@ -60,15 +68,9 @@ class InHandOfAgent(Judged):
 
     def verdict(self, C: Config) -> Verdict:
         """See `Judged`."""
-        agent = find_agent(C, self.agent)
-        if not agent.hands:
-            raise ConfigError(
-                f"Agent {self.agent!r} has no hands; name them: C.add_agent("
-                f"{self.agent!r}, base=..., hands=['hand'])."
-            )
-        a = thing(C, self.a)
+        agent, a = self._agent(C), thing(C, self.a)
         for hand in agent.hands:
-            if _attached(a, hand):
+            if hangs(a, C.index(hand)):
                 text = f"{self.a} is attached to {hand} of {self.agent}."
                 return Verdict(True, partial(str, text))
         if self.semantics != "posewise":
@@ -77,6 +79,79 @@ class InHandOfAgent(Judged):
             return Verdict(False, lambda: text)
         verdicts = [self._held(a, h, fingers(C, h, f)) for h, f in agent.hands.items()]
         return max(verdicts, key=lambda v: v.truth)
+
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """Contacts of two fingers of one hand, and their normals.
+
+        Being attached is no matter of poses: where a is attached, a row is -1, or 1.
+        That it is false: of each two fingers, one does not touch, which says less.
+
+        Raises:
+            PredicateError: for other semantics than "posewise", and a hand without two
+                fingers.
+        """
+        if self.semantics != "posewise":
+            raise PredicateError(
+                f"{self!r} is about what hangs on what, which no pose changes: attach"
+                " it (C.attach, or a mode switch), or ask semantics='posewise', which"
+                " sees fingers that hold it."
+            )
+        agent, a = self._agent(C), thing(C, self.a)
+        hands = [Solid(C, hand, (C.index(hand),)) for hand in agent.hands]
+        on = [hand for hand in hands if hangs(a, hand.frames[0])]
+        if truth and on:
+            return Rows(feature_of([a, on[0]], attached(truth)))
+        with_shapes(a)
+        pairs = [
+            pair
+            for hand, named in agent.hands.items()
+            for pair in combinations(fingers(C, hand, named), 2)
+        ]
+        if not truth:
+            free = [self._free(C, a, *pair) for pair in pairs]
+            off = [Rows(feature_of([a, hand], attached(truth))) for hand in hands]
+            return AllOf((*off, *free))
+        if not pairs:
+            raise PredicateError(
+                f"{self!r}: no hand of {self.agent!r} has two fingers with shapes to"
+                " hold a thing; name them: C.add_agent(..., hands={'hand': ['left',"
+                " 'right']})."
+            )
+        error = contact_error(0.5 * self.tolerance, 0.5 * self.bound)
+        return AnyOf(tuple(self._grip(C, a, *pair, error) for pair in pairs), error)
+
+    def _grip(self, C: Config, a: Solid, f: Solid, g: Solid, error: float) -> Term:
+        touch = near(self.tolerance, error)
+        touching = [Pair(C, x, a, False).feature(touch) for x in (f, g)]
+        rows = tuple(Rows(x, scale=100.0, error=error) for x in touching)
+        facing = feature_of([f, g, a], opposed(OPPOSED))
+        return AllOf((*rows, Rows(facing, scale=100.0)))
+
+    def _free(self, C: Config, a: Solid, f: Solid, g: Solid) -> Term:
+        gap = apart(self.tolerance + STRICT)
+        free = tuple(Rows(Pair(C, x, a, False).feature(gap)) for x in (f, g))
+        return AnyOf(free, contact_error(0.5 * self.tolerance, 0.5 * self.bound))
+
+    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+        """See `Predicate`: about a hand's fingers."""
+        if name != self.a:
+            return None
+        found = [
+            f for hand, n in self._agent(C).hands.items() for f in fingers(C, hand, n)
+        ]
+        boxes = np.array([bounding_box(f) for f in found]).reshape(-1, 2, 3)
+        if not len(boxes) or not np.isfinite(boxes).all():
+            return None
+        return np.array([boxes[:, 0].min(0), boxes[:, 1].max(0)])
+
+    def _agent(self, C: Config) -> Agent:
+        agent = find_agent(C, self.agent)
+        if not agent.hands:
+            raise ConfigError(
+                f"Agent {self.agent!r} has no hands; name them: C.add_agent("
+                f"{self.agent!r}, base=..., hands=['hand'])."
+            )
+        return agent
 
     def _held(self, a: Solid, hand: str, held_by: list[Solid]) -> Verdict:
         with_shapes(a)
@@ -122,15 +197,6 @@ def fingers(C: Config, hand: str, named: tuple[str, ...] = ()) -> list[Solid]:
         roots = [i for i in below if i in jointed - nested]
     found = [Solid(C, C.frames[i].name, subtree(C, i, objects)) for i in roots]
     return [finger for finger in found if finger.solid_frames]
-
-
-def _attached(a: Solid, hand: str) -> bool:
-    """Whether a hangs rigidly on a hand, and not on another object there."""
-    C, frame = a.C, a.C.frames[a.frames[0]]
-    objects = {C.index(name) for name in C.objects}
-    if _moves(C, a.frames[0]) or frame.parent is None:
-        return False
-    return frame.parent in subtree(C, C.index(hand), objects)
 
 
 def _moves(C: Config, i: int) -> bool:

@@ -8,10 +8,10 @@ from jaxtyping import Float
 
 from ...robots.config import Config
 from ...robots.errors import ConfigError
-from ..relaxed.nearness import STRICT, apart, at_height
-from ..relaxed.nearness import within as distance_within
-from ..relaxed.terms import AllOf, Rows, Term
-from ..relaxed.things import Pair, pair_of
+from ..relaxed import beside
+from ..relaxed.rays import meets, misses
+from ..relaxed.terms import AllOf, AnyOf, Rows, Term
+from ..relaxed.things import pair_of
 from .rays import HORIZONTAL, IGIBSON_RANGE, hits_both_ways
 from .solids import (
     Solid,
@@ -96,19 +96,29 @@ class NextTo(Judged):
         return f"{near}, but neither is at the other's height ({off} off)."
 
     def relaxed(self, C: Config, truth: bool = True) -> Term:
-        """The distance, less the threshold, and the heights.
-
-        That it is false: the distance above the threshold, which says less.
-        """
-        if self.semantics != "posewise":
-            return super().relaxed(C, truth)
-        pair = pair_of(C, self.a, self.b)
-        if not truth:
-            return Rows(pair.feature(apart(_threshold, STRICT)))
+        """The distance, less the threshold, and the heights; or what excludes one."""
+        if self.semantics == "igibson":
+            return self._igibson(C, truth)
+        pair, both = pair_of(C, self.a, self.b), self.semantics == "posewise"
         error = 0.5 * self.bound
-        near = Rows(pair.feature(distance_within(_threshold, error)), error=error)
-        level = Rows(pair.feature(at_height(error)), error=error)
-        return AllOf((near, level))
+        if truth:
+            near = Rows(pair.feature(beside.near(error)), error=error)
+            level = Rows(pair.feature(beside.at_height(error, both)), error=error)
+            return AllOf((near, level))
+        away = Rows(pair.feature(beside.far()))
+        return AnyOf((away, Rows(pair.feature(beside.off_height(both)))), error)
+
+    def _igibson(self, C: Config, truth: bool) -> Term:
+        pairs = [pair_of(C, self.a, self.b, True), pair_of(C, self.b, self.a, True)]
+        near = Rows(pairs[0].feature(beside.boxes_near(truth)))
+        ways = np.concatenate([HORIZONTAL, -HORIZONTAL])
+        reach, error = float(IGIBSON_RANGE[0]), 0.5 * self.bound
+        if truth:
+            meet = meets(ways, reach, error)
+            hits = tuple(Rows(pair.feature(meet), error=error) for pair in pairs)
+            return AllOf((near, AnyOf(hits, error)))
+        miss = misses(ways, reach)
+        return AnyOf((near, AllOf(tuple(Rows(x.feature(miss)) for x in pairs))), error)
 
     def region_of(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
@@ -116,11 +126,6 @@ class NextTo(Judged):
             return None
         other = self.b if name == self.a else self.a
         return region_about(C, name, other, -1.5, 1.5)
-
-
-def _threshold(pair: Pair) -> float:
-    """A third of the mean edge of both, in their own axes [m]."""
-    return float(np.mean(_size(pair.a, False) + _size(pair.b, False)) / 6)
 
 
 def _size(thing: Solid, world: bool) -> Float[np.ndarray, "3"]:

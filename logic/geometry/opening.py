@@ -13,6 +13,7 @@ from ...robots.config import Config
 from ...robots.errors import ConfigError, unknown
 from ..relaxed import openings
 from ..relaxed.terms import Rows, Term
+from ..relaxed.things import feature_of, settled
 from .solids import Solid, thing
 from .verdict import Judged, Verdict
 
@@ -84,10 +85,10 @@ class Open(Judged):
         return Verdict(margins[best] > 0, reason)
 
     def relaxed(self, C: Config, truth: bool = True) -> Term:
-        """Shares of the joints' ranges; see `Predicate`."""
+        """Shares of the joints' ranges; 1 or -1 where no joint opens it."""
         joints = self.joints(C)
         if not joints:
-            return super().relaxed(C, truth)
+            return Rows(feature_of([thing(C, self.a)], settled(not truth)))
         names = tuple(joint.name for joint in joints)
         error = 0.5 * self.bound
         return Rows(Feature(_symbol(self, truth), names), error=truth * error)

@@ -13,6 +13,9 @@ from ...robots.config import Config
 from ...robots.crossings import entries
 from ...robots.errors import ConfigError
 from ...robots.extents import body_boxes
+from ..relaxed.sight import out_of_view, shown
+from ..relaxed.terms import Rows, Term
+from ..relaxed.things import feature_of
 from .agents import find_agent
 from .solids import Solid, is_solid, thing, with_shapes
 from .verdict import Judged, Verdict
@@ -21,6 +24,8 @@ RAYS = 2048
 """Pixels that are looked at together."""
 PAIRS = 200_000
 """Pairs of a ray and a convex part that are looked at together."""
+FAR = 2.0
+"""Things start no deeper in view than this [m]."""
 FIRST = 128
 """Pixels that are looked at first: where a thing is not hidden, few will do."""
 
@@ -50,13 +55,7 @@ class InFoVOfAgent(Judged):
 
     def verdict(self, C: Config) -> Verdict:
         """See `Judged`."""
-        agent = find_agent(C, self.agent)
-        if agent.camera is None:
-            raise ConfigError(
-                f"Agent {self.agent!r} has no camera; C.add_camera('eyes', ...), then"
-                f" C.add_agent({self.agent!r}, base=..., camera='eyes')."
-            )
-        camera, a = C.cameras[agent.camera], with_shapes(thing(C, self.a))
+        camera, a = self._camera(C), with_shapes(thing(C, self.a))
         truth = any(seen.any() for seen in seen_pixels(a, camera))
 
         def reason() -> str:
@@ -69,6 +68,44 @@ class InFoVOfAgent(Judged):
             return f"{shown} show {self.a}: {why}."
 
         return Verdict(truth, reason)
+
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """An ellipsoid in a part of a that is in view, larger than a pixel and clear.
+
+        That it is false: all parts out of view; what is hidden is not told.
+        """
+        camera, a = self._camera(C), with_shapes(thing(C, self.a))
+        eye, error = Solid(C, camera.name, (C.index(camera.name),)), 0.5 * self.bound
+        if not truth:
+            feature = feature_of([a, eye], out_of_view(camera, error))
+            return Rows(feature, error=error)
+        rest = [i for i in range(len(C.frames)) if is_solid(C, i) and i not in a.frames]
+        others = Solid(C, "", tuple(rest))
+        feature = feature_of([a, eye, others], shown(camera, error))
+        return Rows(feature, error=error)
+
+    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+        """See `Predicate`: about what the camera sees, no farther than 2 m."""
+        camera = self._camera(C)
+        if name != self.a:
+            return None
+        high = np.tan(camera.vertical_fov / 2)
+        edges = np.array([1.0, high * camera.width / camera.height, high])
+        corners = np.array([[1, y, z] for y in (-1, 1) for z in (-1, 1)]) * edges
+        depths = np.array([camera.near, max(min(camera.far, FAR), camera.near)])
+        points = (depths[:, None, None] * corners).reshape(-1, 3)
+        poses, i = C.walk().frames, C.index(camera.name)
+        points = points @ poses.R[i].T + poses.p[i]
+        return np.array([points.min(0), points.max(0)])
+
+    def _camera(self, C: Config) -> Camera:
+        agent = find_agent(C, self.agent)
+        if agent.camera is None:
+            raise ConfigError(
+                f"Agent {self.agent!r} has no camera; C.add_camera('eyes', ...), then"
+                f" C.add_agent({self.agent!r}, base=..., camera='eyes')."
+            )
+        return C.cameras[agent.camera]
 
 
 def seen_pixels(a: Solid, camera: Camera) -> Iterator[Bool[np.ndarray, " n"]]:

@@ -12,7 +12,7 @@ from ...features.symbol import Pose, Symbol
 from ...robots.config import Config
 from ..errors import PredicateError
 from .parts import rows
-from .smooth import mellowmin
+from .smooth import largest, mellowmin
 
 Choices = tuple[tuple[Feature, ...], ...]
 
@@ -93,8 +93,8 @@ def _symbol(structure: tuple[Any, ...]) -> Symbol:
                 poses = [Pose(a, b, none) for a, b in zip(here, there, strict=True)]
                 y = jnp.atleast_1d(symbol.fn(*poses, **params))
             y = arrays[name + "scale"] * (y - arrays[name + "target"])
-            found.append(jnp.max(y))
-        return jnp.max(jnp.stack(found))
+            found.append(largest(y))
+        return largest(jnp.stack(found))
 
     def run(R: Any, p: Any, **arrays: Any) -> Any:
         rows = [worst(i, choice, R, p, arrays) for i, choice in enumerate(structure)]

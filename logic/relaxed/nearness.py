@@ -1,4 +1,4 @@
-"""Distances of things: contact, gaps, and whether one is at another's height."""
+"""Distances of things: contact, and how far centres are from origins."""
 
 from functools import lru_cache
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .parts import Distances, Parts, distances, distances_of, parts_of, reaches, rows
+from .parts import Distances, distances, distances_of, rows
 from .smooth import mellowmin
 from .things import Build, Pair, centre
 
@@ -14,54 +14,29 @@ STRICT = 1e-6
 """By what strict inequalities are kept [m]."""
 
 
-def within(distance: Any, error: float) -> Build:
+def within(distance: float, error: float) -> Build:
     """At most 0 only where the distance of the two is at most that.
 
     Args:
-        distance: [m], or a function of the pair.
+        distance: [m].
         error: how far the row may lie above what is exact.
     """
 
     def build(pair: Pair) -> Any:
         which, arrays = _distances(pair)
-        least = np.array(_length(distance, pair))
-        arrays |= {"least": least, "error": np.array(error)}
+        arrays |= {"least": np.array(float(distance)), "error": np.array(float(error))}
         return _within(which), arrays, 1
 
     return build
 
 
-def apart(distance: Any, more: float = 0.0) -> Build:
-    """At most 0 only where the distance of all parts is at least that.
-
-    Args:
-        distance: [m], or a function of the pair.
-        more: added to it [m].
-    """
+def apart(distance: float) -> Build:
+    """At most 0 only where the distance of all parts is at least that [m]."""
 
     def build(pair: Pair) -> Any:
         which, arrays = _distances(pair)
-        arrays["least"] = np.array(_length(distance, pair) + more)
+        arrays["least"] = np.array(float(distance))
         return _apart(which), arrays, arrays["order"].size
-
-    return build
-
-
-def at_height(error: float) -> Build:
-    """At most 0 only where the centre of one is at the height of a part of the other.
-
-    The height is along the world's z.
-    """
-
-    def build(pair: Pair) -> Any:
-        sides = {}
-        arrays: dict[str, np.ndarray] = {"error": np.array(error)}
-        for side in "ab":
-            solid = pair.solid(side)
-            frames = [pair.C.frames[pair.frames[i]] for i in solid]
-            sides[side], own = parts_of(frames, side)
-            arrays |= own | pair.masses(side) | {f"of_{side}": np.array(solid)}
-        return _level(sides["a"], sides["b"]), arrays, 1
 
     return build
 
@@ -86,10 +61,6 @@ def _reached(R: Any, p: Any, **arrays: Any) -> Any:
     return (sign * (length - arrays["least"]) + STRICT * (sign > 0))[None]
 
 
-def _length(distance: Any, pair: Pair) -> float:
-    return float(distance(pair) if callable(distance) else distance)
-
-
 def _distances(pair: Pair) -> tuple[Distances, dict[str, np.ndarray]]:
     pairs = [(i, j) for i in pair.solid("a") for j in pair.solid("b")]
     return distances_of([pair.C.frames[i] for i in pair.frames], pairs)
@@ -110,18 +81,3 @@ def _apart(which: Distances) -> Any:
         return arrays["least"] - distances(which, R, p, arrays)
 
     return far
-
-
-@lru_cache(maxsize=256)
-def _level(a: Parts, b: Parts) -> Any:
-    def at_height(R: Any, p: Any, **arrays: Any) -> Any:
-        up = jnp.array([[0.0, 0.0, 1.0]], p.dtype)
-        off = []
-        for parts, side, other in ((b, "b", "a"), (a, "a", "b")):
-            at = arrays[f"of_{side}"]
-            low, high = reaches(parts, rows(R, at), rows(p, at), up, arrays)
-            z = centre(R, p, arrays, other)[2]
-            off.append(jnp.maximum(low[:, 0] - z, z - high[:, 0]))
-        return mellowmin(jnp.concatenate(off), arrays["error"])[None]
-
-    return at_height

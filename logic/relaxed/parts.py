@@ -4,7 +4,7 @@ Functions of the poses of some frames. Which kinds of parts there are is static;
 and places in the frames are numbers, under names that begin with a prefix.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -16,7 +16,7 @@ from posewise import collision
 from posewise.collision.cores import height
 from posewise.collision.vectors import vector
 
-from ...robots.bodies import frame_bodies
+from ...robots.bodies import Bodies, concatenate, frame_bodies
 from ...robots.frame import Frame
 from ...robots.meetings import Kinds, meetings, packed
 from ..errors import PredicateError
@@ -32,25 +32,54 @@ class Parts(NamedTuple):
 def parts_of(
     frames: Sequence[Frame], prefix: str
 ) -> tuple[Parts, dict[str, np.ndarray]]:
-    """The parts of frames, and their numbers.
+    """The bounded parts of frames, and their numbers.
 
     Raises:
         PredicateError: for planes, which have no size.
     """
+    for frame in frames:
+        if any(group.kind[0] is collision.HalfSpace for group in frame_bodies(frame)):
+            raise PredicateError(
+                f"{frame.name!r} is a plane, which has no size to be relaxed; name"
+                " something bounded."
+            )
+    return all_parts_of(frames, prefix)
+
+
+def all_parts_of(
+    frames: Sequence[Frame], prefix: str
+) -> tuple[Parts, dict[str, np.ndarray]]:
+    """The parts of frames, planes too, and their numbers."""
     kinds: list[Any] = []
     arrays: dict[str, np.ndarray] = {}
+    grouped: dict[Any, list[tuple[int, Bodies]]] = {}
     for i, frame in enumerate(frames):
         for group in frame_bodies(frame):
-            body, g = group.body, len(kinds)
-            if group.kind[0] is collision.HalfSpace:
-                raise PredicateError(
-                    f"{frame.name!r} is a plane, which has no size to be relaxed; name"
-                    " something bounded."
-                )
-            leaves = (*body.core, *body[1:], np.full(len(group), i))
-            arrays |= {f"{prefix}{g}_{k}": np.asarray(x) for k, x in enumerate(leaves)}
-            kinds.append(group.kind[0])
+            grouped.setdefault(group.kind, []).append((i, group))
+    for g, (kind, members) in enumerate(grouped.items()):
+        body = concatenate([group.body for _, group in members])
+        at = np.repeat([i for i, _ in members], [len(group) for _, group in members])
+        leaves = (*body.core, *body[1:], at)
+        arrays |= {f"{prefix}{g}_{k}": np.asarray(x) for k, x in enumerate(leaves)}
+        kinds.append(kind[0])
     return Parts(tuple(kinds), prefix), arrays
+
+
+def placed(
+    parts: Parts,
+    R: Float[jax.Array, "m 3 3"],
+    p: Float[jax.Array, "m 3"],
+    arrays: dict[str, jax.Array],
+) -> Iterator[collision.Body]:
+    """The parts where they are, one batch for each kind."""
+    for g, core in enumerate(parts.kinds):
+        n = len(core._fields)
+        *sizes, radius, own, place, at = (
+            arrays[f"{parts.prefix}{g}_{k}"] for k in range(n + 4)
+        )
+        turn = rows(R, at)
+        centre = jnp.einsum("nij,nj->ni", turn, place) + rows(p, at)
+        yield collision.Body(core(*sizes), radius, turn @ own, centre)
 
 
 def reaches(
@@ -63,17 +92,11 @@ def reaches(
     """Lowest and highest coordinate of each part along axes of the world [m]."""
     low: list[jax.Array] = []
     high: list[jax.Array] = []
-    for g, core in enumerate(parts.kinds):
-        n = len(core._fields)
-        leaves = [arrays[f"{parts.prefix}{g}_{k}"] for k in range(n + 4)]
-        turn = rows(R, leaves[n + 3])
-        body_R = turn @ leaves[n + 1]
-        centre = jnp.einsum("nij,nj->ni", turn, leaves[n + 2])
-        centre = centre + rows(p, leaves[n + 3])
-        middle = jnp.einsum("nj,aj->an", centre, axes)
+    for body in placed(parts, R, p, arrays):
+        middle = jnp.einsum("nj,aj->an", body.p, axes)
         for sign, ends in ((-1.0, low), (1.0, high)):
-            d = jnp.einsum("nij,ai->naj", body_R, sign * axes)
-            far = height(core(*leaves[:n]), vector(d)) + leaves[n]
+            d = jnp.einsum("nij,ai->naj", body.R, sign * axes)
+            far = height(body.core, vector(d)) + body.radius
             ends.append((middle + sign * far).T)
     return jnp.concatenate(low), jnp.concatenate(high)
 
@@ -111,6 +134,16 @@ def distances(
     arrays: dict[str, jax.Array],
 ) -> Float[jax.Array, " pairs"]:
     """Signed distance of each pair of parts [m], one pair of frames after the other."""
+    return contacts(which, R, p, arrays).distance
+
+
+def contacts(
+    which: Distances,
+    R: Float[jax.Array, "m 3 3"],
+    p: Float[jax.Array, "m 3"],
+    arrays: dict[str, jax.Array],
+) -> collision.Contact:
+    """Contact of each pair of parts, of the frame that comes first with the other."""
     found = []
     for g, types in enumerate(which.kinds):
         sides = []
@@ -124,9 +157,16 @@ def distances(
                     core(*leaves[:n]), leaves[n], turn @ leaves[n + 1], place
                 )
             )
-        found.append(collision.contact(*sides).distance)
-    every = jnp.concatenate(found)
-    return every if which.ordered else rows(every, arrays["order"])
+        out = collision.contact(*sides)
+        flipped = arrays[f"flipped{g}"][:, None]
+        on_a = jnp.where(flipped, out.point_b, out.point_a)
+        on_b = jnp.where(flipped, out.point_a, out.point_b)
+        normal = jnp.where(flipped, -out.normal, out.normal)
+        found.append(collision.Contact(out.distance, on_a, on_b, normal))
+    every = jax.tree.map(lambda *x: jnp.concatenate(x), *found)
+    if which.ordered:
+        return every
+    return jax.tree.map(lambda x: rows(x, arrays["order"]), every)
 
 
 def rows(x: Float[jax.Array, "m ..."], at: Any) -> Float[jax.Array, "n ..."]:

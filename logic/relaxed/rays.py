@@ -12,7 +12,7 @@ from ...robots.frame import Frame, Geometry
 from ...robots.shapes import Capsule, Marker
 from ..geometry.rays import AXES
 from .parts import Distances, distances, distances_of, parts_of, reaches, rows
-from .smooth import mellowmin
+from .smooth import largest, mellowmin, smallest
 from .things import Build, Pair, centre
 
 CLEAR = 1e-4
@@ -22,22 +22,31 @@ FAR, FARTHEST = 10.0, 1000.0
 UP, DOWN = np.array([[0.0, 0, 1]]), np.array([[0.0, 0, -1]])
 
 
-def meets(direction: np.ndarray, reach: float, error: float) -> Build:
-    """At most 0 only where a ray from a's centre enters a part of b."""
+def meets(directions: np.ndarray, reach: float, error: float) -> Build:
+    """At most 0 only where one of some rays from a's centre enters a part of b.
+
+    Args:
+        directions: of the rays, unit vectors (n, 3) in the world.
+        reach: how far they go [m].
+        error: how far the row may lie above what is exact.
+    """
+    far = np.full(len(directions), min(reach, FAR))
 
     def build(pair: Pair) -> Any:
-        which, arrays = _rays(pair, direction, np.array([min(reach, FAR)]), False)
+        which, arrays = _rays(pair, directions, far, False)
         return _meets(which), arrays | _error(error), 1
 
     return build
 
 
-def misses(direction: np.ndarray, reach: float) -> Build:
-    """At most 0 only where a ray from a's centre enters no part of b."""
+def misses(directions: np.ndarray, reach: float) -> Build:
+    """At most 0 only where no such ray meets a part of b; see `meets`."""
+    far = np.full(len(directions), min(reach, FARTHEST))
 
     def build(pair: Pair) -> Any:
-        which, arrays = _rays(pair, direction, np.array([min(reach, FARTHEST)]), False)
-        return _misses(which), arrays, arrays["order"].size // 2
+        which, arrays = _rays(pair, directions, far, False)
+        each = arrays["order"].size // (len(far) + 1)
+        return _misses(which), arrays, each * len(far)
 
     return build
 
@@ -56,6 +65,18 @@ def surrounded(reach: Any, own: bool, error: float) -> Build:
     def build(pair: Pair) -> Any:
         which, arrays = _rays(pair, axes, far, own)
         return _surrounded(which), arrays | _error(error / 2), 1
+
+    return build
+
+
+def not_surrounded(reach: Any, own: bool, error: float) -> Build:
+    """At most 0 only where `surrounded` cannot be: a row for each two of the axes."""
+    axes = np.concatenate([AXES, -AXES])
+    far = np.tile(np.broadcast_to(np.minimum(reach, FARTHEST), 9), 2)
+
+    def build(pair: Pair) -> Any:
+        which, arrays = _rays(pair, axes, far, own)
+        return _not_surrounded(which), arrays | _error(error), 12
 
     return build
 
@@ -150,32 +171,33 @@ def _to_parts(
     return d[:-1], d[-1]
 
 
-def _hit(rays: jax.Array, start: jax.Array, error: Any) -> Float[jax.Array, " rays"]:
-    """At most 0 only where a ray enters a part that it does not start in."""
-    return mellowmin(jnp.maximum(rays, CLEAR - start).T, error)
+def _hit(rays: jax.Array, start: jax.Array) -> Float[jax.Array, "rays parts"]:
+    """At most 0 only where a ray enters a part, which it does not start in."""
+    return jnp.maximum(rays, CLEAR - start)
 
 
 @lru_cache(maxsize=256)
 def _meets(which: Distances) -> Any:
     def ray_meets(R: Any, p: Any, **arrays: Any) -> Any:
-        return _hit(*_to_parts(which, R, p, arrays), arrays["error"])
+        hit = _hit(*_to_parts(which, R, p, arrays))
+        return mellowmin(hit.reshape(-1), arrays["error"])[None]
 
     return ray_meets
 
 
 @lru_cache(maxsize=256)
 def _misses(which: Distances) -> Any:
-    def ray_misses(R: Any, p: Any, **arrays: Any) -> Any:
-        return CLEAR - _to_parts(which, R, p, arrays)[0][0]
+    def rays_miss(R: Any, p: Any, **arrays: Any) -> Any:
+        return CLEAR - _to_parts(which, R, p, arrays)[0].reshape(-1)
 
-    return ray_misses
+    return rays_miss
 
 
 @lru_cache(maxsize=256)
 def _surrounded(which: Distances) -> Any:
     def on_both_sides(R: Any, p: Any, **arrays: Any) -> Any:
-        rays, start = _to_parts(which, R, p, arrays)
-        both = jnp.max(_hit(rays, start, arrays["error"]).reshape(2, 9), 0)
+        hit = mellowmin(_hit(*_to_parts(which, R, p, arrays)).T, arrays["error"])
+        both = jnp.maximum(*hit.reshape(2, 9))
         upright = jnp.maximum(both[8], both[:8])
         level = jnp.maximum(both[:4], both[4:8])
         return mellowmin(jnp.concatenate([upright, level]), arrays["error"])[None]
@@ -184,12 +206,25 @@ def _surrounded(which: Distances) -> Any:
 
 
 @lru_cache(maxsize=256)
+def _not_surrounded(which: Distances) -> Any:
+    def on_no_two_sides(R: Any, p: Any, **arrays: Any) -> Any:
+        nearest = smallest(_to_parts(which, R, p, arrays)[0].T)
+        missed = (CLEAR - nearest).reshape(2, 9)
+        upright = jnp.repeat(missed[:, 8:], 8, 1), missed[:, :8]
+        level = missed[:, :4], missed[:, 4:8]
+        ways = [jnp.concatenate(x, 1) for x in zip(upright, level, strict=True)]
+        return mellowmin(jnp.concatenate(ways), arrays["error"])
+
+    return on_no_two_sides
+
+
+@lru_cache(maxsize=256)
 def _enclosed(parts: Any) -> Any:
     def in_bounding_box(R: Any, p: Any, **arrays: Any) -> Any:
         theirs, axes = arrays["theirs"], _axes(R, arrays).T
         low, high = reaches(parts, rows(R, theirs), rows(p, theirs), axes, arrays)
         here = axes @ centre(R, p, arrays)
-        return jnp.concatenate([here - jnp.max(high, 0), jnp.min(low, 0) - here])
+        return jnp.concatenate([here - largest(high), smallest(low) - here])
 
     return in_bounding_box
 

@@ -1,10 +1,11 @@
-"""One-sided smooth maxima and minima, with a stated error."""
+"""Maxima and minima with derivatives: exact ones, and smooth ones with an error."""
 
 import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Float
 
 
@@ -21,3 +22,19 @@ def mellowmin(x: Float[jax.Array, "n ..."], error: Any) -> Float[jax.Array, "...
     least = jax.lax.stop_gradient(jnp.min(x, 0))
     finite = jnp.where(jnp.isfinite(least), least, 0.0)
     return finite - jnp.log(jnp.mean(jnp.exp(-k * (x - finite)), 0)) / k
+
+
+def largest(x: Float[jax.Array, "n ..."]) -> Float[jax.Array, "..."]:
+    """The largest over the first axis; its derivative is that of the first such entry.
+
+    That of `jnp.max` divides by how many entries equal the maximum: none does, and it
+    is NaN, where a compiler computes the entries twice and rounds them differently.
+    """
+    at = jnp.argmax(jax.lax.stop_gradient(x), 0)
+    chosen = at == np.arange(x.shape[0]).reshape(-1, *[1] * (x.ndim - 1))
+    return jnp.sum(jnp.where(chosen, x, 0.0), 0)
+
+
+def smallest(x: Float[jax.Array, "n ..."]) -> Float[jax.Array, "..."]:
+    """The smallest over the first axis; see `largest`."""
+    return -largest(-x)

@@ -35,39 +35,74 @@ class Pair:
 
     def solid(self, side: str) -> list[int]:
         """Places among `frames` of those of a or b that have shapes."""
-        thing, first = (self.a, 0) if side == "a" else (self.b, len(self.a.frames))
-        solid = with_shapes(thing).solid_frames or thing.frames[:1]
-        return [first + thing.frames.index(i) for i in solid]
+        return solid_places(*self._of(side))
 
     def masses(self, side: str = "a") -> dict[str, np.ndarray]:
         """Of `centre`: how the mass of a or b is spread over its frames."""
-        thing, first = (self.a, 0) if side == "a" else (self.b, len(self.a.frames))
-        shares, points = mass_shares(thing, self.root)
-        places = first + np.arange(len(shares))
-        return {
-            f"shares_{side}": shares,
-            f"points_{side}": points,
-            f"places_{side}": places,
-        }
+        thing, first = self._of(side)
+        return masses(thing, first, self.root, side)
 
     def feature(self, build: "Build") -> Feature:
         """A feature of these frames; every entry is a row."""
-        ours, root = len(self.a.frames), self.root
+        pair = lambda things: Pair(things[0].C, things[0], things[1], self.root)
+        return feature_of((self.a, self.b), lambda things: build(pair(things)))
 
-        def resolve(C: Config, names: Sequence[str]) -> Any:
-            at = tuple(C.index(name) for name in names)
-            parts = at[:ours], at[ours:]
-            a, b = (Solid(C, C.frames[i[0]].name, i) for i in parts)
-            fn, arrays, dim = build(Pair(C, a, b, root))
-            return _symbol(fn, dim), np.array(at), arrays
-
-        symbol = Symbol(_unresolved, frames=(0, None), stacked=True, resolve=resolve)
-        return Feature(symbol, tuple(self.C.frames[i].name for i in self.frames))
+    def _of(self, side: str) -> tuple[Solid, int]:
+        """a or b, and the place of its first frame."""
+        return (self.a, 0) if side == "a" else (self.b, len(self.a.frames))
 
 
-Build = Callable[[Pair], tuple[Any, dict[str, np.ndarray], int]]
-"""`fn(R, p, **arrays)`, the same object for pairs of one structure; its numbers; and
+def solid_places(thing: Solid, first: int) -> list[int]:
+    """Places of a thing's frames that have shapes.
+
+    Args:
+        thing: of which frames stand one after the other.
+        first: the place of its root.
+    """
+    solid = with_shapes(thing).solid_frames or thing.frames[:1]
+    return [first + thing.frames.index(i) for i in solid]
+
+
+def masses(
+    thing: Solid, first: int = 0, root: bool = False, side: str = "a"
+) -> dict[str, np.ndarray]:
+    """Of `centre`: how the mass of a thing is spread over its frames.
+
+    Args:
+        thing: of which frames stand one after the other.
+        first: the place of its root.
+        root: only its root frame has mass.
+        side: a word that tells its numbers from those of other things.
+    """
+    shares, points = mass_shares(thing, root)
+    return {
+        f"shares_{side}": shares,
+        f"points_{side}": points,
+        f"places_{side}": first + np.arange(len(shares)),
+    }
+
+
+def feature_of(things: Sequence[Solid], build: "BuildOf") -> Feature:
+    """A feature of the frames of things, one after the other; every entry is a row."""
+    C, ends = things[0].C, np.cumsum([len(thing.frames) for thing in things])
+
+    def resolve(C: Config, names: Sequence[str]) -> Any:
+        at = np.array([C.index(name) for name in names])
+        frames = [tuple(part.tolist()) for part in np.split(at, ends[:-1])]
+        name = lambda part: C.frames[part[0]].name if part else ""
+        fn, arrays, dim = build(tuple(Solid(C, name(part), part) for part in frames))
+        return _symbol(fn, dim), at, arrays
+
+    symbol = Symbol(_unresolved, frames=(0, None), stacked=True, resolve=resolve)
+    names = tuple(C.frames[i].name for thing in things for i in thing.frames)
+    return Feature(symbol, names)
+
+
+Built = tuple[Any, dict[str, np.ndarray], int]
+"""`fn(R, p, **arrays)`, the same object for things of one structure; its numbers; and
 how many rows it returns."""
+Build = Callable[[Pair], Built]
+BuildOf = Callable[[tuple[Solid, ...]], Built]
 
 
 @lru_cache(maxsize=512)
@@ -78,6 +113,15 @@ def _symbol(fn: Any, dim: int) -> Symbol:
 
 def _unresolved(R: Any, p: Any) -> Any:
     raise PredicateError("This is a feature of a world; use Feature.eval.")
+
+
+def settled(truth: bool) -> BuildOf:
+    """A row of what no pose changes: -1 or 1."""
+    return lambda things: (_settled, {"value": np.array([-1.0 if truth else 1.0])}, 1)
+
+
+def _settled(R: Any, p: Any, *, value: Any) -> Any:
+    return value
 
 
 def pair_of(C: Config, a: str, b: str, root: bool = False) -> Pair:
