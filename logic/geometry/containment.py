@@ -15,6 +15,7 @@ from .solids import (
     Solid,
     bounding_box,
     centre_of_mass,
+    centres_at,
     region_about,
     thing,
     with_shapes,
@@ -104,13 +105,31 @@ class InsideOf(Judged):
         """See `Predicate`."""
         return region_about(C, name, self.b) if name == self.a else None
 
+    def admits(
+        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        """See `Predicate`."""
+        if name != self.a:
+            return super().admits(C, name, poses)
+        igibson = self.semantics == "igibson"
+        a, b = thing(C, self.a, self.b), with_shapes(thing(C, self.b, self.a))
+        return holding(b, centres_at(a, poses, root=igibson), igibson)
 
-def holding(b: Solid, centres: Float[np.ndarray, "n 3"]) -> Bool[np.ndarray, " n"]:
-    """Which centres of mass make things be inside b: `InsideOf` of "igibson", fast."""
-    low, high = bounding_box(with_shapes(b))
-    found = np.asarray(((low <= centres) & (centres <= high)).all(-1))
+
+def holding(
+    b: Solid, centres: Float[np.ndarray, "n 3"], igibson: bool = True
+) -> Bool[np.ndarray, " n"]:
+    """Which centres of mass make things be inside b, by `InsideOf` of "igibson", fast.
+
+    Or else by that of "posewise".
+    """
+    turn = np.eye(3) if igibson else b.pose(b.frames[0])[0]
+    low, high = bounding_box(with_shapes(b), turn)
+    here = centres @ turn
+    found = np.asarray(((low <= here) & (here <= high)).all(-1))
     if found.any():
-        distance = hits_both_ways(b, centres[found], AXES, IGIBSON_RANGE)
+        reach = IGIBSON_RANGE if igibson else np.inf
+        distance = hits_both_ways(b, centres[found], AXES @ turn.T, reach)
         found[found] = crossed(np.isfinite(distance).all(-1))
     return found
 

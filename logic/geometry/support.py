@@ -5,6 +5,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from ...robots.config import Config
 from ..relaxed.rays import DOWN, UP, meets, misses
@@ -15,6 +16,7 @@ from .rays import IGIBSON_RANGE, VERTICAL, hits_both_ways
 from .solids import (
     bounding_box,
     centre_of_mass,
+    centres_at,
     region_about,
     thing,
     with_shapes,
@@ -77,6 +79,15 @@ class OnTopOf(Judged):
         up = np.array([0.0, 0.0, 1.0])
         return region_about(C, name, self.b, 0.0, up) if name == self.a else None
 
+    def admits(
+        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        """See `Predicate`."""
+        if name != self.a:
+            return super().admits(C, name, poses)
+        up, down = _sides(self, C, poses)
+        return down & (up == (self.semantics == "document"))
+
 
 @dataclass(frozen=True)
 class Under(Judged):
@@ -114,6 +125,28 @@ class Under(Judged):
         """See `Predicate`."""
         down = np.array([0.0, 0.0, 2.0])
         return region_about(C, name, self.b, -down, 0.0) if name == self.a else None
+
+    def admits(
+        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        """See `Predicate`."""
+        if name != self.a:
+            return super().admits(C, name, poses)
+        up, down = _sides(self, C, poses)
+        return up & (down == (self.semantics == "document"))
+
+
+def _sides(
+    statement: OnTopOf | Under, C: Config, poses: Float[np.ndarray, "n 7"]
+) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+    """Whether b is straight above, and below, a's centre when a is at some poses."""
+    igibson = statement.semantics == "igibson"
+    a = thing(C, statement.a, statement.b)
+    b = with_shapes(thing(C, statement.b, statement.a))
+    reach = IGIBSON_RANGE[8:] if igibson else np.inf
+    centres = centres_at(a, poses, root=igibson)
+    there = np.isfinite(hits_both_ways(b, centres, VERTICAL, reach)[:, 0])
+    return there[:, 0], there[:, 1]
 
 
 def _straight(statement: Any, C: Config, direction: np.ndarray, there: bool) -> Rows:
