@@ -7,10 +7,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ...robots.config import Config
+from ...robots.regions import Region
+from ..relaxed import regions as relaxed_regions
 from ..relaxed.rays import beyond, enclosed, surrounded
 from ..relaxed.terms import AllOf, AnyOf, Rows, Term
 from ..relaxed.things import pair_of
 from .rays import AXES, IGIBSON_RANGE, crossed, hits_both_ways
+from .regions import box_about, cavities, in_cavity
 from .solids import (
     Solid,
     bounding_box,
@@ -85,7 +88,8 @@ class InsideOf(Judged):
     def relaxed(self, C: Config, truth: bool = True) -> Term:
         """a's centre in b's bounding box, and rays from it that meet b.
 
-        That it is false: the centre outside that box, which says less.
+        Where b has annotated cavities, a's centre in one of them, which says less. That
+        it is false: the centre outside the box, which says less, too.
         """
         igibson = self.semantics == "igibson"
         pair = pair_of(C, self.a, self.b, root=igibson)
@@ -94,8 +98,11 @@ class InsideOf(Judged):
                 return super().relaxed(C, truth)
             faces = tuple(Rows(pair.feature(beyond(k, not igibson))) for k in range(6))
             return AnyOf(faces, 0.5 * self.bound)
-        reach = IGIBSON_RANGE if igibson else np.inf
         error = 0.5 * self.bound
+        if regions := self._cavities(pair.b):
+            inside = (relaxed_regions.in_cavity(pair, r) for r in regions)
+            return AnyOf(tuple(Rows(pair.feature(rows)) for rows in inside), error)
+        reach = IGIBSON_RANGE if igibson else np.inf
         around = Rows(pair.feature(surrounded(reach, not igibson, error)), error=error)
         if self.semantics == "document":
             return around
@@ -103,7 +110,17 @@ class InsideOf(Judged):
 
     def region_of(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
-        return region_about(C, name, self.b) if name == self.a else None
+        if name != self.a:
+            return None
+        b = thing(C, self.b, self.a)
+        regions = self._cavities(b)
+        return box_about(b, regions) if regions else region_about(C, name, self.b)
+
+    def _cavities(self, b: Solid) -> list[Region]:
+        """Annotated cavities, whose points are inside also by this predicate."""
+        if self.semantics == "igibson":
+            return []
+        return cavities(b, _holding_anywhere)
 
     def admits(
         self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
@@ -113,7 +130,10 @@ class InsideOf(Judged):
             return super().admits(C, name, poses)
         igibson = self.semantics == "igibson"
         a, b = thing(C, self.a, self.b), with_shapes(thing(C, self.b, self.a))
-        return holding(b, centres_at(a, poses, root=igibson), igibson)
+        centres = centres_at(a, poses, root=igibson)
+        if regions := self._cavities(b):
+            return np.any([in_cavity(b, r, centres) for r in regions], axis=0)
+        return holding(b, centres, igibson)
 
 
 def holding(
@@ -132,6 +152,12 @@ def holding(
         distance = hits_both_ways(b, centres[found], AXES @ turn.T, reach)
         found[found] = crossed(np.isfinite(distance).all(-1))
     return found
+
+
+def _holding_anywhere(
+    b: Solid, centres: Float[np.ndarray, "n 3"]
+) -> Bool[np.ndarray, " n"]:
+    return holding(b, centres, igibson=False)
 
 
 def _count(both: np.ndarray) -> str:

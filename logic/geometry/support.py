@@ -8,12 +8,16 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ...robots.config import Config
+from ...robots.regions import Region
+from ..relaxed import regions as relaxed_regions
 from ..relaxed.rays import DOWN, UP, meets, misses
 from ..relaxed.terms import AllOf, AnyOf, Rows, Term
 from ..relaxed.things import pair_of
 from .contact import TOLERANCE, InContactWith, check_tolerance
 from .rays import IGIBSON_RANGE, VERTICAL, hits_both_ways
+from .regions import above_support, box_about, supports
 from .solids import (
+    Solid,
     bounding_box,
     centre_of_mass,
     centres_at,
@@ -65,7 +69,22 @@ class OnTopOf(Judged):
         return Verdict(True, lambda: f"{place.sentence(C)}; {touch.reason()}")
 
     def relaxed(self, C: Config, truth: bool = True) -> Term:
-        """Contact, a ray down that meets b, and one up that does not."""
+        """Contact, a ray down that meets b, and one up that does not.
+
+        Where b has annotated supports, contact with one of them and a's centre straight
+        above it, which says less.
+        """
+        pair = pair_of(C, self.a, self.b)
+        if truth and (regions := self._supports(pair.b)):
+            error = min(0.5 * self.tolerance, self.bound)
+            stands = []
+            for region in regions:
+                over = relaxed_regions.above(pair, region)
+                touch = relaxed_regions.touches(pair, region, self.tolerance, error)
+                near = Rows(pair.feature(touch), scale=100.0, error=error)
+                stands.append(AllOf((Rows(pair.feature(over)), near)))
+            free = _straight(self, C, UP, False)
+            return AllOf((AnyOf(tuple(stands), 0.5 * self.bound), free))
         touch = InContactWith(
             self.a, self.b, tolerance=self.tolerance, bound=self.bound
         )
@@ -76,8 +95,17 @@ class OnTopOf(Judged):
 
     def region_of(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
-        up = np.array([0.0, 0.0, 1.0])
-        return region_about(C, name, self.b, 0.0, up) if name == self.a else None
+        if name != self.a:
+            return None
+        b, up = thing(C, self.b, self.a), np.array([0.0, 0.0, 1.0])
+        if regions := self._supports(b):
+            high = np.ptp(bounding_box(thing(C, self.a, self.b)), axis=0)[2]
+            return box_about(b, regions) + np.array([0.0, high])[:, None] * up
+        return region_about(C, name, self.b, 0.0, up)
+
+    def _supports(self, b: Solid) -> list[Region]:
+        """Annotated supports; of other semantics, things may stand elsewhere only."""
+        return supports(b) if self.semantics == "posewise" else []
 
     def admits(
         self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
@@ -86,6 +114,11 @@ class OnTopOf(Judged):
         if name != self.a:
             return super().admits(C, name, poses)
         up, down = _sides(self, C, poses)
+        a, b = thing(C, self.a, self.b), thing(C, self.b, self.a)
+        if regions := self._supports(b):
+            centres = centres_at(a, poses)
+            over = [above_support(b, r, centres) for r in regions]
+            return down & ~up & np.any(over, axis=0)
         return down & (up == (self.semantics == "document"))
 
 
