@@ -76,11 +76,11 @@ def solve_placement(
     """Find poses of frames that meet constraints while all else stands still.
 
     On a copy of the world the movables hang on free joints and all other joints are
-    locked. The first start is the present state. The others have random positions in
-    the region, three of four of them where predicates say that solutions may be
-    (`region_of`, `admits`). Two of eight turn the movables from their present
-    orientation about the vertical only, three lay them on a face on which they would
-    stay, the rest turn them in all directions.
+    locked. One start is the present state: the first, or the last where predicates say
+    where solutions may be (`region_of`, `admits`). The others have random positions in
+    the region, three of four of them where predicates say so. Three of eight lay the
+    movables on a face on which they would stay, two turn them from their present
+    orientation about the vertical only, the rest in all directions.
 
     Args:
         C: the world; it stays as it is.

@@ -17,8 +17,9 @@ Region = Float[np.ndarray, "2 3"]
 """Lower and upper corner of a box in the world [m]."""
 TRIES = 32
 """So many places are drawn for each start where statements say which are good."""
-UPRIGHT, RESTING = (1, 5), (2, 3, 6)
-"""Of eight starts, those turned about the vertical only, and those laid on a face."""
+RESTING, UPRIGHT, ANYWHERE = (0, 2, 4), (1, 5), (3, 7)
+"""Of eight starts, those laid on a face, those turned about the vertical only, and
+those without regard to hints."""
 ROOM = 0.1
 """How far the default region reaches beyond the world, besides the movables' sizes."""
 
@@ -87,30 +88,35 @@ def draw(
     rng: np.random.Generator,
     hints: Mapping[str, Hints] | None = None,
 ) -> Float[np.ndarray, "starts 1 nq"]:
-    """The present state, then random ones; three of four within hints, if any.
+    """The present state and random ones, three of four of them within hints, if any.
 
-    Of several places within a hint, one that most statements have nothing against.
+    The present state is the first, with hints the last. Of several places within a
+    hint, one that most statements have nothing against.
     """
     q = np.tile(world.q, (starts, 1))
     turns = np.arange(starts)
+    hints = hints or {}
+    hinted = any(hint.boxes for hint in hints.values())
+    fresh = turns < starts - 1 if hinted else turns > 0
     for name in names:
         at = world.coordinates([name])
-        hint = (hints or {}).get(name, Hints())
+        hint = hints.get(name, Hints())
         low, high = (np.tile(corner, (starts, 1)) for corner in corners)
         boxes = _within(hint.boxes, corners)
-        hinted = (turns % 4 > 0) & bool(boxes)
+        within = ~np.isin(turns % 8, ANYWHERE) & bool(boxes)
         for k, box in enumerate(boxes):
-            chosen = hinted & (turns // 4 % len(boxes) == k)
+            chosen = within & (turns // 4 % len(boxes) == k)
             low[chosen], high[chosen] = box
         drawn = _turned(world, name, q[:, at[3:]], rng)
         places = rng.uniform(low, high, (TRIES, starts, 3))
         best = np.zeros(starts, int)
-        if hint.votes is not None and hinted.any():
+        if hint.votes is not None and within.any():
             around = np.broadcast_to(drawn, (TRIES, starts, 4))
-            poses = np.concatenate([places, around], -1)[:, hinted]
+            poses = np.concatenate([places, around], -1)[:, within]
             votes = np.asarray(hint.votes(poses.reshape(-1, 7)))
-            best[hinted] = votes.reshape(TRIES, -1).argmax(0)
-        q[1:, at] = np.concatenate([places[best, turns], drawn], 1)[1:]
+            best[within] = votes.reshape(TRIES, -1).argmax(0)
+        poses = np.concatenate([places[best, turns], drawn], 1)
+        q[np.ix_(fresh, at)] = poses[fresh]
     return q[:, None]
 
 

@@ -71,8 +71,8 @@ class OnTopOf(Judged):
     def relaxed(self, C: Config, truth: bool = True) -> Term:
         """Contact, a ray down that meets b, and one up that does not.
 
-        Where b has annotated supports, contact with one of them and a's centre straight
-        above it, which says less.
+        Where b has annotated supports, a stands on one of them, with its centre
+        straight above it, which says less.
         """
         pair = pair_of(C, self.a, self.b)
         if truth and (regions := self._supports(pair.b)):
@@ -80,7 +80,7 @@ class OnTopOf(Judged):
             stands = []
             for region in regions:
                 over = relaxed_regions.above(pair, region)
-                touch = relaxed_regions.touches(pair, region, self.tolerance, error)
+                touch = relaxed_regions.stands(pair, region, self.tolerance, error)
                 near = Rows(pair.feature(touch), scale=100.0, error=error)
                 stands.append(AllOf((Rows(pair.feature(over)), near)))
             free = _straight(self, C, UP, False)
