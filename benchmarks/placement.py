@@ -241,7 +241,13 @@ def measure(task: Task, runs: int) -> dict:
         C = staged(task, run + 1)
         began, cpu = time.perf_counter(), time.process_time()
         found = pw.solve_placement(
-            C, task.what(run), ["item"], starts=STARTS, enough=1, progress=False
+            C,
+            task.what(run),
+            ["item"],
+            starts=STARTS,
+            enough=1,
+            seed=run + 1,
+            progress=False,
         )
         wall.append(time.perf_counter() - began)
         cores.append(time.process_time() - cpu)

@@ -53,17 +53,19 @@ def _points(g: Geometry, frame: str) -> Float[np.ndarray, "n 3"]:
 def at_rest(
     points: Float[np.ndarray, "n 3"], turned: Float[np.ndarray, "k 4"]
 ) -> Float[np.ndarray, "k 4"]:
-    """Orientations turned by as little as makes a thing lie on one of its faces.
+    """Orientations turned until a thing lies on the face its centroid is above.
+
+    So thin edges are chosen rarely, as when it is thrown.
 
     Args:
         points: whose hull it is, of uniform density.
         turned: orientations.
     """
-    faces = resting_faces(points)
+    faces, heights = resting_faces(points)
     if not len(faces):
         return turned
     R = quat_to_matrix(turned)
-    down = faces[np.argmax(-R[:, 2] @ faces.T, 1)]
+    down = faces[np.argmax(-R[:, 2] @ faces.T / heights, 1)]
     now = np.einsum("kij,kj->ki", R, down)
     # the quaternion that turns `now` to -z; where they are opposite, about x
     half = np.stack([1 - now[:, 2], -now[:, 1], now[:, 0], np.zeros(len(now))], -1)
@@ -71,25 +73,31 @@ def at_rest(
     return quat_normalize(quat_multiply(quat_normalize(half), turned))
 
 
-def resting_faces(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "faces 3"]:
-    """Outward normals of those faces of a hull that its centroid is straight above.
+def resting_faces(
+    points: Float[np.ndarray, "n 3"],
+) -> tuple[Float[np.ndarray, "faces 3"], Float[np.ndarray, " faces"]]:
+    """Those faces of a hull that its centroid is straight above when they are below.
 
-    None for points without volume.
+    Outward normals, and how far from the centroid they are [m]. None for points without
+    volume.
     """
+    none = np.zeros((0, 3)), np.zeros(0)
     if len(points) < 4:
-        return np.zeros((0, 3))
+        return none
     volume, centre = volume_and_centre(points)
     if volume == 0:
-        return np.zeros((0, 3))
+        return none
     corners = np.array(simplices(points)) - centre
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    size = np.linalg.norm(normals, axis=1)
-    corners, normals = corners[size > 0], normals[size > 0] / size[size > 0, None]
-    away = np.sign(np.einsum("fi,fi->f", normals, corners[:, 0]))
-    normals *= away[:, None]
+    heights = np.einsum("fi,fi->f", normals, corners[:, 0])
+    size = np.linalg.norm(normals, axis=1) * np.sign(heights)
+    solid = size != 0
+    corners, heights = corners[solid], heights[solid] / size[solid]
+    normals = normals[solid] / size[solid, None]
     # the centroid's foot is in the triangle: on the same side of all its edges
-    foot = np.einsum("fi,fi->f", normals, corners[:, 0])[:, None] * normals
+    foot = heights[:, None] * normals
     edges = np.roll(corners, -1, 1) - corners
     sides = np.cross(edges, foot[:, None] - corners)
-    signs = np.einsum("fki,fi->fk", sides, normals) * away[:, None]
-    return normals[(signs >= -1e-12).all(1)]
+    signs = np.einsum("fki,fi->fk", sides, normals) * np.sign(size[solid])[:, None]
+    stable = (signs >= -1e-12).all(1)
+    return normals[stable], heights[stable]

@@ -113,8 +113,11 @@ class OnTopOf(Judged):
         """See `Predicate`."""
         if name != self.a:
             return super().admits(C, name, poses)
-        up, down = _sides(self, C, poses)
+        up, down = _distances(self, C, poses)
         a, b = thing(C, self.a, self.b), thing(C, self.b, self.a)
+        # what lies flat is still this high
+        low, high = bounding_box(a, a.pose(a.frames[0])[0])
+        up, down = np.isfinite(up), np.isfinite(down) & (down >= (high - low).min() / 2)
         if regions := self._supports(b):
             centres = centres_at(a, poses)
             over = [above_support(b, r, centres) for r in regions]
@@ -165,21 +168,23 @@ class Under(Judged):
         """See `Predicate`."""
         if name != self.a:
             return super().admits(C, name, poses)
-        up, down = _sides(self, C, poses)
+        up, down = np.isfinite(_distances(self, C, poses))
         return up & (down == (self.semantics == "document"))
 
 
-def _sides(
+def _distances(
     statement: OnTopOf | Under, C: Config, poses: Float[np.ndarray, "n 7"]
-) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """Whether b is straight above, and below, a's centre when a is at some poses."""
+) -> Float[np.ndarray, "2 n"]:
+    """How far b is straight above and below a's centre when a is at some poses [m].
+
+    inf where it is not there.
+    """
     igibson = statement.semantics == "igibson"
     a = thing(C, statement.a, statement.b)
     b = with_shapes(thing(C, statement.b, statement.a))
     reach = IGIBSON_RANGE[8:] if igibson else np.inf
     centres = centres_at(a, poses, root=igibson)
-    there = np.isfinite(hits_both_ways(b, centres, VERTICAL, reach)[:, 0])
-    return there[:, 0], there[:, 1]
+    return hits_both_ways(b, centres, VERTICAL, reach)[:, 0].T
 
 
 def _straight(statement: Any, C: Config, direction: np.ndarray, there: bool) -> Rows:
