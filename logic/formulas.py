@@ -150,7 +150,8 @@ class And(_Counted):
         self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
         """See `Predicate`: those that all parts admit."""
-        return np.all([p.admits(C, name, poses) for p in self.parts], axis=0)
+        every = [p.admits(C, name, poses) for p in self.parts]
+        return np.all([super().admits(C, name, poses), *every], axis=0)
 
     def __repr__(self) -> str:
         return _joined(" & ", self.parts) or super().__repr__()

@@ -35,7 +35,7 @@ PASSES = 8
 VARIABLES = 2048
 """About so many variables are advanced at once on a CPU."""
 FEW = 2
-"""Lanes of each thread where a few solves are enough: others are hardly begun then."""
+"""So many solves are begun for each that is enough: the rest may not be needed."""
 IDLE = -1
 """In place of a solve: the lane has none."""
 FOUND = Status.CONVERGED, Status.FEASIBLE
@@ -75,9 +75,8 @@ def solve_many(
     """
     n, size = len(x), x[0].size
     most = 1 << max(VARIABLES // size, 1).bit_length() - 1 if on_cpu() else 4096
-    if enough is not None and enough < n and on_cpu():
-        most = min(most, FEW)
-    lanes = min(most, 1 << (n - 1).bit_length())
+    wanted = n if enough is None or not on_cpu() else FEW * enough * (owner.max() + 1)
+    lanes = min(most, 1 << (min(n, int(wanted)) - 1).bit_length())
     workers = min(os.cpu_count() or 1, -(-n // lanes)) if on_cpu() else 1
     turn = np.arange(n) - np.searchsorted(owner, owner)
     pending = deque(np.argsort(turn, kind="stable").tolist())

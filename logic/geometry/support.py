@@ -80,8 +80,8 @@ class OnTopOf(Judged):
             stands = []
             for region in regions:
                 over = relaxed_regions.above(pair, region)
-                touch = relaxed_regions.stands(pair, region, self.tolerance, error)
-                near = Rows(pair.feature(touch), scale=100.0, error=error)
+                on = relaxed_regions.stands(pair, region, self.tolerance, error)
+                near = Rows(pair.feature(on), scale=100.0, error=error)
                 stands.append(AllOf((Rows(pair.feature(over)), near)))
             free = _straight(self, C, UP, False)
             return AllOf((AnyOf(tuple(stands), 0.5 * self.bound), free))
