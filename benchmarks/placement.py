@@ -1,6 +1,6 @@
 """Placements that predicates ask for: how many are found, and how fast.
 
-    python benchmarks/placement.py [--only InsideOf "open box" ...] [--runs 50]
+    python benchmarks/placement.py [--only InsideOf crate ...] [--runs 50]
 
 First each geometric predicate alone: an object up to 2 m away, in any orientation, is
 to be placed. Then the cases that iGibson's sampler is known for, re-staged with
@@ -184,33 +184,33 @@ bowl_15 = lambda: vessel(0.06, 0.115, 0.07, 0.015)
 plain, neighbour = (lambda: on_table(True)), (lambda: on_table(True, True))
 cube = lambda size: pw.Box([size] * 3)
 
-sized = lambda *size: pw.Box(size)
+box = lambda *size: pw.Box(size)
 STAGED = [
-    ("open box, floor 10 mm: .05 cube", "0 %", thin, cube(0.05), inside),
-    ("open box, floor 10 mm: .33 x .23 x .05", "0 %", thin, sized(0.33, 0.23, 0.05), inside),
-    ("open box, floor 20 mm: .05 cube", "83 %, .04", thick, cube(0.05), inside),
-    ("open box, floor 20 mm: .15 x .1 x .1", "73 %, .06", thick, sized(0.15, 0.1, 0.1), inside),
-    ("open box, floor 20 mm: .25 x .2 x .1", "8 %, 1.1", thick, sized(0.25, 0.2, 0.1), inside),
-    ("open box, floor 20 mm: .33 x .23 x .05", "0 %", thick, sized(0.33, 0.23, 0.05), inside),
-    ("mug, floor 4 mm: .02 cube", "0 %", mug_4, cube(0.02), inside),
-    ("mug, floor 15 mm: .02 cube", "43 %, .07", mug_15, cube(0.02), inside),
-    ("mug, floor 15 mm: .05 x .05 x .03", "0 %", mug_15, sized(0.05, 0.05, 0.03), inside),
-    ("bowl, floor 8 mm: .04 cube", "0 %", bowl_8, cube(0.04), inside),
-    ("bowl, floor 15 mm: .04 cube", "100 %, .03", bowl_15, cube(0.04), inside),
-    ("bowl, floor 15 mm: .09 x .09 x .04", "0 %", bowl_15, sized(0.09, 0.09, 0.04), inside),
+    ("crate, 10 mm: .05 cube", "0 %", thin, cube(0.05), inside),
+    ("crate, 10 mm: .33 x .23 x .05", "0 %", thin, box(0.33, 0.23, 0.05), inside),
+    ("crate, 20 mm: .05 cube", "83 %, .04", thick, cube(0.05), inside),
+    ("crate, 20 mm: .15 x .1 x .1", "73 %, .06", thick, box(0.15, 0.1, 0.1), inside),
+    ("crate, 20 mm: .25 x .2 x .1", "8 %, 1.1", thick, box(0.25, 0.2, 0.1), inside),
+    ("crate, 20 mm: .33 x .23 x .05", "0 %", thick, box(0.33, 0.23, 0.05), inside),
+    ("mug, 4 mm: .02 cube", "0 %", mug_4, cube(0.02), inside),
+    ("mug, 15 mm: .02 cube", "43 %, .07", mug_15, cube(0.02), inside),
+    ("mug, 15 mm: .05 x .05 x .03", "0 %", mug_15, box(0.05, 0.05, 0.03), inside),
+    ("bowl, 8 mm: .04 cube", "0 %", bowl_8, cube(0.04), inside),
+    ("bowl, 15 mm: .04 cube", "100 %, .03", bowl_15, cube(0.04), inside),
+    ("bowl, 15 mm: .09 x .09 x .04", "0 %", bowl_15, box(0.09, 0.09, 0.04), inside),
     ("shelf: .05 cube", "93 %, .04", shelf, cube(0.05), on_board),
-    ("shelf: .2 x .15 x .1", "45 %, .11", shelf, sized(0.2, 0.15, 0.1), on_board),
-    ("shelf: .4 x .2 x .2", "17 %, .78", shelf, sized(0.4, 0.2, 0.2), on_board),
-    ("shelf: .7 x .25 x .3", "0 %", shelf, sized(0.7, 0.25, 0.3), on_board),
+    ("shelf: .2 x .15 x .1", "45 %, .11", shelf, box(0.2, 0.15, 0.1), on_board),
+    ("shelf: .4 x .2 x .2", "17 %, .78", shelf, box(0.4, 0.2, 0.2), on_board),
+    ("shelf: .7 x .25 x .3", "0 %", shelf, box(0.7, 0.25, 0.3), on_board),
     ("table: .06 cube", "100 %, .03", plain, cube(0.06), on_top),
-    ("table: plate .3 x .2", "100 %, .04", plain, sized(0.3, 0.2, 0.02), on_top),
-    ("table: plate .9 x .5", "7 %, 1.5", plain, sized(0.9, 0.5, 0.02), on_top),
-    ("table: plate .99 x .59", "12 %, .84", plain, sized(0.99, 0.59, 0.02), on_top),
-    ("slope of 27 degrees: .05 x .05 x .02", "0 %", slope, sized(0.05, 0.05, 0.02), on_top),
-    ("next to a plate on a table: .06 cube", "no sampler", neighbour, cube(0.06), beside),
+    ("table: plate .3 x .2", "100 %, .04", plain, box(0.3, 0.2, 0.02), on_top),
+    ("table: plate .9 x .5", "7 %, 1.5", plain, box(0.9, 0.5, 0.02), on_top),
+    ("table: plate .99 x .59", "12 %, .84", plain, box(0.99, 0.59, 0.02), on_top),
+    ("slope, 27 degrees: .05 x .05 x .02", "0 %", slope, box(0.05, 0.05, 0.02), on_top),
+    ("next to a plate: .06 cube", "no sampler", neighbour, cube(0.06), beside),
 ]  # fmt: skip
 CASES = {name: (igibson, Task(*rest)) for name, igibson, *rest in STAGED}
-"""With what iGibson's sampler reached: successes per trial, seconds per success."""
+"""Thickness of floors in mm; what iGibson's sampler reached per trial [%, s]."""
 
 
 def staged(task: Task, run: int) -> pw.Config:
