@@ -9,6 +9,7 @@ from math import comb
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from ..robots.config import Config
 from .formula import WAYS, Connective, Formula, rows_of, set_parts, whole
@@ -144,6 +145,13 @@ class And(_Counted):
             return None
         shared = np.stack([boxes[:, 0].max(0), boxes[:, 1].min(0)])
         return shared if (shared[0] <= shared[1]).all() else boxes[0]
+
+    def admits(
+        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        """See `Predicate`: those that all parts admit."""
+        every = [p.admits(C, name, poses) for p in self.parts]
+        return np.all([super().admits(C, name, poses), *every], axis=0)
 
     def __repr__(self) -> str:
         return _joined(" & ", self.parts) or super().__repr__()

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from ..objectives.span import Objectives, Span
 from ..robots.config import Config
@@ -59,6 +60,15 @@ class Predicate(ABC):
         A hint for random starts, no more; None: anywhere.
         """
         return None
+
+    def admits(
+        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        """Which poses of that thing's root frame do not rule it out by their place.
+
+        A hint for random starts, no more: all else of the world as it is now.
+        """
+        return np.ones(len(poses), bool)
 
     def ground(self, C: Config) -> "Predicate":
         """The same for this world, made of And, Or, Not and AtLeast of predicates."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..features import FS, Feature
+from ..robots.checks import integer
 from .modes import Helper, make_modes
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError, selected_slices
@@ -250,12 +251,20 @@ class KOMO(PathProblem):
         method: Any = NEWTON,
         tolerance: Any = 1e-3,
         progress: Any = True,
+        enough: Any = None,
         **options: Any,
     ) -> list[Solution]:
-        """What each start of `solve` ends at, in the order of the starts."""
+        """What each start of `solve` ends at, in the order of the starts.
+
+        With `enough`, starts after so many that end feasible are left out.
+        """
         chosen = make_options(self, method, tolerance, progress, options)
-        given = (seed, starts, method, chosen)
-        return solve_starts(self, [self], None, *given, every_start=True)[0]
+        if enough is not None:
+            given = "enough", enough, "at least 1, or None", lambda n: n >= 1
+            enough = integer(*given, ObjectiveError)
+        count = starts if enough is None else enough
+        numbers = (seed, starts, method, chosen, count)
+        return solve_starts(self, [self], None, *numbers)[0]
 
     def solve_batch(
         self,

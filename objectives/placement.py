@@ -13,7 +13,7 @@ from ..robots.config import Config
 from ..robots.transforms import quat_normalize
 from .komo import KOMO
 from .objective import OT, ObjectiveError
-from .sampling import Region, and_above, draw, surroundings
+from .sampling import Hints, Region, and_above, draw, surroundings
 from .solution import Solution
 
 
@@ -70,15 +70,17 @@ def solve_placement(
     region: Any = None,
     collisions: bool = True,
     apart: Any = (0.01, 0.1),
+    enough: Any = None,
     **options: Any,
 ) -> list[Placement]:
     """Find poses of frames that meet constraints while all else stands still.
 
     On a copy of the world the movables hang on free joints and all other joints are
-    locked. The first start is the present state. The others have uniform positions in
-    the region, three of four of them where predicates say that solutions may be
-    (`region_of`); every other one turns the movables from their present orientation
-    about the vertical only, the rest in all directions.
+    locked. One start is the present state: the first, or the last where predicates say
+    where solutions may be (`region_of`, `admits`). The others have random positions in
+    the region, three of four of them where predicates say so. Three of eight lay the
+    movables on a face on which they would stay, two turn them from their present
+    orientation about the vertical only, the rest in all directions.
 
     Args:
         C: the world; it stays as it is.
@@ -95,6 +97,8 @@ def solve_placement(
         collisions: whether the movables must not penetrate anything; see
             `Config.collision_pairs`.
         apart: solutions with all movables nearer than this [m, rad] are one.
+        enough: after so many starts that end feasible the further ones are left out;
+            None: none is.
         **options: `progress`, see `KOMO.solve`; fields of `posewise.solvers.Options`.
 
     Returns:
@@ -127,7 +131,8 @@ def solve_placement(
             komo.add(statement)
     if collisions:
         _avoid_collisions(komo, names)
-    solutions = komo.solve_all(seed, starts, tolerance=tolerance, **options)
+    given = dict(tolerance=tolerance, enough=enough, **options)
+    solutions = komo.solve_all(seed, starts, **given)
     solutions.sort(key=Solution.rank)
     found = [Placement(_poses(world, names, s), s) for s in solutions]
     return _distinct(found, *apart)
@@ -141,7 +146,7 @@ class _Placing(KOMO):
         world: Config,
         names: Sequence[str],
         corners: Region,
-        hints: Mapping[str, Sequence[Region]],
+        hints: Mapping[str, Hints],
     ) -> None:
         super().__init__(world)
         self.names, self.corners, self.hints = names, corners, hints
@@ -152,10 +157,16 @@ class _Placing(KOMO):
         return draw(self.config, self.names, self.corners, count, rng, self.hints)
 
 
-def _hints(world: Config, name: str, what: Sequence[Any]) -> list[Region]:
-    """Where statements say that a movable's origin may be found."""
+def _hints(world: Config, name: str, what: Sequence[Any]) -> Hints:
+    """What statements say of where a movable may be found."""
     asked = [s.region_of(world, name) for s in what if hasattr(s, "region_of")]
-    return [np.asarray(box) for box in asked if box is not None]
+    voters = [s for s in what if hasattr(s, "admits")]
+
+    def votes(poses: Float[np.ndarray, "n 7"]) -> Any:
+        return np.sum([s.admits(world, name, poses) for s in voters], axis=0)
+
+    boxes = [np.asarray(box) for box in asked if box is not None]
+    return Hints(boxes, votes if voters else None)
 
 
 def _loosened(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """Where movable frames may start: the region around a world, and random poses in it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -11,9 +11,15 @@ from ..robots.config import Config
 from ..robots.frame import Frame
 from ..robots.shapes import Marker, Plane, PointCloud
 from ..robots.transforms import quat_multiply, quat_normalize, quat_to_matrix
+from .resting import at_rest, surface
 
 Region = Float[np.ndarray, "2 3"]
 """Lower and upper corner of a box in the world [m]."""
+TRIES = 32
+"""So many places are drawn for each start where statements say which are good."""
+RESTING, UPRIGHT, ANYWHERE = (0, 2, 4), (1, 5), (3, 7)
+"""Of eight starts, those laid on a face, those turned about the vertical only, and
+those without regard to hints."""
 ROOM = 0.1
 """How far the default region reaches beyond the world, besides the movables' sizes."""
 
@@ -65,33 +71,71 @@ def _bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> Region:
     return np.stack([np.min(low, 0), np.max(high, 0)])
 
 
+class Hints(NamedTuple):
+    """What statements say of where a movable may be found."""
+
+    boxes: Sequence[Region] = ()
+    """In each of them its origin may be."""
+    votes: Callable[[Float[np.ndarray, "n 7"]], Any] | None = None
+    """How many statements have nothing against each of n poses."""
+
+
 def draw(
     world: Config,
     names: Sequence[str],
     corners: Region,
     starts: int,
     rng: np.random.Generator,
-    hints: Mapping[str, Sequence[Region]] | None = None,
+    hints: Mapping[str, Hints] | None = None,
 ) -> Float[np.ndarray, "starts 1 nq"]:
-    """The present state, then random ones; three of four within hints, if any."""
+    """The present state and random ones, three of four of them within hints, if any.
+
+    The present state is the first, with hints the last. Of several places within a
+    hint, one that most statements have nothing against.
+    """
     q = np.tile(world.q, (starts, 1))
     turns = np.arange(starts)
+    hints = hints or {}
+    hinted = any(hint.boxes for hint in hints.values())
+    fresh = turns < starts - 1 if hinted else turns > 0
     for name in names:
         at = world.coordinates([name])
+        hint = hints.get(name, Hints())
         low, high = (np.tile(corner, (starts, 1)) for corner in corners)
-        boxes = _within((hints or {}).get(name, ()), corners)
+        boxes = _within(hint.boxes, corners)
+        within = ~np.isin(turns % 8, ANYWHERE) & bool(boxes)
         for k, box in enumerate(boxes):
-            chosen = (turns % 4 > 0) & (turns // 4 % len(boxes) == k)
+            chosen = within & (turns // 4 % len(boxes) == k)
             low[chosen], high[chosen] = box
-        position = rng.uniform(low, high)
-        angle = rng.uniform(-np.pi, np.pi, starts) / 2
-        zero = np.zeros(starts)
-        about_z = np.stack([np.cos(angle), zero, zero, np.sin(angle)], -1)
-        upright = quat_multiply(about_z, q[:, at[3:]])
-        turned = quat_normalize(rng.normal(size=(starts, 4)))
-        drawn = np.where(turns[:, None] % 2 == 1, upright, turned)
-        q[1:, at] = np.concatenate([position, drawn], 1)[1:]
+        drawn = _turned(world, name, q[:, at[3:]], rng)
+        places = rng.uniform(low, high, (TRIES, starts, 3))
+        best = np.zeros(starts, int)
+        if hint.votes is not None and within.any():
+            around = np.broadcast_to(drawn, (TRIES, starts, 4))
+            poses = np.concatenate([places, around], -1)[:, within]
+            votes = np.asarray(hint.votes(poses.reshape(-1, 7)))
+            best[within] = votes.reshape(TRIES, -1).argmax(0)
+        poses = np.concatenate([places[best, turns], drawn], 1)
+        q[np.ix_(fresh, at)] = poses[fresh]
     return q[:, None]
+
+
+def _turned(
+    world: Config,
+    name: str,
+    present: Float[np.ndarray, "starts 4"],
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "starts 4"]:
+    """Turned about the vertical from the present, laid on a face, or anyhow."""
+    starts, turn = len(present), np.arange(len(present)) % 8
+    angle = rng.uniform(-np.pi, np.pi, starts) / 2
+    zero = np.zeros(starts)
+    about_z = np.stack([np.cos(angle), zero, zero, np.sin(angle)], -1)
+    drawn = quat_normalize(rng.normal(size=(starts, 4)))
+    laid, upright = np.isin(turn, RESTING), np.isin(turn, UPRIGHT)
+    drawn[upright] = quat_multiply(about_z, present)[upright]
+    drawn[laid] = at_rest(surface(world, name), drawn[laid])
+    return drawn
 
 
 def _within(boxes: Sequence[Region], corners: Region) -> list[Region]:

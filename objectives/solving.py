@@ -34,11 +34,12 @@ def solve_starts(
     starts: Any,
     method: Any,
     chosen: "Chosen",
-    every_start: bool = False,
+    enough: int | None = None,
 ) -> list[list[Solution]]:
     """Solutions of each problem, the best among them.
 
-    Without costs, starts after the first one that ends feasible are left out.
+    Without costs, starts after the first one that ends feasible are left out, unless
+    `enough` says otherwise.
 
     Args:
         komo: the problem.
@@ -48,7 +49,7 @@ def solve_starts(
         starts: of each problem.
         method: see `KOMO.solve`; optimisers only for a single problem.
         chosen: tolerance and options.
-        every_start: leave none out.
+        enough: leave out the starts after so many that end feasible.
     """
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
     starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
@@ -84,9 +85,10 @@ def solve_starts(
     owner = np.repeat(np.arange(count), starts)
     x = np.asarray(x, data.prefix.dtype)
     tree = jax.tree.structure(data)
-    free = all(o.type is not OT.sos for o in komo.objectives)
+    if enough is None and all(o.type is not OT.sos for o in komo.objectives):
+        enough = 1
     many = (chain, tree, leaves, varied, owner, x, options, watch)
-    result, kept = solve_many(*many, one_is_enough=free and not every_start)
+    result, kept = solve_many(*many, enough)
     turn = (kept % starts).tolist()
     solutions = []
     for b, k in enumerate(worlds):

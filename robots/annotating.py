@@ -1,4 +1,4 @@
-"""What predicates know of a world: objects, their states, cameras, agents and rooms."""
+"""What predicates know of a world: objects, regions, states, cameras, agents, rooms."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +11,7 @@ from .assembling import AssembledWorld
 from .errors import ConfigError, unknown
 from .object_states import ObjectState, make_state
 from .objects import WorldObject
+from .regions import KINDS, Region, make_cavity, make_support, of_object
 from .rooms import RoomMap
 
 
@@ -37,6 +38,66 @@ class AnnotatedWorld(AssembledWorld):
         if rooms is not None and not isinstance(rooms, RoomMap):
             raise ConfigError(f"rooms is {rooms!r}, expected a RoomMap, or None.")
         self._rooms = rooms
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """Cavities and supports of objects, in the order in which they were added."""
+        return self._regions
+
+    def add_region(
+        self,
+        object: Any,
+        name: Any,
+        kind: Any = "cavity",
+        *,
+        size: Any = None,
+        pose: Any = None,
+        planes: Any = None,
+        corners: Any = None,
+        frame: Any = None,
+    ) -> Region:
+        """Annotate a convex cavity of an object, or a face on which things stand.
+
+        Rows of `InsideOf` and `OnTopOf` use them, and check them before: they are
+        simple then, and lead there from anywhere.
+
+        Args:
+            object: name of the object.
+            name: of the region, not yet one of the object's.
+            kind: "cavity" or "support".
+            size: of a box (3,), or of a rectangle (2,) [m].
+            pose: of its middle in the frame (7,); z of a rectangle points to where
+                things stand. Default: the frame's own.
+            planes: of a cavity (n, 4): rows (nx, ny, nz, b) in the frame, with
+                normal · p <= b inside.
+            corners: of a support (n, 3) in the frame, counter-clockwise seen from
+                where things stand.
+            frame: the part of the object that it belongs to; None: the root.
+
+        Raises:
+            ConfigError: for unknown names, with near matches, and what is no convex
+                polytope or polygon.
+        """
+        owner = self.object(object)
+        what = f"Region {name!r} of {owner.name!r}"
+        taken = [r.name for r in self._regions if r.object == owner.name]
+        if not isinstance(name, str) or not name or name in taken:
+            problem = "the name is taken" if name in taken else "that is no name"
+            raise ConfigError(f"{what}: {problem}; expected a new string.")
+        if kind not in KINDS:
+            raise ConfigError(f"{what}: {unknown('kind of region', kind, KINDS)}")
+        if kind == "cavity":
+            if corners is not None:
+                raise ConfigError(f"{what}: corners are for supports; give planes.")
+            points, faces = make_cavity(what, size, pose, planes)
+        else:
+            if planes is not None:
+                raise ConfigError(f"{what}: planes are for cavities; give corners.")
+            points, faces = make_support(what, size, pose, corners)
+        part = of_object(owner.name, owner.parts, frame)
+        made = Region(owner.name, name, kind, part, points, faces)
+        self._regions += (made,)
+        return made
 
     def object(self, name: Any) -> WorldObject:
         """The object of that name.

@@ -111,7 +111,7 @@ class Config(AnnotatedWorld):
         new._values = {i: v.copy() for i, v in self._values.items()}
         new._objects = {k: replace(o, config=new) for k, o in self._objects.items()}
         new._cameras, new._agents = dict(self._cameras), dict(self._agents)
-        new._rooms = self._rooms
+        new._rooms, new._regions = self._rooms, self._regions
         new._states = dict(self._states)
         new._ignored, new._pairs = self._ignored, self._pairs
         new._jax_kinematics, new._cache = self._jax_kinematics, self._cache

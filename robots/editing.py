@@ -252,6 +252,7 @@ class EditableWorld(CollisionRules):
         left = {k: agent.among(names) for k, agent in self._agents.items()}
         self._agents = {k: agent for k, agent in left.items() if agent is not None}
         self._states = {k: s for k, s in self._states.items() if k in names}
+        self._regions = tuple(r for r in self._regions if {r.object, r.frame} <= names)
         self._forget()
 
     def _replace(

@@ -19,6 +19,7 @@ from .layout import Layout, build
 from .object_states import ObjectState
 from .objects import WorldObject
 from .pairs import Pair
+from .regions import Region
 from .rooms import RoomMap
 
 
@@ -35,6 +36,7 @@ class WorldState:
         self._cameras: dict[str, Camera] = {}
         self._agents: dict[str, Agent] = {}
         self._rooms: RoomMap | None = None
+        self._regions: tuple[Region, ...] = ()
         self._states: dict[str, ObjectState] = {}
         self._features: dict[Any, Any] = {}
         self._ignored: frozenset[Pair] = frozenset()

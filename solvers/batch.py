@@ -34,6 +34,8 @@ PASSES = 8
 """Between two refills."""
 VARIABLES = 2048
 """About so many variables are advanced at once on a CPU."""
+FEW = 2
+"""So many solves are begun for each that is enough: the rest may not be needed."""
 IDLE = -1
 """In place of a solve: the lane has none."""
 FOUND = Status.CONVERGED, Status.FEASIBLE
@@ -48,7 +50,7 @@ def solve_many(
     x: Float[np.ndarray, "n T nq"],
     options: Options,
     watch: Watch = SILENT,
-    one_is_enough: bool = False,
+    enough: int | None = None,
 ) -> tuple[Result, Int[np.ndarray, " k"]]:
     """Solve from each initial path.
 
@@ -61,8 +63,8 @@ def solve_many(
         x: initial paths.
         options: of the solver.
         watch: is told how far all have come.
-        one_is_enough: of each owner's solves those after its first feasible one are
-            left out.
+        enough: of each owner's solves those after so many feasible ones are left out;
+            None: none is.
 
     Returns:
         Arrays with a leading axis k, and which solves these are, in their order.
@@ -73,11 +75,13 @@ def solve_many(
     """
     n, size = len(x), x[0].size
     most = 1 << max(VARIABLES // size, 1).bit_length() - 1 if on_cpu() else 4096
-    lanes = min(most, 1 << (n - 1).bit_length())
+    wanted = n if enough is None or not on_cpu() else FEW * enough * (owner.max() + 1)
+    lanes = min(most, 1 << (min(n, int(wanted)) - 1).bit_length())
     workers = min(os.cpu_count() or 1, -(-n // lanes)) if on_cpu() else 1
     turn = np.arange(n) - np.searchsorted(owner, owner)
     pending = deque(np.argsort(turn, kind="stable").tolist())
     last = np.full(owner.max() + 1, n)  # of each owner's solves that are needed
+    found: list[list[int]] = [[] for _ in last]
     needed = lambda solves: solves <= last[owner[solves]]
     lock, stop = threading.Lock(), threading.Event()
     flags = tuple(varied)
@@ -112,9 +116,11 @@ def solve_many(
             over = np.flatnonzero(busy & (ended | np.asarray(state.done)))
             with lock:
                 table.keep(out, over, holds[over])
-                if one_is_enough:
-                    good = holds[over][np.isin(np.asarray(out.status)[over], FOUND)]
-                    np.minimum.at(last, owner[good], good)
+                good = holds[over][np.isin(np.asarray(out.status)[over], FOUND)]
+                for k in good.tolist() if enough else ():
+                    found[owner[k]] = sorted([*found[owner[k]], k])[:enough]
+                    if len(found[owner[k]]) == enough:
+                        last[owner[k]] = found[owner[k]][-1]
                 holds[over] = IDLE
                 table.running[worker] = out, holds.copy()
             yield

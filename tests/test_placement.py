@@ -5,12 +5,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+import trimesh
 from worlds import random_pose
 
 import posewise as pw
 from posewise import FS, OT, Feature
 from posewise.objectives.placement import _distinct
-from posewise.objectives.sampling import draw, surroundings
+from posewise.objectives.resting import at_rest, resting_faces
+from posewise.objectives.sampling import Hints, draw, surroundings
+from posewise.robots.transforms import quat_to_matrix
 
 X, Y, Z = np.eye(3)
 UPRIGHT = [
@@ -163,8 +166,60 @@ def test_starts_are_the_present_then_upright_and_any_turns():
     np.testing.assert_allclose(np.linalg.norm(q[:, 3:], axis=1), 1)
     w, x, y, z = q[:, 3:].T
     tilt = 1 - 2 * (x * x + y * y)
-    np.testing.assert_allclose(tilt[1::2], tilt[0])
-    assert tilt[2::2].std() > 0.5
+    np.testing.assert_allclose(tilt[1::4], tilt[0])
+    assert tilt[3::4].std() > 0.5
+
+
+def test_starts_are_where_hints_say_and_the_present_the_last():
+    C = pw.Config()
+    C.add_frame("cup", joint="free", shape=pw.Box([0.1, 0.2, 0.3]))
+    corners, box = (
+        np.array([[-2, -2, -2], [2, 2, 2.0]]),
+        np.array([[0.0, 0, 0], [1, 1, 1]]),
+    )
+    low = Hints([box], lambda poses: poses[:, 2] < 0.1)
+    q = draw(C, ["cup"], corners, 65, np.random.default_rng(1), {"cup": low})[:, 0]
+    np.testing.assert_array_equal(q[-1], C.q)
+    anywhere = np.isin(np.arange(64) % 8, (3, 7))
+    hinted, free = q[:-1][~anywhere], q[:-1][anywhere]
+    assert (hinted[:, :3] >= 0).all() and (hinted[:, 2] < 0.1).mean() > 0.9
+    assert (free[:, :3] < 0).any() and (hinted[:, :2].max(0) > 0.9).all()
+    laid = np.abs(quat_to_matrix(q[[0, 2, 4], 3:])[:, 2])
+    np.testing.assert_allclose(np.sort(laid, 1), [[0, 0, 1]] * 3, atol=1e-9)
+
+
+HULLS = {
+    "block": [[x, y, z] for x in (-1, 1) for y in (-2, 2) for z in (-3, 3)],
+    "tetrahedron": [[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]],
+    "leaning": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [3, 3, 1]],
+    "random": np.random.default_rng(4).normal(size=(12, 3)),
+}
+
+
+@pytest.mark.parametrize("name", HULLS)
+def test_faces_to_rest_on(name):
+    """Their triangles, projected along the normal, hold the centroid (trimesh's)."""
+    hull = trimesh.Trimesh(HULLS[name]).convex_hull
+    normals, heights = resting_faces(np.array(HULLS[name], float))
+    want = []
+    for normal, origin in zip(hull.face_normals, hull.triangles_center, strict=True):
+        height = normal @ (origin - hull.center_mass)
+        foot = hull.center_mass + height * normal
+        if trimesh.proximity.closest_point(hull, [foot])[1][0] < 1e-9:
+            want.append([*normal, height])
+    unique = lambda rows: np.unique(np.round(rows, 6) + 0.0, axis=0)
+    got = np.column_stack([normals, heights])
+    np.testing.assert_allclose(unique(got), unique(want), atol=2e-6)
+    turned = random_pose(np.random.default_rng(0))[None, 3:]
+    down = -quat_to_matrix(at_rest(np.array(HULLS[name], float), turned))[0, 2]
+    assert np.abs(normals - down).max(1).min() < 1e-9
+
+
+def test_what_has_no_volume_rests_on_nothing():
+    for points in (np.zeros((0, 3)), np.eye(3), np.zeros((5, 3))):
+        assert len(resting_faces(points)[0]) == 0
+        turned = np.array([[1.0, 0, 0, 0]])
+        np.testing.assert_array_equal(at_rest(points, turned), turned)
 
 
 def test_coinciding_is_symmetric_and_blind_to_a_quaternion_s_sign():
@@ -197,6 +252,7 @@ BAD = [
     ([LEVEL], ["cup"], {"tolerance": 0}, ["tolerance is 0"]),
     ([LEVEL], ["cup"], {"region": [[0, 0, 1], [1, 1, 0]]}, ["region is", "lower"]),
     ([LEVEL], ["cup"], {"region": "table"}, ["region is 'table'"]),
+    ([LEVEL], ["cup"], {"enough": 0}, ["enough is 0", "at least 1"]),
     ([LEVEL], ["cup"], {"apart": 0.1}, ["apart is 0.1", "two numbers"]),
     ([LEVEL], ["cup"], {"apart": (0.1, -1)}, ["apart: radians is -1"]),
     ([LEVEL], ["cup"], {"max_iteration": 3}, ["max_iteration", "max_iterations"]),

@@ -7,14 +7,18 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ...robots.config import Config
+from ...robots.regions import Region
+from ..relaxed import regions as relaxed_regions
 from ..relaxed.rays import beyond, enclosed, not_surrounded, surrounded
 from ..relaxed.terms import AllOf, AnyOf, Rows, Term
 from ..relaxed.things import pair_of
 from .rays import AXES, IGIBSON_RANGE, crossed, hits_both_ways
+from .regions import box_about, cavities, in_cavity
 from .solids import (
     Solid,
     bounding_box,
     centre_of_mass,
+    centres_at,
     region_about,
     thing,
     with_shapes,
@@ -82,7 +86,10 @@ class InsideOf(Judged):
         return Verdict(truth, lambda: text)
 
     def relaxed(self, C: Config, truth: bool = True) -> Term:
-        """a's centre in b's bounding box, and rays from it that meet b, or do not."""
+        """a's centre in b's bounding box, and rays from it that meet b, or do not.
+
+        Where b has annotated cavities, a's centre in one of them, which says less.
+        """
         igibson = self.semantics == "igibson"
         pair = pair_of(C, self.a, self.b, root=igibson)
         reach = IGIBSON_RANGE if igibson else np.inf
@@ -94,6 +101,9 @@ class InsideOf(Judged):
                 return around
             faces = [Rows(pair.feature(beyond(k, not igibson))) for k in range(6)]
             return AnyOf((around, *faces), error)
+        if regions := self._cavities(pair.b):
+            inside = (relaxed_regions.in_cavity(pair, r) for r in regions)
+            return AnyOf(tuple(Rows(pair.feature(rows)) for rows in inside), error)
         around = Rows(pair.feature(surrounded(reach, not igibson, error)), error=error)
         if self.semantics == "document":
             return around
@@ -101,17 +111,54 @@ class InsideOf(Judged):
 
     def region_of(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
-        return region_about(C, name, self.b) if name == self.a else None
+        if name != self.a:
+            return None
+        b = thing(C, self.b, self.a)
+        regions = self._cavities(b)
+        return box_about(b, regions) if regions else region_about(C, name, self.b)
+
+    def _cavities(self, b: Solid) -> list[Region]:
+        """Annotated cavities, whose points are inside also by this predicate."""
+        if self.semantics == "igibson":
+            return []
+        return cavities(b, _holding_anywhere)
+
+    def admits(
+        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        """See `Predicate`."""
+        if name != self.a:
+            return super().admits(C, name, poses)
+        igibson = self.semantics == "igibson"
+        a, b = thing(C, self.a, self.b), with_shapes(thing(C, self.b, self.a))
+        centres = centres_at(a, poses, root=igibson)
+        if regions := self._cavities(b):
+            return np.any([in_cavity(b, r, centres) for r in regions], axis=0)
+        return holding(b, centres, igibson)
 
 
-def holding(b: Solid, centres: Float[np.ndarray, "n 3"]) -> Bool[np.ndarray, " n"]:
-    """Which centres of mass make things be inside b: `InsideOf` of "igibson", fast."""
-    low, high = bounding_box(with_shapes(b))
-    found = np.asarray(((low <= centres) & (centres <= high)).all(-1))
+def holding(
+    b: Solid, centres: Float[np.ndarray, "n 3"], igibson: bool = True
+) -> Bool[np.ndarray, " n"]:
+    """Which centres of mass make things be inside b, by `InsideOf` of "igibson", fast.
+
+    Or else by that of "posewise".
+    """
+    turn = np.eye(3) if igibson else b.pose(b.frames[0])[0]
+    low, high = bounding_box(with_shapes(b), turn)
+    here = centres @ turn
+    found = np.asarray(((low <= here) & (here <= high)).all(-1))
     if found.any():
-        distance = hits_both_ways(b, centres[found], AXES, IGIBSON_RANGE)
+        reach = IGIBSON_RANGE if igibson else np.inf
+        distance = hits_both_ways(b, centres[found], AXES @ turn.T, reach)
         found[found] = crossed(np.isfinite(distance).all(-1))
     return found
+
+
+def _holding_anywhere(
+    b: Solid, centres: Float[np.ndarray, "n 3"]
+) -> Bool[np.ndarray, " n"]:
+    return holding(b, centres, igibson=False)
 
 
 def _count(both: np.ndarray) -> str:

@@ -14,6 +14,7 @@ from ...robots.errors import ConfigError, unknown
 from ...robots.extents import body_boxes, volumes
 from ...robots.gaps import Gap, Placed, nearest_gap
 from ...robots.proximity import nearest_contacts
+from ...robots.transforms import quat_to_matrix
 
 ALMOST = 1e-6
 """Gap that counts as none when overlapping parts are looked up [m]."""
@@ -161,6 +162,15 @@ def centre_of_mass(thing: Solid, root: bool = False) -> Float[np.ndarray, "3"]:
     poses = [thing.pose(i) for i in frames]
     places = [R @ x + p for (R, p), x in zip(poses, points, strict=True)]
     return shares @ np.array(places)
+
+
+def centres_at(
+    thing: Solid, poses: Float[np.ndarray, "n 7"], root: bool = False
+) -> Float[np.ndarray, "n 3"]:
+    """Where its centre of mass is when its root frame is at some poses [m]."""
+    R, p = thing.pose(thing.frames[0])
+    own = R.T @ (centre_of_mass(thing, root) - p)
+    return poses[:, :3] + quat_to_matrix(poses[:, 3:]) @ own
 
 
 def mass_shares(

@@ -5,16 +5,22 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from ...robots.config import Config
+from ...robots.regions import Region
+from ..relaxed import regions as relaxed_regions
 from ..relaxed.rays import DOWN, UP, meets, misses
 from ..relaxed.terms import AllOf, AnyOf, Rows, Term
 from ..relaxed.things import pair_of
 from .contact import TOLERANCE, InContactWith, check_tolerance
 from .rays import IGIBSON_RANGE, VERTICAL, hits_both_ways
+from .regions import above_support, box_about, supports
 from .solids import (
+    Solid,
     bounding_box,
     centre_of_mass,
+    centres_at,
     region_about,
     thing,
     with_shapes,
@@ -63,7 +69,22 @@ class OnTopOf(Judged):
         return Verdict(True, lambda: f"{place.sentence(C)}; {touch.reason()}")
 
     def relaxed(self, C: Config, truth: bool = True) -> Term:
-        """Contact, a ray down that meets b, and one up that does not."""
+        """Contact, a ray down that meets b, and one up that does not.
+
+        Where b has annotated supports, a stands on one of them, with its centre
+        straight above it, which says less.
+        """
+        pair = pair_of(C, self.a, self.b)
+        if truth and (regions := self._supports(pair.b)):
+            error = min(0.5 * self.tolerance, self.bound)
+            stands = []
+            for region in regions:
+                over = relaxed_regions.above(pair, region)
+                on = relaxed_regions.stands(pair, region, self.tolerance, error)
+                near = Rows(pair.feature(on), scale=100.0, error=error)
+                stands.append(AllOf((Rows(pair.feature(over)), near)))
+            free = _straight(self, C, UP, False)
+            return AllOf((AnyOf(tuple(stands), 0.5 * self.bound), free))
         touch = InContactWith(
             self.a, self.b, tolerance=self.tolerance, bound=self.bound
         )
@@ -74,8 +95,34 @@ class OnTopOf(Judged):
 
     def region_of(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
-        up = np.array([0.0, 0.0, 1.0])
-        return region_about(C, name, self.b, 0.0, up) if name == self.a else None
+        if name != self.a:
+            return None
+        b, up = thing(C, self.b, self.a), np.array([0.0, 0.0, 1.0])
+        if regions := self._supports(b):
+            high = np.ptp(bounding_box(thing(C, self.a, self.b)), axis=0)[2]
+            return box_about(b, regions) + np.array([0.0, high])[:, None] * up
+        return region_about(C, name, self.b, 0.0, up)
+
+    def _supports(self, b: Solid) -> list[Region]:
+        """Annotated supports; of other semantics, things may stand elsewhere only."""
+        return supports(b) if self.semantics == "posewise" else []
+
+    def admits(
+        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        """See `Predicate`."""
+        if name != self.a:
+            return super().admits(C, name, poses)
+        up, down = _distances(self, C, poses)
+        a, b = thing(C, self.a, self.b), thing(C, self.b, self.a)
+        # what lies flat is still this high
+        low, high = bounding_box(a, a.pose(a.frames[0])[0])
+        up, down = np.isfinite(up), np.isfinite(down) & (down >= (high - low).min() / 2)
+        if regions := self._supports(b):
+            centres = centres_at(a, poses)
+            over = [above_support(b, r, centres) for r in regions]
+            return down & ~up & np.any(over, axis=0)
+        return down & (up == (self.semantics == "document"))
 
 
 @dataclass(frozen=True)
@@ -114,6 +161,30 @@ class Under(Judged):
         """See `Predicate`."""
         down = np.array([0.0, 0.0, 2.0])
         return region_about(C, name, self.b, -down, 0.0) if name == self.a else None
+
+    def admits(
+        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        """See `Predicate`."""
+        if name != self.a:
+            return super().admits(C, name, poses)
+        up, down = np.isfinite(_distances(self, C, poses))
+        return up & (down == (self.semantics == "document"))
+
+
+def _distances(
+    statement: OnTopOf | Under, C: Config, poses: Float[np.ndarray, "n 7"]
+) -> Float[np.ndarray, "2 n"]:
+    """How far b is straight above and below a's centre when a is at some poses [m].
+
+    inf where it is not there.
+    """
+    igibson = statement.semantics == "igibson"
+    a = thing(C, statement.a, statement.b)
+    b = with_shapes(thing(C, statement.b, statement.a))
+    reach = IGIBSON_RANGE[8:] if igibson else np.inf
+    centres = centres_at(a, poses, root=igibson)
+    return hits_both_ways(b, centres, VERTICAL, reach)[:, 0].T
 
 
 def _straight(statement: Any, C: Config, direction: np.ndarray, there: bool) -> Rows:
