@@ -1,8 +1,8 @@
 """What can be added to a KOMO: the slices it holds on, and what it is made of."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -77,6 +77,14 @@ def span_of(
     return Span(slices, slices_per_phase, tau, bool(present))
 
 
+class Way(NamedTuple):
+    """One of several ways to make a statement true."""
+
+    name: str
+    """For reports; "" where there is only one."""
+    objectives: Sequence[tuple[Feature, OT, Slices]]
+
+
 class Statement(Protocol):
     """Presets, predicates, formulas: whatever means a few objectives in a world."""
 
@@ -86,3 +94,10 @@ class Statement(Protocol):
         Most hold on `span.slices`; some at its ends, on its steps, or before it.
         """
         ...
+
+
+def ways_of(what: Any, C: Config, span: Span) -> Sequence[Way]:
+    """The ways of a statement: of `ways(C, span)` where it has several, or the one."""
+    if hasattr(what, "ways"):
+        return what.ways(C, span)
+    return [Way("", tuple(what.objectives(C, span)))]
