@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,10 +34,9 @@ class PlannedWay:
 
 Choice = tuple[PlannedWay, ...]
 """Of these, one has to be met."""
-Problem = TypeVar("Problem", bound="PathProblem")
 
 
-def settled(problem: Problem) -> list[Problem]:
+def settled(problem: "PathProblem") -> "list[PathProblem]":
     """The problem with one way of each choice: up to `TRIED` of them.
 
     Where there are more, those that the initial path violates least, if one was given;
@@ -56,7 +55,7 @@ def settled(problem: Problem) -> list[Problem]:
 
 
 def solve_ways(
-    problem: Problem, solve: "Callable[[Problem], list[Solution]]"
+    problem: "PathProblem", solve: "Callable[[PathProblem], list[Solution]]"
 ) -> "list[Solution]":
     """Solutions of all ways that are tried; without costs, up to a feasible one."""
     found: list[Solution] = []
@@ -76,7 +75,7 @@ def _first(rated: Sequence[tuple[float, Any]]) -> list[tuple[float, Any]]:
     return [rated[i] for i in order[:TRIED]]
 
 
-def _with(problem: Problem, ways: tuple[PlannedWay, ...]) -> Problem:
+def _with(problem: "PathProblem", ways: tuple[PlannedWay, ...]) -> "PathProblem":
     other = copy.copy(problem)
     other._objectives = [*problem._objectives, *(o for w in ways for o in w.objectives)]
     other.choices, other.ways = (), tuple(way.name for way in ways)

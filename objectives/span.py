@@ -71,7 +71,7 @@ def span_of(
         ObjectiveError: when no slice is selected.
     """
     slices = selected_slices(times, slices_per_phase, len(tau), what)
-    given = np.ravel([] if times is None else times)
+    given = np.ravel([] if times is None else times).astype(float)
     interval = len(given) == 2 and given[0] >= 0
     present = not len(given) or (interval and slice_of(given[0], slices_per_phase) < 0)
     return Span(slices, slices_per_phase, tau, bool(present))
