@@ -12,7 +12,7 @@ _VALUES: dict = {}
 
 def ways(C: pw.Config, statement, T: int, tau: float, times=None):
     """The ways of a statement on a path of T slices."""
-    return statement.ways(C, span_of(times, 1, np.full(T, tau), "test"))
+    return statement.ways(C, span_of(times, 1, np.full(T, float(tau)), "test"))
 
 
 def satisfied(C: pw.Config, found, paths: np.ndarray) -> np.ndarray:
