@@ -8,7 +8,7 @@ import pytest
 from scripted import sliders
 
 import posewise as pw
-from posewise import FS, OT, logic
+from posewise import OT, logic
 from posewise.logic import Always, Eventually, Sequence, Until
 from posewise.logic.relaxed.terms import Rows
 from posewise.objectives.choices import settled
