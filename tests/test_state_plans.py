@@ -73,7 +73,7 @@ def check(C, statement, paths, tau, holds, least, many, **given) -> None:
     met = satisfied(C, ways(C, statement, paths.shape[1], tau), paths).any(0)
     assert met.sum() >= max(least, 1), met.sum()
     chosen = np.flatnonzero(met)
-    count, n = (100, 9) if many else (3, 3)
+    count, n = (20, 5) if many else (3, 3)
     for path in paths[chosen[:: -(-len(chosen) // count)]]:
         for history in rolled(C, path, tau, n, **given):
             assert holds(history)
