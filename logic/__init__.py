@@ -90,6 +90,7 @@ from .states import thermal_rows as thermal_rows
 from .states.cleanliness import Dusty as Dusty
 from .states.cleanliness import Soaked as Soaked
 from .states.cleanliness import Stained as Stained
+from .states.clock import resample as resample
 from .states.rollout import at as at
 from .states.rollout import rollout as rollout
 from .states.switched import Sliced as Sliced

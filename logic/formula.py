@@ -9,6 +9,7 @@ from ..robots.config import Config
 from ..robots.object_states import ObjectState
 from .course import Course, course
 from .errors import PredicateError
+from .plans import Plans, When
 from .predicate import Predicate
 from .relaxed.terms import Term
 from .states.state_predicate import StatePredicate
@@ -35,6 +36,23 @@ class Formula(Predicate):
     def relaxed(self, C: Config, truth: bool = True) -> Term:
         """The rows of its parts; see `Predicate`."""
         return rows_of(self.ground(C).nnf(not truth), C)
+
+    @property
+    def momentary(self) -> bool:  # type: ignore[override]
+        """See `Predicate`."""
+        return all(part.momentary for part in self.parts)
+
+    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+        """See `Predicate`."""
+        return plans_of(self.ground(C).nnf(not truth), C, when)
+
+    def normal_plans(self, C: Config, when: When) -> Plans:
+        """`plans`, when it is in negation normal form and not momentary.
+
+        Raises:
+            PredicateError: where there are none.
+        """
+        return [when.rows(self, C)]
 
     def rows(self, C: Config) -> Term:
         """Its rows, when it is in negation normal form.
@@ -101,6 +119,15 @@ class Formula(Predicate):
 def rows_of(part: Predicate, C: Config) -> Term:
     """Of a formula in negation normal form, or of a predicate."""
     return part.rows(C) if isinstance(part, Formula) else part.relaxed(C)
+
+
+def plans_of(part: Predicate, C: Config, when: When) -> Plans:
+    """Of a formula in negation normal form, or of a predicate."""
+    if part.momentary:
+        return [when.rows(part, C)]
+    if isinstance(part, Formula):
+        return part.normal_plans(C, when)
+    return part.plans(C, when)
 
 
 def leaves(predicate: Predicate) -> Iterator[Predicate]:

@@ -12,7 +12,16 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..robots.config import Config
-from .formula import WAYS, Connective, Formula, rows_of, set_parts, whole
+from .formula import (
+    WAYS,
+    Connective,
+    Formula,
+    plans_of,
+    rows_of,
+    set_parts,
+    whole,
+)
+from .plans import Plans, When, all_of, any_of
 from .predicate import Predicate
 from .relaxed.terms import AllOf, AnyOf, Term
 from .wording import Case, tally, written
@@ -64,6 +73,12 @@ class Not(Connective):
         if isinstance(self.part, Formula):
             return super().rows(C)
         return self.part.relaxed(C, False)
+
+    def normal_plans(self, C: Config, when: When) -> Plans:
+        """See `Formula`."""
+        if isinstance(self.part, Formula):
+            return super().normal_plans(C, when)
+        return self.part.plans(C, when, False)
 
     def __repr__(self) -> str:
         return f"~{_bracketed(self.part)}"
@@ -137,6 +152,10 @@ class And(_Counted):
         """See `Formula`."""
         return AllOf(tuple(rows_of(p, C) for p in self.parts))
 
+    def normal_plans(self, C: Config, when: When) -> Plans:
+        """See `Formula`."""
+        return all_of([plans_of(p, C, when) for p in self.parts])
+
     def region_of(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`: what the regions of the parts share."""
         found = [p.region_of(C, name) for p in self.parts]
@@ -194,6 +213,10 @@ class Or(_Counted):
             return super().rows(C)
         return AnyOf(tuple(rows_of(p, C) for p in self.parts), ERROR)
 
+    def normal_plans(self, C: Config, when: When) -> Plans:
+        """See `Formula`."""
+        return any_of([partial(plans_of, p, C, when) for p in self.parts])
+
     def __repr__(self) -> str:
         return _joined(" | ", self.parts) or super().__repr__()
 
@@ -249,6 +272,13 @@ class AtLeast(_Counted):
             return super().rows(C)
         ways = combinations([rows_of(p, C) for p in self.parts], self.n)
         return AnyOf(tuple(AllOf(way) for way in ways), ERROR)
+
+    def normal_plans(self, C: Config, when: When) -> Plans:
+        """See `Formula`."""
+        if not 0 < comb(len(self.parts), self.n) <= WAYS:
+            return super().normal_plans(C, when)
+        ways = combinations([plans_of(p, C, when) for p in self.parts], self.n)
+        return any_of([partial(all_of, way) for way in ways])
 
     def __repr__(self) -> str:
         return f"AtLeast({', '.join([str(self.n), *map(written, self.parts)])})"

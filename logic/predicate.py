@@ -1,13 +1,15 @@
 """What every predicate answers: does it hold, exactly, why not, and how to reach it."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..objectives.span import Objectives, Span
+from ..objectives.span import Objectives, Span, Way
 from ..robots.config import Config
 from .errors import PredicateError
+from .plans import Plans, When, whole_span
 from .relaxed import terms
 
 
@@ -18,6 +20,9 @@ class Predicate(ABC):
     that one predicate can be asked of many worlds. `~p`, `p & q` and `p | q` are the
     formulas Not, And and Or.
     """
+
+    momentary: ClassVar[bool] = True
+    """It is about one configuration, whatever was before."""
 
     @abstractmethod
     def holds(self, C: Config) -> bool:
@@ -53,6 +58,26 @@ class Predicate(ABC):
             PredicateError: where it has no rows.
         """
         return terms.objectives(self.relaxed(C), C, span)
+
+    def ways(self, C: Config, span: Span) -> list[Way]:
+        """Ways to make it true of a path, for `KOMO.add`.
+
+        What is about one moment holds on all slices of the span; what depends on the
+        past (extended states) at its end, by what happens in it.
+
+        Raises:
+            PredicateError: where there are none.
+        """
+        plans = self.plans(C, whole_span(span))
+        return [Way(plan.name, plan.objectives) for plan in plans]
+
+    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+        """Ways to make it true (or false) at given times; see `plans`.
+
+        Raises:
+            PredicateError: where there are none.
+        """
+        return [when.rows(self, C, truth)]
 
     def region_of(self, C: Config, name: str) -> np.ndarray | None:
         """Where to look for that thing: a box (2, 3) for its origin in the world [m].

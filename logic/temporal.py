@@ -1,12 +1,17 @@
 """Formulas of paths: always, eventually, until, and one after the other."""
 
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations_with_replacement
+from math import comb
 from typing import Any
 
+from ..objectives.span import Slices
 from ..robots.config import Config
 from .course import Course, given_times
 from .errors import PredicateError
-from .formula import Formula, set_parts
+from .formula import Formula, plans_of, set_parts
+from .plans import MOST, Plans, When, all_of, any_of
 from .predicate import Predicate
 from .wording import written
 
@@ -22,6 +27,7 @@ class Temporal(Formula):
     that many single ones.
     """
 
+    momentary = False
     times: Times
 
     def holds(self, C: Config) -> bool:
@@ -53,6 +59,19 @@ class Temporal(Formula):
 
     def _slices(self, course: Course) -> tuple[int, ...]:
         return course.slices(self.times, type(self).__name__)
+
+    def _selected(self, when: When) -> Slices:
+        for part in self.parts:
+            _of_moments(part)
+        return when.selected(self.times, type(self).__name__)
+
+    def _comes(self, part: Predicate, C: Config, when: When, k: int) -> Plans:
+        """Plans of a part on one slice, under names that say when."""
+        named = f"{written(part)} at t = {when.time(k):g}"
+        plans = plans_of(part, C, when.on((k,)))
+        return [
+            p._replace(name=f"{named} ({p.name})" if p.name else named) for p in plans
+        ]
 
     def _set(self, *parts: Any) -> None:
         """Parts and times, checked."""
@@ -109,6 +128,10 @@ class Always(_OfOne):
         kind = Eventually if negate else Always
         return kind(self.part.nnf(negate), self.times)
 
+    def normal_plans(self, C: Config, when: When) -> Plans:
+        """See `Formula`: the rows of the part on all slices."""
+        return plans_of(self.part, C, when.on(self._selected(when)))
+
 
 @dataclass(frozen=True, repr=False)
 class Eventually(_OfOne):
@@ -142,6 +165,12 @@ class Eventually(_OfOne):
         """See `Predicate`."""
         kind = Always if negate else Eventually
         return kind(self.part.nnf(negate), self.times)
+
+    def normal_plans(self, C: Config, when: When) -> Plans:
+        """See `Formula`: the rows of the part on one slice, the last one first."""
+        slices = self._selected(when)
+        comes = partial(self._comes, self.part, C, when)
+        return any_of([partial(comes, k) for k in slices[::-1]])
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,6 +212,19 @@ class Until(Temporal):
             return f"{written(self.goal)} does not hold {span}; at the end: {goal}"
         part = self.part.explain(course.at(k))
         return f"{_when(course, k)}: {part} And not yet: {goal}"
+
+    def normal_plans(self, C: Config, when: When) -> Plans:
+        """See `Formula`: the goal on one slice, and the part on all before it."""
+        slices = self._selected(when)
+        until = partial(self._until, C, when, slices)
+        return any_of([partial(until, k) for k in slices[::-1]])
+
+    def _until(self, C: Config, when: When, slices: Slices, k: int) -> Plans:
+        before = tuple(j for j in slices if j < k)
+        comes = self._comes(self.goal, C, when, k)
+        if not before:
+            return comes
+        return all_of([comes, plans_of(self.part, C, when.on(before))])
 
     def _end(self, course: Course) -> tuple[bool, int]:
         """The slice that decides: where the goal comes, or the part fails."""
@@ -239,6 +281,19 @@ class Sequence(Temporal):
             f" {part.explain(course.at(last))}"
         )
 
+    def normal_plans(self, C: Config, when: When) -> Plans:
+        """See `Formula`: each part on a slice, in all orders there are, or many."""
+        slices, n = self._selected(when), len(self.parts)
+        while len(slices) > n and comb(len(slices) + n - 1, n) > MOST:
+            slices = tuple(sorted({slices[0], *slices[1:-1:2], slices[-1]}))
+        every = combinations_with_replacement(slices, n)
+        in_turn = partial(self._in_turn, C, when)
+        return any_of([partial(in_turn, ks) for ks in every])
+
+    def _in_turn(self, C: Config, when: When, ks: Slices) -> Plans:
+        pairs = zip(self.parts, ks, strict=True)
+        return all_of([self._comes(part, C, when, k) for part, k in pairs])
+
     def _found(self, course: Course) -> list[int | None]:
         """For each part the earliest slice on which it can hold in turn."""
         left: tuple[int, ...] = self._slices(course)
@@ -255,6 +310,17 @@ def first_slice(
 ) -> int | None:
     """The first of some slices on which a predicate has that truth, or None."""
     return next((k for k in slices if part.holds(course.at(k)) == truth), None)
+
+
+def _of_moments(part: Predicate) -> None:
+    """Raise a PredicateError for statements of paths within others."""
+    if isinstance(part, Temporal):
+        raise PredicateError(
+            f"{written(part)} speaks of a path, and stands within another statement of"
+            " one; join them by &, | and ~ instead."
+        )
+    for inner in part.parts if isinstance(part, Formula) else ():
+        _of_moments(inner)
 
 
 def _when(course: Course, k: int) -> str:

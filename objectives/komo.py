@@ -13,6 +13,7 @@ import numpy as np
 
 from ..features import FS, Feature
 from ..robots.checks import integer
+from .choices import PlannedWay, settled, solve_ways
 from .modes import Helper, make_modes
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError, selected_slices
@@ -20,7 +21,7 @@ from .path_problem import PathProblem
 from .sensitivity import target_function
 from .solution import Solution
 from .solving import NEWTON, best, make_options, solve_starts
-from .span import Slices, span_of
+from .span import Slices, span_of, ways_of
 from .switching import mode_switch
 
 
@@ -190,6 +191,11 @@ class KOMO(PathProblem):
     def add(self, what: Any, times: Any = None) -> tuple[Objective, ...]:
         """Add all objectives of a preset, a predicate or a formula, or none.
 
+        What can be met in several ways, such as `logic.Eventually`, has none before it
+        is solved: `solve` tries up to 8 of them, those that a given initial path is
+        nearest to, keeps the best, and says which in `Solution.ways`; all other methods
+        take the first of these.
+
         Args:
             what: anything with `objectives(C, span)`; see `posewise.objectives.span`.
             times: as for `add_objective`.
@@ -204,12 +210,21 @@ class KOMO(PathProblem):
             )
         name = type(what).__name__
         span = span_of(times, self.slices_per_phase, self.tau, name)
-        made = tuple(
-            self._checked(f"{name}: {_label(feature)}", feature, kind, chosen)
-            for feature, kind, chosen in what.objectives(self.world, span)
+        ways = tuple(
+            PlannedWay(
+                way.name,
+                tuple(
+                    self._checked(f"{name}: {_label(feature)}", feature, kind, chosen)
+                    for feature, kind, chosen in way.objectives
+                ),
+            )
+            for way in ways_of(what, self.world, span)
         )
-        self._objectives += made
-        return made
+        if len(ways) > 1:
+            self.choices += (ways,)
+            return ()
+        self._objectives += ways[0].objectives
+        return ways[0].objectives
 
     def solve(
         self,
@@ -241,7 +256,8 @@ class KOMO(PathProblem):
             The best solution: feasible before infeasible, then by cost.
         """
         chosen = make_options(self, method, tolerance, progress, options)
-        return best(solve_starts(self, [self], None, seed, starts, method, chosen)[0])
+        given = (None, seed, starts, method, chosen)
+        return best(solve_ways(self, lambda k: solve_starts(k, [k], *given)[0]))
 
     def solve_all(
         self,
@@ -263,8 +279,9 @@ class KOMO(PathProblem):
             given = "enough", enough, "at least 1, or None", lambda n: n >= 1
             enough = integer(*given, ObjectiveError)
         count = starts if enough is None else enough
+        way = settled(self)[0]
         numbers = (seed, starts, method, chosen, count)
-        return solve_starts(self, [self], None, *numbers)[0]
+        return solve_starts(way, [way], None, *numbers)[0]
 
     def solve_batch(
         self,
@@ -296,12 +313,13 @@ class KOMO(PathProblem):
         Raises:
             ObjectiveError: for targets or worlds that do not fit.
         """
-        komos: list[PathProblem] = [self]
+        way = settled(self)[0]
+        komos: list[PathProblem] = [way]
         if worlds is not None:
-            komos = [self.within(world) for world in worlds]
+            komos = [way.within(world) for world in worlds]
         given = dict(targets or {})
         chosen = make_options(self, NEWTON, tolerance, progress, options)
-        every = solve_starts(self, komos, given, seed, starts, NEWTON, chosen)
+        every = solve_starts(way, komos, given, seed, starts, NEWTON, chosen)
         return [best(solutions) for solutions in every]
 
     def function(
@@ -324,7 +342,7 @@ class KOMO(PathProblem):
                 attach what moves on a joint of its own.
         """
         chosen = make_options(self, NEWTON, tolerance, False, options)
-        return target_function(self, wrt, chosen.numbers)
+        return target_function(settled(self)[0], wrt, chosen.numbers)
 
     def nlp(self) -> NLP:
         """The problem for other solvers, from the initial path, as it is now.
@@ -332,16 +350,18 @@ class KOMO(PathProblem):
         Raises:
             ObjectiveError: without objectives.
         """
-        if not self._objectives:
+        way = settled(self)[0]
+        if not way.objectives:
             raise ObjectiveError("There is no objective; add one before nlp().")
-        chain, data, placed = self.chain()
-        start = self.starts(0, 1)[0]
-        return make_nlp(self.modes(), chain, data, self.objectives, placed, start)
+        chain, data, placed = way.chain()
+        start = way.starts(0, 1)[0]
+        return make_nlp(way.modes(), chain, data, way.objectives, placed, start)
 
     def __repr__(self) -> str:
         return (
             f"KOMO({self.T} slices, k_order={self.k_order},"
-            f" {len(self._objectives)} objectives)"
+            f" {len(self._objectives)} objectives"
+            f"{f', {len(self.choices)} choices' if self.choices else ''})"
         )
 
 

@@ -72,14 +72,18 @@ class Mode:
 
     def ground(self, feature: Feature) -> Grounded:
         """A feature on the frames that are real."""
+        return self.named(feature).ground(self.config)
+
+    def named(self, feature: Feature) -> Feature:
+        """A feature under the names of the frames that are real."""
         if self.joints is None:
-            return feature.ground(self.config)
+            return feature
         if feature not in self._features:
             named = tuple(self.real(n) for n in feature.frames)
             if feature.symbol.of == "joints" and not named:
                 named = self.joints
             self._features[feature] = feature.renamed(named)
-        return self._features[feature].ground(self.config)
+        return self._features[feature]
 
 
 @dataclass(eq=False)

@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from ..robots.checks import floats, integer, number
 from ..robots.config import Config
+from .choices import Choice
 from .modes import Helper, Modes, ModeSwitch, make_modes
 from .objective import Objective, ObjectiveError
 from .program import Chain, ChainData, Placed, make_chain
@@ -50,6 +51,8 @@ class PathProblem:
         self.k_order = order
         self.tau = _steps(duration_per_phase, slices, self.T)
         self._objectives: list[Objective] = []
+        self.choices: tuple[Choice, ...] = ()
+        self.ways: tuple[str, ...] = ()
         self.switches: tuple[ModeSwitch, ...] = ()
         self.helpers: tuple[Helper, ...] = ()
         self._initial: np.ndarray | None = None
@@ -100,6 +103,11 @@ class PathProblem:
             )
         path = path_through(C.q, points, S, self.T, C.quaternions, linear)
         self.initialize(np.clip(path, *C.limits))
+
+    @property
+    def initialized(self) -> bool:
+        """An initial path was given."""
+        return self._initial is not None
 
     @property
     def initial(self) -> Float[np.ndarray, "T nq"]:

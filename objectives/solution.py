@@ -49,6 +49,8 @@ class Solution:
     """The world with its mode switches."""
     x: np.ndarray | None = field(default=None, repr=False)
     """Coordinates (T, nq) of that world."""
+    ways: tuple[str, ...] = ()
+    """Where statements can be met in several ways: which one this is, of each."""
     _solved: "Solved | None" = field(default=None, repr=False)
     """The problem as it was solved; see `sensitivity`."""
 
@@ -169,6 +171,7 @@ class Solution:
             f" ineq {self.ineq:.2e}, {self.iterations} iterations,"
             f" {1e3 * self.seconds:.0f} ms"
         )
+        lines += [f"way: {way}" for way in self.ways]
         if not self.feasible:
             lines.append(self.message)
         return "\n".join(lines)

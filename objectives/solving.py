@@ -246,6 +246,7 @@ def _solution(
         start,
         modes,
         x,
+        komo.ways,
         made._replace(
             x=result.x[k], multipliers=tuple(m[k] for m in result.multipliers)
         ),

@@ -1,8 +1,8 @@
 """What can be added to a KOMO: the slices it holds on, and what it is made of."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -71,10 +71,18 @@ def span_of(
         ObjectiveError: when no slice is selected.
     """
     slices = selected_slices(times, slices_per_phase, len(tau), what)
-    given = np.ravel([] if times is None else times)
+    given = np.ravel([] if times is None else times).astype(float)
     interval = len(given) == 2 and given[0] >= 0
     present = not len(given) or (interval and slice_of(given[0], slices_per_phase) < 0)
     return Span(slices, slices_per_phase, tau, bool(present))
+
+
+class Way(NamedTuple):
+    """One of several ways to make a statement true."""
+
+    name: str
+    """For reports; "" where there is only one."""
+    objectives: Sequence[tuple[Feature, OT, Slices]]
 
 
 class Statement(Protocol):
@@ -86,3 +94,10 @@ class Statement(Protocol):
         Most hold on `span.slices`; some at its ends, on its steps, or before it.
         """
         ...
+
+
+def ways_of(what: Any, C: Config, span: Span) -> Sequence[Way]:
+    """The ways of a statement: of `ways(C, span)` where it has several, or the one."""
+    if hasattr(what, "ways"):
+        return what.ways(C, span)
+    return [Way("", tuple(what.objectives(C, span)))]

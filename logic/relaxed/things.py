@@ -129,6 +129,17 @@ def pair_of(C: Config, a: str, b: str, root: bool = False) -> Pair:
     return Pair(C, thing(C, a, b), thing(C, b, a), root)
 
 
+def at_point(build: Build, point: Float[np.ndarray, "3"]) -> Build:
+    """The same with a point of a's first frame in place of a's centre of mass."""
+
+    def build_there(pair: Pair) -> Any:
+        fn, arrays, dim = build(pair)
+        alone = {"shares_a": np.ones(1), "points_a": point[None]}
+        return fn, arrays | alone | {"places_a": np.zeros(1, int)}, dim
+
+    return build_there
+
+
 def centre(
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],

@@ -8,10 +8,14 @@ import numpy as np
 from ...robots.config import Config
 from ...robots.object_states import ObjectState, Particles
 from ...robots.objects import WorldObject
+from ..plans import Plans, When
+from .contact_plans import dirty_plans
 from .dirt import CLEAN, CLEAN_FLOOR, dirt_level, dirty
+from .soaked_plans import soaked_plans
 from .sprinkling import sprinkle
 from .state_predicate import StatePredicate, check_flag, check_semantics
 from .water import soaked
+from .wiped_plans import wiped_plans
 
 FLOORS = ("floor.n.01", "floors", "floor")
 """Categories of floors."""
@@ -42,6 +46,11 @@ class Soaked(StatePredicate):
         thing = self._thing(C)
         wet = max(C.states[thing.name].wetness, self._level(thing))
         C.set_state(thing.name, wetness=wet if value else 0)
+
+    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+        """See `soaked_plans`: standing below a water source for as long as it takes."""
+        thing = self._thing(C)
+        return soaked_plans(C, when, thing.name, self._level(thing), truth)
 
     def _level(self, thing: WorldObject) -> int:
         return (
@@ -90,6 +99,14 @@ class _Dirty(StatePredicate):
         cleaned = Particles(old.positions, np.zeros_like(old.active))
         new = sprinkle(C, thing.name, count, seed) if value else cleaned
         C.set_state(thing.name, **{self.kind: new})
+
+    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+        """See `wiped_plans`: a tool touches enough particles, or no tool touches it."""
+        thing = self._thing(C)
+        share = self._threshold(thing)
+        if truth:
+            return dirty_plans(C, when, thing.name, self.kind, share)
+        return wiped_plans(C, when, thing.name, self.kind, share)
 
     def _threshold(self, thing: WorldObject) -> float:
         annotated = thing.ability(self.ability)[self.parameter]

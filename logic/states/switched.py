@@ -9,7 +9,10 @@ from ...robots.config import Config
 from ...robots.errors import ConfigError
 from ...robots.object_states import ObjectState
 from ...robots.objects import WorldObject
+from ..plans import Plans, When
+from .contact_plans import sliced_plans
 from .state_predicate import StatePredicate, check_flag
+from .toggled_plans import toggled_plans
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,10 @@ class ToggledOn(StatePredicate):
     """
 
     ability = "toggleable"
+
+    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+        """See `toggled_plans`: a finger presses the button, or none does."""
+        return toggled_plans(C, when, self._thing(C).name, truth)
 
     def set(self, C: Config, value: Any = True) -> None:
         """Switch the object on or off."""
@@ -43,6 +50,14 @@ class Sliced(StatePredicate):
     """
 
     ability = "sliceable"
+
+    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+        """See `sliced_plans`: a blade touches it, or none does.
+
+        How hard it presses is not known of a path: that it cuts is what
+        `rollout(..., forces=...)` is told.
+        """
+        return sliced_plans(C, when, self._thing(C).name, truth)
 
     def set(self, C: Config, value: Any = True) -> None:
         """Cut the object.

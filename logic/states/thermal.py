@@ -9,7 +9,9 @@ from ...robots.config import Config
 from ...robots.errors import ConfigError
 from ...robots.object_states import ObjectState
 from ...robots.objects import WorldObject
+from ..plans import Plans, When, all_of
 from .state_predicate import StatePredicate, check_flag, check_semantics
+from .thermal_plans import Thermal, reached_plans, thawed_plans, unreached_plans
 
 FROZEN_BELOW = (-50.0, -10.0)
 """Temperatures of objects that are made frozen, from their freezing point [°C]."""
@@ -57,6 +59,18 @@ class Cooked(StatePredicate):
         within = cook <= highest < burn
         C.set_state(thing.name, max_temperature=highest if within else cook)
 
+    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+        """See `thermal_plans`: dwelling in range of a source, or not for so long."""
+        thing = self._thing(C)
+        cook, burn = self._bounds(thing)
+        if not truth:
+            return unreached_plans(Thermal(C, thing.name, cook, when, "cooked"))
+        cooked = Thermal(C, thing.name, cook, when, "cooked")
+        parts = [reached_plans(cooked)]
+        if np.isfinite(burn):
+            parts.append(unreached_plans(Thermal(C, thing.name, burn, when, "burnt")))
+        return all_of(parts)
+
     def _bounds(self, thing: WorldObject) -> tuple[float, float]:
         burn = np.inf
         if self.semantics == "document" and "burnable" in thing.abilities:
@@ -83,6 +97,13 @@ class Burnt(StatePredicate):
     """
 
     ability = "burnable"
+
+    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+        """See `thermal_plans`: dwelling in range of a source, or not for so long."""
+        thing = self._thing(C)
+        burn = thing.ability("burnable")["burn_temperature"]
+        task = Thermal(C, thing.name, burn, when, "burnt")
+        return reached_plans(task) if truth else unreached_plans(task)
 
     def set(self, C: Config, value: Any = True) -> None:
         """Make the object burnt or not, by its highest temperature so far.
@@ -114,6 +135,13 @@ class Frozen(StatePredicate):
     """
 
     ability = "freezable"
+
+    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+        """See `thermal_plans`: dwelling in range of a source until then, or away."""
+        thing = self._thing(C)
+        freeze = thing.ability("freezable")["freeze_temperature"]
+        task = Thermal(C, thing.name, freeze, when, "frozen")
+        return reached_plans(task) if truth else thawed_plans(task)
 
     def set(self, C: Config, value: Any = True, *, seed: int = 0) -> None:
         """Make the object frozen (10 to 50 °C below, at random), or 1 °C above."""

@@ -7,7 +7,7 @@ cuts. Each part changes a dictionary of the states by object.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -30,25 +30,15 @@ from ..geometry.solids import (
     within,
 )
 from .dirt import wipe_step
+from .sources import Source, sources_of
 from .switches import slice_step, toggle_step
 from .temperature import source_active, temperature_step
 from .water import SPOUT, stream_step
 
 States = dict[str, ObjectState]
 THERMAL = {"cookable", "burnable", "freezable"}
-SOURCES = ("heatSource", "coldSource")
 FALLING = "straight down"
 DOWN = np.array([[0.0, 0.0, -1.0]])
-
-
-class Source(NamedTuple):
-    """What warms or cools things near it, or in it."""
-
-    owner: str
-    parameters: dict[str, Any]
-    """Of the ability."""
-    point: str
-    """The frame that it works from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +92,7 @@ class World:
     @cached_property
     def sources(self) -> list[Source]:
         """Sources of heat and of cold."""
-        return [
-            Source(owner.name, owner.abilities[kind], self.links[owner.name, kind])
-            for kind in SOURCES
-            for owner in self.having(kind)
-        ]
+        return sources_of(self.C)
 
     @cached_property
     def heated(self) -> list[str]:
