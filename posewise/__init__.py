@@ -36,5 +36,6 @@ from .robots import PosewiseError as PosewiseError
 from .robots import Room as Room
 from .robots import RoomMap as RoomMap
 from .robots import Sphere as Sphere
+from .robots import Twin as Twin
 from .robots import load as load
 from .solvers import Status as Status

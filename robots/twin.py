@@ -191,8 +191,10 @@ class Twin:
             *rest, n, np.inf,
         )  # fmt: skip
         hit = geoms.ravel() >= 0
-        frames = np.where(hit, self._geom_frames[geoms.ravel()], -1) if n else np.zeros(
-            0, int
+        frames = (
+            np.where(hit, self._geom_frames[geoms.ravel()], -1)
+            if n
+            else np.zeros(0, int)
         )
         return Hits(np.where(hit, distance.ravel(), np.inf), frames)
 

@@ -1,7 +1,8 @@
 """What frames weigh in a simulation.
 
-A link is all that moves as one. Its frames weigh their masses; where none has any, its
-shapes weigh as water does (1000 kg/m³). A link of neither is a grain.
+A link is a frame with a joint and all that is rigidly attached to it. Its frames weigh
+their masses; where none has any, its shapes weigh as water does (1000 kg/m³). A link of
+neither is a grain.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from jaxtyping import Float
 
 from .extents import volumes
 from .frame import Frame
+from .layout import topological_order
 
 DENSITY = 1000.0
 """[kg/m³]"""
@@ -32,27 +34,39 @@ class Mass(NamedTuple):
     """About it, in the frame's axes [kg m²]; None: that of the bodies."""
 
 
-def masses(frames: Sequence[Frame], nodes: Sequence[int]) -> list[Mass]:
-    """The mass of each frame.
+def masses(frames: Sequence[Frame]) -> list[Mass]:
+    """The mass of each frame; what no joint carries weighs nothing.
 
-    Args:
-        frames: all of them.
-        nodes: for each the link that carries it, -1: the world, which weighs nothing.
+    Raises:
+        ConfigError: for shapes that cannot be used, see `frame_bodies`.
     """
-    known = {n for f, n in zip(frames, nodes, strict=True) if f.mass}
-    found = [_mass(f, n in known, n) for f, n in zip(frames, nodes, strict=True)]
+    links = link_heads(frames)
+    known = {head for f, head in zip(frames, links, strict=True) if f.mass}
+    found = []
+    for frame, head in zip(frames, links, strict=True):
+        found.append(_NOTHING if head is None else _mass(frame, head in known))
     total: dict[int, float] = {}
-    for own, node in zip(found, nodes, strict=True):
-        total[node] = total.get(node, 0.0) + own.mass
-    for i, node in enumerate(nodes):
-        if node >= 0 and total[node] == 0:
-            total[node] = GRAIN
+    for own, head in zip(found, links, strict=True):
+        if head is not None:
+            total[head] = total.get(head, 0.0) + own.mass
+    for head, mass in total.items():
+        if mass == 0:
             ball = _ball(GRAIN)
-            found[i] = found[i]._replace(mass=GRAIN, shares=np.zeros(0), inertia=ball)
+            found[head] = Mass(GRAIN, np.zeros(0), found[head].com, ball)
     return found
 
 
-def _mass(frame: Frame, known: bool, node: int) -> Mass:
+def link_heads(frames: Sequence[Frame]) -> list[int | None]:
+    """The jointed frame of each frame's link; None: it stands in the world."""
+    heads: dict[int, int | None] = {}
+    for i in topological_order(frames):
+        frame = frames[i]
+        up = None if frame.parent is None else heads[frame.parent]
+        heads[i] = i if frame.joint is not None and frame.joint.dim else up
+    return [heads[i] for i in range(len(frames))]
+
+
+def _mass(frame: Frame, known: bool) -> Mass:
     size, centres = np.zeros(0), np.zeros((0, 3))
     if any(g.collision for g in frame.geometries):
         size, centres = volumes(frame)
@@ -62,8 +76,6 @@ def _mass(frame: Frame, known: bool, node: int) -> Mass:
     if frame.com is not None:
         com = np.asarray(frame.com, float)
     mass = (frame.mass or 0.0) if known else DENSITY * volume
-    if node < 0:
-        mass = 0.0
     inertia = None
     if known and frame.inertia is not None:
         given = np.asarray(frame.inertia, float)
@@ -72,6 +84,9 @@ def _mass(frame: Frame, known: bool, node: int) -> Mass:
     if inertia is None and mass > 0 and not len(shares):
         inertia = _ball(mass)
     return Mass(mass, shares, com, inertia)
+
+
+_NOTHING = Mass(0.0, np.zeros(0), np.zeros(3), None)
 
 
 def _ball(mass: float) -> Float[np.ndarray, "3 3"]:

@@ -11,10 +11,11 @@ from .config import Config
 from .drives import Drive, joint_drives, moved_value
 from .errors import ConfigError
 from .frame import Frame, Joint
+from .friction import contact_friction
 from .joints import joint_type, motion, resolve_axis
 from .mujoco_extra import import_mujoco
 from .pairs import can_collide
-from .transforms import IDENTITY, pose_multiply
+from .transforms import IDENTITY, pose_multiply, quat_to_matrix
 from .twin_masses import Mass, masses
 from .twin_shapes import geoms
 
@@ -24,8 +25,6 @@ SOLREF = [2 * TIMESTEP, 1.0]
 SOLIMP = [0.99, 0.999, 1e-4, 0.5, 2.0]
 """Contacts as stiff as the time step allows: a tower of ten boxes moves 0.04 mm in 2 s
 (MuJoCo's defaults: 6 mm)."""
-FRICTION = 0.5
-"""Of two things the larger coefficient counts, the attribute `contact_friction`."""
 HELD = 1e6
 """Dry friction of a joint that is held [N, Nm]."""
 HELD_SOLIMP = [0.9999, 0.9999, 1e-4, 0.5, 2.0]
@@ -63,9 +62,9 @@ class Coordinates:
         """Our coordinates; of joints that mimic others, those others' count."""
         q = np.zeros((*qpos.shape[:-1], self.nq))
         # what comes first is written last
-        q[..., self.source[::-1]] = ((qpos[..., self.place] - self.shift) / self.factor)[
-            ..., ::-1
-        ]
+        q[..., self.source[::-1]] = (
+            (qpos[..., self.place] - self.shift) / self.factor
+        )[..., ::-1]
         q[..., self.quat_source[::-1]] = qpos[..., self.quat_place[::-1]]
         return q
 
@@ -111,7 +110,7 @@ class _Builder:
 
     def build(self) -> TwinModel:
         C = self.C
-        weights = masses(C.frames, self.nodes)
+        weights = masses(C.frames)
         self._bodies(weights)
         self._exclude()
         model = self._compile()
@@ -211,9 +210,7 @@ class _Builder:
             made.frictionloss = HELD
             made.solref_friction, made.solimp_friction = SOLREF, HELD_SOLIMP
 
-    def _limit(
-        self, made: Any, joint: Joint, drive: Drive, k: int, held: bool
-    ) -> None:
+    def _limit(self, made: Any, joint: Joint, drive: Drive, k: int, held: bool) -> None:
         """Limits of a joint that moves freely and follows none."""
         if held or joint.limits is None or joint.mimic is not None:
             return
@@ -239,9 +236,9 @@ class _Builder:
 
         four = np.arange(4)
         at = lambda values: np.array(values, int)
-        places, sources, factors, shifts = zip(*self.scalars, strict=True) if (
-            self.scalars
-        ) else ((), (), (), ())
+        places, sources, factors, shifts = (
+            zip(*self.scalars, strict=True) if (self.scalars) else ((), (), (), ())
+        )
         return Coordinates(
             at([place(n) for n in places]),
             at(sources),
@@ -269,7 +266,7 @@ class _Builder:
         made.size, made.pos, made.quat = geom.size, geom.p, geom.quaternion
         made.mass, made.solref, made.solimp[:] = mass, SOLREF, SOLIMP
         made.contype = made.conaffinity = int(can_collide(frame))
-        made.friction[0] = frame.attributes.get("contact_friction", FRICTION)
+        made.friction[0] = contact_friction(frame)
         if geom.kind == "MESH":
             name = f"{body.name}.{k}"
             mesh = spec.add_mesh(name=name, uservert=geom.vertices.ravel())
@@ -295,9 +292,7 @@ class _Builder:
             if frame.com is None or own.inertia is not None or own.mass == 0:
                 continue
             at = model.body(str(i)).id
-            R = np.zeros(9)
-            self.mujoco.mju_quat2Mat(R, model.body_iquat[at])
-            R = R.reshape(3, 3)
+            R = np.asarray(quat_to_matrix(np.array(model.body_iquat[at])))
             inertia = R @ np.diag(model.body_inertia[at]) @ R.T
             self._explicit(self.spec.body(str(i)), own.mass, own.com, inertia)
             shifted = True

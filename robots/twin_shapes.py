@@ -64,6 +64,9 @@ def geoms(frame: Frame, moves: bool) -> list[Geom]:
 
 
 def _geom(core: Any, radius: float, R: np.ndarray, p: np.ndarray) -> Geom:
+    curved = lambda half, radii: mesh(
+        _swept(np.asarray(half), np.asarray(radii), radius)
+    )
     made = lambda kind, *size, turn=R: Geom(
         kind, np.resize([*size, 0.0, 0.0], 3), turn, p, np.zeros((0, 3))
     )
@@ -86,14 +89,15 @@ def _geom(core: Any, radius: float, R: np.ndarray, p: np.ndarray) -> Geom:
             return mesh(_inflated(corners, radius))
         case collision.Curved(half, radii) if radius == 0 and radii[2] == 0:
             if half[:2].any():
-                return mesh(_swept(half, radii, radius))
+                return curved(half, radii)
             return made("CYLINDER", *thick(radii[0], half[2]))
         case collision.Curved(half, radii) if radius == 0 and not half.any():
             return made("ELLIPSOID", *thick(*radii))
         case collision.Curved(half, radii):
-            return mesh(_swept(half, radii, radius))
+            return curved(half, radii)
         case collision.Hull(vertices):
-            return mesh(_inflated(vertices, radius) if radius else vertices)
+            corners = np.asarray(vertices)
+            return mesh(_inflated(corners, radius) if radius else corners)
     raise TypeError(f"{type(core).__name__} has no geom.")
 
 
