@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from .checks import floats, number
 from .config import Config
+from .drives import joint_drives
 from .errors import ConfigError, PosewiseError, unknown
 from .mujoco_extra import import_mujoco
 from .twin_model import TIMESTEP, TwinModel, build_twin
@@ -40,7 +41,8 @@ class Twin:
 
     Args:
         C: the world.
-        loose: joints (by joint or frame name) that move freely, within their limits.
+        loose: joints (by joint or frame name) that move freely, within their limits,
+            with all that mimic them.
 
     Raises:
         ConfigError: for unknown joints, and for what MuJoCo cannot say.
@@ -50,7 +52,8 @@ class Twin:
     def __init__(self, C: Config, *, loose: Iterable[str] = ()) -> None:
         names = [loose] if isinstance(loose, str) else list(loose)
         self.C = C.copy()
-        chosen = frozenset(C._joint_frame(name) for name in names)
+        drives = joint_drives(C.frames)
+        chosen = frozenset(drives[C._joint_frame(name)].source for name in names)
         self._mujoco = import_mujoco("A twin")
         locked = tuple(
             (i, value.tobytes())
@@ -133,7 +136,7 @@ class Twin:
         path = np.concatenate([start[:, None], states], 1)[..., 1 : 1 + size]
         times = TIMESTEP * np.arange(steps + 1)
         found = self._built.coordinates.to_q(path)
-        return Motion(self.C, times, found.reshape(*batch, steps + 1, -1))
+        return Motion(self.C, times, found.reshape(*batch, steps + 1, self.C.nq))
 
     def contacts(self, q: Any = None, after: Any = 0.0) -> list[Touch]:
         """Contact points and their forces.

@@ -35,7 +35,7 @@ class Mass(NamedTuple):
 
 
 def masses(frames: Sequence[Frame]) -> list[Mass]:
-    """The mass of each frame; what no joint carries weighs nothing.
+    """The mass of each frame; of what no joint carries, only what is said.
 
     Raises:
         ConfigError: for shapes that cannot be used, see `frame_bodies`.
@@ -44,7 +44,7 @@ def masses(frames: Sequence[Frame]) -> list[Mass]:
     known = {head for f, head in zip(frames, links, strict=True) if f.mass}
     found = []
     for frame, head in zip(frames, links, strict=True):
-        found.append(_NOTHING if head is None else _mass(frame, head in known))
+        found.append(_mass(frame, head is None or head in known))
     total: dict[int, float] = {}
     for own, head in zip(found, links, strict=True):
         if head is not None:
@@ -84,9 +84,6 @@ def _mass(frame: Frame, known: bool) -> Mass:
     if inertia is None and mass > 0 and not len(shares):
         inertia = _ball(mass)
     return Mass(mass, shares, com, inertia)
-
-
-_NOTHING = Mass(0.0, np.zeros(0), np.zeros(3), None)
 
 
 def _ball(mass: float) -> Float[np.ndarray, "3 3"]:

@@ -87,7 +87,8 @@ def build_twin(C: Config, loose: frozenset[int]) -> TwinModel:
 
     Args:
         C: the world; it is not changed.
-        loose: frames whose joints move freely; all others but free ones are held.
+        loose: frames whose joints, and what follows them, move freely; all others but
+            free ones are held.
 
     Raises:
         ConfigError: for what MuJoCo cannot say, with its own words.
@@ -177,7 +178,7 @@ class _Builder:
             self.scalars += [(f"{name}:{k}", start + k, 1.0, 0.0) for k in range(3)]
             self.quats.append((f"{name}:3", start + 3))
             return
-        held = not free and i not in self.loose
+        held = not free and drive.source not in self.loose
         for node in joint_type(joint.type).nodes:
             moves = [(k, axis, kinds.mjJNT_SLIDE) for k, axis in node.translations]
             if node.rotation is not None:
