@@ -66,9 +66,6 @@ def geoms(frame: Frame, moves: bool) -> list[Geom]:
 
 
 def _geom(core: Any, radius: float, R: np.ndarray, p: np.ndarray) -> Geom:
-    curved = lambda half, radii: mesh(
-        _swept(np.asarray(half), np.asarray(radii), radius)
-    )
     made = lambda kind, *size, turn=R: Geom(
         kind, np.resize([*size, 0.0, 0.0], 3), turn, p, np.zeros((0, 3))
     )
@@ -87,14 +84,13 @@ def _geom(core: Any, radius: float, R: np.ndarray, p: np.ndarray) -> Geom:
                 return made("CAPSULE", *size, turn=R @ turn)
             corners = np.array(list(product((-1, 1), repeat=3))) * half
             return mesh(_inflated(corners, radius) if radius else corners)
-        case collision.Curved(half, radii) if radius == 0 and radii[2] == 0:
-            if half[:2].any():
-                return curved(half, radii)
-            return made("CYLINDER", *thick(radii[0], half[2]))
-        case collision.Curved(half, radii) if radius == 0 and not half.any():
+        case collision.Curved(half, radii) if not (radius or half.any()) and radii[2]:
             return made("ELLIPSOID", *thick(*radii))
         case collision.Curved(half, radii):
-            return curved(half, radii)
+            sides = np.array([*radii, *half[:2]])
+            if radius == 0 and np.array_equal(sides, [radii[0]] * 2 + [0] * 3):
+                return made("CYLINDER", *thick(radii[0], half[2]))
+            return mesh(_swept(np.asarray(half), np.asarray(radii), radius))
         case collision.Hull(vertices):
             corners = np.asarray(vertices)
             return mesh(_inflated(corners, radius) if radius else corners)

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import trimesh
 from stable_scenes import boxes, table, turned
-from worlds import random_q, random_tree
+from worlds import TYPES, random_pose, random_q
 
 import posewise as pw
 from posewise.logic.geometry.solids import nearest, thing
 from posewise.robots.extents import volumes
+from posewise.robots.frame import Frame, Joint, Model
+from posewise.robots.joints import JOINT_TYPES
 from posewise.robots.models import model_names
 from posewise.robots.twin import SimulationError, Twin
 
@@ -19,12 +21,26 @@ mujoco = pytest.importorskip("mujoco")
 G = 9.81
 
 
+def every_joint(rng: np.random.Generator) -> pw.Config:
+    """Joints of every type, and one that follows another, on a few branches."""
+    frames = []
+    for k, kind in enumerate(TYPES):
+        axis = np.array([0.6, 0, 0.8]) if JOINT_TYPES[kind].needs_axis else None
+        parent = None if k % 5 == 0 else k - 1
+        frames.append(Frame(str(k), parent, random_pose(rng), Joint(kind, kind, axis)))
+    follower = Joint("hingeX", "follower", None, None, None, "hingeY", -1.5, 0.2)
+    frames.append(Frame("follower", 3, random_pose(rng), follower))
+    C = pw.Config()
+    C.add_model(Model(tuple(frames)))
+    return C
+
+
 def test_poses_are_ours():
     """Of all frames, for random coordinates of all joints, in all of our models."""
     rng = np.random.default_rng(0)
     worlds = [pw.load(name) for name in model_names()]
-    worlds.append(random_tree(0, joints=22))
-    locked = random_tree(3)
+    worlds.append(every_joint(rng))
+    locked = worlds[-1].copy()
     locked.lock(list(locked.joint_names)[::2])
     for C in [*worlds, locked]:
         twin = Twin(C)

@@ -124,15 +124,15 @@ def _touching(
             arrays |= {f"{side}{g}_{n}": x for n, x in enumerate(leaves)}
         counts = [len(pair.cloud) for pair in pairs]
         which = np.eye(len(stack.things) + 1)[:, :-1]  # the world is no thing
-        things = np.array([pair.things for pair in pairs])
-        friction = np.array([pair.friction for pair in pairs])
+        whose = np.array([pair.things for pair in pairs])
+        rough = np.array([pair.friction for pair in pairs])
         arrays |= {
             f"cloud{g}": np.concatenate([pair.cloud for pair in pairs]),
             f"of{g}": np.repeat(np.arange(len(pairs)), counts),
             f"frames{g}": np.array([pair.frames for pair in pairs]),
-            f"upper{g}": which[things[:, 0]],
-            f"lower{g}": which[things[:, 1]],
-            f"friction{g}": np.maximum(friction - FRICTION_SLACK, 0.0),
+            f"upper{g}": which[whose[:, 0]],
+            f"lower{g}": which[whose[:, 1]],
+            f"friction{g}": np.maximum(rough - FRICTION_SLACK, 0.0),
         }
     return tuple(key[0] for key in groups), arrays
 

@@ -61,7 +61,7 @@ def is_drum(core: Any) -> bool:
     if not isinstance(core, collision.Curved):
         return False
     half, radii = np.asarray(core.half), np.asarray(core.radii)
-    return not half[:2].any() and radii[2] == 0 and radii[0] == radii[1]
+    return bool(not half[:2].any() and radii[2] == 0 and radii[0] == radii[1])
 
 
 def nearest(
