@@ -84,6 +84,14 @@ from .predicate import Predicate as Predicate
 from .quantifiers import Exists as Exists
 from .quantifiers import ForAll as ForAll
 from .quantifiers import ForN as ForN
+
+# queries: physical
+from .queries.contact import Touching as Touching
+from .queries.contact import contact as contact
+from .queries.stable import Stable as Stable
+from .queries.stable import stable as stable
+from .queries.supporting import Supporting as Supporting
+from .queries.supporting import supporting as supporting
 from .states import handling_rows as handling_rows
 from .states import heating as heating
 from .states import thermal_rows as thermal_rows

@@ -22,6 +22,7 @@ from .errors import LoadError
 from .frame import Frame, Geometry, Joint, Model
 from .joints import joint_dim, zero_value
 from .mjcf_contacts import ignored_bodies
+from .mujoco_extra import import_mujoco
 from .shapes import (
     Box,
     Capsule,
@@ -51,13 +52,7 @@ def read_mjcf(path: str | os.PathLike) -> Model:
         LoadError: when the file is missing or MuJoCo refuses it.
         ImportError: when MuJoCo is not installed.
     """
-    try:
-        import mujoco
-    except ImportError as error:
-        raise ImportError(
-            "Reading MJCF needs MuJoCo; install it with"
-            ' `pip install "posewise[mujoco]"`.'
-        ) from error
+    mujoco = import_mujoco("Reading MJCF")
     file = Path(path)
     if not file.is_file():
         raise LoadError(f"{file}: there is no such file; check the path.")

@@ -26,34 +26,18 @@ class Verdict(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Judged(Predicate):
+class Named(Predicate):
     """A predicate on names, with one method that finds the truth and the reason.
 
-    Its `semantics`: "posewise", the intended meaning, which does not change when the
-    world is turned about z; "igibson", the rules of iGibson 2.0's code, in exact
-    geometry; "document", the words of its documentation.
-
     Raises:
-        PredicateError: for names that are no strings, the same name twice, or unknown
-            semantics.
+        PredicateError: for names that are no strings, or the same name twice.
     """
-
-    semantics: Any = field(default="posewise", kw_only=True)
-    bound: Any = field(default=BOUND, kw_only=True)
-    """Where it is true by that much, `violation` is at most 0 [m, or 1]."""
 
     distinct: ClassVar[bool] = True
     """Whether its names must differ."""
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
-        positive = lambda x: x > 0
-        number(f"{kind}: bound", self.bound, "> 0", positive, PredicateError)
-        if self.semantics not in get_args(Semantics):
-            known = get_args(Semantics)
-            raise PredicateError(
-                f"{kind}: {unknown('semantics', self.semantics, known)}"
-            )
         places = [f.name for f in fields(self) if not f.kw_only]
         names = {place: getattr(self, place) for place in places}
         for argument, name in names.items():
@@ -78,3 +62,31 @@ class Judged(Predicate):
     def explain(self, C: Config) -> str:
         """See `Predicate`."""
         return self.verdict(C).reason()
+
+
+@dataclass(frozen=True)
+class Judged(Named):
+    """A predicate that can be meant in several ways.
+
+    Its `semantics`: "posewise", the intended meaning, which does not change when the
+    world is turned about z; "igibson", the rules of iGibson 2.0's code, in exact
+    geometry; "document", the words of its documentation.
+
+    Raises:
+        PredicateError: as `Named`, and for unknown semantics.
+    """
+
+    semantics: Any = field(default="posewise", kw_only=True)
+    bound: Any = field(default=BOUND, kw_only=True)
+    """Where it is true by that much, `violation` is at most 0 [m, or 1]."""
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        positive = lambda x: x > 0
+        number(f"{kind}: bound", self.bound, "> 0", positive, PredicateError)
+        if self.semantics not in get_args(Semantics):
+            known = get_args(Semantics)
+            raise PredicateError(
+                f"{kind}: {unknown('semantics', self.semantics, known)}"
+            )
+        super().__post_init__()

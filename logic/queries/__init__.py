@@ -1,0 +1,1 @@
+"""Queries about a world as a robot asks them, after PyCRAM's world reasoning."""

@@ -1,0 +1,151 @@
+"""Stable: what stays where it is when the world is let go."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...robots.checks import number
+from ...robots.config import Config
+from ...robots.transforms import pose_inverse, pose_multiply, rotation_vector
+from ...robots.twin import SimulationError, Twin
+from ...robots.twin_model import TIMESTEP
+from ..errors import PredicateError
+from ..geometry.solids import thing
+from ..geometry.verdict import Named, Verdict
+from ..geometry.wording import length
+from ..relaxed.resting import resting
+from ..relaxed.stacks import free_roots, stack_about
+from ..relaxed.terms import AllOf, Rows, Term
+
+DECIMALS = 3
+"""To which PyCRAM rounds positions in metres."""
+
+
+@dataclass(frozen=True)
+class Stable(Named):
+    """a stays where it is while the world is simulated for 2 s.
+
+    By `Twin`: free joints move, all other joints are held. First everything may settle,
+    by no more than `shift`; then a's root frame moves by no more than `shift` and
+    `turn`, and at the end no faster than `speed`. What hangs on no free joint is
+    stable.
+
+    `legacy=True` is PyCRAM's rule: the position of a's root, rounded to millimetres in
+    each coordinate, is the same before and after 2 s; nothing else counts.
+
+    Its rows demand more: all things on free joints, with a, are in equilibrium by
+    forces at their points of contact, with friction, also if every centre of mass were
+    4 mm aside; contacts steeper than friction do not count, nor do points touching at
+    gaps of more than 0.6 mm; and nothing overlaps by more than 0.2 mm. Thus balls are
+    never stable by the rows. Its negation has no rows.
+
+    Args:
+        a: an object or frame.
+        shift: [m]
+        turn: [rad]
+        speed: [m/s]
+        settle: how long it may settle [s].
+        seconds: how long it is watched then [s].
+        legacy: the rounding rule.
+
+    Raises:
+        PredicateError: for thresholds that are no numbers >= 0.
+        ConfigError: on asking, for an unknown name, with near matches.
+        ImportError: on asking, without MuJoCo.
+    """
+
+    a: Any
+    shift: Any = field(default=1e-3, kw_only=True)
+    turn: Any = field(default=float(np.deg2rad(0.5)), kw_only=True)
+    speed: Any = field(default=1e-2, kw_only=True)
+    settle: Any = field(default=0.5, kw_only=True)
+    seconds: Any = field(default=2.0, kw_only=True)
+    legacy: Any = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("shift", "turn", "speed", "settle", "seconds"):
+            number(
+                f"Stable: {name}", getattr(self, name), "a number >= 0",
+                lambda x: x >= 0, PredicateError,
+            )  # fmt: skip
+
+    def verdict(self, C: Config) -> Verdict:
+        """See `Named`."""
+        root = thing(C, self.a).frames[0]
+        if free_roots(C)[root] is None:
+            return Verdict(True, lambda: f"{self.a} hangs on no free joint: stable.")
+        return self.judged(Twin(C))
+
+    def judged(self, twin: Twin) -> Verdict:
+        """The verdict on a world as its twin has it."""
+        settle = 0.0 if self.legacy else self.settle
+        try:
+            drift = _drift(twin, self.a, settle, self.seconds)
+        except SimulationError:
+            text = f"{self.a} is thrown out of what it overlaps: not stable."
+            return Verdict(False, lambda: text)
+        if self.legacy:
+            first, last = (np.round(x, DECIMALS) for x in drift.ends)
+            truth = bool((first == last).all())
+        else:
+            truth = bool(
+                max(drift.settled, drift.moved) <= self.shift
+                and drift.turned <= self.turn
+                and drift.speed <= self.speed
+            )
+        return Verdict(truth, lambda: self._sentence(drift, truth))
+
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """Equilibrium of all that rests on something; see the class."""
+        if not truth:
+            return super().relaxed(C, truth)
+        stack = stack_about(C, thing(C, self.a).frames[0])
+        return AllOf(()) if stack is None else Rows(resting(stack), scale=100.0)
+
+    def _sentence(self, drift: "_Drift", truth: bool) -> str:
+        judged = "stable" if truth else "not stable"
+        settled = f"settles by {length(drift.settled)}, then " * (not self.legacy)
+        degrees = np.rad2deg(drift.turned)
+        return (
+            f"{self.a} {settled}moves by {length(drift.moved)} and turns by"
+            f" {degrees:.2f}° in {self.seconds:g} s, at last at"
+            f" {length(drift.speed)}/s: {judged}."
+        )
+
+
+class _Drift(NamedTuple):
+    """How a thing moves when the world is let go."""
+
+    settled: float
+    """Displacement while settling [m]."""
+    moved: float
+    """Displacement afterwards [m]."""
+    turned: float
+    """Rotation afterwards [rad]."""
+    speed: float
+    """At the end [m/s]."""
+    ends: np.ndarray
+    """Position after settling and at the end (2, 3) [m]."""
+
+
+def _drift(twin: Twin, name: str, settle: float, seconds: float) -> _Drift:
+    motion = twin.simulate(settle + seconds)
+    middle = round(settle / TIMESTEP)
+    instants = np.array([0, middle, -2, -1])
+    start, settled, before, end = motion.poses(name, instants)
+    far = lambda x, y: float(np.linalg.norm(y[:3] - x[:3]))
+    turn = rotation_vector(pose_multiply(pose_inverse(settled), end)[3:])
+    return _Drift(
+        far(start, settled),
+        far(settled, end),
+        float(np.linalg.norm(turn)),
+        far(before, end) / TIMESTEP,
+        np.stack([settled[:3], end[:3]]),
+    )
+
+
+def stable(C: Config, a: str, **options: Any) -> bool:
+    """Whether a stays where it is; see `Stable`, which takes the same options."""
+    return Stable(a, **options).holds(C)

@@ -1,0 +1,71 @@
+"""Which things can rest on which: all that hangs on free joints, and the world."""
+
+from dataclasses import dataclass
+
+from posewise import collision
+
+from ...robots.bodies import frame_bodies
+from ...robots.config import Config
+from ...robots.frame import Frame
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What rests on what, as places in a list of frames."""
+
+    names: tuple[str, ...]
+    """Of the frames."""
+    things: tuple[tuple[int, ...], ...]
+    """Frames of each thing on a free joint, the one in question first."""
+    pairs: tuple[tuple[int, int], ...]
+    """Frames that can touch, the first one of a thing."""
+
+
+def stack_about(C: Config, frame: int) -> Stack | None:
+    """What can rest on what in a world.
+
+    Args:
+        C: the world.
+        frame: of the thing in question.
+
+    Returns:
+        None: the thing hangs on no free joint, so that it stays where it is.
+    """
+    owner = free_roots(C)
+    if owner[frame] is None:
+        return None
+    roots = [k for k in dict.fromkeys([owner[frame], *owner]) if k is not None]
+    pairs = []
+    for i, j in C._collision_pairs().tolist():
+        if owner[i] == owner[j]:
+            continue
+        i, j = (j, i) if owner[i] is None else (i, j)
+        if owner[i] is not None and not _flat(C.frames[i]):
+            pairs.append((i, j))
+    own = [i for i, root in enumerate(owner) if root is not None]
+    used = sorted({*own, *(k for pair in pairs for k in pair)})
+    place = {i: k for k, i in enumerate(used)}
+    things = tuple(tuple(place[i] for i in own if owner[i] == root) for root in roots)
+    return Stack(
+        tuple(C.frames[i].name for i in used),
+        things,
+        tuple((place[i], place[j]) for i, j in pairs),
+    )
+
+
+def free_roots(C: Config) -> list[int | None]:
+    """For each frame the frame on a free joint that it hangs on, if any."""
+    found: list[int | None] = []
+    for i in range(len(C.frames)):
+        k: int | None = i
+        while k is not None:
+            joint = C.frames[k].joint
+            if joint is not None and joint.type in ("free", "floating"):
+                break
+            k = C.frames[k].parent
+        found.append(k)
+    return found
+
+
+def _flat(frame: Frame) -> bool:
+    return any(g.kind[0] is collision.HalfSpace for g in frame_bodies(frame))
