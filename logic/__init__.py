@@ -84,6 +84,10 @@ from .predicate import Predicate as Predicate
 from .quantifiers import Exists as Exists
 from .quantifiers import ForAll as ForAll
 from .quantifiers import ForN as ForN
+from .queries.occluding import Occluding as Occluding
+from .queries.occluding import occluding as occluding
+from .queries.visible import Visible as Visible
+from .queries.visible import visible as visible
 from .states import handling_rows as handling_rows
 from .states import heating as heating
 from .states import thermal_rows as thermal_rows

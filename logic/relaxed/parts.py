@@ -4,7 +4,7 @@ Functions of the poses of some frames. Which kinds of parts there are is static;
 and places in the frames are numbers, under names that begin with a prefix.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -16,7 +16,7 @@ from posewise import collision
 from posewise.collision.cores import height
 from posewise.collision.vectors import vector
 
-from ...robots.bodies import frame_bodies
+from ...robots.bodies import concatenate, frame_bodies
 from ...robots.frame import Frame
 from ...robots.meetings import Kinds, meetings, packed
 from ..errors import PredicateError
@@ -37,20 +37,30 @@ def parts_of(
     Raises:
         PredicateError: for planes, which have no size.
     """
-    kinds: list[Any] = []
-    arrays: dict[str, np.ndarray] = {}
+    for frame in frames:
+        if any(g.kind[0] is collision.HalfSpace for g in frame_bodies(frame)):
+            raise PredicateError(
+                f"{frame.name!r} is a plane, which has no size to be relaxed; name"
+                " something bounded."
+            )
+    return grouped(frames, prefix)
+
+
+def grouped(
+    frames: Sequence[Frame], prefix: str
+) -> tuple[Parts, dict[str, np.ndarray]]:
+    """The parts of frames, one group for each kind, and their numbers."""
+    groups: dict[Any, list[tuple[Any, int]]] = {}
     for i, frame in enumerate(frames):
         for group in frame_bodies(frame):
-            body, g = group.body, len(kinds)
-            if group.kind[0] is collision.HalfSpace:
-                raise PredicateError(
-                    f"{frame.name!r} is a plane, which has no size to be relaxed; name"
-                    " something bounded."
-                )
-            leaves = (*body.core, *body[1:], np.full(len(group), i))
-            arrays |= {f"{prefix}{g}_{k}": np.asarray(x) for k, x in enumerate(leaves)}
-            kinds.append(group.kind[0])
-    return Parts(tuple(kinds), prefix), arrays
+            groups.setdefault(group.kind, []).append((group.body, i))
+    arrays: dict[str, np.ndarray] = {}
+    for g, members in enumerate(groups.values()):
+        body = concatenate([b for b, _ in members])
+        owner = np.repeat([i for _, i in members], [len(b.radius) for b, _ in members])
+        leaves = (*body.core, *body[1:], owner)
+        arrays |= {f"{prefix}{g}_{k}": np.asarray(x) for k, x in enumerate(leaves)}
+    return Parts(tuple(kind[0] for kind in groups), prefix), arrays
 
 
 def reaches(
@@ -63,19 +73,28 @@ def reaches(
     """Lowest and highest coordinate of each part along axes of the world [m]."""
     low: list[jax.Array] = []
     high: list[jax.Array] = []
+    for body in bodies_of(parts, R, p, arrays):
+        middle = jnp.einsum("nj,aj->an", body.p, axes)
+        for sign, ends in ((-1.0, low), (1.0, high)):
+            d = jnp.einsum("nij,ai->naj", body.R, sign * axes)
+            far = height(body.core, vector(d)) + body.radius
+            ends.append((middle + sign * far).T)
+    return jnp.concatenate(low), jnp.concatenate(high)
+
+
+def bodies_of(
+    parts: Parts,
+    R: Float[jax.Array, "m 3 3"],
+    p: Float[jax.Array, "m 3"],
+    arrays: dict[str, jax.Array],
+) -> Iterator[collision.Body]:
+    """The parts in the world, group by group."""
     for g, core in enumerate(parts.kinds):
         n = len(core._fields)
         leaves = [arrays[f"{parts.prefix}{g}_{k}"] for k in range(n + 4)]
         turn = rows(R, leaves[n + 3])
-        body_R = turn @ leaves[n + 1]
-        centre = jnp.einsum("nij,nj->ni", turn, leaves[n + 2])
-        centre = centre + rows(p, leaves[n + 3])
-        middle = jnp.einsum("nj,aj->an", centre, axes)
-        for sign, ends in ((-1.0, low), (1.0, high)):
-            d = jnp.einsum("nij,ai->naj", body_R, sign * axes)
-            far = height(core(*leaves[:n]), vector(d)) + leaves[n]
-            ends.append((middle + sign * far).T)
-    return jnp.concatenate(low), jnp.concatenate(high)
+        place = rows(p, leaves[n + 3]) + jnp.einsum("nij,nj->ni", turn, leaves[n + 2])
+        yield collision.Body(core(*leaves[:n]), leaves[n], turn @ leaves[n + 1], place)
 
 
 class Distances(NamedTuple):

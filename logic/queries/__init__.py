@@ -1,0 +1,1 @@
+"""PyCRAM's queries of a world, exact and relaxed."""

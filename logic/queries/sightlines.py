@@ -1,0 +1,270 @@
+"""Nothing between a camera and a thing, and all of it in the picture: as rows.
+
+All lines of sight to a convex part are in the hull of the camera's origin and the
+part. Where no other part meets that hull, each ray that meets the part meets it first.
+The hull is that of a box about the part, so rows are distances of polytopes, which
+tell the way out of any depth.
+
+What stands on something touches its hull all the same. So of an object that is one
+convex part only the copy K', shrunk by s about its box's centre c, must be unhidden.
+In the picture, which is convex, K' covers the part's image A shrunk about the image of
+c by at least l = s d / (s d + (1 - s) d_c), d the least depth and d_c that of c. The
+number N of pixels of a convex image of area A and perimeter P (pixels) satisfies
+
+    A - P/2 <= N <= A + P/2 + 1
+
+(Bokowski, Hadwiger and Wills 1972; Nosarzewska 1948), and A >= P r / 2 for an image
+that holds a disc of radius r. So at least the share
+
+    (l² - l/r) / (1 + 1/r + 1/(π r²))
+
+of all pixels shows it. Where this allows no s < 1, there is no shrinking.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from posewise import collision
+from posewise.collision.cores import height
+from posewise.collision.vectors import vector
+
+from ...features import Feature
+from ...robots.agents import Camera
+from ...robots.bodies import frame_bodies
+from ...robots.config import Config
+from ...robots.crossings import crossings
+from ...robots.extents import body_boxes
+from ...robots.frame import Frame
+from ...robots.hulls import hull_planes
+from ..geometry.solids import Solid, is_solid, thing, with_shapes
+from ..relaxed.nearness import STRICT
+from ..relaxed.parts import Parts, bodies_of, grouped, rows
+from ..relaxed.things import Pair
+from .looks import PIXELS, box_corners, find_camera
+
+NEAREST = 0.75
+"""No part of what is seen is nearer than this share of the depth of its middle."""
+
+
+def fully_visible(C: Config, name: str, camera: str, threshold: float) -> Feature:
+    """At most 0 only where that share of a thing is visible; see `Visible`.
+
+    Rows: for each frame with shapes six sides of the view frustum and the nearest
+    depth, then clearances of the lines of sight to all other parts [m].
+    """
+    target, made = with_shapes(thing(C, name)), find_camera(C, camera)
+    shrink = _shrink(target, made, threshold)
+    frames = [i for i in range(len(C.frames)) if is_solid(C, i)]
+    return _pair(C, target, made, frames).feature(_build(made, shrink))
+
+
+def nothing_between(
+    C: Config, name: str, camera: str, frames: Sequence[int]
+) -> Feature:
+    """At most 0 only where none of these frames is before a thing; clearances [m]."""
+    target, made = with_shapes(thing(C, name)), find_camera(C, camera)
+    return _pair(C, target, made, frames).feature(_build(None, 1.0))
+
+
+def _pair(C: Config, target: Solid, camera: Camera, frames: Sequence[int]) -> Pair:
+    """The thing; and the camera's frame with those that may hide it from there."""
+    eye = C.index(camera.name)
+    hiding = [i for i in frames if i not in target.frames and not _around(C, i, eye)]
+    others = tuple(i for i in hiding if i != eye)
+    return Pair(C, target, Solid(C, camera.name, (eye, *others)), False)
+
+
+def _around(C: Config, frame: int, eye: int) -> bool:
+    """Whether the camera is in all parts of a frame, and fixed to it."""
+    if (
+        C._snapshot()[1].tree.frame_nodes[frame]
+        != C._snapshot()[1].tree.frame_nodes[eye]
+    ):
+        return False
+    poses = C.walk().frames
+    here = (poses.p[eye] - poses.p[frame]) @ poses.R[frame]
+    enter, leave = crossings(C.frames[frame], here[None], np.array([[1.0, 0, 0]]))
+    return bool(((enter < 0) & (leave > 0)).all())
+
+
+def _build(camera: Camera | None, shrink: float) -> Any:
+    """Clearances of the sight of things, for a camera after the sides of its view."""
+
+    def build(pair: Pair) -> Any:
+        solid = pair.solid("a")
+        boxes = [_box(pair.C.frames[pair.frames[i]]) for i in solid]
+        low, high = (np.array(x) for x in zip(*boxes, strict=True))
+        corners = box_corners(low, high).reshape(8, -1, 3).swapaxes(0, 1)
+        eye = len(pair.a.frames)
+        others = list(range(eye + 1, len(pair.frames)))
+        others = [i for i in others if is_solid(pair.C, pair.frames[i])]
+        parts, arrays = grouped([pair.C.frames[pair.frames[i]] for i in others], "b")
+        arrays |= {
+            "corners": corners,
+            "shrink": np.array(shrink),
+            "of_a": np.array(solid),
+            "of_b": np.array(others, int),
+            "eye": np.array([eye]),
+        }
+        sides = 0
+        if camera is not None:
+            arrays |= _frustum(camera)
+            sides = 7 * len(solid)
+        count = sum(len(arrays[f"b{g}_0"]) for g in range(len(parts.kinds)))
+        rows = sides + len(solid) * count
+        return _rows(parts, camera is not None), arrays, rows
+
+    return build
+
+
+def _box(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """Corners of the box about all parts of a frame, in the frame."""
+    low, high = body_boxes(frame, np.eye(3), np.zeros(3))
+    return low.min(0), high.max(0)
+
+
+def _frustum(camera: Camera) -> dict[str, np.ndarray]:
+    """Outward normals of the four sides in the camera's frame; near and far."""
+    high = np.tan(camera.vertical_fov / 2)
+    wide = high * camera.width / camera.height
+    normals = np.array([[-wide, 1, 0], [-wide, -1, 0], [-high, 0, 1], [-high, 0, -1]])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    return {"normals": normals, "depths": np.array([camera.near, camera.far])}
+
+
+def _shrink(target: Solid, camera: Camera, threshold: float) -> float:
+    """How much of a single convex part must be unhidden; 1: all of any other thing."""
+    frames = [target.C.frames[i] for i in target.solid_frames]
+    if len(frames) != 1 or sum(len(g) for g in frame_bodies(frames[0])) != 1:
+        return 1.0
+    low, high = _box(frames[0])
+    inner = _inner_radius(frames[0], (low + high) / 2)
+    slope = np.tan(camera.vertical_fov / 2) * max(1.0, camera.width / camera.height)
+    # the box's image is no wider than its diagonal (1 + slope) / its least depth
+    widest = np.linalg.norm(high - low) * (1 + slope) / NEAREST
+    r = inner / widest * PIXELS if widest > 0 else 0.0
+    if r <= 0 or threshold <= 0:
+        return 1.0
+    least = threshold * (1 + 1 / r + 1 / (np.pi * r**2))
+    linear = (1 / r + np.sqrt(1 / r**2 + 4 * least)) / 2
+    if linear >= 1:
+        return 1.0
+    odds = linear / (1 - linear) / NEAREST
+    return float(odds / (1 + odds))
+
+
+def _inner_radius(frame: Frame, c: Float[np.ndarray, "3"]) -> float:
+    """Of a ball about a point that is in a frame's only part; 0: none is known [m]."""
+    body: Any = frame_bodies(frame)[0].body
+    if isinstance(body.core, collision.Hull):
+        planes = hull_planes(body.core.vertices[0] @ body.R[0].T + body.p[0])
+        return float((planes[:, 3] - planes[:, :3] @ c).min(initial=np.inf))
+    half = np.asarray(body.core.half)[0]
+    radii = np.asarray(getattr(body.core, "radii", np.zeros((1, 3))))[0]
+    off = np.linalg.norm(body.p[0] - c)
+    return float((half + radii).min() + body.radius[0] - off)
+
+
+@lru_cache(maxsize=256)
+def _rows(parts: Parts, frustum: bool) -> Any:
+    def sight(R: Any, p: Any, **arrays: Any) -> Any:
+        eye_R, eye = (rows(x, arrays["eye"])[0] for x in (R, p))
+        turn, place = (rows(x, arrays["of_a"]) for x in (R, p))
+        corners = arrays["corners"]
+        placed = jnp.einsum("fij,fkj->fki", turn, corners) + place[:, None] - eye
+        middle = jnp.mean(placed, 1, keepdims=True)
+        found = []
+        if frustum:
+            found.append(_outside(placed @ eye_R, arrays).ravel())
+        seen = middle + arrays["shrink"] * (placed - middle)
+        hull = jnp.concatenate([jnp.zeros_like(middle), seen], 1)
+        edges, at = turn.swapaxes(1, 2), arrays["of_b"]
+        for body in bodies_of(parts, rows(R, at), rows(p, at), arrays):
+            seen_from = body._replace(p=body.p - eye)
+            found.append((STRICT - _clearances(hull, edges, seen_from)).ravel())
+        return jnp.concatenate(found)
+
+    return sight
+
+
+def _outside(
+    corners: Float[jax.Array, "f 8 3"], arrays: dict[str, jax.Array]
+) -> Float[jax.Array, "f 7"]:
+    """How far boxes, seen in the camera's frame, are out of the picture [m]."""
+    sides = jnp.max(corners @ arrays["normals"].T, 1)
+    depth = corners[:, :, 0]
+    near, far = arrays["depths"]
+    nearest = jnp.min(depth, 1)
+    more = [near - nearest, jnp.max(depth, 1) - far]
+    more.append(NEAREST * jnp.mean(depth, 1) - nearest)
+    return jnp.concatenate([sides, jnp.stack(more, -1)], 1)
+
+
+def _clearances(
+    hull: Float[jax.Array, "f 9 3"], edges: Float[jax.Array, "f 3 3"], body: Any
+) -> Float[jax.Array, "f n"]:
+    """Distances of hulls about the camera to other parts, at most the signed ones [m].
+
+    The widest gap along the normals of faces of either and along all products of edges,
+    which is the signed distance where polytopes overlap, and its sign elsewhere; for
+    curved parts also along the way from the middle line of sight to their centres.
+
+    Args:
+        hull: seen from the camera, which is the first vertex.
+        edges: of the box the others are corners of.
+        body: the parts, seen from there.
+    """
+    if isinstance(body.core, collision.HalfSpace):
+        up = body.R[:, :, 2]
+        heights = (
+            jnp.einsum("fvi,ni->fnv", hull, up) - jnp.sum(up * body.p, -1)[:, None]
+        )
+        return jnp.min(heights, -1)
+    f, n = len(hull), len(body.p)
+    rays, axes = hull[:, 1:], body.R.swapaxes(1, 2)
+    own = jnp.concatenate([edges, _products(rays, edges)], 1)
+    lines = jnp.concatenate([rays, edges], 1)
+    across = jnp.cross(lines[:, None, :, None], axes[None, :, None])
+    middle = jnp.mean(rays, 1)[:, None]
+    along = jnp.sum(middle * body.p, -1, keepdims=True)
+    aside = body.p - middle * jnp.clip(
+        along / jnp.sum(middle**2, -1, keepdims=True), 0, 1
+    )
+    spread = lambda x: jnp.broadcast_to(x, (f, n, *x.shape[-2:]))
+    ways = (spread(own[:, None]), spread(axes), across.reshape(f, n, -1, 3))
+    d = jnp.concatenate([*ways, aside[:, :, None]], 2)
+    square = jnp.sum(d * d, -1, keepdims=True)
+    good = square > 1e-18
+    d = d / jnp.sqrt(jnp.where(good, square, 1.0))
+    turned = jnp.einsum("nij,fnki->nfkj", body.R, d).reshape(n, -1, 3)
+    reach = lambda way: (_reach(body.core, vector(way)) + body.radius).T.reshape(
+        n, f, -1
+    )
+    over, under = (reach(way).swapaxes(0, 1) for way in (turned, -turned))
+    place = jnp.einsum("fnki,ni->fnk", d, body.p)
+    corners = jnp.einsum("fnki,fvi->fnkv", d, hull)
+    low, high = jnp.min(corners, -1), jnp.max(corners, -1)
+    gap = jnp.maximum(place - under - high, low - place - over)
+    return jnp.max(jnp.where(good[..., 0], gap, -jnp.inf), -1)
+
+
+def _products(
+    a: Float[jax.Array, "f i 3"], b: Float[jax.Array, "f j 3"]
+) -> Float[jax.Array, "f ij 3"]:
+    """Cross products of each with each."""
+    return jnp.cross(a[:, :, None], b[:, None]).reshape(len(a), -1, 3)
+
+
+def _reach(core: Any, d: Any) -> Any:
+    """`height`; also differentiable along the axes of what is round about them."""
+    if not isinstance(core, collision.Curved):
+        return height(core, d)
+    swept = [r * c for r, c in zip(vector(core.radii), d, strict=True)]
+    length = jnp.sqrt(sum(x * x for x in swept) + 1e-20)
+    return length + height(collision.Box(core.half), d)
