@@ -2,6 +2,7 @@
 
 from ...robots.agents import Agent
 from ...robots.config import Config
+from ...robots.shapes import Plane
 from ..geometry.solids import Solid, is_solid, subtree
 
 
@@ -28,6 +29,16 @@ def owners(C: Config) -> dict[str, Solid]:
 def robot_frames(C: Config, base: str) -> tuple[int, ...]:
     """A robot's frames: its base and all that hangs on it, but no object."""
     return subtree(C, C.index(base), {C.index(name) for name in C.objects})
+
+
+def is_floor(C: Config, thing: Solid) -> bool:
+    """Whether a thing is called "floor", is of such a category, or has a Plane."""
+    name = thing.name
+    category = C.objects[name].category if name in C.objects else None
+    if name == "floor" or (category or "").split(".")[0] == "floor":
+        return True
+    shapes = [g.shape for i in thing.frames for g in C.frames[i].geometries]
+    return any(isinstance(shape, Plane) for shape in shapes)
 
 
 def agent_of(C: Config, camera: str) -> Agent | None:

@@ -35,6 +35,7 @@ from posewise.collision.cores import height
 from posewise.collision.vectors import vector
 
 from ...features import Feature
+from ...features.safe import sqrt
 from ...robots.agents import Camera
 from ...robots.bodies import frame_bodies
 from ...robots.config import Config
@@ -266,5 +267,5 @@ def _reach(core: Any, d: Any) -> Any:
     if not isinstance(core, collision.Curved):
         return height(core, d)
     swept = [r * c for r, c in zip(vector(core.radii), d, strict=True)]
-    length = jnp.sqrt(sum(x * x for x in swept) + 1e-20)
+    length = sqrt(sum(x * x for x in swept))
     return length + height(collision.Box(core.half), d)
