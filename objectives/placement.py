@@ -188,7 +188,7 @@ def _given(
     """How many starts, and the poses to start from that were given."""
     if not isinstance(starts, Mapping):
         return starts, {}
-    given = {}
+    given: dict[str, np.ndarray] = {}
     for name, poses in starts.items():
         if name not in names:
             raise ObjectiveError(unknown("movable in starts", name, names))
