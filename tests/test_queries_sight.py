@@ -205,6 +205,8 @@ def test_a_camera_finds_what_it_shall_see():
     [
         (lambda C: logic.Visible("milk", 3), "camera is 3, expected a name"),
         (lambda C: logic.Visible("milk", "eyes", threshold=2), "threshold is 2"),
+        (lambda C: logic.Visible("floor", "eyes").violation(C), "is a plane"),
+        (lambda C: logic.visible(C, "dot", "eyes"), "no shape for collision"),
         (lambda C: logic.visible(C, "mlk", "eyes"), "did you mean 'milk'"),
         (lambda C: logic.visible(C, "milk", "eye"), "did you mean 'eyes'"),
         (lambda C: logic.visible(C, "head", "eyes"), "'head' has no shape"),
@@ -217,8 +219,23 @@ def test_a_camera_finds_what_it_shall_see():
     ],
 )
 def test_what_cannot_be(ask, message):
+    C = before_camera()
+    C.add_frame("dot", shape=pw.Marker())
     with pytest.raises(PosewiseError, match=message):
-        ask(before_camera().copy())
+        ask(C)
+
+
+@pytest.mark.slow
+def test_what_is_too_thin_is_not_certified():
+    """Rays might miss a wire; a compound without a rim is certified all the same."""
+    C = scene()
+    wire = (pw.Box([0.001, 0.001, 1.0]), [0, 0, 0, np.cos(0.4), np.sin(0.4), 0, 0])
+    C.add_object("wire", [wire], pose=at(2.0))
+    C.add_object("post", [wire, (pw.Box([0.05, 0.05, 0.5]), None)], pose=at(3.0, 1))
+    assert logic.Visible("wire", "eyes").violation(C) > 0
+    assert logic.Visible("post", "eyes").violation(C) <= 0
+    assert logic.Visible("post", "eyes").holds(C)
+    assert (~logic.Occluding("post", "eyes", by="wire")).violation(C) <= 0
 
 
 def test_reasons():
@@ -232,6 +249,7 @@ def test_reasons():
     )
     assert logic.Occluding("milk", "eyes").explain(C).endswith("(65536 pixels).")
     assert CLEAR.holds(C) is False
-    assert (~logic.Occluding("milk", "eyes", by="can")).violation(C) <= 0
+    nothing = logic.Occluding("milk", "eyes", by="can").explain(C)
+    assert nothing == "can hides none of milk from eyes."
     C.set_pose("milk", at(-2.0, 0.0, 1.0))
     assert "No pixel of eyes would show milk" in SEEN.explain(C)

@@ -142,13 +142,12 @@ class Costmap:
     ) -> Float[np.ndarray, "n 7"]:
         if yaw not in YAWS:
             raise PredicateError(f"yaw is {yaw!r}, expected 'centre' or 'random'.")
-        x, y = (cell_middles(len(self.values), self.resolution)[cells] + 0.0).T
-        x, y = x + off[:, 0] * self.resolution, y + off[:, 1] * self.resolution
+        middles = cell_middles(len(self.values), self.resolution)[cells]
+        x, y = (middles + off * self.resolution).T
         angle = rng.uniform(-np.pi, np.pi, len(cells))
         if yaw == "centre":
             angle = np.arctan2(-y, -x)
         turn = axis_angle(np.array([0.0, 0, 1]), angle)
-        turn = turn.reshape(-1, 4)
         local = np.concatenate([np.stack([x, y, 0 * x], -1), turn], -1)
         return np.asarray(pose_multiply(self.centre[None], local))
 

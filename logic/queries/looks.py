@@ -55,7 +55,7 @@ def look_at(C: Config, name: str, camera: str, legacy: bool) -> Look:
         ConfigError: for unknown names, an agent without a camera, and a thing without
             shapes.
     """
-    a = with_shapes(thing(C, name))
+    a = solid_thing(C, name)
     made = find_camera(C, camera)
     view = _pycram_view(C, made) if legacy else _close_view(a, made)
     others = {k: x.frames for k, x in owners(C).items()}
@@ -74,6 +74,21 @@ def look_at(C: Config, name: str, camera: str, legacy: bool) -> Look:
     count = np.bincount(hider[~seen], minlength=len(others))
     hidden = {k: int(n) for k, n in zip(others, count, strict=True) if n}
     return Look(len(met), int(seen.sum()), hidden)
+
+
+def solid_thing(C: Config, name: str) -> Solid:
+    """The thing of that name, which has a shape for collision.
+
+    Raises:
+        ConfigError: for an unknown name, and a thing that no ray can meet.
+    """
+    a = with_shapes(thing(C, name))
+    if not a.solid_frames:
+        raise ConfigError(
+            f"{name!r} has no shape for collision, which rays could meet; give it one,"
+            f" e.g. C.set_shape({name!r}, Box([.1, .1, .1]))."
+        )
+    return a
 
 
 def find_camera(C: Config, name: Any) -> Camera:

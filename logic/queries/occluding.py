@@ -53,8 +53,8 @@ class Occluding(Predicate):
         look = self._look(C)
         found = self._listed(C, look)
         if not found:
-            what = self.by or "Nothing"
-            return f"{what} hides no pixel of {self.object} from {self.camera}."
+            what = "Nothing hides any" if self.by is None else f"{self.by} hides none"
+            return f"{what} of {self.object} from {self.camera}."
         listed = ", ".join(f"{k} ({look.hidden[k]} pixels)" for k in found)
         whole = f"{look.alone} that would show {self.object} in {self.camera}"
         return f"Of {whole}, some are hidden by {listed}."

@@ -18,7 +18,8 @@ that holds a disc of radius r. So at least the share
 
     (l² - l/r) / (1 + 1/r + 1/(π r²))
 
-of all pixels shows it. Where this allows no s < 1, there is no shrinking.
+of all pixels shows it. Where this allows no s < 1, there is no shrinking. That any
+pixel shows a thing takes r >= 1, which is a row too: the image of a ball in it.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ from posewise.collision.cores import height
 from posewise.collision.vectors import vector
 
 from ...features import Feature
-from ...features.safe import sqrt
+from ...features.safe import norm, sqrt
 from ...robots.agents import Camera
 from ...robots.bodies import frame_bodies
 from ...robots.config import Config
@@ -43,11 +44,12 @@ from ...robots.crossings import crossings
 from ...robots.extents import body_boxes
 from ...robots.frame import Frame
 from ...robots.hulls import hull_planes
-from ..geometry.solids import Solid, is_solid, thing, with_shapes
+from ..errors import PredicateError
+from ..geometry.solids import Solid, is_solid
 from ..relaxed.nearness import STRICT
 from ..relaxed.parts import Parts, bodies_of, grouped, rows
 from ..relaxed.things import Pair
-from .looks import PIXELS, box_corners, find_camera
+from .looks import PIXELS, box_corners, find_camera, solid_thing
 
 NEAREST = 0.75
 """No part of what is seen is nearer than this share of the depth of its middle."""
@@ -57,9 +59,14 @@ def fully_visible(C: Config, name: str, camera: str, threshold: float) -> Featur
     """At most 0 only where that share of a thing is visible; see `Visible`.
 
     Rows: for each frame with shapes six sides of the view frustum and the nearest
-    depth, then clearances of the lines of sight to all other parts [m].
+    depth; that it is thick enough to be met; then clearances of the lines of sight to
+    all other parts [m].
+
+    Raises:
+        PredicateError: for a plane.
+        ConfigError: for unknown names, and a thing that no ray can meet.
     """
-    target, made = with_shapes(thing(C, name)), find_camera(C, camera)
+    target, made = solid_thing(C, name), find_camera(C, camera)
     shrink = _shrink(target, made, threshold)
     frames = [i for i in range(len(C.frames)) if is_solid(C, i)]
     return _pair(C, target, made, frames).feature(_build(made, shrink))
@@ -69,7 +76,7 @@ def nothing_between(
     C: Config, name: str, camera: str, frames: Sequence[int]
 ) -> Feature:
     """At most 0 only where none of these frames is before a thing; clearances [m]."""
-    target, made = with_shapes(thing(C, name)), find_camera(C, camera)
+    target, made = solid_thing(C, name), find_camera(C, camera)
     return _pair(C, target, made, frames).feature(_build(None, 1.0))
 
 
@@ -115,8 +122,15 @@ def _build(camera: Camera | None, shrink: float) -> Any:
         }
         sides = 0
         if camera is not None:
-            arrays |= _frustum(camera)
-            sides = 7 * len(solid)
+            balls = [_ball(pair.C.frames[pair.frames[i]]) for i in solid]
+            thickest = int(np.argmax([radius for _, radius in balls]))
+            arrays |= _frustum(camera) | {
+                "thickest": np.array([thickest]),
+                "ball": balls[thickest][0],
+                "radius": np.array(balls[thickest][1]),
+                "pixel": np.array((1 + _slope(camera)) / PIXELS),
+            }
+            sides = 7 * len(solid) + 1
         count = sum(len(arrays[f"b{g}_0"]) for g in range(len(parts.kinds)))
         rows = sides + len(solid) * count
         return _rows(parts, camera is not None), arrays, rows
@@ -127,6 +141,11 @@ def _build(camera: Camera | None, shrink: float) -> Any:
 def _box(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
     """Corners of the box about all parts of a frame, in the frame."""
     low, high = body_boxes(frame, np.eye(3), np.zeros(3))
+    if not np.isfinite(high - low).all():
+        raise PredicateError(
+            f"{frame.name!r} is a plane, of which no camera sees all; name something"
+            " bounded."
+        )
     return low.min(0), high.max(0)
 
 
@@ -145,13 +164,11 @@ def _shrink(target: Solid, camera: Camera, threshold: float) -> float:
     if len(frames) != 1 or sum(len(g) for g in frame_bodies(frames[0])) != 1:
         return 1.0
     low, high = _box(frames[0])
-    inner = _inner_radius(frames[0], (low + high) / 2)
-    slope = np.tan(camera.vertical_fov / 2) * max(1.0, camera.width / camera.height)
-    # the box's image is no wider than its diagonal (1 + slope) / its least depth
-    widest = np.linalg.norm(high - low) * (1 + slope) / NEAREST
-    r = inner / widest * PIXELS if widest > 0 else 0.0
-    if r <= 0 or threshold <= 0:
+    centre, radius = _ball(frames[0])
+    radius -= float(np.linalg.norm(centre - (low + high) / 2))
+    if radius <= 0 or threshold <= 0:
         return 1.0
+    r = NEAREST * radius / np.linalg.norm(high - low) * PIXELS / (1 + _slope(camera))
     least = threshold * (1 + 1 / r + 1 / (np.pi * r**2))
     linear = (1 / r + np.sqrt(1 / r**2 + 4 * least)) / 2
     if linear >= 1:
@@ -160,16 +177,28 @@ def _shrink(target: Solid, camera: Camera, threshold: float) -> float:
     return float(odds / (1 + odds))
 
 
-def _inner_radius(frame: Frame, c: Float[np.ndarray, "3"]) -> float:
-    """Of a ball about a point that is in a frame's only part; 0: none is known [m]."""
-    body: Any = frame_bodies(frame)[0].body
-    if isinstance(body.core, collision.Hull):
-        planes = hull_planes(body.core.vertices[0] @ body.R[0].T + body.p[0])
-        return float((planes[:, 3] - planes[:, :3] @ c).min(initial=np.inf))
-    half = np.asarray(body.core.half)[0]
-    radii = np.asarray(getattr(body.core, "radii", np.zeros((1, 3))))[0]
-    off = np.linalg.norm(body.p[0] - c)
-    return float((half + radii).min() + body.radius[0] - off)
+def _slope(camera: Camera) -> float:
+    """Of the flattest sight: a thing's image is no wider than its diameter times
+    1 + slope, by its least depth.
+    """
+    return float(np.tan(camera.vertical_fov / 2) * max(1, camera.width / camera.height))
+
+
+def _ball(frame: Frame) -> tuple[Float[np.ndarray, "3"], float]:
+    """Centre and radius of a ball in the thickest part of a frame; 0: it is flat."""
+    found: list[tuple[np.ndarray, float]] = [(np.zeros(3), 0.0)]
+    for group in frame_bodies(frame):
+        body: Any = group.body
+        if isinstance(body.core, collision.Hull):
+            planes = [hull_planes(points) for points in body.core.vertices]
+            inner = [p[:, 3].min() if len(p) else 0.0 for p in planes]
+        else:
+            half = np.asarray(body.core.half)
+            inner = half + getattr(body.core, "radii", np.zeros_like(half))
+            inner = inner.min(-1)
+        found += zip(body.p, inner + body.radius, strict=True)
+    centre, radius = max(found, key=lambda ball: ball[1])
+    return centre, float(radius)
 
 
 @lru_cache(maxsize=256)
@@ -182,7 +211,11 @@ def _rows(parts: Parts, frustum: bool) -> Any:
         middle = jnp.mean(placed, 1, keepdims=True)
         found = []
         if frustum:
-            found.append(_outside(placed @ eye_R, arrays).ravel())
+            inside, thickest = placed @ eye_R, arrays["thickest"]
+            ball = rows(turn, thickest)[0] @ arrays["ball"] + rows(place, thickest)[0]
+            depth = (ball - eye) @ eye_R[:, 0]
+            found.append(_outside(inside, arrays).ravel())
+            found.append(_too_thin(inside, depth, arrays)[None])
         seen = middle + arrays["shrink"] * (placed - middle)
         hull = jnp.concatenate([jnp.zeros_like(middle), seen], 1)
         edges, at = turn.swapaxes(1, 2), arrays["of_b"]
@@ -205,6 +238,17 @@ def _outside(
     more = [near - nearest, jnp.max(depth, 1) - far]
     more.append(NEAREST * jnp.mean(depth, 1) - nearest)
     return jnp.concatenate([sides, jnp.stack(more, -1)], 1)
+
+
+def _too_thin(
+    corners: Float[jax.Array, "f 8 3"], depth: Any, arrays: dict[str, jax.Array]
+) -> Float[jax.Array, ""]:
+    """At most 0 only where the image of the ball is as wide as two pixels [m]."""
+    nearest = jnp.min(corners[:, :, 0])
+    middles = jnp.mean(corners, 1)
+    reach = norm(middles - middles[0]) + norm(corners[:, 0] - middles)
+    diameter = 2 * jnp.max(reach)
+    return arrays["pixel"] * depth - arrays["radius"] * nearest / diameter
 
 
 def _clearances(

@@ -21,8 +21,8 @@ class Visible(Predicate):
 
     And at least one does. All collision shapes hide what is behind them, the robot's
     too, but not the convex parts that the camera is in. The image is the camera's own;
-    the part of it that bounds the object is looked at by 256 x 256 rays. 10 to 100 ms
-    for objects of a few parts (measured), most of it where nothing hides them.
+    the part of it that bounds the object is looked at by 256 x 256 rays, in a few
+    tenths of a second.
 
     "legacy", PyCRAM's rule: more than that share, which is not 0; of 256 x 256 pixels
     of a camera with 90 degrees of view, near 0.2 m and far 100 m, upright, wherever
