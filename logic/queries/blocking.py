@@ -86,13 +86,14 @@ class Blocking(Predicate):
         count = f"{self.target} is reached in {len(ways)} ways"
         if free:
             return f"{count}; in {free} of them nothing is touched."
-        fewest = ", ".join(min(ways, key=lambda way: len(way)))
-        return f"{count}, each of which touches something, such as {fewest}."
+        fewest = min(ways, key=len)
+        met = ", ".join(fewest)
+        return f"{count}, each of which touches something, such as {met}."
 
     def found(self, C: Config) -> list[str] | None:
         """Names of what is touched where the fewest things are; None: out of reach."""
         ways = self.found_at_each(C)
-        return min(ways, key=lambda way: len(way)) if ways else None
+        return min(ways, key=len) if ways else None
 
     def found_at_each(self, C: Config) -> list[list[str]]:
         """For each way in which the target is reached, what is touched there."""
