@@ -85,13 +85,28 @@ from .quantifiers import Exists as Exists
 from .quantifiers import ForAll as ForAll
 from .quantifiers import ForN as ForN
 
-# queries: physical
 from .queries.contact import Touching as Touching
 from .queries.contact import contact as contact
 from .queries.stable import Stable as Stable
 from .queries.stable import stable as stable
 from .queries.supporting import Supporting as Supporting
 from .queries.supporting import supporting as supporting
+from .queries.blocking import Blocking as Blocking
+from .queries.blocking import blocking as blocking
+from .queries.costmap import Costmap as Costmap
+from .queries.costmaps import gaussian_costmap as gaussian_costmap
+from .queries.costmaps import occupancy_costmap as occupancy_costmap
+from .queries.costmaps import reachability_costmap as reachability_costmap
+from .queries.costmaps import ring_costmap as ring_costmap
+from .queries.costmaps import visibility_costmap as visibility_costmap
+from .queries.occluding import Occluding as Occluding
+from .queries.occluding import occluding as occluding
+from .queries.reachable import Reach as Reach
+from .queries.reachable import Reachable as Reachable
+from .queries.reachable import reach as reach
+from .queries.reachable import reachable as reachable
+from .queries.visible import Visible as Visible
+from .queries.visible import visible as visible
 from .states import handling_rows as handling_rows
 from .states import heating as heating
 from .states import thermal_rows as thermal_rows

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from ..features import FS, Feature
 from ..robots.checks import floats, number
 from ..robots.config import Config
+from ..robots.errors import unknown
 from ..robots.transforms import quat_normalize
 from .komo import KOMO
 from .objective import OT, ObjectiveError
@@ -87,7 +88,8 @@ def solve_placement(
         what: a list of predicates, presets or other statements, and of pairs (Feature,
             OT).
         movable: names of frames, each with all that is attached to it.
-        starts: how many.
+        starts: how many; or where from, poses (n, 7) of some of the movables, {"mug":
+            poses}: besides the present state n starts, random for the others.
         seed: of the random starts.
         tolerance: rows within this count as satisfied, in scaled units.
         region: lower and upper corner (2, 3) in the world [m], between which the
@@ -122,7 +124,8 @@ def solve_placement(
         for name in names:
             world.set_limits(name, limits)
     found_at = {name: _hints(world, name, _listed(what)) for name in names}
-    komo = _Placing(world, names, corners, found_at)
+    starts, given = _given(names, starts)
+    komo = _Placing(world, names, corners, found_at, given)
     for statement in _listed(what):
         if isinstance(statement, tuple):
             feature, kind = statement
@@ -131,8 +134,8 @@ def solve_placement(
             komo.add(statement)
     if collisions:
         _avoid_collisions(komo, names)
-    given = dict(tolerance=tolerance, enough=enough, **options)
-    solutions = komo.solve_all(seed, starts, **given)
+    chosen = dict(tolerance=tolerance, enough=enough, **options)
+    solutions = komo.solve_all(seed, starts, **chosen)
     solutions.sort(key=Solution.rank)
     found = [Placement(_poses(world, names, s), s) for s in solutions]
     return _distinct(found, *apart)
@@ -147,14 +150,21 @@ class _Placing(KOMO):
         names: Sequence[str],
         corners: Region,
         hints: Mapping[str, Hints],
+        given: Mapping[str, np.ndarray],
     ) -> None:
         super().__init__(world)
         self.names, self.corners, self.hints = names, corners, hints
+        self.given = given
 
     def starts(self, seed: int, count: int) -> Float[np.ndarray, "count 1 nq"]:
-        """The present state, then random placements."""
+        """The present state and random placements; where poses are given, those."""
         rng = np.random.default_rng(seed)
-        return draw(self.config, self.names, self.corners, count, rng, self.hints)
+        q = draw(self.config, self.names, self.corners, count, rng, self.hints)
+        if self.given:
+            q[0] = self.config.q
+        for name, poses in self.given.items():
+            q[1:, 0, self.config.coordinates([name])] = poses
+        return q
 
 
 def _hints(world: Config, name: str, what: Sequence[Any]) -> Hints:
@@ -183,6 +193,30 @@ def _loosened(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:
     for name in ordered:
         world.detach(name)
     return world, tuple(ordered)
+
+
+def _given(
+    names: Sequence[str], starts: Any
+) -> tuple[Any, dict[str, Float[np.ndarray, "n 7"]]]:
+    """How many starts, and the poses to start from that were given."""
+    if not isinstance(starts, Mapping):
+        return starts, {}
+    given: dict[str, np.ndarray] = {}
+    for name, poses in starts.items():
+        if name not in names:
+            raise ObjectiveError(unknown("movable in starts", name, names))
+        expected = "poses (n, 7), the same number for each movable"
+        array = floats(f"starts of {name!r}", poses, expected, ObjectiveError)
+        good = array.ndim == 2 and array.shape[-1] == 7 and np.isfinite(array).all()
+        others = {len(x) for x in given.values()}
+        if not good or not array[:, 3:].any(-1).all() or others - {len(array)}:
+            raise ObjectiveError(
+                f"starts of {name!r} have shape {array.shape}, expected {expected},"
+                " finite, with quaternions that are not zero."
+            )
+        given[name] = np.concatenate([array[:, :3], quat_normalize(array[:, 3:])], -1)
+    count = max((len(x) for x in given.values()), default=0)
+    return count + 1, given
 
 
 def _listed(what: Any) -> list[Any]:

@@ -111,7 +111,7 @@ class InFoVOfAgent(Judged):
 def seen_pixels(a: Solid, camera: Camera) -> Iterator[Bool[np.ndarray, " n"]]:
     """For each pixel whose ray meets a thing, whether that comes first; in parts."""
     C = a.C
-    view = _View.of(C, camera)
+    view = View.of(C, camera)
     own = view.depth(a.solid_frames, view.rays)
     met = np.flatnonzero(np.isfinite(own))
     if not len(met):
@@ -124,7 +124,7 @@ def seen_pixels(a: Solid, camera: Camera) -> Iterator[Bool[np.ndarray, " n"]]:
 
 
 @dataclass(frozen=True, eq=False)
-class _View:
+class View:
     """A camera where it stands."""
 
     C: Config
@@ -134,7 +134,7 @@ class _View:
     """In the world, of unit depth."""
 
     @classmethod
-    def of(cls, C: Config, camera: Camera) -> "_View":
+    def of(cls, C: Config, camera: Camera) -> "View":
         poses = C.walk().frames
         i = C.index(camera.name)
         return cls(C, camera, poses.p[i], camera.pixel_rays() @ poses.R[i].T)

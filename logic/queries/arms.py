@@ -1,0 +1,158 @@
+"""The joints between a robot's base and its tip, as a world of their own.
+
+All arms of one structure share their compiled programs, whatever world they are in.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ...features import FS
+from ...objectives.komo import KOMO
+from ...objectives.objective import OT
+from ...objectives.solving import NEWTON, best, make_options, solve_starts
+from ...robots.config import Config
+from ...robots.errors import ConfigError
+from ...robots.frame import Model
+from ...robots.transforms import IDENTITY, pose_inverse, pose_multiply
+from ..geometry.agents import find_agent
+
+OPTIONS: Any = dict(mu=1e3, damping=1.0, max_step=1.0, max_iterations=25)
+"""Nothing but feasibility: trust the Newton steps, and soon start anew."""
+METRES, TURN = 5.0, 1.0
+"""What residuals of positions and quaternions are scaled by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """A chain of joints of a world, from a base that stands still to a tip."""
+
+    C: Config
+    base: str
+    tip: str
+    chain: tuple[int, ...]
+    """Frames from below the base to the tip."""
+
+    @classmethod
+    def of(cls, C: Config, robot: str, tip: str | None) -> "Arm":
+        """The joints between a robot's base and a tip.
+
+        Args:
+            C: the world.
+            robot: an agent, or the frame that is the arm's base and stands still.
+            tip: a frame; None: the agent's only hand.
+
+        Raises:
+            ConfigError: for unknown names, an agent without a single hand, a tip that
+                does not hang on the base, and an arm without moving joints.
+        """
+        base = "world"
+        if robot != "world":
+            agent = find_agent(C, robot)
+            base = agent.base
+            if tip is None and len(agent.hands) == 1:
+                (tip,) = agent.hands
+        if tip is None:
+            raise ConfigError(
+                f"tip is None, and {robot!r} is no agent with one hand; name the frame"
+                " that shall reach, e.g. tip='panda_hand_tcp'."
+            )
+        root, i = C.index(base), None if tip == "world" else C.index(tip)
+        chain: list[int] = []
+        while i is not None and i != root:
+            chain.insert(0, i)
+            i = C.frames[i].parent
+        if i != root and not (chain and root == len(C.frames)):
+            raise ConfigError(
+                f"{tip!r} does not hang on {base!r}, the base of {robot!r}; name a"
+                " frame above the tip as the robot."
+            )
+        arm = cls(C, base, tip, tuple(chain))
+        if not chain or arm.alone.nq == 0:
+            raise ConfigError(
+                f"No joint moves between {base!r} and {tip!r}; unlock some, or name a"
+                " frame further up as the robot ('world': all joints above the tip)."
+            )
+        return arm
+
+    @cached_property
+    def alone(self) -> Config:
+        """The arm, its base in the world's origin; joints have the same names."""
+        C = self.C
+        frames, values = [], {}
+        names = {f.joint.name for i in self.chain if (f := C.frames[i]).joint}
+        for k, i in enumerate(self.chain):
+            frame = C.frames[i]
+            joint = frame.joint
+            if joint is not None and joint.mimic not in (None, *names):
+                up = self.base if k == 0 else C.frames[self.chain[k - 1]].name
+                still = pose_multiply(pose_inverse(C.pose(up)), C.pose(frame.name))
+                frame, joint = replace(frame, origin=still), None
+            if joint is not None and joint.mimic is None:
+                values[k] = C.joint_value(joint.name)
+            parent = None if k == 0 else k - 1
+            bare: Any = dict(
+                geometries=(), contact=0, mass=None, com=None, inertia=None
+            )
+            frames.append(replace(frame, parent=parent, joint=joint, **bare))
+        world = Config()
+        world.add_model(Model(tuple(frames), values), duplicates=True)
+        return world
+
+    @property
+    def first_moving(self) -> int:
+        """The frame, in the world, on the first joint that moves."""
+        slots = self.alone._snapshot()[0].slots
+        return self.chain[slots[0].frame]
+
+    @cached_property
+    def coordinates(self) -> Int[np.ndarray, " n"]:
+        """Which entries of the world's q are the arm's."""
+        return self.C.coordinates(self.alone.joint_names)
+
+    @cached_property
+    def base_pose(self) -> Float[np.ndarray, "7"]:
+        """Of the base, in the world."""
+        return IDENTITY if self.base == "world" else self.C.pose(self.base)
+
+    def tips(self, q: Float[np.ndarray, "n nq"]) -> Float[np.ndarray, "n 7"]:
+        """Poses of the tip in the base, at coordinates of the arm."""
+        poses = self.alone.walk(q).frames.p[:, len(self.chain) - 1]
+        turns = self.alone.quaternions_at(q)[:, len(self.chain) - 1]
+        return np.concatenate([poses, turns], -1)
+
+    def solve(
+        self,
+        goals: Float[np.ndarray, "n 7"],
+        turned: bool,
+        starts: int,
+        seed: int,
+        every_start: bool = False,
+    ) -> list[Float[np.ndarray, "found nq"]]:
+        """For each pose of the tip in the base, coordinates that are near it.
+
+        Args:
+            goals: in the base.
+            turned: the orientation counts.
+            starts: of each; the first is the present state.
+            seed: of the others.
+            every_start: what all starts end at; else only the best.
+        """
+        komo, aim = self._problem(turned)
+        targets = {aim: goals if turned else goals[:, :3]}
+        chosen = make_options(komo, NEWTON, 1e-3, False, OPTIONS)
+        given = (komo, [komo], targets, seed, starts, NEWTON, chosen, every_start)
+        found: Any = solve_starts(*given)
+        found = found if every_start else [[best(group)] for group in found]
+        return [np.array([s.q for s in group]) for group in found]
+
+    def _problem(self, turned: bool) -> tuple[KOMO, Any]:
+        komo = KOMO(self.alone)
+        if turned:
+            aim: Any = dict(symbol=FS.pose, scale=[METRES] * 3 + [TURN] * 4)
+        else:
+            aim = dict(symbol=FS.position, scale=METRES)
+        return komo, komo.add_objective(None, frames=[self.tip], type=OT.eq, **aim)

@@ -1,0 +1,201 @@
+"""Blocking: what is in a robot's way where it reaches a target."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ...robots.checks import floats, integer
+from ...robots.config import Config
+from ..errors import PredicateError
+from ..geometry.solids import Solid, is_solid, subtree, thing, within
+from ..predicate import Predicate
+from ..relaxed.nearness import STRICT, apart
+from ..relaxed.terms import AllOf, Rows, Term
+from ..relaxed.things import Pair
+from .aiming import aimed
+from .arms import Arm
+from .owners import is_floor, owners, robot_frames
+from .reachable import (
+    STARTS,
+    TOLERANCE,
+    TURN,
+    check_arm,
+    goal_poses,
+    in_base,
+    judged,
+    target_of,
+)
+
+
+@dataclass(frozen=True)
+class Blocking(Predicate):
+    """However the robot reaches the target, of the ways that were tried, it touches
+    something.
+
+    Ways are the present state, where the tip is at the target already, and what
+    inverse kinematics find from 20 starts. What touches is at most 0 m away from what
+    the joints between base and tip move. The target, what hangs on the tip, and floors
+    (called "floor", of such a category, or with a Plane) do not count. `found` lists
+    the things met where the fewest are; `found_at_each` those of each way. Where the
+    target cannot be reached `found` is None, and Blocking is false.
+
+    "legacy", PyCRAM's rule: what touches any part of the robot in the first way found
+    that has the target's orientation; target and floors count, what hangs on the robot
+    does not.
+
+    Args:
+        target: see `Reachable`.
+        robot: see there.
+        tip: see there.
+        grasp: orientation of the tip in the world (w, x, y, z); None: any.
+        legacy: PyCRAM's rule.
+
+    Raises:
+        PredicateError: for a grasp that is no quaternion.
+        ConfigError: on asking, see `Reachable`.
+    """
+
+    target: Any
+    robot: Any
+    tip: Any = None
+    grasp: Any = field(default=None, kw_only=True)
+    legacy: bool = field(default=False, kw_only=True)
+    starts: Any = field(default=STARTS, kw_only=True)
+    """Of the inverse kinematics."""
+
+    def __post_init__(self) -> None:
+        check_arm("Blocking", self.robot, self.tip)
+        object.__setattr__(self, "target", target_of("Blocking", self.target))
+        some = lambda n: n >= 1
+        integer("Blocking: starts", self.starts, ">= 1", some, PredicateError)
+        if self.grasp is not None:
+            object.__setattr__(self, "grasp", _unit("Blocking: grasp", self.grasp))
+
+    def holds(self, C: Config) -> bool:
+        """See `Predicate`."""
+        return bool(self.found(C))
+
+    def explain(self, C: Config) -> str:
+        """See `Predicate`."""
+        ways = self.found_at_each(C)
+        if not ways:
+            return f"{self.target} cannot be reached, so that nothing is in the way."
+        free = sum(not way for way in ways)
+        count = f"{self.target} is reached in {len(ways)} ways"
+        if free:
+            return f"{count}; in {free} of them nothing is touched."
+        fewest = min(ways, key=len)
+        met = ", ".join(fewest)
+        return f"{count}, each of which touches something, such as {met}."
+
+    def found(self, C: Config) -> list[str] | None:
+        """Names of what is touched where the fewest things are; None: out of reach."""
+        ways = self.found_at_each(C)
+        return min(ways, key=len) if ways else None
+
+    def found_at_each(self, C: Config) -> list[list[str]]:
+        """For each way in which the target is reached, what is touched there."""
+        arm = Arm.of(C, self.robot, self.tip)
+        bodies = self._bodies(C, arm)
+        world = C.copy()
+        found = []
+        for q in self._ways(C, arm):
+            world.q = q
+            robot = Solid(world, arm.base, self._robot(C, arm))
+            others = {k: Solid(world, k, frames) for k, frames in bodies.items()}
+            found.append([k for k, body in others.items() if within(robot, body, 0.0)])
+        return found
+
+    def relaxed(self, C: Config, truth: bool = True) -> Term:
+        """That it is false: the tip is there, and all clear, at the solver's state."""
+        if truth or self.legacy:
+            return super().relaxed(C, truth)
+        arm = Arm.of(C, self.robot, self.tip)
+        turn = self._turn
+        near = Rows(aimed(C, arm.tip, self.target, TOLERANCE, turn, self.grasp))
+        frames = tuple(i for x in self._bodies(C, arm).values() for i in x)
+        if not frames:
+            return near
+        ours = Solid(C, C.frames[self._robot(C, arm)[0]].name, self._robot(C, arm))
+        pair = Pair(C, ours, Solid(C, C.frames[frames[0]].name, frames), False)
+        return AllOf((near, Rows(pair.feature(apart(STRICT)))))
+
+    @property
+    def _turn(self) -> float | None:
+        return None if self.grasp is None and not self.legacy else TURN
+
+    def _ways(self, C: Config, arm: Arm) -> list[Float[np.ndarray, " nq"]]:
+        """Configurations of the world in which the tip is there."""
+        goal = goal_poses(C, [self.target])
+        if self.grasp is not None:
+            goal[:, 3:] = self.grasp
+        goal = in_base(arm, goal)
+        turned = self._turn is not None
+        (found,) = arm.solve(goal, turned, self.starts, 0, every_start=True)
+        q = np.tile(C.q, (len(found) + 1, 1))
+        q[1:, arm.coordinates] = found
+        goals = np.tile(goal, (len(q), 1))
+        ways = list(q[judged(arm, q, goals, TOLERANCE, self._turn).reached])
+        return ways[:1] if self.legacy else ways
+
+    def _robot(self, C: Config, arm: Arm) -> tuple[int, ...]:
+        """Frames with shapes of the robot that may touch something."""
+        objects = {C.index(name) for name in C.objects}
+        if self.legacy and arm.base != "world":
+            every = robot_frames(C, arm.base)
+        else:
+            every = subtree(C, arm.first_moving, objects)
+        return tuple(i for i in every if is_solid(C, i))
+
+    def _bodies(self, C: Config, arm: Arm) -> dict[str, tuple[int, ...]]:
+        """What can be in the way, by name."""
+        root = arm.chain[0] if arm.base == "world" else C.index(arm.base)
+        carried = subtree(C, root)
+        out = set(carried)
+        if not self.legacy and isinstance(self.target, str):
+            out |= set(thing(C, self.target).frames)
+        found = {}
+        for name, body in owners(C).items():
+            frames = tuple(i for i in body.frames if i not in out)
+            if frames and (self.legacy or not is_floor(C, body)):
+                found[name] = frames
+        return found
+
+
+def blocking(
+    C: Config,
+    target: Any,
+    robot: Any,
+    tip: Any = None,
+    grasp: Any = None,
+    *,
+    legacy: bool = False,
+) -> list[str] | None:
+    """Names of what is in the robot's way to a target, see `Blocking`.
+
+    None: it cannot be reached.
+
+    Args:
+        C: the world.
+        target: an object, a position or a pose.
+        robot: an agent, or the arm's base.
+        tip: the frame that shall get there.
+        grasp: orientation of the tip in the world (w, x, y, z).
+        legacy: PyCRAM's rule.
+
+    Raises:
+        PredicateError: see `Blocking`.
+        ConfigError: see `Blocking`.
+    """
+    return Blocking(target, robot, tip, grasp=grasp, legacy=legacy).found(C)
+
+
+def _unit(what: str, grasp: Any) -> tuple[float, ...]:
+    """A unit quaternion, as a tuple."""
+    expected = "a quaternion (w, x, y, z)"
+    q = floats(what, grasp, expected, PredicateError)
+    if q.shape != (4,) or not np.isfinite(q).all() or np.linalg.norm(q) < 1e-9:
+        raise PredicateError(f"{what} is {grasp!r}, expected {expected}.")
+    return tuple((q / np.linalg.norm(q)).tolist())
