@@ -188,7 +188,8 @@ class _Table:
                 elif part ^ 1 in chosen:
                     return None
                 elif part not in chosen:
-                    cost += int(self._cost(part)[0]) + self._crowded(part, chosen)
+                    cost += int(self._cost(part)[0])
+                    cost += CROWDED * self._crowds(part, chosen)[0]
                     chosen.add(part)
         return _Search(state.depth, cost, frozenset(chosen), tuple(needs))
 
@@ -208,15 +209,31 @@ class _Table:
                 parts.append(part)
         if n <= 0:
             return _Need(0, (), ())
-        return _Need(n, tuple(parts), tuple(self._cost(p)[0] for p in parts))
+        crowds = [self._crowds(p, chosen) for p in parts]
+        costs = [
+            self._cost(p)[0] + CROWDED * places
+            for p, (places, _) in zip(parts, crowds, strict=True)
+        ]
+        order = sorted(range(len(parts)), key=lambda k: (costs[k], crowds[k][1]))
+        return _Need(n, tuple(parts[k] for k in order), tuple(costs[k] for k in order))
 
-    def _crowded(self, literal: int, chosen: set[int]) -> int:
-        """What it costs that its thing is to be in another place too."""
-        leaf = self.leaves[literal // 2]
-        if literal % 2 or not isinstance(leaf, PLACES):
-            return 0
-        others = [self.leaves[k // 2] for k in chosen if k % 2 == 0]
-        return CROWDED * sum(isinstance(x, PLACES) and x.a == leaf.a for x in others)
+    def _crowds(self, part: _Part, chosen: set[int]) -> tuple[int, int]:
+        """How many other places its thing has, and how often its things are in such a
+        relation already.
+        """
+        if isinstance(part, _Need) or part % 2:
+            return 0, 0
+        leaf = self.leaves[part // 2]
+        names = things_in(leaf)
+        if len(names) != 2:
+            return 0, 0
+        others = [self.leaves[k // 2] for k in chosen if k % 2 == 0 and k != part]
+        pairs = [things_in(x) for x in others if isinstance(x, type(leaf))]
+        again = sum(len(set(names) & set(pair)) for pair in pairs)
+        if not isinstance(leaf, PLACES):
+            return 0, again
+        places = [x for x in others if isinstance(x, PLACES)]
+        return sum(things_in(x)[0] == names[0] for x in places), again
 
     def branch(self, state: _Search) -> Branch:
         found = [

@@ -1,6 +1,7 @@
 """Literals made true in a world: states are set, and things are placed one by one."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,18 +45,20 @@ class Attempt:
     """Whether things without a free spot are placed by optimization."""
     failures: dict[Predicate, str] = field(default_factory=dict)
     """Why literals could not be made true."""
+    stranded: list[str] = field(default_factory=list)
+    """Things that are in the way where they are, and found no other place."""
 
     def run(self) -> bool:
         """Whether all hold in the end, exactly."""
-        for k in range(ROUNDS):
+        for _ in range(ROUNDS):
             unmet = self.unmet()
-            if not unmet:
+            if not unmet and not self.stranded:
                 return True
-            self.failures.clear()
+            blocked, self.failures = set(self.failures), {}
             for literal in unmet:
                 self._set(literal)
-            self._place_all([p for p in unmet if not p.holds(self.world)], k)
-        return not self.unmet()
+            self._place_all([p for p in unmet if not p.holds(self.world)], blocked)
+        return not self.unmet() and not self.stranded
 
     def unmet(self) -> list[Predicate]:
         """Those that do not hold."""
@@ -77,9 +80,14 @@ class Attempt:
         except ConfigError as error:
             self.failures[literal] = str(error)
 
-    def _place_all(self, unmet: Sequence[Predicate], round_: int) -> None:
+    def _place_all(
+        self, unmet: Sequence[Predicate], blocked: Collection[Predicate]
+    ) -> None:
         relations = [p for p in self.literals if not _is_state(p)]
-        pending = self._order(self._movers([p for p in unmet if p in relations], round_))
+        wrong = [p for p in unmet if p in relations]
+        movers = [*self.stranded, *self._movers(wrong, blocked)]
+        pending = self._order(list(dict.fromkeys(movers)))
+        self.stranded = list(pending)
         while pending:
             name, *pending = pending
             wanted = [
@@ -88,52 +96,74 @@ class Attempt:
                 if name in things_in(p) and not set(things_in(p)) & set(pending)
             ]
             resting = [p for p in wanted if not isinstance(p, MUTUAL)]
-            if not self._place(name, wanted, pending):
-                alone = bool(resting) and resting != wanted
-                if not alone or not self._place(name, resting, pending):
-                    for p in wanted:
-                        self.failures[p] = f"No free spot was found for {name}."
+            tries = [wanted] if resting in ([], wanted) else [wanted, resting]
+            if any(self._place(name, these, pending) for these in tries):
+                self.stranded.remove(name)
+            for p in wanted:
+                if not p.holds(self.world):
+                    self.failures[p] = f"No free spot was found for {name}."
 
     def _place(
         self, name: str, literals: Sequence[Predicate], absent: Sequence[str]
     ) -> bool:
-        options = dict(seed=self.seed, snug=self.snug)
-        if place(self.world, name, literals, absent, **options):
+        world, seed = self.world, self.seed
+        if place(world, name, literals, absent, seed=seed, snug=self.snug):
             return True
-        return self.optimal and optimize(self.world, name, literals, seed=self.seed)
+        return self.optimal and optimize(world, name, literals, seed=seed)
 
-    def _movers(self, unmet: Iterable[Predicate], round_: int) -> list[str]:
-        """Things to be moved: of each literal the first that can be.
-
-        In every other round the last one, where either will do.
+    def _movers(
+        self, unmet: Iterable[Predicate], blocked: Collection[Predicate]
+    ) -> list[str]:
+        """Things to be moved: those that shall be somewhere, and all but one of those
+        that shall be beside each other; all, where that failed before.
         """
         movers: list[str] = []
+        mutual: list[tuple[str, ...]] = []
         for literal in unmet:
-            leaf, _ = _leaf(literal)
+            leaf, truth = _leaf(literal)
             names = [n for n in things_in(literal) if self.movable(self.world, n)]
-            if isinstance(leaf, MUTUAL) and round_ % 2:
-                names = names[::-1]
             if not names:
                 fixed = " and ".join(things_in(literal))
                 self.failures[literal] = f"Nothing of {fixed} can be moved."
-            elif not (isinstance(leaf, MUTUAL) and set(names) & set(movers)):
-                movers += [names[0]] if names[0] not in movers else []
-        return movers
+            elif literal in blocked:
+                movers += names
+            elif truth and isinstance(leaf, MUTUAL) and len(names) == 2:
+                mutual.append(tuple(names))
+            else:
+                movers.append(names[0])
+        degree = Counter(name for names in mutual for name in names)
+        positive = [leaf for leaf, truth in map(_leaf, self.literals) if truth]
+        placed = {things_in(p)[0] for p in positive if not isinstance(p, MUTUAL)}
+        for a, b in sorted(mutual, key=lambda names: -max(degree[n] for n in names)):
+            anchor = max((a, b), key=lambda n: (n in movers, n in placed, degree[n]))
+            movers.append(b if anchor == a else a)
+        return list(dict.fromkeys(movers))
 
     def _order(self, movers: Sequence[str]) -> list[str]:
-        """What carries others first; among equals the larger."""
+        """What carries others first, then what is to be beside what already stands;
+        among equals the larger.
+        """
         below = {name: set[str]() for name in movers}
+        beside = {name: set[str]() for name in movers}
         for literal in self.literals:
             leaf, truth = _leaf(literal)
             names = things_in(literal)
-            if truth and not isinstance(leaf, MUTUAL) and set(names) <= set(movers):
+            if truth and isinstance(leaf, MUTUAL):
+                for name in set(names) & set(movers):
+                    beside[name] |= set(names) - {name}
+            elif truth and set(names) <= set(movers):
                 below[names[0]] |= set(names[1:])
-        size = {n: -np.prod(np.ptp(bounding_box(thing(self.world, n)), 0)) for n in movers}
-        left, found = sorted(movers, key=lambda n: size[n]), list[str]()
+        box = lambda name: bounding_box(thing(self.world, name))
+        size = {name: float(np.prod(np.ptp(box(name), axis=0))) for name in movers}
+        left, found = list(movers), list[str]()
+
+        def late(name: str) -> tuple[bool, bool, float]:
+            waits = bool(beside[name]) and beside[name] <= set(left)
+            return bool(below[name] & set(left)), waits, -size[name]
+
         while left:
-            ready = [n for n in left if not below[n] & set(left)] or left
-            found.append(ready[0])
-            left.remove(ready[0])
+            found.append(min(left, key=late))
+            left.remove(found[-1])
         return found
 
 

@@ -112,3 +112,18 @@ def free(
     kept = others.rows(np.flatnonzero(near.all(-1)).tolist())
     meets = (low[:, :, None] < kept.high) & (high[:, :, None] > kept.low)
     return ~meets.all(-1).any((1, 2))
+
+
+def gaps(
+    at: Float[np.ndarray, "n 3"], mover: Boxes, other: Boxes
+) -> Float[np.ndarray, " n"]:
+    """Distances of boxes that move with an origin to the nearest of others [m].
+
+    Args:
+        at: places of the origin.
+        mover: boxes with the origin at zero.
+        other: one box or more.
+    """
+    low, high = (at[:, None, None] + x[:, None] for x in (mover.low, mover.high))
+    apart = np.maximum(np.maximum(low - other.high, other.low - high), 0.0)
+    return np.linalg.norm(apart, axis=-1).min((1, 2))

@@ -17,12 +17,14 @@ from ...robots.transforms import (
     quat_multiply,
     quat_to_matrix,
 )
+from ..branches import things_in
 from ..errors import PredicateError
 from ..geometry.contact import TOLERANCE, InContactWith
+from ..geometry.nearness import NextTo
 from ..geometry.solids import is_solid, subtree, thing
 from ..predicate import Predicate
-from .boxes import Boxes, boxes_of, free, turned_boxes
-from .spots import RESTING, draw, tops_for
+from .boxes import Boxes, boxes_of, free, gaps, turned_boxes
+from .spots import NEAR, RESTING, draw, tops_for
 
 TURNS = (0.0, np.pi / 2, np.pi, -np.pi / 2)
 """About the vertical, from how a thing stands now [rad]."""
@@ -66,13 +68,14 @@ def place(
     before = C.pose(name)
     stood = {rider: C.pose(rider) for rider in mover.riders}
     for pose in mover.spots(literals, np.random.default_rng(seed), snug):
+        moved = pose_multiply(pose, pose_inverse(before))
         C.set_pose(name, pose)
+        for rider, old in stood.items():
+            C.set_pose(rider, pose_multiply(moved, old))
         if all(p.holds(C) for p in literals):
-            moved = pose_multiply(pose, pose_inverse(before))
-            for rider, old in stood.items():
-                C.set_pose(rider, pose_multiply(moved, old))
             return True
-    C.set_pose(name, before)
+    for thing_, old in {name: before, **stood}.items():
+        C.set_pose(thing_, old)
     return False
 
 
@@ -178,14 +181,19 @@ class _Mover:
         placed, stood = _placed(C, own), C.pose(self.name)
         about_z = axis_angle(UP, turn)
         R = quat_to_matrix(about_z)
-        low, high = turned_boxes(C, own, root, R).around
+        shape = turned_boxes(C, own, root, R)
+        low, high = shape.around
         foot = np.array([*(low + high)[:2] / 2, low[2]])
         tops = tops_for(C, self.name, literals, high - low, self.others)
         count = 4 * POINTS if beside else POINTS
         points, below = draw(tops, high - low, self.others, gap, beside, count, rng)
         origins = points - foot
         boxes = turned_boxes(C, [*own, *_solid(C, self.riders)], root, R)
-        at = np.flatnonzero(free(origins, boxes, self.others, gap / 2))
+        possible = free(origins, boxes, self.others, gap / 2)
+        for other in self._neighbours(literals):
+            reach = NEAR * np.mean([*(high - low), *np.ptp(other.around, axis=0)])
+            possible &= gaps(origins, shape, other) <= reach
+        at = np.flatnonzero(possible)
         quaternion = quat_multiply(about_z, stood[3:])
         for k in rng.permutation(at)[:CHECKS]:
             turned = [
@@ -195,6 +203,13 @@ class _Mover:
             drop = self._drop(turned, below[k])
             if drop is not None:
                 yield np.array([*origins[k][:2], origins[k][2] - drop, *quaternion])
+
+    def _neighbours(self, literals: Sequence[Predicate]) -> Iterator[Boxes]:
+        """Boxes of the things that it is to be next to."""
+        for literal in literals:
+            if isinstance(literal, NextTo):
+                (other,) = set(things_in(literal)) - {self.name}
+                yield self.others.of(other)
 
     def _drop(self, placed: Sequence[Placed], below: str) -> float | None:
         """How far down it is until it rests [m]; None: it does not."""

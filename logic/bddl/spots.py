@@ -21,8 +21,8 @@ RESTING = 2e-5
 """How far above a top things stand, which counts as contact [m]."""
 SURFACES = 16
 """So many tops are tried, the likeliest."""
-NEAR = 0.3
-"""How far about a thing others may be next to it, by the mean of both sizes."""
+NEAR = 1 / 3
+"""How far things that are next to each other are apart, by their mean edge."""
 
 
 @dataclass(frozen=True, eq=False)
