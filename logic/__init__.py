@@ -1,6 +1,10 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
 from . import bddl as bddl
+from .branches import Branch as Branch
+from .branches import branches as branches
+from .branching import BranchPlacement as BranchPlacement
+from .branching import solve_branches as solve_branches
 from .criteria.body_events import EventBodyTooLow as EventBodyTooLow
 from .criteria.body_events import EventFlyingApart as EventFlyingApart
 from .criteria.contact_events import EventContact as EventContact

@@ -125,6 +125,7 @@ class _Table:
         self.leaves: list[Predicate] = []
         self.costs: list[tuple[int, int]] = []
         self.gaps: list[float] = []
+        self.names: list[tuple[str, ...]] = []
 
     def need(self, formula: Predicate) -> _Need:
         """A formula in negation normal form, of numbers."""
@@ -156,6 +157,7 @@ class _Table:
         if leaf not in self.leaves:
             holds = leaf.holds(self.C)
             self.leaves.append(leaf)
+            self.names.append(things_in(leaf))
             self.costs.append((int(not holds), int(holds)))
             self.gaps.append(0.0 if holds else _gap(leaf, self.C))
         return self.leaves.index(leaf)
@@ -223,17 +225,16 @@ class _Table:
         """
         if isinstance(part, _Need) or part % 2:
             return 0, 0
-        leaf = self.leaves[part // 2]
-        names = things_in(leaf)
+        leaf, names = self.leaves[part // 2], self.names[part // 2]
         if len(names) != 2:
             return 0, 0
-        others = [self.leaves[k // 2] for k in chosen if k % 2 == 0 and k != part]
-        pairs = [things_in(x) for x in others if isinstance(x, type(leaf))]
-        again = sum(len(set(names) & set(pair)) for pair in pairs)
+        others = [k // 2 for k in chosen if k % 2 == 0 and k != part]
+        alike = [k for k in others if isinstance(self.leaves[k], type(leaf))]
+        again = sum(len({*names} & {*self.names[k]}) for k in alike)
         if not isinstance(leaf, PLACES):
             return 0, again
-        places = [x for x in others if isinstance(x, PLACES)]
-        return sum(things_in(x)[0] == names[0] for x in places), again
+        own = [k for k in others if self.names[k][:1] == names[:1]]
+        return sum(isinstance(self.leaves[k], PLACES) for k in own), again
 
     def branch(self, state: _Search) -> Branch:
         found = [

@@ -14,10 +14,10 @@ from ..formulas import Not
 from ..geometry.contact import InContactWith
 from ..geometry.nearness import NextTo
 from ..geometry.opening import Open
-from ..geometry.solids import Solid, bounding_box, branch, thing
+from ..geometry.solids import bounding_box, branch, thing
 from ..predicate import Predicate
 from ..states.state_predicate import StatePredicate
-from .placing import optimize, place
+from .placing import carried, optimize, place
 
 ROUNDS = 3
 """How often what does not hold yet is seen to."""
@@ -115,7 +115,8 @@ class Attempt:
         self, unmet: Iterable[Predicate], blocked: Collection[Predicate]
     ) -> list[str]:
         """Things to be moved: those that shall be somewhere, and all but one of those
-        that shall be beside each other; all, where that failed before.
+        that shall be beside each other; where that failed before all, and what
+        stands on them.
         """
         movers: list[str] = []
         mutual: list[tuple[str, ...]] = []
@@ -126,7 +127,8 @@ class Attempt:
                 fixed = " and ".join(things_in(literal))
                 self.failures[literal] = f"Nothing of {fixed} can be moved."
             elif literal in blocked:
-                movers += names
+                riders = [x for name in names[1:] for x in carried(self.world, name)]
+                movers += [*names, *riders]
             elif truth and isinstance(leaf, MUTUAL) and len(names) == 2:
                 mutual.append(tuple(names))
             else:
@@ -210,5 +212,3 @@ def _leaf(literal: Predicate) -> tuple[Predicate, bool]:
 def _is_state(literal: Predicate) -> bool:
     return isinstance(_leaf(literal)[0], StatePredicate | Open)
 
-
-_ = Solid

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...robots.checks import integer
 from ...robots.config import Config
 from ..branches import Branch, branches
@@ -66,12 +68,7 @@ def solve_init(
         PredicateError: for a seed or limit that is no such number.
     """
     formula = problem.bind(C, names).init
-    placeable = lambda C, name: (
-        name in C.objects
-        and C.frame(name).parent is None
-        and C.objects[name].category != FLOOR
-    )
-    return make_true(C, formula, seed=seed, limit=limit, movable=placeable)
+    return make_true(C, formula, seed=seed, limit=limit, movable=is_placeable)
 
 
 def solve_goal(
@@ -97,6 +94,46 @@ def solve_goal(
     """
     formula = problem.bind(C, names).goal
     return make_true(C, formula, seed=seed, limit=limit, movable=is_loose)
+
+
+def sample(C: Config, formula: Predicate, seed: Any = 0) -> bool:
+    """Make a formula true in a world itself, which stays as it is where that fails.
+
+    Args:
+        C: the world, which is changed.
+        formula: of one moment.
+        seed: of where things are placed.
+
+    Returns:
+        Whether it is true now.
+    """
+    found = make_true(C, formula, seed=seed, limit=1, movable=is_placeable)
+    if found.holds:
+        adopt(C, found.config)
+    return found.holds
+
+
+def adopt(C: Config, world: Config) -> None:
+    """Give a world the poses, joint values and states of a changed copy."""
+    for name in C.objects:
+        if not np.array_equal(C.pose(name), world.pose(name)):
+            C.set_pose(name, world.pose(name))
+    for name in C.objects:
+        for frame in map(C.frame, C.objects[name].parts):
+            joint = frame.joint
+            if joint is not None and joint.dim == 1 and joint.mimic is None:
+                C.set_joint(joint.name, world.joint_value(joint.name))
+    C.states = world.states
+
+
+def is_placeable(C: Config, name: str) -> bool:
+    """Whether an object hangs on nothing, and is no floor."""
+    thing = C.objects.get(name)
+    return (
+        thing is not None
+        and C.frame(name).parent is None
+        and thing.category != FLOOR
+    )
 
 
 def is_loose(C: Config, name: str) -> bool:
