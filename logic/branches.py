@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -174,7 +174,7 @@ class _Table:
         chosen, needs, cost = set(state.chosen), list(state.open), state.cost
         while True:
             reduced = [self._reduced(need, chosen) for need in needs]
-            needs, forced = [], []
+            needs, forced = [], list[_Part]()
             for need in reduced:
                 if need.n > len(need.parts):
                     return None
@@ -197,7 +197,7 @@ class _Table:
 
     def _reduced(self, need: _Need, chosen: set[int]) -> _Need:
         """Without the parts that are true already, or cannot become so."""
-        n, parts = need.n, []
+        n, parts = need.n, list[_Part]()
         for part in need.parts:
             if isinstance(part, _Need):
                 part = self._reduced(part, chosen)
@@ -247,7 +247,7 @@ class _Table:
 def things_in(literal: Predicate) -> tuple[str, ...]:
     """Names that a literal speaks of."""
     leaf = literal.part if isinstance(literal, Not) else literal
-    named: Sequence[Any] = fields(leaf) if hasattr(leaf, "__dataclass_fields__") else ()
+    named: Sequence[Any] = fields(leaf) if is_dataclass(leaf) else ()
     values = [getattr(leaf, f.name) for f in named if not f.kw_only]
     return tuple(v for v in values if isinstance(v, str))
 

@@ -134,7 +134,7 @@ def test_placement_tries_branches_until_one_holds():
         world, formula, "cup", starts=1, collisions=False, **options
     )
     last = high & At("cup", 0.3001)
-    won = solve((low & middle) | (At("tray", 0.4) & low) | (At("tray", 0.5) & last))  # fmt: skip
+    won = solve((low & middle) | (At("tray", 0.4) & low) | (At("tray", 0.5) & last))
     assert won.feasible and won.tried == 3
     assert str(won.branch) == "At('tray', 0.5) & At('cup', 0.3) & At('cup', 0.3001)"
     np.testing.assert_allclose(won.placement.poses["cup"][2], 0.3, atol=1e-3)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,8 @@ class Attempt:
             if isinstance(leaf, Open):
                 open_or_close(self.world, leaf, truth)
             elif isinstance(leaf, StatePredicate):
-                leaf.set(self.world, truth)
+                state: Any = leaf
+                state.set(self.world, truth)
         except ConfigError as error:
             self.failures[literal] = str(error)
 
@@ -211,4 +213,3 @@ def _leaf(literal: Predicate) -> tuple[Predicate, bool]:
 
 def _is_state(literal: Predicate) -> bool:
     return isinstance(_leaf(literal)[0], StatePredicate | Open)
-

@@ -50,7 +50,9 @@ def boxes_of(C: Config, without: Collection[int] = ()) -> Boxes:
     return _boxes(C, solid, [owner[i] for i in solid], np.eye(3), np.zeros(3))
 
 
-def turned_boxes(C: Config, frames: Sequence[int], root: int, turn: np.ndarray) -> Boxes:
+def turned_boxes(
+    C: Config, frames: Sequence[int], root: int, turn: np.ndarray
+) -> Boxes:
     """Boxes about frames that turn with a root, whose origin is at zero.
 
     Args:

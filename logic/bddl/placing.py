@@ -10,6 +10,7 @@ from jaxtyping import Float
 from ...objectives.placement import solve_placement
 from ...robots.config import Config
 from ...robots.gaps import Placed, nearest_gap
+from ...robots.proximity import nearest_contacts
 from ...robots.transforms import (
     axis_angle,
     pose_inverse,
@@ -90,17 +91,46 @@ def optimize(
         literals: that are to hold.
         seed: of the random starts.
     """
+    involved = {name, *(n for p in literals for n in things_in(p))}
     try:
-        placements = solve_placement(C, list(literals), [name], starts=16, seed=seed)
+        placements = solve_placement(
+            _alone(C, involved), list(literals), [name], starts=16, seed=seed
+        )
     except PredicateError:
         return False
     before = C.pose(name)
     for found in placements:
         if found.feasible:
             found.apply(C)
-            if all(p.holds(C) for p in literals):
+            if all(p.holds(C) for p in literals) and not _overlaps(C, name):
                 return True
     C.set_pose(name, before)
+    return False
+
+
+def _alone(C: Config, involved: Collection[str]) -> Config:
+    """A copy with just these objects, so that alike ones are programs compiled once."""
+    world = C.copy()
+    for other in C.objects:
+        gone = other not in world.objects
+        if not gone and not {other, *world.objects[other].parts} & set(involved):
+            world.remove(other)
+    return world
+
+
+def _overlaps(C: Config, name: str) -> bool:
+    """Whether a thing penetrates another by more than what counts as contact."""
+    boxes, own = boxes_of(C), _solid(C, [name])
+    low, high = boxes.of(name).around
+    room = -TOLERANCE
+    for other in set(boxes.owners) - {name}:
+        (foot, head), theirs = boxes.of(other).around, _solid(C, [other])
+        if (np.minimum(high, head) - np.maximum(low, foot) > room).all():
+            pairs = [(i, j) for i in own for j in theirs]
+            poses = C.walk().frames
+            found = nearest_contacts(C.frames, poses.R, poses.p, pairs, 0.0)
+            if any(float(c.distance) < -TOLERANCE for c in found.values()):
+                return True
     return False
 
 

@@ -147,7 +147,8 @@ def _in_rows(boxes: Sequence[tuple[str, tuple[float, float]]]) -> list[_Spot]:
 
 def _extent(spots: Sequence[_Spot], items: Mapping[str, Item]) -> tuple[float, float]:
     """Edges of a room, whole pairs of cells: as much free floor again, to y."""
-    far = np.max([[LEAST, LEAST / 2], *(spot.far for spot in spots)], axis=0)
+    least = np.array([LEAST, LEAST / 2])
+    far = np.max([least, *(spot.far for spot in spots)], axis=0)
     cells = [2 * ceil(x / (2 * RESOLUTION)) for x in (far[0], far[1] + LEAST)]
     return cells[0] * RESOLUTION, cells[1] * RESOLUTION
 

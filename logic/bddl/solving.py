@@ -130,9 +130,7 @@ def is_placeable(C: Config, name: str) -> bool:
     """Whether an object hangs on nothing, and is no floor."""
     thing = C.objects.get(name)
     return (
-        thing is not None
-        and C.frame(name).parent is None
-        and thing.category != FLOOR
+        thing is not None and C.frame(name).parent is None and thing.category != FLOOR
     )
 
 
@@ -187,9 +185,7 @@ def _attempts(
     )
     last = ((len(found), branch, seed, True, True) for branch in found[:1])
     for k, branch, own, snug, optimal in chain(plain, last):
-        yield branch, Attempt(
-            C.copy(), branch.literals, movable, own, snug, optimal
-        ), k
+        yield branch, Attempt(C.copy(), branch.literals, movable, own, snug, optimal), k
 
 
 def _solved(branch: Branch, attempt: Attempt, done: bool, tried: int) -> Solved:

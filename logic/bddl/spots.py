@@ -1,7 +1,7 @@
 """Where a thing may stand so that literals hold: level tops, and regions on them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -11,7 +11,7 @@ from ..branches import things_in
 from ..geometry.contact import InContactWith
 from ..geometry.containment import InsideOf
 from ..geometry.floors import OnFloor, room_floors
-from ..geometry.in_rooms import InRoom, rooms_called
+from ..geometry.in_rooms import InRoom, map_of, rooms_called
 from ..geometry.nearness import NextTo
 from ..geometry.support import OnTopOf, Under
 from ..predicate import Predicate
@@ -43,7 +43,9 @@ class Tops:
     def within(self, low: np.ndarray, high: np.ndarray) -> "Tops":
         """What of them is in a rectangle."""
         cut = replace(
-            self, low=np.maximum(self.low, low[:2]), high=np.minimum(self.high, high[:2])
+            self,
+            low=np.maximum(self.low, low[:2]),
+            high=np.minimum(self.high, high[:2]),
         )
         return cut.rows(np.flatnonzero((cut.low <= cut.high).all(-1)).tolist())
 
@@ -97,8 +99,10 @@ def tops_for(
                 reach = half + NEAR * np.mean([*size, *(high - low)])
                 tops = tops.within(low[:2] - reach, high[:2] + reach)
                 level = low[2]
-    order = np.abs(tops.z - level) if level is not None else -np.prod(
-        tops.high - tops.low, axis=-1
+    order = (
+        np.abs(tops.z - level)
+        if level is not None
+        else -np.prod(tops.high - tops.low, axis=-1)
     )
     return tops.rows(np.argsort(order, kind="stable")[:SURFACES].tolist())
 
@@ -172,14 +176,14 @@ def _is_room(C: Config, name: str) -> bool:
 
 def _in_room(C: Config, tops: Tops, literal: Predicate, a: str, room: str) -> Tops:
     """Tops in a room; of what is its floor, where the literal says so."""
-    assert C.rooms is not None
-    found = rooms_called(C.rooms, room)
-    cells = np.isin(C.rooms.labels, [C.rooms.rooms.index(r) for r in found])
+    rooms = map_of(C)
+    found = rooms_called(rooms, room)
+    cells = np.isin(rooms.labels, [rooms.rooms.index(r) for r in found])
     at = np.argwhere(cells)
     middle = np.array(cells.shape) / 2
-    corner = lambda x: (x - middle) * C.rooms.resolution
+    corner = lambda x: (x - middle) * rooms.resolution
     if isinstance(literal, OnFloor):
-        floors = [f for r in found for f in room_floors(C, C.rooms, r, a)]
+        floors = [f for r in found for f in room_floors(C, rooms, r, a)]
         tops = _owned(tops, floors)
     return tops.within(corner(at.min(0)), corner(at.max(0) + 1))
 
@@ -189,8 +193,9 @@ def _owned(tops: Tops, owners: Sequence[str]) -> Tops:
 
 
 def _joined(one: Tops, other: Tops) -> Tops:
-    pairs = ((one.low, other.low), (one.high, other.high), (one.z, other.z))
-    return Tops(*map(np.concatenate, pairs), one.owners + other.owners)
+    join = lambda a, b: np.concatenate([a, b])
+    low, high = join(one.low, other.low), join(one.high, other.high)
+    return Tops(low, high, join(one.z, other.z), one.owners + other.owners)
 
 
 def _limits(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

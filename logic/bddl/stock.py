@@ -16,7 +16,7 @@ else:
     Problem = object
 
 ROOMY = 2.5
-"""How much more room than their footprints things have on average in, and on, others."""
+"""How much more room than their footprints things have in, and on, others."""
 SPARE = 0.04
 """How much larger compartments are than the largest thing that may be in them [m]."""
 HOLLOW: tuple[Form, ...] = ("crate", "cabinet", "rack")
@@ -44,10 +44,13 @@ def stock(problem: Problem) -> dict[str, Item]:
     def make(wanted: str, above: tuple[str, ...]) -> Item:
         if wanted not in made:
             contents, toppings = (
-                [make(category[i], (*above, wanted)) for i in sorted(table)
-                 if category[i] not in (*above, wanted)]
-                for table in (demands.inside.get(wanted, ()), demands.on.get(wanted, ()))
-            )  # fmt: skip
+                [
+                    make(category[i], (*above, wanted))
+                    for i in sorted(table.get(wanted, ()))
+                    if category[i] not in (*above, wanted)
+                ]
+                for table in (demands.inside, demands.on)
+            )
             n = max(len(problem.objects[wanted]), 1)
             made[wanted] = _item(wanted, contents, toppings, n, demands)
         return made[wanted]
@@ -78,9 +81,7 @@ def _item(
     return Item(form, size, levels, flap, abilities)
 
 
-def _hollow(
-    form: Form, size: Size, contents: list[Size], n: int
-) -> tuple[Size, int]:
+def _hollow(form: Form, size: Size, contents: list[Size], n: int) -> tuple[Size, int]:
     """A size and a number of compartments with room for all."""
     highest = max((z for _, _, z in contents), default=0.0) + SPARE
     x, y, z = size
@@ -113,5 +114,3 @@ def _factor(have: tuple[float, float], things: Iterable[Size], n: int) -> float:
         max(y for _, y in footprints) / short,
         sqrt(ROOMY * area / (n * long * short)),
     )
-
-
