@@ -196,13 +196,15 @@ FEW = "cup.n.01_1 - cup.n.01 table.n.02_1 table.n.02_2 - table.n.02"
         ("(and (nextto cup.n.01_1 table.n.02_1) (ontop cup.n.01_1 table.n.02_1) "
          "(ontop cup.n.01_1 table.n.02_2))", "No free spot was found for cup.n.01_1."),
         ("(or)", "It cannot become true"),
-        ("(open table.n.02_1)", "table.n.02_1 has no joint that opens it."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_told(goal, words, monkeypatch):
-    monkeypatch.setattr("posewise.logic.bddl.attempt.optimize", lambda *a, **k: False)
+    monkeypatch.setattr(bddl.attempt, "optimize", lambda *a, **k: False)
     rooms = "(inroom table.n.02_1 hall) (inroom table.n.02_2 hall)"
-    text = f"(define (problem p) (:domain d) (:objects {FEW}) (:init {rooms}) (:goal {goal}))"
+    text = (
+        f"(define (problem p) (:domain d) (:objects {FEW}) (:init {rooms})"
+        f" (:goal {goal}))"
+    )
     p = bddl.parse(text)
     C = bddl.make_scene(p)
     solved = bddl.solve_goal(C, p, limit=2)
@@ -210,14 +212,11 @@ def test_what_cannot_be_is_told(goal, words, monkeypatch):
     assert any(words in f.reason for f in solved.report.unsatisfied), str(solved)
 
 
-def test_slopes_are_for_the_optimizer():
-    """Nothing rests upright on a ball's side, but boxes tilted."""
+def test_things_are_let_down_onto_what_is_not_flat():
     C = pw.Config()
-    C.add_object("ground", [(pw.Box([4, 4, 0.1]), at(z=-0.05))])
-    C.add_object(
-        "can", [(pw.Cylinder(0.1, 0.03), None)], pose=at(1, 1, 0.05), joint="free"
-    )
-    C.add_object("hill", [(pw.Sphere(0.5), None)], pose=at(z=0.0))
+    can = [(pw.Cylinder(0.1, 0.03), None)]
+    C.add_object("can", can, pose=at(1, 1, 0.05), joint="free")
+    C.add_object("hill", [(pw.Sphere(0.5), None)])
     on_it = logic.OnTopOf("can", "hill")
     found = logic.bddl.placing.place(C, "can", [on_it])
     assert found and on_it.holds(C) and meeting(C) == []

@@ -125,7 +125,12 @@ class Attempt:
         for literal in unmet:
             leaf, truth = _leaf(literal)
             names = [n for n in things_in(literal) if self.movable(self.world, n)]
-            if not names:
+            stuck = (
+                truth
+                and not isinstance(leaf, MUTUAL)
+                and not self.movable(self.world, things_in(literal)[0])
+            )
+            if stuck or not names:
                 fixed = " and ".join(things_in(literal))
                 self.failures[literal] = f"Nothing of {fixed} can be moved."
             elif literal in blocked:

@@ -42,11 +42,8 @@ class Tops:
 
     def within(self, low: np.ndarray, high: np.ndarray) -> "Tops":
         """What of them is in a rectangle."""
-        cut = replace(
-            self,
-            low=np.maximum(self.low, low[:2]),
-            high=np.minimum(self.high, high[:2]),
-        )
+        inner = np.maximum(self.low, low[:2]), np.minimum(self.high, high[:2])
+        cut = Tops(*inner, self.z, self.owners)
         return cut.rows(np.flatnonzero((cut.low <= cut.high).all(-1)).tolist())
 
 
