@@ -52,7 +52,7 @@ TIDYING = """
         (cooked apple.n.01_2)
         (forall (?j - jar.n.01) (not (open ?j)))
         (not (stained table.n.02_1))
-        (not (inside jar.n.01_1 carton.n.02_1))
+        (not (inside jar.n.01_1 carton.n.02_2))
     )))
 """
 
