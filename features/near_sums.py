@@ -38,10 +38,8 @@ def ball_arrays(
         for side, own in (("a", 0), ("b", 1)):
             bodies = getattr(meet, side)
             place = at[meet.pair, np.where(meet.flipped, 1 - own, own)]
-            if bodies.kind[0] is HalfSpace:
-                size = np.inf
-            else:
-                size = np.asarray(bounding_radius(bodies.body.core))
+            plane = bodies.kind[0] is HalfSpace
+            size = np.inf if plane else bounding_radius(bodies.body.core)
             centre[place], reach[place] = bodies.body.p, size + bodies.body.radius
             arrays[f"place_{side}{g}"] = place
     return arrays | {"centre": centre, "reach": reach}

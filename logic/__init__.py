@@ -1,6 +1,10 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
 from . import bddl as bddl
+from .branches import Branch as Branch
+from .branches import branches as branches
+from .branching import BranchPlacement as BranchPlacement
+from .branching import solve_branches as solve_branches
 from .criteria.body_events import EventBodyTooLow as EventBodyTooLow
 from .criteria.body_events import EventFlyingApart as EventFlyingApart
 from .criteria.contact_events import EventContact as EventContact
@@ -84,15 +88,10 @@ from .predicate import Predicate as Predicate
 from .quantifiers import Exists as Exists
 from .quantifiers import ForAll as ForAll
 from .quantifiers import ForN as ForN
-
-from .queries.contact import Touching as Touching
-from .queries.contact import contact as contact
-from .queries.stable import Stable as Stable
-from .queries.stable import stable as stable
-from .queries.supporting import Supporting as Supporting
-from .queries.supporting import supporting as supporting
 from .queries.blocking import Blocking as Blocking
 from .queries.blocking import blocking as blocking
+from .queries.contact import Touching as Touching
+from .queries.contact import contact as contact
 from .queries.costmap import Costmap as Costmap
 from .queries.costmaps import gaussian_costmap as gaussian_costmap
 from .queries.costmaps import occupancy_costmap as occupancy_costmap
@@ -105,6 +104,10 @@ from .queries.reachable import Reach as Reach
 from .queries.reachable import Reachable as Reachable
 from .queries.reachable import reach as reach
 from .queries.reachable import reachable as reachable
+from .queries.stable import Stable as Stable
+from .queries.stable import stable as stable
+from .queries.supporting import Supporting as Supporting
+from .queries.supporting import supporting as supporting
 from .queries.visible import Visible as Visible
 from .queries.visible import visible as visible
 from .states import handling_rows as handling_rows

@@ -235,5 +235,5 @@ def _place(komo: PathProblem, wrt: Any) -> int:
     )
 
 
-def _floats(data: ChainData) -> list[jax.Array | np.ndarray]:
-    return [leaf for leaf in jax.tree.leaves(data) if is_floating(leaf)]
+def _floats(data: ChainData) -> list[jax.Array]:
+    return [jnp.asarray(leaf) for leaf in jax.tree.leaves(data) if is_floating(leaf)]

@@ -183,8 +183,8 @@ def test_options_of_bddl_are_grounded_by_its_own_means(monkeypatch):
     options = activity.get_ground_goal_state_options(conds, backend, scope, goal)
     for option in options:
         assert not activity.evaluate_goal_conditions(option)[0]
-    with pytest.raises(NotImplementedError, match="cannot be sampled"):
-        options[0][0].children[0].sample(True)
+    atom = options[0][0].children[0]
+    assert atom.sample(True) and atom.evaluate()
 
 
 def test_unknown_predicates_are_bddls_own_error():

@@ -6,6 +6,7 @@ from typing import Any
 from ...robots.config import Config
 from ..predicate import Predicate
 from .predicates import PREDICATES, arity, of_things
+from .solving import sample as sample_in
 
 
 def backend(
@@ -15,7 +16,8 @@ def backend(
 
     bddl's scope is to hold things with names, as `Task.scope` gives them: objects,
     frames or rooms. Conditions are true or false of the world as it is when they are
-    evaluated; they cannot be sampled.
+    evaluated. Sampling one makes it true, or false, in the world: states are set, and
+    objects of the world's own frame placed, as by `solve_init`.
 
     Args:
         C: the world.
@@ -44,9 +46,9 @@ def backend(
                 return of_things(made, [thing.name for thing in things]).holds(C)
 
             def sample(self: Any, *things_and_state: Any) -> bool:
-                raise NotImplementedError(
-                    f"{predicate_name} cannot be sampled; solve for a placement."
-                )
+                *things, wanted = things_and_state
+                asked = of_things(made, [thing.name for thing in things])
+                return sample_in(C, asked if wanted else ~asked)
 
             base = UnaryAtomicFormula if arity(made) == 1 else BinaryAtomicFormula
             members = dict(

@@ -111,7 +111,9 @@ def _build(camera: Camera | None, shrink: float) -> Any:
         eye = len(pair.a.frames)
         others = list(range(eye + 1, len(pair.frames)))
         others = [i for i in others if is_solid(pair.C, pair.frames[i])]
-        parts, arrays = all_parts_of([pair.C.frames[pair.frames[i]] for i in others], "b")
+        parts, arrays = all_parts_of(
+            [pair.C.frames[pair.frames[i]] for i in others], "b"
+        )
         arrays |= {
             "corners": corners,
             "shrink": np.array(shrink),
@@ -206,16 +208,16 @@ def _rows(parts: Parts, frustum: bool) -> Any:
         eye_R, eye = (rows(x, arrays["eye"])[0] for x in (R, p))
         turn, place = (rows(x, arrays["of_a"]) for x in (R, p))
         corners = arrays["corners"]
-        placed = jnp.einsum("fij,fkj->fki", turn, corners) + place[:, None] - eye
-        middle = jnp.mean(placed, 1, keepdims=True)
+        around = jnp.einsum("fij,fkj->fki", turn, corners) + place[:, None] - eye
+        middle = jnp.mean(around, 1, keepdims=True)
         found = []
         if frustum:
-            inside, thickest = placed @ eye_R, arrays["thickest"]
+            inside, thickest = around @ eye_R, arrays["thickest"]
             ball = rows(turn, thickest)[0] @ arrays["ball"] + rows(place, thickest)[0]
             depth = (ball - eye) @ eye_R[:, 0]
             found.append(_outside(inside, arrays).ravel())
             found.append(_too_thin(inside, depth, arrays)[None])
-        seen = middle + arrays["shrink"] * (placed - middle)
+        seen = middle + arrays["shrink"] * (around - middle)
         hull = jnp.concatenate([jnp.zeros_like(middle), seen], 1)
         edges, at = turn.swapaxes(1, 2), arrays["of_b"]
         for body in placed(parts, rows(R, at), rows(p, at), arrays):

@@ -1,0 +1,137 @@
+"""BEHAVIOR's activities: how many begin, and reach their goal, in scenes of our own.
+
+    python benchmarks/activities.py [--definitions FOLDER] [--seed 0] [--limit 120]
+
+For each definition a scene is made (`logic.bddl.make_scene`), placed so that :init
+holds (`solve_init`), and then so that the goal does (`solve_goal`); both are judged by
+the exact evaluation. In addition no two things may overlap, by their exact gaps.
+FOLDER has definitions as the package bddl has them, NAME/problem0.bddl (1.0.1 has the
+100 of BEHAVIOR-100); without it, those of the installed package are taken.
+"""
+
+import argparse
+import itertools
+import signal
+import time
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+import posewise as pw
+from posewise.logic import bddl
+from posewise.logic.geometry.solids import bounding_box, thing
+from posewise.robots.gaps import nearest_gap
+
+jax.config.update("jax_enable_x64", True)
+STATES = ("burnt cooked dusty frozen open sliced soaked stained toggled_on").split()
+
+
+class Run(NamedTuple):
+    """What came of one activity."""
+
+    name: str
+    things: int
+    geometric: bool
+    """Whether the goal speaks of places at all."""
+    init: bool
+    goal: bool
+    overlaps: int
+    seconds: float
+    why: str
+
+
+def run(source: Path | str, seed: int) -> Run:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem = bddl.load(source)
+    atoms = {str(a[0]) for c in problem.goal for a in bddl.grammar.atoms_in(c)}
+    begin = time.perf_counter()
+    init = bddl.solve_init(bddl.make_scene(problem, seed), problem, seed=seed)
+    goal = bddl.solve_goal(init.config, problem, seed=seed)
+    seconds = time.perf_counter() - begin
+    failed = (*init.report.unsatisfied, *goal.report.unsatisfied)
+    return Run(
+        problem.name,
+        len(problem.instances),
+        bool(atoms - set(STATES)),
+        init.holds,
+        goal.holds,
+        overlaps(init.config) + overlaps(goal.config),
+        seconds,
+        "; ".join(f"{f.condition}: {f.reason}" for f in failed),
+    )
+
+
+def overlaps(C: pw.Config) -> int:
+    """Pairs of objects that overlap by more than what rounding leaves."""
+    solids = {name: thing(C, name) for name in C.objects}
+    boxes = {name: bounding_box(solid) for name, solid in solids.items()}
+    found = 0
+    for a, b in itertools.combinations(solids, 2):
+        (low_a, high_a), (low_b, high_b) = boxes[a], boxes[b]
+        if (np.minimum(high_a, high_b) - np.maximum(low_a, low_b) > 1e-6).all():
+            placed = [
+                [(C.frames[i], *s.pose(i)) for i in s.solid_frames]
+                for s in (solids[a], solids[b])
+            ]
+            gap = nearest_gap(*placed)
+            found += gap is not None and gap.distance == 0
+    return found
+
+
+def stop(*_: object) -> None:
+    raise TimeoutError
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--definitions", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=int, default=120, help="seconds for each")
+    parser.add_argument("--every", type=int, default=1, help="only every so many")
+    options = parser.parse_args()
+    folder = options.definitions
+    sources = sorted(folder.glob("*/problem0.bddl")) if folder else bddl.activities()
+    signal.signal(signal.SIGALRM, stop)
+    runs, late = [], 0
+    chosen = sources[:: options.every]
+    for source in chosen:
+        signal.alarm(options.limit)
+        try:
+            runs.append(run(source, options.seed))
+        except TimeoutError:
+            late += 1
+            print(f"{source}: not within {options.limit} s", flush=True)
+            continue
+        except pw.ConfigError as error:
+            print(f"{source}: {error}"[:200], flush=True)
+            continue
+        finally:
+            signal.alarm(0)
+        r = runs[-1]
+        done = f"init {'yes' if r.init else 'no '} goal {'yes' if r.goal else 'no '}"
+        print(f"{r.name:45} {r.things:3} {done} {r.seconds:6.1f} s {r.why}", flush=True)
+    report(runs, len(chosen), late)
+
+
+def report(runs: list[Run], definitions: int, late: int) -> None:
+    places = [r for r in runs if r.geometric]
+    seconds = np.array([r.seconds for r in runs])
+    print(
+        "| definitions | evaluated | init holds | goal holds | goals about places |"
+        " of these hold | overlaps | not in time | median s | slowest s |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    print(
+        f"| {definitions} | {len(runs)} | {sum(r.init for r in runs)} |"
+        f" {sum(r.goal for r in runs)} | {len(places)} |"
+        f" {sum(r.goal for r in places)} | {sum(r.overlaps for r in runs)} | {late} |"
+        f" {np.median(seconds):.1f} | {seconds.max():.1f} |"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""Literals made true in a world: states are set, and things are placed one by one."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...robots.config import Config
+from ...robots.errors import ConfigError
+from ...robots.gaps import nearest_gap
+from ..branches import things_in
+from ..formulas import Not
+from ..geometry.contact import InContactWith
+from ..geometry.nearness import NextTo
+from ..geometry.opening import Open
+from ..geometry.solids import bounding_box, branch, thing
+from ..predicate import Predicate
+from ..states.state_predicate import StatePredicate
+from .placing import carried, optimize, place
+
+ROUNDS = 3
+"""How often what does not hold yet is seen to."""
+MUTUAL = (NextTo, InContactWith)
+"""Relations for which either thing can be moved."""
+OPENINGS = (0.9, 0.5, 0.2, 0.08)
+"""Shares of a joint's range, the first at which nothing is met is taken."""
+
+Movable = Callable[[Config, str], bool]
+Place = Callable[[Config, str, Sequence[Predicate], Sequence[str], int], bool]
+
+
+@dataclass(eq=False)
+class Attempt:
+    """One try to make literals true, in a world of its own."""
+
+    world: Config
+    literals: tuple[Predicate, ...]
+    movable: Movable
+    """Whether a thing may be moved."""
+    seed: int = 0
+    snug: bool = False
+    """Whether things are placed beside each other first."""
+    optimal: bool = False
+    """Whether things without a free spot are placed by optimization."""
+    failures: dict[Predicate, str] = field(default_factory=dict)
+    """Why literals could not be made true."""
+    stranded: list[str] = field(default_factory=list)
+    """Things that are in the way where they are, and found no other place."""
+
+    def run(self) -> bool:
+        """Whether all hold in the end, exactly."""
+        for _ in range(ROUNDS):
+            unmet = self.unmet()
+            if not unmet and not self.stranded:
+                return True
+            blocked, self.failures = set(self.failures), {}
+            for literal in unmet:
+                self._set(literal)
+            self._place_all([p for p in unmet if not p.holds(self.world)], blocked)
+        return not self.unmet() and not self.stranded
+
+    def unmet(self) -> list[Predicate]:
+        """Those that do not hold."""
+        return [p for p in self.literals if not p.holds(self.world)]
+
+    def why(self, literal: Predicate) -> str:
+        """What is known of a literal: what failed, or why it holds or does not."""
+        told = literal.explain(self.world)
+        return f"{self.failures[literal]} {told}" if literal in self.failures else told
+
+    def _set(self, literal: Predicate) -> None:
+        """Make a state what it should be; of relations nothing."""
+        leaf, truth = _leaf(literal)
+        try:
+            if isinstance(leaf, Open):
+                open_or_close(self.world, leaf, truth)
+            elif isinstance(leaf, StatePredicate):
+                state: Any = leaf
+                state.set(self.world, truth)
+        except ConfigError as error:
+            self.failures[literal] = str(error)
+
+    def _place_all(
+        self, unmet: Sequence[Predicate], blocked: Collection[Predicate]
+    ) -> None:
+        relations = [p for p in self.literals if not _is_state(p)]
+        wrong = [p for p in unmet if p in relations]
+        movers = [*self.stranded, *self._movers(wrong, blocked)]
+        pending = self._order(list(dict.fromkeys(movers)))
+        self.stranded = list(pending)
+        while pending:
+            name, *pending = pending
+            wanted = [
+                p
+                for p in relations
+                if name in things_in(p) and not set(things_in(p)) & set(pending)
+            ]
+            resting = [p for p in wanted if not isinstance(p, MUTUAL)]
+            tries = [wanted] if resting in ([], wanted) else [wanted, resting]
+            if any(self._place(name, these, pending) for these in tries):
+                self.stranded.remove(name)
+            for p in wanted:
+                if not p.holds(self.world):
+                    self.failures[p] = f"No free spot was found for {name}."
+
+    def _place(
+        self, name: str, literals: Sequence[Predicate], absent: Sequence[str]
+    ) -> bool:
+        world, seed = self.world, self.seed
+        if place(world, name, literals, absent, seed=seed, snug=self.snug):
+            return True
+        return self.optimal and optimize(world, name, literals, seed=seed)
+
+    def _movers(
+        self, unmet: Iterable[Predicate], blocked: Collection[Predicate]
+    ) -> list[str]:
+        """Things to be moved: those that shall be somewhere, and all but one of those
+        that shall be beside each other; where that failed before all, and what
+        stands on them.
+        """
+        movers: list[str] = []
+        mutual: list[tuple[str, ...]] = []
+        for literal in unmet:
+            leaf, truth = _leaf(literal)
+            names = [n for n in things_in(literal) if self.movable(self.world, n)]
+            stuck = (
+                truth
+                and not isinstance(leaf, MUTUAL)
+                and not self.movable(self.world, things_in(literal)[0])
+            )
+            if stuck or not names:
+                fixed = " and ".join(things_in(literal))
+                self.failures[literal] = f"Nothing of {fixed} can be moved."
+            elif literal in blocked:
+                riders = [x for name in names[1:] for x in carried(self.world, name)]
+                movers += [*names, *riders]
+            elif truth and isinstance(leaf, MUTUAL) and len(names) == 2:
+                mutual.append(tuple(names))
+            else:
+                movers.append(names[0])
+        degree = Counter(name for names in mutual for name in names)
+        positive = [leaf for leaf, truth in map(_leaf, self.literals) if truth]
+        placed = {things_in(p)[0] for p in positive if not isinstance(p, MUTUAL)}
+        for a, b in sorted(mutual, key=lambda names: -max(degree[n] for n in names)):
+            anchor = max((a, b), key=lambda n: (n in movers, n in placed, degree[n]))
+            movers.append(b if anchor == a else a)
+        return list(dict.fromkeys(movers))
+
+    def _order(self, movers: Sequence[str]) -> list[str]:
+        """What carries others first, then what is to be beside what already stands;
+        among equals the larger.
+        """
+        below = {name: set[str]() for name in movers}
+        beside = {name: set[str]() for name in movers}
+        for literal in self.literals:
+            leaf, truth = _leaf(literal)
+            names = things_in(literal)
+            if truth and isinstance(leaf, MUTUAL):
+                for name in set(names) & set(movers):
+                    beside[name] |= set(names) - {name}
+            elif truth and set(names) <= set(movers):
+                below[names[0]] |= set(names[1:])
+        box = lambda name: bounding_box(thing(self.world, name))
+        size = {name: float(np.prod(np.ptp(box(name), axis=0))) for name in movers}
+        left, found = list(movers), list[str]()
+
+        def late(name: str) -> tuple[bool, bool, float]:
+            waits = bool(beside[name]) and beside[name] <= set(left)
+            return bool(below[name] & set(left)), waits, -size[name]
+
+        while left:
+            found.append(min(left, key=late))
+            left.remove(found[-1])
+        return found
+
+
+def open_or_close(C: Config, statement: Open, wanted: bool) -> None:
+    """Set the joints that open a thing; open, so far that nothing is met if possible.
+
+    Raises:
+        ConfigError: for a thing without such joints.
+    """
+    joints = statement.joints(C)
+    if not joints:
+        raise ConfigError(f"{statement.a} has no joint that opens it.")
+    if not wanted:
+        for joint in joints:
+            C.set_joint(joint.name, joint.closed)
+        return
+    joint = joints[0]
+    for share in OPENINGS:
+        C.set_joint(joint.name, joint.closed + share * (joint.open - joint.closed))
+        if not _meets(C, statement.a, joint.name):
+            return
+
+
+def _meets(C: Config, owner: str, joint: str) -> bool:
+    """Whether what a joint moves meets other things."""
+    moving = next(f.name for f in C.frames if f.joint and f.joint.name == joint)
+    leaf = branch(C, moving)
+    others = [thing(C, name) for name in C.objects if name != owner]
+    placed = lambda solid: [(C.frames[i], *solid.pose(i)) for i in solid.solid_frames]
+    own = placed(leaf)
+    return any(_overlap(own, placed(other)) for other in others if other.solid_frames)
+
+
+def _overlap(own: list, other: list) -> bool:
+    gap = nearest_gap(own, other, 0.0) if own and other else None
+    return gap is not None
+
+
+def _leaf(literal: Predicate) -> tuple[Predicate, bool]:
+    """A literal without its negation, and whether there was none."""
+    return (literal.part, False) if isinstance(literal, Not) else (literal, True)
+
+
+def _is_state(literal: Predicate) -> bool:
+    return isinstance(_leaf(literal)[0], StatePredicate | Open)

@@ -1,0 +1,200 @@
+"""Worlds in which :init, or the goal, of a problem holds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...robots.checks import integer
+from ...robots.config import Config
+from ..branches import Branch, branches
+from ..errors import PredicateError
+from ..predicate import Predicate
+from ..wording import written
+from .attempt import Attempt, Movable
+from .binding import FLOOR
+from .task import Finding, Report
+
+if TYPE_CHECKING:
+    from .problem import Problem
+else:
+    Problem = object
+
+TRIES = 2
+"""How often a branch is tried: things anywhere, then beside each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A world that was looked for, and what came of each literal."""
+
+    config: Config
+    """Where all holds, or else most of the literals that were tried."""
+    holds: bool
+    """Whether what was asked for is true of it, exactly."""
+    report: Report
+    """Of each literal that was tried: whether it holds, and why not."""
+    branch: str
+    """Which literals were to make it true, one of the alternatives."""
+    tried: int
+    """How many alternatives were tried."""
+
+    def __str__(self) -> str:
+        made = "solved" if self.holds else "not solved"
+        return f"{made}, {self.tried} tried: {self.branch}\n{self.report}"
+
+
+def solve_init(
+    C: Config, problem: Problem, *, seed: Any = 0, names: Any = None, limit: Any = 8
+) -> Solved:
+    """A world in which all of :init holds.
+
+    Things are placed one by one, what carries others first, on free spots where they
+    rest; furniture may be moved too, floors may not. States are set.
+
+    Args:
+        C: a world with a thing for each object, e.g. of `make_scene`; it stays as it
+            is.
+        problem: as `load` reads it.
+        seed: of where things are placed.
+        names: see `Problem.bind`.
+        limit: how many times at most it is begun anew.
+
+    Raises:
+        ConfigError: for objects that nothing is found for, and predicates without a
+            class.
+        PredicateError: for a seed or limit that is no such number.
+    """
+    formula = problem.bind(C, names).init
+    return make_true(C, formula, seed=seed, limit=limit, movable=is_placeable)
+
+
+def solve_goal(
+    C: Config, problem: Problem, *, seed: Any = 0, names: Any = None, limit: Any = 8
+) -> Solved:
+    """A world in which the goal holds.
+
+    Of its alternatives those come first for which the least has to be changed. Loose
+    things, on free joints, are placed one by one as in `solve_init`, with what they
+    carry, and whatever is in place stays there.
+
+    Args:
+        C: a world with a thing for each object; it stays as it is.
+        problem: as `load` reads it.
+        seed: of where things are placed.
+        names: see `Problem.bind`.
+        limit: how many alternatives are tried.
+
+    Raises:
+        ConfigError: for objects that nothing is found for, and predicates without a
+            class.
+        PredicateError: for a seed or limit that is no such number.
+    """
+    formula = problem.bind(C, names).goal
+    return make_true(C, formula, seed=seed, limit=limit, movable=is_loose)
+
+
+def sample(C: Config, formula: Predicate, seed: Any = 0) -> bool:
+    """Make a formula true in a world itself, which stays as it is where that fails.
+
+    Args:
+        C: the world, which is changed.
+        formula: of one moment.
+        seed: of where things are placed.
+
+    Returns:
+        Whether it is true now.
+    """
+    found = make_true(C, formula, seed=seed, limit=1, movable=is_placeable)
+    if found.holds:
+        adopt(C, found.config)
+    return found.holds
+
+
+def adopt(C: Config, world: Config) -> None:
+    """Give a world the poses, joint values and states of a changed copy."""
+    for name in C.objects:
+        if not np.array_equal(C.pose(name), world.pose(name)):
+            C.set_pose(name, world.pose(name))
+    for name in C.objects:
+        for frame in map(C.frame, C.objects[name].parts):
+            joint = frame.joint
+            if joint is not None and joint.dim == 1 and joint.mimic is None:
+                C.set_joint(joint.name, world.joint_value(joint.name))
+    C.states = world.states
+
+
+def is_placeable(C: Config, name: str) -> bool:
+    """Whether an object hangs on nothing, and is no floor."""
+    thing = C.objects.get(name)
+    return (
+        thing is not None and C.frame(name).parent is None and thing.category != FLOOR
+    )
+
+
+def is_loose(C: Config, name: str) -> bool:
+    """Whether a thing of that name stands free."""
+    joint = C.frame(name).joint if name in C.objects else None
+    return joint is not None and joint.type == "free"
+
+
+def make_true(
+    C: Config, formula: Predicate, *, seed: Any, limit: Any, movable: Movable
+) -> Solved:
+    """A world in which a formula holds; see `solve_goal`.
+
+    When nothing else helps, things without a free spot are placed by optimization.
+
+    Args:
+        C: the world; it stays as it is.
+        formula: of one moment.
+        seed: of where things are placed.
+        limit: how many branches are tried.
+        movable: which things may be moved.
+    """
+    whole = lambda what, x, least: integer(
+        what, x, f"an integer >= {least}", lambda n: n >= least, PredicateError
+    )
+    seed, limit = whole("seed", seed, 0), whole("limit", limit, 1)
+    best: Solved | None = None
+    found = list(islice(branches(formula, C), limit))
+    for branch, attempt, tried in _attempts(C, found, seed, movable):
+        done = attempt.run() and formula.holds(attempt.world)
+        solved = _solved(branch, attempt, done, tried)
+        if best is None or done or _count(solved) > _count(best):
+            best = solved
+        if done:
+            break
+    if best is None:
+        why = "It cannot become true, whatever is done."
+        finding = Finding(written(formula), False, why)
+        return Solved(C.copy(), False, Report((finding,)), "nothing", 0)
+    return best
+
+
+def _attempts(
+    C: Config, found: list[Branch], seed: int, movable: Movable
+) -> Iterator[tuple[Branch, Attempt, int]]:
+    """Each branch a few times; then the first one with optimization."""
+    plain = (
+        (k, branch, seed + t, t % 2 == 1, False)
+        for k, branch in enumerate(found, 1)
+        for t in range(TRIES)
+    )
+    last = ((len(found), branch, seed, True, True) for branch in found[:1])
+    for k, branch, own, snug, optimal in chain(plain, last):
+        yield branch, Attempt(C.copy(), branch.literals, movable, own, snug, optimal), k
+
+
+def _solved(branch: Branch, attempt: Attempt, done: bool, tried: int) -> Solved:
+    findings = [
+        Finding(written(p), p.holds(attempt.world), attempt.why(p))
+        for p in branch.literals
+    ]
+    return Solved(attempt.world, done, Report(tuple(findings)), str(branch), tried)
+
+
+def _count(solved: Solved) -> int:
+    return len(solved.report.satisfied)
