@@ -80,7 +80,8 @@ class Open(Judged):
             if joint.both_sides:
                 done = min(done, 1 - done)
             few = "" if margins[best] > 0 else ", not more than 5 %"
-            return f"{self.a}'s {joint.name!r} is {100 * done:.1f} % open{few}."
+            percent = round(100 * done, 1) + 0.0  # never -0
+            return f"{self.a}'s {joint.name!r} is {percent:.1f} % open{few}."
 
         return Verdict(margins[best] > 0, reason)
 
