@@ -35,10 +35,10 @@ class Motor:
         ConfigError: for numbers that do not fit.
     """
 
-    effort: float = 0.0
-    target: float = 0.0
-    stiffness: float = 0.0
-    damping: float = 0.0
+    effort: Any = 0.0
+    target: Any = 0.0
+    stiffness: Any = 0.0
+    damping: Any = 0.0
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -24,9 +24,9 @@ Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 def simulate_grasp(
     C: Config,
-    obj: str,
+    obj: Any,
     robot: Any,
-    motors: Mapping[str, Any],
+    motors: Any,
     events: Any,
     *,
     seconds: Any,
@@ -161,7 +161,7 @@ class _Recorder:
                 f = Y_UP @ touch.force
                 contacts.append(dict(a=a, b=b, pa=point, pb=point, f=f))
         return _Instant(
-            Y_UP @ position, Y_UP @ velocity, np.array(bodies) @ Y_UP.T, contacts
+            Y_UP @ position, Y_UP @ velocity, np.reshape(bodies, (-1, 3)) @ Y_UP.T, contacts
         )
 
     def trace(self, instants: list[_Instant]) -> Trace:
