@@ -69,7 +69,7 @@ RUNS = {
     "held": (0.8 * HOLDS, None, "end of the force test"),
     "pulled out": (2.5 * HOLDS, None, "object slipped out"),
     "not reached": (0.0, closing(-EFFORT), "contact time-out"),
-    "one finger": (0.0, {"left": EFFORT, "right": EFFORT}, "grasp time-out"),
+    "one finger": (0.0, closing() | {"right": EFFORT}, "grasp time-out"),
 }
 
 

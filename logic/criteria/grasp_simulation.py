@@ -161,7 +161,10 @@ class _Recorder:
                 f = Y_UP @ touch.force
                 contacts.append(dict(a=a, b=b, pa=point, pb=point, f=f))
         return _Instant(
-            Y_UP @ position, Y_UP @ velocity, np.reshape(bodies, (-1, 3)) @ Y_UP.T, contacts
+            Y_UP @ position,
+            Y_UP @ velocity,
+            np.reshape(bodies, (-1, 3)) @ Y_UP.T,
+            contacts,
         )
 
     def trace(self, instants: list[_Instant]) -> Trace:
