@@ -1,6 +1,7 @@
 """Live grasps: events as on the recorded trace, forces and slips as statics say."""
 
 import builtins
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,11 +17,12 @@ G, FRICTION, MASS, EFFORT = 9.81, 0.5, 0.2, 5.0
 BODIES = ["palm", "left", "right"]
 
 
-def gripper(top: float = 0.21) -> pw.Config:
+@cache
+def gripper() -> pw.Config:
     """Two fingers on slides, a block between them on the ground."""
     C = pw.Config()
     C.add_frame("ground", shape=pw.Plane())
-    C.add_frame("palm", position=[0, 0, top], shape=pw.Box([0.2, 0.04, 0.02]))
+    C.add_frame("palm", position=[0, 0, 0.21], shape=pw.Box([0.2, 0.04, 0.02]))
     for name, side in (("left", -1), ("right", 1)):
         C.add_frame(
             name, "palm", joint="transX", position=[0.06 * side, 0, -0.11],
