@@ -61,11 +61,7 @@ class Centre(NamedTuple):
 
 
 class TwinRun:
-    """One run of a twin; `Twin.start` makes it.
-
-    Frames are named as in the world; what is measured of a frame is measured of all
-    that hangs from it, too.
-    """
+    """One run of a twin; `Twin.start` makes it. Frames are named as in the world."""
 
     def __init__(self, twin: Twin, q: Any, motors: Mapping[str, Any]) -> None:
         self.twin = twin
@@ -101,7 +97,8 @@ class TwinRun:
             q = (data.qpos[wire.qpos] - wire.shift) / wire.factor
             speed = data.qvel[wire.dof] / wire.factor
             effort = motor.effort + motor.stiffness * (motor.target - q)
-            data.qfrc_applied[wire.dof] = (effort - motor.damping * speed) / wire.factor
+            effort -= motor.damping * speed
+            data.qfrc_applied[wire.dof] += effort / wire.factor
         for frame, given in (wrenches or {}).items():
             body, what = self._body(frame), f"wrenches[{frame!r}]"
             wrench = floats(what, given, "6 numbers")
