@@ -50,6 +50,7 @@ from .criteria.grasp_criteria import (
 )
 from .criteria.grasp_events import EventGrasp as EventGrasp
 from .criteria.grasp_events import EventStopExternalForce as EventStopExternalForce
+from .criteria.grasp_simulation import simulate_grasp as simulate_grasp
 from .criteria.run_criteria import FinalPositionCriterion as FinalPositionCriterion
 from .criteria.run_criteria import ForceCriterion as ForceCriterion
 from .criteria.run_criteria import TimeCriterion as TimeCriterion

@@ -28,6 +28,7 @@ from .robots import Kinematics as Kinematics
 from .robots import LoadError as LoadError
 from .robots import Marker as Marker
 from .robots import Mesh as Mesh
+from .robots import Motor as Motor
 from .robots import ObjectState as ObjectState
 from .robots import Particles as Particles
 from .robots import Plane as Plane

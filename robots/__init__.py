@@ -27,8 +27,10 @@ from .shapes import Mesh as Mesh
 from .shapes import Plane as Plane
 from .shapes import PointCloud as PointCloud
 from .shapes import Sphere as Sphere
-from .twin import SimulationError as SimulationError
 from .twin import Twin as Twin
 from .twin_motion import Hits as Hits
 from .twin_motion import Motion as Motion
+from .twin_motion import SimulationError as SimulationError
 from .twin_motion import Touch as Touch
+from .twin_run import Motor as Motor
+from .twin_run import TwinRun as TwinRun

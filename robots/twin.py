@@ -17,17 +17,14 @@ from jaxtyping import Float
 from .checks import floats, number
 from .config import Config
 from .drives import joint_drives
-from .errors import ConfigError, PosewiseError, unknown
+from .errors import ConfigError, unknown
 from .mujoco_extra import import_mujoco
 from .twin_model import TIMESTEP, TwinModel, build_twin
-from .twin_motion import Hits, Motion, Touch
+from .twin_motion import Hits, Motion, Touch, check_sane
+from .twin_run import TwinRun
 
 FAR = 1e3
 """Beyond this, distances are not looked for [m]."""
-
-
-class SimulationError(PosewiseError):
-    """A simulation that ran away."""
 
 
 class Twin:
@@ -53,14 +50,14 @@ class Twin:
         names = [loose] if isinstance(loose, str) else list(loose)
         self.C = C.copy()
         drives = joint_drives(C.frames)
-        chosen = frozenset(drives[C._joint_frame(name)].source for name in names)
+        self._loose = frozenset(drives[C._joint_frame(name)].source for name in names)
         self._mujoco = import_mujoco("A twin")
         locked = tuple(
             (i, value.tobytes())
             for i, value in sorted(C._values.items())
             if not C._joint(i).active
         )
-        scene = _Scene(C.frames, C._ignored, locked, chosen, self.C)
+        scene = _Scene(C.frames, C._ignored, locked, self._loose, self.C)
         self._built = _shared(scene)
 
     def without(self, frames: Iterable[str]) -> "Twin":
@@ -157,7 +154,20 @@ class Twin:
             spec = self._mujoco.mjtState.mjSTATE_FULLPHYSICS
             self._mujoco.mj_setState(self.model, data, state, spec)
         self._mujoco.mj_forward(self.model, data)
-        return [self._touch(data, k) for k in range(data.ncon)]
+        return self._touches(data)
+
+    def start(self, q: Any = None, motors: Mapping[str, Any] | None = None) -> TwinRun:
+        """A run that is advanced step by step, with motors; it starts at rest.
+
+        Args:
+            q: where it starts (nq,); default: where the twin was made.
+            motors: for loose joints of one coordinate (by joint or frame name) a
+                `Motor`, or the constant effort of one [N, N m].
+
+        Raises:
+            ConfigError: for input that does not fit.
+        """
+        return TwinRun(self, q, motors or {})
 
     def rays(self, origin: Any, directions: Any, q: Any = None) -> Hits:
         """What rays meet first, of the shapes for collision.
@@ -284,13 +294,7 @@ class Twin:
             spec = int(self._mujoco.mjtState.mjSTATE_XFRC_APPLIED)
             options = {"control": wide, "control_spec": spec}
         states, _ = rollout.rollout(self.model, datas, start, **options)
-        kinds = self._mujoco.mjtWarning
-        bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
-        if any(d.warning[int(k)].number for d in datas for k in bad):
-            raise SimulationError(
-                "The simulation ran away: forces or overlaps are too large; start"
-                " where things do not overlap, or give lighter forces."
-            )
+        check_sane(self._mujoco, datas)
         return states
 
     def _forces(self, forces: Mapping[str, Any], steps: int) -> np.ndarray | None:
@@ -313,6 +317,9 @@ class Twin:
                 )
             table[:, body, : wrench.shape[-1]] = wrench
         return table.reshape(steps, -1)
+
+    def _touches(self, data: Any) -> list[Touch]:
+        return [self._touch(data, k) for k in range(data.ncon)]
 
     def _touch(self, data: Any, k: int) -> Touch:
         contact = data.contact[k]

@@ -1,5 +1,6 @@
 """What a twin tells: how things moved, and where they touch."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,11 @@ import numpy as np
 from jaxtyping import Float
 
 from .config import Config
+from .errors import PosewiseError
+
+
+class SimulationError(PosewiseError):
+    """A simulation that ran away."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,3 +77,14 @@ class Hits:
     """From the origin [m]; inf: nothing is met."""
     frame: np.ndarray
     """Indices (rays,) of the frames that are met; -1: none."""
+
+
+def check_sane(mujoco: Any, datas: Iterable[Any]) -> None:
+    """Raise a SimulationError when MuJoCo found numbers that are not sane."""
+    kinds = mujoco.mjtWarning
+    bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
+    if any(d.warning[int(k)].number for d in datas for k in bad):
+        raise SimulationError(
+            "The simulation ran away: forces or overlaps are too large; start"
+            " where things do not overlap, or give lighter forces."
+        )

@@ -14,7 +14,8 @@ from posewise.robots.extents import volumes
 from posewise.robots.frame import Frame, Joint, Model
 from posewise.robots.joints import JOINT_TYPES
 from posewise.robots.models import model_names
-from posewise.robots.twin import SimulationError, Twin
+from posewise.robots.twin import Twin
+from posewise.robots.twin_motion import SimulationError
 
 mujoco = pytest.importorskip("mujoco")
 

@@ -106,37 +106,57 @@ def run_events(trace: Any, events: Any, legacy: bool = False) -> SimulationResul
     """
     if not isinstance(trace, Trace):
         raise TraceError(f"trace is {type(trace).__name__}, expected a Trace.")
-    container = make_container(events, check=not legacy)
-    for event in container:
-        event.reset()
+    walk = EventWalk(events, legacy)
     robot, environment = robot_sensor(trace, legacy), environment_sensor(trace, legacy)
-    commands: list[Command] = []
-    stopped_by = None
-    for step in range(trace.n_steps):
-        time, k = step * trace.dt, step + 1
+    for k in range(1, trace.n_steps + 1):
+        if not walk.step(trace.dt, robot, environment, k):
+            break
+    return walk.result(trace, robot, environment)
+
+
+class EventWalk:
+    """Events that are asked step after step; see `run_events`."""
+
+    def __init__(self, events: Any, legacy: bool = False) -> None:
+        self.container = make_container(events, check=not legacy)
+        for event in self.container:
+            event.reset()
+        self.legacy = legacy
+        self.commands: list[Command] = []
+        self.stopped_by: int | None = None
+        self.n_steps = 0
+
+    def step(self, dt: float, robot: Sensor, environment: Sensor, k: int) -> bool:
+        """Ask all events about one more step [s], read at instant k; False: stop."""
         readings = SensorReading(robot, k), SensorReading(environment, k)
-        for j, event in enumerate(container):
+        number = self.n_steps
+        self.n_steps += 1
+        for j, event in enumerate(self.container):
             if event.state:
                 continue
-            command = event.event_check(time, step, *readings)
+            command = event.event_check(number * dt, number, *readings)
             if command is not EventCommands.CONTINUE:
-                commands.append(Command(type(event).__name__, step, command))
+                self.commands.append(Command(type(event).__name__, number, command))
             if command is EventCommands.STOP:
-                stopped_by = j
-                break
-        if stopped_by is not None:
-            break
-    final = tuple(copy.deepcopy(container))
-    return SimulationResult(
-        trace,
-        legacy,
-        final,
-        tuple(commands),
-        None if stopped_by is None else final[stopped_by],
-        step + 1,
-        environment,
-        robot,
-    )
+                self.stopped_by = j
+                return False
+        return True
+
+    def result(
+        self, trace: Trace, robot: Sensor, environment: Sensor
+    ) -> SimulationResult:
+        """What criteria read, given the whole trace and its sensors."""
+        final = tuple(copy.deepcopy(self.container))
+        return SimulationResult(
+            trace,
+            self.legacy,
+            final,
+            tuple(self.commands),
+            None if self.stopped_by is None else final[self.stopped_by],
+            self.n_steps,
+            environment,
+            robot,
+        )
 
 
 def make_container(events: Any, check: bool) -> list[SimulationSingleEvent]:

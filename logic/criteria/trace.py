@@ -162,5 +162,17 @@ def _contact(j: int, given: Any, K: int, bodies: tuple[str, ...]) -> Contact:
         raise TraceError(f"{what} is of {given['a']!r} with itself.")
     inside = lambda k: 0 <= k < K
     k = integer(f"{what}: k", given["k"], f"0 to {K - 1}", inside, TraceError)
-    vectors = {n: _vector(f"{what}: {n}", given[n]) for n in ("pa", "pb", "f")}
-    return Contact(k, given["a"], given["b"], **vectors)
+    return Contact(k, given["a"], given["b"], *_vectors(what, given))
+
+
+def _vectors(what: str, given: Mapping[str, Any]) -> Float[np.ndarray, "3 3"]:
+    """Points and force of a contact: checked together, which is fast, or one by one."""
+    names = ("pa", "pb", "f")
+    try:
+        rows = np.array([given[n] for n in names], float)
+    except (TypeError, ValueError):
+        rows = np.empty(0)
+    if rows.shape != (3, 3) or np.isinf(rows).any():
+        return np.array([_vector(f"{what}: {n}", given[n]) for n in names])
+    rows.setflags(write=False)
+    return rows

@@ -8,8 +8,9 @@ import numpy as np
 from ...robots.checks import number
 from ...robots.config import Config
 from ...robots.transforms import pose_inverse, pose_multiply, rotation_vector
-from ...robots.twin import SimulationError, Twin
+from ...robots.twin import Twin
 from ...robots.twin_model import TIMESTEP
+from ...robots.twin_motion import SimulationError
 from ..errors import PredicateError
 from ..geometry.solids import thing
 from ..geometry.verdict import Named, Verdict

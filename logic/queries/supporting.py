@@ -9,7 +9,8 @@ from jaxtyping import Float
 
 from ...features import Feature, Pose
 from ...robots.config import Config
-from ...robots.twin import SimulationError, Twin
+from ...robots.twin import Twin
+from ...robots.twin_motion import SimulationError
 from ..geometry.solids import thing
 from ..geometry.verdict import Named, Verdict
 from ..geometry.wording import length
