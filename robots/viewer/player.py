@@ -4,29 +4,33 @@ from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any
 
-from .clip import Clip
+import numpy as np
+from jaxtyping import Float
 
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×")
 
 
 class Player:
-    """Shows the slices of a clip, by hand or in time; after the last the first."""
+    """Shows slices, by hand or each for its time [s]; after the last the first."""
 
-    def __init__(self, server: Any, clip: Clip, show: Callable[[int], None]) -> None:
-        self._pauses = clip.pauses
-        self._show = show
+    def __init__(
+        self,
+        server: Any,
+        pauses: Float[np.ndarray, " T"],
+        show: Callable[[int], None],
+    ) -> None:
+        self._pauses = pauses
         self._playing, self._stopped = Event(), Event()
-        last = max(len(clip.pauses) - 1, 1)
+        last = max(len(pauses) - 1, 1)
         self._slider = server.gui.add_slider(
             "slice", min=0, max=last, step=1, initial_value=0
         )
         self._button = server.gui.add_button("play")
         self._speed = server.gui.add_dropdown("speed", SPEEDS, initial_value="1×")
-        self._slider.on_update(lambda _: self._show(self.slice))
+        self._slider.on_update(lambda _: show(self.slice))
         self._button.on_click(lambda _: self.toggle())
         self._thread = Thread(target=self._run, name="posewise play bar", daemon=True)
         self._thread.start()
-        show(0)
 
     @property
     def slice(self) -> int:

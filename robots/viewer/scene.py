@@ -19,19 +19,13 @@ class Scene:
 
     def __init__(self, server: Any) -> None:
         self._server = server
-        self._drawn: list[tuple[str, tuple]] = []
         self._poses = np.zeros((0, 7))
         self.handles: list[Any] = []
-
-    def differs(self, frames: Sequence[Frame]) -> bool:
-        """Whether names or shapes are not those that are drawn."""
-        return self._drawn != [(f.name, f.geometries) for f in frames]
 
     def draw(self, frames: Sequence[Frame]) -> None:
         """Draw frames and their visual shapes anew; see `move` for where they are."""
         for handle in self.handles:
             handle.remove()
-        self._drawn = [(f.name, f.geometries) for f in frames]
         self._poses = np.full((len(frames), 7), np.nan)
         self.handles = []
         for node, frame in zip(node_names(frames), frames, strict=True):
