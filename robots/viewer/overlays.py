@@ -108,7 +108,7 @@ def draw_cameras(stage: Stage) -> list[Any]:
 
 def draw_reach(stage: Stage) -> list[Any]:
     """The ball within which things are in reach of each agent."""
-    style = dict(radius=REACH, color=SUPPORT, opacity=0.12, cast_shadow=False)
+    style = dict(radius=REACH, color=SUPPORT, wireframe=True)
     return [
         stage.scene.add_icosphere(f"{stage.node(agent.base)}/reach {name}", **style)
         for name, agent in stage.world.agents.items()
