@@ -1,8 +1,7 @@
-"""What can be laid over a world: frames, cavities and supports, rooms, sights,
-reach, contacts.
+"""What can be laid over a world: frames, regions, rooms, sights, reach, contacts.
 
-Each overlay draws its nodes and returns the handles of the uppermost. Those of frames are children of
-the frames' nodes and go along with them.
+Each overlay draws its nodes and returns the handles of the uppermost. Those of frames
+are children of the frames' nodes and go along with them.
 """
 
 from collections.abc import Callable
@@ -21,7 +20,13 @@ if TYPE_CHECKING:
 
 CAVITY, SUPPORT, SIGHT = (90, 190, 110), (70, 130, 220), (40, 40, 40)
 NEAR, OVERLAPPING = (240, 160, 30), (220, 40, 40)
-ROOMS = ((230, 120, 90), (90, 160, 220), (130, 190, 90), (220, 190, 70), (160, 120, 200))
+ROOMS = (
+    (230, 120, 90),
+    (90, 160, 220),
+    (130, 190, 90),
+    (220, 190, 70),
+    (160, 120, 200),
+)
 LINE = 0.003
 """Width of lines [m]."""
 FARTHEST = 0.6
@@ -126,7 +131,9 @@ def draw_collisions(stage: Stage) -> list[Any]:
         color = OVERLAPPING if contact.distance < 0 else NEAR
         node = f"/collisions/{a} - {b}"
         handles.append(_lines(stage.scene, node, ends[None], color))
-        dots: dict[str, Any] = dict(colors=color, point_size=4 * LINE, point_shape="circle")
+        dots: dict[str, Any] = dict(
+            colors=color, point_size=4 * LINE, point_shape="circle"
+        )
         dots |= dict(points=ends, precision="float32")
         stage.scene.add_point_cloud(f"{node}/witnesses", **dots)
     return handles
@@ -144,9 +151,7 @@ FOLLOWING = frozenset({"collisions"})
 """Overlays that are drawn anew whenever something has moved."""
 
 
-def _lines(
-    scene: Any, node: str, ends: Float[np.ndarray, "n 2 3"], color: Any
-) -> Any:
+def _lines(scene: Any, node: str, ends: Float[np.ndarray, "n 2 3"], color: Any) -> Any:
     return scene.add_line_segments(node, points=ends, colors=color, thickness=LINE)
 
 
