@@ -13,7 +13,7 @@ import numpy as np
 
 from ..features import Feature
 from ..objectives.objective import OT, selected_slices
-from ..objectives.span import Slices, Span
+from ..objectives.span import Objectives, Slices, Span
 from ..robots.config import Config
 from .errors import PredicateError
 from .relaxed import terms
@@ -89,13 +89,18 @@ class When:
 
     def rows(self, part: "Predicate", C: Config, truth: bool = True) -> Plan:
         """The rows of a predicate of one moment, on all slices."""
-        return Plan("", self.made((part, truth), C, lambda: part.relaxed(C, truth)))
+        key = part, truth
+        if truth:
+            return Plan("", self._on_slices(key, lambda: part.objectives(C, self.span)))
+        return Plan("", self.made(key, C, lambda: part.relaxed(C, truth)))
 
     def made(self, key: Any, C: Config, term: Callable[[], terms.Term]) -> Made:
         """Rows on all slices: features under one key are made once for all plans."""
+        return self._on_slices(key, lambda: terms.objectives(term(), C, self.span))
+
+    def _on_slices(self, key: Any, rows: Callable[[], Objectives]) -> Made:
         if key not in self._made:
-            made = terms.objectives(term(), C, self.span)
-            self._made[key] = [(feature, type) for feature, type, _ in made]
+            self._made[key] = [(feature, type) for feature, type, _ in rows()]
         return tuple((feature, type, self.slices) for feature, type in self._made[key])
 
 

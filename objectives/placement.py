@@ -12,6 +12,7 @@ from ..robots.checks import floats, number
 from ..robots.config import Config
 from ..robots.errors import unknown
 from ..robots.transforms import quat_normalize
+from ..robots.viewer import View
 from .komo import KOMO
 from .objective import OT, ObjectiveError
 from .sampling import Hints, Region, and_above, draw, surroundings
@@ -49,6 +50,14 @@ class Placement:
             for name, pose in self.poses.items()
         ]
         return "\n".join([*lines, self.solution.report()])
+
+    def view(self, browser: bool = True) -> View:
+        """Show the world with the poses in the browser; see `Solution.view`.
+
+        Raises:
+            ImportError: without viser; names the extra.
+        """
+        return self.solution.view(browser)
 
     def apply(self, C: Config) -> None:
         """Set the poses in a world.

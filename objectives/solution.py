@@ -10,6 +10,7 @@ from .objective import OT, Objective, ObjectiveError
 
 if TYPE_CHECKING:
     from ..robots.config import Config
+    from ..robots.viewer import View
     from .modes import Modes
     from .sensitivity import Sensitivity, Solved
 
@@ -188,6 +189,19 @@ class Solution:
         from .plotting import plot_solution
 
         return plot_solution(self, file)
+
+    def view(self, browser: bool = True) -> "View":
+        """Show the world along the path in the browser, with a play bar.
+
+        Args:
+            browser: whether to open the page, and to say on stderr where it is.
+
+        Raises:
+            ImportError: without viser; names the extra.
+        """
+        from .viewing import view_solution
+
+        return view_solution(self, browser)
 
     def sensitivity(self, wrt: Any) -> "Sensitivity":
         """How the path moves with the numbers of the problem, to first order.

@@ -10,6 +10,9 @@ from jaxtyping import Float
 from .checks import integer, number
 from .errors import ConfigError
 
+REACH = 2.0
+"""How far an agent reaches from its base unless told otherwise [m]."""
+
 
 @dataclass(frozen=True)
 class Camera:

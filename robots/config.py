@@ -7,7 +7,7 @@ anew after each edit, so that nothing stale can be used.
 import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .abilities import make_abilities, of_model
 from .annotating import AnnotatedWorld
@@ -15,6 +15,9 @@ from .arguments import make_part, numbers
 from .frame import Model
 from .loading import read_named
 from .objects import WorldObject
+
+if TYPE_CHECKING:
+    from .viewer import View
 
 
 class Config(AnnotatedWorld):
@@ -138,6 +141,34 @@ class Config(AnnotatedWorld):
         path = Path(path)
         meshes = path.parent / "meshes"
         path.write_text(write_urdf(self.model(), name, meshes))
+
+    def view(self, path: Any = None, dt: Any = 0.1, browser: bool = True) -> "View":
+        """Show the world, or a path of it, in the browser.
+
+        Without a path a second call shows the world as it is then on the same page.
+
+        Args:
+            path: coordinates (T, nq) to play; None: the state.
+            dt: time from one slice of the path to the next [s].
+            browser: whether to open the page, and to say on stderr where it is.
+
+        Returns:
+            The view: its `url`, overlays, drag handles, `save` as a page, `close`.
+
+        Raises:
+            ConfigError: for a path that is not one of this world.
+            ImportError: without viser; names the extra.
+        """
+        from .viewer import View, path_clip
+
+        if path is not None:
+            clip = path_clip(self, path, dt)
+            return View(clip.world(0), clip, browser)
+        if self._view is None or self._view.closed:
+            self._view = View(self, browser=browser)
+        else:
+            self._view.update()
+        return self._view
 
     def __repr__(self) -> str:
         return (

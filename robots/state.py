@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +21,9 @@ from .objects import WorldObject
 from .pairs import Pair
 from .regions import Region
 from .rooms import RoomMap
+
+if TYPE_CHECKING:
+    from .viewer import View
 
 
 class WorldState:
@@ -44,6 +47,7 @@ class WorldState:
         self._jax_kinematics: Kinematics | None = None
         self._walk: Walk | None = None
         self._pairs: np.ndarray | None = None
+        self._view: View | None = None
         self._forget()
 
     # -- reading -----------------------------------------------------------------

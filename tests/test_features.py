@@ -220,6 +220,9 @@ def symbols(long: set[str]) -> list:
     symbols(
         {
             "collisionRows",
+            "linangVel",
+            "linearManipulability",
+            "oppose",
             "opposeCentral",
             "pairCollision_vector",
             "pairCollision_normal",
@@ -367,12 +370,17 @@ def test_a_pose_target_is_met_by_either_sign_of_its_quaternion():
 @pytest.mark.parametrize(
     "shape",
     [
-        pw.Sphere(0.1),
         pw.Box([0.1, 0.2, 0.3], rounding=0.02),
-        pw.Cylinder(0.3, 0.1),
-        pw.Capsule(0.2, 0.05),
-        pw.Ellipsoid([0.1, 0.2, 0.05]),
         pw.Convex(np.random.default_rng(0).normal(size=(12, 3)) * 0.1),
+        *(
+            pytest.param(shape, marks=pytest.mark.slow)
+            for shape in (
+                pw.Sphere(0.1),
+                pw.Cylinder(0.3, 0.1),
+                pw.Capsule(0.2, 0.05),
+                pw.Ellipsoid([0.1, 0.2, 0.05]),
+            )
+        ),
     ],
     ids=lambda s: type(s).__name__,
 )

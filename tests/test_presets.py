@@ -251,6 +251,7 @@ def test_a_box_is_approached_held_between_the_fingers_put_down_and_left():
         assert along[-1] >= distance - 1e-3
 
 
+@pytest.mark.slow
 def test_a_push_is_straight_from_behind():
     C = pw.Config()
     C.add_frame("puck", joint="transXYPhi", shape=pw.Sphere(0.05))

@@ -98,10 +98,8 @@ def test_all_can_be_one_kernel(predicate):
             assert expressible(made(*place, g.params).jaxpr)
 
 
-SLOW = [pytest.param(p, marks=pytest.mark.slow) for p in ROWS if p != "InFoVOfAgent"]
-
-
-@pytest.mark.parametrize("predicate", ["InFoVOfAgent", *SLOW])
+@pytest.mark.slow
+@pytest.mark.parametrize("predicate", ROWS)
 def test_derivatives(predicate):
     """They are those of differences, and none is lost where a is far away."""
     statement, draw = PREDICATES[predicate]
@@ -127,6 +125,7 @@ def check_found(C, wanted, movable):
         assert statement.holds(D), statement.explain(D)
 
 
+@pytest.mark.slow
 def test_from_two_metres_away_into_view_on_the_floor():
     floor, seen = PREDICATES["OnFloor"][0], PREDICATES["InFoVOfAgent"][0]
     check_found(afar(), [floor, seen], ["a"])

@@ -52,7 +52,10 @@ def test_sound_in_five_hundred_scenes(name, predicate, truth):
     check_sound(name, predicate, truth, 500)
 
 
-@pytest.mark.parametrize("predicate", ["InsideOf", "NextTo"])
+LONG = pytest.param("InsideOf", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("predicate", [LONG, "NextTo"])
 def test_derivatives(predicate):
     C = world("crate").copy()
     rng = np.random.default_rng(1)
@@ -84,7 +87,7 @@ def test_bounds_are_what_was_asked_for():
 SLOW = [pytest.param(p, marks=pytest.mark.slow) for p in ("NextTo", "Under")]
 
 
-@pytest.mark.parametrize("predicate", ["OnTopOf", "InsideOf", *SLOW])
+@pytest.mark.parametrize("predicate", ["OnTopOf", LONG, *SLOW])
 def test_what_is_found_holds(predicate):
     C, statement = world("crate"), PREDICATES[predicate]
     found = pw.solve_placement(C, [statement], ["a"], starts=12, progress=False)
@@ -135,7 +138,10 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+FEW = ["or", *(pytest.param(f, marks=pytest.mark.slow) for f in FORMULAS if f != "or")]
+
+
+@pytest.mark.parametrize("name", FEW)
 def test_formulas_are_sound(name):
     formula = FORMULAS[name]()
     said = violations("block", around, formula, 200)
@@ -145,6 +151,7 @@ def test_formulas_are_sound(name):
     assert 0 < true.mean() < 1
 
 
+@pytest.mark.slow
 def test_a_formula_with_alternatives_is_solved():
     C = world("block")
     formula = ~PREDICATES["InContactWith"] & FORMULAS["or"]()

@@ -174,6 +174,8 @@ LONG = {
     "panda, a limit active, redundant rows",
     "IK, distance active, size",
     "free body",
+    "path, one slice",
+    "carrying, target",
     "putting, a limit active, pose",
 }
 
@@ -283,6 +285,7 @@ def test_jacobians_of_collisions_have_derivatives(symbol):
     np.testing.assert_allclose(jax.jacfwd(J)(C.q), want, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_each_solution_of_a_batch_has_its_own_problem():
     komo, tip = planar(0.6)[0](np.zeros(3))
     targets = np.array([[1.2, 0.7, 0], [1.21, 0.7, 0]])

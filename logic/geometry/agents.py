@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...robots.agents import Agent
+from ...robots.agents import REACH, Agent
 from ...robots.checks import number
 from ...robots.config import Config
 from ...robots.errors import ConfigError, unknown
@@ -18,9 +18,6 @@ from .in_rooms import cells_of, map_of, region_in
 from .solids import centre_of_mass, thing
 from .verdict import Judged, Verdict
 from .wording import length
-
-REACH = 2.0
-"""[m]"""
 
 
 def find_agent(C: Config, name: str) -> Agent:

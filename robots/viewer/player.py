@@ -1,0 +1,61 @@
+"""The play bar: a slider over the slices, play and pause, and the speed."""
+
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×")
+
+
+class Player:
+    """Shows slices, by hand or each for its time [s]; after the last the first."""
+
+    def __init__(
+        self,
+        server: Any,
+        pauses: Float[np.ndarray, " T"],
+        show: Callable[[int], None],
+    ) -> None:
+        self._pauses = pauses
+        self._playing, self._stopped = Event(), Event()
+        last = max(len(pauses) - 1, 1)
+        self._slider = server.gui.add_slider(
+            "slice", min=0, max=last, step=1, initial_value=0
+        )
+        self._button = server.gui.add_button("play")
+        self._speed = server.gui.add_dropdown("speed", SPEEDS, initial_value="1×")
+        self._slider.on_update(lambda _: show(self.slice))
+        self._button.on_click(lambda _: self.toggle())
+        self._thread = Thread(target=self._run, name="posewise play bar", daemon=True)
+        self._thread.start()
+
+    @property
+    def slice(self) -> int:
+        """The one that is shown."""
+        return min(int(self._slider.value), len(self._pauses) - 1)
+
+    def toggle(self) -> None:
+        """Play, or pause."""
+        if self._playing.is_set():
+            self._playing.clear()
+        else:
+            self._playing.set()
+        self._button.label = "pause" if self._playing.is_set() else "play"
+
+    def stop(self) -> None:
+        """End for good."""
+        self._stopped.set()
+        self._playing.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            self._playing.wait()
+            speed = float(self._speed.value[:-1])
+            if self._stopped.wait(self._pauses[self.slice] / speed):
+                return
+            if self._playing.is_set():
+                self._slider.value = (self.slice + 1) % len(self._pauses)
