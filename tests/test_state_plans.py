@@ -187,7 +187,7 @@ GIVEN = {"fingers": ["finger"], "droplets": "straight down", "forces": 11.0}
 HANDLED = {
     "on": (logic.ToggledOn("tap"), AWAY, NEAR, 10),
     "off": (~logic.ToggledOn("tap"), AWAY, NEAR, 10),
-    "soaked": (logic.Soaked("sponge"), BELOW, NEAR, 5),
+    "soaked": (logic.Soaked("sponge"), BELOW, NEAR, 2),
     "sliced": (logic.Sliced("loaf"), LOAF, FAR, 20),
     "whole": (~logic.Sliced("loaf"), LOAF, FAR, 20),
 }
