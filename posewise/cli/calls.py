@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from .. import logic
 from ..logic.predicate import Predicate
+from ..reference import kinds_of_predicates
 from ..robots import shapes
 from ..robots.errors import unknown
 from .entries import Entry, shown
@@ -24,24 +24,12 @@ DEEPEST = 40
 Known = Mapping[str, Callable[..., Any]]
 
 
-def _statements() -> Known:
-    """The predicates and formulas of `logic` that need no function of names."""
-    kinds = {
-        name: kind
-        for name, kind in vars(logic).items()
-        if isinstance(kind, type)
-        and issubclass(kind, Predicate)
-        and not inspect.isabstract(kind)
-    }
-    return {
-        name: kind
-        for name, kind in sorted(kinds.items())
-        if "body" not in inspect.signature(kind).parameters
-    }
-
-
-STATEMENTS = _statements()
-"""Predicates and formulas by name."""
+STATEMENTS: Known = {
+    name: kind
+    for name, kind in kinds_of_predicates().items()
+    if "body" not in inspect.signature(kind).parameters
+}
+"""Predicates and formulas by name, without those that need a function of names."""
 SHAPES: Known = {
     kind.__name__: kind for kind in shapes.Shape.__args__ if kind is not shapes.Mesh
 }
@@ -152,10 +140,9 @@ class _Call:
         return made
 
     def call(self, node: ast.Call, depth: int) -> Any:
-        name = node.func.id if isinstance(node.func, ast.Name) else None
+        name = ast.get_source_segment(self.source, node.func) or "?"
         if name not in self.known:
-            named = name or ast.get_source_segment(self.source, node.func) or "?"
-            self.fail(f": {unknown(self.what, named, self.known)}", node)
+            self.fail(f": {unknown(self.what, name, self.known)}", node)
         made = self.known[name]
         if any(isinstance(a, ast.Starred) for a in node.args):
             self.fail("has a starred argument; write them out.", node)

@@ -82,7 +82,7 @@ and why. See `posewise solve --help` for the file. With place.yaml from there:
 
     0 of 1 predicates hold.
     - OnTopOf('box', 'table')
-      box is 40.4 cm above table; ...
+      box is 40.0 cm above table: not in contact.
 
 {CODES.format(good="all hold", bad="some do not")}
 """
