@@ -15,6 +15,8 @@ from .entries import Entry, shown
 
 SHARED = ("position", "quaternion", "color", "contact")
 """Arguments that objects have in common with frames."""
+NAMES = ("prefix", "parent", "joint", "mimic", "category", "base", "camera")
+"""Arguments that are texts."""
 
 
 def read_scene(scene: Entry) -> Config:
@@ -124,8 +126,9 @@ def _named_or_mapping(entry: Entry, key: str, known: Any) -> dict[str, Entry]:
 
 
 def _plain(given: Mapping[str, Entry]) -> dict[str, Any]:
-    """Arguments in Python's types, shapes made."""
-    return {key: _READERS.get(key, Entry.plain)(e) for key, e in given.items()}
+    """Arguments in Python's types, shapes made; null is as if it were not given."""
+    there = {key: e for key, e in given.items() if e.value is not None}
+    return {key: _READERS.get(key, Entry.plain)(e) for key, e in there.items()}
 
 
 def _parts(section: Entry) -> list[tuple[Any, Any]]:
@@ -138,17 +141,10 @@ def _parts(section: Entry) -> list[tuple[Any, Any]]:
     return made
 
 
-def _name(entry: Entry) -> Any:
-    """A name or nothing."""
-    return None if entry.value is None else entry.text("a name")
-
-
 _READERS: Mapping[str, Callable[[Entry], Any]] = {
     "shape": read_shape,
     "parts": _parts,
-    **dict.fromkeys(
-        ("prefix", "parent", "joint", "mimic", "category", "base", "camera"), _name
-    ),
+    **dict.fromkeys(NAMES, lambda entry: entry.text("a name")),
 }
 
 SECTIONS: Mapping[str, Callable[[Config, Entry], None]] = {
