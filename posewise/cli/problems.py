@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ class ProblemFile:
     def slices_per_phase(self) -> int:
         """Of a path problem."""
         given = self.section("komo").named("a mapping")
-        return given["slices"].plain() if "slices" in given else 1
+        return _plain(given).get("slices", 1)
 
 
 def read_problem(file: Path) -> ProblemFile:
@@ -84,23 +84,22 @@ def read_problem(file: Path) -> ProblemFile:
     world = read_scene(sections["scene"])
     if "q" in sections:
         set_coordinates(world, sections["q"])
-    listed = (
-        sections["predicates"].items("predicates") if "predicates" in sections else []
-    )
-    return ProblemFile(world, tuple(map(_statement, listed)), top, sections)
+    read = ProblemFile(world, (), top, sections)
+    listed = read.section("predicates").items("predicates")
+    return replace(read, statements=tuple(map(_statement, listed)))
 
 
 def _statement(entry: Entry) -> Statement:
     """`OnTopOf(mug, table)`, or a mapping with that and times or semantics."""
     if isinstance(entry.value, str):
         return Statement(read_statement(entry), None, entry)
-    given = entry.fields(("predicate", "times", "semantics"))
-    if "predicate" not in given:
-        entry.fail("there is no key 'predicate', e.g. OnTopOf(mug, table).")
-    text = given["predicate"]
-    semantics = given["semantics"].text() if "semantics" in given else None
-    times = given["times"].plain() if "times" in given else None
-    return Statement(read_statement(text, semantics), times, text)
+    found = entry.fields(("predicate", "times", "semantics"))
+    given = _plain(found)
+    _needs(entry, given, ("predicate",))
+    text, semantics = found["predicate"], None
+    if "semantics" in given:
+        semantics = found["semantics"].text("the name of a semantics")
+    return Statement(read_statement(text, semantics), given.get("times"), text)
 
 
 def make_path_problem(problem: ProblemFile) -> tuple[KOMO, dict[str, Any]]:
@@ -110,8 +109,9 @@ def make_path_problem(problem: ProblemFile) -> tuple[KOMO, dict[str, Any]]:
         ProblemError: with file, line and key of what does not fit.
     """
     section = problem.sections["komo"]
-    given = section.fields((*PATH, "starts"))
-    numbers = {PATH[k]: e.plain() for k, e in given.items() if k in PATH}
+    found = section.fields((*PATH, "starts"))
+    given = _plain(found)
+    numbers = {PATH[k]: v for k, v in given.items() if k in PATH}
     with section.blamed():
         komo = KOMO(problem.world, **numbers)
     for entry in problem.section("objectives").items("mappings"):
@@ -122,7 +122,7 @@ def make_path_problem(problem: ProblemFile) -> tuple[KOMO, dict[str, Any]]:
             komo.add(statement.predicate, statement.times)
     arguments = _solver(problem)
     if "starts" in given:
-        arguments["starts"] = _whole(given["starts"], 1)
+        arguments["starts"] = _whole(found["starts"], 1)
     return komo, arguments
 
 
@@ -134,13 +134,13 @@ def make_placement(problem: ProblemFile) -> dict[str, Any]:
     """
     section = problem.sections["placement"]
     given = section.fields(PLACING)
-    if "movable" not in given:
+    if "movable" not in _plain(given):
         section.fail("there is no key 'movable': the names of what is to be placed.")
-    arguments = {key: entry.plain() for key, entry in given.items()}
-    for key in ("starts", "enough"):
-        if arguments.get(key) is not None:
-            arguments[key] = _whole(given[key], 1)
-    if "collisions" in given:
+    arguments = _plain(given)
+    arguments["movable"] = list(_names(given, "movable"))
+    for key in {"starts", "enough"} & set(arguments):
+        arguments[key] = _whole(given[key], 1)
+    if "collisions" in arguments:
         given["collisions"].flag()
     what: list[Any] = []
     for entry in problem.section("objectives").items("mappings"):
@@ -183,13 +183,20 @@ def _add_objective(komo: KOMO, entry: Entry) -> None:
     """A feature, a control cost or a mode switch."""
     kind = _kind_of(entry)
     if kind == "control":
-        given = _plain(entry.fields(CONTROL))
-        komo.add_control_objective(given.pop("control"), **given)
+        found = entry.fields(CONTROL)
+        given = _plain(found)
+        _needs(entry, given, ("control",))
+        komo.add_control_objective(
+            given.pop("control"), **given | {"joints": _names(found, "joints")}
+        )
     elif kind == "switch":
-        given = _plain(entry.fields(SWITCH))
+        found = entry.fields(SWITCH)
+        given = _plain(found)
         _needs(entry, given, ("frames", "times"))
-        mode = given.pop("switch")
-        komo.add_mode_switch(given.pop("times"), mode, **given)
+        mode = found["switch"].text("stable, stableOn or rigid")
+        scale = {"scale": given["scale"]} if "scale" in given else {}
+        frames = _names(found, "frames")
+        komo.add_mode_switch(given["times"], mode, frames, **scale)
     else:
         feature, type_, given = _feature(entry)
         komo.add_objective(
@@ -227,10 +234,10 @@ def _feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:
     symbol = FS[name].symbol
     found = entry.fields((*FEATURE, *symbol.options))
     given = _plain(found)
-    type_ = given.get("type", "eq")
+    type_ = found["type"].text("eq, ineq or sos") if "type" in given else "eq"
     if type_ not in OT.__members__:
         found["type"].fail(unknown("type of objective", type_, OT.__members__))
-    if given.get("name") is not None:
+    if "name" in given:
         found["name"].text("a name for reports")
     numbers = {k: given.get(k) for k in ("order", "target", "scale")}
     options = {k: given[k] for k in symbol.options if k in given}
@@ -240,7 +247,7 @@ def _feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:
 
 def _names(found: Mapping[str, Entry], key: str) -> tuple[str, ...]:
     """One name or a list of them."""
-    if key not in found:
+    if key not in found or found[key].value is None:
         return ()
     if isinstance(found[key].value, str):
         return (found[key].value,)
@@ -249,7 +256,7 @@ def _names(found: Mapping[str, Entry], key: str) -> tuple[str, ...]:
 
 def _needs(entry: Entry, given: Mapping[str, Any], keys: tuple[str, ...]) -> None:
     for key in keys:
-        if given.get(key) is None:
+        if key not in given:
             entry.fail(f"there is no key {key!r}; got {shown(entry.plain())}.")
 
 
@@ -275,5 +282,6 @@ def _whole(entry: Entry, least: int) -> int:
         return integer(name, entry.plain(), expected, lambda n: n >= least)
 
 
-def _plain(given: Mapping[str, Entry]) -> dict[str, Any]:
-    return {key: entry.plain() for key, entry in given.items()}
+def _plain(found: Mapping[str, Entry]) -> dict[str, Any]:
+    """Python's types; null is as if it were not given."""
+    return {k: entry.plain() for k, entry in found.items() if entry.value is not None}
