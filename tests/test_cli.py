@@ -500,6 +500,9 @@ scene:
 komo:
 objectives:
   - {feature: position, frames: tip, target: [0.5, 0.6, 0]}
+predicates:
+  - InReachOfAgent(tip, base, reach=5)
+  - Eventually(InReachOfAgent(tip, base, reach=5))
 """
 
 
@@ -512,7 +515,9 @@ def test_a_configuration_is_solved_and_written(place, capsys):
     assert "CONVERGED" in told and "position(tip)" in told
     data = json.loads(target.read_text())
     assert data["solved"] and data["status"] == "CONVERGED"
-    assert [o["type"] for o in data["objectives"]] == ["eq"]
+    assert [o["type"] for o in data["objectives"]] == ["eq", "ineq", "ineq"]
+    assert [p["holds"] for p in data["predicates"]] == [True, None]
+    assert "+ InReachOfAgent('tip', 'base', reach=5)\n  Slice 0: " in told
     with np.load(arrays) as found:
         path, joints = found["path"], list(found["joints"])
     np.testing.assert_array_equal(path, data["path"])

@@ -91,7 +91,7 @@ BDDL = f"""\
 A world is made for the activity, :init is made true in it by placing things and setting
 states, then the goal. For each literal: whether it holds (+) or not (-), and why.
 
-    posewise bddl packing_lunches --seed 1
+    posewise bddl bringing_in_mail --seed 1
     posewise bddl ./my_activity.bddl --json solved.json
 
 Names need the package bddl: pip install "posewise[bddl]".
