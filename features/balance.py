@@ -39,7 +39,10 @@ def manipulability(
     linear: Int[Array, ""],
     K: Kinematics,
 ) -> Float[jax.Array, "1"]:
-    """sqrt(det(J Jᵀ)) of the frame's Jacobian (Yoshikawa 1985); 0 when singular."""
+    """sqrt(det(J Jᵀ)) of the frame's Jacobian, or of its linear rows; 0 if singular.
+
+    After Yoshikawa, "Manipulability of robotic mechanisms" (1985).
+    """
     w = K.walk(q)
     here = Poses(w.frames.R[frame][None], w.frames.p[frame][None])
     one = Walk(here, w.twists)

@@ -55,6 +55,9 @@ def align_with_motion(axis: int) -> Callable[..., Vector]:
         d = new[1].p - old[1].p
         return d / (norm(d) + 1e-4) - old[0].R[:, axis]
 
+    difference.__doc__ = (
+        f"Direction of motion of `b` minus the {'xyz'[axis]} axis of `a`, in the world."
+    )
     return difference
 
 

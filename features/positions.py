@@ -12,6 +12,7 @@ from jaxtyping import Float
 from .symbol import Pose
 
 Vector = Float[jax.Array, "3"]
+AXES = "xyz"
 
 
 def position(a: Pose) -> Vector:
@@ -44,6 +45,7 @@ def axis(i: int) -> Callable[[Pose], Vector]:
     def vector(a: Pose) -> Vector:
         return a.R[:, i]
 
+    vector.__doc__ = f"The frame's {AXES[i]} axis in the world."
     return vector
 
 
@@ -53,6 +55,8 @@ def axis_diff(i: int) -> Callable[[Pose, Pose], Vector]:
     def vector_diff(a: Pose, b: Pose) -> Vector:
         return a.R[:, i] - b.R[:, i]
 
+    x = AXES[i]
+    vector_diff.__doc__ = f"{x} axis of `a` minus {x} axis of `b`, in the world."
     return vector_diff
 
 
@@ -62,6 +66,7 @@ def axis_rel(i: int) -> Callable[[Pose, Pose], Vector]:
     def vector_rel(a: Pose, b: Pose) -> Vector:
         return b.R.T @ a.R[:, i]
 
+    vector_rel.__doc__ = f"{AXES[i]} axis of `a` seen in `b`."
     return vector_rel
 
 
@@ -71,4 +76,5 @@ def scalar_product(i: int, j: int) -> Callable[[Pose, Pose], Float[jax.Array, "1
     def product(a: Pose, b: Pose) -> Float[jax.Array, "1"]:
         return jnp.sum(a.R[:, i] * b.R[:, j])[None]
 
+    product.__doc__ = f"{AXES[i]} axis of `a` times {AXES[j]} axis of `b`."
     return product

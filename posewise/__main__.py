@@ -1,10 +1,12 @@
-"""The command line: `posewise demo`."""
+"""The command line: `posewise demo`, `solve`, `check` and `bddl`."""
 
 import argparse
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+from .cli import teaching
 from .robots.errors import PosewiseError
 
 
@@ -12,18 +14,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 when all went well, 1 when not solved, 2 for bad input."""
     options = parser().parse_args(arguments)
     prepare_jax()
-    from .demo import run
-
     try:
-        solved = run(
-            options.out, options.robot, options.tip, options.seed, options.starts
-        )
+        good = options.run(options)
     except (PosewiseError, ImportError, OSError) as error:
         print(f"posewise: {error}", file=sys.stderr)
         return 2
-    if not solved:
-        print("posewise: not every problem was solved", file=sys.stderr)
-    return 0 if solved else 1
+    if not good:
+        print(f"posewise: {options.failed}", file=sys.stderr)
+    return 0 if good else 1
 
 
 def parser() -> argparse.ArgumentParser:
@@ -31,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="posewise",
         description="Differentiable features and objectives for robots, on JAX.",
+        epilog="Each command has a --help with examples.",
     )
     commands = top.add_subparsers(dest="command", required=True)
     demo = commands.add_parser(
@@ -49,7 +48,77 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--starts", type=int, default=8, help="initial guesses for each problem (8)"
     )
+    demo.set_defaults(run=_demo, failed="not every problem was solved")
+    _add_solve(commands)
+    _add_check(commands)
+    _add_bddl(commands)
     return top
+
+
+def _add_solve(commands: Any) -> None:
+    solve = _taught(
+        commands, "solve", "solve a problem file: a path or a placement", teaching.SOLVE
+    )
+    solve.add_argument("file", type=Path, help="the problem, FILE.yaml")
+    solve.add_argument("--json", type=Path, help="write the result to this file")
+    solve.add_argument("--npz", type=Path, help="write path or poses to this file")
+    solve.set_defaults(run=_solve, failed="not solved")
+
+
+def _add_check(commands: Any) -> None:
+    check = _taught(
+        commands,
+        "check",
+        "say which predicates of a problem file hold, and why",
+        teaching.CHECK,
+    )
+    check.add_argument("file", type=Path, help="the problem, FILE.yaml")
+    check.add_argument("--json", type=Path, help="write the verdicts to this file")
+    check.set_defaults(run=_check, failed="not every predicate holds")
+
+
+def _add_bddl(commands: Any) -> None:
+    bddl = _taught(
+        commands, "bddl", "solve an activity of BDDL in a made scene", teaching.BDDL
+    )
+    bddl.add_argument("activity", help="the name of an activity, or a .bddl file")
+    bddl.add_argument("--seed", type=int, default=0, help="of where things stand (0)")
+    bddl.add_argument("--json", type=Path, help="write the literals to this file")
+    bddl.set_defaults(run=_bddl, failed="not solved")
+
+
+def _taught(commands: Any, name: str, summary: str, lesson: str) -> Any:
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=lesson,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _demo(options: Any) -> bool:
+    from .demo import run
+
+    return run(options.out, options.robot, options.tip, options.seed, options.starts)
+
+
+def _solve(options: Any) -> bool:
+    from .cli.commands import run_solve
+
+    return run_solve(options)
+
+
+def _check(options: Any) -> bool:
+    from .cli.commands import run_check
+
+    return run_check(options)
+
+
+def _bddl(options: Any) -> bool:
+    from .cli.commands import run_bddl
+
+    return run_bddl(options)
 
 
 def prepare_jax() -> None:

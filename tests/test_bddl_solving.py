@@ -195,7 +195,8 @@ FEW = "cup.n.01_1 - cup.n.01 table.n.02_1 table.n.02_2 - table.n.02"
         ("(ontop table.n.02_1 cup.n.01_1)", "Nothing of table.n.02_1 and cup.n.01_1"),
         pytest.param(
             "(and (nextto cup.n.01_1 table.n.02_1) (ontop cup.n.01_1 table.n.02_1) "
-            "(ontop cup.n.01_1 table.n.02_2))", "No free spot was found for cup.n.01_1.",
+            "(ontop cup.n.01_1 table.n.02_2))",
+            "No free spot was found for cup.n.01_1.",
             marks=pytest.mark.slow),
         ("(or)", "It cannot become true"),
     ],

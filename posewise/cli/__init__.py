@@ -1,0 +1,1 @@
+"""The commands that read problem files; see `posewise solve --help`."""

@@ -1,0 +1,73 @@
+"""`posewise solve`, `check` and `bddl`: read, do, print, write; whether all is well."""
+
+from pathlib import Path
+from typing import Any
+
+from .. import logic
+from ..objectives import Solution
+from ..robots.errors import LoadError
+from . import results
+from .problems import read_problem, solve
+
+
+def run_solve(options: Any) -> bool:
+    """Solve a problem file.
+
+    Raises:
+        PosewiseError: for anything that does not fit, with file, line and key.
+        ImportError: without pyyaml.
+    """
+    _check_targets(options.json, options.npz)
+    problem = read_problem(options.file)
+    found = solve(problem)
+    if isinstance(found, Solution):
+        outcome = results.solved_path(problem, found)
+    else:
+        outcome = results.solved_placement(problem, found)
+    return _finish(outcome, options.json, options.npz)
+
+
+def run_check(options: Any) -> bool:
+    """Check the predicates of a problem file; see `run_solve`."""
+    _check_targets(options.json)
+    return _finish(results.checked(read_problem(options.file)), options.json)
+
+
+def run_bddl(options: Any) -> bool:
+    """Make a scene for an activity, and solve its :init and its goal.
+
+    Raises:
+        PosewiseError: for an unknown activity, and a file that is wrong.
+        ImportError: for an activity without the package bddl.
+    """
+    _check_targets(options.json)
+    name = options.activity
+    problem = logic.bddl.load(Path(name) if "(" in name else name)
+    seed = options.seed
+    world = logic.bddl.make_scene(problem, seed)
+    phases = {"init": logic.bddl.solve_init(world, problem, seed=seed)}
+    if phases["init"].holds:
+        begun = phases["init"].config
+        phases["goal"] = logic.bddl.solve_goal(begun, problem, seed=seed)
+    return _finish(results.solved_activity(phases), options.json)
+
+
+def _check_targets(*files: Path | None) -> None:
+    """That files can be written, before the work."""
+    for file in files:
+        if file is not None and (file.is_dir() or not file.parent.is_dir()):
+            raise LoadError(
+                f"{str(file)!r} cannot be written: expected a file in a folder that"
+                " exists."
+            )
+
+
+def _finish(
+    outcome: results.Outcome, json: Path | None, npz: Path | None = None
+) -> bool:
+    print(outcome.text)
+    if json is not None:
+        results.write_json(json, outcome.data)
+    if npz is not None:
+        results.write_npz(npz, outcome.arrays)
+    return outcome.good

@@ -1,0 +1,618 @@
+"""Problem files: what is read, refused and where, solved and checked."""
+
+import json
+import textwrap
+from itertools import product
+
+import numpy as np
+import pytest
+from worlds import plain_poses
+
+import posewise as pw
+from posewise import logic
+from posewise.__main__ import main
+from posewise.cli import teaching
+from posewise.cli.entries import ProblemError, read_entries
+from posewise.cli.problems import make_path_problem, make_placement, read_problem
+
+pytest.importorskip("yaml", reason="problem files need pyyaml")
+
+RICH = """\
+scene:
+  files:
+    - robot.urdf
+    - {file: robot.urdf, prefix: b_, pose: [0, 2, 0, 1, 0, 0, 0]}
+  models:
+    - {model: table, pose: [1, 0, 0, 1, 0, 0, 0]}
+  objects:
+    mug:
+      parts: [{shape: "Cylinder(0.1, radius=0.04)", pose: [0, 0, 0.05, 1, 0, 0, 0]}]
+      joint: free
+      position: [1, 0, .8]
+      category: mug.n.04
+      abilities: {cookable: {cook_temperature: 58}}
+  frames:
+    lever: {parent: table, joint: hingeZ, limits: [[-1], [.inf]], q: 0.25,
+            shape: "Box([0.3, 0.3, 0.02], rounding=0.01)"}
+    "7": {shape: "Marker(size=0.2)"}
+  cameras:
+    eye: {position: [0, 0, 1], width: 16, height: 16}
+  agents:
+    me: {base: tip, camera: eye}
+  states:
+    mug: {temperature: 80.0, max_temperature: 60}
+  joints: {joint1: 0.1}
+  lock: [b_joint1, b_joint2, b_joint3]
+q: {lever: 0.5}
+komo: {phases: 2, slices: 3, order: 1, duration: [1, 2.5], starts: 2}
+objectives:
+  - {control: 1, scale: 1e-2}
+  - {feature: positionDiff, frames: [tip, "7"], times: [1], scale: 10}
+  - {feature: standingAbove, frames: [mug, lever], type: ineq, margin: 0.01, name: up}
+  - {switch: stable, frames: [tip, mug], times: [1.0]}
+predicates:
+  - ~OnTopOf(mug, table) & Cooked(mug) | AtLeast(1, InReachOfAgent(mug, me, reach=3))
+  - {predicate: "NextTo(mug, '7')", times: [1.0, 2.0], semantics: igibson}
+solver: {tolerance: 1e-4, max_iterations: 40}
+seed: 3
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Writes a problem file beside a robot's, and names it."""
+    monkeypatch.setattr("posewise.__main__.prepare_jax", lambda: None)
+    from posewise.robots.models import DATA
+
+    (tmp_path / "robot.urdf").write_text((DATA / "planar3.urdf").read_text())
+
+    def write(text, name="problem.yaml"):
+        file = tmp_path / name
+        file.write_text(textwrap.dedent(text))
+        return file
+
+    return write
+
+
+def test_a_scene_is_the_world_that_the_same_calls_make(place):
+    file = place(RICH)
+    C = read_problem(file).world
+    D = pw.Config()
+    D.add_file(file.parent / "robot.urdf")
+    D.add_file(file.parent / "robot.urdf", "b_", pose=[0, 2, 0, 1, 0, 0, 0])
+    D.load("table", pose=[1, 0, 0, 1, 0, 0, 0])
+    can = (pw.Cylinder(0.1, 0.04), [0, 0, 0.05, 1, 0, 0, 0])
+    D.add_object("mug", [can], joint="free", pose=[1, 0, 0.8, 1, 0, 0, 0])
+    board = pw.Box([0.3, 0.3, 0.02], rounding=0.01)
+    D.add_frame("lever", "table", joint="hingeZ", q=0.25, shape=board)
+    D.add_frame("7")
+    D.add_frame("eye", position=[0, 0, 1])
+    D.set_joint("joint1", 0.1)
+    D.lock(["b_joint1", "b_joint2", "b_joint3"])
+    D.set_joint("lever", 0.5)
+    assert C.frame_names == D.frame_names and C.joint_names == D.joint_names
+    np.testing.assert_array_equal(C.q, D.q)
+    np.testing.assert_allclose(plain_poses(C), plain_poses(D), atol=1e-12)
+    assert C.limits[1][C.coordinates("lever")] == np.inf
+    assert C.object("mug").category == "mug.n.04"
+    assert C.states["mug"].temperature == 80.0
+    assert C.agents["me"].camera == "eye" and C.cameras["eye"].width == 16
+
+
+def test_objectives_and_predicates_are_those_of_the_same_calls(place):
+    problem = read_problem(place(RICH))
+    near = logic.InReachOfAgent("mug", "me", reach=3)
+    lies, cooked = ~logic.OnTopOf("mug", "table"), logic.Cooked("mug")
+    first, second = problem.statements
+    assert first.predicate == (lies & cooked) | logic.AtLeast(1, near)
+    assert second.predicate == logic.NextTo("mug", "7", semantics="igibson")
+    assert second.times == [1.0, 2.0]
+    plain = read_problem(place(RICH[: RICH.index("predicates:")] + "seed: 3\n"))
+    komo, arguments = make_path_problem(plain)
+    assert arguments == {"seed": 3, "starts": 2}
+    assert (komo.T, komo.k_order, len(komo.switches)) == (6, 1, 1)
+    np.testing.assert_allclose(komo.tau, np.repeat([1, 2.5], 3) / 3)
+    control, reach, up = komo.objectives[:3]
+    assert control.feature.order == 1 and control.feature.scale == 0.01
+    assert (reach.slices, reach.type) == ((2,), pw.OT.eq)
+    assert reach.feature.frames == ("tip", "7")
+    assert (up.name, up.type, up.feature.options) == (
+        "up",
+        pw.OT.ineq,
+        {"margin": 0.01},
+    )
+
+
+def test_arguments_of_a_placement(place):
+    arguments = make_placement(read_problem(place(teaching.PLACING)))
+    assert arguments == {
+        "what": [logic.OnTopOf("box", "table")],
+        "movable": ["box"],
+        "starts": 16,
+        "seed": 0,
+    }
+
+
+def scene(line: str) -> str:
+    return f"scene:\n  models: [planar3]\n{line}\n"
+
+
+def asked(text: str) -> str:
+    return scene(f"  frames: {{mug: }}\npredicates:\n  - {text}")
+
+
+def solved(line: str) -> str:
+    return scene(f"komo:\nobjectives:\n  - {line}")
+
+
+BAD = {
+    "no mapping": ("- a\n", 1, "", "a mapping at the top"),
+    "empty": ("", 1, "", "a mapping at the top"),
+    "broken": ("scene: {models: [a\nq: 1\n", 2, "", "not valid YAML"),
+    "two documents": ("a: 1\n---\nb: 1\n", 2, "", "not valid YAML"),
+    "a tag": ("scene: !!python/name:os.system x\n", 1, "scene", "tags"),
+    "an alias": ("scene: &a {}\nq: *a\n", 2, "q", "aliases"),
+    "a key twice": ("scene:\nq: 1\nscene:\n", 3, "", "stands there twice"),
+    "a list as key": ("? [a]\n: 1\n", 1, "", "expected a name"),
+    "no scene": ("q: [1]\n", 1, "", "there is no scene"),
+    "section": (scene("predicate: []"), 3, "predicate", "did you mean 'predicates'"),
+    "in the scene": ("scene:\n  model: [a]\n", 2, "scene.model", "'models'"),
+    "no list": ("scene:\n  models: table\n", 2, "scene.models", "a list of"),
+    "model": ("scene:\n  models: [tabel]\n", 2, "scene.models[0]", "'table'"),
+    "no model": (
+        "scene:\n  models:\n  - prefix: a\n",
+        3,
+        "scene.models[0]",
+        "no key 'model'",
+    ),
+    "argument": (
+        scene("  frames:\n    a:\n      positon: [0, 0, 0]"),
+        5,
+        "scene.frames.a.positon",
+        "did you mean 'position'",
+    ),
+    "three numbers": (
+        scene("  frames: {a: {position: [0]}}"),
+        3,
+        "scene.frames.a",
+        "3",
+    ),
+    "parent": (scene("  frames: {a: {parent: tipp}}"), 3, "scene.frames.a", "'tip'"),
+    "parent 7": (scene("  frames: {a: {parent: 7}}"), 3, "scene.frames.a.parent", "7"),
+    "taken": (scene("  frames: {tip: }"), 3, "scene.frames.tip", "exists already"),
+    "shape": (
+        scene("  frames: {a: {shape: Ball(1)}}"),
+        3,
+        "scene.frames.a.shape",
+        "No shape 'Ball'; there are",
+    ),
+    "shape's numbers": (
+        scene("  frames: {a: {shape: Sphere(-1)}}"),
+        3,
+        "scene.frames.a.shape",
+        "radius is -1",
+    ),
+    "no shape": (
+        scene("  frames: {a: {shape: tip}}"),
+        3,
+        "scene.frames.a.shape",
+        "expected a shape",
+    ),
+    "agent": (scene("  agents: {a: {hands: [tip]}}"), 3, "scene.agents.a", "'base'"),
+    "state": (
+        scene("  states: {tip: {wet: 1}}"),
+        3,
+        "scene.states.tip.wet",
+        "'wetness'",
+    ),
+    "joint": (scene("  joints: {joint4: 1}"), 3, "scene.joints.joint4", "'joint1'"),
+    "lock": (scene("  lock: [joint]"), 3, "scene.lock[0]", "'joint1'"),
+    "above": (
+        "scene:\n  files: [../x.urdf]\n",
+        2,
+        "scene.files[0]",
+        "lies outside of the problem file's folder",
+    ),
+    "absolute": ("scene:\n  files: [/etc/passwd]\n", 2, "scene.files[0]", "outside"),
+    "a mesh above": (
+        scene("  frames: {a: {shape: Mesh('../a.obj')}}"),
+        3,
+        "scene.frames.a.shape",
+        "outside",
+    ),
+    "no file": ("scene:\n  files: [robt.urdf]\n", 2, "scene.files[0]", "'robot.urdf'"),
+    "no name of a file": ('scene:\n  files: ["\\0"]\n', 2, "scene.files[0]", "no name"),
+    "q": (scene("q: [1]"), 3, "q", "(3,)"),
+    "predicate": (asked("OnTop(mug, tip)"), 5, "predicates[0]", "'OnTopOf'"),
+    "arguments": (asked("OnTopOf(mug)"), 5, "predicates[0]", "argument: 'b'"),
+    "frame": (asked("OnTopOf(mugg, tip)"), 5, "predicates[0]", "'mug'"),
+    "same": (asked("OnTopOf(mug, mug)"), 5, "predicates[0]", "different things"),
+    "words": (asked("Open(mug) and Open(tip)"), 5, "predicates[0]", "&, | and ~"),
+    "dots": (asked("Open(mug.n)"), 5, "predicates[0]", "into quotes"),
+    "dots and digits": (asked("Open(mug.04_1)"), 5, "predicates[0]", "with quotes"),
+    "code": (
+        asked("__import__('os').system('touch x')"),
+        5,
+        "predicates[0]",
+        "No predicate \"__import__('os').system\"",
+    ),
+    "attributes": (asked("mug.__class__"), 5, "predicates[0]", "into quotes"),
+    "arithmetic": (asked("Open(2**9**9)"), 5, "predicates[0]", "not understood"),
+    "lambda": (asked("'Open(lambda: 1)'"), 5, "predicates[0]", "not understood"),
+    "stars": (asked("OnTopOf(*[mug, tip])"), 5, "predicates[0]", "starred"),
+    "deep": (asked(f"'{'~' * 99}Open(mug)'"), 5, "predicates[0]", "40 levels"),
+    "deeper": (asked(f"'{'(' * 999}'"), 5, "predicates[0]", "is no predicate"),
+    "long": (asked(f"'{'~' * 10001}'"), 5, "predicates[0]", "10000 characters"),
+    "a name": (asked("mug"), 5, "predicates[0]", "expected a predicate"),
+    "a number": (asked("1"), 5, "predicates[0]", "with some of the keys predicate"),
+    "joined": (asked("Open(mug) & mug"), 5, "predicates[0]", "join predicates"),
+    "semantics": (
+        asked("{predicate: 'Open(mug)', semantics: igibsn}"),
+        5,
+        "predicates[0].predicate",
+        "'igibson'",
+    ),
+    "no semantics": (
+        asked("{predicate: Sliced(mug), semantics: igibson}"),
+        5,
+        "predicates[0].predicate",
+        "no predicate in it has semantics",
+    ),
+    "of a path": (asked("Always(Open(mug))"), 5, "predicates[0]", "speaks of a path"),
+    "no object": (asked("Cooked(mug)"), 5, "predicates[0]", "No object 'mug'"),
+    "nothing to check": (scene(""), 1, "", "there are no predicates"),
+}
+BAD_PROBLEMS = {
+    "nothing to solve": (scene(""), 1, "", "neither komo nor placement"),
+    "both": (scene("komo:\nplacement:"), 1, "", "komo and placement; expected one"),
+    "phases": (scene("komo: {phases: -1}"), 3, "komo", "phases is -1"),
+    "key": (scene("komo: {phase: 1}"), 3, "komo.phase", "'phases'"),
+    "starts": (scene("komo: {starts: 0}"), 3, "komo.starts", "starts is 0"),
+    "seed": (scene("komo:\nseed: x"), 4, "seed", "an integer >= 0"),
+    "option": (scene("komo:\nsolver: {mu_: 1}"), 4, "solver.mu_", "'mu'"),
+    "value": (scene("komo:\nsolver: {mu: -1}"), 4, "solver.mu", "a number > 0"),
+    "no objective": (scene("komo:"), 3, "komo", "There is no objective"),
+    "nothing moves": (
+        scene("  lock: [joint1, joint2, joint3]\nkomo:"),
+        4,
+        "komo",
+        "no moving joint",
+    ),
+    "kind": (solved("{frames: [tip]}"), 5, "objectives[0]", "none of the keys"),
+    "feature": (
+        solved("{feature: postion}"),
+        5,
+        "objectives[0].feature",
+        "'position'",
+    ),
+    "count": (solved("{feature: position}"), 5, "objectives[0]", "got 0 frames"),
+    "frame": (
+        solved("{feature: position, frames: [tap]}"),
+        5,
+        "objectives[0]",
+        "No frame 'tap'; did you mean 'tip'",
+    ),
+    "target": (
+        solved("{feature: position, frames: tip, target: [1, 2]}"),
+        5,
+        "objectives[0]",
+        "target",
+    ),
+    "type": (
+        solved("{feature: position, frames: tip, type: equ}"),
+        5,
+        "objectives[0].type",
+        "'eq'",
+    ),
+    "margin": (
+        solved("{feature: position, frames: tip, margin: 1}"),
+        5,
+        "objectives[0].margin",
+        "No key 'margin'",
+    ),
+    "times": (
+        solved("{feature: position, frames: tip, times: [3]}"),
+        5,
+        "objectives[0]",
+        "select no slice",
+    ),
+    "order": (
+        solved("{feature: position, frames: tip, order: 1}"),
+        5,
+        "objectives[0]",
+        "k_order",
+    ),
+    "switch": (solved("{switch: stable}"), 5, "objectives[0]", "no key 'frames'"),
+    "mode": (
+        scene("komo: {order: 1}\nobjectives:\n")
+        + "  - {switch: stabel, frames: [world, tip], times: [1]}\n",
+        6,
+        "objectives[0]",
+        "'stable'",
+    ),
+    "no rows": (
+        solved("{control: 0}\npredicates: [Sliced(tip)]"),
+        6,
+        "predicates[0]",
+        "No object 'tip'",
+    ),
+    "movable": (scene("placement: {starts: 1}"), 3, "placement", "no key 'movable'"),
+    "no such movable": (
+        scene("placement: {movable: [tap]}"),
+        3,
+        "placement",
+        "'tip'",
+    ),
+    "control placed": (
+        scene("placement: {movable: tip}\nobjectives: [{control: 0}]"),
+        4,
+        "objectives[0]",
+        "features only",
+    ),
+    "times placed": (
+        scene("placement: {movable: tip}\npredicates:\n")
+        + "  - {predicate: 'Open(tip)', times: 1}\n",
+        6,
+        "predicates[0].predicate",
+        "one moment",
+    ),
+    "collisions": (
+        scene("placement: {movable: tip, collisions: 2}"),
+        3,
+        "placement.collisions",
+        "true or false",
+    ),
+    "region": (
+        scene("placement: {movable: tip, region: [1, 2]}"),
+        3,
+        "placement",
+        "region",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "line", "key", "problem"),
+    [("check", *case) for case in BAD.values()]
+    + [("solve", *case) for case in BAD_PROBLEMS.values()],
+    ids=[*BAD, *(f"solve {name}" for name in BAD_PROBLEMS)],
+)
+def test_bad_files_end_with_line_and_key(
+    place, capsys, command, text, line, key, problem
+):
+    file = place(text)
+    assert main([command, str(file)]) == 2
+    told = capsys.readouterr().err
+    at = f"posewise: {file}:{line}: {f'{key}: ' if key else ''}"
+    assert told.startswith(at) and problem in told, told
+    assert told.count("\n") == 1 or "not valid YAML" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["solve", "nowhere.yaml"], "nowhere.yaml cannot be read"),
+        (["check", "."], "cannot be read"),
+        (["solve", "FILE", "--json", "no/such/folder.json"], "cannot be written"),
+        (["solve", "FILE", "--npz", "."], "cannot be written"),
+        (["bddl", "nowhere.bddl"], "nowhere.bddl cannot be read"),
+        (["bddl", "(define)"], "cannot be read"),
+    ],
+)
+def test_bad_arguments(place, capsys, arguments, problem):
+    file = str(place(teaching.REACHING))
+    assert main([file if a == "FILE" else a for a in arguments]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_link_to_a_file_elsewhere_is_refused(place, tmp_path_factory):
+    file = place("scene:\n  files: [link.urdf]\n")
+    other = tmp_path_factory.mktemp("other") / "a.urdf"
+    other.write_text("<robot/>")
+    (file.parent / "link.urdf").symlink_to(other)
+    with pytest.raises(ProblemError, match="outside"):
+        read_problem(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1),
+        ("-2.5e-3", -0.0025),
+        ("1e-3", 0.001),
+        (".inf", np.inf),
+        ("-inf", -np.inf),
+        ("'1'", "1"),
+        ("true", True),
+        ("null", None),
+        ("off", "off"),
+        ("2026-01-01", "2026-01-01"),
+        ("0x10", "0x10"),
+        ("[1, [a, {b: ~}]]", [1, ["a", {"b": None}]]),
+    ],
+)
+def test_values(place, text, value):
+    assert read_entries(place(f"a: {text}\n")).plain() == {"a": value}
+
+
+ODD = [
+    None,
+    True,
+    -1,
+    1e400,
+    "x",
+    "",
+    "Box([1, 2, 3])",
+    "Open(mug)",
+    [],
+    [[1]],
+    {"a": 1},
+]
+
+
+@pytest.mark.slow
+def test_no_value_leads_to_the_wrong_kind_of_error(place):
+    """Values of a file are replaced by odd ones, one at a time."""
+    yaml = pytest.importorskip("yaml")
+    places = list(_places(yaml.safe_load(RICH)))
+    for path, odd in list(product(places, ODD))[::29]:
+        text = yaml.safe_dump(_with(yaml.safe_load(RICH), path, odd), sort_keys=False)
+        try:
+            make_path_problem(read_problem(place(text)))
+        except pw.PosewiseError as error:
+            assert str(error).startswith(str(place(text)))
+
+
+def _places(value, path=()):
+    """Ways to all parts of nested lists and dictionaries."""
+    keys = value if isinstance(value, dict) else range(len(value))
+    for key in keys:
+        yield (*path, key)
+        if isinstance(value[key], dict | list):
+            yield from _places(value[key], (*path, key))
+
+
+def _with(value, path, new):
+    target = value
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = new
+    return value
+
+
+def test_check_says_why_as_the_help_does(place, capsys):
+    file = place(teaching.PLACING)
+    target = file.parent / "out.json"
+    assert main(["check", str(file), "--json", str(target)]) == 1
+    told = capsys.readouterr()
+    assert told.err == "posewise: not every predicate holds\n"
+    assert textwrap.indent(told.out, "    ") in teaching.CHECK
+    data = json.loads(target.read_text())
+    assert not data["holds"]
+    assert [p["holds"] for p in data["predicates"]] == [False]
+    file = place(teaching.PLACING.replace("OnTopOf", "~OnTopOf"))
+    assert main(["check", str(file)]) == 0
+
+
+POINTING = """\
+scene:
+  models: [planar3]
+komo:
+objectives:
+  - {feature: position, frames: tip, target: [0.5, 0.6, 0]}
+predicates:
+  - InReachOfAgent(tip, base, reach=5)
+  - Eventually(InReachOfAgent(tip, base, reach=5))
+"""
+
+
+def test_a_configuration_is_solved_and_written(place, capsys):
+    file = place(POINTING)
+    target, arrays = file.parent / "out.json", file.parent / "out"
+    arguments = ["solve", str(file), "--json", str(target), "--npz", str(arrays)]
+    assert main(arguments) == 0
+    told = capsys.readouterr().out
+    assert "CONVERGED" in told and "position(tip)" in told
+    data = json.loads(target.read_text())
+    assert data["solved"] and data["status"] == "CONVERGED"
+    assert [o["type"] for o in data["objectives"]] == ["eq", "ineq", "ineq"]
+    assert [p["holds"] for p in data["predicates"]] == [True, None]
+    assert "+ InReachOfAgent('tip', 'base', reach=5)\n  Slice 0: " in told
+    with np.load(arrays) as found:
+        path, joints = found["path"], list(found["joints"])
+    np.testing.assert_array_equal(path, data["path"])
+    C = read_problem(file).world
+    assert joints == list(C.joint_names)
+    C.q = path[0]
+    tip = plain_poses(C)[C.index("tip")]
+    np.testing.assert_allclose(tip[:2], [0.5, 0.6], atol=2e-4)
+    file.write_text(POINTING.replace("[0.5, 0.6", "[9, 9"))
+    assert main(arguments) == 1
+    told = capsys.readouterr()
+    assert "Violated: position(tip)" in told.out and "not solved" in told.err
+    assert not json.loads(target.read_text())["solved"]
+
+
+@pytest.mark.slow
+def test_the_reaching_of_the_help_is_solved(place, capsys):
+    file = place(teaching.REACHING)
+    target = file.parent / "out.json"
+    assert main(["solve", str(file), "--json", str(target)]) == 0
+    assert "cost share" in capsys.readouterr().out
+    C = read_problem(file).world
+    C.q = json.loads(target.read_text())["path"][0]
+    hand = plain_poses(C)[C.index("panda_hand_tcp")]
+    np.testing.assert_allclose(hand[:3], [0.5, 0.2, 0.5], atol=2e-4)
+    w, x, y, z = hand[3:]
+    assert 1 - 2 * (x * x + y * y) < -0.999
+
+
+@pytest.mark.slow
+def test_the_placing_of_the_help_is_solved_and_checked(place, capsys):
+    file = place(teaching.PLACING)
+    target, arrays = file.parent / "out.json", file.parent / "out.npz"
+    arguments = ["solve", str(file), "--json", str(target), "--npz", str(arrays)]
+    assert main(arguments) == 0
+    assert "+ OnTopOf('box', 'table')" in capsys.readouterr().out
+    data = json.loads(target.read_text())
+    best = data["placements"][data["best"]]
+    with np.load(arrays) as found:
+        np.testing.assert_array_equal(
+            found["pose of box"][data["best"]], best["poses"]["box"]
+        )
+    place(
+        teaching.PLACING.replace("[0, 0, 1.2, 1, 0, 0, 0]", str(best["poses"]["box"]))
+    )
+    assert main(["check", str(file)]) == 0
+    impossible = teaching.PLACING.replace(
+        "box, table)", "box, table) & Under(box, table)"
+    )
+    assert main(["solve", str(place(impossible))]) == 1
+    assert "not solved" in capsys.readouterr().err
+
+
+CLEARING = """
+(define (problem clearing) (:domain igibson)
+    (:objects mug.n.04_1 - mug.n.04  table.n.02_1 - table.n.02
+        floor.n.01_1 - floor.n.01)
+    (:init (ontop mug.n.04_1 table.n.02_1) (inroom floor.n.01_1 kitchen)
+        (inroom table.n.02_1 kitchen))
+    (:goal (and (onfloor mug.n.04_1 floor.n.01_1)
+        (not (ontop mug.n.04_1 table.n.02_1)))))
+"""
+STUCK = "(not (ontop mug.n.04_1 table.n.02_1))"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "init", "goal"),
+    [
+        (CLEARING, 0, True, True),
+        (CLEARING.replace("(:goal (and", f"(:goal (and (not {STUCK})"), 1, True, False),
+        (CLEARING.replace("(:init", f"(:init {STUCK}"), 1, False, None),
+    ],
+)
+def test_activities(place, capsys, text, code, init, goal):
+    file = place(text, "clearing.bddl")
+    target = file.parent / "out.json"
+    assert main(["bddl", str(file), "--json", str(target)]) == code
+    told = capsys.readouterr().out
+    assert f"init: {'' if init else 'not '}solved" in told
+    data = json.loads(target.read_text())
+    assert data["solved"] is (code == 0) and data["init"]["solved"] is init
+    if goal is None:
+        assert "goal" not in data and "the goal was not tried" in told
+    else:
+        assert data["goal"]["solved"] is goal
+        held = {x["literal"]: x["holds"] for x in data["goal"]["literals"]}
+        if goal:
+            assert set(held.values()) == {True}
+            assert "+ OnFloor('mug.n.04_1', 'floor.n.01_1')" in told
+
+
+@pytest.mark.parametrize("command", ["demo", "solve", "check", "bddl"])
+def test_help_teaches_by_an_example(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    assert f"posewise {command} " in told.partition("options:")[2]
