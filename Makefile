@@ -12,10 +12,10 @@ demo: $(VENV)/.installed-plot
 	$(BIN)/posewise demo --out out
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" $(TESTS)
 
 test-slow: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

@@ -172,6 +172,7 @@ def test_bddl_evaluates_on_a_world():
         assert all(head.evaluate() for head in init) is task.init.holds(C)
 
 
+@pytest.mark.slow
 def test_options_of_bddl_are_grounded_by_its_own_means(monkeypatch):
     """Its options are conjunctions of atoms of ours, none of which is reached yet."""
     monkeypatch.undo()

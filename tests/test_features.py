@@ -219,6 +219,7 @@ def symbols(long: set[str]) -> list:
     "symbol",
     symbols(
         {
+            "accumulatedCollisions",
             "collisionRows",
             "linangVel",
             "linearManipulability",

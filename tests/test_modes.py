@@ -81,6 +81,7 @@ def test_pick_and_place(carried, slices, order):
         np.testing.assert_allclose(C.pose("box")[:3], end.pose("box")[:3], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_collisions_are_those_of_what_is_real():
     """A carried box meets the wall it is carried through, not its old place."""
     C = kitchen()
