@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..robots.figures import figure
 from .objective import OT
 
 if TYPE_CHECKING:
@@ -16,16 +17,8 @@ def plot_solution(solution: "Solution", file: Any = None) -> Any:
     Raises:
         ImportError: without matplotlib; names the extra.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            'Plots need matplotlib: pip install "posewise[plot]".'
-        ) from error
-    figure = Figure(figsize=(8, 6), layout="constrained")
-    FigureCanvasAgg(figure)
-    above, below = figure.subplots(2, 1, sharex=True)
+    made = figure(8, 6)
+    above, below = made.subplots(2, 1, sharex=True)
     time = solution.times
     style = dict(marker="o", markersize=3, linewidth=1.2)
     for i, name in enumerate(solution.config.coordinate_names):
@@ -50,5 +43,5 @@ def plot_solution(solution: "Solution", file: Any = None) -> Any:
     if len(below.get_lines()) > 1:
         below.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     if file is not None:
-        figure.savefig(file, dpi=110)
-    return figure
+        made.savefig(file, dpi=110)
+    return made

@@ -7,6 +7,7 @@ import numpy as np
 
 from . import shapes
 from .config import Config
+from .figures import figure
 from .frame import Geometry
 from .transforms import quat_to_matrix
 
@@ -20,18 +21,10 @@ def picture(title: str = "", size: tuple[float, float] = (7.0, 6.0)) -> tuple[An
     Raises:
         ImportError: without matplotlib; names the extra.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            'Pictures need matplotlib: pip install "posewise[plot]".'
-        ) from error
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot(projection="3d", title=title)
+    made = figure(*size)
+    axes = made.add_subplot(projection="3d", title=title)
     axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
-    return figure, axes
+    return made, axes
 
 
 def draw_shapes(axes: Any, *layers: tuple[Config, Iterable[str], float]) -> None:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from ...robots.arguments import make_pose
 from ...robots.checks import integer, number
+from ...robots.figures import figure
 from ...robots.transforms import axis_angle, pose_multiply, quat_to_matrix
 from ..errors import PredicateError
 
@@ -117,25 +118,17 @@ class Costmap:
         Raises:
             ImportError: without matplotlib; names the extra.
         """
-        try:
-            from matplotlib.backends.backend_agg import FigureCanvasAgg
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise ImportError(
-                'Plots need matplotlib: pip install "posewise[plot]".'
-            ) from error
-        figure = Figure(figsize=(5, 4), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.subplots()
+        made = figure(5, 4)
+        axes = made.subplots()
         half = len(self.values) * self.resolution / 2
         extent = (-half, half, -half, half)
         shown = axes.imshow(self.values.T, origin="lower", extent=extent)
         axes.set_xlabel("x from the centre [m]")
         axes.set_ylabel("y from the centre [m]")
-        figure.colorbar(shown)
+        made.colorbar(shown)
         if file is not None:
-            figure.savefig(file, dpi=110)
-        return figure
+            made.savefig(file, dpi=110)
+        return made
 
     def _poses(
         self, cells: Int[np.ndarray, " n"], off: np.ndarray, rng: Any, yaw: Any
