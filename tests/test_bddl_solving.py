@@ -245,3 +245,21 @@ def test_worlds_of_ones_own():
             bddl.solve_goal(C, p, names=names, **options)
     with pytest.raises(pw.ConfigError, match="names"):
         bddl.solve_goal(C, p, names={"cup": "can"})
+
+
+@pytest.mark.slow
+def test_what_fits_in_no_quarter_turn_is_placed_by_optimization():
+    """A stick that stands is too long for a low shelf, in which it may lie."""
+    board = lambda size, *at: (pw.Box(size), [*at, 1, 0, 0, 0])
+    sides = [board([0.02, 0.4, 0.3], x, 0, 0.15) for x in (-0.4, 0.4)]
+    levels = [board([0.8, 0.4, 0.02], 0, 0, z) for z in (0.01, 0.29)]
+    C = pw.Config()
+    C.add_object("shelf", [*levels, *sides])
+    stands = [1.2, 0, 0.25, 1, 0, 0, 0]
+    stick = [(pw.Box([0.05, 0.05, 0.5]), None)]
+    C.add_object("stick", stick, joint="free", pose=stands)
+    inside = logic.InsideOf("stick", "shelf")
+    assert not bddl.placing.place(C, "stick", [inside])
+    np.testing.assert_array_equal(C.pose("stick"), stands)
+    assert bddl.placing.optimize(C, "stick", [inside])
+    assert inside.holds(C) and not C.collisions(margin=-1e-4)
