@@ -141,7 +141,7 @@ def make_nlp(
     nq = chain.tree.nq
     variables = _variables(chain.slices, nq, modes.shared_coordinates)
     shared = np.isin(np.arange(nq), modes.shared_coordinates)
-    shapes = jax.eval_shape(chain.evaluate, data, jnp.asarray(initial))
+    shapes = chain.shapes(data, jnp.asarray(initial))
     y_start = np.cumsum([0, *(r.y.size for r in shapes)])
     J_start = np.cumsum([0, *(r.y.size * r.J.shape[1] * nq for r in shapes)])
     types: list[OT] = []

@@ -89,7 +89,7 @@ class Chain:
     @property
     def large(self) -> bool:
         """See `ChainProblem`: contacts are about five times as much code as others."""
-        return sum(5 if k.symbol.stacked else 1 for k in self.kinds) > 13
+        return sum(5 if k.symbol.stacked else 1 for k in self.kinds) > 8
 
     def evaluate(
         self, data: ChainData, x: jax.Array, coordinates: str = "tangent"
@@ -105,6 +105,17 @@ class Chain:
             rows = part(partial(self._groups, kinds, coordinates), motion, batches)
             groups |= zip(members, rows, strict=True)
         return tuple(groups[i] for i in range(len(self.kinds)))
+
+    def shapes(self, data: ChainData, x: jax.Array) -> tuple[Rows, ...]:
+        """Of what `evaluate` gives in the tangent space, without tracing it."""
+        dtype, found = jnp.result_type(x, data.K.node_p), []
+        for kind, b in zip(self.kinds, data.batches, strict=True):
+            n = kind.capacity
+            D = kind.scale[0]
+            y: Any = jax.ShapeDtypeStruct((n, D), dtype)
+            J: Any = jax.ShapeDtypeStruct((n, kind.order + 1, D, self.nv), dtype)
+            found.append(Rows(y, J, *(_shape(a) for a in (b.last, b.kind))))
+        return tuple(found)
 
     def _motion(
         self, data: ChainData, x: jax.Array
@@ -335,3 +346,7 @@ def _bucket(n: int) -> int:
 def _dtype(values: Any, dtype: Any) -> Any:
     kind = np.asarray(values).dtype
     return dtype if np.issubdtype(kind, np.floating) else kind
+
+
+def _shape(a: Any) -> Any:
+    return jax.ShapeDtypeStruct(jnp.shape(a), jnp.result_type(a))

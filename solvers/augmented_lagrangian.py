@@ -17,7 +17,17 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .kernel import Compiled, part
-from .rows import Rows, augmented, total_cost, updated_multiplier, worst_violation
+from .rows import (
+    Line,
+    Rows,
+    apart,
+    augmented,
+    flat,
+    in_line,
+    total_cost,
+    updated_multiplier,
+    worst_violation,
+)
 from .status import Status
 from .system import assemble, columns, newton_step, potential
 
@@ -55,6 +65,10 @@ class ChainProblem(Protocol):
 
     def evaluate(self, data: Any, x: Any) -> tuple[Rows, ...]:
         """All rows with their Jacobians at x."""
+        ...
+
+    def shapes(self, data: Any, x: Any) -> tuple[Rows, ...]:
+        """Shapes and dtypes of the rows; `evaluate` need not be traced for them."""
         ...
 
     def retract(self, data: Any, x: Any, step: Any) -> Any:
@@ -106,7 +120,8 @@ class State(NamedTuple):
 
     x: Float[jax.Array, "T nq"]
     rows: tuple[Rows, ...]
-    multipliers: tuple[jax.Array, ...]
+    multipliers: Float[jax.Array, " N"]
+    """Of all rows, in line."""
     mu: Float[jax.Array, ""]
     damping: Float[jax.Array, ""]
     last_violation: Float[jax.Array, ""]
@@ -136,20 +151,23 @@ class Result(NamedTuple):
 @partial(jax.jit, static_argnums=0)
 def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> State:
     """The state before the first pass, which evaluates x."""
-    like = lambda v: jnp.asarray(v, x.dtype)
-    empty = jax.tree.map(
-        lambda s: jnp.zeros(s.shape, s.dtype), jax.eval_shape(problem.evaluate, data, x)
-    )
+    return _begin(x, options, problem.shapes(data, x))
+
+
+def _begin(x: jax.Array, options: Options, like: tuple[Rows, ...]) -> State:
+    """`start`, where the shapes of rows are known."""
+    empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), like)
+    number = lambda v: jnp.asarray(v, x.dtype)
     return State(
         x=x,
         rows=empty,
-        multipliers=tuple(jnp.zeros_like(r.y) for r in empty),
-        mu=like(options.mu),
-        damping=like(options.damping),
-        last_violation=like(jnp.inf),
+        multipliers=flat([r.y for r in empty]),
+        mu=number(options.mu),
+        damping=number(options.damping),
+        last_violation=number(jnp.inf),
         stalls=jnp.zeros((), int),
         patience=jnp.zeros((), int),
-        cost=like(jnp.inf),
+        cost=number(jnp.inf),
         iterations=jnp.zeros((), int),
         status=jnp.asarray(int(Status.ITERATION_LIMIT)),
         done=jnp.zeros((), bool),
@@ -169,7 +187,8 @@ def advance(
 
 def result(end: State, options: Options) -> Result:
     """What a state amounts to."""
-    worst = worst_violation(end.rows)
+    line = in_line(end.rows)
+    worst = worst_violation(line)
     ended = end.status == int(Status.ITERATION_LIMIT)
     ended = ended | (end.status == int(Status.INFEASIBLE))
     feasible = worst <= 10 * options.tolerance
@@ -177,12 +196,9 @@ def result(end: State, options: Options) -> Result:
     return Result(
         end.x,
         tuple(r.y for r in end.rows),
-        tuple(
-            updated_multiplier(r, m, end.mu)
-            for r, m in zip(end.rows, end.multipliers, strict=True)
-        ),
+        apart(updated_multiplier(line, end.multipliers, end.mu), end.rows),
         worst,
-        total_cost(end.rows),
+        total_cost(line),
         end.iterations,
         status,
     )
@@ -207,7 +223,7 @@ class _Proposal(NamedTuple):
 
 def _propose(problem: ChainProblem, data: Any, s: State, options: Options) -> _Proposal:
     first = s.iterations == 0
-    weights = _weights(s.rows, s.multipliers, s.mu)
+    weights = augmented(in_line(s.rows), s.multipliers, s.mu)
     parts = columns(problem.nv, problem.shared)
     system = assemble(s.rows, weights, problem.slices, problem.order, parts)
     held = problem.blocked(data, s.x, system.gradient)
@@ -227,14 +243,21 @@ def _judge(
 ) -> State:
     length, predicted, solvable = proposal.length, proposal.predicted, proposal.solvable
     first = s.iterations == 0
-    old = _merit(s.rows, s.multipliers, s.mu)
-    new = _merit(rows, s.multipliers, s.mu)
+    before, line = in_line(s.rows), in_line(rows)
+    old = jnp.sum(augmented(before, s.multipliers, s.mu).merit)
+    new = jnp.sum(augmented(line, s.multipliers, s.mu).merit)
     finite = jnp.isfinite(new) & _finite(rows)
     accepted = first | (solvable & finite & (new <= old))
     broken = first & ~finite
 
     x = jnp.where(accepted & ~broken, proposal.x, s.x)
-    rows = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), rows, s.rows)
+    rows = tuple(
+        new._replace(
+            y=jnp.where(accepted, new.y, old.y), J=jnp.where(accepted, new.J, old.J)
+        )
+        for new, old in zip(rows, s.rows, strict=True)
+    )
+    line = Line(jnp.where(accepted, line.y, before.y), line.kind)
     good = accepted & ~first & (old - new > 0.25 * predicted)
     damping = jnp.where(
         accepted,
@@ -243,7 +266,7 @@ def _judge(
     )
     damping = jnp.where(first, s.damping, damping)
 
-    worst = worst_violation(rows)
+    worst = worst_violation(line)
     holds = worst <= options.tolerance
     enough = jnp.where(holds, options.cost_tolerance, options.inner_tolerance)
     tiny = (length < options.step_tolerance) | (
@@ -260,14 +283,12 @@ def _judge(
     )
     at_limit = s.mu >= options.mu_max
     infeasible = solved & ~holds & (stalls >= 2) & at_limit
-    multipliers = tuple(
-        jnp.where(solved & ~holds, updated_multiplier(r, m, s.mu), m)
-        for r, m in zip(rows, s.multipliers, strict=True)
-    )
+    updated = updated_multiplier(line, s.multipliers, s.mu)
+    multipliers = jnp.where(solved & ~holds, updated, s.multipliers)
     mu = jnp.where(
         solved & slow, jnp.minimum(s.mu * options.mu_factor, options.mu_max), s.mu
     )
-    cost, noted = total_cost(rows), holds & (s.patience > 0)
+    cost, noted = total_cost(line), holds & (s.patience > 0)
     patience = jnp.where(holds, s.patience + 1, 0)
     over = noted & (patience > PATIENCE)
     idle = over & (s.cost - cost < options.progress_tolerance * (1e-3 + cost))
@@ -291,16 +312,6 @@ def _judge(
         iterations=s.iterations + 1,
         status=status,
         done=converged | idle | infeasible | broken,
-    )
-
-
-def _weights(rows, multipliers, mu):
-    return tuple(augmented(r, m, mu) for r, m in zip(rows, multipliers, strict=True))
-
-
-def _merit(rows, multipliers, mu) -> jax.Array:
-    return sum(
-        (jnp.sum(w.merit) for w in _weights(rows, multipliers, mu)), jnp.zeros(())
     )
 
 
@@ -330,7 +341,7 @@ def onwards(
     passes: Number,
 ) -> tuple[State, Result]:
     """At most so many passes more: from x where `fresh`, otherwise from a state."""
-    begin = start(problem, data, x, options)
+    begin = _begin(x, options, state.rows)
     state = jax.tree.map(lambda a, b: jnp.where(fresh, a, b), begin, state)
     state = advance(problem, data, state, options, passes)
     return state, result(state, options)

@@ -164,7 +164,7 @@ class _Table:
         self.result = Result(
             x.copy(),
             tuple(of(np.inf, [r.y for r in shapes.rows])),
-            tuple(of(0.0, shapes.multipliers)),
+            tuple(of(0.0, [r.y for r in shapes.rows])),
             np.full(n, np.inf, dtype),
             np.full(n, np.inf, dtype),
             np.zeros(n, int),

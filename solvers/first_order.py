@@ -16,7 +16,16 @@ from jaxtyping import Bool, Float, Int
 
 from .augmented_lagrangian import ChainProblem, Options, Result
 from .rounds import SILENT, Watch, in_rounds
-from .rows import Rows, augmented, total_cost, updated_multiplier, worst_violation
+from .rows import (
+    Rows,
+    apart,
+    augmented,
+    flat,
+    in_line,
+    total_cost,
+    updated_multiplier,
+    worst_violation,
+)
 from .status import Status
 from .system import assemble, columns
 
@@ -33,7 +42,8 @@ class State(NamedTuple):
     optimizer: Any
     rows: tuple[Rows, ...]
     """At x once the loop ends; without Jacobians."""
-    multipliers: tuple[jax.Array, ...]
+    multipliers: Float[jax.Array, " N"]
+    """Of all rows, in line."""
     mu: Float[jax.Array, ""]
     merit: Float[jax.Array, ""]
     """At the last look."""
@@ -56,8 +66,8 @@ class Evaluation(NamedTuple):
 def _start(
     problem: ChainProblem, optimizer: Any, data: Any, x: jax.Array, options: Options
 ) -> State:
-    shapes = jax.eval_shape(lambda x: _light(problem.evaluate(data, x)), x)
-    empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+    shapes = problem.shapes(data, x)
+    empty = _light(jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes))
     like = lambda v: jnp.asarray(v, x.dtype)
     moved = jnp.zeros((problem.slices, problem.nv), x.dtype)
     return State(
@@ -65,7 +75,7 @@ def _start(
         moved=moved,
         optimizer=optimizer.init(moved),
         rows=empty,
-        multipliers=tuple(r.y for r in empty),
+        multipliers=flat([r.y for r in empty]),
         mu=like(options.mu),
         merit=like(jnp.inf),
         last_violation=like(jnp.inf),
@@ -77,17 +87,17 @@ def _start(
 
 
 def _result(end: State, options: Options) -> Result:
-    worst = worst_violation(end.rows)
+    line = in_line(end.rows)
+    worst = worst_violation(line)
     capped = end.status == int(Status.ITERATION_LIMIT)
     feasible = worst <= 10 * options.tolerance
     status = jnp.where(capped & feasible, int(Status.FEASIBLE), end.status)
-    pairs = zip(end.rows, end.multipliers, strict=True)
     return Result(
         end.x,
         tuple(r.y for r in end.rows),
-        tuple(updated_multiplier(r, m, end.mu) for r, m in pairs),
+        apart(updated_multiplier(line, end.multipliers, end.mu), end.rows),
         worst,
-        total_cost(end.rows),
+        total_cost(line),
         end.iterations,
         status,
     )
@@ -100,7 +110,8 @@ def _step(
     finite = jnp.isfinite(at.merit) & jnp.isfinite(at.g).all()
     broken = (s.iterations == 0) & ~finite
 
-    worst = worst_violation(at.rows)
+    line = in_line(at.rows)
+    worst = worst_violation(line)
     enough = jnp.where(
         worst <= options.tolerance, options.cost_tolerance, options.inner_tolerance
     )
@@ -113,10 +124,8 @@ def _step(
     stuck = worst > 0.9 * s.last_violation
     stalls = jnp.where(update, (s.stalls + 1) * stuck, s.stalls)
     infeasible = update & (stalls >= 2) & (s.mu >= options.mu_max)
-    multipliers = tuple(
-        jnp.where(update, updated_multiplier(r, m, s.mu), m)
-        for r, m in zip(at.rows, s.multipliers, strict=True)
-    )
+    updated = updated_multiplier(line, s.multipliers, s.mu)
+    multipliers = jnp.where(update, updated, s.multipliers)
     raised = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
     mu = jnp.where(update & slow, raised, s.mu)
     done = converged | infeasible | broken
@@ -156,12 +165,11 @@ def _evaluate(
     problem: ChainProblem, data: Any, x: Any, multipliers: Any, mu: Any
 ) -> Evaluation:
     rows = problem.evaluate(data, x)
-    pairs = zip(rows, multipliers, strict=True)
-    weights = tuple(augmented(r, m, mu) for r, m in pairs)
+    weights = augmented(in_line(rows), multipliers, mu)
     T, parts = problem.slices, columns(problem.nv, problem.shared)
     g = assemble(rows, weights, T, problem.order, parts).gradient
     g = g.at[:, parts.shared].divide(T)  # each slice bears its part of the sum
-    merit = sum((jnp.sum(w.merit) for w in weights), jnp.zeros((), x.dtype))
+    merit = jnp.sum(weights.merit)
     return Evaluation(rows, merit, jnp.where(problem.blocked(data, x, g), 0.0, g))
 
 

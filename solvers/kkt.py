@@ -15,7 +15,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from .banded import solve_banded
-from .rows import Rows, Weights
+from .rows import Rows, Weights, flat
 from .system import Columns, _whole, assemble, columns
 
 REFINEMENTS = 50
@@ -184,8 +184,8 @@ class Saddle:
 
     def _assembled(self, weights: tuple[jax.Array, ...]) -> Any:
         T, width = len(self.held), len(self.hessian.bands) - 1
-        each = tuple(Weights(w, w, w) for w in weights)
-        return assemble(self.rows, each, T, width, self.parts)
+        each = flat(weights)
+        return assemble(self.rows, Weights(each, each, each), T, width, self.parts)
 
 
 def solve_kkt(

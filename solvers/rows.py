@@ -1,9 +1,11 @@
 """Rows of a problem over a chain of slices, and their augmented Lagrangian."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Float, Int
 
 SOS, EQ, INEQ = 0, 1, 2
@@ -22,20 +24,47 @@ class Rows(NamedTuple):
     """SOS, EQ or INEQ."""
 
 
+class Line(NamedTuple):
+    """The rows of all groups, one after the other: less code than group by group."""
+
+    y: Float[jax.Array, " N"]
+    kind: Int[jax.Array, " N"]
+
+
+def in_line(groups: tuple[Rows, ...]) -> Line:
+    """All rows."""
+    kinds = [jnp.repeat(rows.kind, rows.y.shape[1]) for rows in groups]
+    return Line(flat([rows.y for rows in groups]), jnp.concatenate(kinds))
+
+
+def flat(values: Sequence[jax.Array]) -> Float[jax.Array, " N"]:
+    """Numbers of each group's rows, in line."""
+    return jnp.concatenate([jnp.ravel(v) for v in values])
+
+
+def apart(
+    values: Float[jax.Array, " N"], groups: tuple[Rows, ...]
+) -> tuple[jax.Array, ...]:
+    """The reverse of `flat`: (n, rows) of each group."""
+    ends = np.cumsum([rows.y.size for rows in groups])[:-1]
+    pieces = jnp.split(values, ends)
+    return tuple(v.reshape(r.y.shape) for v, r in zip(pieces, groups, strict=True))
+
+
 class Weights(NamedTuple):
     """Value, slope and curvature of the augmented Lagrangian in each row."""
 
-    merit: Float[jax.Array, "n rows"]
-    slope: Float[jax.Array, "n rows"]
-    curvature: Float[jax.Array, "n rows"]
+    merit: Float[jax.Array, " N"]
+    slope: Float[jax.Array, " N"]
+    curvature: Float[jax.Array, " N"]
 
 
-def augmented(rows: Rows, multiplier: jax.Array, mu: jax.Array) -> Weights:
+def augmented(line: Line, multiplier: jax.Array, mu: jax.Array) -> Weights:
     """The augmented Lagrangian of Powell, Hestenes and Rockafellar, row by row.
 
     Inequalities enter as μ max(0, φ + λ/2μ)² - λ²/4μ, costs as φ².
     """
-    y, kind = rows.y, rows.kind[:, None]
+    y, kind = line
     shifted = y + multiplier / (2 * mu)
     pushed = jnp.where((kind == INEQ) & (shifted <= 0), 0.0, shifted)
     constraint = mu * pushed**2 - multiplier**2 / (4 * mu)
@@ -48,34 +77,30 @@ def augmented(rows: Rows, multiplier: jax.Array, mu: jax.Array) -> Weights:
     )
 
 
-def violation(rows: Rows) -> Float[jax.Array, "n rows"]:
+def violation(line: Line) -> Float[jax.Array, " N"]:
     """How far each row is from holding; costs are never violated."""
-    y, kind = rows.y, rows.kind[:, None]
+    y, kind = line
     return jnp.where(
         kind == EQ, jnp.abs(y), jnp.where(kind == INEQ, jnp.maximum(y, 0.0), 0.0)
     )
 
 
-def updated_multiplier(rows: Rows, multiplier: jax.Array, mu: jax.Array) -> jax.Array:
+def updated_multiplier(
+    line: Line, multiplier: jax.Array, mu: jax.Array
+) -> Float[jax.Array, " N"]:
     """First-order multiplier update."""
-    kind = rows.kind[:, None]
-    new = multiplier + 2 * mu * rows.y
+    y, kind = line
+    new = multiplier + 2 * mu * y
     return jnp.where(
         kind == EQ, new, jnp.where(kind == INEQ, jnp.maximum(new, 0.0), 0.0)
     )
 
 
-def worst_violation(groups: tuple[Rows, ...]) -> Float[jax.Array, ""]:
+def worst_violation(line: Line) -> Float[jax.Array, ""]:
     """The largest violation of all rows."""
-    worst = jnp.zeros((), groups[0].y.dtype)
-    for rows in groups:
-        worst = jnp.maximum(worst, jnp.max(violation(rows), initial=0.0))
-    return worst
+    return jnp.max(violation(line), initial=0.0)
 
 
-def total_cost(groups: tuple[Rows, ...]) -> Float[jax.Array, ""]:
+def total_cost(line: Line) -> Float[jax.Array, ""]:
     """Sum of squares of all cost rows."""
-    cost = jnp.zeros((), groups[0].y.dtype)
-    for rows in groups:
-        cost += jnp.sum(jnp.where(rows.kind[:, None] == SOS, rows.y**2, 0.0))
-    return cost
+    return jnp.sum(jnp.where(line.kind == SOS, line.y**2, 0.0))

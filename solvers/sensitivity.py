@@ -17,7 +17,18 @@ from jaxtyping import Bool, Float
 
 from .augmented_lagrangian import ChainProblem, Options, solve
 from .kkt import Bordered, Saddle, solve_kkt, weakest_curvature
-from .rows import EQ, INEQ, SOS, Rows, Weights, violation
+from .rows import (
+    EQ,
+    INEQ,
+    SOS,
+    Line,
+    Rows,
+    Weights,
+    apart,
+    flat,
+    in_line,
+    violation,
+)
 from .system import assemble, columns
 
 NEWTON_STEPS = 12
@@ -184,39 +195,38 @@ def _expand(
         jnp.moveaxis(tied[..., parts.own], 0, -1),
         tied[:, 0, parts.shared],
     )
-    active = tuple(_active(r, m) for r, m in zip(rows, multipliers, strict=True))
+    line, given = in_line(rows), flat(multipliers)
+    active = _active(line, given)
     held = problem.blocked(data, x, g)
-    system = Saddle(hessian, rows, active, held, problem.shared)
-    kept = tuple(jnp.where(a, m, 0.0) for a, m in zip(active, multipliers, strict=True))
+    system = Saddle(hessian, rows, apart(active, rows), held, problem.shared)
+    kept = jnp.where(active, given, 0.0)
     h, lengths = system.scales()
     residual = jnp.max(jnp.where(held, 0.0, jnp.abs(g)), initial=0.0) / h
-    kink = _loose_bound(problem, data, x, g, h)
-    for r, m, length in zip(rows, kept, lengths, strict=True):
-        worst = jnp.max(violation(r) / length, initial=0.0)
-        residual = jnp.maximum(residual, worst)
-        edge = (r.kind[:, None] == INEQ) & (jnp.maximum(m, -r.y) < KINK)
-        kink = kink | jnp.any(edge & jnp.any(r.J != 0, (1, 3)))
+    worst = jnp.max(violation(line) / flat(lengths), initial=0.0)
+    residual = jnp.maximum(residual, worst)
+    edge = (line.kind == INEQ) & (jnp.maximum(kept, -line.y) < KINK)
+    moving = flat([jnp.any(r.J != 0, (1, 3)) for r in rows])
+    kink = _loose_bound(problem, data, x, g, h) | jnp.any(edge & moving)
     residual = jnp.where(jnp.isfinite(residual), residual, jnp.inf)
-    return Optimum(x, kept, system, g, residual, steps, kink)
+    return Optimum(x, apart(kept, rows), system, g, residual, steps, kink)
 
 
 def _gradient(
     problem: ChainProblem, rows: tuple[Rows, ...], multipliers: Any
 ) -> Float[jax.Array, "T nv"]:
     """Of the Lagrangian; inactive rows have no part in it."""
-    weights = []
-    for r, m in zip(rows, multipliers, strict=True):
-        kept = jnp.where(_active(r, m), m, 0.0)
-        slope = jnp.where(r.kind[:, None] == SOS, 2 * r.y, kept)
-        weights.append(Weights(r.y, slope, r.y))
+    line, given = in_line(rows), flat(multipliers)
+    kept = jnp.where(_active(line, given), given, 0.0)
+    slope = jnp.where(line.kind == SOS, 2 * line.y, kept)
+    weights = Weights(line.y, slope, line.y)
     parts = columns(problem.nv, problem.shared)
     T, width = problem.slices, problem.order
-    return assemble(rows, tuple(weights), T, width, parts).gradient
+    return assemble(rows, weights, T, width, parts).gradient
 
 
-def _active(rows: Rows, multiplier: jax.Array) -> Bool[jax.Array, "n rows"]:
-    kind = rows.kind[:, None]
-    return (kind == EQ) | ((kind == INEQ) & (multiplier + rows.y > 0))
+def _active(line: Line, multiplier: jax.Array) -> Bool[jax.Array, " N"]:
+    pushing = (line.kind == INEQ) & (multiplier + line.y > 0)
+    return (line.kind == EQ) | pushing
 
 
 def _loose_bound(problem: ChainProblem, data: Any, x: Any, g: Any, h: Any) -> Any:

@@ -5,15 +5,16 @@ Shared columns are one variable for all slices; they border the banded matrix, w
 stays positive definite, and are eliminated by its Schur complement.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from .banded import solve_banded
-from .rows import Rows, Weights
+from .rows import Rows, Weights, apart, flat
 
 
 class Columns(NamedTuple):
@@ -41,50 +42,74 @@ def columns(nv: int, shared: tuple[int, ...]) -> Columns:
 
 def assemble(
     groups: tuple[Rows, ...],
-    weights: tuple[Weights, ...],
+    weights: Weights,
     T: int,
     width: int,
     parts: Columns,
 ) -> System:
-    """The system of all rows; `width`: how many slices back a window reaches."""
+    """The system of all rows; `width`: how many slices back a window reaches.
+
+    Rows with windows of one length are added up by one loop, which is compiled once.
+    """
     own, s = parts.own, len(parts.shared)
     n, dtype = len(own), groups[0].y.dtype
     # windows may reach before the first slice: what falls there is cut off at the end
-    parts_of = _Parts(
+    sums = _Parts(
         jnp.zeros((T + width, n), dtype),
         tuple(jnp.zeros((T + width, n, n), dtype) for _ in range(width + 1)),
         jnp.zeros((T + width, n, s), dtype),
     )
     g_shared, corner = jnp.zeros(s, dtype), jnp.zeros((s, s), dtype)
-    for rows, w in zip(groups, weights, strict=True):
-        window = rows.J.shape[1]
-        J = rows.J if s == 0 else rows.J[..., own]
-        weighted = w.curvature[:, None, :, None] * J
-        tied = jnp.sum(rows.J[..., parts.shared], 1)
-        begin = rows.last - (window - 1) + width
+    for each in _each(groups, weights):
+        m = each.J.shape[1]
+        J = each.J if s == 0 else each.J[..., own]
+        tied = jnp.sum(each.J[..., parts.shared], 1)
+        weighted = each.curvature[:, None, None] * J
+        begin = each.last - (m - 1) + width
 
-        def instance(i, total, J=J, W=weighted, tied=tied, w=w, at=begin, m=window):
-            slope = jnp.sum(w.slope[i][:, None] * J[i], -2)
-            g = _add(total.gradient, slope, at[i])
+        def add(i, total, J=J, W=weighted, tied=tied, each=each, at=begin, m=m):
+            g = _add(total.gradient, each.slope[i] * J[i], at[i])
             bands = list(total.bands)
             for d in range(m):
-                block = jnp.sum(W[i, d:, :, :, None] * J[i, : m - d, :, None], -3)
+                block = W[i, d:, :, None] * J[i, : m - d, None]
                 bands[d] = _add(bands[d], block, at[i] + d)
             border = total.border
             if s:
-                border = _add(
-                    border, jnp.sum(W[i, ..., None] * tied[i][:, None], -3), at[i]
-                )
+                border = _add(border, W[i, ..., None] * tied[i], at[i])
             return _Parts(g, tuple(bands), border)
 
-        parts_of = jax.lax.fori_loop(0, len(begin), instance, parts_of)
+        sums = jax.lax.fori_loop(0, len(begin), add, sums)
         if s:
-            g_shared += jnp.einsum("nr,nrs->s", w.slope, tied)
-            corner += jnp.einsum("nr,nrs,nru->su", w.curvature, tied, tied)
-    g, bands, border = jax.tree.map(lambda a: a[width:], parts_of)
+            g_shared += each.slope @ tied
+            corner += (each.curvature[:, None] * tied).T @ tied
+    g, bands, border = jax.tree.map(lambda a: a[width:], sums)
     reach = np.arange(T) >= np.arange(width + 1)[:, None]
     blocks = jnp.stack(bands) * reach[:, :, None, None]
     return System(_whole(g, g_shared, parts), blocks, border, corner)
+
+
+class _Each(NamedTuple):
+    """Single rows with windows of one length."""
+
+    J: Float[jax.Array, "n window nv"]
+    last: Int[jax.Array, " n"]
+    slope: Float[jax.Array, " n"]
+    curvature: Float[jax.Array, " n"]
+
+
+def _each(groups: tuple[Rows, ...], weights: Weights) -> Iterator[_Each]:
+    slopes, curvatures = apart(weights.slope, groups), apart(weights.curvature, groups)
+    windows = [rows.J.shape[1] for rows in groups]
+    for window in sorted(set(windows)):
+        at = [i for i, w in enumerate(windows) if w == window]
+        J = [jnp.swapaxes(groups[i].J, 1, 2) for i in at]
+        last = [jnp.repeat(groups[i].last, groups[i].y.shape[1]) for i in at]
+        yield _Each(
+            jnp.concatenate([j.reshape(-1, *j.shape[2:]) for j in J]),
+            jnp.concatenate(last),
+            flat([slopes[i] for i in at]),
+            flat([curvatures[i] for i in at]),
+        )
 
 
 class _Parts(NamedTuple):

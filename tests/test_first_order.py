@@ -1,5 +1,6 @@
 """optax optimisers behind the solver's interface."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -20,6 +21,9 @@ class Rosenbrock:
     """A chain of `slices` points of dimension `nv`: Σ (1 - x)² + 10 (x⁺ - x²)²."""
 
     slices, nv, order, shared, large = 200, 10, 1, (), False
+
+    def shapes(self, data, x):
+        return jax.eval_shape(self.evaluate, data, x)
 
     def evaluate(self, data, x):
         T, n = self.slices, self.nv

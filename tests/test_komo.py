@@ -66,6 +66,21 @@ def test_control_costs_are_discrete_time_integrals(order):
     np.testing.assert_allclose(np.sum(np.asarray(rows[0].y) ** 2), want, rtol=1e-12)
 
 
+def test_shapes_of_rows_are_known_beforehand():
+    C = chain()
+    C.add_frame("ball", "world", shape=pw.Sphere(0.1), contact=1)
+    C.add_frame("bat", "tip", shape=pw.Box([0.1, 0.1, 0.1]), contact=1)
+    komo = pw.KOMO(C, 1, 4, 2)
+    komo.add_control_objective(2, 0.7)
+    komo.add_objective([1.0], FS.position, ["tip"], OT.eq, scale=[[0, 1, 0]], order=1)
+    komo.add_objective([1.0], FS.quaternion, ["tip"], OT.sos, target=[1, 0, 0, 0])
+    komo.add_objective([], FS.accumulatedCollisions, [], OT.eq)
+    komo.add_objective([], FS.distance, ["ball", "bat"], OT.ineq)
+    problem, data, _ = komo.chain()
+    x = jax.numpy.zeros((4, 2))
+    assert problem.shapes(data, x) == jax.eval_shape(problem.evaluate, data, x)
+
+
 def test_phases_of_different_duration():
     """A parabola in time: exact accelerations, and a cost that is their integral."""
     C = chain(1)

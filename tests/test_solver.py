@@ -1,12 +1,13 @@
 """The linear algebra against dense solves, the solver against known optima."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from posewise.solvers import EQ, INEQ, SOS, Options, Rows, Status, solve
 from posewise.solvers.banded import solve_banded
-from posewise.solvers.rows import augmented
+from posewise.solvers.rows import augmented, in_line
 from posewise.solvers.system import assemble, columns, newton_step
 
 
@@ -58,13 +59,12 @@ def test_a_step_equals_the_dense_one(shared):
                 for c in inside:
                     full[i, :, place[max(t, 0), c]] += J[i, k, :, c]
         dense.append(full.reshape(N * D, size))
-    lam = [jnp.asarray(rng.uniform(0, 1, g.y.shape)) for g in groups]
     mu, damping = jnp.asarray(2.0), 0.3
-    weights = tuple(augmented(g, m, mu) for g, m in zip(groups, lam, strict=True))
-    slopes = [np.ravel(w.slope) for w in weights]
-    g = sum(J.T @ slope for J, slope in zip(dense, slopes, strict=True))
-    curvatures = [np.diag(np.ravel(w.curvature)) for w in weights]
-    H = sum(J.T @ c @ J for J, c in zip(dense, curvatures, strict=True))
+    line = in_line(tuple(groups))
+    weights = augmented(line, jnp.asarray(rng.uniform(0, 1, line.y.shape)), mu)
+    A = np.concatenate(dense)
+    slope, curvature = np.asarray(weights.slope), np.asarray(weights.curvature)
+    g, H = A.T @ slope, A.T @ np.diag(curvature) @ A
     held = np.zeros((T, n), bool)
     held[2, parts.own[0]] = True
     held[:, list(shared)[1:]] = True
@@ -88,6 +88,9 @@ class Circle:
 
     def __init__(self, wall: float):
         self.wall = wall
+
+    def shapes(self, data, x):
+        return jax.eval_shape(self.evaluate, data, x)
 
     def evaluate(self, data, x):
         p = x[0]
