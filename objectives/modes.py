@@ -21,8 +21,8 @@ from ..robots.config import Config
 from ..robots.duplicates import duplicate
 from ..robots.errors import ConfigError, unknown
 from ..robots.frame import Joint
-from ..robots.joints import zero_value
-from ..robots.transforms import IDENTITY
+from ..robots.joints import value_from_pose, zero_value
+from ..robots.transforms import IDENTITY, pose_inverse, pose_multiply
 
 KINDS = {
     "stable": "free",
@@ -86,6 +86,18 @@ class Mode:
         return self._features[feature]
 
 
+@dataclass(frozen=True)
+class Attachment:
+    """A copy that moves, from a slice on, with what it is attached to."""
+
+    start: int
+    before: str
+    """What stood for the object until then."""
+    copy: str
+    parent: str
+    joint: Joint
+
+
 @dataclass(eq=False)
 class Modes:
     """A world with a copy of each object for each attachment."""
@@ -100,6 +112,8 @@ class Modes:
     """First slice of each mode after the first one."""
     shared: tuple[str, ...]
     """Joints that are one variable for all slices."""
+    attachments: tuple[Attachment, ...] = ()
+    """Those with such a joint, in the order of their starts."""
 
     def at(self, t: int) -> Mode:
         """The mode of a slice; the first one before slice 0."""
@@ -132,6 +146,23 @@ class Modes:
         full = np.tile(self.world.q, (*q.shape[:-1], 1))
         full[..., wide] = q[..., narrow]
         return full
+
+    def settled(self, path: np.ndarray) -> np.ndarray:
+        """The path (T, nq) of the world, with attachments at which nothing jumps.
+
+        As far as their joints allow: what is put on a surface is put below it.
+        """
+        path, X = path.copy(), self.world.copy()
+        for a in self.attachments:
+            X.q = path[a.start - 1] if a.start else self.widen(self.base.q)
+            pose = X.pose(a.before)
+            X.q = path[a.start]
+            up = pose_multiply(X.pose(a.parent), X.frame(a.copy).origin)
+            moved = pose_multiply(pose_inverse(up), pose)
+            value, _ = value_from_pose(a.joint.type, a.joint.axis, moved)
+            at = X.coordinates([a.joint.name])
+            path[:, at] = np.clip(value, *X.limits[:, at])
+        return path
 
     def attached(self, q: np.ndarray, t: int) -> Config:
         """The world in slice t, with helpers and attachments; q: with the copies."""
@@ -195,6 +226,7 @@ def make_modes(
     gone: set[str] = set()
     views: list[tuple[dict[str, str], set[str]]] = [({}, set())]
     starts: list[int] = []
+    attachments: list[Attachment] = []
     for k, s in enumerate(sorted(switches, key=lambda s: s.start)):
         root, parent = names.get(s.frame, s.frame), names.get(s.parent, s.parent)
         rename = lambda n, k=k: f"{n.partition('@')[0]}@{k}"
@@ -204,6 +236,7 @@ def make_modes(
         )
         if joint is not None:
             shared.append(joint.name)
+            attachments.append(Attachment(s.start, root, copies[root], parent, joint))
         gone |= copies.keys()
         names = names | {n.partition("@")[0]: copy for n, copy in copies.items()}
         if starts and starts[-1] == s.start:
@@ -219,7 +252,7 @@ def make_modes(
             if world.frame(name).contact:
                 world.set_contact(name, 0)
         modes.append(Mode(world, dict(view), base_joints))
-    return Modes(C, named, X, modes, starts, tuple(shared))
+    return Modes(C, named, X, modes, starts, tuple(shared), tuple(attachments))
 
 
 def attachment(

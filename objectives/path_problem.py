@@ -179,7 +179,8 @@ class PathProblem:
         """
         modes = self.modes()
         q = modes.widen(self.config.q)
-        return paths_from(modes, q, modes.widen(self.initial), seed, count)
+        paths = paths_from(modes, q, modes.widen(self.initial), seed, count)
+        return np.stack([modes.settled(path) for path in paths])
 
 
 def _integer(what: str, value: Any, expected: str, holds: Any) -> int:

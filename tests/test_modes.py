@@ -126,3 +126,22 @@ def test_errors_name_what_is_wrong(call, match):
 def test_k_order_zero_is_refused():
     with pytest.raises(pw.ObjectiveError, match="k_order >= 1"):
         pw.KOMO(kitchen()).add_mode_switch([1.0], "stable", ["hand", "box"])
+
+
+@pytest.mark.parametrize("slices", [1, 3])
+def test_nothing_jumps_in_initial_paths(slices):
+    """But what is let go above the tray, or beside it, is put on it upright."""
+    komo = pick_and_place(slices=slices)
+    q = komo.config.q
+    q[:3] += [-0.3, 0.1, -0.2]
+    komo.initialize(q)
+    modes, T = komo.modes(), komo.T
+    for path in komo.starts(3, 4):
+        picked = modes.attached(path[slices - 1], slices - 1)
+        pose = komo.config.pose("box")
+        np.testing.assert_allclose(picked.pose("box"), pose, atol=1e-9)
+        held = relative(modes.attached(path[T - 2], T - 2), "tray", "box")
+        put = relative(modes.attached(path[T - 1], T - 1), "tray", "box")
+        beside = np.clip(held[:2, 0], -0.15, 0.15)
+        np.testing.assert_allclose(put[:, 0], [*beside, 0.07], atol=1e-9)
+        np.testing.assert_allclose(put[2, 1:], [0, 0, 1], atol=1e-9)
