@@ -238,7 +238,9 @@ class KOMO(PathProblem):
     ) -> Solution:
         """Solve from the initial path and, with `starts` > 1, from random ones too.
 
-        An interrupt (Ctrl-C) ends it with what there is, of status INTERRUPTED.
+        A single start that stalls where constraints are violated is followed by a
+        random one. An interrupt (Ctrl-C) ends it with what there is, of status
+        INTERRUPTED.
 
         Args:
             seed: of the random starts.
@@ -257,7 +259,8 @@ class KOMO(PathProblem):
         """
         chosen = make_options(self, method, tolerance, progress, options)
         given = (None, seed, starts, method, chosen)
-        return best(solve_ways(self, lambda k: solve_starts(k, [k], *given)[0]))
+        solve = lambda k: solve_starts(k, [k], *given, again=True)[0]
+        return best(solve_ways(self, solve))
 
     def solve_all(
         self,
@@ -301,7 +304,7 @@ class KOMO(PathProblem):
                 (problems, D), or (problems,) where D is 1.
             worlds: for each problem a copy of the world with other poses, sizes,
                 limits or state, but of the same frames and kinds of shapes.
-            starts: of each problem, as in `solve`.
+            starts: of each problem, as in `solve`; one that stalls is followed too.
             seed: of the random starts, the same for each problem.
             tolerance: see `solve`.
             progress: see `solve`.
@@ -319,7 +322,8 @@ class KOMO(PathProblem):
             komos = [way.within(world) for world in worlds]
         given = dict(targets or {})
         chosen = make_options(self, NEWTON, tolerance, progress, options)
-        every = solve_starts(way, komos, given, seed, starts, NEWTON, chosen)
+        numbers = (seed, starts, NEWTON, chosen)
+        every = solve_starts(way, komos, given, *numbers, again=True)
         return [best(solutions) for solutions in every]
 
     def function(

@@ -35,6 +35,7 @@ def solve_starts(
     method: Any,
     chosen: "Chosen",
     enough: int | None = None,
+    again: bool = False,
 ) -> list[list[Solution]]:
     """Solutions of each problem, the best among them.
 
@@ -50,6 +51,7 @@ def solve_starts(
         method: see `KOMO.solve`; optimisers only for a single problem.
         chosen: tolerance and options.
         enough: leave out the starts after so many that end feasible.
+        again: where a problem's only start stalls, solve once more from a random one.
     """
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
     starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
@@ -57,49 +59,101 @@ def solve_starts(
         raise ObjectiveError("There is no objective; add one before solving.")
     if not komos:
         return []
-    began = time.perf_counter()
-    tolerance, options, progress = chosen
-    watch = Watch(progress)
-    chain, data, placed = komos[0].chain()
-    if not _is_newton(method) or (len(komos) == starts == 1 and not targets):
-        every = np.asarray(komos[0].starts(seed, starts), data.prefix.dtype)
-        if not _is_newton(method):
-            first = jnp.asarray(every)
-            result = solve_first_order(chain, method, data, first, options, watch)
-        else:
-            one = solve_watched(chain, data, every[0], options, watch)
-            result = jax.tree.map(lambda a: np.asarray(a)[None], one)
-        made = Solved(komo.frozen(), chain, data, placed, every, ())
-        return [
-            [
-                _solution(komo, result, i, made, tolerance, began, i)
-                for i in range(starts)
-            ]
-        ]
-    leaves, varied = _stacked(chain, data, komos)
-    count = _aimed(data, leaves, varied, placed, targets or {}, komos)
-    worlds = [komos[b % len(komos)] for b in range(count)]
-    frozen = [k.frozen() for k in komos]
-    paths = [k.starts(seed, starts) for k in komos]
-    x = np.concatenate([paths[b % len(komos)] for b in range(count)])
-    owner = np.repeat(np.arange(count), starts)
-    x = np.asarray(x, data.prefix.dtype)
-    tree = jax.tree.structure(data)
+    job = _Job(komos, seed, starts, chosen, again and starts == 1)
+    if not _is_newton(method):
+        return [job.first_order(method)]
+    if len(komos) == starts == 1 and not targets:
+        return [job.alone()]
     if enough is None and all(o.type is not OT.sos for o in komo.objectives):
         enough = 1
-    many = (chain, tree, leaves, varied, owner, x, options, watch)
-    result, kept = solve_many(*many, enough)
-    turn = (kept % starts).tolist()
-    solutions = []
-    for b, k in enumerate(worlds):
-        own = [a[b] if v else a for a, v in zip(leaves, varied, strict=True)]
-        numbers = jax.tree.unflatten(tree, own)
-        made = Solved(frozen[b % len(komos)], chain, numbers, placed, x, ())
-        at = range(*np.searchsorted(kept // starts, [b, b + 1]))
-        solutions.append(
-            [_solution(k, result, j, made, tolerance, began, turn[j]) for j in at]
-        )
-    return solutions
+    return job.together(targets or {}, enough)
+
+
+class _Job:
+    """Problems that are to be solved."""
+
+    def __init__(
+        self,
+        komos: Sequence[PathProblem],
+        seed: int,
+        starts: int,
+        chosen: "Chosen",
+        again: bool,
+    ) -> None:
+        self.komos, self.seed, self.starts, self.again = komos, seed, starts, again
+        self.began = time.perf_counter()
+        self.tolerance, self.options, progress = chosen
+        self.watch = Watch(progress)
+        self.chain, self.data, self.placed = komos[0].chain()
+
+    def paths(self, k: int, begin: int, end: int) -> np.ndarray:
+        """Initial paths of a problem."""
+        every = self.komos[k].starts(self.seed, end)[begin:]
+        return np.asarray(every, self.data.prefix.dtype)
+
+    def solution(
+        self, k: int, frozen: PathProblem, data: Any, out: Result, j: int, start: int
+    ) -> Solution:
+        """Row j of a result, of a problem and its numbers, from one of its starts."""
+        made = Solved(frozen, self.chain, data, self.placed, None, ())
+        given = self.tolerance, self.began, start
+        return _solution(self.komos[k], out, j, made, *given)
+
+    def first_order(self, method: Any) -> list[Solution]:
+        """All starts of one problem, by an optimiser of optax."""
+        x, frozen = jnp.asarray(self.paths(0, 0, self.starts)), self.komos[0].frozen()
+        given = (self.chain, method, self.data, x, self.options, self.watch)
+        out = solve_first_order(*given)
+        of = lambda i: self.solution(0, frozen, self.data, out, i, i)
+        return [of(i) for i in range(self.starts)]
+
+    def alone(self) -> list[Solution]:
+        """One start of one problem; and another one, if that stalls."""
+        found: list[Solution] = []
+        frozen = self.komos[0].frozen()
+        for i in range(2 if self.again else 1):
+            (x,) = self.paths(0, i, i + 1)
+            one = solve_watched(self.chain, self.data, x, self.options, self.watch)
+            out = jax.tree.map(lambda a: np.asarray(a)[None], one)
+            found.append(self.solution(0, frozen, self.data, out, 0, i))
+            if found[0].status is not Status.INFEASIBLE:
+                break
+        return found
+
+    def together(
+        self, targets: Mapping[Any, Any], enough: int | None
+    ) -> list[list[Solution]]:
+        """All starts of all problems; and another one of each whose only one stalls."""
+        komos, starts, data = self.komos, self.starts, self.data
+        leaves, varied = _stacked(self.chain, data, komos)
+        count = _aimed(data, leaves, varied, self.placed, targets, komos)
+        frozen, tree = [k.frozen() for k in komos], jax.tree.structure(data)
+        solutions: list[list[Solution]] = [[] for _ in range(count)]
+
+        def solve(members: Sequence[int], begin: int, **more: Any) -> None:
+            end = begin + starts
+            paths = {
+                k: self.paths(k, begin, end) for k in {b % len(komos) for b in members}
+            }
+            x = np.concatenate([paths[b % len(komos)] for b in members])
+            owner = np.repeat(members, starts)
+            given = (self.chain, tree, leaves, varied, owner, x, self.options)
+            out, kept = solve_many(*given, self.watch, **more)
+            for j, i in enumerate(kept.tolist()):
+                b = int(owner[i])
+                own = [a[b] if v else a for a, v in zip(leaves, varied, strict=True)]
+                k, numbers = b % len(komos), jax.tree.unflatten(tree, own)
+                start = begin + i % starts
+                made = self.solution(k, frozen[k], numbers, out, j, start)
+                solutions[b].append(made)
+
+        solve(range(count), 0, enough=enough)
+        if self.again:
+            first = enumerate(s[0] for s in solutions)
+            lost = [b for b, s in first if s.status is Status.INFEASIBLE]
+            if lost:
+                solve(lost, 1, like=count)
+        return solutions
 
 
 class Chosen(NamedTuple):

@@ -51,6 +51,7 @@ def solve_many(
     options: Options,
     watch: Watch = SILENT,
     enough: int | None = None,
+    like: int | None = None,
 ) -> tuple[Result, Int[np.ndarray, " k"]]:
     """Solve from each initial path.
 
@@ -65,6 +66,7 @@ def solve_many(
         watch: is told how far all have come.
         enough: of each owner's solves those after so many feasible ones are left out;
             None: none is.
+        like: how many solves the program is for; others are compiled anew.
 
     Returns:
         Arrays with a leading axis k, and which solves these are, in their order.
@@ -75,8 +77,10 @@ def solve_many(
     """
     n, size = len(x), x[0].size
     most = 1 << max(VARIABLES // size, 1).bit_length() - 1 if on_cpu() else 4096
-    wanted = n if enough is None or not on_cpu() else FEW * enough * (owner.max() + 1)
-    lanes = min(most, 1 << (min(n, int(wanted)) - 1).bit_length())
+    wanted = count = like or n
+    if enough is not None and on_cpu():
+        wanted = min(count, FEW * enough * (int(owner.max()) + 1))
+    lanes = min(most, 1 << (wanted - 1).bit_length())
     workers = min(os.cpu_count() or 1, -(-n // lanes)) if on_cpu() else 1
     turn = np.arange(n) - np.searchsorted(owner, owner)
     pending = deque(np.argsort(turn, kind="stable").tolist())

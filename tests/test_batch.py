@@ -86,6 +86,28 @@ def test_solve_all_keeps_the_order_of_the_starts():
     assert chosen.sos == min(feasible)
 
 
+def test_a_start_that_stalls_is_followed_by_a_random_one():
+    """Turned by exactly half a turn from where it should point, there is no way on."""
+    C = pw.Config()
+    C.add_frame("needle", joint="hingeZ", limits=[[-3.5], [3.5]])
+    komo = pw.KOMO(C)
+    aim = komo.add_objective(None, FS.vectorX, ["needle"], OT.eq, target=[-1, 0, 0])
+    komo.add_control_objective(0, 1e-3)
+    (first,) = komo.solve_all()
+    assert first.status is pw.Status.INFEASIBLE
+    sol = komo.solve(seed=2)
+    assert sol.feasible and sol.start == 1
+    np.testing.assert_array_equal(komo.solve(seed=2).path, sol.path)
+    targets = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [-1, 0, 0]])
+    got = komo.solve_batch({aim: targets}, seed=2)
+    before = _lanes.compilations()
+    other = komo.solve_batch({aim: targets[[1, 1, 3, 0]]}, seed=2)
+    assert _lanes.compilations() == before and all(s.feasible for s in other)
+    assert [s.feasible for s in got] == [True] * 4
+    assert [s.start for s in got] == [0, 1, 0, 1]
+    np.testing.assert_allclose(got[1].path, sol.path, atol=1e-9)
+
+
 def test_without_costs_the_first_feasible_start_is_enough():
     komo = pw.KOMO(arm(), 1, 1, 0)
     goal = komo.add_objective([1.0], FS.position, ["tip"], target=[0.7, 0.6, 0])
