@@ -15,9 +15,9 @@ from ..errors import PredicateError
 from ..geometry.solids import thing
 from ..geometry.verdict import Named, Verdict
 from ..geometry.wording import length
-from ..relaxed.resting import resting
+from ..relaxed.resting import rests
 from ..relaxed.stacks import free_roots, stack_about
-from ..relaxed.terms import AllOf, Rows, Term
+from ..relaxed.terms import AllOf, Term
 
 DECIMALS = 3
 """To which PyCRAM rounds positions in metres."""
@@ -39,7 +39,10 @@ class Stable(Named):
     forces at their points of contact, with friction, also if every centre of mass were
     4 mm aside; contacts steeper than friction do not count, nor do points touching at
     gaps of more than 0.6 mm; and nothing overlaps by more than 0.2 mm. Thus balls are
-    never stable by the rows. Its negation has no rows.
+    never stable by the rows. Agents hold nothing, nor does what hangs on a free joint
+    that is locked, as all do in `solve_placement` that are not movable: for a mug on a
+    loose plate let both move. What is locked is taken to stand. The negation has no
+    rows.
 
     Args:
         a: an object or frame.
@@ -103,7 +106,7 @@ class Stable(Named):
         if not truth:
             return super().relaxed(C, truth)
         stack = stack_about(C, thing(C, self.a).frames[0])
-        return AllOf(()) if stack is None else Rows(resting(stack), scale=100.0)
+        return AllOf(()) if stack is None else rests(stack)
 
     def _sentence(self, drift: "_Drift", truth: bool) -> str:
         judged = "stable" if truth else "not stable"
