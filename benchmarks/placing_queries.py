@@ -51,23 +51,28 @@ def looking(eye: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.array([*eye, *matrix_to_quat(np.stack([x, y, np.cross(x, y)], -1))])
 
 
+def cup() -> list[tuple]:
+    """A cup with a handle, 9.5 cm high; it stands on its origin."""
+    return [
+        (pw.Cylinder(0.095, 0.04), at(z=0.0475)),
+        (pw.Box([0.03, 0.01, 0.06]), at(0.05, z=0.05)),
+    ]
+
+
 def clutter(rng: np.random.Generator) -> list[tuple]:
-    """Parts and height of eight things: boxes, cans and cups with handles."""
-    found = []
-    for _ in range(4):
-        x, y, z = rng.uniform([0.05, 0.05, 0.06], [0.16, 0.16, 0.3])
+    """Parts and radii of six things: boxes, cans and a cup."""
+    found: list[tuple] = [(cup(), 0.065)]
+    for _ in range(3):
+        x, y, z = rng.uniform([0.05, 0.05, 0.06], [0.2, 0.2, 0.35])
         found.append(([(pw.Box([x, y, z]), at(z=z / 2))], np.hypot(x, y) / 2))
     for _ in range(2):
-        z, r = rng.uniform([0.08, 0.03], [0.25, 0.06])
+        z, r = rng.uniform([0.08, 0.03], [0.3, 0.06])
         found.append(([(pw.Cylinder(z, r), at(z=z / 2))], r))
-    for _ in range(2):
-        handle = (pw.Box([0.03, 0.01, 0.06]), at(0.05, z=0.05))
-        found.append(([(pw.Cylinder(0.095, 0.04), at(z=0.0475)), handle], 0.065))
     return found
 
 
 def scene(seed: int) -> pw.Config:
-    """A table with eight things that do not touch; the mug is on the floor behind."""
+    """A table with six things that do not touch; the mug is on the floor behind."""
     rng = np.random.default_rng(seed)
     C = pw.Config()
     C.add_frame("floor", shape=pw.Plane())
@@ -85,7 +90,7 @@ def scene(seed: int) -> pw.Config:
         taken.append((place, radius))
         pose = at(*place, TOP, rng.uniform(-np.pi, np.pi))
         C.add_object(f"thing{k}", parts, pose=pose, joint="free", mass=0.4)
-    C.load("mug", pose=at(-0.6, 0.3), joint="free")
+    C.add_object("mug", cup(), pose=at(-0.6, 0.3), joint="free", mass=0.3)
     C.add_frame(ABOVE, "mug", position=[0, 0, 0.13])
     eye = rng.uniform([1.3, -0.6, 0.9], [1.7, 0.6, 1.5])
     pose = looking(eye, np.array([0.55, 0, TOP]))

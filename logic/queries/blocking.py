@@ -11,9 +11,9 @@ from ...robots.config import Config
 from ..errors import PredicateError
 from ..geometry.solids import Solid, is_solid, subtree, thing, within
 from ..predicate import Predicate, Witnesses
-from ..relaxed.nearness import STRICT, apart
+from ..relaxed.clearing import clear
+from ..relaxed.nearness import STRICT
 from ..relaxed.terms import AllOf, Rows, Term
-from ..relaxed.things import Pair
 from .aiming import aimed
 from .arms import Arm
 from .owners import is_floor, owners, robot_frames
@@ -122,9 +122,9 @@ class Blocking(Predicate):
             return near
         first = C.index(next(iter(copies))) if copies else arm.first_moving
         ours = [C.frames[i].name for i in self._robot(C, arm, first)]
-        places = tuple(C.index(copies.get(name, name)) for name in ours)
-        pair = Pair(C, Solid(C, ours[0], places), Solid(C, arm.tip, frames), False)
-        return AllOf((near, Rows(pair.feature(apart(STRICT, ours)))))
+        places = [copies.get(name, name) for name in ours]
+        others = [C.frames[i].name for i in frames]
+        return AllOf((near, Rows(clear(places, others, STRICT, ours))))
 
     def add_witnesses(self, C: Config, world: Config) -> Witnesses:
         """See `Predicate`: the shadow of the arm."""

@@ -1,8 +1,6 @@
 """Distances of things: contact, and how far centres are from origins."""
 
-from collections.abc import Sequence
 from functools import lru_cache
-from itertools import product
 from typing import Any
 
 import jax.numpy as jnp
@@ -14,8 +12,6 @@ from .things import Build, Pair, centre
 
 STRICT = 1e-6
 """By what strict inequalities are kept [m]."""
-CUTOFF = 0.1
-"""How far beyond what is demanded distances are exact [m]."""
 
 
 def within(distance: float, error: float) -> Build:
@@ -34,18 +30,11 @@ def within(distance: float, error: float) -> Build:
     return build
 
 
-def apart(distance: float, names: Sequence[str] = ()) -> Build:
-    """At most 0 only where the distance of all parts is at least that [m].
-
-    Exact up to `CUTOFF` beyond it.
-
-    Args:
-        distance: [m].
-        names: of frames of which a's have the shapes; none: they have their own.
-    """
+def apart(distance: float) -> Build:
+    """At most 0 only where the distance of all parts is at least that [m]."""
 
     def build(pair: Pair) -> Any:
-        which, arrays = _distances_as(pair, names) if names else _distances(pair)
+        which, arrays = _distances(pair)
         arrays["least"] = np.array(float(distance))
         return _apart(which), arrays, arrays["order"].size
 
@@ -77,14 +66,6 @@ def _distances(pair: Pair) -> tuple[Distances, dict[str, np.ndarray]]:
     return distances_of([pair.C.frames[i] for i in pair.frames], pairs)
 
 
-def _distances_as(
-    pair: Pair, names: Sequence[str]
-) -> tuple[Distances, dict[str, np.ndarray]]:
-    C, n = pair.C, len(names)
-    frames = [C.frame(name) for name in names] + [C.frames[i] for i in pair.b.frames]
-    return distances_of(frames, list(product(range(n), range(n, len(frames)))))
-
-
 @lru_cache(maxsize=256)
 def _within(which: Distances) -> Any:
     def near(R: Any, p: Any, **arrays: Any) -> Any:
@@ -97,7 +78,6 @@ def _within(which: Distances) -> Any:
 @lru_cache(maxsize=256)
 def _apart(which: Distances) -> Any:
     def far(R: Any, p: Any, **arrays: Any) -> Any:
-        least = arrays["least"]
-        return least - distances(which, R, p, arrays, least + CUTOFF)
+        return arrays["least"] - distances(which, R, p, arrays)
 
     return far

@@ -132,13 +132,9 @@ def distances(
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
     arrays: dict[str, jax.Array],
-    cutoff: Any = None,
 ) -> Float[jax.Array, " pairs"]:
-    """Signed distance of each pair of parts [m], one pair of frames after the other.
-
-    With a cutoff [m], of pairs beyond it a lower bound.
-    """
-    return contacts(which, R, p, arrays, cutoff).distance
+    """Signed distance of each pair of parts [m], one pair of frames after the other."""
+    return contacts(which, R, p, arrays).distance
 
 
 def contacts(
@@ -146,7 +142,6 @@ def contacts(
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
     arrays: dict[str, jax.Array],
-    cutoff: Any = None,
 ) -> collision.Contact:
     """Contact of each pair of parts, of the frame that comes first with the other."""
     found = []
@@ -162,11 +157,7 @@ def contacts(
                     core(*leaves[:n]), leaves[n], turn @ leaves[n + 1], place
                 )
             )
-        if cutoff is None:
-            out = collision.contact(*sides)
-        else:
-            limit = jnp.broadcast_to(cutoff, sides[0].radius.shape)
-            out = collision.contact_within(*sides, limit)
+        out = collision.contact(*sides)
         flipped = arrays[f"flipped{g}"][:, None]
         on_a = jnp.where(flipped, out.point_b, out.point_a)
         on_b = jnp.where(flipped, out.point_a, out.point_b)
