@@ -107,7 +107,7 @@ def failures(C: pw.Config, placement: pw.objectives.placement.Placement) -> list
     return found + [f"{a} and {b} overlap by {-1e3 * d:.1f} mm." for a, b, d in deep]
 
 
-def solve(C: pw.Config, starts: int, seed: int):
+def solve(C: pw.Config, starts: int, seed: int, region=REGION) -> list:
     return pw.solve_placement(
         C,
         GOALS,
@@ -115,7 +115,7 @@ def solve(C: pw.Config, starts: int, seed: int):
         starts=starts,
         enough=1,
         seed=seed,
-        region=REGION,
+        region=region,
         progress=False,
     )
 

@@ -130,9 +130,12 @@ def solve_placement(
     apart = _apart(apart)
     world, names = _loosened(C, movable)
     added: dict[str, dict[str, str]] = {}
+    improve: list[list[Improve]] = [[], []]
     for statement in _listed(what):
         if hasattr(statement, "add_witnesses"):
-            added |= statement.add_witnesses(C, world)
+            more = statement.add_witnesses(C, world)
+            improve[bool(more)].append(statement.improve)
+            added |= more
     if region is None:
         corners = surroundings(world, names)
     else:
@@ -143,8 +146,7 @@ def solve_placement(
             world.set_limits(name, limits)
     found_at = {name: _hints(world, name, what) for name in names}
     starts, given = _given(names, starts)
-    improve = [s.improve for s in what if added and hasattr(s, "improve")]
-    komo = _Placing(world, names, corners, found_at, given, improve)
+    komo = _Placing(world, names, corners, found_at, given, sum(improve, []))
     for statement in what:
         if isinstance(statement, tuple):
             feature, kind = statement

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from ...robots.checks import number
 from ...robots.config import Config
@@ -18,6 +19,7 @@ from ..geometry.wording import length
 from ..relaxed.resting import rests
 from ..relaxed.stacks import free_roots, stack_about
 from ..relaxed.terms import AllOf, Term
+from .dropping import lowered
 
 DECIMALS = 3
 """To which PyCRAM rounds positions in metres."""
@@ -107,6 +109,15 @@ class Stable(Named):
             return super().relaxed(C, truth)
         stack = stack_about(C, thing(C, self.a).frames[0])
         return AllOf(()) if stack is None else rests(stack)
+
+    def improve(
+        self, C: Config, q: Float[np.ndarray, "n nq"]
+    ) -> Float[np.ndarray, "n nq"]:
+        """See `Predicate`: it is lowered onto what is below it."""
+        stack = stack_about(C, thing(C, self.a).frames[0])
+        if stack is None or not C.frame(stack.root).joint.active:
+            return q
+        return lowered(C, stack, q)
 
     def _sentence(self, drift: "_Drift", truth: bool) -> str:
         judged = "stable" if truth else "not stable"

@@ -75,7 +75,7 @@ def resting(stack: Stack) -> Feature:
     """
     if not stack.pairs:
         raise PredicateError(
-            f"{stack.names[stack.things[0][0]]!r} has nothing to rest on: no pair of"
+            f"{stack.root!r} has nothing to rest on: no pair of"
             " frames with it can collide; see C.collision_pairs()."
         )
 

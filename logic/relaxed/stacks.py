@@ -22,6 +22,8 @@ class Stack:
     """Frames that can touch, the first one of a thing."""
     apart: tuple[str, ...]
     """Frames of things that may also meet what holds nothing."""
+    root: str
+    """The frame on whose free joint the thing in question hangs."""
 
 
 def stack_about(C: Config, frame: int) -> Stack | None:
@@ -63,6 +65,7 @@ def stack_about(C: Config, frame: int) -> Stack | None:
         things,
         tuple((place[i], place[j]) for i, j in pairs),
         tuple(dict.fromkeys(apart)),
+        C.frames[roots[0]].name,
     )
 
 
