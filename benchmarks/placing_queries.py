@@ -114,6 +114,7 @@ def solve(C: pw.Config, starts: int, seed: int, region=REGION) -> list:
         ["mug"],
         starts=starts,
         enough=1,
+        max_iterations=60,
         seed=seed,
         region=region,
         progress=False,

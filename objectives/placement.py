@@ -130,11 +130,12 @@ def solve_placement(
     apart = _apart(apart)
     world, names = _loosened(C, movable)
     added: dict[str, dict[str, str]] = {}
-    improve: list[list[Improve]] = [[], []]
+    lower: list[Improve] = []
+    reach: list[Improve] = []
     for statement in _listed(what):
         if hasattr(statement, "add_witnesses"):
             more = statement.add_witnesses(C, world)
-            improve[bool(more)].append(statement.improve)
+            (reach if more else lower).append(statement.improve)
             added |= more
     if region is None:
         corners = surroundings(world, names)
@@ -146,7 +147,7 @@ def solve_placement(
             world.set_limits(name, limits)
     found_at = {name: _hints(world, name, what) for name in names}
     starts, given = _given(names, starts)
-    komo = _Placing(world, names, corners, found_at, given, sum(improve, []))
+    komo = _Placing(world, names, corners, found_at, given, lower, reach)
     for statement in what:
         if isinstance(statement, tuple):
             feature, kind = statement
@@ -162,6 +163,9 @@ def solve_placement(
     return _distinct(found, *apart)
 
 
+CHOICE = 8
+"""Of so many random placements one is a start, where solves are long: with witnesses.
+"""
 Improve = Callable[[Config, Float[np.ndarray, "n nq"]], Float[np.ndarray, "n nq"]]
 """Starts, witnesses moved to where a statement is likelier to be true."""
 
@@ -176,23 +180,47 @@ class _Placing(KOMO):
         corners: Region,
         hints: Mapping[str, Hints],
         given: Mapping[str, np.ndarray],
-        improve: Sequence[Improve],
+        lower: Sequence[Improve],
+        reach: Sequence[Improve],
     ) -> None:
         super().__init__(world)
         self.names, self.corners, self.hints = names, corners, hints
-        self.given, self.improve = given, improve
+        self.given, self.lower, self.reach = given, lower, reach
 
     def starts(self, seed: int, count: int) -> Float[np.ndarray, "count 1 nq"]:
         """The present state and random placements; where poses are given, those."""
         rng = np.random.default_rng(seed)
-        q = draw(self.config, self.names, self.corners, count, rng, self.hints)
+        room = count * CHOICE if self.reach and not self.given else count
+        q = draw(self.config, self.names, self.corners, room, rng, self.hints)
         if self.given:
             q[0] = self.config.q
         for name, poses in self.given.items():
             q[1:, 0, self.config.coordinates([name])] = poses
-        for improve in self.improve:
-            q[:, 0] = improve(self.config, q[:, 0])
-        return q
+        q = _moved(self.config, q, self.lower)
+        return _moved(self.config, self._best(q, count), self.reach)
+
+    def _best(
+        self, q: Float[np.ndarray, "room 1 nq"], count: int
+    ) -> Float[np.ndarray, "count 1 nq"]:
+        """Those that most statements have nothing against; the present state last."""
+        if len(q) == count:
+            return q
+        votes = np.zeros(len(q))
+        for name, hint in self.hints.items():
+            if hint.votes is not None:
+                at = self.config.coordinates([name])
+                votes += np.asarray(hint.votes(q[:, 0, at]))
+        present = (q[:, 0] == self.config.q).all(-1)
+        order = np.argsort(np.where(present, np.inf, -votes), kind="stable")
+        return q[np.r_[order[: count - 1], order[-1:]]]
+
+
+def _moved(
+    world: Config, q: Float[np.ndarray, "n 1 nq"], improve: Sequence[Improve]
+) -> Float[np.ndarray, "n 1 nq"]:
+    for one in improve:
+        q = one(world, q[:, 0])[:, None]
+    return q
 
 
 def _hints(world: Config, name: str, what: Sequence[Any]) -> Hints:

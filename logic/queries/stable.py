@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ...robots.checks import number
 from ...robots.config import Config
@@ -19,7 +19,7 @@ from ..geometry.wording import length
 from ..relaxed.resting import rests
 from ..relaxed.stacks import free_roots, stack_about
 from ..relaxed.terms import AllOf, Term
-from .dropping import lowered
+from .dropping import apart, lowered
 
 DECIMALS = 3
 """To which PyCRAM rounds positions in metres."""
@@ -118,6 +118,15 @@ class Stable(Named):
         if stack is None or not C.frame(stack.root).joint.active:
             return q
         return lowered(C, stack, q)
+
+    def admits(
+        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        """See `Predicate`: where it overlaps with nothing."""
+        stack = stack_about(C, thing(C, self.a).frames[0])
+        if stack is None or stack.root != name:
+            return super().admits(C, name, poses)
+        return apart(C, stack, poses)
 
     def _sentence(self, drift: "_Drift", truth: bool) -> str:
         judged = "stable" if truth else "not stable"
