@@ -214,7 +214,7 @@ def _symbol(kinds: tuple[_Kind, ...], things: int) -> Symbol:
             mine.append(jnp.where(first > 0, gap, 1e3))
         points = _Points(*(jnp.concatenate(x) for x in zip(*found, strict=True)))
         overlap = -jnp.min(jnp.concatenate(gaps)) - OVERLAP
-        apart = mellowmin(jnp.concatenate(mine), TOUCH / 2) - TOUCH
+        apart = mellowmin(jnp.concatenate(mine), TOUCH / 8) - TOUCH
         missing = imbalance(*_balance(points, R, p, arrays)) - SLACK
         return jnp.concatenate([jnp.stack([overlap, apart]), missing])
 
