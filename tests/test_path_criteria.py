@@ -101,8 +101,8 @@ def test_rows_bound_the_exact_rewards():
             if name == "links":  # the palm does not touch the box: 3 cm between them
                 assert lost == pytest.approx(1 / 3)
                 assert norm == pytest.approx(3 / np.sqrt(3), abs=1e-6)
-            elif name == "centre":  # 1 cm above, in the middle of the fingers
-                assert lost <= norm + 1e-9 and norm == pytest.approx(0.01, abs=3e-3)
+            elif name == "centre":  # contacts at the same places on both sides
+                assert norm > 1e-3 and lost == pytest.approx(norm / (1 + norm))
             elif name in GAIN:
                 assert 0 < lost <= norm + 1e-9
             else:
