@@ -283,7 +283,7 @@ def rows_between(
         pairs: places among the frames.
         margin: [m].
     """
-    given = (shapes, pairs, margin, {}, np.arange(len(shapes)))
+    given: Any = (shapes, pairs, margin, {}, np.arange(len(shapes)))
     symbol, _, arrays = _between(pair_rows, "rowsBetween", len(pairs), *given)
     return symbol, arrays
 

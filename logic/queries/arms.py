@@ -134,7 +134,8 @@ class Arm:
         komo, aim = self._problem(turned)
         targets = {aim: goals if turned else goals[:, :3]}
         chosen = make_options(komo, NEWTON, 1e-3, False, OPTIONS)
-        given = (komo, [komo], targets, seed, starts, NEWTON, chosen, every_start)
+        enough = starts if every_start else 1
+        given = (komo, [komo], targets, seed, starts, NEWTON, chosen, enough)
         found: Any = solve_starts(*given)
         found = found if every_start else [[best(group)] for group in found]
         return [np.array([s.q for s in group]) for group in found]

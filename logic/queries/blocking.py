@@ -111,7 +111,9 @@ class Blocking(Predicate):
         return found
 
     def relaxed(self, C: Config, truth: bool = True) -> Term:
-        """That it is false: the tip is there, and all clear, at the solver's state."""
+        """That it is false: the tip is there, and all clear, at the solver's state; of
+        the shadow of the arm where there is one, as in `solve_placement`.
+        """
         if truth or self.legacy:
             return super().relaxed(C, truth)
         arm, copies = arm_and_shadow(C, self.robot, self.tip, self.target)

@@ -199,7 +199,9 @@ class Reachable(Predicate):
         return near.q[0] if near.reached[0] else None
 
     def relaxed(self, C: Config, truth: bool = True) -> Term:
-        """The present distance (and angle), for whatever joints the solver moves."""
+        """The distance (and angle) of the tip, by whatever joints the solver moves; of
+        the shadow of the arm where there is one, as in `solve_placement`.
+        """
         if not truth:
             return super().relaxed(C, truth)
         arm, copies = arm_and_shadow(C, self.robot, self.tip, self.target)

@@ -42,7 +42,8 @@ def cast(arm: Arm, target: Any, world: Config) -> Witnesses:
     for i in chain:
         joint = world.frame(prefix + C.frames[i].name).joint
         if joint is not None and joint.active and joint.mimic is None:
-            joints[C.frames[i].joint.name] = joint.name
+            own: Any = C.frames[i].joint
+            joints[own.name] = joint.name
     return {prefix: joints}
 
 

@@ -115,7 +115,7 @@ class Stable(Named):
     ) -> Float[np.ndarray, "n nq"]:
         """See `Predicate`: it is lowered onto what is below it."""
         stack = stack_about(C, thing(C, self.a).frames[0])
-        if stack is None or not C.frame(stack.root).joint.active:
+        if stack is None or not C._joint(C.index(stack.root)).active:
             return q
         return lowered(C, stack, q)
 

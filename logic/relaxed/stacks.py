@@ -40,10 +40,11 @@ def stack_about(C: Config, frame: int) -> Stack | None:
         None: the thing hangs on no free joint, so that it stays where it is.
     """
     owner = free_roots(C)
-    if owner[frame] is None:
+    first = owner[frame]
+    if first is None:
         return None
-    free = [k for k in owner if k is not None and C.frames[k].joint.active]
-    roots = list(dict.fromkeys([owner[frame], *free]))
+    free = [k for k in owner if k is not None and C._joint(k).active]
+    roots = list(dict.fromkeys([first, *free]))
     passive = _robots(C) | {i for i, k in enumerate(owner) if k not in (None, *roots)}
     pairs, apart = [], []
     for i, j in C._collision_pairs().tolist():
@@ -65,7 +66,7 @@ def stack_about(C: Config, frame: int) -> Stack | None:
         things,
         tuple((place[i], place[j]) for i, j in pairs),
         tuple(dict.fromkeys(apart)),
-        C.frames[roots[0]].name,
+        C.frames[first].name,
     )
 
 
