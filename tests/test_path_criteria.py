@@ -98,9 +98,9 @@ def test_rows_bound_the_exact_rewards():
         for name, criterion in CRITERIA.items():
             norm = float(np.linalg.norm(rows_of(name)(path)))
             lost = 1 - criterion.calculate_reward(result)
-            if name == "links":  # the palm does not touch the box: 3 cm between them
+            if name == "links":  # the palm is 3 cm from the box, fingers 0.5 mm
                 assert lost == pytest.approx(1 / 3)
-                assert norm == pytest.approx(3 / np.sqrt(3), abs=1e-6)
+                assert norm**2 == pytest.approx((3**2 + 2 * 0.05**2) / 3)
             elif name == "centre":  # contacts at the same places on both sides
                 assert norm > 1e-3 and lost == pytest.approx(norm / (1 + norm))
             elif name in GAIN:
