@@ -4,14 +4,14 @@ A frame with several shapes counts as their union: its distance is that of the n
 two. Which kinds of shapes meet is static; sizes, poses and margins are data.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from ..collision import Contact
 from ..robots.errors import ConfigError
@@ -22,6 +22,7 @@ from .symbol import Symbol
 
 if TYPE_CHECKING:
     from ..robots.config import Config
+    from ..robots.frame import Frame
 
 
 # -- symbols -------------------------------------------------------------------------
@@ -268,11 +269,40 @@ def _all_pairs(
     involved, at = _colliding(C, frames)
     if not len(at):
         return _NOTHING, involved, {}
-    meets = meetings(C.frames, involved[at])
+    shapes = [C.frames[i] for i in involved]
+    return _between(fn, name, dim, shapes, at, margin, softness, involved)
+
+
+def rows_between(
+    shapes: Sequence["Frame"], pairs: Int[np.ndarray, "n 2"], margin: float
+) -> tuple[Symbol, dict[str, np.ndarray]]:
+    """`pair_rows` of chosen pairs of frames, and its numbers.
+
+    Args:
+        shapes: of the feature's frames, those that have the shapes that count.
+        pairs: places among the frames.
+        margin: [m].
+    """
+    given: Any = (shapes, pairs, margin, {}, np.arange(len(shapes)))
+    symbol, _, arrays = _between(pair_rows, "rowsBetween", len(pairs), *given)
+    return symbol, arrays
+
+
+def _between(
+    fn: Any,
+    name: str,
+    dim: int,
+    shapes: Sequence["Frame"],
+    at: Int[np.ndarray, "n 2"],
+    margin: float,
+    softness: dict[str, np.ndarray],
+    involved: Int[np.ndarray, " frames"],
+):
+    meets = meetings(shapes, at)
     if fn is accumulated:  # of a sum the order does not matter
         order = list(dict.fromkeys(k for m in meets for k in m.pair.tolist()))
         at = at[order]
-        meets = meetings(C.frames, involved[at])
+        meets = meetings(shapes, at)
     kinds, arrays = packed(meets)
     arrays |= _members(np.concatenate([m.pair for m in meets]), len(at))
     arrays |= _ends(at, len(involved)) | softness

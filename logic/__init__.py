@@ -51,6 +51,8 @@ from .criteria.grasp_criteria import (
 from .criteria.grasp_events import EventGrasp as EventGrasp
 from .criteria.grasp_events import EventStopExternalForce as EventStopExternalForce
 from .criteria.grasp_simulation import simulate_grasp as simulate_grasp
+from .criteria.on_paths import OnPath as OnPath
+from .criteria.path_trace import path_trace as path_trace
 from .criteria.run_criteria import FinalPositionCriterion as FinalPositionCriterion
 from .criteria.run_criteria import ForceCriterion as ForceCriterion
 from .criteria.run_criteria import TimeCriterion as TimeCriterion

@@ -4,13 +4,16 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+from jaxtyping import Float
+
 from ..robots.checks import integer
 from ..robots.config import Config
 from ..robots.object_states import ObjectState
 from .course import Course, course
 from .errors import PredicateError
 from .plans import Plans, When
-from .predicate import Predicate
+from .predicate import Predicate, Witnesses
 from .relaxed.terms import Term
 from .states.state_predicate import StatePredicate
 from .wording import written
@@ -36,6 +39,21 @@ class Formula(Predicate):
     def relaxed(self, C: Config, truth: bool = True) -> Term:
         """The rows of its parts; see `Predicate`."""
         return rows_of(self.ground(C).nnf(not truth), C)
+
+    def add_witnesses(self, C: Config, world: Config) -> Witnesses:
+        """See `Predicate`: those of its parts."""
+        found: Witnesses = {}
+        for leaf in leaves(self.ground(C)):
+            found |= leaf.add_witnesses(C, world)
+        return found
+
+    def improve(
+        self, C: Config, q: Float[np.ndarray, "n nq"]
+    ) -> Float[np.ndarray, "n nq"]:
+        """See `Predicate`: by one part after the other."""
+        for leaf in leaves(self.ground(C)):
+            q = leaf.improve(C, q)
+        return q
 
     @property
     def momentary(self) -> bool:  # type: ignore[override]

@@ -12,6 +12,9 @@ from .errors import PredicateError
 from .plans import Plans, When, whole_span
 from .relaxed import terms
 
+Witnesses = dict[str, dict[str, str]]
+"""By what is added to a world, joints of that with those that stand for them."""
+
 
 class Predicate(ABC):
     """A statement about objects of a world, with an exact check.
@@ -94,6 +97,25 @@ class Predicate(ABC):
         A hint for random starts, no more: all else of the world as it is now.
         """
         return np.ones(len(poses), bool)
+
+    def add_witnesses(self, C: Config, world: Config) -> Witnesses:
+        """Add to a copy of a world what its rows need besides, such as an arm that
+        reaches while the arm itself stays as it is.
+
+        Args:
+            C: the world.
+            world: the copy, in which joints may be locked.
+
+        Returns:
+            By what was added, joints of the world with those that stand for them.
+        """
+        return {}
+
+    def improve(
+        self, C: Config, q: Float[np.ndarray, "n nq"]
+    ) -> Float[np.ndarray, "n nq"]:
+        """Starts of a solver, its witnesses moved to where it is likelier to hold."""
+        return q
 
     def ground(self, C: Config) -> "Predicate":
         """The same for this world, made of And, Or, Not and AtLeast of predicates."""

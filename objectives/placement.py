@@ -1,6 +1,6 @@
 """Placement: poses of some objects that meet constraints, from many random starts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,10 @@ class Placement:
     poses: dict[str, Float[np.ndarray, "7"]]
     """World poses by name, a frame before those attached to it."""
     solution: Solution
-    """Of the copied world, in which only the movables move."""
+    """Of the copied world, in which only the movables and witnesses move."""
+    witnesses: dict[str, dict[str, np.ndarray]]
+    """Joint values at which statements about other configurations are true: by what
+    is claimed, e.g. "panda_hand_tcp to mug: ", and by the names of the joints."""
 
     @property
     def feasible(self) -> bool:
@@ -86,11 +89,13 @@ def solve_placement(
     """Find poses of frames that meet constraints while all else stands still.
 
     On a copy of the world the movables hang on free joints and all other joints are
-    locked. One start is the present state: the first, or the last where predicates say
-    where solutions may be (`region_of`, `admits`). The others have random positions in
-    the region, three of four of them where predicates say so. Three of eight lay the
-    movables on a face on which they would stay, two turn them from their present
-    orientation about the vertical only, the rest in all directions.
+    locked: an arm stays where it is. Where statements are about how it could be, such
+    as `logic.Reachable`, the solver finds `Placement.witnesses` too. One start is the
+    present state: the first, or the last where predicates say where solutions may be
+    (`region_of`, `admits`). The others have random positions in the region, three of
+    four of them where predicates say so. Three of eight lay the movables on a face on
+    which they would stay, two turn them from their present orientation about the
+    vertical only, the rest in all directions.
 
     Args:
         C: the world; it stays as it is.
@@ -124,6 +129,14 @@ def solve_placement(
         raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
     apart = _apart(apart)
     world, names = _loosened(C, movable)
+    added: dict[str, dict[str, str]] = {}
+    lower: list[Improve] = []
+    reach: list[Improve] = []
+    for statement in _listed(what):
+        if hasattr(statement, "add_witnesses"):
+            more = statement.add_witnesses(C, world)
+            (reach if more else lower).append(statement.improve)
+            added |= more
     if region is None:
         corners = surroundings(world, names)
     else:
@@ -132,10 +145,10 @@ def solve_placement(
         limits[:, :3] = corners
         for name in names:
             world.set_limits(name, limits)
-    found_at = {name: _hints(world, name, _listed(what)) for name in names}
+    found_at = {name: _hints(world, name, what) for name in names}
     starts, given = _given(names, starts)
-    komo = _Placing(world, names, corners, found_at, given)
-    for statement in _listed(what):
+    komo = _Placing(world, names, corners, found_at, given, lower, reach)
+    for statement in what:
         if isinstance(statement, tuple):
             feature, kind = statement
             komo.add_objective(None, feature, type=kind)
@@ -146,8 +159,15 @@ def solve_placement(
     chosen = dict(tolerance=tolerance, enough=enough, **options)
     solutions = komo.solve_all(seed, starts, **chosen)
     solutions.sort(key=Solution.rank)
-    found = [Placement(_poses(world, names, s), s) for s in solutions]
+    found = [_placement(world, names, s, added) for s in solutions]
     return _distinct(found, *apart)
+
+
+CHOICE = 8
+"""Of so many random placements one is a start, where solves are long: with witnesses.
+"""
+Improve = Callable[[Config, Float[np.ndarray, "n nq"]], Float[np.ndarray, "n nq"]]
+"""Starts, witnesses moved to where a statement is likelier to be true."""
 
 
 class _Placing(KOMO):
@@ -160,20 +180,47 @@ class _Placing(KOMO):
         corners: Region,
         hints: Mapping[str, Hints],
         given: Mapping[str, np.ndarray],
+        lower: Sequence[Improve],
+        reach: Sequence[Improve],
     ) -> None:
         super().__init__(world)
         self.names, self.corners, self.hints = names, corners, hints
-        self.given = given
+        self.given, self.lower, self.reach = given, lower, reach
 
     def starts(self, seed: int, count: int) -> Float[np.ndarray, "count 1 nq"]:
         """The present state and random placements; where poses are given, those."""
         rng = np.random.default_rng(seed)
-        q = draw(self.config, self.names, self.corners, count, rng, self.hints)
+        room = count * CHOICE if self.reach and not self.given else count
+        q = draw(self.config, self.names, self.corners, room, rng, self.hints)
         if self.given:
             q[0] = self.config.q
         for name, poses in self.given.items():
             q[1:, 0, self.config.coordinates([name])] = poses
-        return q
+        q = _moved(self.config, q, self.lower)
+        return _moved(self.config, self._best(q, count), self.reach)
+
+    def _best(
+        self, q: Float[np.ndarray, "room 1 nq"], count: int
+    ) -> Float[np.ndarray, "count 1 nq"]:
+        """Those that most statements have nothing against; the present state last."""
+        if len(q) == count:
+            return q
+        votes = np.zeros(len(q))
+        for name, hint in self.hints.items():
+            if hint.votes is not None:
+                at = self.config.coordinates([name])
+                votes += np.asarray(hint.votes(q[:, 0, at]))
+        present = (q[:, 0] == self.config.q).all(-1)
+        order = np.argsort(np.where(present, np.inf, -votes), kind="stable")
+        return q[np.r_[order[: count - 1], order[-1:]]]
+
+
+def _moved(
+    world: Config, q: Float[np.ndarray, "n 1 nq"], improve: Sequence[Improve]
+) -> Float[np.ndarray, "n 1 nq"]:
+    for one in improve:
+        q = one(world, q[:, 0])[:, None]
+    return q
 
 
 def _hints(world: Config, name: str, what: Sequence[Any]) -> Hints:
@@ -275,11 +322,25 @@ def _region(region: Any) -> Region:
     return corners
 
 
-def _poses(
-    world: Config, names: Sequence[str], solution: Solution
-) -> dict[str, np.ndarray]:
-    poses = {name: np.array(solution.q[world.coordinates([name])]) for name in names}
-    return {k: np.concatenate([p[:3], quat_normalize(p[3:])]) for k, p in poses.items()}
+def _placement(
+    world: Config,
+    names: Sequence[str],
+    solution: Solution,
+    added: Mapping[str, Mapping[str, str]],
+) -> Placement:
+    value = lambda joint: np.array(solution.q[world.coordinates([joint])])
+    poses = {name: value(name) for name in names}
+    poses = {
+        k: np.concatenate([p[:3], quat_normalize(p[3:])]) for k, p in poses.items()
+    }
+    return Placement(
+        poses,
+        solution,
+        {
+            k: {j: value(own) for j, own in joints.items()}
+            for k, joints in added.items()
+        },
+    )
 
 
 def _distinct(found: Sequence[Placement], near: float, turn: float) -> list[Placement]:

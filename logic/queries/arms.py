@@ -3,6 +3,7 @@
 All arms of one structure share their compiled programs, whatever world they are in.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -49,6 +50,18 @@ class Arm:
             ConfigError: for unknown names, an agent without a single hand, a tip that
                 does not hang on the base, and an arm without moving joints.
         """
+        arm = cls.between(C, robot, tip)
+        if not arm.chain or arm.alone.nq == 0:
+            raise ConfigError(
+                f"No joint moves between {arm.base!r} and {arm.tip!r}; unlock some, or"
+                " name a frame further up as the robot ('world': all joints above the"
+                " tip)."
+            )
+        return arm
+
+    @classmethod
+    def between(cls, C: Config, robot: str, tip: str | None) -> "Arm":
+        """The same, whether joints move or not; see `of`."""
         base = "world"
         if robot != "world":
             agent = find_agent(C, robot)
@@ -70,36 +83,13 @@ class Arm:
                 f"{tip!r} does not hang on {base!r}, the base of {robot!r}; name a"
                 " frame above the tip as the robot."
             )
-        arm = cls(C, base, tip, tuple(chain))
-        if not chain or arm.alone.nq == 0:
-            raise ConfigError(
-                f"No joint moves between {base!r} and {tip!r}; unlock some, or name a"
-                " frame further up as the robot ('world': all joints above the tip)."
-            )
-        return arm
+        return cls(C, base, tip, tuple(chain))
 
     @cached_property
     def alone(self) -> Config:
         """The arm, its base in the world's origin; joints have the same names."""
-        C = self.C
-        frames, values = [], {}
-        names = {f.joint.name for i in self.chain if (f := C.frames[i]).joint}
-        for k, i in enumerate(self.chain):
-            frame = C.frames[i]
-            joint = frame.joint
-            if joint is not None and joint.mimic not in (None, *names):
-                up = self.base if k == 0 else C.frames[self.chain[k - 1]].name
-                still = pose_multiply(pose_inverse(C.pose(up)), C.pose(frame.name))
-                frame, joint = replace(frame, origin=still), None
-            if joint is not None and joint.mimic is None:
-                values[k] = C.joint_value(joint.name)
-            parent = None if k == 0 else k - 1
-            bare: Any = dict(
-                geometries=(), contact=0, mass=None, com=None, inertia=None
-            )
-            frames.append(replace(frame, parent=parent, joint=joint, **bare))
         world = Config()
-        world.add_model(Model(tuple(frames), values), duplicates=True)
+        world.add_model(bare(self.C, self.chain, self.chain), duplicates=True)
         return world
 
     @property
@@ -144,7 +134,8 @@ class Arm:
         komo, aim = self._problem(turned)
         targets = {aim: goals if turned else goals[:, :3]}
         chosen = make_options(komo, NEWTON, 1e-3, False, OPTIONS)
-        given = (komo, [komo], targets, seed, starts, NEWTON, chosen, every_start)
+        enough = starts if every_start else 1
+        given = (komo, [komo], targets, seed, starts, NEWTON, chosen, enough)
         found: Any = solve_starts(*given)
         found = found if every_start else [[best(group)] for group in found]
         return [np.array([s.q for s in group]) for group in found]
@@ -156,3 +147,30 @@ class Arm:
         else:
             aim = dict(symbol=FS.position, scale=METRES)
         return komo, komo.add_objective(None, frames=[self.tip], type=OT.eq, **aim)
+
+
+def bare(C: Config, frames: Sequence[int], moving: Collection[int]) -> Model:
+    """Copies of frames without shapes and masses, at the present state.
+
+    Args:
+        C: the world.
+        frames: each with all between it and the first, which hangs on none of them.
+        moving: those of which the joints are not locked.
+    """
+    place = {i: k for k, i in enumerate(frames)}
+    names = {f.joint.name for i in frames if (f := C.frames[i]).joint}
+    copies, values = [], {}
+    for k, i in enumerate(frames):
+        frame = C.frames[i]
+        joint, parent = frame.joint, frame.parent
+        if joint is not None and joint.mimic not in (None, *names):
+            up = IDENTITY if parent is None else C.pose(C.frames[parent].name)
+            still = pose_multiply(pose_inverse(up), C.pose(frame.name))
+            frame, joint = replace(frame, origin=still), None
+        if joint is not None and joint.mimic is None:
+            values[k] = C.joint_value(joint.name)
+            joint = replace(joint, active=joint.active and i in moving)
+        up_there = None if parent is None else place.get(parent)
+        nothing: Any = dict(geometries=(), contact=0, mass=None, com=None, inertia=None)
+        copies.append(replace(frame, parent=up_there, joint=joint, **nothing))
+    return Model(tuple(copies), values)

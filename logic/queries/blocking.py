@@ -10,10 +10,10 @@ from ...robots.checks import floats, integer
 from ...robots.config import Config
 from ..errors import PredicateError
 from ..geometry.solids import Solid, is_solid, subtree, thing, within
-from ..predicate import Predicate
-from ..relaxed.nearness import STRICT, apart
+from ..predicate import Predicate, Witnesses
+from ..relaxed.clearing import clear
+from ..relaxed.nearness import STRICT
 from ..relaxed.terms import AllOf, Rows, Term
-from ..relaxed.things import Pair
 from .aiming import aimed
 from .arms import Arm
 from .owners import is_floor, owners, robot_frames
@@ -23,10 +23,12 @@ from .reachable import (
     TURN,
     check_arm,
     goal_poses,
+    goals_at,
     in_base,
     judged,
     target_of,
 )
+from .shadows import arm_and_shadow, cast, objects, reaching
 
 
 @dataclass(frozen=True)
@@ -103,24 +105,42 @@ class Blocking(Predicate):
         found = []
         for q in self._ways(C, arm):
             world.q = q
-            robot = Solid(world, arm.base, self._robot(C, arm))
+            robot = Solid(world, arm.base, self._robot(C, arm, arm.first_moving))
             others = {k: Solid(world, k, frames) for k, frames in bodies.items()}
             found.append([k for k, body in others.items() if within(robot, body, 0.0)])
         return found
 
     def relaxed(self, C: Config, truth: bool = True) -> Term:
-        """That it is false: the tip is there, and all clear, at the solver's state."""
+        """That it is false: the tip is there, and all clear, at the solver's state; of
+        the shadow of the arm where there is one, as in `solve_placement`.
+        """
         if truth or self.legacy:
             return super().relaxed(C, truth)
-        arm = Arm.of(C, self.robot, self.tip)
-        turn = self._turn
-        near = Rows(aimed(C, arm.tip, self.target, TOLERANCE, turn, self.grasp))
+        arm, copies = arm_and_shadow(C, self.robot, self.tip, self.target)
+        tip, turn = copies.get(arm.tip, arm.tip), self._turn
+        near = Rows(aimed(C, tip, self.target, TOLERANCE, turn, self.grasp))
         frames = tuple(i for x in self._bodies(C, arm).values() for i in x)
         if not frames:
             return near
-        ours = Solid(C, C.frames[self._robot(C, arm)[0]].name, self._robot(C, arm))
-        pair = Pair(C, ours, Solid(C, C.frames[frames[0]].name, frames), False)
-        return AllOf((near, Rows(pair.feature(apart(STRICT)))))
+        first = C.index(next(iter(copies))) if copies else arm.first_moving
+        ours = [C.frames[i].name for i in self._robot(C, arm, first)]
+        places = [copies.get(name, name) for name in ours]
+        others = [C.frames[i].name for i in frames]
+        return AllOf((near, Rows(clear(places, others, STRICT, ours))))
+
+    def add_witnesses(self, C: Config, world: Config) -> Witnesses:
+        """See `Predicate`: the shadow of the arm."""
+        return cast(Arm.of(C, self.robot, self.tip), self.target, world)
+
+    def improve(
+        self, C: Config, q: Float[np.ndarray, "n nq"]
+    ) -> Float[np.ndarray, "n nq"]:
+        """See `Predicate`: by inverse kinematics of the shadow."""
+        arm, copies = arm_and_shadow(C, self.robot, self.tip, self.target)
+        goals = goals_at(C, self.target, q)
+        if self.grasp is not None:
+            goals[:, 3:] = self.grasp
+        return reaching(C, copies, arm.tip, q, goals, self._turn is not None)
 
     @property
     def _turn(self) -> float | None:
@@ -140,13 +160,18 @@ class Blocking(Predicate):
         ways = list(q[judged(arm, q, goals, TOLERANCE, self._turn).reached])
         return ways[:1] if self.legacy else ways
 
-    def _robot(self, C: Config, arm: Arm) -> tuple[int, ...]:
-        """Frames with shapes of the robot that may touch something."""
-        objects = {C.index(name) for name in C.objects}
+    def _robot(self, C: Config, arm: Arm, first: int) -> tuple[int, ...]:
+        """Frames with shapes of the robot that may touch something.
+
+        Args:
+            C: the world.
+            arm: the robot's.
+            first: its first frame that moves.
+        """
         if self.legacy and arm.base != "world":
             every = robot_frames(C, arm.base)
         else:
-            every = subtree(C, arm.first_moving, objects)
+            every = subtree(C, first, objects(C))
         return tuple(i for i in every if is_solid(C, i))
 
     def _bodies(self, C: Config, arm: Arm) -> dict[str, tuple[int, ...]]:

@@ -19,11 +19,12 @@ from ...robots.transforms import (
 from ..errors import PredicateError
 from ..geometry.solids import thing
 from ..geometry.wording import length
-from ..predicate import Predicate
+from ..predicate import Predicate, Witnesses
 from ..relaxed.terms import Rows, Term
 from .aiming import aimed
 from .arms import Arm
 from .asking import check_name
+from .shadows import arm_and_shadow, cast, poses_at, reaching
 
 TOLERANCE = 0.01
 """[m]"""
@@ -121,6 +122,15 @@ def goal_poses(C: Config, targets: Any) -> Float[np.ndarray, "n 7"]:
     return np.array([make_pose("", numbers(what, x, 3), None, None) for x in rows])
 
 
+def goals_at(
+    C: Config, target: Any, q: Float[np.ndarray, "n nq"]
+) -> Float[np.ndarray, "n 7"]:
+    """World poses of a target at some coordinates."""
+    if isinstance(target, str):
+        return poses_at(C, C.frames[thing(C, target).frames[0]].name, q)
+    return np.tile(goal_poses(C, [target]), (len(q), 1))
+
+
 def in_base(arm: Arm, goals: Float[np.ndarray, "n 7"]) -> Float[np.ndarray, "n 7"]:
     """World poses, seen in an arm's base."""
     return np.asarray(pose_multiply(pose_inverse(arm.base_pose)[None], goals))
@@ -189,11 +199,26 @@ class Reachable(Predicate):
         return near.q[0] if near.reached[0] else None
 
     def relaxed(self, C: Config, truth: bool = True) -> Term:
-        """The present distance (and angle), for whatever joints the solver moves."""
+        """The distance (and angle) of the tip, by whatever joints the solver moves; of
+        the shadow of the arm where there is one, as in `solve_placement`.
+        """
         if not truth:
             return super().relaxed(C, truth)
-        tip = Arm.of(C, self.robot, self.tip).tip
+        arm, copies = arm_and_shadow(C, self.robot, self.tip, self.target)
+        tip = copies.get(arm.tip, arm.tip)
         return Rows(aimed(C, tip, self.target, self.tolerance, self._turn))
+
+    def add_witnesses(self, C: Config, world: Config) -> Witnesses:
+        """See `Predicate`: the shadow of the arm."""
+        return cast(Arm.of(C, self.robot, self.tip), self.target, world)
+
+    def improve(
+        self, C: Config, q: Float[np.ndarray, "n nq"]
+    ) -> Float[np.ndarray, "n nq"]:
+        """See `Predicate`: by inverse kinematics of the shadow."""
+        arm, copies = arm_and_shadow(C, self.robot, self.tip, self.target)
+        goals = goals_at(C, self.target, q)
+        return reaching(C, copies, arm.tip, q, goals, self._turn is not None)
 
     @property
     def _turn(self) -> float | None:

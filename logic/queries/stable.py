@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from ...robots.checks import number
 from ...robots.config import Config
@@ -15,9 +16,10 @@ from ..errors import PredicateError
 from ..geometry.solids import thing
 from ..geometry.verdict import Named, Verdict
 from ..geometry.wording import length
-from ..relaxed.resting import resting
+from ..relaxed.resting import rests
 from ..relaxed.stacks import free_roots, stack_about
-from ..relaxed.terms import AllOf, Rows, Term
+from ..relaxed.terms import AllOf, Term
+from .dropping import apart, lowered
 
 DECIMALS = 3
 """To which PyCRAM rounds positions in metres."""
@@ -39,7 +41,10 @@ class Stable(Named):
     forces at their points of contact, with friction, also if every centre of mass were
     4 mm aside; contacts steeper than friction do not count, nor do points touching at
     gaps of more than 0.6 mm; and nothing overlaps by more than 0.2 mm. Thus balls are
-    never stable by the rows. Its negation has no rows.
+    never stable by the rows. Agents hold nothing, nor does what hangs on a free joint
+    that is locked, as all do in `solve_placement` that are not movable: for a mug on a
+    loose plate let both move. What is locked is taken to stand. The negation has no
+    rows.
 
     Args:
         a: an object or frame.
@@ -103,7 +108,25 @@ class Stable(Named):
         if not truth:
             return super().relaxed(C, truth)
         stack = stack_about(C, thing(C, self.a).frames[0])
-        return AllOf(()) if stack is None else Rows(resting(stack), scale=100.0)
+        return AllOf(()) if stack is None else rests(stack)
+
+    def improve(
+        self, C: Config, q: Float[np.ndarray, "n nq"]
+    ) -> Float[np.ndarray, "n nq"]:
+        """See `Predicate`: it is lowered onto what is below it."""
+        stack = stack_about(C, thing(C, self.a).frames[0])
+        if stack is None or not C._joint(C.index(stack.root)).active:
+            return q
+        return lowered(C, stack, q)
+
+    def admits(
+        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        """See `Predicate`: where it overlaps with nothing."""
+        stack = stack_about(C, thing(C, self.a).frames[0])
+        if stack is None or stack.root != name:
+            return super().admits(C, name, poses)
+        return apart(C, stack, poses)
 
     def _sentence(self, drift: "_Drift", truth: bool) -> str:
         judged = "stable" if truth else "not stable"

@@ -3,12 +3,16 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from jaxtyping import Bool, Float
+
 from ...robots.checks import number
 from ...robots.config import Config
 from ..errors import PredicateError
 from ..predicate import Predicate
 from ..relaxed.terms import Rows, Term
 from .asking import check_names, with_camera
+from .glimpses import glimpsed
 from .looks import Look, look_at
 from .sightlines import fully_visible
 
@@ -76,6 +80,14 @@ class Visible(Predicate):
     def look(self, C: Config) -> Look:
         """How many pixels show the object, and what hides it in how many others."""
         return look_at(C, self.object, self.camera, self.legacy)
+
+    def admits(
+        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        """See `Predicate`: where a few rays meet it."""
+        if name != self.object:
+            return super().admits(C, name, poses)
+        return glimpsed(C, name, self.camera, poses)
 
     def _judge(self, look: Look) -> bool:
         if self.legacy:

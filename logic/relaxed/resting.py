@@ -14,7 +14,7 @@ import numpy as np
 
 from posewise import collision
 
-from ...features import Feature
+from ...features import FS, Feature
 from ...features.symbol import Symbol
 from ...robots.bodies import frame_bodies
 from ...robots.config import Config
@@ -26,6 +26,7 @@ from .equilibrium import Forces, imbalance
 from .parts import rows
 from .smooth import mellowmin
 from .stacks import Stack
+from .terms import AllOf, Rows, Term
 from .touching import is_drum, nearest, samples
 
 TIPPING = 4e-3
@@ -45,8 +46,23 @@ OVERLAP = 2e-4
 """Depth that is allowed [m]: things that overlap are pushed apart."""
 TOUCH = 2e-4
 """Gap at which something touches [m]."""
+SCALE = 100.0
+"""Of the rows, for a solver: they tell tenths of millimetres."""
 LEAN = 0.1
 """Contacts count from the slope on at which friction cannot jam, to this much less."""
+
+
+def rests(stack: Stack) -> Term:
+    """The stack stands, and overlaps with nothing else.
+
+    Raises:
+        PredicateError: see `resting`.
+    """
+    standing = Rows(resting(stack), scale=SCALE)
+    if not stack.apart:
+        return standing
+    clear = Feature(FS.collisionRows, stack.apart, target=OVERLAP)
+    return AllOf((standing, Rows(clear, scale=SCALE)))
 
 
 def resting(stack: Stack) -> Feature:
@@ -59,7 +75,7 @@ def resting(stack: Stack) -> Feature:
     """
     if not stack.pairs:
         raise PredicateError(
-            f"{stack.names[stack.things[0][0]]!r} has nothing to rest on: no pair of"
+            f"{stack.root!r} has nothing to rest on: no pair of"
             " frames with it can collide; see C.collision_pairs()."
         )
 
@@ -198,7 +214,7 @@ def _symbol(kinds: tuple[_Kind, ...], things: int) -> Symbol:
             mine.append(jnp.where(first > 0, gap, 1e3))
         points = _Points(*(jnp.concatenate(x) for x in zip(*found, strict=True)))
         overlap = -jnp.min(jnp.concatenate(gaps)) - OVERLAP
-        apart = mellowmin(jnp.concatenate(mine), TOUCH / 2) - TOUCH
+        apart = mellowmin(jnp.concatenate(mine), TOUCH / 8) - TOUCH
         missing = imbalance(*_balance(points, R, p, arrays)) - SLACK
         return jnp.concatenate([jnp.stack([overlap, apart]), missing])
 

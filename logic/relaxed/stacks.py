@@ -7,6 +7,7 @@ from posewise import collision
 from ...robots.bodies import frame_bodies
 from ...robots.config import Config
 from ...robots.frame import Frame
+from ..geometry.solids import subtree
 
 
 @dataclass(frozen=True)
@@ -19,10 +20,17 @@ class Stack:
     """Frames of each thing on a free joint, the one in question first."""
     pairs: tuple[tuple[int, int], ...]
     """Frames that can touch, the first one of a thing."""
+    apart: tuple[str, ...]
+    """Frames of things that may also meet what holds nothing."""
+    root: str
+    """The frame on whose free joint the thing in question hangs."""
 
 
 def stack_about(C: Config, frame: int) -> Stack | None:
     """What can rest on what in a world.
+
+    Robots hold nothing, nor does what is locked on a free joint, other than the thing
+    in question: it might not stand what it is loaded with.
 
     Args:
         C: the world.
@@ -32,17 +40,24 @@ def stack_about(C: Config, frame: int) -> Stack | None:
         None: the thing hangs on no free joint, so that it stays where it is.
     """
     owner = free_roots(C)
-    if owner[frame] is None:
+    first = owner[frame]
+    if first is None:
         return None
-    roots = [k for k in dict.fromkeys([owner[frame], *owner]) if k is not None]
-    pairs = []
+    free = [k for k in owner if k is not None and C._joint(k).active]
+    roots = list(dict.fromkeys([first, *free]))
+    passive = _robots(C) | {i for i, k in enumerate(owner) if k not in (None, *roots)}
+    pairs, apart = [], []
     for i, j in C._collision_pairs().tolist():
         if owner[i] == owner[j]:
             continue
-        i, j = (j, i) if owner[i] is None else (i, j)
-        if owner[i] is not None and not _flat(C.frames[i]):
+        i, j = (i, j) if owner[i] in roots else (j, i)
+        if owner[i] not in roots:
+            continue
+        if j in passive:
+            apart.append(C.frames[i].name)
+        elif not _flat(C.frames[i]):
             pairs.append((i, j))
-    own = [i for i, root in enumerate(owner) if root is not None]
+    own = [i for i, root in enumerate(owner) if root in roots]
     used = sorted({*own, *(k for pair in pairs for k in pair)})
     place = {i: k for k, i in enumerate(used)}
     things = tuple(tuple(place[i] for i in own if owner[i] == root) for root in roots)
@@ -50,6 +65,8 @@ def stack_about(C: Config, frame: int) -> Stack | None:
         tuple(C.frames[i].name for i in used),
         things,
         tuple((place[i], place[j]) for i, j in pairs),
+        tuple(dict.fromkeys(apart)),
+        C.frames[first].name,
     )
 
 
@@ -65,6 +82,13 @@ def free_roots(C: Config) -> list[int | None]:
             k = C.frames[k].parent
         found.append(k)
     return found
+
+
+def _robots(C: Config) -> set[int]:
+    """Frames of agents, with all that hangs on them but objects."""
+    objects = {C.index(name) for name in C.objects}
+    bases = {agent.base for agent in C.agents.values()} - {"world"}
+    return {i for base in bases for i in subtree(C, C.index(base), objects)}
 
 
 def _flat(frame: Frame) -> bool:
