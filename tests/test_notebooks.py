@@ -24,14 +24,14 @@ def test_committed_executed_and_small(file):
     assert "stderr" not in said
 
 
-def runs(file: Path):
-    """A case; only a few are quick."""
-    quick = file.stem.startswith(QUICK)
-    return pytest.param(file, id=file.stem, marks=[] if quick else pytest.mark.slow)
+LONG = [
+    pytest.param(p, id=p.stem, marks=[pytest.mark.slow] * (p.stem[:2] not in QUICK))
+    for p in NOTEBOOKS
+]
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("file", map(runs, NOTEBOOKS))
+@pytest.mark.parametrize("file", LONG)
 def test_runs_from_top_to_bottom(file, monkeypatch):
     for extra in NEEDS.get(file.stem[:2], ()):
         pytest.importorskip(extra, reason=f"needs the extra `{extra}`")
