@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from .vectors import Array, Scalar, Vector, add, norm, vector
+from .vectors import Array, Scalar, Vector, add, norm, safe_norm, vector
 
 
 class Segment(NamedTuple):
@@ -118,7 +118,7 @@ def height(core: Core, d: Vector) -> Scalar:
             return x * jnp.abs(d[0]) + y * jnp.abs(d[1]) + z * jnp.abs(d[2])
         case Curved(half, radii):
             x, y, z = vector(radii)
-            swept = norm((x * d[0], y * d[1], z * d[2]))
+            swept = safe_norm((x * d[0], y * d[1], z * d[2]))
             return swept + height(Box(half), d)
         case Hull(vertices):
             x, y, z = vector(vertices)

@@ -82,6 +82,13 @@ def norm(a: Vector) -> Scalar:
     return jnp.sqrt(dot(a, a))
 
 
+def safe_norm(a: Vector) -> Scalar:
+    """|a|; its derivative at zero is zero."""
+    square = dot(a, a)
+    zero = square == 0
+    return jnp.where(zero, 0.0, jnp.sqrt(jnp.where(zero, 1.0, square)))
+
+
 def unit(a: Vector, otherwise: Vector | None = None) -> Vector:
     """a / |a|; where a is zero, `otherwise` (default: z)."""
     length = norm(a)

@@ -48,6 +48,8 @@ from posewise.collision import (
     bound,
     contact,
 )
+from posewise.collision.cores import height
+from posewise.collision.vectors import vector
 
 every_pair = pytest.mark.parametrize("cores", CORE_PAIRS, ids=pair_name)
 CURVED = {"cylinder", "ellipsoid"}
@@ -740,3 +742,14 @@ def test_bounds_are_below_the_separation_along_their_normal(cores):
     np.testing.assert_allclose(np.linalg.norm(n, axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(on_a - on_b, d[:, None] * n, atol=1e-12)
     assert (d > 0).any()
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_how_far_a_cylinder_reaches_along_its_axis_has_a_derivative(sign):
+    """Straight up, where the reach of its rim has a kink."""
+    can = Curved(np.array([[0, 0, 0.06]]), np.array([[0.035, 0.035, 0]]))
+    far, slope = jax.value_and_grad(lambda d: height(can, vector(d))[0])(
+        jnp.array([[0, 0, sign]])
+    )
+    assert far == 0.06
+    np.testing.assert_array_equal(slope, [[0, 0, 0.06 * sign]])

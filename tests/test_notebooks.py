@@ -7,6 +7,8 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+QUICK = ("01", "02")
+NEEDS = {"06": ("bddl", "mujoco"), "07": ("mujoco",), "08": ("mujoco",)}
 
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda p: p.stem)
@@ -18,11 +20,21 @@ def test_committed_executed_and_small(file):
     assert not any(o["output_type"] == "error" for c in code for o in c["outputs"])
     kinds = [k for c in code for o in c["outputs"] for k in o.get("data", {})]
     assert "image/png" in kinds
+    said = [o["name"] for c in code for o in c["outputs"] if "name" in o]
+    assert "stderr" not in said
+
+
+LONG = [
+    pytest.param(p, id=p.stem, marks=[pytest.mark.slow] * (p.stem[:2] not in QUICK))
+    for p in NOTEBOOKS
+]
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("file", LONG)
 def test_runs_from_top_to_bottom(file, monkeypatch):
+    for extra in NEEDS.get(file.stem[:2], ()):
+        pytest.importorskip(extra, reason=f"needs the extra `{extra}`")
     nbformat = pytest.importorskip("nbformat", reason="needs the extra `notebook`")
     nbclient = pytest.importorskip("nbclient", reason="needs the extra `notebook`")
     pytest.importorskip("ipykernel", reason="needs the extra `notebook`")
