@@ -61,7 +61,10 @@ def distances(push: Push) -> Float[jax.Array, "2"]:
 
 
 def tangential_force(push: Push) -> Vector:
-    """Part of the contact force along the surfaces [N]; zero of pairs without contact."""
+    """Part of the contact force along the surfaces [N].
+
+    Zero of pairs that exchange no force.
+    """
     return push.tangential(push.force)
 
 

@@ -1,5 +1,6 @@
 """Newton's and Euler's laws: the weight of a link and the forces of its contacts."""
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -41,28 +42,23 @@ def physics(
     pull: Float[jax.Array, " n"],
     **inertia: jax.Array,
 ) -> Wrench:
-    """Acceleration of a link that its weight and its contacts do not explain.
+    """Force [N] and torque [N m] that move a link, less those of weight and contacts.
 
-    In the world: that of its centre of mass [m/s²], and its change of angular momentum
-    less the torque, over its inertia [rad/s²]. Zero where Newton's and Euler's laws
-    hold; gravity counts once. Forces are those of the newest slice (backward Euler):
-    with v_t = (x_t - x_{t-1}) / tau, v_t = v_{t-1} + tau (g + f_t / m).
+    In the world: change of momentum, and of angular momentum about the centre of mass,
+    plus `total_force`. Zero where Newton's and Euler's laws hold; gravity counts once.
+    Forces are those of the newest slice (backward Euler): with
+    v_t = (x_t - x_{t-1}) / tau, m v_t = m v_{t-1} + tau (m g + f_t).
     """
-    mean = jnp.mean(tau)
     bodies = old[0], mid[0], new[0]
-    centres = [b.p + b.R @ inertia["com"] for b in bodies]
-    speeds = [(centres[k + 1] - centres[k]) / tau[k] for k in (0, 1)]
-    moments = []
-    for k in (0, 1):
-        spin = angular_velocity((bodies[k],), (bodies[k + 1],), tau=tau[k])
-        R = bodies[k + 1].R
-        moments.append(R @ (inertia["inertia"] @ (R.T @ spin)))
-    at_rest = total_force(*new, pull=pull, **inertia)
-    linear = (speeds[1] - speeds[0]) / mean + at_rest[:3] / inertia["mass"]
-    change = (moments[1] - moments[0]) / mean + at_rest[3:]
-    R = new[0].R
-    angular = R @ (inertia["inverse"] @ (R.T @ change))
-    return jnp.concatenate([linear, angular])
+    mass, com = inertia["mass"], inertia["com"]
+    momenta = []
+    for k, (a, b) in enumerate(pairwise(bodies)):
+        v = (b.p + b.R @ com - a.p - a.R @ com) / tau[k]
+        spin = angular_velocity((a,), (b,), tau=tau[k])
+        turn = b.R @ (inertia["inertia"] @ (b.R.T @ spin))
+        momenta.append(jnp.concatenate([mass * v, turn]))
+    change = (momenta[1] - momenta[0]) / jnp.mean(tau)
+    return change + total_force(*new, pull=pull, **inertia)
 
 
 def _contact_wrench(
@@ -83,7 +79,7 @@ _PHYSICS = Symbol(
     "physics",
     frames=(1, None),
     dim=6,
-    unit="m/s², rad/s²",
+    unit="N, N m",
     window=2,
     quaternions=True,
 )
@@ -112,5 +108,4 @@ def _link(C: "Config", frames: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
             pull.append(sign * e.unit * e.active)
     mass, com, inertia = link_inertia(C, frames[0])
     numbers = {"mass": mass, "com": com, "inertia": inertia, "pull": pull}
-    numbers["inverse"] = np.linalg.inv(inertia)
     return np.array(at), {k: np.array(v, float) for k, v in numbers.items()}

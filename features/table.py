@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..robots.friction import FRICTION
 from . import (
     balance,
     collisions,
@@ -17,7 +18,6 @@ from . import (
     positions,
     regions,
 )
-from ..robots.friction import FRICTION
 from .feature import Feature
 from .symbol import Symbol
 
@@ -197,7 +197,7 @@ class FS(Enum):
     physics = _one(
         forces.physics,
         dim=6,
-        unit="m/s², rad/s²",
+        unit="N, N m",
         window=2,
         resolve=forces.resolve_physics,
     )
@@ -207,9 +207,7 @@ class FS(Enum):
     contactForce = _two(
         contacts.contact_force, dim=3, unit="N", resolve=contacts.resolve_force
     )
-    contactConstraints = _law(
-        contacts.tangential_force, "contactConstraints", 3, "N"
-    )
+    contactConstraints = _law(contacts.tangential_force, "contactConstraints", 3, "N")
     frictionCone = _law(
         contacts.friction_cone, "frictionCone", 2, "N", friction=FRICTION
     )

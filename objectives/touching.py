@@ -74,7 +74,5 @@ def contact_rows(
         )
     steps = span.slices if span.from_present else span.slices[1:]
     if steps and k_order:
-        law = Feature(
-            FS.slidingFriction, pair, friction=friction, scale=10 * per_unit
-        )
+        law = Feature(FS.slidingFriction, pair, friction=friction, scale=10 * per_unit)
         yield law, OT.eq, steps

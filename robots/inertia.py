@@ -44,10 +44,10 @@ def link_members(C: "Config", frame: str) -> dict[str, Float[np.ndarray, "7"]]:
 def link_inertia(C: "Config", frame: str) -> Inertia:
     """Of a frame with all that is rigidly attached to it, in the frame's axes.
 
-    Masses and centres are those that the frames give, none: no mass, at the origin or
-    the centre of the shapes. Inertia that is not given, or singular, is that of the shapes for
-    collision, of even density, their rounded edges sharp; without any that of a ball
-    of water.
+    Masses and centres are those that the frames give; none: no mass, at the centre of
+    the shapes. Inertia that is not given, or singular, is that of the shapes for
+    collision, of even density, their rounded edges sharp; of a frame without any, that
+    of a ball of water.
 
     Raises:
         ConfigError: for a link without mass, or shapes that have no volume.

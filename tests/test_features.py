@@ -10,6 +10,7 @@ from worlds import central_differences, random_q, random_tree
 import posewise as pw
 from posewise import FS
 from posewise.rai.config import make_feature
+from posewise.robots.exchanges import Exchange
 
 QUATERNION_ROWS = {
     "quaternion": slice(0, 4),
@@ -38,6 +39,18 @@ HIGHER = {
     FS.energy,
     FS.qItself,
 }
+PUSHING = {
+    FS.totalForce,
+    FS.physics,
+    FS.contactPOA,
+    FS.contactForce,
+    FS.contactConstraints,
+    FS.frictionCone,
+    FS.contactDistances,
+    FS.complementarity,
+    FS.slipVelocity,
+    FS.slidingFriction,
+}
 LIVELY = ["free", "universal", "transXYPhi", "hinge", "XBall"]
 OTHERS = {"manipulability", "linearManipulability"}
 
@@ -56,6 +69,12 @@ def with_shapes(C):
     return C
 
 
+def with_contact(C, symbol) -> None:
+    """Let f1 and f2 push each other, for features that speak of that."""
+    if symbol in PUSHING:
+        Exchange("f1", "f2", "point", "force", 2.0).put_into(C)
+
+
 def prepared(symbol, seed=0):
     C = with_shapes(random_tree(seed, joints=3, types=LIVELY))
     for name in C.joint_names:
@@ -64,6 +83,7 @@ def prepared(symbol, seed=0):
             C.set_limits(name, np.tile([[-0.7], [0.6]], (1, C.coordinates(name).size)))
     if symbol is FS.insideCylinder:
         C.set_shape("f2", pw.Cylinder(0.3, 0.2))
+    with_contact(C, symbol)
     if symbol is FS.velocityLimits:
         C = pw.Config()
         C.add_model(fast_arm())
@@ -269,6 +289,7 @@ def test_derivatives_are_finite_where_frames_coincide(symbol):
         C.add_frame(name, joint="free", shape=shape, mass=1.0)
     if symbol is FS.insideCylinder:
         C.set_shape("f2", pw.Cylinder(0.2, 0.1))
+    with_contact(C, symbol)
     order = symbol.symbol.window
     f = C.feature(symbol, symbol_frames(C, symbol))
     q = np.tile(C.q, (order + 1, 1)) if order else C.q
