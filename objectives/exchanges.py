@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..robots.config import Config
+from ..robots.errors import ConfigError
 from ..robots.exchanges import Exchange
 from ..robots.extents import body_boxes
 from .objective import ObjectiveError
@@ -51,8 +52,11 @@ def acting_too(
     """All exchanges with one more, and that; another interval of a pair extends it.
 
     Raises:
+        ConfigError: for a frame and itself.
         ObjectiveError: for slices in which the pair exchanges a force already.
     """
+    if a == b:
+        raise ConfigError(f"{a!r} cannot push itself; name two frames.")
     for k, old in enumerate(known):
         if {a, b} == set(old.exchange.names):
             if twice := set(slices) & set(old.slices):

@@ -205,7 +205,18 @@ def signed(row, y, J, want):
     return sign * mine - scale * target, sign[:, None] * J
 
 
-@pytest.mark.parametrize("symbol", list(FS), ids=lambda s: s.name)
+def symbols(long: set[str]) -> list:
+    """All symbols; those named, which compile like others, in slow runs only."""
+    return [
+        pytest.param(s, id=s.name, marks=[pytest.mark.slow] * (s.name in long))
+        for s in FS
+    ]
+
+
+PUSHES = {symbol.name for symbol in PUSHING}
+
+
+@pytest.mark.parametrize("symbol", symbols(PUSHES - {"physics", "slidingFriction"}))
 def test_jacobian_equals_autodiff_and_differences(symbol):
     C = prepared(symbol)
     rng = np.random.default_rng(5)
@@ -227,18 +238,11 @@ def test_jacobian_equals_autodiff_and_differences(symbol):
         np.testing.assert_allclose(forward / size, plain / size, atol=3e-7)
 
 
-def symbols(long: set[str]) -> list:
-    """All symbols; those named, which compile like others, in slow runs only."""
-    return [
-        pytest.param(s, id=s.name, marks=[pytest.mark.slow] * (s.name in long))
-        for s in FS
-    ]
-
-
 @pytest.mark.parametrize(
     "symbol",
     symbols(
-        {
+        PUSHES
+        | {
             "accumulatedCollisions",
             "collisionRows",
             "linangVel",
@@ -276,7 +280,9 @@ def test_jit_vmap_grad_and_float32(symbol):
     np.testing.assert_allclose(single, y, atol=2e-4, rtol=2e-4)
 
 
-@pytest.mark.parametrize("symbol", list(FS), ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "symbol", symbols(PUSHES - {"frictionCone", "slidingFriction"})
+)
 def test_derivatives_are_finite_where_frames_coincide(symbol):
     """Zero distance, parallel axes, identity rotation, no motion."""
     C = pw.Config()
