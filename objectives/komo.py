@@ -185,7 +185,8 @@ class KOMO(PathProblem):
             kind: "sticking": the point is on both surfaces, and from slice to slice
                 keeps its place in both frames; "sliding": it is on both surfaces, and
                 where they slip friction is full and opposes it; "complementary": as
-                sliding, but there may be a gap, in which there is no force.
+                sliding, but there may be a gap, with the point in its middle and no
+                force. What slides is found from an initial path on which it moves.
 
         Returns:
             Its objectives; lengths are scaled by 10, forces by the weight of the

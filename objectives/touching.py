@@ -56,7 +56,8 @@ def contact_rows(
     cone = Feature(FS.frictionCone, pair, friction=friction, scale=per_unit)
     yield cone, OT.ineq, slices
     if kind == "complementary":
-        yield Feature(FS.contactDistances, pair, scale=-10.0), OT.ineq, slices
+        between = Feature(FS.contactDistances, pair, scale=[[10.0, -10.0]])
+        yield between, OT.eq, slices
         apart = Feature(FS.complementarity, pair, scale=10 * per_unit)
         yield apart, OT.eq, slices
     else:
