@@ -41,7 +41,8 @@ class Push(NamedTuple):
     force: Vector
     """Of `b` on `a`, in the world [N]."""
     normal: Vector
-    """Mean unit normal of the surfaces, from `b` to `a`."""
+    """Mean unit normal of the surfaces, from `b` to `a`; at an edge it leans, as if the
+    edge were round."""
     gaps: Float[jax.Array, "2"]
     """Signed distances of the point from `a` and from `b` [m]."""
 

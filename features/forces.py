@@ -21,15 +21,20 @@ Vector = Float[jax.Array, "3"]
 
 
 def total_force(
-    body: Pose, *contacts: Pose, pull: Float[jax.Array, " n"], **inertia: jax.Array
+    body: Pose,
+    *contacts: Pose,
+    pull: Float[jax.Array, " n"],
+    mass: Float[jax.Array, ""],
+    com: Vector,
+    **_: Any,
 ) -> Wrench:
     """Force [N] and torque [N m] that keep a link at rest, less those of its contacts.
 
     In the world: upwards m g, minus the sum of the contact forces on it; minus the sum
     of their torques about its centre of mass. Zero in equilibrium.
     """
-    force, torque = _contact_wrench(body, contacts, pull, inertia["com"])
-    weight = GRAVITY * inertia["mass"] * jnp.array([0.0, 0.0, 1.0], force.dtype)
+    force, torque = _contact_wrench(body, contacts, pull, com)
+    weight = GRAVITY * mass * jnp.array([0.0, 0.0, 1.0], force.dtype)
     return jnp.concatenate([weight - force, -torque])
 
 
@@ -40,7 +45,9 @@ def physics(
     *,
     tau: Float[jax.Array, "2"],
     pull: Float[jax.Array, " n"],
-    **inertia: jax.Array,
+    mass: Float[jax.Array, ""],
+    com: Vector,
+    inertia: Float[jax.Array, "3 3"],
 ) -> Wrench:
     """Force [N] and torque [N m] that move a link, less those of weight and contacts.
 
@@ -50,15 +57,14 @@ def physics(
     v_t = (x_t - x_{t-1}) / tau, m v_t = m v_{t-1} + tau (m g + f_t).
     """
     bodies = old[0], mid[0], new[0]
-    mass, com = inertia["mass"], inertia["com"]
     momenta = []
     for k, (a, b) in enumerate(pairwise(bodies)):
         v = (b.p + b.R @ com - a.p - a.R @ com) / tau[k]
         spin = angular_velocity((a,), (b,), tau=tau[k])
-        turn = b.R @ (inertia["inertia"] @ (b.R.T @ spin))
+        turn = b.R @ (inertia @ (b.R.T @ spin))
         momenta.append(jnp.concatenate([mass * v, turn]))
     change = (momenta[1] - momenta[0]) / jnp.mean(tau)
-    return change + total_force(*new, pull=pull, **inertia)
+    return change + total_force(*new, pull=pull, mass=mass, com=com)
 
 
 def _contact_wrench(
@@ -107,5 +113,6 @@ def _link(C: "Config", frames: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
             at += [C.index(e.point), C.index(e.force)]
             pull.append(sign * e.unit * e.active)
     mass, com, inertia = link_inertia(C, frames[0])
-    numbers = {"mass": mass, "com": com, "inertia": inertia, "pull": pull}
+    numbers: dict[str, Any] = {"mass": mass, "com": com, "inertia": inertia}
+    numbers["pull"] = pull
     return np.array(at), {k: np.array(v, float) for k, v in numbers.items()}

@@ -44,9 +44,14 @@ def _between(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
 
 
 def _law(fn, name: str, dim: int, unit: str, window: int = 0, **options) -> Symbol:
-    resolve = contacts.law(fn, name, dim, unit, window)
-    given = {"dim": dim, "unit": unit, "window": window, "options": options}
-    return _two(fn, resolve=resolve, **given)
+    return _two(
+        fn,
+        dim=dim,
+        unit=unit,
+        window=window,
+        options=options,
+        resolve=contacts.law(fn, name, dim, unit, window),
+    )
 
 
 _FINGERS = ((0, 2), (1, 2))

@@ -99,7 +99,7 @@ def _of_shape(g: Geometry, frame: str) -> Inertia:
     cross = lambda x, y, z: np.diag([y + z, x + z, x + y])
     match g.shape:
         case shapes.Box(size):
-            made = _even(np.prod(size), cross(*np.square(size) / 12))
+            made = _even(float(np.prod(size)), cross(*np.square(size) / 12))
         case shapes.Sphere(radius):
             made = _even(4 / 3 * np.pi * radius**3, 0.4 * radius**2 * np.eye(3))
         case shapes.Ellipsoid(radii):

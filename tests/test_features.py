@@ -147,6 +147,12 @@ def test_reference_rows(scene, part):
             )
             want = np.array(r.get("ref", r["y"]))
             loose = 1e-6 if "jfd_err" in r else 1e-7
+            if name == "physics":  # there over mass and time, with gravity twice
+                if row["scale"] is row["target"] is None:
+                    mass = C.frame(row["frames"][0]).mass
+                    change = d["tau"] * y[:3] / mass + [0, 0, 9.81]
+                    np.testing.assert_allclose(change, want[:3], atol=1e-9)
+                continue
             got = signed(row, y, full.reshape(len(y), -1), want)
             if got is None:
                 continue
