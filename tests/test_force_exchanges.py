@@ -114,6 +114,7 @@ def holding(C: pw.Config, limit: float = EFFORT) -> pw.KOMO:
 
 
 # 2 fingers of 5 N hold 0.2 kg from a friction of 0.196 on
+@pytest.mark.slow
 @pytest.mark.parametrize(("friction", "holds"), [(0.25, True), (0.15, False)])
 def test_a_grasp_holds_where_friction_is_enough(friction, holds):
     solution = holding(gripper(friction)).solve()
