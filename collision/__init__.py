@@ -14,5 +14,6 @@ from .cores import Segment as Segment
 from .cores import as_curved as as_curved
 from .grid import Grid as Grid
 from .grid import grid_distance as grid_distance
+from .points import point_surface as point_surface
 from .smooth import excess as excess
 from .smooth import smooth_contact as smooth_contact

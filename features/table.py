@@ -6,7 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from . import balance, collisions, joints, motions, orientations, positions, regions
+from ..robots.friction import FRICTION
+from . import (
+    balance,
+    collisions,
+    contacts,
+    forces,
+    joints,
+    motions,
+    orientations,
+    positions,
+    regions,
+)
 from .feature import Feature
 from .symbol import Symbol
 
@@ -29,6 +40,17 @@ def _between(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
         unit="" if fn is collisions.normal else "m",
         options={"smoothing": 0.0} if fn is collisions.neg_distance else {},
         resolve=collisions.on_pairs(fn, name, dim, "m", ends),
+    )
+
+
+def _law(fn, name: str, dim: int, unit: str, window: int = 0, **options) -> Symbol:
+    return _two(
+        fn,
+        dim=dim,
+        unit=unit,
+        window=window,
+        options=options,
+        resolve=contacts.law(fn, name, dim, unit, window),
     )
 
 
@@ -173,6 +195,33 @@ class FS(Enum):
         collisions.accumulated, dim=1, resolve=collisions.resolve_sum
     )
     collisionRows = _collisions(collisions.pair_rows, resolve=collisions.resolve_rows)
+
+    totalForce = _one(
+        forces.total_force, dim=6, unit="N, N m", resolve=forces.resolve_total
+    )
+    physics = _one(
+        forces.physics,
+        dim=6,
+        unit="N, N m",
+        window=2,
+        resolve=forces.resolve_physics,
+    )
+    contactPOA = _two(
+        contacts.point_of_attack, dim=3, unit="m", resolve=contacts.resolve_point
+    )
+    contactForce = _two(
+        contacts.contact_force, dim=3, unit="N", resolve=contacts.resolve_force
+    )
+    contactConstraints = _law(contacts.tangential_force, "contactConstraints", 3, "N")
+    frictionCone = _law(
+        contacts.friction_cone, "frictionCone", 2, "N", friction=FRICTION
+    )
+    contactDistances = _law(contacts.distances, "contactDistances", 2, "m")
+    complementarity = _law(contacts.complementarity, "complementarity", 2, "N m")
+    slipVelocity = _law(contacts.slip_velocity, "slipVelocity", 3, "m/s", 1)
+    slidingFriction = _law(
+        contacts.sliding_friction, "slidingFriction", 3, "N m/s", 1, friction=FRICTION
+    )
 
     @property
     def symbol(self) -> Symbol:

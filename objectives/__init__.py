@@ -1,5 +1,6 @@
 """Features with a meaning and a time: KOMO and what it returns."""
 
+from .exchanges import ContactForce as ContactForce
 from .komo import KOMO as KOMO
 from .nlp import NLP as NLP
 from .objective import OT as OT

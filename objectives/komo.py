@@ -14,6 +14,7 @@ import numpy as np
 from ..features import FS, Feature
 from ..robots.checks import integer
 from .choices import PlannedWay, settled, solve_ways
+from .exchanges import acting_too
 from .modes import Helper, make_modes
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError, selected_slices
@@ -23,6 +24,7 @@ from .solution import Solution
 from .solving import NEWTON, best, make_options, solve_starts
 from .span import Slices, span_of, ways_of
 from .switching import mode_switch
+from .touching import contact_rows, force_unit, friction_of
 
 
 class KOMO(PathProblem):
@@ -125,7 +127,7 @@ class KOMO(PathProblem):
             ConfigError: saying what does not fit.
         """
         made = (*self.helpers, Helper(name, parent, given, stable))
-        make_modes(self.config, self.switches, made)
+        make_modes(self.config, self.switches, made, self.exchanges)
         self.helpers = made
 
     def add_mode_switch(
@@ -152,9 +154,64 @@ class KOMO(PathProblem):
             ObjectiveError: with k_order 0, or when no slice is selected.
         """
         made, still = mode_switch(self, times, mode, frames, scale)
-        make_modes(self.config, (*self.switches, made), self.helpers)
+        switches = (*self.switches, made)
+        make_modes(self.config, switches, self.helpers, self.exchanges)
         self.switches += (made,)
         self._objectives += still
+
+    def add_contact(
+        self,
+        times: Any,
+        a: str,
+        b: str,
+        friction: Any = None,
+        kind: str = "sticking",
+    ) -> tuple[Objective, ...]:
+        """Two frames touch, and push each other at a point, in the slices at `times`.
+
+        The point of attack and the force, of `b` on `a`, are part of the solution in
+        each of these slices: `FS.contactForce`, `FS.physics` and others speak of them,
+        `Solution.forces` tells them, and elsewhere there are none. The frames do not
+        overlap, and the force pushes and stays in Coulomb's cone about the normal of
+        their surfaces at the point. The force alone moves nothing: ask for `FS.physics`
+        or, at rest, `FS.totalForce` of what it acts on.
+
+        Args:
+            times: in phases; see `add_objective`.
+            a: a frame with a shape.
+            b: another.
+            friction: coefficient; None: the larger of the two frames' attributes
+                `contact_friction`, each 0.5 where there is none.
+            kind: "sticking": the point is on both surfaces, and from slice to slice
+                keeps its place in both frames; "sliding": it is on both surfaces, and
+                where they slip friction is full and opposes it; "complementary": as
+                sliding, but there may be a gap, with the point in its middle and no
+                force. What slides is found from an initial path on which it moves.
+
+        Returns:
+            Its objectives; lengths are scaled by 10, forces by the weight of the
+            lighter frame.
+
+        Raises:
+            ConfigError: for unknown frames, or ones without shapes.
+            ObjectiveError: for other kinds, no slice, a pair in contact already, or
+                sliding with k_order 0.
+        """
+        pair = a, b
+        label = f"contact {a}-{b}"
+        span = span_of(times, self.slices_per_phase, self.tau, label)
+        number = friction_of(self.world, pair, friction)
+        unit = force_unit(self.world, pair)
+        every, acting = acting_too(self.exchanges, a, b, unit, span.slices)
+        C = make_modes(self.config, self.switches, self.helpers, every).named
+        made = []
+        rows = contact_rows(acting, kind, number, span, self.k_order)
+        for feature, type, slices in rows:
+            feature.check(C)
+            made.append(Objective(f"{label}: {_label(feature)}", feature, type, slices))
+        self.exchanges = every
+        self._objectives += made
+        return tuple(made)
 
     def add_control_objective(
         self,

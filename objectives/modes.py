@@ -23,6 +23,7 @@ from ..robots.errors import ConfigError, unknown
 from ..robots.frame import Joint
 from ..robots.joints import value_from_pose, zero_value
 from ..robots.transforms import IDENTITY, pose_inverse, pose_multiply
+from .exchanges import Acting
 
 KINDS = {
     "stable": "free",
@@ -112,8 +113,9 @@ class Modes:
     """First slice of each mode after the first one."""
     shared: tuple[str, ...]
     """Joints that are one variable for all slices."""
+    exchanges: tuple[Acting, ...] = ()
     attachments: tuple[Attachment, ...] = ()
-    """Those with such a joint, in the order of their starts."""
+    """Those with a joint, in the order of their starts."""
 
     def at(self, t: int) -> Mode:
         """The mode of a slice; the first one before slice 0."""
@@ -137,6 +139,22 @@ class Modes:
         spins = [c + i for first, c in tree.balls if first in at for i in range(3)]
         single = [k for k, c in enumerate(tree.column_coordinate) if c in at]
         return tuple(sorted(spins + single))
+
+    def limits(self, T: int) -> np.ndarray:
+        """Of the world's q in each slice (2, T, nq); (2, 1, nq) where all agree.
+
+        A point and a force that do not act are held at zero.
+        """
+        limits = self.world.limits[:, None]
+        if not self.exchanges:
+            return limits
+        limits = np.repeat(limits, T, 1)
+        for acting in self.exchanges:
+            e = acting.exchange
+            idle = np.setdiff1d(np.arange(T), acting.slices)
+            columns = self.world.coordinates([e.point, e.force])
+            limits[:, idle[:, None], columns] = 0.0
+        return limits
 
     def widen(self, q: np.ndarray) -> np.ndarray:
         """Coordinates of the world (…, nq) from those of the base."""
@@ -197,6 +215,8 @@ class Modes:
         full = C.q
         full[C.coordinates(common)] = q[X.coordinates(common)]
         X.q, C.q = q, full
+        for acting in self.exchanges:
+            acting.exchange.among({}, t in acting.slices).mark(C)
         for name, copy in self.at(t).names.items():
             if not set(_own_joint(C, name)) <= set(common):
                 with suppress(ConfigError):  # a joint that cannot reach that pose
@@ -205,7 +225,10 @@ class Modes:
 
 
 def make_modes(
-    C: Config, switches: tuple[ModeSwitch, ...], helpers: tuple[Helper, ...] = ()
+    C: Config,
+    switches: tuple[ModeSwitch, ...],
+    helpers: tuple[Helper, ...] = (),
+    exchanges: tuple[Acting, ...] = (),
 ) -> Modes:
     """The world and its modes.
 
@@ -213,12 +236,14 @@ def make_modes(
         ConfigError: for unknown frames, a frame attached to a part of itself, or
             helpers that do not fit.
     """
-    if not switches and not helpers:
+    if not switches and not helpers and not exchanges:
         return Modes(C, C, C, [Mode(C, {}, None)], [], ())
     X = C.copy()
     for h in helpers:
         X.add_frame(h.name, h.parent, **h.given)
-    named = X.copy() if helpers else C
+    for acting in exchanges:
+        acting.exchange.put_into(X)
+    named = X.copy() if helpers or exchanges else C
     shared = [n for h in helpers if h.stable for n in _own_joint(X, h.name)]
     X.lock({n for s in switches for n in _own_joint(X, s.frame)})
     base_joints = tuple(n for n in X.joint_names if n in set(C.joint_names))
@@ -245,14 +270,19 @@ def make_modes(
             starts.append(s.start)
             views.append((names, set(gone)))
     every = {copy for view, _ in views for copy in view.values()}
+    changes = sorted({*starts, *(t for acting in exchanges for t in acting.edges)})
     modes = []
-    for view, absent in views:
+    for t in (-1, *changes):
+        view, absent = views[int(np.searchsorted(starts, t, side="right"))]
         world = X.copy()
         for name in absent | (every - set(view.values())):
             if world.frame(name).contact:
                 world.set_contact(name, 0)
+        for acting in exchanges:
+            acting.exchange.among(view, t in acting.slices).mark(world)
         modes.append(Mode(world, dict(view), base_joints))
-    return Modes(C, named, X, modes, starts, tuple(shared), tuple(attachments))
+    joints = tuple(shared)
+    return Modes(C, named, X, modes, changes, joints, exchanges, tuple(attachments))
 
 
 def attachment(

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from ..robots.checks import floats, integer, number
 from ..robots.config import Config
 from .choices import Choice
+from .exchanges import Acting
 from .modes import Helper, Modes, ModeSwitch, make_modes
 from .objective import Objective, ObjectiveError
 from .program import Chain, ChainData, Placed, make_chain
@@ -55,6 +56,7 @@ class PathProblem:
         self.ways: tuple[str, ...] = ()
         self.switches: tuple[ModeSwitch, ...] = ()
         self.helpers: tuple[Helper, ...] = ()
+        self.exchanges: tuple[Acting, ...] = ()
         self._initial: np.ndarray | None = None
         self._modes: tuple[Any, Modes] | None = None
         self._chain: tuple[Any, tuple[Chain, ChainData, list[list[Placed]]]] | None
@@ -145,16 +147,17 @@ class PathProblem:
 
     @property
     def world(self) -> Config:
-        """The world, with a copy of it where there are helper frames."""
+        """The world, with a copy of it where there are helper frames or contacts."""
         return self.modes().named
 
     def modes(self) -> Modes:
         """The world with the copies that mode switches make; see `objectives.modes`."""
         C = self.config
         values = C.q.tobytes() if self.switches else b""
-        key = (C._snapshot(), self.switches, self.helpers, values)
+        parts = self.switches, self.helpers, self.exchanges
+        key = (C._snapshot(), *parts, values)
         if self._modes is None or not _same(self._modes[0], key):
-            self._modes = key, make_modes(C, self.switches, self.helpers)
+            self._modes = key, make_modes(C, *parts)
         return self._modes[1]
 
     def chain(self) -> tuple[Chain, ChainData, list[list[Placed]]]:
@@ -179,8 +182,7 @@ class PathProblem:
         """
         modes = self.modes()
         q = modes.widen(self.config.q)
-        paths = paths_from(modes, q, modes.widen(self.initial), seed, count)
-        return np.stack([modes.settled(path) for path in paths])
+        return paths_from(modes, q, modes.widen(self.initial), seed, count)
 
 
 def _integer(what: str, value: Any, expected: str, holds: Any) -> int:

@@ -67,6 +67,8 @@ class ChainData(NamedTuple):
     prefix: jax.Array
     tau: Float[jax.Array, " T"]
     """Time from the slice before to each slice [s]."""
+    limits: Float[jax.Array, "2 slices nq"]
+    """Of each slice, or once for all."""
     batches: tuple[Batch, ...]
 
 
@@ -217,7 +219,7 @@ class Chain:
         """Limits; quaternions have none."""
         free = np.zeros(self.tree.nq, bool)
         free[self.tree.table.quaternions.reshape(-1)] = True
-        low, high = data.K.limits
+        low, high = data.limits
         return jnp.where(free, -jnp.inf, low), jnp.where(free, jnp.inf, high)
 
 
@@ -285,6 +287,7 @@ def make_chain(
         K.anonymous(),
         jnp.asarray(prefix, dtype),
         jnp.asarray(tau, dtype),
+        jnp.asarray(modes.limits(slices), dtype),
         tuple(batches),
     )
     return chain, data, placed

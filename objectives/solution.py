@@ -11,6 +11,7 @@ from .objective import OT, Objective, ObjectiveError
 if TYPE_CHECKING:
     from ..robots.config import Config
     from ..robots.viewer import View
+    from .exchanges import ContactForce
     from .modes import Modes
     from .sensitivity import Sensitivity, Solved
 
@@ -146,6 +147,14 @@ class Solution:
                 "This solution was not made by KOMO; solve to get one."
             )
         return sub_problem(self._solved.komo, self.x, phase)
+
+    def forces(self) -> "tuple[ContactForce, ...]":
+        """Contacts added by `KOMO.add_contact`, slice by slice, with their forces."""
+        from .exchanges import forces_along
+
+        if self.modes is None or self.x is None:
+            return ()
+        return forces_along(self.modes, self.x)
 
     def report(self) -> str:
         """A table of all objectives: type, slices, violation with its slice, cost."""

@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
+from .exchanges import set_points
 from .modes import Modes
 
 
@@ -17,7 +18,9 @@ def paths_from(
 
     A random path runs straight from the present state to a configuration drawn
     uniformly within the limits (or within ±1 of the state where there are none). What
-    slices share is drawn once.
+    slices share is drawn once, but nothing jumps where it is attached: see
+    `Modes.settled`. Points of attack start where the frames are nearest, and
+    forces at zero.
 
     Args:
         modes: the world with its mode switches.
@@ -46,4 +49,4 @@ def paths_from(
             part = path[:, first : first + 4]
             part /= np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-9)
         paths.append(np.clip(path, *limits))
-    return np.stack(paths)
+    return set_points(modes, np.stack([modes.settled(path) for path in paths]))

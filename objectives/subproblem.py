@@ -27,7 +27,7 @@ def sub_problem(
         "phase", phase, f"0 to {phases - 1}", lambda k: 0 <= k < phases, ObjectiveError
     )
     first, last = phase * S - 1, min((phase + 1) * S, T) - 1
-    inside = [t for t in modes.starts if first < t < last]
+    inside = [s.start for s in problem.switches if first < s.start < last]
     if inside:
         raise ObjectiveError(
             f"phase is {phase}, but a mode switch at slice {inside[0]} lies inside it;"

@@ -9,6 +9,7 @@ from .features import Pose as Pose
 from .objectives import KOMO as KOMO
 from .objectives import NLP as NLP
 from .objectives import OT as OT
+from .objectives import ContactForce as ContactForce
 from .objectives import Objective as Objective
 from .objectives import ObjectiveError as ObjectiveError
 from .objectives import Placement as Placement

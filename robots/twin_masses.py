@@ -51,7 +51,7 @@ def masses(frames: Sequence[Frame]) -> list[Mass]:
             total[head] = total.get(head, 0.0) + own.mass
     for head, mass in total.items():
         if mass == 0:
-            ball = _ball(GRAIN)
+            ball = ball_inertia(GRAIN)
             found[head] = Mass(GRAIN, np.zeros(0), found[head].com, ball)
     return found
 
@@ -82,11 +82,11 @@ def _mass(frame: Frame, known: bool) -> Mass:
         if np.linalg.eigvalsh(given)[0] > 0:
             inertia = given
     if inertia is None and mass > 0 and not len(shares):
-        inertia = _ball(mass)
+        inertia = ball_inertia(mass)
     return Mass(mass, shares, com, inertia)
 
 
-def _ball(mass: float) -> Float[np.ndarray, "3 3"]:
+def ball_inertia(mass: float) -> Float[np.ndarray, "3 3"]:
     """Inertia of a ball of water."""
     radius = (3 * mass / (4 * np.pi * DENSITY)) ** (1 / 3)
     return 0.4 * mass * radius**2 * np.eye(3)

@@ -10,6 +10,7 @@ from worlds import central_differences, random_q, random_tree
 import posewise as pw
 from posewise import FS
 from posewise.rai.config import make_feature
+from posewise.robots.exchanges import Exchange
 
 QUATERNION_ROWS = {
     "quaternion": slice(0, 4),
@@ -38,6 +39,18 @@ HIGHER = {
     FS.energy,
     FS.qItself,
 }
+PUSHING = {
+    FS.totalForce,
+    FS.physics,
+    FS.contactPOA,
+    FS.contactForce,
+    FS.contactConstraints,
+    FS.frictionCone,
+    FS.contactDistances,
+    FS.complementarity,
+    FS.slipVelocity,
+    FS.slidingFriction,
+}
 LIVELY = ["free", "universal", "transXYPhi", "hinge", "XBall"]
 OTHERS = {"manipulability", "linearManipulability"}
 
@@ -56,6 +69,12 @@ def with_shapes(C):
     return C
 
 
+def with_contact(C, symbol) -> None:
+    """Let f1 and f2 push each other, for features that speak of that."""
+    if symbol in PUSHING:
+        Exchange("f1", "f2", "point", "force", 2.0).put_into(C)
+
+
 def prepared(symbol, seed=0):
     C = with_shapes(random_tree(seed, joints=3, types=LIVELY))
     for name in C.joint_names:
@@ -64,6 +83,7 @@ def prepared(symbol, seed=0):
             C.set_limits(name, np.tile([[-0.7], [0.6]], (1, C.coordinates(name).size)))
     if symbol is FS.insideCylinder:
         C.set_shape("f2", pw.Cylinder(0.3, 0.2))
+    with_contact(C, symbol)
     if symbol is FS.velocityLimits:
         C = pw.Config()
         C.add_model(fast_arm())
@@ -127,6 +147,12 @@ def test_reference_rows(scene, part):
             )
             want = np.array(r.get("ref", r["y"]))
             loose = 1e-6 if "jfd_err" in r else 1e-7
+            if name == "physics":  # there over mass and time, with gravity twice
+                if row["scale"] is row["target"] is None:
+                    mass = C.frame(row["frames"][0]).mass
+                    change = d["tau"] * y[:3] / mass + [0, 0, 9.81]
+                    np.testing.assert_allclose(change, want[:3], atol=1e-9)
+                continue
             got = signed(row, y, full.reshape(len(y), -1), want)
             if got is None:
                 continue
@@ -185,7 +211,18 @@ def signed(row, y, J, want):
     return sign * mine - scale * target, sign[:, None] * J
 
 
-@pytest.mark.parametrize("symbol", list(FS), ids=lambda s: s.name)
+def symbols(long: set[str]) -> list:
+    """All symbols; those named, which compile like others, in slow runs only."""
+    return [
+        pytest.param(s, id=s.name, marks=[pytest.mark.slow] * (s.name in long))
+        for s in FS
+    ]
+
+
+PUSHES = {symbol.name for symbol in PUSHING}
+
+
+@pytest.mark.parametrize("symbol", symbols(PUSHES - {"physics", "slidingFriction"}))
 def test_jacobian_equals_autodiff_and_differences(symbol):
     C = prepared(symbol)
     rng = np.random.default_rng(5)
@@ -207,18 +244,11 @@ def test_jacobian_equals_autodiff_and_differences(symbol):
         np.testing.assert_allclose(forward / size, plain / size, atol=3e-7)
 
 
-def symbols(long: set[str]) -> list:
-    """All symbols; those named, which compile like others, in slow runs only."""
-    return [
-        pytest.param(s, id=s.name, marks=[pytest.mark.slow] * (s.name in long))
-        for s in FS
-    ]
-
-
 @pytest.mark.parametrize(
     "symbol",
     symbols(
-        {
+        PUSHES
+        | {
             "accumulatedCollisions",
             "collisionRows",
             "linangVel",
@@ -256,7 +286,9 @@ def test_jit_vmap_grad_and_float32(symbol):
     np.testing.assert_allclose(single, y, atol=2e-4, rtol=2e-4)
 
 
-@pytest.mark.parametrize("symbol", list(FS), ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "symbol", symbols(PUSHES - {"frictionCone", "slidingFriction"})
+)
 def test_derivatives_are_finite_where_frames_coincide(symbol):
     """Zero distance, parallel axes, identity rotation, no motion."""
     C = pw.Config()
@@ -269,6 +301,7 @@ def test_derivatives_are_finite_where_frames_coincide(symbol):
         C.add_frame(name, joint="free", shape=shape, mass=1.0)
     if symbol is FS.insideCylinder:
         C.set_shape("f2", pw.Cylinder(0.2, 0.1))
+    with_contact(C, symbol)
     order = symbol.symbol.window
     f = C.feature(symbol, symbol_frames(C, symbol))
     q = np.tile(C.q, (order + 1, 1)) if order else C.q

@@ -1,0 +1,265 @@
+"""Contacts: where two frames push each other, how hard, and what laws that obeys.
+
+Of pairs of frames that exchange a force (`KOMO.add_contact`); where it is not active
+all rows are zero. The force is that of `b` on `a`; the normal points from `b` to `a`.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ..collision import Body, point_surface
+from ..robots.bodies import frame_bodies
+from ..robots.errors import ConfigError
+from ..robots.exchanges import Exchange, exchanges
+from ..robots.extents import body_boxes
+from .feature import FeatureError
+from .motions import Poses
+from .safe import norm
+from .symbol import Pose, Symbol
+
+if TYPE_CHECKING:
+    from ..robots.config import Config
+
+Vector = Float[jax.Array, "3"]
+Kinds = tuple[tuple[Any, ...], tuple[Any, ...]]
+"""Types of the cores of each of the two frames, one for each group of bodies."""
+
+
+class Push(NamedTuple):
+    """A force exchange in one slice."""
+
+    a: Pose
+    b: Pose
+    point: Vector
+    """Point of attack in the world [m]."""
+    force: Vector
+    """Of `b` on `a`, in the world [N]."""
+    normal: Vector
+    """Mean unit normal of the surfaces, from `b` to `a`; at an edge it leans, as if the
+    edge were round."""
+    gaps: Float[jax.Array, "2"]
+    """Signed distances of the point from `a` and from `b` [m]."""
+
+    @property
+    def pressure(self) -> Float[jax.Array, ""]:
+        """Normal part of the force [N]; positive where the frames are pushed apart."""
+        return jnp.sum(self.force * self.normal)
+
+    def tangential(self, v: Vector) -> Vector:
+        """v without its part along the normal."""
+        return v - self.normal * jnp.sum(v * self.normal)
+
+
+def distances(push: Push) -> Float[jax.Array, "2"]:
+    """Signed distances of the point of attack from `a` and from `b` [m]."""
+    return push.gaps
+
+
+def tangential_force(push: Push) -> Vector:
+    """Part of the contact force along the surfaces [N].
+
+    Zero of pairs that exchange no force.
+    """
+    return push.tangential(push.force)
+
+
+def friction_cone(push: Push, friction: jax.Array) -> Float[jax.Array, "2"]:
+    """Minus the normal force, and the tangential less friction · normal force [N].
+
+    The force pushes and lies in Coulomb's cone when <= 0.
+    """
+    tangential = norm(push.tangential(push.force))
+    return jnp.stack([-push.pressure, tangential - friction * push.pressure])
+
+
+def complementarity(push: Push) -> Float[jax.Array, "2"]:
+    """Normal force times the point's distance from `a`, and from `b` [N m].
+
+    Zero where there is a force at contact only.
+    """
+    return push.pressure * push.gaps
+
+
+def slip_velocity(
+    push: Push, old: tuple[Pose, Pose], tau: Float[jax.Array, ""]
+) -> Vector:
+    """Velocity of `a` less that of `b`, of what is at the point of attack [m/s]."""
+
+    def velocity(before: Pose, now: Pose) -> Vector:
+        local = now.R.T @ (push.point - now.p)
+        return (push.point - (before.p + before.R @ local)) / tau
+
+    return velocity(old[0], push.a) - velocity(old[1], push.b)
+
+
+def sliding_friction(
+    push: Push, old: tuple[Pose, Pose], tau: Float[jax.Array, ""], friction: jax.Array
+) -> Vector:
+    """Coulomb's law of sliding: |v| f + friction · normal force · v [N m/s].
+
+    f and v are the tangential force and slip velocity of `a`. Zero where the force of
+    friction opposes slip with all its strength, or nothing slips.
+    """
+    v = push.tangential(slip_velocity(push, old, tau))
+    f = push.tangential(push.force)
+    return norm(v) * f + friction * push.pressure * v
+
+
+# -- symbols -------------------------------------------------------------------------
+
+
+def point_of_attack(point: Pose, *, weight: Float[jax.Array, ""]) -> Vector:
+    """Point of attack of the force between two frames, in the world [m]."""
+    return weight * point.p
+
+
+def contact_force(force: Pose, *, weight: Float[jax.Array, ""]) -> Vector:
+    """Force that `b` exerts on `a` at their contact, in the world [N]."""
+    return weight * force.p
+
+
+_POINT = Symbol(point_of_attack, "contactPOA", frames=(2, 2), dim=3, unit="m")
+_FORCE = Symbol(contact_force, "contactForce", frames=(2, 2), dim=3, unit="N")
+_NOTHING = Symbol(
+    lambda a, b: jnp.zeros(3), "contactConstraints", frames=(2, 2), dim=3, unit="N"
+)
+
+
+def resolve_point(C: "Config", frames: Any) -> Any:
+    """`point_of_attack` of a pair."""
+    e = _asked(C, frames, "contactPOA")
+    return _POINT, np.array([C.index(e.point)]), {"weight": np.array(float(e.active))}
+
+
+def resolve_force(C: "Config", frames: Any) -> Any:
+    """`contact_force` of a pair."""
+    e = _asked(C, frames, "contactForce")
+    weight = np.array(_pull(e, frames) * e.active)
+    return _FORCE, np.array([C.index(e.force)]), {"weight": weight}
+
+
+def law(fn: Callable[..., Any], name: str, dim: int, unit: str, window: int = 0) -> Any:
+    """Resolves a law of contact of a pair of named frames."""
+
+    def resolve(C: "Config", frames: Any, friction: float | None = None) -> Any:
+        if fn is tangential_force and _find(C, frames) is None:
+            return _NOTHING, np.array([C.index(f) for f in frames]), {}
+        e = _asked(C, frames, name)
+        side = np.array([-1.0, 1.0]) * [_has_surface(C, f) for f in frames]
+        if not side.any():
+            raise ConfigError(
+                f"{name} on {list(frames)}: both are points, which have no normal; give"
+                " one of them a shape."
+            )
+        kinds, arrays = _packed(C, frames)
+        arrays |= {"side": side, "pull": np.array(_pull(e, frames))}
+        arrays["active"] = np.array(float(e.active))
+        if friction is not None:
+            if friction < 0:
+                raise FeatureError(
+                    f"{name}: friction is {friction!r}, expected a number >= 0."
+                )
+            arrays["friction"] = np.array(float(friction))
+        places = np.array([C.index(f) for f in (*frames, e.point, e.force)])
+        return _resolved(fn, name, kinds, dim, unit, window), places, arrays
+
+    return resolve
+
+
+def _find(C: "Config", frames: Any) -> Exchange | None:
+    pair = set(frames)
+    return next((e for e in exchanges(C) if set(e.names) == pair), None)
+
+
+def _asked(C: "Config", frames: Any, name: str) -> Exchange:
+    for frame in frames:
+        C.index(frame)
+    found = _find(C, frames)
+    if found is None:
+        known = ", ".join(str(list(e.names)) for e in exchanges(C)) or "none"
+        raise ConfigError(
+            f"{name}: {list(frames)} exchange no force; add_contact of KOMO makes them."
+            f" Pairs that do: {known}."
+        )
+    return found
+
+
+def _pull(e: Exchange, frames: Any) -> float:
+    """Force on the first of the frames, in units of its coordinates [N]."""
+    return e.unit if e.a == frames[0] else -e.unit
+
+
+def _has_surface(C: "Config", frame: str) -> bool:
+    low, high = body_boxes(C.frame(frame), np.eye(3), np.zeros(3))
+    return bool((high > low).any())
+
+
+@lru_cache(maxsize=512)
+def _resolved(
+    fn: Callable[..., Any], name: str, kinds: Kinds, dim: int, unit: str, window: int
+) -> Symbol:
+    def still(*poses: Pose, **params: Any) -> jax.Array:
+        push = _push(kinds, poses, params)
+        return params["active"] * fn(push, *_friction(params))
+
+    def moving(old: Poses, new: Poses, *, tau: jax.Array, **params: Any) -> jax.Array:
+        push = _push(kinds, new, params)
+        return params["active"] * fn(push, old[:2], tau, *_friction(params))
+
+    run = moving if window else still
+    return Symbol(run, name, frames=(2, 2), dim=dim, unit=unit, window=window)
+
+
+def _push(kinds: Kinds, poses: Poses, params: dict) -> Push:
+    a, b, point, force = poses
+    gap_a, out_of_a = _surface("a", kinds[0], a, point.p, params)
+    gap_b, out_of_b = _surface("b", kinds[1], b, point.p, params)
+    towards = params["side"][0] * out_of_a + params["side"][1] * out_of_b
+    length = norm(towards)
+    normal = towards / jnp.where(length > 0, length, 1.0)
+    gaps = jnp.stack([gap_a, gap_b])
+    return Push(a, b, point.p, params["pull"] * force.p, normal, gaps)
+
+
+def _surface(
+    side: str, types: tuple[Any, ...], pose: Pose, point: Vector, params: dict
+) -> tuple[Float[jax.Array, ""], Vector]:
+    """Signed distance of a point from a frame, by its nearest body, and the normal."""
+    gaps, normals = [], []
+    for g, core in enumerate(types):
+        n = len(core._fields)
+        leaves = [params[f"{side}{g}_{k}"] for k in range(n + 3)]
+        p = pose.p + leaves[n + 2] @ pose.R.T
+        body = Body(core(*leaves[:n]), leaves[n], pose.R @ leaves[n + 1], p)
+        gap, normal = point_surface(body, point)
+        gaps.append(gap)
+        normals.append(normal)
+    gap = jnp.concatenate(gaps)
+    still = jax.lax.stop_gradient(gap)
+    near = still <= jnp.min(still)
+    # of several equally near ones, each has its share
+    share = near / jnp.sum(near).astype(gap.dtype)
+    return jnp.sum(share * gap), share @ jnp.concatenate(normals)
+
+
+def _packed(C: "Config", frames: Any) -> tuple[Kinds, dict[str, np.ndarray]]:
+    """Types of the cores of two frames' bodies, and their numbers."""
+    arrays: dict[str, np.ndarray] = {}
+    kinds = []
+    for side, frame in zip("ab", frames, strict=True):
+        groups = frame_bodies(C.frame(frame))
+        for g, group in enumerate(groups):
+            leaves = (*group.body.core, *group.body[1:])
+            arrays |= {f"{side}{g}_{n}": np.asarray(x) for n, x in enumerate(leaves)}
+        kinds.append(tuple(group.kind[0] for group in groups))
+    return (kinds[0], kinds[1]), arrays
+
+
+def _friction(params: dict) -> list[jax.Array]:
+    return [params["friction"]] if "friction" in params else []

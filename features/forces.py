@@ -1,0 +1,118 @@
+"""Newton's and Euler's laws: the weight of a link and the forces of its contacts."""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ..robots.exchanges import exchanges
+from ..robots.inertia import link_inertia, link_members
+from .motions import GRAVITY, Poses, angular_velocity
+from .symbol import Pose, Symbol
+
+if TYPE_CHECKING:
+    from ..robots.config import Config
+
+Wrench = Float[jax.Array, "6"]
+Vector = Float[jax.Array, "3"]
+
+
+def total_force(
+    body: Pose,
+    *contacts: Pose,
+    pull: Float[jax.Array, " n"],
+    mass: Float[jax.Array, ""],
+    com: Vector,
+    **_: Any,
+) -> Wrench:
+    """Force [N] and torque [N m] that keep a link at rest, less those of its contacts.
+
+    In the world: upwards m g, minus the sum of the contact forces on it; minus the sum
+    of their torques about its centre of mass. Zero in equilibrium.
+    """
+    force, torque = _contact_wrench(body, contacts, pull, com)
+    weight = GRAVITY * mass * jnp.array([0.0, 0.0, 1.0], force.dtype)
+    return jnp.concatenate([weight - force, -torque])
+
+
+def physics(
+    old: Poses,
+    mid: Poses,
+    new: Poses,
+    *,
+    tau: Float[jax.Array, "2"],
+    pull: Float[jax.Array, " n"],
+    mass: Float[jax.Array, ""],
+    com: Vector,
+    inertia: Float[jax.Array, "3 3"],
+) -> Wrench:
+    """Force [N] and torque [N m] that move a link, less those of weight and contacts.
+
+    In the world: change of momentum, and of angular momentum about the centre of mass,
+    plus `total_force`. Zero where Newton's and Euler's laws hold; gravity counts once.
+    Forces are those of the newest slice (backward Euler): with
+    v_t = (x_t - x_{t-1}) / tau, m v_t = m v_{t-1} + tau (m g + f_t).
+    """
+    bodies = old[0], mid[0], new[0]
+    momenta = []
+    for k, (a, b) in enumerate(pairwise(bodies)):
+        v = (b.p + b.R @ com - a.p - a.R @ com) / tau[k]
+        spin = angular_velocity((a,), (b,), tau=tau[k])
+        turn = b.R @ (inertia @ (b.R.T @ spin))
+        momenta.append(jnp.concatenate([mass * v, turn]))
+    change = (momenta[1] - momenta[0]) / jnp.mean(tau)
+    return change + total_force(*new, pull=pull, mass=mass, com=com)
+
+
+def _contact_wrench(
+    body: Pose, contacts: Poses, pull: jax.Array, com: jax.Array
+) -> tuple[Vector, Vector]:
+    """Sum of forces on a link, and of their torques about its centre of mass."""
+    if not contacts:
+        return jnp.zeros_like(body.p), jnp.zeros_like(body.p)
+    points = jnp.stack([x.p for x in contacts[::2]])
+    forces = jnp.stack([x.p for x in contacts[1::2]]) * pull[:, None]
+    arms = points - (body.p + body.R @ com)
+    return jnp.sum(forces, 0), jnp.sum(jnp.cross(arms, forces), 0)
+
+
+_TOTAL = Symbol(total_force, "totalForce", frames=(1, None), dim=6, unit="N, N m")
+_PHYSICS = Symbol(
+    physics,
+    "physics",
+    frames=(1, None),
+    dim=6,
+    unit="N, N m",
+    window=2,
+    quaternions=True,
+)
+
+
+def resolve_total(C: "Config", frames: Any) -> Any:
+    """`total_force` of a link with its contacts."""
+    return _TOTAL, *_link(C, frames)
+
+
+def resolve_physics(C: "Config", frames: Any) -> Any:
+    """`physics` of a link with its contacts."""
+    return _PHYSICS, *_link(C, frames)
+
+
+def _link(C: "Config", frames: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The frame, the points and forces of its link's contacts, and numbers.
+
+    Contacts that are not active have a place too, of pull zero.
+    """
+    members, at, pull = link_members(C, frames[0]), [C.index(frames[0])], []
+    for e in exchanges(C):
+        sign = (e.a in members) - (e.b in members)
+        if sign:  # of two frames of the same link, forces cancel
+            at += [C.index(e.point), C.index(e.force)]
+            pull.append(sign * e.unit * e.active)
+    mass, com, inertia = link_inertia(C, frames[0])
+    numbers: dict[str, Any] = {"mass": mass, "com": com, "inertia": inertia}
+    numbers["pull"] = pull
+    return np.array(at), {k: np.array(v, float) for k, v in numbers.items()}
