@@ -41,7 +41,8 @@ scene:
     me: {base: tip, camera: eye}
   mark: {lever: {category: door.n.01, abilities: {openable: {}}}}
   regions:
-    - {object: table, name: top, kind: support, size: [1, 0.6], pose: [0, 0, 0.73, 1, 0, 0, 0]}
+    - {object: table, name: top, kind: support, size: [1, 0.6],
+       pose: [0, 0, 0.73, 1, 0, 0, 0]}
   rooms:
     size: [20, 30]
     resolution: 0.5

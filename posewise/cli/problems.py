@@ -13,7 +13,6 @@ from ..features import FS, Feature
 from ..logic.predicate import Predicate
 from ..objectives import KOMO, OT
 from ..objectives.placement import solve_placement
-from ..objectives.span import Statement as Preset
 from ..objectives.span import span_of
 from ..robots.checks import integer, number
 from ..robots.config import Config
@@ -45,7 +44,7 @@ FEATURE = ("feature", "frames", "target", "scale", "order", "type", "times", "na
 CONTROL = ("control", "scale", "target", "times", "joints", "name")
 SWITCH = ("switch", "frames", "times", "scale")
 KINDS = ("feature", "control", "switch", "preset")
-PRESETS: Mapping[str, Callable[..., Preset]] = {
+PRESETS: Mapping[str, Callable[..., Any]] = {
     name: kind for name, kind in vars(presets).items() if isinstance(kind, type)
 }
 """Constraint presets by name."""
@@ -217,7 +216,7 @@ def _add_objective(komo: KOMO, entry: Entry) -> None:
         )
 
 
-def _placed(world: Config, entry: Entry) -> tuple[Feature, OT] | Preset:
+def _placed(world: Config, entry: Entry) -> Any:
     """What a placement shall meet."""
     kind = _kind_of(entry)
     if kind == "preset":
@@ -247,7 +246,7 @@ def _kind_of(entry: Entry) -> str:
     return kinds[0]
 
 
-def _preset(entry: Entry) -> tuple[Preset, Any]:
+def _preset(entry: Entry) -> tuple[Any, Any]:
     """The preset, and its times; arguments under the names of its own."""
     named = entry.named("a mapping")["preset"]
     name = named.text("the name of a preset, e.g. grasp_box")
