@@ -1,8 +1,10 @@
 """Problem files: what is read, refused and where, solved and checked."""
 
 import json
+import re
 import textwrap
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -601,6 +603,29 @@ def _with(value, path, new):
     return value
 
 
+PAGES = [
+    Path(__file__).parents[1] / name for name in ("README.md", "docs/command_line.md")
+]
+FILES = [
+    text
+    for page in PAGES
+    for text in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S)
+]
+
+
+def test_the_pages_show_what_the_help_does():
+    assert teaching.PLACING in FILES and teaching.GRASPING in FILES
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_problem_files_of_the_pages_are_read(place, text):
+    problem = read_problem(place(text))
+    if "komo" in problem.sections:
+        make_path_problem(problem)
+    for statement in problem.statements:
+        statement.predicate.holds(problem.world)
+
+
 def test_check_says_why_as_the_help_does(place, capsys):
     file = place(teaching.PLACING)
     target = file.parent / "out.json"
@@ -786,8 +811,7 @@ def test_view_of_a_model_runs_until_interrupted(written, capsys, monkeypatch):
     def interrupt(seconds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("posewise.cli.showing.time.sleep", interrupt)
-    monkeypatch.setattr("posewise.cli.showing._wait.__defaults__", (interrupt,))
+    monkeypatch.setattr("posewise.cli.showing.sleep", interrupt)
     assert main(["view", str(written.parent / "robot.urdf")]) == 0
     assert "http://127.0.0.1:" in capsys.readouterr().out
 
@@ -821,7 +845,8 @@ def test_bad_arguments_of_view(written, capsys, monkeypatch, arguments, problem)
     pytest.importorskip("viser", reason="the viewer needs the extra viz")
     monkeypatch.chdir(written.parent)
     if "--html" not in arguments:
-        arguments = [*arguments, *(["--html", "x.html"] * ("l" != arguments[0][-1]))]
+        page = [] if arguments == ["nowhere.html"] else ["--html", "x.html"]
+        arguments = [*arguments, *page]
     assert main(["view", *arguments]) == 2
     assert problem in capsys.readouterr().err
 

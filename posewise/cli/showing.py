@@ -1,10 +1,9 @@
 """`posewise view`: worlds and what was solved, in the browser or as a page."""
 
-import time
 import webbrowser
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -105,10 +104,10 @@ def _open_page(file: Path, solved: Any, page: Any) -> None:
         print(f"There is no browser here; open {address} in one.")
 
 
-def _wait(pause: Callable[[float], None] = time.sleep) -> None:
+def _wait() -> None:
     """Until interrupted."""
     try:
         while True:
-            pause(1.0)
+            sleep(1.0)
     except KeyboardInterrupt:
         print()
