@@ -437,7 +437,7 @@ BAD_PROBLEMS = {
         ),
         4,
         "objectives[0]",
-        "",
+        "speaks of velocities",
     ),
     "no such preset": (
         solved("{preset: setup_motion}"),
@@ -470,7 +470,7 @@ BAD_PROBLEMS = {
         scene("placement: {movable: tip}\nobjectives: [{control: 0}]"),
         4,
         "objectives[0]",
-        "features only",
+        "features and presets only",
     ),
     "times placed": (
         scene("placement: {movable: tip}\npredicates:\n")

@@ -223,8 +223,9 @@ def _placed(world: Config, entry: Entry) -> Any:
         made, times = _preset(entry)
         if times is not None:
             entry.fail("has times; a placement has one moment only.")
-        for _ in made.objectives(world, span_of(None, 1, np.ones(1), "placement")):
-            pass
+        span = span_of(None, 1, np.ones(1), "placement")
+        if any(feature.order for feature, *_ in made.objectives(world, span)):
+            entry.fail("speaks of velocities; a placement has one moment only.")
         return made
     if kind != "feature":
         entry.fail(f"{kind} is for paths: placements have features and presets only.")
