@@ -20,7 +20,7 @@ FLAGS = (
     " --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader"
     " --hide-scrollbars --no-first-run --remote-debugging-port=0"
 )
-PATIENCE = 90.0
+PATIENCE = 60.0
 """How long to wait for what shall be seen [s]."""
 
 
@@ -64,11 +64,18 @@ class Browser:
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **held)
 
     def drag(self, start: np.ndarray, end: np.ndarray, steps: int = 8) -> None:
-        """Press at a pixel, move to another one, release."""
-        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=start[0], y=start[1])
+        """Point at a pixel, press there, move to another one, release.
+
+        With pauses, in which the page finds out what is under the mouse.
+        """
+        for at in (start - 3, start):
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=at[0], y=at[1])
+            time.sleep(0.7)
         self.mouse("mousePressed", start)
         for share in np.linspace(0, 1, steps + 1)[1:]:
+            time.sleep(0.2)
             self.mouse("mouseMoved", start + share * (end - start))
+        time.sleep(0.5)
         self.mouse("mouseReleased", end)
 
     def close(self) -> None:

@@ -19,9 +19,9 @@ def arm() -> pw.Config:
     """A blue hand on an arm that turns about z; a red ball that stands still."""
     C = pw.Config()
     C.add_frame("arm", joint="hingeZ", shape=pw.Marker())
-    C.add_frame("hand", "arm", position=[0.5, 0, 0], **ball([0, 0, 1.0]))
+    C.add_frame("hand", "arm", position=[0.35, 0, 0], **ball([0, 0, 1.0]))
     C.add_frame("still", position=[0, 0, 0.5], **ball([1.0, 0, 0]))
-    C.add_frame("target", position=[0.5, 0.0, 0.0])
+    C.add_frame("target", position=[0.4, 0.3, 0.0])
     return C
 
 
@@ -54,11 +54,11 @@ def test_the_mouse_drags_a_target_and_the_robot_follows(tmp_path):
         with Browser(view.url, tmp_path / "browser") as browser:
             seen = lambda: spot(browser.picture(), 2)
             wait_for(lambda: seen() is not None)
-            start, end = np.array([0.5, 0.11, 0.0]), np.array([0.5, 0.35, 0.0])
-            browser.drag(at(start), at(end))
-            wait_for(lambda: C.q[0] > 0.2)
+            arrow = np.array([0.4 + 0.13, 0.3, 0])
+            browser.drag(at(arrow), at(arrow - [0.3, 0, 0]))
+            wait_for(lambda: C.q[0] > 1.0)
             x, y, z = C.pose("target")[:3]
-            np.testing.assert_allclose([x, y, z], [0.5, 0.24, 0], atol=0.04)
+            np.testing.assert_allclose([x, y, z], [0.1, 0.3, 0], atol=0.04)
             np.testing.assert_allclose(C.q, np.arctan2(y, x))
             hand = at(C.pose("hand")[:3])
             wait_for(lambda: np.linalg.norm(seen() - hand) < 20)
