@@ -6,7 +6,7 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint clean
+.PHONY: demo test test-slow lint docs clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/posewise demo --out out
@@ -22,8 +22,11 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.installed-docs
+	$(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out site build/pictures
 
 # each set of extras is installed once, and again when pyproject.toml changes
 $(VENV)/.installed-%: pyproject.toml | $(VENV)/.made

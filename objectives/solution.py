@@ -199,6 +199,30 @@ class Solution:
 
         return plot_solution(self, file)
 
+    def film(
+        self,
+        file: Any = None,
+        slices: Any = 6,
+        view: Any = (25.0, -55.0),
+        frames: Any = None,
+    ) -> Any:
+        """Pictures of the world in some slices, side by side; a matplotlib figure.
+
+        Args:
+            file: where to save it, if anywhere.
+            slices: how many, from the first to the last; or a list of slices.
+            view: height and direction of the eye [degrees].
+            frames: names of those that are drawn; None: all that have visual shapes.
+
+        Raises:
+            ImportError: without matplotlib; names the extra.
+            ObjectiveError: for slices that do not exist, or no view.
+            ConfigError: for unknown frames, with near matches.
+        """
+        from .filming import film_solution
+
+        return film_solution(self, file, slices, view, frames)
+
     def view(self, browser: bool = True) -> "View":
         """Show the world along the path in the browser, with a play bar.
 

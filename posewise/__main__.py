@@ -1,4 +1,4 @@
-"""The command line: `posewise demo`, `solve`, `check` and `bddl`."""
+"""The command line: `posewise demo`, `solve`, `check`, `view`, `bddl`, `bench`."""
 
 import argparse
 import sys
@@ -51,7 +51,9 @@ def parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo, failed="not every problem was solved")
     _add_solve(commands)
     _add_check(commands)
+    _add_view(commands)
     _add_bddl(commands)
+    _add_bench(commands)
     return top
 
 
@@ -75,6 +77,24 @@ def _add_check(commands: Any) -> None:
     check.add_argument("file", type=Path, help="the problem, FILE.yaml")
     check.add_argument("--json", type=Path, help="write the verdicts to this file")
     check.set_defaults(run=_check, failed="not every predicate holds")
+
+
+def _add_view(commands: Any) -> None:
+    view = _taught(
+        commands, "view", "show a world or a solution in the browser", teaching.VIEW
+    )
+    view.add_argument("file", type=Path, help="a problem, a model or a page")
+    view.add_argument("solution", type=Path, nargs="?", help="what solve --npz wrote")
+    view.add_argument("--html", type=Path, help="write this page instead, and end")
+    view.set_defaults(run=_view, failed="not shown")
+
+
+def _add_bench(commands: Any) -> None:
+    bench = _taught(
+        commands, "bench", "time standard problems on this machine", teaching.BENCH
+    )
+    bench.add_argument("names", nargs="*", help="benchmarks of the repository")
+    bench.set_defaults(run=_bench, failed="a benchmark ended with an error")
 
 
 def _add_bddl(commands: Any) -> None:
@@ -113,6 +133,18 @@ def _check(options: Any) -> bool:
     from .cli.commands import run_check
 
     return run_check(options)
+
+
+def _view(options: Any) -> bool:
+    from .cli.showing import run_view
+
+    return run_view(options)
+
+
+def _bench(options: Any) -> bool:
+    from .cli.benching import run_bench
+
+    return run_bench(options)
 
 
 def _bddl(options: Any) -> bool:

@@ -248,6 +248,7 @@ def run(
         "reaching path around a shelf", reaching_path(scene), min(starts, 4), seed
     )
     path.plot(out / "path.png")
+    path.film(out / "film.png")
     draw_arm(scene, ik, path, out / "arm.png")
 
     D = placement_world()

@@ -1,8 +1,10 @@
 """Problem files: what is read, refused and where, solved and checked."""
 
 import json
+import re
 import textwrap
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,8 +41,16 @@ scene:
     eye: {position: [0, 0, 1], width: 16, height: 16}
   agents:
     me: {base: tip, camera: eye}
+  mark: {lever: {category: door.n.01, abilities: {openable: {}}}}
+  regions:
+    - {object: table, name: top, kind: support, size: [1, 0.6],
+       pose: [0, 0, 0.73, 1, 0, 0, 0]}
+  rooms:
+    size: [20, 30]
+    resolution: 0.5
+    rooms: {hall_0: {cells: [0, 0, 20, 30], floor: table}}
   states:
-    mug: {temperature: 80.0, max_temperature: 60}
+    mug: {temperature: 80.0, max_temperature: 60, dust: [[0, 0, 0.1], [0, 0, 0.2]]}
   joints: {joint1: 0.1}
   lock: [b_joint1, b_joint2, b_joint3]
 q: {lever: 0.5}
@@ -50,6 +60,7 @@ objectives:
   - {feature: positionDiff, frames: [tip, "7"], times: [1], scale: 10}
   - {feature: standingAbove, frames: [mug, lever], type: ineq, margin: 0.01, name: up}
   - {switch: stable, frames: [tip, mug], times: [1.0]}
+  - {preset: no_collisions, pairs: [[mug, lever]], margin: 0.01, times: [2]}
 predicates:
   - ~OnTopOf(mug, table) & Cooked(mug) | AtLeast(1, InReachOfAgent(mug, me, reach=3))
   - {predicate: "NextTo(mug, '7')", times: [1.0, 2.0], semantics: igibson}
@@ -96,6 +107,14 @@ def test_a_scene_is_the_world_that_the_same_calls_make(place):
     assert C.limits[1][C.coordinates("lever")] == np.inf
     assert C.object("mug").category == "mug.n.04"
     assert C.states["mug"].temperature == 80.0
+    dust = C.states["mug"].dust
+    assert dust.positions.tolist() == [[0, 0, 0.1], [0, 0, 0.2]] and dust.active.all()
+    assert C.object("lever").category == "door.n.01"
+    top = D.add_region(
+        "table", "top", "support", size=[1, 0.6], pose=[0, 0, 0.73, 1, 0, 0, 0]
+    )
+    np.testing.assert_allclose(C.regions[-1].corners, top.corners)
+    assert C.rooms.room_at([4.9, -7.4]).type == "hall" and C.rooms.resolution == 0.5
     assert C.agents["me"].camera == "eye" and C.cameras["eye"].width == 16
 
 
@@ -113,6 +132,8 @@ def test_objectives_and_predicates_are_those_of_the_same_calls(place):
     assert (komo.T, komo.k_order, len(komo.switches)) == (6, 1, 1)
     np.testing.assert_allclose(komo.tau, np.repeat([1, 2.5], 3) / 3)
     control, reach, up = komo.objectives[:3]
+    apart = komo.objectives[-1]
+    assert apart.feature.frames == ("mug", "lever") and apart.slices == (5,)
     assert control.feature.order == 1 and control.feature.scale == 0.01
     assert (reach.slices, reach.type) == ((2,), pw.OT.eq)
     assert reach.feature.frames == ("tip", "7")
@@ -204,6 +225,64 @@ BAD = {
         3,
         "scene.states.tip.wet",
         "'wetness'",
+    ),
+    "dust": (
+        "scene:\n  objects: {a: }\n  states: {a: {dust: [[1, 2]]}}\n",
+        3,
+        "scene.states.a.dust",
+        "expected a list of [x, y, z]",
+    ),
+    "stream": (scene("  states: {tip: {stream: 1}}"), 3, "scene.states.tip.stream", ""),
+    "region's object": (
+        scene("  regions: [{object: tip, name: in}]"),
+        3,
+        "scene.regions[0]",
+        "No object 'tip'",
+    ),
+    "region's name": (
+        scene("  regions: [{object: tip}]"),
+        3,
+        "scene.regions[0]",
+        "no key 'name'",
+    ),
+    "region": (
+        scene("  regions: [{object: tip, name: in, sise: 1}]"),
+        3,
+        "scene.regions[0].sise",
+        "'size'",
+    ),
+    "region's size": (
+        "scene:\n  objects: {a: }\n  regions:\n"
+        "  - {object: a, name: in, size: [1, 2]}\n",
+        4,
+        "scene.regions[0]",
+        "size",
+    ),
+    "rooms without size": (scene("  rooms: {}"), 3, "scene.rooms", "no key 'size'"),
+    "room": (
+        scene("  rooms:\n    size: 9\n    rooms:\n      a_0: {cells: [0, 0, 9, 10]}"),
+        6,
+        "scene.rooms.rooms.a_0",
+        "rectangles",
+    ),
+    "room's key": (
+        scene("  rooms: {size: 9, rooms: {a_0: {cell: 1}}}"),
+        3,
+        "scene.rooms.rooms.a_0.cell",
+        "'cells'",
+    ),
+    "resolution": (
+        scene("  rooms: {size: 9, resolution: -1}"),
+        3,
+        "scene.rooms",
+        "resolution",
+    ),
+    "mark": (scene("  mark: {tap: }"), 3, "scene.mark.tap", "'tip'"),
+    "ability": (
+        scene("  mark: {tip: {abilities: {cokable: }}}"),
+        3,
+        "scene.mark.tip",
+        "'cookable'",
     ),
     "joint": (scene("  joints: {joint4: 1}"), 3, "scene.joints.joint4", "'joint1'"),
     "lock": (scene("  lock: [joint]"), 3, "scene.lock[0]", "'joint1'"),
@@ -322,6 +401,50 @@ BAD_PROBLEMS = {
         "objectives[0]",
         "k_order",
     ),
+    "preset": (
+        solved("{preset: grasp_bax, box: tip}"),
+        5,
+        "objectives[0].preset",
+        "'grasp_box'",
+    ),
+    "preset's key": (
+        solved("{preset: grasp_box, boxx: tip}"),
+        5,
+        "objectives[0].boxx",
+        "'box'",
+    ),
+    "preset's need": (
+        solved("{preset: grasp_box, box: tip}"),
+        5,
+        "objectives[0]",
+        "no key 'gripper'",
+    ),
+    "preset's value": (
+        solved("{preset: grasp_box, box: tip, gripper: tip, palm: tip, margin: -1}"),
+        5,
+        "objectives[0]",
+        "margin",
+    ),
+    "preset's frame": (
+        solved("{preset: target_x_orientation, frame: tap, vector: [1, 0, 0]}"),
+        5,
+        "objectives[0]",
+        "'tip'",
+    ),
+    "preset of a path": (
+        scene(
+            "placement: {movable: tip}\nobjectives: [{preset: approach, gripper: tip}]"
+        ),
+        4,
+        "objectives[0]",
+        "speaks of velocities",
+    ),
+    "no such preset": (
+        solved("{preset: setup_motion}"),
+        5,
+        "objectives[0].preset",
+        "No preset",
+    ),
     "switch": (solved("{switch: stable}"), 5, "objectives[0]", "no key 'frames'"),
     "mode": (
         scene("komo: {order: 1}\nobjectives:\n")
@@ -347,7 +470,7 @@ BAD_PROBLEMS = {
         scene("placement: {movable: tip}\nobjectives: [{control: 0}]"),
         4,
         "objectives[0]",
-        "features only",
+        "features and presets only",
     ),
     "times placed": (
         scene("placement: {movable: tip}\npredicates:\n")
@@ -480,6 +603,29 @@ def _with(value, path, new):
     return value
 
 
+PAGES = [
+    Path(__file__).parents[1] / name for name in ("README.md", "docs/command_line.md")
+]
+FILES = [
+    text
+    for page in PAGES
+    for text in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S)
+]
+
+
+def test_the_pages_show_what_the_help_does():
+    assert teaching.PLACING in FILES and teaching.GRASPING in FILES
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_problem_files_of_the_pages_are_read(place, text):
+    problem = read_problem(place(text))
+    if "komo" in problem.sections:
+        make_path_problem(problem)
+    for statement in problem.statements:
+        statement.predicate.holds(problem.world)
+
+
 def test_check_says_why_as_the_help_does(place, capsys):
     file = place(teaching.PLACING)
     target = file.parent / "out.json"
@@ -609,7 +755,154 @@ def test_activities(place, capsys, text, code, init, goal):
             assert "+ OnFloor('mug.n.04_1', 'floor.n.01_1')" in told
 
 
-@pytest.mark.parametrize("command", ["demo", "solve", "check", "bddl"])
+SLIDING = """\
+scene:
+  models: [planar3]
+  objects: {ball: {parts: [Sphere(0.1)], joint: free, position: [0, 0, 1]}}
+komo: {phases: 1, slices: 3}
+"""
+
+
+@pytest.fixture
+def written(place):
+    """A problem with the arrays that `solve --npz` writes, not solved."""
+    file = place(SLIDING)
+    C = read_problem(file).world
+    path = np.repeat([C.q], 3, 0)
+    path[:, 0] = [0.0, 0.5, 1.0]
+    joints = np.array(C.joint_names)
+    times = np.array([0.5, 1.0, 1.5])
+    np.savez(file.parent / "path.npz", path=path, times=times, joints=joints)
+    poses = np.array([[0, 0, 2.0, 1, 0, 0, 0], [0, 0, 3.0, 1, 0, 0, 0]])
+    arrays = {"pose of ball": poses, "solved": np.array([False, True])}
+    np.savez(file.parent / "poses.npz", cost=np.zeros(2), **arrays)
+    np.savez(file.parent / "other.npz", a=np.zeros(1))
+    np.savez(file.parent / "late.npz", path=path, times=np.zeros(3), joints=joints)
+    np.savez(file.parent / "alien.npz", path=path, times=times, joints=["x"])
+    (file.parent / "no.npz").write_text("PK")
+    return file
+
+
+@pytest.mark.parametrize("solved", [[], ["path.npz"], ["poses.npz"]])
+def test_view_writes_a_page_and_ends(written, capsys, solved):
+    pytest.importorskip("viser", reason="the viewer needs the extra viz")
+    page = written.parent / "out.html"
+    given = [str(written.parent / name) for name in solved]
+    assert main(["view", str(written), *given, "--html", str(page)]) == 0
+    assert capsys.readouterr().out == f"written: {page}\n"
+    assert "__VISER_EMBED_DATA__" in page.read_text()
+
+
+def test_what_view_shows(written):
+    from posewise.cli.showing import _solved
+
+    world = lambda: read_problem(written).world
+    C, path, dt = _solved(world(), written.parent / "path.npz")
+    np.testing.assert_allclose(path[:, 0], [0, 0.5, 1])
+    assert dt == 0.5
+    C, path, _ = _solved(world(), written.parent / "poses.npz")
+    assert path is None and C.pose("ball")[2] == 3.0
+
+
+def test_view_of_a_model_runs_until_interrupted(written, capsys, monkeypatch):
+    pytest.importorskip("viser", reason="the viewer needs the extra viz")
+    monkeypatch.setattr("posewise.robots.viewer.view.open_page", lambda url: None)
+
+    def interrupt(seconds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("posewise.cli.showing.sleep", interrupt)
+    assert main(["view", str(written.parent / "robot.urdf")]) == 0
+    assert "http://127.0.0.1:" in capsys.readouterr().out
+
+
+def test_view_opens_a_page(written, capsys, monkeypatch):
+    page = written.parent / "page.html"
+    page.write_text("<html>")
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    assert main(["view", str(page)]) == 0
+    assert page.as_uri() in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["nowhere.yaml"], "nowhere.yaml cannot be read"),
+        (["nowhere.urdf"], "'nowhere.urdf' is no file; expected a problem"),
+        (["nowhere.html"], "is no file"),
+        (["robot.urdf", "--html", "no/such/x.html"], "cannot be written"),
+        (["robot.urdf", "--html", "x.png"], "expected a name like 'x.html'"),
+        (["robot.urdf", "no.npz"], "no.npz cannot be read as .npz"),
+        (["robot.urdf", "nowhere.npz"], "nowhere.npz cannot be read as .npz"),
+        (["robot.urdf", "path.npz"], "the world has"),
+        (["problem.yaml", "alien.npz"], "a path of the joints x, the world has"),
+        (["problem.yaml", "late.npz"], "a time > 0"),
+        (["problem.yaml", "other.npz"], "has a, expected the path or the poses"),
+        (["robot.urdf", "poses.npz"], "No frame 'ball'"),
+    ],
+)
+def test_bad_arguments_of_view(written, capsys, monkeypatch, arguments, problem):
+    pytest.importorskip("viser", reason="the viewer needs the extra viz")
+    monkeypatch.chdir(written.parent)
+    if "--html" not in arguments:
+        page = [] if arguments == ["nowhere.html"] else ["--html", "x.html"]
+        arguments = [*arguments, *page]
+    assert main(["view", *arguments]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_bench_prints_a_table(place, capsys, monkeypatch):
+    from posewise.cli import benching
+
+    komo = lambda: make_path_problem(
+        read_problem(place(POINTING[: POINTING.index("pred")]))
+    )[0]
+    monkeypatch.setattr(benching, "problems", lambda: {"pointing": komo})
+    assert main(["bench"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert "cores" in told[0] and told[2].split() == [
+        "problem",
+        "first",
+        "s",
+        "ms",
+        "success",
+    ]
+    name, first, ms, share = told[3].split()
+    assert name == "pointing" and 1e3 * float(first) > float(ms) > 0 and share == "100%"
+
+
+def test_bench_runs_scripts_of_the_repository(place, capfd, monkeypatch, tmp_path):
+    from posewise.cli import benching
+
+    for name, code in {"good": "print('done')", "bad": "raise SystemExit(3)"}.items():
+        (tmp_path / f"{name}.py").write_text(code)
+    monkeypatch.setattr(benching, "FOLDER", tmp_path)
+    assert main(["bench", "good"]) == 0
+    assert capfd.readouterr().out == "benchmarks/good.py\ndone\n"
+    assert main(["bench", "bad", "good"]) == 1
+    assert "done" in capfd.readouterr().out
+    assert main(["bench", "goood"]) == 2
+    assert "did you mean 'good'" in capfd.readouterr().err
+    monkeypatch.setattr(benching, "FOLDER", tmp_path / "none")
+    assert main(["bench", "good"]) == 2
+    assert "of the repository, which is not here" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_grasping_of_the_help_is_solved(place, capsys):
+    file = place(teaching.GRASPING)
+    arrays = file.parent / "out.npz"
+    assert main(["solve", str(file), "--npz", str(arrays)]) == 0
+    with np.load(arrays) as found:
+        path = found["path"]
+    C = read_problem(file).world
+    C.q = path[-1]
+    offset = C.pose("hand")[:3] - C.pose("mug")[:3]
+    np.testing.assert_allclose(offset[:2], 0, atol=2e-4)
+    assert abs(offset[2]) < 0.0301
+
+
+@pytest.mark.parametrize("command", ["demo", "solve", "check", "view", "bddl", "bench"])
 def test_help_teaches_by_an_example(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])

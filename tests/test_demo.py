@@ -142,7 +142,7 @@ def test_the_command_prints_a_table_and_writes_pictures(tmp_path):
     assert run.returncode == 0, run.stderr
     assert len(re.findall(r"\b(CONVERGED|FEASIBLE)\b", run.stdout)) == 3, run.stdout
     assert "cost share" in run.stdout
-    for name in ("path.png", "arm.png", "placement.png"):
+    for name in ("path.png", "film.png", "arm.png", "placement.png"):
         assert (tmp_path / name).stat().st_size > 20_000
     cache = tmp_path / "cache" / "posewise" / "jax"
     assert cache.stat().st_mode & 0o777 == 0o700 and any(cache.iterdir())

@@ -1,8 +1,6 @@
 """The viewer, asked as a browser would: over HTTP and its websocket."""
 
 import re
-import shutil
-import subprocess
 import sys
 import time
 import urllib.error
@@ -231,27 +229,3 @@ def test_without_viser_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(ImportError, match=r"posewise\[viz\]"):
         world().view(browser=False)
-
-
-@pytest.mark.slow
-def test_a_browser_shows_a_saved_page(tmp_path):
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not on the PATH")
-    C = pw.Config()
-    C.add_frame("ball", shape=pw.Sphere(0.2), color=[1, 0, 0])
-    with C.view(browser=False) as view:
-        page = view.save(tmp_path / "ball.html")
-    picture = tmp_path / "ball.png"
-    software = "--use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader"
-    options = (
-        "--headless=new --no-sandbox --disable-dev-shm-usage --ignore-gpu-blocklist"
-    )
-    size = "--window-size=600,500 --virtual-time-budget=8000"
-    command = [chromium, *f"{options} {software} {size}".split()]
-    command += [f"--screenshot={picture}", f"file://{page}"]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
-    from matplotlib.image import imread
-
-    r, g, b = np.moveaxis(imread(picture)[..., :3], -1, 0)
-    assert np.sum((r > 0.5) & (g < 0.4) & (b < 0.4)) > 1000

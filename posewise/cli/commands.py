@@ -17,7 +17,7 @@ def run_solve(options: Any) -> bool:
         PosewiseError: for anything that does not fit, with file, line and key.
         ImportError: without pyyaml.
     """
-    _check_targets(options.json, options.npz)
+    check_targets(options.json, options.npz)
     problem = read_problem(options.file)
     found = solve(problem)
     if isinstance(found, Solution):
@@ -29,7 +29,7 @@ def run_solve(options: Any) -> bool:
 
 def run_check(options: Any) -> bool:
     """Check the predicates of a problem file; see `run_solve`."""
-    _check_targets(options.json)
+    check_targets(options.json)
     return _finish(results.checked(read_problem(options.file)), options.json)
 
 
@@ -40,7 +40,7 @@ def run_bddl(options: Any) -> bool:
         PosewiseError: for an unknown activity, and a file that is wrong.
         ImportError: for an activity without the package bddl.
     """
-    _check_targets(options.json)
+    check_targets(options.json)
     name = options.activity
     problem = logic.bddl.load(Path(name) if "(" in name else name)
     seed = options.seed
@@ -52,7 +52,7 @@ def run_bddl(options: Any) -> bool:
     return _finish(results.solved_activity(phases), options.json)
 
 
-def _check_targets(*files: Path | None) -> None:
+def check_targets(*files: Path | None) -> None:
     """That files can be written, before the work."""
     for file in files:
         if file is not None and (file.is_dir() or not file.parent.is_dir()):

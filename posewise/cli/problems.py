@@ -6,10 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from .. import presets
 from ..features import FS, Feature
 from ..logic.predicate import Predicate
 from ..objectives import KOMO, OT
 from ..objectives.placement import solve_placement
+from ..objectives.span import span_of
 from ..robots.checks import integer, number
 from ..robots.config import Config
 from ..robots.errors import unknown
@@ -39,6 +43,11 @@ PLACING = ("movable", "starts", "region", "collisions", "enough", "apart")
 FEATURE = ("feature", "frames", "target", "scale", "order", "type", "times", "name")
 CONTROL = ("control", "scale", "target", "times", "joints", "name")
 SWITCH = ("switch", "frames", "times", "scale")
+KINDS = ("feature", "control", "switch", "preset")
+PRESETS: Mapping[str, Callable[..., Any]] = {
+    name: kind for name, kind in vars(presets).items() if isinstance(kind, type)
+}
+"""Constraint presets by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +154,7 @@ def make_placement(problem: ProblemFile) -> dict[str, Any]:
     what: list[Any] = []
     for entry in problem.section("objectives").items("mappings"):
         with entry.blamed():
-            what.append(_pair(problem.world, entry))
+            what.append(_placed(problem.world, entry))
     for statement in problem.statements:
         if statement.times is not None:
             statement.entry.fail("has times; a placement has one moment only.")
@@ -180,7 +189,7 @@ def solve(problem: ProblemFile) -> Any:
 
 
 def _add_objective(komo: KOMO, entry: Entry) -> None:
-    """A feature, a control cost or a mode switch."""
+    """A feature, a control cost, a mode switch or a preset."""
     kind = _kind_of(entry)
     if kind == "control":
         found = entry.fields(CONTROL)
@@ -197,6 +206,9 @@ def _add_objective(komo: KOMO, entry: Entry) -> None:
         scale = {"scale": given["scale"]} if "scale" in given else {}
         frames = _names(found, "frames")
         komo.add_mode_switch(given["times"], mode, frames, **scale)
+    elif kind == "preset":
+        made, times = _preset(entry)
+        komo.add(made, times)
     else:
         feature, type_, given = _feature(entry)
         komo.add_objective(
@@ -204,9 +216,19 @@ def _add_objective(komo: KOMO, entry: Entry) -> None:
         )
 
 
-def _pair(world: Config, entry: Entry) -> tuple[Feature, OT]:
-    if _kind_of(entry) != "feature":
-        entry.fail("control and switch are for paths: placements have features only.")
+def _placed(world: Config, entry: Entry) -> Any:
+    """What a placement shall meet."""
+    kind = _kind_of(entry)
+    if kind == "preset":
+        made, times = _preset(entry)
+        if times is not None:
+            entry.fail("has times; a placement has one moment only.")
+        span = span_of(None, 1, np.ones(1), "placement")
+        if any(feature.order for feature, *_ in made.objectives(world, span)):
+            entry.fail("speaks of velocities; a placement has one moment only.")
+        return made
+    if kind != "feature":
+        entry.fail(f"{kind} is for paths: placements have features and presets only.")
     feature, type_, given = _feature(entry)
     if given.get("times") is not None:
         entry.fail("has times; a placement has one moment only.")
@@ -215,14 +237,29 @@ def _pair(world: Config, entry: Entry) -> tuple[Feature, OT]:
 
 
 def _kind_of(entry: Entry) -> str:
-    found = entry.named("a mapping with the key feature, control or switch")
-    kinds = [k for k in ("feature", "control", "switch") if k in found]
+    found = entry.named(f"a mapping with one of the keys {', '.join(KINDS)}")
+    kinds = [k for k in KINDS if k in found]
     if len(kinds) != 1:
         entry.fail(
-            f"has {' and '.join(kinds) or 'none'} of the keys feature, control and"
-            f" switch, expected one; its keys are {', '.join(found) or 'none'}."
+            f"has {' and '.join(kinds) or 'none'} of the keys {', '.join(KINDS)},"
+            f" expected one; its keys are {', '.join(found) or 'none'}."
         )
     return kinds[0]
+
+
+def _preset(entry: Entry) -> tuple[Any, Any]:
+    """The preset, and its times; arguments under the names of its own."""
+    named = entry.named("a mapping")["preset"]
+    name = named.text("the name of a preset, e.g. grasp_box")
+    if name not in PRESETS:
+        named.fail(unknown("preset", name, PRESETS))
+    arguments = inspect.signature(PRESETS[name]).parameters
+    given = _plain(entry.fields(("preset", "times", *arguments)))
+    del given["preset"]
+    times = given.pop("times", None)
+    needed = [k for k, p in arguments.items() if p.default is p.empty]
+    _needs(entry, given, tuple(needed))
+    return PRESETS[name](**given), times
 
 
 def _feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:

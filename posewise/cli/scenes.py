@@ -8,8 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from ..robots.config import Config
-from ..robots.object_states import ObjectState
+from ..robots.errors import ConfigError
+from ..robots.object_states import ObjectState, Particles
+from ..robots.rooms import Room, RoomMap
 from .calls import read_shape
 from .entries import Entry, shown
 
@@ -98,8 +102,41 @@ def _lock(C: Config, section: Entry) -> None:
             C.lock(entry.text("the name of a joint"))
 
 
+def _add_regions(C: Config, section: Entry) -> None:
+    known = _arguments(Config.add_region)
+    for entry in section.items("mappings with the keys object, name, kind, size, …"):
+        given = _plain(entry.fields(known))
+        for key in ("object", "name"):
+            if key not in given:
+                entry.fail(f"there is no key {key!r}; got {shown(entry.plain())}.")
+        with entry.blamed():
+            C.add_region(**given)
+
+
+def _set_rooms(C: Config, section: Entry) -> None:
+    given = section.fields(("size", "resolution", "floor", "rooms"))
+    if "size" not in given:
+        section.fail("there is no key 'size': cells of the map along x and y.")
+    rooms = []
+    listed = given["rooms"].named("a mapping of names") if "rooms" in given else {}
+    for name, entry in listed.items():
+        options = _plain(entry.fields(("type", "cells", "floor")))
+        with entry.blamed():
+            rooms.append(Room(name, **options))
+            RoomMap(rooms, given["size"].plain())
+    with section.blamed():
+        C.rooms = RoomMap(rooms, **_plain({k: given[k] for k in given if k != "rooms"}))
+
+
+def _mark(C: Config, section: Entry) -> None:
+    for name, entry in section.named("a mapping of frames").items():
+        given = _plain(entry.fields(("category", "abilities")))
+        with entry.blamed():
+            C.mark_object(name, **given)
+
+
 def _set_states(C: Config, section: Entry) -> None:
-    known = [f.name for f in fields(ObjectState)]
+    known = [f.name for f in fields(ObjectState) if f.name != "stream"]
     for name, entry in section.named("a mapping of objects to states").items():
         given = _plain(entry.fields(known))
         with entry.blamed():
@@ -141,9 +178,24 @@ def _parts(section: Entry) -> list[tuple[Any, Any]]:
     return made
 
 
+def _particles(entry: Entry) -> Particles:
+    """Specks by their places in the object's frame, all of them still there."""
+    places = entry.items("places (x, y, z) in the object's frame")
+    with entry.blamed():
+        try:
+            made = np.array([place.plain() for place in places], float).reshape(-1, 3)
+        except (TypeError, ValueError):
+            raise ConfigError(
+                f"got {shown(entry.plain())}, expected a list of [x, y, z]."
+            ) from None
+    return Particles(made, np.ones(len(made), bool))
+
+
 _READERS: Mapping[str, Callable[[Entry], Any]] = {
     "shape": read_shape,
     "parts": _parts,
+    "dust": _particles,
+    "stain": _particles,
     **dict.fromkeys(NAMES, lambda entry: entry.text("a name")),
 }
 
@@ -154,6 +206,9 @@ SECTIONS: Mapping[str, Callable[[Config, Entry], None]] = {
     "objects": _add_named(Config.add_object, *SHARED),
     "cameras": _add_named(Config.add_camera),
     "agents": _add_named(Config.add_agent),
+    "mark": _mark,
+    "regions": _add_regions,
+    "rooms": _set_rooms,
     "states": _set_states,
     "joints": _set_joints,
     "lock": _lock,

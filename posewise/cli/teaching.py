@@ -29,6 +29,23 @@ seed: 0
 """
 """A placement, of which the predicates can be checked too."""
 
+GRASPING = """\
+scene:
+  frames:
+    table: {position: [0.6, 0, 0.7], shape: "Box([0.8, 1.2, 0.04])"}
+    mug: {joint: free, position: [0.5, 0, 0.77], shape: "Cylinder(0.1, 0.04)"}
+    hand: {joint: free, position: [0.5, 0, 1.2], shape: Marker(0.1)}
+    palm: {parent: hand, position: [0, 0, 0.12], shape: Marker(0.02)}
+komo: {phases: 1, slices: 16, order: 2, duration: 2.0}
+objectives:
+  - {control: 2, scale: 0.1}
+  - {preset: freeze_joint, joints: [mug], times: [0, 1]}
+  - {preset: grasp_cylinder, gripper: hand, cylinder: mug, palm: palm, times: [1]}
+  - {preset: approach, gripper: hand, distance: 0.1, times: [0.6, 1]}
+  - {preset: stop, times: [1]}
+"""
+"""A grasp made of presets."""
+
 CODES = "exit codes: 0 {good}, 1 {bad}, 2 bad input"
 
 
@@ -39,7 +56,9 @@ def _indented(text: str) -> str:
 SOLVE = f"""\
 A problem file is YAML. What is in the world, in the order it is added:
   scene:       files (models beside the file), models (posewise's own), frames,
-               objects, cameras, agents, states, joints (values), lock (joints);
+               objects, mark (frames that are objects: category, abilities),
+               regions (of objects), rooms (size, resolution, floor, rooms), cameras,
+               agents, states (dust and stain: places), joints (values), lock (joints);
                arguments are those of Config's methods
   q:           the state: all coordinates, or values by joint
 What is solved, one of:
@@ -50,7 +69,9 @@ What is asked for:
   objectives:  feature, frames, type (eq, ineq, sos), times (in phases), target,
                scale, order, name, and options such as margin; or control (0, 1, 2),
                scale: the cost of leaving home, of speed, of acceleration; or
-               switch (stable, stableOn, rigid), frames, times
+               switch (stable, stableOn, rigid), frames, times; or
+               preset (grasp_box, place_box, no_collisions, approach, …), times, and
+               its arguments as in posewise.presets
   predicates:  OnTopOf(mug, table) & ~Open(door), or predicate, times, semantics
 How:
   solver:      tolerance, max_iterations, and other options of the solver
@@ -67,6 +88,13 @@ place.yaml, a box set down on a table:
 {_indented(PLACING)}
 
     posewise solve place.yaml --npz place.npz
+
+grasp.yaml, a free hand comes down on a mug, of which nothing else is said:
+
+{_indented(GRASPING)}
+
+    posewise solve grasp.yaml --npz grasp.npz
+    posewise view grasp.yaml grasp.npz
 
 Predicates are also checked exactly where the solution is. docs/reference.md lists all
 features and predicates.
@@ -85,6 +113,37 @@ and why. See `posewise solve --help` for the file. With place.yaml from there:
       box is 40.0 cm above table: not in contact.
 
 {CODES.format(good="all hold", bad="some do not")}
+"""
+
+VIEW = f"""\
+Shows the world of a problem file (.yaml) or of a model (.urdf, .xml, .g, .yml), at a
+solution of it where one is given: a path plays, of placements the best one is shown.
+The page follows until Ctrl-C; nothing but this machine can reach it. With --html it is
+written as one file that plays without a network. A page that was written is opened.
+
+    posewise view place.yaml
+    posewise view place.yaml place.npz
+    posewise view grasp.yaml grasp.npz --html grasp.html
+    posewise view grasp.html
+
+What is carried moves along where a joint of its own can follow.
+Needs the viewer: pip install "posewise[viz]".
+{CODES.format(good="shown, or written", bad="not used")}
+"""
+
+BENCH = f"""\
+Without names: an inverse kinematics, a path and a placement, the same on any machine.
+For each: seconds of the first solve, which compiles unless the program is in the cache
+of an earlier run; median milliseconds of a later one; the share that is solved.
+
+    posewise bench
+
+With names, in a clone of the repository: benchmarks/NAME.py, one after the other, with
+what each prints. RESULTS.md there has our figures.
+
+    posewise bench komo placement
+
+{CODES.format(good="all ran", bad="one ended with an error")}
 """
 
 BDDL = f"""\
