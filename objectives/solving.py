@@ -7,16 +7,19 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
-from ..robots.checks import floats, integer, number
+from ..robots.checks import integer, number
 from ..robots.errors import unknown
 from ..solvers import Options, Result, Status, Watch, solve_many, solve_watched
 from ..solvers.first_order import solve_first_order
+from ..solvers.rounds import Watcher
 from .objective import OT, ObjectiveError
 from .path_problem import PathProblem
-from .program import Chain, ChainData, Placed
+from .problems import Problems, make_problems
 from .sensitivity import Solved
 from .solution import Solution, report_objective
+from .solves import Solves
 
 NEWTON = "augmented_lagrangian"
 FIRST_ORDER_ITERATIONS = 20000
@@ -28,78 +31,116 @@ are solved faster, and more often, from a small one."""
 
 def solve_starts(
     komo: PathProblem,
-    komos: Sequence[PathProblem],
-    targets: Mapping[Any, Any] | None,
     seed: Any,
     starts: Any,
     method: Any,
     chosen: "Chosen",
     enough: int | None = None,
-) -> list[list[Solution]]:
-    """Solutions of each problem, the best among them.
+) -> list[Solution]:
+    """What the starts of a problem end at, in their order.
 
     Without costs, starts after the first one that ends feasible are left out, unless
     `enough` says otherwise.
 
     Args:
         komo: the problem.
-        komos: the same in other worlds, or only itself.
-        targets: see `KOMO.solve_batch`.
         seed: see `KOMO.solve`, as for all below.
-        starts: of each problem.
-        method: see `KOMO.solve`; optimisers only for a single problem.
+        starts: how many.
+        method: see `KOMO.solve`.
         chosen: tolerance and options.
         enough: leave out the starts after so many that end feasible.
+    """
+    seed, starts = checked_starts(komo, seed, starts)
+    began = time.perf_counter()
+    watch = Watch(chosen.progress)
+    if _is_newton(method) and starts > 1:
+        problems = make_problems([komo], {})
+        solves = solve_problems(problems, [0], seed, starts, chosen, watch, enough)
+        return solutions_of(problems, solves, chosen.tolerance)
+    chain, data, placed = komo.chain()
+    every = np.asarray(komo.starts(seed, starts), data.prefix.dtype)
+    if _is_newton(method):
+        one = solve_watched(chain, data, every[0], chosen.numbers, watch)
+        result = jax.tree.map(lambda a: np.asarray(a)[None], one)
+    else:
+        first = jnp.asarray(every)
+        result = solve_first_order(chain, method, data, first, chosen.numbers, watch)
+    made = Solved(komo.frozen(), chain, data, placed, every, ())
+    seconds = time.perf_counter() - began
+    return [
+        make_solution(komo, result, i, made, chosen.tolerance, seconds, i)
+        for i in range(starts)
+    ]
+
+
+def solve_problems(
+    problems: Problems,
+    which: Sequence[int],
+    seed: int,
+    starts: int,
+    chosen: "Chosen",
+    watch: Watcher,
+    enough: int | None = None,
+    mesh: Mesh | None = None,
+) -> Solves:
+    """Solve some of the problems, each from many starts; see `solve_starts`.
+
+    Args:
+        problems: all.
+        which: those to be solved.
+        seed: of the random starts, the same for each problem.
+        starts: of each.
+        chosen: tolerance and options.
+        watch: is told how far all have come.
+        enough: of each problem, leave out the starts after so many that end feasible.
+        mesh: see `solve_many`.
+
+    Returns:
+        A row for each start that was not left out, in the order of `which`.
+    """
+    began = time.perf_counter()
+    leaves = problems.leaves_of(which)
+    komos = [problems.komo(b) for b in which]
+    paths = {k: k.starts(seed, starts) for k in dict.fromkeys(komos)}
+    x = np.concatenate([paths[k] for k in komos]).astype(problems.dtype)
+    owner = np.repeat(np.arange(len(which)), starts)
+    if enough is None and all(o.type is not OT.sos for o in komos[0].objectives):
+        enough = 1
+    structure = (problems.chain, problems.tree, leaves, problems.varied)
+    many = (*structure, owner, x, chosen.numbers, watch)
+    result, kept = solve_many(*many, enough, mesh)
+    seconds = time.perf_counter() - began
+    at, start = np.divmod(kept, starts)
+    return Solves(np.asarray(which)[at], start, np.full(len(at), seconds), result)
+
+
+def solutions_of(
+    problems: Problems, solves: Solves, tolerance: float
+) -> list[Solution]:
+    """The solution in each row."""
+    komos = [problems.komo(b) for b in solves.problem.tolist()]
+    frozen = {k: k.frozen() for k in dict.fromkeys(komos)}
+    solutions = []
+    for j, (k, b) in enumerate(zip(komos, solves.problem.tolist(), strict=True)):
+        made = Solved(
+            frozen[k], problems.chain, problems.data(b), problems.placed, None, ()
+        )
+        own = float(solves.seconds[j]), int(solves.start[j])
+        solutions.append(make_solution(k, solves.result, j, made, tolerance, *own))
+    return solutions
+
+
+def checked_starts(komo: PathProblem, seed: Any, starts: Any) -> tuple[int, int]:
+    """A user's seed and number of starts.
+
+    Raises:
+        ObjectiveError: for numbers out of range, or without objectives.
     """
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
     starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
     if not komo.objectives:
         raise ObjectiveError("There is no objective; add one before solving.")
-    if not komos:
-        return []
-    began = time.perf_counter()
-    tolerance, options, progress = chosen
-    watch = Watch(progress)
-    chain, data, placed = komos[0].chain()
-    if not _is_newton(method) or (len(komos) == starts == 1 and not targets):
-        every = np.asarray(komos[0].starts(seed, starts), data.prefix.dtype)
-        if not _is_newton(method):
-            first = jnp.asarray(every)
-            result = solve_first_order(chain, method, data, first, options, watch)
-        else:
-            one = solve_watched(chain, data, every[0], options, watch)
-            result = jax.tree.map(lambda a: np.asarray(a)[None], one)
-        made = Solved(komo.frozen(), chain, data, placed, every, ())
-        return [
-            [
-                _solution(komo, result, i, made, tolerance, began, i)
-                for i in range(starts)
-            ]
-        ]
-    leaves, varied = _stacked(chain, data, komos)
-    count = _aimed(data, leaves, varied, placed, targets or {}, komos)
-    worlds = [komos[b % len(komos)] for b in range(count)]
-    frozen = [k.frozen() for k in komos]
-    paths = [k.starts(seed, starts) for k in komos]
-    x = np.concatenate([paths[b % len(komos)] for b in range(count)])
-    owner = np.repeat(np.arange(count), starts)
-    x = np.asarray(x, data.prefix.dtype)
-    tree = jax.tree.structure(data)
-    if enough is None and all(o.type is not OT.sos for o in komo.objectives):
-        enough = 1
-    many = (chain, tree, leaves, varied, owner, x, options, watch)
-    result, kept = solve_many(*many, enough)
-    turn = (kept % starts).tolist()
-    solutions = []
-    for b, k in enumerate(worlds):
-        own = [a[b] if v else a for a, v in zip(leaves, varied, strict=True)]
-        numbers = jax.tree.unflatten(tree, own)
-        made = Solved(frozen[b % len(komos)], chain, numbers, placed, x, ())
-        at = range(*np.searchsorted(kept // starts, [b, b + 1]))
-        solutions.append(
-            [_solution(k, result, j, made, tolerance, began, turn[j]) for j in at]
-        )
-    return solutions
+    return seed, starts
 
 
 class Chosen(NamedTuple):
@@ -157,77 +198,16 @@ def best(solutions: Sequence[Solution]) -> Solution:
     return min(solutions, key=Solution.rank)
 
 
-def _stacked(
-    chain: Chain, data: ChainData, komos: Sequence[PathProblem]
-) -> tuple[list[Any], list[bool]]:
-    """Leaves of the data, and which have a leading axis because problems differ."""
-    if len(komos) == 1:
-        leaves = jax.tree.leaves(data)
-        return leaves, [False] * len(leaves)
-    every = []
-    for b, k in enumerate(komos):
-        other, numbers, _ = k.chain()
-        if other != chain:
-            raise ObjectiveError(
-                f"worlds[{b}] has another structure than worlds[0]: other frames,"
-                " joints, kinds of shapes or colliding pairs; only numbers may differ."
-            )
-        every.append([np.asarray(a) for a in jax.tree.leaves(numbers)])
-    columns = list(zip(*every, strict=True))
-    varied = [any((a != c[0]).any() for a in c) for c in columns]
-    stacked = [np.stack(c) if v else c[0] for c, v in zip(columns, varied, strict=True)]
-    return stacked, varied
-
-
-def _aimed(
-    data: ChainData,
-    leaves: list[Any],
-    varied: list[bool],
-    placed: Sequence[list[Placed]],
-    targets: Mapping[Any, Any],
-    komos: Sequence[PathProblem],
-) -> int:
-    """Put the targets of each problem into the leaves; the number of problems."""
-    count = len(komos)
-    objectives = komos[0].objectives
-    origins = jax.tree.leaves(data)
-    for objective, given in targets.items():
-        if objective not in objectives:
-            raise ObjectiveError(
-                f"targets has {objective!r}, which is not an objective of this"
-                " problem; use what add_objective returned."
-            )
-        what = f"targets of {objective.name}"
-        goal = floats(what, given, "numbers (problems, D)", ObjectiveError)
-        parts = placed[objectives.index(objective)]
-        D = data.batches[parts[0].batch].target.shape[-1]
-        goal = goal[:, None] if goal.ndim == 1 else goal
-        if count == 1:
-            count = len(goal)
-        if goal.shape not in ((count, D), (count, 1)) or not np.isfinite(goal).all():
-            raise ObjectiveError(
-                f"{what} have shape {np.shape(given)}, expected ({count}, {D}), finite."
-            )
-        for at in parts:
-            own = data.batches[at.batch].target
-            k = next(i for i, a in enumerate(origins) if a is own)
-            target = np.array(leaves[k])
-            if not varied[k]:
-                target = np.tile(target, (count, 1, 1))
-            target[:, at.rows] = goal[:, None]
-            leaves[k], varied[k] = target, True
-    return count
-
-
-def _solution(
+def make_solution(
     komo: PathProblem,
     result: Result,
     k: int,
     made: Solved,
     tolerance: float,
-    began: float,
-    start: int = 0,
+    seconds: float,
+    start: int,
 ) -> Solution:
+    """Row k of a result as a solution from one of the starts."""
     reports = []
     y = [np.asarray(group[k], float) for group in result.y]
     for objective, parts in zip(komo.objectives, made.placed, strict=True):
@@ -240,7 +220,7 @@ def _solution(
         tolerance,
         int(result.iterations[k]),
         tuple(reports),
-        time.perf_counter() - began,
+        seconds,
         komo.config,
         komo.tau,
         start,
