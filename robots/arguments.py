@@ -99,7 +99,7 @@ def make_pose(what: str, position: Any, quaternion: Any, pose: Any) -> np.ndarra
 
 def _is_direction(vector: np.ndarray) -> bool:
     """Whether it has a length that can be divided by."""
-    return 1e-9 <= np.abs(vector).max() <= 1e100
+    return bool(1e-9 <= np.abs(vector).max() <= 1e100)
 
 
 def _extreme(vector: np.ndarray) -> str:

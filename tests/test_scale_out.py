@@ -14,7 +14,7 @@ import posewise as pw
 
 SCRIPT = Path(__file__).with_name("batch_on_hosts.py")
 SMALL = dict(devices=1, processes=1, joints=2, slices=1, problems=10, mesh=False)
-PLAIN = dict(rank=0, port=0, store=None, repeats=0)
+PLAIN = dict(rank=0, port=0, store=None)
 
 
 def run(tmp_path, **given) -> list[dict[str, np.ndarray]]:
@@ -86,23 +86,3 @@ def test_two_processes_share_a_store(tmp_path):
 def test_processes_that_disagree_are_told(tmp_path):
     with pytest.raises(RuntimeError, match="different problems: other numbers"):
         run(tmp_path, processes=2, mesh=True, strange=1)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core only")
-@pytest.mark.parametrize("given", [dict(devices=2), dict(processes=2)])
-def test_two_cores_are_faster_than_one(tmp_path, given):
-    size = dict(joints=5, slices=16, problems=256, mesh=True, repeats=5)
-    core = sorted(os.sched_getaffinity(0))[0]
-    every = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
-    try:
-        (one,) = run(tmp_path, **size)
-    finally:
-        os.sched_setaffinity(0, every)
-    two = run(tmp_path, **size, **given)
-    for each in two:
-        same(each, one)
-    ratio = one["seconds"].min() / two[0]["seconds"].min()
-    print(f"{given}: {ratio:.2f} times as fast")
-    assert ratio > 1.2
