@@ -43,11 +43,13 @@ def chain(C: pw.Config, dofs: int, branch: int) -> str:
 
 
 def reaching(C: pw.Config, tip: str, slices: int) -> pw.KOMO:
-    """To a point near the tip, at little cost."""
-    C.q = 0.1 * np.sin(np.arange(C.nq))
+    """To a point that it can reach, at little cost."""
+    C.q = bent = 0.1 * np.sin(np.arange(C.nq))
     komo = pw.KOMO(C, 1, slices, min(slices - 1, 2))
     komo.add_control_objective(min(slices - 1, 2), 0.1)
-    target = C.pose(tip)[:3] + [0.05, -0.02, 0.03]
+    C.q = bent + 0.1 * np.cos(np.arange(C.nq))
+    target = C.pose(tip)[:3]
+    C.q = bent
     komo.add_objective([1.0], FS.position, [tip], OT.eq, target=target)
     return komo
 
