@@ -13,15 +13,17 @@ import numpy as np
 
 from ..features import FS, Feature
 from ..robots.checks import integer
+from .batches import make_place, solve_batch
 from .choices import PlannedWay, settled, solve_ways
 from .exchanges import acting_too
 from .modes import Helper, make_modes
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .path_problem import PathProblem
+from .problems import make_problems
 from .sensitivity import target_function
 from .solution import Solution
-from .solving import NEWTON, best, make_options, solve_starts
+from .solving import NEWTON, best, checked_starts, make_options, solve_starts
 from .span import Slices, span_of, ways_of
 from .switching import mode_switch
 from .touching import contact_rows, force_unit, friction_of
@@ -315,9 +317,8 @@ class KOMO(PathProblem):
             The best solution: feasible before infeasible, then by cost.
         """
         chosen = make_options(self, method, tolerance, progress, options)
-        given = (None, seed, starts, method, chosen)
-        solve = lambda k: solve_starts(k, [k], *given, again=True)[0]
-        return best(solve_ways(self, solve))
+        given = (seed, starts, method, chosen)
+        return best(solve_ways(self, lambda k: solve_starts(k, *given, again=True)))
 
     def solve_all(
         self,
@@ -340,8 +341,7 @@ class KOMO(PathProblem):
             enough = integer(*given, ObjectiveError)
         count = starts if enough is None else enough
         way = settled(self)[0]
-        numbers = (seed, starts, method, chosen, count)
-        return solve_starts(way, [way], None, *numbers)[0]
+        return solve_starts(way, seed, starts, method, chosen, count)
 
     def solve_batch(
         self,
@@ -352,36 +352,51 @@ class KOMO(PathProblem):
         *,
         tolerance: Any = 1e-3,
         progress: Any = True,
+        mesh: Any = None,
+        store: Any = None,
+        chunk: Any = 256,
         **options: Any,
     ) -> list[Solution]:
         """Solve many problems that differ in numbers only, each from many starts.
+
+        On several hosts (after `jax.distributed.initialize`) each calls it with the
+        same arguments and a mesh of the devices of all; each solves its share, and all
+        get all solutions.
 
         Args:
             targets: for some objectives (as `add_objective` returned them) the targets
                 (problems, D), or (problems,) where D is 1.
             worlds: for each problem a copy of the world with other poses, sizes,
                 limits or state, but of the same frames and kinds of shapes.
-            starts: of each problem, as in `solve`; one that stalls is followed too.
+            starts: of each problem, as in `solve`.
             seed: of the random starts, the same for each problem.
             tolerance: see `solve`.
             progress: see `solve`.
+            mesh: a `jax.sharding.Mesh` of the devices to solve on, of any axes; None:
+                JAX's default device.
+            store: a folder for finished solutions. What is found there is not solved
+                again: after an interrupt, or a crash, the same call goes on.
+            chunk: how many problems are solved between two writes to the store.
             **options: see `solve`.
 
         Returns:
             The best solution of each problem.
 
         Raises:
-            ObjectiveError: for targets or worlds that do not fit.
+            ObjectiveError: for targets or worlds that do not fit, a store made by
+                another problem, or a mesh without devices of this process.
         """
         way = settled(self)[0]
         komos: list[PathProblem] = [way]
         if worlds is not None:
             komos = [way.within(world) for world in worlds]
-        given = dict(targets or {})
         chosen = make_options(self, NEWTON, tolerance, progress, options)
-        numbers = (seed, starts, NEWTON, chosen)
-        every = solve_starts(way, komos, given, *numbers, again=True)
-        return [best(solutions) for solutions in every]
+        seed, starts = checked_starts(way, seed, starts)
+        where = make_place(mesh, store, chunk)
+        if not komos:
+            return []
+        problems = make_problems(komos, targets or {})
+        return solve_batch(problems, seed, starts, chosen, where)
 
     def function(
         self, wrt: Objective, *, tolerance: Any = 1e-3, **options: Any

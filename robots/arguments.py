@@ -89,11 +89,21 @@ def make_pose(what: str, position: Any, quaternion: Any, pose: Any) -> np.ndarra
     q = IDENTITY[3:]
     if quaternion is not None:
         q = numbers(f"quaternion of {what}", quaternion, 4)
-        if np.linalg.norm(q) < 1e-9:
+        if not _is_direction(q):
             raise ConfigError(
-                f"{what}: the quaternion is zero, expected (w, x, y, z) of length 1."
+                f"{what}: the quaternion is {_extreme(q)}, expected (w, x, y, z) of"
+                " length 1."
             )
     return np.concatenate([p, quat_normalize(q)])
+
+
+def _is_direction(vector: np.ndarray) -> bool:
+    """Whether it has a length that can be divided by."""
+    return bool(1e-9 <= np.abs(vector).max() <= 1e100)
+
+
+def _extreme(vector: np.ndarray) -> str:
+    return "zero" if np.abs(vector).max() < 1 else "enormous"
 
 
 def make_joint(
@@ -111,9 +121,9 @@ def make_joint(
         axis = numbers(
             f"axis of joint {name!r}", [1, 0, 0] if axis is None else axis, 3
         )
-        if np.linalg.norm(axis) < 1e-9:
+        if not _is_direction(axis):
             raise ConfigError(
-                f"Joint {name!r}: the axis is zero, expected a direction."
+                f"Joint {name!r}: the axis is {_extreme(axis)}, expected a direction."
             )
         axis = axis / np.linalg.norm(axis)
     elif axis is not None:
@@ -155,6 +165,8 @@ def make_value(joint: Joint, value: Any) -> np.ndarray:
         array = np.full(joint.dim, array[0])
     value = numbers(what, array, joint.dim)
     for b in joint_type(joint.type).balls:
-        if np.linalg.norm(value[b : b + 4]) < 1e-9:
-            raise ConfigError(f"Joint {joint.name!r}: its quaternion is zero.")
+        if not _is_direction(quat := value[b : b + 4]):
+            raise ConfigError(
+                f"Joint {joint.name!r}: its quaternion is {_extreme(quat)}."
+            )
     return value

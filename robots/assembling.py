@@ -219,7 +219,9 @@ class AssembledWorld(EditableWorld):
             for k, value in values.items():
                 self._values[before + k] = make_value(self._joint(before + k), value)
             self._forget()
-            self._snapshot()
+            # one frame by itself fits, unless it follows another
+            if len(frames) > 1 or any(f.joint and f.joint.mimic for f in frames):
+                self._snapshot()
         except Exception:
             del self._frames[before:]
             self._values = old_values

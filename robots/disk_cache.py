@@ -5,7 +5,8 @@ import os
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,12 @@ def remembered(
         names: keys of the arrays that `build` returns.
         build: makes the arrays.
     """
-    path = folder() / f"{kind}-{_digest(inputs)}.npz"
-    found = _read(path, names)
+    path = folder() / f"{kind}-{digest(inputs)}.npz"
+    found = read(path, names)
     if found is None:
         found = build()
-        _write(path, found)
+        with suppress(OSError):
+            write(path, found)
     return found
 
 
@@ -41,7 +43,8 @@ def folder() -> Path:
     return Path(base or Path.home() / ".cache") / "posewise" / "meshes"
 
 
-def _digest(inputs: Sequence[Any]) -> str:
+def digest(inputs: Iterable[Any]) -> str:
+    """The same word for the same arrays, numbers and texts, in every process."""
     hashed = hashlib.sha256()
     for value in inputs:
         array = np.ascontiguousarray(value)
@@ -50,7 +53,8 @@ def _digest(inputs: Sequence[Any]) -> str:
     return hashed.hexdigest()[:40]
 
 
-def _read(path: Path, names: Sequence[str]) -> Arrays | None:
+def read(path: Path, names: Sequence[str]) -> Arrays | None:
+    """These arrays of a file; None where it cannot be read, or has others."""
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             return {name: file[name] for name in names}
@@ -58,19 +62,18 @@ def _read(path: Path, names: Sequence[str]) -> Arrays | None:
         return None
 
 
-def _write(path: Path, arrays: Arrays) -> None:
-    """Write beside the final place, then move: nobody reads half a file."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    except OSError:
-        return
+def write(path: Path, arrays: Arrays) -> None:
+    """Write beside the final place, then move: nobody reads half a file.
+
+    Raises:
+        OSError: where it cannot be written.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
         os.replace(draft, path)
-    except OSError:
-        Path(draft).unlink(missing_ok=True)
     except BaseException:
         Path(draft).unlink(missing_ok=True)
         raise

@@ -1,11 +1,23 @@
 """What is raised for bad input, and how near matches of a name are listed."""
 
 import difflib
+import re
 from collections.abc import Iterable
+
+_LONG_WORD = re.compile(r"\S{100,}")
+LONGEST = 2000
+"""Characters of a message; of one that has more, long words are shortened first."""
 
 
 class PosewiseError(ValueError):
     """Any mistake in what the user gave; the message says how to mend it."""
+
+    def __init__(self, message: str) -> None:
+        if len(message) > LONGEST:
+            message = _LONG_WORD.sub(lambda m: f"{m[0][:40]}…{m[0][-20:]}", message)
+        if len(message) > LONGEST:
+            message = f"{message[: LONGEST - 600]} … {message[-500:]}"
+        super().__init__(message)
 
 
 class ConfigError(PosewiseError):

@@ -158,8 +158,8 @@ def _warn(path: Path, drafts: list[FrameDraft]) -> None:
     notes = []
     if missing:
         notes.append(
-            f"{len(missing)} meshes are missing, the kinematics are kept; the first is"
-            f" {missing[0]}"
+            f"{len(missing)} meshes are missing, or outside of the model's folders; the"
+            f" kinematics are kept; the first is {missing[0]}"
         )
     if lost:
         notes.append(

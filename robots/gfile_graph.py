@@ -16,6 +16,7 @@ from .gfile_edit import merge
 from .gfile_nodes import FileRef, Graph, Node, describe
 from .gfile_syntax import MAX_DEPTH, MAX_NODES, parse_g
 from .gfile_yaml import parse_yml
+from .mesh_paths import own_root
 
 YAML_ENDINGS = (".yml", ".yaml")
 ENDINGS = (".g", *YAML_ENDINGS)
@@ -36,7 +37,8 @@ def read_graph(path: Path) -> Graph:
         LoadError: naming file and line of what cannot be read.
     """
     graph = Graph()
-    _Reader().read(path, _Scope(graph, path.parent), None)
+    root = own_root(path.resolve().parent)
+    _Reader(root).read(path, _Scope(graph, path.parent), None)
     return graph
 
 
@@ -54,7 +56,8 @@ class _Scope:
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, root: Path) -> None:
+        self.root = root
         self.open_files: list[Path] = []
         self.files = 0
         self.count = 0
@@ -152,7 +155,7 @@ class _Reader:
         _cut_key(node)
         node.parents = [_find(scope, name) or name for name in _names(node)]
         if isinstance(node.value, FileRef):
-            node.value = FileRef(node.value.text, scope.base)
+            node.value = FileRef(node.value.text, scope.base, self.root)
         if isinstance(node.value, Graph):
             inner, node.value = node.value.nodes, Graph()
             if scope.depth >= MAX_DEPTH:
@@ -171,7 +174,13 @@ class _Reader:
         """Read a file into the same graph; a pending prefix is used up on it."""
         if not isinstance(node.value, FileRef):
             node.fail(f"is {describe(node.value)}, expected a file as in <panda.g>.")
-        path = FileRef(node.value.text, scope.base).path
+        file = FileRef(node.value.text, scope.base, self.root)
+        if file.outside:
+            node.fail(
+                f"<{node.value.text}> lies outside of {self.root}; put it there or"
+                " below (a package.xml marks the folder of all files of a package)."
+            )
+        path = file.path
         start = len(scope.graph.nodes)
         inner = _Scope(
             scope.graph, path.parent, scope.outer, "", scope.depth, scope.names

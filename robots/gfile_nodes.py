@@ -31,6 +31,18 @@ class FileRef:
 
     text: str
     base: Path
+    root: Path | None = None
+    """Only what lies in this folder is read; None: not known yet."""
+
+    @property
+    def outside(self) -> bool:
+        """Whether it is none of this model's files, links followed."""
+        try:
+            return self.root is None or not self.path.resolve().is_relative_to(
+                self.root.resolve()
+            )
+        except (OSError, ValueError, RuntimeError):
+            return True
 
     @property
     def path(self) -> Path:
@@ -190,8 +202,8 @@ class Attributes:
         """True or false."""
         return bool(self.number(key, float(default)))
 
-    def file(self, key: str) -> Path | None:
-        """A file's path; None where absent."""
+    def file(self, key: str) -> FileRef | None:
+        """A file; None where absent."""
         attribute = self.get(key)
         if attribute is None:
             return None
@@ -199,7 +211,7 @@ class Attributes:
             self.fail(
                 key, f"is {describe(attribute.value)}, expected a file as in <a.h5>."
             )
-        return attribute.value.path
+        return attribute.value
 
     def plain(self) -> dict[str, Any]:
         """All attributes as plain Python values."""

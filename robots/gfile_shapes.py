@@ -10,7 +10,8 @@ import numpy as np
 from .errors import ConfigError, unknown
 from .frame import Geometry
 from .gfile_nodes import Attributes, FileRef
-from .meshes import is_mesh_file, read_convex_parts, read_mesh, read_points
+from .mesh_paths import is_file
+from .meshes import read_convex_parts, read_mesh, read_points
 from .shapes import (
     Box,
     Capsule,
@@ -185,7 +186,7 @@ def _core(attributes: Attributes, draft: ShapeDraft) -> list[Shape]:
     rounding = float(draft.size[0])
     if attribute is not None and isinstance(attribute.value, FileRef):
         path = attribute.value.path
-        if not is_mesh_file(path):
+        if not _there(attribute.value):
             draft.missing.append(path)
             return []
         return [Convex(np.asarray(read_mesh(path).vertices), rounding)]
@@ -205,28 +206,34 @@ def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape | Geome
     Parts collide in place of the mesh; without them its convex hull does, as in rai.
     """
     scale = attributes.number("meshscale", 1.0)
-    files = {k: attributes.file(k) for k in _FILE_KEYS if k in attributes}
+    given = {k: attributes.file(k) for k in _FILE_KEYS}
+    files = {k: file for k, file in given.items() if file is not None}
     if not files:
         draft.word = "pointCloud"
     found: list[Shape | Geometry] = []
     try:
-        for key, path in files.items():
-            if path is None or not is_mesh_file(path):
-                draft.missing += [path] if path is not None else []
+        for key, file in files.items():
+            path = file.path
+            if not _there(file):
+                draft.missing.append(path)
             elif key == "mesh_points":
                 found.append(PointCloud(read_points(path) * scale))
             elif key == "mesh_decomp":
                 parts = [Convex(part * scale) for part in read_convex_parts(path)]
                 alone = "mesh" not in files
                 found += [Geometry(part, visual=alone) for part in parts]
-            if key == "mesh" and path is not None:
+            if key == "mesh" and not file.outside:
                 parted = files.get("mesh_decomp")
-                split = parted is not None and is_mesh_file(parted)
+                split = parted is not None and _there(parted)
                 hull = Mesh(path, mode="convex", scale=scale)
                 found.append(Geometry(hull, collision=not split))
     except ConfigError as error:
         attributes.fail(key, str(error), error)
     return found
+
+
+def _there(file: FileRef) -> bool:
+    return not file.outside and is_file(file.path)
 
 
 def _color(attributes: Attributes) -> tuple[float, ...] | None:

@@ -5,6 +5,7 @@ about one axis or by a quaternion. Everything else (kinematics, Jacobians, readi
 value off a pose) works on nodes and knows no joint names.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -206,7 +207,7 @@ def pose_distance(a: np.ndarray, b: np.ndarray) -> float:
     """The larger of the position error [m] and the angle [rad] between two poses."""
     d = pose_multiply(pose_inverse(a), b)
     turn = np.linalg.norm(rotation_vector(d[3:]))
-    return float(max(np.linalg.norm(d[:3]), turn))
+    return max(math.hypot(*d[:3]), float(turn))
 
 
 def _angle(quat: np.ndarray, axis: np.ndarray) -> float:

@@ -6,6 +6,7 @@ frame f". The same code runs on NumPy arrays (single evaluations, no compilation
 on JAX arrays. Twists and Jacobians put linear before angular parts.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -40,6 +41,25 @@ class Walk(NamedTuple):
     twists: Float[Array, "*batch dofs 6"]
     """Of each elementary dof at unit speed: velocity of the point at the world's
     origin, then angular velocity."""
+
+
+def index_of(frame: Any, names: Sequence[str], count: int) -> int:
+    """Which of `count` frames it is; the world is the last index, `count`.
+
+    Raises:
+        ConfigError: for an unknown name, with near matches.
+    """
+    if isinstance(frame, int | np.integer):
+        if not 0 <= frame <= count:
+            raise ConfigError(
+                f"No frame {frame}; indices run from 0 to {count}, the world."
+            )
+        return int(frame)
+    if frame in names:
+        return names.index(frame)
+    if frame == "world":
+        return count
+    raise ConfigError(unknown("frame", frame, names))
 
 
 @jax.tree_util.register_dataclass
@@ -94,18 +114,7 @@ class Kinematics:
         Raises:
             ConfigError: for an unknown name, with near matches.
         """
-        if isinstance(frame, int | np.integer):
-            if not 0 <= frame <= self.tree.n_frames:
-                raise ConfigError(
-                    f"No frame {frame}; indices run from 0 to {self.tree.n_frames},"
-                    " the world."
-                )
-            return int(frame)
-        if frame in self.names:
-            return self.names.index(frame)
-        if frame == "world":
-            return self.tree.n_frames
-        raise ConfigError(unknown("frame", frame, self.names))
+        return index_of(frame, self.names, self.tree.n_frames)
 
     def anonymous(self) -> "Kinematics":
         """Without names: programs that take indices do not depend on them."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from .errors import LoadError
 from .frame import Model
+from .mesh_paths import is_file
 
 
 def read_file(path: Path) -> tuple[Model, bool]:
@@ -13,7 +14,7 @@ def read_file(path: Path) -> tuple[Model, bool]:
     Raises:
         LoadError: for an unknown kind of file, a missing one, or a broken one.
     """
-    if not path.is_file():
+    if not is_file(path):
         raise LoadError(f"No file {str(path)!r}; give the path of a model file.")
     match path.suffix.lower():
         case ".urdf":

@@ -33,7 +33,7 @@ class MeshPaths:
         """The file a mesh name stands for; None (and remembered) if there is none."""
         outside = False
         for root, path in self._candidates(name):
-            if not path.is_file():
+            if not is_file(path):
                 continue
             real = path.resolve()
             if real.suffix.lower() in SUFFIXES and real.is_relative_to(root.resolve()):
@@ -87,6 +87,14 @@ class MeshPaths:
             yield entry if entry.name == package else entry / package
         for entry in _path_list("AMENT_PREFIX_PATH"):
             yield entry / "share" / package
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file of that name; nonsensical names are none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def own_root(folder: Path) -> Path:

@@ -7,6 +7,7 @@ import numpy as np
 import trimesh
 
 from .errors import ConfigError
+from .mesh_paths import is_file
 
 TRIMESH_ENDINGS = (".stl", ".obj", ".ply", ".off", ".glb", ".gltf", ".dae")
 ENDINGS = (".h5", *TRIMESH_ENDINGS)
@@ -67,21 +68,13 @@ def read_points(path: Path) -> np.ndarray:
     return _points(path, _read_h5(path, "points", ("vertices",))["vertices"])
 
 
-def is_mesh_file(path: Path) -> bool:
-    """Whether there is a file of that name; nonsensical names are none."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
 def _check_file(path: Path) -> None:
     if path.suffix.lower() not in ENDINGS:
         raise ConfigError(
             f"{path}: meshes that end in {path.suffix!r} cannot be read; convert it to"
             f" one of {', '.join(ENDINGS)}."
         )
-    if not is_mesh_file(path):
+    if not is_file(path):
         raise ConfigError(f"{path}: this mesh file does not exist; check the path.")
     if path.stat().st_size > MAX_FILE_BYTES:
         raise ConfigError(

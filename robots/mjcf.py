@@ -21,7 +21,9 @@ import numpy as np
 from .errors import LoadError
 from .frame import Frame, Geometry, Joint, Model
 from .joints import joint_dim, zero_value
+from .mesh_paths import is_file
 from .mjcf_contacts import ignored_bodies
+from .mjcf_files import check_includes, foreign_assets
 from .mujoco_extra import import_mujoco
 from .shapes import (
     Box,
@@ -54,8 +56,9 @@ def read_mjcf(path: str | os.PathLike) -> Model:
     """
     mujoco = import_mujoco("Reading MJCF")
     file = Path(path)
-    if not file.is_file():
+    if not is_file(file):
         raise LoadError(f"{file}: there is no such file; check the path.")
+    check_includes(file)
     try:
         spec = mujoco.MjSpec.from_file(str(file))
     except ValueError as error:
@@ -69,8 +72,8 @@ def read_mjcf(path: str | os.PathLike) -> Model:
 def _compile(mujoco: Any, spec: Any, file: Path) -> tuple[Any, frozenset[int]]:
     """The compiled model, and the bodies whose mass is made up.
 
-    Where MuJoCo refuses, mostly for missing files, it is tried again without meshes
-    and with unit masses.
+    Where MuJoCo refuses, mostly for missing files, or meshes are from elsewhere, it is
+    tried again without meshes and with unit masses.
     """
     spec.compiler.fusestatic = 0
     spec.compiler.discardvisual = 0
@@ -79,6 +82,8 @@ def _compile(mujoco: Any, spec: Any, file: Path) -> tuple[Any, frozenset[int]]:
     for texture in list(spec.textures):
         spec.delete(texture)
     try:
+        if foreign := foreign_assets(spec, file):
+            raise ValueError(f"{foreign[0]!r} lies outside of the model's folders")
         return spec.compile(), frozenset()
     except ValueError as error:
         first = _one_line(error)

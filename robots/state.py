@@ -14,7 +14,7 @@ from .drives import driven_value, joint_drives
 from .errors import ConfigError, unknown
 from .frame import Frame, Joint
 from .joints import zero_value
-from .kinematics import Kinematics, Walk, quaternions, walk
+from .kinematics import Kinematics, Walk, index_of, quaternions, walk
 from .layout import Layout, build
 from .object_states import ObjectState
 from .objects import WorldObject
@@ -330,8 +330,9 @@ class WorldState:
         return i
 
     def _parent(self, parent: Any) -> int | None:
-        i = self.index(parent)
-        return None if i == len(self._frames) else i
+        names, count = [f.name for f in self._frames], len(self._frames)
+        i = index_of(parent, names, count)
+        return None if i == count else i
 
     def _names_in_use(self) -> Iterable[str]:
         return (f.name for f in self._frames)

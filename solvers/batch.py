@@ -4,6 +4,8 @@ Each lane holds one solve; all lanes advance together for a few passes, then tho
 are done give way to the next ones. So no solve waits for the slowest, memory is bounded
 by the number of lanes, and one program is compiled whatever the size of the batch.
 The first solve of each owner comes first, then the second ones, and so on.
+
+On a mesh of devices each has its share of the lanes, and goes through rounds by itself.
 """
 
 import os
@@ -16,6 +18,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Float, Int
 
 from .augmented_lagrangian import (
@@ -27,7 +30,8 @@ from .augmented_lagrangian import (
     start,
 )
 from .kernel import Compiled, on_cpu
-from .rounds import ROUND, SILENT, Progress, Watch, progress_of
+from .rounds import ROUND, SILENT, Progress, Watcher, progress_of
+from .spread import placed, spread
 from .status import Status
 
 PASSES = 8
@@ -49,9 +53,10 @@ def solve_many(
     owner: Int[np.ndarray, " n"],
     x: Float[np.ndarray, "n T nq"],
     options: Options,
-    watch: Watch = SILENT,
+    watch: Watcher = SILENT,
     enough: int | None = None,
     like: int | None = None,
+    mesh: Mesh | None = None,
 ) -> tuple[Result, Int[np.ndarray, " k"]]:
     """Solve from each initial path.
 
@@ -67,6 +72,7 @@ def solve_many(
         enough: of each owner's solves those after so many feasible ones are left out;
             None: none is.
         like: how many solves the program is for; others are compiled anew.
+        mesh: of devices of this process, along one axis; None: only one takes part.
 
     Returns:
         Arrays with a leading axis k, and which solves these are, in their order.
@@ -80,8 +86,11 @@ def solve_many(
     wanted = count = like or n
     if enough is not None and on_cpu():
         wanted = min(count, FEW * enough * (int(owner.max()) + 1))
-    lanes = min(most, 1 << (wanted - 1).bit_length())
-    workers = min(os.cpu_count() or 1, -(-n // lanes)) if on_cpu() else 1
+    devices = mesh.size if mesh else 1
+    share = -(-wanted // devices)
+    lanes = min(most, 1 << (share - 1).bit_length()) * devices
+    several = on_cpu() and not mesh
+    workers = min(os.cpu_count() or 1, -(-n // lanes)) if several else 1
     turn = np.arange(n) - np.searchsorted(owner, owner)
     pending = deque(np.argsort(turn, kind="stable").tolist())
     last = np.full(owner.max() + 1, n)  # of each owner's solves that are needed
@@ -89,12 +98,19 @@ def solve_many(
     needed = lambda solves: solves <= last[owner[solves]]
     lock, stop = threading.Lock(), threading.Event()
     flags = tuple(varied)
-    run = partial(_lanes, problem, tree, flags)
-    pick = lambda at: [a[at] if v else a for a, v in zip(leaves, flags, strict=True)]
-    one = jax.tree.unflatten(tree, pick(owner[0]))
+    run = partial(_lanes, problem, tree, flags, mesh)
+    split = partial(placed, mesh, True)
+    leaves = [
+        a if v else placed(mesh, False, a) for a, v in zip(leaves, flags, strict=True)
+    ]
+    pick = lambda at: [
+        split(a[at]) if v else a for a, v in zip(leaves, flags, strict=True)
+    ]
+    first = [a[owner[0]] if v else a for a, v in zip(leaves, flags, strict=True)]
+    one = jax.tree.unflatten(tree, first)
     shapes = start.eval_shape(problem, one, x[0], options)
     empty = jax.tree.map(lambda s: np.zeros((lanes, *s.shape), s.dtype), shapes)
-    empty = empty._replace(done=np.ones(lanes, bool))
+    empty = split(empty._replace(done=np.ones(lanes, bool)))
     table = _Table(shapes, x)
 
     def work(worker: int) -> Iterator[None]:
@@ -115,7 +131,7 @@ def solve_many(
             # idle lanes repeat a solve of another lane, already done or not
             at = np.where(busy, holds, holds[busy][0])
             new = np.isin(np.arange(lanes), fresh)
-            state, out = run(pick(owner[at]), state, x[at], new, options)
+            state, out = run(pick(owner[at]), state, split(x[at]), split(new), options)
             ended = np.asarray(state.iterations) > options.max_iterations
             over = np.flatnonzero(busy & (ended | np.asarray(state.done)))
             with lock:
@@ -196,13 +212,14 @@ def _rounds(
     problem: ChainProblem,
     tree: Any,
     varied: tuple[bool, ...],
+    mesh: Mesh | None,
     leaves: Sequence[jax.Array],
     state: State,
     x: jax.Array,
     fresh: jax.Array,
     options: Options,
 ) -> tuple[State, Result]:
-    """One round of all lanes."""
+    """One round of all lanes, or of those of one device."""
 
     def one(lane: Any) -> tuple[State, Result]:
         own, state, x, fresh = lane
@@ -217,4 +234,6 @@ def _rounds(
     return every(one, (own, state, x, fresh))
 
 
-_lanes = Compiled(_rounds, static=3, large=lambda problem, *_: problem.large)
+_lanes = Compiled(
+    _rounds, static=4, large=lambda problem, *_: problem.large, around=spread
+)

@@ -95,6 +95,8 @@ class Compiled:
         fn: the function.
         static: how many of its arguments are not arrays, but hashable.
         large: tells of these arguments whether the program is to be made of parts.
+        around: of the function without them, and of them, what is compiled: the same,
+            but spread over devices, for example.
     """
 
     def __init__(
@@ -102,8 +104,9 @@ class Compiled:
         fn: Callable[..., Any],
         static: int = 1,
         large: Callable[..., bool] = lambda *given: False,
+        around: Callable[..., Callable[..., Any]] = lambda run, *given: run,
     ) -> None:
-        self.fn, self.static, self.large = fn, static, large
+        self.fn, self.static, self.large, self.around = fn, static, large, around
         self.programs: dict[tuple[Any, ...], Any] = {}
         self.lock = Lock()
         update_wrapper(self, fn)
@@ -116,7 +119,7 @@ class Compiled:
             if given not in self.programs:
                 options = _options() if _known() else None
                 how = in_parts if self.large(*given) else one_kernel
-                run = partial(how, partial(self.fn, *given))
+                run = self.around(partial(how, partial(self.fn, *given)), *given)
                 self.programs[given] = jax.jit(run, compiler_options=options)
         return self.programs[given](*args[self.static :])
 

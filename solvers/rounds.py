@@ -59,6 +59,10 @@ class Progress(NamedTuple):
         )
 
 
+Watcher = Callable[[Callable[[], Progress]], None]
+"""Is called after each round, with a function that tells how far it is."""
+
+
 class Watch:
     """Shows progress: True: on stderr, False: not, else a function gets `Progress`."""
 

@@ -233,8 +233,8 @@ def test_massless_bodies_keep_the_kinematics(tmp_path: Path):
 
 
 BROKEN = {
-    "no xml": ("hello", "cannot read it"),
-    "empty": ("", "cannot read it"),
+    "no xml": ("hello", "not well-formed"),
+    "empty": ("", "the file is empty"),
     "other root": ("<sdf/>", "cannot read it"),
     "unknown tag": (mjcf("<cone/>"), "line 1"),
     "number": (mjcf('<body pos="a b c"/>'), "cannot read it"),

@@ -62,7 +62,8 @@ def read(text: str, source: str = "text") -> Form:
                 place, outer = open_.pop()
                 form = Form(forms)
                 form.place = place
-                forms = [*outer, form]
+                outer.append(form)
+                forms = outer
             else:
                 word = Word(token[0])
                 word.place = place

@@ -14,11 +14,20 @@ from jaxtyping import Float, Int
 from ...features import FS
 from ...objectives.komo import KOMO
 from ...objectives.objective import OT
-from ...objectives.solving import NEWTON, best, make_options, solve_starts
+from ...objectives.problems import make_problems
+from ...objectives.solving import (
+    NEWTON,
+    best,
+    checked_starts,
+    make_options,
+    solutions_of,
+    solve_problems,
+)
 from ...robots.config import Config
 from ...robots.errors import ConfigError
 from ...robots.frame import Model
 from ...robots.transforms import IDENTITY, pose_inverse, pose_multiply
+from ...solvers.rounds import SILENT
 from ..geometry.agents import find_agent
 
 OPTIONS: Any = dict(mu=1e3, damping=1.0, max_step=1.0, max_iterations=25)
@@ -134,11 +143,15 @@ class Arm:
         komo, aim = self._problem(turned)
         targets = {aim: goals if turned else goals[:, :3]}
         chosen = make_options(komo, NEWTON, 1e-3, False, OPTIONS)
-        enough = starts if every_start else 1
-        given = (komo, [komo], targets, seed, starts, NEWTON, chosen, enough)
-        found: Any = solve_starts(*given)
-        found = found if every_start else [[best(group)] for group in found]
-        return [np.array([s.q for s in group]) for group in found]
+        seed, starts = checked_starts(komo, seed, starts)
+        problems = make_problems([komo], targets)
+        which = range(problems.count)
+        enough = starts if every_start else None
+        solves = solve_problems(problems, which, seed, starts, chosen, SILENT, enough)
+        every = solutions_of(problems, solves, chosen.tolerance)
+        groups = [[every[j] for j in group] for group in solves.groups]
+        kept = groups if every_start else [[best(group)] for group in groups]
+        return [np.array([s.q for s in group]) for group in kept]
 
     def _problem(self, turned: bool) -> tuple[KOMO, Any]:
         komo = KOMO(self.alone)

@@ -1,0 +1,116 @@
+"""Solves of several problems, as arrays in memory, in files and between processes."""
+
+import io
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Int
+
+from ..solvers import Result, Status
+from .problems import Problems
+
+
+class Solves(NamedTuple):
+    """Where solves ended, each of one problem from one of its starts."""
+
+    problem: Int[np.ndarray, " k"]
+    start: Int[np.ndarray, " k"]
+    seconds: Any
+    """Wall time (k,) of all that were solved together."""
+    result: Result
+
+    def rows(self, at: Any) -> "Solves":
+        """Some of them."""
+        return jax.tree.map(lambda a: np.asarray(a)[at], self)
+
+    @property
+    def groups(self) -> list[range]:
+        """The rows of each problem, which stand together."""
+        k = len(self.problem)
+        first = [
+            j for j in range(k) if j == 0 or self.problem[j] != self.problem[j - 1]
+        ]
+        return [range(*at) for at in pairwise([*first, k])]
+
+    @property
+    def interrupted(self) -> Bool[np.ndarray, " k"]:
+        """Which are not finished."""
+        return np.asarray(self.result.status) == Status.INTERRUPTED
+
+
+def untouched(problems: Problems, which: Sequence[int], like: Solves) -> Solves:
+    """Solves that an interrupt left at their initial paths."""
+    k = len(which)
+    paths = [problems.komo(b).starts(0, 1)[0] for b in which]
+    of = lambda value, arrays: tuple(
+        np.full((k, *a.shape[1:]), value, a.dtype) for a in arrays
+    )
+    r = like.result
+    return Solves(
+        np.asarray(which, int),
+        np.zeros(k, int),
+        np.zeros(k),
+        Result(
+            np.asarray(paths, r.x.dtype),
+            of(np.inf, r.y),
+            of(0.0, r.multipliers),
+            np.full(k, np.inf),
+            np.full(k, np.inf),
+            np.zeros(k, int),
+            np.full(k, int(Status.INTERRUPTED)),
+        ),
+    )
+
+
+GROUPED = "y", "multipliers"
+"""Fields of a result with an array for each kind of objective."""
+
+
+def array_names(kinds: int) -> list[str]:
+    """What the arrays are called, for so many kinds of objectives."""
+    single = [*Solves._fields[:-1], *Result._fields]
+    groups = [f"{name}{i}" for name in GROUPED for i in range(kinds)]
+    return [name for name in single if name not in GROUPED] + groups
+
+
+def to_arrays(solves: Solves) -> dict[str, np.ndarray]:
+    """By name; `y0`, `y1`, … are the rows of each kind of objective."""
+    every = {**solves._asdict(), **solves.result._asdict()}
+    for name in GROUPED:
+        every |= {f"{name}{i}": a for i, a in enumerate(every[name])}
+    return {k: np.asarray(every[k]) for k in array_names(len(solves.result.y))}
+
+
+def from_arrays(arrays: Mapping[str, Any], kinds: int) -> Solves:
+    """The inverse of `to_arrays`, for so many kinds of objectives."""
+    groups = {n: tuple(arrays[f"{n}{i}"] for i in range(kinds)) for n in GROUPED}
+    every = {**arrays, **groups}
+    own = [every[name] for name in Solves._fields[:-1]]
+    result = Result(*(every[name] for name in Result._fields))
+    return Solves._make([*own, result])
+
+
+def to_bytes(every: Sequence[Solves]) -> bytes:
+    """For another process."""
+    packed = io.BytesIO()
+    named = {
+        f"{i}/{name}": array
+        for i, solves in enumerate(every)
+        for name, array in to_arrays(solves).items()
+    }
+    np.savez(packed, count=len(every), **named)  # type: ignore[arg-type]
+    return packed.getvalue()
+
+
+def from_bytes(packed: bytes, kinds: int) -> list[Solves]:
+    """The inverse of `to_bytes`."""
+    with np.load(io.BytesIO(packed), allow_pickle=False) as file:
+        part = lambda i: {
+            name.split("/")[1]: file[name]
+            for name in file.files
+            if name.startswith(f"{i}/")
+        }
+        return [from_arrays(part(i), kinds) for i in range(int(file["count"]))]

@@ -1,0 +1,176 @@
+"""Files that are broken at random, and what reading them may cost.
+
+Mutations are those that parsers fear: bytes lost, doubled and moved, numbers out of
+all bounds, words of elsewhere in the file, deep nesting, and names of files that are
+none of the reader's business.
+"""
+
+import re
+import resource
+import signal
+import sys
+import sysconfig
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+import posewise as pw
+
+SECONDS = 20.0
+"""Of the processor, for one file: 5 and more where types are checked, as in tests."""
+PATIENCE = 120
+"""Of wall time, after which a reader counts as hanging."""
+BYTES = 2**30
+
+NUMBER = re.compile(rb"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
+WORD = re.compile(rb"[A-Za-z_][\w./-]*")
+STRANGE = rb"""nan inf -inf 1e308 -1e308 1e400 1e-320 0 -0.0 -1 2147483648 1e18
+99999999999999999999999 0x10 1_000 1e+ . - 3,4 true null ~ {} [] () "" '' \\ \x00
+../../../../etc/passwd /etc/passwd ~/.ssh/id_rsa file:///etc/hostname http://localhost/x
+<include> & % @ $HOME ${x} *a &a !!python/object:os.system <!-- ]]> \xff\xfe""".split()
+DEEP = [
+    b"(",
+    b"[",
+    b"{",
+    b"<a>",
+    b"<link>",
+    b"<body>",
+    b"(and ",
+    b"- ",
+    b"a: {",
+    b"~(",
+    b"not ",
+]
+
+
+def mutated(data: bytes, rng: np.random.Generator) -> bytes:
+    """A few mutations of a file."""
+    for _ in range(rng.choice([1, 1, 1, 2, 4])):
+        data = MUTATIONS[rng.integers(len(MUTATIONS))](data, rng)
+    return data
+
+
+def _span(data: bytes, rng: np.random.Generator) -> tuple[int, int]:
+    a = int(rng.integers(len(data) + 1))
+    longest = 1 << int(rng.integers(1, 12))
+    return a, min(a + int(rng.integers(1, longest + 1)), len(data))
+
+
+def _deleted(data: bytes, rng: np.random.Generator) -> bytes:
+    a, b = _span(data, rng)
+    return data[:a] + data[b:]
+
+
+def _doubled(data: bytes, rng: np.random.Generator) -> bytes:
+    a, b = _span(data, rng)
+    return data[:b] + data[a:b] * int(rng.integers(1, 4)) + data[b:]
+
+
+def _moved(data: bytes, rng: np.random.Generator) -> bytes:
+    a, b = _span(data, rng)
+    rest = data[:a] + data[b:]
+    c = int(rng.integers(len(rest) + 1))
+    return rest[:c] + data[a:b] + rest[c:]
+
+
+def _cut(data: bytes, rng: np.random.Generator) -> bytes:
+    return data[: int(rng.integers(len(data) + 1))]
+
+
+def _noise(data: bytes, rng: np.random.Generator) -> bytes:
+    at = rng.integers(len(data) + 1, size=8).tolist()
+    every = bytearray(data)
+    for k in at:
+        every[k : k + 1] = rng.bytes(1)
+    return bytes(every)
+
+
+def _replaced(pattern: re.Pattern[bytes]) -> Callable[..., bytes]:
+    def replaced(data: bytes, rng: np.random.Generator) -> bytes:
+        found = list(pattern.finditer(data))
+        if not found:
+            return data
+        at = found[rng.integers(len(found))]
+        other = found[rng.integers(len(found))].group()
+        new = other if rng.integers(2) else STRANGE[rng.integers(len(STRANGE))]
+        return data[: at.start()] + new + data[at.end() :]
+
+    return replaced
+
+
+def _nested(data: bytes, rng: np.random.Generator) -> bytes:
+    at = int(rng.integers(len(data) + 1))
+    deep = DEEP[rng.integers(len(DEEP))] * int(10 ** rng.uniform(1, 4))
+    return data[:at] + deep + data[at:]
+
+
+MUTATIONS: list[Callable[[bytes, np.random.Generator], bytes]] = [
+    _deleted,
+    _doubled,
+    _moved,
+    _cut,
+    _noise,
+    _replaced(NUMBER),
+    _replaced(NUMBER),
+    _replaced(WORD),
+    _replaced(WORD),
+    _nested,
+]
+
+_opened: list[str] | None = None
+
+
+def _hear(event: str, args: tuple) -> None:
+    if _opened is not None and event == "open":
+        _opened.append(str(args[0]))
+
+
+sys.addaudithook(_hear)
+
+
+@contextmanager
+def careful(*folders: Path) -> Iterator[None]:
+    """What happens within takes little time and memory, and opens files there only.
+
+    Errors of the library are fine; it may not warn of anything but itself.
+    """
+    global _opened
+    code = [*sys.path, sysconfig.get_path("stdlib")]
+    mine = [
+        Path(pw.__file__).parents[1],
+        *map(Path, filter(None, code)),
+        *folders,
+        Path("/sys"),
+    ]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    old = signal.signal(signal.SIGALRM, _hang)
+    began, _opened = time.process_time(), []
+    signal.alarm(PATIENCE)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", UserWarning)
+            yield
+    except pw.PosewiseError as error:
+        text = str(error)
+        assert text and len(text) < 3000, f"an error of {len(text)} characters"
+        assert type(error) is not pw.PosewiseError
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)
+        opened, _opened = _opened, None
+    seconds = time.process_time() - began
+    assert seconds < SECONDS, f"took {seconds:.1f} s"
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    assert grown < BYTES, f"took {grown / 2**20:.0f} MiB"
+    for name in opened:
+        path = Path(name).resolve()
+        assert any(path.is_relative_to(f.resolve()) for f in mine), f"opened {name}"
+
+
+def _hang(*_: object) -> None:
+    raise TimeoutError(f"still reading after {PATIENCE} s")
