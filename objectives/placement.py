@@ -1,7 +1,7 @@
 """Placement: poses of some objects that meet constraints, from many random starts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ class Placement:
     """World poses by name, a frame before those attached to it."""
     solution: Solution
     """Of the copied world, in which only the movables and witnesses move."""
-    witnesses: dict[str, dict[str, np.ndarray]]
+    witnesses: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
     """Joint values at which statements about other configurations are true: by what
     is claimed, e.g. "panda_hand_tcp to mug: ", and by the names of the joints."""
 

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import trimesh
 from jaxtyping import Float
 
 from . import shapes
@@ -138,5 +137,7 @@ def _caps(length: float, radius: float) -> list[Inertia]:
 
 
 def _of_hull(points: np.ndarray) -> Inertia:
+    import trimesh  # slow to import
+
     hull = trimesh.convex.convex_hull(points)
     return Inertia(float(hull.volume), hull.center_mass, hull.moment_inertia)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 
 SOS, EQ, INEQ = 0, 1, 2
 """Kinds of rows: Σφ² is minimised, φ = 0, φ <= 0."""
@@ -37,13 +37,13 @@ def in_line(groups: tuple[Rows, ...]) -> Line:
     return Line(flat([rows.y for rows in groups]), jnp.concatenate(kinds))
 
 
-def flat(values: Sequence[jax.Array]) -> Float[jax.Array, " N"]:
+def flat(values: Sequence[jax.Array]) -> Shaped[jax.Array, " N"]:
     """Numbers of each group's rows, in line."""
     return jnp.concatenate([jnp.ravel(v) for v in values])
 
 
 def apart(
-    values: Float[jax.Array, " N"], groups: tuple[Rows, ...]
+    values: Shaped[jax.Array, " N"], groups: tuple[Rows, ...]
 ) -> tuple[jax.Array, ...]:
     """The reverse of `flat`: (n, rows) of each group."""
     ends = np.cumsum([rows.y.size for rows in groups])[:-1]

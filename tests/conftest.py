@@ -12,3 +12,6 @@ os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FAST}".strip()
 import jax  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
+
+collect_ignore = ["batch_on_hosts.py", "in_a_new_process.py"]
+"""What tests run in processes of their own."""

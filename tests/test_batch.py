@@ -108,6 +108,7 @@ def test_a_start_that_stalls_is_followed_by_a_random_one():
     np.testing.assert_allclose(got[1].path, sol.path, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_without_costs_the_first_feasible_start_is_enough():
     komo = pw.KOMO(arm(), 1, 1, 0)
     goal = komo.add_objective([1.0], FS.position, ["tip"], target=[0.7, 0.6, 0])

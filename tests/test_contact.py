@@ -653,6 +653,7 @@ def same(x, y):
     jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, atol=1e-12), x, y)
 
 
+@pytest.mark.slow
 def test_batches_are_one_by_one():
     a, b = random_pairs((Segment, Box), seed=13, n=12)
     wide = jax.tree.map(jnp.asarray, (a, b))

@@ -67,6 +67,7 @@ def test_symmetric(seed, pair):
     assert same.mean() > 0.9
 
 
+@pytest.mark.slow
 @property_of(30)
 def test_moves_with_the_world(seed, pair):
     a, b = random_pairs(pair, seed, n=2 * FEW)
@@ -78,6 +79,7 @@ def test_moves_with_the_world(seed, pair):
     assert close.mean() > 0.9
 
 
+@pytest.mark.slow
 @property_of(30)
 def test_changes_no_faster_than_bodies_move(seed, pair):
     a, b = random_pairs(pair, seed, n=2 * FEW)

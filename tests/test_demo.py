@@ -53,7 +53,7 @@ def check_reached(scene, q) -> None:
     "name",
     [
         pytest.param(
-            n, id=n or "own", marks=[pytest.mark.slow] * (n in {"ur5", "iiwa"})
+            n, id=n or "own", marks=[pytest.mark.slow] * (n in {"ur5", "iiwa", "pr2"})
         )
         for n in (None, *FOREIGN)
     ],
@@ -77,6 +77,7 @@ def test_reaching_and_gazing(name):
     assert np.abs(np.diff(full, 2, axis=0)).max() < 0.2
 
 
+@pytest.mark.slow
 def test_a_shelf_in_the_way_is_avoided():
     scene = load_robot(None, None, 0)
     C = scene.config

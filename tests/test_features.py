@@ -106,7 +106,7 @@ def fast_arm():
     ("scene", "part"),
     [
         ("planar3", "o0"),
-        ("planar3", "o12"),
+        pytest.param("planar3", "o12", marks=pytest.mark.slow),
         ("freebodies", "o12"),
         pytest.param("freebodies", "o0", marks=pytest.mark.slow),
     ],
@@ -244,24 +244,23 @@ def test_jacobian_equals_autodiff_and_differences(symbol):
         np.testing.assert_allclose(forward / size, plain / size, atol=3e-7)
 
 
-@pytest.mark.parametrize(
-    "symbol",
-    symbols(
-        PUSHES
-        | {
-            "accumulatedCollisions",
-            "collisionRows",
-            "linangVel",
-            "linearManipulability",
-            "oppose",
-            "opposeCentral",
-            "pairCollision_vector",
-            "pairCollision_normal",
-            "pairCollision_p1",
-            "pairCollision_p2",
-        }
-    ),
-)
+QUICK = {
+    "position",
+    "positionRel",
+    "quaternionRel",
+    "vectorX",
+    "scalarProductXY",
+    "gazeAt",
+    "angularVel",
+    "qItself",
+    "jointLimits",
+    "aboveBox",
+    "distance",
+}
+"""Of each sort one."""
+
+
+@pytest.mark.parametrize("symbol", symbols({symbol.name for symbol in FS} - QUICK))
 def test_jit_vmap_grad_and_float32(symbol):
     C = prepared(symbol, seed=0 if symbol is FS.qQuaternionNorms else 1)
     rng = np.random.default_rng(6)

@@ -42,6 +42,7 @@ class Rosenbrock:
         return jnp.zeros(gradient.shape, bool)
 
 
+@pytest.mark.slow
 def test_a_large_least_squares_problem():
     start = jnp.asarray(np.random.default_rng(0).uniform(-0.5, 0.5, (1, 200, 10)))
     r = solve_first_order(Rosenbrock(), LBFGS, jnp.array(10.0), start, OPTIONS)

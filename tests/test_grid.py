@@ -237,6 +237,7 @@ def test_a_solid_that_leaves_the_box_stays_continuous():
     assert a < 0 and b == pytest.approx(a) and c == pytest.approx(a + 1)
 
 
+@pytest.mark.slow
 def test_grids_are_data():
     jax.clear_caches()
     programs = jax.jit(grid_distance)

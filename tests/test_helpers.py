@@ -114,6 +114,7 @@ def test_the_world_may_change_after_the_solve(waypoints):
         waypoints.config.q = q
 
 
+@pytest.mark.slow
 def test_helpers_stand_still_in_a_phase():
     komo = pw.KOMO(kitchen(), 2, 1, 1)
     komo.add_frame("goal", joint="transX", limits=[[0.2], [1.0]])

@@ -81,6 +81,7 @@ def test_shapes_of_rows_are_known_beforehand():
     assert problem.shapes(data, x) == jax.eval_shape(problem.evaluate, data, x)
 
 
+@pytest.mark.slow
 def test_phases_of_different_duration():
     """A parabola in time: exact accelerations, and a cost that is their integral."""
     C = chain(1)

@@ -43,7 +43,9 @@ def pick_and_place(carried=None, slices=1, order=1, switch="stable") -> pw.KOMO:
 
 
 @pytest.mark.parametrize("carried", [None, "free"])
-@pytest.mark.parametrize(("slices", "order"), [(1, 1), (5, 2)])
+@pytest.mark.parametrize(
+    ("slices", "order"), [(1, 1), pytest.param(5, 2, marks=pytest.mark.slow)]
+)
 def test_pick_and_place(carried, slices, order):
     komo = pick_and_place(carried, slices, order)
     sol = komo.solve()

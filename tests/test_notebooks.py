@@ -7,7 +7,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-QUICK = ("01", "02")
+QUICK = ("01",)
 NEEDS = {"06": ("bddl", "mujoco"), "07": ("mujoco",), "08": ("mujoco",)}
 
 

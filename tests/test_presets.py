@@ -199,6 +199,7 @@ def test_velocity_rows_are_in_the_gripper_s_axes():
         np.testing.assert_allclose(value(far), [want])
 
 
+@pytest.mark.slow
 def test_a_box_is_approached_held_between_the_fingers_put_down_and_left():
     C = pw.Config()
     C.add_frame("table", position=[0.5, 0, 0.2], shape=pw.Box(TOP))

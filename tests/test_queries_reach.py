@@ -152,6 +152,7 @@ REACHED = logic.Reachable("goal", "world", "tip")
 CLEAR = ~logic.Blocking("goal", "world", "tip")
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_the_present_state():
     """Which exact checks look at first."""
     C = planar()

@@ -83,6 +83,7 @@ def test_derivatives_are_those_of_differences(cores):
         assert np.abs((rate.normal[same] - turn) / size).max() < 1e-2
 
 
+@pytest.mark.slow
 def test_the_slope_is_continuous_where_faces_are_parallel():
     """A plate 2 cm under a box that tilts: the exact slope jumps from +0.2 to -0.2."""
     tilts = np.linspace(-1e-4, 1e-4, 21)
