@@ -34,6 +34,10 @@ from .modes import Modes
 from .objective import Objective
 
 
+LARGE, LARGE_PATH = 8, 13
+"""Sizes from which problems, of one slice and of several, are compiled in parts."""
+
+
 @dataclass(frozen=True)
 class Kind:
     """What instances share to be evaluated as one batch."""
@@ -90,8 +94,12 @@ class Chain:
 
     @property
     def large(self) -> bool:
-        """See `ChainProblem`: contacts are about five times as much code as others."""
-        return sum(5 if k.symbol.stacked else 1 for k in self.kinds) > 8
+        """See `ChainProblem`: contacts are about five times as much code as others.
+
+        Paths are solved often and long: parts would cost them a third of their speed.
+        """
+        size = sum(5 if k.symbol.stacked else 1 for k in self.kinds)
+        return size > (LARGE if self.slices == 1 else LARGE_PATH)
 
     def evaluate(
         self, data: ChainData, x: jax.Array, coordinates: str = "tangent"
