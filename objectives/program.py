@@ -33,7 +33,6 @@ from ..solvers.kernel import part
 from .modes import Modes
 from .objective import Objective
 
-
 LARGE, LARGE_PATH = 8, 13
 """Sizes from which problems, of one slice and of several, are compiled in parts."""
 
