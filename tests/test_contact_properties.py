@@ -90,6 +90,7 @@ def test_changes_no_faster_than_bodies_move(seed, pair):
     assert np.all(change <= np.linalg.norm(step, axis=1) + exactness(pair))
 
 
+@pytest.mark.slow
 @property_of(30)
 def test_inflation_brings_bodies_as_much_nearer(seed, pair):
     a, b = random_pairs(pair, seed, n=2 * FEW)

@@ -400,6 +400,7 @@ def test_a_pose_target_is_met_by_either_sign_of_its_quaternion():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [

@@ -84,6 +84,7 @@ def waypoints() -> pw.Solution:
     return sol
 
 
+@pytest.mark.slow
 def test_motions_between_waypoints(waypoints):
     grasp = relative(waypoints.at(0), "wrist", "box")
     start = waypoints.config.q

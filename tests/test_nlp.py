@@ -160,6 +160,7 @@ def test_scipy_finds_the_same_optimum(build, method):
     np.testing.assert_allclose(nlp.path(x), sol.path, atol=5e-3)
 
 
+@pytest.mark.slow
 def test_what_was_solved_is_stationary_with_shared_variables():
     """∇cost + Σ λ ∇φ_eq = 0 for some λ, along variables that are not at a limit."""
     komo = carrying()

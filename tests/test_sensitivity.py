@@ -207,6 +207,7 @@ def test_sensitivities_equal_differences_of_solves(case):
     np.testing.assert_allclose(got.path, want, atol=1e-4 * scale)
 
 
+@pytest.mark.slow
 def test_a_solve_is_a_differentiable_function_of_a_target():
     build, at = CASES["IK, a limit active"]
     komo, tip = build(at)
@@ -228,6 +229,7 @@ def test_a_solve_is_a_differentiable_function_of_a_target():
     np.testing.assert_allclose(paths[1] - paths[0], slopes.mean(0) @ step, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_solutions_that_do_not_move_smoothly_say_so():
     C = arm()
     free = pw.KOMO(C)

@@ -190,6 +190,7 @@ def check_sound(name: str, count: int) -> tuple[int, int]:
     return stable, told
 
 
+@pytest.mark.slow
 def test_rows_are_sound():
     stable, told = check_sound("box", 25)
     assert 0 < told <= stable < 25
