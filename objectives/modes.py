@@ -170,6 +170,8 @@ class Modes:
 
         As far as their joints allow: what is put on a surface is put below it.
         """
+        if not self.attachments:
+            return path
         path, X = path.copy(), self.world.copy()
         for a in self.attachments:
             X.q = path[a.start - 1] if a.start else self.widen(self.base.q)
