@@ -1,10 +1,11 @@
 """Work on those members of a batch that need it, however many they are."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Bool, Int
 
 from .vectors import Array
 
@@ -17,26 +18,95 @@ def compute_where(
     Runs in chunks, as many as it takes: the cost grows with the number of members, and
     none is ever dropped. All arrays have pairs as their first axis.
     """
-    n = len(needed)
-    chunk = min(chunk, n)
-    rank = jnp.cumsum(needed)
-    total = rank[-1]
-    room = -(-n // chunk) * chunk
-    found = jax.tree.map(lambda x: jnp.zeros((room, *x.shape[1:]), x.dtype), otherwise)
+    if len(needed) == 1:  # a loop's work would be the same in each run: done beforehand
+        return jax.lax.cond(needed[0], lambda: fn(*args), lambda: otherwise)
 
-    def run(state):
+    def some(of: Array, _: Array, found: Any) -> Any:
+        part = jax.tree.map(lambda x: jnp.take(x, of, 0, mode="clip"), args)
+        part = jax.lax.optimization_barrier(part)  # taken once, not at each use
+        return jax.tree.map(lambda x, new: put(x, of, new), found, fn(*part))
+
+    return over(members(needed), chunk, some, otherwise)
+
+
+class Members(NamedTuple):
+    """Some of a batch."""
+
+    at: Int[jax.Array, " n_and_one"]
+    """Their places, first in the list, which has one to spare."""
+    count: Int[jax.Array, ""]
+
+
+def members(chosen: Bool[Array, " n"]) -> Members:
+    """Those chosen."""
+    n = len(chosen)
+    return noted(no_members(n), jnp.arange(n), chosen)
+
+
+def no_members(n: int) -> Members:
+    """None of n."""
+    return Members(jnp.zeros(n + 1, int), jnp.zeros((), int))
+
+
+def noted(known: Members, at: Int[Array, " k"], chosen: Bool[Array, " k"]) -> Members:
+    """With more members: the places where chosen."""
+    if jax.default_backend() != "cpu":
+        rank = known.count + jnp.cumsum(chosen) - 1
+        rank = jnp.where(chosen, rank, len(known.at))
+        return Members(
+            known.at.at[rank].set(at, mode="drop"), known.count + chosen.sum()
+        )
+
+    def note(i: Any, found: Members) -> Members:
+        mine = jax.lax.dynamic_slice_in_dim(at, i, 1)
+        put = jax.lax.dynamic_update_slice_in_dim(found.at, mine, found.count, 0)
+        return Members(put, found.count + chosen[i].astype(found.count.dtype))
+
+    return jax.lax.fori_loop(0, len(at), note, known)
+
+
+def over(
+    members: Members,
+    chunk: int,
+    add: Callable[[Array, Array, Any], Any],
+    begin: Any,
+) -> Any:
+    """`add(some of the members, which of them count, state)`, chunk by chunk.
+
+    Those that do not count are repetitions of the last one.
+    """
+    at, total = members
+    chunk = min(chunk, len(at) - 1)
+
+    def run(state: Any) -> Any:
         start, found = state
-        at = jnp.searchsorted(rank, start + 1 + jnp.arange(chunk), method="scan")
-        part = jax.tree.map(lambda x: jnp.take(x, at, 0, mode="clip"), args)
-        # of a batch of one, all is the same in each run: not to be done beforehand
-        _, part = jax.lax.optimization_barrier((start, part))
-        put = lambda old, new: jax.lax.dynamic_update_slice_in_dim(old, new, start, 0)
-        return start + chunk, jax.tree.map(put, found, fn(*part))
+        k = start + jnp.arange(chunk)
+        of = at[jnp.minimum(k, total - 1)]
+        return start + chunk, add(of, k < total, found)
 
-    found = jax.lax.while_loop(lambda s: s[0] < total, run, (0, found))[1]
+    zero = jnp.zeros((), total.dtype)
+    return jax.lax.while_loop(lambda s: s[0] < total, run, (zero, begin))[1]
 
-    def merged(old, new):
-        mine = needed.reshape(-1, *[1] * (old.ndim - 1))
-        return jnp.where(mine, jnp.take(new, rank - 1, 0, mode="clip"), old)
 
-    return jax.tree.map(merged, otherwise, found)
+def put(old: Array, at: Int[Array, " k"], new: Array) -> jax.Array:
+    """`old` with new rows; of repeated ones any counts."""
+    return _at_rows(old, at, new, lambda row, new: new)
+
+
+def added(total: Array, at: Int[Array, " k"], parts: Array) -> jax.Array:
+    """The sum of parts at rows."""
+    return _at_rows(total, at, parts, jnp.add)
+
+
+def _at_rows(x: Array, at: Array, new: Array, combine: Callable[..., Any]) -> jax.Array:
+    """Rows of x combined with new ones, one after the other on CPUs."""
+    if jax.default_backend() != "cpu":
+        rows = jnp.asarray(x).at[at]
+        return rows.add(new) if combine is jnp.add else rows.set(new)
+
+    def one(i: Any, x: jax.Array) -> jax.Array:
+        row = jax.lax.dynamic_slice_in_dim(x, at[i], 1)
+        mine = jax.lax.dynamic_slice_in_dim(new, i, 1)
+        return jax.lax.dynamic_update_slice_in_dim(x, combine(row, mine), at[i], 0)
+
+    return jax.lax.fori_loop(0, len(at), one, jnp.asarray(x))

@@ -5,7 +5,7 @@ posed, and measured exactly. What vmap makes a batch is one list of pairs.
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from ..collision import Body, HalfSpace, bound, contact
 from ..collision.broad import bounding_radius
-from ..collision.needed import compute_where
+from ..collision.needed import added, members, no_members, noted, over
 from ..robots.meetings import Kinds, Meeting
 
 CHUNK, FEW = 32, 8
@@ -59,36 +59,49 @@ def near_sum(
 def _near_sum(kinds: Kinds) -> Any:
     @custom_vmap
     def total(R: Any, p: Any, params: Any) -> Any:
+        """Params have the leading axes of R and p, or only the first ones."""
         batch, frames = p.shape[:-2], p.shape[-2]
-        n = int(np.prod(batch))
-        flat = lambda x: x.reshape(n, *x.shape[len(batch) :])
-        y, wrench = _sums(kinds, *jax.tree.map(flat, (R, p, params)))
+        own = params["reach"].ndim - 1
+        flat = lambda x, axes: x.reshape(-1, *x.shape[axes:])
+        y, wrench = _sums(
+            kinds,
+            *(flat(x, len(batch)) for x in (R, p)),
+            {k: flat(v, own) for k, v in params.items()},
+        )
         return y.reshape(batch), wrench.reshape(*batch, frames, 6)
 
     @total.def_vmap
-    def spread(size: int, batched: Any, *args: Any) -> Any:
+    def spread(size: int, batched: Any, R: Any, p: Any, params: Any) -> Any:
         wide = lambda x, b: x if b else jnp.broadcast_to(x, (size, *jnp.shape(x)))
-        every = [jax.tree.map(wide, x, b) for x, b in zip(args, batched, strict=True)]
-        return total(*every), (True, True)
+        R, p = wide(R, batched[0]), wide(p, batched[1])
+        if params["reach"].ndim > 1 or any(batched[2].values()):
+            params = {k: wide(v, batched[2][k]) for k, v in params.items()}
+        return total(R, p, params), (True, True)
 
     return total
 
 
 def _sums(kinds: Kinds, R: Any, p: Any, params: Any) -> tuple[jax.Array, jax.Array]:
+    """Of n rows, of which n / m after each other share one of m rows of params."""
     n, frames = p.shape[:2]
-    centre = p + jnp.sum(R * params["centre"][..., None, :], -1)
+    shared = n // len(params["margin"])
+    by_params = lambda x: x.reshape(-1, shared, *x.shape[1:])
+    offset = jnp.sum(by_params(R) * params["centre"][:, None, :, None, :], -1)
+    centre = by_params(p) + offset
     sums = jnp.zeros((n, 1), p.dtype), jnp.zeros((n * frames, 6), p.dtype)
     for g, types in enumerate(kinds):
         many = params[f"place_a{g}"].shape[1]
 
         def posed(pair: jax.Array, g=g, types=types, many=many) -> Any:
             row = pair // many
-            of = lambda side, core: _bodies(core, side, g, pair, row, R, p, params)
-            return row, params["margin"][row], of("a", types[0]), of("b", types[1])
+            at = _At(row, row // shared * many + pair % many)
+            of = lambda side, core: _bodies(core, side, g, at, R, p, params)
+            margin = params["margin"][row // shared]
+            return row, margin, of("a", types[0]), of("b", types[1])
 
-        def may_be(pair: jax.Array, posed=posed) -> jax.Array:
+        def may_be(pair: jax.Array, counts: jax.Array, near: Any, posed=posed) -> Any:
             _, margin, (_, a), (_, b) = posed(pair)
-            return bound(a, b)[0] < margin
+            return noted(near, pair, counts & (bound(a, b)[0] < margin))
 
         def measured(pair: jax.Array, counts: jax.Array, sums: Any, posed=posed) -> Any:
             y, wrench = sums
@@ -99,59 +112,41 @@ def _sums(kinds: Kinds, R: Any, p: Any, params: Any) -> tuple[jax.Array, jax.Arr
             moment = jnp.cross(out.point_a, out.normal)
             push = jnp.concatenate([out.normal, moment], -1)
             push = jnp.where(inside[:, None], -push, 0.0)
-            y = _added(y, row, jnp.where(inside, short, 0.0)[:, None])
-            return y, _added(_added(wrench, i, push), j, -push)
+            y = added(y, row, jnp.where(inside, short, 0.0)[:, None])
+            return y, added(added(wrench, i, push), j, -push)
 
         near = _near(centre, params, params[f"place_a{g}"], params[f"place_b{g}"])
-        near = compute_where(may_be, near, (jnp.arange(len(near)),), near, CHUNK)
-        sums = _over(near, measured, sums)
+        nearer = over(members(near), CHUNK, may_be, no_members(len(near)))
+        sums = over(nearer, FEW, measured, sums)
     return sums[0][:, 0], sums[1]
-
-
-def _over(chosen: jax.Array, add: Any, sums: Any) -> Any:
-    """Sums to which `add(members, which of them count, sums)` adds those chosen."""
-    rank = jnp.cumsum(chosen)
-
-    def some(state: Any) -> Any:
-        start, sums = state
-        k = start + jnp.arange(FEW)
-        at = jnp.searchsorted(rank, k + 1, method="scan")
-        at = jnp.minimum(at, len(rank) - 1)
-        return start + FEW, add(at, k < rank[-1], sums)
-
-    return jax.lax.while_loop(lambda s: s[0] < rank[-1], some, (0, sums))[1]
 
 
 def _near(centre: Any, params: Any, a: jax.Array, b: jax.Array) -> jax.Array:
     """Of all pairs, whether the balls are nearer than the margin."""
-    take = lambda x, at: jnp.take_along_axis(x, at, 1)
+    take = lambda x, at: jnp.take_along_axis(x, at[:, None], 2)
     away = [take(centre[..., i], a) - take(centre[..., i], b) for i in range(3)]
     square = away[0] ** 2 + away[1] ** 2 + away[2] ** 2
-    reach = take(params["reach"], a) + take(params["reach"], b)
-    reach = reach + params["margin"][:, None]
+    size = lambda at: jnp.take_along_axis(params["reach"], at, 1)
+    reach = (size(a) + size(b) + params["margin"][:, None])[:, None]
     return ((reach > 0) & (square < reach * reach)).reshape(-1)
 
 
+class _At(NamedTuple):
+    """Of some pairs, counted over all rows."""
+
+    row: jax.Array
+    own: jax.Array
+    """Place among the pairs of params."""
+
+
 def _bodies(
-    core: Any, side: str, g: int, pair: Any, row: Any, R: Any, p: Any, params: Any
+    core: Any, side: str, g: int, at: _At, R: Any, p: Any, params: Any
 ) -> tuple[jax.Array, Body]:
     """Frames of some pairs, counted over all rows, and their bodies in the world."""
     frames, n = p.shape[1], len(core._fields)
-    of = lambda name: params[name].reshape(-1, *params[name].shape[2:])[pair]
-    frame = row * frames + of(f"place_{side}{g}")
+    of = lambda name: params[name].reshape(-1, *params[name].shape[2:])[at.own]
+    frame = at.row * frames + of(f"place_{side}{g}")
     leaves = [of(f"{side}{g}_{k}") for k in range(n + 3)]
     R_f, p_f = R.reshape(-1, 3, 3)[frame], p.reshape(-1, 3)[frame]
     p_b = p_f + jnp.sum(R_f * leaves[n + 2][:, None], -1)
     return frame, Body(core(*leaves[:n]), leaves[n], R_f @ leaves[n + 1], p_b)
-
-
-def _added(total: jax.Array, at: jax.Array, parts: jax.Array) -> jax.Array:
-    """The sum of parts at rows."""
-    if jax.default_backend() != "cpu":
-        return total.at[at].add(parts)
-
-    def one(i: Any, total: jax.Array) -> jax.Array:
-        old = jax.lax.dynamic_slice_in_dim(total, at[i], 1)
-        return jax.lax.dynamic_update_slice_in_dim(total, old + parts[i], at[i], 0)
-
-    return jax.lax.fori_loop(0, len(at), one, total)

@@ -48,6 +48,9 @@ class Kind:
     scale: tuple[int, ...]
     params: tuple[tuple[str, tuple[int, ...]], ...]
     capacity: int = 0
+    groundings: int = 0
+    """How many sets of params there are, of which instances use one; 0: each its own.
+    """
 
 
 class Batch(NamedTuple):
@@ -57,6 +60,8 @@ class Batch(NamedTuple):
     """(n, window, m): of each slice of the window, oldest first."""
     coordinates: jax.Array
     params: dict[str, jax.Array]
+    own: jax.Array
+    """Which of the params an instance uses; see `Kind.groundings`."""
     scale: jax.Array
     target: jax.Array
     last: jax.Array
@@ -163,7 +168,11 @@ class Chain:
         one = lambda x, params, scale, target: aimed(
             kind.symbol, kind.order, x, params, scale, target, m.K
         )
-        out = jax.vmap(one)(inputs, b.params, b.scale, b.target)
+        params, each = b.params, 0 if kind.groundings != 1 else None
+        if kind.groundings:
+            own = b.own if kind.groundings > 1 else 0
+            params = {k: v[own] for k, v in params.items()}
+        out = jax.vmap(one, (0, each, 0, 0))(inputs, params, b.scale, b.target)
         if kind.frames:
             wrench = jnp.concatenate([out.force, out.moment], -1)
             # (n, window, m, rows, 6) @ (n, window, 1, 6, dofs)
@@ -285,9 +294,12 @@ def make_chain(
         for i in dict.fromkeys(i for i, _ in members):
             at = np.array([k for k, (j, _) in enumerate(members) if j == i])
             placed[i].append(Placed(len(kinds), at))
-        kind = replace(kind, capacity=_bucket(len(members)))
+        rows = [row for _, row in members]
+        kind = replace(
+            kind, capacity=_bucket(len(rows)), groundings=_groundings(kind, rows)
+        )
         kinds.append(kind)
-        batches.append(_batch([row for _, row in members], kind, slices, dtype))
+        batches.append(_batch(rows, kind, slices, dtype))
     chain = Chain(K.tree, slices, order, tuple(kinds), modes.shared_columns)
     prefix = np.tile(modes.widen(modes.base.q), (order, 1))
     data = ChainData(
@@ -322,6 +334,12 @@ def _kind(g: Grounded) -> Kind:
     )
 
 
+def _groundings(kind: Kind, rows: list[Row]) -> int:
+    """Only of bodies that meet the params are so many that it is worth it."""
+    count = len({id(row.g) for row in rows})
+    return _bucket(count) if kind.symbol.stacked and count < len(rows) else 0
+
+
 def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
     pad = kind.capacity - len(rows)
     filled = rows + [rows[0]] * pad
@@ -331,8 +349,14 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
 
     scale = np.stack([row.weight * row.g.scale for row in filled])
     scale[len(rows) :] = 0.0
+    sets = {id(row.g): row for row in filled}
+    own = [list(sets).index(id(row.g)) for row in filled]
+    if kind.groundings:
+        given = [*sets.values(), *rows[:1] * (kind.groundings - len(sets))]
+    else:
+        given = filled
     params = {
-        k: stack(lambda row, k=k: np.asarray(row.g.params[k]), _dtype(v, dtype))
+        k: jnp.asarray(np.stack([r.g.params[k] for r in given]), _dtype(v, dtype))
         for k, v in rows[0].g.params.items()
     }
     last = [row.t for row in rows] + [slices - 1] * pad
@@ -341,6 +365,7 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
         stack(lambda row: row.frames, int),
         stack(lambda row: row.g.coordinates, int),
         params,
+        jnp.asarray(own),
         jnp.asarray(scale, dtype),
         stack(lambda row: row.g.target, dtype),
         jnp.asarray(last),
