@@ -33,8 +33,8 @@ from ..solvers.kernel import part
 from .modes import Modes
 from .objective import Objective
 
-LARGE, LARGE_PATH = 8, 13
-"""Sizes from which problems, of one slice and of several, are compiled in parts."""
+LARGE = 4
+"""Size from which problems are compiled in parts."""
 
 
 @dataclass(frozen=True)
@@ -98,26 +98,24 @@ class Chain:
 
     @property
     def large(self) -> bool:
-        """See `ChainProblem`: contacts are about five times as much code as others.
-
-        Paths are solved often and long: parts would cost them a third of their speed.
-        """
-        size = sum(5 if k.symbol.stacked else 1 for k in self.kinds)
-        return size > (LARGE if self.slices == 1 else LARGE_PATH)
+        """See `ChainProblem`: contacts are about five times as much code as others."""
+        return sum(5 if k.symbol.stacked else 1 for k in self.kinds) > LARGE
 
     def evaluate(
         self, data: ChainData, x: jax.Array, coordinates: str = "tangent"
     ) -> tuple[Rows, ...]:
         """All rows with their Jacobians in the tangent space, or by "q"."""
-        motion = _Motion(data.K, data.tau, *part(self._motion, data, x))
-        groups: dict[int, Rows] = {}
         heavy = [i for i, kind in enumerate(self.kinds) if kind.symbol.stacked]
         light = [i for i in range(len(self.kinds)) if i not in heavy]
-        for members in filter(len, [light, *([i] for i in heavy)]):
-            kinds = [self.kinds[i] for i in members]
-            batches = [data.batches[i] for i in members]
-            rows = part(partial(self._groups, kinds, coordinates), motion, batches)
-            groups |= zip(members, rows, strict=True)
+
+        def begin(data: ChainData, x: jax.Array) -> tuple[_Motion, list[Rows]]:
+            motion = self._motion(data, x)
+            return motion, self._rows(light, coordinates, data, motion)
+
+        motion, found = part(begin, data, x)
+        groups = dict(zip(light, found, strict=True))
+        for i in heavy:
+            (groups[i],) = part(partial(self._rows, [i], coordinates), data, motion)
         return tuple(groups[i] for i in range(len(self.kinds)))
 
     def shapes(self, data: ChainData, x: jax.Array) -> tuple[Rows, ...]:
@@ -131,27 +129,24 @@ class Chain:
             found.append(Rows(y, J, *(_shape(a) for a in (b.last, b.kind))))
         return tuple(found)
 
-    def _motion(
-        self, data: ChainData, x: jax.Array
-    ) -> tuple[jax.Array, Walk, jax.Array]:
+    def _motion(self, data: ChainData, x: jax.Array) -> "_Motion":
         X = jnp.concatenate([self._before(data, x), x])
         if any(kind.symbol.quaternions for kind in self.kinds):
             quats = quaternions(data.K, X)
         else:
             quats = jnp.zeros((len(X), self.tree.n_frames + 1, 4), X.dtype)
-        return X, data.K.walk(X), quats
+        return _Motion(X, data.K.walk(X), quats)
 
-    def _groups(
-        self,
-        kinds: Sequence[Kind],
-        coordinates: str,
-        motion: "_Motion",
-        batches: Sequence[Batch],
+    def _rows(
+        self, which: list[int], coordinates: str, data: ChainData, motion: "_Motion"
     ) -> list[Rows]:
-        pairs = zip(kinds, batches, strict=True)
-        return [self._group(kind, coordinates, motion, b) for kind, b in pairs]
+        """Of some of the kinds."""
+        chosen = [(self.kinds[i], data.batches[i]) for i in which]
+        return [self._group(k, b, coordinates, data, motion) for k, b in chosen]
 
-    def _group(self, kind: Kind, coordinates: str, m: "_Motion", b: Batch) -> Rows:
+    def _group(
+        self, kind: Kind, b: Batch, coordinates: str, data: ChainData, m: "_Motion"
+    ) -> Rows:
         mask = jnp.asarray(self.tree.mask, m.X.dtype)
         window = np.arange(kind.order + 1) + (self.order - kind.order)
         at = b.last[:, None] + window
@@ -163,10 +158,10 @@ class Chain:
             m.walk.frames.p[at[:, :, None], f],
             self._quaternions(kind, m.quaternions, at, f),
             m.X[at[:, :, None], b.coordinates[:, None, :]],
-            m.tau[steps],
+            data.tau[steps],
         )
         one = lambda x, params, scale, target: aimed(
-            kind.symbol, kind.order, x, params, scale, target, m.K
+            kind.symbol, kind.order, x, params, scale, target, data.K
         )
         params, each = b.params, 0 if kind.groundings != 1 else None
         if kind.groundings:
@@ -179,7 +174,7 @@ class Chain:
             wrench = jnp.transpose(wrench, (0, 2, 3, 1, 4))
             J = wrench @ jnp.swapaxes(m.walk.twists[at], -1, -2)[:, :, None]
             J = jnp.sum(J * mask[f][:, :, :, None, :], 2)
-            J = fold_dofs(m.K, J)
+            J = fold_dofs(data.K, J)
             if coordinates == "q":
                 J = tangent_to_coordinates(self.tree, m.X[at], J)
         else:
@@ -242,8 +237,6 @@ class Chain:
 class _Motion(NamedTuple):
     """A path, with where frames are on it and how they move; fixed slices first."""
 
-    K: Kinematics
-    tau: jax.Array
     X: jax.Array
     walk: Walk
     quaternions: jax.Array

@@ -115,10 +115,22 @@ class Options:
     max_iterations: Number = 500
 
 
+class Proposal(NamedTuple):
+    """A step, not yet judged."""
+
+    x: Float[jax.Array, "T nq"]
+    length: Float[jax.Array, ""]
+    predicted: Float[jax.Array, ""]
+    potential: Float[jax.Array, ""]
+    """See `system.potential`."""
+    solvable: Bool[jax.Array, ""]
+
+
 class State(NamedTuple):
     """Everything the loop carries."""
 
     x: Float[jax.Array, "T nq"]
+    proposal: Proposal
     rows: tuple[Rows, ...]
     multipliers: Float[jax.Array, " N"]
     """Of all rows, in line."""
@@ -160,6 +172,7 @@ def _begin(x: jax.Array, options: Options, like: tuple[Rows, ...]) -> State:
     number = lambda v: jnp.asarray(v, x.dtype)
     return State(
         x=x,
+        proposal=Proposal(x, *[number(0.0)] * 3, jnp.ones((), bool)),
         rows=empty,
         multipliers=flat([r.y for r in empty]),
         mu=number(options.mu),
@@ -205,24 +218,23 @@ def result(end: State, options: Options) -> Result:
 
 
 def _step(problem: ChainProblem, data: Any, options: Options, s: State) -> State:
-    proposal = part(partial(_propose, problem), data, s, options)
-    rows = problem.evaluate(data, proposal.x)
-    return part(_judge, s, proposal, rows, options)
+    rows = problem.evaluate(data, s.proposal.x)
+    return part(partial(_turn, problem), (data, options), s, rows)
 
 
-class _Proposal(NamedTuple):
-    """A step, not yet judged."""
+def _turn(
+    problem: ChainProblem,
+    still: tuple[Any, Options],
+    s: State,
+    rows: tuple[Rows, ...],
+) -> State:
+    """The state after the proposal has been judged, with the next one."""
+    data, options = still
+    s = _judge(options, s, rows)
+    return s._replace(proposal=_propose(problem, data, options, s))
 
-    x: Float[jax.Array, "T nq"]
-    length: Float[jax.Array, ""]
-    predicted: Float[jax.Array, ""]
-    potential: Float[jax.Array, ""]
-    """See `system.potential`."""
-    solvable: Bool[jax.Array, ""]
 
-
-def _propose(problem: ChainProblem, data: Any, s: State, options: Options) -> _Proposal:
-    first = s.iterations == 0
+def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Proposal:
     weights = augmented(in_line(s.rows), s.multipliers, s.mu)
     parts = columns(problem.nv, problem.shared)
     system = assemble(s.rows, weights, problem.slices, problem.order, parts)
@@ -231,16 +243,15 @@ def _propose(problem: ChainProblem, data: Any, s: State, options: Options) -> _P
     length = jnp.max(jnp.abs(delta), initial=0.0)
     shrink = jnp.minimum(1.0, options.max_step / jnp.maximum(length, 1e-30))
     solvable = jnp.isfinite(length)
-    delta = jnp.where(first | ~solvable, 0.0, delta * shrink)
+    delta = jnp.where(solvable, delta * shrink, 0.0)
 
     able = potential(system, held, parts)
     x = problem.retract(data, s.x, delta)
-    return _Proposal(x, length, predicted, able, solvable)
+    return Proposal(x, length, predicted, able, solvable)
 
 
-def _judge(
-    s: State, proposal: _Proposal, rows: tuple[Rows, ...], options: Options
-) -> State:
+def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
+    proposal = s.proposal
     length, predicted, solvable = proposal.length, proposal.predicted, proposal.solvable
     first = s.iterations == 0
     before, line = in_line(s.rows), in_line(rows)
@@ -297,7 +308,7 @@ def _judge(
     status = jnp.where(idle, int(Status.FEASIBLE), status)
     status = jnp.where(infeasible, int(Status.INFEASIBLE), status)
     status = jnp.where(broken, int(Status.BAD_INPUT), status)
-    return State(
+    return s._replace(
         x=x,
         rows=rows,
         multipliers=multipliers,

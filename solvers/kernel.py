@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import jaxlib
+import numpy as np
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import jaxprs_in_params
 
@@ -28,6 +29,9 @@ Those that are in XLA_FLAGS are the user's choice.
 """
 TESTED = ((0, 10, 2), (0, 11))
 """From this version of jaxlib on, and below that one, marked calls work."""
+
+SMALL = 64
+"""Arrays of up to so many numbers are handed over in one."""
 
 KNOWN = frozenset(
     "abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh"
@@ -66,11 +70,14 @@ _tracing = local()
 """`parts`: whether the program being traced is made of parts."""
 
 
-def part(fn: Callable[..., Any], *args: Any) -> Any:
-    """`fn(*args)`: a kernel of its own in a program that is made of parts."""
+def part(fn: Callable[..., Any], still: Any, *args: Any) -> Any:
+    """`fn(still, *args)`: a kernel of its own in a program that is made of parts.
+
+    `still`: what is the same in each pass of a loop around it.
+    """
     if getattr(_tracing, "parts", False):
-        return one_kernel(fn, *args)
-    return fn(*args)
+        return one_kernel(fn, still, *args)
+    return fn(still, *args)
 
 
 def in_parts(fn: Callable[..., Any], *args: Any) -> Any:
@@ -128,13 +135,13 @@ class Compiled:
         return sum(program._cache_size() for program in self.programs.values())
 
 
-def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
-    """`fn(*args)` as one function, where that is possible; else a plain call."""
+def one_kernel(fn: Callable[..., Any], still: Any, *args: Any) -> Any:
+    """`fn(still, *args)` as one function, where that is possible; else a plain call."""
     if not _known():
-        return fn(*args)
-    closed, shapes = jax.make_jaxpr(fn, return_shape=True)(*args)
+        return fn(still, *args)
+    closed, shapes = jax.make_jaxpr(fn, return_shape=True)(still, *args)
     tree = jax.tree.structure(shapes)
-    inputs = [*closed.consts, *jax.tree.leaves(args)]
+    inputs = [*closed.consts, *jax.tree.leaves((still, args))]
     count = len(closed.consts)
     compute = lambda every: jax.core.eval_jaxpr(
         closed.jaxpr, every[:count], *every[count:]
@@ -142,37 +149,48 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
     if not expressible(closed.jaxpr):
         return jax.tree.unflatten(tree, compute(inputs))
 
-    sizes = [jnp.size(a) for a in inputs]
-    given = [jnp.result_type(a) for a in inputs]
-    types = [jnp.dtype(jnp.int32) if jnp.issubdtype(t, jnp.bool_) else t for t in given]
-    packs = list(dict.fromkeys(t for t, n in zip(types, sizes, strict=True) if n))
+    packs = _packs(inputs, count + len(jax.tree.leaves(still)))
 
-    def whole(*packed: jax.Array) -> list[jax.Array]:
-        rest = dict(zip(packs, packed, strict=True))
-        every = []
-        for a, size, dtype, was in zip(inputs, sizes, types, given, strict=True):
-            if size:
-                own, rest[dtype] = rest[dtype][:size], rest[dtype][size:]
-                every.append(own.reshape(jnp.shape(a)).astype(was))
-            else:
-                every.append(jnp.zeros(jnp.shape(a), was))
+    def whole(*given: jax.Array) -> list[jax.Array]:
+        every = [jnp.zeros(jnp.shape(a), jnp.result_type(a)) for a in inputs]
+        for pack, own in zip(given, packs, strict=True):
+            ends = np.cumsum([every[i].size for i in own])
+            for i, part in zip(own, jnp.split(jnp.ravel(pack), ends[:-1]), strict=True):
+                every[i] = part.reshape(every[i].shape).astype(every[i].dtype)
         # taken apart once, not at each use
-        return _needing(packed, compute(jax.lax.optimization_barrier(every)))
+        return _needing(given, compute(jax.lax.optimization_barrier(every)))
 
     # nor does the mark allow an argument that is known to be constant
-    packed = [
-        jnp.concatenate(
-            [
-                jnp.ravel(a).astype(dtype)
-                for a, t in zip(inputs, types, strict=True)
-                if t == dtype
-            ]
-        )
-        for dtype in packs
-    ]
-    out = jax.jit(whole)(*jax.lax.optimization_barrier(packed))
+    packed = jax.lax.optimization_barrier([_packed(inputs, own) for own in packs])
+    out = jax.jit(whole)(*packed)
     out[0] = set_xla_metadata(out[0], **MARK)
     return jax.tree.unflatten(tree, out)
+
+
+def _packs(inputs: Sequence[Any], still: int) -> list[list[int]]:
+    """Which inputs are handed over together; the first ones are `still`.
+
+    Each argument costs about a microsecond, so small ones go together; what does not
+    change in a loop goes apart from what does, so that it is done once.
+    """
+    packs: dict[Any, list[int]] = {}
+    for i, a in enumerate(inputs):
+        size = jnp.size(a)
+        alone = i if size > SMALL else None
+        if size:
+            packs.setdefault((_type(a), i < still, alone), []).append(i)
+    return list(packs.values())
+
+
+def _type(a: Any) -> Any:
+    """Of an argument: no booleans."""
+    dtype = jnp.result_type(a)
+    return jnp.dtype(jnp.int32) if jnp.issubdtype(dtype, jnp.bool_) else dtype
+
+
+def _packed(inputs: Sequence[Any], own: Sequence[int]) -> jax.Array:
+    parts = [jnp.asarray(inputs[i], _type(inputs[i])) for i in own]
+    return parts[0] if len(parts) == 1 else jnp.concatenate(list(map(jnp.ravel, parts)))
 
 
 def _needing(given: Sequence[jax.Array], results: Sequence[jax.Array]) -> list[Any]:
@@ -197,7 +215,7 @@ def _never(given: Sequence[jax.Array]) -> jax.Array:
     for a in given:
         floats = jnp.issubdtype(a.dtype, jnp.floating)
         high = jnp.finfo(a.dtype).max if floats else jnp.iinfo(a.dtype).max
-        odd = odd & (a[0] == jnp.asarray(high // 7 * 5, a.dtype))
+        odd = odd & (a.reshape(-1)[0] == jnp.asarray(high // 7 * 5, a.dtype))
     return odd
 
 

@@ -11,7 +11,6 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -100,7 +99,8 @@ def solve_watched(
     spare = _spare(problem, x.dtype)
     if not spare:
         shapes = start.eval_shape(problem, data, x, options)
-        spare.append(jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes))
+        zeros = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)
+        spare.append(jax.device_put(zeros))  # nothing to be compiled
 
     def run(state: State, fresh: bool, passes: int) -> tuple[State, Result]:
         return some(problem, data, x, state, fresh, options, passes)
