@@ -52,7 +52,7 @@ def solve_batch(
     """The best solution of each problem; see `KOMO.solve_batch`."""
     if not problems.count:
         return []
-    mesh, kinds = place.mesh, len(problems.chain.kinds)
+    mesh = place.mesh
     store = _opened(problems, seed, starts, chosen, place)
     done = store.read() if store else []
     done, share = _dealt(done, problems.count, mesh)
@@ -84,7 +84,7 @@ def solve_batch(
     done += [untouched(problems, rest, done[0])] if rest else []
     if together(mesh):
         every = exchanged(to_bytes(done), mesh)
-        done = [solves for data in every for solves in from_bytes(data, kinds)]
+        done = [solves for data in every for solves in from_bytes(data)]
     for solves in done:
         others = solves.rows([b not in found for b in solves.problem.tolist()])
         made = solutions_of(problems, others, chosen.tolerance)
@@ -109,7 +109,7 @@ def _opened(
             "The processes of the mesh solve different problems: other"
             f" {', '.join(other)}. Call solve_batch with the same arguments in each."
         )
-    return open_store(folder, len(problems.chain.kinds), marks) if folder else None
+    return open_store(folder, marks) if folder else None
 
 
 def _dealt(

@@ -89,6 +89,8 @@ def set_points(
     modes: "Modes", paths: Float[np.ndarray, "count T nq"]
 ) -> Float[np.ndarray, "count T nq"]:
     """Paths whose points of attack lie between the frames, with forces zero."""
+    if not modes.exchanges:
+        return paths
     paths, C = paths.copy(), modes.world
     for acting in modes.exchanges:
         e = acting.exchange

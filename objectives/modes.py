@@ -208,6 +208,8 @@ class Modes:
 
     def narrow_path(self, x: np.ndarray) -> np.ndarray:
         """Coordinates (T, nq) of the base from those of the world."""
+        if self.world is self.base:
+            return x.copy()
         return np.stack([self.narrow(q, t) for t, q in enumerate(x)])
 
     def _placed(self, q: np.ndarray, t: int) -> Config:

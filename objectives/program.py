@@ -247,6 +247,8 @@ class Placed(NamedTuple):
 
     batch: int
     rows: np.ndarray
+    line: np.ndarray
+    """Where their numbers are in the line of all rows (slices, D)."""
 
 
 class Row(NamedTuple):
@@ -283,14 +285,18 @@ def make_chain(
     placed: list[list[Placed]] = [[] for _ in objectives]
     kinds: list[Kind] = []
     batches: list[Batch] = []
+    line = 0
     for kind, members in grouped.items():
+        D = kind.scale[0]
         for i in dict.fromkeys(i for i, _ in members):
             at = np.array([k for k, (j, _) in enumerate(members) if j == i])
-            placed[i].append(Placed(len(kinds), at))
+            numbers = line + at[:, None] * D + np.arange(D)
+            placed[i].append(Placed(len(kinds), at, numbers))
         rows = [row for _, row in members]
         kind = replace(
             kind, capacity=_bucket(len(rows)), groundings=_groundings(kind, rows)
         )
+        line += kind.capacity * D
         kinds.append(kind)
         batches.append(_batch(rows, kind, slices, dtype))
     chain = Chain(K.tree, slices, order, tuple(kinds), modes.shared_columns)

@@ -36,7 +36,7 @@ class Solved(NamedTuple):
     data: ChainData
     placed: list[list[Placed]]
     x: Any
-    multipliers: tuple[jax.Array, ...]
+    multipliers: Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
 """What a solve returns: the path, an honest status, and a report."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +40,6 @@ class Solution:
     status: Status
     tolerance: float
     iterations: int
-    objectives: tuple[ObjectiveReport, ...]
     seconds: float
     """Wall time of the solve, compilation included if there was any."""
     config: "Config" = field(repr=False)
@@ -53,8 +53,15 @@ class Solution:
     """Coordinates (T, nq) of that world."""
     ways: tuple[str, ...] = ()
     """Where statements can be met in several ways: which one this is, of each."""
+    _rows: tuple[tuple[Objective, np.ndarray], ...] = field(default=(), repr=False)
+    """Of each objective the scaled rows (slices, rows)."""
     _solved: "Solved | None" = field(default=None, repr=False)
     """The problem as it was solved; see `sensitivity`."""
+
+    @cached_property
+    def objectives(self) -> tuple[ObjectiveReport, ...]:
+        """How well each objective is met, in the order in which they were added."""
+        return tuple(report_objective(*own) for own in self._rows)
 
     @property
     def sos(self) -> float:

@@ -45,18 +45,16 @@ def untouched(problems: Problems, which: Sequence[int], like: Solves) -> Solves:
     """Solves that an interrupt left at their initial paths."""
     k = len(which)
     paths = [problems.komo(b).starts(0, 1)[0] for b in which]
-    of = lambda value, arrays: tuple(
-        np.full((k, *a.shape[1:]), value, a.dtype) for a in arrays
-    )
     r = like.result
+    rows = k, *r.y.shape[1:]
     return Solves(
         np.asarray(which, int),
         np.zeros(k, int),
         np.zeros(k),
         Result(
             np.asarray(paths, r.x.dtype),
-            of(np.inf, r.y),
-            of(0.0, r.multipliers),
+            np.full(rows, np.inf, r.y.dtype),
+            np.zeros(rows, r.y.dtype),
             np.full(k, np.inf),
             np.full(k, np.inf),
             np.zeros(k, int),
@@ -65,32 +63,20 @@ def untouched(problems: Problems, which: Sequence[int], like: Solves) -> Solves:
     )
 
 
-GROUPED = "y", "multipliers"
-"""Fields of a result with an array for each kind of objective."""
-
-
-def array_names(kinds: int) -> list[str]:
-    """What the arrays are called, for so many kinds of objectives."""
-    single = [*Solves._fields[:-1], *Result._fields]
-    groups = [f"{name}{i}" for name in GROUPED for i in range(kinds)]
-    return [name for name in single if name not in GROUPED] + groups
+NAMES = *Solves._fields[:-1], *Result._fields
+"""Of the arrays of solves."""
 
 
 def to_arrays(solves: Solves) -> dict[str, np.ndarray]:
-    """By name; `y0`, `y1`, … are the rows of each kind of objective."""
+    """By name."""
     every = {**solves._asdict(), **solves.result._asdict()}
-    for name in GROUPED:
-        every |= {f"{name}{i}": a for i, a in enumerate(every[name])}
-    return {k: np.asarray(every[k]) for k in array_names(len(solves.result.y))}
+    return {name: np.asarray(every[name]) for name in NAMES}
 
 
-def from_arrays(arrays: Mapping[str, Any], kinds: int) -> Solves:
-    """The inverse of `to_arrays`, for so many kinds of objectives."""
-    groups = {n: tuple(arrays[f"{n}{i}"] for i in range(kinds)) for n in GROUPED}
-    every = {**arrays, **groups}
-    own = [every[name] for name in Solves._fields[:-1]]
-    result = Result(*(every[name] for name in Result._fields))
-    return Solves._make([*own, result])
+def from_arrays(arrays: Mapping[str, Any]) -> Solves:
+    """The inverse of `to_arrays`."""
+    own = [arrays[name] for name in Solves._fields[:-1]]
+    return Solves(*own, Result(*(arrays[name] for name in Result._fields)))
 
 
 def to_bytes(every: Sequence[Solves]) -> bytes:
@@ -105,7 +91,7 @@ def to_bytes(every: Sequence[Solves]) -> bytes:
     return packed.getvalue()
 
 
-def from_bytes(packed: bytes, kinds: int) -> list[Solves]:
+def from_bytes(packed: bytes) -> list[Solves]:
     """The inverse of `to_bytes`."""
     with np.load(io.BytesIO(packed), allow_pickle=False) as file:
         part = lambda i: {
@@ -113,4 +99,4 @@ def from_bytes(packed: bytes, kinds: int) -> list[Solves]:
             for name in file.files
             if name.startswith(f"{i}/")
         }
-        return [from_arrays(part(i), kinds) for i in range(int(file["count"]))]
+        return [from_arrays(part(i)) for i in range(int(file["count"]))]

@@ -18,7 +18,7 @@ from .objective import OT, ObjectiveError
 from .path_problem import PathProblem
 from .problems import Problems, make_problems
 from .sensitivity import Solved
-from .solution import Solution, report_objective
+from .solution import Solution
 from .solves import Solves
 
 NEWTON = "augmented_lagrangian"
@@ -235,7 +235,7 @@ def _is_newton(method: Any) -> bool:
 
 def best(solutions: Sequence[Solution]) -> Solution:
     """Feasible before infeasible, then by cost, or by violation."""
-    return min(solutions, key=Solution.rank)
+    return min(solutions, key=Solution.rank) if len(solutions) > 1 else solutions[0]
 
 
 def make_solution(
@@ -248,18 +248,14 @@ def make_solution(
     start: int,
 ) -> Solution:
     """Row k of a result as a solution from one of the starts."""
-    reports = []
-    y = [np.asarray(group[k], float) for group in result.y]
-    for objective, parts in zip(komo.objectives, made.placed, strict=True):
-        values = np.concatenate([y[at.batch][at.rows] for at in parts])
-        reports.append(report_objective(objective, values))
+    y = np.asarray(result.y[k], float)
+    values = tuple(np.concatenate([y[at.line] for at in p]) for p in made.placed)
     x, modes = np.asarray(result.x[k], float), komo.modes()
     return Solution(
         modes.narrow_path(x),
         Status(int(result.status[k])),
         tolerance,
         int(result.iterations[k]),
-        tuple(reports),
         seconds,
         komo.config,
         komo.tau,
@@ -267,9 +263,8 @@ def make_solution(
         modes,
         x,
         komo.ways,
-        made._replace(
-            x=result.x[k], multipliers=tuple(m[k] for m in result.multipliers)
-        ),
+        tuple(zip(komo.objectives, values, strict=True)),
+        made._replace(x=result.x[k], multipliers=result.multipliers[k]),
     )
 
 

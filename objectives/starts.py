@@ -29,15 +29,24 @@ def paths_from(
         seed: of the random ones.
         count: how many in all.
     """
-    C, T = modes.world, len(given)
+    limits = modes.world.limits
+    paths = [np.clip(given, *limits)]
+    if count > 1:
+        paths += _random_paths(modes, q, len(given), limits, seed, count - 1)
+    return set_points(modes, np.stack([modes.settled(path) for path in paths]))
+
+
+def _random_paths(
+    modes: Modes, q: np.ndarray, T: int, limits: np.ndarray, seed: int, count: int
+) -> list[np.ndarray]:
+    C = modes.world
     rng = np.random.default_rng(seed)
-    limits = C.limits
     low = np.where(np.isfinite(limits[0]), limits[0], np.minimum(q, limits[1]) - 1)
     high = np.where(np.isfinite(limits[1]), limits[1], np.maximum(q, low) + 1.0)
-    paths = [np.clip(given, *limits)]
+    paths = []
     share = np.tile(np.arange(1, T + 1)[:, None] / T, (1, C.nq))
     share[:, modes.shared_coordinates] = 1.0
-    for _ in range(count - 1):
+    for _ in range(count):
         goal = rng.uniform(low, high)
         for first in C.quaternions:
             part = slice(first, first + 4)
@@ -49,4 +58,4 @@ def paths_from(
             part = path[:, first : first + 4]
             part /= np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-9)
         paths.append(np.clip(path, *limits))
-    return set_points(modes, np.stack([modes.settled(path) for path in paths]))
+    return paths

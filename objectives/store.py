@@ -13,7 +13,7 @@ import numpy as np
 from ..robots.disk_cache import digest, read, write
 from .objective import ObjectiveError
 from .problems import Problems
-from .solves import Solves, array_names, from_arrays, to_arrays
+from .solves import NAMES, Solves, from_arrays, to_arrays
 
 SHORTER = 16
 """Digits of a digest that are enough to tell problems apart."""
@@ -47,8 +47,6 @@ class Store:
     """Finished solves of one batch of problems."""
 
     folder: Path
-    kinds: int
-    """Of objectives."""
 
     def read(self) -> list[Solves]:
         """All that is there.
@@ -68,15 +66,15 @@ class Store:
         write(self.folder / name, to_arrays(solves))
 
     def _read(self, file: Path) -> Solves:
-        arrays = read(file, array_names(self.kinds))
+        arrays = read(file, NAMES)
         if arrays is None:
             raise ObjectiveError(
                 f"{file} cannot be read; delete it, and its problems are solved again."
             )
-        return from_arrays(arrays, self.kinds)
+        return from_arrays(arrays)
 
 
-def open_store(folder: Path, kinds: int, identity: Mapping[str, str]) -> Store:
+def open_store(folder: Path, identity: Mapping[str, str]) -> Store:
     """A new store, or one that was made for the same problems.
 
     Raises:
@@ -104,4 +102,4 @@ def open_store(folder: Path, kinds: int, identity: Mapping[str, str]) -> Store:
             f"store {str(folder)!r} holds solutions of other problems: other"
             f" {', '.join(other)}. Give another folder, or delete this one."
         )
-    return Store(folder, kinds)
+    return Store(folder)

@@ -20,7 +20,6 @@ from .kernel import Compiled, part
 from .rows import (
     Line,
     Rows,
-    apart,
     augmented,
     flat,
     in_line,
@@ -150,10 +149,10 @@ class Result(NamedTuple):
     """Where a solve ended."""
 
     x: Float[Array, "*batch T nq"]
-    y: tuple[Array, ...]
-    """Row values of each group."""
-    multipliers: tuple[Array, ...]
-    """Of the Lagrangian Σ φ_sos² + Σ λ φ at x, one in each row."""
+    y: Float[Array, "*batch N"]
+    """Of all rows, in line."""
+    multipliers: Float[Array, "*batch N"]
+    """Of the Lagrangian Σ φ_sos² + Σ λ φ at x."""
     violation: Float[Array, "*batch"]
     cost: Float[Array, "*batch"]
     iterations: Int[Array, "*batch"]
@@ -208,8 +207,8 @@ def result(end: State, options: Options) -> Result:
     status = jnp.where(ended & feasible, int(Status.FEASIBLE), end.status)
     return Result(
         end.x,
-        tuple(r.y for r in end.rows),
-        apart(updated_multiplier(line, end.multipliers, end.mu), end.rows),
+        line.y,
+        updated_multiplier(line, end.multipliers, end.mu),
         worst,
         total_cost(line),
         end.iterations,

@@ -180,11 +180,11 @@ class _Table:
 
     def __init__(self, shapes: State, x: np.ndarray) -> None:
         n, dtype = len(x), x.dtype
-        of = lambda value, like: [np.full((n, *s.shape), value, dtype) for s in like]
+        rows = n, *shapes.multipliers.shape
         self.result = Result(
             x.copy(),
-            tuple(of(np.inf, [r.y for r in shapes.rows])),
-            tuple(of(0.0, [r.y for r in shapes.rows])),
+            np.full(rows, np.inf, dtype),
+            np.zeros(rows, dtype),
             np.full(n, np.inf, dtype),
             np.full(n, np.inf, dtype),
             np.zeros(n, int),

@@ -18,7 +18,6 @@ from .augmented_lagrangian import ChainProblem, Options, Result
 from .rounds import SILENT, Watch, in_rounds
 from .rows import (
     Rows,
-    apart,
     augmented,
     flat,
     in_line,
@@ -94,8 +93,8 @@ def _result(end: State, options: Options) -> Result:
     status = jnp.where(capped & feasible, int(Status.FEASIBLE), end.status)
     return Result(
         end.x,
-        tuple(r.y for r in end.rows),
-        apart(updated_multiplier(line, end.multipliers, end.mu), end.rows),
+        line.y,
+        updated_multiplier(line, end.multipliers, end.mu),
         worst,
         total_cost(line),
         end.iterations,

@@ -93,7 +93,8 @@ def solve_watched(
     watch: Watch = SILENT,
 ) -> Result:
     """`solve`, shown and open to interrupts where it may take long."""
-    size = problem.slices * problem.nv
+    size, limit = problem.slices * problem.nv, options.max_iterations + 1
+    options = _on_device(options)
     if size <= SHORT:
         return solve(problem, data, x, options)
     spare = _spare(problem, x.dtype)
@@ -105,8 +106,13 @@ def solve_watched(
     def run(state: State, fresh: bool, passes: int) -> tuple[State, Result]:
         return some(problem, data, x, state, fresh, options, passes)
 
-    limit = options.max_iterations + 1
     return in_rounds(run, spare[0], max(FIRST // size, 1), limit, watch)
+
+
+@lru_cache(maxsize=64)
+def _on_device(options: Options) -> Options:
+    """To move a dozen numbers takes as long as a small solve."""
+    return jax.device_put(options)
 
 
 @lru_cache(maxsize=64)

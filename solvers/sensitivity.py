@@ -64,7 +64,7 @@ class Optimum(NamedTuple):
 
 
 def polish(
-    problem: SmoothProblem, data: Any, x: Any, multipliers: tuple[jax.Array, ...]
+    problem: SmoothProblem, data: Any, x: Any, multipliers: Float[jax.Array, " N"]
 ) -> Optimum:
     """Newton steps on the optimality conditions from a solver's x and multipliers.
 
@@ -72,6 +72,7 @@ def polish(
     There may be no exact solution near: see `residual`.
     """
     expand = partial(_expand, problem, data)
+    multipliers = apart(multipliers, problem.shapes(data, x))
     shapes = jax.eval_shape(expand, x, multipliers, jnp.zeros((), int))
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
     tolerance = jnp.finfo(x.dtype).eps ** 0.75
@@ -145,7 +146,7 @@ def _(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
 
 @partial(jax.jit, static_argnums=0)
 def polished(
-    problem: SmoothProblem, data: Any, x: Any, multipliers: tuple[jax.Array, ...]
+    problem: SmoothProblem, data: Any, x: Any, multipliers: Float[jax.Array, " N"]
 ) -> tuple[Optimum, jax.Array]:
     """`polish`, and the least curvature of the Lagrangian: see `weakest_curvature`."""
     at = polish(problem, data, x, multipliers)

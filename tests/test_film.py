@@ -21,7 +21,7 @@ def sliding(T: int) -> Solution:
     C.add_frame("ball", joint="transX", position=[0, 0, 0.2], **ball)
     C.add_frame("mark", shape=pw.Marker(0.1))
     path = np.linspace([-0.9], [0.9], T)
-    return Solution(path, Status.CONVERGED, 1e-3, 1, (), 0.0, C, np.full(T, 0.1))
+    return Solution(path, Status.CONVERGED, 1e-3, 1, 0.0, C, np.full(T, 0.1))
 
 
 def red(made, axes) -> np.ndarray:
@@ -74,7 +74,7 @@ def test_a_world_without_shapes_is_blank():
     C = pw.Config()
     C.add_frame("a", joint="hingeZ")
     path, tau = np.zeros((1, 1)), np.ones(1)
-    made = Solution(path, Status.CONVERGED, 1e-3, 1, (), 0.0, C, tau).film()
+    made = Solution(path, Status.CONVERGED, 1e-3, 1, 0.0, C, tau).film()
     assert len(made.axes) == 1
 
 

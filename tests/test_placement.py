@@ -227,7 +227,7 @@ def test_coinciding_is_symmetric_and_blind_to_a_quaternion_s_sign():
     poses = [[0, 0, 0, *half(0)], [0.005, 0, 0, *np.negative(half(0.09))],
              [0, 0, 0, *half(0.2)], [0.02, 0, 0, *half(0)]]  # fmt: skip
     done = pw.Solution(
-        *(np.zeros((1, 7)), pw.Status.CONVERGED, 1e-3, 0, (), 0.0),
+        *(np.zeros((1, 7)), pw.Status.CONVERGED, 1e-3, 0, 0.0),
         *(pw.Config(), np.ones(1)),
     )
     made = [pw.Placement({"cup": np.array(p, float)}, done) for p in poses]

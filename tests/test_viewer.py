@@ -181,7 +181,7 @@ def test_a_path_plays_and_is_saved_as_one_page(tmp_path):
 def solution(path: np.ndarray) -> Solution:
     C = world()
     tau = np.full(len(path), 0.1)
-    return Solution(path, Status.CONVERGED, 1e-3, 1, (), 0.0, C, tau)
+    return Solution(path, Status.CONVERGED, 1e-3, 1, 0.0, C, tau)
 
 
 def test_solutions_and_placements():
