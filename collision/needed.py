@@ -34,7 +34,7 @@ class Members(NamedTuple):
 
     at: Int[jax.Array, " n_and_one"]
     """Their places, first in the list, which has one to spare."""
-    count: Int[jax.Array, ""]
+    total: Int[jax.Array, ""]
 
 
 def members(chosen: Bool[Array, " n"]) -> Members:
@@ -51,16 +51,16 @@ def no_members(n: int) -> Members:
 def noted(known: Members, at: Int[Array, " k"], chosen: Bool[Array, " k"]) -> Members:
     """With more members: the places where chosen."""
     if jax.default_backend() != "cpu":
-        rank = known.count + jnp.cumsum(chosen) - 1
+        rank = known.total + jnp.cumsum(chosen) - 1
         rank = jnp.where(chosen, rank, len(known.at))
         return Members(
-            known.at.at[rank].set(at, mode="drop"), known.count + chosen.sum()
+            known.at.at[rank].set(at, mode="drop"), known.total + chosen.sum()
         )
 
     def note(i: Any, found: Members) -> Members:
         mine = jax.lax.dynamic_slice_in_dim(at, i, 1)
-        put = jax.lax.dynamic_update_slice_in_dim(found.at, mine, found.count, 0)
-        return Members(put, found.count + chosen[i].astype(found.count.dtype))
+        put = jax.lax.dynamic_update_slice_in_dim(found.at, mine, found.total, 0)
+        return Members(put, found.total + chosen[i].astype(found.total.dtype))
 
     return jax.lax.fori_loop(0, len(at), note, known)
 

@@ -45,6 +45,7 @@ def _resolved(
         unit=unit,
         stacked=True,
         wrenches=wrenches,
+        nonnegative=fn is accumulated,
     )
 
 

@@ -63,11 +63,9 @@ def _near_sum(kinds: Kinds) -> Any:
         batch, frames = p.shape[:-2], p.shape[-2]
         own = params["reach"].ndim - 1
         flat = lambda x, axes: x.reshape(-1, *x.shape[axes:])
-        y, wrench = _sums(
-            kinds,
-            *(flat(x, len(batch)) for x in (R, p)),
-            {k: flat(v, own) for k, v in params.items()},
-        )
+        params = {k: flat(v, own) for k, v in params.items()}
+        R, p = flat(R, len(batch)), flat(p, len(batch))
+        y, wrench = _sums(kinds, R, p, params)
         return y.reshape(batch), wrench.reshape(*batch, frames, 6)
 
     @total.def_vmap
@@ -99,11 +97,11 @@ def _sums(kinds: Kinds, R: Any, p: Any, params: Any) -> tuple[jax.Array, jax.Arr
             margin = params["margin"][row // shared]
             return row, margin, of("a", types[0]), of("b", types[1])
 
-        def may_be(pair: jax.Array, counts: jax.Array, near: Any, posed=posed) -> Any:
+        def may_be(pair: Any, counts: Any, near: Any, posed: Any = posed) -> Any:
             _, margin, (_, a), (_, b) = posed(pair)
             return noted(near, pair, counts & (bound(a, b)[0] < margin))
 
-        def measured(pair: jax.Array, counts: jax.Array, sums: Any, posed=posed) -> Any:
+        def measured(pair: Any, counts: Any, sums: Any, posed: Any = posed) -> Any:
             y, wrench = sums
             row, margin, (i, a), (j, b) = posed(pair)
             out = contact(a, b)

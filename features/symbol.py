@@ -48,6 +48,8 @@ class Symbol:
     """Lowest order: number of older slices that the function itself looks at."""
     rate: bool = True
     """Higher orders are divided by tau."""
+    nonnegative: bool = False
+    """Never below zero: it is zero where it does not exceed zero."""
     signless: slice | None = None
     """Rows of a quaternion, of which the sign means nothing."""
     quaternions: bool = False

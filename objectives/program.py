@@ -28,7 +28,7 @@ from ..robots.kinematics import (
     tangent_to_coordinates,
 )
 from ..robots.tree import Tree
-from ..solvers import SOS, Rows
+from ..solvers import EQ, INEQ, SOS, Rows
 from ..solvers.kernel import part
 from .modes import Modes
 from .objective import Objective
@@ -359,7 +359,7 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
         for k, v in rows[0].g.params.items()
     }
     last = [row.t for row in rows] + [slices - 1] * pad
-    types = [row.objective.type.value for row in rows] + [SOS] * pad
+    types = [_type(row) for row in rows] + [SOS] * pad
     return Batch(
         stack(lambda row: row.frames, int),
         stack(lambda row: row.g.coordinates, int),
@@ -370,6 +370,13 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
         jnp.asarray(last),
         jnp.asarray(types),
     )
+
+
+def _type(row: Row) -> int:
+    """An inequality also where that is the same: a solver learns more of those."""
+    g, kind = row.g, row.objective.type.value
+    simple = g.scale.ndim == 1 and (g.scale >= 0).all() and not g.target.any()
+    return INEQ if kind == EQ and g.symbol.nonnegative and simple else kind
 
 
 def _bucket(n: int) -> int:

@@ -76,7 +76,8 @@ def to_arrays(solves: Solves) -> dict[str, np.ndarray]:
 def from_arrays(arrays: Mapping[str, Any]) -> Solves:
     """The inverse of `to_arrays`."""
     own = [arrays[name] for name in Solves._fields[:-1]]
-    return Solves(*own, Result(*(arrays[name] for name in Result._fields)))
+    result = Result(*(arrays[name] for name in Result._fields))
+    return Solves._make([*own, result])
 
 
 def to_bytes(every: Sequence[Solves]) -> bytes:

@@ -24,9 +24,9 @@ from .solves import Solves
 NEWTON = "augmented_lagrangian"
 FIRST_ORDER_ITERATIONS = 20000
 """Default limit of first-order methods: their steps are many and cheap."""
-PATH_MU = 10.0
-"""Initial penalty for paths; single slices, and paths on which objects change hands,
-are solved faster, and more often, from a small one."""
+PATH = {"mu": 3.0, "mu_factor": 8.0}
+"""Penalties for paths; single slices, and paths on which objects change hands, are
+solved faster, and more often, from smaller ones."""
 
 
 def solve_starts(
@@ -225,7 +225,7 @@ def make_options(
     if not _is_newton(method):
         given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
     if komo.T > 1 and not komo.switches:
-        given.setdefault("mu", PATH_MU)
+        given = {**PATH, **given}
     return Chosen(tolerance, Options(**given), progress)
 
 

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from .foretold import Foretold, foretold, nothing
 from .kernel import Compiled, part
 from .rows import (
     Line,
@@ -118,6 +119,7 @@ class Proposal(NamedTuple):
     """A step, not yet judged."""
 
     x: Float[jax.Array, "T nq"]
+    step: Float[jax.Array, "T nv"]
     length: Float[jax.Array, ""]
     predicted: Float[jax.Array, ""]
     potential: Float[jax.Array, ""]
@@ -131,6 +133,9 @@ class State(NamedTuple):
     x: Float[jax.Array, "T nq"]
     proposal: Proposal
     rows: tuple[Rows, ...]
+    """Lines in place of those that are flat; see `foretold`."""
+    mask: tuple[Bool[jax.Array, "n rows"], ...]
+    """Of those."""
     multipliers: Float[jax.Array, " N"]
     """Of all rows, in line."""
     mu: Float[jax.Array, ""]
@@ -169,10 +174,13 @@ def _begin(x: jax.Array, options: Options, like: tuple[Rows, ...]) -> State:
     """`start`, where the shapes of rows are known."""
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), like)
     number = lambda v: jnp.asarray(v, x.dtype)
+    none = number(0.0)
+    still = jnp.zeros((len(x), like[0].J.shape[-1]), x.dtype)
     return State(
         x=x,
-        proposal=Proposal(x, *[number(0.0)] * 3, jnp.ones((), bool)),
+        proposal=Proposal(x, still, none, none, none, jnp.ones((), bool)),
         rows=empty,
+        mask=nothing(empty).mask,
         multipliers=flat([r.y for r in empty]),
         mu=number(options.mu),
         damping=number(options.damping),
@@ -200,6 +208,7 @@ def advance(
 def result(end: State, options: Options) -> Result:
     """What a state amounts to."""
     line = in_line(end.rows)
+    y = jnp.where(flat(end.mask), 0.0, line.y)
     worst = worst_violation(line)
     ended = end.status == int(Status.ITERATION_LIMIT)
     ended = ended | (end.status == int(Status.INFEASIBLE))
@@ -207,7 +216,7 @@ def result(end: State, options: Options) -> Result:
     status = jnp.where(ended & feasible, int(Status.FEASIBLE), end.status)
     return Result(
         end.x,
-        line.y,
+        y,
         updated_multiplier(line, end.multipliers, end.mu),
         worst,
         total_cost(line),
@@ -246,29 +255,25 @@ def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Pr
 
     able = potential(system, held, parts)
     x = problem.retract(data, s.x, delta)
-    return Proposal(x, length, predicted, able, solvable)
+    return Proposal(x, delta, length, predicted, able, solvable)
 
 
 def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     proposal = s.proposal
     length, predicted, solvable = proposal.length, proposal.predicted, proposal.solvable
     first = s.iterations == 0
-    before, line = in_line(s.rows), in_line(rows)
-    old = jnp.sum(augmented(before, s.multipliers, s.mu).merit)
-    new = jnp.sum(augmented(line, s.multipliers, s.mu).merit)
-    finite = jnp.isfinite(new) & _finite(rows)
-    accepted = first | (solvable & finite & (new <= old))
+    old, new = foretold(Foretold(s.rows, s.mask), rows, proposal.step)
+    before, line = in_line(old.rows), in_line(new.rows)
+    merit = jnp.sum(augmented(before, s.multipliers, s.mu).merit)
+    after = jnp.sum(augmented(line, s.multipliers, s.mu).merit)
+    finite = jnp.isfinite(after) & _finite(rows)
+    accepted = first | (solvable & finite & (after <= merit))
     broken = first & ~finite
 
     x = jnp.where(accepted & ~broken, proposal.x, s.x)
-    rows = tuple(
-        new._replace(
-            y=jnp.where(accepted, new.y, old.y), J=jnp.where(accepted, new.J, old.J)
-        )
-        for new, old in zip(rows, s.rows, strict=True)
-    )
+    kept = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), new, old)
     line = Line(jnp.where(accepted, line.y, before.y), line.kind)
-    good = accepted & ~first & (old - new > 0.25 * predicted)
+    good = accepted & ~first & (merit - after > 0.25 * predicted)
     damping = jnp.where(
         accepted,
         jnp.where(good, s.damping * 0.2, s.damping * 2.0),
@@ -280,11 +285,11 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     holds = worst <= options.tolerance
     enough = jnp.where(holds, options.cost_tolerance, options.inner_tolerance)
     tiny = (length < options.step_tolerance) | (
-        predicted < enough * (1e-3 + jnp.abs(old))
+        predicted < enough * (1e-3 + jnp.abs(merit))
     )
     stuck = ~accepted & (s.damping > 1e10)
     # where constraints hold, a step may not be short for the damping's sake
-    still = ~holds | (proposal.potential < 10 * enough * (1e-3 + jnp.abs(old)))
+    still = ~holds | (proposal.potential < 10 * enough * (1e-3 + jnp.abs(merit)))
     solved = ~first & ((accepted & tiny & still) | stuck)
     slow = worst > 0.25 * s.last_violation
     converged = solved & holds & ~stuck
@@ -309,7 +314,8 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     status = jnp.where(broken, int(Status.BAD_INPUT), status)
     return s._replace(
         x=x,
-        rows=rows,
+        rows=kept.rows,
+        mask=kept.mask,
         multipliers=multipliers,
         mu=mu,
         damping=jnp.clip(

@@ -25,7 +25,7 @@ from .augmented_lagrangian import (
 )
 from .status import Status
 
-SHORT = 128
+SHORT = 512
 """Problems of no more variables are solved in one round: it takes little time."""
 FIRST = 20000
 """Variables times iterations in the first round of all others."""

@@ -72,12 +72,12 @@ def polish(
     There may be no exact solution near: see `residual`.
     """
     expand = partial(_expand, problem, data)
-    multipliers = apart(multipliers, problem.shapes(data, x))
-    shapes = jax.eval_shape(expand, x, multipliers, jnp.zeros((), int))
+    given = apart(multipliers, problem.shapes(data, x))
+    shapes = jax.eval_shape(expand, x, given, jnp.zeros((), int))
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
     tolerance = jnp.finfo(x.dtype).eps ** 0.75
     inf = jnp.asarray(jnp.inf, x.dtype)
-    start = empty._replace(x=x, multipliers=multipliers, residual=inf)
+    start = empty._replace(x=x, multipliers=given, residual=inf)
 
     def step(state: tuple[Optimum, Any]) -> tuple[Optimum, Any]:
         s, boost = state

@@ -7,6 +7,7 @@ import pytest
 
 from posewise.solvers import EQ, INEQ, SOS, Options, Rows, Status, solve
 from posewise.solvers.banded import solve_banded
+from posewise.solvers.foretold import foretold, nothing
 from posewise.solvers.rows import augmented, in_line
 from posewise.solvers.system import assemble, columns, newton_step
 
@@ -139,3 +140,67 @@ def test_slow_progress_ends_a_feasible_solve(least, passes):
     assert Status(int(r.status)) is Status.FEASIBLE
     assert float(r.violation) < 1e-4
     assert int(r.iterations) == passes
+
+
+class Hinged:
+    """Nearest point to (2, 1) outside of two discs; the rows are the overlaps."""
+
+    slices, nv, order, shared, large = 1, 2, 0, (), False
+    discs = np.array([[2.0, 0.6], [1.7, 1.4]])
+
+    def shapes(self, data, x):
+        return jax.eval_shape(self.evaluate, data, x)
+
+    def evaluate(self, data, x):
+        p = x[0]
+        cost = Rows((p - data)[None], jnp.eye(2)[None, None], *_at(SOS))
+        away = p - self.discs
+        distance = jnp.sqrt(jnp.sum(away**2, 1))
+        overlap = jnp.maximum(0.6 - distance, 0.0)
+        slope = jnp.where(overlap[:, None] > 0, -away / distance[:, None], 0.0)
+        discs = [
+            Rows(overlap[i, None, None], slope[i, None, None, None], *_at(INEQ))
+            for i in range(2)
+        ]
+        return (cost, *discs)
+
+    def retract(self, data, x, step):
+        return x + step
+
+    def blocked(self, data, x, gradient):
+        return jnp.zeros((1, 2), bool)
+
+
+def test_overlaps_that_vanish_are_remembered():
+    """The optimum is where both circles meet; most trial points touch one or none."""
+    r = solve(Hinged(), jnp.array([2.0, 1.0]), jnp.array([[3.0, 2.0]]), Options())
+    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) < 40
+    away = np.linalg.norm(np.asarray(r.x[0]) - Hinged.discs, axis=1)
+    np.testing.assert_allclose(away, 0.6, atol=2e-4)
+    overlap = np.asarray(r.y[-2:])
+    np.testing.assert_allclose(overlap, np.maximum(0.6 - away, 0), atol=1e-12)
+
+
+def test_a_row_that_is_flat_takes_the_line_of_the_other_point():
+    rng = np.random.default_rng(0)
+    J, step = rng.normal(size=(2, 4, 1, 2, 3)), rng.normal(size=(5, 3))
+    y = rng.uniform(0.1, 1, (2, 4, 2))
+    flat = np.array(
+        [[[1, 1], [1, 0], [0, 0], [1, 0]], [[0, 1], [0, 0], [1, 1], [0, 0]]]
+    )
+    y[flat == 1], J[flat[:, :, None] == 1] = 0.0, 0.0
+    kind, last = np.array([INEQ, INEQ, INEQ, EQ]), np.array([0, 4, 2, 3])
+    old, new = (Rows(*map(jnp.asarray, (y[k], J[k], last, kind))) for k in (0, 1))
+    before, after = foretold(nothing((old,)), (new,), jnp.asarray(step))
+    change = np.einsum("knrv,nv->knr", J[:, :, 0], step[last])
+    met = np.array([[1, 0], [1, 0], [0, 0], [0, 0]], bool)
+    left = np.array([[0, 0], [0, 0], [1, 1], [0, 0]], bool)
+    np.testing.assert_array_equal(before.mask[0], met)
+    np.testing.assert_array_equal(after.mask[0], left)
+    want = np.where(met, np.minimum(y[1] - change[1], 0), y[0])
+    np.testing.assert_allclose(before.rows[0].y, want, atol=1e-15)
+    want = np.where(left, np.minimum(y[0] + change[0], 0), y[1])
+    np.testing.assert_allclose(after.rows[0].y, want, atol=1e-15)
+    np.testing.assert_array_equal(before.rows[0].J[1, 0, 0], J[1, 1, 0, 0])
+    np.testing.assert_array_equal(after.rows[0].J[2], J[0, 2])
+    np.testing.assert_array_equal(after.rows[0].J[3], J[1, 3])

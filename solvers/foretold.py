@@ -1,0 +1,74 @@
+"""Inequalities that are zero, with no derivative, wherever they hold.
+
+Sums of overlaps are such: a step from where nothing overlaps does not see what it runs
+into, and is refused again and again. There the line takes the row's place that it had
+where it was violated last, or is at the trial point, as far as that is not above zero:
+what is feasible stays so, and violations are what they were.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Bool, Float
+
+from .rows import INEQ, Rows
+
+
+class Foretold(NamedTuple):
+    """Rows in which lines take the place of what is flat."""
+
+    rows: tuple[Rows, ...]
+    mask: tuple[Bool[jax.Array, "n rows"], ...]
+    """Where they do: there the row itself is zero."""
+
+
+def nothing(groups: tuple[Rows, ...]) -> Foretold:
+    """The rows as they are."""
+    return Foretold(groups, tuple(jnp.zeros(r.y.shape, bool) for r in groups))
+
+
+def foretold(
+    old: Foretold, new: tuple[Rows, ...], step: Float[jax.Array, "T nv"]
+) -> tuple[Foretold, Foretold]:
+    """The rows before and after a step, each with what the other tells of it.
+
+    Rows that look at several slices stay as they are.
+    """
+    pairs = [
+        _pair(a, b, m, step) for a, b, m in zip(old.rows, new, old.mask, strict=True)
+    ]
+    before, after = zip(*pairs, strict=True)
+    columns = lambda side: Foretold(*map(tuple, zip(*side, strict=True)))
+    return columns(before), columns(after)
+
+
+Side = tuple[Rows, Bool[jax.Array, "n rows"]]
+
+
+def _pair(old: Rows, new: Rows, mask: jax.Array, step: jax.Array) -> tuple[Side, Side]:
+    none = jnp.zeros(new.y.shape, bool)
+    if new.J.shape[1] > 1:
+        return (old, none), (new, none)
+    moved = step[new.last][:, None]
+    change = lambda rows: jnp.sum(rows.J[:, 0] * moved, -1)
+    flat_old, flat_new = _flat(old), _flat(new)
+    left = flat_new & ~flat_old
+    earlier = new.y - change(new)
+    met = flat_old & ~flat_new & jnp.isfinite(earlier)
+    after = _line(new, left, old.y + change(old), old.J)
+    before = _line(old, met, earlier, new.J)
+    return (before, mask | met), (after, left)
+
+
+def _flat(rows: Rows) -> jax.Array:
+    """No derivative, though it is an inequality and just holds."""
+    still = jnp.all(rows.J[:, 0] == 0, -1)
+    return still & (rows.y == 0) & (rows.kind == INEQ)[:, None]
+
+
+def _line(rows: Rows, where: jax.Array, y: jax.Array, J: jax.Array) -> Rows:
+    return rows._replace(
+        y=jnp.where(where, jnp.minimum(y, 0.0), rows.y),
+        J=jnp.where(where[:, None, :, None], J, rows.J),
+    )
