@@ -169,11 +169,11 @@ class PathProblem:
             self._chain = key, made
         chain, data, placed = self._chain[1]
         prefix: Any = np.tile(modes.widen(self.config.q), (self.k_order, 1))
-        return (
-            chain,
-            data._replace(prefix=prefix.astype(data.prefix.dtype)),
-            placed,
-        )
+        prefix = prefix.astype(data.prefix.dtype)
+        if not np.array_equal(prefix, data.prefix):
+            data = data._replace(prefix=prefix)
+            self._chain = self._chain[0], (chain, data, placed)
+        return chain, data, placed
 
     def starts(self, seed: int, count: int) -> np.ndarray:
         """Initial paths (count, T, nq): the initial path, then random ones.

@@ -18,6 +18,7 @@ from jaxtyping import Float
 from ..features.evaluate import Inputs, aimed, continuous
 from ..features.feature import Grounded
 from ..features.symbol import Symbol
+from ..robots._typing import Array
 from ..robots.kinematics import (
     Kinematics,
     Walk,
@@ -72,7 +73,7 @@ class ChainData(NamedTuple):
     """Everything that may vary without compiling anew."""
 
     K: Kinematics
-    prefix: jax.Array
+    prefix: Array
     tau: Float[jax.Array, " T"]
     """Time from the slice before to each slice [s]."""
     limits: Float[jax.Array, "2 slices nq"]
@@ -303,7 +304,7 @@ def make_chain(
     prefix = np.tile(modes.widen(modes.base.q), (order, 1))
     data = ChainData(
         K.anonymous(),
-        jnp.asarray(prefix, dtype),
+        np.asarray(prefix, dtype),
         jnp.asarray(tau, dtype),
         jnp.asarray(modes.limits(slices), dtype),
         tuple(batches),

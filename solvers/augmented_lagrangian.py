@@ -167,10 +167,10 @@ class Result(NamedTuple):
 @partial(jax.jit, static_argnums=0)
 def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> State:
     """The state before the first pass, which evaluates x."""
-    return _begin(x, options, problem.shapes(data, x))
+    return _begin(problem.shapes(data, x), options, x)
 
 
-def _begin(x: jax.Array, options: Options, like: tuple[Rows, ...]) -> State:
+def _begin(like: tuple[Rows, ...], options: Options, x: jax.Array) -> State:
     """`start`, where the shapes of rows are known."""
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), like)
     number = lambda v: jnp.asarray(v, x.dtype)
@@ -205,7 +205,7 @@ def advance(
     return jax.lax.while_loop(going, partial(_step, problem, data, options), state)
 
 
-def result(end: State, options: Options) -> Result:
+def result(options: Options, end: State) -> Result:
     """What a state amounts to."""
     line = in_line(end.rows)
     y = jnp.where(flat(end.mask), 0.0, line.y)
@@ -342,9 +342,9 @@ def from_start(
     problem: ChainProblem, data: Any, x: Float[jax.Array, "T nq"], options: Options
 ) -> Result:
     """Solve from one initial path."""
-    state = start(problem, data, x, options)
+    state = part(partial(_begin, problem.shapes(data, x)), options, x)
     end = advance(problem, data, state, options, 1 << 30)
-    return result(end, options)
+    return part(result, options, end)
 
 
 def onwards(
@@ -357,12 +357,12 @@ def onwards(
     passes: Number,
 ) -> tuple[State, Result]:
     """At most so many passes more: from x where `fresh`, otherwise from a state."""
-    begin = _begin(x, options, state.rows)
+    begin = _begin(state.rows, options, x)
     state = jax.tree.map(lambda a, b: jnp.where(fresh, a, b), begin, state)
     state = advance(problem, data, state, options, passes)
-    return state, result(state, options)
+    return state, part(result, options, state)
 
 
 large = operator.attrgetter("large")
-solve = Compiled(from_start, large=large)
-some = Compiled(onwards, large=large)
+solve = Compiled(from_start, large=large, packs=True)
+some = Compiled(onwards, large=large, packs=True)

@@ -18,6 +18,8 @@ import numpy as np
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import jaxprs_in_params
 
+from .packing import Packer
+
 MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
 OPTIONS = {
     "xla_cpu_experimental_ynn_fusion_type": "",
@@ -104,6 +106,8 @@ class Compiled:
         large: tells of these arguments whether the program is to be made of parts.
         around: of the function without them, and of them, what is compiled: the same,
             but spread over devices, for example.
+        packs: whether the first argument after these is handed over packed. It may not
+            be changed between calls.
     """
 
     def __init__(
@@ -112,8 +116,10 @@ class Compiled:
         static: int = 1,
         large: Callable[..., bool] = lambda *given: False,
         around: Callable[..., Callable[..., Any]] = lambda run, *given: run,
+        packs: bool = False,
     ) -> None:
         self.fn, self.static, self.large, self.around = fn, static, large, around
+        self.packer = Packer() if packs else None
         self.programs: dict[tuple[Any, ...], Any] = {}
         self.lock = Lock()
         update_wrapper(self, fn)
@@ -121,14 +127,21 @@ class Compiled:
     def __call__(self, *args: Any) -> Any:
         if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(args)):
             return self.fn(*args)  # it is up to the program around it
-        given = args[: self.static]
+        given, rest = args[: self.static], args[self.static :]
+        run: Callable[..., Any] = partial(self.fn, *given)
+        key: tuple[Any, ...] = given
+        if self.packer:
+            layout, vectors = self.packer(rest[0])
+            key, rest = (*given, layout), (vectors, *rest[1:])
+            of = run
+            run = lambda vectors, *more: of(part(layout.apart, vectors), *more)
         with self.lock:
-            if given not in self.programs:
+            if key not in self.programs:
                 options = _options() if _known() else None
                 how = in_parts if self.large(*given) else one_kernel
-                run = self.around(partial(how, partial(self.fn, *given)), *given)
-                self.programs[given] = jax.jit(run, compiler_options=options)
-        return self.programs[given](*args[self.static :])
+                program = self.around(partial(how, run), *given)
+                self.programs[key] = jax.jit(program, compiler_options=options)
+        return self.programs[key](*rest)
 
     def compilations(self) -> int:
         """How many programs have been compiled."""
@@ -139,8 +152,15 @@ def one_kernel(fn: Callable[..., Any], still: Any, *args: Any) -> Any:
     """`fn(still, *args)` as one function, where that is possible; else a plain call."""
     if not _known():
         return fn(still, *args)
-    closed, shapes = jax.make_jaxpr(fn, return_shape=True)(still, *args)
-    tree = jax.tree.structure(shapes)
+    trees = []
+
+    def leaves(*args: Any) -> list[Any]:
+        found, tree = jax.tree.flatten(fn(*args))
+        trees.append(tree)
+        return found
+
+    closed = jax.make_jaxpr(leaves)(still, *args)
+    tree = trees[-1]
     inputs = [*closed.consts, *jax.tree.leaves((still, args))]
     count = len(closed.consts)
     compute = lambda every: jax.core.eval_jaxpr(
@@ -151,7 +171,7 @@ def one_kernel(fn: Callable[..., Any], still: Any, *args: Any) -> Any:
 
     packs = _packs(inputs, count + len(jax.tree.leaves(still)))
 
-    def whole(*given: jax.Array) -> list[jax.Array]:
+    def whole(*given: jax.Array) -> list[Any]:
         every = [jnp.zeros(jnp.shape(a), jnp.result_type(a)) for a in inputs]
         for pack, own in zip(given, packs, strict=True):
             ends = np.cumsum([every[i].size for i in own])
@@ -193,7 +213,7 @@ def _packed(inputs: Sequence[Any], own: Sequence[int]) -> jax.Array:
     return parts[0] if len(parts) == 1 else jnp.concatenate(list(map(jnp.ravel, parts)))
 
 
-def _needing(given: Sequence[jax.Array], results: Sequence[jax.Array]) -> list[Any]:
+def _needing(given: Sequence[jax.Array], results: Sequence[Any]) -> list[Any]:
     """The results, computed in a way that needs each of what was given.
 
     The mark allows no argument that is not used.
