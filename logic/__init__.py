@@ -128,6 +128,7 @@ from .states.temperature import dwell_steps as dwell_steps
 from .states.thermal import Burnt as Burnt
 from .states.thermal import Cooked as Cooked
 from .states.thermal import Frozen as Frozen
+from .states.thermal import Heated as Heated
 from .temporal import Always as Always
 from .temporal import Eventually as Eventually
 from .temporal import Sequence as Sequence

@@ -33,6 +33,7 @@ def kitchen() -> pw.Config:
         "cookable": {},
         "burnable": {"burn_temperature": 200},
         "freezable": {"freeze_temperature": 5},
+        "heatable": {"heat_temperature": 60},
     }
     steak = [(pw.Box([0.1, 0.1, 0.02]), None)]
     C.add_object("steak", steak, parent="hand", abilities=food)
@@ -95,6 +96,8 @@ THERMAL = {
     "both": (logic.Cooked("steak") & ~logic.Burnt("steak"), 5),
     "frozen": (logic.Frozen("steak"), 3),
     "not frozen": (~logic.Frozen("steak"), 10),
+    "heated": (logic.Heated("steak"), 3),
+    "not heated": (~logic.Heated("steak"), 10),
     "cooked or frozen": (logic.Cooked("steak") | logic.Frozen("steak"), 20),
 }
 KITCHEN, STAYS = kitchen(), dwelling(1000, 14)
@@ -111,11 +114,17 @@ def at_end(C, statement):
     return holds
 
 
-@pytest.mark.parametrize("case, many", cases(THERMAL, ["both", "frozen"]))
+@pytest.mark.parametrize("case, many", cases(THERMAL, ["both", "frozen", "heated"]))
 def test_temperatures(case, many):
     statement, least = THERMAL[case]
     holds = at_end(KITCHEN, statement)
     check(KITCHEN, statement, STAYS, 1.2, holds, least, many)
+
+
+def test_what_is_hot_cools():
+    C = without(KITCHEN, steak={"temperature": 70.0})
+    statement = ~logic.Heated("steak")
+    check(C, statement, STAYS, 1.2, at_end(C, statement), 100, False)
 
 
 TEMPORAL = [
@@ -266,6 +275,12 @@ WRONG = [
             without(KITCHEN, steak={"temperature": -9.0}), ~logic.Frozen("steak"), 9, 1
         ),
         ["-9", "more or longer slices"],
+    ),
+    (
+        lambda: ways(
+            without(KITCHEN, steak={"temperature": 90.0}), ~logic.Heated("steak"), 9, 1
+        ),
+        ["90", "not below 60", "more or longer slices"],
     ),
     (lambda: ways(oven_world(), logic.ToggledOn("microwave"), 9, 1.0), ["finger"]),
     (lambda: ways(BENCH, logic.ToggledOn("tap"), 4, 1.0), ["5 slices", "there are 4"]),

@@ -1,4 +1,4 @@
-"""Cooked, burnt, frozen: what the temperature of an object was, or is."""
+"""Cooked, burnt, heated, frozen: what the temperature of an object was, or is."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ from ...robots.object_states import ObjectState
 from ...robots.objects import WorldObject
 from ..plans import Plans, When, all_of
 from .state_predicate import StatePredicate, check_flag, check_semantics
-from .thermal_plans import Thermal, reached_plans, thawed_plans, unreached_plans
+from .thermal_plans import Thermal, passed_plans, reached_plans, unreached_plans
 
 FROZEN_BELOW = (-50.0, -10.0)
 """Temperatures of objects that are made frozen, from their freezing point [°C]."""
@@ -141,7 +141,7 @@ class Frozen(StatePredicate):
         thing = self._thing(C)
         freeze = thing.ability("freezable")["freeze_temperature"]
         task = Thermal(C, thing.name, freeze, when, "frozen")
-        return reached_plans(task) if truth else thawed_plans(task)
+        return reached_plans(task) if truth else passed_plans(task)
 
     def set(self, C: Config, value: Any = True, *, seed: int = 0) -> None:
         """Make the object frozen (10 to 50 °C below, at random), or 1 °C above."""
@@ -161,6 +161,44 @@ class Frozen(StatePredicate):
         return (
             f"{thing.name} is at {state.temperature:.1f} °C, {side} its freezing"
             f" temperature of {freeze:g} °C."
+        )
+
+
+@dataclass(frozen=True)
+class Heated(StatePredicate):
+    """The object is now as hot as its heat temperature: T >= T_heat (OmniGibson).
+
+    Args:
+        object: its name; it must be heatable.
+    """
+
+    ability = "heatable"
+
+    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+        """See `thermal_plans`: dwelling in range of a source until then, or away."""
+        thing = self._thing(C)
+        heat = thing.ability("heatable")["heat_temperature"]
+        task = Thermal(C, thing.name, heat, when, "heated")
+        return reached_plans(task) if truth else passed_plans(task)
+
+    def set(self, C: Config, value: Any = True) -> None:
+        """Make the object as hot as that, or 1 °C colder; what is so stays."""
+        check_flag(self, value)
+        thing = self._thing(C)
+        heat = thing.ability("heatable")["heat_temperature"]
+        if self.holds(C) != value:
+            C.set_state(thing.name, temperature=heat - (0.0 if value else 1.0))
+
+    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+        heat = thing.ability("heatable")["heat_temperature"]
+        return np.asarray(state.temperature >= heat)
+
+    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+        heat = thing.ability("heatable")["heat_temperature"]
+        side = "at or above" if state.temperature >= heat else "below"
+        return (
+            f"{thing.name} is at {state.temperature:.1f} °C, {side} its heat"
+            f" temperature of {heat:g} °C."
         )
 
 

@@ -43,18 +43,28 @@ class Thermal:
     """[°C]."""
     when: When
     word: str
-    """"cooked", "burnt": what it is from then on; or "frozen": what it is while so."""
+    """"cooked", "burnt": what it is from then on; "frozen", "heated": while so."""
 
     @property
     def cold(self) -> bool:
-        """The limit is reached from above, and counts only while it is."""
+        """The limit is reached from above."""
         return self.word == "frozen"
+
+    @property
+    def passing(self) -> bool:
+        """It counts only while it is so."""
+        return self.word in ("frozen", "heated")
 
     @property
     def done(self) -> bool:
         """It was reached already, for good."""
         highest = self.C.states[self.name].max_temperature
-        return not self.cold and bool(highest >= self.limit)
+        return not self.passing and bool(highest >= self.limit)
+
+    @property
+    def before(self) -> float:
+        """A temperature at which it surely is not reached."""
+        return self.limit + (MARGIN if self.cold else -MARGIN)
 
     @property
     def what(self) -> str:
@@ -136,14 +146,13 @@ def unreached_plans(task: Thermal) -> Plans:
     strong = [s for s in task_sources if task.beyond(s.temperature)]
     mild = [s.temperature for s in task_sources if not task.beyond(s.temperature)]
     start = task.nearest(task.now, AMBIENT, *mild)
-    inward = MARGIN if task.cold else -MARGIN
-    if task.done or task.beyond(start - inward):
+    if task.done or task.beyond(start + task.limit - task.before):
         raise PredicateError(
             f"{task.name!r} cannot be kept from being {task.word}, at {task.limit:g}"
             f" °C: it is at {task.now:g} °C, and without stronger sources it may come"
             f" to {start:g} °C, or it was hotter before."
         )
-    counts = [_allowed(task, s, start, inward) for s in strong]
+    counts = [_allowed(task, s, start) for s in strong]
     last = task.when.held[-1]
     if len(strong) == 1 and counts[0] > last:
         return [Plan()]
@@ -156,30 +165,30 @@ def unreached_plans(task: Thermal) -> Plans:
     return ways or [_avoiding(task, strong, None, ())]
 
 
-def thawed_plans(task: Thermal) -> Plans:
-    """Away from all cold sources, for long enough if it is frozen now.
+def passed_plans(task: Thermal) -> Plans:
+    """Away from all sources that keep it so, for long enough if it is so now.
 
     Args:
-        task: on all slices of `when.held` it shall be warmer than that.
+        task: of what counts while it is so: on all slices of `when.held` it shall not.
 
     Raises:
         PredicateError: where that takes longer.
     """
     if not task.beyond(task.now):
         return unreached_plans(task)
-    first, goal = task.when.held[0], task.limit + MARGIN
-    cold = [s for s in task.sources if s.temperature <= goal]
-    n = (
-        _steps(task.now, goal, AMBIENT, DECAY, task.tau)
-        if goal < AMBIENT
-        else first + 2
-    )
+    first, goal = task.when.held[0], task.before
+    passes = lambda T: T > goal if task.cold else T < goal
+    keeping = [s for s in task.sources if not passes(s.temperature)]
+    n = first + 2
+    if passes(AMBIENT):
+        n = _steps(task.now, goal, AMBIENT, DECAY, task.tau)
     if n > first + 1:
+        side = "above" if task.cold else "below"
         raise PredicateError(
-            f"{task.name!r} is at {task.now:g} °C, and by itself not above"
+            f"{task.name!r} is at {task.now:g} °C, and by itself not {side}"
             f" {task.limit:g} °C before slice {n - 1}; take more or longer slices."
         )
-    return [_avoiding(task, cold, None, ())]
+    return [_avoiding(task, keeping, None, ())]
 
 
 def _dwelling(task: Thermal, source: Source) -> Plans:
@@ -198,8 +207,8 @@ def _dwelling(task: Thermal, source: Source) -> Plans:
             " slices."
         )
     latest = first - n + 1
-    starts = [latest] if task.cold else range(latest, begin - 1, -1)
-    ends = [last if task.cold else s + n - 1 for s in starts]
+    starts = [latest] if task.passing else range(latest, begin - 1, -1)
+    ends = [last if task.passing else s + n - 1 for s in starts]
     windows = [tuple(range(s, e + 1)) for s, e in zip(starts, ends, strict=True)]
     return any_of([partial(_window, task, source, against, w) for w in windows])
 
@@ -287,9 +296,9 @@ def _steps(start: float, goal: float, source: float, rate: float, tau: float) ->
     return math.ceil(math.log((source - start) / (source - goal)) / (rate * tau)) + 1
 
 
-def _allowed(task: Thermal, source: Source, start: float, inward: float) -> int:
+def _allowed(task: Thermal, source: Source, start: float) -> int:
     """Slices in range that do not suffice, each with the way into it."""
-    goal, total = task.limit + inward, task.when.held[-1] + 1
+    goal, total = task.before, task.when.held[-1] + 1
     if source.rate == 0:
         return total
     ratio = (source.temperature - start) / (source.temperature - goal)
