@@ -27,7 +27,7 @@ import posewise as pw  # noqa: E402
 from posewise import logic  # noqa: E402
 from posewise.robots.transforms import axis_angle  # noqa: E402
 
-STARTS = 32
+STARTS = 128
 Part = tuple[pw.robots.shapes.Shape, np.ndarray]
 
 
