@@ -18,6 +18,7 @@ from ..robots.errors import ConfigError
 from ..robots.meetings import Kinds, evaluate_groups, meetings, packed
 from .feature import FeatureError
 from .near_sums import ball_arrays, near_sum
+from .safe import ties
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -105,9 +106,7 @@ def _near(kinds: Kinds, R, p, params: dict, cutoff: Any = None) -> Near:
     contacts = jax.tree.map(lambda x: x[params["members"]], out)
     still = jax.lax.stop_gradient(contacts.distance)
     still = jnp.where(params["counts"], still, jnp.inf)
-    nearest = still <= jnp.min(still, 1, keepdims=True)
-    # of several equally near ones, each has its share
-    share = nearest / jnp.sum(nearest, 1, keepdims=True).astype(still.dtype)
+    share = ties(still, 1)  # of several equally near ones
     moment = jnp.cross(contacts.point_a, contacts.normal)
     near = Near(contacts.distance, moment, share, contacts)
     wrench = jnp.concatenate([contacts.normal, moment], -1)

@@ -20,7 +20,7 @@ from ..robots.exchanges import Exchange, exchanges
 from ..robots.extents import body_boxes
 from .feature import FeatureError
 from .motions import Poses
-from .safe import norm
+from .safe import norm, ties
 from .symbol import Pose, Symbol
 
 if TYPE_CHECKING:
@@ -241,10 +241,7 @@ def _surface(
         gaps.append(gap)
         normals.append(normal)
     gap = jnp.concatenate(gaps)
-    still = jax.lax.stop_gradient(gap)
-    near = still <= jnp.min(still)
-    # of several equally near ones, each has its share
-    share = near / jnp.sum(near).astype(gap.dtype)
+    share = ties(gap)  # of several equally near ones
     return jnp.sum(share * gap), share @ jnp.concatenate(normals)
 
 

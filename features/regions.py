@@ -10,7 +10,7 @@ from ..robots.errors import ConfigError
 from ..robots.frame import Geometry
 from ..robots.transforms import IDENTITY, quat_to_matrix
 from .positions import position_rel
-from .safe import norm
+from .safe import greatest, least, norm
 from .symbol import Pose
 
 Scalar = Float[jax.Array, ""]
@@ -64,8 +64,8 @@ def standing_above(
     A = a.R.T @ b.R
     centers = core @ A
     spread = norm(jnp.swapaxes(axes.mT @ A, -1, -2))
-    high = p + jnp.max(centers + spread, 0)
-    low = p + jnp.min(centers - spread, 0)
+    high = p + greatest(centers + spread, 0)
+    low = p + least(centers - spread, 0)
     sides = jnp.concatenate([high[:2] - half[:2], -low[:2] - half[:2]]) + margin
     return jnp.concatenate([sides, (half[2] - low[2])[None]])
 

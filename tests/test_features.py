@@ -9,6 +9,7 @@ from worlds import central_differences, random_q, random_tree
 
 import posewise as pw
 from posewise import FS
+from posewise.features import safe
 from posewise.rai.config import make_feature
 from posewise.robots.exchanges import Exchange
 
@@ -462,3 +463,14 @@ def surface(shape, rng) -> np.ndarray:
             return np.concatenate([ring * radius, z], 1)
         case pw.Convex(vertices, _):
             return vertices
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_least_and_greatest_share_their_derivative_among_ties(axis):
+    x = jnp.array([[3.0, 1, 1], [0, 2, -jnp.inf], [3, 2, 5]])
+    for ours, plain in ((safe.least, jnp.min), (safe.greatest, jnp.max)):
+        np.testing.assert_array_equal(ours(x, axis), plain(x, axis))
+        want = jax.jacrev(lambda x, f=plain: f(x, axis))(x)
+        for derivative in (jax.jacrev, jax.jacfwd):
+            got = derivative(lambda x, f=ours: f(x, axis))(x)
+            np.testing.assert_allclose(got, want, atol=1e-15)

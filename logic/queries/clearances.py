@@ -10,7 +10,7 @@ from posewise import collision
 from posewise.collision.cores import height
 from posewise.collision.vectors import vector
 
-from ...features.safe import sqrt
+from ...features.safe import greatest, least, sqrt
 
 
 def clearances(
@@ -33,7 +33,7 @@ def clearances(
         heights = (
             jnp.einsum("fvi,ni->fnv", hull, up) - jnp.sum(up * body.p, -1)[:, None]
         )
-        return jnp.min(heights, -1)
+        return least(heights)
     f, n = len(hull), len(body.p)
     rays, axes = hull[:, 1:], body.R.swapaxes(1, 2)
     own = jnp.concatenate([edges, _products(rays, edges)], 1)
@@ -59,9 +59,9 @@ def clearances(
     over, under = reach(turned), reach(-turned)
     place = jnp.einsum("fnki,ni->fnk", d, body.p)
     corners = jnp.einsum("fnki,fvi->fnkv", d, hull)
-    low, high = jnp.min(corners, -1), jnp.max(corners, -1)
+    low, high = least(corners), greatest(corners)
     gap = jnp.maximum(place - under - high, low - place - over)
-    return jnp.max(jnp.where(good[..., 0], gap, -jnp.inf), -1)
+    return greatest(jnp.where(good[..., 0], gap, -jnp.inf))
 
 
 def _products(

@@ -34,7 +34,7 @@ from jaxtyping import Float
 from posewise import collision
 
 from ...features import Feature
-from ...features.safe import norm
+from ...features.safe import greatest, least, norm
 from ...robots.agents import Camera
 from ...robots.bodies import frame_bodies
 from ...robots.config import Config
@@ -232,11 +232,11 @@ def _outside(
     corners: Float[jax.Array, "f 8 3"], arrays: dict[str, jax.Array]
 ) -> Float[jax.Array, "f 7"]:
     """How far boxes, seen in the camera's frame, are out of the picture [m]."""
-    sides = jnp.max(corners @ arrays["normals"].T, 1)
+    sides = greatest(corners @ arrays["normals"].T, 1)
     depth = corners[:, :, 0]
     near, far = arrays["depths"]
-    nearest = jnp.min(depth, 1)
-    more = [near - nearest, jnp.max(depth, 1) - far]
+    nearest = least(depth)
+    more = [near - nearest, greatest(depth) - far]
     more.append(NEAREST * jnp.mean(depth, 1) - nearest)
     return jnp.concatenate([sides, jnp.stack(more, -1)], 1)
 
@@ -245,8 +245,8 @@ def _too_thin(
     corners: Float[jax.Array, "f 8 3"], depth: Any, arrays: dict[str, jax.Array]
 ) -> Float[jax.Array, ""]:
     """At most 0 only where the image of the ball is as wide as two pixels [m]."""
-    nearest = jnp.min(corners[:, :, 0])
+    nearest = least(corners[:, :, 0].reshape(-1))
     middles = jnp.mean(corners, 1)
     reach = norm(middles - middles[0]) + norm(corners[:, 0] - middles)
-    diameter = 2 * jnp.max(reach)
+    diameter = 2 * greatest(reach)
     return arrays["pixel"] * depth - arrays["radius"] * nearest / diameter

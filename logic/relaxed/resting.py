@@ -15,6 +15,7 @@ import numpy as np
 from posewise import collision
 
 from ...features import FS, Feature
+from ...features.safe import least
 from ...features.symbol import Symbol
 from ...robots.bodies import frame_bodies
 from ...robots.config import Config
@@ -213,7 +214,7 @@ def _symbol(kinds: tuple[_Kind, ...], things: int) -> Symbol:
             first = arrays[f"upper{g}"][:, 0] + arrays[f"lower{g}"][:, 0]
             mine.append(jnp.where(first > 0, gap, 1e3))
         points = _Points(*(jnp.concatenate(x) for x in zip(*found, strict=True)))
-        overlap = -jnp.min(jnp.concatenate(gaps)) - OVERLAP
+        overlap = -least(jnp.concatenate(gaps)) - OVERLAP
         apart = mellowmin(jnp.concatenate(mine), TOUCH / 8) - TOUCH
         missing = imbalance(*_balance(points, R, p, arrays)) - SLACK
         return jnp.concatenate([jnp.stack([overlap, apart]), missing])

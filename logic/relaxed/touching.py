@@ -15,6 +15,7 @@ from jaxtyping import Float
 
 from posewise import collision
 
+from ...features.safe import least
 from ...robots.hulls import outer_hull
 
 AROUND = 12
@@ -107,7 +108,7 @@ def _to_box(x: Any, half: Any) -> tuple[Any, Any]:
     face = jnp.arange(3) == jnp.argmin(room, -1)[:, None]
     sign = jnp.where(x < 0, -1.0, 1.0)
     inner = jnp.where(face, sign * half, x)
-    depth = jnp.min(room, -1)
+    depth = least(room)
     d = jnp.where(outside, length, -depth)
     return d, jnp.where(outside[:, None], clipped, inner)
 
