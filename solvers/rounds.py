@@ -94,7 +94,7 @@ def solve_watched(
 ) -> Result:
     """`solve`, shown and open to interrupts where it may take long."""
     size, limit = problem.slices * problem.nv, options.max_iterations + 1
-    options = _on_device(options)
+    options = _on_device(options, x.dtype)
     if size <= SHORT:
         return solve(problem, data, x, options)
     spare = _spare(problem, x.dtype)
@@ -110,9 +110,9 @@ def solve_watched(
 
 
 @lru_cache(maxsize=64)
-def _on_device(options: Options) -> Options:
-    """To move a dozen numbers takes as long as a small solve."""
-    return jax.device_put(options)
+def _on_device(options: Options, dtype: Any) -> Options:
+    """Kept, as to move a dozen numbers takes as long as a small solve."""
+    return jax.device_put(jax.tree.map(lambda v: np.asarray(v, dtype), options))
 
 
 @lru_cache(maxsize=64)

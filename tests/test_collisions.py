@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from oracle import _shape, reference
@@ -240,3 +241,36 @@ def test_the_seed_notebook_scene():
     # the base's box lies flat on the shelf's: any point of the patch is its witness
     np.testing.assert_allclose(J[0, :3], [1, -1, 0.335], atol=0.02)
     assert C.coll_totalViolation() == pytest.approx(y[0], abs=1e-9)
+
+
+# which axes the params have: none, those of lanes, of slices, of both
+BATCHES = [(None, None), (0, None), (None, 0), (0, 0)]
+
+
+@pytest.mark.parametrize("lanes, slices", BATCHES)
+def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices):
+    C = scene()
+    g = FS.accumulatedCollisions.on([], margin=0.3).ground(C)
+    rng = np.random.default_rng(0)
+    low, high = C.limits
+    R, p = np.zeros((2, 3, len(g.frames), 3, 3)), np.zeros((2, 3, len(g.frames), 3))
+    for k in np.ndindex(2, 3):
+        q = np.clip(C.q + 0.1 * rng.normal(size=C.nq), low, high)
+        walk = C.kinematics().walk(q[None])
+        R[k], p[k] = walk.frames.R[0, g.frames], walk.frames.p[0, g.frames]
+    R, p = jnp.asarray(R), jnp.asarray(p)
+    params = jax.tree.map(jnp.asarray, g.params)
+    margin = 0.1 + 0.1 * jnp.arange(6.0).reshape(2, 3)
+    one = lambda R, p, margin: g.symbol.wrenches(R, p, **{**params, "margin": margin})
+    of = {(None, None): margin[1, 1], (0, None): margin[:, 1],
+          (None, 0): margin[1], (0, 0): margin}[lanes, slices]  # fmt: skip
+    each = jnp.broadcast_to(
+        of[:, None] if (lanes, slices) == (0, None) else of, margin.shape
+    )
+    inner = jax.vmap(one, (0, 0, slices))
+    got = jax.vmap(inner, (0, 0, lanes))(R, p, of)
+    for k in np.ndindex(2, 3):
+        want = one(R[k], p[k], each[k])
+        for a, b in zip(got, want, strict=True):
+            np.testing.assert_allclose(np.asarray(a)[k], b, atol=1e-12)
+    assert float(np.ptp(got[0])) > 0.01

@@ -1,7 +1,7 @@
 """Cooked, burnt, heated, frozen: what the temperature of an object was, or is."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -89,21 +89,35 @@ class Cooked(StatePredicate):
 
 
 @dataclass(frozen=True)
-class Burnt(StatePredicate):
+class _Limit(StatePredicate):
+    """One temperature that an object reached, or is past."""
+
+    parameter: ClassVar[str]
+    """The temperature's name among the ability's parameters."""
+    word: ClassVar[str]
+    """See `Thermal`."""
+
+    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+        """See `thermal_plans`: dwelling in range of a source until then, or away."""
+        thing = self._thing(C)
+        task = Thermal(C, thing.name, self._limit(thing), when, self.word)
+        if truth:
+            return reached_plans(task)
+        return passed_plans(task) if task.passing else unreached_plans(task)
+
+    def _limit(self, thing: WorldObject) -> float:
+        return float(thing.ability(self.ability)[self.parameter])
+
+
+@dataclass(frozen=True)
+class Burnt(_Limit):
     """The object once was as hot as its burn temperature: T_max >= T_burn.
 
     Args:
         object: its name; it must be burnable.
     """
 
-    ability = "burnable"
-
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
-        """See `thermal_plans`: dwelling in range of a source, or not for so long."""
-        thing = self._thing(C)
-        burn = thing.ability("burnable")["burn_temperature"]
-        task = Thermal(C, thing.name, burn, when, "burnt")
-        return reached_plans(task) if truth else unreached_plans(task)
+    ability, parameter, word = "burnable", "burn_temperature", "burnt"
 
     def set(self, C: Config, value: Any = True) -> None:
         """Make the object burnt or not, by its highest temperature so far.
@@ -112,94 +126,76 @@ class Burnt(StatePredicate):
         """
         check_flag(self, value)
         thing = self._thing(C)
-        burn = thing.ability("burnable")["burn_temperature"]
-        highest = C.states[thing.name].max_temperature
+        burn, highest = self._limit(thing), C.states[thing.name].max_temperature
         new = max(highest, burn) if value else min(highest, burn - 1.0)
         C.set_state(thing.name, max_temperature=new)
 
     def _true(self, state: ObjectState, thing: WorldObject) -> Any:
-        burn = thing.ability("burnable")["burn_temperature"]
-        return np.asarray(state.max_temperature >= burn)
+        return np.asarray(state.max_temperature >= self._limit(thing))
 
     def _reason(self, state: ObjectState, thing: WorldObject) -> str:
-        burn = thing.ability("burnable")["burn_temperature"]
-        return _reached(thing, state, "its burn temperature", burn)
+        return _reached(thing, state, "its burn temperature", self._limit(thing))
 
 
 @dataclass(frozen=True)
-class Frozen(StatePredicate):
+class Frozen(_Limit):
     """The object is now at its freezing temperature or below: T <= T_freeze.
 
     Args:
         object: its name; it must be freezable.
     """
 
-    ability = "freezable"
-
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
-        """See `thermal_plans`: dwelling in range of a source until then, or away."""
-        thing = self._thing(C)
-        freeze = thing.ability("freezable")["freeze_temperature"]
-        task = Thermal(C, thing.name, freeze, when, "frozen")
-        return reached_plans(task) if truth else passed_plans(task)
+    ability, parameter, word = "freezable", "freeze_temperature", "frozen"
 
     def set(self, C: Config, value: Any = True, *, seed: int = 0) -> None:
         """Make the object frozen (10 to 50 °C below, at random), or 1 °C above."""
         check_flag(self, value)
         thing = self._thing(C)
-        freeze = thing.ability("freezable")["freeze_temperature"]
         below = np.random.default_rng(seed).uniform(*FROZEN_BELOW)
-        C.set_state(thing.name, temperature=freeze + (below if value else 1.0))
+        new = self._limit(thing) + (below if value else 1.0)
+        C.set_state(thing.name, temperature=new)
 
     def _true(self, state: ObjectState, thing: WorldObject) -> Any:
-        freeze = thing.ability("freezable")["freeze_temperature"]
-        return np.asarray(state.temperature <= freeze)
+        return np.asarray(state.temperature <= self._limit(thing))
 
     def _reason(self, state: ObjectState, thing: WorldObject) -> str:
-        freeze = thing.ability("freezable")["freeze_temperature"]
-        side = "at or below" if state.temperature <= freeze else "above"
-        return (
-            f"{thing.name} is at {state.temperature:.1f} °C, {side} its freezing"
-            f" temperature of {freeze:g} °C."
-        )
+        side = "at or below" if self._true(state, thing) else "above"
+        return _now(thing, state, side, "freezing", self._limit(thing))
 
 
 @dataclass(frozen=True)
-class Heated(StatePredicate):
+class Heated(_Limit):
     """The object is now as hot as its heat temperature: T >= T_heat (OmniGibson).
 
     Args:
         object: its name; it must be heatable.
     """
 
-    ability = "heatable"
-
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
-        """See `thermal_plans`: dwelling in range of a source until then, or away."""
-        thing = self._thing(C)
-        heat = thing.ability("heatable")["heat_temperature"]
-        task = Thermal(C, thing.name, heat, when, "heated")
-        return reached_plans(task) if truth else passed_plans(task)
+    ability, parameter, word = "heatable", "heat_temperature", "heated"
 
     def set(self, C: Config, value: Any = True) -> None:
         """Make the object as hot as that, or 1 °C colder; what is so stays."""
         check_flag(self, value)
         thing = self._thing(C)
-        heat = thing.ability("heatable")["heat_temperature"]
         if self.holds(C) != value:
-            C.set_state(thing.name, temperature=heat - (0.0 if value else 1.0))
+            new = self._limit(thing) - (0.0 if value else 1.0)
+            C.set_state(thing.name, temperature=new)
 
     def _true(self, state: ObjectState, thing: WorldObject) -> Any:
-        heat = thing.ability("heatable")["heat_temperature"]
-        return np.asarray(state.temperature >= heat)
+        return np.asarray(state.temperature >= self._limit(thing))
 
     def _reason(self, state: ObjectState, thing: WorldObject) -> str:
-        heat = thing.ability("heatable")["heat_temperature"]
-        side = "at or above" if state.temperature >= heat else "below"
-        return (
-            f"{thing.name} is at {state.temperature:.1f} °C, {side} its heat"
-            f" temperature of {heat:g} °C."
-        )
+        side = "at or above" if self._true(state, thing) else "below"
+        return _now(thing, state, side, "heat", self._limit(thing))
+
+
+def _now(
+    thing: WorldObject, state: ObjectState, side: str, what: str, limit: float
+) -> str:
+    return (
+        f"{thing.name} is at {state.temperature:.1f} °C, {side} its {what} temperature"
+        f" of {limit:g} °C."
+    )
 
 
 def _reached(thing: WorldObject, state: ObjectState, what: str, limit: float) -> str:
