@@ -59,6 +59,7 @@ class PathProblem:
         self.exchanges: tuple[Acting, ...] = ()
         self._initial: np.ndarray | None = None
         self._modes: tuple[Any, Modes] | None = None
+        self._starts: tuple[Any, np.ndarray] | None = None
         self._chain: tuple[Any, tuple[Chain, ChainData, list[list[Placed]]]] | None
         self._chain = None
 
@@ -181,8 +182,12 @@ class PathProblem:
         With mode switches, nq is that of their world; see `objectives.starts`.
         """
         modes = self.modes()
-        q = modes.widen(self.config.q)
-        return paths_from(modes, q, modes.widen(self.initial), seed, count)
+        q, given = modes.widen(self.config.q), modes.widen(self.initial)
+        key = modes, q.tobytes(), given.tobytes(), (seed, count)
+        if self._starts is None or not _same(self._starts[0], key):
+            self._starts = key, paths_from(modes, q, given, seed, count)
+            self._starts[1].flags.writeable = False
+        return self._starts[1]
 
 
 def _integer(what: str, value: Any, expected: str, holds: Any) -> int:

@@ -30,7 +30,8 @@ from ..robots.kinematics import (
 )
 from ..robots.tree import Tree
 from ..solvers import EQ, INEQ, SOS, Rows
-from ..solvers.kernel import part
+from ..solvers.kernel import later, part
+from ..solvers.sealed import Closed
 from .modes import Modes
 from .objective import Objective
 
@@ -103,9 +104,12 @@ class Chain:
         return sum(5 if k.symbol.stacked else 1 for k in self.kinds) > LARGE
 
     def evaluate(
-        self, data: ChainData, x: jax.Array, coordinates: str = "tangent"
-    ) -> tuple[Rows, ...]:
-        """All rows with their Jacobians in the tangent space, or by "q"."""
+        self,
+        data: ChainData | Closed,
+        x: jax.Array | Closed,
+        coordinates: str = "tangent",
+    ) -> Any:
+        """All `Rows` with their Jacobians in the tangent space, or by "q"."""
         heavy = [i for i, kind in enumerate(self.kinds) if kind.symbol.stacked]
         light = [i for i in range(len(self.kinds)) if i not in heavy]
 
@@ -114,10 +118,14 @@ class Chain:
             return motion, self._rows(light, coordinates, data, motion)
 
         motion, found = part(begin, data, x)
-        groups = dict(zip(light, found, strict=True))
-        for i in heavy:
-            (groups[i],) = part(partial(self._rows, [i], coordinates), data, motion)
-        return tuple(groups[i] for i in range(len(self.kinds)))
+        of = lambda i: partial(self._rows, [i], coordinates)
+        more = [part(of(i), data, motion) for i in heavy]
+
+        def ordered(found: list[Rows], *more: list[Rows]) -> tuple[Rows, ...]:
+            groups = dict(zip([*light, *heavy], sum(more, found), strict=True))
+            return tuple(groups[i] for i in sorted(groups))
+
+        return later(ordered, found, *more)
 
     def shapes(self, data: ChainData, x: jax.Array) -> tuple[Rows, ...]:
         """Of what `evaluate` gives in the tangent space, without tracing it."""

@@ -35,8 +35,8 @@ class ObjectiveReport:
 class Solution:
     """The outcome of one solve; never NaN."""
 
-    path: np.ndarray
-    """Coordinates (T, nq) of all slices."""
+    x: np.ndarray
+    """Coordinates (T, nq) of all slices, in the world with its mode switches."""
     status: Status
     tolerance: float
     iterations: int
@@ -48,15 +48,18 @@ class Solution:
     start: int = 0
     """Which of the starts this solution came from."""
     modes: "Modes | None" = field(default=None, repr=False)
-    """The world with its mode switches."""
-    x: np.ndarray | None = field(default=None, repr=False)
-    """Coordinates (T, nq) of that world."""
+    """That world; None: it is the config's own."""
     ways: tuple[str, ...] = ()
     """Where statements can be met in several ways: which one this is, of each."""
     _rows: tuple[tuple[Objective, np.ndarray], ...] = field(default=(), repr=False)
     """Of each objective the scaled rows (slices, rows)."""
     _solved: "Solved | None" = field(default=None, repr=False)
     """The problem as it was solved; see `sensitivity`."""
+
+    @cached_property
+    def path(self) -> np.ndarray:
+        """Coordinates (T, nq) of all slices."""
+        return self.x if self.modes is None else self.modes.narrow_path(self.x)
 
     @cached_property
     def objectives(self) -> tuple[ObjectiveReport, ...]:
@@ -121,10 +124,10 @@ class Solution:
         Raises:
             ObjectiveError: for a slice that does not exist.
         """
-        T = len(self.path)
+        T = len(self.x)
         if not -T <= t < T:
             raise ObjectiveError(f"t is {t}, expected a slice from 0 to {T - 1}.")
-        if self.modes is None or self.x is None:
+        if self.modes is None:
             C = self.config.copy()
             C.q = self.path[t]
             return C
@@ -149,7 +152,7 @@ class Solution:
         """
         from .subproblem import sub_problem
 
-        if self._solved is None or self.x is None:
+        if self._solved is None:
             raise ObjectiveError(
                 "This solution was not made by KOMO; solve to get one."
             )
@@ -159,7 +162,7 @@ class Solution:
         """Contacts added by `KOMO.add_contact`, slice by slice, with their forces."""
         from .exchanges import forces_along
 
-        if self.modes is None or self.x is None:
+        if self.modes is None:
             return ()
         return forces_along(self.modes, self.x)
 

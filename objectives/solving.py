@@ -250,9 +250,8 @@ def make_solution(
     """Row k of a result as a solution from one of the starts."""
     y = np.asarray(result.y[k], float)
     values = tuple(np.concatenate([y[at.line] for at in p]) for p in made.placed)
-    x, modes = np.asarray(result.x[k], float), komo.modes()
     return Solution(
-        modes.narrow_path(x),
+        np.asarray(result.x[k], float),
         Status(int(result.status[k])),
         tolerance,
         int(result.iterations[k]),
@@ -260,8 +259,7 @@ def make_solution(
         komo.config,
         komo.tau,
         start,
-        modes,
-        x,
+        komo.modes(),
         komo.ways,
         tuple(zip(komo.objectives, values, strict=True)),
         made._replace(x=result.x[k], multipliers=result.multipliers[k]),

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .foretold import Foretold, foretold, nothing
-from .kernel import Compiled, part
+from .kernel import Compiled, later, part
 from .rows import (
     Line,
     Rows,
@@ -28,6 +28,7 @@ from .rows import (
     updated_multiplier,
     worst_violation,
 )
+from .sealed import Closed, opened
 from .status import Status
 from .system import assemble, columns, newton_step, potential
 
@@ -63,8 +64,8 @@ class ChainProblem(Protocol):
         """Whether evaluation is so much code that it is better compiled in parts."""
         ...
 
-    def evaluate(self, data: Any, x: Any) -> tuple[Rows, ...]:
-        """All rows with their Jacobians at x."""
+    def evaluate(self, data: Any, x: Any) -> Any:
+        """All `Rows` with their Jacobians at x; in parts as `kernel.later` has it."""
         ...
 
     def shapes(self, data: Any, x: Any) -> tuple[Rows, ...]:
@@ -146,6 +147,8 @@ class State(NamedTuple):
     """Feasible passes since `cost` was noted."""
     cost: Float[jax.Array, ""]
     iterations: Int[jax.Array, ""]
+    last: Float[jax.Array, ""]
+    """Of iterations, before there is a pause."""
     status: Int[jax.Array, ""]
     done: Bool[jax.Array, ""]
 
@@ -164,14 +167,9 @@ class Result(NamedTuple):
     status: Int[Array, "*batch"]
 
 
-@partial(jax.jit, static_argnums=0)
 def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> State:
     """The state before the first pass, which evaluates x."""
-    return _begin(problem.shapes(data, x), options, x)
-
-
-def _begin(like: tuple[Rows, ...], options: Options, x: jax.Array) -> State:
-    """`start`, where the shapes of rows are known."""
+    like = problem.shapes(data, x)
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), like)
     number = lambda v: jnp.asarray(v, x.dtype)
     none = number(0.0)
@@ -189,31 +187,34 @@ def _begin(like: tuple[Rows, ...], options: Options, x: jax.Array) -> State:
         patience=jnp.zeros((), int),
         cost=number(jnp.inf),
         iterations=jnp.zeros((), int),
+        last=number(options.max_iterations + 1),
         status=jnp.asarray(int(Status.ITERATION_LIMIT)),
         done=jnp.zeros((), bool),
     )
 
 
-def advance(
-    problem: ChainProblem, data: Any, state: State, options: Options, passes: Number
-) -> State:
-    """At most so many passes more."""
-    numbers: Any = {k: jnp.asarray(v, state.x.dtype) for k, v in vars(options).items()}
-    options = replace(options, **numbers)
-    last = jnp.minimum(state.iterations + passes, options.max_iterations + 1)
-    going = lambda s: ~s.done & (s.iterations < last)
-    return jax.lax.while_loop(going, partial(_step, problem, data, options), state)
+def advance(problem: ChainProblem, data: Any, state: Any, options: Any) -> Any:
+    """As far as a state says."""
+
+    def going(s: Any) -> jax.Array:
+        s = opened(s)
+        return ~s.done & (s.iterations < s.last)
+
+    step = partial(_step, problem, data, options)
+    return jax.lax.while_loop(going, step, state)
 
 
 def result(options: Options, end: State) -> Result:
-    """What a state amounts to."""
+    """What a state amounts to; INTERRUPTED where there is but a pause."""
     line = in_line(end.rows)
     y = jnp.where(flat(end.mask), 0.0, line.y)
     worst = worst_violation(line)
-    ended = end.status == int(Status.ITERATION_LIMIT)
-    ended = ended | (end.status == int(Status.INFEASIBLE))
+    over = end.status == int(Status.ITERATION_LIMIT)
+    over = over | (end.status == int(Status.INFEASIBLE))
     feasible = worst <= 10 * options.tolerance
-    status = jnp.where(ended & feasible, int(Status.FEASIBLE), end.status)
+    status = jnp.where(over & feasible, int(Status.FEASIBLE), end.status)
+    ended = end.done | (end.iterations > options.max_iterations)
+    status = jnp.where(ended, status, int(Status.INTERRUPTED))
     return Result(
         end.x,
         y,
@@ -225,19 +226,21 @@ def result(options: Options, end: State) -> Result:
     )
 
 
-def _step(problem: ChainProblem, data: Any, options: Options, s: State) -> State:
-    rows = problem.evaluate(data, s.proposal.x)
-    return part(partial(_turn, problem), (data, options), s, rows)
+def _step(problem: ChainProblem, data: Any, options: Any, s: Any) -> Any:
+    rows = problem.evaluate(data, later(lambda s: s.proposal.x, s))
+    return part(partial(_turn, problem), data, options, s, rows)
 
 
 def _turn(
     problem: ChainProblem,
-    still: tuple[Any, Options],
+    data: Any,
+    options: Options,
     s: State,
     rows: tuple[Rows, ...],
 ) -> State:
     """The state after the proposal has been judged, with the next one."""
-    data, options = still
+    numbers: Any = {k: jnp.asarray(v, s.x.dtype) for k, v in vars(options).items()}
+    options = replace(options, **numbers)
     s = _judge(options, s, rows)
     return s._replace(proposal=_propose(problem, data, options, s))
 
@@ -339,30 +342,50 @@ def _finite(rows: tuple[Rows, ...]) -> jax.Array:
 
 
 def from_start(
-    problem: ChainProblem, data: Any, x: Float[jax.Array, "T nq"], options: Options
-) -> Result:
-    """Solve from one initial path."""
-    state = part(partial(_begin, problem.shapes(data, x)), options, x)
-    end = advance(problem, data, state, options, 1 << 30)
-    return part(result, options, end)
+    problem: ChainProblem,
+    data: Any,
+    x: Float[Array, "T nq"],
+    options: Options | Closed,
+) -> Any:
+    """Solve from one initial path: a `Result`, or that sealed."""
+    data, options = _at_hand(data), _at_hand(options)
+    state = part(partial(start, problem), data, x, options)
+    return part(result, options, advance(problem, data, state, options))
 
 
 def onwards(
     problem: ChainProblem,
     data: Any,
-    x: Float[jax.Array, "T nq"],
-    state: State,
+    x: Float[Array, "T nq"],
+    state: State | Closed,
     fresh: Any,
-    options: Options,
+    options: Options | Closed,
     passes: Number,
-) -> tuple[State, Result]:
-    """At most so many passes more: from x where `fresh`, otherwise from a state."""
-    begin = _begin(state.rows, options, x)
-    state = jax.tree.map(lambda a, b: jnp.where(fresh, a, b), begin, state)
-    state = advance(problem, data, state, options, passes)
+) -> tuple[Any, Any]:
+    """At most so many passes more: from x where `fresh`, otherwise from a state.
+
+    Gives the state after them, and a `Result`; both may be sealed.
+    """
+
+    def resumed(
+        data: Any, x: Any, state: State, fresh: Any, options: Options, passes: Any
+    ) -> State:
+        begin = start(problem, data, x, options)
+        state = jax.tree.map(lambda a, b: jnp.where(fresh, a, b), begin, state)
+        last = jnp.minimum(state.iterations + passes, begin.last)
+        return state._replace(last=last.astype(x.dtype))
+
+    data, options = _at_hand(data), _at_hand(options)
+    state = part(resumed, data, x, state, fresh, options, passes)
+    state = advance(problem, data, state, options)
     return state, part(result, options, state)
 
 
+def _at_hand(given: Any) -> Any:
+    """Opened, if there are no parts that will do so."""
+    return later(lambda tree: tree, given)
+
+
 large = operator.attrgetter("large")
-solve = Compiled(from_start, large=large, packs=True)
-some = Compiled(onwards, large=large, packs=True)
+solve = Compiled(from_start, large=large, seals=(1, 3), fetches=True)
+some = Compiled(onwards, large=large, seals=(1, 5))

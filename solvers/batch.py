@@ -27,10 +27,10 @@ from .augmented_lagrangian import (
     Result,
     State,
     onwards,
-    start,
 )
 from .kernel import Compiled, on_cpu
-from .rounds import ROUND, SILENT, Progress, Watcher, progress_of
+from .rounds import ROUND, SILENT, Progress, Watcher, paused, progress_of
+from .sealed import Sealed, fetched, opened, seal
 from .spread import placed, spread
 from .status import Status
 
@@ -108,10 +108,10 @@ def solve_many(
     ]
     first = [a[owner[0]] if v else a for a, v in zip(leaves, flags, strict=True)]
     one = jax.tree.unflatten(tree, first)
-    shapes = start.eval_shape(problem, one, x[0], options)
-    empty = jax.tree.map(lambda s: np.zeros((lanes, *s.shape), s.dtype), shapes)
-    empty = split(empty._replace(done=np.ones(lanes, bool)))
-    table = _Table(shapes, x)
+    still = paused(problem, one, x[0], options)
+    wide = lambda a: np.repeat(np.asarray(a)[None], lanes, 0)
+    empty = split(jax.tree.map(wide, seal(still, np)))
+    table = _Table(still, x)
 
     def work(worker: int) -> Iterator[None]:
         holds = np.full(lanes, IDLE)
@@ -132,11 +132,11 @@ def solve_many(
             at = np.where(busy, holds, holds[busy][0])
             new = np.isin(np.arange(lanes), fresh)
             state, out = run(pick(owner[at]), state, split(x[at]), split(new), options)
-            ended = np.asarray(state.iterations) > options.max_iterations
-            over = np.flatnonzero(busy & (ended | np.asarray(state.done)))
+            out = fetched(out)
+            over = np.flatnonzero(busy & (out.status != Status.INTERRUPTED))
             with lock:
                 table.keep(out, over, holds[over])
-                good = holds[over][np.isin(np.asarray(out.status)[over], FOUND)]
+                good = holds[over][np.isin(out.status[over], FOUND)]
                 for k in good.tolist() if enough else ():
                     found[owner[k]] = sorted([*found[owner[k]], k])[:enough]
                     if len(found[owner[k]]) == enough:
@@ -178,9 +178,9 @@ def solve_many(
 class _Table:
     """Where all solves have come to; interrupted, until they are done."""
 
-    def __init__(self, shapes: State, x: np.ndarray) -> None:
+    def __init__(self, like: State, x: np.ndarray) -> None:
         n, dtype = len(x), x.dtype
-        rows = n, *shapes.multipliers.shape
+        rows = n, *like.multipliers.shape
         self.result = Result(
             x.copy(),
             np.full(rows, np.inf, dtype),
@@ -198,14 +198,13 @@ class _Table:
         if len(lanes):
             pairs = zip(*map(jax.tree.leaves, (self.result, out)), strict=True)
             for all, some in pairs:
-                all[solves] = np.asarray(some)[lanes]
+                all[solves] = some[lanes]
 
     def keep_running(self) -> None:
         """Take over what is not done yet."""
         for out, holds in self.running.values():
             busy = np.flatnonzero(holds != IDLE)
             self.keep(out, busy, holds[busy])
-            self.result.status[holds[busy]] = Status.INTERRUPTED
 
 
 def _rounds(
@@ -214,19 +213,21 @@ def _rounds(
     varied: tuple[bool, ...],
     mesh: Mesh | None,
     leaves: Sequence[jax.Array],
-    state: State,
+    state: Sealed,
     x: jax.Array,
     fresh: jax.Array,
     options: Options,
-) -> tuple[State, Result]:
+) -> tuple[Sealed, Result]:
     """One round of all lanes, or of those of one device."""
 
-    def one(lane: Any) -> tuple[State, Result]:
+    def one(lane: Any) -> tuple[Sealed, Result]:
         own, state, x, fresh = lane
         mine = iter(own)
         every = [next(mine) if v else a for a, v in zip(leaves, varied, strict=True)]
-        data = jax.tree.unflatten(tree, every)
-        return onwards(problem, data, x, state, fresh, options, PASSES)
+        data = seal(jax.tree.unflatten(tree, every))
+        numbers = seal(options)
+        state, out = onwards(problem, data, x, state, fresh, numbers, PASSES)
+        return seal(state), opened(out)
 
     own = [a for a, v in zip(leaves, varied, strict=True) if v]
     # in one kernel a loop over lanes is faster than lanes that wait for each other

@@ -91,6 +91,8 @@ def _result(end: State, options: Options) -> Result:
     capped = end.status == int(Status.ITERATION_LIMIT)
     feasible = worst <= 10 * options.tolerance
     status = jnp.where(capped & feasible, int(Status.FEASIBLE), end.status)
+    ended = end.done | (end.iterations >= options.max_iterations)
+    status = jnp.where(ended, status, int(Status.INTERRUPTED))
     return Result(
         end.x,
         line.y,
@@ -217,7 +219,7 @@ def solve_first_order(
     def run(state: State, fresh: bool, passes: int) -> tuple[State, Result]:
         return _some(problem, optimizer, data, state, options, passes)
 
-    return in_rounds(run, begin, PATIENCE, options.max_iterations, watch)
+    return in_rounds(run, begin, PATIENCE, watch)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

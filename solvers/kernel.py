@@ -14,11 +14,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import jaxlib
-import numpy as np
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import jaxprs_in_params
 
-from .packing import Packer
+from .sealed import Later, Sealer, fetched, is_closed, opened, seal
 
 MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
 OPTIONS = {
@@ -31,9 +30,6 @@ Those that are in XLA_FLAGS are the user's choice.
 """
 TESTED = ((0, 10, 2), (0, 11))
 """From this version of jaxlib on, and below that one, marked calls work."""
-
-SMALL = 64
-"""Arrays of up to so many numbers are handed over in one."""
 
 KNOWN = frozenset(
     "abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh"
@@ -72,14 +68,24 @@ _tracing = local()
 """`parts`: whether the program being traced is made of parts."""
 
 
-def part(fn: Callable[..., Any], still: Any, *args: Any) -> Any:
-    """`fn(still, *args)`: a kernel of its own in a program that is made of parts.
+def part(fn: Callable[..., Any], *args: Any) -> Any:
+    """`fn(*args)`: a kernel of its own in a program that is made of parts.
 
-    `still`: what is the same in each pass of a loop around it.
+    There it gives what only other parts can open, so that nothing is done between
+    them; see `later`.
     """
     if getattr(_tracing, "parts", False):
-        return one_kernel(fn, still, *args)
-    return fn(still, *args)
+        # taken apart once, not at each use
+        whole = lambda *args: fn(*jax.lax.optimization_barrier(opened(args)))
+        return one_kernel(whole, *args)
+    return fn(*opened(args))
+
+
+def later(fn: Callable[..., Any], *args: Any) -> Any:
+    """`fn(*args)`, of what parts gave: computed within the part that uses it."""
+    if getattr(_tracing, "parts", False):
+        return Later(fn, args)
+    return fn(*opened(args))
 
 
 def in_parts(fn: Callable[..., Any], *args: Any) -> Any:
@@ -106,8 +112,9 @@ class Compiled:
         large: tells of these arguments whether the program is to be made of parts.
         around: of the function without them, and of them, what is compiled: the same,
             but spread over devices, for example.
-        packs: whether the first argument after these is handed over packed. It may not
-            be changed between calls.
+        seals: which of its arguments are handed over sealed. They may not be changed
+            between calls.
+        fetches: whether what it returns is opened, in numpy; else it may be sealed.
     """
 
     def __init__(
@@ -116,101 +123,78 @@ class Compiled:
         static: int = 1,
         large: Callable[..., bool] = lambda *given: False,
         around: Callable[..., Callable[..., Any]] = lambda run, *given: run,
-        packs: bool = False,
+        seals: Sequence[int] = (),
+        fetches: bool = False,
     ) -> None:
         self.fn, self.static, self.large, self.around = fn, static, large, around
-        self.packer = Packer() if packs else None
+        self.seals, self.sealer, self.fetches = seals, Sealer(), fetches
         self.programs: dict[tuple[Any, ...], Any] = {}
         self.lock = Lock()
         update_wrapper(self, fn)
 
     def __call__(self, *args: Any) -> Any:
-        if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(args)):
+        own = [(a, i in self.seals) for i, a in enumerate(args)][self.static :]
+        new = [a for a, sealed in own if not sealed or a not in self.sealer]
+        if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(new)):
             return self.fn(*args)  # it is up to the program around it
-        given, rest = args[: self.static], args[self.static :]
-        run: Callable[..., Any] = partial(self.fn, *given)
-        key: tuple[Any, ...] = given
-        if self.packer:
-            layout, vectors = self.packer(rest[0])
-            key, rest = (*given, layout), (vectors, *rest[1:])
-            of = run
-            run = lambda vectors, *more: of(part(layout.apart, vectors), *more)
+        given = args[: self.static]
+        rest = [self.sealer(a) if sealed else a for a, sealed in own]
         with self.lock:
-            if key not in self.programs:
+            if given not in self.programs:
                 options = _options() if _known() else None
                 how = in_parts if self.large(*given) else one_kernel
-                program = self.around(partial(how, run), *given)
-                self.programs[key] = jax.jit(program, compiler_options=options)
-        return self.programs[key](*rest)
+                run = partial(how, partial(self.fn, *given))
+                program = self.around(run, *given)
+                self.programs[given] = jax.jit(program, compiler_options=options)
+        out = self.programs[given](*rest)
+        return fetched(out) if self.fetches else out
 
     def compilations(self) -> int:
         """How many programs have been compiled."""
         return sum(program._cache_size() for program in self.programs.values())
 
 
-def one_kernel(fn: Callable[..., Any], still: Any, *args: Any) -> Any:
-    """`fn(still, *args)` as one function, where that is possible; else a plain call."""
+def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
+    """`fn(*args)` as one function, where that is possible; else a plain call.
+
+    It gives what is sealed, or a tuple of that. What is sealed in the arguments is
+    not opened.
+    """
     if not _known():
-        return fn(still, *args)
-    trees = []
+        return fn(*args)
+    found: list[Any] = []
 
-    def leaves(*args: Any) -> list[Any]:
-        found, tree = jax.tree.flatten(fn(*args))
-        trees.append(tree)
-        return found
+    def packs(*args: Any) -> list[jax.Array]:
+        out = fn(*(a.open() if r else a for a, r in zip(args, raw, strict=True)))
+        out = tuple(map(seal, out)) if type(out) is tuple else seal(out)
+        leaves, tree = jax.tree.flatten(out)
+        found.append(tree)
+        return leaves
 
-    closed = jax.make_jaxpr(leaves)(still, *args)
-    tree = trees[-1]
-    inputs = [*closed.consts, *jax.tree.leaves((still, args))]
-    count = len(closed.consts)
-    compute = lambda every: jax.core.eval_jaxpr(
-        closed.jaxpr, every[:count], *every[count:]
-    )
+    raw = [not is_closed(a) for a in args]
+    args = tuple(map(seal, args))
+    closed = jax.make_jaxpr(packs)(*args)
+    consts = seal(closed.consts)
+    inputs = [*consts.packs, *jax.tree.leaves(args)]
+    count = len(consts.packs)
+
+    def compute(inputs: Sequence[jax.Array]) -> list[jax.Array]:
+        own = consts.layout.open(inputs[:count])
+        return jax.core.eval_jaxpr(closed.jaxpr, own, *inputs[count:])
+
     if not expressible(closed.jaxpr):
-        return jax.tree.unflatten(tree, compute(inputs))
+        return jax.tree.unflatten(found[-1], compute(inputs))
 
-    packs = _packs(inputs, count + len(jax.tree.leaves(still)))
+    different = list({id(a): a for a in inputs}.values())
+    at = [next(i for i, b in enumerate(different) if a is b) for a in inputs]
 
     def whole(*given: jax.Array) -> list[Any]:
-        every = [jnp.zeros(jnp.shape(a), jnp.result_type(a)) for a in inputs]
-        for pack, own in zip(given, packs, strict=True):
-            ends = np.cumsum([every[i].size for i in own])
-            for i, part in zip(own, jnp.split(jnp.ravel(pack), ends[:-1]), strict=True):
-                every[i] = part.reshape(every[i].shape).astype(every[i].dtype)
-        # taken apart once, not at each use
-        return _needing(given, compute(jax.lax.optimization_barrier(every)))
+        return _needing(given, compute([given[i] for i in at]))
 
-    # nor does the mark allow an argument that is known to be constant
-    packed = jax.lax.optimization_barrier([_packed(inputs, own) for own in packs])
-    out = jax.jit(whole)(*packed)
+    # the mark allows no argument that is known to be constant
+    out = jax.jit(whole)(*jax.lax.optimization_barrier(different))
     out[0] = set_xla_metadata(out[0], **MARK)
-    return jax.tree.unflatten(tree, out)
-
-
-def _packs(inputs: Sequence[Any], still: int) -> list[list[int]]:
-    """Which inputs are handed over together; the first ones are `still`.
-
-    Each argument costs about a microsecond, so small ones go together; what does not
-    change in a loop goes apart from what does, so that it is done once.
-    """
-    packs: dict[Any, list[int]] = {}
-    for i, a in enumerate(inputs):
-        size = jnp.size(a)
-        alone = i if size > SMALL else None
-        if size:
-            packs.setdefault((_type(a), i < still, alone), []).append(i)
-    return list(packs.values())
-
-
-def _type(a: Any) -> Any:
-    """Of an argument: no booleans."""
-    dtype = jnp.result_type(a)
-    return jnp.dtype(jnp.int32) if jnp.issubdtype(dtype, jnp.bool_) else dtype
-
-
-def _packed(inputs: Sequence[Any], own: Sequence[int]) -> jax.Array:
-    parts = [jnp.asarray(inputs[i], _type(inputs[i])) for i in own]
-    return parts[0] if len(parts) == 1 else jnp.concatenate(list(map(jnp.ravel, parts)))
+    return jax.tree.unflatten(found[-1], out)
 
 
 def _needing(given: Sequence[jax.Array], results: Sequence[Any]) -> list[Any]:
@@ -218,10 +202,8 @@ def _needing(given: Sequence[jax.Array], results: Sequence[Any]) -> list[Any]:
 
     The mark allows no argument that is not used.
     """
-    out = list(results)
-    k = next(i for i, a in enumerate(out) if a.size)
-    out[k] = jnp.where(_never(given), jnp.zeros_like(out[k]), out[k])
-    return out
+    first = jnp.where(_never(given), jnp.zeros_like(results[0]), results[0])
+    return [first, *results[1:]]
 
 
 def expressible(jaxpr: Any) -> bool:

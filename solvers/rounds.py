@@ -23,6 +23,7 @@ from .augmented_lagrangian import (
     some,
     start,
 )
+from .sealed import fetched, seal
 from .status import Status
 
 SHORT = 512
@@ -93,20 +94,26 @@ def solve_watched(
     watch: Watch = SILENT,
 ) -> Result:
     """`solve`, shown and open to interrupts where it may take long."""
-    size, limit = problem.slices * problem.nv, options.max_iterations + 1
+    size = problem.slices * problem.nv
     options = _on_device(options, x.dtype)
     if size <= SHORT:
         return solve(problem, data, x, options)
     spare = _spare(problem, x.dtype)
     if not spare:
-        shapes = start.eval_shape(problem, data, x, options)
-        zeros = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)
-        spare.append(jax.device_put(zeros))  # nothing to be compiled
+        spare.append(jax.device_put(seal(paused(problem, data, x, options), np)))
 
-    def run(state: State, fresh: bool, passes: int) -> tuple[State, Result]:
-        return some(problem, data, x, state, fresh, options, passes)
+    def run(state: Any, fresh: bool, passes: int) -> tuple[Any, Result]:
+        state, out = some(problem, data, x, state, fresh, options, passes)
+        return state, fetched(out)
 
-    return in_rounds(run, spare[0], max(FIRST // size, 1), limit, watch)
+    return in_rounds(run, spare[0], max(FIRST // size, 1), watch)
+
+
+def paused(problem: ChainProblem, data: Any, x: Any, options: Options) -> State:
+    """A state of a problem's shapes that is done; nothing is compiled for it."""
+    shapes = jax.eval_shape(partial(start, problem), data, x, options)
+    zeros = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)
+    return zeros._replace(done=np.ones((), bool))
 
 
 @lru_cache(maxsize=64)
@@ -116,7 +123,7 @@ def _on_device(options: Options, dtype: Any) -> Options:
 
 
 @lru_cache(maxsize=64)
-def _spare(problem: Any, dtype: Any) -> list[State]:
+def _spare(problem: Any, dtype: Any) -> list[Any]:
     """Where a state of a problem's shapes is kept: to make one takes a millisecond."""
     return []
 
@@ -125,29 +132,26 @@ def in_rounds(
     run: Callable[[Any, bool, int], tuple[Any, Result]],
     state: Any,
     passes: int,
-    limit: float,
     watch: Watch,
 ) -> Result:
-    """Run until all is done, or until an interrupt; what is not done says so then.
+    """Run until all is done, or until an interrupt.
 
     Args:
         run: from a state, whether it is to be made afresh, and a number of iterations
-            to the state and the result after them.
+            to the state and the result after them, INTERRUPTED what is not done.
         state: anything of the right shapes.
         passes: iterations of the first round.
-        limit: iterations after which a solve has ended.
         watch: is told of every round but the last.
 
     Raises:
         KeyboardInterrupt: for an interrupt before the first round has ended.
     """
-    ended = lambda: np.asarray(state.done) | (np.asarray(state.iterations) >= limit)
     out: Result | None = None
     try:
         while True:
             began = time.perf_counter()
             state, out = run(state, out is None, passes)
-            done = ended()
+            done = np.asarray(out.status) != Status.INTERRUPTED
             if done.all():
                 return out
             passes *= 2 if time.perf_counter() - began < ROUND else 1
@@ -155,8 +159,7 @@ def in_rounds(
     except KeyboardInterrupt:
         if out is None:
             raise
-        kept = np.where(ended(), out.status, int(Status.INTERRUPTED))
-        return out._replace(status=kept)
+        return out
 
 
 def progress_of(out: Result, finished: int, solves: int) -> Progress:

@@ -8,6 +8,8 @@ from typing import Any
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from .sealed import opened
+
 
 def placed(mesh: Mesh | None, split: bool, arrays: Any) -> Any:
     """Arrays where a mesh wants them: lanes split among its devices, or all on each."""
@@ -24,6 +26,11 @@ def spread(run: Any, problem: Any, tree: Any, varied: Any, mesh: Mesh | None) ->
     whole, split = PartitionSpec(), PartitionSpec(mesh.axis_names)
     leaves = [split if v else whole for v in varied]
     given = leaves, split, split, split, whole
+
+    def here(*args: Any) -> Any:
+        state, out = run(*args)
+        return state, opened(out)  # it is sealed as that of one device
+
     return jax.shard_map(
-        run, mesh=mesh, in_specs=given, out_specs=split, check_vma=False
+        here, mesh=mesh, in_specs=given, out_specs=split, check_vma=False
     )

@@ -10,7 +10,8 @@ import pytest
 import posewise as pw
 from posewise.solvers import Options
 from posewise.solvers.augmented_lagrangian import from_start
-from posewise.solvers.kernel import Compiled, expressible, part
+from posewise.solvers.kernel import Compiled, expressible, later, part
+from posewise.solvers.sealed import SMALL, Sealer, fetched, opened, seal
 
 TABLE = np.array([True, False, True])
 
@@ -40,7 +41,7 @@ def test_equal_to_plain_calls(name, large):
     fn = CASES[name]
     args = jnp.array([0.3, -1.0, 2.0]), jnp.array([2]), jnp.zeros((0, 3))
     made = Compiled(lambda key, *args: part(fn, *args), large=lambda key: large)
-    got = made(name, *args)
+    got = fetched(made(name, *args))
     want = fn(*args)
     assert jax.tree.structure(got) == jax.tree.structure(want)
     for x, y in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
@@ -50,7 +51,7 @@ def test_equal_to_plain_calls(name, large):
 
 def test_truth_values_alone_and_nothing_at_all():
     given = jnp.array([False, True]), jnp.zeros(0), jnp.zeros((2, 0), bool)
-    out = Compiled(lambda key, a, b, c: (~a, b, c))("", *given)
+    out = fetched(Compiled(lambda key, a, b, c: (~a, b, c))("", *given))
     assert out[0].tolist() == [True, False] and out[0].dtype == bool
     assert out[1].shape == (0,) and out[2].shape == (2, 0)
 
@@ -58,7 +59,7 @@ def test_truth_values_alone_and_nothing_at_all():
 def test_compiled_once_for_each_static_argument():
     scaled = Compiled(lambda factor, x: factor * x)
     for factor in (2, 3, 2):
-        assert scaled(factor, jnp.ones(3))[0] == factor
+        assert fetched(scaled(factor, jnp.ones(3)))[0] == factor
     assert scaled.compilations() == 2
 
 
@@ -66,21 +67,74 @@ def test_within_other_programs():
     halved = Compiled(lambda factor, x: loop(x, jnp.array([2])) / factor)
     x = jnp.array([[0.3, -1.0, 2.0], [1.0, 2.0, 3.0]])
     got = jax.jit(jax.vmap(lambda x: halved(2, x)))(x)
-    np.testing.assert_allclose(got, [halved(2, row) for row in x], rtol=1e-12)
+    want = [fetched(halved(2, row)) for row in x]
+    np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
 def test_parts_in_a_loop():
-    def step(x, n, odd):
-        x = part(loop, x, n)
-        return part(lambda x, odd: jnp.where(odd, x, -x), x, odd), n, ~odd
+    def first(x, n):
+        return {"x": loop(x, n), "large": jnp.tile(x, SMALL)}, x > 0
+
+    def second(both, odd, positive, total):
+        x = jnp.where(odd & positive, both["x"], -both["x"])
+        return x, total + 1
 
     def run(key, x, n, odd):
-        return jax.lax.fori_loop(0, 5, lambda i, state: step(*state), (x, n, odd))
+        def step(i, state):
+            x = later(lambda s: s[0], state)
+            both, positive = part(first, x, n)
+            total = later(lambda s: s[1], state)
+            return seal(opened(part(second, both, odd, positive, total)))
+
+        return jax.lax.fori_loop(0, 5, step, seal((x, jnp.zeros((), int))))
 
     given = jnp.array([0.3, -1.0, 2.0]), jnp.array([3]), TABLE
-    got = Compiled(run, large=lambda key: True)("", *given)
-    for x, y in zip(got, run("", *given), strict=True):
+    got, want = (
+        fetched(Compiled(run, large=lambda key: True)("", *given)),
+        run("", *given),
+    )
+    for x, y in zip(got, opened(want), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+TREES = {
+    "nothing": (),
+    "one array": np.arange(3.0),
+    "types": {"b": np.array([True, False]), "i": np.arange(4), "f": (np.ones((2, 2)),)},
+    "scalars": [np.float64(2.5), np.int64(7), np.bool_(True)],
+    "large ones apart": (
+        np.ones(3),
+        np.arange(2.0 * SMALL).reshape(2, -1),
+        np.zeros(2),
+    ),
+    "empty ones": (np.zeros((0, 3)), np.ones(2), np.zeros((2, 0), bool)),
+}
+
+
+@pytest.mark.parametrize("xp", [np, jnp])
+@pytest.mark.parametrize("name", TREES)
+def test_what_is_sealed_is_opened_as_it_was(name, xp):
+    tree = TREES[name]
+    sealed = seal(tree, xp)
+    assert seal(sealed) is sealed and len(sealed.packs) <= 3
+    assert all(p.dtype != bool for p in sealed.packs)
+    back = opened({"in": sealed})["in"]
+    assert jax.tree.structure(back) == jax.tree.structure(tree)
+    for x, y in zip(jax.tree.leaves(back), jax.tree.leaves(tree), strict=True):
+        assert x.dtype == y.dtype and x.shape == y.shape
+        np.testing.assert_array_equal(x, y)
+    alike = seal(jax.tree.map(lambda a: a + a, tree), np)
+    assert alike.layout is sealed.layout
+
+
+def test_trees_sealed_before_are_known_while_they_live_in_memory():
+    sealer = Sealer()
+    trees = [{"x": np.full(3, float(k))} for k in range(40)]
+    for tree in trees:
+        assert tree not in sealer
+        assert sealer(tree) is sealer(tree) and tree in sealer
+    assert trees[0] not in sealer and len(sealer.known) < 40
+    np.testing.assert_array_equal(fetched(sealer(trees[0]))["x"], trees[0]["x"])
 
 
 def test_solves_have_such_a_form():

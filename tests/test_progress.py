@@ -134,7 +134,7 @@ def test_with_nothing_done_an_interrupt_is_one():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        rounds.in_rounds(run, None, 1, 10, Watch(False))
+        rounds.in_rounds(run, None, 1, Watch(False))
 
 
 def test_what_progress_may_be():

@@ -1,0 +1,163 @@
+"""Trees of arrays as a few: each that a program or a kernel is given takes time."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+SMALL = 256
+"""Arrays of up to so many numbers go together."""
+KEPT = 16
+
+
+class Layout:
+    """Which array of a tree is where; there is one object for each layout."""
+
+    def __init__(self, tree: Any, arrays: tuple[tuple[tuple[int, ...], str], ...]):
+        self.tree, self.arrays = tree, arrays
+        packs: dict[tuple[str, int | None], list[int]] = {}
+        for i, (shape, dtype) in enumerate(arrays):
+            size = int(np.prod(shape, dtype=int))
+            # no kernel takes booleans
+            carrier = "int32" if dtype == "bool" else dtype
+            if size:
+                alone = i if size > SMALL else None
+                packs.setdefault((carrier, alone), []).append(i)
+        self.packs = [(dtype, own) for (dtype, _), own in packs.items()]
+
+    def close(self, leaves: Sequence[Any], xp: Any = jnp) -> tuple[Any, ...]:
+        """The packs of a tree's leaves."""
+        found = []
+        for dtype, own in self.packs:
+            parts = [xp.asarray(leaves[i], dtype) for i in own]
+            # in line, as the layouts of others are for the compiler to choose
+            many = len(parts) > 1
+            found.append(
+                xp.concatenate([p.ravel() for p in parts]) if many else parts[0]
+            )
+        return tuple(found)
+
+    def open(self, packs: Sequence[Any]) -> Any:
+        """The tree."""
+        xp: Any = np if all(isinstance(p, np.ndarray) for p in packs) else jnp
+        leaves = [xp.zeros(shape, dtype) for shape, dtype in self.arrays]
+        for pack, (_, own) in zip(packs, self.packs, strict=True):
+            begin = 0
+            for i in own:
+                shape, dtype = self.arrays[i]
+                part, size = pack, leaves[i].size
+                if len(own) > 1:
+                    part = _cut(pack, begin, begin + size)
+                    part = part.reshape(shape)
+                leaves[i] = part if part.dtype == dtype else part.astype(dtype)
+                begin += size
+        return jax.tree.unflatten(self.tree, leaves)
+
+
+@cache
+def _layout(tree: Any, arrays: tuple[tuple[tuple[int, ...], str], ...]) -> Layout:
+    return Layout(tree, arrays)
+
+
+def _cut(pack: Any, begin: int, end: int) -> Any:
+    if isinstance(pack, np.ndarray):
+        return pack[begin:end]
+    return jax.lax.slice(pack, (begin,), (end,))
+
+
+@jax.tree_util.register_pytree_node_class
+class Sealed:
+    """A tree as a few arrays."""
+
+    def __init__(self, layout: Layout, packs: tuple[Any, ...]) -> None:
+        self.layout, self.packs = layout, packs
+
+    def open(self) -> Any:
+        """The tree."""
+        return self.layout.open(self.packs)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Layout]:
+        return self.packs, self.layout
+
+    @classmethod
+    def tree_unflatten(cls, layout: Layout, packs: Any) -> "Sealed":
+        return cls(layout, tuple(packs))
+
+
+@jax.tree_util.register_pytree_node_class
+class Later:
+    """A function of sealed trees, to be computed where it is opened."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.fn, self.args = fn, args
+
+    def open(self) -> Any:
+        """Its value."""
+        return self.fn(*opened(self.args))
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Callable[..., Any]]:
+        return self.args, self.fn
+
+    @classmethod
+    def tree_unflatten(cls, fn: Callable[..., Any], args: Any) -> "Later":
+        return cls(fn, tuple(args))
+
+
+Closed = Sealed | Later
+
+
+def is_closed(value: Any) -> bool:
+    """Whether it can be opened."""
+    return isinstance(value, Closed)
+
+
+def seal(tree: Any, xp: Any = jnp) -> Any:
+    """A tree as a few arrays, by numpy or its like; what is sealed stays so."""
+    if is_closed(tree):
+        return tree
+    leaves, structure = jax.tree.flatten(tree)
+    arrays = tuple((np.shape(a), jnp.result_type(a).name) for a in leaves)
+    layout = _layout(structure, arrays)
+    return Sealed(layout, layout.close(leaves, xp))
+
+
+def opened(tree: Any) -> Any:
+    """The tree, with all that is sealed in it opened."""
+    return jax.tree.map(
+        lambda v: v.open() if is_closed(v) else v, tree, is_leaf=is_closed
+    )
+
+
+def fetched(tree: Any) -> Any:
+    """What a program gave, opened, in numpy."""
+    return opened(jax.tree.map(np.asarray, tree))
+
+
+class Sealer:
+    """Seals trees of arrays on the host; the last ones are known by their identity."""
+
+    def __init__(self) -> None:
+        self.known: OrderedDict[int, tuple[Any, Sealed]] = OrderedDict()
+        self.lock = Lock()
+
+    def __contains__(self, tree: Any) -> bool:
+        with self.lock:
+            return id(tree) in self.known
+
+    def __call__(self, tree: Any) -> Sealed:
+        """The tree, none of whose arrays may be changed later."""
+        with self.lock:
+            if found := self.known.get(id(tree)):
+                self.known.move_to_end(id(tree))
+                return found[1]
+        sealed = jax.device_put(seal(tree, np))
+        with self.lock:
+            self.known[id(tree)] = tree, sealed  # kept, so that its id stays its own
+            while len(self.known) > KEPT:
+                self.known.popitem(last=False)
+        return sealed
