@@ -58,16 +58,16 @@ class Kind:
 class Batch(NamedTuple):
     """Data of the instances of one kind; those beyond the last one have scale 0."""
 
-    frames: jax.Array
+    frames: Array
     """(n, window, m): of each slice of the window, oldest first."""
-    coordinates: jax.Array
-    params: dict[str, jax.Array]
-    own: jax.Array
+    coordinates: Array
+    params: dict[str, Array]
+    own: Array
     """Which of the params an instance uses; see `Kind.groundings`."""
-    scale: jax.Array
-    target: jax.Array
-    last: jax.Array
-    kind: jax.Array
+    scale: Array
+    target: Array
+    last: Array
+    kind: Array
 
 
 class ChainData(NamedTuple):
@@ -313,9 +313,9 @@ def make_chain(
     data = ChainData(
         K.anonymous(),
         np.asarray(prefix, dtype),
-        jnp.asarray(tau, dtype),
-        jnp.asarray(modes.limits(slices), dtype),
-        tuple(batches),
+        *jax.device_put(
+            (tau.astype(dtype), modes.limits(slices).astype(dtype), tuple(batches))
+        ),
     )
     return chain, data, placed
 
@@ -352,9 +352,7 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
     pad = kind.capacity - len(rows)
     filled = rows + [rows[0]] * pad
 
-    def stack(get: Any, dtype: Any) -> jax.Array:
-        return jnp.asarray(np.stack([get(row) for row in filled]), dtype)
-
+    stack = lambda get, dtype: np.stack([get(row) for row in filled]).astype(dtype)
     scale = np.stack([row.weight * row.g.scale for row in filled])
     scale[len(rows) :] = 0.0
     sets = {id(row.g): row for row in filled}
@@ -364,7 +362,7 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
     else:
         given = filled
     params = {
-        k: jnp.asarray(np.stack([r.g.params[k] for r in given]), _dtype(v, dtype))
+        k: np.stack([r.g.params[k] for r in given]).astype(_dtype(v, dtype))
         for k, v in rows[0].g.params.items()
     }
     last = [row.t for row in rows] + [slices - 1] * pad
@@ -373,11 +371,11 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
         stack(lambda row: row.frames, int),
         stack(lambda row: row.g.coordinates, int),
         params,
-        jnp.asarray(own),
-        jnp.asarray(scale, dtype),
+        np.array(own),
+        scale.astype(dtype),
         stack(lambda row: row.g.target, dtype),
-        jnp.asarray(last),
-        jnp.asarray(types),
+        np.array(last),
+        np.array(types),
     )
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import jax
 
+from .solvers.kept import keep_in
+
 
 def cache_programs(folder: Any = None) -> Path:
     """Keep what JAX compiles in a folder, private to the user; see JAX's documentation.
@@ -28,6 +30,7 @@ def cache_programs(folder: Any = None) -> Path:
     folder = Path(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
+    keep_in(folder)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

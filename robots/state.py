@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from .agents import Agent, Camera
@@ -205,12 +205,8 @@ class WorldState:
         """
         K = self._snapshot()[1]
         if self._jax_kinematics is None:
-            arrays: Any = {
-                k: jnp.asarray(v)
-                for k, v in vars(K).items()
-                if k not in ("tree", "names")
-            }
-            self._jax_kinematics = replace(K, **arrays)
+            given = {k: v for k, v in vars(K).items() if k not in ("tree", "names")}
+            self._jax_kinematics = replace(K, **jax.device_put(given))
         return self._jax_kinematics
 
     def walk(self, q: np.ndarray | None = None) -> Walk:

@@ -17,6 +17,7 @@ import jaxlib
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import jaxprs_in_params
 
+from .kept import kept
 from .sealed import Later, Sealer, fetched, is_closed, opened, seal
 
 MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
@@ -145,7 +146,9 @@ class Compiled:
                 how = in_parts if self.large(*given) else one_kernel
                 run = partial(how, partial(self.fn, *given))
                 program = self.around(run, *given)
-                self.programs[given] = jax.jit(program, compiler_options=options)
+                jitted = jax.jit(program, compiler_options=options)
+                made_of = self.fn, given, self.around, options
+                self.programs[given] = kept(jitted, made_of)
         out = self.programs[given](*rest)
         return fetched(out) if self.fetches else out
 

@@ -30,6 +30,12 @@ class Layout:
                 packs.setdefault((carrier, alone), []).append(i)
         self.packs = [(dtype, own) for (dtype, _), own in packs.items()]
 
+    def __marks__(self) -> tuple[Any, ...]:
+        return self.tree, self.arrays
+
+    def __reduce__(self) -> Any:
+        return _layout, (self.tree, self.arrays)
+
     def close(self, leaves: Sequence[Any], xp: Any = jnp) -> tuple[Any, ...]:
         """The packs of a tree's leaves."""
         found = []

@@ -13,5 +13,5 @@ import jax  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 
-collect_ignore = ["batch_on_hosts.py", "in_a_new_process.py"]
+collect_ignore = ["batch_on_hosts.py", "in_a_new_process.py", "kept_programs.py"]
 """What tests run in processes of their own."""
