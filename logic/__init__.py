@@ -116,6 +116,7 @@ from .queries.visible import visible as visible
 from .states import handling_rows as handling_rows
 from .states import heating as heating
 from .states import thermal_rows as thermal_rows
+from .states.cleanliness import Covered as Covered
 from .states.cleanliness import Dusty as Dusty
 from .states.cleanliness import Soaked as Soaked
 from .states.cleanliness import Stained as Stained
@@ -129,6 +130,7 @@ from .states.thermal import Burnt as Burnt
 from .states.thermal import Cooked as Cooked
 from .states.thermal import Frozen as Frozen
 from .states.thermal import Heated as Heated
+from .states.thermal import OnFire as OnFire
 from .temporal import Always as Always
 from .temporal import Eventually as Eventually
 from .temporal import Sequence as Sequence

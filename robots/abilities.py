@@ -93,6 +93,7 @@ def _source(temperature: float, rate: float) -> dict[str, Parameter]:
 ABILITIES: dict[str, dict[str, Parameter]] = {
     "cookable": {"cook_temperature": Parameter(70.0, _celsius)},
     "burnable": {"burn_temperature": Parameter(200.0, _celsius)},
+    "flammable": {"ignition_temperature": Parameter(250.0, _celsius)},
     "heatable": {"heat_temperature": Parameter(40.0, _celsius)},
     "freezable": {"freeze_temperature": Parameter(0.0, _celsius)},
     "soakable": {"w_soaked": Parameter(1, _count)},

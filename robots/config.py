@@ -80,7 +80,7 @@ class Config(AnnotatedWorld):
         pose: Any = None,
         joint: Any = None,
     ) -> tuple[str, ...]:
-        """Add one of our own models by name; objects are marked as such.
+        """Add one of our own models by name; objects are marked, with their regions.
 
         Args:
             name: "panda", "ur5e", "mug", "table", … (an unknown name lists them).
@@ -105,6 +105,8 @@ class Config(AnnotatedWorld):
             }
             abilities = of_model(info, prefix, joints)
             self.mark_object(names[0], info.get("category"), abilities)
+            for region, values in info.get("regions", {}).items():
+                self.add_region(names[0], region, **values)
         return names
 
     def copy(self) -> "Config":

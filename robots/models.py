@@ -33,7 +33,8 @@ def model_info(name: str) -> dict[str, Any]:
     Returns:
         `file`, `kind` ("robot" or "object"), `description`; `home`, joint values by
         joint name; for objects `category`, `abilities`, and where there are such
-        `openable_joints` and `links` (names of links by role).
+        `openable_joints`, `links` (names of links by role) and `regions` (see
+        `Config.add_region`).
 
     Raises:
         LoadError: for an unknown name, with near matches.

@@ -217,7 +217,7 @@ def test_places_that_are_admitted_are_those_that_hold(statement):
     assert statement.admits(C, "bare", where).all()
 
 
-def test_parts_that_move_have_no_regions():
+def test_supports_of_parts_that_move_are_not_used():
     """A drawer's bottom is certain only while the drawer stands still."""
     C = pw.Config()
     C.add_object("chest", [(pw.Box([0.5, 0.5, 0.1]), at(z=-0.2))])
@@ -233,6 +233,39 @@ def test_parts_that_move_have_no_regions():
     rows = conjuncts(logic.OnTopOf("item", "chest").relaxed(C), C)
     names = [r.feature.ground(C).symbol.name for r in rows]
     assert "stands_on_support" in names
+
+
+def test_a_cavity_whose_door_moves_is_one_wherever_the_door_is():
+    C = pw.load("microwave")
+    C.add_object("item", [(pw.Sphere(0.02), None)], joint="free")
+    inside = logic.InsideOf("item", "microwave")
+    rng = np.random.default_rng(0)
+    door = C.coordinates(["door_joint"])
+    said = 0
+    for angle in np.linspace(0, 1.7, 6):
+        near = rng.uniform([-0.2, -0.15, 0], [0.25, 0.25, 0.3], (50, 3))
+        C.q = np.where(np.arange(C.nq) == door, angle, C.q)
+        told, truth = judged(
+            C, inside, np.pad(near, ((0, 0), (0, 4)), constant_values=1)
+        )
+        assert truth[told <= 0].all()
+        said += (told <= 0).sum()
+    assert said > 50
+
+
+def test_what_nothing_encloses_is_no_cavity_and_not_used_while_a_door_moves():
+    C = pw.Config()
+    C.add_object("corner", [(pw.Box([0.02, 0.4, 0.4]), at(x=-0.2))])
+    C.add_frame("door", "corner", joint="hingeZ", position=[-0.2, 0.2, 0])
+    C.set_shape("door", pw.Box([0.4, 0.02, 0.4]))
+    C.add_object("item", [(pw.Sphere(0.02), None)], joint="free")
+    before = len(list(conjuncts(logic.InsideOf("item", "corner").relaxed(C), C)))
+    C.add_region("corner", "room", size=[0.1, 0.1, 0.1])
+    relaxed = logic.InsideOf("item", "corner").relaxed
+    assert len(list(conjuncts(relaxed(C), C))) == before
+    C.lock("door")
+    with pytest.raises(PosewiseError, match="'room' of 'corner' is no cavity"):
+        relaxed(C)
 
 
 @pytest.mark.parametrize(

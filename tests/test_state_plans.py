@@ -4,6 +4,8 @@ Paths are random; the truth is that of the exact roll-out, with slices as its st
 with finer ones.
 """
 
+from functools import partial
+
 import jax
 import numpy as np
 import pytest
@@ -34,6 +36,7 @@ def kitchen() -> pw.Config:
         "burnable": {"burn_temperature": 200},
         "freezable": {"freeze_temperature": 5},
         "heatable": {"heat_temperature": 60},
+        "flammable": {"ignition_temperature": 90},
     }
     steak = [(pw.Box([0.1, 0.1, 0.02]), None)]
     C.add_object("steak", steak, parent="hand", abilities=food)
@@ -98,6 +101,8 @@ THERMAL = {
     "not frozen": (~logic.Frozen("steak"), 10),
     "heated": (logic.Heated("steak"), 3),
     "not heated": (~logic.Heated("steak"), 10),
+    "on fire": (logic.OnFire("steak"), 3),
+    "not on fire": (~logic.OnFire("steak"), 10),
     "cooked or frozen": (logic.Cooked("steak") | logic.Frozen("steak"), 20),
 }
 KITCHEN, STAYS = kitchen(), dwelling(1000, 14)
@@ -210,7 +215,10 @@ def test_switches_water_and_blades(case, many):
     check(BENCH, statement, paths, 0.2, holds, least, many, **GIVEN)
 
 
-@pytest.mark.parametrize("kind, many", cases([logic.Dusty, logic.Stained], []))
+STAINS = partial(logic.Covered, substance="stain")
+
+
+@pytest.mark.parametrize("kind, many", cases([logic.Dusty, logic.Stained, STAINS], []))
 def test_wiping(kind, many):
     C = BENCH.copy()
     C.set_state("sponge", wetness=1)

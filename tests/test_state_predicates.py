@@ -1,5 +1,7 @@
 """Predicates of extended states: truth, reasons, setters, errors."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ ABILITIES = {
     "burnable": {"burn_temperature": 120},
     "freezable": {"freeze_temperature": -2},
     "heatable": {"heat_temperature": 45},
+    "flammable": {"ignition_temperature": 260},
     "soakable": {"w_soaked": 3},
     "dustyable": {},
     "stainable": {"s_stained": 0.2},
@@ -32,6 +35,7 @@ def dirt(left, count=20) -> Particles:
     return Particles(np.zeros((count, 3)), np.arange(count) < left)
 
 
+DUST, STAIN = (partial(logic.Covered, substance=s) for s in ("dust", "stain"))
 IGIBSON, DOCUMENT = dict(semantics="igibson"), dict(semantics="document")
 CASES = [
     (logic.Cooked, {}, dict(max_temperature=64.2), False,
@@ -53,6 +57,14 @@ CASES = [
      "thing is at 23.0 °C, below its heat temperature of 45 °C."),
     (logic.Heated, {}, dict(temperature=45, max_temperature=46), True, "at or above"),
     (logic.Heated, {}, dict(temperature=44.99, max_temperature=99), False, "below"),
+    (logic.OnFire, {}, dict(max_temperature=259.9, temperature=300), False,
+     "below its ignition temperature of 260 °C"),
+    (logic.OnFire, {}, dict(max_temperature=260, temperature=20), True, "at or above"),
+    (DUST, {}, dict(dust=dirt(4), stain=dirt(20)), False,
+     "thing has 4 of 20 dust particles left (20%), and is covered with 5 or more."),
+    (DUST, {}, dict(dust=dirt(5)), True, "5 of 20 dust"),
+    (STAIN, {}, dict(stain=dirt(5)), True, "5 of 20 stain"),
+    (STAIN, {}, {}, False, "never had any stain"),
     (logic.Soaked, {}, dict(wetness=2), False,
      "thing has absorbed 2 droplets, and is soaked with 3 or more."),
     (logic.Soaked, {}, dict(wetness=3), True, "3 droplets"),
@@ -181,7 +193,7 @@ def test_no_place_for_particles():
 def test_objects_without_the_ability(kind):
     C = pw.Config()
     C.add_object("rock", abilities={"liquid": {}})
-    ability = kind.ability
+    ability = kind("rock").ability
     message = rf"'rock' is not {ability}; annotate it: abilities={{'{ability}': {{}}}}"
     for ask in (kind("rock").holds, kind("rock").explain, kind("rock").set):
         with pytest.raises(ConfigError, match=message):
@@ -196,6 +208,11 @@ def test_objects_without_the_ability(kind):
 def test_unknown_semantics(kind):
     with pytest.raises(ConfigError, match="semantics is 'code', expected 'igibson'"):
         kind("thing", semantics="code")
+
+
+def test_what_covers():
+    with pytest.raises(ConfigError, match="substance is 'water', expected 'dust' or"):
+        logic.Covered("thing", "water")
 
 
 def test_predicates_are_values():

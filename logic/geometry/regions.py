@@ -1,7 +1,7 @@
 """Annotated regions of things, used only when they are what they are said to be."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -37,7 +37,10 @@ class _Asked:
 def cavities(
     b: Solid, holds: Callable[[Solid, Float[np.ndarray, "n 3"]], Any]
 ) -> list[Region]:
-    """The cavities of a thing, none while its parts can move against each other.
+    """The cavities of a thing.
+
+    While its parts can move against each other, those that the parts enclose that move
+    as the cavity does: then they are cavities wherever the others are.
 
     Args:
         b: the thing.
@@ -46,10 +49,13 @@ def cavities(
     Raises:
         PredicateError: for a cavity that has other points, saying which.
     """
-    found = _regions(b, "cavity")
-    for region in found:
-        point = _not_inside(_asked(b, region), holds)
-        if point is not None:
+    found = []
+    for region in _regions(b, "cavity"):
+        alike = _moving_with(b, region)
+        point = _not_inside(_asked(replace(b, frames=alike), region), holds)
+        if point is None:
+            found.append(region)
+        elif alike == b.frames:
             raise PredicateError(
                 f"Region {region.name!r} of {b.name!r} is no cavity: the point"
                 f" {_rounded(point)} in frame {region.frame!r} is not inside"
@@ -64,7 +70,7 @@ def supports(b: Solid) -> list[Region]:
     Raises:
         PredicateError: for a support that is off the thing's surface, saying where.
     """
-    found = _regions(b, "support")
+    found = [r for r in _regions(b, "support") if _moving_with(b, r) == b.frames]
     for region in found:
         point = _off_surface(_asked(b, region))
         if point is not None:
@@ -112,9 +118,14 @@ def box_about(b: Solid, regions: list[Region]) -> Float[np.ndarray, "2 3"]:
 def _regions(b: Solid, kind: str) -> list[Region]:
     C: Config = b.C
     found = [r for r in C.regions if r.object == b.name and r.kind == kind]
-    found = [r for r in found if C.index(r.frame) in b.frames]
-    moves = C.kinematics().tree.mask[list(b.frames)]
-    return found if (moves == moves[0]).all() else []
+    return [r for r in found if C.index(r.frame) in b.frames]
+
+
+def _moving_with(b: Solid, region: Region) -> tuple[int, ...]:
+    """Those of a thing's frames that always stand alike to a region's frame."""
+    moves = b.C.kinematics().tree.mask
+    own = moves[b.C.index(region.frame)]
+    return tuple(i for i in b.frames if (moves[i] == own).all())
 
 
 def _asked(b: Solid, region: Region) -> _Asked:

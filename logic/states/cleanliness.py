@@ -1,11 +1,13 @@
-"""Soaked, dusty, stained: the droplets and particles that an object has on it."""
+"""Soaked, dusty, stained, covered: the droplets and particles that are on an object."""
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...robots.config import Config
+from ...robots.errors import ConfigError
 from ...robots.object_states import ObjectState, Particles
 from ...robots.objects import WorldObject
 from ..plans import Plans, When
@@ -19,6 +21,10 @@ from .wiped_plans import wiped_plans
 
 FLOORS = ("floor.n.01", "floors", "floor")
 """Categories of floors."""
+COVERING = 5
+"""Particles that cover an object."""
+SUBSTANCES = {"dust": "dustyable", "stain": "stainable"}
+"""What particles are of, and the ability of objects that have them."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +75,11 @@ class Soaked(StatePredicate):
 
 
 @dataclass(frozen=True)
-class _Dirty(StatePredicate):
-    semantics: str = field(default="igibson", kw_only=True)
+class _Specked(StatePredicate):
+    """More than a share of the particles that ever were on an object."""
 
-    parameter: ClassVar[str]
     kind: ClassVar[str]
     """Field of `ObjectState`."""
-
-    def __post_init__(self) -> None:
-        check_semantics(self)
 
     def set(
         self, C: Config, value: Any = True, *, seed: int = 0, count: int = 20
@@ -103,20 +105,22 @@ class _Dirty(StatePredicate):
     def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
         """See `wiped_plans`: a tool touches enough particles, or no tool touches it."""
         thing = self._thing(C)
-        share = self._threshold(thing)
+        share = self._share(getattr(C.states[thing.name], self.kind).active, thing)
         if truth:
             return dirty_plans(C, when, thing.name, self.kind, share)
         return wiped_plans(C, when, thing.name, self.kind, share)
 
-    def _threshold(self, thing: WorldObject) -> float:
-        annotated = thing.ability(self.ability)[self.parameter]
-        if annotated is not None:
-            return annotated
-        floor = self.semantics == "igibson" and thing.category in FLOORS
-        return CLEAN_FLOOR if floor else CLEAN
+    @abstractmethod
+    def _share(self, active: Any, thing: WorldObject) -> float:
+        """More than so much of the particles must be there."""
+
+    @abstractmethod
+    def _limit(self, active: Any, thing: WorldObject) -> str:
+        """That in words."""
 
     def _true(self, state: ObjectState, thing: WorldObject) -> Any:
-        return dirty(getattr(state, self.kind).active, self._threshold(thing))
+        active = getattr(state, self.kind).active
+        return dirty(active, self._share(active, thing))
 
     def _reason(self, state: ObjectState, thing: WorldObject) -> str:
         active = getattr(state, self.kind).active
@@ -126,8 +130,28 @@ class _Dirty(StatePredicate):
         return (
             f"{thing.name} has {int(active.sum())} of {len(active)} {self.kind}"
             f" particles left ({dirt_level(active):.0%}), and is {word}"
-            f" above {self._threshold(thing):.0%}."
+            f" {self._limit(active, thing)}."
         )
+
+
+@dataclass(frozen=True)
+class _Dirty(_Specked):
+    semantics: str = field(default="igibson", kw_only=True)
+
+    parameter: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_semantics(self)
+
+    def _share(self, active: Any, thing: WorldObject) -> float:
+        annotated = thing.ability(self.ability)[self.parameter]
+        if annotated is not None:
+            return float(annotated)
+        floor = self.semantics == "igibson" and thing.category in FLOORS
+        return CLEAN_FLOOR if floor else CLEAN
+
+    def _limit(self, active: Any, thing: WorldObject) -> str:
+        return f"above {self._share(active, thing):.0%}"
 
 
 @dataclass(frozen=True)
@@ -161,3 +185,41 @@ class Stained(_Dirty):
     ability = "stainable"
     parameter = "s_stained"
     kind = "stain"
+
+
+@dataclass(frozen=True)
+class Covered(_Specked):
+    """At least five particles of dust or stain are on the object (OmniGibson).
+
+    Args:
+        object: its name; it must be dustyable, or stainable.
+        substance: "dust" or "stain".
+
+    Raises:
+        ConfigError: for another substance.
+    """
+
+    substance: str
+
+    def __post_init__(self) -> None:
+        if self.substance not in SUBSTANCES:
+            raise ConfigError(
+                f"Covered: substance is {self.substance!r}, expected 'dust' or 'stain'."
+                " Other substances have no particles here."
+            )
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Field of `ObjectState`."""
+        return self.substance
+
+    @property
+    def ability(self) -> str:  # type: ignore[override]
+        """That the object must have."""
+        return SUBSTANCES[self.substance]
+
+    def _share(self, active: Any, thing: WorldObject) -> float:
+        return (COVERING - 0.5) / max(np.shape(active)[-1], 1)
+
+    def _limit(self, active: Any, thing: WorldObject) -> str:
+        return f"with {COVERING} or more"

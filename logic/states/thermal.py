@@ -110,7 +110,32 @@ class _Limit(StatePredicate):
 
 
 @dataclass(frozen=True)
-class Burnt(_Limit):
+class _Past(_Limit):
+    """One temperature that an object once reached, which it never gets over."""
+
+    what: ClassVar[str]
+    """The temperature's name."""
+
+    def set(self, C: Config, value: Any = True) -> None:
+        """Make it true or not, by the object's highest temperature so far.
+
+        Not true: 1 °C below the limit at most. The object's temperature stays.
+        """
+        check_flag(self, value)
+        thing = self._thing(C)
+        limit, highest = self._limit(thing), C.states[thing.name].max_temperature
+        new = max(highest, limit) if value else min(highest, limit - 1.0)
+        C.set_state(thing.name, max_temperature=new)
+
+    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+        return np.asarray(state.max_temperature >= self._limit(thing))
+
+    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+        return _reached(thing, state, self.what, self._limit(thing))
+
+
+@dataclass(frozen=True)
+class Burnt(_Past):
     """The object once was as hot as its burn temperature: T_max >= T_burn.
 
     Args:
@@ -118,23 +143,21 @@ class Burnt(_Limit):
     """
 
     ability, parameter, word = "burnable", "burn_temperature", "burnt"
+    what = "its burn temperature"
 
-    def set(self, C: Config, value: Any = True) -> None:
-        """Make the object burnt or not, by its highest temperature so far.
 
-        Not burnt: 1 °C below its burn temperature at most. Its temperature stays.
-        """
-        check_flag(self, value)
-        thing = self._thing(C)
-        burn, highest = self._limit(thing), C.states[thing.name].max_temperature
-        new = max(highest, burn) if value else min(highest, burn - 1.0)
-        C.set_state(thing.name, max_temperature=new)
+@dataclass(frozen=True)
+class OnFire(_Past):
+    """The object has caught fire: T_max >= T_ignite (OmniGibson).
 
-    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
-        return np.asarray(state.max_temperature >= self._limit(thing))
+    It burns on; that fire heats what is near is not simulated.
 
-    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
-        return _reached(thing, state, "its burn temperature", self._limit(thing))
+    Args:
+        object: its name; it must be flammable.
+    """
+
+    ability, parameter, word = "flammable", "ignition_temperature", "on fire"
+    what = "its ignition temperature"
 
 
 @dataclass(frozen=True)

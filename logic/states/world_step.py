@@ -36,7 +36,7 @@ from .temperature import source_active, temperature_step
 from .water import SPOUT, stream_step
 
 States = dict[str, ObjectState]
-THERMAL = {"cookable", "burnable", "heatable", "freezable"}
+THERMAL = {"cookable", "burnable", "flammable", "heatable", "freezable"}
 FALLING = "straight down"
 DOWN = np.array([[0.0, 0.0, -1.0]])
 
