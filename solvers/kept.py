@@ -84,19 +84,25 @@ class Kept:
         except Unmarked:
             return self.program
         file = self.folder / f"{name}.program"
-        try:
-            return serialize_executable.deserialize_and_load(
-                *pickle.loads(file.read_bytes())
-            )
-        except Exception:  # absent, broken, or of a machine that is not like this one
+        run = _read(file)
+        if run is None:
             run = self.program.lower(*args).compile()
             _write(file, run)
-            return run
+        return run
 
 
 def _like(a: Any) -> tuple[Any, ...]:
     """What a program must know of an argument."""
     return (a.shape, str(a.dtype)) if hasattr(a, "dtype") else (type(a).__name__,)
+
+
+def _read(file: Path) -> Any:
+    """None: it is absent, broken, or of a machine that is not like this one."""
+    try:
+        made = pickle.loads(file.read_bytes())
+        return serialize_executable.deserialize_and_load(*made)
+    except Exception:
+        return None
 
 
 def _write(file: Path, run: Any) -> None:
