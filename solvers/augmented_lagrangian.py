@@ -28,7 +28,7 @@ from .rows import (
     updated_multiplier,
     worst_violation,
 )
-from .sealed import Closed, opened
+from .sealed import Closed, Sealed, opened, seal
 from .status import Status
 from .system import assemble, columns, newton_step, potential
 
@@ -360,10 +360,10 @@ def onwards(
     fresh: Any,
     options: Options | Closed,
     passes: Number,
-) -> tuple[Any, Any]:
+) -> tuple[Sealed, Any]:
     """At most so many passes more: from x where `fresh`, otherwise from a state.
 
-    Gives the state after them, and a `Result`; both may be sealed.
+    Gives the state after them, sealed, and a `Result`, which may be so too.
     """
 
     def resumed(
@@ -377,7 +377,7 @@ def onwards(
     data, options = _at_hand(data), _at_hand(options)
     state = part(resumed, data, x, state, fresh, options, passes)
     state = advance(problem, data, state, options)
-    return state, part(result, options, state)
+    return seal(state), part(result, options, state)
 
 
 def _at_hand(given: Any) -> Any:

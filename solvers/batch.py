@@ -227,7 +227,7 @@ def _rounds(
         data = seal(jax.tree.unflatten(tree, every))
         numbers = seal(options)
         state, out = onwards(problem, data, x, state, fresh, numbers, PASSES)
-        return seal(state), opened(out)
+        return state, opened(out)
 
     own = [a for a, v in zip(leaves, varied, strict=True) if v]
     # in one kernel a loop over lanes is faster than lanes that wait for each other

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import posewise as pw
-from posewise.solvers import Options
-from posewise.solvers.augmented_lagrangian import from_start
+from posewise.solvers import Options, kernel
+from posewise.solvers.augmented_lagrangian import from_start, large, onwards, solve
 from posewise.solvers.kernel import Compiled, expressible, later, part
+from posewise.solvers.rounds import paused
 from posewise.solvers.sealed import SMALL, Sealer, fetched, opened, seal
 
 TABLE = np.array([True, False, True])
@@ -137,7 +138,7 @@ def test_trees_sealed_before_are_known_while_they_live_in_memory():
     np.testing.assert_array_equal(fetched(sealer(trees[0]))["x"], trees[0]["x"])
 
 
-def test_solves_have_such_a_form():
+def planar_path():
     C = pw.load("planar3")
     C.add_frame("post", shape=pw.Cylinder(0.4, 0.1), position=[0.5, 0.5, 0], contact=1)
     komo = pw.KOMO(C, 1, 3, 2)
@@ -145,6 +146,26 @@ def test_solves_have_such_a_form():
     komo.add_objective(None, pw.FS.accumulatedCollisions, [], pw.OT.ineq)
     komo.add_objective(None, pw.FS.jointLimits, [], pw.OT.ineq)
     chain, data, _ = komo.chain()
-    x = jnp.asarray(komo.starts(0, 1)[0])
+    return chain, data, komo.starts(0, 1)[0]
+
+
+@pytest.mark.slow
+def test_rounds_are_one_program_also_where_there_are_no_kernels(monkeypatch):
+    chain, data, x = planar_path()
+    monkeypatch.setattr(kernel, "_known", lambda: False)
+    options = Options(max_iterations=40)
+    run = Compiled(onwards, large=large, seals=(1, 5))
+    state = jax.device_put(seal(paused(chain, data, x, options), np))
+    for k in range(4):
+        state, out = run(chain, data, x, state, k == 0, options, 10)
+    assert run.compilations() == 1
+    monkeypatch.undo()
+    whole = solve(chain, data, x, options)
+    np.testing.assert_allclose(fetched(out).x, whole.x, atol=1e-9)
+
+
+def test_solves_have_such_a_form():
+    chain, data, x = planar_path()
+    x = jnp.asarray(x)
     run = partial(from_start, chain)
     assert expressible(jax.make_jaxpr(run)(data, x, Options()).jaxpr)
