@@ -124,7 +124,11 @@ class RoomMap:
 
 def _mask(room: Room, shape: tuple[int, ...]) -> np.ndarray:
     """Which cells are the room's."""
-    cells = np.asarray(room.cells)
+    try:
+        cells = np.asarray(room.cells)
+        cells = cells if cells.dtype == bool else cells.astype(float)
+    except (TypeError, ValueError):
+        cells = np.full(1, np.nan)
     if cells.dtype == bool:
         if cells.shape != shape:
             raise ConfigError(
@@ -132,14 +136,14 @@ def _mask(room: Room, shape: tuple[int, ...]) -> np.ndarray:
                 f" expected {shape}, the map's size."
             )
         return cells
-    mask = np.zeros(shape, bool)
+    mask, given = np.zeros(shape, bool), repr(room.cells)
     rectangles = cells.reshape(-1, 4) if cells.size % 4 == 0 else np.full((1, 4), 0.5)
     for x0, y0, x1, y1 in rectangles.tolist():
         whole = all(float(v).is_integer() for v in (x0, y0, x1, y1))
         if not (whole and 0 <= x0 < x1 <= shape[0] and 0 <= y0 < y1 <= shape[1]):
             raise ConfigError(
-                f"Room {room.name!r}: cells has {cells.tolist()}, expected rectangles"
-                f" of integers x0 < x1 <= {shape[0]}, y0 < y1 <= {shape[1]}, in the"
+                f"Room {room.name!r}: cells is {given:.120}, expected rectangles of"
+                f" integers x0 < x1 <= {shape[0]}, y0 < y1 <= {shape[1]}, in the"
                 " order x0, y0, x1, y1."
             )
         mask[int(x0) : int(x1), int(y0) : int(y1)] = True

@@ -244,6 +244,18 @@ BAD = [
         "expected rectangles",
     ),
     (
+        lambda C: pw.RoomMap([pw.Room("a", cells=[0, [[1]], 2, 2])], size=3),
+        "expected rectangles",
+    ),
+    (
+        lambda C: pw.RoomMap([pw.Room("a", cells=["a", "b", "c", "d"])], size=3),
+        "expected rectangles",
+    ),
+    (
+        lambda C: pw.RoomMap([pw.Room("a", cells=None)], size=3),
+        "expected rectangles",
+    ),
+    (
         lambda C: pw.RoomMap([pw.Room("a", cells=np.ones((2, 2), bool))], size=3),
         "the map's size",
     ),
