@@ -13,6 +13,7 @@ import numpy as np
 SMALL = 256
 """Arrays of up to so many numbers go together."""
 KEPT = 16
+"""So many sealed trees are kept."""
 
 
 class Layout:
@@ -41,7 +42,6 @@ class Layout:
         found = []
         for dtype, own in self.packs:
             parts = [xp.asarray(leaves[i], dtype) for i in own]
-            # in line, as the layouts of others are for the compiler to choose
             many = len(parts) > 1
             found.append(
                 xp.concatenate([p.ravel() for p in parts]) if many else parts[0]
