@@ -303,8 +303,9 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     infeasible = solved & ~holds & (stalls >= 2) & at_limit
     updated = updated_multiplier(line, s.multipliers, s.mu)
     multipliers = jnp.where(solved & ~holds, updated, s.multipliers)
-    factor = jnp.where(stalls > 2, options.mu_factor**3, options.mu_factor)
-    mu = jnp.where(solved & slow, jnp.minimum(s.mu * factor, options.mu_max), s.mu)
+    mu = jnp.where(
+        solved & slow, jnp.minimum(s.mu * options.mu_factor, options.mu_max), s.mu
+    )
     cost, noted = total_cost(line), holds & (s.patience > 0)
     patience = jnp.where(holds, s.patience + 1, 0)
     over = noted & (patience > PATIENCE)
