@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from . import cores
-from .cores import Core, Curved
+from .cores import Core, Curved, Hull
 from .gjk import closest
 from .needed import compute_where
 from .polish import polish
@@ -31,6 +31,9 @@ from .vectors import (
 
 STEPS = 48
 FEET = 32
+GAIN = 1e-13
+ROUGH_GAIN = 1e-8
+"""Enough for what is polished; of hulls that starts from the true facets."""
 
 
 class Pair(NamedTuple):
@@ -74,7 +77,9 @@ def general_distance(
         t: position of B in A.
     """
     pair = Pair(a, b, R, t)
-    near = closest(pair.difference, t, pair.extent(), STEPS)
+    rough = pair.curved() and not isinstance(pair.b, Hull)
+    gain = ROUGH_GAIN if rough else GAIN
+    near = closest(pair.difference, t, pair.extent(), STEPS, gain)
     distance = norm(near.v)
     apart = (distance, near.a, unit(near.v))
     # of nearly touching curved sides, v is too short to have a direction
@@ -113,14 +118,14 @@ def _walk(pair: Pair, n: Vector, steps: int) -> tuple[Scalar, Vector, Vector]:
     least = (1e-7 if single else 1e-10) * extent
     # how far out: where sides are curved, closest points tell the direction from afar,
     # and if one distance does not lead on, another may
-    out = (1e-2, 1e-1, 1e-3) if pair.curved() else (1e-3 if single else 1e-5,)
+    out = (1e-2, 1e-1, 1e-3) if pair.curved() else ((1e-3, 1e-2) if single else (1e-5,))
     beyond = jnp.asarray(out, extent.dtype)
 
     def step(state):
         k, n, s, point, failed = state
         shift = scale(s - beyond[jnp.minimum(failed, len(out) - 1)] * extent, n)
         apart = pair._replace(t=add(pair.t, shift))
-        near = closest(apart.difference, neg(n), extent, STEPS)
+        near = closest(apart.difference, neg(n), extent, STEPS, GAIN)
         turned = unit(near.v, n)
         after = pair.separation(turned)
         going = failed < len(out)

@@ -24,7 +24,7 @@ from .solves import Solves
 NEWTON = "augmented_lagrangian"
 FIRST_ORDER_ITERATIONS = 20000
 """Default limit of first-order methods: their steps are many and cheap."""
-PATH = {"mu": 10.0, "mu_factor": 8.0}
+PATH = {"mu": 10.0, "mu_factor": 8.0, "violation_left": 0.05}
 """Penalties for paths; single slices, and paths on which objects change hands, are
 solved faster, and more often, from smaller ones."""
 

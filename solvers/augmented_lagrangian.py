@@ -81,7 +81,7 @@ class ChainProblem(Protocol):
         ...
 
 
-PATIENCE = 10
+PATIENCE = 4
 """So many feasible passes are given to lower the cost by `progress_tolerance`."""
 Number = Any
 """A Python number, or a traced one."""
@@ -102,16 +102,18 @@ class Options:
     inner_tolerance: Number = 1e-2
     """A predicted relative decrease below this ends an infeasible subproblem."""
     progress_tolerance: Number = 1e-3
-    """A relative decrease of the cost below this, in ten feasible passes, ends the
+    """A relative decrease of the cost below this, in four feasible passes, ends the
     solve."""
     max_step: Number = 0.5
     """Largest change of a coordinate in one step [rad, m]."""
     mu: Number = 0.1
     """Initial penalty."""
     mu_factor: Number = 4.0
+    violation_left: Number = 0.25
+    """The penalty rises where a subproblem leaves more than this of the violation."""
     mu_max: Number = 1e8
     damping: Number = 1e-2
-    """Initial Levenberg-Marquardt damping."""
+    """Initial Levenberg-Marquardt damping, and the least one of a new subproblem."""
     damping_min: Number = 1e-8
     max_iterations: Number = 500
 
@@ -294,7 +296,7 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     # where constraints hold, a step may not be short for the damping's sake
     still = ~holds | (proposal.potential < 10 * enough * (1e-3 + jnp.abs(merit)))
     solved = ~first & ((accepted & tiny & still) | stuck)
-    slow = worst > 0.25 * s.last_violation
+    slow = worst > options.violation_left * s.last_violation
     converged = solved & holds & ~stuck
     stalls = jnp.where(
         solved & (worst > 0.9 * s.last_violation), s.stalls + 1, s.stalls * ~solved
@@ -322,7 +324,7 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
         multipliers=multipliers,
         mu=mu,
         damping=jnp.clip(
-            jnp.where(solved, options.damping, damping), options.damping_min, 1e12
+            damping, jnp.where(solved, options.damping, options.damping_min), 1e12
         ),
         last_violation=jnp.where(solved, worst, s.last_violation),
         stalls=stalls,
