@@ -58,7 +58,8 @@ class KOMO(Statements):
         Args:
             seed: of the random starts.
             starts: how many; the best feasible solution is returned. Without costs it
-                is the first one, and further starts are left out.
+                is the first one, and further starts are left out. Every second one
+                begins with a larger penalty, so that they go different ways.
             method: "augmented_lagrangian" (Newton steps), or an optax optimiser such
                 as `optax.lbfgs()` or `optax.adam(1e-2)`, kept for further solves so
                 that nothing is compiled anew: see `posewise.solvers.first_order`.

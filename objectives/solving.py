@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -24,9 +25,9 @@ from .solves import Solves
 NEWTON = "augmented_lagrangian"
 FIRST_ORDER_ITERATIONS = 20000
 """Default limit of first-order methods: their steps are many and cheap."""
-PATH = {"mu": 10.0, "mu_factor": 8.0, "violation_left": 0.05}
-"""Penalties for paths; single slices, and paths on which objects change hands, are
-solved faster, and more often, from smaller ones."""
+PATH = {"mu": 0.1}
+"""For paths; single slices, and paths on which objects change hands, are solved
+faster, and more often, from a smaller penalty."""
 
 
 def solve_starts(
@@ -75,7 +76,8 @@ def solve_starts(
         return [solution(result, i, i) for i in range(starts)]
     found: list[Solution] = []
     for i in range(2 if again else 1):
-        one = solve_watched(chain, data, paths(i + 1)[i], chosen.numbers, watch)
+        numbers = replace(chosen.numbers, mu=penalty(chosen.numbers, i))
+        one = solve_watched(chain, data, paths(i + 1)[i], numbers, watch)
         result = jax.tree.map(lambda a: np.asarray(a)[None], one)
         found.append(solution(result, 0, i))
         if found[0].status is not Status.INFEASIBLE:
@@ -122,12 +124,18 @@ def solve_problems(
     if enough is None and all(o.type is not OT.sos for o in komos[0].objectives):
         enough = 1
     structure = (problems.chain, problems.tree, leaves, problems.varied)
-    many = (*structure, owner, x, chosen.numbers, watch)
+    mu = [penalty(chosen.numbers, k) for k in range(first, end)] * len(which)
+    many = (*structure, owner, x, np.asarray(mu, x.dtype), chosen.numbers, watch)
     result, kept = solve_many(*many, enough, like, mesh)
     seconds = time.perf_counter() - began
     at, start = np.divmod(kept, starts)
     start += first
     return Solves(np.asarray(which)[at], start, np.full(len(at), seconds), result)
+
+
+def penalty(numbers: Options, start: int) -> float:
+    """The initial one of a start."""
+    return numbers.mu * (numbers.mu_spread if start % 2 else 1.0)
 
 
 def solve_with_second(
@@ -222,6 +230,8 @@ def make_options(
             raise ObjectiveError(unknown("solver option", option, known))
         _positive(option, value)
     given = {"tolerance": 0.1 * tolerance, **options}
+    if "mu" in given:
+        given.setdefault("mu_spread", 1.0)  # chosen for all starts
     if not _is_newton(method):
         given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
     if komo.T > 1 and not komo.switches:

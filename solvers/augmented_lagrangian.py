@@ -81,7 +81,7 @@ class ChainProblem(Protocol):
         ...
 
 
-PATIENCE = 4
+PATIENCE = 6
 """So many feasible passes are given to lower the cost by `progress_tolerance`."""
 Number = Any
 """A Python number, or a traced one."""
@@ -101,15 +101,18 @@ class Options:
     """A predicted relative decrease below this ends the solve once feasible."""
     inner_tolerance: Number = 1e-2
     """A predicted relative decrease below this ends an infeasible subproblem."""
-    progress_tolerance: Number = 1e-3
-    """A relative decrease of the cost below this, in four feasible passes, ends the
+    progress_tolerance: Number = 2e-3
+    """A relative decrease of the cost below this, in six feasible passes, ends the
     solve."""
     max_step: Number = 0.5
     """Largest change of a coordinate in one step [rad, m]."""
-    mu: Number = 0.1
+    mu: Number = 0.01
     """Initial penalty."""
-    mu_factor: Number = 4.0
-    violation_left: Number = 0.25
+    mu_spread: Number = 100.0
+    """Every second start begins with so many times that: where one comes from low
+    costs, the next one comes from small violations."""
+    mu_factor: Number = 32.0
+    violation_left: Number = 0.1
     """The penalty rises where a subproblem leaves more than this of the violation."""
     mu_max: Number = 1e8
     damping: Number = 1e-2
@@ -279,10 +282,11 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     kept = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), new, old)
     line = Line(jnp.where(accepted, line.y, before.y), line.kind)
     good = accepted & ~first & (merit - after > 0.25 * predicted)
+    steepness = predicted / jnp.maximum(jnp.sum(proposal.step**2), 1e-30)
     damping = jnp.where(
         accepted,
         jnp.where(good, s.damping * 0.2, s.damping * 2.0),
-        jnp.maximum(10 * s.damping, 0.1),
+        jnp.maximum(10 * s.damping, steepness),
     )
     damping = jnp.where(first, s.damping, damping)
 

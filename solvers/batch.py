@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -52,6 +53,7 @@ def solve_many(
     varied: Sequence[bool],
     owner: Int[np.ndarray, " n"],
     x: Float[np.ndarray, "n T nq"],
+    mu: Float[np.ndarray, " n"],
     options: Options,
     watch: Watcher = SILENT,
     enough: int | None = None,
@@ -67,6 +69,7 @@ def solve_many(
         varied: which do.
         owner: for each solve the row of the varied leaves.
         x: initial paths.
+        mu: the penalty that each begins with.
         options: of the solver.
         watch: is told how far all have come.
         enough: of each owner's solves those after so many feasible ones are left out;
@@ -131,7 +134,8 @@ def solve_many(
             # idle lanes repeat a solve of another lane, already done or not
             at = np.where(busy, holds, holds[busy][0])
             new = np.isin(np.arange(lanes), fresh)
-            state, out = run(pick(owner[at]), state, split(x[at]), split(new), options)
+            lanewise = map(split, (x[at], new, mu[at]))
+            state, out = run(pick(owner[at]), state, *lanewise, options)
             out = fetched(out)
             over = np.flatnonzero(busy & (out.status != Status.INTERRUPTED))
             with lock:
@@ -216,23 +220,24 @@ def _rounds(
     state: Sealed,
     x: jax.Array,
     fresh: jax.Array,
+    mu: jax.Array,
     options: Options,
 ) -> tuple[Sealed, Result]:
     """One round of all lanes, or of those of one device."""
 
     def one(lane: Any) -> tuple[Sealed, Result]:
-        own, state, x, fresh = lane
+        own, state, x, fresh, mu = lane
         mine = iter(own)
         every = [next(mine) if v else a for a, v in zip(leaves, varied, strict=True)]
         data = seal(jax.tree.unflatten(tree, every))
-        numbers = seal(options)
+        numbers = seal(replace(options, mu=mu))
         state, out = onwards(problem, data, x, state, fresh, numbers, PASSES)
         return state, opened(out)
 
     own = [a for a, v in zip(leaves, varied, strict=True) if v]
     # in one kernel a loop over lanes is faster than lanes that wait for each other
     every = jax.lax.map if on_cpu() else lambda f, lanes: jax.vmap(f)(lanes)
-    return every(one, (own, state, x, fresh))
+    return every(one, (own, state, x, fresh, mu))
 
 
 _lanes = Compiled(

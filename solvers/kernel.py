@@ -5,8 +5,10 @@ robot's, starting them takes most of the time. A call with the mark below is com
 one function instead, loops and all, as XLA does by itself with its smallest loops.
 """
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cache, partial, update_wrapper
 from threading import Lock, local
 from typing import Any
@@ -135,13 +137,14 @@ class Compiled:
 
     def __call__(self, *args: Any) -> Any:
         own = [(a, i in self.seals) for i, a in enumerate(args)][self.static :]
-        new = [a for a, sealed in own if not sealed or a not in self.sealer]
-        if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(new)):
+        unknown = [a for a, sealed in own if not sealed or a not in self.sealer]
+        if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(unknown)):
             return self.fn(*args)  # it is up to the program around it
         given = args[: self.static]
         rest = [self.sealer(a) if sealed else a for a, sealed in own]
         with self.lock:
-            if given not in self.programs:
+            new = given not in self.programs
+            if new:
                 options = _options() if _known() else None
                 how = in_parts if self.large(*given) else one_kernel
                 run = partial(how, partial(self.fn, *given))
@@ -149,12 +152,25 @@ class Compiled:
                 jitted = jax.jit(program, compiler_options=options)
                 made_of = self.fn, given, self.around, options
                 self.programs[given] = kept(jitted, made_of)
-        out = self.programs[given](*rest)
+        with _nothing_collected() if new else nullcontext():
+            out = self.programs[given](*rest)
         return fetched(out) if self.fetches else out
 
     def compilations(self) -> int:
         """How many programs have been compiled."""
         return sum(program._cache_size() for program in self.programs.values())
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Python looks for no garbage: what is traced is searched again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:

@@ -25,7 +25,7 @@ def spread(run: Any, problem: Any, tree: Any, varied: Any, mesh: Mesh | None) ->
         return run
     whole, split = PartitionSpec(), PartitionSpec(mesh.axis_names)
     leaves = [split if v else whole for v in varied]
-    given = leaves, split, split, split, whole
+    given = leaves, split, split, split, split, whole
 
     def here(*args: Any) -> Any:
         state, out = run(*args)
