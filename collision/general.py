@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from . import cores
-from .cores import Core, Curved, Hull
+from .cores import Core, Curved
 from .gjk import closest
 from .needed import compute_where
 from .polish import polish
@@ -31,9 +31,6 @@ from .vectors import (
 
 STEPS = 48
 FEET = 32
-GAIN = 1e-13
-ROUGH_GAIN = 1e-8
-"""Enough for what is polished; of hulls that starts from the true facets."""
 
 
 class Pair(NamedTuple):
@@ -77,9 +74,7 @@ def general_distance(
         t: position of B in A.
     """
     pair = Pair(a, b, R, t)
-    rough = pair.curved() and not isinstance(pair.b, Hull)
-    gain = ROUGH_GAIN if rough else GAIN
-    near = closest(pair.difference, t, pair.extent(), STEPS, gain)
+    near = closest(pair.difference, t, pair.extent(), STEPS)
     distance = norm(near.v)
     apart = (distance, near.a, unit(near.v))
     # of nearly touching curved sides, v is too short to have a direction
@@ -125,7 +120,7 @@ def _walk(pair: Pair, n: Vector, steps: int) -> tuple[Scalar, Vector, Vector]:
         k, n, s, point, failed = state
         shift = scale(s - beyond[jnp.minimum(failed, len(out) - 1)] * extent, n)
         apart = pair._replace(t=add(pair.t, shift))
-        near = closest(apart.difference, neg(n), extent, STEPS, GAIN)
+        near = closest(apart.difference, neg(n), extent, STEPS)
         turned = unit(near.v, n)
         after = pair.separation(turned)
         going = failed < len(out)

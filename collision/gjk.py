@@ -42,7 +42,7 @@ class _State(NamedTuple):
 
 
 def closest(
-    difference: Difference, start: Vector, extent: Scalar, steps: int, gain: float
+    difference: Difference, start: Vector, extent: Scalar, steps: int
 ) -> Closest:
     """The point of M next to the origin.
 
@@ -51,10 +51,9 @@ def closest(
         start: a first direction, towards B from A.
         extent: of M's order of size; what is much smaller counts as zero.
         steps: at most.
-        gain: relative, of the squared distance; less than this is not sought.
     """
     single = start[0].dtype == jnp.float32
-    gain, flat = (max(gain, 1e-6), 1e-8) if single else (gain, 1e-22)
+    gain, flat = (1e-6, 1e-8) if single else (1e-13, 1e-22)
     zero = (1e-6 if single else 1e-12) * extent
     rounding = 4 * jnp.finfo(extent.dtype).eps * extent
 

@@ -28,6 +28,9 @@ FIRST_ORDER_ITERATIONS = 20000
 PATH = {"mu": 0.1}
 """For paths; single slices, and paths on which objects change hands, are solved
 faster, and more often, from a smaller penalty."""
+FORCES = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}
+"""For paths with contact forces: from afar, and by long steps, laws of physics lead
+elsewhere."""
 
 
 def solve_starts(
@@ -235,7 +238,7 @@ def make_options(
     if not _is_newton(method):
         given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
     if komo.T > 1 and not komo.switches:
-        given = {**PATH, **given}
+        given = {**(FORCES if komo.exchanges else PATH), **given}
     return Chosen(tolerance, Options(**given), progress)
 
 
