@@ -65,7 +65,8 @@ def selected_slices(
         raise ObjectiveError(
             f"{what}: times are {times}, expected none, one, or two (from, to)."
         )
-    ends = [T - 1 if t < 0 else slice_of(t, slices_per_phase) for t in times]
+    near = [min(t, last + 1) for t in times]  # huge ones, times slices, overflow
+    ends = [T - 1 if t < 0 else slice_of(t, slices_per_phase) for t in near]
     low, high = ends[0], ends[-1]
     if len(times) == 2:
         low, high = max(low, 0), min(high, T - 1)

@@ -323,6 +323,7 @@ PATHS = [
     ("time too late", aim([2.5], FS.position, ["mug"]), ["no slice", "0.333", "to 2"]),
     ("time too early", aim([0.0], FS.position, ["mug"]), ["no slice", "0.333"]),
     ("times swapped", aim([2.0, 1.0], FS.position, ["mug"]), ["no slice"]),
+    ("times huge", aim([1e308], FS.position, ["mug"]), ["no slice", "1e+308"]),
     ("three times", aim([1, 1, 2], FS.position, ["mug"]), ["none, one, or two"]),
     ("times NaN", aim([NAN], FS.position, ["mug"]), ["times", "nan"]),
     ("times words", aim("late", FS.position, ["mug"]), ["times", "'late'"]),
