@@ -81,7 +81,7 @@ class ChainProblem(Protocol):
         ...
 
 
-PATIENCE = 6
+PATIENCE = 8
 """So many feasible passes are given to lower the cost by `progress_tolerance`."""
 Number = Any
 """A Python number, or a traced one."""
@@ -102,7 +102,7 @@ class Options:
     inner_tolerance: Number = 1e-2
     """A predicted relative decrease below this ends an infeasible subproblem."""
     progress_tolerance: Number = 2e-3
-    """A relative decrease of the cost below this, in six feasible passes, ends the
+    """A relative decrease of the cost below this, in eight feasible passes, ends the
     solve."""
     max_step: Number = 0.5
     """Largest change of a coordinate in one step [rad, m]."""
@@ -146,6 +146,8 @@ class State(NamedTuple):
     """Of all rows, in line."""
     mu: Float[jax.Array, ""]
     damping: Float[jax.Array, ""]
+    refused: Bool[jax.Array, ""]
+    """Whether the last step was."""
     last_violation: Float[jax.Array, ""]
     stalls: Int[jax.Array, ""]
     patience: Int[jax.Array, ""]
@@ -187,6 +189,7 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
         multipliers=flat([r.y for r in empty]),
         mu=number(options.mu),
         damping=number(options.damping),
+        refused=jnp.zeros((), bool),
         last_violation=number(jnp.inf),
         stalls=jnp.zeros((), int),
         patience=jnp.zeros((), int),
@@ -299,6 +302,8 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     stuck = ~accepted & (s.damping > 1e10)
     # where constraints hold, a step may not be short for the damping's sake
     still = ~holds | (proposal.potential < 10 * enough * (1e-3 + jnp.abs(merit)))
+    # nor where they are far from it, for the damping that follows a refusal
+    still = still & ((worst <= 10 * options.tolerance) | ~s.refused)
     solved = ~first & ((accepted & tiny & still) | stuck)
     slow = worst > options.violation_left * s.last_violation
     converged = solved & holds & ~stuck
@@ -330,6 +335,7 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
         damping=jnp.clip(
             damping, jnp.where(solved, options.damping, options.damping_min), 1e12
         ),
+        refused=~accepted,
         last_violation=jnp.where(solved, worst, s.last_violation),
         stalls=stalls,
         patience=jnp.where(over, 1, patience),

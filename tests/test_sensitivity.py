@@ -187,7 +187,7 @@ LONG = {
 def test_sensitivities_equal_differences_of_solves(case):
     build, at = CASES[case]
     komo, wrt = build(at)
-    sol = komo.solve(mu=0.1, mu_factor=4.0)  # to the solution that the case tells of
+    sol = komo.solve(starts=4)  # the best of some, lest one ends early
     assert sol.feasible
     got = sol.sensitivity(wrt)
     assert got.regular, got.message
