@@ -3,8 +3,10 @@
 from functools import lru_cache
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from ..geometry.solids import Solid, subtree
 from .parts import Distances, contacts, distances_of
@@ -13,17 +15,17 @@ from .things import BuildOf, settled, solid_places
 
 TIED = 1e-6
 """Parts no farther away than the nearest ones and this may be the nearest [m]."""
-LEVER = 0.05
-"""What cosines are multiplied by, to be compared with distances [m]."""
+LEVER = 0.1
+"""What angles are multiplied by, to be compared with distances [m]."""
 SURE = 1e-4
-"""By how much cosines are below what is asked for."""
+"""By how much angles are above what is asked for."""
 
 
 def opposed(cosine: float) -> BuildOf:
     """At most 0 only where the contacts of two fingers with a thing are opposed.
 
     Of three things: two fingers, and the one. For each two pairs of parts that may be
-    the nearest ones, the cosine of the angle between their normals counts.
+    the nearest ones, the angle between their normals counts.
 
     Args:
         cosine: what that of the nearest ones is to be less than.
@@ -33,7 +35,8 @@ def opposed(cosine: float) -> BuildOf:
         C, first = things[0].C, np.cumsum([0] + [len(x.frames) for x in things])
         frames = [C.frames[i] for x in things for i in x.frames]
         solid = [solid_places(x, int(k)) for x, k in zip(things, first, strict=False)]
-        arrays: dict[str, np.ndarray] = {"cosine": np.array(cosine - SURE)}
+        least = np.arccos(np.clip(cosine, -1.0, 1.0)) + SURE
+        arrays: dict[str, np.ndarray] = {"least": np.array(least)}
         which = []
         for k in range(2):
             pairs = [(i, j) for i in solid[k] for j in solid[2]]
@@ -87,9 +90,19 @@ def _opposed(first: Distances, second: Distances) -> Any:
             mark = f"finger_{k}_"
             own = {n.removeprefix(mark): x for n, x in arrays.items() if mark in n}
             met.append(contacts(which, R, p, own))
-        cosine = LEVER * (met[0].normal @ met[1].normal.T - arrays["cosine"])
+        normals = met[0].normal[:, None], met[1].normal[None]
+        short = LEVER * (arrays["least"] - _angle(*normals))
         behind = [smallest(m.distance) + TIED - m.distance for m in met]
         rest = jnp.minimum(behind[0][:, None], behind[1][None])
-        return largest(jnp.minimum(cosine, rest).reshape(-1))[None]
+        told = jnp.where(rest >= 0, short, jnp.minimum(short, rest))
+        return largest(told.reshape(-1))[None]
 
     return opposed
+
+
+def _angle(a: Float[jax.Array, "*#n 3"], b: Float[jax.Array, "*#n 3"]) -> jax.Array:
+    """Between unit vectors; its derivative does not vanish as that of the cosine."""
+    across = jnp.cross(a, b)
+    square = jnp.sum(across * across, -1)
+    sine = jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+    return jnp.arctan2(sine, jnp.sum(a * b, -1))
