@@ -13,7 +13,7 @@ from ...robots.rooms import RoomMap
 from ..geometry.solids import Solid
 from .nearness import STRICT
 from .parts import Parts, parts_of, reaches, rows
-from .smooth import largest, mellowmin, smallest
+from .smooth import any_of, largest, mellowmin, smallest
 from .things import Build, BuildOf, Pair, centre, solid_places
 
 LEAST = 8
@@ -157,7 +157,7 @@ def _depths(R: Any, p: Any, arrays: dict) -> Float[jax.Array, "2 pairs"]:
 
 def _in_same_room(R: Any, p: Any, **arrays: Any) -> Any:
     both = jnp.minimum(*_depths(R, p, arrays))
-    return mellowmin(STRICT - both, arrays["error"])[None]
+    return any_of(STRICT - both, arrays["error"])[None]
 
 
 def _in_no_same_room(R: Any, p: Any, **arrays: Any) -> Any:

@@ -24,6 +24,16 @@ def mellowmin(x: Float[jax.Array, "n ..."], error: Any) -> Float[jax.Array, "...
     return finite - jnp.log(jnp.mean(jnp.exp(-k * (x - finite)), 0)) / k
 
 
+def any_of(x: Float[jax.Array, "n ..."], error: Any) -> Float[jax.Array, "..."]:
+    """`mellowmin` near 0 and below; far above, less, and all entries pull.
+
+    1/Σ(1/x) there: what is farther away counts as well, in case that nothing can be
+    done about what is nearest.
+    """
+    away = 1 / jnp.sum(1 / jnp.maximum(x, error), 0)
+    return jnp.minimum(mellowmin(x, error), error + away)
+
+
 def largest(x: Float[jax.Array, "n ..."]) -> Float[jax.Array, "..."]:
     """The largest over the first axis; its derivative is that of the first such entry.
 
