@@ -67,22 +67,28 @@ def surface(core: Core, m: Vec, x: Vec, flat: Any) -> tuple[Mat, Flats]:
             best = jnp.max(along, -1, keepdims=True)
             extent = jnp.max(jnp.abs(vertices), (-1, -2))
             active = along >= best - flat * extent[..., None]
-            away = vertices - x[..., None, :]
-            away = (
-                away
-                - jnp.sum(away * m[..., None, :], -1, keepdims=True) * m[..., None, :]
-            )
-            away = jnp.where(active[..., None], away, 0.0)
-            length = jnp.sum(away * away, -1)
-            far = jnp.argmax(length, -1)
-            first = jnp.take_along_axis(away, far[..., None, None], -2)[..., 0, :]
+            away = jnp.where(active[..., None], vertices - x[..., None, :], 0.0)
+            pick = lambda v, at: jnp.take_along_axis(v, at[..., None, None], -2)[
+                ..., 0, :
+            ]
+            first = pick(away, jnp.argmax(jnp.sum(away * away, -1), -1))
             size = jnp.sqrt(jnp.sum(first * first, -1))
             wide = size > 1e-6 * extent
             first = jnp.where(wide[..., None], first, 0.0)
             first = first / jnp.where(wide, size, 1.0)[..., None]
+            # the edges' own directions: they tell how far m is from being normal
+            off = away - jnp.sum(away * first[..., None, :], -1, keepdims=True) * (
+                first[..., None, :]
+            )
             side = jnp.cross(m, first)
-            off = jnp.max(jnp.abs(jnp.sum(away * side[..., None, :], -1)), -1)
-            second = jnp.where((off > 1e-6 * extent)[..., None], side, 0.0)
+            across = jnp.abs(jnp.sum(off * side[..., None, :], -1))
+            second = pick(off, jnp.argmax(across, -1))
+            size = jnp.sqrt(jnp.sum(second * second, -1))
+            broad = (jnp.max(across, -1) > 1e-6 * extent) & (
+                jnp.abs(jnp.sum(second * m, -1)) < 0.1 * size
+            )
+            second = jnp.where(broad[..., None], second, 0.0)
+            second = second / jnp.where(broad, size, 1.0)[..., None]
             return none, jnp.stack([first, second], -1)
         case HalfSpace():
             return none, jnp.stack([axis(0, zero == 0), axis(1, zero == 0)], -1)
