@@ -77,9 +77,10 @@ def general_distance(
     near = closest(pair.difference, t, pair.extent(), STEPS)
     distance = norm(near.v)
     apart = (distance, near.a, unit(near.v))
-    # of nearly touching curved sides, v is too short to have a direction
-    short = (3e-2 if distance.dtype == jnp.float32 else 1e-3) * pair.extent()
-    hard = near.inside | (distance < short) if pair.curved() else near.inside
+    # of nearly touching sides, v is too short to have a direction
+    single = distance.dtype == jnp.float32
+    short = 3e-2 if single else 1e-3 if pair.curved() else 0.0
+    hard = near.inside | (distance < short * pair.extent())
     d, p, n = compute_where(_overlapping, hard, (pair,), apart, 32)
     if not pair.curved():
         return d, p, n
