@@ -209,7 +209,7 @@ def _steps(duration: Any, slices_per_phase: int, T: int) -> Float[np.ndarray, " 
             f"duration_per_phase is {duration!r}, expected {expected}."
         )
     each = np.broadcast_to(given / slices_per_phase, phases)
-    return np.repeat(each, slices_per_phase)[:T]
+    return np.repeat(each, min(slices_per_phase, T))[:T]
 
 
 def _same(old: tuple, new: tuple) -> bool:

@@ -226,6 +226,15 @@ class Chain:
         low, high = self.bounds(data)
         return jnp.clip(self.move(data, x, step), low, high)
 
+    def share(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
+        """See `ChainProblem`."""
+        low, high = self.bounds(data)
+        source = np.array(self.tree.column_coordinate, int)
+        room = jnp.where(step > 0, (high - x)[:, source], (x - low)[:, source])
+        bent = (source >= 0) & (room > 1e-10) & (jnp.abs(step) > room)
+        ratio = jnp.where(bent, room / jnp.where(bent, jnp.abs(step), 1.0), 1.0)
+        return jnp.min(ratio, initial=1.0)
+
     def blocked(self, data: ChainData, x: jax.Array, gradient: jax.Array) -> jax.Array:
         """Coordinates at a limit that descent would push outwards."""
         low, high = self.bounds(data)

@@ -24,6 +24,7 @@ from .rows import (
     augmented,
     flat,
     in_line,
+    met,
     total_cost,
     updated_multiplier,
     worst_violation,
@@ -74,6 +75,10 @@ class ChainProblem(Protocol):
 
     def retract(self, data: Any, x: Any, step: Any) -> Any:
         """x moved along a tangent step, within the bounds."""
+        ...
+
+    def share(self, data: Any, x: Any, step: Any) -> Any:
+        """How much of a step, at most all, is within the bounds that x is not at."""
         ...
 
     def blocked(self, data: Any, x: Any, gradient: Any) -> Any:
@@ -130,6 +135,8 @@ class Proposal(NamedTuple):
     predicted: Float[jax.Array, ""]
     potential: Float[jax.Array, ""]
     """See `system.potential`."""
+    cut: Bool[jax.Array, ""]
+    """A bound bends the step."""
     solvable: Bool[jax.Array, ""]
 
 
@@ -148,6 +155,8 @@ class State(NamedTuple):
     damping: Float[jax.Array, ""]
     refused: Bool[jax.Array, ""]
     """Whether the last step was."""
+    met: Bool[jax.Array, " N"]
+    """Inequalities that steps refused from here ran into."""
     last_violation: Float[jax.Array, ""]
     stalls: Int[jax.Array, ""]
     patience: Int[jax.Array, ""]
@@ -183,13 +192,14 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
     still = jnp.zeros((len(x), like[0].J.shape[-1]), x.dtype)
     return State(
         x=x,
-        proposal=Proposal(x, still, none, none, none, jnp.ones((), bool)),
+        proposal=Proposal(x, still, none, none, none, none > 0, none == 0),
         rows=empty,
         mask=nothing(empty).mask,
         multipliers=flat([r.y for r in empty]),
         mu=number(options.mu),
         damping=number(options.damping),
         refused=jnp.zeros((), bool),
+        met=jnp.zeros(sum(r.y.size for r in empty), bool),
         last_violation=number(jnp.inf),
         stalls=jnp.zeros((), int),
         patience=jnp.zeros((), int),
@@ -254,19 +264,27 @@ def _turn(
 
 
 def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Proposal:
-    weights = augmented(in_line(s.rows), s.multipliers, s.mu)
+    line = in_line(s.rows)
+    # a step that was refused stops short of what it ran into, instead of being damped
+    weights = augmented(line, s.multipliers, s.mu, s.met)
+    lead = jnp.sum(weights.merit - augmented(line, s.multipliers, s.mu).merit)
     parts = columns(problem.nv, problem.shared)
     system = assemble(s.rows, weights, problem.slices, problem.order, parts)
     held = problem.blocked(data, s.x, system.gradient)
     delta, predicted = newton_step(system, held, s.damping, parts)
+    predicted = predicted - lead
     length = jnp.max(jnp.abs(delta), initial=0.0)
     shrink = jnp.minimum(1.0, options.max_step / jnp.maximum(length, 1e-30))
     solvable = jnp.isfinite(length)
     delta = jnp.where(solvable, delta * shrink, 0.0)
+    share = problem.share(data, s.x, delta)
+    cut = (share < 1) & ~s.refused
+    # a bent step is no descent for sure: after a refusal one ends at the first bound
+    delta = jnp.where(s.refused, share, 1.0) * delta
 
     able = potential(system, held, parts)
     x = problem.retract(data, s.x, delta)
-    return Proposal(x, delta, length, predicted, able, solvable)
+    return Proposal(x, delta, length, predicted, able, cut, solvable)
 
 
 def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
@@ -283,13 +301,16 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
 
     x = jnp.where(accepted & ~broken, proposal.x, s.x)
     kept = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), new, old)
+    ahead = met(before, line, s.multipliers, s.mu) & ~s.met
+    ahead = ahead & solvable & finite
+    seen = jnp.any(ahead) | (proposal.cut & finite)
     line = Line(jnp.where(accepted, line.y, before.y), line.kind)
     good = accepted & ~first & (merit - after > 0.25 * predicted)
     steepness = predicted / jnp.maximum(jnp.sum(proposal.step**2), 1e-30)
     damping = jnp.where(
         accepted,
         jnp.where(good, s.damping * 0.2, s.damping * 2.0),
-        jnp.maximum(10 * s.damping, steepness),
+        jnp.where(seen, s.damping, jnp.maximum(10 * s.damping, steepness)),
     )
     damping = jnp.where(first, s.damping, damping)
 
@@ -304,6 +325,7 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     still = ~holds | (proposal.potential < 10 * enough * (1e-3 + jnp.abs(merit)))
     # nor where they are far from it, for the damping that follows a refusal
     still = still & ((worst <= 10 * options.tolerance) | ~s.refused)
+    still = still & ~jnp.any(s.met)
     solved = ~first & ((accepted & tiny & still) | stuck)
     slow = worst > options.violation_left * s.last_violation
     converged = solved & holds & ~stuck
@@ -336,6 +358,7 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
             damping, jnp.where(solved, options.damping, options.damping_min), 1e12
         ),
         refused=~accepted,
+        met=jnp.where(accepted, False, s.met | ahead),
         last_violation=jnp.where(solved, worst, s.last_violation),
         stalls=stalls,
         patience=jnp.where(over, 1, patience),

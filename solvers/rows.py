@@ -1,12 +1,12 @@
 """Rows of a problem over a chain of slices, and their augmented Lagrangian."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 
 SOS, EQ, INEQ = 0, 1, 2
 """Kinds of rows: Σφ² is minimised, φ = 0, φ <= 0."""
@@ -59,14 +59,23 @@ class Weights(NamedTuple):
     curvature: Float[jax.Array, " N"]
 
 
-def augmented(line: Line, multiplier: jax.Array, mu: jax.Array) -> Weights:
+def augmented(
+    line: Line, multiplier: jax.Array, mu: jax.Array, pushing: Any = False
+) -> Weights:
     """The augmented Lagrangian of Powell, Hestenes and Rockafellar, row by row.
 
     Inequalities enter as μ max(0, φ + λ/2μ)² - λ²/4μ, costs as φ².
+
+    Args:
+        line: the rows.
+        multiplier: of each.
+        mu: the penalty.
+        pushing: inequalities that are to enter as equations do.
     """
     y, kind = line
     shifted = y + multiplier / (2 * mu)
-    pushed = jnp.where((kind == INEQ) & (shifted <= 0), 0.0, shifted)
+    idle = (kind == INEQ) & (shifted <= 0) & ~jnp.asarray(pushing)
+    pushed = jnp.where(idle, 0.0, shifted)
     constraint = mu * pushed**2 - multiplier**2 / (4 * mu)
     active = jnp.where(pushed == 0, jnp.where(kind == EQ, 1.0, 0.0), 1.0)
     sos = kind == SOS
@@ -75,6 +84,15 @@ def augmented(line: Line, multiplier: jax.Array, mu: jax.Array) -> Weights:
         2 * jnp.where(sos, y, mu * pushed),
         2 * jnp.where(sos, 1.0, mu * active),
     )
+
+
+def met(
+    before: Line, after: Line, multiplier: jax.Array, mu: jax.Array
+) -> Bool[jax.Array, " N"]:
+    """The inequality that pushes most after a step, of those that did not before it."""
+    idle = (before.kind == INEQ) & (before.y + multiplier / (2 * mu) <= 0)
+    push = jnp.where(idle, after.y + multiplier / (2 * mu), 0.0)
+    return (push > 0) & (push == jnp.max(push, initial=0.0))
 
 
 def violation(line: Line) -> Float[jax.Array, " N"]:
