@@ -137,6 +137,8 @@ class Proposal(NamedTuple):
     """See `system.potential`."""
     cut: Bool[jax.Array, ""]
     """A bound bends the step."""
+    pinned: Bool[jax.Array, "T nv"]
+    """Directions in which x is at that bound."""
     solvable: Bool[jax.Array, ""]
 
 
@@ -157,6 +159,8 @@ class State(NamedTuple):
     """Whether the last step was."""
     met: Bool[jax.Array, " N"]
     """Inequalities that steps refused from here ran into."""
+    pinned: Bool[jax.Array, "T nv"]
+    """Directions in which they left bounds that x is at."""
     last_violation: Float[jax.Array, ""]
     stalls: Int[jax.Array, ""]
     patience: Int[jax.Array, ""]
@@ -192,7 +196,9 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
     still = jnp.zeros((len(x), like[0].J.shape[-1]), x.dtype)
     return State(
         x=x,
-        proposal=Proposal(x, still, none, none, none, none > 0, none == 0),
+        proposal=Proposal(
+            x, still, none, none, none, none > 0, still > 0, none == 0
+        ),
         rows=empty,
         mask=nothing(empty).mask,
         multipliers=flat([r.y for r in empty]),
@@ -200,6 +206,7 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
         damping=number(options.damping),
         refused=jnp.zeros((), bool),
         met=jnp.zeros(sum(r.y.size for r in empty), bool),
+        pinned=still > 0,
         last_violation=number(jnp.inf),
         stalls=jnp.zeros((), int),
         patience=jnp.zeros((), int),
@@ -270,7 +277,7 @@ def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Pr
     lead = jnp.sum(weights.merit - augmented(line, s.multipliers, s.mu).merit)
     parts = columns(problem.nv, problem.shared)
     system = assemble(s.rows, weights, problem.slices, problem.order, parts)
-    held = problem.blocked(data, s.x, system.gradient)
+    held = problem.blocked(data, s.x, system.gradient) | s.pinned
     delta, predicted = newton_step(system, held, s.damping, parts)
     predicted = predicted - lead
     length = jnp.max(jnp.abs(delta), initial=0.0)
@@ -278,13 +285,14 @@ def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Pr
     solvable = jnp.isfinite(length)
     delta = jnp.where(solvable, delta * shrink, 0.0)
     share = problem.share(data, s.x, delta)
-    cut = (share < 1) & ~s.refused
+    pinned = problem.blocked(data, s.x, -delta) & ~held
+    cut = ((share < 1) & ~s.refused) | jnp.any(pinned)
     # a bent step is no descent for sure: after a refusal one ends at the first bound
     delta = jnp.where(s.refused, share, 1.0) * delta
 
     able = potential(system, held, parts)
     x = problem.retract(data, s.x, delta)
-    return Proposal(x, delta, length, predicted, able, cut, solvable)
+    return Proposal(x, delta, length, predicted, able, cut, pinned, solvable)
 
 
 def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
@@ -325,7 +333,7 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     still = ~holds | (proposal.potential < 10 * enough * (1e-3 + jnp.abs(merit)))
     # nor where they are far from it, for the damping that follows a refusal
     still = still & ((worst <= 10 * options.tolerance) | ~s.refused)
-    still = still & ~jnp.any(s.met)
+    still = still & ~jnp.any(s.met) & ~jnp.any(s.pinned)
     solved = ~first & ((accepted & tiny & still) | stuck)
     slow = worst > options.violation_left * s.last_violation
     converged = solved & holds & ~stuck
@@ -359,6 +367,7 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
         ),
         refused=~accepted,
         met=jnp.where(accepted, False, s.met | ahead),
+        pinned=jnp.where(accepted, False, s.pinned | proposal.pinned),
         last_violation=jnp.where(solved, worst, s.last_violation),
         stalls=stalls,
         patience=jnp.where(over, 1, patience),
