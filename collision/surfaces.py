@@ -77,8 +77,10 @@ def surface(core: Core, m: Vec, x: Vec, flat: Any) -> tuple[Mat, Flats]:
             first = jnp.where(wide[..., None], first, 0.0)
             first = first / jnp.where(wide, size, 1.0)[..., None]
             # the edges' own directions: they tell how far m is from being normal
-            off = away - jnp.sum(away * first[..., None, :], -1, keepdims=True) * (
-                first[..., None, :]
+            off = (
+                away
+                - jnp.sum(away * first[..., None, :], -1, keepdims=True)
+                * (first[..., None, :])
             )
             side = jnp.cross(m, first)
             across = jnp.abs(jnp.sum(off * side[..., None, :], -1))

@@ -88,6 +88,9 @@ class ChainProblem(Protocol):
 
 PATIENCE = 8
 """So many feasible passes are given to lower the cost by `progress_tolerance`."""
+BENT = 100.0
+"""Steps are corrected for the bend of rows that are violated by less than so many
+tolerances."""
 Number = Any
 """A Python number, or a traced one."""
 Array = jax.Array | np.ndarray
@@ -140,6 +143,8 @@ class Proposal(NamedTuple):
     pinned: Bool[jax.Array, "T nv"]
     """Directions in which x is at that bound."""
     solvable: Bool[jax.Array, ""]
+    corrected: Bool[jax.Array, ""]
+    """For how the rows bent on a step that was refused."""
 
 
 class State(NamedTuple):
@@ -151,6 +156,10 @@ class State(NamedTuple):
     """Lines in place of those that are flat; see `foretold`."""
     mask: tuple[Bool[jax.Array, "n rows"], ...]
     """Of those."""
+    tried: Float[jax.Array, " N"]
+    """Values at the last trial point."""
+    correct: Bool[jax.Array, ""]
+    """Whether the step there, which was refused, is to be corrected by them."""
     multipliers: Float[jax.Array, " N"]
     """Of all rows, in line."""
     mu: Float[jax.Array, ""]
@@ -197,10 +206,12 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
     return State(
         x=x,
         proposal=Proposal(
-            x, still, none, none, none, none > 0, still > 0, none == 0
+            x, still, none, none, none, none > 0, still > 0, none == 0, none > 0
         ),
         rows=empty,
         mask=nothing(empty).mask,
+        tried=flat([r.y for r in empty]),
+        correct=none > 0,
         multipliers=flat([r.y for r in empty]),
         mu=number(options.mu),
         damping=number(options.damping),
@@ -275,11 +286,18 @@ def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Pr
     # a step that was refused stops short of what it ran into, instead of being damped
     weights = augmented(line, s.multipliers, s.mu, s.met)
     lead = jnp.sum(weights.merit - augmented(line, s.multipliers, s.mu).merit)
+    # second-order correction (Fletcher 1982): a step from the trial point, by what is
+    # known here of derivatives
+    there = line._replace(y=jnp.where(s.correct, s.tried, line.y))
+    weights = augmented(there, s.multipliers, s.mu, s.met)
     parts = columns(problem.nv, problem.shared)
     system = assemble(s.rows, weights, problem.slices, problem.order, parts)
+    pull = jnp.where(s.correct, s.damping, 0.0) * s.proposal.step
+    system = system._replace(gradient=system.gradient + pull)
     held = problem.blocked(data, s.x, system.gradient) | s.pinned
     delta, predicted = newton_step(system, held, s.damping, parts)
-    predicted = predicted - lead
+    predicted = jnp.where(s.correct, s.proposal.predicted, predicted - lead)
+    delta = delta + jnp.where(s.correct, s.proposal.step, 0.0)
     length = jnp.max(jnp.abs(delta), initial=0.0)
     shrink = jnp.minimum(1.0, options.max_step / jnp.maximum(length, 1e-30))
     solvable = jnp.isfinite(length)
@@ -291,8 +309,9 @@ def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Pr
     delta = jnp.where(s.refused, share, 1.0) * delta
 
     able = potential(system, held, parts)
+    able = jnp.where(s.correct, s.proposal.potential, able)
     x = problem.retract(data, s.x, delta)
-    return Proposal(x, delta, length, predicted, able, cut, pinned, solvable)
+    return Proposal(x, delta, length, predicted, able, cut, pinned, solvable, s.correct)
 
 
 def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
@@ -311,14 +330,22 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     kept = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), new, old)
     ahead = met(before, line, s.multipliers, s.mu) & ~s.met
     ahead = ahead & solvable & finite
-    seen = jnp.any(ahead) | (proposal.cut & finite)
+    # what it was to stop at, but did not reach, is let go
+    more = jnp.any(ahead)
+    reached = s.met & (more | (line.y > -s.multipliers / (2 * s.mu)))
+    seen = more | (proposal.cut & finite)
+    tried = line.y
+    correct = (
+        ~accepted & solvable & finite & ~seen & ~proposal.corrected & ~jnp.any(s.met)
+    )
+    correct = correct & (worst_violation(before) <= BENT * options.tolerance)
     line = Line(jnp.where(accepted, line.y, before.y), line.kind)
     good = accepted & ~first & (merit - after > 0.25 * predicted)
     steepness = predicted / jnp.maximum(jnp.sum(proposal.step**2), 1e-30)
     damping = jnp.where(
         accepted,
         jnp.where(good, s.damping * 0.2, s.damping * 2.0),
-        jnp.where(seen, s.damping, jnp.maximum(10 * s.damping, steepness)),
+        jnp.where(seen | correct, s.damping, jnp.maximum(10 * s.damping, steepness)),
     )
     damping = jnp.where(first, s.damping, damping)
 
@@ -330,7 +357,8 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     )
     stuck = ~accepted & (s.damping > 1e10)
     # where constraints hold, a step may not be short for the damping's sake
-    still = ~holds | (proposal.potential < 10 * enough * (1e-3 + jnp.abs(merit)))
+    level = proposal.potential < 10 * enough * (1e-3 + jnp.abs(merit))
+    still = ~holds | level
     # nor where they are far from it, for the damping that follows a refusal
     still = still & ((worst <= 10 * options.tolerance) | ~s.refused)
     still = still & ~jnp.any(s.met) & ~jnp.any(s.pinned)
@@ -351,6 +379,7 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     patience = jnp.where(holds, s.patience + 1, 0)
     over = noted & (patience > PATIENCE)
     idle = over & (s.cost - cost < options.progress_tolerance * (1e-3 + cost))
+    idle = idle & ~level
     idle = holds & ((idle & ~converged) | stuck)
     status = jnp.where(converged, int(Status.CONVERGED), s.status)
     status = jnp.where(idle, int(Status.FEASIBLE), status)
@@ -360,13 +389,15 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
         x=x,
         rows=kept.rows,
         mask=kept.mask,
+        tried=tried,
+        correct=correct,
         multipliers=multipliers,
         mu=mu,
         damping=jnp.clip(
             damping, jnp.where(solved, options.damping, options.damping_min), 1e12
         ),
         refused=~accepted,
-        met=jnp.where(accepted, False, s.met | ahead),
+        met=jnp.where(accepted, False, reached | ahead),
         pinned=jnp.where(accepted, False, s.pinned | proposal.pinned),
         last_violation=jnp.where(solved, worst, s.last_violation),
         stalls=stalls,

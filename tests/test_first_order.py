@@ -38,6 +38,9 @@ class Rosenbrock:
     def retract(self, data, x, step):
         return x + step
 
+    def share(self, data, x, step):
+        return jnp.ones(())
+
     def blocked(self, data, x, gradient):
         return jnp.zeros(gradient.shape, bool)
 

@@ -104,6 +104,9 @@ class Circle:
     def retract(self, data, x, step):
         return x + step
 
+    def share(self, data, x, step):
+        return jnp.ones(())
+
     def blocked(self, data, x, gradient):
         return jnp.zeros(gradient.shape, bool)
 
@@ -142,6 +145,60 @@ def test_slow_progress_ends_a_feasible_solve(least, passes):
     assert int(r.iterations) == passes
 
 
+def test_a_curved_constraint_does_not_slow_a_stiff_solve():
+    """Along a circle that a large penalty holds, from nearly opposite the optimum."""
+    options = Options(mu=1e6, progress_tolerance=1e-9)
+    r = solve(Circle(2.0), jnp.array([2.0, 1.0]), jnp.array([[-1.0, 0.1]]), options)
+    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) < 150
+    np.testing.assert_allclose(r.x[0], np.array([2, 1]) / np.sqrt(5), atol=2e-4)
+
+
+class Corner:
+    """As low as a bound, a wall and a line allow; the cost pulls far beyond them."""
+
+    slices, nv, order, shared, large = 1, 2, 0, (), False
+
+    def __init__(self, low: float, wall: float):
+        self.low, self.wall = low, wall
+
+    def shapes(self, data, x):
+        return jax.eval_shape(self.evaluate, data, x)
+
+    def evaluate(self, data, x):
+        far = jnp.array([[0.1, 0.02], [0.02, 0.1]])
+        cost = Rows((far @ (x[0] - data))[None], far[None, None], *_at(SOS))
+        wall = Rows(
+            (self.wall - x[0, 1:])[None], -jnp.eye(2)[None, None, 1:], *_at(INEQ)
+        )
+        both = jnp.array([[1.0, -3.0]])
+        line = Rows((both @ x[0] + 2)[None], both[None, None], *_at(INEQ))
+        return cost, wall, line
+
+    def retract(self, data, x, step):
+        return jnp.maximum(x + step, self.low)
+
+    def share(self, data, x, step):
+        room = x - self.low
+        bent = (room > 1e-10) & (-step > room)
+        return jnp.min(jnp.where(bent, room / jnp.where(bent, -step, 1.0), 1.0))
+
+    def blocked(self, data, x, gradient):
+        return (x <= self.low + 1e-10) & (gradient > 0)
+
+
+@pytest.mark.parametrize(
+    ("low", "wall", "want"),
+    [(-1.0, 0.5, [-1, 0.5]), (0.0, -1.0, [0, 2 / 3]), (0.3, 0.2, [0.3, 2.3 / 3])],
+)
+def test_steps_that_run_into_bounds_and_inequalities(low, wall, want):
+    """From afar they are not seen; then the next step ends at them."""
+    options = Options(mu=1e4, max_step=10.0)
+    start = jnp.array([[5.0, 6.0]])
+    r = solve(Corner(low, wall), jnp.array([-20.0, -30.0]), start, options)
+    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) < 15
+    np.testing.assert_allclose(r.x[0], want, atol=2e-4)
+
+
 class Hinged:
     """Nearest point to (2, 1) outside of two discs; the rows are the overlaps."""
 
@@ -166,6 +223,9 @@ class Hinged:
 
     def retract(self, data, x, step):
         return x + step
+
+    def share(self, data, x, step):
+        return jnp.ones(())
 
     def blocked(self, data, x, gradient):
         return jnp.zeros((1, 2), bool)
