@@ -283,13 +283,13 @@ def _turn(
 
 def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Proposal:
     line = in_line(s.rows)
-    # a step that was refused stops short of what it ran into, instead of being damped
-    weights = augmented(line, s.multipliers, s.mu, s.met)
-    lead = jnp.sum(weights.merit - augmented(line, s.multipliers, s.mu).merit)
     # second-order correction (Fletcher 1982): a step from the trial point, by what is
     # known here of derivatives
     there = line._replace(y=jnp.where(s.correct, s.tried, line.y))
+    # a step that was refused stops short of what it ran into, instead of being damped
     weights = augmented(there, s.multipliers, s.mu, s.met)
+    short = jnp.minimum(line.y + s.multipliers / (2 * s.mu), 0.0)
+    lead = s.mu * jnp.sum(jnp.where(s.met, short**2, 0.0))
     parts = columns(problem.nv, problem.shared)
     system = assemble(s.rows, weights, problem.slices, problem.order, parts)
     pull = jnp.where(s.correct, s.damping, 0.0) * s.proposal.step
