@@ -20,6 +20,9 @@ from .program import Chain, ChainData, Placed, make_chain
 from .starts import paths_from
 from .waypoints import path_through
 
+MOST = 1_000_000
+"""Slices of a path."""
+
 
 class PathProblem:
     """Objectives over `phases × slices_per_phase` copies of a world's coordinates.
@@ -45,6 +48,11 @@ class PathProblem:
         if C.nq == 0:
             raise ObjectiveError(
                 "The world has no moving joint; add one, or unlock some."
+            )
+        if not phases * slices <= MOST:
+            raise ObjectiveError(
+                f"phases x slices_per_phase is {phases:g} x {slices:g}, expected at"
+                f" most {MOST} slices; use fewer."
             )
         self.config: Config = C
         self.slices_per_phase = slices

@@ -360,8 +360,10 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     level = proposal.potential < 10 * enough * (1e-3 + jnp.abs(merit))
     still = ~holds | level
     # nor where they are far from it, for the damping that follows a refusal
-    still = still & ((worst <= 10 * options.tolerance) | ~s.refused)
-    still = still & ~jnp.any(s.met) & ~jnp.any(s.pinned)
+    hampered = s.refused & (worst > 10 * options.tolerance)
+    hampered = hampered | jnp.any(s.met) | jnp.any(s.pinned)
+    gained = merit - after > 1e-3 * enough * (1e-3 + jnp.abs(merit))
+    still = still & ~(hampered & gained)
     solved = ~first & ((accepted & tiny & still) | stuck)
     slow = worst > options.violation_left * s.last_violation
     converged = solved & holds & ~stuck

@@ -30,7 +30,7 @@ from ...robots.transforms import IDENTITY, pose_inverse, pose_multiply
 from ...solvers.rounds import SILENT
 from ..geometry.agents import find_agent
 
-OPTIONS: Any = dict(mu=1e3, damping=1.0, max_step=1.0, max_iterations=25)
+OPTIONS: Any = dict(mu=1e3, damping=1.0, max_step=1.0, max_iterations=40)
 """Nothing but feasibility: trust the Newton steps, and soon start anew."""
 METRES, TURN = 5.0, 1.0
 """What residuals of positions and quaternions are scaled by."""
