@@ -313,6 +313,11 @@ PATHS = [
     ("slices half", path(slices_per_phase=1.5), ["slices_per_phase is 1.5", "integer"]),
     ("slices words", path(slices_per_phase="a"), ["slices_per_phase is 'a'"]),
     ("k_order", path(k_order=3), ["k_order is 3", "0, 1 or 2"]),
+    (
+        "too many slices",
+        path(slices_per_phase=10**18),
+        ["slices_per_phase is 2 x 1e+18", "at most 1000000", "use fewer"],
+    ),
     ("duration", path(duration_per_phase=0.0), ["duration_per_phase is 0", "> 0"]),
     (
         "durations",
