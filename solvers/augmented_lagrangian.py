@@ -143,8 +143,6 @@ class Proposal(NamedTuple):
     pinned: Bool[jax.Array, "T nv"]
     """Directions in which x is at that bound."""
     solvable: Bool[jax.Array, ""]
-    corrected: Bool[jax.Array, ""]
-    """For how the rows bent on a step that was refused."""
 
 
 class State(NamedTuple):
@@ -159,7 +157,7 @@ class State(NamedTuple):
     tried: Float[jax.Array, " N"]
     """Values at the last trial point."""
     correct: Bool[jax.Array, ""]
-    """Whether the step there, which was refused, is to be corrected by them."""
+    """Whether the proposal is the step there, which was refused, corrected by them."""
     multipliers: Float[jax.Array, " N"]
     """Of all rows, in line."""
     mu: Float[jax.Array, ""]
@@ -205,9 +203,7 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
     still = jnp.zeros((len(x), like[0].J.shape[-1]), x.dtype)
     return State(
         x=x,
-        proposal=Proposal(
-            x, still, none, none, none, none > 0, still > 0, none == 0, none > 0
-        ),
+        proposal=Proposal(x, still, none, none, none, none > 0, still > 0, none == 0),
         rows=empty,
         mask=nothing(empty).mask,
         tried=flat([r.y for r in empty]),
@@ -311,7 +307,7 @@ def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Pr
     able = potential(system, held, parts)
     able = jnp.where(s.correct, s.proposal.potential, able)
     x = problem.retract(data, s.x, delta)
-    return Proposal(x, delta, length, predicted, able, cut, pinned, solvable, s.correct)
+    return Proposal(x, delta, length, predicted, able, cut, pinned, solvable)
 
 
 def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
@@ -335,9 +331,7 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     reached = s.met & (more | (line.y > -s.multipliers / (2 * s.mu)))
     seen = more | (proposal.cut & finite)
     tried = line.y
-    correct = (
-        ~accepted & solvable & finite & ~seen & ~proposal.corrected & ~jnp.any(s.met)
-    )
+    correct = ~accepted & solvable & finite & ~seen & ~s.correct & ~jnp.any(s.met)
     correct = correct & (worst_violation(before) <= BENT * options.tolerance)
     line = Line(jnp.where(accepted, line.y, before.y), line.kind)
     good = accepted & ~first & (merit - after > 0.25 * predicted)
