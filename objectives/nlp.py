@@ -20,9 +20,10 @@ from jaxtyping import Float, Int
 from ..robots.checks import floats
 from ..robots.tree import Tree
 from ..solvers import EQ, INEQ, SOS
+from .chain import Batch, Chain, ChainData, Kind
 from .modes import Modes
 from .objective import OT, Objective, ObjectiveError
-from .program import Batch, Chain, ChainData, Kind, Placed
+from .program import Placed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,11 +12,12 @@ from jaxtyping import Float
 
 from ..robots.checks import floats, integer, number
 from ..robots.config import Config
+from .chain import Chain, ChainData
 from .choices import Choice
 from .exchanges import Acting
 from .modes import Helper, Modes, ModeSwitch, make_modes
 from .objective import Objective, ObjectiveError
-from .program import Chain, ChainData, Placed, make_chain
+from .program import Placed, make_chain
 from .starts import paths_from
 from .waypoints import path_through
 
@@ -170,7 +171,7 @@ class PathProblem:
         return self._modes[1]
 
     def chain(self) -> tuple[Chain, ChainData, list[list[Placed]]]:
-        """The problem as the solver sees it; see `objectives.program`."""
+        """The problem as the solver sees it; see `objectives.chain`."""
         modes = self.modes()
         key = (modes, tuple(self._objectives))
         if self._chain is None or not _same(self._chain[0], key):

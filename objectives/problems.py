@@ -8,9 +8,10 @@ import jax
 import numpy as np
 
 from ..robots.checks import floats
+from .chain import Chain, ChainData
 from .objective import ObjectiveError
 from .path_problem import PathProblem
-from .program import Chain, ChainData, Placed
+from .program import Placed
 
 
 @dataclass(frozen=True, eq=False)

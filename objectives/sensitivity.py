@@ -14,9 +14,10 @@ from ..robots.config import Config
 from ..robots.transforms import quat_exp, quat_multiply
 from ..solvers import Options
 from ..solvers.sensitivity import is_floating, optimum, polished, response
+from .chain import Chain, ChainData
 from .objective import Objective, ObjectiveError
 from .path_problem import PathProblem
-from .program import Chain, ChainData, Placed
+from .program import Placed
 
 _SIZES = {
     shapes.Sphere: ("radius",),

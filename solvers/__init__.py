@@ -1,9 +1,9 @@
 """min Σ‖φ_sos‖² subject to φ_ineq <= 0, φ_eq = 0, over a chain of configurations."""
 
-from .augmented_lagrangian import Options as Options
 from .augmented_lagrangian import Result as Result
 from .augmented_lagrangian import solve as solve
 from .batch import solve_many as solve_many
+from .options import Options as Options
 from .rounds import Progress as Progress
 from .rounds import Watch as Watch
 from .rounds import solve_watched as solve_watched

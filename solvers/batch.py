@@ -22,14 +22,11 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Float, Int
 
-from .augmented_lagrangian import (
-    ChainProblem,
-    Options,
-    Result,
-    State,
-    onwards,
-)
+from .augmented_lagrangian import Result, onwards
+from .chain_problem import ChainProblem
+from .iteration import State
 from .kernel import Compiled, on_cpu
+from .options import Options
 from .rounds import ROUND, SILENT, Progress, Watcher, paused, progress_of
 from .sealed import Sealed, fetched, opened, seal
 from .spread import placed, spread

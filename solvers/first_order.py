@@ -14,7 +14,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
-from .augmented_lagrangian import ChainProblem, Options, Result
+from .augmented_lagrangian import Result
+from .chain_problem import ChainProblem
+from .options import Options
 from .rounds import SILENT, Watch, in_rounds
 from .rows import (
     Rows,

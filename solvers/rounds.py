@@ -14,15 +14,10 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from .augmented_lagrangian import (
-    ChainProblem,
-    Options,
-    Result,
-    State,
-    solve,
-    some,
-    start,
-)
+from .augmented_lagrangian import Result, solve, some, start
+from .chain_problem import ChainProblem
+from .iteration import State
+from .options import Options
 from .sealed import fetched, seal
 from .status import Status
 

@@ -15,8 +15,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
-from .augmented_lagrangian import ChainProblem, Options, solve
+from .augmented_lagrangian import solve
+from .chain_problem import ChainProblem
 from .kkt import Bordered, Saddle, solve_kkt, weakest_curvature
+from .options import Options
 from .rows import (
     EQ,
     INEQ,

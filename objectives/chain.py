@@ -1,0 +1,260 @@
+"""Objectives as a chain problem: one batch for each kind of feature.
+
+What is static is shape: the tree, the number of slices, and for each kind of feature
+how many instances there are. Frames, slices, targets, scales, types and numbers of the
+symbols are data.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from ..features.evaluate import Inputs, aimed, continuous
+from ..features.symbol import Symbol
+from ..robots._typing import Array
+from ..robots.kinematics import (
+    Kinematics,
+    Walk,
+    coordinates_to_tangent,
+    fold_dofs,
+    integrate,
+    quaternions,
+    tangent_to_coordinates,
+)
+from ..robots.tree import Tree
+from ..solvers import Rows
+from ..solvers.kernel import later, part
+from ..solvers.sealed import Closed
+
+LARGE = 4
+"""Size from which problems are compiled in parts."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What instances share to be evaluated as one batch."""
+
+    symbol: Symbol
+    order: int
+    frames: int
+    coordinates: int
+    scale: tuple[int, ...]
+    params: tuple[tuple[str, tuple[int, ...]], ...]
+    capacity: int = 0
+    groundings: int = 0
+    """How many sets of params there are, of which instances use one; 0: each its own.
+    """
+
+
+class Batch(NamedTuple):
+    """Data of the instances of one kind; those beyond the last one have scale 0."""
+
+    frames: Array
+    """(n, window, m): of each slice of the window, oldest first."""
+    coordinates: Array
+    params: dict[str, Array]
+    own: Array
+    """Which of the params an instance uses; see `Kind.groundings`."""
+    scale: Array
+    target: Array
+    last: Array
+    kind: Array
+
+
+class ChainData(NamedTuple):
+    """Everything that may vary without compiling anew."""
+
+    K: Kinematics
+    prefix: Array
+    tau: Float[jax.Array, " T"]
+    """Time from the slice before to each slice [s]."""
+    limits: Float[jax.Array, "2 slices nq"]
+    """Of each slice, or once for all."""
+    batches: tuple[Batch, ...]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The structure of a problem; the solver's `ChainProblem`."""
+
+    tree: Tree
+    slices: int
+    order: int
+    kinds: tuple[Kind, ...]
+    shared: tuple[int, ...] = ()
+    """Tangent columns that are one variable for all slices."""
+
+    @property
+    def nv(self) -> int:
+        """Dimension of the tangent space of a slice."""
+        return self.tree.nv
+
+    @property
+    def large(self) -> bool:
+        """See `ChainProblem`: contacts are about five times as much code as others."""
+        return sum(5 if k.symbol.stacked else 1 for k in self.kinds) > LARGE
+
+    def evaluate(
+        self,
+        data: ChainData | Closed,
+        x: jax.Array | Closed,
+        coordinates: str = "tangent",
+    ) -> Any:
+        """All `Rows` with their Jacobians in the tangent space, or by "q"."""
+        heavy = [i for i, kind in enumerate(self.kinds) if kind.symbol.stacked]
+        light = [i for i in range(len(self.kinds)) if i not in heavy]
+
+        def begin(data: ChainData, x: jax.Array) -> tuple[_Motion, list[Rows]]:
+            motion = self._motion(data, x)
+            return motion, self._rows(light, coordinates, data, motion)
+
+        motion, found = part(begin, data, x)
+        of = lambda i: partial(self._rows, [i], coordinates)
+        more = [part(of(i), data, motion) for i in heavy]
+
+        def ordered(found: list[Rows], *more: list[Rows]) -> tuple[Rows, ...]:
+            groups = dict(zip([*light, *heavy], sum(more, found), strict=True))
+            return tuple(groups[i] for i in sorted(groups))
+
+        return later(ordered, found, *more)
+
+    def shapes(self, data: ChainData, x: jax.Array) -> tuple[Rows, ...]:
+        """Of what `evaluate` gives in the tangent space, without tracing it."""
+        dtype, found = jnp.result_type(x, data.K.node_p), []
+        for kind, b in zip(self.kinds, data.batches, strict=True):
+            n = kind.capacity
+            D = kind.scale[0]
+            y: Any = jax.ShapeDtypeStruct((n, D), dtype)
+            J: Any = jax.ShapeDtypeStruct((n, kind.order + 1, D, self.nv), dtype)
+            found.append(Rows(y, J, *(_shape(a) for a in (b.last, b.kind))))
+        return tuple(found)
+
+    def _motion(self, data: ChainData, x: jax.Array) -> "_Motion":
+        X = jnp.concatenate([self._before(data, x), x])
+        if any(kind.symbol.quaternions for kind in self.kinds):
+            quats = quaternions(data.K, X)
+        else:
+            quats = jnp.zeros((len(X), self.tree.n_frames + 1, 4), X.dtype)
+        return _Motion(X, data.K.walk(X), quats)
+
+    def _rows(
+        self, which: list[int], coordinates: str, data: ChainData, motion: "_Motion"
+    ) -> list[Rows]:
+        """Of some of the kinds."""
+        chosen = [(self.kinds[i], data.batches[i]) for i in which]
+        return [self._group(k, b, coordinates, data, motion) for k, b in chosen]
+
+    def _group(
+        self, kind: Kind, b: Batch, coordinates: str, data: ChainData, m: "_Motion"
+    ) -> Rows:
+        mask = jnp.asarray(self.tree.mask, m.X.dtype)
+        window = np.arange(kind.order + 1) + (self.order - kind.order)
+        at = b.last[:, None] + window
+        # before the first slice time goes on in steps as long as the first one
+        steps = jnp.maximum(at[:, 1:] - self.order, 0)
+        f = b.frames
+        inputs = Inputs(
+            m.walk.frames.R[at[:, :, None], f],
+            m.walk.frames.p[at[:, :, None], f],
+            self._quaternions(kind, m.quaternions, at, f),
+            m.X[at[:, :, None], b.coordinates[:, None, :]],
+            data.tau[steps],
+        )
+        one = lambda x, params, scale, target: aimed(
+            kind.symbol, kind.order, x, params, scale, target, data.K
+        )
+        params, each = b.params, 0 if kind.groundings != 1 else None
+        if kind.groundings:
+            own = b.own if kind.groundings > 1 else 0
+            params = {k: v[own] for k, v in params.items()}
+        out = jax.vmap(one, (0, each, 0, 0))(inputs, params, b.scale, b.target)
+        if kind.frames:
+            wrench = jnp.concatenate([out.force, out.moment], -1)
+            # (n, window, m, rows, 6) @ (n, window, 1, 6, dofs)
+            wrench = jnp.transpose(wrench, (0, 2, 3, 1, 4))
+            J = wrench @ jnp.swapaxes(m.walk.twists[at], -1, -2)[:, :, None]
+            J = jnp.sum(J * mask[f][:, :, :, None, :], 2)
+            J = fold_dofs(data.K, J)
+            if coordinates == "q":
+                J = tangent_to_coordinates(self.tree, m.X[at], J)
+        else:
+            J = self._joint_jacobian(out.dq, b.coordinates)
+            if coordinates == "tangent":
+                J = coordinates_to_tangent(self.tree, m.X[at], J)
+        return Rows(out.y, J, b.last, b.kind)
+
+    def _before(self, data: ChainData, x: jax.Array) -> jax.Array:
+        """The fixed slices before the first, with what all slices share."""
+        if not self.shared:
+            return jnp.asarray(data.prefix)
+        balls = {c + i: q for q, c in self.tree.balls for i in range(3)}
+        tied = np.zeros(self.tree.nq, bool)
+        for column in self.shared:
+            q = balls.get(column)
+            tied[
+                self.tree.column_coordinate[column] if q is None else slice(q, q + 4)
+            ] = True
+        return jnp.where(tied, x[0], data.prefix)
+
+    def _quaternions(
+        self, kind: Kind, quats: jax.Array, at: jax.Array, frames: jax.Array
+    ) -> jax.Array:
+        if not kind.symbol.quaternions:
+            shape = (kind.capacity, kind.order + 1, kind.frames, 4)
+            return jnp.zeros(shape, quats.dtype)
+        return jax.vmap(continuous)(quats[at[:, :, None], frames])
+
+    def _joint_jacobian(self, dq: jax.Array, coordinates: jax.Array) -> jax.Array:
+        own = coordinates[:, :, None] == jnp.arange(self.tree.nq)
+        return jnp.einsum("nrwc,ncq->nwrq", dq, own.astype(dq.dtype))
+
+    def move(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
+        """x moved along a tangent step, limits aside."""
+        return integrate(self.tree, x, step)
+
+    def retract(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
+        """x moved along a tangent step, clipped to the limits."""
+        low, high = self.bounds(data)
+        return jnp.clip(self.move(data, x, step), low, high)
+
+    def share(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
+        """See `ChainProblem`."""
+        low, high = self.bounds(data)
+        source = np.array(self.tree.column_coordinate, int)
+        room = jnp.where(step > 0, (high - x)[:, source], (x - low)[:, source])
+        bent = (source >= 0) & (room > 1e-10) & (jnp.abs(step) > room)
+        ratio = jnp.where(bent, room / jnp.where(bent, jnp.abs(step), 1.0), 1.0)
+        return jnp.min(ratio, initial=1.0)
+
+    def blocked(self, data: ChainData, x: jax.Array, gradient: jax.Array) -> jax.Array:
+        """Coordinates at a limit that descent would push outwards."""
+        low, high = self.bounds(data)
+        at_low, at_high = x <= low + 1e-10, x >= high - 1e-10
+        source = np.array(self.tree.column_coordinate, int)
+        single = source >= 0
+        low_v, high_v = at_low[:, source] & single, at_high[:, source] & single
+        return (low_v & (gradient > 0)) | (high_v & (gradient < 0))
+
+    def bounds(self, data: ChainData) -> tuple[jax.Array, jax.Array]:
+        """Limits; quaternions have none."""
+        free = np.zeros(self.tree.nq, bool)
+        free[self.tree.table.quaternions.reshape(-1)] = True
+        low, high = data.limits
+        return jnp.where(free, -jnp.inf, low), jnp.where(free, jnp.inf, high)
+
+
+class _Motion(NamedTuple):
+    """A path, with where frames are on it and how they move; fixed slices first."""
+
+    X: jax.Array
+    walk: Walk
+    quaternions: jax.Array
+
+
+def _shape(a: Any) -> Any:
+    return jax.ShapeDtypeStruct(jnp.shape(a), jnp.result_type(a))

@@ -1,0 +1,57 @@
+"""What the solver asks of a problem over a chain of slices."""
+
+from typing import Any, Protocol, runtime_checkable
+
+from .rows import Rows
+
+
+@runtime_checkable
+class ChainProblem(Protocol):
+    """A problem over T slices; hashable by its structure, its numbers are in `data`."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def slices(self) -> int:
+        """T."""
+        ...
+
+    @property
+    def nv(self) -> int:
+        """Dimension of the tangent space of a slice."""
+        ...
+
+    @property
+    def order(self) -> int:
+        """How many slices back a window reaches."""
+        ...
+
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """Tangent columns that are one variable for all slices; x agrees there."""
+        ...
+
+    @property
+    def large(self) -> bool:
+        """Whether evaluation is so much code that it is better compiled in parts."""
+        ...
+
+    def evaluate(self, data: Any, x: Any) -> Any:
+        """All `Rows` with their Jacobians at x; in parts as `kernel.later` has it."""
+        ...
+
+    def shapes(self, data: Any, x: Any) -> tuple[Rows, ...]:
+        """Shapes and dtypes of the rows; `evaluate` need not be traced for them."""
+        ...
+
+    def retract(self, data: Any, x: Any, step: Any) -> Any:
+        """x moved along a tangent step, within the bounds."""
+        ...
+
+    def share(self, data: Any, x: Any, step: Any) -> Any:
+        """How much of a step, at most all, is within the bounds that x is not at."""
+        ...
+
+    def blocked(self, data: Any, x: Any, gradient: Any) -> Any:
+        """Which tangent directions are held by a bound against the descent."""
+        ...

@@ -1,0 +1,235 @@
+"""One pass of the solver: a trial point is judged, and the next one is chosen.
+
+A Levenberg-Marquardt step for the augmented Lagrangian. Where one is refused, the next
+tells why: an inequality that it ran into, a bound that bent it, the bend of the rows;
+only else is it damped.
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Bool, Float, Int
+
+from .chain_problem import ChainProblem
+from .foretold import Foretold, foretold
+from .options import Options
+from .rows import (
+    Line,
+    Rows,
+    augmented,
+    in_line,
+    met,
+    total_cost,
+    updated_multiplier,
+    worst_violation,
+)
+from .status import Status
+from .system import assemble, columns, newton_step, potential
+
+PATIENCE = 8
+"""So many feasible passes are given to lower the cost by `progress_tolerance`."""
+BENT = 100.0
+"""Steps are corrected for the bend of rows that are violated by less than so many
+tolerances."""
+
+
+class Proposal(NamedTuple):
+    """A step, not yet judged."""
+
+    x: Float[jax.Array, "T nq"]
+    step: Float[jax.Array, "T nv"]
+    length: Float[jax.Array, ""]
+    predicted: Float[jax.Array, ""]
+    potential: Float[jax.Array, ""]
+    """See `system.potential`."""
+    cut: Bool[jax.Array, ""]
+    """A bound bends the step."""
+    pinned: Bool[jax.Array, "T nv"]
+    """Directions in which x is at that bound."""
+    solvable: Bool[jax.Array, ""]
+
+
+class State(NamedTuple):
+    """Everything the loop carries."""
+
+    x: Float[jax.Array, "T nq"]
+    proposal: Proposal
+    rows: tuple[Rows, ...]
+    """Lines in place of those that are flat; see `foretold`."""
+    mask: tuple[Bool[jax.Array, "n rows"], ...]
+    """Of those."""
+    tried: Float[jax.Array, " N"]
+    """Values at the last trial point."""
+    correct: Bool[jax.Array, ""]
+    """Whether the proposal is the step there, which was refused, corrected by them."""
+    multipliers: Float[jax.Array, " N"]
+    """Of all rows, in line."""
+    mu: Float[jax.Array, ""]
+    damping: Float[jax.Array, ""]
+    refused: Bool[jax.Array, ""]
+    """Whether the last step was."""
+    met: Bool[jax.Array, " N"]
+    """Inequalities that steps refused from here ran into."""
+    pinned: Bool[jax.Array, "T nv"]
+    """Directions in which they left bounds that x is at."""
+    last_violation: Float[jax.Array, ""]
+    stalls: Int[jax.Array, ""]
+    patience: Int[jax.Array, ""]
+    """Feasible passes since `cost` was noted."""
+    cost: Float[jax.Array, ""]
+    iterations: Int[jax.Array, ""]
+    last: Float[jax.Array, ""]
+    """Of iterations, before there is a pause."""
+    status: Int[jax.Array, ""]
+    done: Bool[jax.Array, ""]
+
+
+def turn(
+    problem: ChainProblem,
+    data: Any,
+    options: Options,
+    s: State,
+    rows: tuple[Rows, ...],
+) -> State:
+    """The state after the proposal has been judged, with the next one."""
+    numbers: Any = {k: jnp.asarray(v, s.x.dtype) for k, v in vars(options).items()}
+    options = replace(options, **numbers)
+    s = _judge(options, s, rows)
+    return s._replace(proposal=_propose(problem, data, options, s))
+
+
+def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Proposal:
+    line = in_line(s.rows)
+    # second-order correction (Fletcher 1982): a step from the trial point, by what is
+    # known here of derivatives
+    there = line._replace(y=jnp.where(s.correct, s.tried, line.y))
+    # a step that was refused stops short of what it ran into, instead of being damped
+    weights = augmented(there, s.multipliers, s.mu, s.met)
+    short = jnp.minimum(line.y + s.multipliers / (2 * s.mu), 0.0)
+    lead = s.mu * jnp.sum(jnp.where(s.met, short**2, 0.0))
+    parts = columns(problem.nv, problem.shared)
+    system = assemble(s.rows, weights, problem.slices, problem.order, parts)
+    pull = jnp.where(s.correct, s.damping, 0.0) * s.proposal.step
+    system = system._replace(gradient=system.gradient + pull)
+    held = problem.blocked(data, s.x, system.gradient) | s.pinned
+    delta, predicted = newton_step(system, held, s.damping, parts)
+    predicted = jnp.where(s.correct, s.proposal.predicted, predicted - lead)
+    delta = delta + jnp.where(s.correct, s.proposal.step, 0.0)
+    length = jnp.max(jnp.abs(delta), initial=0.0)
+    shrink = jnp.minimum(1.0, options.max_step / jnp.maximum(length, 1e-30))
+    solvable = jnp.isfinite(length)
+    delta = jnp.where(solvable, delta * shrink, 0.0)
+    share = problem.share(data, s.x, delta)
+    pinned = problem.blocked(data, s.x, -delta) & ~held
+    cut = ((share < 1) & ~s.refused) | jnp.any(pinned)
+    # a bent step is no descent for sure: after a refusal one ends at the first bound
+    delta = jnp.where(s.refused, share, 1.0) * delta
+
+    able = potential(system, held, parts)
+    able = jnp.where(s.correct, s.proposal.potential, able)
+    x = problem.retract(data, s.x, delta)
+    return Proposal(x, delta, length, predicted, able, cut, pinned, solvable)
+
+
+def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
+    proposal = s.proposal
+    length, predicted, solvable = proposal.length, proposal.predicted, proposal.solvable
+    first = s.iterations == 0
+    old, new = foretold(Foretold(s.rows, s.mask), rows, proposal.step)
+    before, line = in_line(old.rows), in_line(new.rows)
+    merit = jnp.sum(augmented(before, s.multipliers, s.mu).merit)
+    after = jnp.sum(augmented(line, s.multipliers, s.mu).merit)
+    finite = jnp.isfinite(after) & _finite(rows)
+    accepted = first | (solvable & finite & (after <= merit))
+    broken = first & ~finite
+
+    x = jnp.where(accepted & ~broken, proposal.x, s.x)
+    kept = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), new, old)
+    ahead = met(before, line, s.multipliers, s.mu) & ~s.met
+    ahead = ahead & solvable & finite
+    # what it was to stop at, but did not reach, is let go
+    more = jnp.any(ahead)
+    reached = s.met & (more | (line.y > -s.multipliers / (2 * s.mu)))
+    seen = more | (proposal.cut & finite)
+    tried = line.y
+    correct = ~accepted & solvable & finite & ~seen & ~s.correct & ~jnp.any(s.met)
+    correct = correct & (worst_violation(before) <= BENT * options.tolerance)
+    line = Line(jnp.where(accepted, line.y, before.y), line.kind)
+    good = accepted & ~first & (merit - after > 0.25 * predicted)
+    steepness = predicted / jnp.maximum(jnp.sum(proposal.step**2), 1e-30)
+    damping = jnp.where(
+        accepted,
+        jnp.where(good, s.damping * 0.2, s.damping * 2.0),
+        jnp.where(seen | correct, s.damping, jnp.maximum(10 * s.damping, steepness)),
+    )
+    damping = jnp.where(first, s.damping, damping)
+
+    worst = worst_violation(line)
+    holds = worst <= options.tolerance
+    enough = jnp.where(holds, options.cost_tolerance, options.inner_tolerance)
+    tiny = (length < options.step_tolerance) | (
+        predicted < enough * (1e-3 + jnp.abs(merit))
+    )
+    stuck = ~accepted & (s.damping > 1e10)
+    # where constraints hold, a step may not be short for the damping's sake
+    level = proposal.potential < 10 * enough * (1e-3 + jnp.abs(merit))
+    still = ~holds | level
+    # nor where they are far from it, for the damping that follows a refusal
+    hampered = s.refused & (worst > 10 * options.tolerance)
+    hampered = hampered | jnp.any(s.met) | jnp.any(s.pinned)
+    gained = merit - after > 1e-3 * enough * (1e-3 + jnp.abs(merit))
+    still = still & ~(hampered & gained)
+    solved = ~first & ((accepted & tiny & still) | stuck)
+    slow = worst > options.violation_left * s.last_violation
+    converged = solved & holds & ~stuck
+    stalls = jnp.where(
+        solved & (worst > 0.9 * s.last_violation), s.stalls + 1, s.stalls * ~solved
+    )
+    at_limit = s.mu >= options.mu_max
+    infeasible = solved & ~holds & (stalls >= 2) & at_limit
+    updated = updated_multiplier(line, s.multipliers, s.mu)
+    multipliers = jnp.where(solved & ~holds, updated, s.multipliers)
+    mu = jnp.where(
+        solved & slow, jnp.minimum(s.mu * options.mu_factor, options.mu_max), s.mu
+    )
+    cost, noted = total_cost(line), holds & (s.patience > 0)
+    patience = jnp.where(holds, s.patience + 1, 0)
+    over = noted & (patience > PATIENCE)
+    idle = over & (s.cost - cost < options.progress_tolerance * (1e-3 + cost))
+    idle = idle & ~level
+    idle = holds & ((idle & ~converged) | stuck)
+    status = jnp.where(converged, int(Status.CONVERGED), s.status)
+    status = jnp.where(idle, int(Status.FEASIBLE), status)
+    status = jnp.where(infeasible, int(Status.INFEASIBLE), status)
+    status = jnp.where(broken, int(Status.BAD_INPUT), status)
+    return s._replace(
+        x=x,
+        rows=kept.rows,
+        mask=kept.mask,
+        tried=tried,
+        correct=correct,
+        multipliers=multipliers,
+        mu=mu,
+        damping=jnp.clip(
+            damping, jnp.where(solved, options.damping, options.damping_min), 1e12
+        ),
+        refused=~accepted,
+        met=jnp.where(accepted, False, reached | ahead),
+        pinned=jnp.where(accepted, False, s.pinned | proposal.pinned),
+        last_violation=jnp.where(solved, worst, s.last_violation),
+        stalls=stalls,
+        patience=jnp.where(over, 1, patience),
+        cost=jnp.where(over | ~noted, cost, s.cost),
+        iterations=s.iterations + 1,
+        status=status,
+        done=converged | idle | infeasible | broken,
+    )
+
+
+def _finite(rows: tuple[Rows, ...]) -> jax.Array:
+    ok = jnp.ones((), bool)
+    for r in rows:
+        ok = ok & jnp.isfinite(r.y).all() & jnp.isfinite(r.J).all()
+    return ok
