@@ -6,6 +6,10 @@ from jaxtyping import Float
 from .exchanges import set_points
 from .modes import Modes
 
+WAYS = (0.5, 0.5, 0.5, 1.0)
+"""So much of the way to a random configuration is gone, by turns: from ends nearer to
+home more solves end feasible; few targets are so far that only the others reach them."""
+
 
 def paths_from(
     modes: Modes,
@@ -16,11 +20,11 @@ def paths_from(
 ) -> Float[np.ndarray, "count T nq"]:
     """The given path, then random ones; all within the limits.
 
-    A random path runs straight from the present state to a configuration drawn
-    uniformly within the limits (or within ±1 of the state where there are none). What
-    slices share is drawn once, but nothing jumps where it is attached: see
-    `Modes.settled`. Points of attack start where the frames are nearest, and
-    forces at zero.
+    A random path runs straight from the present state towards a configuration drawn
+    uniformly within the limits (or within ±1 of the state where there are none), see
+    `WAYS`. What slices share is drawn once, but nothing jumps where it is attached: see
+    `Modes.settled`. Points of attack start where the frames are nearest, and forces at
+    zero.
 
     Args:
         modes: the world with its mode switches.
@@ -46,14 +50,14 @@ def _random_paths(
     paths = []
     share = np.tile(np.arange(1, T + 1)[:, None] / T, (1, C.nq))
     share[:, modes.shared_coordinates] = 1.0
-    for _ in range(count):
+    for k in range(count):
         goal = rng.uniform(low, high)
         for first in C.quaternions:
             part = slice(first, first + 4)
             goal[part] = rng.normal(size=4)
             goal[part] /= np.linalg.norm(goal[part])
             goal[part] *= 1.0 if goal[part] @ q[part] >= 0 else -1.0
-        path = q + share * (goal - q)
+        path = q + WAYS[k % len(WAYS)] * share * (goal - q)
         for first in C.quaternions:
             part = path[:, first : first + 4]
             part /= np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-9)

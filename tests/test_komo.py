@@ -292,3 +292,17 @@ assert abs(C.pose("tip")[:2] - [0.4, 0.3]).max() < 1e-3
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_random_paths_run_towards_configurations_within_limits():
+    """Straight from the present state: three of four go half of the way."""
+    C = pw.load("panda")
+    low, high = C.limits
+    paths = pw.KOMO(C, 1, 10, 2).starts(0, 401)[1:]
+    assert ((low <= paths) & (paths <= high)).all()
+    steps = np.diff(paths, axis=1)
+    assert np.allclose(steps, steps[:, :1])
+    reach = (paths[:, -1] - C.q) / np.where(paths[:, -1] > C.q, high - C.q, low - C.q)
+    farthest = reach.max(1).reshape(-1, 4)
+    assert (farthest[:, :3] <= 0.5 + 1e-9).all() and (farthest[:, 3] > 0.5).all()
+    assert np.allclose(reach.reshape(-1, 4, C.nq)[:, 3].mean(0), 0.5, atol=0.1)
