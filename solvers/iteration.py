@@ -30,6 +30,8 @@ from .system import assemble, columns, newton_step, potential
 
 PATIENCE = 8
 """So many feasible passes are given to lower the cost by `progress_tolerance`."""
+LAST_PATIENCE = 96
+"""After so many in a row that counts even where convergence seems near."""
 BENT = 100.0
 """Steps are corrected for the bend of rows that are violated by less than so many
 tolerances."""
@@ -77,7 +79,7 @@ class State(NamedTuple):
     last_violation: Float[jax.Array, ""]
     stalls: Int[jax.Array, ""]
     patience: Int[jax.Array, ""]
-    """Feasible passes since `cost` was noted."""
+    """Feasible passes in a row."""
     cost: Float[jax.Array, ""]
     iterations: Int[jax.Array, ""]
     last: Float[jax.Array, ""]
@@ -196,9 +198,9 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     )
     cost, noted = total_cost(line), holds & (s.patience > 0)
     patience = jnp.where(holds, s.patience + 1, 0)
-    over = noted & (patience > PATIENCE)
+    over = noted & ((patience - 1) % PATIENCE == 0)
     idle = over & (s.cost - cost < options.progress_tolerance * (1e-3 + cost))
-    idle = idle & ~level
+    idle = idle & (~level | (patience > LAST_PATIENCE))
     idle = holds & ((idle & ~converged) | stuck)
     status = jnp.where(converged, int(Status.CONVERGED), s.status)
     status = jnp.where(idle, int(Status.FEASIBLE), status)
@@ -220,7 +222,7 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
         pinned=jnp.where(accepted, False, s.pinned | proposal.pinned),
         last_violation=jnp.where(solved, worst, s.last_violation),
         stalls=stalls,
-        patience=jnp.where(over, 1, patience),
+        patience=patience,
         cost=jnp.where(over | ~noted, cost, s.cost),
         iterations=s.iterations + 1,
         status=status,

@@ -145,6 +145,24 @@ def test_slow_progress_ends_a_feasible_solve(least, passes):
     assert int(r.iterations) == passes
 
 
+class Boaster(Circle):
+    """Its derivatives promise a little, again and again, of which nothing comes."""
+
+    def evaluate(self, data, x):
+        y = jnp.stack([jnp.ones(()), x[0, 0]])
+        claimed = jnp.array([[0.0, 0.0], [1e9, 0.0]])
+        return (Rows(y[None], claimed[None, None], *_at(SOS)),)
+
+
+@pytest.mark.parametrize(("promised", "passes"), [(5, 97), (50, 9)])
+def test_a_solve_that_creeps_ends_even_where_convergence_seems_near(promised, passes):
+    options = Options(step_tolerance=0.0)
+    start = jnp.array([[np.sqrt(promised * options.cost_tolerance), 0.0]])
+    r = solve(Boaster(2.0), jnp.zeros(2), start, options)
+    assert Status(int(r.status)) is Status.FEASIBLE
+    assert int(r.iterations) == passes
+
+
 def test_a_curved_constraint_does_not_slow_a_stiff_solve():
     """Along a circle that a large penalty holds, from nearly opposite the optimum."""
     options = Options(mu=1e6, progress_tolerance=1e-9)
