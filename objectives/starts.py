@@ -8,7 +8,7 @@ from .modes import Modes
 
 WAYS = (0.5, 0.5, 0.5, 1.0)
 """So much of the way to a random configuration is gone, by turns: from ends nearer to
-home more solves end feasible; few targets are so far that only the others reach them."""
+home more solves end feasible, but a few targets are found from afar only."""
 
 
 def paths_from(
