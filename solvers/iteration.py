@@ -81,6 +81,7 @@ class State(NamedTuple):
     patience: Int[jax.Array, ""]
     """Feasible passes in a row."""
     cost: Float[jax.Array, ""]
+    """Noted at the first of them, then every `PATIENCE`."""
     iterations: Int[jax.Array, ""]
     last: Float[jax.Array, ""]
     """Of iterations, before there is a pause."""
