@@ -88,7 +88,11 @@ def forces_along(
 def set_points(
     modes: "Modes", paths: Float[np.ndarray, "count T nq"]
 ) -> Float[np.ndarray, "count T nq"]:
-    """Paths whose points of attack lie between the frames, with forces zero."""
+    """Paths whose points of attack lie between the frames, which push each other apart.
+
+    Each with one unit of force: without any, there is no friction to begin with, and
+    what lies on a slope leaves before it is held.
+    """
     if not modes.exchanges:
         return paths
     paths, C = paths.copy(), modes.world
@@ -98,25 +102,33 @@ def set_points(
         paths[..., np.append(point, force)] = 0.0
         for t in acting.slices:
             names = [modes.at(t).real(name) for name in e.names]
-            paths[:, t, point] = _between(C, names, paths[:, t])
+            paths[:, t, point], away = _touching(C, names, paths[:, t])
+            length = np.linalg.norm(away, axis=1, keepdims=True)
+            paths[:, t, force] = away / np.maximum(length, 1e-9)
     return paths
 
 
-def _between(
+def _touching(
     C: Config, names: list[str], q: Float[np.ndarray, "n nq"]
-) -> Float[np.ndarray, "n 3"]:
-    """Points between the boxes around two frames' bodies, or in both of them."""
+) -> tuple[Float[np.ndarray, "n 3"], Float[np.ndarray, "n 3"]]:
+    """Points between the boxes around two frames' bodies, or in both of them.
+
+    And from there the way to the middle of the first one's box.
+    """
     frames = C.walk(q).frames
     boxes = []
     for name in names:
         i = C.index(name)
         low, high = body_boxes(C.frame(name), np.eye(3), np.zeros(3))
         boxes.append((frames.R[:, i], frames.p[:, i], low.min(0), high.max(0)))
-    x = boxes[0][1]
+    R, p, low, high = boxes[0]
+    middle = p + R @ (low + high) / 2
+    x = p
     for _ in range(ROUNDS):
         y = _nearest(x, *boxes[1])
         x = _nearest(y, *boxes[0])
-    return (x + y) / 2
+    between = (x + y) / 2
+    return between, middle - between
 
 
 def _nearest(

@@ -23,8 +23,8 @@ def paths_from(
     A random path runs straight from the present state towards a configuration drawn
     uniformly within the limits (or within ±1 of the state where there are none), see
     `WAYS`. What slices share is drawn once, but nothing jumps where it is attached: see
-    `Modes.settled`. Points of attack start where the frames are nearest, and forces at
-    zero.
+    `Modes.settled`. Points of attack start where the frames are nearest, and forces
+    push there: see `set_points`.
 
     Args:
         modes: the world with its mode switches.

@@ -231,24 +231,49 @@ def test_a_pushed_block_obeys_newton_and_coulomb(kind):
         assert np.linalg.norm(f.force - pressure * normal) <= 0.5 * pressure + 2e-3
 
 
-@pytest.mark.slow
-def test_a_block_falls_and_lands():
-    """As plain time stepping says: no force in the air, no bounce."""
-    tau, C = 0.02, slope(0, "free")
-    C.set_pose("block", [0, 0, 0.13, 1, 0, 0, 0])
-    komo = pw.KOMO(C, 1, 8, 2, 8 * tau)
+def let_go(C: pw.Config, tau: float, slices: int) -> pw.KOMO:
+    """The block goes where gravity and the table take it."""
+    komo = pw.KOMO(C, 1, slices, 2, slices * tau)
     komo.add_contact(None, "block", "table", kind="complementary")
     scale = np.array([1, 1, 1, 10, 10, 10]) / (MASS * G)
     komo.add_objective(None, FS.physics, ["block"], OT.eq, scale=scale)
-    solution = komo.solve()
+    return komo
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("height", [0, 0.02, 0.05, 0.1])
+def test_a_block_falls_and_lands(height):
+    """As plain time stepping says: no force in the air, no bounce."""
+    tau, C = 0.02, slope(0, "free")
+    C.set_pose("block", [0, 0, 0.08 + height, 1, 0, 0, 0])
+    solution = let_go(C, tau, 8).solve()
     assert solution.feasible, solution.report()
-    z, v = 0.13, 0.0
+    z, v = 0.08 + height, 0.0
     for t, found in enumerate(solution.forces()):
         new = max(z + tau * (v - tau * G), 0.08)
         force = MASS * (((new - z) / tau - v) / tau + G)
         z, v = new, (new - z) / tau
         assert solution.path[t, 2] == pytest.approx(z, abs=2e-4)
         np.testing.assert_allclose(found.force, [0, 0, force], atol=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("degrees", [10, 24, 35])
+def test_a_block_lies_or_slides_by_itself(degrees):
+    """As Coulomb says: nothing tells the solver which of the two."""
+    tau, C = 0.02, slope(degrees, "free")
+    solution = let_go(C, tau, 8).solve()
+    assert solution.feasible, solution.report()
+    tilt = np.radians(degrees)
+    down = max(G * (np.sin(tilt) - 0.5 * np.cos(tilt)), 0.0)
+    steps = np.arange(1, 9)
+    gone = down * tau**2 * steps * (steps + 1) / 2
+    way = solution.path[:, :3] - C.pose("block")[:3]
+    along = np.array([np.cos(tilt), 0, -np.sin(tilt)])
+    np.testing.assert_allclose(way, gone[:, None] * along, atol=2e-4)
+    for found in solution.forces():
+        pressure = found.force @ [np.sin(tilt), 0, np.cos(tilt)]
+        assert pressure == pytest.approx(MASS * G * np.cos(tilt), abs=0.02)
 
 
 # -- laws ----------------------------------------------------------------------------
