@@ -7,6 +7,7 @@ one function instead, loops and all, as XLA does by itself with its smallest loo
 
 import gc
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial, update_wrapper
@@ -33,6 +34,9 @@ Those that are in XLA_FLAGS are the user's choice.
 """
 TESTED = ((0, 10, 2), (0, 11))
 """From this version of jaxlib on, and below that one, marked calls work."""
+
+PROGRAMS = 64
+"""So many of a function are kept, those used last: each takes some 10 MB."""
 
 KNOWN = frozenset(
     "abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh"
@@ -131,7 +135,8 @@ class Compiled:
     ) -> None:
         self.fn, self.static, self.large, self.around = fn, static, large, around
         self.seals, self.sealer, self.fetches = seals, Sealer(), fetches
-        self.programs: dict[tuple[Any, ...], Any] = {}
+        self.programs: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+        self.forgotten = 0
         self.lock = Lock()
         update_wrapper(self, fn)
 
@@ -148,17 +153,23 @@ class Compiled:
                 options = _options() if _known() else None
                 how = in_parts if self.large(*given) else one_kernel
                 run = partial(how, partial(self.fn, *given))
-                program = self.around(run, *given)
-                jitted = jax.jit(program, compiler_options=options)
+                whole = self.around(run, *given)
+                jitted = jax.jit(whole, compiler_options=options)
                 made_of = self.fn, given, self.around, options
                 self.programs[given] = kept(jitted, made_of)
+                while len(self.programs) > PROGRAMS:
+                    _, oldest = self.programs.popitem(last=False)
+                    self.forgotten += oldest._cache_size()
+            self.programs.move_to_end(given)
+            program = self.programs[given]
         with _nothing_collected() if new else nullcontext():
-            out = self.programs[given](*rest)
+            out = program(*rest)
         return fetched(out) if self.fetches else out
 
     def compilations(self) -> int:
         """How many programs have been compiled."""
-        return sum(program._cache_size() for program in self.programs.values())
+        present = sum(program._cache_size() for program in self.programs.values())
+        return self.forgotten + present
 
 
 @contextmanager

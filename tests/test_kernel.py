@@ -64,6 +64,20 @@ def test_compiled_once_for_each_static_argument():
     assert scaled.compilations() == 2
 
 
+def test_programs_used_long_ago_are_forgotten(monkeypatch):
+    monkeypatch.setattr(kernel, "PROGRAMS", 3)
+    scaled = Compiled(lambda factor, x: factor * x)
+    x = jnp.arange(3.0)
+    for factor in (1, 2, 3, 1, 4):  # 2 is the oldest then
+        np.testing.assert_array_equal(fetched(scaled(factor, x)), factor * x)
+    assert {given[0] for given in scaled.programs} == {3, 1, 4}
+    assert scaled.compilations() == 4
+    scaled(1, x)
+    assert scaled.compilations() == 4
+    scaled(2, x)
+    assert scaled.compilations() == 5
+
+
 def test_within_other_programs():
     halved = Compiled(lambda factor, x: loop(x, jnp.array([2])) / factor)
     x = jnp.array([[0.3, -1.0, 2.0], [1.0, 2.0, 3.0]])
