@@ -22,94 +22,19 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 import numpy as np  # noqa: E402
+from staging.worlds import (  # noqa: E402
+    crate,
+    flat,
+    on_table,
+    shelf,
+    slope,
+    vessel,
+)
 
 import posewise as pw  # noqa: E402
 from posewise import logic  # noqa: E402
-from posewise.robots.transforms import axis_angle  # noqa: E402
 
 STARTS = 128
-Part = tuple[pw.robots.shapes.Shape, np.ndarray]
-
-
-def at(x=0.0, y=0.0, z=0.0, turn=0.0, axis=(0.0, 0, 1)) -> np.ndarray:
-    return np.array([x, y, z, *axis_angle(np.array(axis), turn)])
-
-
-# -- things ----------------------------------------------------------------------------
-
-
-def open_box(width: float, depth: float, height: float, floor: float) -> list[Part]:
-    wall = 0.01
-    side, front = (width - wall) / 2, (depth - wall) / 2
-    parts = [(pw.Box([width, depth, floor]), at(z=floor / 2))]
-    for s in (-1, 1):
-        parts += [
-            (pw.Box([wall, depth, height]), at(s * side, z=height / 2)),
-            (pw.Box([width, wall, height]), at(0, s * front, height / 2)),
-        ]
-    return parts
-
-
-def table() -> list[Part]:
-    legs = [
-        (pw.Box([0.04, 0.04, 0.66]), at(x, y, 0.33))
-        for x in (-0.45, 0.45)
-        for y in (-0.25, 0.25)
-    ]
-    return [(pw.Box([1.0, 0.6, 0.04]), at(z=0.68)), *legs]
-
-
-def round_vessel(
-    low: float, high: float, height: float, floor: float, wall: float
-) -> list[Part]:
-    """A floor with sixteen staves; inner radii at its floor and at its rim."""
-    n, lean = 16, np.arctan2(high - low, height)
-    length = np.hypot(high - low, height)
-    width = 2 * (high + wall) * np.tan(np.pi / n)
-    parts = [(pw.Cylinder(floor, low + wall), at(z=floor / 2))]
-    for k in range(n):
-        around = axis_angle(np.array([0.0, 0, 1]), 2 * np.pi * k / n)
-        tilt = axis_angle(np.array([0.0, 1, 0]), lean)
-        turn = np.asarray(pw.robots.transforms.quat_multiply(around, tilt))
-        angle = 2 * np.pi * k / n
-        r = (low + high) / 2 + wall / 2 * np.cos(lean)
-        middle = [r * np.cos(angle), r * np.sin(angle)]
-        up = floor + height / 2 - wall / 2 * np.sin(lean)
-        parts.append((pw.Box([wall, width, length]), np.array([*middle, up, *turn])))
-    return parts
-
-
-def vessel(low: float, high: float, height: float, floor: float) -> pw.Config:
-    """A mug or a bowl, with its cavity and its floor annotated."""
-    C = pw.Config()
-    C.add_object("b", round_vessel(low, high, height, floor, wall=0.006))
-    lean = np.arctan2(high - low, height)
-    angles = 2 * np.pi * np.arange(16) / 16
-    out = np.stack([np.cos(angles), np.sin(angles)], -1) * np.cos(lean)
-    offset = np.cos(lean) * low - np.sin(lean) * floor - 1e-3
-    sides = np.column_stack([out, np.full(16, -np.sin(lean)), np.full(16, offset)])
-    ends = [[0, 0, -1, -floor - 1e-4], [0, 0, 1, floor + 0.9 * height]]
-    C.add_region("b", "cavity", planes=[*sides, *ends])
-    C.add_region("b", "floor", "support", size=[1.4 * low] * 2, pose=at(z=floor))
-    return C
-
-
-def shelf() -> pw.Config:
-    """Two levels, 76 cm wide and 33 cm high, with boards that are frames."""
-    C = pw.Config()
-    sides = [(pw.Box([0.02, 0.3, 0.72]), at(s * 0.39, z=0.36)) for s in (-1, 1)]
-    back = (pw.Box([0.8, 0.01, 0.72]), at(y=0.155, z=0.36))
-    C.add_object("b", [*sides, back, (pw.Box([0.76, 0.3, 0.02]), at(z=0.71))])
-    for k in range(2):
-        board = pw.Box([0.76, 0.3, 0.02])
-        C.add_frame(f"board{k}", "b", pose=at(z=0.01 + 0.35 * k), shape=board)
-        C.add_region(
-            "b", f"level{k}", size=[0.76, 0.3, 0.33], pose=at(z=0.185 + 0.35 * k)
-        )
-    return C
-
-
-# -- what is asked ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -123,39 +48,6 @@ class Task:
     rests: bool = True
 
 
-def crate(annotated: bool = False, floor: float = 0.01) -> pw.Config:
-    C = pw.Config()
-    C.add_object("b", open_box(0.4, 0.3, 0.2, floor), joint="free")
-    if annotated:
-        inner = [0.38, 0.28, 0.199 - floor]
-        C.add_region("b", "cavity", size=inner, pose=at(z=floor + inner[2] / 2 + 1e-3))
-        C.add_region("b", "floor", "support", size=inner[:2], pose=at(z=floor))
-    return C
-
-
-def on_table(annotated: bool = False, plate: bool = False) -> pw.Config:
-    C = pw.Config()
-    C.add_object("b", table())
-    if annotated:
-        C.add_region("b", "top", "support", size=[1.0, 0.6], pose=at(z=0.7))
-    if plate:
-        C.add_object("plate", [(pw.Box([0.3, 0.2, 0.02]), at())], pose=at(0.2, 0, 0.71))
-    return C
-
-
-def slope() -> pw.Config:
-    """A wedge of 27 degrees, 30 cm long."""
-    C = pw.Config()
-    angle, length = np.radians(27), 0.3
-    corners = [[x, y, 0] for x in (0, length) for y in (-0.15, 0.15)]
-    top = [[length, y, length * np.tan(angle)] for y in (-0.15, 0.15)]
-    C.add_object("b", [(pw.Convex([*corners, *top]), at())])
-    middle = at(length / 2, 0, length / 2 * np.tan(angle), -angle, (0.0, 1, 0))
-    size = [length / np.cos(angle), 0.3]
-    C.add_region("b", "slope", "support", size=size, pose=middle)
-    return C
-
-
 ITEM = pw.Box([0.1, 0.08, 0.06])
 inside = lambda k: [logic.InsideOf("item", "b"), logic.OnTopOf("item", "b")]
 on_top = lambda k: [logic.OnTopOf("item", "b")]
@@ -164,7 +56,8 @@ on_board = lambda k: [
     logic.OnTopOf("item", f"board{k % 2}"),
 ]
 beside = lambda k: [logic.NextTo("item", "plate"), logic.OnTopOf("item", "b")]
-alone = lambda kind: lambda k: [kind("item", "b")]
+alone = lambda kind, other="b": lambda k: [kind("item", other)]
+agents = lambda kind: Task(flat, ITEM, alone(kind, "robot"), False)
 
 PREDICATES = {
     "InsideOf": Task(crate, ITEM, alone(logic.InsideOf), False),
@@ -174,6 +67,11 @@ PREDICATES = {
     "Under": Task(on_table, ITEM, alone(logic.Under), False),
     "NextTo": Task(crate, ITEM, alone(logic.NextTo), False),
     "InContactWith": Task(crate, ITEM, alone(logic.InContactWith), False),
+    "OnFloor": Task(flat, ITEM, alone(logic.OnFloor, "kitchen_0"), False),
+    "InSameRoomAsAgent": agents(logic.InSameRoomAsAgent),
+    "InFoVOfAgent": agents(logic.InFoVOfAgent),
+    "InReachOfAgent": agents(logic.InReachOfAgent),
+    "InHandOfAgent": agents(logic.InHandOfAgent),
 }  # fmt: skip
 
 thin, thick = (lambda: crate(True)), (lambda: crate(True, 0.02))
