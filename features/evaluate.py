@@ -110,6 +110,30 @@ def linearize(
     return Linear(jnp.tensordot(c, parts.y, 1), *(combine(a) for a in parts[1:]))
 
 
+def linearize_each(
+    symbol: Symbol,
+    order: int,
+    x: Inputs,
+    params: dict,
+    scale: jax.Array,
+    target: jax.Array,
+    K: Kinematics | None = None,
+) -> tuple[Float[jax.Array, " rows"], Float[jax.Array, "slices rows"]]:
+    """Rows of a symbol with `each`, after target and scale, a vector.
+
+    And each row's derivative by the coordinate that it looks at, in each slice.
+    """
+    fn = lambda q: value(symbol, order, x._replace(q=q), params, K)
+
+    def along(own: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jax.jvp(fn, (x.q,), (own[:, None] * jnp.ones_like(x.q),))
+
+    slices = jnp.eye(len(x.q), dtype=x.q.dtype)
+    y, dq = jax.vmap(along, out_axes=(None, 0))(slices)
+    y, sigma = aim(symbol, y, scale, target)
+    return y, scale * sigma * dq
+
+
 def aim(
     symbol: Symbol,
     y: Float[jax.Array, " rows"],

@@ -61,6 +61,9 @@ class Symbol:
     """`(C, frames, **options)` to the arrays that `fn` needs besides poses."""
     coordinates: "Callable[[Config, Sequence[str]], np.ndarray] | None" = None
     """Which entries of q a joint symbol reads; None: those of the named joints."""
+    each: int = 0
+    """Of a joint symbol: so many rows for each coordinate, in order, look at it alone;
+    0: rows look at several."""
     stacked: bool = False
     """The function gets all frames at once: `fn(R, p, **params)`, R (m, 3, 3)."""
     wrenches: Callable[..., Any] | None = None

@@ -147,26 +147,30 @@ class FS(Enum):
     manipulability = _manipulability(0)
     linearManipulability = _manipulability(1)
 
-    qItself = _joint(joints.joint_values, unit="rad, m")
+    qItself = _joint(joints.joint_values, each=1, unit="rad, m")
     jointState = qItself
     jointLimits = _joint(
         joints.joint_limits,
+        each=2,
         unit="rad, m",
         params=joints.limits_of,
         coordinates=joints.limited,
     )
     velocityLimits = _joint(
         joints.velocity_limits,
+        each=2,
         unit="rad/s, m/s",
         window=1,
         params=joints.speeds_of,
         coordinates=joints.fast,
     )
-    transVelocities = _joint(joints.transition_velocity, unit="rad/s, m/s", window=1)
-    transAccelerations = _joint(
-        joints.transition_acceleration, unit="rad/s², m/s²", window=2
+    transVelocities = _joint(
+        joints.transition_velocity, each=1, unit="rad/s, m/s", window=1
     )
-    qHome = _joint(joints.home_difference, unit="rad, m", params=joints.home_of)
+    transAccelerations = _joint(
+        joints.transition_acceleration, each=1, unit="rad/s², m/s²", window=2
+    )
+    qHome = _joint(joints.home_difference, each=1, unit="rad, m", params=joints.home_of)
     qQuaternionNorms = _joint(
         joints.quaternion_norms, coordinates=joints.unit_quaternions
     )

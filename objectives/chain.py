@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..features.evaluate import Inputs, aimed, continuous
+from ..features.evaluate import Inputs, aimed, continuous, linearize_each
 from ..features.symbol import Symbol
 from ..robots._typing import Array
 from ..robots.kinematics import (
@@ -130,8 +130,12 @@ class Chain:
             n = kind.capacity
             D = kind.scale[0]
             y: Any = jax.ShapeDtypeStruct((n, D), dtype)
-            J: Any = jax.ShapeDtypeStruct((n, kind.order + 1, D, self.nv), dtype)
-            found.append(Rows(y, J, *(_shape(a) for a in (b.last, b.kind))))
+            single = self._single(kind)
+            columns = 1 if single else self.nv
+            J: Any = jax.ShapeDtypeStruct((n, kind.order + 1, D, columns), dtype)
+            which: Any = jax.ShapeDtypeStruct((n, D), jnp.result_type(b.coordinates))
+            rest = _shape(b.last), _shape(b.kind), which if single else None
+            found.append(Rows(y, J, *rest))
         return tuple(found)
 
     def _motion(self, data: ChainData, x: jax.Array) -> "_Motion":
@@ -165,7 +169,9 @@ class Chain:
             m.X[at[:, :, None], b.coordinates[:, None, :]],
             data.tau[steps],
         )
-        one = lambda x, params, scale, target: aimed(
+        single = self._single(kind) and coordinates == "tangent"
+        linear: Any = linearize_each if single else aimed
+        one = lambda x, params, scale, target: linear(
             kind.symbol, kind.order, x, params, scale, target, data.K
         )
         params, each = b.params, 0 if kind.groundings != 1 else None
@@ -173,6 +179,10 @@ class Chain:
             own = b.own if kind.groundings > 1 else 0
             params = {k: v[own] for k, v in params.items()}
         out = jax.vmap(one, (0, each, 0, 0))(inputs, params, b.scale, b.target)
+        if single:
+            which = np.arange(kind.scale[0]) // kind.symbol.each
+            column = jnp.asarray(b.coordinates)[:, which]
+            return Rows(out[0], out[1][..., None], b.last, b.kind, column)
         if kind.frames:
             wrench = jnp.concatenate([out.force, out.moment], -1)
             # (n, window, m, rows, 6) @ (n, window, 1, 6, dofs)
@@ -187,6 +197,11 @@ class Chain:
             if coordinates == "tangent":
                 J = coordinates_to_tangent(self.tree, m.X[at], J)
         return Rows(out.y, J, b.last, b.kind)
+
+    def _single(self, kind: Kind) -> bool:
+        """Whether each row depends on one tangent column only."""
+        alone = kind.symbol.each > 0 and len(kind.scale) == 1
+        return alone and not self.tree.balls and not self.shared
 
     def _before(self, data: ChainData, x: jax.Array) -> jax.Array:
         """The fixed slices before the first, with what all slices share."""

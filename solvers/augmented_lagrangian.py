@@ -47,7 +47,7 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), like)
     number = lambda v: jnp.asarray(v, x.dtype)
     none = number(0.0)
-    still = jnp.zeros((len(x), like[0].J.shape[-1]), x.dtype)
+    still = jnp.zeros((len(x), problem.nv), x.dtype)
     return State(
         x=x,
         proposal=Proposal(x, still, none, none, none, none > 0, still > 0, none == 0),

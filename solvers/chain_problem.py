@@ -37,7 +37,10 @@ class ChainProblem(Protocol):
         ...
 
     def evaluate(self, data: Any, x: Any) -> Any:
-        """All `Rows` with their Jacobians at x; in parts as `kernel.later` has it."""
+        """All `Rows` with their Jacobians at x; in parts as `kernel.later` has it.
+
+        Rows of one column each only where no columns are shared.
+        """
         ...
 
     def shapes(self, data: Any, x: Any) -> tuple[Rows, ...]:

@@ -51,6 +51,8 @@ def _pair(old: Rows, new: Rows, mask: jax.Array, step: jax.Array) -> tuple[Side,
     if new.J.shape[1] > 1:
         return (old, none), (new, none)
     moved = step[new.last][:, None]
+    if new.column is not None:
+        moved = jnp.take_along_axis(moved[:, 0], new.column, 1)[..., None]
     change = lambda rows: jnp.sum(rows.J[:, 0] * moved, -1)
     flat_old, flat_new = _flat(old), _flat(new)
     left = flat_new & ~flat_old

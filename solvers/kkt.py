@@ -15,7 +15,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from .banded import solve_banded
-from .rows import Rows, Weights, flat
+from .rows import Rows, Weights, flat, spread
 from .system import Columns, _whole, assemble, columns
 
 REFINEMENTS = 50
@@ -118,8 +118,9 @@ class Saddle:
             window = rows.J.shape[1]
             at = rows.last[:, None] - jnp.arange(window - 1, -1, -1)
             inside = (at >= 0)[..., None, None]
-            own = jnp.where(inside, rows.J[..., self.parts.own], 0.0)
-            found.append((own, at, jnp.sum(rows.J[..., self.parts.shared], 1)))
+            J = spread(rows, self.held.shape[1])
+            own = jnp.where(inside, J[..., self.parts.own], 0.0)
+            found.append((own, at, jnp.sum(J[..., self.parts.shared], 1)))
         return found
 
     def scales(self) -> tuple[jax.Array, tuple[jax.Array, ...]]:

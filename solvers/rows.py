@@ -16,12 +16,22 @@ class Rows(NamedTuple):
     """`n` instances of one kind of feature, each on a window of slices."""
 
     y: Float[jax.Array, "n rows"]
-    J: Float[jax.Array, "n window rows nv"]
-    """Derivative on each slice of the window, oldest first."""
+    J: Float[jax.Array, "n window rows columns"]
+    """Derivative on each slice of the window, oldest first, by all nv tangent columns;
+    or by just one, see `column`."""
     last: Int[jax.Array, " n"]
     """The newest slice of the window; the window may reach before slice 0."""
     kind: Int[jax.Array, " n"]
     """SOS, EQ or INEQ."""
+    column: Int[jax.Array, "n rows"] | None = None
+    """The only one that each row depends on, where all have but one."""
+
+
+def spread(rows: Rows, nv: int) -> Float[jax.Array, "n window rows nv"]:
+    """The derivative by all tangent columns."""
+    if rows.column is None:
+        return rows.J
+    return rows.J * (rows.column[:, None, :, None] == jnp.arange(nv))
 
 
 class Line(NamedTuple):

@@ -5,8 +5,8 @@ Shared columns are one variable for all slices; they border the banded matrix, w
 stays positive definite, and are eliminated by its Schur complement.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -49,7 +49,8 @@ def assemble(
 ) -> System:
     """The system of all rows; `width`: how many slices back a window reaches.
 
-    Rows with windows of one length are added up by one loop, which is compiled once.
+    Rows with windows of one length are added up by one loop, which is compiled once;
+    those of one column each by another.
     """
     own, s = parts.own, len(parts.shared)
     n, dtype = len(own), groups[0].y.dtype
@@ -58,14 +59,18 @@ def assemble(
         jnp.zeros((T + width, n), dtype),
         tuple(jnp.zeros((T + width, n, n), dtype) for _ in range(width + 1)),
         jnp.zeros((T + width, n, s), dtype),
+        tuple(jnp.zeros((T + width, n), dtype) for _ in range(width + 1)),
     )
     g_shared, corner = jnp.zeros(s, dtype), jnp.zeros((s, s), dtype)
     for each in _each(groups, weights):
         m = each.J.shape[1]
+        begin = each.last - (m - 1) + width
+        if each.column is not None:
+            sums = jax.lax.fori_loop(0, len(begin), _single(each, begin), sums)
+            continue
         J = each.J if s == 0 else each.J[..., own]
         tied = jnp.sum(each.J[..., parts.shared], 1)
         weighted = each.curvature[:, None, None] * J
-        begin = each.last - (m - 1) + width
 
         def add(i, total, J=J, W=weighted, tied=tied, each=each, at=begin, m=m):
             g = _add(total.gradient, each.slope[i] * J[i], at[i])
@@ -76,32 +81,34 @@ def assemble(
             border = total.border
             if s:
                 border = _add(border, W[i, ..., None] * tied[i], at[i])
-            return _Parts(g, tuple(bands), border)
+            return total._replace(gradient=g, bands=tuple(bands), border=border)
 
         sums = jax.lax.fori_loop(0, len(begin), add, sums)
         if s:
             g_shared += each.slope @ tied
             corner += (each.curvature[:, None] * tied).T @ tied
-    g, bands, border = jax.tree.map(lambda a: a[width:], sums)
+    g, bands, border, lines = jax.tree.map(lambda a: a[width:], sums)
     reach = np.arange(T) >= np.arange(width + 1)[:, None]
-    blocks = jnp.stack(bands) * reach[:, :, None, None]
+    blocks = jnp.stack(bands) + jnp.stack(lines)[..., None] * np.eye(n)
+    blocks = blocks * reach[:, :, None, None]
     return System(_whole(g, g_shared, parts), blocks, border, corner)
 
 
 class _Each(NamedTuple):
     """Single rows with windows of one length."""
 
-    J: Float[jax.Array, "n window nv"]
+    J: Float[jax.Array, "n window columns"]
     last: Int[jax.Array, " n"]
     slope: Float[jax.Array, " n"]
     curvature: Float[jax.Array, " n"]
+    column: Int[jax.Array, " n"] | None
 
 
 def _each(groups: tuple[Rows, ...], weights: Weights) -> Iterator[_Each]:
     slopes, curvatures = apart(weights.slope, groups), apart(weights.curvature, groups)
-    windows = [rows.J.shape[1] for rows in groups]
-    for window in sorted(set(windows)):
-        at = [i for i, w in enumerate(windows) if w == window]
+    alike = [(rows.J.shape[1], rows.column is not None) for rows in groups]
+    for kind in sorted(set(alike)):
+        at = [i for i, other in enumerate(alike) if other == kind]
         J = [jnp.swapaxes(groups[i].J, 1, 2) for i in at]
         last = [jnp.repeat(groups[i].last, groups[i].y.shape[1]) for i in at]
         yield _Each(
@@ -109,7 +116,26 @@ def _each(groups: tuple[Rows, ...], weights: Weights) -> Iterator[_Each]:
             jnp.concatenate(last),
             flat([slopes[i] for i in at]),
             flat([curvatures[i] for i in at]),
+            flat([jnp.asarray(groups[i].column) for i in at]) if kind[1] else None,
         )
+
+
+def _single(each: _Each, begin: jax.Array) -> Callable[[Any, "_Parts"], "_Parts"]:
+    """Adds up rows of one column each, by one entry of each block."""
+    J, m = each.J[..., 0], each.J.shape[1]
+    weighted = each.curvature[:, None] * J
+    column = jnp.asarray(each.column)
+
+    def add(i: Any, total: _Parts) -> _Parts:
+        at = begin[i], column[i]
+        g = _add(total.gradient, (each.slope[i] * J[i])[:, None], *at)
+        lines = list(total.lines)
+        for d in range(m):
+            entries = weighted[i, d:] * J[i, : m - d]
+            lines[d] = _add(lines[d], entries[:, None], at[0] + d, at[1])
+        return total._replace(gradient=g, lines=tuple(lines))
+
+    return add
 
 
 class _Parts(NamedTuple):
@@ -118,12 +144,15 @@ class _Parts(NamedTuple):
     gradient: jax.Array
     bands: tuple[jax.Array, ...]
     border: jax.Array
+    lines: tuple[jax.Array, ...]
+    """What is on the diagonals of blocks besides."""
 
 
-def _add(total: jax.Array, part: jax.Array, at: jax.Array) -> jax.Array:
-    """The sum, where `part` begins at row `at`."""
-    old = jax.lax.dynamic_slice_in_dim(total, at, len(part))
-    return jax.lax.dynamic_update_slice_in_dim(total, old + part, at, 0)
+def _add(total: jax.Array, part: jax.Array, *at: jax.Array) -> jax.Array:
+    """The sum, where `part` begins at these first indices."""
+    begin = (*at, *[jnp.zeros_like(at[0])] * (total.ndim - len(at)))
+    old = jax.lax.dynamic_slice(total, begin, part.shape)
+    return jax.lax.dynamic_update_slice(total, old + part, begin)
 
 
 def newton_step(
