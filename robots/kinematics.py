@@ -173,11 +173,11 @@ def walk(K: Kinematics, q: Float[Array, "*batch nq"]) -> Walk:
     zero = xp.zeros((*batch, 1, 3), q.dtype)
     R, p = xp.concatenate([R, eye], -3), xp.concatenate([p, zero], -2)
     R_carrier = R[..., at.carriers, :, :]
-    R_rigid = R_carrier @ _as(q, K.frame_R)
-    p_rigid = p[..., at.carriers, :] + rotate(R_carrier, _as(q, K.frame_p))
+    R_on = xp.concatenate([_as(q, K.frame_R), xp.eye(3, dtype=q.dtype)[None]])
+    p_on = xp.concatenate([_as(q, K.frame_p), xp.zeros((1, 3), q.dtype)])
     frames = Poses(
-        xp.concatenate([R, R_rigid], -3)[..., at.frame_rows, :, :],
-        xp.concatenate([p, p_rigid], -2)[..., at.frame_rows, :],
+        R_carrier @ R_on[at.offsets],
+        p[..., at.carriers, :] + rotate(R_carrier, p_on[at.offsets]),
     )
     axes = rotate(R[..., at.dof_basis, :, :], _as(q, K.dof_axis))
     moments = _cross(p[..., at.dof_nodes, :], axes)
@@ -258,8 +258,8 @@ def quaternions(
                 here = quat_multiply(over, here)
             levels.append(here)
     nodes = xp.concatenate([*levels, unit], -2)
-    rigid = quat_multiply(nodes[..., at.carriers, :], _as(q, K.frame_quat))
-    return xp.concatenate([nodes, rigid], -2)[..., at.frame_rows, :]
+    on = xp.concatenate([_as(q, K.frame_quat), unit.reshape(-1, 4)[:1]])[at.offsets]
+    return quat_multiply(nodes[..., at.carriers, :], on)
 
 
 def geometric_jacobians(

@@ -90,11 +90,12 @@ class IndexTable:
             straight = np.array_equal(local, np.arange(first - before))
             self.up.append(None if straight else local)
             before = first
-        self.carriers = as_array(tree.frame_nodes)[as_array(tree.rigid_frames)]
-        # rows of [nodes, world, rigid frames] in frame order, the world last
-        self.frame_rows = np.append(as_array(tree.frame_nodes), n)
-        rigid = n + 1 + np.arange(len(tree.rigid_frames))
-        self.frame_rows[as_array(tree.rigid_frames)] = rigid
+        self.carriers = np.append(as_array(tree.frame_nodes), n)
+        """The node that carries each frame and, last, the world."""
+        rigid = as_array(tree.rigid_frames)
+        self.offsets = np.full(len(self.carriers), len(rigid))
+        """The pose on it: of a rigid frame, or, after all of these, none."""
+        self.offsets[rigid] = np.arange(len(rigid))
         self.dof_nodes = as_array(tree.dof_nodes)
         self.turns = np.array(tree.dof_turns, bool)
         self.all_turn = bool(self.turns.all())
