@@ -121,6 +121,8 @@ from .states.cleanliness import Dusty as Dusty
 from .states.cleanliness import Soaked as Soaked
 from .states.cleanliness import Stained as Stained
 from .states.clock import resample as resample
+from .states.containers import Contains as Contains
+from .states.containers import Filled as Filled
 from .states.rollout import at as at
 from .states.rollout import rollout as rollout
 from .states.switched import Sliced as Sliced

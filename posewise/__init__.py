@@ -39,6 +39,7 @@ from .robots import Region as Region
 from .robots import Room as Room
 from .robots import RoomMap as RoomMap
 from .robots import Sphere as Sphere
+from .robots import Stream as Stream
 from .robots import Twin as Twin
 from .robots import load as load
 from .solvers import Status as Status

@@ -14,6 +14,7 @@ from .frame import Model as Model
 from .kinematics import Kinematics as Kinematics
 from .object_states import ObjectState as ObjectState
 from .object_states import Particles as Particles
+from .object_states import Stream as Stream
 from .regions import Region as Region
 from .rooms import Room as Room
 from .rooms import RoomMap as RoomMap

@@ -1,7 +1,8 @@
 """Abilities of objects (cookable, heatSource, …): their parameters and defaults.
 
 Names and defaults are iGibson 2.0's; the levels at which the seed of its documentation
-calls an object soaked, dusty or stained are parameters too.
+calls an object soaked, dusty or stained are parameters too, and how many droplets a
+container holds.
 """
 
 from collections.abc import Callable, Mapping
@@ -76,6 +77,8 @@ LINK = Parameter(None, _name)
 """A frame of the object; None: the object's own frame."""
 LEVEL = Parameter(None, _level)
 """None: the predicate's own threshold."""
+CAPACITY = Parameter(None, _count)
+"""Droplets; None: as many as have the volume of the object's cavities."""
 
 
 def _source(temperature: float, rate: float) -> dict[str, Parameter]:
@@ -112,7 +115,7 @@ ABILITIES: dict[str, dict[str, Parameter]] = {
     "cleaningTool": {"link": LINK},
     "slicer": {"link": LINK},
     "liquid": {},
-    "fillable": {},
+    "fillable": {"capacity": CAPACITY},
     "perishable": {},
     "breakable": {},
     "screwable": {},

@@ -39,11 +39,6 @@ class AnnotatedWorld(AssembledWorld):
             raise ConfigError(f"rooms is {rooms!r}, expected a RoomMap, or None.")
         self._rooms = rooms
 
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        """Cavities and supports of objects, in the order in which they were added."""
-        return self._regions
-
     def add_region(
         self,
         object: Any,

@@ -1,4 +1,4 @@
-"""What objects are in beyond their pose: temperature, wetness, dirt, switches.
+"""What objects are in beyond their pose: temperature, water, dirt, switches.
 
 States are plain data, pytrees; how they change and what they mean is in `logic`.
 """
@@ -53,6 +53,8 @@ class ObjectState:
     """The highest one so far [°C]; -inf before the first step."""
     wetness: Any = 0
     """Droplets absorbed."""
+    contents: Any = 0
+    """Droplets in it."""
     dust: Particles = field(default_factory=Particles)
     stain: Particles = field(default_factory=Particles)
     toggled_on: Any = False
@@ -130,6 +132,7 @@ CHECKS = {
     "temperature": lambda what, x: number(what, x, "a temperature (°C)"),
     "max_temperature": _max_temperature,
     "wetness": _count,
+    "contents": _count,
     "dust": _particles,
     "stain": _particles,
     "toggled_on": _flag,

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 from .errors import ConfigError, unknown
 
 if TYPE_CHECKING:
+    from .regions import Region
     from .state import WorldState
 else:
-    WorldState = Any
+    Region = WorldState = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,12 @@ class WorldObject:
         for name in names:
             names += [n for n in self.config.children(name) if n not in names]
         return tuple(names)
+
+    @property
+    def cavities(self) -> tuple[Region, ...]:
+        """Its annotated cavities."""
+        regions = self.config.regions
+        return tuple(r for r in regions if r.object == self.name and r.kind == "cavity")
 
     def ability(self, name: str) -> dict[str, Any]:
         """Parameters of an ability.

@@ -67,6 +67,11 @@ class WorldState:
         """Objects by name."""
         return dict(self._objects)
 
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """Cavities and supports of objects, in the order in which they were added."""
+        return self._regions
+
     def index(self, frame: Any) -> int:
         """Index of a frame by name (the first of that name); the world: `len(frames)`.
 

@@ -354,6 +354,7 @@ def test_slicing_by_forces():
         (dict(droplets={"steak": [1, 2]}), r"has shape \(2,\), expected \(1,\)"),
         (dict(droplets={"steak": [0.5]}), "whole numbers"),
         (dict(droplets={"steak": [-1]}), "numbers >= 0"),
+        (dict(droplets={"stove": [1]}), "'stove' is not soakable"),
     ],
 )
 def test_arguments_that_do_not_fit(options, message):
@@ -433,6 +434,7 @@ def test_states_are_kept_and_copied():
         ("steak", dict(max_temperature=np.inf), "max_temperature"),
         ("steak", dict(wetness=-1), "wetness"),
         ("steak", dict(wetness=1.5), "an integer >= 0"),
+        ("steak", dict(contents=-1), "contents of 'steak'"),
         ("steak", dict(toggled_on=1), "expected True or False"),
         ("steak", dict(dust=3), "expected Particles"),
         ("steak", dict(dust=Particles(np.zeros((2, 3)), np.ones(3, bool))), "n truth"),
@@ -457,6 +459,7 @@ def test_states_that_do_not_fit(name, values, message):
         ({"cookable": 70}, "cookable of 'pan' is 70, expected a dictionary"),
         ({"cookable": {"cook_temperature": "hot"}}, "expected a temperature"),
         ({"soakable": {"w_soaked": 0}}, "an integer >= 1"),
+        ({"fillable": {"capacity": 0}}, "capacity of fillable of 'pan' is 0"),
         ({"dustyable": {"d_dusty": 1.5}}, "from 0 to 1"),
         ({"heatSource": {"heating_rate": -1}}, "heating_rate of heatSource of 'pan'"),
         ({"heatSource": {"requires_inside": 1}}, "expected True or False"),

@@ -20,6 +20,7 @@ ABILITIES = {
     "stainable": {"s_stained": 0.2},
     "toggleable": {},
     "sliceable": {"slice_force": 15},
+    "fillable": {"capacity": 10},
 }
 
 
@@ -36,6 +37,9 @@ def dirt(left, count=20) -> Particles:
 
 
 DUST, STAIN = (partial(logic.Covered, substance=s) for s in ("dust", "stain"))
+CONTAINS, FILLED = (
+    partial(kind, liquid="water") for kind in (logic.Contains, logic.Filled)
+)
 IGIBSON, DOCUMENT = dict(semantics="igibson"), dict(semantics="document")
 CASES = [
     (logic.Cooked, {}, dict(max_temperature=64.2), False,
@@ -70,6 +74,12 @@ CASES = [
     (logic.Soaked, {}, dict(wetness=3), True, "3 droplets"),
     (logic.Soaked, IGIBSON, dict(wetness=1), True, "1 droplet, and"),
     (logic.Soaked, IGIBSON, {}, False, "0 droplets"),
+    (CONTAINS, {}, dict(wetness=9), False,
+     "thing holds 0 droplets of water, and contains some with 1 or more."),
+    (CONTAINS, {}, dict(contents=1), True, "holds 1 droplet of water, and"),
+    (FILLED, {}, dict(contents=3), False,
+     "thing holds 3 droplets of water, and is filled with 4 or more of 10."),
+    (FILLED, {}, dict(contents=4), True, "4 droplets"),
     (logic.Dusty, {}, {}, False, "thing never had any dust particles."),
     (logic.Dusty, {}, dict(dust=dirt(11)), True,
      "thing has 11 of 20 dust particles left (55%), and is dusty above 50%."),
@@ -213,6 +223,41 @@ def test_unknown_semantics(kind):
 def test_what_covers():
     with pytest.raises(ConfigError, match="substance is 'water', expected 'dust' or"):
         logic.Covered("thing", "water")
+
+
+@pytest.mark.parametrize("kind", [logic.Contains, logic.Filled])
+def test_other_liquids(kind):
+    with pytest.raises(ConfigError, match="liquid is 'oil', expected 'water'"):
+        kind("thing", "oil")
+
+
+@pytest.mark.parametrize("capacity, least", [(1, 1), (3, 1), (4, 2), (10, 4), (70, 22)])
+def test_filled_is_more_than_30_percent(capacity, least):
+    C = pw.Config()
+    C.add_object("pot", abilities={"fillable": {"capacity": capacity}})
+    logic.Filled("pot", "water").set(C)
+    assert C.states["pot"].contents == least
+
+
+def test_a_capacity_is_that_of_the_cavities():
+    """Balls 2 cm wide: 238.7 of them have the volume of 1 dm³."""
+    C = pw.Config()
+    C.add_object("pot", abilities={"fillable": {}})
+    filled = logic.Filled("pot", "water")
+    with pytest.raises(ConfigError, match="How much 'pot' holds is not known"):
+        filled.holds(C)
+    logic.Contains("pot", "water").set(C)
+    C.add_region("pot", "left", size=[0.1, 0.1, 0.05])
+    C.add_region("pot", "right", size=[0.1, 0.1, 0.05], pose=[0.2, 0, 0, *UNIT])
+    C.add_region("pot", "rim", "support", size=[1, 1])
+    assert "1 droplet of water, and is filled with 72 or more of 238." in (
+        filled.explain(C)
+    )
+    C.add_object("thimble", abilities={"fillable": {}})
+    C.add_region("thimble", "in", size=[0.01, 0.01, 0.01])
+    assert not logic.Filled("thimble", "water").holds(C)
+    logic.Filled("thimble", "water").set(C)
+    assert C.states["thimble"].contents == 1
 
 
 def test_predicates_are_values():

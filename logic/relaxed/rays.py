@@ -1,5 +1,6 @@
 """Rays from a thing's centre of mass: whether they meet the parts of another."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,8 @@ CLEAR = 1e-4
 """What a ray does not meet is no nearer than this, and where it starts [m]."""
 FAR, FARTHEST = 10.0, 1000.0
 """Lengths of rays without a range, to meet something and to meet nothing [m]."""
+Start = Callable[[jax.Array, jax.Array, dict[str, jax.Array]], jax.Array]
+"""A point (3,) by the poses of frames and numbers; the same object for all worlds."""
 UP, DOWN = np.array([[0.0, 0, 1]]), np.array([[0.0, 0, -1]])
 
 
@@ -39,14 +42,20 @@ def meets(directions: np.ndarray, reach: float, error: float) -> Build:
     return build
 
 
-def misses(directions: np.ndarray, reach: float) -> Build:
-    """At most 0 only where no such ray meets a part of b; see `meets`."""
+def misses(directions: np.ndarray, reach: float, start: Start = centre) -> Build:
+    """At most 0 only where no such ray meets a part of b; see `meets`.
+
+    Args:
+        directions: see there.
+        reach: see there.
+        start: where rays begin.
+    """
     far = np.full(len(directions), min(reach, FARTHEST))
 
     def build(pair: Pair) -> Any:
         which, arrays = _rays(pair, directions, far, False)
         each = arrays["order"].size // (len(far) + 1)
-        return _misses(which), arrays, each * len(far)
+        return _misses(which, start), arrays, each * len(far)
 
     return build
 
@@ -156,10 +165,10 @@ def _axes(R: jax.Array, arrays: dict) -> jax.Array:
 
 
 def _to_parts(
-    which: Distances, R: jax.Array, p: jax.Array, arrays: dict
+    which: Distances, R: jax.Array, p: jax.Array, arrays: dict, start: Start = centre
 ) -> tuple[Float[jax.Array, "rays parts"], Float[jax.Array, " parts"]]:
     """Signed distances of rays and of their start to each part of b [m]."""
-    c = centre(R, p, arrays)
+    c = start(R, p, arrays)
     turned = _axes(R, arrays) @ arrays["turns"]
     middle = c + turned[:, :, 2] * (arrays["reach"] / 2)[:, None]
     theirs = arrays["theirs"]
@@ -186,9 +195,9 @@ def _meets(which: Distances) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _misses(which: Distances) -> Any:
+def _misses(which: Distances, start: Start) -> Any:
     def rays_miss(R: Any, p: Any, **arrays: Any) -> Any:
-        return CLEAR - _to_parts(which, R, p, arrays)[0].reshape(-1)
+        return CLEAR - _to_parts(which, R, p, arrays, start)[0].reshape(-1)
 
     return rays_miss
 

@@ -26,7 +26,7 @@ FOOT = Geometry(Marker())
 
 def in_cavity(pair: Pair, region: Region) -> Build:
     """At most 0 only where a's centre is in a cavity of b; a row for each plane."""
-    at = _place(pair, region)
+    at = place_of(pair, region)
 
     def build(pair: Pair) -> Any:
         arrays = pair.masses() | {"region": at, "planes": region.planes}
@@ -40,7 +40,7 @@ def above(pair: Pair, region: Region) -> Build:
 
     A row for each edge, one for the plane, and one that lets it face up.
     """
-    at = _place(pair, region)
+    at = place_of(pair, region)
     edges = np.roll(region.corners, -1, 0) - region.corners
     edges /= np.linalg.norm(edges, axis=1, keepdims=True)
 
@@ -58,7 +58,7 @@ def stands(pair: Pair, region: Region, tolerance: float, error: float) -> Build:
     Where a is one convex part, so near at the place straight below its centre: then it
     does not tip over. Together with `above`.
     """
-    at, face = _place(pair, region), _face(region)
+    at, face = place_of(pair, region), _face(region)
 
     def build(pair: Pair) -> Any:
         ours = pair.solid("a")
@@ -74,7 +74,7 @@ def stands(pair: Pair, region: Region, tolerance: float, error: float) -> Build:
     return build
 
 
-def _place(pair: Pair, region: Region) -> np.ndarray:
+def place_of(pair: Pair, region: Region) -> np.ndarray:
     """Place of the region's frame among those of the pair."""
     place = pair.b.frames.index(pair.C.index(region.frame))
     return np.array(len(pair.a.frames) + place)

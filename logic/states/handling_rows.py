@@ -1,4 +1,4 @@
-"""Rows φ <= 0 over a trajectory that soak, wipe and toggle objects.
+"""Rows φ <= 0 over a trajectory that soak, fill, wipe and toggle objects.
 
 φ <= 0 implies the exact truth. Smooth ones are above the exact number by the bound that
 each states; the others are exact.
@@ -15,7 +15,9 @@ from jaxtyping import Float
 
 from ...features.safe import norm
 from ...robots.errors import ConfigError
+from ...robots.regions import Region
 from .aggregates import Scalar, kth_smallest, mellowmin, smooth_max
+from .filling import UPRIGHT
 from .switches import PRESS_DISTANCE, PRESS_STEPS
 from .water import SPOUT
 
@@ -46,6 +48,37 @@ def column_gap(
     return smooth_max(jnp.stack([beside, above], -1), sharpness)
 
 
+def cavity_gap(
+    source: Float[Any, "*T 3"],
+    R: Float[Any, "*T 3 3"],
+    p: Float[Any, "*T 3"],
+    region: Region,
+    sharpness: Scalar = 1000.0,
+) -> Float[jax.Array, "*T"]:
+    """How far a container is from a droplet falling into its cavity [m].
+
+    <= 0: straight below where droplets begin, as high as the middle of the cavity, is a
+    place in it, and its opening is up. That nothing is above it, and the container's
+    bottom below, is for other rows.
+
+    Args:
+        source: point of the water source at each step [m].
+        R: orientation of the cavity's frame.
+        p: its origin [m].
+        region: the cavity.
+        sharpness: of the maximum of the conditions, one for each plane and two more;
+            above it by ln(planes + 2) / sharpness [1/m].
+    """
+    R, middle = jnp.asarray(R), region.corners.mean(0)
+    start = jnp.asarray(source) + SPOUT
+    height = R[..., 2, :] @ middle + p[..., 2]
+    place = jnp.stack([start[..., 0], start[..., 1], height], -1)
+    local = jnp.einsum("...ij,...i->...j", R, place - p)
+    inside = local @ region.planes[:, :3].T - region.planes[:, 3]
+    rest = jnp.stack([height - start[..., 2], UPRIGHT - R[..., 2, 2]], -1)
+    return smooth_max(jnp.concatenate([inside, rest], -1), sharpness)
+
+
 def soaked_rows(
     gap: Float[jax.Array, " T"],
     drops: Any,
@@ -55,9 +88,10 @@ def soaked_rows(
     """At least `level` of the droplets are caught; misses by ln(n) / sharpness.
 
     Args:
-        gap: <= 0 where a droplet let go in that step is caught, e.g. `column_gap` [m].
+        gap: <= 0 where a droplet let go in that step is caught, e.g. `column_gap`, or
+            of what shall be filled `cavity_gap` [m].
         drops: steps in which droplets are let go: `np.flatnonzero(emission(...))`.
-        level: of soaked.
+        level: of soaked, or filled.
         sharpness: [1/m].
 
     Raises:

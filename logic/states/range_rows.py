@@ -1,4 +1,7 @@
-"""Rows of one frame being within a distance of another one, or never near it."""
+"""Rows of one frame being within a distance of another one, or never near it.
+
+Or, of the line straight down from another one, never near that.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,34 +48,56 @@ def clear_of_origin(C: Config, a: str, b: str, distance: float) -> Feature:
     return _feature(C, a, b, np.zeros(3), distance + MARGIN, True)
 
 
+def clear_of_column(
+    C: Config, a: str, b: str, point: Float[np.ndarray, "3"], distance: float
+) -> Feature:
+    """The same of a point of a, and of the vertical line through b's origin."""
+    return _feature(C, a, b, point, distance + MARGIN, True, across=True)
+
+
 def _centre(C: Config, a: str) -> Float[np.ndarray, "3"]:
     return mass_shares(thing(C, a), root=True)[1][0]
 
 
 def _feature(
-    C: Config, a: str, b: str, point: np.ndarray, limit: float, passing: bool
+    C: Config,
+    a: str,
+    b: str,
+    point: np.ndarray,
+    limit: float,
+    passing: bool,
+    across: bool = False,
 ) -> Feature:
     def resolve(world: Config, names: Sequence[str]) -> Any:
         at = np.array([world.index(name) for name in names])
         params = {"point": point, "limit": np.array(float(limit))}
+        params["axes"] = np.array([1.0, 1.0, 1.0 - across])
         return PASSING if passing else WITHIN, at, params
 
     return Feature(replace(PASSING if passing else WITHIN, resolve=resolve), (a, b))
 
 
-def _offset(a: Pose, b: Pose, point: jax.Array) -> Float[jax.Array, "3"]:
-    return a.R @ point + a.p - b.p
+def _offset(a: Pose, b: Pose, point: Any, axes: Any) -> Float[jax.Array, "3"]:
+    return axes * (a.R @ point + a.p - b.p)
 
 
-def _within(a: Pose, b: Pose, *, point: Any, limit: Any) -> Float[jax.Array, "1"]:
-    return (norm(_offset(a, b, point)) - limit)[None]
+def _within(
+    a: Pose, b: Pose, *, point: Any, limit: Any, axes: Any
+) -> Float[jax.Array, "1"]:
+    return (norm(_offset(a, b, point, axes)) - limit)[None]
 
 
 def _passing(
-    old: tuple[Pose, Pose], new: tuple[Pose, Pose], *, tau: Any, point: Any, limit: Any
+    old: tuple[Pose, Pose],
+    new: tuple[Pose, Pose],
+    *,
+    tau: Any,
+    point: Any,
+    limit: Any,
+    axes: Any,
 ) -> Float[jax.Array, "1"]:
     """limit - distance of the origin to the way between two offsets, a segment."""
-    start, end = _offset(*old, point), _offset(*new, point)
+    start, end = _offset(*old, point, axes), _offset(*new, point, axes)
     way = end - start
     length = way @ way
     share = jnp.where(length > 0, -(start @ way) / jnp.where(length > 0, length, 1), 0)

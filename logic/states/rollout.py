@@ -35,7 +35,8 @@ def rollout(
     """States of every object after each step of a path; the Config is not changed.
 
     It begins with the states of the Config, at the path's first configuration one step
-    later. The rules are those of iGibson 2.0; objects without an ability keep what it
+    later. The rules are those of iGibson 2.0, but for what droplets fill, which it does
+    not know; objects without an ability keep what it
     would change. To go on from the last step: `C.states = logic.at(history, -1)`.
 
     Things are inside as by `InsideOf` of iGibson's semantics, touch as by
@@ -53,7 +54,10 @@ def rollout(
             number: whatever a blade touches counts as pressed so hard.
         droplets: who catches droplets, for a world with water sources: new ones at each
             step, `{"sponge": (T,)}`, recorded; or "straight down": each falls without
-            delay down from the spout into the first shape below.
+            delay down from the spout into the first shape below. Where that is a
+            fillable object's, the droplet stays in it if on its way it goes through a
+            cavity of the object (`C.add_region`) while the z axis of the cavity's frame
+            is at most 45 degrees from up, and there is room for it.
         ambient: temperature of the surroundings [°C].
         decay: rate toward it [1/s].
 
@@ -132,7 +136,9 @@ def _droplets(C: Config, droplets: Any, steps: int) -> Any:
         )
     made = {}
     for name, values in droplets.items():
-        C.object(name).ability("soakable")
+        catcher = C.object(name)
+        if "fillable" not in catcher.abilities:
+            catcher.ability("soakable")
         counts = _series(f"droplets of {name!r}", values, steps)
         if (counts != np.round(counts)).any():
             raise ConfigError(f"droplets of {name!r} are not all whole numbers.")

@@ -1,33 +1,9 @@
-"""How paths soak things: below a water source, while it lets enough droplets go.
-
-Droplets fall straight down, as `rollout(..., droplets="straight down")` has it. When
-they are let go follows from the state of the source, for slices and for finer steps.
-"""
-
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
-
-import numpy as np
-from jaxtyping import Int
+"""How paths soak things: by standing below a water source."""
 
 from ...robots.config import Config
-from ...robots.objects import WorldObject
 from ..errors import PredicateError
-from ..geometry.solids import Solid, first_hits, is_solid, thing
-from ..plans import Made, Plan, Plans, When, all_of, any_of
-from ..relaxed.rays import CLEAR, DOWN, FAR, meets, misses
-from ..relaxed.terms import Rows
-from ..relaxed.things import Pair, at_point
-from .clock import step_of
-from .sources import pressing
-from .switches import PRESS_STEPS
-from .temperature import STEP
-from .toggled_plans import toggled_plans
-from .water import SPOUT, stream_step
-
-ERROR = 1e-3
-"""Of the row of a droplet's way down meeting the object [m]."""
+from ..plans import Plan, Plans, When
+from .water_plans import Catching, taps_of, water_plans
 
 
 def soaked_plans(C: Config, when: When, name: str, level: int, value: bool) -> Plans:
@@ -38,148 +14,12 @@ def soaked_plans(C: Config, when: When, name: str, level: int, value: bool) -> P
             dry while there is water.
     """
     needed = level - int(C.states[name].wetness)
-    taps = [o for o in C.objects.values() if "waterSource" in o.abilities]
-    taps = [o for o in taps if _on(C, o) or pressing(C)]
-    if value and needed <= 0 or not value and needed > 0 and not taps:
+    if value:
+        return water_plans(C, when, Catching("soak", name, needed))
+    if needed > 0 and not taps_of(C):
         return [Plan()]
-    if not value:
-        why = "there is water" if needed > 0 else "it is soaked, and nothing dries it"
-        raise PredicateError(
-            f"That {name!r} is not soaked has no rows for a solver ({why}): it can only"
-            " be checked."
-        )
-    still = [o for o in taps if _stands_still(C, o.link("waterSource"))]
-    if not still:
-        raise PredicateError(
-            f"Nothing can soak {name!r}: there is no water source that stands still and"
-            " runs, or could be switched on by a finger of an agent."
-        )
-    return any_of([partial(_below, C, when, name, needed, tap) for tap in still])
-
-
-def _below(C: Config, when: When, name: str, needed: int, tap: WorldObject) -> Plans:
-    """All times at which a tap may soak it."""
-    tau, begin, first = step_of(when.span, "Soaking"), when.within[0], when.held[0]
-    on = _on(C, tap)
-    clocks = [_drops(C, tap, first + 1, tau, n, on) for n in {1, _finer(tau)}]
-    if on:
-        ends = [(s, _until(clocks, s, needed)) for s in range(begin, first + 1)]
-        windows = [(s, e) for s, e in ends if e is not None and e <= first]
-        made = [partial(_windowed, C, when, name, tap, s, e) for s, e in windows[::-1]]
-    else:
-        wait = _until(clocks, 0, needed)
-        last = begin if wait is None else first - PRESS_STEPS + 1 - wait
-        starts = range(last, begin, -1)
-        made = [partial(_switched, C, when, name, tap, wait or 0, s) for s in starts]
-    if not made:
-        raise PredicateError(
-            f"Soaking {name!r} below {tap.name!r} takes {needed} droplets, which are"
-            f" not all let go within slices {begin} to {first}, of {tau:g} s; take more"
-            " or longer slices."
-        )
-    return any_of(made)
-
-
-def _switched(
-    C: Config, when: When, name: str, tap: WorldObject, wait: int, start: int
-) -> Plans:
-    """Switched on by a press from a slice on, and below it from the slice before."""
-    on = start + PRESS_STEPS - 1
-    end = on + wait
-    pressed = when.on(tuple(range(on, end + 1)))
-    pressed = replace(pressed, within=tuple(range(start, on + 1)))
-    toggled = toggled_plans(C, pressed, tap.name, True)
-    return all_of([toggled, _windowed(C, when, name, tap, start - 1, end)])
-
-
-def _windowed(
-    C: Config, when: When, name: str, tap: WorldObject, start: int, end: int
-) -> Plans:
-    """Below a tap on slices, with nothing in between."""
-    slices = tuple(range(start, end + 1))
-    point = tap.link("waterSource")
-    at = C.index(point)
-    R, p = Solid(C, point, (at,)).pose(at)
-    spout, drop = R.T @ SPOUT, p + SPOUT
-    others = _others(C, name)
-    fixed = [x for x in others if _stands_still(C, x.name)]
-    heights = [first_hits(x, drop[None], DOWN).item() for x in fixed]
-    reach = min([FAR, *heights]) - CLEAR
-    source = Solid(C, point, (at,))
-
-    def row(other: Solid, hit: bool) -> Rows:
-        build = meets(DOWN, reach, ERROR) if hit else misses(DOWN, reach)
-        feature = Pair(C, source, other, True).feature(at_point(build, spout))
-        return Rows(feature, error=ERROR * hit)
-
-    here = when.on(slices)
-    made: Made = here.made(("below", point, name), C, lambda: row(thing(C, name), True))
-    for other in (x for x in others if x not in fixed):
-        make = lambda other=other: row(other, False)
-        made += here.made(("beside", point, other.name), C, make)
-    return [Plan(f"{name} below {tap.name} on slices {start} to {end}", made)]
-
-
-def _others(C: Config, name: str) -> list[Solid]:
-    """What else droplets could fall onto: objects, and frames of none with shapes."""
-    solids = [thing(C, n) for n in C.objects]
-    owned = {i for solid in solids for i in solid.frames}
-    loose = [
-        Solid(C, frame.name, (i,))
-        for i, frame in enumerate(C.frames)
-        if i not in owned and is_solid(C, i)
-    ]
-    return [x for x in (*solids, *loose) if x.name != name and x.solid_frames]
-
-
-def _on(C: Config, tap: WorldObject) -> bool:
-    return "toggleable" not in tap.abilities or bool(C.states[tap.name].toggled_on)
-
-
-def _stands_still(C: Config, name: str) -> bool:
-    """No joint moves a frame, or the parts of an object."""
-    frames = thing(C, name).frames
-    up: list[int] = list(frames)
-    for i in up:
-        parent = C.frames[i].parent
-        up += [] if parent is None or parent in up else [parent]
-    joints = [C.frames[i].joint for i in up]
-    return not {j.name for j in joints if j is not None} & set(C.joint_names)
-
-
-def _finer(tau: float) -> int:
-    """Steps in a slice, as `resample` has them by default."""
-    return max(int(np.ceil(tau / STEP - 1e-9)), 1)
-
-
-def _drops(
-    C: Config, tap: WorldObject, T: int, tau: float, n: int, on: bool
-) -> Int[np.ndarray, "T 2"]:
-    """Droplets let go by a tap: before each slice, and up to it.
-
-    Args:
-        C: the world.
-        tap: its owner.
-        T: slices.
-        tau: time from slice to slice [s].
-        n: steps in each.
-        on: it is on now; else it is switched on in the first slice.
-    """
-    stream, fallen = C.states[tap.name].stream, []
-    stream = stream if on else replace(stream, running=False)
-    for _ in range(T * n):
-        stream, falls = stream_step(stream, tau / n)
-        stream = replace(stream, running=True)
-        fallen.append(falls)
-    count = np.cumsum(fallen)
-    at = np.arange(T) * n + (n - 1 if on else 0)
-    return np.stack([count[at] - np.array(fallen)[at], count[at]], -1)
-
-
-def _until(
-    clocks: Sequence[Int[np.ndarray, "T 2"]], start: int, needed: int
-) -> int | None:
-    """The first slice until which enough droplets fall, from a slice on."""
-    enough = [c[start:, 1] - c[start, 0] >= needed for c in clocks]
-    every = np.all(enough, 0)
-    return start + int(every.argmax()) if every.any() else None
+    why = "there is water" if needed > 0 else "it is soaked, and nothing dries it"
+    raise PredicateError(
+        f"That {name!r} is not soaked has no rows for a solver ({why}): it can only be"
+        " checked."
+    )

@@ -1,9 +1,11 @@
 """One step of the extended states of all objects of a world, by iGibson 2.0's rules.
 
-In this order: water sources, switches, temperatures and their maxima, wetness, dirt,
-cuts. Each part changes a dictionary of the states by object.
+In this order: water sources, switches, temperatures and their maxima, wetness and what
+is in containers (a rule of our own), dirt, cuts. Each part changes a dictionary of the
+states by object.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,6 +18,7 @@ from ...robots.config import Config
 from ...robots.errors import ConfigError
 from ...robots.object_states import ObjectState, Particles
 from ...robots.objects import WorldObject
+from ...robots.regions import Region
 from ..geometry.contact import TOLERANCE
 from ..geometry.containment import holding
 from ..geometry.opening import Open
@@ -30,6 +33,7 @@ from ..geometry.solids import (
     within,
 )
 from .dirt import wipe_step
+from .filling import DOWN, capacity, goes_into
 from .sources import Source, sources_of
 from .switches import slice_step, toggle_step
 from .temperature import source_active, temperature_step
@@ -38,7 +42,6 @@ from .water import SPOUT, stream_step
 States = dict[str, ObjectState]
 THERMAL = {"cookable", "burnable", "flammable", "heatable", "freezable"}
 FALLING = "straight down"
-DOWN = np.array([[0.0, 0.0, -1.0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,12 @@ class World:
             if i not in owned and is_solid(self.C, i)
         }
         return self.solids | loose
+
+    @cached_property
+    def containers(self) -> dict[str, tuple[Region, ...]]:
+        """Cavities of what is fillable, by object; of those that have any."""
+        found = {o.name: o.cavities for o in self.having("fillable")}
+        return {name: regions for name, regions in found.items() if regions}
 
     @cached_property
     def links(self) -> dict[tuple[str, str], str]:
@@ -173,41 +182,53 @@ class World:
         return away <= source.parameters["distance_threshold"]
 
     def wet(self, k: int, states: States, dripping: list) -> None:
-        caught: dict[str, int] = {}
+        caught, held = Counter[str](), Counter[str]()
         if isinstance(self.droplets, dict):
-            caught = {n: int(count[k]) for n, count in self.droplets.items()}
-        elif dripping and self.having("soakable"):
+            caught = Counter({n: int(c[k]) for n, c in self.droplets.items()})
+            held = caught
+        elif dripping and (self.having("soakable") or self.containers):
             for source in dripping:
-                name = self.below_spout(k, source)
-                caught[name] = caught.get(name, 0) + 1
+                name, into = self.below_spout(k, source)
+                caught[name] += 1
+                held[name] += into
                 if name == source.name:
                     stream = states[name].stream
                     stream = replace(stream, left=stream.left + 1)
                     states[name] = replace(states[name], stream=stream)
         for soakable in self.having("soakable"):
             state = states[soakable.name]
-            new = state.wetness + caught.get(soakable.name, 0)
+            new = state.wetness + caught[soakable.name]
             states[soakable.name] = replace(state, wetness=new)
+        for container in self.having("fillable"):
+            if new := held[container.name]:
+                state = states[container.name]
+                room = max(capacity(container) - state.contents, 0)
+                contents = state.contents + min(new, room)
+                states[container.name] = replace(state, contents=contents)
         for source in self.having("waterSource"):
             state = states[source.name]
             on = state.toggled_on or "toggleable" not in source.abilities
             stream = replace(state.stream, running=bool(on))
             states[source.name] = replace(state, stream=stream)
 
-    def below_spout(self, k: int, source: WorldObject) -> str:
-        """The object (or frame) that a droplet of a source falls into; "" for none."""
+    def below_spout(self, k: int, source: WorldObject) -> tuple[str, bool]:
+        """The object (or frame) that a droplet of a source falls onto, "" for none, and
+        whether it goes through a cavity there, and stays."""
         if self.droplets is None:
             raise ConfigError(
                 f"A droplet of {source.name!r} falls at step {k}, and droplets is not"
                 f' given; say droplets={FALLING!r}, or give {{"object": (T,)}} counts'
-                " of those that reach each soakable object."
+                " of those that reach each soakable or fillable object."
             )
         spout = self.origin(self.links[source.name, "waterSource"]) + SPOUT
         hit = {
             n: first_hits(x, spout[None], DOWN).item() for n, x in self.catchers.items()
         }
         name = min(hit, key=hit.__getitem__)
-        return name if hit[name] < np.inf else ""
+        if hit[name] == np.inf:
+            return "", False
+        regions = self.containers.get(name, ())
+        return name, any(goes_into(self.C, r, spout, hit[name]) for r in regions)
 
     def wipe(self, states: States) -> None:
         for tool in self.having("cleaningTool"):
