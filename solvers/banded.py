@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Float
 
 
@@ -12,9 +13,8 @@ def solve_banded(
 ) -> Float[jax.Array, "T n m"]:
     """x with H x = rhs, where `bands[d, t]` is H's block of slices (t, t - d).
 
-    Elimination of one variable after the other (LDLᵀ), in a window of as many slices
-    as one couples to, which moves along the chain. NaN where H is not positive
-    definite.
+    Elimination (LDLᵀ) of one slice after the other, in a window of as many slices as
+    one couples to, which moves along the chain. NaN where H is not positive definite.
     """
     T, n, m = rhs.shape
     width = bands.shape[0] - 1
@@ -27,23 +27,24 @@ def solve_banded(
         blocks = [ahead[d, t + width] for d in range(width, -1, -1)]
         return jnp.concatenate([*blocks, right[t + width]], -1)
 
-    def appended(window: jax.Array, new: jax.Array) -> jax.Array:
-        """The window without its first slice, and with a new last one."""
-        up = jnp.concatenate([window[n:, n:size], new[:, : size - n].T], 1)
-        left = jnp.concatenate([up, new[:, :size]])
-        return jnp.concatenate(
-            [left, jnp.concatenate([window[n:, size:], new[:, size:]])], 1
-        )
+    def appended(rest: jax.Array, new: jax.Array) -> jax.Array:
+        """The window: what is left of the slices before, and a new last one."""
+        up = [rest[:, : size - n], new[:, : size - n].T, rest[:, size - n :]]
+        return jnp.concatenate([jnp.concatenate(up, 1), new])
 
-    def eliminate(k: jax.Array, window: jax.Array) -> jax.Array:
-        pivot = window[k, k]
-        column = jnp.where(jnp.arange(size) > k, window[:, k], 0.0)
+    def eliminate(k: jax.Array, first: jax.Array) -> jax.Array:
+        pivot = first[k, k]
+        column = jnp.where(jnp.arange(n) > k, first[:, k], 0.0)
         factor = column / jnp.where(pivot > 0, pivot, jnp.nan)
-        return window - factor[:, None] * window[k]
+        return first - factor[:, None] * first[k]
 
-    def forward(window: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array]:
-        window = jax.lax.fori_loop(0, n, eliminate, appended(window, row(t)))
-        return window, window[:n]
+    def forward(rest: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Without the first slice of the window, of which the rows remain."""
+        window = appended(rest, row(t))
+        first = jax.lax.fori_loop(0, n, eliminate, window[:n])
+        pivots = jnp.sum(first[:, :n] * np.eye(n), -1)  # without a gather
+        factors = first[:, n:size] / pivots[:, None]
+        return window[n:, n:] - factors.T @ first[:, n:], first
 
     def backward(later: jax.Array, upper: jax.Array) -> tuple[jax.Array, jax.Array]:
         """x of a slice, from those of the slices it couples to."""
@@ -59,9 +60,9 @@ def solve_banded(
         x = jax.lax.fori_loop(0, n, solve, jnp.concatenate([none, later]))
         return x[: size - n], x[:n]
 
-    start = jnp.zeros((size, size + m), rhs.dtype)
+    start = jnp.zeros((size - n, size - n + m), rhs.dtype)
     for t in range(-width, 0):
-        start = appended(start, row(t))
+        start = appended(start, row(t))[n:, n:]
     _, upper = jax.lax.scan(forward, start, jnp.arange(T))
     end = jnp.zeros((size - n, m), rhs.dtype)
     return jax.lax.scan(backward, end, upper, reverse=True)[1]
