@@ -1,7 +1,7 @@
 """Literals made true in a world: states are set, and things are placed one by one."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,8 @@ class Attempt:
     """Why literals could not be made true."""
     stranded: list[str] = field(default_factory=list)
     """Things that are in the way where they are, and found no other place."""
+    hopeless: set[str] = field(default_factory=set)
+    """Things for which room was to be left, in vain."""
 
     def run(self) -> bool:
         """Whether all hold in the end, exactly."""
@@ -89,29 +91,51 @@ class Attempt:
         wrong = [p for p in unmet if p in relations]
         movers = [*self.stranded, *self._movers(wrong, blocked)]
         pending = self._order(list(dict.fromkeys(movers)))
-        self.stranded = list(pending)
+        self.stranded, staying, promised = list(pending), list[str](), set[str]()
         while pending:
             name, *pending = pending
-            wanted = [
-                p
-                for p in relations
-                if name in things_in(p) and not set(things_in(p)) & set(pending)
-            ]
+            wanted = _between_placed(relations, name, pending)
+            later = self._next_to_come(relations, name, pending)
             resting = [p for p in wanted if not isinstance(p, MUTUAL)]
             tries = [wanted] if resting in ([], wanted) else [wanted, resting]
-            if any(self._place(name, these, pending) for these in tries):
+            promised |= later.keys()
+            around = (pending, tuple(staying), later)
+            if any(self._place(name, these, *around) for these in tries):
                 self.stranded.remove(name)
+                staying += [name, *carried(self.world, name, (*pending, *staying))]
+            elif name in promised:
+                self.hopeless.add(name)
             for p in wanted:
                 if not p.holds(self.world):
                     self.failures[p] = f"No free spot was found for {name}."
 
+    def _next_to_come(
+        self, relations: Sequence[Predicate], name: str, pending: Sequence[str]
+    ) -> dict[str, list[Predicate]]:
+        """Of things that are to be placed beside or on one: what is to hold then.
+
+        Not of those for which that has not helped before.
+        """
+        found: dict[str, list[Predicate]] = {}
+        for other in [x for x in pending if x not in self.hopeless]:
+            absent = [x for x in pending if x != other]
+            asked = _between_placed(relations, other, absent)
+            if any(name in things_in(p) for p in asked):
+                found[other] = asked
+        return found
+
     def _place(
-        self, name: str, literals: Sequence[Predicate], absent: Sequence[str]
+        self,
+        name: str,
+        literals: Sequence[Predicate],
+        absent: Sequence[str],
+        staying: Sequence[str],
+        later: Mapping[str, Sequence[Predicate]],
     ) -> bool:
-        world, seed = self.world, self.seed
-        if place(world, name, literals, absent, seed=seed, snug=self.snug):
+        how: Any = dict(later=later, seed=self.seed, snug=self.snug)
+        if place(self.world, name, literals, absent, staying, **how):
             return True
-        return self.optimal and optimize(world, name, literals, seed=seed)
+        return self.optimal and optimize(self.world, name, literals, seed=self.seed)
 
     def _movers(
         self, unmet: Iterable[Predicate], blocked: Collection[Predicate]
@@ -141,16 +165,20 @@ class Attempt:
             else:
                 movers.append(names[0])
         degree = Counter(name for names in mutual for name in names)
-        positive = [leaf for leaf, truth in map(_leaf, self.literals) if truth]
-        placed = {things_in(p)[0] for p in positive if not isinstance(p, MUTUAL)}
+        placed = self._with_places()
         for a, b in sorted(mutual, key=lambda names: -max(degree[n] for n in names)):
             anchor = max((a, b), key=lambda n: (n in movers, n in placed, degree[n]))
             movers.append(b if anchor == a else a)
         return list(dict.fromkeys(movers))
 
+    def _with_places(self) -> set[str]:
+        """Things that shall be somewhere, whatever they are beside."""
+        places = [p for p in self.literals if not isinstance(p, Not) | _is_state(p)]
+        return {things_in(p)[0] for p in places if not isinstance(p, MUTUAL)}
+
     def _order(self, movers: Sequence[str]) -> list[str]:
-        """What carries others first, then what is to be beside what already stands;
-        among equals the larger.
+        """What carries others first, then what is to be beside what already stands, or
+        has a place; among equals the larger.
         """
         below = {name: set[str]() for name in movers}
         beside = {name: set[str]() for name in movers}
@@ -164,11 +192,12 @@ class Attempt:
                 below[names[0]] |= set(names[1:])
         box = lambda name: bounding_box(thing(self.world, name))
         size = {name: float(np.prod(np.ptp(box(name), axis=0))) for name in movers}
-        left, found = list(movers), list[str]()
+        left, found, placed = list(movers), list[str](), self._with_places()
 
-        def late(name: str) -> tuple[bool, bool, float]:
+        def late(name: str) -> tuple[bool, bool, bool, float]:
             waits = bool(beside[name]) and beside[name] <= set(left)
-            return bool(below[name] & set(left)), waits, -size[name]
+            free = name not in placed
+            return bool(below[name] & set(left)), waits, waits and free, -size[name]
 
         while left:
             found.append(min(left, key=late))
@@ -209,6 +238,17 @@ def _meets(C: Config, owner: str, joint: str) -> bool:
 def _overlap(own: list, other: list) -> bool:
     gap = nearest_gap(own, other, 0.0) if own and other else None
     return gap is not None
+
+
+def _between_placed(
+    relations: Iterable[Predicate], name: str, pending: Collection[str]
+) -> list[Predicate]:
+    """Those of a thing and of others that are in place."""
+    return [
+        p
+        for p in relations
+        if name in things_in(p) and not set(things_in(p)) & set(pending)
+    ]
 
 
 def _leaf(literal: Predicate) -> tuple[Predicate, bool]:

@@ -129,3 +129,26 @@ def gaps(
     low, high = (at[:, None, None] + x[:, None] for x in (mover.low, mover.high))
     apart = np.maximum(np.maximum(low - other.high, other.low - high), 0.0)
     return np.linalg.norm(apart, axis=-1).min((1, 2))
+
+
+def level(
+    at: Float[np.ndarray, "n 3"],
+    mover: Boxes,
+    centre: float,
+    other: Boxes,
+    height: float,
+) -> Bool[np.ndarray, " n"]:
+    """Where boxes that move with an origin are at the height of another thing's centre
+    of mass, or the other's boxes at that of theirs.
+
+    Args:
+        at: places of the origin.
+        mover: boxes with the origin at zero.
+        centre: height of their centre of mass there [m].
+        other: boxes that stand still.
+        height: of their centre of mass [m].
+    """
+    z = at[:, 2, None]
+    cut = (z + mover.low[:, 2] <= height) & (height <= z + mover.high[:, 2])
+    cuts = (other.low[:, 2] <= z + centre) & (z + centre <= other.high[:, 2])
+    return cut.any(-1) | cuts.any(-1)

@@ -1,43 +1,24 @@
 """One thing placed so that literals hold: tried on free spots, checked exactly."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from jaxtyping import Float
 
 from ...objectives.placement import solve_placement
 from ...robots.config import Config
-from ...robots.gaps import Placed, nearest_gap
+from ...robots.gaps import nearest_gap
 from ...robots.proximity import nearest_contacts
-from ...robots.transforms import (
-    axis_angle,
-    pose_inverse,
-    pose_multiply,
-    quat_multiply,
-    quat_to_matrix,
-)
+from ...robots.transforms import pose_inverse, pose_multiply
 from ..branches import things_in
 from ..errors import PredicateError
-from ..geometry.contact import TOLERANCE, InContactWith
-from ..geometry.nearness import NextTo
-from ..geometry.solids import is_solid, subtree, thing
+from ..geometry.contact import TOLERANCE
 from ..predicate import Predicate
-from .boxes import Boxes, boxes_of, free, gaps, turned_boxes
-from .spots import NEAR, RESTING, draw, tops_for
+from .boxes import Boxes, boxes_of
+from .mover import Mover, placed, solid
 
-TURNS = (0.0, np.pi / 2, np.pi, -np.pi / 2)
-"""About the vertical, from how a thing stands now [rad]."""
-CLEAR = 2e-3
-"""Between neighbours that are not to touch [m]."""
-POINTS = 60
-"""So many points are drawn for each top."""
-CHECKS = 40
-"""So many free spots are checked exactly, for each turn."""
-SLIDES = 20
-"""Steps down until a thing rests on what is not flat."""
-UP = np.array([0.0, 0.0, 1.0])
+NOTHING: Mapping[str, Sequence[Predicate]] = MappingProxyType({})
 
 
 def place(
@@ -45,7 +26,9 @@ def place(
     name: str,
     literals: Sequence[Predicate],
     absent: Collection[str] = (),
+    staying: Collection[str] = (),
     *,
+    later: Mapping[str, Sequence[Predicate]] = NOTHING,
     seed: int = 0,
     snug: bool = False,
 ) -> bool:
@@ -59,25 +42,50 @@ def place(
         name: of the thing.
         literals: that are to hold.
         absent: things that do not count, since they will be moved themselves.
+        staying: things that stay where they are, even if they are on it.
+        later: what is to hold of the absent that come beside it or on it; if possible
+            each of them has a free spot then.
         seed: of the spots.
         snug: whether spots beside others are tried first.
 
     Returns:
         Whether such a spot was found.
     """
-    mover = _Mover(C, name, tuple(carried(C, name, absent)), tuple(absent))
+    mover = _mover(C, name, absent, staying)
     before = C.pose(name)
     stood = {rider: C.pose(rider) for rider in mover.riders}
-    for pose in mover.spots(literals, np.random.default_rng(seed), snug):
+
+    def move(pose: Float[np.ndarray, "7"]) -> None:
         moved = pose_multiply(pose, pose_inverse(before))
         C.set_pose(name, pose)
         for rider, old in stood.items():
             C.set_pose(rider, pose_multiply(moved, old))
+
+    def has_spot(other: str) -> bool:
+        stay = (*staying, name, *mover.riders)
+        return any(True for _ in spots(_mover(C, other, absent, stay), later[other]))
+
+    spots = lambda of, asked: of.spots(asked, np.random.default_rng(seed), snug)
+    cramped: np.ndarray | None = None
+    for pose in spots(mover, literals):
+        move(pose)
         if all(p.holds(C) for p in literals):
-            return True
-    for thing_, old in {name: before, **stood}.items():
-        C.set_pose(thing_, old)
+            if all(map(has_spot, later)):
+                return True
+            cramped = pose if cramped is None else cramped
+    if cramped is not None:
+        move(cramped)
+        return True
+    for moved, old in {name: before, **stood}.items():
+        C.set_pose(moved, old)
     return False
+
+
+def _mover(
+    C: Config, name: str, absent: Collection[str], staying: Collection[str]
+) -> Mover:
+    riders = carried(C, name, (*absent, *staying))
+    return Mover(C, name, tuple(riders), tuple(absent))
 
 
 def optimize(
@@ -120,11 +128,11 @@ def _alone(C: Config, involved: Collection[str]) -> Config:
 
 def _overlaps(C: Config, name: str) -> bool:
     """Whether a thing penetrates another by more than what counts as contact."""
-    boxes, own = boxes_of(C), _solid(C, [name])
+    boxes, own = boxes_of(C), solid(C, [name])
     low, high = boxes.of(name).around
     room = -TOLERANCE
     for other in set(boxes.owners) - {name}:
-        (foot, head), theirs = boxes.of(other).around, _solid(C, [other])
+        (foot, head), theirs = boxes.of(other).around, solid(C, [other])
         if (np.minimum(high, head) - np.maximum(low, foot) > room).all():
             pairs = [(i, j) for i in own for j in theirs]
             poses = C.walk().frames
@@ -158,99 +166,5 @@ def _rides(C: Config, boxes: Boxes, rider: str, below: str) -> bool:
     above = (foot[:2] <= middle) & (middle <= head[:2])
     if not above.all() or low[2] <= foot[2] or low[2] > head[2] + TOLERANCE:
         return False
-    a, b = (_placed(C, _solid(C, [x])) for x in (rider, below))
+    a, b = (placed(C, solid(C, [x])) for x in (rider, below))
     return nearest_gap(a, b, TOLERANCE) is not None
-
-
-def _solid(C: Config, names: Iterable[str]) -> list[int]:
-    """Frames with shapes of things."""
-    return [i for name in names for i in thing(C, name).frames if is_solid(C, i)]
-
-
-def _placed(C: Config, frames: Sequence[int]) -> list[Placed]:
-    poses = C.walk().frames
-    return [(C.frames[i], poses.R[i], poses.p[i]) for i in frames]
-
-
-@dataclass(frozen=True, eq=False)
-class _Mover:
-    """A thing to be placed, and what does not stand in its way."""
-
-    C: Config
-    name: str
-    riders: tuple[str, ...]
-    absent: tuple[str, ...]
-
-    @cached_property
-    def others(self) -> Boxes:
-        """All that may be in its way."""
-        C = self.C
-        gone = (self.name, *self.riders, *self.absent)
-        return boxes_of(C, {i for x in gone for i in subtree(C, C.index(x))})
-
-    def spots(
-        self, literals: Sequence[Predicate], rng: np.random.Generator, snug: bool
-    ) -> Iterator[Float[np.ndarray, "7"]]:
-        """Poses in which it and its riders meet nothing and it rests on something."""
-        touch = any(isinstance(p, InContactWith) for p in literals)
-        gap = RESTING if touch else CLEAR
-        for beside in (True, False) if snug or touch else (False, True):
-            for turn in rng.permutation(TURNS):
-                yield from self._turned(literals, turn, gap, beside, rng)
-
-    def _turned(
-        self,
-        literals: Sequence[Predicate],
-        turn: float,
-        gap: float,
-        beside: bool,
-        rng: np.random.Generator,
-    ) -> Iterator[Float[np.ndarray, "7"]]:
-        C, root = self.C, self.C.index(self.name)
-        own = _solid(C, [self.name])
-        placed, stood = _placed(C, own), C.pose(self.name)
-        about_z = axis_angle(UP, turn)
-        R = quat_to_matrix(about_z)
-        shape = turned_boxes(C, own, root, R)
-        low, high = shape.around
-        foot = np.array([*(low + high)[:2] / 2, low[2]])
-        tops = tops_for(C, self.name, literals, high - low, self.others)
-        count = 4 * POINTS if beside else POINTS
-        points, below = draw(tops, high - low, self.others, gap, beside, count, rng)
-        origins = points - foot
-        boxes = turned_boxes(C, [*own, *_solid(C, self.riders)], root, R)
-        possible = free(origins, boxes, self.others, gap / 2)
-        for other in self._neighbours(literals):
-            reach = NEAR * np.mean([*(high - low), *np.ptp(other.around, axis=0)])
-            possible &= gaps(origins, shape, other) <= reach
-        at = np.flatnonzero(possible)
-        quaternion = quat_multiply(about_z, stood[3:])
-        for k in rng.permutation(at)[:CHECKS]:
-            turned = [
-                (frame, R @ R_f, R @ (p - stood[:3]) + origins[k])
-                for frame, R_f, p in placed
-            ]
-            drop = self._drop(turned, below[k])
-            if drop is not None:
-                yield np.array([*origins[k][:2], origins[k][2] - drop, *quaternion])
-
-    def _neighbours(self, literals: Sequence[Predicate]) -> Iterator[Boxes]:
-        """Boxes of the things that it is to be next to."""
-        for literal in literals:
-            if isinstance(literal, NextTo):
-                (other,) = set(things_in(literal)) - {self.name}
-                yield self.others.of(other)
-
-    def _drop(self, placed: Sequence[Placed], below: str) -> float | None:
-        """How far down it is until it rests [m]; None: it does not."""
-        under = _placed(self.C, _solid(self.C, [below]))
-        drop = 0.0
-        for _ in range(SLIDES):
-            lowered = [(f, R, p - drop * UP) for f, R, p in placed]
-            gap = nearest_gap(lowered, under)
-            if gap is None or gap.distance == 0:
-                return None
-            if gap.distance <= TOLERANCE / 2:
-                return drop
-            drop += gap.distance - RESTING
-        return None

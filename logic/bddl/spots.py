@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from ...robots.config import Config
 from ..branches import things_in
-from ..geometry.contact import InContactWith
+from ..geometry.contact import TOLERANCE, InContactWith
 from ..geometry.containment import InsideOf
 from ..geometry.floors import OnFloor, room_floors
 from ..geometry.in_rooms import InRoom, map_of, rooms_called
@@ -19,6 +19,8 @@ from .boxes import FAR, Boxes
 
 RESTING = 2e-5
 """How far above a top things stand, which counts as contact [m]."""
+RIM = 1e-3
+"""How far from a rim the middle of what hangs over it is [m]."""
 SURFACES = 16
 """So many tops are tried, the likeliest."""
 NEAR = 1 / 3
@@ -65,10 +67,13 @@ def tops_for(
     owners = others.owners
     tops = Tops(others.low[:, :2], others.high[:, :2], others.high[:, 2], owners)
     tops = tops.within(low, high)
+    placed = [p for p in literals if isinstance(p, _PLACED)]
+    on = [p for p in placed if isinstance(p, OnTopOf | OnFloor)]
+    below = [b for a, b in map(things_in, on) if a == name and b in owners]
+    if below:
+        tops = _joined(_owned(tops, below), _rims(others, below))
     level = None
-    for literal in sorted(literals, key=lambda p: not isinstance(p, OnTopOf | OnFloor)):
-        if not isinstance(literal, _PLACED):
-            continue
+    for literal in placed:
         a, b = things_in(literal)
         if isinstance(literal, InRoom) or literal is not None and _is_room(C, b):
             tops = _in_room(C, tops, literal, a, b)
@@ -80,8 +85,9 @@ def tops_for(
         (low, high), half = own.around, size[:2] / 2
         match literal:
             case OnTopOf() | OnFloor() if a == name:
-                rim = Tops(low[None, :2], high[None, :2], high[2:], (other,))
-                tops = _joined(_owned(tops, [other]), rim)
+                heights = np.append(own.high[:, 2], high[2])
+                here = np.abs(tops.z[:, None] - heights).min(-1) <= TOLERANCE
+                tops = tops.rows(np.flatnonzero(here).tolist())
                 tops = tops.within(*_limits(low, high))
             case InsideOf() if a == name:
                 inner = np.minimum(half, (high - low)[:2] / 2)
@@ -157,7 +163,8 @@ def _beside(
     lines = []
     for k in range(2):
         values = [
-            [low[k] + edge[k], high[k] - edge[k], low[k], (low[k] + high[k]) / 2],
+            [low[k] + edge[k], high[k] - edge[k], low[k] + RIM, high[k] - RIM],
+            [(low[k] + high[k]) / 2],
             others.high[at, k] + edge[k],
             others.low[at, k] - edge[k],
         ]
@@ -187,6 +194,13 @@ def _in_room(C: Config, tops: Tops, literal: Predicate, a: str, room: str) -> To
 
 def _owned(tops: Tops, owners: Sequence[str]) -> Tops:
     return tops.rows([k for k, owner in enumerate(tops.owners) if owner in owners])
+
+
+def _rims(others: Boxes, names: Iterable[str]) -> Tops:
+    """Upper sides of the boxes about whole things."""
+    around = [others.of(name).around for name in names]
+    low, high = (np.array(corners) for corners in zip(*around, strict=True))
+    return Tops(low[:, :2], high[:, :2], high[:, 2], tuple(names))
 
 
 def _joined(one: Tops, other: Tops) -> Tops:
