@@ -22,10 +22,13 @@ import numpy as np
 
 import posewise as pw
 from posewise.logic import bddl
-from posewise.logic.geometry.solids import bounding_box, thing
+from posewise.logic.geometry.solids import Solid, bounding_box, thing
 from posewise.robots.gaps import nearest_gap
+from posewise.robots.proximity import nearest_contacts
 
 jax.config.update("jax_enable_x64", True)
+ROUNDING = 1e-6
+"""Things that are no deeper in each other only touch [m]."""
 STATES = ("burnt cooked dusty frozen open sliced soaked stained toggled_on").split()
 
 
@@ -72,14 +75,23 @@ def overlaps(C: pw.Config) -> int:
     found = 0
     for a, b in itertools.combinations(solids, 2):
         (low_a, high_a), (low_b, high_b) = boxes[a], boxes[b]
-        if (np.minimum(high_a, high_b) - np.maximum(low_a, low_b) > 1e-6).all():
+        if (np.minimum(high_a, high_b) - np.maximum(low_a, low_b) > ROUNDING).all():
             placed = [
                 [(C.frames[i], *s.pose(i)) for i in s.solid_frames]
                 for s in (solids[a], solids[b])
             ]
             gap = nearest_gap(*placed)
-            found += gap is not None and gap.distance == 0
+            meets = gap is not None and gap.distance == 0
+            found += meets and depth(solids[a], solids[b]) > ROUNDING
     return found
+
+
+def depth(a: Solid, b: Solid) -> float:
+    """How deep two things that meet are in each other [m]."""
+    pairs = list(itertools.product(a.solid_frames, b.solid_frames))
+    poses = a.C.walk().frames
+    contacts = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, ROUNDING)
+    return max((-float(c.distance) for c in contacts.values()), default=0.0)
 
 
 def stop(*_: object) -> None:
