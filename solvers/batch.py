@@ -28,7 +28,7 @@ from .iteration import State
 from .kernel import Compiled, on_cpu
 from .options import Options
 from .rounds import ROUND, SILENT, Progress, Watcher, paused, progress_of
-from .sealed import Sealed, fetched, opened, seal
+from .sealed import SMALL, Sealed, fetched, opened, seal
 from .spread import placed, spread
 from .status import Status
 
@@ -226,7 +226,7 @@ def _rounds(
         own, state, x, fresh, mu = lane
         mine = iter(own)
         every = [next(mine) if v else a for a, v in zip(leaves, varied, strict=True)]
-        data = seal(jax.tree.unflatten(tree, every))
+        data = seal(jax.tree.unflatten(tree, every), small=SMALL)
         numbers = seal(replace(options, mu=mu))
         state, out = onwards(problem, data, x, state, fresh, numbers, PASSES)
         return state, opened(out)

@@ -21,7 +21,7 @@ from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import jaxprs_in_params
 
 from .kept import kept
-from .sealed import Later, Sealer, fetched, is_closed, opened, seal
+from .sealed import SMALL, Later, Sealer, fetched, is_closed, opened, seal
 
 MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
 OPTIONS = {
@@ -204,7 +204,7 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
     raw = [not is_closed(a) for a in args]
     args = tuple(map(seal, args))
     closed = jax.make_jaxpr(packs)(*args)
-    consts = seal(closed.consts)
+    consts = seal(closed.consts, small=SMALL)
     inputs = [*consts.packs, *jax.tree.leaves(args)]
     count = len(consts.packs)
 

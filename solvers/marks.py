@@ -44,7 +44,7 @@ class _Marks:
 
     def of(self, v: Any) -> str:
         """The digest of one value."""
-        if type(v) in PLAIN:
+        if type(v) in PLAIN or v is types.NoneType:
             return _digest(type(v).__name__, repr(v))
         if isinstance(v, np.ndarray | np.generic | jax.Array):
             a = np.asarray(v)

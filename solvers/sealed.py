@@ -11,7 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 SMALL = 256
-"""Arrays of up to so many numbers go together."""
+"""Arrays of up to so many numbers go together,"""
+PASSED = 2048
+"""of what goes from kernel to kernel, where each array is copied, up to so many."""
 KEPT = 16
 """So many sealed trees are kept."""
 
@@ -19,33 +21,32 @@ KEPT = 16
 class Layout:
     """Which array of a tree is where; there is one object for each layout."""
 
-    def __init__(self, tree: Any, arrays: tuple[tuple[tuple[int, ...], str], ...]):
-        self.tree, self.arrays = tree, arrays
+    def __init__(
+        self, tree: Any, arrays: tuple[tuple[tuple[int, ...], str], ...], small: int
+    ) -> None:
+        self.tree, self.arrays, self.small = tree, arrays, small
         packs: dict[tuple[str, int | None], list[int]] = {}
         for i, (shape, dtype) in enumerate(arrays):
             size = int(np.prod(shape, dtype=int))
             # no kernel takes booleans
             carrier = "int32" if dtype == "bool" else dtype
             if size:
-                alone = i if size > SMALL else None
+                alone = i if size > small else None
                 packs.setdefault((carrier, alone), []).append(i)
         self.packs = [(dtype, own) for (dtype, _), own in packs.items()]
 
     def __marks__(self) -> tuple[Any, ...]:
-        return self.tree, self.arrays
+        return self.tree, self.arrays, self.small
 
     def __reduce__(self) -> Any:
-        return _layout, (self.tree, self.arrays)
+        return _layout, (self.tree, self.arrays, self.small)
 
     def close(self, leaves: Sequence[Any], xp: Any = jnp) -> tuple[Any, ...]:
         """The packs of a tree's leaves."""
         found = []
         for dtype, own in self.packs:
-            parts = [xp.asarray(leaves[i], dtype) for i in own]
-            many = len(parts) > 1
-            found.append(
-                xp.concatenate([p.ravel() for p in parts]) if many else parts[0]
-            )
+            parts = [xp.asarray(leaves[i], dtype).ravel() for i in own]
+            found.append(xp.concatenate(parts) if len(parts) > 1 else parts[0])
         return tuple(found)
 
     def open(self, packs: Sequence[Any]) -> Any:
@@ -56,18 +57,19 @@ class Layout:
             begin = 0
             for i in own:
                 shape, dtype = self.arrays[i]
-                part, size = pack, leaves[i].size
-                if len(own) > 1:
-                    part = _cut(pack, begin, begin + size)
-                    part = part.reshape(shape)
+                size = leaves[i].size
+                part = _cut(pack, begin, begin + size) if len(own) > 1 else pack
+                part = part.reshape(shape)
                 leaves[i] = part if part.dtype == dtype else part.astype(dtype)
                 begin += size
         return jax.tree.unflatten(self.tree, leaves)
 
 
 @cache
-def _layout(tree: Any, arrays: tuple[tuple[tuple[int, ...], str], ...]) -> Layout:
-    return Layout(tree, arrays)
+def _layout(
+    tree: Any, arrays: tuple[tuple[tuple[int, ...], str], ...], small: int
+) -> Layout:
+    return Layout(tree, arrays, small)
 
 
 def _cut(pack: Any, begin: int, end: int) -> Any:
@@ -122,13 +124,19 @@ def is_closed(value: Any) -> bool:
     return isinstance(value, Closed)
 
 
-def seal(tree: Any, xp: Any = jnp) -> Any:
-    """A tree as a few arrays, by numpy or its like; what is sealed stays so."""
+def seal(tree: Any, xp: Any = jnp, small: int = PASSED) -> Any:
+    """A tree as a few arrays, by numpy or its like; what is sealed stays so.
+
+    Args:
+        tree: of arrays.
+        xp: numpy or its like.
+        small: arrays of up to so many numbers go together.
+    """
     if is_closed(tree):
         return tree
     leaves, structure = jax.tree.flatten(tree)
     arrays = tuple((np.shape(a), jnp.result_type(a).name) for a in leaves)
-    layout = _layout(structure, arrays)
+    layout = _layout(structure, arrays, small)
     return Sealed(layout, layout.close(leaves, xp))
 
 
@@ -161,7 +169,7 @@ class Sealer:
             if found := self.known.get(id(tree)):
                 self.known.move_to_end(id(tree))
                 return found[1]
-        sealed = jax.device_put(seal(tree, np))
+        sealed = jax.device_put(seal(tree, np, SMALL))
         with self.lock:
             self.known[id(tree)] = tree, sealed  # kept, so that its id stays its own
             while len(self.known) > KEPT:

@@ -98,6 +98,7 @@ MADE = {
         lambda: jax.tree.structure({"a": 1, "b": (2, 3)}),
         lambda: jax.tree.structure({"a": 1, "c": (2, 3)}),
         lambda: jax.tree.structure({"a": 1, "b": [2, 3]}),
+        lambda: jax.tree.structure({"a": 1, "b": [2, 3, None]}),
     ],
 }
 
