@@ -143,7 +143,7 @@ class Chain:
         if any(kind.symbol.quaternions for kind in self.kinds):
             quats = quaternions(data.K, X)
         else:
-            quats = jnp.zeros((len(X), self.tree.n_frames + 1, 4), X.dtype)
+            quats = jnp.zeros((len(X), 0, 4), X.dtype)
         return _Motion(X, data.K.walk(X), quats)
 
     def _rows(
