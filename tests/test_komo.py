@@ -13,6 +13,7 @@ from posewise import FS, OT, Status
 from posewise.objectives.objective import selected_slices
 from posewise.objectives.span import span_of
 from posewise.solvers import solve
+from posewise.solvers.rows import spread
 
 
 def chain(n: int = 2) -> pw.Config:
@@ -64,6 +65,28 @@ def test_control_costs_are_discrete_time_integrals(order):
     d = np.diff(full, order, axis=0)
     want = 0.49 * np.sum(d**2) * tau ** (0 if order == 0 else 1 - 2 * order)
     np.testing.assert_allclose(np.sum(np.asarray(rows[0].y) ** 2), want, rtol=1e-12)
+
+
+SINGLE = [(s, k) for s in FS if s.value.each for k in range(s.value.window, 3)]
+
+
+@pytest.mark.parametrize(("symbol", "order"), SINGLE)
+def test_rows_of_single_coordinates_are_those_of_all(symbol, order):
+    """Their one derivative is the only one that differentiation of the rows finds."""
+    C = pw.load("panda")
+    komo = pw.KOMO(C, 1, 5, 2, duration_per_phase=2.0)
+    joints = ["panda_joint3", "panda_joint1"]
+    dim = len(joints) * symbol.value.each
+    rng = np.random.default_rng(order)
+    given = dict(scale=rng.uniform(1, 2, dim), target=rng.normal(size=dim))
+    komo.add_objective(None, symbol, joints, OT.sos, order=order, **given)
+    problem, data, _ = komo.chain()
+    x = jax.numpy.asarray(rng.normal(size=(5, C.nq)))
+    both = jax.jit(lambda x: [problem.evaluate(data, x, by) for by in ("tangent", "q")])
+    (single,), (whole,) = both(x)
+    assert single.J.shape[-1] == 1 and whole.J.shape[-1] == C.nq
+    np.testing.assert_allclose(single.y, whole.y, atol=1e-12)
+    np.testing.assert_allclose(spread(single, C.nq), whole.J, atol=1e-12)
 
 
 def test_shapes_of_rows_are_known_beforehand():

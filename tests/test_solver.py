@@ -8,7 +8,7 @@ import pytest
 from posewise.solvers import EQ, INEQ, SOS, Options, Rows, Status, solve
 from posewise.solvers.banded import solve_banded
 from posewise.solvers.foretold import foretold, nothing
-from posewise.solvers.rows import augmented, in_line
+from posewise.solvers.rows import augmented, in_line, spread
 from posewise.solvers.system import assemble, columns, newton_step
 
 
@@ -34,9 +34,14 @@ def test_banded_solve_equals_dense(T, width):
     np.testing.assert_allclose(x, want, atol=1e-12)
 
 
-@pytest.mark.parametrize("shared", [(), (1,), (0, 3)])
-def test_a_step_equals_the_dense_one(shared):
-    """Columns of shared variables are added up over the slices."""
+@pytest.mark.parametrize(
+    ("shared", "single"), [((), ()), ((1,), ()), ((0, 3), ()), ((), (1, 3))]
+)
+def test_a_step_equals_the_dense_one(shared, single):
+    """Columns of shared variables are added up over the slices.
+
+    `single`: windows of which each row depends on one column only.
+    """
     rng = np.random.default_rng(len(shared))
     T, n, N, D = 6, 4, 5, 3
     parts = columns(n, shared)
@@ -51,7 +56,14 @@ def test_a_step_equals_the_dense_one(shared):
         J = rng.normal(size=(N, window, D, n))
         y = rng.normal(size=(N, D))
         kind = np.array([SOS, EQ, INEQ, SOS, INEQ])
-        groups.append(Rows(*map(jnp.asarray, (y, J, last, kind))))
+        if window in single:
+            column = rng.integers(0, n, (N, D))
+            given = y, J[..., :1], last, kind, column
+            J = J[..., :1] * (column[:, None, :, None] == np.arange(n))
+        else:
+            given = y, J, last, kind
+        groups.append(Rows(*map(jnp.asarray, given)))
+        np.testing.assert_array_equal(spread(groups[-1], n), J)
         full = np.zeros((N, D, size))
         for i in range(N):
             for k in range(window):
