@@ -18,6 +18,8 @@ from .scene import AXES, node_names
 if TYPE_CHECKING:
     from ..config import Config
 
+LIFT = 0.01
+"""Of what would lie in a plane of the world, and flicker [m]."""
 CAVITY, SUPPORT, SIGHT = (90, 190, 110), (70, 130, 220), (40, 40, 40)
 NEAR, OVERLAPPING = (240, 160, 30), (220, 40, 40)
 ROOMS = (
@@ -73,7 +75,7 @@ def draw_regions(stage: Stage) -> list[Any]:
 
 
 def draw_rooms(stage: Stage) -> list[Any]:
-    """The cells of each room, on the plane z = 0, and its name."""
+    """The cells of each room, just above the plane z = 0, and its name."""
     handles: list[Any] = []
     rooms = stage.world.rooms
     if rooms is None:
@@ -84,7 +86,7 @@ def draw_rooms(stage: Stage) -> list[Any]:
         if not len(cells):
             continue
         corners = (cells[:, None] + square).reshape(-1, 2) * rooms.resolution
-        points = np.pad(corners, ((0, 0), (0, 1)))
+        points = np.pad(corners, ((0, 0), (0, 1)), constant_values=((0, 0), (0, LIFT)))
         first = 4 * np.arange(len(cells))[:, None, None]
         faces = (first + [[0, 1, 2], [0, 2, 3]]).reshape(-1, 3)
         style = dict(color=color, opacity=0.4, side="double")
