@@ -117,17 +117,11 @@ def slope() -> pw.Config:
 
 
 def flat() -> pw.Config:
-    """Two kitchens and a hall; a robot with a camera, and fingers 8 cm apart."""
+    """A kitchen beside a hall; a robot with a camera, and fingers 8 cm apart."""
     C = pw.Config()
     C.add_frame("ground", shape=pw.Plane())
-    C.rooms = pw.RoomMap(
-        [
-            pw.Room("kitchen_0", cells=[[0, 0, 30, 20], [0, 20, 12, 45]]),
-            pw.Room("kitchen_1", cells=[35, 40, 50, 50]),
-            pw.Room("hall", cells=[[30, 0, 50, 40], [20, 20, 30, 40]]),
-        ],
-        size=50,
-    )
+    kitchen = pw.Room("kitchen_0", cells=[0, 0, 30, 20])
+    C.rooms = pw.RoomMap([kitchen, pw.Room("hall", cells=[30, 0, 50, 50])], size=50)
     C.add_frame("robot", joint="transXYPhi")
     C.add_frame("body", "robot", position=[0, 0, 0.2], shape=pw.Box([0.3, 0.3, 0.3]))
     C.set_joint("robot", [-0.2, -0.7, 3.0])
