@@ -98,6 +98,16 @@ def added(total: Array, at: Int[Array, " k"], parts: Array) -> jax.Array:
     return _at_rows(total, at, parts, jnp.add)
 
 
+def least(old: Array, at: Int[Array, " k"], new: Array) -> jax.Array:
+    """`old` with new rows where their first number is less; of equal ones any."""
+    if jax.default_backend() == "cpu":
+        lesser = lambda row, new: jnp.where(new[:, :1] < row[:, :1], new, row)
+        return _at_rows(old, at, new, lesser)
+    bound = jnp.asarray(old)[:, 0].at[at].min(new[:, 0])
+    mine = (new[:, 0] <= bound[at]) & (new[:, 0] < old[at, 0])
+    return jnp.asarray(old).at[jnp.where(mine, at, len(old))].set(new, mode="drop")
+
+
 def _at_rows(x: Array, at: Array, new: Array, combine: Callable[..., Any]) -> jax.Array:
     """Rows of x combined with new ones, one after the other on CPUs."""
     if jax.default_backend() != "cpu":

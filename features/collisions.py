@@ -307,6 +307,8 @@ def _between(
     arrays |= _members(np.concatenate([m.pair for m in meets]), len(at))
     arrays |= _ends(at, len(involved)) | softness
     arrays["margin"] = np.array(float(margin))
+    if fn is accumulated:
+        arrays["slack"] = np.array(0.0)
     if fn is accumulated and not softness and "members" not in arrays:
         arrays |= ball_arrays(meets, at, len(involved))
     return _resolved(fn, name, kinds, dim, "m"), involved, arrays
@@ -329,17 +331,22 @@ def _sum_of_near_jvp(kinds, primals, tangents):
 
 
 def _sum_of_all(kinds, R, p, params):
-    margin = params["margin"]
-    near = _near(kinds, R, p, params, margin)
+    margin, slack = params["margin"], params["slack"]
+    near = _near(kinds, R, p, params, margin + slack)
     short = margin - near.distance
     y = jnp.sum(jnp.where(short > 0, short, 0.0))
-    return y[None], *_total(near, jnp.where(short > 0, -1.0, 0.0), params)
+    over, most = y > 0, jnp.max(short)
+    nearest = jnp.where(most > -slack, ties(near.distance), 0.0)
+    slope = jnp.where(over, jnp.where(short > 0, -1.0, 0.0), -nearest)
+    y = jnp.where(over, y, jnp.maximum(most, -slack))
+    return y[None], *_total(near, slope, params)
 
 
 def accumulated(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Sum over all pairs that can collide of max(0, margin - distance) [m].
 
-    With `smoothing`, of smoothed distances, as in `neg_distance`.
+    With `smoothing`, of smoothed distances, as in `neg_distance`. With `slack`, minus
+    the least gap where there is one, down to minus the slack.
     """
     return _sum(kinds, R, p, params)[0]
 
@@ -352,6 +359,8 @@ def _rows(kinds, R, p, params):
     return params["margin"] - near.distance, wrench[..., :3], wrench[..., 3:]
 
 
+SLACK = 0.03
+"""Of sums of overlaps that are inequalities [m]."""
 ROW_CUTOFF = 0.1
 """How far beyond the margin rows are exact [m]."""
 

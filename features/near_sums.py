@@ -2,6 +2,9 @@
 
 Of pairs of single convex bodies. Bounding balls tell which are near; only these are
 posed, and measured exactly. What vmap makes a batch is one list of pairs.
+
+Where nothing overlaps a sum is zero, and tells nothing of what is near. With a slack it
+is minus the least gap there, down to minus the slack: as an inequality, the same.
 """
 
 from functools import lru_cache
@@ -15,7 +18,7 @@ from jaxtyping import Float
 
 from ..collision import Body, HalfSpace, bound, contact
 from ..collision.broad import bounding_radius
-from ..collision.needed import added, members, no_members, noted, over
+from ..collision.needed import added, least, members, no_members, noted, over
 from ..robots.meetings import Kinds, Meeting
 
 CHUNK, FEW = 32, 8
@@ -51,7 +54,10 @@ def near_sum(
     p: Float[jax.Array, "frames 3"],
     params: dict[str, jax.Array],
 ) -> tuple[Float[jax.Array, ""], Float[jax.Array, "frames 6"]]:
-    """Σ max(0, margin - distance) [m], and the wrench it is to each frame."""
+    """Σ max(0, margin - distance) [m], and the wrench it is to each frame.
+
+    With a slack: see above.
+    """
     return _near_sum(kinds)(R, p, params)
 
 
@@ -86,7 +92,11 @@ def _sums(kinds: Kinds, R: Any, p: Any, params: Any) -> tuple[jax.Array, jax.Arr
     by_params = lambda x: x.reshape(-1, shared, *x.shape[1:])
     offset = jnp.sum(by_params(R) * params["centre"][:, None, :, None, :], -1)
     centre = by_params(p) + offset
-    sums = jnp.zeros((n, 1), p.dtype), jnp.zeros((n * frames, 6), p.dtype)
+    slack = jnp.repeat(params["slack"], shared)
+    reach = params["margin"] + params["slack"]
+    # of each row the least gap, its wrench, and the frames
+    nearest = jnp.concatenate([slack[:, None], jnp.zeros((n, 8), p.dtype)], 1)
+    sums = jnp.zeros((n, 1), p.dtype), jnp.zeros((n * frames, 6), p.dtype), nearest
     for g, types in enumerate(kinds):
         many = params[f"place_a{g}"].shape[1]
 
@@ -94,39 +104,49 @@ def _sums(kinds: Kinds, R: Any, p: Any, params: Any) -> tuple[jax.Array, jax.Arr
             row = pair // many
             at = _At(row, row // shared * many + pair % many)
             of = lambda side, core: _bodies(core, side, g, at, R, p, params)
-            margin = params["margin"][row // shared]
-            return row, margin, of("a", types[0]), of("b", types[1])
+            return row, row // shared, of("a", types[0]), of("b", types[1])
 
         def may_be(pair: Any, counts: Any, near: Any, posed: Any = posed) -> Any:
-            _, margin, (_, a), (_, b) = posed(pair)
-            return noted(near, pair, counts & (bound(a, b)[0] < margin))
+            _, own, (_, a), (_, b) = posed(pair)
+            return noted(near, pair, counts & (bound(a, b)[0] < reach[own]))
 
         def measured(pair: Any, counts: Any, sums: Any, posed: Any = posed) -> Any:
-            y, wrench = sums
-            row, margin, (i, a), (j, b) = posed(pair)
+            y, wrench, nearest = sums
+            row, own, (i, a), (j, b) = posed(pair)
             out = contact(a, b)
-            short = margin - out.distance
+            short = params["margin"][own] - out.distance
             inside = counts & (short > 0)
             moment = jnp.cross(out.point_a, out.normal)
-            push = jnp.concatenate([out.normal, moment], -1)
-            push = jnp.where(inside[:, None], -push, 0.0)
+            push = -jnp.concatenate([out.normal, moment], -1)
+            gap = jnp.where(counts, -short, jnp.inf)[:, None]
+            ends = jnp.stack([i, j], -1).astype(p.dtype)
+            nearest = least(nearest, row, jnp.concatenate([gap, push, ends], -1))
+            push = jnp.where(inside[:, None], push, 0.0)
             y = added(y, row, jnp.where(inside, short, 0.0)[:, None])
-            return y, added(added(wrench, i, push), j, -push)
+            return y, added(added(wrench, i, push), j, -push), nearest
 
-        near = _near(centre, params, params[f"place_a{g}"], params[f"place_b{g}"])
+        places = params[f"place_a{g}"], params[f"place_b{g}"]
+        near = _near(centre, params["reach"], reach, *places)
         nearer = over(members(near), CHUNK, may_be, no_members(len(near)))
         sums = over(nearer, FEW, measured, sums)
-    return sums[0][:, 0], sums[1]
+    y, wrench, nearest = sums
+    gap, push, ends = nearest[:, 0], nearest[:, 1:7], nearest[:, 7:].astype(int)
+    free = gap > 0
+    push = jnp.where(free[:, None], push, 0.0)
+    wrench = added(added(wrench, ends[:, 0], push), ends[:, 1], -push)
+    return jnp.where(free, -gap, y[:, 0]), wrench
 
 
-def _near(centre: Any, params: Any, a: jax.Array, b: jax.Array) -> jax.Array:
-    """Of all pairs, whether the balls are nearer than the margin."""
+def _near(
+    centre: Any, size: jax.Array, reach: jax.Array, a: jax.Array, b: jax.Array
+) -> jax.Array:
+    """Of all pairs, whether the balls are nearer than `reach`."""
     take = lambda x, at: jnp.take_along_axis(x, at[:, None], 2)
     away = [take(centre[..., i], a) - take(centre[..., i], b) for i in range(3)]
     square = away[0] ** 2 + away[1] ** 2 + away[2] ** 2
-    size = lambda at: jnp.take_along_axis(params["reach"], at, 1)
-    reach = (size(a) + size(b) + params["margin"][:, None])[:, None]
-    return ((reach > 0) & (square < reach * reach)).reshape(-1)
+    of = lambda at: jnp.take_along_axis(size, at, 1)
+    limit = (of(a) + of(b) + reach[:, None])[:, None]
+    return ((limit > 0) & (square < limit * limit)).reshape(-1)
 
 
 class _At(NamedTuple):

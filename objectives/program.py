@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from ..features.collisions import SLACK
 from ..features.feature import Grounded
 from ..solvers import EQ, INEQ, SOS
 from .chain import Batch, Chain, ChainData, Kind
@@ -26,6 +27,8 @@ class Placed(NamedTuple):
     rows: np.ndarray
     line: np.ndarray
     """Where their numbers are in the line of all rows (slices, D)."""
+    floor: np.ndarray
+    """The least that their features can be: numbers below it tell of gaps."""
 
 
 class Row(NamedTuple):
@@ -68,7 +71,9 @@ def make_chain(
         for i in dict.fromkeys(i for i, _ in members):
             at = np.array([k for k, (j, _) in enumerate(members) if j == i])
             numbers = line + at[:, None] * D + np.arange(D)
-            placed[i].append(Placed(len(kinds), at, numbers))
+            own = [members[k][1] for k in at]
+            floor = np.stack([_floor(row, D) for row in own])
+            placed[i].append(Placed(len(kinds), at, numbers, floor))
         rows = [row for _, row in members]
         kind = replace(
             kind, capacity=_bucket(len(rows)), groundings=_groundings(kind, rows)
@@ -112,8 +117,13 @@ def _kind(g: Grounded) -> Kind:
 
 def _groundings(kind: Kind, rows: list[Row]) -> int:
     """Only of bodies that meet the params are so many that it is worth it."""
-    count = len({id(row.g) for row in rows})
+    count = len(_sets(rows))
     return _bucket(count) if kind.symbol.stacked and count < len(rows) else 0
+
+
+def _sets(rows: list[Row]) -> dict[tuple[int, float], Row]:
+    """One row for each set of params."""
+    return {(id(row.g), _slack(row)): row for row in rows}
 
 
 def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
@@ -123,8 +133,9 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
     stack = lambda get, dtype: np.stack([get(row) for row in filled]).astype(dtype)
     scale = np.stack([row.weight * row.g.scale for row in filled])
     scale[len(rows) :] = 0.0
-    sets = {id(row.g): row for row in filled}
-    own = [list(sets).index(id(row.g)) for row in filled]
+    sets = _sets(filled)
+    places = {key: k for k, key in enumerate(sets)}
+    own = [places[id(row.g), _slack(row)] for row in filled]
     if kind.groundings:
         given = [*sets.values(), *rows[:1] * (kind.groundings - len(sets))]
     else:
@@ -133,6 +144,8 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
         k: np.stack([r.g.params[k] for r in given]).astype(_dtype(v, dtype))
         for k, v in rows[0].g.params.items()
     }
+    if "slack" in params:
+        params["slack"] = np.array([_slack(row) for row in given], dtype)
     last = [row.t for row in rows] + [slices - 1] * pad
     types = [_type(row) for row in rows] + [SOS] * pad
     return Batch(
@@ -152,6 +165,20 @@ def _type(row: Row) -> int:
     g, kind = row.g, row.objective.type.value
     simple = g.scale.ndim == 1 and (g.scale >= 0).all() and not g.target.any()
     return INEQ if kind == EQ and g.symbol.nonnegative and simple else kind
+
+
+def _slack(row: Row) -> float:
+    """How far an inequality tells, where nothing collides, what is near [m]."""
+    g = row.g
+    upper = g.scale.ndim == 1 and (g.scale >= 0).all() and (g.target >= 0).all()
+    told = "slack" in g.params and g.order == 0 and upper and _type(row) == INEQ
+    return SLACK if told else 0.0
+
+
+def _floor(row: Row, D: int) -> np.ndarray:
+    if not _slack(row):
+        return np.full(D, -np.inf)
+    return -row.weight * row.g.scale * row.g.target
 
 
 def _bucket(n: int) -> int:

@@ -262,7 +262,8 @@ def make_solution(
 ) -> Solution:
     """Row k of a result as a solution from one of the starts."""
     y = np.asarray(result.y[k], float)
-    values = tuple(np.concatenate([y[at.line] for at in p]) for p in made.placed)
+    of = lambda at: np.maximum(y[at.line], at.floor)
+    values = tuple(np.concatenate([of(at) for at in p]) for p in made.placed)
     return Solution(
         np.asarray(result.x[k], float),
         Status(int(result.status[k])),

@@ -5,7 +5,9 @@ tells why: an inequality that it ran into, a bound that bent it, the bend of the
 only else is it damped.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -19,10 +21,12 @@ from .rows import (
     Line,
     Rows,
     augmented,
+    flat,
     in_line,
     met,
     total_cost,
     updated_multiplier,
+    violation,
     worst_violation,
 )
 from .status import Status
@@ -32,6 +36,9 @@ PATIENCE = 8
 """So many feasible passes are given to lower the cost by `progress_tolerance`."""
 LAST_PATIENCE = 96
 """After so many in a row that counts even where convergence seems near."""
+TRIAL = 20.0
+"""A step is not tried that is predicted to save less than so many times the inner
+tolerance, as a share of what violations cost."""
 BENT = 100.0
 """Steps are corrected for the bend of rows that are violated by less than so many
 tolerances."""
@@ -99,8 +106,47 @@ def turn(
     """The state after the proposal has been judged, with the next one."""
     numbers: Any = {k: jnp.asarray(v, s.x.dtype) for k, v in vars(options).items()}
     options = replace(options, **numbers)
-    s = _judge(options, s, rows)
-    return s._replace(proposal=_propose(problem, data, options, s))
+    s, solved = _judge(options, s, rows)
+    line = in_line(s.rows)
+
+    def propose(c: tuple[State, Any, Any]) -> tuple[State, Any, Any]:
+        s, solved, again = c
+        s = _ended(options, s, line, solved)
+        s = s._replace(proposal=_propose(problem, data, options, s))
+        return s, ~again & _settled(options, s, line), ~again
+
+    # a second time where the first step is not worth a trial
+    going = lambda c: c[1] | ~c[2]
+    return jax.lax.while_loop(going, propose, (s, solved, jnp.zeros((), bool)))[0]
+
+
+def _settled(options: Options, s: State, line: Line) -> jax.Array:
+    """Whether a step can do little about what the penalty is for."""
+    p, beyond = s.proposal, violation(line)
+    plain = p.solvable & ~s.refused & ~s.correct & ~s.done & ~jnp.any(flat(s.mask))
+    violated = jnp.max(beyond, initial=0.0) > options.tolerance
+    least = TRIAL * options.inner_tolerance * s.mu * jnp.sum(beyond**2)
+    return plain & violated & (p.predicted < least)
+
+
+def _ended(options: Options, s: State, line: Line, solved: jax.Array) -> State:
+    """The next subproblem, where one is solved."""
+    worst = worst_violation(line)
+    unmet = solved & (worst > options.tolerance)
+    slow = worst > options.violation_left * s.last_violation
+    stalls = jnp.where(worst > 0.9 * s.last_violation, s.stalls + 1, 0)
+    infeasible = unmet & (stalls >= 2) & (s.mu >= options.mu_max)
+    updated = updated_multiplier(line, s.multipliers, s.mu)
+    raised = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
+    return s._replace(
+        multipliers=jnp.where(unmet, updated, s.multipliers),
+        mu=jnp.where(unmet & slow, raised, s.mu),
+        damping=jnp.where(solved, jnp.maximum(s.damping, options.damping), s.damping),
+        last_violation=jnp.where(solved, worst, s.last_violation),
+        stalls=jnp.where(solved, stalls, s.stalls),
+        status=jnp.where(infeasible, int(Status.INFEASIBLE), s.status),
+        done=s.done | infeasible,
+    )
 
 
 def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Proposal:
@@ -136,7 +182,10 @@ def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Pr
     return Proposal(x, delta, length, predicted, able, cut, pinned, solvable)
 
 
-def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
+def _judge(
+    options: Options, s: State, rows: tuple[Rows, ...]
+) -> tuple[State, jax.Array]:
+    """With the proposal accepted or not; and whether the subproblem is solved."""
     proposal = s.proposal
     length, predicted, solvable = proposal.length, proposal.predicted, proposal.solvable
     first = s.iterations == 0
@@ -149,7 +198,8 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     broken = first & ~finite
 
     x = jnp.where(accepted & ~broken, proposal.x, s.x)
-    kept = jax.tree.map(lambda a, b: jnp.where(accepted, a, b), new, old)
+    either = lambda a, b: jnp.where(accepted, a, b)
+    kept = tuple(map(partial(_either, either), new.rows, old.rows))
     ahead = met(before, line, s.multipliers, s.mu) & ~s.met
     ahead = ahead & solvable & finite
     # what it was to stop at, but did not reach, is let go
@@ -185,18 +235,7 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     gained = merit - after > 1e-3 * enough * (1e-3 + jnp.abs(merit))
     still = still & ~(hampered & gained)
     solved = ~first & ((accepted & tiny & still) | stuck)
-    slow = worst > options.violation_left * s.last_violation
     converged = solved & holds & ~stuck
-    stalls = jnp.where(
-        solved & (worst > 0.9 * s.last_violation), s.stalls + 1, s.stalls * ~solved
-    )
-    at_limit = s.mu >= options.mu_max
-    infeasible = solved & ~holds & (stalls >= 2) & at_limit
-    updated = updated_multiplier(line, s.multipliers, s.mu)
-    multipliers = jnp.where(solved & ~holds, updated, s.multipliers)
-    mu = jnp.where(
-        solved & slow, jnp.minimum(s.mu * options.mu_factor, options.mu_max), s.mu
-    )
     cost, noted = total_cost(line), holds & (s.patience > 0)
     patience = jnp.where(holds, s.patience + 1, 0)
     over = noted & ((patience - 1) % PATIENCE == 0)
@@ -205,30 +244,28 @@ def _judge(options: Options, s: State, rows: tuple[Rows, ...]) -> State:
     idle = holds & ((idle & ~converged) | stuck)
     status = jnp.where(converged, int(Status.CONVERGED), s.status)
     status = jnp.where(idle, int(Status.FEASIBLE), status)
-    status = jnp.where(infeasible, int(Status.INFEASIBLE), status)
     status = jnp.where(broken, int(Status.BAD_INPUT), status)
-    return s._replace(
+    judged = s._replace(
         x=x,
-        rows=kept.rows,
-        mask=kept.mask,
+        rows=kept,
+        mask=jax.tree.map(either, new.mask, old.mask),
         tried=tried,
         correct=correct,
-        multipliers=multipliers,
-        mu=mu,
-        damping=jnp.clip(
-            damping, jnp.where(solved, options.damping, options.damping_min), 1e12
-        ),
+        damping=jnp.clip(damping, options.damping_min, 1e12),
         refused=~accepted,
         met=jnp.where(accepted, False, reached | ahead),
         pinned=jnp.where(accepted, False, s.pinned | proposal.pinned),
-        last_violation=jnp.where(solved, worst, s.last_violation),
-        stalls=stalls,
         patience=patience,
         cost=jnp.where(over | ~noted, cost, s.cost),
         iterations=s.iterations + 1,
         status=status,
-        done=converged | idle | infeasible | broken,
+        done=converged | idle | broken,
     )
+    return judged, solved
+
+
+def _either(either: Callable[[Any, Any], Any], new: Rows, old: Rows) -> Rows:
+    return new._replace(y=either(new.y, old.y), J=either(new.J, old.J))
 
 
 def _finite(rows: tuple[Rows, ...]) -> jax.Array:

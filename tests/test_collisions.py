@@ -106,6 +106,66 @@ def test_the_sum_and_the_rows_count_what_the_margin_lacks():
     assert total[0] > 0.05
 
 
+def between_posts(several: bool) -> pw.Config:
+    """A sliding rod and two posts; with several shapes a frame or one each."""
+    C = pw.Config()
+    C.add_frame("left", position=[-0.3, 0, 0], shape=pw.Sphere(0.1), contact=1)
+    C.add_frame("right", position=[0.3, 0, 0], shape=pw.Capsule(0.3, 0.1), contact=1)
+    C.add_frame("slider", joint="transXYPhi")
+    shapes = [pw.Capsule(0.2, 0.05), *[pw.Box([0.1, 0.1, 0.1])] * several]
+    parts = tuple(map(Geometry, shapes))
+    C.add_model(Model((Frame("rod", geometries=parts, contact=1),)), parent="slider")
+    return C
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize(
+    "kind, target, scale, told",
+    [
+        (pw.OT.ineq, 0.0, 2.0, True),
+        (pw.OT.ineq, 0.1, 1.0, True),
+        (pw.OT.eq, 0.0, 1.0, True),  # the same
+        (pw.OT.eq, 0.1, 1.0, False),
+        (pw.OT.sos, 0.0, 1.0, False),
+        (pw.OT.ineq, -0.1, 1.0, False),  # or it could be met
+        (pw.OT.ineq, 0.1, -1.0, False),
+    ],
+)
+def test_where_nothing_collides_inequalities_tell_the_least_gap(
+    several, kind, target, scale, told
+):
+    C, margin = between_posts(several), 0.02
+    komo = pw.KOMO(C)
+    komo.add_objective(
+        [],
+        FS.accumulatedCollisions,
+        [],
+        kind,
+        scale=scale,
+        target=[target],
+        margin=margin,
+    )
+    chain, data, _ = komo.chain()
+    rows = jax.jit(lambda x: chain.evaluate(data, x)[0])
+    seen = set()
+    for q in ([0.2, 0.05, 0.4], [0.113, 0.01, 0.1], [-0.12, 0.01, 0.2], [0, 0.5, 0.3]):
+        C.q = q
+        lack = margin - np.array([d for *_, d in C.collisions(10.0)])
+        want = lack[lack > 0].sum() if (lack > 0).any() else max(lack.max(), -0.03)
+        want = want if told else max(want, 0.0)
+        got = rows(C.q[None])
+        assert got.y[0, 0] == pytest.approx(scale * (want - target), abs=1e-9)
+        differences = central_differences(
+            lambda q: np.asarray(rows(q[None]).y[0, 0]), np.array(C.q)
+        )
+        np.testing.assert_allclose(got.J[0, 0, 0], differences, atol=2e-6)
+        seen.add("overlap" if want > 0 else "near" if -0.03 < want < 0 else "far")
+    assert seen == ({"overlap", "near", "far"} if told else {"overlap", "far"})
+    sol = komo.solve(progress=False)
+    least = min(scale * (0 - target), scale * (1 - target))
+    assert sol.objectives[0].values.min() >= least - 1e-12
+
+
 PAIRED = [
     FS.distance,
     FS.negDistance,
