@@ -121,9 +121,14 @@ def _groundings(kind: Kind, rows: list[Row]) -> int:
     return _bucket(count) if kind.symbol.stacked and count < len(rows) else 0
 
 
+def _key(row: Row) -> tuple[int, float]:
+    """The same for rows with the same params."""
+    return id(row.g), _slack(row)
+
+
 def _sets(rows: list[Row]) -> dict[tuple[int, float], Row]:
     """One row for each set of params."""
-    return {(id(row.g), _slack(row)): row for row in rows}
+    return {_key(row): row for row in rows}
 
 
 def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
@@ -135,7 +140,7 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
     scale[len(rows) :] = 0.0
     sets = _sets(filled)
     places = {key: k for k, key in enumerate(sets)}
-    own = [places[id(row.g), _slack(row)] for row in filled]
+    own = [places[_key(row)] for row in filled]
     if kind.groundings:
         given = [*sets.values(), *rows[:1] * (kind.groundings - len(sets))]
     else:
@@ -170,9 +175,10 @@ def _type(row: Row) -> int:
 def _slack(row: Row) -> float:
     """How far an inequality tells, where nothing collides, what is near [m]."""
     g = row.g
+    if "slack" not in g.params or g.order > 0 or _type(row) != INEQ:
+        return 0.0
     upper = g.scale.ndim == 1 and (g.scale >= 0).all() and (g.target >= 0).all()
-    told = "slack" in g.params and g.order == 0 and upper and _type(row) == INEQ
-    return SLACK if told else 0.0
+    return SLACK if upper else 0.0
 
 
 def _floor(row: Row, D: int) -> np.ndarray:

@@ -25,6 +25,9 @@ from .solves import Solves
 NEWTON = "augmented_lagrangian"
 FIRST_ORDER_ITERATIONS = 20000
 """Default limit of first-order methods: their steps are many and cheap."""
+SEVERAL = {"untried": 20.0}
+"""For several slices: a step takes an evaluation, which takes longer than a subproblem
+is worth that is nearly solved."""
 PATH = {"mu": 0.1}
 """For paths; single slices, and paths on which objects change hands, are solved
 faster, and more often, from a smaller penalty."""
@@ -239,6 +242,8 @@ def make_options(
         given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
     if komo.T > 1 and not komo.switches:
         given = {**(FORCES if komo.exchanges else PATH), **given}
+    if komo.T > 1 and not komo.exchanges:
+        given = {**SEVERAL, **given}
     return Chosen(tolerance, Options(**given), progress)
 
 

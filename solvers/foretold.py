@@ -2,9 +2,8 @@
 
 Sums of overlaps are such: a step from where nothing overlaps does not see what it runs
 into, and is refused again and again. There the line takes the row's place that it had
-where it was violated last, or is at the trial point. Where it is above zero the bend of
-the row has shown it to be too high: as much below is taken. So what is feasible stays
-so, and violations are what they were.
+where it was violated last, or is at the trial point, as far as that is not above zero:
+what is feasible stays so, and violations are what they were.
 """
 
 from typing import NamedTuple
@@ -59,8 +58,8 @@ def _pair(old: Rows, new: Rows, mask: jax.Array, step: jax.Array) -> tuple[Side,
     left = flat_new & ~flat_old
     earlier = new.y - change(new)
     met = flat_old & ~flat_new & jnp.isfinite(earlier)
-    after = _line(new, left, -jnp.abs(old.y + change(old)), old.J)
-    before = _line(old, met, jnp.minimum(earlier, 0.0), new.J)
+    after = _line(new, left, old.y + change(old), old.J)
+    before = _line(old, met, earlier, new.J)
     return (before, mask | met), (after, left)
 
 
@@ -72,6 +71,6 @@ def _flat(rows: Rows) -> jax.Array:
 
 def _line(rows: Rows, where: jax.Array, y: jax.Array, J: jax.Array) -> Rows:
     return rows._replace(
-        y=jnp.where(where, y, rows.y),
+        y=jnp.where(where, jnp.minimum(y, 0.0), rows.y),
         J=jnp.where(where[:, None, :, None], J, rows.J),
     )

@@ -36,9 +36,9 @@ PATIENCE = 8
 """So many feasible passes are given to lower the cost by `progress_tolerance`."""
 LAST_PATIENCE = 96
 """After so many in a row that counts even where convergence seems near."""
-TRIAL = 20.0
-"""A step is not tried that is predicted to save less than so many times the inner
-tolerance, as a share of what violations cost."""
+HELPED = 0.6
+"""Subproblems end untried where violations are less than so much of what the last left.
+"""
 BENT = 100.0
 """Steps are corrected for the bend of rows that are violated by less than so many
 tolerances."""
@@ -110,22 +110,25 @@ def turn(
     line = in_line(s.rows)
 
     def propose(c: tuple[State, Any, Any]) -> tuple[State, Any, Any]:
-        s, solved, again = c
+        s, solved, count = c
         s = _ended(options, s, line, solved)
         s = s._replace(proposal=_propose(problem, data, options, s))
-        return s, ~again & _settled(options, s, line), ~again
+        return s, _settled(options, s, line), count + 1
 
     # a second time where the first step is not worth a trial
-    going = lambda c: c[1] | ~c[2]
-    return jax.lax.while_loop(going, propose, (s, solved, jnp.zeros((), bool)))[0]
+    going = lambda c: (c[2] == 0) | (c[1] & (c[2] == 1))
+    return jax.lax.while_loop(going, propose, (s, solved, jnp.zeros((), int)))[0]
 
 
 def _settled(options: Options, s: State, line: Line) -> jax.Array:
     """Whether a step can do little about what the penalty is for."""
     p, beyond = s.proposal, violation(line)
     plain = p.solvable & ~s.refused & ~s.correct & ~s.done & ~jnp.any(flat(s.mask))
-    violated = jnp.max(beyond, initial=0.0) > options.tolerance
-    least = TRIAL * options.inner_tolerance * s.mu * jnp.sum(beyond**2)
+    worst = jnp.max(beyond, initial=0.0)
+    # larger penalties have to help: near infeasible points they do not
+    helped = worst < HELPED * s.last_violation
+    violated = (worst > options.tolerance) & helped
+    least = options.untried * options.inner_tolerance * s.mu * jnp.sum(beyond**2)
     return plain & violated & (p.predicted < least)
 
 

@@ -90,7 +90,7 @@ def test_an_interrupted_batch_keeps_what_is_done(monkeypatch, workers):
     komo, goal = reaching(slices=2)
     komo.initialize([0.1, 0.2, 0.3])
     rng = np.random.default_rng(0)
-    targets = np.column_stack([rng.uniform(0.2, 0.9, (40, 2)), np.zeros(40)])
+    targets = np.column_stack([rng.uniform(-0.9, 0.9, (40, 2)), np.zeros(40)])
     want = komo.solve_batch({goal: targets})
 
     def listen(at: Progress) -> None:

@@ -289,7 +289,7 @@ def test_a_row_that_is_flat_takes_the_line_of_the_other_point():
     np.testing.assert_array_equal(after.mask[0], left)
     want = np.where(met, np.minimum(y[1] - change[1], 0), y[0])
     np.testing.assert_allclose(before.rows[0].y, want, atol=1e-15)
-    want = np.where(left, -np.abs(y[0] + change[0]), y[1])
+    want = np.where(left, np.minimum(y[0] + change[0], 0), y[1])
     np.testing.assert_allclose(after.rows[0].y, want, atol=1e-15)
     np.testing.assert_array_equal(before.rows[0].J[1, 0, 0], J[1, 1, 0, 0])
     np.testing.assert_array_equal(after.rows[0].J[2], J[0, 2])
