@@ -126,7 +126,8 @@ def test_witness_points_are_drawn(view):
         _contacts=lambda pairs, margin: {0: SimpleNamespace(**ends)},
     )
     (handle,) = draw_collisions(Stage(view._server.scene, stub, 0.1))
-    assert {"/collisions/a - b|c", "/collisions/a - b|c/witnesses"} <= nodes(view)
+    pair = "/collisions/a - b|c"
+    assert {pair, f"{pair}/witnesses", f"{pair}/depth"} <= nodes(view)
     handle.remove()
 
 

@@ -123,7 +123,10 @@ def draw_reach(stage: Stage) -> list[Any]:
 
 
 def draw_collisions(stage: Stage) -> list[Any]:
-    """Witness points of all pairs that overlap (red) or are near (orange)."""
+    """Witness points of all pairs that overlap (red) or are near (orange).
+
+    Those of overlaps are within the bodies: a label, which nothing hides, tells where.
+    """
     C = stage.world
     pairs = C._collision_pairs()
     handles = []
@@ -138,6 +141,9 @@ def draw_collisions(stage: Stage) -> list[Any]:
         )
         dots |= dict(points=ends, precision="float32")
         stage.scene.add_point_cloud(f"{node}/witnesses", **dots)
+        if contact.distance < 0:
+            deep = f"{a} - {b}: {-1000 * contact.distance:.1f} mm deep"
+            stage.scene.add_label(f"{node}/depth", deep, position=ends.mean(0))
     return handles
 
 
