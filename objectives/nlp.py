@@ -23,7 +23,7 @@ from ..solvers import EQ, INEQ, SOS
 from .chain import Batch, Chain, ChainData, Kind
 from .modes import Modes
 from .objective import OT, Objective, ObjectiveError
-from .program import Placed
+from .program import Placed, without_slack
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -186,7 +186,7 @@ def make_nlp(
         column,
         modes,
         chain,
-        data,
+        without_slack(data),
         Gather(np.array(picked, int), source, derivatives),
         variables,
     )

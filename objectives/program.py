@@ -181,6 +181,13 @@ def _slack(row: Row) -> float:
     return SLACK if upper else 0.0
 
 
+def without_slack(data: ChainData) -> ChainData:
+    """Of which rows are what their features are, also where nothing collides."""
+    alone = lambda b: {k: 0 * v if k == "slack" else v for k, v in b.params.items()}
+    batches = tuple(b._replace(params=alone(b)) for b in data.batches)
+    return data._replace(batches=batches)
+
+
 def _floor(row: Row, D: int) -> np.ndarray:
     if not _slack(row):
         return np.full(D, -np.inf)

@@ -334,3 +334,21 @@ def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices):
         for a, b in zip(got, want, strict=True):
             np.testing.assert_allclose(np.asarray(a)[k], b, atol=1e-12)
     assert float(np.ptp(got[0])) > 0.01
+
+
+@pytest.mark.parametrize("kind", [pw.OT.eq, pw.OT.ineq, pw.OT.sos])
+def test_other_solvers_get_the_sum_itself(kind):
+    """Not the gap: as an equation that would be violated where nothing collides."""
+    C = between_posts(False)
+    komo = pw.KOMO(C)
+    komo.add_objective([], FS.accumulatedCollisions, [], kind)
+    nlp = komo.nlp()
+    for q, free in (([0.2, 0.05, 0.4], False), ([0.13, 0.01, 0.1], True)):
+        phi, J = nlp.evaluate(q)
+        C.q = q
+        want, J_want = C.eval(FS.accumulatedCollisions, [])
+        np.testing.assert_allclose(phi, want, atol=1e-12)
+        np.testing.assert_allclose(J.toarray(), J_want, atol=1e-12)
+        assert (phi[0] == 0) == free
+    sol = komo.solve(progress=False)
+    assert sol.feasible and sol.objectives[0].values.min() == 0
