@@ -7,11 +7,15 @@ the separating axes tell the least way out (Gottschalk, Lin and Manocha, "OBBTre
 1996); moved out along it, the boxes are apart. Segments and points are boxes too.
 """
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .needed import compute_where
+from .once import once
 from .vectors import (
     Array,
     Matrix,
@@ -20,6 +24,8 @@ from .vectors import (
     add,
     cross,
     dot,
+    folded,
+    neg,
     norm,
     rotate,
     rotate_back,
@@ -29,8 +35,8 @@ from .vectors import (
     unit,
 )
 
-FACING = ((0, 0),)
-NEIGHBOURS = ((1, 0), (0, 1), (1, 1))
+EXCHANGED = np.array([(0, 0), (1, 0), (0, 1), (1, 1)], bool)
+"""Of A's edges and of B's, whether neighbours of those that face each other most."""
 _ROUNDING = {True: 3e-6, False: 1e-13}
 """Of lengths, in shares of the pair's extent: in single precision, and in double."""
 CORNERS = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, 8, 1)
@@ -47,52 +53,105 @@ def box_box(
         R: rotation of B in A.
         t: position of B in A.
     """
-    gap, axis = parting_axis(a, b, R, t)
+    gap, axis = once(parting_axis, a, b, R, t)
     extent = norm(a) + norm(b) + norm(t)
     overlap = gap <= 0
     # just beyond touch, where the closest points are those of the deepest overlap
     shift = jnp.where(overlap, gap - (1e-3 if _single(gap) else 1e-6) * extent, 0.0)
     moved = add(t, scale(shift, axis))
-    found = closest(a, b, R, moved, extent)
     least = jnp.where(overlap, gap - shift, gap) + _ROUNDING[_single(gap)] * extent
-    lost = (found[0] > least) & parallel_faces(axis, R)
-    d, p, away = compute_where(
-        other_edges, lost, (a, b, R, moved, extent, found), found, 8
-    )
+    flat = parallel_faces(axis, R)
+    d, p, away = closest(a, b, R, moved, extent, lambda d: flat & (d > least))
     # of corners; a separating axis that is as good is more exact
     apart = ~overlap & (d > least)
     return jnp.where(overlap, gap, d), p, select(apart, unit(away), axis)
 
 
+class _Points(NamedTuple):
+    """Nearest ones: A's, of which there may be several, and to there from B's."""
+
+    distance: Scalar
+    away: Vector
+    low: Vector
+    high: Vector
+
+
 def closest(
-    a: Vector, b: Vector, R: Matrix, t: Vector, extent: Scalar
+    a: Vector,
+    b: Vector,
+    R: Matrix,
+    t: Vector,
+    extent: Scalar,
+    far: Callable[[Scalar], Array],
 ) -> tuple[Scalar, Vector, Vector]:
     """Distance of boxes that are apart, A's point, and to there from B's.
 
-    Of several points, in the middle.
+    Of several points, in the middle. Where a distance is `far` off, edges are tried
+    that face each other as much as the first ones did.
     """
-    signs = CORNERS.astype(extent.dtype)
+    nearer = partial(_nearer, (1e-6 if _single(extent) else 1e-11) * extent)
+
+    def further(s: tuple[Any, _Points]) -> tuple[Any, _Points]:
+        k, known = s
+        swap_a, swap_b = jnp.asarray(EXCHANGED)[k]
+        edges = _found(*_edges(a, b, R, t, swap_a, swap_b))
+        found = nearer(known, folded(nearer, edges))
+        new = (k == 0) | far(known.distance)
+        return k + 1, jax.tree.map(lambda x, y: jnp.where(new, x, y), found, known)
+
+    def going(s: tuple[Any, _Points]) -> Any:
+        k, known = s
+        return (k == 0) | ((k < len(EXCHANGED)) & jnp.any(far(known.distance)))
+
+    begin = jnp.zeros((), int), once(partial(_corners, nearer), a, b, R, t)
+    found: _Points = jax.lax.while_loop(going, further, begin)[1]
+    return (
+        found.distance,
+        tuple((x + y) / 2 for x, y in zip(found.low, found.high, strict=True)),
+        found.away,
+    )
+
+
+def _corners(
+    nearer: Callable[[_Points, _Points], _Points],
+    a: Vector,
+    b: Vector,
+    R: Matrix,
+    t: Vector,
+) -> _Points:
+    """The nearest ones of which one is at a corner."""
+    signs = CORNERS.astype(t[0].dtype)
     corners = lambda half: tuple(c * h for c, h in zip(signs, half, strict=True))
     inside = lambda x, half: tuple(
         jnp.clip(c, -h, h) for c, h in zip(x, half, strict=True)
     )
     of_a, of_b = corners(a), add(rotate(R, corners(b)), t)
-    by_b = add(rotate(R, inside(rotate_back(R, sub(of_a, t)), b)), t)
+    foot = once(lambda R, t: inside(rotate_back(R, sub(of_a, t)), b), R, t)
+    by_b = add(rotate(R, foot), t)
     by_a = inside(of_b, a)
-    tried = [
-        jnp.stack([*x, *sub(x, y)])
-        for x, y in ((by_a, of_b), (of_a, by_b), _edges(a, b, R, t, FACING))
-    ]
-    # computed once, not in each of the sums that follow
-    every = jax.lax.optimization_barrier(jnp.concatenate(tried, 1))
-    distance = jnp.sqrt(jnp.sum(every[3:] ** 2, 0))
-    least = jnp.min(distance, 0)
-    first = np.arange(len(distance))[:, None] == jnp.argmin(distance, 0)
-    away = jnp.sum(jnp.where(first, every[3:], 0.0), 1)
-    tie = distance <= least + (1e-6 if _single(extent) else 1e-11) * extent
-    low = jnp.min(jnp.where(tie, every[:3], jnp.inf), 1)
-    high = jnp.max(jnp.where(tie, every[:3], -jnp.inf), 1)
-    return least, tuple((low + high) / 2), tuple(away)
+    return folded(nearer, nearer(_found(by_a, of_b), _found(of_a, by_b)))
+
+
+def _found(p: Vector, q: Vector) -> _Points:
+    def apart(p: Vector, q: Vector) -> tuple[Scalar, Vector]:
+        away = sub(p, q)
+        return norm(away), away
+
+    # what is compared has to be the same for all that is picked by it
+    distance, away = once(apart, p, q)
+    return _Points(distance, away, p, p)
+
+
+def _nearer(tie: Scalar, x: _Points, y: _Points) -> _Points:
+    before, after = (a.distance < b.distance - tie for a, b in ((x, y), (y, x)))
+    span = lambda pick, a, b: tuple(map(pick, a, b))
+    one = lambda a, b, both: select(before, a, select(after, b, both))
+    return _Points(
+        jnp.minimum(x.distance, y.distance),
+        select(y.distance < x.distance, y.away, x.away),
+        one(x.low, y.low, span(jnp.minimum, x.low, y.low)),
+        one(x.high, y.high, span(jnp.maximum, x.high, y.high)),
+    )
 
 
 def parallel_faces(axis: Vector, R: Matrix) -> Array:
@@ -103,80 +162,62 @@ def parallel_faces(axis: Vector, R: Matrix) -> Array:
     return ours & theirs
 
 
-Found = tuple[Scalar, Vector, Vector]
-"""Distance, A's point, and to there from B's."""
-
-
-def other_edges(
-    a: Vector, b: Vector, R: Matrix, t: Vector, extent: Scalar, found: Found
-) -> Found:
-    """`closest`, with the edges tried that face each other as much as those did."""
-    p, q = _edges(a, b, R, t, NEIGHBOURS)
-    away = sub(p, q)
-    distance = norm(away)
-    least = jnp.min(distance, 0)
-    first = np.arange(len(distance))[:, None] == jnp.argmin(distance, 0)
-    pick = lambda v: tuple(jnp.sum(jnp.where(first, c, 0.0), 0) for c in v)
-    better = least < found[0] - 1e-3 * _ROUNDING[_single(extent)] * extent
-    return (
-        jnp.where(better, least, found[0]),
-        select(better, pick(p), found[1]),
-        select(better, pick(away), found[2]),
-    )
-
-
 def _single(x: Scalar) -> bool:
     return x.dtype == jnp.float32
 
 
 def _edges(
-    a: Vector, b: Vector, R: Matrix, t: Vector, exchanged: tuple[tuple[int, int], ...]
+    a: Vector, b: Vector, R: Matrix, t: Vector, swap_a: Array, swap_b: Array
 ) -> tuple[Vector, Vector]:
     """For each direction of A's edges and of B's: points of two that face each other.
 
-    `exchanged`: whether A's edge, and B's, is the neighbour of the one that faces most.
+    `swap`: whether an edge is the neighbour of the one that faces most.
     """
-    count = len(exchanged)
     axes, others = _directions(R, t)
     u, w = _each(axes, others)
-    if count > 1:
-        u, w = (tuple(jnp.concatenate([c] * count) for c in v) for v in (u, w))
-    m = cross(u, w)
-    sign = lambda x: jnp.where(x > 0, 1.0, -1.0)
-    m = scale(sign(dot(m, t)), m)
     # the middle of an edge has no share of its own direction
     eye = np.eye(3, dtype=t[0].dtype)
-    own = np.tile(np.repeat(eye, 3, 0), (count, 1)).T[:, :, None]
-    theirs = np.tile(eye, (3 * count, 1)).T[:, :, None]
-    swap_a, swap_b = np.repeat(exchanged, 9, 0).T[:, :, None]
-    p = _middle(m, a, own, swap_a)
-    q_local = tuple(-c for c in _middle(rotate_back(R, m), b, theirs, swap_b))
+    own = np.repeat(eye, 3, 0).T[:, :, None]
+    theirs = np.tile(eye, (3, 1)).T[:, :, None]
+
+    def across(u: Vector, w: Vector, t: Vector) -> Vector:
+        m = cross(u, w)
+        return scale(jnp.where(dot(m, t) > 0, 1.0, -1.0), m)
+
+    def middles(m: Vector, R: Matrix, *swap: Array) -> tuple[Vector, Vector]:
+        turned = rotate_back(R, neg(m))
+        return _middle(m, a, own, swap[0]), _middle(turned, b, theirs, swap[1])
+
+    def along(p: Vector, q: Vector, u: Vector, w: Vector) -> tuple[Scalar, Scalar]:
+        r = sub(q, p)
+        along, across, c = dot(r, u), dot(r, w), dot(u, w)
+        sine = 1 - c * c
+        inverse = jnp.where(sine > 1e-12, 1 / jnp.where(sine > 1e-12, sine, 1.0), 0.0)
+        reach = lambda half, mine: sum(mine[k] * half[k] for k in range(3))
+        limit = lambda x, half: jnp.clip(x, -half, half)
+        return (
+            limit((along - c * across) * inverse, reach(a, own)),
+            limit((c * along - across) * inverse, reach(b, theirs)),
+        )
+
+    p, q_local = once(middles, once(across, u, w, t), R, swap_a, swap_b)
     q = add(rotate(R, q_local), t)
-    r = sub(q, p)
-    along, across, c = dot(r, u), dot(r, w), dot(u, w)
-    sine = 1 - c * c
-    inverse = jnp.where(sine > 1e-12, 1 / jnp.where(sine > 1e-12, sine, 1.0), 0.0)
-    reach = lambda half, mine: sum(mine[k] * half[k] for k in range(3))
-    limit = lambda x, half: jnp.clip(x, -half, half)
-    x = limit((along - c * across) * inverse, reach(a, own))
-    y = limit((c * along - across) * inverse, reach(b, theirs))
+    x, y = once(along, p, q, u, w)
     return add(p, scale(x, u)), add(q, scale(y, w))
 
 
-def _middle(m: Vector, half: Vector, own: np.ndarray, swap: np.ndarray) -> Vector:
+def _middle(m: Vector, half: Vector, own: np.ndarray, swap: Array) -> Vector:
     """Middles of the edges that reach farthest along m, or of their neighbours.
 
     Args:
         m: at right angles to the edges.
         half: half sizes of the box.
         own: 1 in the edges' own directions.
-        swap: 1 for the neighbour, across the side that turns to m least.
+        swap: whether the neighbour, across the side that turns to m least.
     """
-    up = [c > 0 for c in m]
-    if swap.any():
-        size = [jnp.abs(c) + 10 * k for c, k in zip(m, own, strict=True)]
-        least = jnp.minimum(jnp.minimum(size[0], size[1]), size[2])
-        up = [u ^ ((s <= least) & (swap > 0)) for u, s in zip(up, size, strict=True)]
+    size = [jnp.abs(c) + 10 * k for c, k in zip(m, own, strict=True)]
+    least = jnp.minimum(jnp.minimum(size[0], size[1]), size[2])
+    up = [(c > 0) ^ (swap & (s <= least)) for c, s in zip(m, size, strict=True)]
     return tuple((1 - own[k]) * jnp.where(up[k], 1.0, -1.0) * half[k] for k in range(3))
 
 
@@ -185,6 +226,15 @@ def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> tuple[Scalar, Ve
 
     Of overlapping boxes, their signed distance.
     """
+    greater = lambda x, y: (
+        jnp.maximum(x[0], y[0]),
+        select(y[0] > x[0], y[1], x[1]),
+    )
+    return folded(greater, once(_gaps, a, b, R, t))
+
+
+def _gaps(a: Vector, b: Vector, R: Matrix, t: Vector) -> tuple[Scalar, Vector]:
+    """The separation along each of the 15 axes, and these."""
     ours, theirs = _directions(R, t)
     edges = cross(*_each(ours, theirs))
     length = norm(edges)
@@ -202,11 +252,7 @@ def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> tuple[Scalar, Ve
     noise = noise.astype(reach.dtype)[:, None]
     gap = jnp.abs(along) - reach * (1 + noise)
     gap = jnp.concatenate([gap[:6], jnp.where(ok, gap[6:], -jnp.inf)])
-    gap, sides = jax.lax.optimization_barrier(
-        (gap, jnp.stack([jnp.where(along > 0, -x, x) for x in axes]))
-    )
-    mine = np.arange(15)[:, None] == jnp.argmax(gap, 0)
-    return jnp.max(gap, 0), tuple(jnp.sum(jnp.where(mine, sides, 0.0), 1))
+    return gap, select(along > 0, neg(axes), axes)
 
 
 def _directions(R: Matrix, t: Vector) -> tuple[Vector, Vector]:

@@ -7,12 +7,14 @@ stays, so each step looks at eight sub-simplices.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from .vectors import Array, Scalar, Vector, add, cross, dot, neg, scale, select, sub
+from .once import once
+from .vectors import Array, Scalar, Vector, add, cross, dot, neg, scale, sub
 
 
 class Closest(NamedTuple):
@@ -57,8 +59,8 @@ def closest(
     zero = (1e-6 if single else 1e-12) * extent
     rounding = 4 * jnp.finfo(extent.dtype).eps * extent
 
-    def advance(s: _State) -> _State:
-        p, pa = difference(neg(s.v))
+    def ends(s: _State, p: Vector, near: _Nearest) -> tuple[Array, Array]:
+        """Whether there is nothing nearer, and whether the origin is inside."""
         vv = dot(s.v, s.v)
         known = [_same(p, s.w[0]), s.has[0] & _same(p, s.w[1])]
         known.append(s.has[1] & _same(p, s.w[2]))
@@ -66,19 +68,24 @@ def closest(
         along = dot(s.v, p)
         stop = touching | (vv - along <= gain * vv + rounding * jnp.sqrt(vv))
         stop = stop | known[0] | known[1] | known[2]
-        present = (jnp.ones_like(stop), *s.has)
-        best, weights, kept = _nearest(p, s.w, present, flat)
         enclosed = ~stop & s.has[1] & _encloses(p, *s.w)
         # no point of M is nearer than the supporting plane at p; rounding may say so
-        square = dot(best, best)
+        square = dot(near.point, near.point)
         beyond = (along > 0) & (square * vv < along * along * (1 - 1e-6))
         worse = (square >= vv) | beyond
-        done = s.done | stop | enclosed | worse
+        inside = s.inside | (~s.done & (enclosed | touching))
+        return s.done | stop | enclosed | worse, inside
+
+    def advance(s: _State) -> _State:
+        p, pa = once(difference, neg(s.v))
+        near = _nearest(p, s.w, (True, *s.has), flat)
+        done, inside = once(ends, s, p, near)
         # what stays, packed behind the new vertex
-        first = [kept[0], kept[1], kept[2]]
+        first = near.kept
         pick_2 = lambda x: _choose(first[0], x[0], _choose(first[1], x[1], x[2]))
         pick_3 = lambda x: _choose(first[2], x[2], x[1])
-        count = sum(k.astype(jnp.int32) for k in kept)
+        count = sum(k.astype(jnp.int32) for k in near.kept)
+        weights = near.weights
         shares = (weights[0], pick_2(weights[1:]), pick_3(weights[1:]))
         keep = lambda old, new: _choose(done, old, new)
         return _State(
@@ -87,9 +94,9 @@ def closest(
             keep(s.a, (pa, pick_2(s.a), pick_3(s.a))),
             keep(s.has, (count >= 1, count >= 2)),
             keep(s.weights, shares),
-            keep(s.v, best),
+            keep(s.v, near.point),
             done,
-            s.inside | (~s.done & (enclosed | touching)),
+            inside,
         )
 
     w, a = difference(start)
@@ -124,25 +131,57 @@ def _choose(condition: Array, a, b):
     return jax.tree.map(lambda x, y: jnp.where(condition, x, y), a, b)
 
 
-def _nearest(p: Vector, w, present, flat: float):
-    """Of all simplices of p and some of w: nearest point, weights, who takes part."""
-    zero = jnp.zeros_like(p[0])
-    e = [sub(x, p) for x in w]
+class _Nearest(NamedTuple):
+    """Of a simplex, the point next to the origin."""
+
+    point: Vector
+    weights: tuple[Scalar, ...]
+    """Of the newest vertex, and of the others."""
+    kept: tuple[Array, ...]
+    """Which of the others take part."""
+
+
+OTHERS = ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2))
+"""The vertices of a simplex beside the newest one."""
+
+
+def _nearest(p: Vector, w: tuple[Vector, ...], present: Any, flat: float) -> _Nearest:
+    """Of all simplices of p and some of w."""
+    e = tuple(sub(x, p) for x in w)
+    choice, shares = once(partial(_options, flat), p, e, present)
+    weights = [jnp.zeros_like(p[0])] * 3
+    kept = [choice < 0] * 3
+    for k, (others, own) in enumerate(zip(OTHERS, shares, strict=True), 1):
+        mine = choice == k
+        for i, share in zip(others, own, strict=True):
+            weights[i] = jnp.where(mine, share, weights[i])
+            kept[i] = kept[i] | mine
+    weights = once(tuple, weights)
+    point = p
+    for x, weight in zip(e, weights, strict=True):
+        point = add(point, scale(weight, x))
+    return _Nearest(point, (1 - sum(weights), *weights), once(tuple, kept))
+
+
+def _options(flat: float, p: Vector, e: Any, present: Any) -> Any:
+    """Which simplex has the nearest point (0: p alone), and the others' shares in all."""
     pe = [dot(p, x) for x in e]
     gram = {(i, j): dot(e[i], e[j]) for i in range(3) for j in range(i, 3)}
-    options: list[tuple[Vector, dict[int, Scalar]]] = [(p, {})]
-    squares = [dot(p, p)]
+    shares, squares = [], [dot(p, p)]
 
-    def offer(ok: Array, x: Vector, shares: dict[int, Scalar]) -> None:
-        options.append((x, shares))
+    def offer(ok: Array, own: dict[int, Scalar]) -> None:
+        x = p
+        for i, share in own.items():
+            x = add(x, scale(share, e[i]))
+        shares.append(tuple(own.values()))
         squares.append(jnp.where(ok, dot(x, x), jnp.inf))
 
     for i in range(3):
         length = gram[i, i]
         t = -pe[i] / jnp.where(length > 0, length, 1.0)
         ok = present[i] & (length > 0) & (t > 0) & (t < 1)
-        offer(ok, add(p, scale(t, e[i])), {i: t})
-    for i, j in ((0, 1), (0, 2), (1, 2)):
+        offer(ok, {i: t})
+    for i, j in OTHERS[3:]:
         normal = cross(e[i], e[j])
         area = dot(normal, normal)
         solid = area > flat * gram[i, i] * gram[j, j]
@@ -150,22 +189,13 @@ def _nearest(p: Vector, w, present, flat: float):
         u = (pe[j] * gram[i, j] - pe[i] * gram[j, j]) * inverse
         t = (pe[i] * gram[i, j] - pe[j] * gram[i, i]) * inverse
         ok = present[i] & present[j] & solid & (u > 0) & (t > 0) & (u + t < 1)
-        offer(ok, add(p, add(scale(u, e[i]), scale(t, e[j]))), {i: u, j: t})
+        offer(ok, {i: u, j: t})
 
-    best, choice = squares[0], jnp.zeros(zero.shape, jnp.int32)
+    best, choice = squares[0], jnp.zeros(p[0].shape, jnp.int32)
     for k, square in enumerate(squares):
         choice = jnp.where(square < best, k, choice)
         best = jnp.minimum(square, best)
-    point = p
-    weights = [zero + 1, zero, zero, zero]
-    kept = [jnp.zeros(zero.shape, bool)] * 3
-    for k, (x, shares) in enumerate(options[1:], 1):
-        mine = choice == k
-        point = select(mine, x, point)
-        fresh = [1 - sum(shares.values())] + [shares.get(i, zero) for i in range(3)]
-        weights = [jnp.where(mine, a, b) for a, b in zip(fresh, weights, strict=True)]
-        kept = [kept[i] | mine if i in shares else kept[i] for i in range(3)]
-    return point, weights, kept
+    return choice, tuple(shares)
 
 
 def _encloses(p: Vector, a: Vector, b: Vector, c: Vector) -> Array:

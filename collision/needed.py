@@ -1,12 +1,15 @@
 """Work on those members of a batch that need it, however many they are."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Bool, Int
+import numpy as np
+from jaxtyping import Bool, Int, UInt
 
+from .once import once
 from .vectors import Array
 
 
@@ -22,8 +25,7 @@ def compute_where(
         return jax.lax.cond(needed[0], lambda: fn(*args), lambda: otherwise)
 
     def some(of: Array, _: Array, found: Any) -> Any:
-        part = jax.tree.map(lambda x: jnp.take(x, of, 0, mode="clip"), args)
-        part = jax.lax.optimization_barrier(part)  # taken once, not at each use
+        part = once(partial(jax.tree.map, lambda x: taken(x, of)), args)
         return jax.tree.map(lambda x, new: put(x, of, new), found, fn(*part))
 
     return over(members(needed), chunk, some, otherwise)
@@ -57,12 +59,29 @@ def noted(known: Members, at: Int[Array, " k"], chosen: Bool[Array, " k"]) -> Me
             known.at.at[rank].set(at, mode="drop"), known.total + chosen.sum()
         )
 
-    def note(i: Any, found: Members) -> Members:
-        mine = jax.lax.dynamic_slice_in_dim(at, i, 1)
-        put = jax.lax.dynamic_update_slice_in_dim(found.at, mine, found.total, 0)
-        return Members(put, found.total + chosen[i].astype(found.total.dtype))
+    words = _bits(chosen)
 
-    return jax.lax.fori_loop(0, len(at), note, known)
+    def note(s: tuple[Any, Any, Members]) -> tuple[Any, Any, Members]:
+        k, word, found = s
+        lowest = jax.lax.population_count((word & -word) - 1)
+        one = 32 * k + lowest.astype(k.dtype)
+        mine = jax.lax.dynamic_slice_in_dim(at, one, 1)
+        put = jax.lax.dynamic_update_slice_in_dim(found.at, mine, found.total, 0)
+        found = Members(put, found.total + (word != 0).astype(found.total.dtype))
+        rest = word & (word - 1)
+        k = k + (rest == 0)
+        return k, jnp.where(rest == 0, words[k], rest), found
+
+    begin = jnp.zeros((), int), words[0], known
+    return jax.lax.while_loop(lambda s: s[0] < len(words) - 1, note, begin)[2]
+
+
+def _bits(chosen: Bool[Array, " n"]) -> UInt[jax.Array, " words"]:
+    """32 of them in each word, and one word to spare."""
+    words = len(chosen) // 32 + 2
+    padded = jnp.pad(chosen, (0, 32 * words - len(chosen))).reshape(words, 32)
+    values = np.uint32(1) << np.arange(32, dtype=np.uint32)
+    return jnp.sum(jnp.where(padded, values, np.uint32(0)), 1, dtype=jnp.uint32)
 
 
 def over(
@@ -86,6 +105,12 @@ def over(
 
     zero = jnp.zeros((), total.dtype)
     return jax.lax.while_loop(lambda s: s[0] < total, run, (zero, begin))[1]
+
+
+def taken(x: Array, at: Int[Array, "*some"]) -> jax.Array:
+    """Rows of x, at places that are there."""
+    get = jnp.asarray(x).at[at].get
+    return get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def put(old: Array, at: Int[Array, " k"], new: Array) -> jax.Array:

@@ -4,6 +4,9 @@ Written so, every operation is element-wise over the pairs of a batch and a comp
 turns it into plain vector instructions.
 """
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +18,7 @@ Vector = tuple[Scalar, ...]
 """Three components."""
 Matrix = tuple[Vector, ...]
 """Three rows."""
+Tree = TypeVar("Tree")
 
 
 def vector(a: Float[Array, "pairs *more 3"]) -> Vector:
@@ -125,3 +129,17 @@ def perpendicular(a: Vector) -> Vector:
         jnp.where(along_x | along_y, zero, one),
     )
     return unit(cross(a, axis))
+
+
+def folded(combine: Callable[[Tree, Tree], Tree], x: Tree) -> Tree:
+    """All of the first axis combined, halves with halves, earlier ones before later.
+
+    Unlike a reduction, element-wise over the pairs.
+    """
+    count = len(jax.tree.leaves(x)[0])
+    if count == 1:
+        return jax.tree.map(lambda v: v[0], x)
+    half = count // 2
+    part = lambda k: jax.tree.map(lambda v: v[k : k + half], x)
+    most = folded(combine, combine(part(0), part(half)))
+    return combine(most, jax.tree.map(lambda v: v[-1], x)) if count % 2 else most

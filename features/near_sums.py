@@ -7,7 +7,7 @@ Where nothing overlaps a sum is zero, and tells nothing of what is near. With a 
 is minus the least gap there, down to minus the slack: as an inequality, the same.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,7 +18,8 @@ from jaxtyping import Float
 
 from ..collision import Body, HalfSpace, bound, contact
 from ..collision.broad import bounding_radius
-from ..collision.needed import added, least, members, no_members, noted, over
+from ..collision.needed import added, least, members, no_members, noted, over, taken
+from ..collision.once import once
 from ..robots.meetings import Kinds, Meeting
 
 CHUNK, FEW = 32, 8
@@ -28,14 +29,14 @@ CHUNK, FEW = 32, 8
 def ball_arrays(
     meets: list[Meeting], at: np.ndarray, frames: int
 ) -> dict[str, np.ndarray]:
-    """Of each frame the ball about its body, and of each pair its two frames.
+    """Of each frame its body's pose and ball, and of each pair its two frames.
 
     Args:
         meets: pairs of bodies, one for each pair of frames.
         at: of each pair of frames, their places (pairs, 2).
         frames: how many places there are.
     """
-    centre, reach = np.zeros((frames, 3)), np.zeros(frames)
+    pose, reach = np.zeros((frames, 3, 4)), np.zeros(frames)
     arrays = {}
     for g, meet in enumerate(meets):
         for side, own in (("a", 0), ("b", 1)):
@@ -43,9 +44,10 @@ def ball_arrays(
             place = at[meet.pair, np.where(meet.flipped, 1 - own, own)]
             plane = bodies.kind[0] is HalfSpace
             size = np.inf if plane else bounding_radius(bodies.body.core)
-            centre[place], reach[place] = bodies.body.p, size + bodies.body.radius
+            pose[place, :, :3], pose[place, :, 3] = bodies.body.R, bodies.body.p
+            reach[place] = size + bodies.body.radius
             arrays[f"place_{side}{g}"] = place
-    return arrays | {"centre": centre, "reach": reach}
+    return arrays | {"pose": pose, "reach": reach}
 
 
 def near_sum(
@@ -89,9 +91,7 @@ def _sums(kinds: Kinds, R: Any, p: Any, params: Any) -> tuple[jax.Array, jax.Arr
     """Of n rows, of which n / m after each other share one of m rows of params."""
     n, frames = p.shape[:2]
     shared = n // len(params["margin"])
-    by_params = lambda x: x.reshape(-1, shared, *x.shape[1:])
-    offset = jnp.sum(by_params(R) * params["centre"][:, None, :, None, :], -1)
-    centre = by_params(p) + offset
+    poses = once(partial(_posed, shared), R, p, params["pose"])
     slack = jnp.repeat(params["slack"], shared)
     reach = params["margin"] + params["slack"]
     # of each row the least gap, its wrench, and the frames
@@ -100,19 +100,20 @@ def _sums(kinds: Kinds, R: Any, p: Any, params: Any) -> tuple[jax.Array, jax.Arr
     for g, types in enumerate(kinds):
         many = params[f"place_a{g}"].shape[1]
 
-        def posed(pair: jax.Array, g=g, types=types, many=many) -> Any:
-            row = pair // many
-            at = _At(row, row // shared * many + pair % many)
-            of = lambda side, core: _bodies(core, side, g, at, R, p, params)
-            return row, row // shared, of("a", types[0]), of("b", types[1])
+        def posed(k: jax.Array, g=g, types=types, many=many) -> Any:
+            own = k // (many * shared)
+            at = _At(own * shared + k % shared, own * many + k // shared % many)
+            of = lambda side, core: _bodies(core, side, g, at, poses, params)
+            return at.row, own, of("a", types[0]), of("b", types[1])
 
         def may_be(pair: Any, counts: Any, near: Any, posed: Any = posed) -> Any:
-            _, own, (_, a), (_, b) = posed(pair)
-            return noted(near, pair, counts & (bound(a, b)[0] < reach[own]))
+            _, own, (_, a), (_, b) = once(posed, pair)
+            lower = once(lambda a, b: bound(a, b)[0], a, b)
+            return noted(near, pair, counts & (lower < reach[own]))
 
         def measured(pair: Any, counts: Any, sums: Any, posed: Any = posed) -> Any:
             y, wrench, nearest = sums
-            row, own, (i, a), (j, b) = posed(pair)
+            row, own, (i, a), (j, b) = once(posed, pair)
             out = contact(a, b)
             short = params["margin"][own] - out.distance
             inside = counts & (short > 0)
@@ -126,7 +127,7 @@ def _sums(kinds: Kinds, R: Any, p: Any, params: Any) -> tuple[jax.Array, jax.Arr
             return y, added(added(wrench, i, push), j, -push), nearest
 
         places = params[f"place_a{g}"], params[f"place_b{g}"]
-        near = _near(centre, params["reach"], reach, *places)
+        near = _near(poses, params["reach"], reach, *places)
         nearer = over(members(near), CHUNK, may_be, no_members(len(near)))
         sums = over(nearer, FEW, measured, sums)
     y, wrench, nearest = sums
@@ -137,15 +138,27 @@ def _sums(kinds: Kinds, R: Any, p: Any, params: Any) -> tuple[jax.Array, jax.Arr
     return jnp.where(free, -gap, y[:, 0]), wrench
 
 
+def _posed(shared: int, R: Any, p: Any, local: Any) -> jax.Array:
+    """Poses [R p] of bodies in the world: (m, shared, frames, 3, 4)."""
+    by_params = lambda x: x.reshape(-1, shared, *x.shape[1:])
+    R, p, local = by_params(R), by_params(p), local[:, None]
+    turned = sum(R[..., k, None] * local[..., k, None, :] for k in range(3))
+    return turned + p[..., None] * np.array([0, 0, 0, 1], p.dtype)
+
+
 def _near(
-    centre: Any, size: jax.Array, reach: jax.Array, a: jax.Array, b: jax.Array
+    poses: jax.Array, size: jax.Array, reach: jax.Array, a: jax.Array, b: jax.Array
 ) -> jax.Array:
-    """Of all pairs, whether the balls are nearer than `reach`."""
-    take = lambda x, at: jnp.take_along_axis(x, at[:, None], 2)
-    away = [take(centre[..., i], a) - take(centre[..., i], b) for i in range(3)]
+    """Of all pairs, one after the other, in all rows: whether balls are near."""
+    rows_last = lambda x: tuple(jnp.moveaxis(x[..., i, 3], 1, 2) for i in range(3))
+    take = lambda x, at: jnp.take_along_axis(
+        x, at[:, :, None], 1, mode="promise_in_bounds"
+    )
+    apart = lambda x, a, b: take(x, a) - take(x, b)
+    away = [once(apart, x, a, b) for x in once(rows_last, poses)]
     square = away[0] ** 2 + away[1] ** 2 + away[2] ** 2
-    of = lambda at: jnp.take_along_axis(size, at, 1)
-    limit = (of(a) + of(b) + reach[:, None])[:, None]
+    limits = lambda x, a, b, reach: take(x, a) + take(x, b) + reach[:, None, None]
+    limit = once(limits, size[..., None], a, b, reach)
     return ((limit > 0) & (square < limit * limit)).reshape(-1)
 
 
@@ -158,13 +171,12 @@ class _At(NamedTuple):
 
 
 def _bodies(
-    core: Any, side: str, g: int, at: _At, R: Any, p: Any, params: Any
+    core: Any, side: str, g: int, at: _At, poses: jax.Array, params: Any
 ) -> tuple[jax.Array, Body]:
     """Frames of some pairs, counted over all rows, and their bodies in the world."""
-    frames, n = p.shape[1], len(core._fields)
-    of = lambda name: params[name].reshape(-1, *params[name].shape[2:])[at.own]
-    frame = at.row * frames + of(f"place_{side}{g}")
-    leaves = [of(f"{side}{g}_{k}") for k in range(n + 3)]
-    R_f, p_f = R.reshape(-1, 3, 3)[frame], p.reshape(-1, 3)[frame]
-    p_b = p_f + jnp.sum(R_f * leaves[n + 2][:, None], -1)
-    return frame, Body(core(*leaves[:n]), leaves[n], R_f @ leaves[n + 1], p_b)
+    frames, n = poses.shape[2], len(core._fields)
+    own = lambda x: taken(x.reshape(-1, *x.shape[2:]), at.own)
+    frame = at.row * frames + own(params[f"place_{side}{g}"])
+    sizes = [own(params[f"{side}{g}_{k}"]) for k in range(n + 1)]
+    pose = taken(poses.reshape(-1, 3, 4), frame)
+    return frame, Body(core(*sizes[:n]), sizes[n], pose[..., :3], pose[..., 3])

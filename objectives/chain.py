@@ -19,12 +19,14 @@ from ..features.symbol import Symbol
 from ..robots._typing import Array
 from ..robots.kinematics import (
     Kinematics,
-    Walk,
+    Poses,
     coordinates_to_tangent,
     fold_dofs,
+    frames_of,
     integrate,
     quaternions,
     tangent_to_coordinates,
+    walk_nodes,
 )
 from ..robots.tree import Tree
 from ..solvers import Rows
@@ -144,7 +146,7 @@ class Chain:
             quats = quaternions(data.K, X)
         else:
             quats = jnp.zeros((len(X), 0, 4), X.dtype)
-        return _Motion(X, data.K.walk(X), quats)
+        return _Motion(X, *walk_nodes(data.K, X), quats)
 
     def _rows(
         self, which: list[int], coordinates: str, data: ChainData, motion: "_Motion"
@@ -163,8 +165,7 @@ class Chain:
         steps = jnp.maximum(at[:, 1:] - self.order, 0)
         f = b.frames
         inputs = Inputs(
-            m.walk.frames.R[at[:, :, None], f],
-            m.walk.frames.p[at[:, :, None], f],
+            *frames_of(data.K, m.nodes, at[:, :, None], f),
             self._quaternions(kind, m.quaternions, at, f),
             m.X[at[:, :, None], b.coordinates[:, None, :]],
             data.tau[steps],
@@ -187,7 +188,7 @@ class Chain:
             wrench = jnp.concatenate([out.force, out.moment], -1)
             # (n, window, m, rows, 6) @ (n, window, 1, 6, dofs)
             wrench = jnp.transpose(wrench, (0, 2, 3, 1, 4))
-            J = wrench @ jnp.swapaxes(m.walk.twists[at], -1, -2)[:, :, None]
+            J = wrench @ jnp.swapaxes(m.twists[at], -1, -2)[:, :, None]
             J = jnp.sum(J * mask[f][:, :, :, None, :], 2)
             J = fold_dofs(data.K, J)
             if coordinates == "q":
@@ -264,10 +265,11 @@ class Chain:
 
 
 class _Motion(NamedTuple):
-    """A path, with where frames are on it and how they move; fixed slices first."""
+    """A path, with where joints are on it and how they move; fixed slices first."""
 
     X: jax.Array
-    walk: Walk
+    nodes: Poses
+    twists: jax.Array
     quaternions: jax.Array
 
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
+from ..collision.once import once
 from ._typing import Array
 from .errors import ConfigError, unknown
 from .transforms import (
@@ -166,25 +168,57 @@ class Kinematics:
 def walk(K: Kinematics, q: Float[Array, "*batch nq"]) -> Walk:
     """One forward pass over the tree; see `Walk`."""
     at = K.tree.table
+    (R, p), twists = walk_nodes(K, q)
+    R_on, p_on = _on_nodes(K, q)
+    R_carrier = R[..., at.carriers, :, :]
+    frames = Poses(
+        R_carrier @ R_on[at.offsets],
+        p[..., at.carriers, :] + rotate(R_carrier, p_on[at.offsets]),
+    )
+    return Walk(frames, twists)
+
+
+def frames_of(
+    K: Kinematics,
+    nodes: Poses,
+    rows: Int[jax.Array, "*#some"],
+    frames: Int[jax.Array, "*some"],
+) -> Poses:
+    """Poses of some frames, each in a row of the batch, of what `walk_nodes` gave."""
+    at = K.tree.table
+    to_pose = lambda R, p: jnp.concatenate([R, p[..., None]], -1)
+    carriers = jnp.asarray(at.carriers % nodes.p.shape[-2])[frames]
+    carrier = once(lambda T: T[rows, carriers], to_pose(*nodes))
+    on = to_pose(*_on_nodes(K, nodes.p))[jnp.asarray(at.offsets)[frames]]
+    turned = sum(carrier[..., k, None] * on[..., k, None, :] for k in range(3))
+    T = turned + carrier[..., 3:] * np.array([0, 0, 0, 1], on.dtype)
+    return Poses(T[..., :3], T[..., 3])
+
+
+def walk_nodes(K: Kinematics, q: Float[Array, "*batch nq"]) -> tuple[Poses, Array]:
+    """World poses of all nodes and, last, of the world; and the twists of dofs."""
+    at = K.tree.table
     xp = q.__array_namespace__()
     batch = q.shape[:-1]
     R, p = _nodes(K, q)
     eye = xp.broadcast_to(xp.eye(3, dtype=q.dtype), (*batch, 1, 3, 3))
     zero = xp.zeros((*batch, 1, 3), q.dtype)
     R, p = xp.concatenate([R, eye], -3), xp.concatenate([p, zero], -2)
-    R_carrier = R[..., at.carriers, :, :]
-    R_on = xp.concatenate([_as(q, K.frame_R), xp.eye(3, dtype=q.dtype)[None]])
-    p_on = xp.concatenate([_as(q, K.frame_p), xp.zeros((1, 3), q.dtype)])
-    frames = Poses(
-        R_carrier @ R_on[at.offsets],
-        p[..., at.carriers, :] + rotate(R_carrier, p_on[at.offsets]),
-    )
     axes = rotate(R[..., at.dof_basis, :, :], _as(q, K.dof_axis))
     moments = _cross(p[..., at.dof_nodes, :], axes)
     if not at.all_turn:
         moments = xp.where(at.turns[:, None], moments, axes)
         axes = xp.where(at.turns[:, None], axes, 0.0)
-    return Walk(frames, xp.concatenate([moments, axes], -1))
+    return Poses(R, p), xp.concatenate([moments, axes], -1)
+
+
+def _on_nodes(K: Kinematics, like: Array) -> Poses:
+    """Of the frames that are rigidly on nodes, there; last, of the nodes themselves."""
+    xp = like.__array_namespace__()
+    R = xp.concatenate([_as(like, K.frame_R), xp.eye(3, dtype=like.dtype)[None]])
+    return Poses(
+        R, xp.concatenate([_as(like, K.frame_p), xp.zeros((1, 3), like.dtype)])
+    )
 
 
 def _nodes(K: Kinematics, q: Array) -> tuple[Array, Array]:

@@ -44,11 +44,12 @@ KNOWN = frozenset(
     " convert_element_type copy copy_p cos cosh cummax cummin cumprod cumsum"
     " custom_jvp_call custom_vjp_call custom_vmap_call div dot_general dynamic_slice"
     " dynamic_update_slice eq erf exp exp2 expand_dims expm1 floor gather ge gt"
-    " integer_pow iota is_finite jit le le_to log log1p logistic lt max min mul ne neg"
-    " nextafter not optimization_barrier or pad pjit pow reduce_and reduce_max"
-    " reduce_min reduce_or reduce_prod reduce_sum rem reshape rev round rsqrt scan"
-    " select_n sign sin sinh slice split sqrt square squeeze stack stop_gradient sub"
-    " tan tanh transpose unstack while xor".split()
+    " integer_pow iota is_finite jit le le_to log log1p logistic lt max min mul ne"
+    " neg nextafter not optimization_barrier or pad pjit population_count pow"
+    " reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum rem reshape"
+    " rev round rsqrt scan select_n sign sin sinh slice split sqrt square squeeze"
+    " stack stop_gradient sub tan tanh transpose unstack while xla_metadata_value"
+    " xor".split()
 )
 """Primitives that have such a form; scatter, sort and LAPACK, for example, do not."""
 
