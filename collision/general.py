@@ -9,6 +9,7 @@ from . import cores
 from .cores import Core, Curved
 from .gjk import closest
 from .needed import compute_where
+from .once import once
 from .polish import polish
 from .sampling import best_normals
 from .vectors import (
@@ -122,8 +123,8 @@ def _walk(pair: Pair, n: Vector, steps: int) -> tuple[Scalar, Vector, Vector]:
         shift = scale(s - beyond[jnp.minimum(failed, len(out) - 1)] * extent, n)
         apart = pair._replace(t=add(pair.t, shift))
         near = closest(apart.difference, neg(n), extent, STEPS)
-        turned = unit(near.v, n)
-        after = pair.separation(turned)
+        turned = once(unit, near.v, n)
+        after = once(pair.separation, turned)
         going = failed < len(out)
         better = going & ~near.inside & (after > s + least)
         return (
@@ -134,7 +135,7 @@ def _walk(pair: Pair, n: Vector, steps: int) -> tuple[Scalar, Vector, Vector]:
             jnp.where(better, 0, failed + 1),
         )
 
-    s = pair.separation(n)
+    s = once(pair.separation, n)
     begin = (0, n, s, pair.difference(neg(n))[1], jnp.zeros(s.shape, int))
     _, n, s, point, _ = jax.lax.while_loop(
         lambda state: (state[0] < steps) & jnp.any(state[4] < len(out)), step, begin

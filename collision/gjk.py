@@ -68,7 +68,8 @@ def closest(
         along = dot(s.v, p)
         stop = touching | (vv - along <= gain * vv + rounding * jnp.sqrt(vv))
         stop = stop | known[0] | known[1] | known[2]
-        enclosed = ~stop & s.has[1] & _encloses(p, *s.w)
+        # all of M is beyond p: past the origin, only rounding says that it is inside
+        enclosed = ~stop & (along <= 0) & s.has[1] & _encloses(p, *s.w)
         # no point of M is nearer than the supporting plane at p; rounding may say so
         square = dot(near.point, near.point)
         beyond = (along > 0) & (square * vv < along * along * (1 - 1e-6))
@@ -164,7 +165,7 @@ def _nearest(p: Vector, w: tuple[Vector, ...], present: Any, flat: float) -> _Ne
 
 
 def _options(flat: float, p: Vector, e: Any, present: Any) -> Any:
-    """Which simplex has the nearest point (0: p alone), and the others' shares in all."""
+    """Which simplex has the nearest point (0: p alone), and the shares in each."""
     pe = [dot(p, x) for x in e]
     gram = {(i, j): dot(e[i], e[j]) for i in range(3) for j in range(i, 3)}
     shares, squares = [], [dot(p, p)]

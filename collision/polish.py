@@ -31,8 +31,9 @@ def polish(
     """
     single = n.dtype == jnp.float32
     flats = jnp.array((1e-2, 1e-3, 1e-4, 1e-5) if single else (1e-3, 1e-4, 1e-5, 1e-7))
-    reach = 1e-3 * (size(a) + size(b))
+    reach = (5e-2 if single else 1e-3) * (size(a) + size(b))
     rounding = 4 * jnp.finfo(n.dtype).eps * (size(a) + size(b))
+    settled = (1e-6 if single else 1e-12) * (size(a) + size(b))
     x_0, y_0 = x, y
     turn = lambda v: jnp.einsum("...ij,...j->...i", R, v)
     back = lambda v: jnp.einsum("...ji,...j->...i", R, v)
@@ -44,8 +45,8 @@ def polish(
         W_b, E_b, y = _at(b, back(n), back(y - t), flat)
         return W_a, E_a, x, R @ W_b @ jnp.swapaxes(R, -1, -2), R @ E_b, turn(y) + t
 
-    def step(k, state):
-        n, s, x_now, y_now = state
+    def step(state):
+        k, idle, n, s, x_now, y_now = state
         # what is nearly flat may be flat: tried all ways
         flat = flats[k % 4].astype(n.dtype)
         W_a, E_a, x, W_b, E_b, y = on_surfaces(n, x_now, y_now, flat)
@@ -68,7 +69,11 @@ def polish(
         # far off, what seemed flat is not
         near = jnp.sum((x_new - x_0) ** 2 + (y_new - y_0) ** 2, -1) < reach**2
         better = ((after >= s - rounding) & near)[..., None]
+        moved = jnp.abs(x_new - x_now) + jnp.abs(y_new - y_now)
+        going = better[..., 0] & (jnp.max(moved, -1) > settled)
         return (
+            k + 1,
+            jnp.where(going, 0, idle + 1),
             jnp.where(better, turned, n),
             jnp.where(better[..., 0], after, s),
             jnp.where(better, x_new, x_now),
@@ -80,7 +85,9 @@ def polish(
         high = turn(_support(b, back(n))) + t
         return jnp.sum(n * (low - high), -1)
 
-    n, s, x, y = jax.lax.fori_loop(0, STEPS, step, (n, separation(n), x, y))
+    begin = 0, jnp.zeros(n.shape[:-1], int), n, separation(n), x, y
+    more = lambda state: (state[0] < STEPS) & jnp.any(state[1] < len(flats))
+    n, s, x, y = jax.lax.while_loop(more, step, begin)[2:]
     # what is left between the points beyond s n is shared
     rest = (x - y) - s[..., None] * n
     return s, x - rest / 2, n

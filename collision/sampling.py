@@ -6,12 +6,25 @@ pattern of eight neighbours that shrinks where none is better.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .vectors import Scalar, Vector, add, cross, dot, perpendicular, scale, select, unit
+from .once import once
+from .vectors import (
+    Scalar,
+    Vector,
+    add,
+    cross,
+    dot,
+    folded,
+    perpendicular,
+    scale,
+    select,
+    unit,
+)
 
 SAMPLES = 512
 CANDIDATES = 12
@@ -38,11 +51,8 @@ def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
         v = cross(n, u)
         turn = (2.4 * k + np.arange(8) * np.pi / 4)[:, None, None].astype(like.dtype)
         aside = add(scale(jnp.cos(turn), u), scale(jnp.sin(turn), v))
-        around = unit(add(n, scale(width, aside)))
-        s = separation(around)
-        top = jnp.max(s, 0)
-        at = jnp.argmax(s, 0)[None]
-        picked = tuple(jnp.take_along_axis(x, at, 0)[0] for x in around)
+        around = once(unit, add(n, scale(width, aside)))
+        top, picked = folded(_greater, (once(separation, around), around))
         better = top > best
         return (
             select(better, picked, n),
@@ -68,12 +78,19 @@ def _spread(separation: Separation, like: Scalar) -> tuple[Vector, Scalar]:
     normals = np.stack([side * np.cos(turn), side * np.sin(turn), z])
     normals = normals.astype(like.dtype)[:, :, None]
     wide = jnp.broadcast_to(normals, (3, SAMPLES, len(like)))
-    s = separation((wide[0], wide[1], wide[2]))
-    chosen, best = [], []
-    for _ in range(CANDIDATES):
-        at = jnp.argmax(s, 0)
+    number = jnp.broadcast_to(np.arange(SAMPLES)[:, None], wide.shape[1:])
+
+    def pick(s: Scalar, _: None) -> tuple[Scalar, tuple[Vector, Scalar]]:
+        best, at = folded(_greater, (s, number))
         n = tuple(jnp.take(x[:, 0], at) for x in normals)
-        chosen.append(n)
-        best.append(jnp.max(s, 0))
         s = jnp.where(dot(tuple(normals), n) > NEAR, -jnp.inf, s)
-    return tuple(jnp.stack(x) for x in zip(*chosen, strict=True)), jnp.stack(best)
+        return s, (n, best)
+
+    s = once(separation, (wide[0], wide[1], wide[2]))
+    return jax.lax.scan(pick, s, None, CANDIDATES)[1]
+
+
+def _greater(a: Any, b: Any) -> Any:
+    """Of two values with what belongs to them, the greater one."""
+    more = b[0] > a[0]
+    return jax.tree.map(lambda x, y: jnp.where(more, y, x), a, b)

@@ -123,7 +123,8 @@ def balance(S: Array, F: Array, free: Array, fixed: Array):
     M = jnp.concatenate([top, bottom], -2)
     stiff = S + F @ jnp.swapaxes(F, -1, -2)
     a, b, c = stiff[..., 0, 0], stiff[..., 0, 1], stiff[..., 1, 1]
-    loose = jnp.abs(a * c - b * b) <= tiny * tiny
+    rounding = 8 * jnp.finfo(S.dtype).eps * (a + c) ** 2
+    loose = jnp.abs(a * c - b * b) <= jnp.maximum(tiny * tiny, rounding)
     M = jnp.where(loose[..., None, None], jnp.eye(6, dtype=S.dtype), M)
     right = jnp.concatenate([free, fixed], -1)
     x = jnp.sum(_inverse(M) * right[..., None, :], -1)

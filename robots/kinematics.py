@@ -190,8 +190,12 @@ def frames_of(
     carriers = jnp.asarray(at.carriers % nodes.p.shape[-2])[frames]
     carrier = once(lambda T: T[rows, carriers], to_pose(*nodes))
     on = to_pose(*_on_nodes(K, nodes.p))[jnp.asarray(at.offsets)[frames]]
-    turned = sum(carrier[..., k, None] * on[..., k, None, :] for k in range(3))
-    T = turned + carrier[..., 3:] * np.array([0, 0, 0, 1], on.dtype)
+
+    def product(A: Array, B: Array) -> Array:
+        turned = sum(A[..., k, None] * B[..., k, None, :] for k in range(3))
+        return turned + A[..., 3:] * np.array([0, 0, 0, 1], B.dtype)
+
+    T = once(product, carrier, on)
     return Poses(T[..., :3], T[..., 3])
 
 

@@ -27,8 +27,10 @@ MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
 OPTIONS = {
     "xla_cpu_experimental_ynn_fusion_type": "",
     "xla_backend_optimization_level": 1,
+    "xla_disable_hlo_passes": "cpu-parallel-task-assigner",
 }
-"""No calls of libraries, which cannot be in a marked call; half the time to compile.
+"""No calls of libraries and no threads, which cannot be in a marked call; half the time
+to compile.
 
 Those that are in XLA_FLAGS are the user's choice.
 """

@@ -15,6 +15,7 @@ from posewise.solvers.rounds import paused
 from posewise.solvers.sealed import SMALL, Sealer, fetched, opened, seal
 
 TABLE = np.array([True, False, True])
+LONG = np.arange(1e5)
 
 
 def loop(x, n):
@@ -32,6 +33,7 @@ CASES = {
     "a branch": lambda x, n, none: jax.lax.cond(n[0] > 1, jnp.sin, jnp.cos, x),
     "a scatter, which has no such form": lambda x, n, none: x.at[n].add(1.0),
     "LAPACK": lambda x, n, none: jnp.linalg.cholesky(jnp.outer(x, x) + jnp.eye(3)),
+    "work for several threads": lambda x, n, none: jnp.exp(jnp.sin(LONG[:, None] * x)),
     "sorting": lambda x, n, none: jnp.sort(x),
 }
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from posewise.collision.needed import added, compute_where, members, noted, put
+from posewise.collision.once import once
+from posewise.collision.vectors import folded
 
 rng = np.random.default_rng(0)
 
@@ -54,3 +56,37 @@ def test_rows_are_put_and_added(backend):
     got = np.asarray(put(jnp.asarray(x), jnp.asarray(at[:2]), jnp.asarray(new[:2])))
     np.testing.assert_array_equal(got[[3, 0]], new[:2])
     assert not got[[1, 2, 4]].any()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 15, 33])
+def test_folds_are_reductions(n):
+    x = rng.integers(0, 4, (n, 50)).astype(float)
+    less = lambda a, b: jax.tree.map(
+        lambda u, v: jnp.where(b[0] < a[0], v, u), tuple(a), tuple(b)
+    )
+    number = jnp.broadcast_to(jnp.arange(n)[:, None], x.shape)
+    least, at = folded(less, (jnp.asarray(x), number))
+    np.testing.assert_array_equal(least, x.min(0))
+    np.testing.assert_array_equal(
+        np.take_along_axis(x, np.asarray(at)[None], 0), [least]
+    )
+    np.testing.assert_allclose(folded(jnp.add, jnp.asarray(x)), x.sum(0))
+
+
+@pytest.mark.parametrize("n", [3, 100_000])
+def test_once_is_a_plain_call_for_derivatives_batches_and_loops(backend, n):
+    fn = lambda x, y: {"sum": jnp.sin(x) * y + jnp.exp(x), "more": (x, x > 0)}
+    within = lambda x, y: once(fn, 2 * x, y)["sum"] + once(fn, 2 * x, y)["more"][0]
+    plain = lambda x, y: fn(2 * x, y)["sum"] + 2 * x
+    x, y = jnp.asarray(rng.normal(size=(2, n)))
+    loop = lambda f: lambda x, y: jax.lax.fori_loop(0, 3, lambda _, x: f(x, y) / 9, x)
+    ways = {
+        "call": lambda f: f,
+        "batch": jax.vmap,
+        "loop": loop,
+        "forward": lambda f: lambda x, y: jax.jvp(f, (x, y), (y, x))[1],
+        "reverse": lambda f: jax.grad(lambda x, y: f(x, y).sum()),
+    }
+    for way in ways.values():
+        got, want = (jax.jit(way(f))(x, y) for f in (within, plain))
+        np.testing.assert_allclose(got, want, rtol=1e-12)
