@@ -22,15 +22,18 @@ def solve_banded(
     ahead = jnp.pad(bands, ((0, 0), (0, width + 1), (0, 0), (0, 0)))
     right = jnp.pad(rhs, ((0, width + 1), (0, 0), (0, 0)))
 
-    def row(t: Any) -> jax.Array:
-        """Of slice t + width: the blocks of the slices from t on, and its rhs."""
-        blocks = [ahead[d, t + width] for d in range(width, -1, -1)]
-        return jnp.concatenate([*blocks, right[t + width]], -1)
-
-    def appended(rest: jax.Array, new: jax.Array) -> jax.Array:
-        """The window: what is left of the slices before, and a new last one."""
-        up = [rest[:, : size - n], new[:, : size - n].T, rest[:, size - n :]]
-        return jnp.concatenate([jnp.concatenate(up, 1), new])
+    def appended(rest: jax.Array, t: Any) -> jax.Array:
+        """The window: what is left of the slices before, and slice t + width."""
+        last, at = size - n, t + width
+        parts = [(rest[:, :last], 0, 0), (rest[:, last:], 0, size)]
+        for d in range(width, -1, -1):
+            block, k = ahead[d, at], size - (d + 1) * n
+            parts += [(block, last, k)] + [(block.T, k, last)] * (d > 0)
+        window = jnp.zeros((size, size + m), rhs.dtype)
+        # one after the other: a concatenation asks of each number where it comes from
+        for part, *corner in [*parts, (right[at], last, size)]:
+            window = jax.lax.dynamic_update_slice(window, part, corner)
+        return window
 
     def eliminate(k: jax.Array, first: jax.Array) -> jax.Array:
         pivot = first[k, k]
@@ -40,7 +43,7 @@ def solve_banded(
 
     def forward(rest: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Without the first slice of the window, of which the rows remain."""
-        window = appended(rest, row(t))
+        window = appended(rest, t)
         first = jax.lax.fori_loop(0, n, eliminate, window[:n])
         pivots = jnp.sum(first[:, :n] * np.eye(n), -1)  # without a gather
         factors = first[:, n:size] / pivots[:, None]
@@ -62,7 +65,7 @@ def solve_banded(
 
     start = jnp.zeros((size - n, size - n + m), rhs.dtype)
     for t in range(-width, 0):
-        start = appended(start, row(t))[n:, n:]
+        start = appended(start, t)[n:, n:]
     _, upper = jax.lax.scan(forward, start, jnp.arange(T))
     end = jnp.zeros((size - n, m), rhs.dtype)
     return jax.lax.scan(backward, end, upper, reverse=True)[1]
