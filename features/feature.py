@@ -17,11 +17,10 @@ from ..robots.checks import floats, integer, number
 from ..robots.errors import ConfigError, PosewiseError
 from ..robots.kinematics import (
     Kinematics,
-    coordinates_to_tangent,
     fold_dofs,
     quaternions,
-    tangent_to_coordinates,
 )
+from ..robots.tangent import coordinates_to_tangent, tangent_to_coordinates
 from .evaluate import Inputs, aim, aimed, continuous, value
 from .symbol import Symbol
 

@@ -20,14 +20,12 @@ from ..robots._typing import Array
 from ..robots.kinematics import (
     Kinematics,
     Poses,
-    coordinates_to_tangent,
     fold_dofs,
     frames_of,
-    integrate,
     quaternions,
-    tangent_to_coordinates,
     walk_nodes,
 )
+from ..robots.tangent import coordinates_to_tangent, integrate, tangent_to_coordinates
 from ..robots.tree import Tree
 from ..solvers import Rows
 from ..solvers.kernel import later, part

@@ -9,10 +9,7 @@ from worlds import TYPES, central_differences, plain_poses, random_q, random_tre
 
 import posewise as pw
 from posewise.robots.joints import motion, value_from_pose, zero_value
-from posewise.robots.kinematics import (
-    coordinates_to_tangent,
-    tangent_to_coordinates,
-)
+from posewise.robots.tangent import coordinates_to_tangent, tangent_to_coordinates
 from posewise.robots.transforms import (
     IDENTITY,
     axis_angle,
