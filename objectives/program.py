@@ -66,7 +66,8 @@ def make_chain(
     kinds: list[Kind] = []
     batches: list[Batch] = []
     line = 0
-    for kind, members in grouped.items():
+    # those of which the rows are alike are neighbours: see `rows.joined`
+    for kind, members in sorted(grouped.items(), key=lambda item: _looks(item[0])):
         D = kind.scale[0]
         for i in dict.fromkeys(i for i, _ in members):
             at = np.array([k for k, (j, _) in enumerate(members) if j == i])
@@ -113,6 +114,11 @@ def _kind(g: Grounded) -> Kind:
         g.scale.shape,
         params,
     )
+
+
+def _looks(kind: Kind) -> tuple[int, bool]:
+    """The same for kinds whose rows have Jacobians of the same shape."""
+    return kind.order, kind.symbol.each > 0 and len(kind.scale) == 1
 
 
 def _groundings(kind: Kind, rows: list[Row]) -> int:

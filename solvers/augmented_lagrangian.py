@@ -20,7 +20,7 @@ from .foretold import nothing
 from .iteration import Proposal, State, turn
 from .kernel import Compiled, later, part
 from .options import Number, Options
-from .rows import flat, in_line, total_cost, updated_multiplier, worst_violation
+from .rows import flat, in_line, joined, total_cost, updated_multiplier, worst_violation
 from .sealed import Closed, Sealed, opened, seal
 from .status import Status
 
@@ -43,7 +43,7 @@ class Result(NamedTuple):
 
 def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> State:
     """The state before the first pass, which evaluates x."""
-    like = problem.shapes(data, x)
+    like = jax.eval_shape(joined, problem.shapes(data, x))
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), like)
     number = lambda v: jnp.asarray(v, x.dtype)
     none = number(0.0)

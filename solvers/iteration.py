@@ -23,6 +23,7 @@ from .rows import (
     augmented,
     flat,
     in_line,
+    joined,
     met,
     total_cost,
     updated_multiplier,
@@ -106,25 +107,24 @@ def turn(
     """The state after the proposal has been judged, with the next one."""
     numbers: Any = {k: jnp.asarray(v, s.x.dtype) for k, v in vars(options).items()}
     options = replace(options, **numbers)
-    s, solved = _judge(options, s, rows)
+    s, worst, solved = _judge(options, s, joined(rows))
     line = in_line(s.rows)
 
     def propose(c: tuple[State, Any, Any]) -> tuple[State, Any, Any]:
         s, solved, count = c
-        s = _ended(options, s, line, solved)
-        s = s._replace(proposal=_propose(problem, data, options, s))
-        return s, _settled(options, s, line), count + 1
+        s = _ended(options, s, line, worst, solved)
+        s = s._replace(proposal=_propose(problem, data, options, s, line))
+        return s, _settled(options, s, line, worst), count + 1
 
     # a second time where the first step is not worth a trial
     going = lambda c: (c[2] == 0) | (c[1] & (c[2] == 1))
     return jax.lax.while_loop(going, propose, (s, solved, jnp.zeros((), int)))[0]
 
 
-def _settled(options: Options, s: State, line: Line) -> jax.Array:
+def _settled(options: Options, s: State, line: Line, worst: jax.Array) -> jax.Array:
     """Whether a step can do little about what the penalty is for."""
     p, beyond = s.proposal, violation(line)
     plain = p.solvable & ~s.refused & ~s.correct & ~s.done & ~jnp.any(flat(s.mask))
-    worst = jnp.max(beyond, initial=0.0)
     # larger penalties have to help: near infeasible points they do not
     helped = worst < HELPED * s.last_violation
     violated = (worst > options.tolerance) & helped
@@ -132,9 +132,10 @@ def _settled(options: Options, s: State, line: Line) -> jax.Array:
     return plain & violated & (p.predicted < least)
 
 
-def _ended(options: Options, s: State, line: Line, solved: jax.Array) -> State:
+def _ended(
+    options: Options, s: State, line: Line, worst: jax.Array, solved: jax.Array
+) -> State:
     """The next subproblem, where one is solved."""
-    worst = worst_violation(line)
     unmet = solved & (worst > options.tolerance)
     slow = worst > options.violation_left * s.last_violation
     stalls = jnp.where(worst > 0.9 * s.last_violation, s.stalls + 1, 0)
@@ -152,8 +153,9 @@ def _ended(options: Options, s: State, line: Line, solved: jax.Array) -> State:
     )
 
 
-def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Proposal:
-    line = in_line(s.rows)
+def _propose(
+    problem: ChainProblem, data: Any, options: Options, s: State, line: Line
+) -> Proposal:
     # second-order correction (Fletcher 1982): a step from the trial point, by what is
     # known here of derivatives
     there = line._replace(y=jnp.where(s.correct, s.tried, line.y))
@@ -187,16 +189,21 @@ def _propose(problem: ChainProblem, data: Any, options: Options, s: State) -> Pr
 
 def _judge(
     options: Options, s: State, rows: tuple[Rows, ...]
-) -> tuple[State, jax.Array]:
-    """With the proposal accepted or not; and whether the subproblem is solved."""
+) -> tuple[State, jax.Array, jax.Array]:
+    """With the proposal accepted or not.
+
+    And the largest violation there, and whether the subproblem is solved.
+    """
     proposal = s.proposal
     length, predicted, solvable = proposal.length, proposal.predicted, proposal.solvable
     first = s.iterations == 0
     old, new = foretold(Foretold(s.rows, s.mask), rows, proposal.step)
     before, line = in_line(old.rows), in_line(new.rows)
-    merit = jnp.sum(augmented(before, s.multipliers, s.mu).merit)
-    after = jnp.sum(augmented(line, s.multipliers, s.mu).merit)
-    finite = jnp.isfinite(after) & _finite(rows)
+    both = Line(jnp.stack([before.y, line.y]), line.kind)
+    merit, after = jnp.sum(augmented(both, s.multipliers, s.mu).merit, -1)
+    worst_before, worst_after = worst_violation(both)
+    cost_before, cost_after = total_cost(both)
+    finite = jnp.isfinite(after) & _finite(rows, line)
     accepted = first | (solvable & finite & (after <= merit))
     broken = first & ~finite
 
@@ -211,8 +218,7 @@ def _judge(
     seen = more | (proposal.cut & finite)
     tried = line.y
     correct = ~accepted & solvable & finite & ~seen & ~s.correct & ~jnp.any(s.met)
-    correct = correct & (worst_violation(before) <= BENT * options.tolerance)
-    line = Line(jnp.where(accepted, line.y, before.y), line.kind)
+    correct = correct & (worst_before <= BENT * options.tolerance)
     good = accepted & ~first & (merit - after > 0.25 * predicted)
     steepness = predicted / jnp.maximum(jnp.sum(proposal.step**2), 1e-30)
     damping = jnp.where(
@@ -222,7 +228,7 @@ def _judge(
     )
     damping = jnp.where(first, s.damping, damping)
 
-    worst = worst_violation(line)
+    worst = jnp.where(accepted, worst_after, worst_before)
     holds = worst <= options.tolerance
     enough = jnp.where(holds, options.cost_tolerance, options.inner_tolerance)
     tiny = (length < options.step_tolerance) | (
@@ -239,7 +245,8 @@ def _judge(
     still = still & ~(hampered & gained)
     solved = ~first & ((accepted & tiny & still) | stuck)
     converged = solved & holds & ~stuck
-    cost, noted = total_cost(line), holds & (s.patience > 0)
+    cost = jnp.where(accepted, cost_after, cost_before)
+    noted = holds & (s.patience > 0)
     patience = jnp.where(holds, s.patience + 1, 0)
     over = noted & ((patience - 1) % PATIENCE == 0)
     idle = over & (s.cost - cost < options.progress_tolerance * (1e-3 + cost))
@@ -264,15 +271,15 @@ def _judge(
         status=status,
         done=converged | idle | broken,
     )
-    return judged, solved
+    return judged, worst, solved
 
 
 def _either(either: Callable[[Any, Any], Any], new: Rows, old: Rows) -> Rows:
     return new._replace(y=either(new.y, old.y), J=either(new.J, old.J))
 
 
-def _finite(rows: tuple[Rows, ...]) -> jax.Array:
-    ok = jnp.ones((), bool)
+def _finite(rows: tuple[Rows, ...], line: Line) -> jax.Array:
+    ok = jnp.isfinite(line.y).all()
     for r in rows:
-        ok = ok & jnp.isfinite(r.y).all() & jnp.isfinite(r.J).all()
+        ok = ok & jnp.isfinite(r.J).all()
     return ok

@@ -1,6 +1,7 @@
 """Rows of a problem over a chain of slices, and their augmented Lagrangian."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import jax
@@ -34,10 +35,33 @@ def spread(rows: Rows, nv: int) -> Float[jax.Array, "n window rows nv"]:
     return rows.J * (rows.column[:, None, :, None] == jnp.arange(nv))
 
 
+def joined(groups: tuple[Rows, ...]) -> tuple[Rows, ...]:
+    """The rows, each an instance of its own, with neighbours that are alike as one.
+
+    Their order stays; what is done with few groups is less code.
+    """
+    alike = lambda r: (r.J.shape[1], r.J.shape[3], r.column is not None)
+    return tuple(_one(list(rows)) for _, rows in groupby(groups, alike))
+
+
+def _one(groups: list[Rows]) -> Rows:
+    width = [r.y.shape[1] for r in groups]
+    each = lambda a, n: jnp.repeat(a, n) if n > 1 else jnp.asarray(a)
+    J = [jnp.swapaxes(r.J, 1, 2).reshape(-1, r.J.shape[1], 1, r.J.shape[3]) for r in groups]
+    single = groups[0].column is not None
+    return Rows(
+        flat([r.y for r in groups])[:, None],
+        jnp.concatenate(J),
+        jnp.concatenate([each(r.last, n) for r, n in zip(groups, width, strict=True)]),
+        jnp.concatenate([each(r.kind, n) for r, n in zip(groups, width, strict=True)]),
+        flat([jnp.asarray(r.column) for r in groups])[:, None] if single else None,
+    )
+
+
 class Line(NamedTuple):
     """The rows of all groups, one after the other: less code than group by group."""
 
-    y: Float[jax.Array, " N"]
+    y: Float[jax.Array, "*lines N"]
     kind: Int[jax.Array, " N"]
 
 
@@ -64,9 +88,9 @@ def apart(
 class Weights(NamedTuple):
     """Value, slope and curvature of the augmented Lagrangian in each row."""
 
-    merit: Float[jax.Array, " N"]
-    slope: Float[jax.Array, " N"]
-    curvature: Float[jax.Array, " N"]
+    merit: Float[jax.Array, "*lines N"]
+    slope: Float[jax.Array, "*lines N"]
+    curvature: Float[jax.Array, "*lines N"]
 
 
 def augmented(
@@ -105,7 +129,7 @@ def met(
     return (push > 0) & (push == jnp.max(push, initial=0.0))
 
 
-def violation(line: Line) -> Float[jax.Array, " N"]:
+def violation(line: Line) -> Float[jax.Array, "*lines N"]:
     """How far each row is from holding; costs are never violated."""
     y, kind = line
     return jnp.where(
@@ -124,11 +148,11 @@ def updated_multiplier(
     )
 
 
-def worst_violation(line: Line) -> Float[jax.Array, ""]:
+def worst_violation(line: Line) -> Float[jax.Array, "*lines"]:
     """The largest violation of all rows."""
-    return jnp.max(violation(line), initial=0.0)
+    return jnp.max(violation(line), -1, initial=0.0)
 
 
-def total_cost(line: Line) -> Float[jax.Array, ""]:
+def total_cost(line: Line) -> Float[jax.Array, "*lines"]:
     """Sum of squares of all cost rows."""
-    return jnp.sum(jnp.where(line.kind == SOS, line.y**2, 0.0))
+    return jnp.sum(jnp.where(line.kind == SOS, line.y**2, 0.0), -1)

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .banded import solve_banded
-from .rows import Rows, Weights, apart, flat
+from .rows import Rows, Weights, apart, joined
 
 
 class Columns(NamedTuple):
@@ -95,7 +95,7 @@ def assemble(
 
 
 class _Each(NamedTuple):
-    """Single rows with windows of one length."""
+    """Rows with windows of one length."""
 
     J: Float[jax.Array, "n window columns"]
     last: Int[jax.Array, " n"]
@@ -105,19 +105,12 @@ class _Each(NamedTuple):
 
 
 def _each(groups: tuple[Rows, ...], weights: Weights) -> Iterator[_Each]:
+    groups = joined(groups)
     slopes, curvatures = apart(weights.slope, groups), apart(weights.curvature, groups)
-    alike = [(rows.J.shape[1], rows.column is not None) for rows in groups]
-    for kind in sorted(set(alike)):
-        at = [i for i, other in enumerate(alike) if other == kind]
-        J = [jnp.swapaxes(groups[i].J, 1, 2) for i in at]
-        last = [jnp.repeat(groups[i].last, groups[i].y.shape[1]) for i in at]
-        yield _Each(
-            jnp.concatenate([j.reshape(-1, *j.shape[2:]) for j in J]),
-            jnp.concatenate(last),
-            flat([slopes[i] for i in at]),
-            flat([curvatures[i] for i in at]),
-            flat([jnp.asarray(groups[i].column) for i in at]) if kind[1] else None,
-        )
+    for rows, slope, curvature in zip(groups, slopes, curvatures, strict=True):
+        column = None if rows.column is None else rows.column[:, 0]
+        numbers = slope[:, 0], curvature[:, 0]
+        yield _Each(rows.J[:, :, 0], rows.last, *numbers, column)
 
 
 def _single(each: _Each, begin: jax.Array) -> Callable[[Any, "_Parts"], "_Parts"]:
