@@ -13,59 +13,44 @@ def solve_banded(
 ) -> Float[jax.Array, "T n m"]:
     """x with H x = rhs, where `bands[d, t]` is H's block of slices (t, t - d).
 
-    Elimination (LDLᵀ) of one slice after the other, in a window of as many slices as
-    one couples to, which moves along the chain. NaN where H is not positive definite.
+    Elimination (LDLᵀ) of one slice after the other, of which what it leaves to the
+    slices that it couples to is carried along the chain. NaN where H is not positive
+    definite.
     """
     T, n, m = rhs.shape
-    width = bands.shape[0] - 1
-    size = (width + 1) * n
-    ahead = jnp.pad(bands, ((0, 0), (0, width + 1), (0, 0), (0, 0)))
-    right = jnp.pad(rhs, ((0, width + 1), (0, 0), (0, 0)))
+    wide = (bands.shape[0] - 1) * n
+    ahead = [jnp.pad(b, ((0, d), (0, 0), (0, 0)))[d:] for d, b in enumerate(bands)]
+    upper = [jnp.swapaxes(b, 1, 2) for b in ahead]
 
-    def appended(rest: jax.Array, t: Any) -> jax.Array:
-        """The window: what is left of the slices before, and slice t + width."""
-        last, at = size - n, t + width
-        parts = [(rest[:, :last], 0, 0), (rest[:, last:], 0, size)]
-        for d in range(width, -1, -1):
-            block, k = ahead[d, at], size - (d + 1) * n
-            parts += [(block, last, k)] + [(block.T, k, last)] * (d > 0)
-        window = jnp.zeros((size, size + m), rhs.dtype)
-        # one after the other: a concatenation asks of each number where it comes from
-        for part, *corner in [*parts, (right[at], last, size)]:
-            window = jax.lax.dynamic_update_slice(window, part, corner)
-        return window
-
-    def eliminate(k: jax.Array, first: jax.Array) -> jax.Array:
-        pivot = first[k, k]
-        column = jnp.where(jnp.arange(n) > k, first[:, k], 0.0)
+    def eliminate(k: Any, c: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
+        """Column k from all other rows; and row k as it was then."""
+        rows, pivotal = c
+        pivot = rows[k, k]
+        column = jnp.where(jnp.arange(n) == k, 0.0, rows[:, k])
         factor = column / jnp.where(pivot > 0, pivot, jnp.nan)
-        return first - factor[:, None] * first[k]
+        pivotal = jax.lax.dynamic_update_slice(pivotal, rows[k][None], (k, 0))
+        return rows - factor[:, None] * rows[k], pivotal
 
-    def forward(rest: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Without the first slice of the window, of which the rows remain."""
-        window = appended(rest, t)
-        first = jax.lax.fori_loop(0, n, eliminate, window[:n])
-        pivots = jnp.sum(first[:, :n] * np.eye(n), -1)  # without a gather
-        factors = first[:, n:size] / pivots[:, None]
-        return window[n:, n:] - factors.T @ first[:, n:], first
+    def forward(left: jax.Array, own: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """What is left to later slices; this one's x by those of later slices."""
+        none = jnp.zeros((n, n), rhs.dtype)
+        part = [left[:n, :wide], none, left[:n, wide:]]
+        rows = own + jnp.concatenate(part, 1) if wide else own
+        solved, rows = jax.lax.fori_loop(0, n, eliminate, (rows, jnp.zeros_like(rows)))
+        pivots = jnp.sum(rows[:, :n] * np.eye(n), -1)[:, None]  # without a gather
+        # one after the other: a concatenation asks of each number where it comes from
+        later = jnp.zeros_like(left)
+        for part, column in ((left[n:, n:wide], 0), (left[n:, wide:], wide)):
+            later = jax.lax.dynamic_update_slice(later, part, (0, column))
+        product = (rows[:, n : n + wide] / pivots).T @ rows[:, n:]
+        return later - product, solved[:, n:] / pivots
 
-    def backward(later: jax.Array, upper: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def backward(later: jax.Array, solved: jax.Array) -> tuple[jax.Array, jax.Array]:
         """x of a slice, from those of the slices it couples to."""
+        x = solved[:, wide:] - solved[:, :wide] @ later
+        return jnp.concatenate([x, later])[:wide], x
 
-        def solve(j: jax.Array, x: jax.Array) -> jax.Array:
-            k = n - 1 - j
-            rest = upper[k, size:] - upper[k, :size] @ x
-            return jax.lax.dynamic_update_slice(
-                x, (rest / upper[k, k])[None], (k, jnp.zeros_like(k))
-            )
-
-        none = jnp.zeros((n, m), rhs.dtype)
-        x = jax.lax.fori_loop(0, n, solve, jnp.concatenate([none, later]))
-        return x[: size - n], x[:n]
-
-    start = jnp.zeros((size - n, size - n + m), rhs.dtype)
-    for t in range(-width, 0):
-        start = appended(start, t)[n:, n:]
-    _, upper = jax.lax.scan(forward, start, jnp.arange(T))
-    end = jnp.zeros((size - n, m), rhs.dtype)
-    return jax.lax.scan(backward, end, upper, reverse=True)[1]
+    start = jnp.zeros((wide, wide + m), rhs.dtype)
+    _, solved = jax.lax.scan(forward, start, jnp.concatenate([*upper, rhs], -1))
+    end = jnp.zeros((wide, m), rhs.dtype)
+    return jax.lax.scan(backward, end, solved, reverse=True)[1]
