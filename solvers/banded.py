@@ -1,5 +1,6 @@
 """Symmetric positive definite systems over a chain of slices."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -9,18 +10,21 @@ from jaxtyping import Float
 
 
 def solve_banded(
-    bands: Float[jax.Array, "bands T n n"], rhs: Float[jax.Array, "T n m"]
+    bands: Sequence[Float[jax.Array, "T n n"]], rhs: Float[jax.Array, "T n m"]
 ) -> Float[jax.Array, "T n m"]:
-    """x with H x = rhs, where `bands[d, t]` is H's block of slices (t, t - d).
+    """x with H x = rhs, where `bands[d][t]` is H's block of slices (t, t - d).
 
     Elimination (LDLᵀ) of one slice after the other, of which what it leaves to the
     slices that it couples to is carried along the chain. NaN where H is not positive
     definite.
     """
     T, n, m = rhs.shape
-    wide = (bands.shape[0] - 1) * n
-    ahead = [jnp.pad(b, ((0, d), (0, 0), (0, 0)))[d:] for d, b in enumerate(bands)]
-    upper = [jnp.swapaxes(b, 1, 2) for b in ahead]
+    wide = (len(bands) - 1) * n
+    # one after the other: a concatenation asks of each number where it comes from
+    upper = jnp.zeros((T, n, n + wide + m), rhs.dtype)
+    for d, part in enumerate([*bands, rhs]):
+        ahead = jnp.swapaxes(part[d:], 1, 2) if d < len(bands) else part
+        upper = jax.lax.dynamic_update_slice(upper, ahead, (0, 0, d * n))
 
     def eliminate(k: Any, c: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
         """Column k from all other rows; and row k as it was then."""
@@ -38,7 +42,6 @@ def solve_banded(
         rows = own + jnp.concatenate(part, 1) if wide else own
         solved, rows = jax.lax.fori_loop(0, n, eliminate, (rows, jnp.zeros_like(rows)))
         pivots = jnp.sum(rows[:, :n] * np.eye(n), -1)[:, None]  # without a gather
-        # one after the other: a concatenation asks of each number where it comes from
         later = jnp.zeros_like(left)
         for part, column in ((left[n:, n:wide], 0), (left[n:, wide:], wide)):
             later = jax.lax.dynamic_update_slice(later, part, (0, column))
@@ -51,6 +54,6 @@ def solve_banded(
         return jnp.concatenate([x, later])[:wide], x
 
     start = jnp.zeros((wide, wide + m), rhs.dtype)
-    _, solved = jax.lax.scan(forward, start, jnp.concatenate([*upper, rhs], -1))
+    _, solved = jax.lax.scan(forward, start, upper)
     end = jnp.zeros((wide, m), rhs.dtype)
     return jax.lax.scan(backward, end, solved, reverse=True)[1]

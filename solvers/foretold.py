@@ -33,7 +33,8 @@ def foretold(
 ) -> tuple[Foretold, Foretold]:
     """The rows before and after a step, each with what the other tells of it.
 
-    Rows that look at several slices stay as they are.
+    Rows that look at several slices stay as they are, and those of one column each,
+    which are flat nowhere.
     """
     pairs = [
         _pair(a, b, m, step) for a, b, m in zip(old.rows, new, old.mask, strict=True)
@@ -48,11 +49,9 @@ Side = tuple[Rows, Bool[jax.Array, "n rows"]]
 
 def _pair(old: Rows, new: Rows, mask: jax.Array, step: jax.Array) -> tuple[Side, Side]:
     none = jnp.zeros(new.y.shape, bool)
-    if new.J.shape[1] > 1:
+    if new.J.shape[1] > 1 or new.column is not None:
         return (old, none), (new, none)
     moved = step[new.last][:, None]
-    if new.column is not None:
-        moved = jnp.take_along_axis(moved[:, 0], new.column, 1)[..., None]
     change = lambda rows: jnp.sum(rows.J[:, 0] * moved, -1)
     flat_old, flat_new = _flat(old), _flat(new)
     left = flat_new & ~flat_old

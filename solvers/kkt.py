@@ -33,7 +33,7 @@ class Vector(NamedTuple):
 class Bordered(NamedTuple):
     """A symmetric matrix over such vectors."""
 
-    bands: Float[jax.Array, "bands T own own"]
+    bands: tuple[Float[jax.Array, "T own own"], ...]
     """Blocks of slices (t, t - d)."""
     border: Float[jax.Array, "T own shared"]
     corner: Float[jax.Array, "shared shared"]
@@ -60,7 +60,7 @@ class Bordered(NamedTuple):
         border = self.border * free.own[:, :, None] * free.shared
         corner = self.corner * free.shared[:, None] * free.shared
         corner += jnp.diag(diagonal.shared)
-        return Bordered(jnp.stack(bands), border, corner)
+        return Bordered(tuple(bands), border, corner)
 
     def solve(self, b: Vector) -> Vector:
         """x with the product b; NaN where the matrix is not positive definite."""
@@ -71,7 +71,7 @@ class Bordered(NamedTuple):
         reduced = jnp.einsum("tis,tik->sk", self.border, solved)
         schur = self.corner - reduced[:, 1:]
         short = (b.shared - reduced[:, 0])[None, :, None]
-        shared = solve_banded(schur[None, None], short)[0, :, 0]
+        shared = solve_banded([schur[None]], short)[0, :, 0]
         return Vector(solved[..., 0] - solved[..., 1:] @ shared, shared)
 
 
@@ -279,10 +279,10 @@ def _largest(v: Vector) -> jax.Array:
     return jnp.maximum(own, shared)
 
 
-def _banded_times(bands: jax.Array, delta: jax.Array) -> jax.Array:
+def _banded_times(bands: tuple[jax.Array, ...], delta: jax.Array) -> jax.Array:
     T = len(delta)
     total = jnp.einsum("tij,tj->ti", bands[0], delta)
-    for d in range(1, min(bands.shape[0], T)):
-        total = total.at[d:].add(jnp.einsum("tij,tj->ti", bands[d, d:], delta[:-d]))
-        total = total.at[:-d].add(jnp.einsum("tij,ti->tj", bands[d, d:], delta[d:]))
+    for d in range(1, min(len(bands), T)):
+        total = total.at[d:].add(jnp.einsum("tij,tj->ti", bands[d][d:], delta[:-d]))
+        total = total.at[:-d].add(jnp.einsum("tij,ti->tj", bands[d][d:], delta[d:]))
     return total

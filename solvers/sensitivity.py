@@ -241,7 +241,7 @@ def _loose_bound(problem: ChainProblem, data: Any, x: Any, g: Any, h: Any) -> An
 
 def _bands(
     columns: Float[jax.Array, "colours nv T nv"], order: int
-) -> Float[jax.Array, "bands T nv nv"]:
+) -> tuple[Float[jax.Array, "T nv nv"], ...]:
     """Blocks (t, t - d) of the symmetric Hessian from its compressed columns."""
     colours, _, T, _ = columns.shape
     t = jnp.arange(T)
@@ -251,4 +251,4 @@ def _bands(
         above = columns[t % colours, :, t - d]
         block = (below + above) / 2
         bands.append(jnp.where((t >= d)[:, None, None], block, 0.0))
-    return jnp.stack(bands)
+    return tuple(bands)

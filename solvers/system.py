@@ -29,8 +29,8 @@ class System(NamedTuple):
 
     gradient: Float[jax.Array, "T nv"]
     """In shared columns the sum over all slices, in each of them."""
-    bands: Float[jax.Array, "bands T own own"]
-    """`[d, t]` is the block of slices (t, t - d)."""
+    bands: tuple[Float[jax.Array, "T own own"], ...]
+    """`[d][t]` is the block of slices (t, t - d); before slice d it means nothing."""
     border: Float[jax.Array, "T own shared"]
     corner: Float[jax.Array, "shared shared"]
 
@@ -59,7 +59,6 @@ def assemble(
         jnp.zeros((T + width, n), dtype),
         tuple(jnp.zeros((T + width, n, n), dtype) for _ in range(width + 1)),
         jnp.zeros((T + width, n, s), dtype),
-        tuple(jnp.zeros((T + width, n), dtype) for _ in range(width + 1)),
     )
     g_shared, corner = jnp.zeros(s, dtype), jnp.zeros((s, s), dtype)
     for each in _each(groups, weights):
@@ -87,11 +86,8 @@ def assemble(
         if s:
             g_shared += each.slope @ tied
             corner += (each.curvature[:, None] * tied).T @ tied
-    g, bands, border, lines = jax.tree.map(lambda a: a[width:], sums)
-    reach = np.arange(T) >= np.arange(width + 1)[:, None]
-    blocks = jnp.stack(bands) + jnp.stack(lines)[..., None] * np.eye(n)
-    blocks = blocks * reach[:, :, None, None]
-    return System(_whole(g, g_shared, parts), blocks, border, corner)
+    g, bands, border = jax.tree.map(lambda a: a[width:], sums)
+    return System(_whole(g, g_shared, parts), bands, border, corner)
 
 
 class _Each(NamedTuple):
@@ -120,13 +116,13 @@ def _single(each: _Each, begin: jax.Array) -> Callable[[Any, "_Parts"], "_Parts"
     column = jnp.asarray(each.column)
 
     def add(i: Any, total: _Parts) -> _Parts:
-        at = begin[i], column[i]
-        g = _add(total.gradient, (each.slope[i] * J[i])[:, None], *at)
-        lines = list(total.lines)
+        t, c = begin[i], column[i]
+        g = _add(total.gradient, (each.slope[i] * J[i])[:, None], t, c)
+        bands = list(total.bands)
         for d in range(m):
             entries = weighted[i, d:] * J[i, : m - d]
-            lines[d] = _add(lines[d], entries[:, None], at[0] + d, at[1])
-        return total._replace(gradient=g, lines=tuple(lines))
+            bands[d] = _add(bands[d], entries[:, None, None], t + d, c, c)
+        return total._replace(gradient=g, bands=tuple(bands))
 
     return add
 
@@ -137,8 +133,6 @@ class _Parts(NamedTuple):
     gradient: jax.Array
     bands: tuple[jax.Array, ...]
     border: jax.Array
-    lines: tuple[jax.Array, ...]
-    """What is on the diagonals of blocks besides."""
 
 
 def _add(total: jax.Array, part: jax.Array, *at: jax.Array) -> jax.Array:
@@ -165,16 +159,15 @@ def newton_step(
     ]
     diagonal = jnp.where(free_own > 0, damping, 1.0)
     bands[0] = bands[0] + diagonal[:, :, None] * eye
-    H = jnp.stack(bands)
     if not len(parts.shared):
-        delta = -solve_banded(H, g_own[..., None])[..., 0]
+        delta = -solve_banded(bands, g_own[..., None])[..., 0]
         shared = jnp.zeros(0, g.dtype)
     else:
         free_s, g_s = free[0, parts.shared], g[0, parts.shared]
         border = system.border * free_own[:, :, None] * free_s
         corner = system.corner * free_s[:, None] * free_s
         corner += jnp.diag(jnp.where(free_s > 0, damping, 1.0))
-        solved = solve_banded(H, jnp.concatenate([g_own[..., None], border], -1))
+        solved = solve_banded(bands, jnp.concatenate([g_own[..., None], border], -1))
         flat = lambda a: a.reshape(-1, a.shape[-1])
         reduced = flat(border).T @ flat(solved)
         schur = corner - reduced[:, 1:]
@@ -192,7 +185,7 @@ def potential(
     system: System, held: Bool[jax.Array, "T nv"], parts: Columns
 ) -> Float[jax.Array, ""]:
     """About how much the value can fall: Σ g²/2H over single variables not held."""
-    of = lambda H: jnp.sum(H * np.eye(H.shape[-1]), -1)  # without a gather
+    of = lambda H: H.reshape(*H.shape[:-2], -1)[..., :: H.shape[-1] + 1]
     own = of(system.bands[0])
     curvature = _whole(own, of(system.corner), parts)
     once = np.ones(held.shape)
@@ -203,7 +196,7 @@ def potential(
 
 
 def _solve_dense(H: jax.Array, b: jax.Array) -> jax.Array:
-    return solve_banded(H[None, None], b[None, :, None])[0, :, 0]
+    return solve_banded([H[None]], b[None, :, None])[0, :, 0]
 
 
 def _whole(own: jax.Array, shared: jax.Array, parts: Columns) -> jax.Array:

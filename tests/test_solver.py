@@ -29,7 +29,7 @@ def test_banded_solve_equals_dense(T, width):
     for d in range(width + 1):
         bands[d, :d] = 0
     b = rng.normal(size=(T, n, 2))
-    x = solve_banded(jnp.asarray(bands), jnp.asarray(b))
+    x = solve_banded(list(map(jnp.asarray, bands)), jnp.asarray(b))
     want = np.linalg.solve(H.reshape(T * n, -1), b.reshape(T * n, 2)).reshape(b.shape)
     np.testing.assert_allclose(x, want, atol=1e-12)
 
