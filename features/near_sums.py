@@ -101,8 +101,10 @@ def _sums(kinds: Kinds, R: Any, p: Any, params: Any) -> tuple[jax.Array, jax.Arr
         many = params[f"place_a{g}"].shape[1]
 
         def posed(k: jax.Array, g=g, types=types, many=many) -> Any:
-            own = k // (many * shared)
-            at = _At(own * shared + k % shared, own * many + k // shared % many)
+            k = k.astype(np.int32)  # division takes less time
+            pair = jax.lax.div(k, np.int32(shared))
+            own = jax.lax.div(pair, np.int32(many))
+            at = _At(own * shared + k - pair * shared, pair)
             of = lambda side, core: _bodies(core, side, g, at, poses, params)
             return at.row, own, of("a", types[0]), of("b", types[1])
 

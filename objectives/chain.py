@@ -184,10 +184,10 @@ class Chain:
             return Rows(out[0], out[1][..., None], b.last, b.kind, column)
         if kind.frames:
             wrench = jnp.concatenate([out.force, out.moment], -1)
-            # (n, window, m, rows, 6) @ (n, window, 1, 6, dofs)
-            wrench = jnp.transpose(wrench, (0, 2, 3, 1, 4))
-            J = wrench @ jnp.swapaxes(m.twists[at], -1, -2)[:, :, None]
-            J = jnp.sum(J * mask[f][:, :, :, None, :], 2)
+            # (n, window, m, rows, dofs, 6): what each dof feels of each frame
+            felt = jnp.transpose(wrench, (0, 2, 3, 1, 4))[..., None, :]
+            felt = jnp.sum(felt * mask[f][:, :, :, None, :, None], 2)
+            J = jnp.sum(felt * m.twists[at][:, :, None], -1)
             J = fold_dofs(data.K, J)
             if coordinates == "q":
                 J = tangent_to_coordinates(self.tree, m.X[at], J)

@@ -235,7 +235,9 @@ def _nodes(K: Kinematics, q: Array) -> tuple[Array, Array]:
     padded = xp.concatenate([q, xp.zeros((*batch, 1), q.dtype)], -1)
     angle = _turns(K, padded)[..., None, None]
     fixed, cosine, sine = _as(q, K.turn_R)
-    R_loc = fixed + xp.cos(angle) * cosine + xp.sin(angle) * sine
+    waves = lambda a: (xp.cos(a), xp.sin(a))
+    c, s = once(waves, angle) if xp is jnp else waves(angle)
+    R_loc = fixed + c * cosine + s * sine
     if tree.ball_nodes:
         turned = quat_to_matrix(quat_normalize(q[..., at.ball_parts]))
         turned = _as(q, K.ball_R) @ turned
