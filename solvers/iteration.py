@@ -107,7 +107,7 @@ def turn(
     """The state after the proposal has been judged, with the next one."""
     numbers: Any = {k: jnp.asarray(v, s.x.dtype) for k, v in vars(options).items()}
     options = replace(options, **numbers)
-    s, worst, solved = _judge(options, s, joined(rows))
+    s, merit, worst, solved = _judge(options, s, joined(rows))
     line = in_line(s.rows)
 
     def propose(c: tuple[State, Any, Any]) -> tuple[State, Any, Any]:
@@ -118,18 +118,44 @@ def turn(
 
     # a second time where the first step is not worth a trial
     going = lambda c: (c[2] == 0) | (c[1] & (c[2] == 1))
-    return jax.lax.while_loop(going, propose, (s, solved, jnp.zeros((), int)))[0]
+    begin = s, solved, jnp.zeros((), int)
+    s = jax.lax.while_loop(going, propose, begin)[0]
+    rests = _plain(s) & (worst <= options.tolerance)
+    rests = rests & _little(options, s.proposal, options.cost_tolerance, merit)
+    status = jnp.where(rests, int(Status.CONVERGED), s.status)
+    return s._replace(status=status, done=s.done | rests)
+
+
+def _little(
+    options: Options, p: Proposal, enough: jax.Array, merit: jax.Array
+) -> jax.Array:
+    """Whether a step gains next to nothing, though it is not short for the damping."""
+    tiny = (p.length < options.step_tolerance) | (p.predicted < enough * _size(merit))
+    return tiny & _level(p, enough, merit)
+
+
+def _level(p: Proposal, enough: jax.Array, merit: jax.Array) -> jax.Array:
+    return p.potential < 10 * enough * _size(merit)
+
+
+def _size(merit: jax.Array) -> jax.Array:
+    return 1e-3 + jnp.abs(merit)
+
+
+def _plain(s: State) -> jax.Array:
+    """Whether the proposal is a step of the rows as they are, from a point taken."""
+    known = ~s.refused & ~s.correct & ~jnp.any(flat(s.mask))
+    return s.proposal.solvable & known & ~s.done
 
 
 def _settled(options: Options, s: State, line: Line, worst: jax.Array) -> jax.Array:
     """Whether a step can do little about what the penalty is for."""
     p, beyond = s.proposal, violation(line)
-    plain = p.solvable & ~s.refused & ~s.correct & ~s.done & ~jnp.any(flat(s.mask))
     # larger penalties have to help: near infeasible points they do not
     helped = worst < HELPED * s.last_violation
     violated = (worst > options.tolerance) & helped
     least = options.untried * options.inner_tolerance * s.mu * jnp.sum(beyond**2)
-    return plain & violated & (p.predicted < least)
+    return _plain(s) & violated & (p.predicted < least)
 
 
 def _ended(
@@ -189,10 +215,11 @@ def _propose(
 
 def _judge(
     options: Options, s: State, rows: tuple[Rows, ...]
-) -> tuple[State, jax.Array, jax.Array]:
+) -> tuple[State, jax.Array, jax.Array, jax.Array]:
     """With the proposal accepted or not.
 
-    And the largest violation there, and whether the subproblem is solved.
+    And what is minimised there, the largest violation, and whether the subproblem is
+    solved.
     """
     proposal = s.proposal
     length, predicted, solvable = proposal.length, proposal.predicted, proposal.solvable
@@ -231,17 +258,15 @@ def _judge(
     worst = jnp.where(accepted, worst_after, worst_before)
     holds = worst <= options.tolerance
     enough = jnp.where(holds, options.cost_tolerance, options.inner_tolerance)
-    tiny = (length < options.step_tolerance) | (
-        predicted < enough * (1e-3 + jnp.abs(merit))
-    )
+    tiny = (length < options.step_tolerance) | (predicted < enough * _size(merit))
     stuck = ~accepted & (s.damping > 1e10)
     # where constraints hold, a step may not be short for the damping's sake
-    level = proposal.potential < 10 * enough * (1e-3 + jnp.abs(merit))
+    level = _level(proposal, enough, merit)
     still = ~holds | level
     # nor where they are far from it, for the damping that follows a refusal
     hampered = s.refused & (worst > 10 * options.tolerance)
     hampered = hampered | jnp.any(s.met) | jnp.any(s.pinned)
-    gained = merit - after > 1e-3 * enough * (1e-3 + jnp.abs(merit))
+    gained = merit - after > 1e-3 * enough * _size(merit)
     still = still & ~(hampered & gained)
     solved = ~first & ((accepted & tiny & still) | stuck)
     converged = solved & holds & ~stuck
@@ -271,7 +296,7 @@ def _judge(
         status=status,
         done=converged | idle | broken,
     )
-    return judged, worst, solved
+    return judged, jnp.where(accepted, after, merit), worst, solved
 
 
 def _either(either: Callable[[Any, Any], Any], new: Rows, old: Rows) -> Rows:
