@@ -29,6 +29,7 @@ from .vectors import (
     add,
     column,
     dot,
+    largest,
     matrix,
     neg,
     norm,
@@ -143,7 +144,7 @@ def bounding_radius(core: Core) -> Scalar:
         case Box(half):
             return norm(vector(half))
         case Curved(half, radii):
-            return norm(vector(half)) + jnp.max(radii, -1)
+            return norm(vector(half)) + largest(vector(radii))
         case Hull(vertices):
             return jnp.max(norm(vector(vertices)), 0)
     raise TypeError(f"{type(core).__name__} is not bounded.")

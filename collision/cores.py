@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from .vectors import Array, Scalar, Vector, add, norm, safe_norm, vector
+from .vectors import Array, Scalar, Vector, add, largest, norm, safe_norm, vector
 
 
 class Segment(NamedTuple):
@@ -89,7 +89,7 @@ def support(core: Core, d: Vector) -> Vector:
             r = vector(radii)
             scaled = (r[0] * d[0], r[1] * d[1], r[2] * d[2])
             length = norm(scaled)
-            ok = length > tolerance * jnp.max(radii, -1)
+            ok = length > tolerance * largest(r)
             inverse = jnp.where(ok, 1 / jnp.where(ok, length, 1.0), 0.0)
             x, y, z = (c * s * inverse for c, s in zip(r, scaled, strict=True))
             a, b, c = (h * sign(k) for h, k in zip(vector(half), d, strict=True))
@@ -161,9 +161,9 @@ def size(core: Core) -> Scalar:
         case Segment(half):
             return half
         case Box(half):
-            return jnp.max(half, -1)
+            return largest(vector(half))
         case Curved(half, radii):
-            return jnp.max(half, -1) + jnp.max(radii, -1)
+            return largest(vector(half)) + largest(vector(radii))
         case Hull(vertices):
             return jnp.max(jnp.abs(vertices), (-1, -2))
     raise TypeError(f"{type(core).__name__} has no size.")

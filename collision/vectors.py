@@ -93,6 +93,11 @@ def safe_norm(a: Vector) -> Scalar:
     return jnp.where(zero, 0.0, jnp.sqrt(jnp.where(zero, 1.0, square)))
 
 
+def largest(a: Vector) -> Scalar:
+    """The largest component."""
+    return jnp.maximum(jnp.maximum(a[0], a[1]), a[2])
+
+
 def unit(a: Vector, otherwise: Vector | None = None) -> Vector:
     """a / |a|; where a is zero, `otherwise` (default: z)."""
     length = norm(a)

@@ -38,8 +38,8 @@ def solve_banded(
     def forward(left: jax.Array, own: jax.Array) -> tuple[jax.Array, jax.Array]:
         """What is left to later slices; this one's x by those of later slices."""
         none = jnp.zeros((n, n), rhs.dtype)
-        part = [left[:n, :wide], none, left[:n, wide:]]
-        rows = own + jnp.concatenate(part, 1) if wide else own
+        mine = [left[:n, :wide], none, left[:n, wide:]]
+        rows = own + jnp.concatenate(mine, 1) if wide else own
         solved, rows = jax.lax.fori_loop(0, n, eliminate, (rows, jnp.zeros_like(rows)))
         pivots = jnp.sum(rows[:, :n] * np.eye(n), -1)[:, None]  # without a gather
         later = jnp.zeros_like(left)

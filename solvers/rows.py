@@ -47,7 +47,10 @@ def joined(groups: tuple[Rows, ...]) -> tuple[Rows, ...]:
 def _one(groups: list[Rows]) -> Rows:
     width = [r.y.shape[1] for r in groups]
     each = lambda a, n: jnp.repeat(a, n) if n > 1 else jnp.asarray(a)
-    J = [jnp.swapaxes(r.J, 1, 2).reshape(-1, r.J.shape[1], 1, r.J.shape[3]) for r in groups]
+    J = [
+        jnp.swapaxes(r.J, 1, 2).reshape(-1, r.J.shape[1], 1, r.J.shape[3])
+        for r in groups
+    ]
     single = groups[0].column is not None
     return Rows(
         flat([r.y for r in groups])[:, None],

@@ -34,6 +34,13 @@ class Layout:
                 alone = i if size > small else None
                 packs.setdefault((carrier, alone), []).append(i)
         self.packs = [(dtype, own) for (dtype, _), own in packs.items()]
+        self.places: dict[int, tuple[int, int, int]] = {}
+        """Of arrays with numbers: the pack, where they begin in it, and end."""
+        for k, (_, own) in enumerate(self.packs):
+            ends = np.cumsum([int(np.prod(arrays[i][0], dtype=int)) for i in own])
+            begins = [0, *ends[:-1].tolist()]
+            found = zip(own, begins, ends.tolist(), strict=True)
+            self.places |= {i: (k, begin, end) for i, begin, end in found}
 
     def __marks__(self) -> tuple[Any, ...]:
         return self.tree, self.arrays, self.small
@@ -52,16 +59,16 @@ class Layout:
     def open(self, packs: Sequence[Any]) -> Any:
         """The tree."""
         xp: Any = np if all(isinstance(p, np.ndarray) for p in packs) else jnp
-        leaves = [xp.zeros(shape, dtype) for shape, dtype in self.arrays]
-        for pack, (_, own) in zip(packs, self.packs, strict=True):
-            begin = 0
-            for i in own:
-                shape, dtype = self.arrays[i]
-                size = leaves[i].size
-                part = _cut(pack, begin, begin + size) if len(own) > 1 else pack
-                part = part.reshape(shape)
-                leaves[i] = part if part.dtype == dtype else part.astype(dtype)
-                begin += size
+        leaves = []
+        for i, (shape, dtype) in enumerate(self.arrays):
+            if i not in self.places:
+                leaves.append(xp.zeros(shape, dtype))
+                continue
+            k, begin, end = self.places[i]
+            pack = packs[k]
+            part = _cut(pack, begin, end) if end - begin < pack.size else pack
+            part = part.reshape(shape)
+            leaves.append(part if part.dtype == dtype else part.astype(dtype))
         return jax.tree.unflatten(self.tree, leaves)
 
 

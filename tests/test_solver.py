@@ -8,7 +8,7 @@ import pytest
 from posewise.solvers import EQ, INEQ, SOS, Options, Rows, Status, solve
 from posewise.solvers.banded import solve_banded
 from posewise.solvers.foretold import foretold, nothing
-from posewise.solvers.rows import augmented, in_line, spread
+from posewise.solvers.rows import augmented, in_line, joined, spread
 from posewise.solvers.system import assemble, columns, newton_step
 
 
@@ -155,6 +155,42 @@ def test_slow_progress_ends_a_feasible_solve(least, passes):
     assert Status(int(r.status)) is Status.FEASIBLE
     assert float(r.violation) < 1e-4
     assert int(r.iterations) == passes
+
+
+class Plain(Circle):
+    """Nearest point to `data`: one step solves it."""
+
+    def evaluate(self, data, x):
+        return (Rows((x[0] - data)[None], jnp.eye(2)[None, None], *_at(SOS)),)
+
+
+@pytest.mark.parametrize(("begin", "passes"), [([2.0, 1.0], 1), ([0.3, 0.8], 2)])
+def test_a_step_that_gains_nothing_is_not_tried(begin, passes):
+    """Passes evaluate points: the start, and where a step leads."""
+    options = Options(damping=1e-8, max_step=10.0)
+    r = solve(Plain(2.0), jnp.array([2.0, 1.0]), jnp.array([begin]), options)
+    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) == passes
+    np.testing.assert_allclose(r.x[0], [2, 1], atol=1e-7)
+
+
+def test_rows_that_are_alike_go_together_in_their_order():
+    rng = np.random.default_rng(0)
+    groups = []
+    for rows, window in ((2, 1), (3, 1), (1, 2), (2, 1)):
+        n = int(rng.integers(2, 5))
+        J = jnp.asarray(rng.normal(size=(n, window, rows, 4)))
+        y, kind = rng.normal(size=(n, rows)), rng.integers(0, 3, n)
+        last = rng.integers(0, 6, n)
+        groups.append(Rows(jnp.asarray(y), J, jnp.asarray(last), jnp.asarray(kind)))
+    together = joined(tuple(groups))
+    assert [r.J.shape[1] for r in together] == [1, 2, 1]
+    for of in (lambda g: in_line(g).y, lambda g: in_line(g).kind):
+        np.testing.assert_array_equal(of(together), of(tuple(groups)))
+    each = [(r.last[i], r.J[i, :, j]) for r in groups for i, j in np.ndindex(r.y.shape)]
+    found = [(r.last[i], r.J[i, :, 0]) for r in together for i in range(len(r.y))]
+    for (last, J), (same, alike) in zip(each, found, strict=True):
+        np.testing.assert_array_equal(J, alike)
+        assert last == same
 
 
 class Boaster(Circle):
