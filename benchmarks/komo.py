@@ -9,6 +9,10 @@ milliseconds, success rate, median cost of successes, seconds of the first solve
 new process (with compilation, and with a filled cache), and rai's median by ours
 (`ratio`, of its faster option set).
 
+    python benchmarks/komo.py --inline
+
+The same, with JAX set to compute in the thread that calls it instead of another one.
+
     python benchmarks/komo.py --batches
 
 Batches instead: random starts of one problem, solved at once, beside rai's mean over
@@ -341,11 +345,13 @@ def main() -> None:
     parser.add_argument("--oracle", type=Path, default=default)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--batches", action="store_true")
+    parser.add_argument("--inline", action="store_true")
     parser.add_argument("--first", help=argparse.SUPPRESS)
     parser.add_argument("--cache", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if not (args.oracle / "x0.json").is_file():
         sys.exit(f"No reference data in {args.oracle}: give --oracle FOLDER.")
+    jax.config.update("jax_cpu_enable_async_dispatch", not args.inline)
     sys.path.insert(0, str(args.oracle))
     import scenes
 
