@@ -120,22 +120,21 @@ def turn(
     going = lambda c: (c[2] == 0) | (c[1] & (c[2] == 1))
     begin = s, solved, jnp.zeros((), int)
     s = jax.lax.while_loop(going, propose, begin)[0]
-    rests = _plain(s) & (worst <= options.tolerance)
-    rests = rests & _little(options, s.proposal, options.cost_tolerance, merit)
+    enough = options.cost_tolerance * _size(merit)
+    rests = _tiny(options, s.proposal, enough) & _level(s.proposal, enough)
+    rests = rests & _plain(s) & (worst <= options.tolerance)
     status = jnp.where(rests, int(Status.CONVERGED), s.status)
     return s._replace(status=status, done=s.done | rests)
 
 
-def _little(
-    options: Options, p: Proposal, enough: jax.Array, merit: jax.Array
-) -> jax.Array:
-    """Whether a step gains next to nothing, though it is not short for the damping."""
-    tiny = (p.length < options.step_tolerance) | (p.predicted < enough * _size(merit))
-    return tiny & _level(p, enough, merit)
+def _tiny(options: Options, p: Proposal, enough: jax.Array) -> jax.Array:
+    """Whether a step gains next to nothing."""
+    return (p.length < options.step_tolerance) | (p.predicted < enough)
 
 
-def _level(p: Proposal, enough: jax.Array, merit: jax.Array) -> jax.Array:
-    return p.potential < 10 * enough * _size(merit)
+def _level(p: Proposal, enough: jax.Array) -> jax.Array:
+    """Whether an undamped one would gain little more than that."""
+    return p.potential < 10 * enough
 
 
 def _size(merit: jax.Array) -> jax.Array:
@@ -222,7 +221,7 @@ def _judge(
     solved.
     """
     proposal = s.proposal
-    length, predicted, solvable = proposal.length, proposal.predicted, proposal.solvable
+    predicted, solvable = proposal.predicted, proposal.solvable
     first = s.iterations == 0
     old, new = foretold(Foretold(s.rows, s.mask), rows, proposal.step)
     before, line = in_line(old.rows), in_line(new.rows)
@@ -258,15 +257,16 @@ def _judge(
     worst = jnp.where(accepted, worst_after, worst_before)
     holds = worst <= options.tolerance
     enough = jnp.where(holds, options.cost_tolerance, options.inner_tolerance)
-    tiny = (length < options.step_tolerance) | (predicted < enough * _size(merit))
+    enough = enough * _size(merit)
+    tiny = _tiny(options, proposal, enough)
     stuck = ~accepted & (s.damping > 1e10)
     # where constraints hold, a step may not be short for the damping's sake
-    level = _level(proposal, enough, merit)
+    level = _level(proposal, enough)
     still = ~holds | level
     # nor where they are far from it, for the damping that follows a refusal
     hampered = s.refused & (worst > 10 * options.tolerance)
     hampered = hampered | jnp.any(s.met) | jnp.any(s.pinned)
-    gained = merit - after > 1e-3 * enough * _size(merit)
+    gained = merit - after > 1e-3 * enough
     still = still & ~(hampered & gained)
     solved = ~first & ((accepted & tiny & still) | stuck)
     converged = solved & holds & ~stuck
