@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ..collision.once import once
 from ..features.evaluate import Inputs, aimed, continuous, linearize_each
 from ..features.symbol import Symbol
 from ..robots._typing import Array
@@ -183,11 +184,8 @@ class Chain:
             column = jnp.asarray(b.coordinates)[:, which]
             return Rows(out[0], out[1][..., None], b.last, b.kind, column)
         if kind.frames:
-            wrench = jnp.concatenate([out.force, out.moment], -1)
-            # (n, window, m, rows, dofs, 6): what each dof feels of each frame
-            felt = jnp.transpose(wrench, (0, 2, 3, 1, 4))[..., None, :]
-            felt = jnp.sum(felt * mask[f][:, :, :, None, :, None], 2)
-            J = jnp.sum(felt * m.twists[at][:, :, None], -1)
+            felt = once(_felt, out.force, out.moment, mask[f])
+            J = jnp.sum(felt * m.twists[at][:, None], -1).swapaxes(1, 2)
             J = fold_dofs(data.K, J)
             if coordinates == "q":
                 J = tangent_to_coordinates(self.tree, m.X[at], J)
@@ -269,6 +267,12 @@ class _Motion(NamedTuple):
     nodes: Poses
     twists: jax.Array
     quaternions: jax.Array
+
+
+def _felt(force: jax.Array, moment: jax.Array, mask: jax.Array) -> jax.Array:
+    """What each dof feels of all frames, (instances, rows, window, dofs, 6)."""
+    wrench = once(partial(jnp.concatenate, axis=-1), [force, moment])
+    return jnp.sum(wrench[..., None, :] * mask[:, None, ..., None], 3)
 
 
 def _shape(a: Any) -> Any:

@@ -8,6 +8,7 @@ on JAX arrays. Twists and Jacobians put linear before angular parts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -15,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ..collision.needed import taken
 from ..collision.once import once
 from ._typing import Array
 from .errors import ConfigError, unknown
@@ -185,18 +187,21 @@ def frames_of(
     frames: Int[jax.Array, "*some"],
 ) -> Poses:
     """Poses of some frames, each in a row of the batch, of what `walk_nodes` gave."""
-    at = K.tree.table
-    to_pose = lambda R, p: jnp.concatenate([R, p[..., None]], -1)
-    carriers = jnp.asarray(at.carriers % nodes.p.shape[-2])[frames]
-    carrier = once(lambda T: T[rows, carriers], to_pose(*nodes))
-    on = to_pose(*_on_nodes(K, nodes.p))[jnp.asarray(at.offsets)[frames]]
+    at, count = K.tree.table, nodes.p.shape[-2]
+    place = rows * count + taken(at.carriers % count, frames)
+    # one axis of all: XLA for CPUs copies what has axes of length one
+    of = lambda x: taken(x.reshape(-1, *x.shape[2:]), place.reshape(-1))
+    R, p = once(partial(jax.tree.map, of), nodes)
+    offsets = jnp.broadcast_to(taken(at.offsets, frames), place.shape).reshape(-1)
+    R_on, p_on = (taken(x, offsets) for x in _on_nodes(K, nodes.p))
 
-    def product(A: Array, B: Array) -> Array:
-        turned = sum(A[..., k, None] * B[..., k, None, :] for k in range(3))
-        return turned + A[..., 3:] * np.array([0, 0, 0, 1], B.dtype)
+    def product(R: Array, p: Array, R_on: Array, p_on: Array) -> Poses:
+        turned = sum(R[..., k, None] * R_on[..., k, None, :] for k in range(3))
+        moved = sum(R[..., k] * p_on[..., k, None] for k in range(3))
+        return Poses(turned, p + moved)
 
-    T = once(product, carrier, on)
-    return Poses(T[..., :3], T[..., 3])
+    T = once(product, R, p, R_on, p_on)
+    return Poses(*(x.reshape(*place.shape, *x.shape[1:]) for x in T))
 
 
 def walk_nodes(K: Kinematics, q: Float[Array, "*batch nq"]) -> tuple[Poses, Array]:

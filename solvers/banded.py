@@ -1,12 +1,15 @@
 """Symmetric positive definite systems over a chain of slices."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
+
+from ..collision.once import once
 
 
 def solve_banded(
@@ -21,7 +24,7 @@ def solve_banded(
     T, n, m = rhs.shape
     wide = (len(bands) - 1) * n
     # one after the other: a concatenation asks of each number where it comes from
-    upper = jnp.zeros((T, n, n + wide + m), rhs.dtype)
+    upper = once(partial(jnp.zeros, (T, n, n + wide + m), rhs.dtype))
     for d, part in enumerate([*bands, rhs]):
         ahead = jnp.swapaxes(part[d:], 1, 2) if d < len(bands) else part
         upper = jax.lax.dynamic_update_slice(upper, ahead, (0, 0, d * n))

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import jaxlib
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import jaxprs_in_params
+from jax.interpreters.partial_eval import dce_jaxpr
 
 from .kept import kept
 from .sealed import SMALL, Later, Sealer, fetched, is_closed, opened, seal
@@ -86,7 +87,8 @@ def part(fn: Callable[..., Any], *args: Any) -> Any:
     """
     if getattr(_tracing, "parts", False):
         # taken apart once, not at each use
-        whole = lambda *args: fn(*jax.lax.optimization_barrier(opened(args)))
+        barrier = jax.lax.optimization_barrier
+        whole = lambda *args: fn(*jax.tree.map(barrier, opened(args)))
         return one_kernel(whole, *args)
     return fn(*opened(args))
 
@@ -207,15 +209,17 @@ def one_kernel(fn: Callable[..., Any], *args: Any) -> Any:
     raw = [not is_closed(a) for a in args]
     args = tuple(map(seal, args))
     closed = jax.make_jaxpr(packs)(*args)
+    # much of what is opened is not needed
+    jaxpr, _ = dce_jaxpr(closed.jaxpr, True, instantiate=True)
     consts = seal(closed.consts, small=SMALL)
     inputs = [*consts.packs, *jax.tree.leaves(args)]
     count = len(consts.packs)
 
     def compute(inputs: Sequence[jax.Array]) -> list[jax.Array]:
         own = consts.layout.open(inputs[:count])
-        return jax.core.eval_jaxpr(closed.jaxpr, own, *inputs[count:])
+        return jax.core.eval_jaxpr(jaxpr, own, *inputs[count:])
 
-    if not expressible(closed.jaxpr):
+    if not expressible(jaxpr):
         return jax.tree.unflatten(found[-1], compute(inputs))
 
     different = list({id(a): a for a in inputs}.values())

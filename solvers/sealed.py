@@ -2,13 +2,15 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from ..collision.once import once
 
 SMALL = 256
 """Arrays of up to so many numbers go together,"""
@@ -50,10 +52,15 @@ class Layout:
 
     def close(self, leaves: Sequence[Any], xp: Any = jnp) -> tuple[Any, ...]:
         """The packs of a tree's leaves."""
+        arrays = {i: xp.asarray(leaves[i], t) for t, own in self.packs for i in own}
+        join = xp.concatenate
+        if xp is jnp and arrays:
+            # there, and in one piece, before they are copied
+            arrays, join = once(dict, arrays), partial(once, join)
         found = []
-        for dtype, own in self.packs:
-            parts = [xp.asarray(leaves[i], dtype).ravel() for i in own]
-            found.append(xp.concatenate(parts) if len(parts) > 1 else parts[0])
+        for _, own in self.packs:
+            parts = [arrays[i].ravel() for i in own]
+            found.append(join(parts) if len(parts) > 1 else parts[0])
         return tuple(found)
 
     def open(self, packs: Sequence[Any]) -> Any:
