@@ -40,6 +40,8 @@ EXCHANGED = np.array([(0, 0), (1, 0), (0, 1), (1, 1)], bool)
 _ROUNDING = {True: 3e-6, False: 1e-13}
 """Of lengths, in shares of the pair's extent: in single precision, and in double."""
 CORNERS = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, 8, 1)
+EDGES = np.stack([np.repeat(np.eye(3), 3, 1), np.tile(np.eye(3), 3)])[..., None]
+"""Of each pair of an edge of A and one of B: 1 where A's, and B's, is along an axis."""
 
 
 def box_box(
@@ -103,7 +105,9 @@ def closest(
         k, known = s
         return (k == 0) | ((k < len(EXCHANGED)) & jnp.any(far(known.distance)))
 
-    begin = jnp.zeros((), int), once(partial(_corners, nearer), a, b, R, t)
+    # given: what a compiler knows it makes a constant of at each use
+    signs = jnp.asarray(CORNERS, extent.dtype)
+    begin = jnp.zeros((), int), once(partial(_corners, nearer), signs, a, b, R, t)
     found: _Points = jax.lax.while_loop(going, further, begin)[1]
     return (
         found.distance,
@@ -114,13 +118,13 @@ def closest(
 
 def _corners(
     nearer: Callable[[_Points, _Points], _Points],
+    signs: Array,
     a: Vector,
     b: Vector,
     R: Matrix,
     t: Vector,
 ) -> _Points:
     """The nearest ones of which one is at a corner."""
-    signs = CORNERS.astype(t[0].dtype)
     corners = lambda half: tuple(c * h for c, h in zip(signs, half, strict=True))
     inside = lambda x, half: tuple(
         jnp.clip(c, -h, h) for c, h in zip(x, half, strict=True)
@@ -175,20 +179,21 @@ def _edges(
     """
     axes, others = _directions(R, t)
     u, w = _each(axes, others)
-    # the middle of an edge has no share of its own direction
-    eye = np.eye(3, dtype=t[0].dtype)
-    own = np.repeat(eye, 3, 0).T[:, :, None]
-    theirs = np.tile(eye, (3, 1)).T[:, :, None]
+    given = jnp.asarray(EDGES, t[0].dtype)
 
     def across(u: Vector, w: Vector, t: Vector) -> Vector:
         m = cross(u, w)
         return scale(jnp.where(dot(m, t) > 0, 1.0, -1.0), m)
 
-    def middles(m: Vector, R: Matrix, *swap: Array) -> tuple[Vector, Vector]:
+    def middles(
+        along: Array, m: Vector, R: Matrix, *swap: Array
+    ) -> tuple[Vector, Vector]:
         turned = rotate_back(R, neg(m))
-        return _middle(m, a, own, swap[0]), _middle(turned, b, theirs, swap[1])
+        return _middle(m, a, along[0], swap[0]), _middle(turned, b, along[1], swap[1])
 
-    def along(p: Vector, q: Vector, u: Vector, w: Vector) -> tuple[Scalar, Scalar]:
+    def feet(
+        own: Array, p: Vector, q: Vector, u: Vector, w: Vector
+    ) -> tuple[Scalar, Scalar]:
         r = sub(q, p)
         along, across, c = dot(r, u), dot(r, w), dot(u, w)
         sine = 1 - c * c
@@ -196,23 +201,23 @@ def _edges(
         reach = lambda half, mine: sum(mine[k] * half[k] for k in range(3))
         limit = lambda x, half: jnp.clip(x, -half, half)
         return (
-            limit((along - c * across) * inverse, reach(a, own)),
-            limit((c * along - across) * inverse, reach(b, theirs)),
+            limit((along - c * across) * inverse, reach(a, own[0])),
+            limit((c * along - across) * inverse, reach(b, own[1])),
         )
 
-    p, q_local = once(middles, once(across, u, w, t), R, swap_a, swap_b)
+    p, q_local = once(middles, given, once(across, u, w, t), R, swap_a, swap_b)
     q = add(rotate(R, q_local), t)
-    x, y = once(along, p, q, u, w)
+    x, y = once(feet, given, p, q, u, w)
     return add(p, scale(x, u)), add(q, scale(y, w))
 
 
-def _middle(m: Vector, half: Vector, own: np.ndarray, swap: Array) -> Vector:
+def _middle(m: Vector, half: Vector, own: Array, swap: Array) -> Vector:
     """Middles of the edges that reach farthest along m, or of their neighbours.
 
     Args:
         m: at right angles to the edges.
         half: half sizes of the box.
-        own: 1 in the edges' own directions.
+        own: 1 in the edges' own directions, of which their middles have no share.
         swap: whether the neighbour, across the side that turns to m least.
     """
     size = [jnp.abs(c) + 10 * k for c, k in zip(m, own, strict=True)]
