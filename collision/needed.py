@@ -59,13 +59,15 @@ def noted(known: Members, at: Int[Array, " k"], chosen: Bool[Array, " k"]) -> Me
             known.at.at[rank].set(at, mode="drop"), known.total + chosen.sum()
         )
 
-    words = once(_bits, chosen)
-    count = len(words)
+    # there before it is added up, which takes less time then
+    spare = 32 * max(1, -(-len(chosen) // 32)) - len(chosen)
+    padded = once(lambda c: jnp.pad(c, (0, spare)), chosen)
+    words = once(_bits, padded.reshape(-1, 32))
 
     def note(s: tuple[Any, Any, Members]) -> tuple[Any, Any, Members]:
         k, word, found = s
         lowest = jax.lax.population_count((word & -word) - 1)
-        one = k + count * lowest.astype(k.dtype)
+        one = 32 * k + lowest.astype(k.dtype)
         mine = jax.lax.dynamic_slice_in_dim(at, one, 1)
         put = jax.lax.dynamic_update_slice_in_dim(found.at, mine, found.total, 0)
         found = Members(put, found.total + (word != 0).astype(found.total.dtype))
@@ -74,15 +76,12 @@ def noted(known: Members, at: Int[Array, " k"], chosen: Bool[Array, " k"]) -> Me
         return k, jnp.where(rest == 0, words[k], rest), found
 
     begin = jnp.zeros((), int), words[0], known
-    return jax.lax.while_loop(lambda s: s[0] < count, note, begin)[2]
+    return jax.lax.while_loop(lambda s: s[0] < len(words), note, begin)[2]
 
 
-def _bits(chosen: Bool[Array, " n"]) -> UInt[jax.Array, " words"]:
-    """32 of them in each word: neighbours are in neighbouring words."""
-    words = max(1, -(-len(chosen) // 32))
-    padded = jnp.pad(chosen, (0, 32 * words - len(chosen))).reshape(32, words)
-    values = np.uint32(1) << np.arange(32, dtype=np.uint32)[:, None]
-    return jnp.sum(jnp.where(padded, values, np.uint32(0)), 0, dtype=jnp.uint32)
+def _bits(chosen: Bool[Array, "words 32"]) -> UInt[jax.Array, " words"]:
+    values = np.uint32(1) << np.arange(32, dtype=np.uint32)
+    return jnp.sum(jnp.where(chosen, values, np.uint32(0)), 1, dtype=jnp.uint32)
 
 
 def over(

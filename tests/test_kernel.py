@@ -114,6 +114,13 @@ def test_parts_in_a_loop():
         np.testing.assert_allclose(x, y, rtol=1e-12)
 
 
+def test_what_is_not_needed_of_a_tree_is_not_taken_out_of_it():
+    tree = [np.full(3, float(k)) for k in range(40)]
+    run = partial(kernel.in_parts, partial(part, lambda t: 2 * t[7]))
+    np.testing.assert_array_equal(fetched(run(seal(tree))), 2 * tree[7])
+    assert jax.jit(run).lower(seal(tree)).as_text().count("stablehlo.slice") < 5
+
+
 TREES = {
     "nothing": (),
     "one array": np.arange(3.0),

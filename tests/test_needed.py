@@ -38,6 +38,15 @@ def test_what_is_needed_is_computed_and_nothing_else(backend, n, share, chunk):
     assert len(seen) == -(-needed.sum() // min(chunk, n))
 
 
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 100])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_members_are_in_order(backend, n, share):
+    chosen = rng.uniform(size=n) < share
+    known = members(jnp.asarray(chosen))
+    assert int(known.total) == chosen.sum()
+    assert known.at[: chosen.sum()].tolist() == np.flatnonzero(chosen).tolist()
+
+
 def test_members_may_be_noted_until_the_list_is_full(backend):
     chosen = np.array([True, False, True, True])
     known = members(jnp.asarray(chosen))
