@@ -164,7 +164,7 @@ class Chain:
         steps = jnp.maximum(at[:, 1:] - self.order, 0)
         f = b.frames
         inputs = Inputs(
-            *frames_of(data.K, m.nodes, at[:, :, None], f),
+            *self._poses(kind, data, m.nodes, at, f),
             self._quaternions(kind, m.quaternions, at, f),
             m.X[at[:, :, None], b.coordinates[:, None, :]],
             data.tau[steps],
@@ -212,6 +212,14 @@ class Chain:
                 self.tree.column_coordinate[column] if q is None else slice(q, q + 4)
             ] = True
         return jnp.where(tied, x[0], data.prefix)
+
+    def _poses(
+        self, kind: Kind, data: ChainData, nodes: Poses, at: Array, frames: Array
+    ) -> Poses:
+        if not kind.frames:
+            none = jnp.zeros((kind.capacity, kind.order + 1, 0, 3, 3), nodes.p.dtype)
+            return Poses(none, none[..., 0])
+        return frames_of(data.K, nodes, at[:, :, None], frames)
 
     def _quaternions(
         self, kind: Kind, quats: jax.Array, at: jax.Array, frames: jax.Array

@@ -16,6 +16,8 @@ SMALL = 256
 """Arrays of up to so many numbers go together,"""
 PASSED = 2048
 """of what goes from kernel to kernel, where each array is copied, up to so many."""
+WIDE = 64
+"""Arrays of more axes and more numbers than that take long to be computed in line."""
 KEPT = 16
 """So many sealed trees are kept."""
 
@@ -54,9 +56,11 @@ class Layout:
         """The packs of a tree's leaves."""
         arrays = {i: xp.asarray(leaves[i], t) for t, own in self.packs for i in own}
         join = xp.concatenate
-        if xp is jnp and arrays:
-            # there, and in one piece, before they are copied
-            arrays, join = once(dict, arrays), partial(once, join)
+        if xp is jnp:
+            # there, and in their own shape, before they are copied
+            join = partial(once, join)
+            wide = {i: a for i, a in arrays.items() if a.ndim > 1 and a.size > WIDE}
+            arrays |= once(dict, wide) if wide else {}
         found = []
         for _, own in self.packs:
             parts = [arrays[i].ravel() for i in own]
