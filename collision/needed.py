@@ -80,6 +80,7 @@ def noted(known: Members, at: Int[Array, " k"], chosen: Bool[Array, " k"]) -> Me
 
 
 def _bits(chosen: Bool[Array, "words 32"]) -> UInt[jax.Array, " words"]:
+    """Of each word, the lowest bit for the first of them."""
     values = np.uint32(1) << np.arange(32, dtype=np.uint32)
     return jnp.sum(jnp.where(chosen, values, np.uint32(0)), 1, dtype=jnp.uint32)
 
