@@ -178,9 +178,9 @@ class PathProblem:
             made = make_chain(modes, self._objectives, self.k_order, self.tau)
             self._chain = key, made
         chain, data, placed = self._chain[1]
-        prefix: Any = np.tile(modes.widen(self.config.q), (self.k_order, 1))
-        prefix = prefix.astype(data.prefix.dtype)
-        if not np.array_equal(prefix, data.prefix):
+        now: Any = modes.widen(self.config.q)[None]
+        prefix = now.repeat(self.k_order, 0).astype(data.prefix.dtype)
+        if prefix.tobytes() != data.prefix.tobytes():
             data = data._replace(prefix=prefix)
             self._chain = self._chain[0], (chain, data, placed)
         return chain, data, placed

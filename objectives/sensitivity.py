@@ -37,7 +37,16 @@ class Solved(NamedTuple):
     data: ChainData
     placed: list[list[Placed]]
     x: Any
+    y: Any
+    """Of all rows, in line."""
     multipliers: Any
+
+    def rows(self) -> list[tuple[Objective, np.ndarray]]:
+        """Of each objective the scaled rows (slices, rows)."""
+        y = np.asarray(self.y, float)
+        of = lambda at: np.maximum(y[at.line], at.floor)
+        values = [np.concatenate([of(at) for at in every]) for every in self.placed]
+        return list(zip(self.komo.objectives, values, strict=True))
 
 
 @dataclass(frozen=True, eq=False)

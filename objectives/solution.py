@@ -51,8 +51,6 @@ class Solution:
     """That world; None: it is the config's own."""
     ways: tuple[str, ...] = ()
     """Where statements can be met in several ways: which one this is, of each."""
-    _rows: tuple[tuple[Objective, np.ndarray], ...] = field(default=(), repr=False)
-    """Of each objective the scaled rows (slices, rows)."""
     _solved: "Solved | None" = field(default=None, repr=False)
     """The problem as it was solved; see `sensitivity`."""
 
@@ -64,7 +62,8 @@ class Solution:
     @cached_property
     def objectives(self) -> tuple[ObjectiveReport, ...]:
         """How well each objective is met, in the order in which they were added."""
-        return tuple(report_objective(*own) for own in self._rows)
+        rows = [] if self._solved is None else self._solved.rows()
+        return tuple(report_objective(*own) for own in rows)
 
     @property
     def sos(self) -> float:

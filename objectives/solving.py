@@ -67,11 +67,12 @@ def solve_starts(
         solves = solve_problems(problems, [0], seed, starts, chosen, watch, enough)
         return solutions_of(problems, solves, chosen.tolerance)
     chain, data, placed = komo.chain()
-    made = Solved(komo.frozen(), chain, data, placed, None, ())
+    frozen = komo.frozen()
 
-    def solution(result: Result, j: int, start: int) -> Solution:
+    def solution(end: Result, start: int) -> Solution:
+        made = Solved(frozen, chain, data, placed, end.x, end.y, end.multipliers)
         seconds = time.perf_counter() - began
-        return make_solution(komo, result, j, made, chosen.tolerance, seconds, start)
+        return make_solution(komo, end, made, chosen.tolerance, seconds, start)
 
     def paths(count: int) -> np.ndarray:
         return np.asarray(komo.starts(seed, count), data.prefix.dtype)
@@ -79,13 +80,14 @@ def solve_starts(
     if not _is_newton(method):
         given = (jnp.asarray(paths(starts)), chosen.numbers, watch)
         result = solve_first_order(chain, method, data, *given)
-        return [solution(result, i, i) for i in range(starts)]
+        return [solution(_row(result, i), i) for i in range(starts)]
     found: list[Solution] = []
     for i in range(2 if again else 1):
-        numbers = replace(chosen.numbers, mu=penalty(chosen.numbers, i))
-        one = solve_watched(chain, data, paths(i + 1)[i], numbers, watch)
-        result = jax.tree.map(lambda a: np.asarray(a)[None], one)
-        found.append(solution(result, 0, i))
+        numbers = chosen.numbers
+        if i:
+            numbers = replace(numbers, mu=penalty(numbers, i))
+        end = solve_watched(chain, data, paths(i + 1)[i], numbers, watch)
+        found.append(solution(end, i))
         if found[0].status is not Status.INFEASIBLE:
             break
     return found
@@ -176,11 +178,11 @@ def solutions_of(
     frozen = {k: k.frozen() for k in dict.fromkeys(komos)}
     solutions = []
     for j, (k, b) in enumerate(zip(komos, solves.problem.tolist(), strict=True)):
-        made = Solved(
-            frozen[k], problems.chain, problems.data(b), problems.placed, None, ()
-        )
+        end, data = _row(solves.result, j), problems.data(b)
+        given = frozen[k], problems.chain, data, problems.placed
+        made = Solved(*given, end.x, end.y, end.multipliers)
         own = float(solves.seconds[j]), int(solves.start[j])
-        solutions.append(make_solution(k, solves.result, j, made, tolerance, *own))
+        solutions.append(make_solution(k, end, made, tolerance, *own))
     return solutions
 
 
@@ -256,32 +258,32 @@ def best(solutions: Sequence[Solution]) -> Solution:
     return min(solutions, key=Solution.rank) if len(solutions) > 1 else solutions[0]
 
 
+def _row(result: Result, k: int) -> Result:
+    """That of one solve."""
+    return Result(*(a[k] for a in result))
+
+
 def make_solution(
     komo: PathProblem,
-    result: Result,
-    k: int,
+    end: Result,
     made: Solved,
     tolerance: float,
     seconds: float,
     start: int,
 ) -> Solution:
-    """Row k of a result as a solution from one of the starts."""
-    y = np.asarray(result.y[k], float)
-    of = lambda at: np.maximum(y[at.line], at.floor)
-    values = tuple(np.concatenate([of(at) for at in p]) for p in made.placed)
+    """Where a solve ended as a solution from one of the starts."""
     return Solution(
-        np.asarray(result.x[k], float),
-        Status(int(result.status[k])),
+        np.asarray(end.x, float),
+        Status(int(end.status)),
         tolerance,
-        int(result.iterations[k]),
+        int(end.iterations),
         seconds,
         komo.config,
         komo.tau,
         start,
         komo.modes(),
         komo.ways,
-        tuple(zip(komo.objectives, values, strict=True)),
-        made._replace(x=result.x[k], multipliers=result.multipliers[k]),
+        made,
     )
 
 

@@ -1,6 +1,7 @@
 """Numbers that users give, checked with a sentence."""
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,10 @@ def number(
         good = array.ndim == 0 and not isinstance(value, str | bytes)
     except (TypeError, ValueError):
         good = False
-    if not good or not np.isfinite(array) or not holds(float(array)):
+    if not good or not isfinite(x := float(array)) or not holds(x):
         shown = value.tolist() if isinstance(value, np.ndarray) else value
         raise error(f"{what} is {shown!r}, expected {expected}.")
-    return float(array)
+    return x
 
 
 def integer(

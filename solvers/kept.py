@@ -84,7 +84,7 @@ class Kept:
         except Unmarked:
             return self.program
         file = self.folder / f"{name}.program"
-        run = _read(file)
+        run = _read(file, _client(args))
         if run is None:
             run = self.program.lower(*args).compile()
             _write(file, run)
@@ -96,11 +96,17 @@ def _like(a: Any) -> tuple[Any, ...]:
     return (a.shape, str(a.dtype)) if hasattr(a, "dtype") else (type(a).__name__,)
 
 
-def _read(file: Path) -> Any:
+def _client(args: Any) -> Any:
+    """That of the arrays among them, where a program is to run; None: the default."""
+    arrays = (a for a in jax.tree.leaves(args) if isinstance(a, jax.Array))
+    return next((d.client for a in arrays for d in a.devices()), None)
+
+
+def _read(file: Path, client: Any) -> Any:
     """None: it is absent, broken, or of a machine that is not like this one."""
     try:
         made = pickle.loads(file.read_bytes())
-        return serialize_executable.deserialize_and_load(*made)
+        return serialize_executable.deserialize_and_load(*made, backend=client)
     except Exception:
         return None
 

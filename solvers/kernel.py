@@ -23,6 +23,7 @@ from jax.interpreters.partial_eval import dce_jaxpr
 
 from .kept import kept
 from .sealed import SMALL, Later, Sealer, fetched, is_closed, opened, seal
+from .waiting import waiting_device
 
 MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
 OPTIONS = {
@@ -127,6 +128,7 @@ class Compiled:
         seals: which of its arguments are handed over sealed. They may not be changed
             between calls.
         fetches: whether what it returns is opened, in numpy; else it may be sealed.
+            It is awaited then, so that no other thread has to compute it.
     """
 
     def __init__(
@@ -139,7 +141,8 @@ class Compiled:
         fetches: bool = False,
     ) -> None:
         self.fn, self.static, self.large, self.around = fn, static, large, around
-        self.seals, self.sealer, self.fetches = seals, Sealer(), fetches
+        self.seals, self.fetches = seals, fetches
+        self.sealer = Sealer(waiting_device if fetches else lambda: None)
         self.programs: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self.forgotten = 0
         self.lock = Lock()
@@ -153,7 +156,8 @@ class Compiled:
         given = args[: self.static]
         rest = [self.sealer(a) if sealed else a for a, sealed in own]
         with self.lock:
-            new = given not in self.programs
+            program = self.programs.pop(given, None)
+            new = program is None
             if new:
                 options = _options() if _known() else None
                 how = in_parts if self.large(*given) else one_kernel
@@ -161,12 +165,11 @@ class Compiled:
                 whole = self.around(run, *given)
                 jitted = jax.jit(whole, compiler_options=options)
                 made_of = self.fn, given, self.around, options
-                self.programs[given] = kept(jitted, made_of)
-                while len(self.programs) > PROGRAMS:
+                program = kept(jitted, made_of)
+                while len(self.programs) >= PROGRAMS:
                     _, oldest = self.programs.popitem(last=False)
                     self.forgotten += oldest._cache_size()
-            self.programs.move_to_end(given)
-            program = self.programs[given]
+            self.programs[given] = program  # the last one
         with _nothing_collected() if new else nullcontext():
             out = program(*rest)
         return fetched(out) if self.fetches else out

@@ -167,13 +167,24 @@ def opened(tree: Any) -> Any:
 
 def fetched(tree: Any) -> Any:
     """What a program gave, opened, in numpy."""
-    return opened(jax.tree.map(np.asarray, tree))
+
+    def own(v: Any) -> Any:
+        if isinstance(v, Sealed):
+            return v.layout.open([np.asarray(pack) for pack in v.packs])
+        return np.asarray(v)
+
+    return jax.tree.map(own, tree, is_leaf=is_closed)
 
 
 class Sealer:
-    """Seals trees of arrays on the host; the last ones are known by their identity."""
+    """Seals trees of arrays on the host; the last ones are known by their identity.
 
-    def __init__(self) -> None:
+    Args:
+        device: tells where they go; None: JAX's default device.
+    """
+
+    def __init__(self, device: Callable[[], jax.Device | None]) -> None:
+        self.device = device
         self.known: OrderedDict[int, tuple[Any, Sealed]] = OrderedDict()
         self.lock = Lock()
 
@@ -187,7 +198,7 @@ class Sealer:
             if found := self.known.get(id(tree)):
                 self.known.move_to_end(id(tree))
                 return found[1]
-        sealed = jax.device_put(seal(tree, np, SMALL))
+        sealed = jax.device_put(seal(tree, np, SMALL), self.device())
         with self.lock:
             self.known[id(tree)] = tree, sealed  # kept, so that its id stays its own
             while len(self.known) > KEPT:

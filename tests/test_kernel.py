@@ -152,7 +152,7 @@ def test_what_is_sealed_is_opened_as_it_was(name, xp):
 
 
 def test_trees_sealed_before_are_known_while_they_live_in_memory():
-    sealer = Sealer()
+    sealer = Sealer(lambda: None)
     trees = [{"x": np.full(3, float(k))} for k in range(40)]
     for tree in trees:
         assert tree not in sealer
