@@ -105,8 +105,8 @@ def _client(args: Any) -> Any:
 def _read(file: Path, client: Any) -> Any:
     """None: it is absent, broken, or of a machine that is not like this one."""
     try:
-        made = pickle.loads(file.read_bytes())
-        return serialize_executable.deserialize_and_load(*made, backend=client)
+        data, ins, outs = pickle.loads(file.read_bytes())
+        return serialize_executable.deserialize_and_load(data, ins, outs, client)
     except Exception:
         return None
 

@@ -5,6 +5,7 @@ then the one that waits, takes 0.1 ms: as long as a small problem takes.
 """
 
 from functools import cache
+from typing import Any
 
 import jax
 
@@ -20,7 +21,7 @@ def waiting_device() -> jax.Device | None:
     try:
         from jaxlib.xla_client import make_cpu_client
 
-        client = make_cpu_client(asynchronous=False, num_devices=1)
+        client: Any = make_cpu_client(asynchronous=False, num_devices=1)
         return client.local_devices()[0]
     except (ImportError, TypeError, RuntimeError):
         return None  # of a version that makes them in another way
