@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
-from .rows import INEQ, Rows
+from .rows import INEQ, Line, Rows, flat
 
 
 class Foretold(NamedTuple):
@@ -60,6 +60,22 @@ def _pair(old: Rows, new: Rows, mask: jax.Array, step: jax.Array) -> tuple[Side,
     after = _line(new, left, old.y + change(old), old.J)
     before = _line(old, met, earlier, new.J)
     return (before, mask | met), (after, left)
+
+
+def foreseen(
+    groups: tuple[Rows, ...], line: Line, step: Float[jax.Array, "T nv"]
+) -> Line:
+    """All rows after a step, by their derivatives.
+
+    As they are: those that look at several slices, and those of one column each.
+    """
+    changes = [
+        jnp.zeros_like(r.y)
+        if r.J.shape[1] > 1 or r.column is not None
+        else jnp.sum(r.J[:, 0] * step[r.last][:, None], -1)
+        for r in groups
+    ]
+    return line._replace(y=line.y + flat(changes))
 
 
 def _flat(rows: Rows) -> jax.Array:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
 from .chain_problem import ChainProblem
-from .foretold import Foretold, foretold
+from .foretold import Foretold, foreseen, foretold
 from .options import Options
 from .rows import (
     Line,
@@ -25,6 +25,7 @@ from .rows import (
     in_line,
     joined,
     met,
+    pushes,
     total_cost,
     updated_multiplier,
     violation,
@@ -40,6 +41,8 @@ LAST_PATIENCE = 96
 HELPED = 0.6
 """Subproblems end untried where violations are less than so much of what the last left.
 """
+FORESEEN = 2
+"""So many inequalities that a step is to run into are minded before it is tried."""
 BENT = 100.0
 """Steps are corrected for the bend of rows that are violated by less than so many
 tolerances."""
@@ -110,21 +113,41 @@ def turn(
     s, merit, worst, solved = _judge(options, s, joined(rows))
     line = in_line(s.rows)
 
-    def propose(c: tuple[State, Any, Any]) -> tuple[State, Any, Any]:
-        s, solved, count = c
-        s = _ended(options, s, line, worst, solved)
+    def propose(c: _Proposing) -> _Proposing:
+        s = _ended(options, c.state, line, worst, c.solved)
         s = s._replace(proposal=_propose(problem, data, options, s, line))
-        return s, _settled(options, s, line, worst), count + 1
+        # once more where the step is not worth a trial
+        settled = _settled(options, s, line, worst) & ~c.settled
+        # and where it is to be refused for inequalities that it runs into
+        after = foreseen(s.rows, line, s.proposal.step)
+        push = jnp.where(s.met, 0.0, pushes(line, after, s.multipliers, s.mu))
+        refused = s.mu * jnp.sum(push**2) > s.proposal.predicted
+        refused = refused & ~s.correct & ~settled & (c.count < FORESEEN)
+        ahead = refused & (push > 0) & (push == jnp.max(push, initial=0.0))
+        again = settled | jnp.any(ahead)
+        s = s._replace(met=s.met | ahead)
+        return _Proposing(s, settled, c.settled | settled, c.count + 1, again)
 
-    # a second time where the first step is not worth a trial
-    going = lambda c: (c[2] == 0) | (c[1] & (c[2] == 1))
-    begin = s, solved, jnp.zeros((), int)
-    s = jax.lax.while_loop(going, propose, begin)[0]
+    none = jnp.zeros((), bool)
+    begin = _Proposing(s, solved, none, jnp.zeros((), int), ~none)
+    s = jax.lax.while_loop(lambda c: c.again, propose, begin).state
     enough = options.cost_tolerance * _size(merit)
     rests = _tiny(options, s.proposal, enough) & _level(s.proposal, enough)
     rests = rests & _plain(s) & (worst <= options.tolerance)
     status = jnp.where(rests, int(Status.CONVERGED), s.status)
     return s._replace(status=status, done=s.done | rests)
+
+
+class _Proposing(NamedTuple):
+    """What the search for a step carries."""
+
+    state: State
+    solved: Bool[jax.Array, ""]
+    """Whether the subproblem is."""
+    settled: Bool[jax.Array, ""]
+    """Whether one has ended untried."""
+    count: Int[jax.Array, ""]
+    again: Bool[jax.Array, ""]
 
 
 def _tiny(options: Options, p: Proposal, enough: jax.Array) -> jax.Array:

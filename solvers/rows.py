@@ -123,12 +123,19 @@ def augmented(
     )
 
 
+def pushes(
+    before: Line, after: Line, multiplier: jax.Array, mu: jax.Array
+) -> Float[jax.Array, " N"]:
+    """By how much inequalities are beyond where they push, that were not before."""
+    idle = (before.kind == INEQ) & (before.y + multiplier / (2 * mu) <= 0)
+    return jnp.where(idle, jnp.maximum(after.y + multiplier / (2 * mu), 0.0), 0.0)
+
+
 def met(
     before: Line, after: Line, multiplier: jax.Array, mu: jax.Array
 ) -> Bool[jax.Array, " N"]:
     """The inequality that pushes most after a step, of those that did not before it."""
-    idle = (before.kind == INEQ) & (before.y + multiplier / (2 * mu) <= 0)
-    push = jnp.where(idle, after.y + multiplier / (2 * mu), 0.0)
+    push = pushes(before, after, multiplier, mu)
     return (push > 0) & (push == jnp.max(push, initial=0.0))
 
 
