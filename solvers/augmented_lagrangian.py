@@ -17,11 +17,12 @@ from jaxtyping import Float, Int
 
 from .chain_problem import ChainProblem
 from .foretold import nothing
-from .iteration import Proposal, State, turn
+from .iteration import turn
 from .kernel import Compiled, later, part
 from .options import Number, Options
 from .rows import flat, in_line, joined, total_cost, updated_multiplier, worst_violation
 from .sealed import Closed, Sealed, opened, seal
+from .state import Proposal, State
 from .status import Status
 
 Array = jax.Array | np.ndarray

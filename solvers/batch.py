@@ -24,12 +24,12 @@ from jaxtyping import Float, Int
 
 from .augmented_lagrangian import Result, onwards
 from .chain_problem import ChainProblem
-from .iteration import State
 from .kernel import Compiled, on_cpu
 from .options import Options
 from .rounds import ROUND, SILENT, Progress, Watcher, paused, progress_of
 from .sealed import SMALL, Sealed, fetched, opened, seal
 from .spread import placed, spread
+from .state import State
 from .status import Status
 
 PASSES = 8

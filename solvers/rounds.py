@@ -16,9 +16,9 @@ from jaxtyping import Float
 
 from .augmented_lagrangian import Result, solve, some, start
 from .chain_problem import ChainProblem
-from .iteration import State
 from .options import Options
 from .sealed import fetched, seal
+from .state import State
 from .status import Status
 
 SHORT = 512

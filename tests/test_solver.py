@@ -253,15 +253,19 @@ class Corner:
 
 
 @pytest.mark.parametrize(
-    ("low", "wall", "want"),
-    [(-1.0, 0.5, [-1, 0.5]), (0.0, -1.0, [0, 2 / 3]), (0.3, 0.2, [0.3, 2.3 / 3])],
+    ("low", "wall", "want", "passes"),
+    [
+        (-1.0, 0.5, [-1, 0.5], 5),
+        (0.0, -1.0, [0, 2 / 3], 4),
+        (0.3, 0.2, [0.3, 2.3 / 3], 4),
+    ],
 )
-def test_steps_that_run_into_bounds_and_inequalities(low, wall, want):
-    """From afar they are not seen; then the next step ends at them."""
+def test_steps_that_run_into_bounds_and_inequalities(low, wall, want, passes):
+    """No step is tried that ends beyond them; without foresight: 8, 6 and 6 passes."""
     options = Options(mu=1e4, max_step=10.0)
     start = jnp.array([[5.0, 6.0]])
     r = solve(Corner(low, wall), jnp.array([-20.0, -30.0]), start, options)
-    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) < 15
+    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) <= passes
     np.testing.assert_allclose(r.x[0], want, atol=2e-4)
 
 
