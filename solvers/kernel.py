@@ -128,7 +128,7 @@ class Compiled:
         seals: which of its arguments are handed over sealed. They may not be changed
             between calls.
         fetches: whether what it returns is opened, in numpy; else it may be sealed.
-            It is awaited then, so that no other thread has to compute it.
+            It is awaited then: what is sealed goes where no other thread computes.
     """
 
     def __init__(

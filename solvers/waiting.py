@@ -23,5 +23,5 @@ def waiting_device() -> jax.Device | None:
 
         client: Any = make_cpu_client(asynchronous=False, num_devices=1)
         return client.local_devices()[0]
-    except (ImportError, TypeError, RuntimeError):
+    except (ImportError, AttributeError, TypeError, RuntimeError):
         return None  # of a version that makes them in another way

@@ -13,6 +13,7 @@ from posewise.solvers.augmented_lagrangian import from_start, large, onwards, so
 from posewise.solvers.kernel import Compiled, expressible, later, part
 from posewise.solvers.rounds import paused
 from posewise.solvers.sealed import SMALL, Sealer, fetched, opened, seal
+from posewise.solvers.waiting import waiting_device
 
 TABLE = np.array([True, False, True])
 LONG = np.arange(1e5)
@@ -159,6 +160,34 @@ def test_trees_sealed_before_are_known_while_they_live_in_memory():
         assert sealer(tree) is sealer(tree) and tree in sealer
     assert trees[0] not in sealer and len(sealer.known) < 40
     np.testing.assert_array_equal(fetched(sealer(trees[0]))["x"], trees[0]["x"])
+
+
+def test_what_is_awaited_has_a_device_of_its_own():
+    """It computes in the thread that asks; JAX's devices and settings stay."""
+    before = jax.devices(), jnp.ones(2).devices()
+    fn = lambda key, a, n: (loop(opened(a), n), opened(a))
+    run = Compiled(fn, seals=(1,), fetches=True)
+    given = np.ones(3), np.array([4])
+    for _ in range(2):
+        got = run("", *given)
+    assert all(isinstance(a, np.ndarray) for a in got) and run.compilations() == 1
+    np.testing.assert_allclose(got[0], loop(*given))
+    (where,) = run.sealer(given[0]).packs[0].devices()
+    assert where == (waiting_device() or jax.devices()[0])
+    assert (where in jax.devices()) == (jax.default_backend() != "cpu")
+    assert before == (jax.devices(), jnp.ones(2).devices())
+
+
+@pytest.mark.parametrize("broken", [TypeError, RuntimeError, AttributeError])
+def test_without_it_jax_has_the_results(broken, monkeypatch):
+    def fails(**given):
+        raise broken("of another version")
+
+    monkeypatch.setattr("jaxlib.xla_client.make_cpu_client", fails)
+    assert waiting_device.__wrapped__() is None
+    monkeypatch.setattr(kernel, "waiting_device", waiting_device.__wrapped__)
+    run = Compiled(lambda key, a: 2 * opened(a), seals=(1,), fetches=True)
+    np.testing.assert_array_equal(run("", np.ones(3)), 2 * np.ones(3))
 
 
 def planar_path():
