@@ -102,11 +102,21 @@ def _client(args: Any) -> Any:
     return next((d.client for a in arrays for d in a.devices()), None)
 
 
+def _devices(run: Any) -> list[int]:
+    """The numbers of those that a program runs on, in its order."""
+    where = jax.tree.leaves(run.input_shardings)[0]
+    devices = where.mesh.devices.flat if hasattr(where, "mesh") else where.device_set
+    return [d.id for d in devices]
+
+
 def _read(file: Path, client: Any) -> Any:
     """None: it is absent, broken, or of a machine that is not like this one."""
     try:
-        data, ins, outs = pickle.loads(file.read_bytes())
-        return serialize_executable.deserialize_and_load(data, ins, outs, client)
+        own, made = pickle.loads(file.read_bytes())
+        present = jax.devices() if client is None else client.devices()
+        found = {d.id: d for d in present}
+        given = found[own[0]].client, [found[i] for i in own]
+        return serialize_executable.deserialize_and_load(*made, *given)
     except Exception:
         return None
 
@@ -114,7 +124,8 @@ def _read(file: Path, client: Any) -> Any:
 def _write(file: Path, run: Any) -> None:
     """At once, as others may read; a disk that is full is no reason to stop."""
     try:
-        data = pickle.dumps(serialize_executable.serialize(run))
+        made = serialize_executable.serialize(run)
+        data = pickle.dumps((_devices(run), made))
         with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as new:
             new.write(data)
         os.replace(new.name, file)

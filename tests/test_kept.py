@@ -168,6 +168,35 @@ def test_kept_for_the_next_one_unless_broken(folder, monkeypatch):
     assert len(list(folder.iterdir())) == 4
 
 
+SEVERAL = """
+import sys
+import jax, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from posewise.solvers import kept
+from posewise.solvers.waiting import waiting_device
+
+kept.keep_in(__import__("pathlib").Path(sys.argv[1]))
+mesh = Mesh(np.array(jax.devices()[2:]), "d")
+for place in (None, waiting_device(), NamedSharding(mesh, PartitionSpec("d"))):
+    x = jax.device_put(np.arange(4.0), place)
+    fns = [lambda x: 2 * x, lambda x: 3 * x]  # the second one is not looked at
+    runs = [kept.kept(jax.jit(fn), repr(place)) for fn in fns]
+    out = [run(x) for run in runs]
+    assert all(y.tolist() == [0, 2, 4, 6] for y in out), out
+    assert all(y.devices() == x.devices() for y in out), out
+"""
+
+
+def test_with_several_devices(tmp_path):
+    """A program runs where it was compiled to run, not on all there are."""
+    flags = os.environ["XLA_FLAGS"] + " --xla_force_host_platform_device_count=4"
+    words = [sys.executable, "-c", SEVERAL, str(tmp_path)]
+    env = {**os.environ, "XLA_FLAGS": flags}
+    out = subprocess.run(words, capture_output=True, text=True, env=env)
+    assert not out.returncode, out.stderr[-2000:]
+    assert len(list(tmp_path.glob("*.program"))) == 3
+
+
 def test_without_a_place_to_write_it_runs_all_the_same(folder):
     folder.rmdir()
     run = kept.kept(jax.jit(lambda x: 2 * x), "double")
