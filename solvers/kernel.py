@@ -29,10 +29,11 @@ MARK = {"inlineable": "false", "xla_cpu_small_call": "true"}
 OPTIONS = {
     "xla_cpu_experimental_ynn_fusion_type": "",
     "xla_backend_optimization_level": 1,
+    "xla_cpu_prefer_vector_width": 512,
     "xla_disable_hlo_passes": "cpu-parallel-task-assigner",
 }
 """No calls of libraries and no threads, which cannot be in a marked call; half the time
-to compile.
+to compile; vectors as wide as the processor has, which saves 2 % of a solve.
 
 Those that are in XLA_FLAGS are the user's choice.
 """
