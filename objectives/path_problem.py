@@ -155,6 +155,11 @@ class PathProblem:
         other.config, other._modes, other._chain = world, None, None
         return other
 
+    def __copy__(self) -> "PathProblem":
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
     @property
     def world(self) -> Config:
         """The world, with a copy of it where there are helper frames or contacts."""
@@ -223,7 +228,7 @@ def _steps(duration: Any, slices_per_phase: int, T: int) -> Float[np.ndarray, " 
 
 def _same(old: tuple, new: tuple) -> bool:
     """The same objects and equal bytes; nothing is compared by value else."""
-    return all(
-        a is b or (isinstance(a, tuple | bytes) and a == b)
-        for a, b in zip(old, new, strict=True)
-    )
+    for a, b in zip(old, new, strict=True):
+        if a is not b and not (isinstance(a, (tuple, bytes)) and a == b):
+            return False
+    return True

@@ -112,11 +112,12 @@ def _devices(run: Any) -> list[int]:
 def _read(file: Path, client: Any) -> Any:
     """None: it is absent, broken, or of a machine that is not like this one."""
     try:
-        own, made = pickle.loads(file.read_bytes())
+        own, (data, ins, outs) = pickle.loads(file.read_bytes())
         present = jax.devices() if client is None else client.devices()
         found = {d.id: d for d in present}
-        given = found[own[0]].client, [found[i] for i in own]
-        return serialize_executable.deserialize_and_load(*made, *given)
+        devices = [found[i] for i in own]
+        given = data, ins, outs, devices[0].client, devices
+        return serialize_executable.deserialize_and_load(*given)
     except Exception:
         return None
 

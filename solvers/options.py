@@ -22,7 +22,7 @@ class Options:
     """A predicted relative decrease below this ends the solve once feasible."""
     inner_tolerance: Number = 1e-2
     """A predicted relative decrease below this ends an infeasible subproblem."""
-    untried: Number = 0.0
+    untried: Number = 1.0
     """A predicted decrease below so many times that, as a share of what violations
     cost, ends one before the step is tried."""
     progress_tolerance: Number = 2e-3

@@ -79,7 +79,7 @@ class Layout:
             pack = packs[k]
             part = _cut(pack, begin, end) if end - begin < pack.size else pack
             part = part.reshape(shape)
-            leaves.append(part if part.dtype == dtype else part.astype(dtype))
+            leaves.append(part.astype(bool) if dtype == "bool" else part)
         return jax.tree.unflatten(self.tree, leaves)
 
 
