@@ -105,8 +105,9 @@ def _client(args: Any) -> Any:
 def _devices(run: Any) -> list[int]:
     """The numbers of those that a program runs on, in its order."""
     where = jax.tree.leaves(run.input_shardings)[0]
-    devices = where.mesh.devices.flat if hasattr(where, "mesh") else where.device_set
-    return [d.id for d in devices]
+    if hasattr(where, "mesh"):
+        return [d.id for d in where.mesh.devices.flat]
+    return sorted(d.id for d in where.device_set)
 
 
 def _read(file: Path, client: Any) -> Any:
