@@ -49,15 +49,13 @@ Side = tuple[Rows, Bool[jax.Array, "n rows"]]
 
 def _pair(old: Rows, new: Rows, mask: jax.Array, step: jax.Array) -> tuple[Side, Side]:
     none = jnp.zeros(new.y.shape, bool)
-    if new.J.shape[1] > 1 or new.column is not None:
+    if not _plain(new):
         return (old, none), (new, none)
-    moved = step[new.last][:, None]
-    change = lambda rows: jnp.sum(rows.J[:, 0] * moved, -1)
     flat_old, flat_new = _flat(old), _flat(new)
     left = flat_new & ~flat_old
-    earlier = new.y - change(new)
+    earlier = new.y - _change(new, step)
     met = flat_old & ~flat_new & jnp.isfinite(earlier)
-    after = _line(new, left, old.y + change(old), old.J)
+    after = _line(new, left, old.y + _change(old, step), old.J)
     before = _line(old, met, earlier, new.J)
     return (before, mask | met), (after, left)
 
@@ -69,13 +67,19 @@ def foreseen(
 
     As they are: those that look at several slices, and those of one column each.
     """
-    changes = [
-        jnp.zeros_like(r.y)
-        if r.J.shape[1] > 1 or r.column is not None
-        else jnp.sum(r.J[:, 0] * step[r.last][:, None], -1)
-        for r in groups
-    ]
+    none = lambda r: jnp.zeros_like(r.y)
+    changes = [_change(r, step) if _plain(r) else none(r) for r in groups]
     return line._replace(y=line.y + flat(changes))
+
+
+def _plain(rows: Rows) -> bool:
+    """They look at one slice, at all of its columns."""
+    return rows.J.shape[1] == 1 and rows.column is None
+
+
+def _change(rows: Rows, step: Float[jax.Array, "T nv"]) -> Float[jax.Array, "n rows"]:
+    """Of plain ones with a step, by their derivatives."""
+    return jnp.sum(rows.J[:, 0] * step[rows.last][:, None], -1)
 
 
 def _flat(rows: Rows) -> jax.Array:

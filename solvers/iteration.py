@@ -23,6 +23,7 @@ from .rows import (
     flat,
     in_line,
     joined,
+    most,
     pushes,
     updated_multiplier,
     violation,
@@ -61,7 +62,7 @@ def turn(
         push = jnp.where(s.met, 0.0, pushes(line, after, s.multipliers, s.mu))
         refused = s.mu * jnp.sum(push**2) > s.proposal.predicted
         refused = refused & ~s.correct & ~settled & (c.tries < FORESEEN)
-        ahead = refused & (push > 0) & (push == jnp.max(push, initial=0.0))
+        ahead = refused & most(push)
         again = settled | jnp.any(ahead)
         s = s._replace(met=s.met | ahead)
         return _Proposing(s, settled, c.settled | settled, c.tries + 1, again)

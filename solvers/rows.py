@@ -135,7 +135,11 @@ def met(
     before: Line, after: Line, multiplier: jax.Array, mu: jax.Array
 ) -> Bool[jax.Array, " N"]:
     """The inequality that pushes most after a step, of those that did not before it."""
-    push = pushes(before, after, multiplier, mu)
+    return most(pushes(before, after, multiplier, mu))
+
+
+def most(push: Float[jax.Array, " N"]) -> Bool[jax.Array, " N"]:
+    """The one that pushes most, if any does."""
     return (push > 0) & (push == jnp.max(push, initial=0.0))
 
 

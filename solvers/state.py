@@ -46,7 +46,7 @@ class State(NamedTuple):
     refused: Bool[jax.Array, ""]
     """Whether the last step was."""
     met: Bool[jax.Array, " N"]
-    """Inequalities that steps refused from here ran into."""
+    """Inequalities that steps refused from here ran into, or the proposal foresees."""
     pinned: Bool[jax.Array, "T nv"]
     """Directions in which they left bounds that x is at."""
     last_violation: Float[jax.Array, ""]
