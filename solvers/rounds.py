@@ -90,7 +90,7 @@ def solve_watched(
 ) -> Result:
     """`solve`, shown and open to interrupts where it may take long."""
     size = problem.slices * problem.nv
-    options = _on_device(options, x.dtype)
+    options = _as_arrays(options, x.dtype)
     if size <= SHORT:
         return solve(problem, data, x, options)
     spare = _spare(problem, x.dtype)
@@ -112,9 +112,9 @@ def paused(problem: ChainProblem, data: Any, x: Any, options: Options) -> State:
 
 
 @lru_cache(maxsize=64)
-def _on_device(options: Options, dtype: Any) -> Options:
-    """Kept, as to move a dozen numbers takes as long as a small solve."""
-    return jax.device_put(jax.tree.map(lambda v: np.asarray(v, dtype), options))
+def _as_arrays(options: Options, dtype: Any) -> Options:
+    """The same object again, as what is sealed is known by that."""
+    return jax.tree.map(lambda v: np.asarray(v, dtype), options)
 
 
 @lru_cache(maxsize=64)
