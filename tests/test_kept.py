@@ -170,12 +170,13 @@ def test_kept_for_the_next_one_unless_broken(folder, monkeypatch):
 
 SEVERAL = """
 import sys
+from pathlib import Path
 import jax, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from posewise.solvers import kept
 from posewise.solvers.waiting import waiting_device
 
-kept.keep_in(__import__("pathlib").Path(sys.argv[1]))
+kept.keep_in(Path(sys.argv[1]))
 mesh = Mesh(np.array(jax.devices()[2:]), "d")
 for place in (None, waiting_device(), NamedSharding(mesh, PartitionSpec("d"))):
     x = jax.device_put(np.arange(4.0), place)
