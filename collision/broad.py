@@ -137,7 +137,7 @@ def _off_box(core: Core, R: Matrix, v: Vector) -> tuple[Vector, Scalar]:
 
 
 def bounding_radius(core: Core) -> Scalar:
-    """Of the ball about the core's origin that holds it [m]."""
+    """Of the ball about the core's origin that holds it [m]; of numpy's arrays, too."""
     match core:
         case Segment(half):
             return half
@@ -146,5 +146,5 @@ def bounding_radius(core: Core) -> Scalar:
         case Curved(half, radii):
             return norm(vector(half)) + largest(vector(radii))
         case Hull(vertices):
-            return jnp.max(norm(vector(vertices)), 0)
+            return norm(vector(vertices)).max(0)
     raise TypeError(f"{type(core).__name__} is not bounded.")

@@ -82,8 +82,9 @@ def select(condition: Array, a: Vector, b: Vector) -> Vector:
 
 
 def norm(a: Vector) -> Scalar:
-    """|a|."""
-    return jnp.sqrt(dot(a, a))
+    """|a|; of numpy's arrays one of them, for which nothing is compiled."""
+    square = dot(a, a)
+    return square.__array_namespace__().sqrt(square)
 
 
 def safe_norm(a: Vector) -> Scalar:
@@ -94,8 +95,9 @@ def safe_norm(a: Vector) -> Scalar:
 
 
 def largest(a: Vector) -> Scalar:
-    """The largest component."""
-    return jnp.maximum(jnp.maximum(a[0], a[1]), a[2])
+    """The largest component; of numpy's arrays one of them."""
+    maximum = a[0].__array_namespace__().maximum
+    return maximum(maximum(a[0], a[1]), a[2])
 
 
 def unit(a: Vector, otherwise: Vector | None = None) -> Vector:

@@ -30,10 +30,11 @@ OPTIONS = {
     "xla_cpu_experimental_ynn_fusion_type": "",
     "xla_backend_optimization_level": 1,
     "xla_cpu_prefer_vector_width": 512,
-    "xla_disable_hlo_passes": "cpu-parallel-task-assigner",
+    "xla_disable_hlo_passes": "cpu-parallel-task-assigner,reshape-mover",
 }
 """No calls of libraries and no threads, which cannot be in a marked call; half the time
-to compile; vectors as wide as the processor has, which saves 2 % of a solve.
+to compile; vectors as wide as the processor has, which saves 2 % of a solve; and no
+moving of reshapes, which XLA repeats without end, for nothing.
 
 Those that are in XLA_FLAGS are the user's choice.
 """
