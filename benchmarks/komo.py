@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -31,7 +32,13 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 import numpy as np  # noqa: E402
-from staging.statements import HOME, PROBLEMS, initial, path32_of_rai  # noqa: E402
+from staging.statements import (  # noqa: E402
+    OF_RAI,
+    PROBLEMS,
+    for_rai,
+    initial,
+    own_starts,
+)
 
 import posewise as pw  # noqa: E402
 
@@ -74,7 +81,7 @@ def theirs(problem: Callable, starts: list, options: dict) -> dict:
             solver = ry.NLP_Solver()
             solver.setProblem(nlp)
             solver.setOptions(**options)
-            solver.setInitialization(np.array(x))
+            solver.setInitialization(for_rai(x, nlp.getInitializationSample()))
             begin = time.perf_counter()
             out = solver.solve()
             rounds.append(time.perf_counter() - begin)
@@ -154,16 +161,16 @@ def main() -> None:
     if with_rai:
         import problems
 
-        stated = lambda name: getattr(problems, name, lambda: path32_of_rai(problems))
+        def stated(name: str) -> Callable:
+            own = OF_RAI.get(name)
+            return partial(own, problems) if own else getattr(problems, name)
+
     if args.batches:
         for name, count in BATCHES.items():
             problem, opts = (stated(name), problems.OPTS) if with_rai else (None, {})
             print(batch(name, makers[name](scenes), problem, count, opts), flush=True)
         return None
-    starts = json.loads((args.oracle / "x0.json").read_text())
-    rng = np.random.default_rng(0)
-    still = np.tile([-0.7, *HOME[1:]], 32)
-    starts["path32"] = [still + 0.02 * rng.normal(size=224) for _ in range(20)]
+    starts = json.loads((args.oracle / "x0.json").read_text()) | own_starts()
     print(f"{'problem':15s} {'who':12s} median ms    max ms  success       cost")
     for name, make in makers.items():
         if args.only and name not in args.only:

@@ -58,6 +58,7 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
         correct=none > 0,
         multipliers=flat([r.y for r in empty]),
         mu=number(options.mu),
+        share=flat([r.y for r in empty]),
         damping=number(options.damping),
         refused=jnp.zeros((), bool),
         met=jnp.zeros(sum(r.y.size for r in empty), bool),
@@ -98,7 +99,7 @@ def result(options: Options, end: State) -> Result:
     return Result(
         end.x,
         y,
-        updated_multiplier(line, end.multipliers, end.mu),
+        updated_multiplier(line, end.multipliers, end.penalty),
         worst,
         total_cost(line),
         end.iterations,

@@ -59,8 +59,8 @@ def turn(
         settled = _settled(options, s, line, worst) & ~c.settled
         # and where it is to be refused for inequalities that it runs into
         after = foreseen(s.rows, line, s.proposal.step)
-        push = jnp.where(s.met, 0.0, pushes(line, after, s.multipliers, s.mu))
-        refused = s.mu * jnp.sum(push**2) > s.proposal.predicted
+        push = jnp.where(s.met, 0.0, pushes(line, after, s.multipliers, s.penalty))
+        refused = jnp.sum(s.penalty * push**2) > s.proposal.predicted
         refused = refused & ~s.correct & ~settled & (c.tries < FORESEEN)
         ahead = refused & most(push)
         again = settled | jnp.any(ahead)
@@ -101,7 +101,7 @@ def _settled(options: Options, s: State, line: Line, worst: jax.Array) -> jax.Ar
     # larger penalties have to help: near infeasible points they do not
     helped = worst < HELPED * s.last_violation
     violated = (worst > options.tolerance) & helped
-    least = options.untried * options.inner_tolerance * s.mu * jnp.sum(beyond**2)
+    least = options.untried * options.inner_tolerance * jnp.sum(s.penalty * beyond**2)
     return _plain(s) & violated & (p.predicted < least)
 
 
@@ -113,7 +113,7 @@ def _ended(
     slow = worst > options.violation_left * s.last_violation
     stalls = jnp.where(worst > 0.9 * s.last_violation, s.stalls + 1, 0)
     infeasible = unmet & (stalls >= 2) & (s.mu >= options.mu_max)
-    updated = updated_multiplier(line, s.multipliers, s.mu)
+    updated = updated_multiplier(line, s.multipliers, s.penalty)
     raised = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
     return s._replace(
         multipliers=jnp.where(unmet, updated, s.multipliers),
@@ -133,9 +133,9 @@ def _propose(
     # known here of derivatives
     there = line._replace(y=jnp.where(s.correct, s.tried, line.y))
     # a step that was refused stops short of what it ran into, instead of being damped
-    weights = augmented(there, s.multipliers, s.mu, s.met)
-    short = jnp.minimum(line.y + s.multipliers / (2 * s.mu), 0.0)
-    lead = s.mu * jnp.sum(jnp.where(s.met, short**2, 0.0))
+    weights = augmented(there, s.multipliers, s.penalty, s.met)
+    short = jnp.minimum(line.y + s.multipliers / (2 * s.penalty), 0.0)
+    lead = jnp.sum(jnp.where(s.met, s.penalty * short**2, 0.0))
     parts = columns(problem.nv, problem.shared)
     system = assemble(s.rows, weights, problem.slices, problem.order, parts)
     pull = jnp.where(s.correct, s.damping, 0.0) * s.proposal.step

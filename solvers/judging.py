@@ -15,6 +15,7 @@ from .rows import (
     augmented,
     in_line,
     met,
+    shares,
     total_cost,
     worst_violation,
 )
@@ -42,9 +43,10 @@ def judge(
     predicted, solvable = proposal.predicted, proposal.solvable
     first = s.iterations == 0
     old, new = foretold(Foretold(s.rows, s.mask), rows, proposal.step)
+    s = s._replace(share=jnp.where(first, shares(rows), s.share))
     before, line = in_line(old.rows), in_line(new.rows)
     both = Line(jnp.stack([before.y, line.y]), line.kind)
-    merit, after = jnp.sum(augmented(both, s.multipliers, s.mu).merit, -1)
+    merit, after = jnp.sum(augmented(both, s.multipliers, s.penalty).merit, -1)
     worst_before, worst_after = worst_violation(both)
     cost_before, cost_after = total_cost(both)
     finite = jnp.isfinite(after) & _finite(rows, line)
@@ -54,11 +56,11 @@ def judge(
     x = jnp.where(accepted & ~broken, proposal.x, s.x)
     either = lambda a, b: jnp.where(accepted, a, b)
     kept = tuple(map(partial(_either, either), new.rows, old.rows))
-    ahead = met(before, line, s.multipliers, s.mu) & ~s.met
+    ahead = met(before, line, s.multipliers, s.penalty) & ~s.met
     ahead = ahead & solvable & finite
     # what it was to stop at, but did not reach, is let go
     more = jnp.any(ahead)
-    reached = s.met & (more | (line.y > -s.multipliers / (2 * s.mu)))
+    reached = s.met & (more | (line.y > -s.multipliers / (2 * s.penalty)))
     seen = more | (proposal.cut & finite)
     tried = line.y
     correct = ~accepted & solvable & finite & ~seen & ~s.correct & ~jnp.any(s.met)

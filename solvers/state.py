@@ -42,6 +42,8 @@ class State(NamedTuple):
     multipliers: Float[jax.Array, " N"]
     """Of all rows, in line."""
     mu: Float[jax.Array, ""]
+    share: Float[jax.Array, " N"]
+    """Of mu, in each row; see `rows.shares`."""
     damping: Float[jax.Array, ""]
     refused: Bool[jax.Array, ""]
     """Whether the last step was."""
@@ -60,6 +62,11 @@ class State(NamedTuple):
     """Of iterations, before there is a pause."""
     status: Int[jax.Array, ""]
     done: Bool[jax.Array, ""]
+
+    @property
+    def penalty(self) -> Float[jax.Array, " N"]:
+        """Of each row."""
+        return self.mu * self.share
 
 
 def tiny(options: Options, p: Proposal, enough: jax.Array) -> jax.Array:

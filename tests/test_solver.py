@@ -219,6 +219,24 @@ def test_a_curved_constraint_does_not_slow_a_stiff_solve():
     np.testing.assert_allclose(r.x[0], np.array([2, 1]) / np.sqrt(5), atol=2e-4)
 
 
+class SteepCircle(Circle):
+    """The ring in units so small that its row is a million times as stiff."""
+
+    def evaluate(self, data, x):
+        cost, ring, side = super().evaluate(data, x)
+        return cost, ring._replace(y=1e3 * ring.y, J=1e3 * ring.J), side
+
+
+def test_a_steep_row_makes_no_narrow_valley_of_a_penalty():
+    """Were its penalty that of other rows, it would take 187 passes."""
+    begin = jnp.array([[-1.0, 0.1]])
+    r = solve(SteepCircle(2.0), jnp.array([2.0, 1.0]), begin, Options())
+    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) <= 40
+    np.testing.assert_allclose(r.x[0], np.array([2, 1]) / np.sqrt(5), atol=2e-4)
+    # its multiplier is of the row as it is stated
+    assert float(r.multipliers[-2]) == pytest.approx(1e-3 * (np.sqrt(5) - 1), rel=1e-3)
+
+
 class Corner:
     """As low as a bound, a wall and a line allow; the cost pulls far beyond them."""
 

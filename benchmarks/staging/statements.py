@@ -149,12 +149,44 @@ def pnp_switch(scenes) -> pw.KOMO:
     komo = pw.KOMO(C, 2, 1, 1)
     basics(komo, True, cost=1e-2)
     komo.add_control_objective(1, 0.1)
+    picked_and_placed(komo)
+    return komo
+
+
+def picked_and_placed(komo: pw.KOMO) -> None:
+    """A grasp at the end of the first phase, a place for the box at the second's."""
     komo.add_mode_switch([1.0], "stable", ["gripper", "box"])
     komo.add(pw.presets.grasp_box("gripper", "box", "palm", "x"), [1.0])
     komo.add(pw.presets.place_box("box", "table", "palm", "z", 0.1), [2.0])
     spot = pw.presets.target_relative_xy_position("box", "table", [0.05, 0.1])
     komo.add(spot, [2.0])
+
+
+def pnp_path(scenes) -> pw.KOMO:
+    C = world(scenes.panda7(box_joint=True))
+    C.q = HOME
+    komo = pw.KOMO(C, 2, 16, 2)
+    basics(komo, True, cost=1e-2)
+    komo.add_control_objective(2, 0.1)
+    picked_and_placed(komo)
     return komo
+
+
+def pnp_path_of_rai(problems):
+    """No open problem: the whole path of the one that is, beside path32's."""
+    ry, helper = problems.ry, problems.MH()
+    komo = ry.KOMO(problems.panda(True), 2, 16, 2, True)
+    komo.addControlObjective([], 0, 1e-2)
+    komo.addControlObjective([], 2, 1e-1)
+    komo.addObjective([], ry.FS.accumulatedCollisions, [], ry.OT.eq, [1.0])
+    komo.addObjective([], ry.FS.jointLimits, [], ry.OT.ineq, [1.0])
+    komo.addModeSwitch([1.0, -1.0], ry.SY.stable, ["gripper", "box"], True)
+    helper.komo = komo
+    helper.grasp_box(1.0, "gripper", "box", "palm", "x", 0.02)
+    helper.place_box(2.0, "box", "table", "palm", "z", 0.1)
+    spot = (ry.OT.eq, 10 * XY, [0.05, 0.1, 0])
+    komo.addObjective([2.0], ry.FS.positionRel, ["box", "table"], *spot)
+    return komo, "initRandom"
 
 
 def place_free(scenes) -> pw.KOMO:
@@ -207,8 +239,23 @@ PROBLEMS: list[Callable] = [
     planar_path32,
     path32,
     pnp_switch,
+    pnp_path,
     place_free,
 ]
+OF_RAI = {"path32": path32_of_rai, "pnp_path": pnp_path_of_rai}
+"""What is not among the open problems."""
+
+
+def own_starts() -> dict[str, list[np.ndarray]]:
+    """Of what is not among the open problems: noise about where rai would begin."""
+    rng = np.random.default_rng(0)
+    still = np.tile([-0.7, *HOME[1:]], 32)
+    limits = [*[-1] * 5, -0.017, -1], [*[1] * 3, -0.07, *[1] * 3]
+    zero = np.clip(0.01 * rng.normal(size=(20, 32, 7)), *limits)
+    return {
+        "path32": [still + 0.02 * rng.normal(size=224) for _ in range(20)],
+        "pnp_path": list(zero.reshape(20, -1)),
+    }
 
 
 def initial(name: str, komo: pw.KOMO, x: list) -> np.ndarray:
@@ -216,3 +263,15 @@ def initial(name: str, komo: pw.KOMO, x: list) -> np.ndarray:
     if name != "pnp_switch":
         return np.reshape(x, (komo.T, -1))
     return np.stack([x[:7], x[-7:]])
+
+
+def for_rai(x: list, sample: np.ndarray) -> np.ndarray:
+    """A start with all of rai's variables: what it lacks is how things are held.
+
+    Args:
+        x: the start.
+        sample: one that rai begins with; it holds them from half time on.
+    """
+    half = len(x) // 2
+    held = sample[half : len(sample) - len(x) + half]
+    return np.concatenate([x[:half], held, x[half:]])
