@@ -50,6 +50,8 @@ class Kind:
     groundings: int = 0
     """How many sets of params there are, of which instances use one; 0: each its own.
     """
+    single: bool = False
+    """Whether each row depends on one tangent column only, of those not shared."""
 
 
 class Batch(NamedTuple):
@@ -131,11 +133,10 @@ class Chain:
             n = kind.capacity
             D = kind.scale[0]
             y: Any = jax.ShapeDtypeStruct((n, D), dtype)
-            single = self._single(kind)
-            columns = 1 if single else self.nv
+            columns = 1 if kind.single else self.nv
             J: Any = jax.ShapeDtypeStruct((n, kind.order + 1, D, columns), dtype)
             which: Any = jax.ShapeDtypeStruct((n, D), jnp.result_type(b.coordinates))
-            rest = _shape(b.last), _shape(b.kind), which if single else None
+            rest = _shape(b.last), _shape(b.kind), which if kind.single else None
             found.append(Rows(y, J, *rest))
         return tuple(found)
 
@@ -169,7 +170,7 @@ class Chain:
             m.X[at[:, :, None], b.coordinates[:, None, :]],
             data.tau[steps],
         )
-        single = self._single(kind) and coordinates == "tangent"
+        single = kind.single and coordinates == "tangent"
         linear: Any = linearize_each if single else aimed
         one = lambda x, params, scale, target: linear(
             kind.symbol, kind.order, x, params, scale, target, data.K
@@ -181,7 +182,7 @@ class Chain:
         out = jax.vmap(one, (0, each, 0, 0))(inputs, params, b.scale, b.target)
         if single:
             which = np.arange(kind.scale[0]) // kind.symbol.each
-            column = jnp.asarray(b.coordinates)[:, which]
+            column = jnp.asarray(self._columns())[b.coordinates][:, which]
             return Rows(out[0], out[1][..., None], b.last, b.kind, column)
         if kind.frames:
             felt = once(_felt, out.force, out.moment, mask[f])
@@ -195,10 +196,13 @@ class Chain:
                 J = coordinates_to_tangent(self.tree, m.X[at], J)
         return Rows(out.y, J, b.last, b.kind)
 
-    def _single(self, kind: Kind) -> bool:
-        """Whether each row depends on one tangent column only."""
-        alone = kind.symbol.each > 0 and len(kind.scale) == 1
-        return alone and not self.tree.balls and not self.shared
+    def _columns(self) -> np.ndarray:
+        """Of each coordinate its tangent column; of quaternions no matter what."""
+        found = np.zeros(self.tree.nq, int)
+        for column, coordinate in enumerate(self.tree.column_coordinate):
+            if coordinate >= 0:
+                found[coordinate] = column
+        return found
 
     def _before(self, data: ChainData, x: jax.Array) -> jax.Array:
         """The fixed slices before the first, with what all slices share."""

@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from ..features.collisions import SLACK
 from ..features.feature import Grounded
+from ..robots.tree import Tree
 from ..solvers import EQ, INEQ, SOS
 from .chain import Batch, Chain, ChainData, Kind
 from .modes import Modes
@@ -60,6 +61,8 @@ def make_chain(
         for t, weight in zip(objective.slices, weights, strict=True):
             row = _row(modes, objective, t, weight)
             grouped.setdefault(_kind(row.g), []).append((i, row))
+    alone = _own_coordinates(K.tree, modes.shared_columns)
+    grouped = {replace(k, single=_single(k, m, alone)): m for k, m in grouped.items()}
 
     dtype = K.node_p.dtype
     placed: list[list[Placed]] = [[] for _ in objectives]
@@ -118,7 +121,20 @@ def _kind(g: Grounded) -> Kind:
 
 def _looks(kind: Kind) -> tuple[int, bool]:
     """The same for kinds whose rows have Jacobians of the same shape."""
-    return kind.order, kind.symbol.each > 0 and len(kind.scale) == 1
+    return kind.order, kind.single
+
+
+def _own_coordinates(tree: Tree, shared: tuple[int, ...]) -> set[int]:
+    """Those with a tangent column for each slice."""
+    columns = enumerate(tree.column_coordinate)
+    return {c for column, c in columns if c >= 0 and column not in shared}
+
+
+def _single(kind: Kind, members: list[tuple[int, Row]], alone: set[int]) -> bool:
+    """See `Kind`."""
+    if not kind.symbol.each or len(kind.scale) != 1:
+        return False
+    return all(alone.issuperset(row.g.coordinates) for _, row in members)
 
 
 def _groundings(kind: Kind, rows: list[Row]) -> int:

@@ -39,7 +39,7 @@ class ChainProblem(Protocol):
     def evaluate(self, data: Any, x: Any) -> Any:
         """All `Rows` with their Jacobians at x; in parts as `kernel.later` has it.
 
-        Rows of one column each only where no columns are shared.
+        Rows of one column each only of columns that are not shared.
         """
         ...
 

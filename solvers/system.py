@@ -65,7 +65,8 @@ def assemble(
         m = each.J.shape[1]
         begin = each.last - (m - 1) + width
         if each.column is not None:
-            sums = jax.lax.fori_loop(0, len(begin), _single(each, begin), sums)
+            add = _single(each, begin, parts)
+            sums = jax.lax.fori_loop(0, len(begin), add, sums)
             continue
         J = each.J if s == 0 else each.J[..., own]
         tied = jnp.sum(each.J[..., parts.shared], 1)
@@ -109,11 +110,14 @@ def _each(groups: tuple[Rows, ...], weights: Weights) -> Iterator[_Each]:
         yield _Each(rows.J[:, :, 0], rows.last, *numbers, column)
 
 
-def _single(each: _Each, begin: jax.Array) -> Callable[[Any, "_Parts"], "_Parts"]:
+def _single(
+    each: _Each, begin: jax.Array, parts: Columns
+) -> Callable[[Any, "_Parts"], "_Parts"]:
     """Adds up rows of one column each, by one entry of each block."""
     J, m = each.J[..., 0], each.J.shape[1]
     weighted = each.curvature[:, None] * J
     column = jnp.asarray(each.column)
+    column -= jnp.sum(column[:, None] > parts.shared, -1)  # its place in own ones
 
     def add(i: Any, total: _Parts) -> _Parts:
         t, c = begin[i], column[i]

@@ -35,7 +35,8 @@ def test_banded_solve_equals_dense(T, width):
 
 
 @pytest.mark.parametrize(
-    ("shared", "single"), [((), ()), ((1,), ()), ((0, 3), ()), ((), (1, 3))]
+    ("shared", "single"),
+    [((), ()), ((1,), ()), ((0, 3), ()), ((), (1, 3)), ((1,), (2,)), ((0, 2), (1, 3))],
 )
 def test_a_step_equals_the_dense_one(shared, single):
     """Columns of shared variables are added up over the slices.
@@ -57,7 +58,7 @@ def test_a_step_equals_the_dense_one(shared, single):
         y = rng.normal(size=(N, D))
         kind = np.array([SOS, EQ, INEQ, SOS, INEQ])
         if window in single:
-            column = rng.integers(0, n, (N, D))
+            column = rng.choice(parts.own, (N, D))
             given = y, J[..., :1], last, kind, column
             J = J[..., :1] * (column[:, None, :, None] == np.arange(n))
         else:
