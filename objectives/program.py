@@ -217,8 +217,8 @@ def _floor(row: Row, D: int) -> np.ndarray:
 
 
 def _bucket(n: int) -> int:
-    """The next power of two, or multiple of 32 beyond that."""
-    return 1 << (n - 1).bit_length() if n <= 32 else -(-n // 32) * 32
+    """The next power of two, or multiple of 8 beyond that."""
+    return 1 << (n - 1).bit_length() if n <= 8 else -(-n // 8) * 8
 
 
 def _dtype(values: Any, dtype: Any) -> Any:
