@@ -58,7 +58,7 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
         correct=none > 0,
         multipliers=flat([r.y for r in empty]),
         mu=number(options.mu),
-        share=flat([r.y for r in empty]),
+        share=flat([jnp.ones_like(r.y) for r in empty]),
         damping=number(options.damping),
         refused=jnp.zeros((), bool),
         met=jnp.zeros(sum(r.y.size for r in empty), bool),

@@ -33,8 +33,8 @@ OPTIONS = {
     "xla_disable_hlo_passes": "cpu-parallel-task-assigner,reshape-mover",
 }
 """No calls of libraries and no threads, which cannot be in a marked call; half the time
-to compile; vectors as wide as the processor has, which saves 2 % of a solve; and no
-moving of reshapes, which XLA repeats without end, for nothing.
+to compile; vectors as wide as the processor has, which saves 2 % of a solve; no moving
+of reshapes, after which XLA finds no end of simplifying, but for a limit of rounds.
 
 Those that are in XLA_FLAGS are the user's choice.
 """

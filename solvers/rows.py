@@ -100,7 +100,7 @@ def shares(groups: tuple[Rows, ...]) -> Float[jax.Array, " N"]:
     beginning. So rows are scaled in IPOPT (Wächter and Biegler 2006, section 3.8).
     """
     square = flat([jnp.sum(r.J**2, (1, 3)) for r in groups])
-    return STEEP**2 / jnp.maximum(square, STEEP**2)
+    return 1 / jnp.clip(square / STEEP**2, 1.0, 1e30)
 
 
 class Weights(NamedTuple):

@@ -19,6 +19,16 @@ def reference(name: str) -> dict:
     return json.loads(path.read_text())
 
 
+def komo_scenes() -> dict:
+    """What the module of the reference problems' scenes has; see `reference`."""
+    path = SHARED / "oracle" / "komo" / "scenes.py"
+    if not path.is_file():
+        pytest.skip("reference problems are not beside this checkout")
+    found: dict = {}
+    exec(path.read_text(), found)
+    return found
+
+
 def world(scene: dict) -> pw.Config:
     """The Config of a scene in the reference data's own format."""
     C = pw.Config()

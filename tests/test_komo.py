@@ -6,7 +6,7 @@ import sys
 import jax
 import numpy as np
 import pytest
-from oracle import SHARED, reference, world
+from oracle import komo_scenes, reference, world
 
 import posewise as pw
 from posewise import FS, OT, Status
@@ -168,10 +168,7 @@ def test_a_linear_quadratic_path_is_solved_exactly():
 
 def ik_gaze():
     """The open problem `ik_gaze` of the reference data."""
-    if not (SHARED / "oracle" / "komo" / "scenes.py").is_file():
-        pytest.skip("reference problems are not beside this checkout")
-    scenes: dict = {}
-    exec((SHARED / "oracle" / "komo" / "scenes.py").read_text(), scenes)
+    scenes = komo_scenes()
     C = world(scenes["panda7"]())
     C.q = scenes["PANDA_HOME"]
     komo = pw.KOMO(C)

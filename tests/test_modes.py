@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from oracle import komo_scenes, world
 
 import posewise as pw
 from posewise import FS, OT
@@ -147,3 +148,29 @@ def test_nothing_jumps_in_initial_paths(slices):
         beside = np.clip(held[:2, 0], -0.15, 0.15)
         np.testing.assert_allclose(put[:, 0], [*beside, 0.07], atol=1e-9)
         np.testing.assert_allclose(put[2, 1:], [0, 0, 1], atol=1e-9)
+
+
+def test_a_whole_path_of_a_panda_that_puts_a_box_elsewhere():
+    """Neither from home nor from near zero does it creep along a valley.
+
+    The grip is far from the box at first: a small turn of the hand throws it about,
+    and its velocity may not change while it is gripped.
+    """
+    scenes = komo_scenes()
+    C = world(scenes["panda7"](box_joint=True))
+    C.q = scenes["PANDA_HOME"]
+    komo = pw.KOMO(C, 2, 16, 2)
+    komo.add_control_objective(0, 1e-2)
+    komo.add_control_objective(2, 0.1)
+    komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq)
+    komo.add_objective(None, FS.jointLimits, [], OT.ineq)
+    komo.add_mode_switch([1.0], "stable", ["gripper", "box"])
+    komo.add(pw.presets.grasp_box("gripper", "box", "palm", "x"), [1.0])
+    komo.add(pw.presets.place_box("box", "table", "palm", "z", 0.1), [2.0])
+    there = pw.presets.target_relative_xy_position("box", "table", [0.05, 0.1])
+    komo.add(there, [2.0])
+    for begin, passes in ((C.q, 80), ([0, 0, 0, -0.08, 0, 0, 0], 200)):
+        komo.initialize(begin)
+        sol = komo.solve()
+        assert sol.feasible and sol.iterations < passes, sol.report()
+        assert sol.sos < 0.17
