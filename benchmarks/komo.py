@@ -1,4 +1,4 @@
-"""The open KOMO problems of the reference data, beside rai in the same run.
+"""Open KOMO problems of the reference data, and two of ours, beside rai in one run.
 
     python benchmarks/komo.py [--only ik_gaze ...] [--oracle ../shared/oracle/komo]
 
@@ -81,6 +81,7 @@ def theirs(problem: Callable, starts: list, options: dict) -> dict:
             solver = ry.NLP_Solver()
             solver.setProblem(nlp)
             solver.setOptions(**options)
+            ry.rnd_seed(0)  # samples are noisy
             solver.setInitialization(for_rai(x, nlp.getInitializationSample()))
             begin = time.perf_counter()
             out = solver.solve()

@@ -1,4 +1,4 @@
-"""The open KOMO problems of the reference data, stated in posewise.
+"""The open KOMO problems of the reference data, stated in posewise, and two of ours.
 
 `scenes`, and `problems` of rai's, are modules of the reference data.
 """
@@ -132,56 +132,44 @@ def path32(scenes) -> pw.KOMO:
 def path32_of_rai(problems):
     """No open problem: a path of the kind that is, around a post."""
     ry = problems.ry
-    C = problems.panda(post=True)
-    komo = ry.KOMO(C, 1, 32, 2, True)
-    komo.addControlObjective([], 2, 1.0)
-    komo.addObjective([], ry.FS.accumulatedCollisions, [], ry.OT.eq, [1.0])
-    komo.addObjective([], ry.FS.jointLimits, [], ry.OT.ineq, [1.0])
+    komo = ry.KOMO(problems.panda(post=True), 1, 32, 2, True)
+    problems.basics(komo, True, 2, 1.0)
     goal = (ry.OT.eq, [1e1], BESIDE)
     komo.addObjective([1.0], ry.FS.positionDiff, ["gripper", "post"], *goal)
     komo.addObjective([1.0], ry.FS.qItself, [], ry.OT.eq, [1.0], [], 1)
     return komo, "noise:.02"
 
 
-def pnp_switch(scenes) -> pw.KOMO:
+def pick_and_place(scenes, slices: int, order: int) -> pw.KOMO:
+    """A grasp at the end of the first phase, a place for the box at the second's."""
     C = world(scenes.panda7(box_joint=True))
     C.q = HOME
-    komo = pw.KOMO(C, 2, 1, 1)
+    komo = pw.KOMO(C, 2, slices, order)
     basics(komo, True, cost=1e-2)
-    komo.add_control_objective(1, 0.1)
-    picked_and_placed(komo)
-    return komo
-
-
-def picked_and_placed(komo: pw.KOMO) -> None:
-    """A grasp at the end of the first phase, a place for the box at the second's."""
+    komo.add_control_objective(order, 0.1)
     komo.add_mode_switch([1.0], "stable", ["gripper", "box"])
     komo.add(pw.presets.grasp_box("gripper", "box", "palm", "x"), [1.0])
     komo.add(pw.presets.place_box("box", "table", "palm", "z", 0.1), [2.0])
     spot = pw.presets.target_relative_xy_position("box", "table", [0.05, 0.1])
     komo.add(spot, [2.0])
-
-
-def pnp_path(scenes) -> pw.KOMO:
-    C = world(scenes.panda7(box_joint=True))
-    C.q = HOME
-    komo = pw.KOMO(C, 2, 16, 2)
-    basics(komo, True, cost=1e-2)
-    komo.add_control_objective(2, 0.1)
-    picked_and_placed(komo)
     return komo
 
 
+def pnp_switch(scenes) -> pw.KOMO:
+    return pick_and_place(scenes, 1, 1)
+
+
+def pnp_path(scenes) -> pw.KOMO:
+    return pick_and_place(scenes, 16, 2)
+
+
 def pnp_path_of_rai(problems):
-    """No open problem: the whole path of the one that is, beside path32's."""
+    """No open problem: the whole path of the one that is."""
     ry, helper = problems.ry, problems.MH()
-    komo = ry.KOMO(problems.panda(True), 2, 16, 2, True)
-    komo.addControlObjective([], 0, 1e-2)
+    komo = helper.komo = ry.KOMO(problems.panda(True), 2, 16, 2, True)
+    problems.basics(komo, True, 0, 1e-2)
     komo.addControlObjective([], 2, 1e-1)
-    komo.addObjective([], ry.FS.accumulatedCollisions, [], ry.OT.eq, [1.0])
-    komo.addObjective([], ry.FS.jointLimits, [], ry.OT.ineq, [1.0])
     komo.addModeSwitch([1.0, -1.0], ry.SY.stable, ["gripper", "box"], True)
-    helper.komo = komo
     helper.grasp_box(1.0, "gripper", "box", "palm", "x", 0.02)
     helper.place_box(2.0, "box", "table", "palm", "z", 0.1)
     spot = (ry.OT.eq, 10 * XY, [0.05, 0.1, 0])
@@ -250,12 +238,10 @@ def own_starts() -> dict[str, list[np.ndarray]]:
     """Of what is not among the open problems: noise about where rai would begin."""
     rng = np.random.default_rng(0)
     still = np.tile([-0.7, *HOME[1:]], 32)
+    around = [still + 0.02 * rng.normal(size=224) for _ in range(20)]
     limits = [*[-1] * 5, -0.017, -1], [*[1] * 3, -0.07, *[1] * 3]
     zero = np.clip(0.01 * rng.normal(size=(20, 32, 7)), *limits)
-    return {
-        "path32": [still + 0.02 * rng.normal(size=224) for _ in range(20)],
-        "pnp_path": list(zero.reshape(20, -1)),
-    }
+    return {"path32": around, "pnp_path": list(zero.reshape(20, -1))}
 
 
 def initial(name: str, komo: pw.KOMO, x: list) -> np.ndarray:
