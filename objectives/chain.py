@@ -33,7 +33,7 @@ from ..solvers.kernel import later, part
 from ..solvers.sealed import Closed
 
 LARGE = 4
-"""Size from which problems are compiled in parts."""
+"""Single slices with up to so much code are not compiled in parts."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,8 @@ class Chain:
     @property
     def large(self) -> bool:
         """See `ChainProblem`: contacts are about five times as much code as others."""
-        return sum(5 if k.symbol.stacked else 1 for k in self.kinds) > LARGE
+        code = sum(5 if k.symbol.stacked else 1 for k in self.kinds)
+        return self.slices > 1 or code > LARGE
 
     def evaluate(
         self,
