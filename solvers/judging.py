@@ -22,6 +22,8 @@ from .rows import (
 from .state import State, level, size, tiny
 from .status import Status
 
+STIFFER = 1e4
+"""Damping grows by at most so much for what one step missed."""
 PATIENCE = 8
 """So many feasible passes are given to lower the cost by `progress_tolerance`."""
 LAST_PATIENCE = 96
@@ -63,14 +65,18 @@ def judge(
     reached = s.met & (more | (line.y > -s.multipliers / (2 * s.penalty)))
     seen = more | (proposal.cut & finite)
     tried = line.y
-    correct = ~accepted & solvable & finite & ~seen & ~s.correct & ~jnp.any(s.met)
+    correct = ~accepted & solvable & finite & ~seen & ~s.refused & ~jnp.any(s.met)
     correct = correct & (worst_before <= BENT * options.tolerance)
     good = accepted & ~first & (merit - after > 0.25 * predicted)
-    steepness = predicted / jnp.maximum(jnp.sum(proposal.step**2), 1e-30)
+    # what stiffness the system lacks, if the value is as bent all along the step
+    square = jnp.maximum(jnp.sum(proposal.step**2), 1e-30)
+    missed = 2 * (jnp.where(finite, after - merit, 0.0) + predicted) / square
+    stiffer = jnp.clip(missed, 10 * s.damping, STIFFER * s.damping)
+    stiffer = jnp.maximum(stiffer, predicted / square)
     damping = jnp.where(
         accepted,
         jnp.where(good, s.damping * 0.2, s.damping * 2.0),
-        jnp.where(seen | correct, s.damping, jnp.maximum(10 * s.damping, steepness)),
+        jnp.where(seen | correct, s.damping, stiffer),
     )
     damping = jnp.where(first, s.damping, damping)
 
