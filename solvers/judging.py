@@ -22,7 +22,7 @@ from .rows import (
 from .state import State, level, size, tiny
 from .status import Status
 
-STIFFER = 1e4
+STIFFER = 100.0
 """Damping grows by at most so much for what one step missed."""
 PATIENCE = 8
 """So many feasible passes are given to lower the cost by `progress_tolerance`."""
@@ -65,7 +65,7 @@ def judge(
     reached = s.met & (more | (line.y > -s.multipliers / (2 * s.penalty)))
     seen = more | (proposal.cut & finite)
     tried = line.y
-    correct = ~accepted & solvable & finite & ~seen & ~s.refused & ~jnp.any(s.met)
+    correct = ~accepted & solvable & finite & ~seen & ~s.correct & ~jnp.any(s.met)
     correct = correct & (worst_before <= BENT * options.tolerance)
     good = accepted & ~first & (merit - after > 0.25 * predicted)
     # what stiffness the system lacks, if the value is as bent all along the step

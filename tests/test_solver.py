@@ -220,6 +220,27 @@ def test_a_curved_constraint_does_not_slow_a_stiff_solve():
     np.testing.assert_allclose(r.x[0], np.array([2, 1]) / np.sqrt(5), atol=2e-4)
 
 
+class Bowl(Circle):
+    """Nearest to 1 in a bowl whose derivative does not tell of it at the start."""
+
+    def evaluate(self, steepness, x):
+        at = x[0, 0]
+        y = jnp.stack([at - 1, steepness * at**2])
+        slope = jnp.array([[1.0, 0.0], [0.0, 0.0]]).at[1, 0].set(2 * steepness * at)
+        kind = jnp.full(2, SOS)
+        return (Rows(y[:, None], slope[:, None, None], jnp.zeros(2, int), kind),)
+
+
+@pytest.mark.parametrize("steepness", [1e3, 1e4])
+def test_a_refused_step_tells_how_short_the_next_must_be(steepness):
+    """Were damping ten times as large after each, patience would end at the start."""
+    options = Options(max_step=10.0)
+    r = solve(Bowl(2.0), jnp.asarray(steepness), jnp.zeros((1, 2)), options)
+    assert Status(int(r.status)) is Status.CONVERGED
+    at = float(r.x[0, 0])
+    assert 2 * steepness**2 * at**3 + at == pytest.approx(1.0, rel=1e-2)
+
+
 class SteepCircle(Circle):
     """The ring in units so small that its row is a million times as stiff."""
 
