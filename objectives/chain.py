@@ -6,7 +6,7 @@ symbols are data.
 """
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -91,6 +91,13 @@ class Chain:
     kinds: tuple[Kind, ...]
     shared: tuple[int, ...] = ()
     """Tangent columns that are one variable for all slices."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.tree, self.slices, self.order, self.kinds, self.shared))
+
+    def __hash__(self) -> int:
+        return self._hash  # programs are found by it in each solve
 
     @property
     def nv(self) -> int:

@@ -113,7 +113,7 @@ class Config(AnnotatedWorld):
         """An independent copy."""
         new = Config()
         new._frames = list(self._frames)
-        new._values = {i: v.copy() for i, v in self._values.items()}
+        new._values = dict(self._values)  # arrays are replaced, never changed
         new._objects = {k: replace(o, config=new) for k, o in self._objects.items()}
         new._cameras, new._agents = dict(self._cameras), dict(self._agents)
         new._rooms, new._regions = self._rooms, self._regions

@@ -151,12 +151,15 @@ class Compiled:
         update_wrapper(self, fn)
 
     def __call__(self, *args: Any) -> Any:
-        own = [(a, i in self.seals) for i, a in enumerate(args)][self.static :]
-        unknown = [a for a, sealed in own if not sealed or a not in self.sealer]
+        rest = list(args)
+        for i in self.seals:
+            rest[i] = self.sealer.look(args[i])
+        given, rest = args[: self.static], rest[self.static :]
+        unknown = [a for a in rest if not is_closed(a)]
         if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(unknown)):
             return self.fn(*args)  # it is up to the program around it
-        given = args[: self.static]
-        rest = [self.sealer(a) if sealed else a for a, sealed in own]
+        for i in self.seals:
+            rest[i - self.static] = self.sealer(rest[i - self.static])
         with self.lock:
             program = self.programs.pop(given, None)
             new = program is None

@@ -69,16 +69,15 @@ class Layout:
 
     def open(self, packs: Sequence[Any]) -> Any:
         """The tree."""
-        xp: Any = np if all(isinstance(p, np.ndarray) for p in packs) else jnp
+        on_host = all(isinstance(p, np.ndarray) for p in packs)
+        xp, cut = (np, _cut_on_host) if on_host else (jnp, _cut)
         leaves = []
         for i, (shape, dtype) in enumerate(self.arrays):
             if i not in self.places:
                 leaves.append(xp.zeros(shape, dtype))
                 continue
             k, begin, end = self.places[i]
-            pack = packs[k]
-            part = _cut(pack, begin, end) if end - begin < pack.size else pack
-            part = part.reshape(shape)
+            part = cut(packs[k], begin, end).reshape(shape)
             leaves.append(part.astype(bool) if dtype == "bool" else part)
         return jax.tree.unflatten(self.tree, leaves)
 
@@ -91,9 +90,12 @@ def _layout(
 
 
 def _cut(pack: Any, begin: int, end: int) -> Any:
-    if isinstance(pack, np.ndarray):
-        return pack[begin:end]
-    return jax.lax.slice(pack, (begin,), (end,))
+    whole = end - begin == pack.size
+    return pack if whole else jax.lax.slice(pack, (begin,), (end,))
+
+
+def _cut_on_host(pack: Any, begin: int, end: int) -> Any:
+    return pack[begin:end]
 
 
 @jax.tree_util.register_pytree_node_class
@@ -173,7 +175,7 @@ def fetched(tree: Any) -> Any:
             return v.layout.open([np.asarray(pack) for pack in v.packs])
         return np.asarray(v)
 
-    return jax.tree.map(own, tree, is_leaf=is_closed)
+    return own(tree) if is_closed(tree) else jax.tree.map(own, tree, is_leaf=is_closed)
 
 
 class Sealer:
@@ -188,16 +190,19 @@ class Sealer:
         self.known: OrderedDict[int, tuple[Any, Sealed]] = OrderedDict()
         self.lock = Lock()
 
-    def __contains__(self, tree: Any) -> bool:
-        with self.lock:
-            return id(tree) in self.known
-
-    def __call__(self, tree: Any) -> Sealed:
-        """The tree, none of whose arrays may be changed later."""
+    def look(self, tree: Any) -> Any:
+        """The tree sealed, if it is one of the last ones, otherwise as it is."""
         with self.lock:
             if found := self.known.get(id(tree)):
                 self.known.move_to_end(id(tree))
                 return found[1]
+        return tree
+
+    def __call__(self, tree: Any) -> Any:
+        """The tree sealed; none of its arrays may be changed later."""
+        found = self.look(tree)
+        if is_closed(found):
+            return found
         sealed = jax.device_put(seal(tree, np, SMALL), self.device())
         with self.lock:
             self.known[id(tree)] = tree, sealed  # kept, so that its id stays its own
