@@ -23,6 +23,7 @@ from .rows import (
     augmented,
     flat,
     in_line,
+    shares,
     total_cost,
     updated_multiplier,
     worst_violation,
@@ -46,6 +47,8 @@ class State(NamedTuple):
     multipliers: Float[jax.Array, " N"]
     """Of all rows, in line."""
     mu: Float[jax.Array, ""]
+    share: Float[jax.Array, " N"]
+    """Of the penalty, what is each row's."""
     merit: Float[jax.Array, ""]
     """At the last look."""
     last_violation: Float[jax.Array, ""]
@@ -53,6 +56,11 @@ class State(NamedTuple):
     iterations: Int[jax.Array, ""]
     status: Int[jax.Array, ""]
     done: Bool[jax.Array, ""]
+
+    @property
+    def penalty(self) -> Float[jax.Array, " N"]:
+        """Of each row."""
+        return self.mu * self.share
 
 
 class Evaluation(NamedTuple):
@@ -78,6 +86,7 @@ def _start(
         rows=empty,
         multipliers=flat([r.y for r in empty]),
         mu=like(options.mu),
+        share=flat([jnp.ones_like(r.y) for r in empty]),
         merit=like(jnp.inf),
         last_violation=like(jnp.inf),
         stalls=jnp.zeros((), int),
@@ -98,7 +107,7 @@ def _result(end: State, options: Options) -> Result:
     return Result(
         end.x,
         line.y,
-        updated_multiplier(line, end.multipliers, end.mu),
+        updated_multiplier(line, end.multipliers, end.penalty),
         worst,
         total_cost(line),
         end.iterations,
@@ -109,7 +118,9 @@ def _result(end: State, options: Options) -> Result:
 def _step(
     problem: ChainProblem, method: Any, data: Any, options: Options, s: State
 ) -> State:
-    at = _evaluate(problem, data, s.x, s.multipliers, s.mu)
+    rows = problem.evaluate(data, s.x)
+    s = s._replace(share=jnp.where(s.iterations == 0, shares(rows), s.share))
+    at = _weighed(problem, data, s.x, rows, s.multipliers, s.penalty)
     finite = jnp.isfinite(at.merit) & jnp.isfinite(at.g).all()
     broken = (s.iterations == 0) & ~finite
 
@@ -127,14 +138,14 @@ def _step(
     stuck = worst > 0.9 * s.last_violation
     stalls = jnp.where(update, (s.stalls + 1) * stuck, s.stalls)
     infeasible = update & (stalls >= 2) & (s.mu >= options.mu_max)
-    updated = updated_multiplier(line, s.multipliers, s.mu)
+    updated = updated_multiplier(line, s.multipliers, s.penalty)
     multipliers = jnp.where(update, updated, s.multipliers)
     raised = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
     mu = jnp.where(update & slow, raised, s.mu)
     done = converged | infeasible | broken
 
     def value(moved: Any) -> Any:
-        return _merit(problem, data, s.x, moved - s.moved, s.multipliers, s.mu)
+        return _merit(problem, data, s.x, moved - s.moved, s.multipliers, s.penalty)
 
     steps, after = method.update(
         at.g, s.optimizer, s.moved, value=at.merit, grad=at.g, value_fn=value
@@ -155,6 +166,7 @@ def _step(
         rows=_light(at.rows),
         multipliers=multipliers,
         mu=mu,
+        share=s.share,
         merit=jnp.where(update, jnp.inf, jnp.where(look, at.merit, s.merit)),
         last_violation=jnp.where(update, worst, s.last_violation),
         stalls=stalls,
@@ -164,11 +176,15 @@ def _step(
     )
 
 
-def _evaluate(
-    problem: ChainProblem, data: Any, x: Any, multipliers: Any, mu: Any
+def _weighed(
+    problem: ChainProblem,
+    data: Any,
+    x: Any,
+    rows: tuple[Rows, ...],
+    multipliers: Any,
+    penalty: Any,
 ) -> Evaluation:
-    rows = problem.evaluate(data, x)
-    weights = augmented(in_line(rows), multipliers, mu)
+    weights = augmented(in_line(rows), multipliers, penalty)
     T, parts = problem.slices, columns(problem.nv, problem.shared)
     g = assemble(rows, weights, T, problem.order, parts).gradient
     g = g.at[:, parts.shared].divide(T)  # each slice bears its part of the sum
@@ -178,16 +194,18 @@ def _evaluate(
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _merit(
-    problem: ChainProblem, data: Any, x: Any, step: Any, multipliers: Any, mu: Any
+    problem: ChainProblem, data: Any, x: Any, step: Any, multipliers: Any, penalty: Any
 ) -> jax.Array:
     """The augmented Lagrangian after a step; for the optimisers that search a line."""
-    return _merit_forward(problem, data, x, step, multipliers, mu)[0]
+    return _merit_forward(problem, data, x, step, multipliers, penalty)[0]
 
 
 def _merit_forward(
-    problem: ChainProblem, data: Any, x: Any, step: Any, multipliers: Any, mu: Any
+    problem: ChainProblem, data: Any, x: Any, step: Any, multipliers: Any, penalty: Any
 ) -> Any:
-    at = _evaluate(problem, data, problem.retract(data, x, step), multipliers, mu)
+    x = problem.retract(data, x, step)
+    rows = problem.evaluate(data, x)
+    at = _weighed(problem, data, x, rows, multipliers, penalty)
     return at.merit, at.g
 
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from test_solver import Circle
+from test_solver import Circle, SteepCircle
 
 import posewise as pw
 from posewise import FS, OT, Status
@@ -67,6 +67,15 @@ def test_a_constrained_optimum(optimizer, wall, want):
     r = solve_first_order(Circle(wall), optimizer, goal, start, OPTIONS)
     assert Status(int(r.status[0])) is Status.CONVERGED
     np.testing.assert_allclose(r.x[0, 0], want, atol=1e-3)
+
+
+@pytest.mark.parametrize("optimizer", [ADAM, LBFGS])
+def test_a_steep_row_does_not_end_a_solve_early(optimizer):
+    """Were its penalty that of other rows, Adam would end at (0.82, 0.58)."""
+    goal, start = jnp.array([2.0, 1.0]), jnp.array([[[-1.0, 0.1]]])
+    r = solve_first_order(SteepCircle(2.0), optimizer, goal, start, OPTIONS)
+    assert Status(int(r.status[0])) is Status.CONVERGED
+    np.testing.assert_allclose(r.x[0, 0], np.array([2, 1]) / np.sqrt(5), atol=1e-3)
 
 
 def test_conflicts_and_bad_input_are_told():
