@@ -47,8 +47,8 @@ def integer(
 def floats(
     what: str, value: Any, expected: str, error: type[ValueError] = ConfigError
 ) -> np.ndarray:
-    """An array of floats of any shape; see `number`."""
+    """An array of floats of any shape, not the one that was given; see `number`."""
     try:
-        return np.asarray(value, float)
+        return np.array(value, float)
     except (TypeError, ValueError):
         raise error(f"{what} is {value!r}, expected {expected}.") from None

@@ -108,6 +108,24 @@ def test_a_copy_is_independent():
     np.testing.assert_allclose(C.q[7], 0.4)
 
 
+def test_arrays_that_users_give_stay_theirs():
+    C = pw.Config()
+    position, size, value = np.zeros(3), np.full(3, 0.1), np.array([0.2])
+    limits = np.array([[-1.0], [1.0]])
+    C.add_frame("a", joint="hingeZ", position=position, shape=pw.Box(size))
+    C.set_joint("a", value)
+    C.set_limits("a", limits)
+    D = C.copy()
+    for given in (position, size, value, limits):
+        given[:] = 9.0
+    for world in (C, D):
+        np.testing.assert_array_equal(world.q, [0.2])
+        np.testing.assert_array_equal(world.limits, [[-1], [1]])
+        np.testing.assert_array_equal(world.pose("a")[:3], 0)
+        shape = world.frame("a").geometries[0].shape
+        np.testing.assert_array_equal(shape.size, 0.1)
+
+
 def test_removing_takes_the_subtree_and_keeps_the_rest():
     C = table_world()
     hand = C.pose("hand")
