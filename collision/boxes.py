@@ -14,39 +14,27 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool, Float
 
 from .once import once
-from .vectors import (
-    Array,
-    Matrix,
-    Scalar,
-    Vector,
-    add,
-    cross,
-    dot,
-    folded,
-    neg,
-    norm,
-    rotate,
-    rotate_back,
-    scale,
-    select,
-    sub,
-    unit,
-)
+from .stacks import Matrix, Scalars, Vectors, dot, norm, rotate, rotate_back, total
+from .vectors import Array, folded
 
 EXCHANGED = np.array([(0, 0), (1, 0), (0, 1), (1, 1)], bool)
 """Of A's edges and of B's, whether neighbours of those that face each other most."""
 _ROUNDING = {True: 3e-6, False: 1e-13}
 """Of lengths, in shares of the pair's extent: in single precision, and in double."""
-CORNERS = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, 8, 1)
-EDGES = np.stack([np.repeat(np.eye(3), 3, 1), np.tile(np.eye(3), 3)])[..., None]
+CORNERS = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, 8).T[..., None]
+AXES = np.eye(3)[..., None]
+EDGES = np.stack([np.repeat(AXES, 3, 0), np.tile(AXES, (3, 1, 1))])
 """Of each pair of an edge of A and one of B: 1 where A's, and B's, is along an axis."""
+ACROSS = np.cross(np.eye(3)[:, None], np.eye(3)).swapaxes(1, 2)[:, None, ..., None]
+"""For each axis e, the matrix of e × v."""
 
 
 def box_box(
-    a: Vector, b: Vector, R: Matrix, t: Vector
-) -> tuple[Scalar, Vector, Vector]:
+    a: Vectors, b: Vectors, R: Matrix, t: Vectors
+) -> tuple[Scalars, Vectors, Vectors]:
     """Signed distance, A's point and the normal from B to A, in A's frame.
 
     Args:
@@ -55,37 +43,41 @@ def box_box(
         R: rotation of B in A.
         t: position of B in A.
     """
-    gap, axis = once(parting_axis, a, b, R, t)
+    edges = once(_edge_axes, R)
+    gap, axis = once(parting_axis, a, b, R, edges, t)
     extent = norm(a) + norm(b) + norm(t)
     overlap = gap <= 0
     # just beyond touch, where the closest points are those of the deepest overlap
     shift = jnp.where(overlap, gap - (1e-3 if _single(gap) else 1e-6) * extent, 0.0)
-    moved = add(t, scale(shift, axis))
+    moved = t + shift * axis
     least = jnp.where(overlap, gap - shift, gap) + _ROUNDING[_single(gap)] * extent
     flat = parallel_faces(axis, R)
-    d, p, away = closest(a, b, R, moved, extent, lambda d: flat & (d > least))
+    far = lambda d: flat & (d > least)
+    d, p, away = closest(a, b, R, edges, moved, extent, far)
     # of corners; a separating axis that is as good is more exact
-    apart = ~overlap & (d > least)
-    return jnp.where(overlap, gap, d), p, select(apart, unit(away), axis)
+    apart = ~overlap & (d > least) & (d > 0)
+    normal = jnp.where(apart, away / jnp.where(apart, d, 1.0), axis)
+    return jnp.where(overlap, gap, d), p, normal
 
 
 class _Points(NamedTuple):
     """Nearest ones: A's, of which there may be several, and to there from B's."""
 
-    distance: Scalar
-    away: Vector
-    low: Vector
-    high: Vector
+    distance: Scalars
+    away: Vectors
+    low: Float[Array, "... 2 3 #pairs"]
+    """Of the points and of these negated, the least components."""
 
 
 def closest(
-    a: Vector,
-    b: Vector,
+    a: Vectors,
+    b: Vectors,
     R: Matrix,
-    t: Vector,
-    extent: Scalar,
-    far: Callable[[Scalar], Array],
-) -> tuple[Scalar, Vector, Vector]:
+    edges: Vectors,
+    t: Vectors,
+    extent: Scalars,
+    far: Callable[[Scalars], Bool[Array, " #pairs"]],
+) -> tuple[Scalars, Vectors, Vectors]:
     """Distance of boxes that are apart, A's point, and to there from B's.
 
     Of several points, in the middle. Where a distance is `far` off, edges are tried
@@ -95,9 +87,8 @@ def closest(
 
     def further(s: tuple[Any, _Points]) -> tuple[Any, _Points]:
         k, known = s
-        swap_a, swap_b = jnp.asarray(EXCHANGED)[k]
-        edges = _found(*_edges(a, b, R, t, swap_a, swap_b))
-        found = nearer(known, folded(nearer, edges))
+        found = _found(*_edges(a, b, R, edges, t, *jnp.asarray(EXCHANGED)[k]))
+        found = nearer(known, folded(nearer, found))
         new = (k == 0) | far(known.distance)
         return k + 1, jax.tree.map(lambda x, y: jnp.where(new, x, y), found, known)
 
@@ -107,111 +98,98 @@ def closest(
 
     # given: what a compiler knows it makes a constant of at each use
     signs = jnp.asarray(CORNERS, extent.dtype)
-    begin = jnp.zeros((), int), once(partial(_corners, nearer), signs, a, b, R, t)
+    begin = jnp.zeros((), int), _corners(nearer, signs, a, b, R, t)
     found: _Points = jax.lax.while_loop(going, further, begin)[1]
-    return (
-        found.distance,
-        tuple((x + y) / 2 for x, y in zip(found.low, found.high, strict=True)),
-        found.away,
-    )
+    return found.distance, (found.low[0] - found.low[1]) / 2, found.away
 
 
 def _corners(
     nearer: Callable[[_Points, _Points], _Points],
     signs: Array,
-    a: Vector,
-    b: Vector,
+    a: Vectors,
+    b: Vectors,
     R: Matrix,
-    t: Vector,
+    t: Vectors,
 ) -> _Points:
     """The nearest ones of which one is at a corner."""
-    corners = lambda half: tuple(c * h for c, h in zip(signs, half, strict=True))
-    inside = lambda x, half: tuple(
-        jnp.clip(c, -h, h) for c, h in zip(x, half, strict=True)
-    )
-    of_a, of_b = corners(a), add(rotate(R, corners(b)), t)
-    foot = once(lambda R, t: inside(rotate_back(R, sub(of_a, t)), b), R, t)
-    by_b = add(rotate(R, foot), t)
-    by_a = inside(of_b, a)
-    return folded(nearer, nearer(_found(by_a, of_b), _found(of_a, by_b)))
+
+    def both(signs: Array, a: Any, b: Any, R: Any, t: Any) -> Any:
+        of_a, of_b = signs * a, rotate(R, signs * b) + t
+        foot = once(lambda v: jnp.clip(rotate_back(R, v - t), -b, b), of_a)
+        return (jnp.clip(of_b, -a, a), of_b), (of_a, rotate(R, foot) + t)
+
+    by_a, by_b = once(both, signs, a, b, R, t)
+    return folded(nearer, nearer(_found(*by_a), _found(*by_b)))
 
 
-def _found(p: Vector, q: Vector) -> _Points:
-    def apart(p: Vector, q: Vector) -> tuple[Scalar, Vector]:
-        away = sub(p, q)
-        return norm(away), away
+def _found(p: Vectors, q: Vectors) -> _Points:
+    def points(p: Vectors, q: Vectors) -> _Points:
+        signs = np.array([1, -1], p.dtype)[:, None, None]
+        return _Points(norm(p - q), p - q, signs * p[..., None, :, :])
 
     # what is compared has to be the same for all that is picked by it
-    distance, away = once(apart, p, q)
-    return _Points(distance, away, p, p)
+    return once(points, p, q)
 
 
-def _nearer(tie: Scalar, x: _Points, y: _Points) -> _Points:
+def _nearer(tie: Scalars, x: _Points, y: _Points) -> _Points:
     before, after = (a.distance < b.distance - tie for a, b in ((x, y), (y, x)))
-    span = lambda pick, a, b: tuple(map(pick, a, b))
-    one = lambda a, b, both: select(before, a, select(after, b, both))
+    closer = y.distance < x.distance
+    wide = lambda condition: condition[..., None, None, :]
+    low = jnp.where(wide(after), y.low, jnp.minimum(x.low, y.low))
     return _Points(
         jnp.minimum(x.distance, y.distance),
-        select(y.distance < x.distance, y.away, x.away),
-        one(x.low, y.low, span(jnp.minimum, x.low, y.low)),
-        one(x.high, y.high, span(jnp.maximum, x.high, y.high)),
+        jnp.where(closer[..., None, :], y.away, x.away),
+        jnp.where(wide(before), x.low, low),
     )
 
 
-def parallel_faces(axis: Vector, R: Matrix) -> Array:
+def parallel_faces(axis: Vectors, R: Matrix) -> Bool[Array, " #pairs"]:
     """Whether an axis is a normal of faces of A as well as of B."""
-    flat = 1e-5 if _single(axis[0]) else 1e-9
-    sides = (tuple(map(jnp.abs, v)) for v in (axis, rotate_back(R, axis)))
-    ours, theirs = (v[0] + v[1] + v[2] < 1 + flat for v in sides)
-    return ours & theirs
+    flat = 1e-5 if _single(axis) else 1e-9
+    ours, theirs = jnp.abs(axis), jnp.abs(rotate_back(R, axis))
+    return (total(ours) < 1 + flat) & (total(theirs) < 1 + flat)
 
 
-def _single(x: Scalar) -> bool:
+def _single(x: Scalars) -> bool:
     return x.dtype == jnp.float32
 
 
 def _edges(
-    a: Vector, b: Vector, R: Matrix, t: Vector, swap_a: Array, swap_b: Array
-) -> tuple[Vector, Vector]:
+    a: Vectors,
+    b: Vectors,
+    R: Matrix,
+    edges: Vectors,
+    t: Vectors,
+    swap_a: Array,
+    swap_b: Array,
+) -> tuple[Vectors, Vectors]:
     """For each direction of A's edges and of B's: points of two that face each other.
 
     `swap`: whether an edge is the neighbour of the one that faces most.
     """
-    axes, others = _directions(R, t)
-    u, w = _each(axes, others)
-    given = jnp.asarray(EDGES, t[0].dtype)
+    given = jnp.asarray(EDGES, t.dtype)
 
-    def across(u: Vector, w: Vector, t: Vector) -> Vector:
-        m = cross(u, w)
-        return scale(jnp.where(dot(m, t) > 0, 1.0, -1.0), m)
+    def middles(own: Array, edges: Vectors, R: Matrix, t: Vectors, *swap: Array) -> Any:
+        m = jnp.where(dot(edges, t) > 0, 1.0, -1.0)[:, None] * edges
+        at_b = _middle(rotate_back(R, -m), b, own[1], swap[1])
+        return _middle(m, a, own[0], swap[0]), at_b
 
-    def middles(
-        along: Array, m: Vector, R: Matrix, *swap: Array
-    ) -> tuple[Vector, Vector]:
-        turned = rotate_back(R, neg(m))
-        return _middle(m, a, along[0], swap[0]), _middle(turned, b, along[1], swap[1])
-
-    def feet(
-        own: Array, p: Vector, q: Vector, u: Vector, w: Vector
-    ) -> tuple[Scalar, Scalar]:
-        r = sub(q, p)
+    def feet(own: Array, p: Vectors, q_local: Vectors, R: Matrix, t: Vectors) -> Any:
+        q, u, others = rotate(R, q_local) + t, own[0], R.swapaxes(0, 1)
+        r, w = q - p, jnp.broadcast_to(others, (3, *R.shape)).reshape(q.shape)
         along, across, c = dot(r, u), dot(r, w), dot(u, w)
         sine = 1 - c * c
         inverse = jnp.where(sine > 1e-12, 1 / jnp.where(sine > 1e-12, sine, 1.0), 0.0)
-        reach = lambda half, mine: sum(mine[k] * half[k] for k in range(3))
-        limit = lambda x, half: jnp.clip(x, -half, half)
-        return (
-            limit((along - c * across) * inverse, reach(a, own[0])),
-            limit((c * along - across) * inverse, reach(b, own[1])),
-        )
+        limit = lambda x, half: jnp.clip(x, -half, half)[:, None]
+        x = limit((along - c * across) * inverse, dot(own[0], a))
+        y = limit((c * along - across) * inverse, dot(own[1], b))
+        return p + x * u, q + y * w
 
-    p, q_local = once(middles, given, once(across, u, w, t), R, swap_a, swap_b)
-    q = add(rotate(R, q_local), t)
-    x, y = once(feet, given, p, q, u, w)
-    return add(p, scale(x, u)), add(q, scale(y, w))
+    p, q_local = once(middles, given, edges, R, t, swap_a, swap_b)
+    return once(feet, given, p, q_local, R, t)
 
 
-def _middle(m: Vector, half: Vector, own: Array, swap: Array) -> Vector:
+def _middle(m: Vectors, half: Vectors, own: Array, swap: Array) -> Vectors:
     """Middles of the edges that reach farthest along m, or of their neighbours.
 
     Args:
@@ -220,54 +198,48 @@ def _middle(m: Vector, half: Vector, own: Array, swap: Array) -> Vector:
         own: 1 in the edges' own directions, of which their middles have no share.
         swap: whether the neighbour, across the side that turns to m least.
     """
-    size = [jnp.abs(c) + 10 * k for c, k in zip(m, own, strict=True)]
-    least = jnp.minimum(jnp.minimum(size[0], size[1]), size[2])
-    up = [(c > 0) ^ (swap & (s <= least)) for c, s in zip(m, size, strict=True)]
-    return tuple((1 - own[k]) * jnp.where(up[k], 1.0, -1.0) * half[k] for k in range(3))
+    size = jnp.abs(m) + 10 * own
+    x, y, z = jnp.unstack(size, axis=-2)
+    least = jnp.minimum(jnp.minimum(x, y), z)[..., None, :]
+    up = (m > 0) ^ (swap & (size <= least))
+    return (1 - own) * jnp.where(up, half, -half)
 
 
-def parting_axis(a: Vector, b: Vector, R: Matrix, t: Vector) -> tuple[Scalar, Vector]:
+def parting_axis(
+    a: Vectors, b: Vectors, R: Matrix, edges: Vectors, t: Vectors
+) -> tuple[Scalars, Vectors]:
     """The greatest separation along an axis, and that: unit, from B to A.
 
     Of overlapping boxes, their signed distance.
     """
-    greater = lambda x, y: (
-        jnp.maximum(x[0], y[0]),
-        select(y[0] > x[0], y[1], x[1]),
-    )
-    return folded(greater, once(_gaps, a, b, R, t))
+
+    def greater(x: Any, y: Any) -> tuple[Scalars, Vectors]:
+        more = (y[0] > x[0])[..., None, :]
+        return jnp.maximum(x[0], y[0]), jnp.where(more, y[1], x[1])
+
+    return folded(greater, once(_gaps, a, b, R, edges, t))
 
 
-def _gaps(a: Vector, b: Vector, R: Matrix, t: Vector) -> tuple[Scalar, Vector]:
+def _gaps(
+    a: Vectors, b: Vectors, R: Matrix, edges: Vectors, t: Vectors
+) -> tuple[Scalars, Vectors]:
     """The separation along each of the 15 axes, and these."""
-    ours, theirs = _directions(R, t)
-    edges = cross(*_each(ours, theirs))
     length = norm(edges)
     ok = length > 1e-4
-    edges = scale(1 / jnp.where(ok, length, 1.0), edges)
-    axes: Vector = tuple(
-        jnp.concatenate([x, y, z]) for x, y, z in zip(ours, theirs, edges, strict=True)
-    )
-    turned = rotate_back(R, axes)
-    size = tuple(map(jnp.abs, axes)), tuple(map(jnp.abs, turned))
-    reach = dot(a, size[0]) + dot(b, size[1])
+    edges = edges * (1 / jnp.where(ok, length, 1.0))[:, None]
+    ours = jnp.broadcast_to(AXES.astype(t.dtype), R.shape)
+    axes = once(jnp.concatenate, [ours, R.swapaxes(0, 1), edges])
+    reach = dot(a, jnp.abs(axes)) + dot(b, jnp.abs(rotate_back(R, axes)))
     along = dot(t, axes)
     # an edge's axis must be better by more than rounding
     noise = np.where(np.arange(15) < 6, 0.0, 4 * np.finfo(reach.dtype).eps)
     noise = noise.astype(reach.dtype)[:, None]
     gap = jnp.abs(along) - reach * (1 + noise)
     gap = jnp.concatenate([gap[:6], jnp.where(ok, gap[6:], -jnp.inf)])
-    return gap, select(along > 0, neg(axes), axes)
+    return gap, jnp.where((along > 0)[:, None], -axes, axes)
 
 
-def _directions(R: Matrix, t: Vector) -> tuple[Vector, Vector]:
-    """Of A's and of B's sides, in A's frame; first axis: which."""
-    one = jnp.ones_like(t[0])
-    ours = tuple(np.eye(3, dtype=one.dtype)[k][:, None] * one for k in range(3))
-    return ours, tuple(jnp.stack(row) for row in R)
-
-
-def _each(x: Vector, y: Vector) -> tuple[Vector, Vector]:
-    """Each of three with each of three."""
-    first = tuple(jnp.repeat(c, 3, 0) for c in x)
-    return first, tuple(jnp.concatenate([c] * 3) for c in y)
+def _edge_axes(R: Matrix) -> Vectors:
+    """Each of A's directions × each of B's."""
+    product = ACROSS.astype(R.dtype) * R.swapaxes(0, 1)[:, None]
+    return total(product).reshape(9, 3, -1)

@@ -22,21 +22,14 @@ from .cores import (
 )
 from .general import general_distance
 from .response import respond
-from .vectors import (
+from .stacks import (
     Matrix,
-    Scalar,
-    Vector,
-    add,
-    column,
+    Scalars,
+    Vectors,
     dot,
-    matrix,
-    neg,
+    pairs_last,
     rotate,
     rotate_back,
-    scale,
-    stacked,
-    sub,
-    vector,
 )
 
 ORDER = (Segment, Box, Curved, Hull, HalfSpace)
@@ -124,25 +117,17 @@ def _in_chunks(bodies: Any, count: int) -> tuple[jax.Array, ...]:
 @jax.jit
 def _flat(a: Body, b: Body) -> tuple[Any, ...]:
     """Of bodies with one batch axis, in the order of `ORDER`."""
-    R_a, R_b = matrix(a.R), matrix(b.R)
-    R: Matrix = tuple(
-        tuple(dot(column(R_a, i), column(R_b, j)) for j in range(3)) for i in range(3)
-    )
-    t = rotate_back(R_a, sub(vector(b.p), vector(a.p)))
-    d, p, n = core_distance(a.core, b.core, R, t)
-    q = sub(p, scale(d, n))
-    to_world = lambda x: stacked(add(rotate(R_a, x), vector(a.p)))
-    return (
-        d - a.radius - b.radius,
-        to_world(sub(p, scale(a.radius, n))),
-        to_world(add(q, scale(b.radius, n))),
-        stacked(rotate(R_a, n)),
-    )
+    R_a, p_a, R_b, p_b = map(pairs_last, (a.R, a.p, b.R, b.p))
+    R = rotate_back(R_a, R_b.swapaxes(0, 1)).swapaxes(0, 1)
+    d, p, n = core_distance(a.core, b.core, R, rotate_back(R_a, p_b - p_a))
+    points = [p - a.radius * n, p - (d - b.radius) * n]
+    on_a, on_b = ((rotate(R_a, x) + p_a).T for x in points)
+    return d - a.radius - b.radius, on_a, on_b, rotate(R_a, n).T
 
 
 def core_distance(
-    a: Core, b: Core, R: Matrix, t: Vector
-) -> tuple[Scalar, Vector, Vector]:
+    a: Core, b: Core, R: Matrix, t: Vectors
+) -> tuple[Scalars, Vectors, Vectors]:
     """Signed distance of cores, A's point and the normal from B to A, in A's frame."""
     match a, b:
         case HalfSpace(), _:
@@ -150,12 +135,14 @@ def core_distance(
         case _, HalfSpace():
             return _above_plane(a, R, t)
         case ((Segment() | Box()), (Segment() | Box())):
-            return box_box(half_extents(a), half_extents(b), R, t)
-    return general_distance(a, b, R, t)
+            halves = [jnp.stack(half_extents(core)) for core in (a, b)]
+            return box_box(halves[0], halves[1], R, t)
+    rows = tuple(tuple(jnp.unstack(row)) for row in jnp.unstack(R))
+    d, p, n = general_distance(a, b, rows, tuple(jnp.unstack(t)))
+    return d, jnp.stack(p), jnp.stack(n)
 
 
-def _above_plane(a: Core, R: Matrix, t: Vector) -> tuple[Scalar, Vector, Vector]:
-    n = (R[0][2], R[1][2], R[2][2])
-    lowest = support(a, neg(n))
-    above = sub(lowest, t)
-    return n[0] * above[0] + n[1] * above[1] + n[2] * above[2], lowest, n
+def _above_plane(a: Core, R: Matrix, t: Vectors) -> tuple[Scalars, Vectors, Vectors]:
+    n = R[:, 2]
+    lowest = jnp.stack(support(a, tuple(jnp.unstack(-n))))
+    return dot(n, lowest - t), lowest, n

@@ -32,6 +32,7 @@ from .vectors import (
 
 STEPS = 48
 FEET = 32
+STRIDE = 16  # steps to closest points in one of the walk's, which the next improves
 
 
 class Pair(NamedTuple):
@@ -122,7 +123,7 @@ def _walk(pair: Pair, n: Vector, steps: int) -> tuple[Scalar, Vector, Vector]:
         k, n, s, point, failed = state
         shift = scale(s - beyond[jnp.minimum(failed, len(out) - 1)] * extent, n)
         apart = pair._replace(t=add(pair.t, shift))
-        near = closest(apart.difference, neg(n), extent, STEPS)
+        near = closest(apart.difference, neg(n), extent, STRIDE)
         turned = once(unit, near.v, n)
         after = once(pair.separation, turned)
         going = failed < len(out)

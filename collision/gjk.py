@@ -80,7 +80,7 @@ def closest(
     def advance(s: _State) -> _State:
         p, pa = once(difference, neg(s.v))
         near = _nearest(p, s.w, (True, *s.has), flat)
-        done, inside = once(ends, s, p, near)
+        done, inside = ends(s, p, near)
         # what stays, packed behind the new vertex
         first = near.kept
         pick_2 = lambda x: _choose(first[0], x[0], _choose(first[1], x[1], x[2]))

@@ -68,12 +68,11 @@ def noted(known: Members, at: Int[Array, " k"], chosen: Bool[Array, " k"]) -> Me
         k, word, found = s
         lowest = jax.lax.population_count((word & -word) - 1)
         one = 32 * k + lowest.astype(k.dtype)
-        mine = jax.lax.dynamic_slice_in_dim(at, one, 1)
-        put = jax.lax.dynamic_update_slice_in_dim(found.at, mine, found.total, 0)
+        put = written(found.at, row(at, one)[None], found.total)
         found = Members(put, found.total + (word != 0).astype(found.total.dtype))
         rest = word & (word - 1)
         k = k + (rest == 0)
-        return k, jnp.where(rest == 0, words[k], rest), found
+        return k, jnp.where(rest == 0, row(words, k), rest), found
 
     begin = jnp.zeros((), int), words[0], known
     return jax.lax.while_loop(lambda s: s[0] < len(words), note, begin)[2]
@@ -101,17 +100,34 @@ def over(
     def run(state: Any) -> Any:
         start, found = state
         k = start + jnp.arange(chunk)
-        of = at[jnp.minimum(k, total - 1)]
+        of = taken(at, jnp.minimum(k, total - 1))
         return start + chunk, add(of, k < total, found)
 
     zero = jnp.zeros((), total.dtype)
     return jax.lax.while_loop(lambda s: s[0] < total, run, (zero, begin))[1]
 
 
+def row(x: Array, at: Int[Array, ""]) -> jax.Array:
+    """The row of x at a place, counted from the first; beyond the last one, that."""
+    index = jax.lax.dynamic_index_in_dim
+    return index(x, at, keepdims=False, allow_negative_indices=False)
+
+
 def taken(x: Array, at: Int[Array, "*some"]) -> jax.Array:
     """Rows of x, at places that are there."""
     get = jnp.asarray(x).at[at].get
     return get(mode="promise_in_bounds", wrap_negative_indices=False)
+
+
+def corner(x: Array, *at: Array) -> tuple[Array, ...]:
+    """The indices where a part of x begins, of which the first ones are given."""
+    return (*at, *[jnp.zeros_like(at[0])] * (x.ndim - len(at)))
+
+
+def written(x: jax.Array, part: jax.Array, *at: Array) -> jax.Array:
+    """x with a part replaced, which begins at these first indices, from zero on."""
+    put = jax.lax.dynamic_update_slice
+    return put(x, part, corner(x, *at), allow_negative_indices=False)
 
 
 def put(old: Array, at: Int[Array, " k"], new: Array) -> jax.Array:
@@ -141,8 +157,7 @@ def _at_rows(x: Array, at: Array, new: Array, combine: Callable[..., Any]) -> ja
         return rows.add(new) if combine is jnp.add else rows.set(new)
 
     def one(i: Any, x: jax.Array) -> jax.Array:
-        row = jax.lax.dynamic_slice_in_dim(x, at[i], 1)
-        mine = jax.lax.dynamic_slice_in_dim(new, i, 1)
-        return jax.lax.dynamic_update_slice_in_dim(x, combine(row, mine), at[i], 0)
+        place = row(at, i)
+        return written(x, combine(row(x, place)[None], row(new, i)[None]), place)
 
     return jax.lax.fori_loop(0, len(at), one, jnp.asarray(x))

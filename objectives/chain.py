@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ..collision.needed import taken
 from ..collision.once import once
 from ..features.evaluate import Inputs, aimed, continuous, linearize_each
 from ..features.symbol import Symbol
@@ -171,12 +172,12 @@ class Chain:
         at = b.last[:, None] + window
         # before the first slice time goes on in steps as long as the first one
         steps = jnp.maximum(at[:, 1:] - self.order, 0)
-        f = b.frames
+        f, own = b.frames, b.coordinates
         inputs = Inputs(
             *self._poses(kind, data, m.nodes, at, f),
             self._quaternions(kind, m.quaternions, at, f),
-            m.X[at[:, :, None], b.coordinates[:, None, :]],
-            data.tau[steps],
+            taken(m.X.reshape(-1), at[:, :, None] * self.tree.nq + own[:, None]),
+            taken(data.tau, steps),
         )
         single = kind.single and coordinates == "tangent"
         linear: Any = linearize_each if single else aimed
@@ -185,16 +186,16 @@ class Chain:
         )
         params, each = b.params, 0 if kind.groundings != 1 else None
         if kind.groundings:
-            own = b.own if kind.groundings > 1 else 0
-            params = {k: v[own] for k, v in params.items()}
+            pick = partial(taken, at=b.own) if kind.groundings > 1 else lambda v: v[0]
+            params = {k: pick(v) for k, v in params.items()}
         out = jax.vmap(one, (0, each, 0, 0))(inputs, params, b.scale, b.target)
         if single:
             which = np.arange(kind.scale[0]) // kind.symbol.each
-            column = jnp.asarray(self._columns())[b.coordinates][:, which]
+            column = taken(self._columns(), own[:, which])
             return Rows(out[0], out[1][..., None], b.last, b.kind, column)
         if kind.frames:
-            felt = once(_felt, out.force, out.moment, mask[f])
-            J = jnp.sum(felt * m.twists[at][:, None], -1).swapaxes(1, 2)
+            felt = once(_felt, out.force, out.moment, taken(mask, f))
+            J = jnp.sum(felt * taken(m.twists, at)[:, None], -1).swapaxes(1, 2)
             J = fold_dofs(data.K, J)
             if coordinates == "q":
                 J = tangent_to_coordinates(self.tree, m.X[at], J)

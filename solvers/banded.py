@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ..collision.needed import row, written
 from ..collision.once import once
 
 
@@ -32,11 +33,11 @@ def solve_banded(
     def eliminate(k: Any, c: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
         """Column k from all other rows; and row k as it was then."""
         rows, pivotal = c
-        pivot = rows[k, k]
-        column = jnp.where(jnp.arange(n) == k, 0.0, rows[:, k])
+        mine, column = row(rows, k), row(rows.T, k)
+        pivot = row(mine, k)
+        column = jnp.where(jnp.arange(n) == k, 0.0, column)
         factor = column / jnp.where(pivot > 0, pivot, jnp.nan)
-        pivotal = jax.lax.dynamic_update_slice(pivotal, rows[k][None], (k, 0))
-        return rows - factor[:, None] * rows[k], pivotal
+        return rows - factor[:, None] * mine, written(pivotal, mine[None], k)
 
     def forward(left: jax.Array, own: jax.Array) -> tuple[jax.Array, jax.Array]:
         """What is left to later slices; this one's x by those of later slices."""

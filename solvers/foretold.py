@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
+from ..collision.needed import taken
 from .rows import INEQ, Line, Rows, flat
 
 
@@ -79,7 +80,7 @@ def _plain(rows: Rows) -> bool:
 
 def _change(rows: Rows, step: Float[jax.Array, "T nv"]) -> Float[jax.Array, "n rows"]:
     """Of plain ones with a step, by their derivatives."""
-    return jnp.sum(rows.J[:, 0] * step[rows.last][:, None], -1)
+    return jnp.sum(rows.J[:, 0] * taken(step, rows.last)[:, None], -1)
 
 
 def _flat(rows: Rows) -> jax.Array:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ..collision.needed import corner, row, written
 from .banded import solve_banded
 from .rows import Rows, Weights, apart, joined
 
@@ -73,14 +74,15 @@ def assemble(
         weighted = each.curvature[:, None, None] * J
 
         def add(i, total, J=J, W=weighted, tied=tied, each=each, at=begin, m=m):
-            g = _add(total.gradient, each.slope[i] * J[i], at[i])
+            t, J, W = row(at, i), row(J, i), row(W, i)
+            g = _add(total.gradient, row(each.slope, i) * J, t)
             bands = list(total.bands)
             for d in range(m):
-                block = W[i, d:, :, None] * J[i, : m - d, None]
-                bands[d] = _add(bands[d], block, at[i] + d)
+                block = W[d:, :, None] * J[: m - d, None]
+                bands[d] = _add(bands[d], block, t + d)
             border = total.border
             if s:
-                border = _add(border, W[i, ..., None] * tied[i], at[i])
+                border = _add(border, W[..., None] * row(tied, i), t)
             return total._replace(gradient=g, bands=tuple(bands), border=border)
 
         sums = jax.lax.fori_loop(0, len(begin), add, sums)
@@ -120,11 +122,12 @@ def _single(
     column -= jnp.sum(column[:, None] > parts.shared, -1)  # its place in own ones
 
     def add(i: Any, total: _Parts) -> _Parts:
-        t, c = begin[i], column[i]
-        g = _add(total.gradient, (each.slope[i] * J[i])[:, None], t, c)
+        t, c = row(begin, i), row(column, i)
+        mine, W = row(J, i), row(weighted, i)
+        g = _add(total.gradient, (row(each.slope, i) * mine)[:, None], t, c)
         bands = list(total.bands)
         for d in range(m):
-            entries = weighted[i, d:] * J[i, : m - d]
+            entries = W[d:] * mine[: m - d]
             bands[d] = _add(bands[d], entries[:, None, None], t + d, c, c)
         return total._replace(gradient=g, bands=tuple(bands))
 
@@ -141,9 +144,9 @@ class _Parts(NamedTuple):
 
 def _add(total: jax.Array, part: jax.Array, *at: jax.Array) -> jax.Array:
     """The sum, where `part` begins at these first indices."""
-    begin = (*at, *[jnp.zeros_like(at[0])] * (total.ndim - len(at)))
-    old = jax.lax.dynamic_slice(total, begin, part.shape)
-    return jax.lax.dynamic_update_slice(total, old + part, begin)
+    cut, begin = jax.lax.dynamic_slice, corner(total, *at)
+    old = cut(total, begin, part.shape, allow_negative_indices=False)
+    return written(total, old + part, *at)
 
 
 def newton_step(

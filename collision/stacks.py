@@ -1,0 +1,46 @@
+"""Vectors as one array each: components on the last axis but one, pairs on the last.
+
+What is done alike with all three components is one operation so, which is traced and
+compiled sooner than three; see `vectors` for components of their own.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from .vectors import Array
+
+Scalars = Float[Array, "... #pairs"]
+Vectors = Float[Array, "... 3 #pairs"]
+Matrix = Float[Array, "3 3 #pairs"]
+
+
+def pairs_last(x: Float[Array, "pairs ..."]) -> Float[jax.Array, "... pairs"]:
+    """An array with its first axis last."""
+    return jnp.moveaxis(x, 0, -1)
+
+
+def total(v: Vectors) -> Scalars:
+    """The sum of the components."""
+    x, y, z = jnp.unstack(v, axis=-2)
+    return x + y + z
+
+
+def dot(a: Vectors, b: Vectors) -> Scalars:
+    """a · b."""
+    return total(a * b)
+
+
+def norm(v: Vectors) -> Scalars:
+    """|v|."""
+    return jnp.sqrt(dot(v, v))
+
+
+def rotate(R: Matrix, v: Vectors) -> Vectors:
+    """R v."""
+    return total(R * v[..., None, :, :])
+
+
+def rotate_back(R: Matrix, v: Vectors) -> Vectors:
+    """Rᵀ v."""
+    return rotate(R.swapaxes(0, 1), v)
