@@ -119,7 +119,7 @@ def taken(x: Array, at: Int[Array, "*some"]) -> jax.Array:
     return get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
-def corner(x: Array, *at: Array) -> tuple[Array, ...]:
+def beginning(x: Array, *at: Array) -> tuple[Array, ...]:
     """The indices where a part of x begins, of which the first ones are given."""
     return (*at, *[jnp.zeros_like(at[0])] * (x.ndim - len(at)))
 
@@ -127,7 +127,7 @@ def corner(x: Array, *at: Array) -> tuple[Array, ...]:
 def written(x: jax.Array, part: jax.Array, *at: Array) -> jax.Array:
     """x with a part replaced, which begins at these first indices, from zero on."""
     put = jax.lax.dynamic_update_slice
-    return put(x, part, corner(x, *at), allow_negative_indices=False)
+    return put(x, part, beginning(x, *at), allow_negative_indices=False)
 
 
 def put(old: Array, at: Int[Array, " k"], new: Array) -> jax.Array:

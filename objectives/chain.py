@@ -258,26 +258,33 @@ class Chain:
     def share(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
         """See `ChainProblem`."""
         low, high = self.bounds(data)
-        source = np.array(self.tree.column_coordinate, int)
-        room = jnp.where(step > 0, (high - x)[:, source], (x - low)[:, source])
-        bent = (source >= 0) & (room > 1e-10) & (jnp.abs(step) > room)
+        below, above = (self._of_columns(a, jnp.inf) for a in (x - low, high - x))
+        room = jnp.where(step > 0, above, below)
+        bent = (room > 1e-10) & (jnp.abs(step) > room)
         ratio = jnp.where(bent, room / jnp.where(bent, jnp.abs(step), 1.0), 1.0)
         return jnp.min(ratio, initial=1.0)
 
     def blocked(self, data: ChainData, x: jax.Array, gradient: jax.Array) -> jax.Array:
         """Coordinates at a limit that descent would push outwards."""
         low, high = self.bounds(data)
-        at_low, at_high = x <= low + 1e-10, x >= high - 1e-10
+        at_low = self._of_columns(x <= low + 1e-10, False)
+        at_high = self._of_columns(x >= high - 1e-10, False)
+        return (at_low & (gradient > 0)) | (at_high & (gradient < 0))
+
+    def _of_columns(self, a: jax.Array, otherwise: Any) -> jax.Array:
+        """By tangent column; `otherwise` in those of quaternions."""
         source = np.array(self.tree.column_coordinate, int)
-        single = source >= 0
-        low_v, high_v = at_low[:, source] & single, at_high[:, source] & single
-        return (low_v & (gradient > 0)) | (high_v & (gradient < 0))
+        if np.array_equal(source, np.arange(self.tree.nq)):
+            return a
+        return jnp.where(source >= 0, a[:, source], otherwise)
 
     def bounds(self, data: ChainData) -> tuple[jax.Array, jax.Array]:
         """Limits; quaternions have none."""
+        low, high = data.limits
+        if not self.tree.balls:
+            return low, high
         free = np.zeros(self.tree.nq, bool)
         free[self.tree.table.quaternions.reshape(-1)] = True
-        low, high = data.limits
         return jnp.where(free, -jnp.inf, low), jnp.where(free, jnp.inf, high)
 
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..collision.needed import corner, row, written
+from ..collision.needed import beginning, row, written
 from .banded import solve_banded
 from .rows import Rows, Weights, apart, joined
 
@@ -23,6 +23,10 @@ class Columns(NamedTuple):
 
     own: np.ndarray
     shared: np.ndarray
+
+    def of(self, a: jax.Array) -> jax.Array:
+        """Own columns, on the last axis."""
+        return a[..., self.own] if len(self.shared) else a
 
 
 class System(NamedTuple):
@@ -53,8 +57,7 @@ def assemble(
     Rows with windows of one length are added up by one loop, which is compiled once;
     those of one column each by another.
     """
-    own, s = parts.own, len(parts.shared)
-    n, dtype = len(own), groups[0].y.dtype
+    n, s, dtype = len(parts.own), len(parts.shared), groups[0].y.dtype
     # windows may reach before the first slice: what falls there is cut off at the end
     sums = _Parts(
         jnp.zeros((T + width, n), dtype),
@@ -69,7 +72,7 @@ def assemble(
             add = _single(each, begin, parts)
             sums = jax.lax.fori_loop(0, len(begin), add, sums)
             continue
-        J = each.J if s == 0 else each.J[..., own]
+        J = parts.of(each.J)
         tied = jnp.sum(each.J[..., parts.shared], 1)
         weighted = each.curvature[:, None, None] * J
 
@@ -144,7 +147,7 @@ class _Parts(NamedTuple):
 
 def _add(total: jax.Array, part: jax.Array, *at: jax.Array) -> jax.Array:
     """The sum, where `part` begins at these first indices."""
-    cut, begin = jax.lax.dynamic_slice, corner(total, *at)
+    cut, begin = jax.lax.dynamic_slice, beginning(total, *at)
     old = cut(total, begin, part.shape, allow_negative_indices=False)
     return written(total, old + part, *at)
 
@@ -158,7 +161,7 @@ def newton_step(
     """-(H + damping I)⁻¹ g on the variables not held, and the decrease it predicts."""
     free = 1.0 - held.astype(system.gradient.dtype)
     g = system.gradient * free
-    free_own, g_own = free[:, parts.own], g[:, parts.own]
+    free_own, g_own = parts.of(free), parts.of(g)
     eye = jnp.eye(len(parts.own), dtype=g.dtype)
     bands = [
         band * (free_own[:, :, None] * jnp.roll(free_own, d, 0)[:, None, :])
