@@ -82,11 +82,17 @@ def linearize(
             y = _call(symbol, R, p, quat, q, tau, params, K)
             return y, y
 
-        derivative = jax.jacrev(fn, argnums=(0, 1, 2, 3), has_aux=True)
-        (dR, dp, dquat, dq), y = derivative(R, p, quat, q)
+        of_poses = (0, 1, 2) if symbol.quaternions else (0, 1)
+        looked_at = (3,) if symbol.of == "joints" else of_poses
+        derivative = jax.jacrev(fn, argnums=looked_at, has_aux=True)
+        found, y = derivative(R, p, quat, q)
+        none = lambda x: jnp.zeros((*y.shape, *x.shape), x.dtype)
         if symbol.of == "joints":
-            return Linear(y, jnp.zeros_like(dp), dp, dq)
-        return Linear(y, _moment(R, p, quat, dR, dp, dquat), dp, dq)
+            return Linear(y, none(p), none(p), found[0])
+        moment = _moment(R, p, *found[:2])
+        if symbol.quaternions:
+            moment = moment + _spin(quat, found[2])
+        return Linear(y, moment, found[1], none(q))
 
     if d == 0:
         return one(*x)
@@ -178,7 +184,7 @@ def aimed(
     return Linear(y, *rest)
 
 
-def _moment(R, p, quat, dR, dp, dquat) -> jax.Array:
+def _moment(R, p, dR, dp) -> jax.Array:
     """Derivative with respect to a turn about the world's origin."""
     M = dR @ jnp.swapaxes(R, -1, -2)
     turn = [
@@ -186,11 +192,15 @@ def _moment(R, p, quat, dR, dp, dquat) -> jax.Array:
         M[..., 0, 2] - M[..., 2, 0],
         M[..., 1, 0] - M[..., 0, 1],
     ]
-    # a turn ω moves a quaternion by ½ (0, ω) ⊗ q
+    return jnp.stack(turn, -1) + jnp.cross(p, dp)
+
+
+def _spin(quat, dquat) -> jax.Array:
+    """The same, by the quaternions: a turn ω moves one by ½ (0, ω) ⊗ q."""
     w, x, y, z = (quat[..., i] for i in range(4))
     spins = [(-x, w, -z, y), (-y, z, w, -x), (-z, -y, x, w)]
     half = [jnp.sum(dquat * jnp.stack(s, -1), -1) / 2 for s in spins]
-    return jnp.stack(turn, -1) + jnp.stack(half, -1) + jnp.cross(p, dp)
+    return jnp.stack(half, -1)
 
 
 def _call(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
