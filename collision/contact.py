@@ -137,12 +137,10 @@ def core_distance(
         case ((Segment() | Box()), (Segment() | Box())):
             halves = [jnp.stack(half_extents(core)) for core in (a, b)]
             return box_box(halves[0], halves[1], R, t)
-    rows = tuple(tuple(jnp.unstack(row)) for row in jnp.unstack(R))
-    d, p, n = general_distance(a, b, rows, tuple(jnp.unstack(t)))
-    return d, jnp.stack(p), jnp.stack(n)
+    return general_distance(a, b, R, t)
 
 
 def _above_plane(a: Core, R: Matrix, t: Vectors) -> tuple[Scalars, Vectors, Vectors]:
     n = R[:, 2]
-    lowest = jnp.stack(support(a, tuple(jnp.unstack(-n))))
+    lowest = support(a, -n)
     return dot(n, lowest - t), lowest, n

@@ -11,7 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from .vectors import Array, Scalar, Vector, add, largest, norm, safe_norm, vector
+from . import stacks
+from .stacks import pairs_last
+from .vectors import Array, Scalar, Vector, add, safe_norm, vector
 
 
 class Segment(NamedTuple):
@@ -67,41 +69,35 @@ def aligned(a: Body, b: Body) -> tuple[Body, Body]:
     return spread(a), spread(b)
 
 
-def support(core: Core, d: Vector) -> Vector:
+def support(core: Core, d: Float[Array, "3 pairs"]) -> Float[jax.Array, "3 pairs"]:
     """The core's point furthest along d, in its frame.
 
     Of several, the middle one. "Several" has a tolerance: directions at a
     right angle to an edge or a face come up all the time, and what is found must not
     depend on the last bit.
 
-    The core's arrays have one batch axis, the components of d the same.
+    The core's arrays have one batch axis.
     """
-    tolerance = (3e-7 if d[0].dtype == jnp.float32 else 1e-12) * norm(d)
-    sign = lambda c: jnp.where(jnp.abs(c) <= tolerance, 0.0, jnp.sign(c))
+    tolerance = (3e-7 if d.dtype == jnp.float32 else 1e-12) * stacks.norm(d)
+    sides = lambda half: half * jnp.where(jnp.abs(d) <= tolerance, 0.0, jnp.sign(d))
     match core:
         case Segment(half):
-            zero = jnp.zeros_like(half)
-            return (zero, zero, half * sign(d[2]))
+            return sides(np.eye(3, dtype=d.dtype)[2][:, None] * half)
         case Box(half):
-            x, y, z = vector(half)
-            return (x * sign(d[0]), y * sign(d[1]), z * sign(d[2]))
+            return sides(half.T)
         case Curved(half, radii):
-            r = vector(radii)
-            scaled = (r[0] * d[0], r[1] * d[1], r[2] * d[2])
-            length = norm(scaled)
-            ok = length > tolerance * largest(r)
+            scaled = radii.T * d
+            length = stacks.norm(scaled)
+            ok = length > tolerance * jnp.max(radii, -1)
             inverse = jnp.where(ok, 1 / jnp.where(ok, length, 1.0), 0.0)
-            x, y, z = (c * s * inverse for c, s in zip(r, scaled, strict=True))
-            a, b, c = (h * sign(k) for h, k in zip(vector(half), d, strict=True))
-            return (x + a, y + b, z + c)
+            return radii.T * scaled * inverse + sides(half.T)
         case Hull(vertices):
-            x, y, z = vector(vertices)
-            along = d[0] * x + d[1] * y + d[2] * z
+            corners = pairs_last(vertices)
+            along = stacks.dot(corners, d)
             best = jnp.max(along, 0) - tolerance * size(core)
             index = jnp.arange(along.shape[0])[:, None]
             chosen = jnp.min(jnp.where(along >= best, index, along.shape[0] - 1), 0)
-            pick = lambda c: jnp.take_along_axis(c, chosen[None], 0)[0]
-            return (pick(x), pick(y), pick(z))
+            return jnp.take_along_axis(corners, chosen[None, None], 0)[0]
     raise TypeError(f"{type(core).__name__} has no support point.")
 
 
@@ -155,15 +151,15 @@ def half_extents(core: Core) -> Vector:
     raise TypeError(f"{type(core).__name__} is not bounded.")
 
 
-def size(core: Core) -> Scalar:
+def size(core: Core) -> Float[jax.Array, " *batch"]:
     """A length of the order of the core's extent."""
     match core:
         case Segment(half):
-            return half
+            return jnp.asarray(half)
         case Box(half):
-            return largest(vector(half))
+            return jnp.max(half, -1)
         case Curved(half, radii):
-            return largest(vector(half)) + largest(vector(radii))
+            return jnp.max(half, -1) + jnp.max(radii, -1)
         case Hull(vertices):
             return jnp.max(jnp.abs(vertices), (-1, -2))
     raise TypeError(f"{type(core).__name__} has no size.")

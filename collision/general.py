@@ -1,33 +1,28 @@
 """Signed distance of any two cores that have support points."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from . import cores
+from . import cores, vectors
 from .cores import Core, Curved
 from .gjk import closest
 from .needed import compute_where
 from .once import once
 from .polish import polish
 from .sampling import best_normals
-from .vectors import (
+from .stacks import (
     Matrix,
-    Scalar,
-    Vector,
-    add,
-    dot,
-    neg,
+    Scalars,
+    Vectors,
     norm,
+    pairs_first,
+    pairs_last,
     rotate,
     rotate_back,
-    scale,
-    select,
-    stacked,
-    sub,
     unit,
-    vector,
 )
 
 STEPS = 48
@@ -41,9 +36,9 @@ class Pair(NamedTuple):
     a: Core
     b: Core
     R: Matrix
-    t: Vector
+    t: Vectors
 
-    def extent(self) -> Scalar:
+    def extent(self) -> Scalars:
         """A length of the order of the pair's extent."""
         return cores.size(self.a) + cores.size(self.b) + norm(self.t)
 
@@ -51,22 +46,26 @@ class Pair(NamedTuple):
         """Whether the difference has curved sides."""
         return isinstance(self.a, Curved) or isinstance(self.b, Curved)
 
-    def difference(self, d: Vector) -> tuple[Vector, Vector]:
+    def difference(self, d: Vectors) -> tuple[Vectors, Vectors]:
         """The point a - b furthest along d, and a; see `support`."""
         a = cores.support(self.a, d)
-        b = cores.support(self.b, rotate_back(self.R, neg(d)))
-        return sub(a, add(rotate(self.R, b), self.t)), a
+        b = cores.support(self.b, rotate_back(self.R, -d))
+        return a - (rotate(self.R, b) + self.t), a
 
-    def separation(self, n: Vector) -> Scalar:
-        """How far B's furthest point along n is before A: at most the distance."""
-        ours = cores.height(self.a, neg(n))
-        theirs = cores.height(self.b, rotate_back(self.R, n))
-        return -dot(n, self.t) - ours - theirs
+    def separation(self, n: vectors.Vector) -> Scalars:
+        """How far B's furthest point along n is before A: at most the distance.
+
+        Of components, which may have leading axes before the pairs.
+        """
+        R, t = tuple(map(jnp.unstack, jnp.unstack(self.R))), jnp.unstack(self.t)
+        ours = cores.height(self.a, vectors.neg(n))
+        theirs = cores.height(self.b, vectors.rotate_back(R, n))
+        return -vectors.dot(n, t) - ours - theirs
 
 
 def general_distance(
-    a: Core, b: Core, R: Matrix, t: Vector
-) -> tuple[Scalar, Vector, Vector]:
+    a: Core, b: Core, R: Matrix, t: Vectors
+) -> tuple[Scalars, Vectors, Vectors]:
     """Signed distance, A's point and the normal from B to A, in A's frame.
 
     Args:
@@ -78,34 +77,37 @@ def general_distance(
     pair = Pair(a, b, R, t)
     near = closest(pair.difference, t, pair.extent(), STEPS)
     distance = norm(near.v)
-    apart = (distance, near.a, unit(near.v))
+    upward = np.eye(3, dtype=t.dtype)[2][:, None]
+    apart = (distance, pairs_first(near.a), pairs_first(unit(near.v, upward)))
     # of nearly touching sides, v is too short to have a direction
     single = distance.dtype == jnp.float32
     short = 3e-2 if single else 1e-3 if pair.curved() else 0.0
     hard = near.inside | (distance < short * pair.extent())
-    d, p, n = compute_where(_overlapping, hard, (pair,), apart, 32)
-    if not pair.curved():
-        return d, p, n
-    x, normal = stacked(p), stacked(n)
-    R_b = jnp.stack([jnp.stack(row, -1) for row in R], -2)
-    y = x - d[:, None] * normal
-    d, x, normal = polish(a, b, R_b, stacked(t), normal, x, y)
-    return d, vector(x), vector(normal)
+    args = (a, b, pairs_first(R), pairs_first(t))
+    d, p, n = compute_where(_overlapping, hard, args, apart, 32)
+    p, n = pairs_last(p), pairs_last(n)
+    return polish(a, b, R, t, n, p, p - d * n) if pair.curved() else (d, p, n)
 
 
-def _overlapping(pair: Pair) -> tuple[Scalar, Vector, Vector]:
+def _overlapping(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
+    pair = Pair(a, b, pairs_last(R), pairs_last(t))
     # of a polytope's faces several may be about as deep; the walk tells which is
     count = 1 if pair.curved() else 6
     n = best_normals(pair.separation, pair.t[0], count)
-    flat = tuple(x.reshape(-1) for x in n)
-    many = jax.tree.map(lambda x: jnp.concatenate([x] * count), pair)
-    out = _walk(many, flat, FEET)
-    rows = jax.tree.map(lambda x: x.reshape(count, -1), out)
+    many = jax.tree.map(lambda x: jnp.concatenate([x] * count), (a, b))
+    wide = lambda x: jnp.concatenate([x] * count, -1)
+    flat = jnp.stack([x.reshape(-1) for x in n])
+    d, *out = _walk(Pair(*many, wide(pair.R), wide(pair.t)), flat, FEET)
+    rows = [d.reshape(count, -1), *[x.reshape(3, count, -1) for x in out]]
     best = jnp.argmax(rows[0], 0)[None]
-    return jax.tree.map(lambda x: jnp.take_along_axis(x, best, 0)[0], rows)
+    d, p, n = (
+        jnp.take_along_axis(x, best[(None,) * (x.ndim - 2)], -2).squeeze(-2)
+        for x in rows
+    )
+    return d, pairs_first(p), pairs_first(n)
 
 
-def _walk(pair: Pair, n: Vector, steps: int) -> tuple[Scalar, Vector, Vector]:
+def _walk(pair: Pair, n: Vectors, steps: int) -> tuple[Scalars, Vectors, Vectors]:
     """From a normal to the least overlap near it, and the witness there.
 
     B is moved out along the normal, beyond touch; the closest points of what is then
@@ -118,26 +120,28 @@ def _walk(pair: Pair, n: Vector, steps: int) -> tuple[Scalar, Vector, Vector]:
     # and if one distance does not lead on, another may
     out = (1e-2, 1e-1, 1e-3) if pair.curved() else ((1e-3, 1e-2) if single else (1e-5,))
     beyond = jnp.asarray(out, extent.dtype)
+    separation = lambda n: pair.separation(jnp.unstack(n))
 
     def step(state):
         k, n, s, point, failed = state
-        shift = scale(s - beyond[jnp.minimum(failed, len(out) - 1)] * extent, n)
-        apart = pair._replace(t=add(pair.t, shift))
-        near = closest(apart.difference, neg(n), extent, STRIDE)
+        shift = (s - beyond[jnp.minimum(failed, len(out) - 1)] * extent) * n
+        apart = pair._replace(t=pair.t + shift)
+        near = closest(apart.difference, -n, extent, STRIDE)
         turned = once(unit, near.v, n)
-        after = once(pair.separation, turned)
+        after = once(separation, turned)
         going = failed < len(out)
         better = going & ~near.inside & (after > s + least)
+        told = better | (going & (failed == 0) & ~near.inside)
         return (
             k + 1,
-            select(better, turned, n),
+            jnp.where(better, turned, n),
             jnp.where(better, after, s),
-            select(better | (going & (failed == 0) & ~near.inside), near.a, point),
+            jnp.where(told, near.a, point),
             jnp.where(better, 0, failed + 1),
         )
 
-    s = once(pair.separation, n)
-    begin = (0, n, s, pair.difference(neg(n))[1], jnp.zeros(s.shape, int))
+    s = once(separation, n)
+    begin = (0, n, s, pair.difference(-n)[1], jnp.zeros(s.shape, int))
     _, n, s, point, _ = jax.lax.while_loop(
         lambda state: (state[0] < steps) & jnp.any(state[4] < len(out)), step, begin
     )

@@ -3,48 +3,51 @@
 The algorithm of Gilbert, Johnson and Keerthi, "A fast procedure for computing the
 distance between complex objects in three-dimensional space" (1988): descend over
 simplices of the difference M = A - B towards the origin. The newest vertex always
-stays, so each step looks at eight sub-simplices.
+stays, so each step looks at seven sub-simplices.
 """
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
 
 from .once import once
-from .vectors import Array, Scalar, Vector, add, cross, dot, neg, scale, sub
+from .stacks import Scalars, Vectors, dot, rotate_back, total
+from .vectors import Array, folded
 
 
 class Closest(NamedTuple):
     """The point of M next to the origin."""
 
-    v: Vector
-    a: Vector
+    v: Vectors
+    a: Vectors
     """The point of A in v = a - b."""
-    inside: Array
+    inside: Bool[Array, " #pairs"]
     """The origin lies in M; then v means nothing."""
 
 
-Difference = Callable[[Vector], tuple[Vector, Vector]]
+Difference = Callable[[Vectors], tuple[Vectors, Vectors]]
 """Of a direction d: (w, a) with w = a - b the point of M furthest along d."""
 
 
 class _State(NamedTuple):
     step: Array
-    w: tuple[Vector, Vector, Vector]
-    a: tuple[Vector, Vector, Vector]
-    has: tuple[Array, Array]
-    """Whether the second and the third vertex are there."""
-    weights: tuple[Scalar, Scalar, Scalar]
-    v: Vector
+    w: Float[Array, "3 3 #pairs"]
+    """The simplex's vertices, in places of which one at least is free."""
+    a: Float[Array, "3 3 #pairs"]
+    has: Bool[Array, "3 #pairs"]
+    """In which places there are vertices."""
+    weights: Float[Array, "3 #pairs"]
+    v: Vectors
     done: Array
     inside: Array
 
 
 def closest(
-    difference: Difference, start: Vector, extent: Scalar, steps: int
+    difference: Difference, start: Vectors, extent: Scalars, steps: int
 ) -> Closest:
     """The point of M next to the origin.
 
@@ -54,22 +57,21 @@ def closest(
         extent: of M's order of size; what is much smaller counts as zero.
         steps: at most.
     """
-    single = start[0].dtype == jnp.float32
+    single = start.dtype == jnp.float32
     gain, flat = (1e-6, 1e-8) if single else (1e-13, 1e-22)
     zero = (1e-6 if single else 1e-12) * extent
     rounding = 4 * jnp.finfo(extent.dtype).eps * extent
 
-    def ends(s: _State, p: Vector, near: _Nearest) -> tuple[Array, Array]:
+    def ends(s: _State, p: Vectors, near: _Nearest) -> tuple[Array, Array]:
         """Whether there is nothing nearer, and whether the origin is inside."""
         vv = dot(s.v, s.v)
-        known = [_same(p, s.w[0]), s.has[0] & _same(p, s.w[1])]
-        known.append(s.has[1] & _same(p, s.w[2]))
+        same = s.w == p
+        known = jnp.any(s.has & same[:, 0] & same[:, 1] & same[:, 2], 0)
         touching = vv <= zero * zero
         along = dot(s.v, p)
-        stop = touching | (vv - along <= gain * vv + rounding * jnp.sqrt(vv))
-        stop = stop | known[0] | known[1] | known[2]
+        stop = touching | (vv - along <= gain * vv + rounding * jnp.sqrt(vv)) | known
         # all of M is beyond p: past the origin, only rounding says that it is inside
-        enclosed = ~stop & (along <= 0) & s.has[1] & _encloses(p, *s.w)
+        enclosed = ~stop & (along <= 0) & near.encloses
         # no point of M is nearer than the supporting plane at p; rounding may say so
         square = dot(near.point, near.point)
         beyond = (along > 0) & (square * vv < along * along * (1 - 1e-6))
@@ -78,37 +80,34 @@ def closest(
         return s.done | stop | enclosed | worse, inside
 
     def advance(s: _State) -> _State:
-        p, pa = once(difference, neg(s.v))
-        near = _nearest(p, s.w, (True, *s.has), flat)
+        p, pa = once(difference, -s.v)
+        near = _nearest(p, s.w, s.has, flat)
         done, inside = ends(s, p, near)
-        # what stays, packed behind the new vertex
-        first = near.kept
-        pick_2 = lambda x: _choose(first[0], x[0], _choose(first[1], x[1], x[2]))
-        pick_3 = lambda x: _choose(first[2], x[2], x[1])
-        count = sum(k.astype(jnp.int32) for k in near.kept)
-        weights = near.weights
-        shares = (weights[0], pick_2(weights[1:]), pick_3(weights[1:]))
-        keep = lambda old, new: _choose(done, old, new)
+        kept = near.weights > 0
+        free = jnp.stack([~kept[0], kept[0] & ~kept[1], kept[0] & kept[1]])
+        put = lambda new, old: jnp.where(free[:, None], new, old)
+        newest = 1 - total(near.weights)
+        keep = lambda old, new: jnp.where(done, old, new)
         return _State(
             s.step + 1,
-            keep(s.w, (p, pick_2(s.w), pick_3(s.w))),
-            keep(s.a, (pa, pick_2(s.a), pick_3(s.a))),
-            keep(s.has, (count >= 1, count >= 2)),
-            keep(s.weights, shares),
+            keep(s.w, put(p, s.w)),
+            keep(s.a, put(pa, s.a)),
+            keep(s.has, free | kept),
+            keep(s.weights, jnp.where(free, newest, near.weights)),
             keep(s.v, near.point),
             done,
             inside,
         )
 
     w, a = difference(start)
-    none = jnp.zeros(w[0].shape, bool)
-    one, nothing = jnp.ones_like(w[0]), jnp.zeros_like(w[0])
+    none = jnp.zeros(w.shape[1:], bool)
+    first = jnp.broadcast_to(np.array([[True], [False], [False]]), w.shape)
     begin = _State(
         jnp.zeros((), jnp.int32),
-        (w, w, w),
-        (a, a, a),
-        (none, none),
-        (one, nothing, nothing),
+        jnp.stack([w] * 3),
+        jnp.stack([a] * 3),
+        first,
+        first.astype(w.dtype),
         w,
         none,
         none,
@@ -116,99 +115,75 @@ def closest(
     end = jax.lax.while_loop(
         lambda s: (s.step < steps) & ~jnp.all(s.done), advance, begin
     )
-    point = scale(end.weights[0], end.a[0])
-    for k in (1, 2):
-        there = jnp.where(end.has[k - 1], end.weights[k], 0.0)
-        point = add(point, scale(there, end.a[k]))
+    point = rotate_back(end.a, end.weights)
     touching = dot(end.v, end.v) <= zero * zero
     return Closest(end.v, point, end.inside | touching)
-
-
-def _same(a: Vector, b: Vector) -> Array:
-    return (a[0] == b[0]) & (a[1] == b[1]) & (a[2] == b[2])
-
-
-def _choose(condition: Array, a, b):
-    return jax.tree.map(lambda x, y: jnp.where(condition, x, y), a, b)
 
 
 class _Nearest(NamedTuple):
     """Of a simplex, the point next to the origin."""
 
-    point: Vector
-    weights: tuple[Scalar, ...]
-    """Of the newest vertex, and of the others."""
-    kept: tuple[Array, ...]
-    """Which of the others take part."""
+    point: Vectors
+    weights: Float[Array, "3 #pairs"]
+    """Of the vertices beside the newest; zero of those that take no part."""
+    encloses: Bool[Array, " #pairs"]
+    """All four are there, and have the origin between them."""
 
 
-OTHERS = ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2))
-"""The vertices of a simplex beside the newest one."""
+def _nearest(p: Vectors, w: Array, has: Array, flat: float) -> _Nearest:
+    """Of all simplices of p and some of w: p alone, three edges, three faces."""
+    # what comes next in a circle is a slice: of the other vertices, of the components
+    twice = lambda x, axis: jnp.concatenate([x, x], axis)
+    e = once(lambda p, w: twice(twice(w - p, 0), 1)[:4, :5], p, w)
+    one, two = e[:3, :3], e[1:, :3]
+    here, both = has, has & twice(has, 0)[1:4]
+    cross = e[:3, 1:4] * e[1:, 2:] - e[:3, 2:] * e[1:, 1:4]
+    length, along = dot(e[:, :3], e[:, :3]), dot(p, e[:, :3])
+    shared, area = dot(one, two), dot(cross, cross)
+
+    s = -along[:3] / jnp.where(length[:3] > 0, length[:3], 1.0)
+    on_edge = here & (length[:3] > 0) & (s > 0) & (s < 1)
+    solid = area > flat * length[:3] * length[1:]
+    inverse = 1 / jnp.where(solid, area, 1.0)
+    u = (along[1:] * shared - along[:3] * length[1:]) * inverse
+    v = (along[:3] * shared - along[1:] * length[:3]) * inverse
+    on_face = both & solid & (u > 0) & (v > 0) & (u + v < 1)
+
+    at_edge = p + s[:, None] * one
+    at_face = p + u[:, None] * one + v[:, None] * two
+    square = lambda ok, x: jnp.where(ok, dot(x, x), jnp.inf)
+    squares = dot(p, p), square(on_edge, at_edge), square(on_face, at_face)
+    weights = once(_weights, *squares, s, u, v)
+    point = p + rotate_back(one, weights)
+
+    volume = dot(cross[0], e[2, :3])
+    parts = -dot(cross, p)
+    positive = here & (parts * volume > 0)
+    rest = volume - total(parts)
+    encloses = positive[0] & positive[1] & positive[2] & (rest * volume > 0)
+    return _Nearest(point, weights, encloses)
 
 
-def _nearest(p: Vector, w: tuple[Vector, ...], present: Any, flat: float) -> _Nearest:
-    """Of all simplices of p and some of w."""
-    e = tuple(sub(x, p) for x in w)
-    choice, shares = once(partial(_options, flat), p, e, present)
-    weights = [jnp.zeros_like(p[0])] * 3
-    kept = [choice < 0] * 3
-    for k, (others, own) in enumerate(zip(OTHERS, shares, strict=True), 1):
-        mine = choice == k
-        for i, share in zip(others, own, strict=True):
-            weights[i] = jnp.where(mine, share, weights[i])
-            kept[i] = kept[i] | mine
-    weights = once(tuple, weights)
-    point = p
-    for x, weight in zip(e, weights, strict=True):
-        point = add(point, scale(weight, x))
-    return _Nearest(point, (1 - sum(weights), *weights), once(tuple, kept))
+def _weights(
+    at_p: Array, at_edge: Array, at_face: Array, s: Array, u: Array, v: Array
+) -> Float[jax.Array, "3 pairs"]:
+    """Of the other vertices, in the simplex whose point is nearest.
 
-
-def _options(flat: float, p: Vector, e: Any, present: Any) -> Any:
-    """Which simplex has the nearest point (0: p alone), and the shares in each."""
-    pe = [dot(p, x) for x in e]
-    gram = {(i, j): dot(e[i], e[j]) for i in range(3) for j in range(i, 3)}
-    shares, squares = [], [dot(p, p)]
-
-    def offer(ok: Array, own: dict[int, Scalar]) -> None:
-        x = p
-        for i, share in own.items():
-            x = add(x, scale(share, e[i]))
-        shares.append(tuple(own.values()))
-        squares.append(jnp.where(ok, dot(x, x), jnp.inf))
-
-    for i in range(3):
-        length = gram[i, i]
-        t = -pe[i] / jnp.where(length > 0, length, 1.0)
-        ok = present[i] & (length > 0) & (t > 0) & (t < 1)
-        offer(ok, {i: t})
-    for i, j in OTHERS[3:]:
-        normal = cross(e[i], e[j])
-        area = dot(normal, normal)
-        solid = area > flat * gram[i, i] * gram[j, j]
-        inverse = 1 / jnp.where(solid, area, 1.0)
-        u = (pe[j] * gram[i, j] - pe[i] * gram[j, j]) * inverse
-        t = (pe[i] * gram[i, j] - pe[j] * gram[i, i]) * inverse
-        ok = present[i] & present[j] & solid & (u > 0) & (t > 0) & (u + t < 1)
-        offer(ok, {i: u, j: t})
-
-    best, choice = squares[0], jnp.zeros(p[0].shape, jnp.int32)
-    for k, square in enumerate(squares):
-        choice = jnp.where(square < best, k, choice)
-        best = jnp.minimum(square, best)
-    return choice, tuple(shares)
-
-
-def _encloses(p: Vector, a: Vector, b: Vector, c: Vector) -> Array:
-    """Whether the tetrahedron of the four points has the origin in its inside."""
-
-    def same_side(x, y, z, apex):
-        normal = cross(sub(y, x), sub(z, x))
-        return dot(normal, sub(apex, x)) * -dot(normal, x) > 0
-
-    return (
-        same_side(p, a, b, c)
-        & same_side(p, b, c, a)
-        & same_side(p, c, a, b)
-        & same_side(a, b, c, p)
+    Args:
+        at_p: squared distance of the newest vertex.
+        at_edge: that of the edge to each other one.
+        at_face: that of the face with each other one and the next.
+        s: weights on edges.
+        u: of the first of the others in faces.
+        v: of the second one.
+    """
+    lesser = lambda x, y: jax.tree.map(
+        lambda old, new: jnp.where(y[0] < x[0], new, old), x, y
     )
+    of = np.arange(3)[:, None]
+    number = jnp.broadcast_to(of, at_edge.shape)
+    best = folded(lesser, lesser((at_edge, number), (at_face, number + 3)))
+    choice = lesser((at_p, jnp.full_like(best[1], -1)), best)[1]
+    in_face = jnp.where(choice == (of + 2) % 3 + 3, jnp.roll(v, 1, 0), 0.0)
+    in_face = jnp.where(choice == of + 3, u, in_face)
+    return jnp.where(choice == of, s, in_face)

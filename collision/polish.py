@@ -5,19 +5,24 @@ curvature and flat directions. A step is taken only when the separation along th
 normal, a lower bound of the distance, is no less.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .cores import Core, Hull, size, support
-from .surfaces import Flats, Mat, Vec, balance, surface, tangents
-from .vectors import Array, stacked, vector
+from .once import once
+from .stacks import Matrix, Scalars, Vectors, dot, norm, rotate, rotate_back
+from .surfaces import Curvature, Flats, balance, combined, surface, tangents
+from .vectors import Array
 
 STEPS = 12
 
 
 def polish(
-    a: Core, b: Core, R: Mat, t: Vec, n: Vec, x: Vec, y: Vec
-) -> tuple[Array, Vec, Vec]:
+    a: Core, b: Core, R: Matrix, t: Vectors, n: Vectors, x: Vectors, y: Vectors
+) -> tuple[Scalars, Vectors, Vectors]:
     """Distance, A's point and normal, from good first values, in A's frame.
 
     Args:
@@ -31,75 +36,76 @@ def polish(
     """
     single = n.dtype == jnp.float32
     flats = jnp.array((1e-2, 1e-3, 1e-4, 1e-5) if single else (1e-3, 1e-4, 1e-5, 1e-7))
-    reach = (5e-2 if single else 1e-3) * (size(a) + size(b))
-    rounding = 4 * jnp.finfo(n.dtype).eps * (size(a) + size(b))
-    settled = (1e-6 if single else 1e-12) * (size(a) + size(b))
+    extent = size(a) + size(b)
+    reach = (5e-2 if single else 1e-3) * extent
+    rounding = 4 * jnp.finfo(n.dtype).eps * extent
+    settled = (1e-6 if single else 1e-12) * extent
     x_0, y_0 = x, y
-    turn = lambda v: jnp.einsum("...ij,...j->...i", R, v)
-    back = lambda v: jnp.einsum("...ji,...j->...i", R, v)
-    eye = jnp.eye(2, dtype=n.dtype)
 
-    def on_surfaces(n: Vec, x: Vec, y: Vec, flat: Array):
+    def on_surfaces(n: Vectors, x: Vectors, y: Vectors, flat: Array) -> Any:
         """The points that belong to n, slid as near to x and y as flats allow."""
         W_a, E_a, x = _at(a, -n, x, flat)
-        W_b, E_b, y = _at(b, back(n), back(y - t), flat)
-        return W_a, E_a, x, R @ W_b @ jnp.swapaxes(R, -1, -2), R @ E_b, turn(y) + t
+        W_b, E_b, y = _at(b, rotate_back(R, n), rotate_back(R, y - t), flat)
+        return W_a, E_a, x, W_b, E_b, y
 
-    def step(state):
+    def step(state: Any) -> Any:
         k, idle, n, s, x_now, y_now = state
         # what is nearly flat may be flat: tried all ways
         flat = flats[k % 4].astype(n.dtype)
-        W_a, E_a, x, W_b, E_b, y = on_surfaces(n, x_now, y_now, flat)
+        W_a, E_a, x, W_b, E_b, y_local = once(on_surfaces, n, x_now, y_now, flat)
+        E, y = jnp.concatenate([-E_a, rotate(R, E_b)]), rotate(R, y_local) + t
         apart = x - y
-        T = tangents(n)
-        lower = lambda v: jnp.einsum("...ij,...i->...j", T, v)
-        S = jnp.swapaxes(T, -1, -2) @ (W_a + W_b) @ T
-        S = S + jnp.sum(n * apart, -1)[..., None, None] * eye
-        F = jnp.swapaxes(T, -1, -2) @ jnp.concatenate([-E_a, E_b], -1)
-        level = lambda E: jnp.einsum("...ij,...i->...j", E, n)
-        fixed = jnp.concatenate([level(E_a), -level(E_b)], -1)
-        delta, slide = balance(S, F, lower(apart), fixed)
-        delta = jnp.einsum("...ij,...j->...i", T, delta)
+        T = once(tangents, n)
+        T_b = rotate_back(R, T)
+        bent = lambda T, W: dot(T[:, None], rotate(W, T))
+        S = (
+            bent(T, W_a)
+            + bent(T_b, W_b)
+            + dot(n, apart) * np.eye(2, dtype=n.dtype)[..., None]
+        )
+        delta, slide = once(balance, S, dot(T[:, None], E), dot(T, apart), -dot(E, n))
+        delta = combined(T, delta)
         turned = n + delta
-        turned = turned / jnp.sqrt(jnp.sum(turned * turned, -1, keepdims=True))
-        after = separation(turned)
-        move = lambda E, c: jnp.einsum("...ij,...j->...i", E, c)
-        x_new = x - move(W_a, delta) + move(E_a, slide[..., :2])
-        y_new = y + move(W_b, delta) + move(E_b, slide[..., 2:])
+        turned = turned / norm(turned)
+        after = once(separation, turned)
+        x_new = x - rotate(W_a, delta) - combined(E[:2], slide[:2])
+        y_new = (
+            y
+            + rotate(R, rotate(W_b, rotate_back(R, delta)))
+            + combined(E[2:], slide[2:])
+        )
         # far off, what seemed flat is not
-        near = jnp.sum((x_new - x_0) ** 2 + (y_new - y_0) ** 2, -1) < reach**2
-        better = ((after >= s - rounding) & near)[..., None]
+        off = jnp.stack([x_new - x_0, y_new - y_0])
+        better = (after >= s - rounding) & (dot(off, off).sum(0) < reach**2)
         moved = jnp.abs(x_new - x_now) + jnp.abs(y_new - y_now)
-        going = better[..., 0] & (jnp.max(moved, -1) > settled)
+        going = better & (jnp.max(moved, 0) > settled)
         return (
             k + 1,
             jnp.where(going, 0, idle + 1),
             jnp.where(better, turned, n),
-            jnp.where(better[..., 0], after, s),
+            jnp.where(better, after, s),
             jnp.where(better, x_new, x_now),
             jnp.where(better, y_new, y_now),
         )
 
-    def separation(n: Vec) -> Array:
-        low = _support(a, -n)
-        high = turn(_support(b, back(n))) + t
-        return jnp.sum(n * (low - high), -1)
+    def separation(n: Vectors) -> Scalars:
+        low = support(a, -n)
+        high = rotate(R, support(b, rotate_back(R, n))) + t
+        return dot(n, low - high)
 
-    begin = 0, jnp.zeros(n.shape[:-1], int), n, separation(n), x, y
+    begin = 0, jnp.zeros(n.shape[1:], int), n, separation(n), x, y
     more = lambda state: (state[0] < STEPS) & jnp.any(state[1] < len(flats))
     n, s, x, y = jax.lax.while_loop(more, step, begin)[2:]
     # what is left between the points beyond s n is shared
-    rest = (x - y) - s[..., None] * n
+    rest = (x - y) - s * n
     return s, x - rest / 2, n
 
 
-def _support(core: Core, m: Vec) -> Vec:
-    return stacked(support(core, vector(m)))
-
-
-def _at(core: Core, m: Vec, x: Vec, flat: Array) -> tuple[Mat, Flats, Vec]:
-    extreme = _support(core, m)
+def _at(
+    core: Core, m: Vectors, x: Vectors, flat: Array
+) -> tuple[Curvature, Flats, Vectors]:
+    extreme = support(core, m)
     # seen from a vertex the others span the flat; from a box's middle all is inside
-    W, E = surface(core, m, extreme if isinstance(core, Hull) else 0 * x, flat)
-    along = jnp.einsum("...ij,...i->...j", E, x - extreme)
-    return W, E, extreme + jnp.einsum("...ij,...j->...i", E, along)
+    seen = extreme if isinstance(core, Hull) else jnp.zeros_like(x)
+    W, E = surface(core, m, seen, flat)
+    return W, E, extreme + combined(E, dot(E, x - extreme))

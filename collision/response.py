@@ -6,14 +6,16 @@ curvature (the Hessian of the support function) and by the flat directions in wh
 point may slide; linearised, this is a small linear system for the change of the normal.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .cores import Body, Core, HalfSpace, Hull, support
-from .surfaces import Flats, Mat, Vec, balance, surface, tangents
-from .vectors import Array, stacked, vector
+from .stacks import Matrix, Vectors, dot, pairs_first, pairs_last, rotate, rotate_back
+from .surfaces import Curvature, Flats, balance, combined, surface, tangents
+from .vectors import Array
 
 
 def respond(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[Any, ...]:
@@ -26,127 +28,124 @@ def respond(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[Any, ...]:
         da: tangents of A's core sizes, radius and pose.
         db: tangents of B's.
     """
-    n = out.normal
-    move_a = _moved(a, da, out.point_a, -n)
-    move_b = _moved(b, db, out.point_b, n)
+    batch = out.distance.shape
+    flat = lambda x: x.reshape(-1, *x.shape[len(batch) :])
+    a, b, out, da, db = jax.tree.map(flat, (a, b, tuple(out), da, db))
+    changes = _respond(_Side.of(a, da), _Side.of(b, db), *map(pairs_last, out))
+    return tuple(pairs_first(x).reshape(*batch, *x.shape[:-1]) for x in changes)
+
+
+class _Side(NamedTuple):
+    """A body and its tangent, pairs last but for the core."""
+
+    core: Core
+    radius: Array
+    R: Matrix
+    p: Vectors
+    d: Any
+    """The same of the tangent."""
+
+    @classmethod
+    def of(cls, body: Body, d: Body) -> "_Side":
+        last = lambda x: (x.core, x.radius, pairs_last(x.R), pairs_last(x.p))
+        return cls(*last(body), cls(*last(d), None))
+
+
+def _respond(
+    a: _Side, b: _Side, distance: Array, on_a: Vectors, on_b: Vectors, n: Vectors
+) -> tuple[Any, ...]:
+    move_a, move_b = _moved(a, on_a, -n), _moved(b, on_b, n)
     apart = move_a - move_b
-    distance = jnp.sum(n * apart, -1)
-
-    turn_a, turn_b = _turned(a, da, n), _turned(b, db, n)
-    W_a, E_a = _surface(a, -n, out.point_a)
-    W_b, E_b = _surface(b, n, out.point_b)
+    turn_a, turn_b = _turned(a, n), _turned(b, n)
+    W_a, E_a = _surface(a, -n, on_a)
+    W_b, E_b = _surface(b, n, on_b)
     T = tangents(n)
-    project = lambda x: jnp.einsum("...ij,...i->...j", T, x)
-    apply = lambda W, x: jnp.einsum("...ij,...j->...i", W, x)
-    flatten = lambda W: jnp.swapaxes(T, -1, -2) @ W @ T
-    S = flatten(W_a + W_b) + out.distance[..., None, None] * jnp.eye(2, dtype=n.dtype)
-    F = jnp.concatenate(
-        [-jnp.swapaxes(T, -1, -2) @ E_a, jnp.swapaxes(T, -1, -2) @ E_b], -1
-    )
-    free = project(apart + apply(W_a, turn_a) + apply(W_b, turn_b))
-    slide = lambda E, turn: jnp.einsum("...ij,...i->...j", E, turn)
-    fixed = jnp.concatenate(
-        [
-            _tilt(a, da, -n, out.point_a, E_a) - slide(E_a, turn_a),
-            _tilt(b, db, n, out.point_b, E_b) + slide(E_b, turn_b),
-        ],
-        -1,
-    )
-    y, move = balance(S, F, free, fixed)
-    normal = jnp.einsum("...ij,...j->...i", T, y)
-    point_a = move_a - apply(W_a, normal - turn_a)
-    point_a = point_a + jnp.einsum("...ij,...j->...i", E_a, move[..., :2])
-    point_b = move_b + apply(W_b, normal - turn_b)
-    point_b = point_b + jnp.einsum("...ij,...j->...i", E_b, move[..., 2:])
-    return distance, point_a, point_b, normal
+    bent = dot(T[:, None], rotate(W_a + W_b, T))
+    S = bent + distance * np.eye(2, dtype=n.dtype)[..., None]
+    E = jnp.concatenate([-E_a, E_b])
+    free = dot(T, apart + rotate(W_a, turn_a) + rotate(W_b, turn_b))
+    tilt_a = _tilt(a, -n, on_a, E_a) - dot(E_a, turn_a)
+    tilt_b = _tilt(b, n, on_b, E_b) + dot(E_b, turn_b)
+    y, move = balance(S, dot(T[:, None], E), free, jnp.concatenate([tilt_a, tilt_b]))
+    normal = combined(T, y)
+    point_a = move_a - rotate(W_a, normal - turn_a) + combined(E_a, move[:2])
+    point_b = move_b + rotate(W_b, normal - turn_b) + combined(E_b, move[2:])
+    return dot(n, apart), point_a, point_b, normal
 
 
-def _moved(body: Body, d: Body, point: Vec, outward: Vec) -> Vec:
+def _moved(side: _Side, point: Vectors, outward: Vectors) -> Vectors:
     """Velocity of the body's material point at `point`, and of its surface's growth."""
-    local = jnp.einsum("...ji,...j->...i", body.R, point - body.p)
-    rigid = jnp.einsum("...ij,...j->...i", d.R, local) + d.p
-    m = jnp.einsum("...ji,...j->...i", body.R, outward)
-    grown = d.radius[..., None] * m
-    if not isinstance(body.core, HalfSpace):
-        grown = grown + _grown(body.core, d.core, m, local - body.radius[..., None] * m)
-    return rigid + jnp.einsum("...ij,...j->...i", body.R, grown)
+    local = rotate_back(side.R, point - side.p)
+    rigid = rotate(side.d.R, local) + side.d.p
+    m = rotate_back(side.R, outward)
+    grown = side.d.radius * m
+    if not isinstance(side.core, HalfSpace):
+        grown = grown + _grown(side.core, side.d.core, m, local - side.radius * m)
+    return rigid + rotate(side.R, grown)
 
 
-def _grown(core: Core, d: Core, m: Vec, x: Vec) -> Vec:
+def _grown(core: Core, d: Core, m: Vectors, x: Vectors) -> Vectors:
     """Change of the core's point x, extreme along m, with the core's sizes."""
-    batch = m.shape[:-1]
     m, x = jax.lax.stop_gradient((m, x))
     if isinstance(core, Hull) and isinstance(d, Hull):
-        weights = jax.lax.stop_gradient(_weights(core.vertices, m, x))
-        return jnp.einsum("...v,...vi->...i", weights, d.vertices)
-    flat = lambda a: a.reshape(-1, *a.shape[len(batch) :])
-    fn = lambda c: stacked(support(c, vector(flat(m))))
-    sizes = jax.tree.map(flat, core), jax.tree.map(flat, d)
-    return jax.jvp(fn, (sizes[0],), (sizes[1],))[1].reshape(*batch, 3)
+        weights = jax.lax.stop_gradient(_weights(pairs_last(core.vertices), m, x))
+        return jnp.sum(weights[:, None] * pairs_last(d.vertices), 0)
+    return jax.jvp(lambda c: support(c, m), (core,), (d,))[1]
 
 
-def _tilt(body: Body, d: Body, outward: Vec, point: Vec, E: Flats) -> Array:
+def _tilt(side: _Side, outward: Vectors, point: Vectors, E: Flats) -> Array:
     """Velocity, along the flats E, of the outward normal of a hull that is deformed."""
-    core = body.core
-    if not (isinstance(core, Hull) and isinstance(d.core, Hull)):
-        return jnp.zeros((*outward.shape[:-1], 2), outward.dtype)
-    m, x = _local(body, outward, point)
-    E = jnp.einsum("...ji,...jk->...ik", body.R, E)
+    if not (isinstance(side.core, Hull) and isinstance(side.d.core, Hull)):
+        return jnp.zeros((2, *outward.shape[1:]), outward.dtype)
+    m, x = _local(side, outward, point)
+    E = rotate_back(side.R, E)
+    vertices = pairs_last(side.core.vertices)
     still = jax.lax.stop_gradient
-    weights = still(_weights(core.vertices, m, x))
-    rise = jnp.einsum("...vi,...i->...v", d.core.vertices, still(m))
-    rise = rise - jnp.sum(weights * rise, -1, keepdims=True)
-    across = jnp.einsum("...vi,...ij->...vj", core.vertices - x[..., None, :], E)
-    across = still(across * _active(core.vertices, m)[..., None])
-    gram = jnp.swapaxes(across, -1, -2) @ across
+    weights = still(_weights(vertices, m, x))
+    rise = dot(pairs_last(side.d.core.vertices), still(m))
+    rise = rise - jnp.sum(weights * rise, 0)
+    across = dot((vertices - x)[:, None], E) * _active(vertices, m)[:, None]
+    across = pairs_first(still(across))
+    gram = across.swapaxes(-1, -2) @ across
     inverse = jnp.linalg.pinv(gram, rtol=1e-6, hermitian=True)
-    return -jnp.einsum("...ij,...vj,...v->...i", inverse, across, rise)
+    return -jnp.einsum("pij,pvj,vp->ip", inverse, across, rise)
 
 
-def _active(vertices: Array, m: Vec) -> Array:
+def _active(vertices: Array, m: Vectors) -> Array:
     """Which vertices are extreme along m."""
-    along = jnp.einsum("...vi,...i->...v", vertices, m)
-    best = jnp.max(along, -1, keepdims=True)
-    extent = jnp.max(jnp.abs(vertices), (-1, -2))[..., None]
+    along = dot(vertices, m)
+    extent = jnp.max(jnp.abs(vertices), (0, 1))
     flat = 1e-5 if m.dtype == jnp.float32 else 1e-9
-    return along >= best - flat * extent
+    return along >= jnp.max(along, 0) - flat * extent
 
 
-def _weights(vertices: Array, m: Vec, x: Vec) -> Array:
+def _weights(vertices: Array, m: Vectors, x: Vectors) -> Array:
     """Shares in x of the vertices that are extreme along m, the least ones."""
-    active = _active(vertices, m).astype(m.dtype)
-    away = jnp.concatenate(
-        [vertices - x[..., None, :], jnp.ones_like(active)[..., None]], -1
-    )
-    away = away * active[..., None]
-    gram = jnp.swapaxes(away, -1, -2) @ away
-    one = jnp.broadcast_to(jnp.array([0, 0, 0, 1], m.dtype), (*m.shape[:-1], 4))
+    away = jnp.concatenate([vertices - x, jnp.ones_like(vertices[:, :1])], 1)
+    away = pairs_first(away * _active(vertices, m)[:, None])
+    gram = away.swapaxes(-1, -2) @ away
+    one = np.array([0, 0, 0, 1], m.dtype)
     inverse = jnp.linalg.pinv(gram, rtol=1e-6, hermitian=True)
-    return jnp.einsum("...vi,...ij,...j->...v", away, inverse, one)
+    return jnp.einsum("pvi,pij,j->vp", away, inverse, one)
 
 
-def _local(body: Body, outward: Vec, point: Vec) -> tuple[Vec, Vec]:
+def _local(side: _Side, outward: Vectors, point: Vectors) -> tuple[Vectors, Vectors]:
     """The normal and the core's point under a surface point, in the core's frame."""
-    m = jnp.einsum("...ji,...j->...i", body.R, outward)
-    x = jnp.einsum("...ji,...j->...i", body.R, point - body.p)
-    return m, x - body.radius[..., None] * m
+    m = rotate_back(side.R, outward)
+    return m, rotate_back(side.R, point - side.p) - side.radius * m
 
 
-def _turned(body: Body, d: Body, n: Vec) -> Vec:
+def _turned(side: _Side, n: Vectors) -> Vectors:
     """Velocity of n if it were fixed in the body."""
-    local = jnp.einsum("...ji,...j->...i", body.R, n)
-    return jnp.einsum("...ij,...j->...i", d.R, local)
+    return rotate(side.d.R, rotate_back(side.R, n))
 
 
-def _surface(body: Body, outward: Vec, point: Vec) -> tuple[Mat, Flats]:
-    """Curvature and flat directions (zero where none) at a witness point, in the world.
-
-    The curvature is the derivative of the surface point by the outward normal.
-    """
-    m, x = _local(body, outward, point)
+def _surface(side: _Side, outward: Vectors, point: Vectors) -> tuple[Curvature, Flats]:
+    """Curvature and flat directions at a witness point, in the world."""
+    m, x = _local(side, outward, point)
     flat = 1e-5 if m.dtype == jnp.float32 else 1e-9
-    W, E = surface(body.core, m, x, flat)
-    eye = jnp.eye(3, dtype=m.dtype)
-    W = W + body.radius[..., None, None] * (eye - m[..., :, None] * m[..., None, :])
-    R = body.R
-    return R @ W @ jnp.swapaxes(R, -1, -2), R @ jax.lax.stop_gradient(E)
+    W, E = surface(side.core, m, x, flat)
+    eye = np.eye(3, dtype=m.dtype)[..., None]
+    W = W + side.radius * (eye - m[:, None] * m)
+    W = rotate(side.R, rotate(side.R, W).swapaxes(0, 1))
+    return W, rotate(side.R, jax.lax.stop_gradient(E))

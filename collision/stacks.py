@@ -21,6 +21,11 @@ def pairs_last(x: Float[Array, "pairs ..."]) -> Float[jax.Array, "... pairs"]:
     return jnp.moveaxis(x, 0, -1)
 
 
+def pairs_first(x: Float[Array, "... pairs"]) -> Float[jax.Array, "pairs ..."]:
+    """An array with its last axis first."""
+    return jnp.moveaxis(x, -1, 0)
+
+
 def total(v: Vectors) -> Scalars:
     """The sum of the components."""
     x, y, z = jnp.unstack(v, axis=-2)
@@ -35,6 +40,15 @@ def dot(a: Vectors, b: Vectors) -> Scalars:
 def norm(v: Vectors) -> Scalars:
     """|v|."""
     return jnp.sqrt(dot(v, v))
+
+
+def unit(v: Vectors, otherwise: Vectors) -> Vectors:
+    """v / |v|; where v is zero, `otherwise`."""
+    length = norm(v)
+    ok = length > 0
+    inverse = 1 / jnp.where(ok, length, 1.0)
+    wide = lambda x: x[..., None, :]
+    return jnp.where(wide(ok), wide(inverse) * v, otherwise)
 
 
 def rotate(R: Matrix, v: Vectors) -> Vectors:
