@@ -41,6 +41,7 @@ def polish(
     rounding = 4 * jnp.finfo(n.dtype).eps * extent
     settled = (1e-6 if single else 1e-12) * extent
     x_0, y_0 = x, y
+    eye = np.eye(2, dtype=n.dtype)[..., None]
 
     def on_surfaces(n: Vectors, x: Vectors, y: Vectors, flat: Array) -> Any:
         """The points that belong to n, slid as near to x and y as flats allow."""
@@ -58,22 +59,15 @@ def polish(
         T = once(tangents, n)
         T_b = rotate_back(R, T)
         bent = lambda T, W: dot(T[:, None], rotate(W, T))
-        S = (
-            bent(T, W_a)
-            + bent(T_b, W_b)
-            + dot(n, apart) * np.eye(2, dtype=n.dtype)[..., None]
-        )
+        S = bent(T, W_a) + bent(T_b, W_b) + dot(n, apart) * eye
         delta, slide = once(balance, S, dot(T[:, None], E), dot(T, apart), -dot(E, n))
         delta = combined(T, delta)
         turned = n + delta
         turned = turned / norm(turned)
         after = once(separation, turned)
+        rolled = rotate(R, rotate(W_b, rotate_back(R, delta)))
         x_new = x - rotate(W_a, delta) - combined(E[:2], slide[:2])
-        y_new = (
-            y
-            + rotate(R, rotate(W_b, rotate_back(R, delta)))
-            + combined(E[2:], slide[2:])
-        )
+        y_new = y + rolled + combined(E[2:], slide[2:])
         # far off, what seemed flat is not
         off = jnp.stack([x_new - x_0, y_new - y_0])
         better = (after >= s - rounding) & (dot(off, off).sum(0) < reach**2)

@@ -2,7 +2,7 @@
 
 What is done alike with all three components is one operation so, which is traced and
 compiled sooner than three. Where a loop does little for each pair, as in bounds of
-distances, components of their own (`vectors`) take less time.
+distances or for many normals, components of their own (`vectors`) take less time.
 """
 
 import jax

@@ -100,13 +100,13 @@ def largest(a: Vector) -> Scalar:
     return maximum(maximum(a[0], a[1]), a[2])
 
 
-def unit(a: Vector, otherwise: Vector | None = None) -> Vector:
-    """a / |a|; where a is zero, `otherwise` (default: z)."""
+def unit(a: Vector) -> Vector:
+    """a / |a|; where a is zero, along z."""
     length = norm(a)
     zero = jnp.zeros_like(length)
-    fallback = (zero, zero, zero + 1) if otherwise is None else otherwise
     ok = length > 0
-    return select(ok, scale(1 / jnp.where(ok, length, 1.0), a), fallback)
+    upward = (zero, zero, zero + 1)
+    return select(ok, scale(1 / jnp.where(ok, length, 1.0), a), upward)
 
 
 def rotate(R: Matrix, a: Vector) -> Vector:

@@ -34,7 +34,11 @@ def _resolved(
     fn: Callable[..., Any], name: str, kinds: Kinds, dim: int, unit: str
 ) -> Symbol:
     run = lambda R, p, **params: fn(kinds, R, p, params)
-    derived = {neg_distance: _neg_distance, accumulated: _sum, pair_rows: _rows}
+    derived = {
+        neg_distance: partial(_each, _neg_distance),
+        accumulated: _sum,
+        pair_rows: partial(_each, _rows),
+    }
     wrenches = derived.get(fn) and (
         lambda R, p, **params: derived[fn](kinds, R, p, params)
     )
@@ -314,20 +318,29 @@ def _between(
     return _resolved(fn, name, kinds, dim, "m"), involved, arrays
 
 
+def _each(fn, kinds, R, p, params):
+    """Of one instance, or of many: then R and p have a leading axis, params may."""
+    if p.ndim == 2:
+        return fn(kinds, R, p, params)
+    own = 0 if params["at"].ndim > 2 else None
+    return jax.vmap(partial(fn, kinds), (0, 0, own))(R, p, params)
+
+
 def _sum(kinds, R, p, params):
-    of = _sum_of_near if "reach" in params else _sum_of_all
-    return of(kinds, R, p, params)
+    if "reach" in params:
+        return _sum_of_near(kinds, R, p, params)
+    return _each(_sum_of_all, kinds, R, p, params)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _sum_of_near(kinds, R, p, params):
     y, wrench = near_sum(kinds, R, p, params)
-    return y[None], wrench[None, :, :3], wrench[None, :, 3:]
+    return y[..., None], wrench[..., None, :, :3], wrench[..., None, :, 3:]
 
 
 @_sum_of_near.defjvp
 def _sum_of_near_jvp(kinds, primals, tangents):
-    return jax.jvp(partial(_sum_of_all, kinds), primals, tangents)
+    return jax.jvp(partial(_each, _sum_of_all, kinds), primals, tangents)
 
 
 def _sum_of_all(kinds, R, p, params):

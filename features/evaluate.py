@@ -116,6 +116,27 @@ def linearize(
     return Linear(jnp.tensordot(c, parts.y, 1), *(combine(a) for a in parts[1:]))
 
 
+def linearize_all(
+    symbol: Symbol,
+    order: int,
+    x: Inputs,
+    params: dict,
+    params_axis: int | None,
+    K: Kinematics | None = None,
+) -> Linear:
+    """`linearize` of many instances, along the first axis.
+
+    Args:
+        params_axis: that of params, None where all share them.
+    """
+    if symbol.wrenches is None or order:
+        one = lambda x, params: linearize(symbol, order, x, params, K)
+        return jax.vmap(one, (0, params_axis))(x, params)
+    y, force, moment = symbol.wrenches(x.R[:, 0], x.p[:, 0], **params)
+    dq = jnp.zeros((*y.shape, 1, x.q.shape[-1]), y.dtype)
+    return Linear(y, moment[:, :, None], force[:, :, None], dq)
+
+
 def linearize_each(
     symbol: Symbol,
     order: int,
@@ -165,17 +186,8 @@ def apply_scale(scale: jax.Array, rows: jax.Array) -> jax.Array:
     return scale.reshape((-1,) + (1,) * (rows.ndim - 1)) * rows
 
 
-def aimed(
-    symbol: Symbol,
-    order: int,
-    x: Inputs,
-    params: dict,
-    scale: jax.Array,
-    target: jax.Array,
-    K: Kinematics | None = None,
-) -> Linear:
-    """`linearize`, then target and scale."""
-    raw = linearize(symbol, order, x, params, K)
+def aimed(symbol: Symbol, raw: Linear, scale: jax.Array, target: jax.Array) -> Linear:
+    """What `linearize` gives, after target and scale."""
     y, sigma = aim(symbol, raw.y, scale, target)
     rest = (
         apply_scale(scale, sigma.reshape((-1,) + (1,) * (a.ndim - 1)) * a)
@@ -186,13 +198,10 @@ def aimed(
 
 def _moment(R, p, dR, dp) -> jax.Array:
     """Derivative with respect to a turn about the world's origin."""
-    M = dR @ jnp.swapaxes(R, -1, -2)
-    turn = [
-        M[..., 2, 1] - M[..., 1, 2],
-        M[..., 0, 2] - M[..., 2, 0],
-        M[..., 1, 0] - M[..., 0, 1],
-    ]
-    return jnp.stack(turn, -1) + jnp.cross(p, dp)
+    # of a matrix M, the vector of M - Mᵀ: (M₂₁ - M₁₂, M₀₂ - M₂₀, M₁₀ - M₀₁)
+    M = dR @ jnp.swapaxes(R, -1, -2) + dp[..., :, None] * p[..., None, :]
+    M = M - jnp.swapaxes(M, -1, -2)
+    return jnp.stack([M[..., 2, 1], M[..., 0, 2], M[..., 1, 0]], -1)
 
 
 def _spin(quat, dquat) -> jax.Array:

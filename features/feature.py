@@ -21,7 +21,7 @@ from ..robots.kinematics import (
     quaternions,
 )
 from ..robots.tangent import coordinates_to_tangent, tangent_to_coordinates
-from .evaluate import Inputs, aim, aimed, continuous, value
+from .evaluate import Inputs, aim, aimed, continuous, linearize, value
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ def _program(symbol: Symbol, order: int) -> Callable[..., Any]:
         x = Inputs(*(jnp.asarray(a, dtype) for a in x))
         scale, target = jnp.asarray(scale, dtype), jnp.asarray(target, dtype)
         params = {k: _cast(v, dtype) for k, v in params.items()}
-        out = aimed(symbol, order, x, params, scale, target, K)
+        out = aimed(symbol, linearize(symbol, order, x, params, K), scale, target)
         if symbol.of == "joints":
             derivatives = out.dq
         else:

@@ -52,13 +52,13 @@ def ball_arrays(
 
 def near_sum(
     kinds: Kinds,
-    R: Float[jax.Array, "frames 3 3"],
-    p: Float[jax.Array, "frames 3"],
+    R: Float[jax.Array, "*batch frames 3 3"],
+    p: Float[jax.Array, "*batch frames 3"],
     params: dict[str, jax.Array],
-) -> tuple[Float[jax.Array, ""], Float[jax.Array, "frames 6"]]:
+) -> tuple[Float[jax.Array, "*batch"], Float[jax.Array, "*batch frames 6"]]:
     """Σ max(0, margin - distance) [m], and the wrench it is to each frame.
 
-    With a slack: see above.
+    With a slack: see above. The params may have the first ones of the leading axes.
     """
     return _near_sum(kinds)(R, p, params)
 
@@ -67,7 +67,6 @@ def near_sum(
 def _near_sum(kinds: Kinds) -> Any:
     @custom_vmap
     def total(R: Any, p: Any, params: Any) -> Any:
-        """Params have the leading axes of R and p, or only the first ones."""
         batch, frames = p.shape[:-2], p.shape[-2]
         own = params["reach"].ndim - 1
         flat = lambda x, axes: x.reshape(-1, *x.shape[axes:])

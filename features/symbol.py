@@ -68,7 +68,8 @@ class Symbol:
     """The function gets all frames at once: `fn(R, p, **params)`, R (m, 3, 3)."""
     wrenches: Callable[..., Any] | None = None
     """`fn` with derivatives, of a stacked symbol: `(R, p, **params)` to y (D,), force
-    and moment (D, m, 3); without it, `fn` is differentiated."""
+    and moment (D, m, 3); without it, `fn` is differentiated. Of many instances R and p
+    have a leading axis, and so may all params."""
     resolve: Callable[..., Any] | None = None
     """`(C, frames, **options)` to the symbol to be used in a world, the indices of the
     frames it looks at, and its params: for what depends on the frames' shapes."""

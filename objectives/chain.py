@@ -16,7 +16,13 @@ from jaxtyping import Float
 
 from ..collision.needed import taken
 from ..collision.once import once
-from ..features.evaluate import Inputs, aimed, continuous, linearize_each
+from ..features.evaluate import (
+    Inputs,
+    aimed,
+    continuous,
+    linearize_all,
+    linearize_each,
+)
 from ..features.symbol import Symbol
 from ..robots._typing import Array
 from ..robots.kinematics import (
@@ -162,37 +168,51 @@ class Chain:
     ) -> list[Rows]:
         """Of some of the kinds."""
         chosen = [(self.kinds[i], data.batches[i]) for i in which]
-        return [self._group(k, b, coordinates, data, motion) for k, b in chosen]
+        windows = [self._window(kind, batch) for kind, batch in chosen]
+        poses = self._poses([b.frames for _, b in chosen], windows, data, motion)
+        return [
+            self._group(*of, at, T, coordinates, data, motion)
+            for of, at, T in zip(chosen, windows, poses, strict=True)
+        ]
+
+    def _window(self, kind: Kind, b: Batch) -> jax.Array:
+        """The slices each instance looks at, (n, window)."""
+        return b.last[:, None] + np.arange(self.order - kind.order, self.order + 1)
 
     def _group(
-        self, kind: Kind, b: Batch, coordinates: str, data: ChainData, m: "_Motion"
+        self,
+        kind: Kind,
+        b: Batch,
+        at: jax.Array,
+        poses: Poses,
+        coordinates: str,
+        data: ChainData,
+        m: "_Motion",
     ) -> Rows:
         mask = jnp.asarray(self.tree.mask, m.X.dtype)
-        window = np.arange(kind.order + 1) + (self.order - kind.order)
-        at = b.last[:, None] + window
         # before the first slice time goes on in steps as long as the first one
         steps = jnp.maximum(at[:, 1:] - self.order, 0)
         f, own = b.frames, b.coordinates
         inputs = Inputs(
-            *self._poses(kind, data, m.nodes, at, f),
+            *poses,
             self._quaternions(kind, m.quaternions, at, f),
             taken(m.X.reshape(-1), at[:, :, None] * self.tree.nq + own[:, None]),
             taken(data.tau, steps),
         )
         single = kind.single and coordinates == "tangent"
-        linear: Any = linearize_each if single else aimed
-        one = lambda x, params, scale, target: linear(
-            kind.symbol, kind.order, x, params, scale, target, data.K
-        )
         params, each = b.params, 0 if kind.groundings != 1 else None
         if kind.groundings:
             pick = partial(taken, at=b.own) if kind.groundings > 1 else lambda v: v[0]
             params = {k: pick(v) for k, v in params.items()}
-        out = jax.vmap(one, (0, each, 0, 0))(inputs, params, b.scale, b.target)
+        given = kind.symbol, kind.order
         if single:
+            one = partial(linearize_each, *given, K=data.K)
+            y, dq = jax.vmap(one, (0, each, 0, 0))(inputs, params, b.scale, b.target)
             which = np.arange(kind.scale[0]) // kind.symbol.each
             column = taken(self._columns(), own[:, which])
-            return Rows(out[0], out[1][..., None], b.last, b.kind, column)
+            return Rows(y, dq[..., None], b.last, b.kind, column)
+        raw = linearize_all(*given, inputs, params, each, data.K)
+        out = jax.vmap(partial(aimed, kind.symbol))(raw, b.scale, b.target)
         if kind.frames:
             felt = once(_felt, out.force, out.moment, taken(mask, f))
             J = jnp.sum(felt * taken(m.twists, at)[:, None], -1).swapaxes(1, 2)
@@ -227,12 +247,24 @@ class Chain:
         return jnp.where(tied, x[0], data.prefix)
 
     def _poses(
-        self, kind: Kind, data: ChainData, nodes: Poses, at: Array, frames: Array
-    ) -> Poses:
-        if not kind.frames:
-            none = jnp.zeros((kind.capacity, kind.order + 1, 0, 3, 3), nodes.p.dtype)
-            return Poses(none, none[..., 0])
-        return frames_of(data.K, nodes, at[:, :, None], frames)
+        self, frames: list[Array], at: list[jax.Array], data: ChainData, m: "_Motion"
+    ) -> list[Poses]:
+        """Of the frames (n, window, m) of several kinds, all of them at once."""
+        flat = lambda arrays: jnp.concatenate([jnp.ravel(a) for a in arrays])
+        rows = [
+            jnp.broadcast_to(a[:, :, None], f.shape)
+            for a, f in zip(at, frames, strict=True)
+        ]
+        if any(f.size for f in frames):
+            T = frames_of(data.K, m.nodes, flat(rows), flat(frames))
+        else:
+            none = jnp.zeros((0, 3, 3), m.nodes.p.dtype)
+            T = Poses(none, none[..., 0])
+        ends = np.cumsum([f.size for f in frames])
+        part = lambda f, end: Poses(
+            *(x[end - f.size : end].reshape(*f.shape, *x.shape[1:]) for x in T)
+        )
+        return [part(f, end) for f, end in zip(frames, ends, strict=True)]
 
     def _quaternions(
         self, kind: Kind, quats: jax.Array, at: jax.Array, frames: jax.Array
@@ -240,7 +272,8 @@ class Chain:
         if not kind.symbol.quaternions:
             shape = (kind.capacity, kind.order + 1, kind.frames, 4)
             return jnp.zeros(shape, quats.dtype)
-        return jax.vmap(continuous)(quats[at[:, :, None], frames])
+        place = at[:, :, None] * quats.shape[1] + frames
+        return jax.vmap(continuous)(taken(quats.reshape(-1, 4), place))
 
     def _joint_jacobian(self, dq: jax.Array, coordinates: jax.Array) -> jax.Array:
         own = coordinates[:, :, None] == jnp.arange(self.tree.nq)

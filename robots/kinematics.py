@@ -183,16 +183,16 @@ def walk(K: Kinematics, q: Float[Array, "*batch nq"]) -> Walk:
 def frames_of(
     K: Kinematics,
     nodes: Poses,
-    rows: Int[jax.Array, "*#some"],
-    frames: Int[jax.Array, "*some"],
+    rows: Int[jax.Array, " some"],
+    frames: Int[jax.Array, " some"],
 ) -> Poses:
     """Poses of some frames, each in a row of the batch, of what `walk_nodes` gave."""
     at, count = K.tree.table, nodes.p.shape[-2]
     place = rows * count + taken(at.carriers % count, frames)
     # one axis of all: XLA for CPUs copies what has axes of length one
-    of = lambda x: taken(x.reshape(-1, *x.shape[2:]), place.reshape(-1))
+    of = lambda x: taken(x.reshape(-1, *x.shape[2:]), place)
     R, p = once(partial(jax.tree.map, of), nodes)
-    offsets = jnp.broadcast_to(taken(at.offsets, frames), place.shape).reshape(-1)
+    offsets = taken(at.offsets, frames)
     R_on, p_on = (taken(x, offsets) for x in _on_nodes(K, nodes.p))
 
     def product(R: Array, p: Array, R_on: Array, p_on: Array) -> Poses:
@@ -200,8 +200,7 @@ def frames_of(
         moved = sum(R[..., k] * p_on[..., k, None] for k in range(3))
         return Poses(turned, p + moved)
 
-    T = once(product, R, p, R_on, p_on)
-    return Poses(*(x.reshape(*place.shape, *x.shape[1:]) for x in T))
+    return Poses(*once(product, R, p, R_on, p_on))
 
 
 def walk_nodes(K: Kinematics, q: Float[Array, "*batch nq"]) -> tuple[Poses, Array]:

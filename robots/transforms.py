@@ -11,6 +11,8 @@ from jaxtyping import Float
 from ._typing import Array
 
 IDENTITY = np.array([0.0, 0, 0, 1, 0, 0, 0])
+_SIGNS = np.array([[-1.0, 1, 1, -1], [-1, -1, 1, 1], [-1, 1, -1, 1]])
+"""Of i, j and k from the right: (w, x, y, z) i = (-x, w, z, -y), and so on."""
 
 
 def hat(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3 3"]:
@@ -42,18 +44,13 @@ def quat_multiply(
     a: Float[Array, "*#batch 4"], b: Float[Array, "*#batch 4"]
 ) -> Float[Array, "*batch 4"]:
     """The Hamilton product `a ⊗ b`."""
-    xp = _namespace(a, b)
-    aw, ax, ay, az = (a[..., i] for i in range(4))
-    bw, bx, by, bz = (b[..., i] for i in range(4))
-    return xp.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ],
-        -1,
-    )
+    pairs = a.reshape(*a.shape[:-1], 2, 2)
+    orders = [pairs[..., ::-1], pairs[..., ::-1, :], pairs[..., ::-1, ::-1]]
+    total = a * b[..., :1]
+    for k, (order, signs) in enumerate(zip(orders, _SIGNS, strict=True), 1):
+        part = b[..., k : k + 1] * signs.astype(b.dtype)
+        total = total + order.reshape(a.shape) * part
+    return total
 
 
 def quat_conjugate(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:

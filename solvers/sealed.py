@@ -71,13 +71,14 @@ class Layout:
         """The tree."""
         on_host = all(isinstance(p, np.ndarray) for p in packs)
         xp, cut = (np, _cut_on_host) if on_host else (jnp, _cut)
+        shaped = np.reshape if on_host else jax.lax.reshape
         leaves = []
         for i, (shape, dtype) in enumerate(self.arrays):
             if i not in self.places:
                 leaves.append(xp.zeros(shape, dtype))
                 continue
             k, begin, end = self.places[i]
-            part = cut(packs[k], begin, end).reshape(shape)
+            part = shaped(cut(packs[k], begin, end), shape)
             leaves.append(part.astype(bool) if dtype == "bool" else part)
         return jax.tree.unflatten(self.tree, leaves)
 
