@@ -94,17 +94,18 @@ def _overlapping(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
     # of a polytope's faces several may be about as deep; the walk tells which is
     count = 1 if pair.curved() else 6
     n = best_normals(pair.separation, pair.t[0], count)
-    many = jax.tree.map(lambda x: jnp.concatenate([x] * count), (a, b))
+    repeated = lambda x: jnp.concatenate([x] * count)
     wide = lambda x: jnp.concatenate([x] * count, -1)
+    a, b = jax.tree.map(repeated, (a, b))
     flat = jnp.stack([x.reshape(-1) for x in n])
-    d, *out = _walk(Pair(*many, wide(pair.R), wide(pair.t)), flat, FEET)
-    rows = [d.reshape(count, -1), *[x.reshape(3, count, -1) for x in out]]
-    best = jnp.argmax(rows[0], 0)[None]
-    d, p, n = (
-        jnp.take_along_axis(x, best[(None,) * (x.ndim - 2)], -2).squeeze(-2)
-        for x in rows
-    )
-    return d, pairs_first(p), pairs_first(n)
+    out = _walk(Pair(a, b, wide(pair.R), wide(pair.t)), flat, FEET)
+    rows = [x.reshape(*x.shape[:-1], count, -1) for x in out]
+    best = jnp.argmax(rows[0], 0)
+    pick = lambda x: jnp.take_along_axis(
+        x, best.reshape(*[1] * (x.ndim - 1), -1), -2
+    ).squeeze(-2)
+    distance, point, normal = map(pick, rows)
+    return distance, pairs_first(point), pairs_first(normal)
 
 
 def _walk(pair: Pair, n: Vectors, steps: int) -> tuple[Scalars, Vectors, Vectors]:

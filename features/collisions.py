@@ -34,7 +34,7 @@ def _resolved(
     fn: Callable[..., Any], name: str, kinds: Kinds, dim: int, unit: str
 ) -> Symbol:
     run = lambda R, p, **params: fn(kinds, R, p, params)
-    derived = {
+    derived: dict[Any, Callable[..., Any]] = {
         neg_distance: partial(_each, _neg_distance),
         accumulated: _sum,
         pair_rows: partial(_each, _rows),
