@@ -117,6 +117,7 @@ def _walk(pair: Pair, n: Vectors, steps: int) -> tuple[Scalars, Vectors, Vectors
     extent = pair.extent()
     single = extent.dtype == jnp.float32
     least = (1e-7 if single else 1e-10) * extent
+    same = 1e-3 if single else 1e-5
     # how far out: where sides are curved, closest points tell the direction from afar,
     # and if one distance does not lead on, another may
     out = (1e-2, 1e-1, 1e-3) if pair.curved() else ((1e-3, 1e-2) if single else (1e-5,))
@@ -130,15 +131,17 @@ def _walk(pair: Pair, n: Vectors, steps: int) -> tuple[Scalars, Vectors, Vectors
         near = closest(apart.difference, -n, extent, STRIDE)
         turned = once(unit, near.v, n)
         after = once(separation, turned)
-        going = failed < len(out)
-        better = going & ~near.inside & (after > s + least)
-        told = better | (going & (failed == 0) & ~near.inside)
+        going = (failed < len(out)) & ~near.inside
+        better = going & (after > s + least)
+        told = better | (going & (failed == 0))
+        # a normal that leads to itself is the best one near it, from any distance
+        final = going & ~better & (norm(turned - n) < same)
         return (
             k + 1,
             jnp.where(better, turned, n),
             jnp.where(better, after, s),
             jnp.where(told, near.a, point),
-            jnp.where(better, 0, failed + 1),
+            jnp.where(better, 0, jnp.where(final, len(out), failed + 1)),
         )
 
     s = once(separation, n)

@@ -50,17 +50,21 @@ def polish(
         return W_a, E_a, x, W_b, E_b, y
 
     def step(state: Any) -> Any:
-        k, idle, n, s, x_now, y_now = state
+        k, idle, plain, n, s, x_now, y_now = state
         # what is nearly flat may be flat: tried all ways
         flat = flats[k % 4].astype(n.dtype)
         W_a, E_a, x, W_b, E_b, y_local = once(on_surfaces, n, x_now, y_now, flat)
         E, y = jnp.concatenate([-E_a, rotate(R, E_b)]), rotate(R, y_local) + t
+        level = dot(E, n)
+        # flat to the last digits: so it is seen in all other ways
+        exact = jnp.max(jnp.abs(level), 0) <= flats[-1]
+        plain = jnp.where(k % 4 == 0, exact, plain)
         apart = x - y
         T = once(tangents, n)
         T_b = rotate_back(R, T)
         bent = lambda T, W: dot(T[:, None], rotate(W, T))
         S = bent(T, W_a) + bent(T_b, W_b) + dot(n, apart) * eye
-        delta, slide = once(balance, S, dot(T[:, None], E), dot(T, apart), -dot(E, n))
+        delta, slide = once(balance, S, dot(T[:, None], E), dot(T, apart), -level)
         delta = combined(T, delta)
         turned = n + delta
         turned = turned / norm(turned)
@@ -75,7 +79,8 @@ def polish(
         going = better & (jnp.max(moved, 0) > settled)
         return (
             k + 1,
-            jnp.where(going, 0, idle + 1),
+            jnp.where(going, 0, jnp.where(plain, len(flats), idle + 1)),
+            plain,
             jnp.where(better, turned, n),
             jnp.where(better, after, s),
             jnp.where(better, x_new, x_now),
@@ -87,9 +92,10 @@ def polish(
         high = rotate(R, support(b, rotate_back(R, n))) + t
         return dot(n, low - high)
 
-    begin = 0, jnp.zeros(n.shape[1:], int), n, separation(n), x, y
+    none = jnp.zeros(n.shape[1:], int)
+    begin = 0, none, none > 0, n, separation(n), x, y
     more = lambda state: (state[0] < STEPS) & jnp.any(state[1] < len(flats))
-    n, s, x, y = jax.lax.while_loop(more, step, begin)[2:]
+    n, s, x, y = jax.lax.while_loop(more, step, begin)[3:]
     # what is left between the points beyond s n is shared
     rest = (x - y) - s * n
     return s, x - rest / 2, n
