@@ -120,9 +120,11 @@ def by_turns(
     """
     for run in solvers.values():
         run(starts[0])  # what compiles does so now
-    turns = [{k: [run(x) for x in starts] for k, run in solvers.items()} for _ in "12"]
-    first, second = turns
-    return {k: list(map(min, first[k], second[k])) for k in solvers}
+    first, second = (
+        {who: [run(x) for x in starts] for who, run in solvers.items()}
+        for _ in range(2)
+    )
+    return {who: list(map(min, first[who], second[who])) for who in solvers}
 
 
 def line(name: str, who: str, runs: list[Run], more: str = "") -> str:

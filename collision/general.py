@@ -117,7 +117,7 @@ def _walk(pair: Pair, n: Vectors, steps: int) -> tuple[Scalars, Vectors, Vectors
     extent = pair.extent()
     single = extent.dtype == jnp.float32
     least = (1e-7 if single else 1e-10) * extent
-    same = 1e-3 if single else 1e-5
+    same = 0.0 if single else 1e-5  # single precision tells it too roughly
     # how far out: where sides are curved, closest points tell the direction from afar,
     # and if one distance does not lead on, another may
     out = (1e-2, 1e-1, 1e-3) if pair.curved() else ((1e-3, 1e-2) if single else (1e-5,))

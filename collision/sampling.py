@@ -7,6 +7,7 @@ where none is better.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
@@ -32,7 +33,11 @@ CANDIDATES = 12
 ROUNDS = 12
 NEAR = np.cos(0.15)
 
+Separation = Callable[[Vector], Scalar]
+"""Of a normal: at most the signed distance, and equal to it at the right one."""
 
+
+@cache
 def _evenly_spread() -> np.ndarray:
     """Normals (3, SAMPLES); those that are CELLS apart in the list share a cell."""
     k = np.arange(SAMPLES) + 0.5
@@ -47,11 +52,6 @@ def _evenly_spread() -> np.ndarray:
 def _halves(n: np.ndarray) -> list[np.ndarray]:
     widest = np.argmax(np.ptp(n, 1))
     return np.split(n[:, np.argsort(n[widest])], 2, 1)
-
-
-NORMALS = _evenly_spread()
-Separation = Callable[[Vector], Scalar]
-"""Of a normal: at most the signed distance, and equal to it at the right one."""
 
 
 def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
@@ -93,7 +93,7 @@ def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
 
 def _spread(separation: Separation, like: Scalar) -> tuple[Vector, Scalar]:
     """For each pair some normals, none near another, the best of them first."""
-    normals = tuple(NORMALS.astype(like.dtype)[..., None])
+    normals = tuple(_evenly_spread().astype(like.dtype)[..., None])
     wide = tuple(jnp.broadcast_to(x, (SAMPLES, len(like))) for x in normals)
     number = jnp.broadcast_to(np.arange(SAMPLES)[:, None], wide[0].shape)
     in_cell = lambda x: x.reshape(-1, CELLS, *x.shape[1:])
