@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,13 @@ class Objective:
     slices: tuple[int, ...]
     weights: tuple[float, ...] | None = None
     """Of each slice, on top of the feature's scale."""
+
+    @cached_property
+    def steepness(self) -> float:
+        """What one unit of the feature costs in a slice, at most."""
+        scale, weights = self.feature.scale, self.weights
+        most = 1.0 if scale is None else float(np.max(np.abs(scale)))
+        return (most * (1.0 if weights is None else float(np.mean(weights)))) ** 2
 
 
 class ObjectiveError(FeatureError):

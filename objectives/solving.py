@@ -17,6 +17,7 @@ from ..solvers.first_order import solve_first_order
 from ..solvers.rounds import Watcher
 from .objective import OT, ObjectiveError
 from .path_problem import PathProblem
+from .penalties import first_penalties
 from .problems import Problems, make_problems
 from .sensitivity import Solved
 from .solution import Solution
@@ -28,12 +29,6 @@ FIRST_ORDER_ITERATIONS = 20000
 SEVERAL = {"untried": 20.0}
 """For several slices: a step takes an evaluation, which takes longer than a subproblem
 is worth that is nearly solved."""
-PATH = {"mu": 0.1}
-"""For paths; single slices, and paths on which objects change hands, are solved
-faster, and more often, from a smaller penalty."""
-FORCES = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}
-"""For paths with contact forces: from afar, and by long steps, laws of physics lead
-elsewhere."""
 
 
 def solve_starts(
@@ -242,8 +237,7 @@ def make_options(
         given.setdefault("mu_spread", 1.0)  # chosen for all starts
     if not _is_newton(method):
         given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
-    if komo.T > 1 and not komo.switches:
-        given = {**(FORCES if komo.exchanges else PATH), **given}
+    given = {**first_penalties(komo), **given}
     if komo.T > 1 and not komo.exchanges:
         given = {**SEVERAL, **given}
     return Chosen(tolerance, Options(**given), progress)

@@ -31,14 +31,14 @@ class Options:
     max_step: Number = 0.5
     """Largest change of a coordinate in one step [rad, m]."""
     mu: Number = 0.01
-    """Initial penalty."""
+    """Initial penalty; `KOMO.solve` chooses more where motion costs more."""
     mu_spread: Number = 100.0
     """Every second start begins with so many times that: where one comes from low
     costs, the next one comes from small violations."""
     mu_factor: Number = 32.0
     violation_left: Number = 0.1
     """The penalty rises where a subproblem leaves more than this of the violation."""
-    mu_max: Number = 1e8
+    mu_max: Number = 1e10
     damping: Number = 1e-2
     """Initial Levenberg-Marquardt damping, and the least one of a new subproblem."""
     damping_min: Number = 1e-8
