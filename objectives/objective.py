@@ -39,7 +39,8 @@ class Objective:
         """What one unit of the feature costs in a slice, at most."""
         scale, weights = self.feature.scale, self.weights
         most = 1.0 if scale is None else float(np.max(np.abs(scale)))
-        return (most * (1.0 if weights is None else float(np.mean(weights)))) ** 2
+        one = most * (1.0 if weights is None else float(np.mean(weights)))
+        return one * one
 
 
 class ObjectiveError(FeatureError):

@@ -6,6 +6,7 @@ there. Hence no start begins with less than costs call for, and every second one
 path with so much that it keeps out of them.
 """
 
+from ..solvers import Options
 from .objective import OT, Objective
 from .path_problem import PathProblem
 
@@ -16,6 +17,8 @@ SLICE_AWARE, PATH_AWARE = 5.0, 3.0
 SPREAD, KEPT_OUT = 100.0, 3.2e4
 """Of every second start of a path: at least so many times `PATH`, and so many times
 the motion's cost."""
+DEAREST = 1e8
+"""Motion that costs more counts as that."""
 FORCES = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}
 """For paths with contact forces: from afar, and by long steps, laws of physics lead
 elsewhere."""
@@ -31,18 +34,21 @@ def first_penalties(komo: PathProblem) -> dict[str, float]:
         return FORCES
     if komo.T > 1 and komo.switches:
         return {"mu": SLICE}
-    motion = max((_cost(komo, o) for o in komo.objectives), default=0.0)
+    motion = min(max((_cost(komo, o) for o in komo.objectives), default=0.0), DEAREST)
+    most = {"mu_max": Options.mu_max * max(1.0, motion)}
     if komo.T == 1:
-        return {"mu": max(SLICE, SLICE_AWARE * motion)}
+        return {"mu": max(SLICE, SLICE_AWARE * motion), **most}
     mu = max(PATH, PATH_AWARE * motion)
-    return {"mu": mu, "mu_spread": max(SPREAD * PATH, KEPT_OUT * motion) / mu}
+    return {"mu": mu, "mu_spread": max(SPREAD * PATH, KEPT_OUT * motion) / mu, **most}
 
 
 def _cost(komo: PathProblem, o: Objective) -> float:
     """About what it costs in a slice to move a joint by one unit within a phase."""
     if o.type is not OT.sos or not o.feature.symbol.each:
         return 0.0
-    if not o.feature.order:
-        return o.steepness
-    duration = float(komo.tau.sum()) / komo.T * komo.slices_per_phase
-    return o.steepness * duration ** (-2 * o.feature.order)
+    cost = o.steepness
+    if cost and o.feature.order:
+        rate = komo.T / komo.slices_per_phase / float(komo.tau.sum())
+        for _ in range(o.feature.order):
+            cost *= rate * rate  # infinite rather than an error
+    return cost
