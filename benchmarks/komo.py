@@ -1,4 +1,4 @@
-"""Open KOMO problems of the reference data, and two of ours, beside rai in one run.
+"""Open KOMO problems of the reference data, and four of ours, beside rai in one run.
 
     python benchmarks/komo.py [--only ik_gaze ...] [--oracle ../shared/oracle/komo]
 
@@ -132,7 +132,7 @@ def line(name: str, who: str, runs: list[Run], more: str = "") -> str:
     cost = f"{np.median(good):.4g}" if good else "-"
     ms = [r.ms for r in runs]
     return (
-        f"{name:15s} {who:12s} {np.median(ms):9.2f} {max(ms):9.2f}"
+        f"{name:18s} {who:12s} {np.median(ms):9.2f} {max(ms):9.2f}"
         f" {100 * len(good) / len(runs):6.0f} % {cost:>10s}  {more}"
     )
 
@@ -146,7 +146,7 @@ def batch(name: str, komo: pw.KOMO, problem: Callable, count: int, opts: dict) -
         found = komo.solve_all(starts=count, progress=False)
         rounds.append(1e3 * (time.perf_counter() - begin) / count)
     ms, good = min(rounds), np.mean([max(s.eq, s.ineq) < 1e-3 for s in found])
-    text = f"{count:5d} {name:15s} posewise {ms:7.3f} ms {100 * good:4.0f} %"
+    text = f"{count:5d} {name:18s} posewise {ms:7.3f} ms {100 * good:4.0f} %"
     if not opts:
         return text
     paths = komo.starts(0, count)[:: count // SOME]
@@ -203,8 +203,8 @@ def main() -> None:
             problem, opts = (stated(name), problems.OPTS) if with_rai else (None, {})
             print(batch(name, makers[name](scenes), problem, count, opts), flush=True)
         return None
-    starts = json.loads((args.oracle / "x0.json").read_text()) | own_starts()
-    print(f"{'problem':15s} {'who':12s} median ms    max ms  success       cost")
+    starts = json.loads((args.oracle / "x0.json").read_text()) | own_starts(scenes)
+    print(f"{'problem':18s} {'who':12s} median ms    max ms  success       cost")
     for name, make in makers.items():
         if args.only and name not in args.only:
             continue

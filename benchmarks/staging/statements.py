@@ -1,4 +1,4 @@
-"""The open KOMO problems of the reference data, stated in posewise, and two of ours.
+"""The open KOMO problems of the reference data, stated in posewise, and four of ours.
 
 `scenes`, and `problems` of rai's, are modules of the reference data.
 """
@@ -82,6 +82,31 @@ def ik_shelf_coll(scenes) -> pw.KOMO:
     return komo
 
 
+def ik_align_coll(scenes) -> pw.KOMO:
+    C = world(scenes.panda7())
+    C.q = HOME
+    komo = pw.KOMO(C)
+    basics(komo, True)
+    grip = dict(type=OT.eq, scale=10, target=GRIP)
+    komo.add_objective(None, FS.positionDiff, ["gripper", "box"], **grip)
+    komo.add_objective(None, FS.vectorZ, ["gripper"], OT.eq, target=[0, 0, 1])
+    komo.add_objective(None, FS.scalarProductXY, ["gripper", "box"], OT.eq)
+    return komo
+
+
+def ik_align_coll_of_rai(problems):
+    """No open problem: the gripper about a box, across it, pointing down."""
+    ry = problems.ry
+    komo = ry.KOMO(problems.panda(), 1, 1, 0, True)
+    problems.basics(komo, True, 0, 0.1)
+    grip = (ry.OT.eq, [1e1], GRIP)
+    komo.addObjective([], ry.FS.positionDiff, ["gripper", "box"], *grip)
+    komo.addObjective([], ry.FS.vectorZ, ["gripper"], ry.OT.eq, [1.0], [0, 0, 1])
+    across = (ry.OT.eq, [1.0])
+    komo.addObjective([], ry.FS.scalarProductXY, ["gripper", "box"], *across)
+    return komo, "uniform"
+
+
 def waypoints4(scenes) -> pw.KOMO:
     C = world(scenes.panda7())
     C.q = HOME
@@ -108,14 +133,23 @@ def waypoints4(scenes) -> pw.KOMO:
     return komo
 
 
-def planar_path32(scenes) -> pw.KOMO:
+def planar_path32(scenes, q0=(2.2, -0.5, -0.5)) -> pw.KOMO:
     C = world(scenes.planar3())
-    C.q = [2.2, -0.5, -0.5]
+    C.q = q0
     komo = pw.KOMO(C, 1, 32, 2)
     basics(komo, True, 2, 1.0)
     komo.add_objective([1.0], FS.positionDiff, ["tip", "target"], OT.eq, scale=10 * XY)
     komo.add_objective([1.0], FS.qItself, [], OT.eq, order=1)
     return komo
+
+
+def planar_path32_hard(scenes) -> pw.KOMO:
+    return planar_path32(scenes, ASTRAY)
+
+
+def planar_path32_hard_of_rai(problems):
+    """No open problem: the one that is, from where straight lines cross the ball."""
+    return problems.planar_path32(ASTRAY)
 
 
 def path32(scenes) -> pw.KOMO:
@@ -220,28 +254,47 @@ def place_free(scenes) -> pw.KOMO:
 
 BESIDE = [0.1, 0.3, 0.1]
 """The end of path32, from the post."""
+GRIP = [0, 0, 0.03]
+"""Of ik_align_coll: the gripper, from the box."""
+ASTRAY = (-0.3, -0.5, -0.5)
+"""Where planar_path32_hard begins."""
 PROBLEMS: list[Callable] = [
     ik_gaze,
+    ik_align_coll,
     ik_shelf_coll,
     waypoints4,
     planar_path32,
+    planar_path32_hard,
     path32,
     pnp_switch,
     pnp_path,
     place_free,
 ]
-OF_RAI = {"path32": path32_of_rai, "pnp_path": pnp_path_of_rai}
+OF_RAI = {
+    "ik_align_coll": ik_align_coll_of_rai,
+    "planar_path32_hard": planar_path32_hard_of_rai,
+    "path32": path32_of_rai,
+    "pnp_path": pnp_path_of_rai,
+}
 """What is not among the open problems."""
 
 
-def own_starts() -> dict[str, list[np.ndarray]]:
+def own_starts(scenes) -> dict[str, list[np.ndarray]]:
     """Of what is not among the open problems: noise about where rai would begin."""
     rng = np.random.default_rng(0)
-    still = np.tile([-0.7, *HOME[1:]], 32)
-    around = [still + 0.02 * rng.normal(size=224) for _ in range(20)]
+
+    def around(q: list, sd: float) -> list[np.ndarray]:
+        return [np.tile(q, 32) + sd * rng.normal(size=32 * len(q)) for _ in range(20)]
+
+    beside = around([-0.7, *HOME[1:]], 0.02)
     limits = [*[-1] * 5, -0.017, -1], [*[1] * 3, -0.07, *[1] * 3]
     zero = np.clip(0.01 * rng.normal(size=(20, 32, 7)), *limits)
-    return {"path32": around, "pnp_path": list(zero.reshape(20, -1))}
+    return {
+        "path32": beside,
+        "pnp_path": list(zero.reshape(20, -1)),
+        "planar_path32_hard": around(list(ASTRAY), 0.02),
+        "ik_align_coll": list(rng.uniform(*world(scenes.panda7()).limits, (20, 7))),
+    }
 
 
 def initial(name: str, komo: pw.KOMO, x: list) -> np.ndarray:
