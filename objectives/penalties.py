@@ -2,21 +2,34 @@
 
 From small penalties costs lead, to good minima, but through what is in the way: where
 they weigh more than it, a path is bent into obstacles that it was clear of, and stays
-there. Hence no start begins with less than costs call for, and every second one of a
-path with so much that it keeps out of them.
+there. Hence no start begins with less than costs call for, and every second one with so
+much that it keeps out of them.
 """
+
+from typing import NamedTuple
 
 from ..solvers import Options
 from .objective import OT, Objective
 from .path_problem import PathProblem
 
-SLICE, PATH = 0.01, 0.1
-"""The least penalties, of single slices and of paths."""
-SLICE_AWARE, PATH_AWARE = 5.0, 3.0
-"""They are at least so many times the motion's cost."""
-SPREAD, KEPT_OUT = 100.0, 3.2e4
-"""Of every second start of a path: at least so many times `PATH`, and so many times
-the motion's cost."""
+
+class Least(NamedTuple):
+    """A penalty is at least a number, and so many times the motion's cost."""
+
+    number: float
+    times: float
+
+    def __call__(self, motion: float) -> float:
+        return max(self.number, self.times * motion)
+
+
+SLICE = Least(0.01, 5.0), Least(1.0, 100.0)
+"""Of single slices, for every first start and every second one,"""
+PATH = Least(0.1, 3.0), Least(10.0, 3200.0)
+"""and of paths."""
+CHANGING = {"mu": 0.01}
+"""For paths on which objects change hands: they are solved faster, and more often, from
+a smaller penalty than others."""
 DEAREST = 1e8
 """Motion that costs more counts as that."""
 FORCES = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}
@@ -25,21 +38,15 @@ elsewhere."""
 
 
 def first_penalties(komo: PathProblem) -> dict[str, float]:
-    """Fields of `solvers.Options`.
-
-    Paths on which objects change hands are solved faster, and more often, from a
-    smaller penalty than others.
-    """
+    """Fields of `solvers.Options`."""
     if komo.T > 1 and komo.exchanges:
         return FORCES
     if komo.T > 1 and komo.switches:
-        return {"mu": SLICE}
+        return CHANGING
     motion = min(max((_cost(komo, o) for o in komo.objectives), default=0.0), DEAREST)
-    most = {"mu_max": Options.mu_max * max(1.0, motion)}
-    if komo.T == 1:
-        return {"mu": max(SLICE, SLICE_AWARE * motion), **most}
-    mu = max(PATH, PATH_AWARE * motion)
-    return {"mu": mu, "mu_spread": max(SPREAD * PATH, KEPT_OUT * motion) / mu, **most}
+    first, second = (least(motion) for least in (SLICE if komo.T == 1 else PATH))
+    most = Options.mu_max * max(1.0, motion)
+    return {"mu": first, "mu_spread": second / first, "mu_max": most}
 
 
 def _cost(komo: PathProblem, o: Objective) -> float:
