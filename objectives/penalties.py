@@ -27,9 +27,6 @@ SLICE = Least(0.01, 5.0), Least(1.0, 100.0)
 """Of single slices, for every first start and every second one,"""
 PATH = Least(0.1, 3.0), Least(10.0, 3200.0)
 """and of paths."""
-CHANGING = {"mu": 0.01}
-"""For paths on which objects change hands: they are solved faster, and more often, from
-a smaller penalty than others."""
 DEAREST = 1e8
 """Motion that costs more counts as that."""
 FORCES = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}
@@ -38,11 +35,15 @@ elsewhere."""
 
 
 def first_penalties(komo: PathProblem) -> dict[str, float]:
-    """Fields of `solvers.Options`."""
+    """Fields of `solvers.Options`.
+
+    Its own small penalties serve paths on which objects change hands: they are solved
+    faster, and more often, from these.
+    """
     if komo.T > 1 and komo.exchanges:
         return FORCES
     if komo.T > 1 and komo.switches:
-        return CHANGING
+        return {}
     motion = min(max((_cost(komo, o) for o in komo.objectives), default=0.0), DEAREST)
     first, second = (least(motion) for least in (SLICE if komo.T == 1 else PATH))
     most = Options.mu_max * max(1.0, motion)

@@ -256,7 +256,7 @@ BESIDE = [0.1, 0.3, 0.1]
 """The end of path32, from the post."""
 GRIP = [0, 0, 0.03]
 """Of ik_align_coll: the gripper, from the box."""
-ASTRAY = (-0.3, -0.5, -0.5)
+ASTRAY = [-0.3, -0.5, -0.5]
 """Where planar_path32_hard begins."""
 PROBLEMS: list[Callable] = [
     ik_gaze,
@@ -292,7 +292,7 @@ def own_starts(scenes) -> dict[str, list[np.ndarray]]:
     return {
         "path32": beside,
         "pnp_path": list(zero.reshape(20, -1)),
-        "planar_path32_hard": around(list(ASTRAY), 0.02),
+        "planar_path32_hard": around(ASTRAY, 0.02),
         "ik_align_coll": list(rng.uniform(*world(scenes.panda7()).limits, (20, 7))),
     }
 
