@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from . import stacks
 from .stacks import pairs_last
-from .vectors import Array, Scalar, Vector, add, safe_norm, vector
+from .vectors import Array, Scalar, Vector, add, largest, safe_norm, vector
 
 
 class Segment(NamedTuple):
@@ -88,7 +88,7 @@ def support(core: Core, d: Float[Array, "3 pairs"]) -> Float[jax.Array, "3 pairs
         case Curved(half, radii):
             scaled = radii.T * d
             length = stacks.norm(scaled)
-            ok = length > tolerance * jnp.max(radii, -1)
+            ok = length > tolerance * largest(vector(radii))
             inverse = jnp.where(ok, 1 / jnp.where(ok, length, 1.0), 0.0)
             return radii.T * scaled * inverse + sides(half.T)
         case Hull(vertices):
@@ -151,15 +151,15 @@ def half_extents(core: Core) -> Vector:
     raise TypeError(f"{type(core).__name__} is not bounded.")
 
 
-def size(core: Core) -> Float[jax.Array, " *batch"]:
+def size(core: Core) -> Scalar:
     """A length of the order of the core's extent."""
     match core:
         case Segment(half):
             return jnp.asarray(half)
         case Box(half):
-            return jnp.max(half, -1)
+            return largest(vector(half))
         case Curved(half, radii):
-            return jnp.max(half, -1) + jnp.max(radii, -1)
+            return largest(vector(half)) + largest(vector(radii))
         case Hull(vertices):
             return jnp.max(jnp.abs(vertices), (-1, -2))
     raise TypeError(f"{type(core).__name__} has no size.")

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from .cores import Box, Core, Curved, HalfSpace, Hull, Segment
 from .needed import row
 from .stacks import Vectors, dot, pairs_last
-from .vectors import Array
+from .vectors import Array, largest, vector
 
 Flats = Float[Array, "2 3 #pairs"]
 """Unit directions at right angles, zero where there are none."""
@@ -42,7 +42,7 @@ def surface(core: Core, m: Vectors, x: Vectors, flat: Any) -> tuple[Curvature, F
             r, long = radii.T, half.T > 0
             scaled = r * r * m
             length = jnp.sqrt(jnp.maximum(dot(scaled, m), 0.0))
-            cap = length <= flat * jnp.max(radii, -1)
+            cap = length <= flat * largest(vector(radii))
             inverse = jnp.where(cap, 0.0, 1 / jnp.where(cap, 1.0, length))
             W = (r * r)[:, None] * axes * inverse
             W = W - scaled[:, None] * scaled * inverse**3
