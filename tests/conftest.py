@@ -15,7 +15,12 @@ import pytest  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 
-collect_ignore = ["batch_on_hosts.py", "in_a_new_process.py", "kept_programs.py"]
+collect_ignore = [
+    "batch_on_hosts.py",
+    "in_a_new_process.py",
+    "kept_programs.py",
+    "on_a_backend.py",
+]
 """What tests run in processes of their own."""
 
 MAPS = Path("/proc/self/maps")
