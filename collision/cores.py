@@ -152,7 +152,7 @@ def half_extents(core: Core) -> Vector:
 
 
 def size(core: Core) -> Scalar:
-    """A length of the order of the core's extent."""
+    """A length of the order of the extent of cores with one batch axis."""
     match core:
         case Segment(half):
             return jnp.asarray(half)
