@@ -109,8 +109,9 @@ def over(
 
 def row(x: Array, at: Int[Array, ""]) -> jax.Array:
     """The row of x at a place, counted from the first; beyond the last one, that."""
-    index = jax.lax.dynamic_index_in_dim
-    return index(x, at, keepdims=False, allow_negative_indices=False)
+    cut, begin = jax.lax.dynamic_slice, beginning(x, at)
+    found = cut(x, begin, (1, *x.shape[1:]), allow_negative_indices=False)
+    return jax.lax.squeeze(found, (0,))
 
 
 def taken(x: Array, at: Int[Array, "*some"]) -> jax.Array:

@@ -250,7 +250,7 @@ class Chain:
         self, frames: list[Array], at: list[jax.Array], data: ChainData, m: "_Motion"
     ) -> list[Poses]:
         """Of the frames (n, window, m) of several kinds, all of them at once."""
-        flat = lambda arrays: jnp.concatenate([jnp.ravel(a) for a in arrays])
+        flat = lambda arrays: jnp.concatenate([jnp.reshape(a, -1) for a in arrays])
         rows = [
             jnp.broadcast_to(a[:, :, None], f.shape)
             for a, f in zip(at, frames, strict=True)

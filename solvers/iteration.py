@@ -53,23 +53,25 @@ def turn(
     line = in_line(s.rows)
 
     def propose(c: _Proposing) -> _Proposing:
-        s = _ended(options, c.state, line, worst, c.solved)
-        s = s._replace(proposal=_propose(problem, data, options, s, line))
+        now = _ended(options, s._replace(**c.changed), line, worst, c.solved)
+        now = now._replace(proposal=_propose(problem, data, options, now, line))
         # once more where the step is not worth a trial
-        settled = _settled(options, s, line, worst) & ~c.settled
+        settled = _settled(options, now, line, worst) & ~c.settled
         # and where it is to be refused for inequalities that it runs into
-        after = foreseen(s.rows, line, s.proposal.step)
-        push = jnp.where(s.met, 0.0, pushes(line, after, s.multipliers, s.penalty))
-        refused = jnp.sum(s.penalty * push**2) > s.proposal.predicted
-        refused = refused & ~s.correct & ~settled & (c.tries < FORESEEN)
+        after = foreseen(now.rows, line, now.proposal.step)
+        push = pushes(line, after, now.multipliers, now.penalty)
+        push = jnp.where(now.met, 0.0, push)
+        refused = jnp.sum(now.penalty * push**2) > now.proposal.predicted
+        refused = refused & ~now.correct & ~settled & (c.tries < FORESEEN)
         ahead = refused & most(push)
         again = settled | jnp.any(ahead)
-        s = s._replace(met=s.met | ahead)
-        return _Proposing(s, settled, c.settled | settled, c.tries + 1, again)
+        changed = _changed(now._replace(met=now.met | ahead))
+        return _Proposing(changed, settled, c.settled | settled, c.tries + 1, again)
 
     none = jnp.zeros((), bool)
-    begin = _Proposing(s, solved, none, jnp.zeros((), int), ~none)
-    s = jax.lax.while_loop(lambda c: c.again, propose, begin).state
+    begin = _Proposing(_changed(s), solved, none, jnp.zeros((), int), ~none)
+    end = jax.lax.while_loop(lambda c: c.again, propose, begin)
+    s = s._replace(**end.changed)
     enough = options.cost_tolerance * size(merit)
     rests = tiny(options, s.proposal, enough) & level(s.proposal, enough)
     rests = rests & _plain(s) & (worst <= options.tolerance)
@@ -77,10 +79,21 @@ def turn(
     return s._replace(status=status, done=s.done | rests)
 
 
+CHANGED = (
+    "proposal met multipliers mu damping last_violation stalls status done".split()
+)
+"""Of the state, what the search for a step changes."""
+
+
+def _changed(s: State) -> dict[str, Any]:
+    return {name: getattr(s, name) for name in CHANGED}
+
+
 class _Proposing(NamedTuple):
     """What the search for a step carries."""
 
-    state: State
+    changed: dict[str, Any]
+    """See `CHANGED`."""
     solved: Bool[jax.Array, ""]
     """Whether the subproblem is."""
     settled: Bool[jax.Array, ""]

@@ -265,7 +265,7 @@ def _never(given: Sequence[jax.Array]) -> jax.Array:
     for a in given:
         floats = jnp.issubdtype(a.dtype, jnp.floating)
         high = jnp.finfo(a.dtype).max if floats else jnp.iinfo(a.dtype).max
-        first = jax.lax.slice(a.ravel(), (0,), (1,))
+        first = jax.lax.slice(a.reshape(-1), (0,), (1,))
         odd = odd & (first == np.asarray(high // 7 * 5, a.dtype))
     return odd[0]
 

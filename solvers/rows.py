@@ -76,7 +76,7 @@ def in_line(groups: tuple[Rows, ...]) -> Line:
 
 def flat(values: Sequence[jax.Array]) -> Shaped[jax.Array, " N"]:
     """Numbers of each group's rows, in line."""
-    return jnp.concatenate([jnp.ravel(v) for v in values])
+    return jnp.concatenate([jnp.reshape(v, -1) for v in values])
 
 
 def apart(

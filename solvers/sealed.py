@@ -63,7 +63,7 @@ class Layout:
             arrays |= once(dict, wide) if wide else {}
         found = []
         for _, own in self.packs:
-            parts = [arrays[i].ravel() for i in own]
+            parts = [arrays[i].reshape(-1) for i in own]
             found.append(join(parts) if len(parts) > 1 else parts[0])
         return tuple(found)
 
