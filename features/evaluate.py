@@ -69,51 +69,7 @@ def linearize(
     symbol: Symbol, order: int, x: Inputs, params: dict, K: Kinematics | None = None
 ) -> Linear:
     """φ of the given order with its wrenches, before target and scale."""
-    d, w = order - symbol.window, symbol.window
-    windows = np.arange(d + 1)[:, None] + np.arange(w + 1)
-
-    def one(R, p, quat, q, tau):
-        if symbol.wrenches is not None:
-            y, force, moment = symbol.wrenches(R[0], p[0], **params)
-            dq = jnp.zeros((len(y), 1, q.shape[-1]), y.dtype)
-            return Linear(y, moment[:, None], force[:, None], dq)
-
-        def fn(R, p, quat, q):
-            y = _call(symbol, R, p, quat, q, tau, params, K)
-            return y, y
-
-        of_poses = (0, 1, 2) if symbol.quaternions else (0, 1)
-        looked_at = (3,) if symbol.of == "joints" else of_poses
-        derivative = jax.jacrev(fn, argnums=looked_at, has_aux=True)
-        found, y = derivative(R, p, quat, q)
-        none = lambda x: jnp.zeros((*y.shape, *x.shape), x.dtype)
-        if symbol.of == "joints":
-            return Linear(y, none(p), none(p), found[0])
-        moment = _moment(R, p, *found[:2])
-        if symbol.quaternions:
-            moment = moment + _spin(quat, found[2])
-        return Linear(y, moment, found[1], none(q))
-
-    if d == 0:
-        return one(*x)
-    steps = x.tau[windows[:, :-1]]
-    at = Inputs(x.R[windows], x.p[windows], x.quat[windows], x.q[windows], steps)
-    parts = jax.vmap(one)(*at)
-    c = jnp.asarray(_coefficients(symbol, d, x.tau))
-    if w == 0:
-        moved = (jnp.moveaxis(a[:, :, 0], 0, 1) for a in parts[1:])
-        weight = (c.reshape((1, -1) + (1,) * (a.ndim - 3)) for a in parts[1:])
-        spread = (a * b for a, b in zip(moved, weight, strict=True))
-        return Linear(jnp.tensordot(c, parts.y, 1), *spread)
-
-    def combine(a):
-        none = [(0, 0)] * (a.ndim - 3)
-        spread = [
-            jnp.pad(c[s] * a[s], [(0, 0), (s, d - s), *none]) for s in range(d + 1)
-        ]
-        return sum(spread)
-
-    return Linear(jnp.tensordot(c, parts.y, 1), *(combine(a) for a in parts[1:]))
+    return _by_wrenches(symbol, x, *_derived(symbol, order, x, params, K))
 
 
 def linearize_all(
@@ -130,11 +86,68 @@ def linearize_all(
         params_axis: that of params, None where all share them.
     """
     if symbol.wrenches is None or order:
-        one = lambda x, params: linearize(symbol, order, x, params, K)
-        return jax.vmap(one, (0, params_axis))(x, params)
+        one = lambda x, params: _derived(symbol, order, x, params, K)
+        return _by_wrenches(symbol, x, *jax.vmap(one, (0, params_axis))(x, params))
     y, force, moment = symbol.wrenches(x.R[:, 0], x.p[:, 0], **params)
-    dq = jnp.zeros((*y.shape, 1, x.q.shape[-1]), y.dtype)
-    return Linear(y, moment[:, :, None], force[:, :, None], dq)
+    return _by_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None])
+
+
+def _derived(
+    symbol: Symbol, order: int, x: Inputs, params: dict, K: Kinematics | None
+) -> tuple[jax.Array, ...]:
+    """φ, and its derivatives (rows, slices, ...) by what the symbol looks at."""
+    d, w = order - symbol.window, symbol.window
+    windows = np.arange(d + 1)[:, None] + np.arange(w + 1)
+
+    def one(R, p, quat, q, tau):
+        if symbol.wrenches is not None:
+            y, force, moment = symbol.wrenches(R[0], p[0], **params)
+            return y, force[:, None], moment[:, None]
+
+        def fn(R, p, quat, q):
+            y = _call(symbol, R, p, quat, q, tau, params, K)
+            return y, y
+
+        of_poses = (0, 1, 2) if symbol.quaternions else (0, 1)
+        looked_at = (3,) if symbol.of == "joints" else of_poses
+        found, y = jax.jacrev(fn, argnums=looked_at, has_aux=True)(R, p, quat, q)
+        return y, *found
+
+    if d == 0:
+        return one(*x)
+    steps = x.tau[windows[:, :-1]]
+    at = Inputs(x.R[windows], x.p[windows], x.quat[windows], x.q[windows], steps)
+    y, *slopes = jax.vmap(one)(*at)
+    c = jnp.asarray(_coefficients(symbol, d, x.tau))
+    if w == 0:
+        moved = (jnp.moveaxis(a[:, :, 0], 0, 1) for a in slopes)
+        weight = (c.reshape((1, -1) + (1,) * (a.ndim - 3)) for a in slopes)
+        spread = (a * b for a, b in zip(moved, weight, strict=True))
+        return jnp.tensordot(c, y, 1), *spread
+
+    def combine(a):
+        none = [(0, 0)] * (a.ndim - 3)
+        spread = [
+            jnp.pad(c[s] * a[s], [(0, 0), (s, d - s), *none]) for s in range(d + 1)
+        ]
+        return sum(spread)
+
+    return jnp.tensordot(c, y, 1), *map(combine, slopes)
+
+
+def _by_wrenches(symbol: Symbol, x: Inputs, y: jax.Array, *slopes: jax.Array) -> Linear:
+    """What `_derived` gives, of one instance or of many, as wrenches."""
+    none = lambda a, axes: jnp.zeros((*y.shape, *a.shape[-axes:]), y.dtype)
+    if symbol.of == "joints":
+        return Linear(y, none(x.p, 3), none(x.p, 3), slopes[0])
+    if symbol.wrenches is not None:
+        force, moment = slopes
+        return Linear(y, moment, force, none(x.q, 2))
+    R, p, quat = x.R[..., None, :, :, :, :], x.p[..., None, :, :, :], x.quat
+    moment = _moment(R, p, *slopes[:2])
+    if symbol.quaternions:
+        moment = moment + _spin(quat[..., None, :, :, :], slopes[2])
+    return Linear(y, moment, slopes[1], none(x.q, 2))
 
 
 def linearize_each(
@@ -142,58 +155,80 @@ def linearize_each(
     order: int,
     x: Inputs,
     params: dict,
-    scale: jax.Array,
-    target: jax.Array,
+    params_axis: int | None,
+    scale: Float[jax.Array, "n rows"],
+    target: Float[jax.Array, "n rows"],
     K: Kinematics | None = None,
-) -> tuple[Float[jax.Array, " rows"], Float[jax.Array, "slices rows"]]:
-    """Rows of a symbol with `each`, after target and scale, a vector.
+) -> tuple[Float[jax.Array, "n rows"], Float[jax.Array, "n slices rows"]]:
+    """Rows of many instances of a symbol with `each`, after target and scale.
 
     And each row's derivative by the coordinate that it looks at, in each slice.
+
+    Args:
+        params_axis: that of params, None where all share them.
     """
-    fn = lambda q: value(symbol, order, x._replace(q=q), params, K)
+    slices = jnp.eye(x.q.shape[1], dtype=x.q.dtype)
 
-    def along(own: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return jax.jvp(fn, (x.q,), (own[:, None] * jnp.ones_like(x.q),))
+    def one(x: Inputs, params: dict) -> tuple[jax.Array, jax.Array]:
+        fn = lambda q: value(symbol, order, x._replace(q=q), params, K)
 
-    slices = jnp.eye(len(x.q), dtype=x.q.dtype)
-    y, dq = jax.vmap(along, out_axes=(None, 0))(slices)
+        def along(own: jax.Array) -> tuple[jax.Array, jax.Array]:
+            return jax.jvp(fn, (x.q,), (own[:, None] * jnp.ones_like(x.q),))
+
+        return jax.vmap(along, out_axes=(None, 0))(slices)
+
+    y, dq = jax.vmap(one, (0, params_axis))(x, params)
     y, sigma = aim(symbol, y, scale, target)
-    return y, scale * sigma * dq
+    slope = scale if sigma is None else scale * sigma
+    return y, slope[:, None] * dq
 
 
 def aim(
     symbol: Symbol,
-    y: Float[jax.Array, " rows"],
-    scale: Float[jax.Array, "*scale"],
-    target: Float[jax.Array, " rows"],
-) -> tuple[Float[jax.Array, " out"], Float[jax.Array, "*signs"]]:
-    """`scale · (σ φ - target)`, and σ: the signs given to quaternion rows."""
-    sigma = jnp.ones_like(y)
+    y: Float[jax.Array, "*batch rows"],
+    scale: Float[jax.Array, "*batch_and_scale"],
+    target: Float[jax.Array, "*batch rows"],
+) -> tuple[Float[jax.Array, "*batch out"], Float[jax.Array, "*batch rows"] | None]:
+    """`scale · (σ φ - target)`, and σ: the signs given to quaternion rows, if any."""
+    sigma = None
     if symbol.signless is not None:
         rows = symbol.signless
-        flip = jnp.where(jnp.sum(y[rows] * target[rows]) < 0, -1.0, 1.0)
-        part = np.zeros(len(y), bool)
+        along = jnp.sum(y[..., rows] * target[..., rows], -1, keepdims=True)
+        part = np.zeros(y.shape[-1], bool)
         part[rows] = True
-        sigma = jnp.where(part, flip, sigma)
-    sigma = jax.lax.stop_gradient(sigma)
-    return apply_scale(scale, sigma * y - target), sigma
+        sigma = jax.lax.stop_gradient(jnp.where(part & (along < 0), -1.0, 1.0))
+        sigma = sigma.astype(y.dtype)
+        y = sigma * y
+    return apply_scale(scale, y - target, 0), sigma
 
 
-def apply_scale(scale: jax.Array, rows: jax.Array) -> jax.Array:
-    """A vector scale element-wise, a matrix scale from the left; rows are axis 0."""
-    if scale.ndim == 2:
-        return jnp.tensordot(scale, rows, 1)
-    return scale.reshape((-1,) + (1,) * (rows.ndim - 1)) * rows
+def apply_scale(scale: jax.Array, rows: jax.Array, after: int) -> jax.Array:
+    """A vector scale element-wise, a matrix scale from the left.
+
+    Args:
+        scale: (*batch, rows) or (*batch, out, rows).
+        rows: (*batch, rows, ...).
+        after: how many axes come after that of the rows.
+    """
+    first = rows.ndim - after
+    if scale.ndim == first:
+        return scale.reshape(*scale.shape, *[1] * after) * rows
+    rest = rows.shape[first:]
+    out = scale @ rows.reshape(*rows.shape[:first], math.prod(rest))
+    return out.reshape(*out.shape[:-1], *rest)
 
 
 def aimed(symbol: Symbol, raw: Linear, scale: jax.Array, target: jax.Array) -> Linear:
-    """What `linearize` gives, after target and scale."""
+    """What `linearize` gives, of one instance or of many, after target and scale."""
     y, sigma = aim(symbol, raw.y, scale, target)
-    rest = (
-        apply_scale(scale, sigma.reshape((-1,) + (1,) * (a.ndim - 1)) * a)
-        for a in raw[1:]
-    )
-    return Linear(y, *rest)
+
+    def also(a: jax.Array) -> jax.Array:
+        after = a.ndim - raw.y.ndim
+        if sigma is not None:
+            a = sigma.reshape(*sigma.shape, *[1] * after) * a
+        return apply_scale(scale, a, after)
+
+    return Linear(y, *map(also, raw[1:]))
 
 
 def _moment(R, p, dR, dp) -> jax.Array:

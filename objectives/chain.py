@@ -206,13 +206,13 @@ class Chain:
             params = {k: pick(v) for k, v in params.items()}
         given = kind.symbol, kind.order
         if single:
-            one = partial(linearize_each, *given, K=data.K)
-            y, dq = jax.vmap(one, (0, each, 0, 0))(inputs, params, b.scale, b.target)
+            aims = b.scale, b.target
+            y, dq = linearize_each(*given, inputs, params, each, *aims, data.K)
             which = np.arange(kind.scale[0]) // kind.symbol.each
             column = taken(self._columns(), own[:, which])
             return Rows(y, dq[..., None], b.last, b.kind, column)
         raw = linearize_all(*given, inputs, params, each, data.K)
-        out = jax.vmap(partial(aimed, kind.symbol))(raw, b.scale, b.target)
+        out = aimed(kind.symbol, raw, jnp.asarray(b.scale), jnp.asarray(b.target))
         if kind.frames:
             felt = once(_felt, out.force, out.moment, taken(mask, f))
             J = jnp.sum(felt * taken(m.twists, at)[:, None], -1).swapaxes(1, 2)
