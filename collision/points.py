@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from .contact import contact
 from .cores import Body, Box, Curved, HalfSpace
+from .precise import precise
 
 Array = jax.Array | np.ndarray
 Found = tuple[Float[jax.Array, " n"], Float[jax.Array, "n 3"]]
@@ -14,6 +15,7 @@ EDGE = 1e-3
 """Radius that edges have for normals [m]."""
 
 
+@precise
 def point_surface(body: Body, point: Float[jax.Array, "3"]) -> Found:
     """Signed distances of a point from bodies [m], and outward normals, in the world.
 

@@ -13,11 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from .cores import Body, Core, HalfSpace, Hull, support
+from .precise import precise
 from .stacks import Matrix, Vectors, dot, pairs_first, pairs_last, rotate, rotate_back
 from .surfaces import Curvature, Flats, balance, combined, surface, tangents
 from .vectors import Array
 
 
+@precise
 def respond(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[Any, ...]:
     """Tangents of distance, point on A, point on B and normal.
 

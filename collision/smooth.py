@@ -18,6 +18,7 @@ from jaxtyping import Float
 
 from .contact import ORDER, Contact, contact
 from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment, aligned
+from .precise import precise
 from .vectors import Array
 
 STEPS = 24
@@ -38,6 +39,7 @@ def excess(core: Core) -> float:
     raise TypeError(f"{type(core).__name__} has no support function.")
 
 
+@precise
 def smooth_contact(a: Body, b: Body, smoothing: Float[Array, "*batch"]) -> Contact:
     """`contact` of softly rounded bodies: distances with continuous derivatives.
 

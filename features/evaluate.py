@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ..collision.precise import precise
 from ..robots._typing import Array
 from ..robots.kinematics import Kinematics
 from .symbol import Pose, Symbol
@@ -50,6 +51,7 @@ def continuous(quats: Array) -> Array:
     return quats * signs.astype(quats.dtype)
 
 
+@precise
 def value(
     symbol: Symbol, order: int, x: Inputs, params: dict, K: Kinematics | None = None
 ) -> Float[jax.Array, " rows"]:
@@ -65,6 +67,7 @@ def value(
     return jnp.asarray(total)
 
 
+@precise
 def linearize(
     symbol: Symbol, order: int, x: Inputs, params: dict, K: Kinematics | None = None
 ) -> Linear:
@@ -72,6 +75,7 @@ def linearize(
     return _by_wrenches(symbol, x, *_derived(symbol, order, x, params, K))
 
 
+@precise
 def linearize_all(
     symbol: Symbol,
     order: int,
@@ -150,6 +154,7 @@ def _by_wrenches(symbol: Symbol, x: Inputs, y: jax.Array, *slopes: jax.Array) ->
     return Linear(y, moment, slopes[1], none(x.q, 2))
 
 
+@precise
 def linearize_each(
     symbol: Symbol,
     order: int,
@@ -202,6 +207,7 @@ def aim(
     return apply_scale(scale, y - target, 0), sigma
 
 
+@precise
 def apply_scale(scale: jax.Array, rows: jax.Array, after: int) -> jax.Array:
     """A vector scale element-wise, a matrix scale from the left.
 

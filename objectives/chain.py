@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from ..collision.needed import taken
 from ..collision.once import once
+from ..collision.precise import precise
 from ..features.evaluate import (
     Inputs,
     aimed,
@@ -117,6 +118,7 @@ class Chain:
         code = sum(5 if k.symbol.stacked else 1 for k in self.kinds)
         return self.slices > 1 or code > LARGE
 
+    @precise
     def evaluate(
         self,
         data: ChainData | Closed,

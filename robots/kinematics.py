@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Int
 
 from ..collision.needed import taken
 from ..collision.once import once
+from ..collision.precise import precise
 from ._typing import Array
 from .errors import ConfigError, unknown
 from .tangent import integrate
@@ -167,6 +168,7 @@ class Kinematics:
         return integrate(self.tree, q, v)
 
 
+@precise
 def walk(K: Kinematics, q: Float[Array, "*batch nq"]) -> Walk:
     """One forward pass over the tree; see `Walk`."""
     at = K.tree.table
@@ -203,6 +205,7 @@ def frames_of(
     return Poses(*once(product, R, p, R_on, p_on))
 
 
+@precise
 def walk_nodes(K: Kinematics, q: Float[Array, "*batch nq"]) -> tuple[Poses, Array]:
     """World poses of all nodes and, last, of the world; and the twists of dofs."""
     at = K.tree.table
@@ -324,6 +327,7 @@ def geometric_jacobians(
     return fold_dofs(K, J)
 
 
+@precise
 def fold_dofs(
     K: Kinematics, J: Float[Array, "*batch dofs"]
 ) -> Float[Array, "*batch nv"]:

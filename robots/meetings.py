@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from posewise import collision
 from posewise.collision import Body, Contact
+from posewise.collision.precise import precise
 
 from .bodies import Bodies, concatenate, frame_bodies
 from .errors import ConfigError
@@ -101,6 +102,7 @@ def packed(meets: list[Meeting]) -> tuple[Kinds, dict[str, np.ndarray]]:
     return tuple((m.a.kind[0], m.b.kind[0]) for m in meets), arrays
 
 
+@precise
 def evaluate_groups(
     kinds: Kinds,
     R: Float[jax.Array, "pairs 2 3 3"],

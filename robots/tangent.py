@@ -6,11 +6,13 @@ Of a quaternion, its three columns are the angular velocity in the joint's moved
 import numpy as np
 from jaxtyping import Float
 
+from ..collision.precise import precise
 from ._typing import Array
 from .transforms import quat_exp, quat_multiply, quat_normalize
 from .tree import Tree
 
 
+@precise
 def tangent_to_coordinates(
     tree: Tree, q: Float[Array, "*#batch nq"], J: Float[Array, "*#batch rows nv"]
 ) -> Float[Array, "*batch rows nq"]:
@@ -45,6 +47,7 @@ def tangent_to_coordinates(
     return wide[..., source]
 
 
+@precise
 def coordinates_to_tangent(
     tree: Tree, q: Float[Array, "*#batch nq"], J: Float[Array, "*#batch rows nq"]
 ) -> Float[Array, "*batch rows nv"]:

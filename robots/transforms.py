@@ -8,6 +8,7 @@ arrays (traced or not) and keeps leading batch axes.
 import numpy as np
 from jaxtyping import Float
 
+from ..collision.precise import precise
 from ._typing import Array
 
 IDENTITY = np.array([0.0, 0, 0, 1, 0, 0, 0])
@@ -24,6 +25,7 @@ def hat(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3 3"]:
     return rows.reshape((*v.shape[:-1], 3, 3))
 
 
+@precise
 def rotate(
     R: Float[Array, "*#batch 3 3"], v: Float[Array, "*#batch 3"]
 ) -> Float[Array, "*batch 3"]:

@@ -11,8 +11,10 @@ from jaxtyping import Float
 
 from ..collision.needed import row, written
 from ..collision.once import once
+from ..collision.precise import precise
 
 
+@precise
 def solve_banded(
     bands: Sequence[Float[jax.Array, "T n n"]], rhs: Float[jax.Array, "T n m"]
 ) -> Float[jax.Array, "T n m"]:

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
+from ..collision.precise import precise
 from .augmented_lagrangian import Result
 from .chain_problem import ChainProblem
 from .options import Options
@@ -243,6 +244,7 @@ def solve_first_order(
 
 
 @partial(jax.jit, static_argnums=(0, 1))
+@precise
 def _starts(
     problem: ChainProblem, optimizer: Any, data: Any, x: jax.Array, options: Options
 ) -> State:
@@ -250,6 +252,7 @@ def _starts(
 
 
 @partial(jax.jit, static_argnums=(0, 1))
+@precise
 def _some(
     problem: ChainProblem,
     optimizer: Any,

@@ -22,6 +22,7 @@ from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import jaxprs_in_params
 from jax.interpreters.partial_eval import dce_jaxpr
 
+from ..collision.precise import precise
 from .kept import kept
 from .sealed import SMALL, Later, Sealer, fetched, is_closed, opened, seal
 from .waiting import waiting_device
@@ -160,7 +161,7 @@ class Compiled:
         given, rest = args[: self.static], rest[self.static :]
         unknown = [a for a in rest if not is_closed(a)]
         if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(unknown)):
-            return self.fn(*args)  # it is up to the program around it
+            return precise(self.fn)(*args)  # it is up to the program around it
         for i in self.seals:
             rest[i - self.static] = self.sealer(rest[i - self.static])
         with self.lock:
@@ -169,7 +170,7 @@ class Compiled:
             if new:
                 options = _options() if _known() else None
                 how = in_parts if self.large(*given) else one_kernel
-                run = partial(how, partial(self.fn, *given))
+                run = partial(how, partial(precise(self.fn), *given))
                 whole = self.around(run, *given)
                 jitted = jax.jit(whole, compiler_options=options)
                 made_of = self.fn, given, self.around, options

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
+from ..collision.precise import precise
 from .augmented_lagrangian import solve
 from .chain_problem import ChainProblem
 from .kkt import Bordered, Saddle, solve_kkt, weakest_curvature
@@ -100,6 +101,7 @@ def polish(
 
 
 @partial(jax.jit, static_argnums=0)
+@precise
 def response(
     problem: SmoothProblem, data: Any, at: Optimum, change: list[Any]
 ) -> Float[jax.Array, "T nq"]:
@@ -138,6 +140,7 @@ def optimum(
 
 
 @optimum.defjvp
+@precise
 def _(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
     data, x, options = primals
     at = _solved(problem, data, x, options)
@@ -147,6 +150,7 @@ def _(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
 
 
 @partial(jax.jit, static_argnums=0)
+@precise
 def polished(
     problem: SmoothProblem, data: Any, x: Any, multipliers: Float[jax.Array, " N"]
 ) -> tuple[Optimum, jax.Array]:

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ..collision.needed import beginning, row, written
+from ..collision.precise import precise
 from .banded import solve_banded
 from .rows import Rows, Weights, apart, joined
 
@@ -45,6 +46,7 @@ def columns(nv: int, shared: tuple[int, ...]) -> Columns:
     return Columns(np.setdiff1d(np.arange(nv), shared), np.array(shared, int))
 
 
+@precise
 def assemble(
     groups: tuple[Rows, ...],
     weights: Weights,
@@ -152,6 +154,7 @@ def _add(total: jax.Array, part: jax.Array, *at: jax.Array) -> jax.Array:
     return written(total, old + part, *at)
 
 
+@precise
 def newton_step(
     system: System,
     held: Bool[jax.Array, "T nv"],

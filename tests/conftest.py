@@ -2,6 +2,9 @@
 
 Programs are compiled without XLA's costly optimisations: the tests run each of them a
 few times only.
+
+By default matrices are multiplied as TF32, of which CPUs know nothing: a product that
+is not made `precise` fails.
 """
 
 import os
@@ -14,6 +17,7 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_default_matmul_precision", "TF32_TF32_F32")
 
 collect_ignore = [
     "batch_on_hosts.py",

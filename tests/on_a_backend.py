@@ -9,6 +9,7 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_default_matmul_precision", "TF32_TF32_F32")  # see conftest
 jax.default_backend = lambda: sys.argv[1]
 
 import posewise as pw  # noqa: E402

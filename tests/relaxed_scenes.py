@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 import posewise as pw
+from posewise.collision.precise import precise
 from posewise.logic.relaxed.terms import conjuncts
 
 
@@ -203,4 +204,5 @@ def rows(C, feature, q):
 
 @lru_cache(maxsize=64)
 def _in_all(symbol):
-    return jax.jit(jax.vmap(lambda R, p, given: symbol.fn(R, p, **given), (0, 0, None)))
+    fn = precise(lambda R, p, given: symbol.fn(R, p, **given))
+    return jax.jit(jax.vmap(fn, (0, 0, None)))

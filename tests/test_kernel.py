@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import posewise as pw
+from posewise.collision.precise import precise
 from posewise.solvers import Options, kernel
 from posewise.solvers.augmented_lagrangian import from_start, large, onwards, solve
 from posewise.solvers.kernel import Compiled, expressible, later, part
@@ -42,7 +43,7 @@ CASES = {
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_equal_to_plain_calls(name, large):
-    fn = CASES[name]
+    fn = precise(CASES[name])
     args = jnp.array([0.3, -1.0, 2.0]), jnp.array([2]), jnp.zeros((0, 3))
     made = Compiled(lambda key, *args: part(fn, *args), large=lambda key: large)
     got = fetched(made(name, *args))

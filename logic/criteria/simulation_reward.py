@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
+from ...collision.precise import precise
 from ...robots.checks import number
 from .criterion import Criterion, check_exact, check_smooth
 from .event import EventError
@@ -75,6 +76,7 @@ class SimulationReward:
             return total
         return CONSOLATION if abs(total) <= NOTHING else round(total, 3)
 
+    @precise
     def smooth(self, run: Any, partial: bool = False) -> Float[jax.Array, "*criteria"]:
         """The weighted sum as a smooth function; partial: the rewards themselves.
 

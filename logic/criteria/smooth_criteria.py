@@ -6,11 +6,14 @@ squares a solver may minimise, of the same wish; those of the instant of the gra
 means over these steps, given that there is a grasp.
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ...collision.precise import precise
 from ...features import safe
 from .body_events import EventFlyingApart
 from .contact_events import EventContactTimeOut, EventSlipOut
@@ -27,13 +30,18 @@ UNLIKELY = 1e-6
 """Keeps means given a grasp finite where there is none."""
 
 
-@jax.jit
+def function(fn: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+    """Compiled, and precise on every device."""
+    return jax.jit(precise(fn))
+
+
+@function
 def shortfall(reward: Scalar) -> Row:
     """√(1 - reward): the residual of a reward that has no natural one."""
     return jnp.sqrt(jnp.maximum(1 - reward, 0.0) + UNLIKELY)[None]
 
 
-@jax.jit
+@function
 def time_reward(run: SmoothResult, longest: Number) -> Scalar:
     """See `TimeCriterion`."""
     grasp, late = run.happens(EventGrasp), run.happens(EventContactTimeOut)
@@ -42,7 +50,7 @@ def time_reward(run: SmoothResult, longest: Number) -> Scalar:
     return grasp + (1 - grasp) * (1 - late) * waited
 
 
-@jax.jit
+@function
 def force_reward(run: SmoothResult) -> Scalar:
     """See `ForceCriterion`."""
     net, weights = _net_forces(run)
@@ -51,7 +59,7 @@ def force_reward(run: SmoothResult) -> Scalar:
     return (1 - run.happens(EventContactTimeOut)) * some / (1 + mean)
 
 
-@jax.jit
+@function
 def force_residual(run: SmoothResult) -> Row:
     """Net forces on the object [N] at all steps, over the root of their number."""
     net, weights = _net_forces(run)
@@ -59,20 +67,20 @@ def force_residual(run: SmoothResult) -> Row:
     return (weights[:, None] * net).reshape(-1) / scale
 
 
-@jax.jit
+@function
 def cog_reward(run: SmoothResult) -> Scalar:
     """See `InstantObjectCOGCriterion`."""
     offset, touched = _center_offset(run)
     return run.first_of(EventGrasp) @ (touched / (1 + safe.norm(offset)))
 
 
-@jax.jit
+@function
 def cog_residual(run: SmoothResult) -> Row:
     """Centre of the contacts minus centre of mass of the object [m] at the grasp."""
     return _at_grasp(run, _center_offset(run)[0])
 
 
-@jax.jit
+@function
 def instant_force_reward(run: SmoothResult) -> Scalar:
     """See `InstantForceCriterion`."""
     weights, deviation = _force_deviations(run)
@@ -81,7 +89,7 @@ def instant_force_reward(run: SmoothResult) -> Scalar:
     return run.first_of(EventGrasp) @ (_touched(weights) / (1 + spread))
 
 
-@jax.jit
+@function
 def instant_force_residual(run: SmoothResult) -> Row:
     """How much each force on the object differs from their mean [N] at the grasp."""
     weights, deviation = _force_deviations(run)
@@ -89,20 +97,20 @@ def instant_force_residual(run: SmoothResult) -> Row:
     return _at_grasp(run, weights * deviation / number)
 
 
-@jax.jit
+@function
 def contacting_link_reward(run: SmoothResult) -> Scalar:
     """See `InstantContactingLinkCriterion`."""
     return run.first_of(EventGrasp) @ run.touch.body[:, 1:].mean(-1)
 
 
-@jax.jit
+@function
 def grasp_time_reward(run: SmoothResult, total_steps: Number) -> Scalar:
     """See `GraspTimeCriterion`."""
     steps = np.arange(run.arrays.n_steps)
     return run.first_of(EventGrasp) @ jnp.maximum(1 - steps / total_steps, 0.0)
 
 
-@jax.jit
+@function
 def final_position_reward(run: SmoothResult, reference: Number) -> Scalar:
     """See `FinalPositionCriterion`."""
     distance = safe.norm(_displacement(run)) / reference
@@ -113,7 +121,7 @@ def final_position_reward(run: SmoothResult, reference: Number) -> Scalar:
     return kept * (run.first_of(EventGrasp) @ near)
 
 
-@jax.jit
+@function
 def final_position_residual(run: SmoothResult, reference: Number) -> Row:
     """Displacement of the object from the grasp to the end, over the reference."""
     return _at_grasp(run, _displacement(run) / reference)

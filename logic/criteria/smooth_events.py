@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
+from ...collision.precise import precise
 from ...robots._typing import Array
 from .contact_events import EventContact
 from .event import EventError, SimulationSingleEvent
@@ -106,6 +107,7 @@ def smooth_events(trace: Any, events: Any, tau: Any) -> SmoothResult:
 
 
 @partial(jax.jit, static_argnums=0)
+@precise
 def _run(
     kinds: tuple[Kind, ...],
     numbers: tuple[Any, ...],

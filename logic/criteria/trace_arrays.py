@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ...collision.precise import precise
 from ...features import safe
 from ...robots._typing import Array
 from ...robots.checks import number
@@ -156,6 +157,7 @@ class Touch:
         return -jnp.expm1(self.log_no_body)
 
 
+@precise
 def touch(arrays: TraceArrays, tau: Float[Array, ""]) -> Touch:
     """Chances of contact at a temperature; contacts are independent of each other."""
     strength = safe.norm(arrays.forces[1:])

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ...collision.precise import precise
 from ...features.safe import norm
 from ...robots.errors import ConfigError
 from ...robots.regions import Region
@@ -48,6 +49,7 @@ def column_gap(
     return smooth_max(jnp.stack([beside, above], -1), sharpness)
 
 
+@precise
 def cavity_gap(
     source: Float[Any, "*T 3"],
     R: Float[Any, "*T 3 3"],
