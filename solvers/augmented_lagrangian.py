@@ -20,9 +20,9 @@ from .foretold import nothing
 from .iteration import turn
 from .kernel import Compiled, later, part
 from .options import Number, Options
-from .rows import flat, in_line, joined, total_cost, updated_multiplier, worst_violation
+from .rows import Line, flat, joined, total_cost, updated_multiplier, worst_violation
 from .sealed import Closed, Sealed, opened, seal
-from .state import Proposal, State
+from .state import Known, Proposal, State
 from .status import Status
 
 Array = jax.Array | np.ndarray
@@ -52,9 +52,9 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
     return State(
         x=x,
         proposal=Proposal(x, still, none, none, none, none > 0, still > 0, none == 0),
-        rows=empty,
+        rows=tuple(Known(r.y, r.J) for r in empty),
         mask=nothing(empty).mask,
-        tried=flat([r.y for r in empty]),
+        kind=jnp.zeros(sum(r.y.size for r in empty), np.int32),
         correct=none > 0,
         multipliers=flat([r.y for r in empty]),
         mu=number(options.mu),
@@ -87,8 +87,9 @@ def advance(problem: ChainProblem, data: Any, state: Any, options: Any) -> Any:
 
 def result(options: Options, end: State) -> Result:
     """What a state amounts to; INTERRUPTED where there is but a pause."""
-    line = in_line(end.rows)
-    y = jnp.where(flat(end.mask), 0.0, line.y)
+    line = Line(flat([r.y for r in end.rows]), end.kind)
+    pairs = zip(end.rows, end.mask, strict=True)
+    y = flat([r.y if m is None else jnp.where(m, 0.0, r.y) for r, m in pairs])
     worst = worst_violation(line)
     over = end.status == int(Status.ITERATION_LIMIT)
     over = over | (end.status == int(Status.INFEASIBLE))

@@ -15,18 +15,22 @@ from jaxtyping import Bool, Float
 from ..collision.needed import taken
 from .rows import INEQ, Line, Rows, flat
 
+Mask = Bool[jax.Array, "n rows"] | None
+
 
 class Foretold(NamedTuple):
     """Rows in which lines take the place of what is flat."""
 
     rows: tuple[Rows, ...]
-    mask: tuple[Bool[jax.Array, "n rows"], ...]
-    """Where they do: there the row itself is zero."""
+    mask: tuple[Mask, ...]
+    """Where they do: there the row itself is zero. None of rows that stay as they are.
+    """
 
 
 def nothing(groups: tuple[Rows, ...]) -> Foretold:
     """The rows as they are."""
-    return Foretold(groups, tuple(jnp.zeros(r.y.shape, bool) for r in groups))
+    none = lambda r: jnp.zeros(r.y.shape, bool) if _plain(r) else None
+    return Foretold(groups, tuple(map(none, groups)))
 
 
 def foretold(
@@ -45,13 +49,12 @@ def foretold(
     return columns(before), columns(after)
 
 
-Side = tuple[Rows, Bool[jax.Array, "n rows"]]
+Side = tuple[Rows, Mask]
 
 
-def _pair(old: Rows, new: Rows, mask: jax.Array, step: jax.Array) -> tuple[Side, Side]:
-    none = jnp.zeros(new.y.shape, bool)
-    if not _plain(new):
-        return (old, none), (new, none)
+def _pair(old: Rows, new: Rows, mask: Mask, step: jax.Array) -> tuple[Side, Side]:
+    if mask is None:
+        return (old, None), (new, None)
     flat_old, flat_new = _flat(old), _flat(new)
     left = flat_new & ~flat_old
     earlier = new.y - _change(new, step)

@@ -6,6 +6,7 @@ only else is it damped. Inequalities for which it would be refused are minded be
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -20,7 +21,6 @@ from .rows import (
     Line,
     Rows,
     augmented,
-    flat,
     in_line,
     joined,
     most,
@@ -49,16 +49,20 @@ def turn(
     """The state after the proposal has been judged, with the next one."""
     numbers: Any = {k: jnp.asarray(v, s.x.dtype) for k, v in vars(options).items()}
     options = replace(options, **numbers)
-    s, merit, worst, solved = judge(options, s, joined(rows))
-    line = in_line(s.rows)
+    s, rows, tried, merit, worst, solved = judge(options, s, joined(rows))
+    line = in_line(rows)
+    # second-order correction (Fletcher 1982): a step from the trial point, by what is
+    # known here of derivatives
+    there = line._replace(y=jnp.where(s.correct, tried, line.y))
+    step = partial(_propose, problem, data, options, rows, line, there)
 
     def propose(c: _Proposing) -> _Proposing:
         now = _ended(options, s._replace(**c.changed), line, worst, c.solved)
-        now = now._replace(proposal=_propose(problem, data, options, now, line))
+        now = now._replace(proposal=step(now))
         # once more where the step is not worth a trial
         settled = _settled(options, now, line, worst) & ~c.settled
         # and where it is to be refused for inequalities that it runs into
-        after = foreseen(now.rows, line, now.proposal.step)
+        after = foreseen(rows, line, now.proposal.step)
         push = pushes(line, after, now.multipliers, now.penalty)
         push = jnp.where(now.met, 0.0, push)
         refused = jnp.sum(now.penalty * push**2) > now.proposal.predicted
@@ -104,7 +108,9 @@ class _Proposing(NamedTuple):
 
 def _plain(s: State) -> jax.Array:
     """Whether the proposal is a step of the rows as they are, from a point taken."""
-    known = ~s.refused & ~s.correct & ~jnp.any(flat(s.mask))
+    known = ~s.refused & ~s.correct
+    for mask in jax.tree.leaves(s.mask):
+        known = known & ~jnp.any(mask)
     return s.proposal.solvable & known & ~s.done
 
 
@@ -140,17 +146,20 @@ def _ended(
 
 
 def _propose(
-    problem: ChainProblem, data: Any, options: Options, s: State, line: Line
+    problem: ChainProblem,
+    data: Any,
+    options: Options,
+    rows: tuple[Rows, ...],
+    line: Line,
+    there: Line,
+    s: State,
 ) -> Proposal:
-    # second-order correction (Fletcher 1982): a step from the trial point, by what is
-    # known here of derivatives
-    there = line._replace(y=jnp.where(s.correct, s.tried, line.y))
     # a step that was refused stops short of what it ran into, instead of being damped
     weights = augmented(there, s.multipliers, s.penalty, s.met)
     short = jnp.minimum(line.y + s.multipliers / (2 * s.penalty), 0.0)
     lead = jnp.sum(jnp.where(s.met, s.penalty * short**2, 0.0))
     parts = columns(problem.nv, problem.shared)
-    system = assemble(s.rows, weights, problem.slices, problem.order, parts)
+    system = assemble(rows, weights, problem.slices, problem.order, parts)
     pull = jnp.where(s.correct, s.damping, 0.0) * s.proposal.step
     system = system._replace(gradient=system.gradient + pull)
     held = problem.blocked(data, s.x, system.gradient) | s.pinned

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
 
 from .foretold import Foretold, foretold
 from .options import Options
@@ -19,7 +21,7 @@ from .rows import (
     total_cost,
     worst_violation,
 )
-from .state import State, level, size, tiny
+from .state import Known, State, level, size, tiny
 from .status import Status
 
 STIFFER = 100.0
@@ -33,18 +35,36 @@ BENT = 100.0
 tolerances."""
 
 
-def judge(
-    options: Options, s: State, rows: tuple[Rows, ...]
-) -> tuple[State, jax.Array, jax.Array, jax.Array]:
-    """With the proposal accepted or not.
+class Judged(NamedTuple):
+    """A state, with its proposal accepted or not."""
 
-    And what is minimised there, the largest violation, and whether the subproblem is
-    solved.
+    state: State
+    rows: tuple[Rows, ...]
+    """Where it is now."""
+    tried: Float[jax.Array, " N"]
+    """Values at the trial point."""
+    merit: Float[jax.Array, ""]
+    """What is minimised, where it is now."""
+    worst: Float[jax.Array, ""]
+    """The largest violation there."""
+    solved: Bool[jax.Array, ""]
+    """Whether the subproblem is."""
+
+
+def judge(options: Options, s: State, rows: tuple[Rows, ...]) -> Judged:
+    """What becomes of a proposal.
+
+    Args:
+        options: with traced numbers.
+        s: the state that made it.
+        rows: those at the trial point.
     """
     proposal = s.proposal
     predicted, solvable = proposal.predicted, proposal.solvable
     first = s.iterations == 0
-    old, new = foretold(Foretold(s.rows, s.mask), rows, proposal.step)
+    pairs = zip(rows, s.rows, strict=True)
+    earlier = tuple(r._replace(y=known.y, J=known.J) for r, known in pairs)
+    old, new = foretold(Foretold(earlier, s.mask), rows, proposal.step)
     s = s._replace(share=jnp.where(first, shares(rows), s.share))
     before, line = in_line(old.rows), in_line(new.rows)
     both = Line(jnp.stack([before.y, line.y]), line.kind)
@@ -64,7 +84,6 @@ def judge(
     more = jnp.any(ahead)
     reached = s.met & (more | (line.y > -s.multipliers / (2 * s.penalty)))
     seen = more | (proposal.cut & finite)
-    tried = line.y
     correct = ~accepted & solvable & finite & ~seen & ~s.correct & ~jnp.any(s.met)
     correct = correct & (worst_before <= BENT * options.tolerance)
     good = accepted & ~first & (merit - after > 0.25 * predicted)
@@ -108,9 +127,9 @@ def judge(
     status = jnp.where(broken, int(Status.BAD_INPUT), status)
     judged = s._replace(
         x=x,
-        rows=kept,
+        rows=tuple(Known(r.y, r.J) for r in kept),
+        kind=line.kind.astype(np.int32),
         mask=jax.tree.map(either, new.mask, old.mask),
-        tried=tried,
         correct=correct,
         damping=jnp.clip(damping, options.damping_min, 1e12),
         refused=~accepted,
@@ -122,7 +141,8 @@ def judge(
         status=status,
         done=converged | idle | broken,
     )
-    return judged, jnp.where(accepted, after, merit), worst, solved
+    merit = jnp.where(accepted, after, merit)
+    return Judged(judged, kept, line.y, merit, worst, solved)
 
 
 def _either(either: Callable[[Any, Any], Any], new: Rows, old: Rows) -> Rows:

@@ -7,7 +7,13 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
 from .options import Options
-from .rows import Rows
+
+
+class Known(NamedTuple):
+    """Of rows, what is not the same at all points; see `Rows`."""
+
+    y: Float[jax.Array, "n rows"]
+    J: Float[jax.Array, "n window rows columns"]
 
 
 class Proposal(NamedTuple):
@@ -31,12 +37,12 @@ class State(NamedTuple):
 
     x: Float[jax.Array, "T nq"]
     proposal: Proposal
-    rows: tuple[Rows, ...]
+    rows: tuple[Known, ...]
     """Lines in place of those that are flat; see `foretold`."""
-    mask: tuple[Bool[jax.Array, "n rows"], ...]
+    mask: tuple[Bool[jax.Array, "n rows"] | None, ...]
     """Of those."""
-    tried: Float[jax.Array, " N"]
-    """Values at the last trial point."""
+    kind: Int[jax.Array, " N"]
+    """Of all rows, in line."""
     correct: Bool[jax.Array, ""]
     """Whether the proposal is the step there, which was refused, corrected by them."""
     multipliers: Float[jax.Array, " N"]
