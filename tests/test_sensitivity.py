@@ -224,10 +224,9 @@ def test_a_solve_is_a_differentiable_function_of_a_target():
         return path, path
 
     each = jax.jit(jax.vmap(jax.jacrev(twice, has_aux=True)))
-    slopes, paths = each(at + np.array([0 * step, step]))
+    slopes, paths = map(np.asarray, each(at + np.array([0 * step, step])))
     np.testing.assert_allclose(slopes[0], slope, atol=1e-8)
-    mean = np.mean(slopes, 0)
-    np.testing.assert_allclose(paths[1] - paths[0], mean @ step, rtol=1e-4)
+    np.testing.assert_allclose(paths[1] - paths[0], slopes.mean(0) @ step, rtol=1e-4)
 
 
 @pytest.mark.slow
