@@ -201,8 +201,7 @@ def aim(
         along = jnp.sum(y[..., rows] * target[..., rows], -1, keepdims=True)
         part = np.zeros(y.shape[-1], bool)
         part[rows] = True
-        sigma = jax.lax.stop_gradient(jnp.where(part & (along < 0), -1.0, 1.0))
-        sigma = sigma.astype(y.dtype)
+        sigma = jnp.where(part & (along < 0), -1.0, 1.0).astype(y.dtype)
         y = sigma * y
     return apply_scale(scale, y - target, 0), sigma
 

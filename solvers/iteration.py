@@ -57,7 +57,9 @@ def turn(
     step = partial(_propose, problem, data, options, rows, line, there)
 
     def propose(c: _Proposing) -> _Proposing:
-        now = _ended(options, s._replace(**c.changed), line, worst, c.solved)
+        now = s._replace(**c.changed)
+        changed = c.changed | _ended(options, now, line, worst, c.solved)
+        now = now._replace(**changed)
         now = now._replace(proposal=step(now))
         # once more where the step is not worth a trial
         settled = _settled(options, now, line, worst) & ~c.settled
@@ -69,11 +71,12 @@ def turn(
         refused = refused & ~now.correct & ~settled & (c.tries < FORESEEN)
         ahead = refused & most(push)
         again = settled | jnp.any(ahead)
-        changed = _changed(now._replace(met=now.met | ahead))
+        changed |= {"proposal": now.proposal, "met": now.met | ahead}
         return _Proposing(changed, settled, c.settled | settled, c.tries + 1, again)
 
     none = jnp.zeros((), bool)
-    begin = _Proposing(_changed(s), solved, none, jnp.zeros((), int), ~none)
+    changed = {name: getattr(s, name) for name in CHANGED}
+    begin = _Proposing(changed, solved, none, jnp.zeros((), int), ~none)
     end = jax.lax.while_loop(lambda c: c.again, propose, begin)
     s = s._replace(**end.changed)
     enough = options.cost_tolerance * size(merit)
@@ -87,10 +90,6 @@ CHANGED = (
     "proposal met multipliers mu damping last_violation stalls status done".split()
 )
 """Of the state, what the search for a step changes."""
-
-
-def _changed(s: State) -> dict[str, Any]:
-    return {name: getattr(s, name) for name in CHANGED}
 
 
 class _Proposing(NamedTuple):
@@ -126,15 +125,15 @@ def _settled(options: Options, s: State, line: Line, worst: jax.Array) -> jax.Ar
 
 def _ended(
     options: Options, s: State, line: Line, worst: jax.Array, solved: jax.Array
-) -> State:
-    """The next subproblem, where one is solved."""
+) -> dict[str, jax.Array]:
+    """What of the state is the next subproblem's, where one is solved."""
     unmet = solved & (worst > options.tolerance)
     slow = worst > options.violation_left * s.last_violation
     stalls = jnp.where(worst > 0.9 * s.last_violation, s.stalls + 1, 0)
     infeasible = unmet & (stalls >= 2) & (s.mu >= options.mu_max)
     updated = updated_multiplier(line, s.multipliers, s.penalty)
     raised = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
-    return s._replace(
+    return dict(
         multipliers=jnp.where(unmet, updated, s.multipliers),
         mu=jnp.where(unmet & slow, raised, s.mu),
         damping=jnp.where(solved, jnp.maximum(s.damping, options.damping), s.damping),
