@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from uuid import uuid4
 
 import jax
 import jaxlib
@@ -31,6 +32,12 @@ SETTINGS = (
     "jax_disable_jit",
 )
 """Of JAX's settings, those that programs depend on."""
+
+
+UNLIKE_ALL = "xla_gpu_algorithm_denylist_path"
+"""An option that does nothing on CPUs. With a value of its own no program is found in
+JAX's cache: of one from there XLA writes only a part, which runs in no other process.
+"""
 
 
 class _Place:
@@ -86,7 +93,7 @@ class Kept:
         file = self.folder / f"{name}.program"
         run = _read(file, _client(args))
         if run is None:
-            run = self.program.lower(*args).compile()
+            run = self.program.lower(*args).compile({UNLIKE_ALL: uuid4().hex})
             _write(file, run)
         return run
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -207,13 +208,26 @@ def test_without_a_place_to_write_it_runs_all_the_same(folder):
     assert kept.kept(program, "double") is program
 
 
-def test_the_next_process_compiles_nothing(tmp_path):
-    def run(shift):
-        words = [sys.executable, str(SCRIPT), str(tmp_path), str(shift)]
-        out = subprocess.run(words, capture_output=True, text=True, env=os.environ)
-        assert not out.returncode, out.stderr[-2000:]
-        return json.loads(out.stdout)
+def in_a_process(folder, shift):
+    words = [sys.executable, str(SCRIPT), str(folder), str(shift)]
+    out = subprocess.run(words, capture_output=True, text=True, env=os.environ)
+    assert not out.returncode, out.stderr[-2000:]
+    return json.loads(out.stdout)
 
+
+def test_what_jax_has_kept_is_compiled_once_more(tmp_path):
+    """XLA writes only a part of what JAX's cache gave it; it fails when it is run."""
+    first = in_a_process(tmp_path, 0.0)
+    for file in tmp_path.glob("*.program"):
+        file.unlink()
+    assert list(tmp_path.glob("*-cache"))
+    for _ in range(2):
+        again = in_a_process(tmp_path, 0.0)
+        assert [r["path"] for r in again] == [r["path"] for r in first]
+
+
+def test_the_next_process_compiles_nothing(tmp_path):
+    run = partial(in_a_process, tmp_path)
     first, again, moved = run(0.0), run(0.0), run(0.02)
     assert all(r["feasible"] for r in (*first, *again, *moved))
     assert [r["path"] for r in again] == [r["path"] for r in first]
