@@ -17,7 +17,7 @@ from ..collision import Contact
 from ..robots.errors import ConfigError
 from ..robots.meetings import Kinds, evaluate_groups, meetings, packed
 from .feature import FeatureError
-from .near_sums import ball_arrays, near_sum
+from .near_sums import Rows, ball_arrays, near_sums
 from .safe import ties
 from .symbol import Symbol
 
@@ -39,6 +39,7 @@ def _resolved(
         accumulated: _sum,
         pair_rows: partial(_each, _rows),
     }
+    sums = {neg_distance: _alone, accumulated: lambda params: params}
     wrenches = derived.get(fn) and (
         lambda R, p, **params: derived[fn](kinds, R, p, params)
     )
@@ -50,6 +51,7 @@ def _resolved(
         unit=unit,
         stacked=True,
         wrenches=wrenches,
+        sum_of=(kinds, sums[fn]) if fn in sums else None,
         nonnegative=fn is accumulated,
     )
 
@@ -68,7 +70,10 @@ def on_pairs(
             )
         kinds, arrays = packed(meets)
         arrays |= _members(np.concatenate([m.pair for m in meets]), len(ends))
-        arrays |= _ends(np.array(ends), len(at)) | _softness(name, smoothing)
+        softness = _softness(name, smoothing)
+        if not softness and "members" not in arrays:
+            arrays |= ball_arrays(meets, np.array(ends), len(at))
+        arrays |= _ends(np.array(ends), len(at)) | softness
         return _resolved(fn, name, kinds, dim, unit), np.array(at), arrays
 
     return resolve
@@ -160,6 +165,12 @@ def _total(near: Near, slope: jax.Array, params: dict):
 def _neg_distance(kinds, R, p, params):
     near = _near(kinds, R, p, params)
     return -near.distance, *_total(near, -jnp.ones_like(near.distance), params)
+
+
+def _alone(params: dict) -> dict:
+    """The numbers of a sum over one pair, that tells of its gap however wide."""
+    none = jnp.zeros_like(params["reach"][..., 0])
+    return params | {"margin": none, "slack": none + jnp.inf}
 
 
 def neg_distance(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
@@ -334,7 +345,7 @@ def _sum(kinds, R, p, params):
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _sum_of_near(kinds, R, p, params):
-    y, wrench = near_sum(kinds, R, p, params)
+    ((y, wrench),) = near_sums((kinds,), [Rows(R, p, params)])
     return y[..., None], wrench[..., None, :, :3], wrench[..., None, :, 3:]
 
 

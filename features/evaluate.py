@@ -6,6 +6,8 @@ product of wrenches and joint twists; nothing is differentiated through the kine
 """
 
 import math
+from collections.abc import Container, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +18,7 @@ from jaxtyping import Float
 from ..collision.precise import precise
 from ..robots._typing import Array
 from ..robots.kinematics import Kinematics
+from .near_sums import Rows, near_sums
 from .symbol import Pose, Symbol
 
 
@@ -57,7 +60,7 @@ def value(
 ) -> Float[jax.Array, " rows"]:
     """φ of the given order, before target and scale; plain JAX."""
     d = order - symbol.window
-    coefficients = _coefficients(symbol, d, x.tau)
+    coefficients = _coefficients(symbol.rate, d, x.tau)
     total: Any = 0.0
     for s in range(d + 1):
         part = slice(s, s + symbol.window + 1)
@@ -96,6 +99,42 @@ def linearize_all(
     return _by_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None])
 
 
+def is_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
+    """Whether `linearize_sums` takes it, with params of these names."""
+    return symbol.sum_of is not None and order == 0 and "reach" in params
+
+
+@precise
+def linearize_sums(
+    symbols: tuple[Symbol, ...], inputs: Sequence[Inputs], params: Sequence[dict]
+) -> list[Linear]:
+    """`linearize_all` of sums over pairs, of which those that are alike go together."""
+    given = [(x.R[:, 0], x.p[:, 0], own) for x, own in zip(inputs, params, strict=True)]
+    found = []
+    for symbol, x, out in zip(symbols, inputs, _sums(symbols, given), strict=True):
+        y, force, moment = out
+        found.append(_by_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None]))
+    return found
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _sums(symbols: tuple[Symbol, ...], given: Any) -> Any:
+    parts: list[Any] = [symbol.sum_of for symbol in symbols]
+    kinds, params_of = zip(*parts, strict=True)
+    pairs = zip(params_of, given, strict=True)
+    found = near_sums(kinds, [Rows(R, p, of(own)) for of, (R, p, own) in pairs])
+    return [(y[:, None], w[:, None, :, :3], w[:, None, :, 3:]) for y, w in found]
+
+
+@_sums.defjvp
+def _sums_jvp(symbols: tuple[Symbol, ...], primals: Any, tangents: Any) -> Any:
+    def every(given: Any) -> Any:
+        pairs: Any = zip(symbols, given, strict=True)
+        return [tuple(s.wrenches(R, p, **own)) for s, (R, p, own) in pairs]
+
+    return jax.jvp(every, primals, tangents)
+
+
 def _derived(
     symbol: Symbol, order: int, x: Inputs, params: dict, K: Kinematics | None
 ) -> tuple[jax.Array, ...]:
@@ -122,7 +161,7 @@ def _derived(
     steps = x.tau[windows[:, :-1]]
     at = Inputs(x.R[windows], x.p[windows], x.quat[windows], x.q[windows], steps)
     y, *slopes = jax.vmap(one)(*at)
-    c = jnp.asarray(_coefficients(symbol, d, x.tau))
+    c = jnp.asarray(_coefficients(symbol.rate, d, x.tau))
     if w == 0:
         moved = (jnp.moveaxis(a[:, :, 0], 0, 1) for a in slopes)
         weight = (c.reshape((1, -1) + (1,) * (a.ndim - 3)) for a in slopes)
@@ -236,6 +275,26 @@ def aimed(symbol: Symbol, raw: Linear, scale: jax.Array, target: jax.Array) -> L
     return Linear(y, *map(also, raw[1:]))
 
 
+def directions(
+    symbol: Symbol, order: int, params: dict, scale: jax.Array, target: jax.Array
+) -> tuple[Float[jax.Array, "n rows 3"], Float[jax.Array, "n rows"]]:
+    """Of a symbol with `vector`, rows after scale, and what is subtracted of them."""
+    form: Any = symbol.vector
+    E = jnp.asarray(form.rows, target.dtype)
+    # differences over time have none
+    still = form.offset is None or order > 0
+    zero = target if still else target - form.offset(**params)
+    every = jnp.broadcast_to(E, (len(target), *E.shape))
+    return apply_scale(scale, every, 1), apply_scale(scale, zero, 0)
+
+
+def differences(
+    order: int, tau: Float[jax.Array, "n steps"]
+) -> Float[jax.Array, "n slices"]:
+    """Of many instances, the share of each slice in a backward difference over time."""
+    return jax.vmap(lambda tau: jnp.stack(_coefficients(True, order, tau)))(tau)
+
+
 def _moment(R, p, dR, dp) -> jax.Array:
     """Derivative with respect to a turn about the world's origin."""
     # of a matrix M, the vector of M - Mᵀ: (M₂₁ - M₁₂, M₀₂ - M₂₀, M₁₀ - M₀₁)
@@ -274,12 +333,12 @@ def _call(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
     return jnp.atleast_1d(symbol.fn(*slices[0], **extra))
 
 
-def _coefficients(symbol: Symbol, d: int, tau: Array) -> list[Any]:
+def _coefficients(rate: bool, d: int, tau: Array) -> list[Any]:
     """Of the d-th backward difference, oldest first.
 
     Differences are over the time between the middles of what is subtracted.
     """
-    if d == 0 or not symbol.rate:
+    if d == 0 or not rate:
         return [float((-1) ** (d - s) * math.comb(d, s)) for s in range(d + 1)]
     mean = tau.mean()
     if d == 1:

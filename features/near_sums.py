@@ -7,6 +7,7 @@ Where nothing overlaps a sum is zero, and tells nothing of what is near. With a 
 is minus the least gap there, down to minus the slack: as an inequality, the same.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -50,93 +51,231 @@ def ball_arrays(
     return arrays | {"pose": pose, "reach": reach}
 
 
-def near_sum(
-    kinds: Kinds,
-    R: Float[jax.Array, "*batch frames 3 3"],
-    p: Float[jax.Array, "*batch frames 3"],
-    params: dict[str, jax.Array],
-) -> tuple[Float[jax.Array, "*batch"], Float[jax.Array, "*batch frames 6"]]:
-    """Σ max(0, margin - distance) [m], and the wrench it is to each frame.
+class Rows(NamedTuple):
+    """Rows of which each is a sum over the same pairs of frames."""
 
-    With a slack: see above. The params may have the first ones of the leading axes.
+    R: Float[jax.Array, "*batch frames 3 3"]
+    p: Float[jax.Array, "*batch frames 3"]
+    params: dict[str, jax.Array]
+    """They may have the first ones of the leading axes."""
+
+
+Total = tuple[Float[jax.Array, "*batch"], Float[jax.Array, "*batch frames 6"]]
+"""Σ max(0, margin - distance) [m], and the wrench it is to each frame."""
+
+
+def near_sums(kinds: tuple[Kinds, ...], rows: Sequence[Rows]) -> list[Total]:
+    """The sums of several kinds of rows; pairs that are alike are measured together.
+
+    Args:
+        kinds: of each, the kinds of its pairs.
+        rows: with a slack, see above.
     """
-    return _near_sum(kinds)(R, p, params)
+    return _near_sums(kinds)(list(rows))
 
 
 @lru_cache(maxsize=256)
-def _near_sum(kinds: Kinds) -> Any:
+def _near_sums(kinds: tuple[Kinds, ...]) -> Any:
     @custom_vmap
-    def total(R: Any, p: Any, params: Any) -> Any:
-        batch, frames = p.shape[:-2], p.shape[-2]
-        own = params["reach"].ndim - 1
+    def totals(every: Any) -> Any:
         flat = lambda x, axes: x.reshape(-1, *x.shape[axes:])
-        params = {k: flat(v, own) for k, v in params.items()}
-        R, p = flat(R, len(batch)), flat(p, len(batch))
-        y, wrench = _sums(kinds, R, p, params)
-        return y.reshape(batch), wrench.reshape(*batch, frames, 6)
+        sources, row, frame = [], 0, 0
+        for types, (R, p, params) in zip(kinds, every, strict=True):
+            batch, own = p.ndim - 2, params["reach"].ndim - 1
+            params = {k: flat(v, own) for k, v in params.items()}
+            source = _Source(types, flat(R, batch), flat(p, batch), params, row, frame)
+            sources.append(source)
+            row, frame = row + source.n, frame + source.n * source.frames
+        return [
+            (y.reshape(p.shape[:-2]), wrench.reshape(*p.shape[:-1], 6))
+            for (y, wrench), (_, p, _) in zip(_sums(sources), every, strict=True)
+        ]
 
-    @total.def_vmap
-    def spread(size: int, batched: Any, R: Any, p: Any, params: Any) -> Any:
+    @totals.def_vmap
+    def spread(size: int, batched: Any, every: Any) -> Any:
         wide = lambda x, b: x if b else jnp.broadcast_to(x, (size, *jnp.shape(x)))
-        R, p = wide(R, batched[0]), wide(p, batched[1])
-        if params["reach"].ndim > 1 or any(batched[2].values()):
-            params = {k: wide(v, batched[2][k]) for k, v in params.items()}
-        return total(R, p, params), (True, True)
+        found = []
+        for (R, p, params), (of_R, of_p, of_params) in zip(
+            every, *batched, strict=True
+        ):
+            R, p = wide(R, of_R), wide(p, of_p)
+            if params["reach"].ndim > 1 or any(of_params.values()):
+                params = {k: wide(v, of_params[k]) for k, v in params.items()}
+            found.append(Rows(R, p, params))
+        return totals(found), [(True, True)] * len(found)
 
-    return total
+    return totals
 
 
-def _sums(kinds: Kinds, R: Any, p: Any, params: Any) -> tuple[jax.Array, jax.Array]:
-    """Of n rows, of which n / m after each other share one of m rows of params."""
-    n, frames = p.shape[:2]
-    shared = n // len(params["margin"])
-    poses = once(partial(_posed, shared), R, p, params["pose"])
-    slack = jnp.repeat(params["slack"], shared)
-    reach = params["margin"] + params["slack"]
+class _Source(NamedTuple):
+    """n rows, of which n / m after each other share one of m rows of params."""
+
+    kinds: Kinds
+    R: jax.Array
+    p: jax.Array
+    params: dict[str, jax.Array]
+    first_row: int
+    """Of all sources' rows, and of all their frames, where its own begin."""
+    first_frame: int
+
+    @property
+    def n(self) -> int:
+        return len(self.p)
+
+    @property
+    def frames(self) -> int:
+        """Of each row."""
+        return self.p.shape[1]
+
+    @property
+    def shared(self) -> int:
+        return self.n // len(self.params["margin"])
+
+    def of_rows(self, name: str) -> jax.Array:
+        """A number of each row."""
+        return jnp.repeat(self.params[name], self.shared)
+
+
+class _Group(NamedTuple):
+    """A source's pairs of one kind."""
+
+    source: _Source
+    g: int
+    first: int
+    """Of all sources' pairs of that kind, in all params, where its own begin."""
+
+    @property
+    def types(self) -> tuple[Any, Any]:
+        return self.source.kinds[self.g]
+
+    def sizes(self) -> list[jax.Array]:
+        """Of each pair in each of the params, a's numbers and radius, then b's."""
+        found = []
+        for side, core in zip("ab", self.types, strict=True):
+            names = (f"{side}{self.g}_{k}" for k in range(len(core._fields) + 1))
+            found += [self.source.params[name] for name in names]
+        return [x.reshape(-1, *x.shape[2:]) for x in found]
+
+    def places(self, side: str) -> jax.Array:
+        return self.source.params[f"place_{side}{self.g}"]
+
+    def at(self, k: jax.Array) -> "_At":
+        """Where the k-th pair is, counted over all of the source's rows."""
+        s, k = self.source, k.astype(np.int32)  # division takes less time
+        pair = jax.lax.div(k, np.int32(s.shared))
+        own = jax.lax.div(pair, np.int32(self.places("a").shape[1]))
+        row = own * s.shared + k - pair * s.shared
+        frame = row * s.frames + s.first_frame
+        of = lambda side: frame + taken(self.places(side).reshape(-1), pair)
+        return _At(row + s.first_row, pair + self.first, of("a"), of("b"))
+
+    def near(self, poses: jax.Array) -> jax.Array:
+        """Of all pairs, one after the other, in all rows: whether balls are near."""
+        s = self.source
+        count = s.n * s.frames
+        own = poses[s.first_frame : s.first_frame + count]
+        own = own.reshape(-1, s.shared, s.frames, *own.shape[1:])
+        reach = s.params["margin"] + s.params["slack"]
+        return _near(own, s.params["reach"], reach, self.places("a"), self.places("b"))
+
+
+class _At(NamedTuple):
+    """Of some pairs, places among all rows, all pairs of params, and all frames."""
+
+    row: jax.Array
+    own: jax.Array
+    a: jax.Array
+    b: jax.Array
+
+
+def _sums(sources: list[_Source]) -> list[tuple[jax.Array, jax.Array]]:
+    join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
+    posed = lambda s: once(partial(_posed, s.shared), s.R, s.p, s.params["pose"])
+    poses = join([posed(s).reshape(-1, 3, 4) for s in sources])
+    margin, slack = (join([s.of_rows(k) for s in sources]) for k in ("margin", "slack"))
     # of each row the least gap, its wrench, and the frames
-    nearest = jnp.concatenate([slack[:, None], jnp.zeros((n, 8), p.dtype)], 1)
-    sums = jnp.zeros((n, 1), p.dtype), jnp.zeros((n * frames, 6), p.dtype), nearest
-    for g, types in enumerate(kinds):
-        many = params[f"place_a{g}"].shape[1]
-
-        def posed(k: jax.Array, g=g, types=types, many=many) -> Any:
-            k = k.astype(np.int32)  # division takes less time
-            pair = jax.lax.div(k, np.int32(shared))
-            own = jax.lax.div(pair, np.int32(many))
-            at = _At(own * shared + k - pair * shared, pair)
-            of = lambda side, core: _bodies(core, side, g, at, poses, params)
-            return at.row, own, of("a", types[0]), of("b", types[1])
-
-        def may_be(pair: Any, counts: Any, near: Any, posed: Any = posed) -> Any:
-            _, own, (_, a), (_, b) = once(posed, pair)
-            lower = once(lambda a, b: bound(a, b)[0], a, b)
-            return noted(near, pair, counts & (lower < reach[own]))
-
-        def measured(pair: Any, counts: Any, sums: Any, posed: Any = posed) -> Any:
-            y, wrench, nearest = sums
-            row, own, (i, a), (j, b) = once(posed, pair)
-            out = contact(a, b)
-            short = params["margin"][own] - out.distance
-            inside = counts & (short > 0)
-            moment = jnp.cross(out.point_a, out.normal)
-            push = -jnp.concatenate([out.normal, moment], -1)
-            gap = jnp.where(counts, -short, jnp.inf)[:, None]
-            ends = jnp.stack([i, j], -1).astype(p.dtype)
-            nearest = least(nearest, row, jnp.concatenate([gap, push, ends], -1))
-            push = jnp.where(inside[:, None], push, 0.0)
-            y = added(y, row, jnp.where(inside, short, 0.0)[:, None])
-            return y, added(added(wrench, i, push), j, -push), nearest
-
-        places = params[f"place_a{g}"], params[f"place_b{g}"]
-        near = _near(poses, params["reach"], reach, *places)
-        nearer = over(members(near), CHUNK, may_be, no_members(len(near)))
-        sums = over(nearer, FEW, measured, sums)
+    nearest = jnp.concatenate(
+        [slack[:, None], jnp.zeros((len(slack), 8), poses.dtype)], 1
+    )
+    sums: tuple[jax.Array, ...] = (
+        jnp.zeros_like(nearest[:, :1]),
+        jnp.zeros((len(poses), 6), poses.dtype),
+        nearest,
+    )
+    alike: dict[Any, list[_Group]] = {}
+    for s in sources:
+        for g, types in enumerate(s.kinds):
+            shapes = tuple(x.shape[1:] for x in _Group(s, g, 0).sizes())
+            groups = alike.setdefault((types, shapes), [])
+            first = sum(x.places("a").size for x in groups)
+            groups.append(_Group(s, g, first))
+    for groups in alike.values():
+        sums = _added(groups, poses, margin, margin + slack, sums)
     y, wrench, nearest = sums
     gap, push, ends = nearest[:, 0], nearest[:, 1:7], nearest[:, 7:].astype(int)
-    free = gap > 0
+    free = gap >= 0
     push = jnp.where(free[:, None], push, 0.0)
     wrench = added(added(wrench, ends[:, 0], push), ends[:, 1], -push)
-    return jnp.where(free, -gap, y[:, 0]), wrench
+    y = jnp.where(free, -gap, y[:, 0])
+    return [
+        (y[s.first_row :][: s.n], wrench[s.first_frame :][: s.n * s.frames])
+        for s in sources
+    ]
+
+
+def _added(
+    groups: list[_Group],
+    poses: jax.Array,
+    margin: jax.Array,
+    reach: jax.Array,
+    sums: tuple[jax.Array, ...],
+) -> tuple[jax.Array, ...]:
+    """With pairs that are alike; margin and reach are those of each row."""
+    join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
+    sizes = [join(x) for x in zip(*(g.sizes() for g in groups), strict=True)]
+    core_a, core_b = groups[0].types
+    middle = len(core_a._fields) + 1
+    if len(groups) == 1:
+        locate = groups[0].at
+    else:
+        count = lambda g: g.places("a").size * g.source.shared
+        every = [g.at(jnp.arange(count(g))) for g in groups]
+        table = jax.tree.map(lambda *x: jnp.concatenate(x), *every)
+        locate = lambda k: jax.tree.map(lambda x: taken(x, k), table)
+
+    def bodies(k: jax.Array) -> tuple[_At, Body, Body]:
+        at = locate(k)
+        own = [taken(x, at.own) for x in sizes]
+        a = _body(core_a, own[:middle], taken(poses, at.a))
+        return at, a, _body(core_b, own[middle:], taken(poses, at.b))
+
+    def may_be(pair: Any, counts: Any, near: Any) -> Any:
+        at, a, b = once(bodies, pair)
+        lower = once(lambda a, b: bound(a, b)[0], a, b)
+        return noted(near, pair, counts & (lower < reach[at.row]))
+
+    def measured(pair: Any, counts: Any, sums: Any) -> Any:
+        y, wrench, nearest = sums
+        at, a, b = once(bodies, pair)
+        out = contact(a, b)
+        short = margin[at.row] - out.distance
+        inside = counts & (short > 0)
+        moment = jnp.cross(out.point_a, out.normal)
+        push = -jnp.concatenate([out.normal, moment], -1)
+        gap = jnp.where(counts, -short, jnp.inf)[:, None]
+        ends = jnp.stack([at.a, at.b], -1).astype(poses.dtype)
+        nearest = least(nearest, at.row, jnp.concatenate([gap, push, ends], -1))
+        push = jnp.where(inside[:, None], push, 0.0)
+        y = added(y, at.row, jnp.where(inside, short, 0.0)[:, None])
+        return y, added(added(wrench, at.a, push), at.b, -push), nearest
+
+    near = join([g.near(poses) for g in groups])
+    nearer = over(members(near), CHUNK, may_be, no_members(len(near)))
+    return over(nearer, FEW, measured, sums)
+
+
+def _body(core: Any, sizes: list[jax.Array], pose: jax.Array) -> Body:
+    return Body(core(*sizes[:-1]), sizes[-1], pose[..., :3], pose[..., 3])
 
 
 def _posed(shared: int, R: Any, p: Any, local: Any) -> jax.Array:
@@ -161,23 +300,3 @@ def _near(
     limits = lambda x, a, b, reach: take(x, a) + take(x, b) + reach[:, None, None]
     limit = once(limits, size[..., None], a, b, reach)
     return ((limit > 0) & (square < limit * limit)).reshape(-1)
-
-
-class _At(NamedTuple):
-    """Of some pairs, counted over all rows."""
-
-    row: jax.Array
-    own: jax.Array
-    """Place among the pairs of params."""
-
-
-def _bodies(
-    core: Any, side: str, g: int, at: _At, poses: jax.Array, params: Any
-) -> tuple[jax.Array, Body]:
-    """Frames of some pairs, counted over all rows, and their bodies in the world."""
-    frames, n = poses.shape[2], len(core._fields)
-    own = lambda x: taken(x.reshape(-1, *x.shape[2:]), at.own)
-    frame = at.row * frames + own(params[f"place_{side}{g}"])
-    sizes = [own(params[f"{side}{g}_{k}"]) for k in range(n + 1)]
-    pose = taken(poses.reshape(-1, 3, 4), frame)
-    return frame, Body(core(*sizes[:n]), sizes[n], pose[..., :3], pose[..., 3])

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..robots import shapes
+from ..robots._typing import Array
 from ..robots.errors import ConfigError
 from ..robots.frame import Geometry
 from ..robots.transforms import IDENTITY, quat_to_matrix
@@ -24,7 +25,12 @@ def above_box(
     h is the half size less the corner radius and the margin; the height is free.
     """
     p = position_rel(a, b)[:2]
-    return jnp.concatenate([p - half, -p - half]) + margin
+    return jnp.concatenate([p, -p]) + footprint_excess(half, margin)
+
+
+def footprint_excess(half: Array, margin: Array) -> Float[Array, "*batch 4"]:
+    """What `above_box` is at the middle."""
+    return jnp.concatenate([-half, -half], -1) + margin[..., None]
 
 
 def inside_box(
@@ -32,8 +38,13 @@ def inside_box(
 ) -> Float[jax.Array, "6"]:
     """Origin of `a` inside box `b`, `margin` (default 1 cm) away from its faces [m]."""
     p = position_rel(a, b)
-    h = jnp.maximum(half - margin, 0.01)
-    return jnp.concatenate([p - h, -p - h])
+    return jnp.concatenate([p, -p]) + box_excess(half, margin)
+
+
+def box_excess(half: Array, margin: Array) -> Float[Array, "*batch 6"]:
+    """What `inside_box` is at the middle."""
+    h = jnp.maximum(half - margin[..., None], 0.01)
+    return jnp.concatenate([-h, -h], -1)
 
 
 def inside_cylinder(

@@ -8,6 +8,8 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from .vectors import VectorRows
+
 if TYPE_CHECKING:
     from ..robots.config import Config
     from .feature import Feature
@@ -70,6 +72,11 @@ class Symbol:
     """`fn` with derivatives, of a stacked symbol: `(R, p, **params)` to y (D,), force
     and moment (D, m, 3); without it, `fn` is differentiated. Of many instances R and p
     have a leading axis, and so may all params."""
+    sum_of: tuple[Any, Callable[[dict], dict]] | None = None
+    """Of a symbol with `wrenches` of which the params have `reach`: of what kinds pairs
+    it is a sum, and from its params those of that; see `near_sums`."""
+    vector: VectorRows | None = None
+    """`fn` of poses in other words, by which many such symbols are one computation."""
     resolve: Callable[..., Any] | None = None
     """`(C, frames, **options)` to the symbol to be used in a world, the indices of the
     frames it looks at, and its params: for what depends on the frames' shapes."""

@@ -20,6 +20,7 @@ from . import (
 )
 from .feature import Feature
 from .symbol import Symbol
+from .vectors import VectorRows
 
 _one = partial(Symbol, frames=(1, 1))
 _two = partial(Symbol, frames=(2, 2))
@@ -27,7 +28,10 @@ _quat = slice(0, 4)
 _tail = slice(3, 7)
 _joint = partial(Symbol, frames=(0, None), of="joints")
 _region = partial(_two, unit="m", options={"margin": 0.0})
-_POSITION_REL = _two(positions.position_rel, dim=3, unit="m")
+_REL = VectorRows(0, 1, seen=1)
+_SIDES = np.concatenate([np.eye(3), -np.eye(3)]).tolist()
+"""Of a box's inside: x, y, z, and their opposites."""
+_POSITION_REL = _two(positions.position_rel, dim=3, unit="m", vector=_REL)
 
 
 def _between(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
@@ -60,6 +64,24 @@ _collisions = partial(
 )
 
 
+def _axis(i: int) -> Symbol:
+    return _one(positions.axis(i), dim=3, vector=VectorRows(0, axes=(i, i)))
+
+
+def _axis_diff(i: int) -> Symbol:
+    return _two(positions.axis_diff(i), dim=3, vector=VectorRows(0, 1, axes=(i, i)))
+
+
+def _axis_rel(i: int) -> Symbol:
+    form = VectorRows(0, seen=1, axes=(i, i))
+    return _two(positions.axis_rel(i), dim=3, vector=form)
+
+
+def _product(i: int, j: int) -> Symbol:
+    form = VectorRows(0, seen=1, axes=(i, i), rows=(_SIDES[j],))
+    return _two(positions.scalar_product(i, j), dim=1, vector=form)
+
+
 def _all_coordinates(C, frames) -> np.ndarray:
     return np.arange(C.nq)
 
@@ -81,29 +103,37 @@ def _manipulability(linear: int) -> Symbol:
 class FS(Enum):
     """Feature symbols; frames, dimension and formula are those of each function."""
 
-    position = _one(positions.position, dim=3, unit="m")
-    positionDiff = _two(positions.position_diff, dim=3, unit="m")
+    position = _one(positions.position, dim=3, unit="m", vector=VectorRows(0))
+    positionDiff = _two(
+        positions.position_diff, dim=3, unit="m", vector=VectorRows(0, 1)
+    )
     positionRel = _POSITION_REL
-    gazeAt = _two(positions.gaze_at, dim=2, unit="m", unprojected=_POSITION_REL)
+    gazeAt = _two(
+        positions.gaze_at,
+        dim=2,
+        unit="m",
+        unprojected=_POSITION_REL,
+        vector=_REL._replace(rows=_SIDES[:2]),
+    )
 
-    vectorX = _one(positions.axis(0), dim=3)
-    vectorY = _one(positions.axis(1), dim=3)
-    vectorZ = _one(positions.axis(2), dim=3)
-    vectorXDiff = _two(positions.axis_diff(0), dim=3)
-    vectorYDiff = _two(positions.axis_diff(1), dim=3)
-    vectorZDiff = _two(positions.axis_diff(2), dim=3)
-    vectorXRel = _two(positions.axis_rel(0), dim=3)
-    vectorYRel = _two(positions.axis_rel(1), dim=3)
-    vectorZRel = _two(positions.axis_rel(2), dim=3)
-    scalarProductXX = _two(positions.scalar_product(0, 0), dim=1)
-    scalarProductXY = _two(positions.scalar_product(0, 1), dim=1)
-    scalarProductXZ = _two(positions.scalar_product(0, 2), dim=1)
-    scalarProductYX = _two(positions.scalar_product(1, 0), dim=1)
-    scalarProductYY = _two(positions.scalar_product(1, 1), dim=1)
-    scalarProductYZ = _two(positions.scalar_product(1, 2), dim=1)
-    scalarProductZX = _two(positions.scalar_product(2, 0), dim=1)
-    scalarProductZY = _two(positions.scalar_product(2, 1), dim=1)
-    scalarProductZZ = _two(positions.scalar_product(2, 2), dim=1)
+    vectorX = _axis(0)
+    vectorY = _axis(1)
+    vectorZ = _axis(2)
+    vectorXDiff = _axis_diff(0)
+    vectorYDiff = _axis_diff(1)
+    vectorZDiff = _axis_diff(2)
+    vectorXRel = _axis_rel(0)
+    vectorYRel = _axis_rel(1)
+    vectorZRel = _axis_rel(2)
+    scalarProductXX = _product(0, 0)
+    scalarProductXY = _product(0, 1)
+    scalarProductXZ = _product(0, 2)
+    scalarProductYX = _product(1, 0)
+    scalarProductYY = _product(1, 1)
+    scalarProductYZ = _product(1, 2)
+    scalarProductZX = _product(2, 0)
+    scalarProductZY = _product(2, 1)
+    scalarProductZZ = _product(2, 2)
 
     quaternion = _one(orientations.quaternion, dim=4, quaternions=True, signless=_quat)
     quaternionDiff = _two(orientations.quaternion_diff, dim=4, quaternions=True)
@@ -175,9 +205,20 @@ class FS(Enum):
         joints.quaternion_norms, coordinates=joints.unit_quaternions
     )
 
-    aboveBox = _region(regions.above_box, dim=4, params=regions.footprint)
+    aboveBox = _region(
+        regions.above_box,
+        dim=4,
+        params=regions.footprint,
+        vector=_REL._replace(
+            rows=[*_SIDES[:2], *_SIDES[3:5]], offset=regions.footprint_excess
+        ),
+    )
     insideBox = _region(
-        regions.inside_box, dim=6, params=regions.box_size, options={"margin": 0.01}
+        regions.inside_box,
+        dim=6,
+        params=regions.box_size,
+        options={"margin": 0.01},
+        vector=_REL._replace(rows=_SIDES, offset=regions.box_excess),
     )
     insideCylinder = _region(
         regions.inside_cylinder, dim=3, params=regions.cylinder_size

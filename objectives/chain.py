@@ -7,86 +7,23 @@ symbols are data.
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 
-from ..collision.needed import taken
-from ..collision.once import once
 from ..collision.precise import precise
-from ..features.evaluate import (
-    Inputs,
-    aimed,
-    continuous,
-    linearize_all,
-    linearize_each,
-)
-from ..features.symbol import Symbol
-from ..robots._typing import Array
-from ..robots.kinematics import (
-    Kinematics,
-    Poses,
-    fold_dofs,
-    frames_of,
-    quaternions,
-    walk_nodes,
-)
-from ..robots.tangent import coordinates_to_tangent, integrate, tangent_to_coordinates
+from ..robots.tangent import integrate
 from ..robots.tree import Tree
 from ..solvers import Rows
 from ..solvers.kernel import later, part
 from ..solvers.sealed import Closed
+from .chain_rows import Evaluation, Motion, motion_of
+from .kinds import ChainData, Kind, together
 
 LARGE = 4
 """Single slices with up to so much code are not compiled in parts."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What instances share to be evaluated as one batch."""
-
-    symbol: Symbol
-    order: int
-    frames: int
-    coordinates: int
-    scale: tuple[int, ...]
-    params: tuple[tuple[str, tuple[int, ...]], ...]
-    capacity: int = 0
-    groundings: int = 0
-    """How many sets of params there are, of which instances use one; 0: each its own.
-    """
-    single: bool = False
-    """Whether each row depends on one tangent column only, of those not shared."""
-
-
-class Batch(NamedTuple):
-    """Data of the instances of one kind; those beyond the last one have scale 0."""
-
-    frames: Array
-    """(n, window, m): of each slice of the window, oldest first."""
-    coordinates: Array
-    params: dict[str, Array]
-    own: Array
-    """Which of the params an instance uses; see `Kind.groundings`."""
-    scale: Array
-    target: Array
-    last: Array
-    kind: Array
-
-
-class ChainData(NamedTuple):
-    """Everything that may vary without compiling anew."""
-
-    K: Kinematics
-    prefix: Array
-    tau: Float[jax.Array, " T"]
-    """Time from the slice before to each slice [s]."""
-    limits: Float[jax.Array, "2 slices nq"]
-    """Of each slice, or once for all."""
-    batches: tuple[Batch, ...]
 
 
 @dataclass(frozen=True)
@@ -115,7 +52,8 @@ class Chain:
     @property
     def large(self) -> bool:
         """See `ChainProblem`: contacts are about five times as much code as others."""
-        code = sum(5 if k.symbol.stacked else 1 for k in self.kinds)
+        first = [self.kinds[group[0]] for group in together(enumerate(self.kinds))]
+        code = sum(5 if kind.heavy else 1 for kind in first)
         return self.slices > 1 or code > LARGE
 
     @precise
@@ -126,19 +64,23 @@ class Chain:
         coordinates: str = "tangent",
     ) -> Any:
         """All `Rows` with their Jacobians in the tangent space, or by "q"."""
-        heavy = [i for i, kind in enumerate(self.kinds) if kind.symbol.stacked]
-        light = [i for i in range(len(self.kinds)) if i not in heavy]
+        heavy = together((i, k) for i, k in enumerate(self.kinds) if k.heavy)
+        light = [i for i, kind in enumerate(self.kinds) if not kind.heavy]
+        at = partial(Evaluation, self.tree, self.order, self.kinds, coordinates)
 
-        def begin(data: ChainData, x: jax.Array) -> tuple[_Motion, list[Rows]]:
-            motion = self._motion(data, x)
-            return motion, self._rows(light, coordinates, data, motion)
+        def begin(data: ChainData, x: jax.Array) -> tuple[Motion, list[Rows]]:
+            X = jnp.concatenate([self._before(data, x), x])
+            motion = motion_of(self.kinds, data, X)
+            return motion, at(data, motion).rows(light)
 
         motion, found = part(begin, data, x)
-        of = lambda i: partial(self._rows, [i], coordinates)
-        more = [part(of(i), data, motion) for i in heavy]
+        more = [
+            part(lambda data, motion, own=own: at(data, motion).rows(own), data, motion)
+            for own in heavy
+        ]
 
-        def ordered(found: list[Rows], *more: list[Rows]) -> tuple[Rows, ...]:
-            groups = dict(zip([*light, *heavy], sum(more, found), strict=True))
+        def ordered(*found: list[Rows]) -> tuple[Rows, ...]:
+            groups = dict(zip([*light, *sum(heavy, [])], sum(found, []), strict=True))
             return tuple(groups[i] for i in sorted(groups))
 
         return later(ordered, found, *more)
@@ -157,84 +99,6 @@ class Chain:
             found.append(Rows(y, J, *rest))
         return tuple(found)
 
-    def _motion(self, data: ChainData, x: jax.Array) -> "_Motion":
-        X = jnp.concatenate([self._before(data, x), x])
-        if any(kind.symbol.quaternions for kind in self.kinds):
-            quats = quaternions(data.K, X)
-        else:
-            quats = jnp.zeros((len(X), 0, 4), X.dtype)
-        return _Motion(X, *walk_nodes(data.K, X), quats)
-
-    def _rows(
-        self, which: list[int], coordinates: str, data: ChainData, motion: "_Motion"
-    ) -> list[Rows]:
-        """Of some of the kinds."""
-        chosen = [(self.kinds[i], data.batches[i]) for i in which]
-        windows = [self._window(kind, batch) for kind, batch in chosen]
-        poses = self._poses([b.frames for _, b in chosen], windows, data, motion)
-        return [
-            self._group(*of, at, T, coordinates, data, motion)
-            for of, at, T in zip(chosen, windows, poses, strict=True)
-        ]
-
-    def _window(self, kind: Kind, b: Batch) -> jax.Array:
-        """The slices each instance looks at, (n, window)."""
-        return b.last[:, None] + np.arange(self.order - kind.order, self.order + 1)
-
-    def _group(
-        self,
-        kind: Kind,
-        b: Batch,
-        at: jax.Array,
-        poses: Poses,
-        coordinates: str,
-        data: ChainData,
-        m: "_Motion",
-    ) -> Rows:
-        mask = jnp.asarray(self.tree.mask, m.X.dtype)
-        # before the first slice time goes on in steps as long as the first one
-        steps = jnp.maximum(at[:, 1:] - self.order, 0)
-        f, own = b.frames, b.coordinates
-        inputs = Inputs(
-            *poses,
-            self._quaternions(kind, m.quaternions, at, f),
-            taken(m.X.reshape(-1), at[:, :, None] * self.tree.nq + own[:, None]),
-            taken(data.tau, steps),
-        )
-        single = kind.single and coordinates == "tangent"
-        params, each = b.params, 0 if kind.groundings != 1 else None
-        if kind.groundings:
-            pick = partial(taken, at=b.own) if kind.groundings > 1 else lambda v: v[0]
-            params = {k: pick(v) for k, v in params.items()}
-        given = kind.symbol, kind.order
-        if single:
-            aims = b.scale, b.target
-            y, dq = linearize_each(*given, inputs, params, each, *aims, data.K)
-            which = np.arange(kind.scale[0]) // kind.symbol.each
-            column = taken(self._columns(), own[:, which])
-            return Rows(y, dq[..., None], b.last, b.kind, column)
-        raw = linearize_all(*given, inputs, params, each, data.K)
-        out = aimed(kind.symbol, raw, jnp.asarray(b.scale), jnp.asarray(b.target))
-        if kind.frames:
-            felt = once(_felt, out.force, out.moment, taken(mask, f))
-            J = jnp.sum(felt * taken(m.twists, at)[:, None], -1).swapaxes(1, 2)
-            J = fold_dofs(data.K, J)
-            if coordinates == "q":
-                J = tangent_to_coordinates(self.tree, m.X[at], J)
-        else:
-            J = self._joint_jacobian(out.dq, b.coordinates)
-            if coordinates == "tangent":
-                J = coordinates_to_tangent(self.tree, m.X[at], J)
-        return Rows(out.y, J, b.last, b.kind)
-
-    def _columns(self) -> np.ndarray:
-        """Of each coordinate its tangent column; of quaternions no matter what."""
-        found = np.zeros(self.tree.nq, int)
-        for column, coordinate in enumerate(self.tree.column_coordinate):
-            if coordinate >= 0:
-                found[coordinate] = column
-        return found
-
     def _before(self, data: ChainData, x: jax.Array) -> jax.Array:
         """The fixed slices before the first, with what all slices share."""
         if not self.shared:
@@ -247,39 +111,6 @@ class Chain:
                 self.tree.column_coordinate[column] if q is None else slice(q, q + 4)
             ] = True
         return jnp.where(tied, x[0], data.prefix)
-
-    def _poses(
-        self, frames: list[Array], at: list[jax.Array], data: ChainData, m: "_Motion"
-    ) -> list[Poses]:
-        """Of the frames (n, window, m) of several kinds, all of them at once."""
-        flat = lambda arrays: jnp.concatenate([jnp.reshape(a, -1) for a in arrays])
-        rows = [
-            jnp.broadcast_to(a[:, :, None], f.shape)
-            for a, f in zip(at, frames, strict=True)
-        ]
-        if any(f.size for f in frames):
-            T = frames_of(data.K, m.nodes, flat(rows), flat(frames))
-        else:
-            none = jnp.zeros((0, 3, 3), m.nodes.p.dtype)
-            T = Poses(none, none[..., 0])
-        ends = np.cumsum([f.size for f in frames])
-        part = lambda f, end: Poses(
-            *(x[end - f.size : end].reshape(*f.shape, *x.shape[1:]) for x in T)
-        )
-        return [part(f, end) for f, end in zip(frames, ends, strict=True)]
-
-    def _quaternions(
-        self, kind: Kind, quats: jax.Array, at: jax.Array, frames: jax.Array
-    ) -> jax.Array:
-        if not kind.symbol.quaternions:
-            shape = (kind.capacity, kind.order + 1, kind.frames, 4)
-            return jnp.zeros(shape, quats.dtype)
-        place = at[:, :, None] * quats.shape[1] + frames
-        return jax.vmap(continuous)(taken(quats.reshape(-1, 4), place))
-
-    def _joint_jacobian(self, dq: jax.Array, coordinates: jax.Array) -> jax.Array:
-        own = coordinates[:, :, None] == jnp.arange(self.tree.nq)
-        return jnp.einsum("nrwc,ncq->nwrq", dq, own.astype(dq.dtype))
 
     def move(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
         """x moved along a tangent step, limits aside."""
@@ -321,21 +152,6 @@ class Chain:
         free = np.zeros(self.tree.nq, bool)
         free[self.tree.table.quaternions.reshape(-1)] = True
         return jnp.where(free, -jnp.inf, low), jnp.where(free, jnp.inf, high)
-
-
-class _Motion(NamedTuple):
-    """A path, with where joints are on it and how they move; fixed slices first."""
-
-    X: jax.Array
-    nodes: Poses
-    twists: jax.Array
-    quaternions: jax.Array
-
-
-def _felt(force: jax.Array, moment: jax.Array, mask: jax.Array) -> jax.Array:
-    """What each dof feels of all frames, (instances, rows, window, dofs, 6)."""
-    wrench = once(partial(jnp.concatenate, axis=-1), [force, moment])
-    return jnp.sum(wrench[..., None, :] * mask[:, None, ..., None], 3)
 
 
 def _shape(a: Any) -> Any:

@@ -20,7 +20,8 @@ from jaxtyping import Float, Int
 from ..robots.checks import floats
 from ..robots.tree import Tree
 from ..solvers import EQ, INEQ, SOS
-from .chain import Batch, Chain, ChainData, Kind
+from .chain import Chain
+from .kinds import Batch, ChainData, Kind
 from .modes import Modes
 from .objective import OT, Objective, ObjectiveError
 from .program import Placed, without_slack

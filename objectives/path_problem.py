@@ -12,9 +12,10 @@ from jaxtyping import Float
 
 from ..robots.checks import floats, integer, number
 from ..robots.config import Config
-from .chain import Chain, ChainData
+from .chain import Chain
 from .choices import Choice
 from .exchanges import Acting
+from .kinds import ChainData
 from .modes import Helper, Modes, ModeSwitch, make_modes
 from .objective import Objective, ObjectiveError
 from .program import Placed, make_chain

@@ -8,7 +8,8 @@ import jax
 import numpy as np
 
 from ..robots.checks import floats
-from .chain import Chain, ChainData
+from .chain import Chain
+from .kinds import ChainData
 from .objective import ObjectiveError
 from .path_problem import PathProblem
 from .program import Placed

@@ -16,7 +16,8 @@ from ..features.collisions import SLACK
 from ..features.feature import Grounded
 from ..robots.tree import Tree
 from ..solvers import EQ, INEQ, SOS
-from .chain import Batch, Chain, ChainData, Kind
+from .chain import Chain
+from .kinds import Batch, ChainData, Kind
 from .modes import Modes
 from .objective import Objective
 
@@ -104,6 +105,8 @@ def _row(modes: Modes, objective: Objective, t: int, weight: float) -> Row:
     window = [modes.at(t - k).ground(feature) for k in range(feature.order, -1, -1)]
     alike = all(_kind(w) == _kind(g) for w in window)
     frames = np.stack([w.frames if alike else g.frames for w in window])
+    if g.symbol.vector:
+        frames = g.symbol.vector.ends(frames, modes.world.kinematics().tree.n_frames)
     return Row(t, objective, g, frames, weight)
 
 
@@ -112,7 +115,7 @@ def _kind(g: Grounded) -> Kind:
     return Kind(
         g.symbol,
         g.order,
-        len(g.frames),
+        3 if g.symbol.vector else len(g.frames),
         len(g.coordinates),
         g.scale.shape,
         params,

@@ -14,7 +14,8 @@ from ..robots.config import Config
 from ..robots.transforms import quat_exp, quat_multiply
 from ..solvers import Options
 from ..solvers.sensitivity import is_floating, optimum, polished, response
-from .chain import Chain, ChainData
+from .chain import Chain
+from .kinds import ChainData
 from .objective import Objective, ObjectiveError
 from .path_problem import PathProblem
 from .program import Placed

@@ -288,23 +288,17 @@ def quaternions(
     xp = q.__array_namespace__()
     batch = q.shape[:-1]
     unit = xp.broadcast_to(xp.asarray([1.0, 0, 0, 0], dtype=q.dtype), (*batch, 1, 4))
-    levels: list[Array] = []
-    if tree.parents:
-        padded = xp.concatenate([q, xp.zeros((*batch, 1), q.dtype)], -1)
-        half = _turns(K, padded)[..., None] / 2
-        cosine, sine = _as(q, K.turn_quat)
-        local = xp.cos(half) * cosine + xp.sin(half) * sine
-        if tree.ball_nodes:
-            turned = quat_normalize(q[..., at.ball_parts])
-            turned = quat_multiply(_as(q, K.ball_quat), turned)
-            local = xp.concatenate([local, turned], -2)[..., at.ball_rows, :]
-        for (first, last), up in zip(tree.levels, at.up, strict=True):
-            here = local[..., first:last, :]
-            if levels:
-                over = levels[-1] if up is None else levels[-1][..., up, :]
-                here = quat_multiply(over, here)
-            levels.append(here)
-    nodes = xp.concatenate([*levels, unit], -2)
+    padded = xp.concatenate([q, xp.zeros((*batch, 1), q.dtype)], -1)
+    half = _turns(K, padded)[..., None] / 2
+    cosine, sine = _as(q, K.turn_quat)
+    local = xp.cos(half) * cosine + xp.sin(half) * sine
+    if tree.ball_nodes:
+        turned = quat_normalize(q[..., at.ball_parts])
+        turned = quat_multiply(_as(q, K.ball_quat), turned)
+        local = xp.concatenate([local, turned], -2)[..., at.ball_rows, :]
+    nodes = xp.concatenate([local, unit], -2)
+    for up in at.ancestors:
+        nodes = quat_multiply(nodes[..., up, :], nodes)
     on = xp.concatenate([_as(q, K.frame_quat), unit.reshape(-1, 4)[:1]])[at.offsets]
     return quat_multiply(nodes[..., at.carriers, :], on)
 

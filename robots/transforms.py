@@ -12,8 +12,19 @@ from ..collision.precise import precise
 from ._typing import Array
 
 IDENTITY = np.array([0.0, 0, 0, 1, 0, 0, 0])
-_SIGNS = np.array([[-1.0, 1, 1, -1], [-1, -1, 1, 1], [-1, 1, -1, 1]])
-"""Of i, j and k from the right: (w, x, y, z) i = (-x, w, z, -y), and so on."""
+
+
+def _hamilton() -> Float[np.ndarray, "16 4"]:
+    """What the product of each two units is."""
+    table = np.zeros((4, 4, 4))
+    table[0] = table[:, 0] = np.eye(4)
+    for i, j, k in [(1, 2, 3), (2, 3, 1), (3, 1, 2)]:
+        table[i, i, 0] = table[j, i, k] = -1.0
+        table[i, j, k] = 1.0
+    return table.reshape(16, 4)
+
+
+_HAMILTON = _hamilton()
 
 
 def hat(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3 3"]:
@@ -42,17 +53,14 @@ def quat_normalize(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
     return xp.where(zero, xp.asarray([1.0, 0, 0, 0], dtype=q.dtype), unit)
 
 
+@precise
 def quat_multiply(
     a: Float[Array, "*#batch 4"], b: Float[Array, "*#batch 4"]
 ) -> Float[Array, "*batch 4"]:
     """The Hamilton product `a ⊗ b`."""
-    pairs = a.reshape(*a.shape[:-1], 2, 2)
-    orders = [pairs[..., ::-1], pairs[..., ::-1, :], pairs[..., ::-1, ::-1]]
-    total = a * b[..., :1]
-    for k, (order, signs) in enumerate(zip(orders, _SIGNS, strict=True), 1):
-        part = b[..., k : k + 1] * signs.astype(b.dtype)
-        total = total + order.reshape(a.shape) * part
-    return total
+    products = a[..., :, None] * b[..., None, :]
+    table = _HAMILTON.astype(products.dtype)
+    return products.reshape(*products.shape[:-2], 16) @ table
 
 
 def quat_conjugate(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:

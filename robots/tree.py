@@ -90,6 +90,13 @@ class IndexTable:
             straight = np.array_equal(local, np.arange(first - before))
             self.up.append(None if straight else local)
             before = first
+        self.ancestors: list[np.ndarray] = []
+        """Of each node and, last, the world: the node 1, 2, 4, … levels up, while any
+        node has one."""
+        up = np.append(np.where(parents < 0, n, parents), n)
+        while (up[:n] < n).any():
+            self.ancestors.append(up)
+            up = up[up]
         self.carriers = np.append(as_array(tree.frame_nodes), n)
         """The node that carries each frame and, last, the world."""
         rigid = as_array(tree.rigid_frames)

@@ -1,0 +1,256 @@
+"""Rows of all instances of some kinds, at a path: poses, features, and Jacobians."""
+
+import math
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..collision.needed import taken
+from ..collision.once import once
+from ..features.evaluate import (
+    Inputs,
+    Linear,
+    aimed,
+    continuous,
+    differences,
+    directions,
+    linearize_all,
+    linearize_each,
+    linearize_sums,
+)
+from ..features.vectors import vectors
+from ..robots._typing import Array
+from ..robots.kinematics import (
+    Poses,
+    fold_dofs,
+    frames_of,
+    quaternions,
+    walk_nodes,
+)
+from ..robots.tangent import coordinates_to_tangent, tangent_to_coordinates
+from ..robots.tree import Tree
+from ..solvers import Rows
+from ..solvers.rows import flat
+from .kinds import Batch, ChainData, Kind, together
+
+
+class Motion(NamedTuple):
+    """A path, with where joints are on it and how they move; fixed slices first."""
+
+    X: jax.Array
+    nodes: Poses
+    twists: jax.Array
+    quaternions: jax.Array
+
+
+def motion_of(kinds: Iterable[Kind], data: ChainData, X: jax.Array) -> Motion:
+    """The motion of a path, as far as these kinds ask for it."""
+    if any(kind.symbol.quaternions for kind in kinds):
+        quats = quaternions(data.K, X)
+    else:
+        quats = jnp.zeros((len(X), 0, 4), X.dtype)
+    return Motion(X, *walk_nodes(data.K, X), quats)
+
+
+class _Look(NamedTuple):
+    """Kinds that look at as many slices and frames each, and at what."""
+
+    members: list[tuple[Kind, Batch]]
+    at: jax.Array
+    """Slices (n, window), oldest first."""
+    frames: Array
+    """(n, window, m)."""
+
+
+class Evaluation(NamedTuple):
+    """Kinds with their numbers, at a path."""
+
+    tree: Tree
+    order: int
+    """How many fixed slices the path begins with."""
+    kinds: tuple[Kind, ...]
+    coordinates: str
+    """Jacobians are by "tangent" columns, or by "q"."""
+    data: ChainData
+    motion: Motion
+
+    def rows(self, which: list[int]) -> list[Rows]:
+        """Of some of the kinds."""
+        groups = together((i, self.kinds[i]) for i in which)
+        looks = [self._looks(group) for group in groups]
+        poses = self._poses([look for of in looks for look in of])
+        found: dict[int, Rows] = {}
+        for group, of in zip(groups, looks, strict=True):
+            T = [next(poses) for _ in of]
+            if self.kinds[group[0]].symbol.vector is not None:
+                rows = self._vectors(of[0], T[0])
+            else:
+                rows = self._sums(of, T) if len(of) > 1 else [self._alone(of[0], T[0])]
+            found |= zip(group, rows, strict=True)
+        return [found[i] for i in which]
+
+    def _looks(self, group: list[int]) -> list[_Look]:
+        """What the instances of kinds look at; vectors all at the same."""
+        members = [(self.kinds[i], self.data.batches[i]) for i in group]
+        order = members[0][0].order
+        window = np.arange(self.order - order, self.order + 1)
+        at = [b.last[:, None] + window for _, b in members]
+        if members[0][0].symbol.vector is None:
+            alone = zip(members, at, strict=True)
+            return [_Look([(k, b)], a, b.frames) for (k, b), a in alone]
+        join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
+        return [_Look(members, join(at), join([b.frames for _, b in members]))]
+
+    def _alone(self, look: _Look, poses: Poses) -> Rows:
+        """Of one kind."""
+        ((kind, b),) = look.members
+        inputs, (params, each) = self._inputs(look, poses), self._params(kind, b)
+        given = kind.symbol, kind.order, inputs, params, each
+        if kind.single and self.coordinates == "tangent":
+            y, dq = linearize_each(*given, b.scale, b.target, self.data.K)
+            which = np.arange(kind.scale[0]) // kind.symbol.each
+            column = taken(self._columns(), b.coordinates[:, which])
+            return Rows(y, dq[..., None], b.last, b.kind, column)
+        raw = linearize_all(*given, self.data.K)
+        if kind.frames:
+            return self._of_frames(look, raw)
+        out = _aimed(kind, b, raw)
+        own = b.coordinates[:, :, None] == jnp.arange(self.tree.nq)
+        J = jnp.einsum("nrwc,ncq->nwrq", out.dq, own.astype(out.dq.dtype))
+        if self.coordinates == "tangent":
+            J = coordinates_to_tangent(self.tree, self.motion.X[look.at], J)
+        return Rows(out.y, J, b.last, b.kind)
+
+    def _sums(self, looks: list[_Look], poses: list[Poses]) -> list[Rows]:
+        """Of kinds that are sums over pairs."""
+        members = [look.members[0] for look in looks]
+        symbols = tuple(kind.symbol for kind, _ in members)
+        inputs = list(map(self._inputs, looks, poses))
+        params = [self._params(*member)[0] for member in members]
+        raw = linearize_sums(symbols, inputs, params)
+        return list(map(self._of_frames, looks, raw))
+
+    def _of_frames(self, look: _Look, raw: Linear) -> Rows:
+        ((kind, b),) = look.members
+        out = _aimed(kind, b, raw)
+        J = self._jacobian(out.force, out.moment, look.frames, look.at)
+        return Rows(out.y, J, b.last, b.kind)
+
+    def _vectors(self, look: _Look, poses: Poses) -> list[Rows]:
+        """Of kinds that are vectors."""
+        members = look.members
+        repeat = lambda get: sum(([get(k)] * k.capacity for k, _ in members), [])
+        forms, widths = repeat(lambda k: k.symbol.vector), repeat(lambda k: k.scale[0])
+        owner = np.repeat(np.arange(len(forms)), widths)
+        aims = [
+            directions(k.symbol, k.order, b.params, b.scale, b.target)
+            for k, b in members
+        ]
+        direction = jnp.concatenate([d.reshape(-1, 3) for d, _ in aims])
+        level = flat([level for _, level in aims])
+        mask = jnp.asarray(self.tree.mask, poses.p.dtype)
+        moves, twists = taken(mask, look.frames), taken(self.motion.twists, look.at)
+        of = once(partial(vectors, forms), *poses, moves, twists)
+        seen, u, du = (taken(x, owner) for x in (poses.R[:, :, 2], *of))
+        r: Any = sum(seen[..., k] * direction[:, None, k, None] for k in range(3))
+        if order := members[0][0].order:
+            r = r * taken(differences(order, self._steps(look.at)), owner)[..., None]
+        y = jnp.sum(u * r, (1, 2)) - level
+        J = jnp.sum(du * r[:, :, None], -1)[:, :, None]
+        J = self._by_columns(J, taken(look.at, owner))
+        found, begin = [], 0
+        for kind, b in members:
+            shape = kind.capacity, kind.scale[0]
+            own = slice(begin, begin := begin + math.prod(shape))
+            J_own = J[own, :, 0].reshape(*shape, *J.shape[1::2]).swapaxes(1, 2)
+            found.append(Rows(y[own].reshape(shape), J_own, b.last, b.kind))
+        return found
+
+    def _inputs(self, look: _Look, poses: Poses) -> Inputs:
+        ((kind, b),), at, frames = look
+        return Inputs(
+            *poses,
+            self._quaternions(kind, at, frames),
+            taken(
+                self.motion.X.reshape(-1),
+                at[:, :, None] * self.tree.nq + b.coordinates[:, None],
+            ),
+            self._steps(at),
+        )
+
+    def _params(self, kind: Kind, b: Batch) -> tuple[dict[str, Array], int | None]:
+        """Of all instances, and the axis of instances; None: they share them."""
+        if not kind.groundings:
+            return b.params, 0
+        pick = partial(taken, at=b.own) if kind.groundings > 1 else lambda v: v[0]
+        shared = {k: pick(v) for k, v in b.params.items()}
+        return shared, 0 if kind.groundings > 1 else None
+
+    def _steps(self, at: jax.Array) -> jax.Array:
+        """The time of each step of windows (n, steps)."""
+        # before the first slice time goes on in steps as long as the first one
+        return taken(self.data.tau, jnp.maximum(at[:, 1:] - self.order, 0))
+
+    def _quaternions(self, kind: Kind, at: jax.Array, frames: jax.Array) -> jax.Array:
+        quats = self.motion.quaternions
+        if not kind.symbol.quaternions:
+            shape = (kind.capacity, kind.order + 1, kind.frames, 4)
+            return jnp.zeros(shape, quats.dtype)
+        place = at[:, :, None] * quats.shape[1] + frames
+        return jax.vmap(continuous)(taken(quats.reshape(-1, 4), place))
+
+    def _poses(self, looks: list[_Look]) -> Iterator[Poses]:
+        """Of the frames of several kinds, all of them at once."""
+        frames = [look.frames for look in looks]
+        rows = [
+            jnp.broadcast_to(look.at[:, :, None], look.frames.shape) for look in looks
+        ]
+        nodes = self.motion.nodes
+        if any(f.size for f in frames):
+            T = frames_of(self.data.K, nodes, flat(rows), flat(frames))
+        else:
+            none = jnp.zeros((0, 3, 3), nodes.p.dtype)
+            T = Poses(none, none[..., 0])
+        begin = 0
+        for f in frames:
+            own = slice(begin, begin := begin + f.size)
+            yield Poses(*(x[own].reshape(*f.shape, *x.shape[1:]) for x in T))
+
+    def _jacobian(
+        self, force: jax.Array, moment: jax.Array, frames: Array, at: jax.Array
+    ) -> jax.Array:
+        """(n, window, rows, columns), of wrenches (n, rows, window, m, 3)."""
+        m = self.motion
+        mask = jnp.asarray(self.tree.mask, m.X.dtype)
+        felt = once(_felt, force, moment, taken(mask, frames))
+        J = jnp.sum(felt * taken(m.twists, at)[:, None], -1).swapaxes(1, 2)
+        return self._by_columns(J, at)
+
+    def _by_columns(self, J: jax.Array, at: jax.Array) -> jax.Array:
+        """Jacobians (n, window, rows, dofs) by the columns that are asked for."""
+        J = fold_dofs(self.data.K, J)
+        if self.coordinates == "tangent":
+            return J
+        return tangent_to_coordinates(self.tree, self.motion.X[at], J)
+
+    def _columns(self) -> np.ndarray:
+        """Of each coordinate its tangent column; of quaternions no matter what."""
+        found = np.zeros(self.tree.nq, int)
+        for column, coordinate in enumerate(self.tree.column_coordinate):
+            if coordinate >= 0:
+                found[coordinate] = column
+        return found
+
+
+def _aimed(kind: Kind, b: Batch, raw: Linear) -> Linear:
+    return aimed(kind.symbol, raw, jnp.asarray(b.scale), jnp.asarray(b.target))
+
+
+def _felt(force: jax.Array, moment: jax.Array, mask: jax.Array) -> jax.Array:
+    """What each dof feels of all frames, (instances, rows, window, dofs, 6)."""
+    wrench = once(partial(jnp.concatenate, axis=-1), [force, moment])
+    return jnp.sum(wrench[..., None, :] * mask[:, None, ..., None], 3)
