@@ -12,6 +12,9 @@ from jaxtyping import Bool, Int, UInt
 from .once import once
 from .vectors import Array
 
+WIDE = 16384
+"""So many members at a time on accelerators, if as many may be."""
+
 
 def compute_where(
     fn: Callable[..., Any], needed: Array, args: Any, otherwise: Any, chunk: int
@@ -95,7 +98,10 @@ def over(
     Those that do not count are repetitions of the last one.
     """
     at, total = members
-    chunk = min(chunk, len(at) - 1)
+    n = len(at) - 1
+    chunk = min(chunk, n)
+    if jax.default_backend() != "cpu":  # there it is the number of steps that counts
+        chunk = max(chunk, min(n // 16, WIDE))
 
     def run(state: Any) -> Any:
         start, found = state

@@ -41,18 +41,27 @@ def solve_banded(
         factor = column / jnp.where(pivot > 0, pivot, jnp.nan)
         return rows - factor[:, None] * mine, written(pivotal, mine[None], k)
 
+    def eliminated(rows: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Of [H W b]: H⁻¹ [W b], and Wᵀ of that."""
+        if jax.default_backend() != "cpu":  # there are few steps in a library's own
+            factor = jax.scipy.linalg.cho_factor(rows[:, :n], lower=True)
+            solved = jax.scipy.linalg.cho_solve(factor, rows[:, n:])
+            return solved, rows[:, n : n + wide].T @ solved
+        solved, rows = jax.lax.fori_loop(0, n, eliminate, (rows, jnp.zeros_like(rows)))
+        pivots = jnp.sum(rows[:, :n] * np.eye(n), -1)[:, None]  # without a gather
+        product = (rows[:, n : n + wide] / pivots).T @ rows[:, n:]
+        return solved[:, n:] / pivots, product
+
     def forward(left: jax.Array, own: jax.Array) -> tuple[jax.Array, jax.Array]:
         """What is left to later slices; this one's x by those of later slices."""
         none = jnp.zeros((n, n), rhs.dtype)
         mine = [left[:n, :wide], none, left[:n, wide:]]
         rows = own + jnp.concatenate(mine, 1) if wide else own
-        solved, rows = jax.lax.fori_loop(0, n, eliminate, (rows, jnp.zeros_like(rows)))
-        pivots = jnp.sum(rows[:, :n] * np.eye(n), -1)[:, None]  # without a gather
+        solved, product = eliminated(rows)
         later = jnp.zeros_like(left)
         for part, column in ((left[n:, n:wide], 0), (left[n:, wide:], wide)):
             later = jax.lax.dynamic_update_slice(later, part, (0, column))
-        product = (rows[:, n : n + wide] / pivots).T @ rows[:, n:]
-        return later - product, solved[:, n:] / pivots
+        return later - product, solved
 
     def backward(later: jax.Array, solved: jax.Array) -> tuple[jax.Array, jax.Array]:
         """x of a slice, from those of the slices it couples to."""

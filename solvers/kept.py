@@ -100,7 +100,7 @@ class Kept:
 
 def _like(a: Any) -> tuple[Any, ...]:
     """What a program must know of an argument."""
-    return (a.shape, str(a.dtype)) if hasattr(a, "dtype") else (type(a).__name__,)
+    return (a.shape, a.dtype) if hasattr(a, "dtype") else (type(a).__name__,)
 
 
 def _client(args: Any) -> Any:

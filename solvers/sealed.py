@@ -71,14 +71,13 @@ class Layout:
         """The tree."""
         on_host = all(isinstance(p, np.ndarray) for p in packs)
         xp, cut = (np, _cut_on_host) if on_host else (jnp, _cut)
-        shaped = np.reshape if on_host else jax.lax.reshape
         leaves = []
         for i, (shape, dtype) in enumerate(self.arrays):
             if i not in self.places:
                 leaves.append(xp.zeros(shape, dtype))
                 continue
             k, begin, end = self.places[i]
-            part = shaped(cut(packs[k], begin, end), shape)
+            part = cut(packs[k], begin, end, shape)
             leaves.append(part.astype(bool) if dtype == "bool" else part)
         return jax.tree.unflatten(self.tree, leaves)
 
@@ -90,13 +89,14 @@ def _layout(
     return Layout(tree, arrays, small)
 
 
-def _cut(pack: Any, begin: int, end: int) -> Any:
+def _cut(pack: Any, begin: int, end: int, shape: tuple[int, ...]) -> Any:
     whole = end - begin == pack.size
-    return pack if whole else jax.lax.slice(pack, (begin,), (end,))
+    part = pack if whole else jax.lax.slice(pack, (begin,), (end,))
+    return jax.lax.reshape(part, shape)
 
 
-def _cut_on_host(pack: Any, begin: int, end: int) -> Any:
-    return pack[begin:end]
+def _cut_on_host(pack: Any, begin: int, end: int, shape: tuple[int, ...]) -> Any:
+    return pack[begin:end].reshape(shape)
 
 
 @jax.tree_util.register_pytree_node_class

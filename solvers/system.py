@@ -5,7 +5,7 @@ Shared columns are one variable for all slices; they border the banded matrix, w
 stays positive definite, and are eliminated by its Schur complement.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -67,30 +67,17 @@ def assemble(
         jnp.zeros((T + width, n, s), dtype),
     )
     g_shared, corner = jnp.zeros(s, dtype), jnp.zeros((s, s), dtype)
+    in_order = jax.default_backend() == "cpu"
     for each in _each(groups, weights):
-        m = each.J.shape[1]
-        begin = each.last - (m - 1) + width
+        begin = each.last - (each.J.shape[1] - 1) + width
         if each.column is not None:
-            add = _single(each, begin, parts)
-            sums = jax.lax.fori_loop(0, len(begin), add, sums)
+            add = _single if in_order else _singles
+            sums = add(each, begin, parts, sums)
             continue
         J = parts.of(each.J)
         tied = jnp.sum(each.J[..., parts.shared], 1)
-        weighted = each.curvature[:, None, None] * J
-
-        def add(i, total, J=J, W=weighted, tied=tied, each=each, at=begin, m=m):
-            t, J, W = row(at, i), row(J, i), row(W, i)
-            g = _add(total.gradient, row(each.slope, i) * J, t)
-            bands = list(total.bands)
-            for d in range(m):
-                block = W[d:, :, None] * J[: m - d, None]
-                bands[d] = _add(bands[d], block, t + d)
-            border = total.border
-            if s:
-                border = _add(border, W[..., None] * row(tied, i), t)
-            return total._replace(gradient=g, bands=tuple(bands), border=border)
-
-        sums = jax.lax.fori_loop(0, len(begin), add, sums)
+        full = _Full(begin, J, each.slope, each.curvature[:, None, None] * J, tied)
+        sums = (_in_order if in_order else _at_once)(full, sums)
         if s:
             g_shared += each.slope @ tied
             corner += (each.curvature[:, None] * tied).T @ tied
@@ -117,14 +104,52 @@ def _each(groups: tuple[Rows, ...], weights: Weights) -> Iterator[_Each]:
         yield _Each(rows.J[:, :, 0], rows.last, *numbers, column)
 
 
-def _single(
-    each: _Each, begin: jax.Array, parts: Columns
-) -> Callable[[Any, "_Parts"], "_Parts"]:
-    """Adds up rows of one column each, by one entry of each block."""
+class _Full(NamedTuple):
+    """Rows of all own columns."""
+
+    begin: Int[jax.Array, " n"]
+    J: Float[jax.Array, "n window own"]
+    slope: Float[jax.Array, " n"]
+    weighted: Float[jax.Array, "n window own"]
+    tied: Float[jax.Array, "n shared"]
+
+
+def _in_order(rows: _Full, sums: "_Parts") -> "_Parts":
+    """With rows added one after the other."""
+    m = rows.J.shape[1]
+
+    def add(i: Any, total: _Parts) -> _Parts:
+        t, J, slope, W, tied = (row(a, i) for a in rows)
+        g = _add(total.gradient, slope * J, t)
+        bands = list(total.bands)
+        for d in range(m):
+            bands[d] = _add(bands[d], W[d:, :, None] * J[: m - d, None], t + d)
+        border = total.border
+        if tied.size:
+            border = _add(border, W[..., None] * tied, t)
+        return total._replace(gradient=g, bands=tuple(bands), border=border)
+
+    return jax.lax.fori_loop(0, len(rows.begin), add, sums)
+
+
+def _at_once(rows: _Full, sums: "_Parts") -> "_Parts":
+    """The same where what counts is the number of steps, not of operations."""
+    m, J, W = rows.J.shape[1], rows.J, rows.weighted
+    t = rows.begin[:, None] + np.arange(m)
+    bands = list(sums.bands)
+    for d in range(m):
+        blocks = W[:, d:, :, None] * J[:, : m - d, None]
+        bands[d] = bands[d].at[t[:, d:]].add(blocks)
+    border = sums.border.at[t].add(W[..., None] * rows.tied[:, None, None])
+    g = sums.gradient.at[t].add(rows.slope[:, None, None] * J)
+    return _Parts(g, tuple(bands), border)
+
+
+def _single(each: _Each, begin: jax.Array, parts: Columns, sums: "_Parts") -> "_Parts":
+    """With rows of one column each, by one entry of each block."""
     J, m = each.J[..., 0], each.J.shape[1]
     weighted = each.curvature[:, None] * J
-    column = jnp.asarray(each.column)
-    column -= jnp.sum(column[:, None] > parts.shared, -1)  # its place in own ones
+    column = _own_column(each, parts)
 
     def add(i: Any, total: _Parts) -> _Parts:
         t, c = row(begin, i), row(column, i)
@@ -136,7 +161,26 @@ def _single(
             bands[d] = _add(bands[d], entries[:, None, None], t + d, c, c)
         return total._replace(gradient=g, bands=tuple(bands))
 
-    return add
+    return jax.lax.fori_loop(0, len(begin), add, sums)
+
+
+def _singles(each: _Each, begin: jax.Array, parts: Columns, sums: "_Parts") -> "_Parts":
+    """The same all at once."""
+    J, m = each.J[..., 0], each.J.shape[1]
+    weighted = each.curvature[:, None] * J
+    t, c = begin[:, None] + np.arange(m), _own_column(each, parts)[:, None]
+    bands = list(sums.bands)
+    for d in range(m):
+        entries = weighted[:, d:] * J[:, : m - d]
+        bands[d] = bands[d].at[t[:, d:], c, c].add(entries)
+    g = sums.gradient.at[t, c].add(each.slope[:, None] * J)
+    return sums._replace(gradient=g, bands=tuple(bands))
+
+
+def _own_column(each: _Each, parts: Columns) -> jax.Array:
+    """Of each row its column's place in own ones."""
+    column = jnp.asarray(each.column)
+    return column - jnp.sum(column[:, None] > parts.shared, -1)
 
 
 class _Parts(NamedTuple):
