@@ -5,6 +5,7 @@ how many instances there are. Frames, slices, targets, scales, types and numbers
 symbols are data.
 """
 
+import operator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -19,7 +20,7 @@ from ..robots.tree import Tree
 from ..solvers import Rows
 from ..solvers.kernel import later, part
 from ..solvers.sealed import Closed
-from .chain_rows import Evaluation, Motion, motion_of
+from .chain_rows import Evaluation, Motion, Still, motion_of
 from .kinds import ChainData, Kind, together
 
 LARGE = 4
@@ -66,17 +67,29 @@ class Chain:
         """All `Rows` with their Jacobians in the tangent space, or by "q"."""
         heavy = together((i, k) for i, k in enumerate(self.kinds) if k.heavy)
         light = [i for i, kind in enumerate(self.kinds) if not kind.heavy]
-        at = partial(Evaluation, self.tree, self.order, self.kinds, coordinates)
+        about = self.tree, self.order, self.kinds
 
-        def begin(data: ChainData, x: jax.Array) -> tuple[Motion, list[Rows]]:
+        every = [light, *heavy]
+
+        def still(data: ChainData) -> list[Still]:
+            return [Evaluation.still(*about, own, data) for own in every]
+
+        def begin(data: ChainData, x: jax.Array, still: Still) -> Any:
             X = jnp.concatenate([self._before(data, x), x])
             motion = motion_of(self.kinds, data, X)
-            return motion, at(data, motion).rows(light)
+            at = Evaluation(*about, coordinates, data, motion)
+            return motion, at.rows(light, still)
 
-        motion, found = part(begin, data, x)
+        def rows(own: list[int], data: ChainData, motion: Motion, still: Still) -> Any:
+            return Evaluation(*about, coordinates, data, motion).rows(own, still)
+
+        # of no path, and so computed before the solver's loop
+        stills = part(still, data)
+        seen = [later(operator.itemgetter(k), stills) for k in range(len(every))]
+        motion, found = part(begin, data, x, seen[0])
         more = [
-            part(lambda data, motion, own=own: at(data, motion).rows(own), data, motion)
-            for own in heavy
+            part(partial(rows, own), data, motion, looks)
+            for own, looks in zip(heavy, seen[1:], strict=True)
         ]
 
         def ordered(*found: list[Rows]) -> tuple[Rows, ...]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int
 
 from ..collision.needed import taken
 from ..collision.once import once
@@ -25,7 +26,9 @@ from ..features.evaluate import (
 from ..features.vectors import vectors
 from ..robots._typing import Array
 from ..robots.kinematics import (
+    Carried,
     Poses,
+    carried,
     fold_dofs,
     frames_of,
     quaternions,
@@ -56,14 +59,32 @@ def motion_of(kinds: Iterable[Kind], data: ChainData, X: jax.Array) -> Motion:
     return Motion(X, *walk_nodes(data.K, X), quats)
 
 
+class Seen(NamedTuple):
+    """What instances look at, the same at all paths."""
+
+    at: Int[Array, "n window"]
+    """Slices, oldest first."""
+    frames: Int[Array, "n window m"]
+    moves: Float[Array, "n window m dofs"]
+    """1 where a dof moves a frame."""
+
+
+class Still(NamedTuple):
+    """What the instances of some kinds look at, the same at all paths."""
+
+    seen: list[Seen]
+    """Of each kind, but of those that are vectors together."""
+    on: Carried | None
+    """All of its frames, in order; None: there are none."""
+
+
 class _Look(NamedTuple):
     """Kinds that look at as many slices and frames each, and at what."""
 
     members: list[tuple[Kind, Batch]]
-    at: jax.Array
-    """Slices (n, window), oldest first."""
-    frames: Array
-    """(n, window, m)."""
+    seen: Seen
+    poses: Poses
+    """Of these frames."""
 
 
 class Evaluation(NamedTuple):
@@ -78,37 +99,55 @@ class Evaluation(NamedTuple):
     data: ChainData
     motion: Motion
 
-    def rows(self, which: list[int]) -> list[Rows]:
+    @classmethod
+    def still(
+        cls,
+        tree: Tree,
+        order: int,
+        kinds: tuple[Kind, ...],
+        which: list[int],
+        data: ChainData,
+    ) -> Still:
+        """Of some of the kinds; to be computed once for all paths."""
+        mask = jnp.asarray(tree.mask, data.K.node_p.dtype)
+        join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
+        seen, rows = [], []
+        for group in _looks(kinds, which):
+            first = order - kinds[group[0]].order
+            batches = [data.batches[i] for i in group]
+            at = join([b.last[:, None] for b in batches]) + np.arange(first, order + 1)
+            frames = join([b.frames for b in batches])
+            seen.append(Seen(at, frames, taken(mask, frames)))
+            rows.append(jnp.broadcast_to(at[:, :, None], frames.shape))
+        if not any(s.frames.size for s in seen):
+            return Still(seen, None)
+        return Still(seen, carried(data.K, flat(rows), flat([s.frames for s in seen])))
+
+    def rows(self, which: list[int], still: Still) -> list[Rows]:
         """Of some of the kinds."""
-        groups = together((i, self.kinds[i]) for i in which)
-        looks = [self._looks(group) for group in groups]
-        poses = self._poses([look for of in looks for look in of])
-        found: dict[int, Rows] = {}
-        for group, of in zip(groups, looks, strict=True):
-            T = [next(poses) for _ in of]
+        poses = _poses(still, self.motion.nodes)
+        looks = [
+            _Look([(self.kinds[i], self.data.batches[i]) for i in group], seen, T)
+            for group, seen, T in zip(
+                _looks(self.kinds, which), still.seen, poses, strict=True
+            )
+        ]
+        rows: list[Rows] = []
+        groups = _groups(self.kinds, which)
+        for group in groups:
             if self.kinds[group[0]].symbol.vector is not None:
-                rows = self._vectors(of[0], T[0])
+                rows += self._vectors(looks.pop(0))
+            elif len(group) > 1:
+                rows += self._sums([looks.pop(0) for _ in group])
             else:
-                rows = self._sums(of, T) if len(of) > 1 else [self._alone(of[0], T[0])]
-            found |= zip(group, rows, strict=True)
+                rows.append(self._alone(looks.pop(0)))
+        found = dict(zip(sum(groups, []), rows, strict=True))
         return [found[i] for i in which]
 
-    def _looks(self, group: list[int]) -> list[_Look]:
-        """What the instances of kinds look at; vectors all at the same."""
-        members = [(self.kinds[i], self.data.batches[i]) for i in group]
-        order = members[0][0].order
-        window = np.arange(self.order - order, self.order + 1)
-        at = [b.last[:, None] + window for _, b in members]
-        if members[0][0].symbol.vector is None:
-            alone = zip(members, at, strict=True)
-            return [_Look([(k, b)], a, b.frames) for (k, b), a in alone]
-        join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
-        return [_Look(members, join(at), join([b.frames for _, b in members]))]
-
-    def _alone(self, look: _Look, poses: Poses) -> Rows:
+    def _alone(self, look: _Look) -> Rows:
         """Of one kind."""
         ((kind, b),) = look.members
-        inputs, (params, each) = self._inputs(look, poses), self._params(kind, b)
+        inputs, (params, each) = self._inputs(look), self._params(kind, b)
         given = kind.symbol, kind.order, inputs, params, each
         if kind.single and self.coordinates == "tangent":
             y, dq = linearize_each(*given, b.scale, b.target, self.data.K)
@@ -122,14 +161,14 @@ class Evaluation(NamedTuple):
         own = b.coordinates[:, :, None] == jnp.arange(self.tree.nq)
         J = jnp.einsum("nrwc,ncq->nwrq", out.dq, own.astype(out.dq.dtype))
         if self.coordinates == "tangent":
-            J = coordinates_to_tangent(self.tree, self.motion.X[look.at], J)
+            J = coordinates_to_tangent(self.tree, self.motion.X[look.seen.at], J)
         return Rows(out.y, J, b.last, b.kind)
 
-    def _sums(self, looks: list[_Look], poses: list[Poses]) -> list[Rows]:
+    def _sums(self, looks: list[_Look]) -> list[Rows]:
         """Of kinds that are sums over pairs."""
         members = [look.members[0] for look in looks]
         symbols = tuple(kind.symbol for kind, _ in members)
-        inputs = list(map(self._inputs, looks, poses))
+        inputs = list(map(self._inputs, looks))
         params = [self._params(*member)[0] for member in members]
         raw = linearize_sums(symbols, inputs, params)
         return list(map(self._of_frames, looks, raw))
@@ -137,12 +176,12 @@ class Evaluation(NamedTuple):
     def _of_frames(self, look: _Look, raw: Linear) -> Rows:
         ((kind, b),) = look.members
         out = _aimed(kind, b, raw)
-        J = self._jacobian(out.force, out.moment, look.frames, look.at)
+        J = self._jacobian(out.force, out.moment, look.seen)
         return Rows(out.y, J, b.last, b.kind)
 
-    def _vectors(self, look: _Look, poses: Poses) -> list[Rows]:
+    def _vectors(self, look: _Look) -> list[Rows]:
         """Of kinds that are vectors."""
-        members = look.members
+        members, (at, _, moves), poses = look
         repeat = lambda get: sum(([get(k)] * k.capacity for k, _ in members), [])
         forms, widths = repeat(lambda k: k.symbol.vector), repeat(lambda k: k.scale[0])
         owner = np.repeat(np.arange(len(forms)), widths)
@@ -152,16 +191,15 @@ class Evaluation(NamedTuple):
         ]
         direction = jnp.concatenate([d.reshape(-1, 3) for d, _ in aims])
         level = flat([level for _, level in aims])
-        mask = jnp.asarray(self.tree.mask, poses.p.dtype)
-        moves, twists = taken(mask, look.frames), taken(self.motion.twists, look.at)
+        twists = taken(self.motion.twists, at)
         of = once(partial(vectors, forms), *poses, moves, twists)
         seen, u, du = (taken(x, owner) for x in (poses.R[:, :, 2], *of))
         r: Any = sum(seen[..., k] * direction[:, None, k, None] for k in range(3))
         if order := members[0][0].order:
-            r = r * taken(differences(order, self._steps(look.at)), owner)[..., None]
+            r = r * taken(differences(order, self._steps(at)), owner)[..., None]
         y = jnp.sum(u * r, (1, 2)) - level
         J = jnp.sum(du * r[:, :, None], -1)[:, :, None]
-        J = self._by_columns(J, taken(look.at, owner))
+        J = self._by_columns(J, taken(at, owner))
         found, begin = [], 0
         for kind, b in members:
             shape = kind.capacity, kind.scale[0]
@@ -170,8 +208,8 @@ class Evaluation(NamedTuple):
             found.append(Rows(y[own].reshape(shape), J_own, b.last, b.kind))
         return found
 
-    def _inputs(self, look: _Look, poses: Poses) -> Inputs:
-        ((kind, b),), at, frames = look
+    def _inputs(self, look: _Look) -> Inputs:
+        ((kind, b),), (at, frames, _), poses = look
         return Inputs(
             *poses,
             self._quaternions(kind, at, frames),
@@ -203,32 +241,12 @@ class Evaluation(NamedTuple):
         place = at[:, :, None] * quats.shape[1] + frames
         return jax.vmap(continuous)(taken(quats.reshape(-1, 4), place))
 
-    def _poses(self, looks: list[_Look]) -> Iterator[Poses]:
-        """Of the frames of several kinds, all of them at once."""
-        frames = [look.frames for look in looks]
-        rows = [
-            jnp.broadcast_to(look.at[:, :, None], look.frames.shape) for look in looks
-        ]
-        nodes = self.motion.nodes
-        if any(f.size for f in frames):
-            T = frames_of(self.data.K, nodes, flat(rows), flat(frames))
-        else:
-            none = jnp.zeros((0, 3, 3), nodes.p.dtype)
-            T = Poses(none, none[..., 0])
-        begin = 0
-        for f in frames:
-            own = slice(begin, begin := begin + f.size)
-            yield Poses(*(x[own].reshape(*f.shape, *x.shape[1:]) for x in T))
-
-    def _jacobian(
-        self, force: jax.Array, moment: jax.Array, frames: Array, at: jax.Array
-    ) -> jax.Array:
+    def _jacobian(self, force: jax.Array, moment: jax.Array, seen: Seen) -> jax.Array:
         """(n, window, rows, columns), of wrenches (n, rows, window, m, 3)."""
-        m = self.motion
-        mask = jnp.asarray(self.tree.mask, m.X.dtype)
-        felt = once(_felt, force, moment, taken(mask, frames))
-        J = jnp.sum(felt * taken(m.twists, at)[:, None], -1).swapaxes(1, 2)
-        return self._by_columns(J, at)
+        felt = once(_felt, force, moment, seen.moves)
+        twists = taken(self.motion.twists, seen.at)
+        J = jnp.sum(felt * twists[:, None], -1).swapaxes(1, 2)
+        return self._by_columns(J, seen.at)
 
     def _by_columns(self, J: jax.Array, at: jax.Array) -> jax.Array:
         """Jacobians (n, window, rows, dofs) by the columns that are asked for."""
@@ -244,6 +262,31 @@ class Evaluation(NamedTuple):
             if coordinate >= 0:
                 found[coordinate] = column
         return found
+
+
+def _groups(kinds: tuple[Kind, ...], which: list[int]) -> list[list[int]]:
+    """Places of kinds, each group of which is one computation."""
+    return together((i, kinds[i]) for i in which)
+
+
+def _looks(kinds: tuple[Kind, ...], which: list[int]) -> list[list[int]]:
+    """Places of kinds, each group of which looks at frames as one."""
+    vectors = lambda group: kinds[group[0]].symbol.vector is not None
+    alone = lambda group: [group] if vectors(group) else [[i] for i in group]
+    return sum(map(alone, _groups(kinds, which)), [])
+
+
+def _poses(still: Still, nodes: Poses) -> Iterator[Poses]:
+    """Of the frames of each look, all of them at once."""
+    if still.on is None:
+        none = jnp.zeros((0, 3, 3), nodes.p.dtype)
+        T = Poses(none, none[..., 0])
+    else:
+        T = frames_of(nodes, still.on)
+    begin = 0
+    for f in (seen.frames for seen in still.seen):
+        own = slice(begin, begin := begin + f.size)
+        yield Poses(*(x[own].reshape(*f.shape, *x.shape[1:]) for x in T))
 
 
 def _aimed(kind: Kind, b: Batch, raw: Linear) -> Linear:

@@ -182,27 +182,39 @@ def walk(K: Kinematics, q: Float[Array, "*batch nq"]) -> Walk:
     return Walk(frames, twists)
 
 
-def frames_of(
-    K: Kinematics,
-    nodes: Poses,
-    rows: Int[jax.Array, " some"],
-    frames: Int[jax.Array, " some"],
-) -> Poses:
-    """Poses of some frames, each in a row of the batch, of what `walk_nodes` gave."""
-    at, count = K.tree.table, nodes.p.shape[-2]
+class Carried(NamedTuple):
+    """Some frames, each in a row of a batch, on the nodes that carry them."""
+
+    place: Int[jax.Array, " some"]
+    """Of the node, among all nodes of all rows."""
+    R: Float[jax.Array, "some 3 3"]
+    """Orientation on the node."""
+    p: Float[jax.Array, "some 3"]
+
+
+def carried(
+    K: Kinematics, rows: Int[jax.Array, " some"], frames: Int[jax.Array, " some"]
+) -> Carried:
+    """Frames in rows of a batch of what `walk_nodes` gives."""
+    at, count = K.tree.table, len(K.tree.parents) + 1
     place = rows * count + taken(at.carriers % count, frames)
-    # one axis of all: XLA for CPUs copies what has axes of length one
-    of = lambda x: taken(x.reshape(-1, *x.shape[2:]), place)
-    R, p = once(partial(jax.tree.map, of), nodes)
     offsets = taken(at.offsets, frames)
-    R_on, p_on = (taken(x, offsets) for x in _on_nodes(K, nodes.p))
+    return Carried(place, *(taken(x, offsets) for x in _on_nodes(K, K.node_p)))
+
+
+def frames_of(nodes: Poses, on: Carried) -> Poses:
+    """Poses of frames, where nodes are as `walk_nodes` gave."""
+    # one axis of all: XLA for CPUs copies what has axes of length one
+    of = lambda x: taken(x.reshape(-1, *x.shape[2:]), on.place)
+    R, p = once(partial(jax.tree.map, of), nodes)
 
     def product(R: Array, p: Array, R_on: Array, p_on: Array) -> Poses:
         turned = sum(R[..., k, None] * R_on[..., k, None, :] for k in range(3))
         moved = sum(R[..., k] * p_on[..., k, None] for k in range(3))
         return Poses(turned, p + moved)
 
-    return Poses(*once(product, R, p, R_on, p_on))
+    like = lambda x: _as(p, x)
+    return Poses(*once(product, R, p, like(on.R), like(on.p)))
 
 
 @precise

@@ -13,10 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..collision.needed import beginning, row, written
+from ..collision.needed import beginning, members, row, written
 from ..collision.precise import precise
 from .banded import solve_banded
 from .rows import Rows, Weights, apart, joined
+
+MANY = 32
+"""Of more rows of one column and slice each, those that push are found first."""
 
 
 class Columns(NamedTuple):
@@ -161,7 +164,11 @@ def _single(each: _Each, begin: jax.Array, parts: Columns, sums: "_Parts") -> "_
             bands[d] = _add(bands[d], entries[:, None, None], t + d, c, c)
         return total._replace(gradient=g, bands=tuple(bands))
 
-    return jax.lax.fori_loop(0, len(begin), add, sums)
+    if m > 1 or len(begin) <= MANY:
+        return jax.lax.fori_loop(0, len(begin), add, sums)
+    # most of them are limits, of which few push
+    at, count = members((each.slope != 0) | (each.curvature != 0))
+    return jax.lax.fori_loop(0, count, lambda k, total: add(row(at, k), total), sums)
 
 
 def _singles(each: _Each, begin: jax.Array, parts: Columns, sums: "_Parts") -> "_Parts":
