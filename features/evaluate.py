@@ -275,19 +275,6 @@ def aimed(symbol: Symbol, raw: Linear, scale: jax.Array, target: jax.Array) -> L
     return Linear(y, *map(also, raw[1:]))
 
 
-def directions(
-    symbol: Symbol, order: int, params: dict, scale: jax.Array, target: jax.Array
-) -> tuple[Float[jax.Array, "n rows 3"], Float[jax.Array, "n rows"]]:
-    """Of a symbol with `vector`, rows after scale, and what is subtracted of them."""
-    form: Any = symbol.vector
-    E = jnp.asarray(form.rows, target.dtype)
-    # differences over time have none
-    still = form.offset is None or order > 0
-    zero = target if still else target - form.offset(**params)
-    every = jnp.broadcast_to(E, (len(target), *E.shape))
-    return apply_scale(scale, every, 1), apply_scale(scale, zero, 0)
-
-
 def differences(
     order: int, tau: Float[jax.Array, "n steps"]
 ) -> Float[jax.Array, "n slices"]:

@@ -52,6 +52,27 @@ class VectorRows(NamedTuple):
         return found
 
 
+def directions(
+    form: VectorRows, order: int, scale: np.ndarray, params: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Of n instances rows after scale: of each its `direction`, and its `shift`.
+
+    Args:
+        form: of all.
+        order: of a difference over time, which has no offset.
+        scale: (n, D) or (n, rows, D).
+        params: of the symbol.
+    """
+    E = np.asarray(form.rows, float)
+    scale = scale if scale.ndim == 3 else scale[..., None] * np.eye(len(E))
+    none = np.zeros((len(scale), len(E)))
+    offset = form.offset(**params) if form.offset and order == 0 else none
+    return {
+        "direction": scale @ E,
+        "shift": (scale @ np.asarray(offset, float)[..., None])[..., 0],
+    }
+
+
 class Vectors(NamedTuple):
     """Of n instances u, and how each dof changes it, less what that changes r by."""
 

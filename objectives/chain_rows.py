@@ -16,9 +16,9 @@ from ..features.evaluate import (
     Inputs,
     Linear,
     aimed,
+    apply_scale,
     continuous,
     differences,
-    directions,
     linearize_all,
     linearize_each,
     linearize_sums,
@@ -185,19 +185,17 @@ class Evaluation(NamedTuple):
         repeat = lambda get: sum(([get(k)] * k.capacity for k, _ in members), [])
         forms, widths = repeat(lambda k: k.symbol.vector), repeat(lambda k: k.scale[0])
         owner = np.repeat(np.arange(len(forms)), widths)
-        aims = [
-            directions(k.symbol, k.order, b.params, b.scale, b.target)
-            for k, b in members
-        ]
-        direction = jnp.concatenate([d.reshape(-1, 3) for d, _ in aims])
-        level = flat([level for _, level in aims])
+        rows = [b.params["direction"].reshape(-1, 3) for _, b in members]
+        direction = jnp.concatenate(rows) if len(rows) > 1 else rows[0]
+        goals = flat([apply_scale(b.scale, b.target, 0) for _, b in members])
+        shift = flat([b.params["shift"] for _, b in members])
         twists = taken(self.motion.twists, at)
         of = once(partial(vectors, forms), *poses, moves, twists)
         seen, u, du = (taken(x, owner) for x in (poses.R[:, :, 2], *of))
         r: Any = sum(seen[..., k] * direction[:, None, k, None] for k in range(3))
         if order := members[0][0].order:
             r = r * taken(differences(order, self._steps(at)), owner)[..., None]
-        y = jnp.sum(u * r, (1, 2)) - level
+        y = jnp.sum(u * r, (1, 2)) + shift - goals
         J = jnp.sum(du * r[:, :, None], -1)[:, :, None]
         J = self._by_columns(J, taken(at, owner))
         found, begin = [], 0

@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from ..features.collisions import SLACK
 from ..features.feature import Grounded
+from ..features.vectors import directions
 from ..robots.tree import Tree
 from ..solvers import EQ, INEQ, SOS
 from .chain import Chain
@@ -111,7 +112,8 @@ def _row(modes: Modes, objective: Objective, t: int, weight: float) -> Row:
 
 
 def _kind(g: Grounded) -> Kind:
-    params = tuple((k, np.shape(v)) for k, v in sorted(g.params.items()))
+    own = {} if g.symbol.vector else g.params
+    params = tuple((k, np.shape(v)) for k, v in sorted(own.items()))
     return Kind(
         g.symbol,
         g.order,
@@ -174,6 +176,9 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
         k: np.stack([r.g.params[k] for r in given]).astype(_dtype(v, dtype))
         for k, v in rows[0].g.params.items()
     }
+    if kind.symbol.vector:
+        made = directions(kind.symbol.vector, kind.order, scale, params)
+        params = {k: v.astype(dtype) for k, v in made.items()}
     if "slack" in params:
         params["slack"] = np.array([_slack(row) for row in given], dtype)
     last = [row.t for row in rows] + [slices - 1] * pad
