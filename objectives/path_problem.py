@@ -4,7 +4,7 @@ What the solver sees is made from the world as it is then, and kept while nothin
 it is made of has changed.
 """
 
-import copy
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -152,12 +152,12 @@ class PathProblem:
                 f"worlds has a {type(world).__name__}, expected Configs: copies of the"
                 " problem's world, C.copy(), with other numbers."
             )
-        other = copy.copy(self)
+        other = self.__copy__()
         other.config, other._modes, other._chain = world, None, None
         return other
 
     def __copy__(self) -> "PathProblem":
-        # each solve makes one; copy.copy's own way takes longer
+        # at each solve; copy.copy's own way takes longer
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
@@ -185,11 +185,12 @@ class PathProblem:
             made = make_chain(modes, self._objectives, self.k_order, self.tau)
             self._chain = key, made
         chain, data, placed = self._chain[1]
-        now: Any = modes.widen(self.config.q)[None]
-        prefix = now.repeat(self.k_order, 0).astype(data.prefix.dtype)
-        if prefix.tobytes() != data.prefix.tobytes():
-            data = data._replace(prefix=prefix)
-            self._chain = self._chain[0], (chain, data, placed)
+        if self.k_order:
+            now: Any = modes.widen(self.config.q)[None]
+            prefix = now.repeat(self.k_order, 0).astype(data.prefix.dtype)
+            if prefix.tobytes() != data.prefix.tobytes():
+                data = data._replace(prefix=prefix)
+                self._chain = self._chain[0], (chain, data, placed)
         return chain, data, placed
 
     def starts(self, seed: int, count: int) -> np.ndarray:
@@ -198,10 +199,12 @@ class PathProblem:
         With mode switches, nq is that of their world; see `objectives.starts`.
         """
         modes = self.modes()
-        q, given = modes.widen(self.config.q), modes.widen(self.initial)
-        key = modes, q.tobytes(), given.tobytes(), (seed, count)
+        q = self.config.q
+        given = b"" if self._initial is None else self._initial.tobytes()
+        key = modes, q.tobytes(), given, (seed, count)
         if self._starts is None or not _same(self._starts[0], key):
-            self._starts = key, paths_from(modes, q, given, seed, count)
+            wide = modes.widen(q), modes.widen(self.initial)
+            self._starts = key, paths_from(modes, *wide, seed, count)
             self._starts[1].flags.writeable = False
         return self._starts[1]
 
@@ -230,7 +233,9 @@ def _steps(duration: Any, slices_per_phase: int, T: int) -> Float[np.ndarray, " 
 
 def _same(old: tuple, new: tuple) -> bool:
     """The same objects and equal bytes; nothing is compared by value else."""
-    for a, b in zip(old, new, strict=True):
-        if a is not b and not (isinstance(a, (tuple, bytes)) and a == b):
-            return False
-    return True
+    if all(map(is_, old, new)):
+        return True
+    return all(
+        a is b or (isinstance(a, (tuple, bytes)) and a == b)
+        for a, b in zip(old, new, strict=True)
+    )

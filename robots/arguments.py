@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import floats, integer, number
+from .checks import NO_NUMBER, floats, integer, number
 from .errors import ConfigError
 from .frame import Geometry, Joint
 from .joints import joint_type
@@ -29,7 +29,7 @@ def make_color(color: Any) -> tuple[float, ...] | None:
         return None
     try:
         rgba = tuple(float(c) for c in color)
-    except (TypeError, ValueError):
+    except NO_NUMBER:
         rgba = ()
     if len(rgba) not in (3, 4) or not all(0 <= c <= 1 for c in rgba):
         raise ConfigError(

@@ -1,12 +1,15 @@
 """Numbers that users give, checked with a sentence."""
 
 from collections.abc import Callable
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
 
 from .errors import ConfigError
+
+NO_NUMBER = TypeError, ValueError, OverflowError
+"""What floats cannot be made of raises one of these."""
 
 
 def number(
@@ -22,14 +25,20 @@ def number(
         ConfigError: (or `error`) with what was got and what was expected.
     """
     try:
-        array = np.asarray(value, float)
-        good = array.ndim == 0 and not isinstance(value, str | bytes)
-    except (TypeError, ValueError):
-        good = False
-    if not good or not isfinite(x := float(array)) or not holds(x):
+        x = float(value) if type(value) in (float, int, bool) else _alone(value)
+    except NO_NUMBER:
+        x = nan
+    if not isfinite(x) or not holds(x):
         shown = value.tolist() if isinstance(value, np.ndarray) else value
         raise error(f"{what} is {shown!r}, expected {expected}.")
     return x
+
+
+def _alone(value: Any) -> float:
+    """An array's only number; NaN: it has others."""
+    array = np.asarray(value, float)
+    alone = array.ndim == 0 and not isinstance(value, str | bytes)
+    return float(array) if alone else nan
 
 
 def integer(
@@ -50,5 +59,5 @@ def floats(
     """An array of floats of any shape, not the one that was given; see `number`."""
     try:
         return np.array(value, float)
-    except (TypeError, ValueError):
+    except NO_NUMBER:
         raise error(f"{what} is {value!r}, expected {expected}.") from None

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from .checks import integer, number
+from .checks import NO_NUMBER, integer, number
 from .errors import ConfigError, unknown
 
 Rooms = Any
@@ -127,7 +127,7 @@ def _mask(room: Room, shape: tuple[int, ...]) -> np.ndarray:
     try:
         cells = np.asarray(room.cells)
         cells = cells if cells.dtype == bool else cells.astype(float)
-    except (TypeError, ValueError):
+    except NO_NUMBER:
         cells = np.full(1, np.nan)
     if cells.dtype == bool:
         if cells.shape != shape:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .agents import Agent, Camera
 from .arguments import as_bytes
-from .checks import floats
+from .checks import NO_NUMBER, floats
 from .drives import driven_value, joint_drives
 from .errors import ConfigError, unknown
 from .frame import Frame, Joint
@@ -260,7 +260,7 @@ class WorldState:
             numbers = ((k, np.shape(v), as_bytes(v)) for k, v in options.items())
             key = (symbol, *frames, *numbers)
             feature = self._features.get(key)
-        except (TypeError, ValueError):
+        except NO_NUMBER:
             key, feature = None, None
         if feature is None:
             feature = _on(symbol, frames, options)

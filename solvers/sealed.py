@@ -38,13 +38,13 @@ class Layout:
                 alone = i if size > small else None
                 packs.setdefault((carrier, alone), []).append(i)
         self.packs = [(dtype, own) for (dtype, _), own in packs.items()]
-        self.places: dict[int, tuple[int, int, int]] = {}
+        self.places: list[tuple[int, int, int] | None] = [None] * len(arrays)
         """Of arrays with numbers: the pack, where they begin in it, and end."""
         for k, (_, own) in enumerate(self.packs):
             ends = np.cumsum([int(np.prod(arrays[i][0], dtype=int)) for i in own])
             begins = [0, *ends[:-1].tolist()]
-            found = zip(own, begins, ends.tolist(), strict=True)
-            self.places |= {i: (k, begin, end) for i, begin, end in found}
+            for i, begin, end in zip(own, begins, ends.tolist(), strict=True):
+                self.places[i] = k, begin, end
 
     def __marks__(self) -> tuple[Any, ...]:
         return self.tree, self.arrays, self.small
@@ -70,14 +70,16 @@ class Layout:
     def open(self, packs: Sequence[Any]) -> Any:
         """The tree."""
         on_host = all(isinstance(p, np.ndarray) for p in packs)
-        xp, cut = (np, _cut_on_host) if on_host else (jnp, _cut)
         leaves = []
-        for i, (shape, dtype) in enumerate(self.arrays):
-            if i not in self.places:
-                leaves.append(xp.zeros(shape, dtype))
+        for place, (shape, dtype) in zip(self.places, self.arrays, strict=True):
+            if place is None:
+                leaves.append((np if on_host else jnp).zeros(shape, dtype))
                 continue
-            k, begin, end = self.places[i]
-            part = cut(packs[k], begin, end, shape)
+            k, begin, end = place
+            if on_host:  # at once: results of each solve are opened
+                part = packs[k][begin:end].reshape(shape)
+            else:
+                part = _cut(packs[k], begin, end, shape)
             leaves.append(part.astype(bool) if dtype == "bool" else part)
         return jax.tree.unflatten(self.tree, leaves)
 
@@ -93,10 +95,6 @@ def _cut(pack: Any, begin: int, end: int, shape: tuple[int, ...]) -> Any:
     whole = end - begin == pack.size
     part = pack if whole else jax.lax.slice(pack, (begin,), (end,))
     return jax.lax.reshape(part, shape)
-
-
-def _cut_on_host(pack: Any, begin: int, end: int, shape: tuple[int, ...]) -> Any:
-    return pack[begin:end].reshape(shape)
 
 
 @jax.tree_util.register_pytree_node_class
@@ -201,9 +199,8 @@ class Sealer:
 
     def __call__(self, tree: Any) -> Any:
         """The tree sealed; none of its arrays may be changed later."""
-        found = self.look(tree)
-        if is_closed(found):
-            return found
+        if is_closed(tree) or is_closed(tree := self.look(tree)):
+            return tree
         sealed = jax.device_put(seal(tree, np, SMALL), self.device())
         with self.lock:
             self.known[id(tree)] = tree, sealed  # kept, so that its id stays its own

@@ -15,6 +15,8 @@ from posewise import FS, OT, ConfigError, FeatureError, LoadError, ObjectiveErro
 
 NAN = float("nan")
 INF = float("inf")
+HUGE = 10**400
+"""No float is so large."""
 
 
 def world() -> pw.Config:
@@ -128,6 +130,7 @@ CONFIG = [
     ("joint type", frame(joint="hingX"), ["'hingX'", "'hingeX'"]),
     ("joint no string", frame(joint=1), ["joint type 1"]),
     ("limits shape", frame(joint="transXY", limits=[0, 1, 2]), ["(3,)", "(2, 2)"]),
+    ("mass no float", frame(mass=HUGE), ["mass is 1000"]),
     ("limits swapped", frame(joint="transX", limits=[[1], [0]]), ["lower bound above"]),
     ("limits NaN", frame(joint="transX", limits=[[NAN], [0]]), ["limits", "NaN"]),
     ("limits words", frame(joint="transX", limits="big"), ["limits", "'big'"]),
@@ -164,6 +167,7 @@ CONFIG = [
     ("q shape", assign([0.0]), ["q has shape (1,)", "(10,)"]),
     ("q NaN", assign([0, NAN] + [0] * 5 + [1, 0, 0]), ["NaN", "'elbow'"]),
     ("q words", assign("home"), ["q is 'home'", "numbers"]),
+    ("q no float", assign([HUGE] * 10), ["q is [1000"]),
     ("q zero quaternion", assign([0.0] * 10), ["quaternion", "'mug'"]),
     (
         "out of reach",
@@ -269,6 +273,7 @@ FEATURES = [
     ("target size", ask(FS.position, ["mug"], target=[1, 2]), ["target has 2", "3"]),
     ("target NaN", ask(FS.position, ["mug"], target=NAN), ["target is nan", "finite"]),
     ("target words", ask(FS.position, ["mug"], target="up"), ["target is 'up'"]),
+    ("target no float", ask(FS.position, ["mug"], target=HUGE), ["target is 1"]),
     ("scale size", ask(FS.position, ["mug"], scale=[1, 2]), ["scale", "(2,)", "3"]),
     ("scale matrix", ask(FS.position, ["mug"], scale=[[1, 2]]), ["(1, 2)", "(out, 3)"]),
     ("scale cube", ask(FS.position, ["mug"], scale=np.ones((1, 1, 3))), ["at most 2"]),
@@ -363,6 +368,7 @@ PATHS = [
     ("starts words", solve(starts="many"), ["starts is 'many'"]),
     ("seed", solve(seed="x", starts=2), ["seed is 'x'", "integer"]),
     ("tolerance 0", solve(tolerance=0.0), ["tolerance is 0", "> 0"]),
+    ("tolerance no float", solve(tolerance=HUGE), ["tolerance is 1000", "> 0"]),
     ("tolerance NaN", solve(tolerance=NAN), ["tolerance is nan", "> 0"]),
     ("solver option", solve(max_iteration=3), ["'max_iteration'", "'max_iterations'"]),
     ("option value", solve(mu=-1.0), ["mu is -1", "> 0"]),

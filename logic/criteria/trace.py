@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ...robots.checks import floats, integer, number
+from ...robots.checks import NO_NUMBER, floats, integer, number
 from ...robots.errors import PosewiseError, unknown
 
 OBJECT, FLOOR = "obj", "floor"
@@ -170,7 +170,7 @@ def _vectors(what: str, given: Mapping[str, Any]) -> Float[np.ndarray, "3 3"]:
     names = ("pa", "pb", "f")
     try:
         rows = np.array([given[n] for n in names], float)
-    except (TypeError, ValueError):
+    except NO_NUMBER:
         rows = np.empty(0)
     if rows.shape != (3, 3) or np.isinf(rows).any():
         return np.array([_vector(f"{what}: {n}", given[n]) for n in names])

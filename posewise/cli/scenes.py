@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..robots.checks import NO_NUMBER
 from ..robots.config import Config
 from ..robots.errors import ConfigError
 from ..robots.object_states import ObjectState, Particles
@@ -184,7 +185,7 @@ def _particles(entry: Entry) -> Particles:
     with entry.blamed():
         try:
             made = np.array([place.plain() for place in places], float).reshape(-1, 3)
-        except (TypeError, ValueError):
+        except NO_NUMBER:
             raise ConfigError(
                 f"got {shown(entry.plain())}, expected a list of [x, y, z]."
             ) from None
