@@ -28,8 +28,8 @@ def pairs_first(x: Float[Array, "... pairs"]) -> Float[jax.Array, "pairs ..."]:
 
 def total(v: Vectors) -> Scalars:
     """The sum of the components."""
-    x, y, z = jnp.unstack(v, axis=-2)
-    return x + y + z
+    part = lambda k: jax.lax.slice_in_dim(v, k, k + 1, axis=-2)
+    return (part(0) + part(1) + part(2)).squeeze(-2)
 
 
 def dot(a: Vectors, b: Vectors) -> Scalars:
