@@ -29,8 +29,9 @@ def above_box(
 
 
 def footprint_excess(half: Array, margin: Array) -> Float[Array, "*batch 4"]:
-    """What `above_box` is at the middle."""
-    return jnp.concatenate([-half, -half], -1) + margin[..., None]
+    """What `above_box` is at the middle; of numpy's arrays one of them."""
+    join = half.__array_namespace__().concatenate
+    return join([-half, -half], -1) + margin[..., None]
 
 
 def inside_box(
@@ -42,9 +43,10 @@ def inside_box(
 
 
 def box_excess(half: Array, margin: Array) -> Float[Array, "*batch 6"]:
-    """What `inside_box` is at the middle."""
-    h = jnp.maximum(half - margin[..., None], 0.01)
-    return jnp.concatenate([-h, -h], -1)
+    """What `inside_box` is at the middle; of numpy's arrays one of them."""
+    xp = half.__array_namespace__()
+    h = xp.maximum(half - margin[..., None], 0.01)
+    return xp.concatenate([-h, -h], -1)
 
 
 def inside_cylinder(

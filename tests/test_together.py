@@ -60,6 +60,13 @@ def test_vectors(seed):
     compared(komo, random_q(C, rng, 4), 1e-9)
 
 
+def test_numbers_of_vectors_are_made_without_compiling():
+    """Before a solve, on the host: in JAX, each operation is a program of its own."""
+    for symbol, half in ((FS.aboveBox, np.ones((2, 2))), (FS.insideBox, np.ones(3))):
+        offset = symbol.symbol.vector.offset(half=half, margin=half[..., 0])
+        assert type(offset) is np.ndarray
+
+
 def test_a_vector_of_a_frame_in_itself():
     C = random_tree(4, joints=3)
     komo = pw.KOMO(C, 1, 1, 0)
