@@ -148,6 +148,11 @@ class _Group(NamedTuple):
     def types(self) -> tuple[Any, Any]:
         return self.source.kinds[self.g]
 
+    @property
+    def pairs(self) -> int:
+        """How many, in all rows."""
+        return self.places("a").size * self.source.shared
+
     def sizes(self) -> list[jax.Array]:
         """Of each pair in each of the params, a's numbers and radius, then b's."""
         found = []
@@ -235,16 +240,9 @@ def _added(
     sizes = [join(x) for x in zip(*(g.sizes() for g in groups), strict=True)]
     core_a, core_b = groups[0].types
     middle = len(core_a._fields) + 1
-    if len(groups) == 1:
-        locate = groups[0].at
-    else:
-        count = lambda g: g.places("a").size * g.source.shared
-        every = [g.at(jnp.arange(count(g))) for g in groups]
-        table = jax.tree.map(lambda *x: jnp.concatenate(x), *every)
-        locate = lambda k: jax.tree.map(lambda x: taken(x, k), table)
 
     def bodies(k: jax.Array) -> tuple[_At, Body, Body]:
-        at = locate(k)
+        at = _located(groups, k)
         own = [taken(x, at.own) for x in sizes]
         a = _body(core_a, own[:middle], taken(poses, at.a))
         return at, a, _body(core_b, own[middle:], taken(poses, at.b))
@@ -272,6 +270,17 @@ def _added(
     near = join([g.near(poses) for g in groups])
     nearer = over(members(near), CHUNK, may_be, no_members(len(near)))
     return over(nearer, FEW, measured, sums)
+
+
+def _located(groups: list[_Group], k: jax.Array) -> _At:
+    """Where the k-th pair is, counted over all pairs of groups."""
+    *others, last = groups
+    if not others:
+        return last.at(k)
+    first = sum(g.pairs for g in others)
+    before = _located(others, jnp.minimum(k, first - 1))
+    own = last.at(jnp.maximum(k - first, 0))
+    return jax.tree.map(partial(jnp.where, k < first), before, own)
 
 
 def _body(core: Any, sizes: list[jax.Array], pose: jax.Array) -> Body:
