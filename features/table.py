@@ -11,6 +11,7 @@ from . import (
     balance,
     collisions,
     contacts,
+    distances,
     forces,
     joints,
     motions,
@@ -41,9 +42,9 @@ def _between(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
         name,
         frames=(count, count),
         dim=dim,
-        unit="" if fn is collisions.normal else "m",
-        options={"smoothing": 0.0} if fn is collisions.neg_distance else {},
-        resolve=collisions.on_pairs(fn, name, dim, "m", ends),
+        unit="" if fn is distances.normal else "m",
+        options={"smoothing": 0.0} if fn is distances.neg_distance else {},
+        resolve=distances.on_pairs(fn, name, dim, "m", ends),
     )
 
 
@@ -225,16 +226,16 @@ class FS(Enum):
     )
     standingAbove = _region(regions.standing_above, dim=5, params=regions.standing)
 
-    distance = _between(collisions.neg_distance, "distance", 1)
+    distance = _between(distances.neg_distance, "distance", 1)
     negDistance = distance
     pairCollision_negScalar = distance
-    pairCollision_vector = _between(collisions.vector, "pairCollision_vector")
-    pairCollision_normal = _between(collisions.normal, "pairCollision_normal")
-    pairCollision_p1 = _between(collisions.point_1, "pairCollision_p1")
-    pairCollision_p2 = _between(collisions.point_2, "pairCollision_p2")
-    oppose = _between(collisions.oppose, "oppose", ends=_FINGERS)
+    pairCollision_vector = _between(distances.vector, "pairCollision_vector")
+    pairCollision_normal = _between(distances.normal, "pairCollision_normal")
+    pairCollision_p1 = _between(distances.point_1, "pairCollision_p1")
+    pairCollision_p2 = _between(distances.point_2, "pairCollision_p2")
+    oppose = _between(distances.oppose, "oppose", ends=_FINGERS)
     opposeCentral = _between(
-        collisions.oppose_central, "opposeCentral", 6, ends=_FINGERS
+        distances.oppose_central, "opposeCentral", 6, ends=_FINGERS
     )
     accumulatedCollisions = _collisions(
         collisions.accumulated, dim=1, resolve=collisions.resolve_sum

@@ -4,7 +4,7 @@ What the solver sees is made from the world as it is then, and kept while nothin
 it is made of has changed.
 """
 
-from operator import is_
+import copy
 from typing import Any
 
 import numpy as np
@@ -152,12 +152,12 @@ class PathProblem:
                 f"worlds has a {type(world).__name__}, expected Configs: copies of the"
                 " problem's world, C.copy(), with other numbers."
             )
-        other = self.__copy__()
+        other = copy.copy(self)
         other.config, other._modes, other._chain = world, None, None
         return other
 
     def __copy__(self) -> "PathProblem":
-        # at each solve; copy.copy's own way takes longer
+        # each solve makes one; copy.copy's own way takes longer
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
@@ -233,9 +233,7 @@ def _steps(duration: Any, slices_per_phase: int, T: int) -> Float[np.ndarray, " 
 
 def _same(old: tuple, new: tuple) -> bool:
     """The same objects and equal bytes; nothing is compared by value else."""
-    if all(map(is_, old, new)):
-        return True
-    return all(
-        a is b or (isinstance(a, (tuple, bytes)) and a == b)
-        for a, b in zip(old, new, strict=True)
-    )
+    for a, b in zip(old, new, strict=True):
+        if a is not b and not (isinstance(a, (tuple, bytes)) and a == b):
+            return False
+    return True

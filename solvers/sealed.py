@@ -199,8 +199,9 @@ class Sealer:
 
     def __call__(self, tree: Any) -> Any:
         """The tree sealed; none of its arrays may be changed later."""
-        if is_closed(tree) or is_closed(tree := self.look(tree)):
-            return tree
+        found = tree if is_closed(tree) else self.look(tree)
+        if is_closed(found):
+            return found
         sealed = jax.device_put(seal(tree, np, SMALL), self.device())
         with self.lock:
             self.known[id(tree)] = tree, sealed  # kept, so that its id stays its own

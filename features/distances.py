@@ -1,0 +1,134 @@
+"""Distances and witness points of named frames."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..collision import Contact
+from ..robots.errors import ConfigError
+from ..robots.meetings import Kinds, meetings
+from .nearest import (
+    each,
+    felt,
+    nearest_bodies,
+    pair_numbers,
+    softness_of,
+    symbol_of,
+    with_balls,
+)
+
+if TYPE_CHECKING:
+    from ..robots.config import Config
+
+
+def on_pairs(
+    fn: Callable[..., Any], name: str, dim: int, unit: str, ends: tuple
+) -> Callable[..., Any]:
+    """Resolves a symbol of named frames; `ends`: the pairs of them that meet."""
+
+    def resolve(C: "Config", frames: Any, smoothing: float = 0.0):
+        at = [C.index(f) for f in frames]
+        meets = meetings(C.frames, [(at[i], at[j]) for i, j in ends])
+        if len({k for m in meets for k in m.pair}) < len(ends):
+            raise ConfigError(
+                f"{name} on {list(frames)}: two half-spaces have no distance."
+            )
+        pairs = meets, np.array(ends), len(at)
+        kinds, arrays = pair_numbers(*pairs, softness_of(name, smoothing))
+        arrays = with_balls(arrays, *pairs)
+        derived = (_WRENCHES, _alone) if fn is neg_distance else ()
+        symbol = symbol_of(fn, name, kinds, dim, unit, *derived)
+        return symbol, np.array(at), arrays
+
+    return resolve
+
+
+def _mean(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> Contact:
+    """The nearest contact of each pair."""
+    near = nearest_bodies(kinds, R, p, params)
+    return jax.tree.map(near.mean, near.contacts)
+
+
+def _neg_distance(kinds, R, p, params):
+    near = nearest_bodies(kinds, R, p, params)
+    return -near.distance, *felt(near, -jnp.ones_like(near.distance), params)
+
+
+_WRENCHES = partial(each, _neg_distance)
+
+
+def _alone(params: dict) -> dict:
+    """The numbers of a sum over one pair, that tells of its gap however wide."""
+    none = jnp.zeros_like(params["reach"][..., 0])
+    return params | {"margin": none, "slack": none + jnp.inf}
+
+
+def neg_distance(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+    """Minus the signed distance of two frames [m]; positive in penetration.
+
+    With `smoothing` τ > 0 [m] the distance has no kinks, and is less than the exact one
+    by at most a few τ: see `collision.smooth_contact`.
+    """
+    return -nearest_bodies(kinds, R, p, params).distance
+
+
+def vector(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+    """From the second frame's witness point to the first's, in the world [m]."""
+    out = _mean(kinds, R, p, params)
+    return (out.distance[:, None] * out.normal)[0]
+
+
+def normal(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+    """Unit normal from the second frame to the first, in the world."""
+    return _mean(kinds, R, p, params).normal[0]
+
+
+def point_1(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+    """Witness point on the first frame's surface, in the world [m]."""
+    return _mean(kinds, R, p, params).point_a[0]
+
+
+def point_2(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+    """Witness point on the second frame's surface, in the world [m]."""
+    return _mean(kinds, R, p, params).point_b[0]
+
+
+def _core_vectors(kinds, R, p, params) -> jax.Array:
+    """Between the cores' witness points, radii left out, for each pair."""
+    near = nearest_bodies(kinds, R, p, params)
+    radii = jnp.concatenate(
+        [
+            params[f"a{g}_{len(t[0]._fields)}"] + params[f"b{g}_{len(t[1]._fields)}"]
+            for g, t in enumerate(kinds)
+        ]
+    )
+    radii = radii[params["members"]] if "members" in params else radii[:, None]
+    length = near.contacts.distance + radii
+    return near.mean(length[..., None] * near.contacts.normal)
+
+
+def oppose(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+    """Sum of the vectors from an object's core to those of two fingers [m].
+
+    Frames: finger, finger, object. Zero where the fingers stand opposite each other.
+    """
+    first, second = _core_vectors(kinds, R, p, params)
+    return first + second
+
+
+def oppose_central(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+    """`oppose`, and 1/100 of how far the vectors are from the line of the fingers."""
+    first, second = _core_vectors(kinds, R, p, params)
+
+    def direction(v):
+        square = jnp.sum(v * v)
+        length = jnp.sqrt(jnp.where(square > 0, square, 1.0))
+        return v / (jnp.where(square > 0, length, 0.0) + 1e-3)
+
+    line = direction(p[1] - p[0])
+    lean = 2 * line + direction(first) - direction(second)
+    return jnp.concatenate([first + second, 0.01 * lean])
