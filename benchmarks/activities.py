@@ -22,9 +22,9 @@ import numpy as np
 
 import posewise as pw
 from posewise.logic import bddl
-from posewise.logic.geometry.solids import Solid, bounding_box, thing
-from posewise.robots.gaps import nearest_gap
-from posewise.robots.proximity import nearest_contacts
+from posewise.logic.exact.solids import Solid, bounding_box, thing
+from posewise.robots.contact.gjk_numpy import nearest_gap
+from posewise.robots.contact.proximity import nearest_contacts
 
 jax.config.update("jax_enable_x64", True)
 ROUNDING = 1e-6

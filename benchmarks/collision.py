@@ -23,14 +23,7 @@ jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-from posewise.collision import (  # noqa: E402
-    Body,
-    Box,
-    Curved,
-    Hull,
-    Segment,
-    contact,
-)
+from posewise.collision import Body, Box, Curved, Hull, Segment, contact  # noqa: E402
 
 COAL_PAIRS = 4000
 KINDS = {

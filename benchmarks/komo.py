@@ -33,13 +33,7 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 import numpy as np  # noqa: E402
-from staging.statements import (  # noqa: E402
-    OF_RAI,
-    PROBLEMS,
-    for_rai,
-    initial,
-    own_starts,
-)
+from staging.statements import OF_RAI, PROBLEMS, for_rai, initial, own_starts  # noqa: E402
 
 import posewise as pw  # noqa: E402
 

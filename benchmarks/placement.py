@@ -22,14 +22,7 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 import numpy as np  # noqa: E402
-from staging.worlds import (  # noqa: E402
-    crate,
-    flat,
-    on_table,
-    shelf,
-    slope,
-    vessel,
-)
+from staging.worlds import crate, flat, on_table, shelf, slope, vessel  # noqa: E402
 
 import posewise as pw  # noqa: E402
 from posewise import logic  # noqa: E402

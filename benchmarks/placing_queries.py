@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 
 import posewise as pw  # noqa: E402
 from posewise import logic  # noqa: E402
-from posewise.robots.transforms import axis_angle, matrix_to_quat  # noqa: E402
+from posewise.robots.kinematics.transforms import axis_angle, matrix_to_quat  # noqa: E402
 
 TOP = 0.4
 """Height of the table [m]."""

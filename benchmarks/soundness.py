@@ -2,7 +2,7 @@
 
     python benchmarks/soundness.py [--scenes 2000] [--only InFoVOfAgent ...]
 
-Scenes are those of tests/relaxed_scenes.py, all of its things together. Prints for each
+Scenes are those of tests/helpers/relaxed_scenes.py, with all objects. Prints for each
 predicate and for its negation (~): scenes, how many of them it is true of, verdicts
 that are unsound (a violation of at most 0 where it is false; there must be none), and
 of the true scenes the shares with a violation of at most 0, and of at most the bound

@@ -1,7 +1,7 @@
 """Distances between shapes; the lowest floor, which knows no robots."""
 
-from .broad import bound as bound
-from .broad import contact_within as contact_within
+from .broad_phase import bound as bound
+from .broad_phase import contact_within as contact_within
 from .contact import Contact as Contact
 from .contact import contact as contact
 from .cores import Body as Body

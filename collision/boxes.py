@@ -16,9 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .once import once
-from .stacks import Matrix, Scalars, Vectors, dot, norm, rotate, rotate_back, total
-from .vectors import Array, folded
+from posewise.compilation.materialize import once
+
+from .vec3_array import Matrix, Scalars, Vectors, dot, norm, rotate, rotate_back, total
+from .vec3_tuple import Array, folded
 
 EXCHANGED = np.array([(0, 0), (1, 0), (0, 1), (1, 1)], bool)
 """Of A's edges and of B's, whether neighbours of those that face each other most."""

@@ -8,6 +8,7 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Float
 
 from .boxes import box_box
+from .contact_derivatives import respond
 from .cores import (
     Body,
     Box,
@@ -20,17 +21,8 @@ from .cores import (
     half_extents,
     support,
 )
-from .general import general_distance
-from .response import respond
-from .stacks import (
-    Matrix,
-    Scalars,
-    Vectors,
-    dot,
-    pairs_last,
-    rotate,
-    rotate_back,
-)
+from .support_distance import general_distance
+from .vec3_array import Matrix, Scalars, Vectors, dot, pairs_last, rotate, rotate_back
 
 ORDER = (Segment, Box, Curved, Hull, HalfSpace)
 """Of the two of a pair, the one whose core comes first is A."""

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from . import stacks
-from .stacks import pairs_last
-from .vectors import Array, Scalar, Vector, add, largest, safe_norm, vector
+from . import vec3_array
+from .vec3_array import pairs_last
+from .vec3_tuple import Array, Scalar, Vector, add, largest, safe_norm, vector
 
 
 class Segment(NamedTuple):
@@ -78,7 +78,7 @@ def support(core: Core, d: Float[Array, "3 pairs"]) -> Float[jax.Array, "3 pairs
 
     The core's arrays have one batch axis.
     """
-    tolerance = (3e-7 if d.dtype == jnp.float32 else 1e-12) * stacks.norm(d)
+    tolerance = (3e-7 if d.dtype == jnp.float32 else 1e-12) * vec3_array.norm(d)
     sides = lambda half: half * jnp.where(jnp.abs(d) <= tolerance, 0.0, jnp.sign(d))
     match core:
         case Segment(half):
@@ -87,13 +87,13 @@ def support(core: Core, d: Float[Array, "3 pairs"]) -> Float[jax.Array, "3 pairs
             return sides(half.T)
         case Curved(half, radii):
             scaled = radii.T * d
-            length = stacks.norm(scaled)
+            length = vec3_array.norm(scaled)
             ok = length > tolerance * largest(vector(radii))
             inverse = jnp.where(ok, 1 / jnp.where(ok, length, 1.0), 0.0)
             return radii.T * scaled * inverse + sides(half.T)
         case Hull(vertices):
             corners = pairs_last(vertices)
-            along = stacks.dot(corners, d)
+            along = vec3_array.dot(corners, d)
             best = jnp.max(along, 0) - tolerance * size(core)
             index = jnp.arange(along.shape[0])[:, None]
             chosen = jnp.min(jnp.where(along >= best, index, along.shape[0] - 1), 0)

@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .once import once
-from .stacks import Scalars, Vectors, dot, rotate_back, total
-from .vectors import Array, folded
+from posewise.compilation.materialize import once
+
+from .vec3_array import Scalars, Vectors, dot, rotate_back, total
+from .vec3_tuple import Array, folded
 
 
 class Closest(NamedTuple):

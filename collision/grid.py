@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from .vectors import Array
+from .vec3_tuple import Array
 
 
 @jax.tree_util.register_dataclass

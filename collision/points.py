@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.precision import precise
+
 from .contact import contact
 from .cores import Body, Box, Curved, HalfSpace
-from .precise import precise
 
 Array = jax.Array | np.ndarray
 Found = tuple[Float[jax.Array, " n"], Float[jax.Array, "n 3"]]

@@ -16,10 +16,11 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Float
 
+from posewise.compilation.precision import precise
+
 from .contact import ORDER, Contact, contact
 from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment, aligned
-from .precise import precise
-from .vectors import Array
+from .vec3_tuple import Array
 
 STEPS = 24
 Point = Float[Array, "3"]

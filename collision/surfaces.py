@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.compaction import row
+
 from .cores import Box, Core, Curved, HalfSpace, Hull, Segment
-from .needed import row
-from .stacks import Vectors, dot, pairs_last
-from .vectors import Array, largest, vector
+from .vec3_array import Vectors, dot, pairs_last
+from .vec3_tuple import Array, largest, vector
 
 Flats = Float[Array, "2 3 #pairs"]
 """Unit directions at right angles, zero where there are none."""

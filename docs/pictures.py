@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402
 import posewise as pw  # noqa: E402
 from posewise import logic  # noqa: E402
 from posewise.demo import run  # noqa: E402
-from posewise.robots.figures import figure  # noqa: E402
+from posewise.robots.visual.figures import figure  # noqa: E402
 
 
 def draw_soundness(file: Path) -> None:

@@ -5,11 +5,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..robots._typing import Array
-from ..robots.errors import ConfigError
-from ..robots.kinematics import Kinematics, Poses, Walk, geometric_jacobians
+from posewise.robots._typing import Array
+from posewise.robots.errors import ConfigError
+from posewise.robots.kinematics.forward import (
+    Kinematics,
+    Poses,
+    Walk,
+    geometric_jacobians,
+)
+
 from .motions import masses
-from .safe import sqrt
+from .safe_math import sqrt
 from .symbol import Pose
 
 

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from ..robots.errors import ConfigError
-from ..robots.meetings import Kinds, meetings
-from .near_sums import Rows, near_sums
-from .nearest import (
+from posewise.robots.contact.body_pairs import Kinds, meetings
+from posewise.robots.errors import ConfigError
+
+from .closest_bodies import (
     each,
     felt,
     nearest_bodies,
@@ -21,12 +21,13 @@ from .nearest import (
     symbol_of,
     with_balls,
 )
-from .safe import ties
+from .collision_sums import Rows, near_sums
+from .safe_math import ties
 from .symbol import Symbol
 
 if TYPE_CHECKING:
-    from ..robots.config import Config
-    from ..robots.frame import Frame
+    from posewise.robots.config import Config
+    from posewise.robots.world.frame import Frame
 
 
 def _colliding(C: "Config", frames: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -13,18 +13,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..collision import Body, point_surface
-from ..robots.bodies import frame_bodies
-from ..robots.errors import ConfigError
-from ..robots.exchanges import Exchange, exchanges
-from ..robots.extents import body_boxes
+from posewise.collision import Body, point_surface
+from posewise.robots.contact.bodies import frame_bodies
+from posewise.robots.errors import ConfigError
+from posewise.robots.geometry.bounding_boxes import body_boxes
+from posewise.robots.world.contact_forces import Exchange, exchanges
+
 from .feature import FeatureError
 from .motions import Poses
-from .safe import norm, ties
+from .safe_math import norm, ties
 from .symbol import Pose, Symbol
 
 if TYPE_CHECKING:
-    from ..robots.config import Config
+    from posewise.robots.config import Config
 
 Vector = Float[jax.Array, "3"]
 Kinds = tuple[tuple[Any, ...], tuple[Any, ...]]

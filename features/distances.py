@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..collision import Contact
-from ..robots.errors import ConfigError
-from ..robots.meetings import Kinds, meetings
-from .nearest import (
+from posewise.collision import Contact
+from posewise.robots.contact.body_pairs import Kinds, meetings
+from posewise.robots.errors import ConfigError
+
+from .closest_bodies import (
     each,
     felt,
     nearest_bodies,
@@ -22,7 +23,7 @@ from .nearest import (
 )
 
 if TYPE_CHECKING:
-    from ..robots.config import Config
+    from posewise.robots.config import Config
 
 
 def on_pairs(

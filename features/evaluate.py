@@ -15,10 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..collision.precise import precise
-from ..robots._typing import Array
-from ..robots.kinematics import Kinematics
-from .near_sums import Rows, near_sums
+from posewise.compilation.precision import precise
+from posewise.robots._typing import Array
+from posewise.robots.kinematics.forward import Kinematics
+
+from .collision_sums import Rows, near_sums
 from .symbol import Pose, Symbol
 
 

@@ -12,20 +12,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..robots._typing import Array
-from ..robots.checks import floats, integer, number
-from ..robots.errors import ConfigError, PosewiseError
-from ..robots.kinematics import (
-    Kinematics,
-    fold_dofs,
-    quaternions,
+from posewise.robots._typing import Array
+from posewise.robots.errors import ConfigError, PosewiseError
+from posewise.robots.kinematics.forward import Kinematics, fold_dofs, quaternions
+from posewise.robots.kinematics.manifold import (
+    coordinates_to_tangent,
+    tangent_to_coordinates,
 )
-from ..robots.tangent import coordinates_to_tangent, tangent_to_coordinates
+from posewise.robots.validation import floats, integer, number
+
 from .evaluate import Inputs, aim, aimed, continuous, linearize, value
 from .symbol import Symbol
 
 if TYPE_CHECKING:
-    from ..robots.config import Config
+    from posewise.robots.config import Config
 
 
 class FeatureError(PosewiseError):

@@ -8,13 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..robots.exchanges import exchanges
-from ..robots.inertia import link_inertia, link_members
+from posewise.robots.geometry.inertia import link_inertia, link_members
+from posewise.robots.world.contact_forces import exchanges
+
 from .motions import GRAVITY, Poses, angular_velocity
 from .symbol import Pose, Symbol
 
 if TYPE_CHECKING:
-    from ..robots.config import Config
+    from posewise.robots.config import Config
 
 Wrench = Float[jax.Array, "6"]
 Vector = Float[jax.Array, "3"]

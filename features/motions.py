@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..robots.errors import ConfigError
-from ..robots.transforms import quat_conjugate, quat_multiply
-from .safe import norm
+from posewise.robots.errors import ConfigError
+from posewise.robots.kinematics.transforms import quat_conjugate, quat_multiply
+
+from .safe_math import norm
 from .symbol import Pose
 
 GRAVITY = 9.81

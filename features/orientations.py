@@ -10,12 +10,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from ..robots.transforms import (
+from posewise.robots.kinematics.transforms import (
     hat,
     quat_conjugate,
     quat_multiply,
     rotation_vector,
 )
+
 from .positions import position, position_diff, position_rel
 from .symbol import Pose
 

@@ -5,13 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..robots import shapes
-from ..robots._typing import Array
-from ..robots.errors import ConfigError
-from ..robots.frame import Geometry
-from ..robots.transforms import IDENTITY, quat_to_matrix
+from posewise.robots._typing import Array
+from posewise.robots.errors import ConfigError
+from posewise.robots.geometry import shapes
+from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
+from posewise.robots.world.frame import Geometry
+
 from .positions import position_rel
-from .safe import greatest, least, norm
+from .safe_math import greatest, least, norm
 from .symbol import Pose
 
 Scalar = Float[jax.Array, ""]

@@ -11,7 +11,8 @@ from jaxtyping import Float
 from .vectors import VectorRows
 
 if TYPE_CHECKING:
-    from ..robots.config import Config
+    from posewise.robots.config import Config
+
     from .feature import Feature
 
 

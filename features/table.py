@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..robots.friction import FRICTION
+from posewise.robots.world.friction import FRICTION
+
 from . import (
     balance,
     collisions,

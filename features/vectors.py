@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..collision.once import once
-from ..robots._typing import Array
+from posewise.compilation.materialize import once
+from posewise.robots._typing import Array
 
 
 class VectorRows(NamedTuple):

@@ -1,96 +1,40 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
 from . import bddl as bddl
-from .branches import Branch as Branch
-from .branches import branches as branches
-from .branching import BranchPlacement as BranchPlacement
-from .branching import solve_branches as solve_branches
-from .criteria.body_events import EventBodyTooLow as EventBodyTooLow
-from .criteria.body_events import EventFlyingApart as EventFlyingApart
-from .criteria.contact_events import EventContact as EventContact
-from .criteria.contact_events import (
-    EventContactInInitialPosition as EventContactInInitialPosition,
-)
-from .criteria.contact_events import EventContactTimeOut as EventContactTimeOut
-from .criteria.contact_events import EventSlipOut as EventSlipOut
-from .criteria.criterion import Criterion as Criterion
-from .criteria.event import EventCommands as EventCommands
-from .criteria.event import EventError as EventError
-from .criteria.event import SimulationSingleEvent as SimulationSingleEvent
-from .criteria.event_builders import EventBodyTooLowBuilder as EventBodyTooLowBuilder
-from .criteria.event_builders import EventBuilder as EventBuilder
-from .criteria.event_builders import EventContactBuilder as EventContactBuilder
-from .criteria.event_builders import (
-    EventContactInInitialPositionBuilder as EventContactInInitialPositionBuilder,
-)
-from .criteria.event_builders import (
-    EventContactTimeOutBuilder as EventContactTimeOutBuilder,
-)
-from .criteria.event_builders import EventFlyingApartBuilder as EventFlyingApartBuilder
-from .criteria.event_builders import EventGraspBuilder as EventGraspBuilder
-from .criteria.event_builders import EventSlipOutBuilder as EventSlipOutBuilder
-from .criteria.event_builders import (
-    EventStopExternalForceBuilder as EventStopExternalForceBuilder,
-)
-from .criteria.event_loop import SimulationResult as SimulationResult
-from .criteria.event_loop import run_events as run_events
-from .criteria.forces import ClockXZForces as ClockXZForces
-from .criteria.forces import ExternalForces as ExternalForces
-from .criteria.forces import ForceTemplate as ForceTemplate
-from .criteria.forces import NullGravity as NullGravity
-from .criteria.forces import RandomForces as RandomForces
-from .criteria.forces import YaxisSin as YaxisSin
-from .criteria.grasp_criteria import GraspTimeCriterion as GraspTimeCriterion
-from .criteria.grasp_criteria import (
-    InstantContactingLinkCriterion as InstantContactingLinkCriterion,
-)
-from .criteria.grasp_criteria import InstantForceCriterion as InstantForceCriterion
-from .criteria.grasp_criteria import (
-    InstantObjectCOGCriterion as InstantObjectCOGCriterion,
-)
-from .criteria.grasp_events import EventGrasp as EventGrasp
-from .criteria.grasp_events import EventStopExternalForce as EventStopExternalForce
-from .criteria.grasp_simulation import simulate_grasp as simulate_grasp
-from .criteria.on_paths import OnPath as OnPath
-from .criteria.path_trace import path_trace as path_trace
-from .criteria.run_criteria import FinalPositionCriterion as FinalPositionCriterion
-from .criteria.run_criteria import ForceCriterion as ForceCriterion
-from .criteria.run_criteria import TimeCriterion as TimeCriterion
-from .criteria.sensors import SensorReading as SensorReading
-from .criteria.simulation_reward import SimulationReward as SimulationReward
-from .criteria.smooth_events import SmoothResult as SmoothResult
-from .criteria.smooth_events import smooth_events as smooth_events
-from .criteria.trace import Contact as Contact
-from .criteria.trace import Trace as Trace
-from .criteria.trace import TraceError as TraceError
-from .criteria.trace_arrays import TraceArrays as TraceArrays
-from .criteria.trace_arrays import trace_arrays as trace_arrays
 from .errors import PredicateError as PredicateError
-from .formula import Formula as Formula
-from .formula import leaves as leaves
-from .formulas import And as And
-from .formulas import AtLeast as AtLeast
-from .formulas import Implies as Implies
-from .formulas import Not as Not
-from .formulas import Or as Or
-from .geometry.agents import InReachOfAgent as InReachOfAgent
-from .geometry.agents import InSameRoomAsAgent as InSameRoomAsAgent
-from .geometry.contact import InContactWith as InContactWith
-from .geometry.containment import InsideOf as InsideOf
-from .geometry.floors import OnFloor as OnFloor
-from .geometry.grasps import InHandOfAgent as InHandOfAgent
-from .geometry.in_rooms import InRoom as InRoom
-from .geometry.nearness import NextTo as NextTo
-from .geometry.opening import Open as Open
-from .geometry.sight import InFoVOfAgent as InFoVOfAgent
-from .geometry.support import OnTopOf as OnTopOf
-from .geometry.support import Under as Under
-from .pairs import ForNPairs as ForNPairs
-from .pairs import ForPairs as ForPairs
-from .predicate import Predicate as Predicate
-from .quantifiers import Exists as Exists
-from .quantifiers import ForAll as ForAll
-from .quantifiers import ForN as ForN
+from .exact.agents import InReachOfAgent as InReachOfAgent
+from .exact.agents import InSameRoomAsAgent as InSameRoomAsAgent
+from .exact.contact import InContactWith as InContactWith
+from .exact.containment import InsideOf as InsideOf
+from .exact.floors import OnFloor as OnFloor
+from .exact.grasps import InHandOfAgent as InHandOfAgent
+from .exact.joint_openness import Open as Open
+from .exact.next_to import NextTo as NextTo
+from .exact.rooms import InRoom as InRoom
+from .exact.sight import InFoVOfAgent as InFoVOfAgent
+from .exact.support import OnTopOf as OnTopOf
+from .exact.support import Under as Under
+from .formulas.connectives import And as And
+from .formulas.connectives import AtLeast as AtLeast
+from .formulas.connectives import Implies as Implies
+from .formulas.connectives import Not as Not
+from .formulas.connectives import Or as Or
+from .formulas.formula import Formula as Formula
+from .formulas.formula import leaves as leaves
+from .formulas.pair_quantifiers import ForNPairs as ForNPairs
+from .formulas.pair_quantifiers import ForPairs as ForPairs
+from .formulas.predicate import Predicate as Predicate
+from .formulas.quantifiers import Exists as Exists
+from .formulas.quantifiers import ForAll as ForAll
+from .formulas.quantifiers import ForN as ForN
+from .formulas.temporal import Always as Always
+from .formulas.temporal import Eventually as Eventually
+from .formulas.temporal import Sequence as Sequence
+from .formulas.temporal import Until as Until
+from .planning.branch_placement import BranchPlacement as BranchPlacement
+from .planning.branch_placement import solve_branches as solve_branches
+from .planning.dnf_search import Branch as Branch
+from .planning.dnf_search import branches as branches
 from .queries.blocking import Blocking as Blocking
 from .queries.blocking import blocking as blocking
 from .queries.contact import Touching as Touching
@@ -113,9 +57,67 @@ from .queries.supporting import Supporting as Supporting
 from .queries.supporting import supporting as supporting
 from .queries.visible import Visible as Visible
 from .queries.visible import visible as visible
-from .states import handling_rows as handling_rows
+from .rostok.body_events import EventBodyTooLow as EventBodyTooLow
+from .rostok.body_events import EventFlyingApart as EventFlyingApart
+from .rostok.contact_events import EventContact as EventContact
+from .rostok.contact_events import (
+    EventContactInInitialPosition as EventContactInInitialPosition,
+)
+from .rostok.contact_events import EventContactTimeOut as EventContactTimeOut
+from .rostok.contact_events import EventSlipOut as EventSlipOut
+from .rostok.criterion import Criterion as Criterion
+from .rostok.event import EventCommands as EventCommands
+from .rostok.event import EventError as EventError
+from .rostok.event import SimulationSingleEvent as SimulationSingleEvent
+from .rostok.event_builders import EventBodyTooLowBuilder as EventBodyTooLowBuilder
+from .rostok.event_builders import EventBuilder as EventBuilder
+from .rostok.event_builders import EventContactBuilder as EventContactBuilder
+from .rostok.event_builders import (
+    EventContactInInitialPositionBuilder as EventContactInInitialPositionBuilder,
+)
+from .rostok.event_builders import (
+    EventContactTimeOutBuilder as EventContactTimeOutBuilder,
+)
+from .rostok.event_builders import EventFlyingApartBuilder as EventFlyingApartBuilder
+from .rostok.event_builders import EventGraspBuilder as EventGraspBuilder
+from .rostok.event_builders import EventSlipOutBuilder as EventSlipOutBuilder
+from .rostok.event_builders import (
+    EventStopExternalForceBuilder as EventStopExternalForceBuilder,
+)
+from .rostok.event_loop import SimulationResult as SimulationResult
+from .rostok.event_loop import run_events as run_events
+from .rostok.forces import ClockXZForces as ClockXZForces
+from .rostok.forces import ExternalForces as ExternalForces
+from .rostok.forces import ForceTemplate as ForceTemplate
+from .rostok.forces import NullGravity as NullGravity
+from .rostok.forces import RandomForces as RandomForces
+from .rostok.forces import YaxisSin as YaxisSin
+from .rostok.grasp_criteria import GraspTimeCriterion as GraspTimeCriterion
+from .rostok.grasp_criteria import (
+    InstantContactingLinkCriterion as InstantContactingLinkCriterion,
+)
+from .rostok.grasp_criteria import InstantForceCriterion as InstantForceCriterion
+from .rostok.grasp_criteria import (
+    InstantObjectCOGCriterion as InstantObjectCOGCriterion,
+)
+from .rostok.grasp_events import EventGrasp as EventGrasp
+from .rostok.grasp_events import EventStopExternalForce as EventStopExternalForce
+from .rostok.grasp_simulation import simulate_grasp as simulate_grasp
+from .rostok.on_paths import OnPath as OnPath
+from .rostok.path_trace import path_trace as path_trace
+from .rostok.run_criteria import FinalPositionCriterion as FinalPositionCriterion
+from .rostok.run_criteria import ForceCriterion as ForceCriterion
+from .rostok.run_criteria import TimeCriterion as TimeCriterion
+from .rostok.sensors import SensorReading as SensorReading
+from .rostok.simulation_reward import SimulationReward as SimulationReward
+from .rostok.smooth_events import SmoothResult as SmoothResult
+from .rostok.smooth_events import smooth_events as smooth_events
+from .rostok.trace import Contact as Contact
+from .rostok.trace import Trace as Trace
+from .rostok.trace import TraceError as TraceError
+from .rostok.trace_arrays import TraceArrays as TraceArrays
+from .rostok.trace_arrays import trace_arrays as trace_arrays
 from .states import heating as heating
-from .states import thermal_rows as thermal_rows
 from .states.cleanliness import Covered as Covered
 from .states.cleanliness import Dusty as Dusty
 from .states.cleanliness import Soaked as Soaked
@@ -123,6 +125,8 @@ from .states.cleanliness import Stained as Stained
 from .states.clock import resample as resample
 from .states.containers import Contains as Contains
 from .states.containers import Filled as Filled
+from .states.relaxed import handling_rows as handling_rows
+from .states.relaxed import thermal_rows as thermal_rows
 from .states.rollout import at as at
 from .states.rollout import rollout as rollout
 from .states.switched import Sliced as Sliced
@@ -133,7 +137,3 @@ from .states.thermal import Cooked as Cooked
 from .states.thermal import Frozen as Frozen
 from .states.thermal import Heated as Heated
 from .states.thermal import OnFire as OnFire
-from .temporal import Always as Always
-from .temporal import Eventually as Eventually
-from .temporal import Sequence as Sequence
-from .temporal import Until as Until

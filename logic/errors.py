@@ -1,6 +1,6 @@
 """What goes wrong with statements."""
 
-from ..robots.errors import PosewiseError
+from posewise.robots.errors import PosewiseError
 
 
 class PredicateError(PosewiseError):

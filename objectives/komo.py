@@ -8,16 +8,17 @@ inference" (2017).
 from collections.abc import Callable
 from typing import Any
 
-from ..robots.checks import integer
-from .batches import make_place, solve_batch
-from .choices import settled, solve_ways
+from posewise.robots.validation import integer
+
 from .nlp import NLP, make_nlp
 from .objective import Objective, ObjectiveError
 from .path_problem import PathProblem
-from .problems import make_problems
-from .sensitivity import target_function
 from .solution import Solution
-from .solving import NEWTON, best, checked_starts, make_options, solve_starts
+from .solve.alternatives import settled, solve_ways
+from .solve.batches import make_place, solve_batch
+from .solve.multistart import NEWTON, best, checked_starts, make_options, solve_starts
+from .solve.problem_batch import make_problems
+from .solve.sensitivity import target_function
 from .stating import Statements
 
 

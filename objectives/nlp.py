@@ -17,14 +17,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..robots.checks import floats
-from ..robots.tree import Tree
-from ..solvers import EQ, INEQ, SOS
-from .chain import Chain
-from .kinds import Batch, ChainData, Kind
-from .modes import Modes
+from posewise.robots.kinematics.tree import Tree
+from posewise.robots.validation import floats
+from posewise.solvers import EQ, INEQ, SOS
+
+from .chain.builder import Placed, without_slack
+from .chain.groups import Batch, ChainData, Kind
+from .chain.modes import Modes
+from .chain.problem import Chain
 from .objective import OT, Objective, ObjectiveError
-from .program import Placed, without_slack
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

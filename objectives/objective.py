@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..features import Feature, FeatureError
-from ..robots.checks import floats
-from ..solvers import EQ, INEQ, SOS
+from posewise.features import Feature, FeatureError
+from posewise.robots.validation import floats
+from posewise.solvers import EQ, INEQ, SOS
 
 
 class OT(Enum):

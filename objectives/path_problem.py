@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..robots.checks import floats, integer, number
-from ..robots.config import Config
-from .chain import Chain
-from .choices import Choice
-from .exchanges import Acting
-from .kinds import ChainData
-from .modes import Helper, Modes, ModeSwitch, make_modes
+from posewise.robots.config import Config
+from posewise.robots.validation import floats, integer, number
+
+from .chain.builder import Placed, make_chain
+from .chain.contact_forces import Acting
+from .chain.groups import ChainData
+from .chain.modes import Helper, Modes, ModeSwitch, make_modes
+from .chain.problem import Chain
 from .objective import Objective, ObjectiveError
-from .program import Placed, make_chain
-from .starts import paths_from
-from .waypoints import path_through
+from .solve.alternatives import Choice
+from .solve.starts import paths_from
+from .solve.waypoints import path_through
 
 MOST = 1_000_000
 """Slices of a path."""

@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..features import FS, Feature
-from ..robots.checks import floats, number
-from ..robots.config import Config
-from ..robots.errors import unknown
-from ..robots.transforms import quat_normalize
-from ..robots.viewer import View
+from posewise.features import FS, Feature
+from posewise.robots.config import Config
+from posewise.robots.errors import unknown
+from posewise.robots.kinematics.transforms import quat_normalize
+from posewise.robots.validation import floats, number
+from posewise.robots.visual.viewer import View
+
 from .komo import KOMO
 from .objective import OT, ObjectiveError
-from .sampling import Hints, Region, and_above, draw, surroundings
 from .solution import Solution
+from .solve.sampling import Hints, Region, and_above, draw, surroundings
 
 
 @dataclass(frozen=True, eq=False)

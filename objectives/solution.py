@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..solvers import EQ, INEQ, SOS, Status
+from posewise.solvers import EQ, INEQ, SOS, Status
+
 from .objective import OT, Objective, ObjectiveError
 
 if TYPE_CHECKING:
-    from ..robots.config import Config
-    from ..robots.viewer import View
-    from .exchanges import ContactForce
-    from .modes import Modes
-    from .sensitivity import Sensitivity, Solved
+    from posewise.robots.config import Config
+    from posewise.robots.visual.viewer import View
+
+    from .chain.contact_forces import ContactForce
+    from .chain.modes import Modes
+    from .solve.sensitivity import Sensitivity, Solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +151,7 @@ class Solution:
             ObjectiveError: for a phase that does not exist, or has a mode switch
                 inside.
         """
-        from .subproblem import sub_problem
+        from .solve.subproblem import sub_problem
 
         if self._solved is None:
             raise ObjectiveError(
@@ -159,7 +161,7 @@ class Solution:
 
     def forces(self) -> "tuple[ContactForce, ...]":
         """Contacts added by `KOMO.add_contact`, slice by slice, with their forces."""
-        from .exchanges import forces_along
+        from .chain.contact_forces import forces_along
 
         if self.modes is None:
             return ()
@@ -204,7 +206,7 @@ class Solution:
         Raises:
             ImportError: without matplotlib.
         """
-        from .plotting import plot_solution
+        from .report.plotting import plot_solution
 
         return plot_solution(self, file)
 
@@ -228,7 +230,7 @@ class Solution:
             ObjectiveError: for slices that do not exist, or no view.
             ConfigError: for unknown frames, with near matches.
         """
-        from .filming import film_solution
+        from .report.filming import film_solution
 
         return film_solution(self, file, slices, view, frames)
 
@@ -241,7 +243,7 @@ class Solution:
         Raises:
             ImportError: without viser; names the extra.
         """
-        from .viewing import view_solution
+        from .report.viewing import view_solution
 
         return view_solution(self, browser)
 
@@ -265,7 +267,7 @@ class Solution:
             ObjectiveError: for another `wrt`, or where the solution has no derivative:
                 not converged, or no strict minimum.
         """
-        from .sensitivity import sensitivity
+        from .solve.sensitivity import sensitivity
 
         return sensitivity(self._solved, wrt)
 

@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from ..features import FS, Feature
-from .choices import PlannedWay
-from .exchanges import acting_too
-from .modes import Helper, make_modes
+from posewise.features import FS, Feature
+
+from .chain.contact_forces import acting_too
+from .chain.modes import Helper, make_modes
+from .interval import Slices, span_of, ways_of
 from .objective import OT, Objective, ObjectiveError, selected_slices
 from .path_problem import PathProblem
-from .span import Slices, span_of, ways_of
-from .switching import mode_switch
-from .touching import contact_rows, force_unit, friction_of
+from .presets.contact_constraints import contact_rows, force_unit, friction_of
+from .presets.mode_switch import mode_switch
+from .solve.alternatives import PlannedWay
 
 
 class Statements(PathProblem):
@@ -228,7 +229,7 @@ class Statements(PathProblem):
         take the first of these.
 
         Args:
-            what: anything with `objectives(C, span)`; see `posewise.objectives.span`.
+            what: anything with `objectives(C, span)`, a `Statement`.
             times: as for `add_objective`.
 
         Raises:

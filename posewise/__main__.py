@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .cli import teaching
+from .cli import help_texts as helps
 from .robots.errors import PosewiseError
 
 
@@ -59,7 +59,10 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_solve(commands: Any) -> None:
     solve = _taught(
-        commands, "solve", "solve a problem file: a path or a placement", teaching.SOLVE
+        commands,
+        "solve",
+        "solve a problem file: a path or a placement",
+        helps.SOLVE,
     )
     solve.add_argument("file", type=Path, help="the problem, FILE.yaml")
     solve.add_argument("--json", type=Path, help="write the result to this file")
@@ -72,7 +75,7 @@ def _add_check(commands: Any) -> None:
         commands,
         "check",
         "say which predicates of a problem file hold, and why",
-        teaching.CHECK,
+        helps.CHECK,
     )
     check.add_argument("file", type=Path, help="the problem, FILE.yaml")
     check.add_argument("--json", type=Path, help="write the verdicts to this file")
@@ -81,7 +84,7 @@ def _add_check(commands: Any) -> None:
 
 def _add_view(commands: Any) -> None:
     view = _taught(
-        commands, "view", "show a world or a solution in the browser", teaching.VIEW
+        commands, "view", "show a world or a solution in the browser", helps.VIEW
     )
     view.add_argument("file", type=Path, help="a problem, a model or a page")
     view.add_argument("solution", type=Path, nargs="?", help="what solve --npz wrote")
@@ -91,7 +94,7 @@ def _add_view(commands: Any) -> None:
 
 def _add_bench(commands: Any) -> None:
     bench = _taught(
-        commands, "bench", "time standard problems on this machine", teaching.BENCH
+        commands, "bench", "time standard problems on this machine", helps.BENCH
     )
     bench.add_argument("names", nargs="*", help="benchmarks of the repository")
     bench.set_defaults(run=_bench, failed="a benchmark ended with an error")
@@ -99,7 +102,7 @@ def _add_bench(commands: Any) -> None:
 
 def _add_bddl(commands: Any) -> None:
     bddl = _taught(
-        commands, "bddl", "solve an activity of BDDL in a made scene", teaching.BDDL
+        commands, "bddl", "solve an activity of BDDL in a made scene", helps.BDDL
     )
     bddl.add_argument("activity", help="the name of an activity, or a .bddl file")
     bddl.add_argument("--seed", type=int, default=0, help="of where things stand (0)")
@@ -136,13 +139,13 @@ def _check(options: Any) -> bool:
 
 
 def _view(options: Any) -> bool:
-    from .cli.showing import run_view
+    from .cli.view import run_view
 
     return run_view(options)
 
 
 def _bench(options: Any) -> bool:
-    from .cli.benching import run_bench
+    from .cli.bench import run_bench
 
     return run_bench(options)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from .solvers.kept import keep_in
+from .compilation.program_cache import keep_in
 
 
 def cache_programs(folder: Any = None) -> Path:

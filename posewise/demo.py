@@ -9,7 +9,8 @@ import numpy as np
 from .features import FS
 from .objectives import KOMO, OT, Solution
 from .robots import Box, Config, ConfigError, Marker, Sphere
-from .robots.drawing import (
+from .robots.kinematics.transforms import axis_angle, pose_multiply
+from .robots.visual.drawing import (
     chain,
     draw_path,
     draw_shapes,
@@ -17,7 +18,6 @@ from .robots.drawing import (
     fit,
     picture,
 )
-from .robots.transforms import axis_angle, pose_multiply
 
 LOOK = 0.3
 """Distance of the ball from the camera [m]."""

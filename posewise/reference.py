@@ -11,8 +11,8 @@ from typing import Any
 from . import logic
 from .features import FS
 from .features.symbol import Symbol
-from .logic.formula import Formula
-from .logic.predicate import Predicate
+from .logic.formulas.formula import Formula
+from .logic.formulas.predicate import Predicate
 
 HEAD = """\
 # Reference

@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .abilities import make_abilities, of_model
-from .annotating import AnnotatedWorld
-from .arguments import make_part, numbers
-from .frame import Model
-from .loading import read_named
-from .objects import WorldObject
+from .loaders.dispatch import read_named
+from .world.abilities import make_abilities, of_model
+from .world.annotating import AnnotatedWorld
+from .world.argument_parsing import make_part, numbers
+from .world.frame import Model
+from .world.objects import WorldObject
 
 if TYPE_CHECKING:
-    from .viewer import View
+    from .visual.viewer import View
 
 
 class Config(AnnotatedWorld):
@@ -138,7 +138,7 @@ class Config(AnnotatedWorld):
         Raises:
             ConfigError: for what URDF cannot say (ball joints, duplicate names).
         """
-        from .urdf_writer import write_urdf
+        from .loaders.urdf.writer import write_urdf
 
         path = Path(path)
         meshes = path.parent / "meshes"
@@ -161,7 +161,7 @@ class Config(AnnotatedWorld):
             ConfigError: for a path that is not one of this world.
             ImportError: without viser; names the extra.
         """
-        from .viewer import View, path_clip
+        from .visual.viewer import View, path_clip
 
         if path is not None:
             clip = path_clip(self, path, dt)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .errors import LoadError, unknown
-from .frame import Frame, Model
-from .urdf import read_urdf
+from .loaders.urdf.reader import read_urdf
+from .world.frame import Frame, Model
 
 DATA = Path(__file__).parent / "data"
 

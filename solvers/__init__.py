@@ -2,14 +2,14 @@
 
 from .augmented_lagrangian import Result as Result
 from .augmented_lagrangian import solve as solve
-from .batch import solve_many as solve_many
+from .interruptible import Progress as Progress
+from .interruptible import Watch as Watch
+from .interruptible import solve_watched as solve_watched
+from .multistart import solve_many as solve_many
 from .options import Options as Options
-from .rounds import Progress as Progress
-from .rounds import Watch as Watch
-from .rounds import solve_watched as solve_watched
-from .rows import EQ as EQ
-from .rows import INEQ as INEQ
-from .rows import SOS as SOS
-from .rows import Rows as Rows
-from .rows import violation as violation
+from .residuals import EQ as EQ
+from .residuals import INEQ as INEQ
+from .residuals import SOS as SOS
+from .residuals import Rows as Rows
+from .residuals import violation as violation
 from .status import Status as Status

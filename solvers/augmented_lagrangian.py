@@ -15,13 +15,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from posewise.compilation.packed_pytree import Closed, Sealed, opened, seal
+from posewise.compilation.single_kernel import Compiled, later, part
+
 from .chain_problem import ChainProblem
-from .foretold import nothing
+from .inactive_linearization import nothing
 from .iteration import turn
-from .kernel import Compiled, later, part
 from .options import Number, Options
-from .rows import Line, flat, joined, total_cost, updated_multiplier, worst_violation
-from .sealed import Closed, Sealed, opened, seal
+from .residuals import (
+    Line,
+    flat,
+    joined,
+    total_cost,
+    updated_multiplier,
+    worst_violation,
+)
 from .state import Known, Proposal, State
 from .status import Status
 

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..collision.needed import row, written
-from ..collision.once import once
-from ..collision.precise import precise
+from posewise.compilation.compaction import row, written
+from posewise.compilation.materialize import once
+from posewise.compilation.precision import precise
 
 
 @precise

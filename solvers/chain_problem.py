@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol, runtime_checkable
 
-from .rows import Rows
+from .residuals import Rows
 
 
 @runtime_checkable

@@ -14,12 +14,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
-from ..collision.precise import precise
+from posewise.compilation.precision import precise
+
 from .augmented_lagrangian import Result
 from .chain_problem import ChainProblem
+from .interruptible import SILENT, Watch, in_rounds
+from .linear_system import assemble, columns
 from .options import Options
-from .rounds import SILENT, Watch, in_rounds
-from .rows import (
+from .residuals import (
     Rows,
     augmented,
     flat,
@@ -30,7 +32,6 @@ from .rows import (
     worst_violation,
 )
 from .status import Status
-from .system import assemble, columns
 
 PATIENCE = 50
 """Steps over which a subproblem must gain."""

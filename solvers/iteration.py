@@ -14,10 +14,10 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Int
 
 from .chain_problem import ChainProblem
-from .foretold import foreseen
-from .judging import judge
+from .inactive_linearization import foreseen
+from .linear_system import assemble, columns, newton_step, potential
 from .options import Options
-from .rows import (
+from .residuals import (
     Line,
     Rows,
     augmented,
@@ -30,7 +30,7 @@ from .rows import (
 )
 from .state import Proposal, State, level, size, tiny
 from .status import Status
-from .system import assemble, columns, newton_step, potential
+from .step_acceptance import judge
 
 HELPED = 0.6
 """Subproblems end untried where violations are less than so much of what the last left.

@@ -15,8 +15,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from .banded import solve_banded
-from .rows import Rows, Weights, flat, spread
-from .system import Columns, _whole, assemble, columns
+from .linear_system import Columns, _whole, assemble, columns
+from .residuals import Rows, Weights, flat, spread
 
 REFINEMENTS = 50
 SHORT = 0.03

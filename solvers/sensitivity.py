@@ -15,12 +15,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
-from ..collision.precise import precise
+from posewise.compilation.precision import precise
+
 from .augmented_lagrangian import solve
 from .chain_problem import ChainProblem
 from .kkt import Bordered, Saddle, solve_kkt, weakest_curvature
+from .linear_system import assemble, columns
 from .options import Options
-from .rows import (
+from .residuals import (
     EQ,
     INEQ,
     SOS,
@@ -32,7 +34,6 @@ from .rows import (
     in_line,
     violation,
 )
-from .system import assemble, columns
 
 NEWTON_STEPS = 12
 BOOST = 100.0

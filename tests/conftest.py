@@ -8,6 +8,7 @@ is not made `precise` fails.
 """
 
 import os
+import signal
 from pathlib import Path
 
 FAST = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
@@ -20,12 +21,10 @@ jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_default_matmul_precision", "TF32_TF32_F32")
 
 collect_ignore = [
-    "batch_on_hosts.py",
-    "in_a_new_process.py",
-    "kept_programs.py",
-    "on_a_backend.py",
+    f"helpers/{name}_process.py"
+    for name in ("backend", "cached_programs", "distributed", "fresh")
 ]
-"""What tests run in processes of their own."""
+"""Scripts that tests run in processes of their own."""
 
 MAPS = Path("/proc/self/maps")
 
@@ -36,3 +35,11 @@ def few_programs():
     yield
     if MAPS.exists() and len(MAPS.read_bytes().splitlines()) > 40000:
         jax.clear_caches()
+
+
+@pytest.fixture
+def accepts_interrupts():
+    """Lets SIGINT raise: a process in the background may ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -3,7 +3,7 @@
 import numpy as np
 
 import posewise as pw
-from posewise.robots.transforms import axis_angle
+from posewise.robots.kinematics.transforms import axis_angle
 
 Part = tuple[pw.robots.shapes.Shape, np.ndarray]
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ...robots.abilities import ABILITIES, NEEDS
+from posewise.robots.world.abilities import ABILITIES, NEEDS
 
 TABLE: dict[str, dict[str, dict[str, Any]]] = {
     "microwave.n.02": {"heatSource": {"requires_inside": True}},

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...robots.config import Config
-from ..predicate import Predicate
+from posewise.robots.config import Config
+
+from ..formulas.predicate import Predicate
 from .predicates import PREDICATES, arity, of_things
 from .solving import sample as sample_in
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...robots.config import Config
-from ...robots.errors import ConfigError, unknown
-from ..geometry.in_rooms import InRoom, rooms_called
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError, unknown
+
+from ..exact.rooms import InRoom, rooms_called
 from .grammar import IN_ROOM
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ...robots.errors import LoadError, unknown
+from posewise.robots.errors import LoadError, unknown
+
 from .problem import Problem, parse
 
 

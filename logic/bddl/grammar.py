@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...robots.errors import LoadError, unknown
+from posewise.robots.errors import LoadError, unknown
+
 from .reader import Expression, Form, Word
 
 IN_ROOM = "inroom"

@@ -6,17 +6,18 @@ from types import MappingProxyType
 import numpy as np
 from jaxtyping import Float
 
-from ...objectives.placement import solve_placement
-from ...robots.config import Config
-from ...robots.gaps import nearest_gap
-from ...robots.proximity import nearest_contacts
-from ...robots.transforms import pose_inverse, pose_multiply
-from ..branches import things_in
+from posewise.objectives.placement import solve_placement
+from posewise.robots.config import Config
+from posewise.robots.contact.gjk_numpy import nearest_gap
+from posewise.robots.contact.proximity import nearest_contacts
+from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
+
 from ..errors import PredicateError
-from ..geometry.contact import TOLERANCE
-from ..predicate import Predicate
-from .boxes import Boxes, boxes_of
-from .mover import Mover, placed, solid
+from ..exact.contact import TOLERANCE
+from ..formulas.predicate import Predicate
+from ..planning.dnf_search import things_in
+from .aabb_queries import Boxes, boxes_of
+from .placement_candidates import Mover, placed, solid
 
 NOTHING: Mapping[str, Sequence[Predicate]] = MappingProxyType({})
 

@@ -3,16 +3,17 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 
-from ...robots.errors import ConfigError, unknown
-from ..formulas import Or
-from ..geometry.contact import InContactWith
-from ..geometry.containment import InsideOf
-from ..geometry.floors import OnFloor
-from ..geometry.in_rooms import InRoom
-from ..geometry.nearness import NextTo
-from ..geometry.opening import Open
-from ..geometry.support import OnTopOf, Under
-from ..predicate import Predicate
+from posewise.robots.errors import ConfigError, unknown
+
+from ..exact.contact import InContactWith
+from ..exact.containment import InsideOf
+from ..exact.floors import OnFloor
+from ..exact.joint_openness import Open
+from ..exact.next_to import NextTo
+from ..exact.rooms import InRoom
+from ..exact.support import OnTopOf, Under
+from ..formulas.connectives import Or
+from ..formulas.predicate import Predicate
 from ..states.cleanliness import Dusty, Soaked, Stained
 from ..states.switched import Sliced, ToggledOn
 from ..states.thermal import Burnt, Cooked, Frozen

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...robots.config import Config
-from ...robots.errors import LoadError, unknown
-from ..predicate import Predicate
+from posewise.robots.config import Config
+from posewise.robots.errors import LoadError, unknown
+
+from ..formulas.predicate import Predicate
 from .binding import bind_names
 from .grammar import Objects, atoms_in, check_condition, is_atom
 from .predicates import PREDICATES

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from ...robots.errors import LoadError
+from posewise.robots.errors import LoadError
 
 TOKEN = re.compile(r"[()]|[^\s()]+")
 

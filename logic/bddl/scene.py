@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from ...robots.checks import integer
-from ...robots.config import Config
-from ...robots.rooms import Room, RoomMap
-from ...robots.shapes import Box
+from posewise.robots.config import Config
+from posewise.robots.geometry.shapes import Box
+from posewise.robots.validation import integer
+from posewise.robots.world.rooms import Room, RoomMap
+
 from .binding import FLOOR
-from .demands import demands_of
-from .forms import HINGE_RANGE, flap_of, parts_of
-from .stock import Item, stock
+from .object_specs import Item, stock
+from .primitive_bodies import HINGE_RANGE, flap_of, parts_of
+from .requirements import demands_of
 
 if TYPE_CHECKING:
     from .problem import Problem

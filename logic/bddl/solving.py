@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...robots.checks import integer
-from ...robots.config import Config
-from ..branches import Branch, branches
+from posewise.robots.config import Config
+from posewise.robots.validation import integer
+
 from ..errors import PredicateError
-from ..predicate import Predicate
-from ..wording import written
-from .attempt import Attempt, Movable
+from ..formulas.messages import written
+from ..formulas.predicate import Predicate
+from ..planning.dnf_search import Branch, branches
 from .binding import FLOOR
+from .literal_solver import Attempt, Movable
 from .task import Finding, Report
 
 if TYPE_CHECKING:

@@ -6,12 +6,13 @@ from functools import cached_property
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
-from ...robots.config import Config
-from ...robots.errors import ConfigError
-from ..formulas import And, Implies, Not, Or
-from ..pairs import ForNPairs, ForPairs
-from ..predicate import Predicate
-from ..quantifiers import Exists, ForAll, ForN
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError
+
+from ..formulas.connectives import And, Implies, Not, Or
+from ..formulas.pair_quantifiers import ForNPairs, ForPairs
+from ..formulas.predicate import Predicate
+from ..formulas.quantifiers import Exists, ForAll, ForN
 from .grammar import IN_ROOM, QUANTIFIERS, atoms_in, name, quantified
 from .predicates import arity, of_things, predicate_for
 from .reader import Form

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ...robots.checks import floats, integer
-from ...robots.config import Config
+from posewise.robots.config import Config
+from posewise.robots.validation import floats, integer
+
 from ..errors import PredicateError
-from ..geometry.solids import Solid, is_solid, subtree, thing, within
-from ..predicate import Predicate, Witnesses
-from ..relaxed.clearing import clear
-from ..relaxed.nearness import STRICT
-from ..relaxed.terms import AllOf, Rows, Term
-from .aiming import aimed
-from .arms import Arm
-from .owners import is_floor, owners, robot_frames
+from ..exact.solids import Solid, is_solid, subtree, thing, within
+from ..formulas.predicate import Predicate, Witnesses
+from ..relaxed.clearance import clear
+from ..relaxed.constraint_terms import AllOf, Rows, Term
+from ..relaxed.distances import STRICT
+from .frame_owners import is_floor, owners, robot_frames
+from .ghost_arm import arm_and_shadow, cast, objects, reaching
 from .reachable import (
     STARTS,
     TOLERANCE,
@@ -28,7 +28,8 @@ from .reachable import (
     judged,
     target_of,
 )
-from .shadows import arm_and_shadow, cast, objects, reaching
+from .serial_chain import Arm
+from .tip_distance import aimed
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...robots.config import Config
-from ..geometry.contact import InContactWith
-from ..geometry.solids import Solid, thing, within
+from posewise.robots.config import Config
+
+from ..exact.contact import InContactWith
+from ..exact.solids import Solid, thing, within
 
 TOUCHING = 1e-3
 """Gap that counts as contact [m]."""

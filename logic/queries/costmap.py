@@ -6,10 +6,15 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from ...robots.arguments import make_pose
-from ...robots.checks import integer, number
-from ...robots.figures import figure
-from ...robots.transforms import axis_angle, pose_multiply, quat_to_matrix
+from posewise.robots.kinematics.transforms import (
+    axis_angle,
+    pose_multiply,
+    quat_to_matrix,
+)
+from posewise.robots.validation import integer, number
+from posewise.robots.visual.figures import figure
+from posewise.robots.world.argument_parsing import make_pose
+
 from ..errors import PredicateError
 
 YAWS = ("centre", "random")

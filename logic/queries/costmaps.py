@@ -5,22 +5,23 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ...robots.checks import floats, integer, number
-from ...robots.config import Config
-from ...robots.transforms import (
+from posewise.robots.config import Config
+from posewise.robots.kinematics.transforms import (
     axis_angle,
     pose_inverse,
     pose_multiply,
     quat_multiply,
     quat_to_matrix,
 )
+from posewise.robots.validation import floats, integer, number
+
 from ..errors import PredicateError
-from ..geometry.agents import find_agent
-from ..geometry.solids import Solid, first_hits, subtree, thing
-from .arms import Arm
+from ..exact.agents import find_agent
+from ..exact.solids import Solid, first_hits, subtree, thing
 from .costmap import Costmap, cell_middles
-from .owners import is_floor, owners
+from .frame_owners import is_floor, owners
 from .reachable import TOLERANCE, goal_poses
+from .serial_chain import Arm
 
 SIZE = 200
 RESOLUTION = 0.02

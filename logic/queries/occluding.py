@@ -3,14 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...robots.config import Config
-from ...robots.errors import ConfigError, unknown
-from ..predicate import Predicate
-from ..relaxed.terms import Rows, Term
-from .asking import check_names, with_camera
-from .looks import Look, look_at
-from .owners import owners
-from .sightlines import nothing_between
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError, unknown
+
+from ..formulas.predicate import Predicate
+from ..relaxed.constraint_terms import Rows, Term
+from .frame_owners import owners
+from .line_of_sight import nothing_between
+from .pixel_visibility import Look, look_at
+from .query_arguments import check_names, with_camera
 
 
 @dataclass(frozen=True)

@@ -7,24 +7,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ...robots.arguments import make_pose, numbers
-from ...robots.checks import floats, number
-from ...robots.config import Config
-from ...robots.transforms import (
+from posewise.robots.config import Config
+from posewise.robots.kinematics.transforms import (
     pose_inverse,
     pose_multiply,
     quat_conjugate,
     quat_multiply,
 )
+from posewise.robots.validation import floats, number
+from posewise.robots.world.argument_parsing import make_pose, numbers
+
 from ..errors import PredicateError
-from ..geometry.solids import thing
-from ..geometry.wording import length
-from ..predicate import Predicate, Witnesses
-from ..relaxed.terms import Rows, Term
-from .aiming import aimed
-from .arms import Arm
-from .asking import check_name
-from .shadows import arm_and_shadow, cast, poses_at, reaching
+from ..exact.messages import length
+from ..exact.solids import thing
+from ..formulas.predicate import Predicate, Witnesses
+from ..relaxed.constraint_terms import Rows, Term
+from .ghost_arm import arm_and_shadow, cast, poses_at, reaching
+from .query_arguments import check_name
+from .serial_chain import Arm
+from .tip_distance import aimed
 
 TOLERANCE = 0.01
 """[m]"""

@@ -6,20 +6,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ...robots.checks import number
-from ...robots.config import Config
-from ...robots.transforms import pose_inverse, pose_multiply, rotation_vector
-from ...robots.twin import Twin
-from ...robots.twin_model import TIMESTEP
-from ...robots.twin_motion import SimulationError
+from posewise.robots.config import Config
+from posewise.robots.kinematics.transforms import (
+    pose_inverse,
+    pose_multiply,
+    rotation_vector,
+)
+from posewise.robots.simulation.model import TIMESTEP
+from posewise.robots.simulation.motion import SimulationError
+from posewise.robots.simulation.twin import Twin
+from posewise.robots.validation import number
+
 from ..errors import PredicateError
-from ..geometry.solids import thing
-from ..geometry.verdict import Named, Verdict
-from ..geometry.wording import length
-from ..relaxed.resting import rests
-from ..relaxed.stacks import free_roots, stack_about
-from ..relaxed.terms import AllOf, Term
-from .dropping import apart, lowered
+from ..exact.messages import length
+from ..exact.solids import thing
+from ..exact.verdict import Named, Verdict
+from ..relaxed.constraint_terms import AllOf, Term
+from ..relaxed.stack_equilibrium import rests
+from ..relaxed.support_graph import free_roots, stack_about
+from .settle_poses import apart, lowered
 
 DECIMALS = 3
 """To which PyCRAM rounds positions in metres."""

@@ -7,16 +7,17 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from ...features import Feature, Pose
-from ...robots.config import Config
-from ...robots.twin import Twin
-from ...robots.twin_motion import SimulationError
-from ..geometry.solids import thing
-from ..geometry.verdict import Named, Verdict
-from ..geometry.wording import length
-from ..relaxed.nearness import STRICT, apart
-from ..relaxed.terms import AllOf, Rows, Term
-from ..relaxed.things import Pair
+from posewise.features import Feature, Pose
+from posewise.robots.config import Config
+from posewise.robots.simulation.motion import SimulationError
+from posewise.robots.simulation.twin import Twin
+
+from ..exact.messages import length
+from ..exact.solids import thing
+from ..exact.verdict import Named, Verdict
+from ..relaxed.constraint_terms import AllOf, Rows, Term
+from ..relaxed.distances import STRICT, apart
+from ..relaxed.object_features import Pair
 from .contact import Touching
 from .stable import Stable
 

@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ...robots.checks import number
-from ...robots.config import Config
+from posewise.robots.config import Config
+from posewise.robots.validation import number
+
 from ..errors import PredicateError
-from ..predicate import Predicate
-from ..relaxed.terms import Rows, Term
-from .asking import check_names, with_camera
-from .glimpses import glimpsed
-from .looks import Look, look_at
-from .sightlines import fully_visible
+from ..formulas.predicate import Predicate
+from ..relaxed.constraint_terms import Rows, Term
+from .line_of_sight import fully_visible
+from .pixel_visibility import Look, look_at
+from .query_arguments import check_names, with_camera
+from .visibility_sampling import glimpsed
 
 THRESHOLD = 0.8
 

@@ -1,6 +1,6 @@
 """Predicates as rows for the solver: smooth, and true wherever a row is at most 0."""
 
-from .terms import AllOf as AllOf
-from .terms import AnyOf as AnyOf
-from .terms import Rows as Rows
-from .terms import Term as Term
+from .constraint_terms import AllOf as AllOf
+from .constraint_terms import AnyOf as AnyOf
+from .constraint_terms import Rows as Rows
+from .constraint_terms import Term as Term

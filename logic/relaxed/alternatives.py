@@ -7,9 +7,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ...features import Feature
-from ...features.symbol import Pose, Symbol
-from ...robots.config import Config
+from posewise.features import Feature
+from posewise.features.symbol import Pose, Symbol
+from posewise.robots.config import Config
+
 from ..errors import PredicateError
 from .parts import rows
 from .smooth import largest, mellowmin

@@ -7,10 +7,9 @@ import numpy as np
 from jaxtyping import Int
 
 from posewise import collision
-
-from ...robots.bodies import frame_bodies
-from ...robots.frame import Frame
-from ...robots.hulls import hull_planes, volume_and_centre
+from posewise.robots.contact.bodies import frame_bodies
+from posewise.robots.geometry.hulls import hull_planes, volume_and_centre
+from posewise.robots.world.frame import Frame
 
 MOST = 12
 """So many are looked at: of the largest parts the whole ones, then the halves."""

@@ -14,11 +14,11 @@ from jaxtyping import Float
 
 from posewise import collision
 from posewise.collision.cores import height
-from posewise.collision.vectors import vector
+from posewise.collision.vec3_tuple import vector
+from posewise.robots.contact.bodies import Bodies, concatenate, frame_bodies
+from posewise.robots.contact.body_pairs import Kinds, meetings, packed
+from posewise.robots.world.frame import Frame
 
-from ...robots.bodies import Bodies, concatenate, frame_bodies
-from ...robots.frame import Frame
-from ...robots.meetings import Kinds, meetings, packed
 from ..errors import PredicateError
 
 

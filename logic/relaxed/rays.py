@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ...robots.frame import Frame, Geometry
-from ...robots.shapes import Capsule, Marker
-from ..geometry.rays import AXES
+from posewise.robots.geometry.shapes import Capsule, Marker
+from posewise.robots.world.frame import Frame, Geometry
+
+from ..exact.rays import AXES
+from .object_features import Build, Pair, centre
 from .parts import Distances, distances, distances_of, parts_of, reaches, rows
 from .smooth import largest, mellowmin, smallest
-from .things import Build, Pair, centre
 
 CLEAR = 1e-4
 """What a ray does not meet is no nearer than this, and where it starts [m]."""

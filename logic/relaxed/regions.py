@@ -6,16 +6,17 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ...robots.bodies import frame_bodies
-from ...robots.frame import Frame, Geometry
-from ...robots.regions import Region
-from ...robots.shapes import Box, Convex, Marker
-from ...robots.transforms import matrix_to_quat
-from ..geometry.regions import INSET, OFF, RIM
-from .nearness import STRICT
+from posewise.robots.contact.bodies import frame_bodies
+from posewise.robots.geometry.shapes import Box, Convex, Marker
+from posewise.robots.kinematics.transforms import matrix_to_quat
+from posewise.robots.world.frame import Frame, Geometry
+from posewise.robots.world.regions import Region
+
+from ..exact.regions import INSET, OFF, RIM
+from .distances import STRICT
+from .object_features import Build, Pair, centre
 from .parts import Distances, distances, distances_of, rows
 from .smooth import mellowmin
-from .things import Build, Pair, centre
 
 THIN, FLAT = 1e-6, 1e-7
 """Thickness of a box that stands for a rectangle [m], and what it may be skew by."""

@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ...robots.rooms import RoomMap
-from ..geometry.solids import Solid
-from .nearness import STRICT
+from posewise.robots.world.rooms import RoomMap
+
+from ..exact.solids import Solid
+from .distances import STRICT
+from .object_features import Build, BuildOf, Pair, centre, solid_places
 from .parts import Parts, parts_of, reaches, rows
 from .smooth import any_of, largest, mellowmin, smallest
-from .things import Build, BuildOf, Pair, centre, solid_places
 
 LEAST = 8
 """So many walls, times a power of two, a room is said to have: fewer programs."""

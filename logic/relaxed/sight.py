@@ -15,16 +15,16 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise import collision
+from posewise.robots.world.agents import Camera
 
-from ...robots.agents import Camera
 from ..errors import PredicateError
-from ..geometry.solids import Solid
+from ..exact.solids import Solid
+from .distances import STRICT
 from .ellipsoids import within_parts
-from .nearness import STRICT
+from .object_features import BuildOf, solid_places
 from .parts import Parts, all_parts_of, parts_of, placed, reaches, rows
 from .rays import CLEAR
 from .smooth import largest, mellowmin
-from .things import BuildOf, solid_places
 
 TINY = 1e-12
 

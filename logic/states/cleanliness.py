@@ -6,18 +6,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...robots.config import Config
-from ...robots.errors import ConfigError
-from ...robots.object_states import ObjectState, Particles
-from ...robots.objects import WorldObject
-from ..plans import Plans, When
-from .contact_plans import dirty_plans
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError
+from posewise.robots.world.object_states import ObjectState, Particles
+from posewise.robots.world.objects import WorldObject
+
+from ..planning.schedule import Plans, When
 from .dirt import CLEAN, CLEAN_FLOOR, dirt_level, dirty
-from .soaked_plans import soaked_plans
+from .relaxed.contact_plans import dirty_plans
+from .relaxed.soaked_plans import soaked_plans
+from .relaxed.wiped_plans import wiped_plans
 from .sprinkling import sprinkle
 from .state_predicate import StatePredicate, check_flag, check_semantics
 from .water import soaked
-from .wiped_plans import wiped_plans
 
 FLOORS = ("floor.n.01", "floors", "floor")
 """Categories of floors."""

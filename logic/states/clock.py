@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ...objectives.span import Span
-from ...robots.checks import floats, number
-from ...robots.config import Config
+from posewise.objectives.interval import Span
+from posewise.robots.config import Config
+from posewise.robots.validation import floats, number
+
 from ..errors import PredicateError
 from .temperature import STEP
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ...robots.config import Config
-from ...robots.errors import ConfigError
-from ...robots.object_states import ObjectState
-from ...robots.objects import WorldObject
-from ..plans import Plans, When
-from .filled_plans import filled_plans
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError
+from posewise.robots.world.object_states import ObjectState
+from posewise.robots.world.objects import WorldObject
+
+from ..planning.schedule import Plans, When
 from .filling import capacity, least_filled
+from .relaxed.filled_plans import filled_plans
 from .state_predicate import StatePredicate, check_flag
 
 WATER = "water"

@@ -6,12 +6,12 @@ iGibson has no containers; sources, droplets and how these fall are its own.
 import numpy as np
 from jaxtyping import Float
 
-from ...robots.config import Config
-from ...robots.convex_pieces import Polytopes
-from ...robots.errors import ConfigError
-from ...robots.hulls import volume_and_centre
-from ...robots.objects import WorldObject
-from ...robots.regions import Region
+from posewise.robots.config import Config
+from posewise.robots.contact.ray_primitives import Polytopes
+from posewise.robots.errors import ConfigError
+from posewise.robots.geometry.hulls import volume_and_centre
+from posewise.robots.world.objects import WorldObject
+from posewise.robots.world.regions import Region
 
 DOWN = np.array([[0.0, 0.0, -1.0]])
 DROPLET = 4 / 3 * np.pi * 0.01**3

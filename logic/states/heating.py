@@ -13,10 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from ...features.safe import norm
-from ...robots.errors import ConfigError
-from ...robots.object_states import AMBIENT
-from .aggregates import smoothstep
+from posewise.features.safe_math import norm
+from posewise.robots.errors import ConfigError
+from posewise.robots.world.object_states import AMBIENT
+
+from .relaxed.aggregates import smoothstep
 from .temperature import DECAY, STEP
 
 Activity = Shaped[Any, "*#time sources"] | float | bool

@@ -10,10 +10,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from ...robots.checks import floats, number
-from ...robots.config import Config
-from ...robots.errors import ConfigError
-from ...robots.object_states import AMBIENT, ObjectState
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError
+from posewise.robots.validation import floats, number
+from posewise.robots.world.object_states import AMBIENT, ObjectState
+
 from .temperature import DECAY, STEP
 from .world_step import FALLING, World
 

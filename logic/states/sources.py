@@ -2,8 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from ...robots.config import Config
-from ..geometry.grasps import fingers
+from posewise.robots.config import Config
+
+from ..exact.grasps import fingers
 
 SOURCES = ("heatSource", "coldSource")
 

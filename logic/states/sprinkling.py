@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ...robots.checks import integer
-from ...robots.config import Config
-from ...robots.crossings import crossings, entries
-from ...robots.errors import ConfigError
-from ...robots.object_states import Particles
-from ..geometry.solids import Solid, bounding_box
+from posewise.robots.config import Config
+from posewise.robots.contact.ray_casting import crossings, entries
+from posewise.robots.errors import ConfigError
+from posewise.robots.validation import integer
+from posewise.robots.world.object_states import Particles
+
+from ..exact.solids import Solid, bounding_box
 
 OUTWARD = 1e-6
 """So far off its part, by the object's size, a particle must be in no other part, and

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Bool
 
-from ...robots.config import Config
-from ...robots.errors import ConfigError
-from ...robots.object_states import ObjectState
-from ...robots.objects import WorldObject
-from ..predicate import Predicate
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError
+from posewise.robots.world.object_states import ObjectState
+from posewise.robots.world.objects import WorldObject
+
+from ..formulas.predicate import Predicate
 
 SEMANTICS = ("igibson", "document")
 

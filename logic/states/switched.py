@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from ...robots.config import Config
-from ...robots.errors import ConfigError
-from ...robots.object_states import ObjectState
-from ...robots.objects import WorldObject
-from ..plans import Plans, When
-from .contact_plans import sliced_plans
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError
+from posewise.robots.world.object_states import ObjectState
+from posewise.robots.world.objects import WorldObject
+
+from ..planning.schedule import Plans, When
+from .relaxed.contact_plans import sliced_plans
+from .relaxed.toggled_plans import toggled_plans
 from .state_predicate import StatePredicate, check_flag
-from .toggled_plans import toggled_plans
 
 
 @dataclass(frozen=True)

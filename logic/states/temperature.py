@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ...robots.checks import number
-from ...robots.errors import ConfigError
-from ...robots.object_states import AMBIENT
+from posewise.robots.errors import ConfigError
+from posewise.robots.validation import number
+from posewise.robots.world.object_states import AMBIENT
 
 DECAY = 0.02
 """How fast objects go back to the ambient temperature [1/s]."""

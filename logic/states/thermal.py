@@ -5,13 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...robots.config import Config
-from ...robots.errors import ConfigError
-from ...robots.object_states import ObjectState
-from ...robots.objects import WorldObject
-from ..plans import Plans, When, all_of
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError
+from posewise.robots.world.object_states import ObjectState
+from posewise.robots.world.objects import WorldObject
+
+from ..planning.schedule import Plans, When, all_of
+from .relaxed.thermal_plans import Thermal, passed_plans, reached_plans, unreached_plans
 from .state_predicate import StatePredicate, check_flag, check_semantics
-from .thermal_plans import Thermal, passed_plans, reached_plans, unreached_plans
 
 FROZEN_BELOW = (-50.0, -10.0)
 """Temperatures of objects that are made frozen, from their freezing point [°C]."""

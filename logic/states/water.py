@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int
 
-from ...robots.object_states import Stream
+from posewise.robots.world.object_states import Stream
 
 DROP_PERIOD = 0.1
 """Nominal time between two droplets [s]."""

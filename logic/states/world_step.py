@@ -14,15 +14,16 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ...robots.config import Config
-from ...robots.errors import ConfigError
-from ...robots.object_states import ObjectState, Particles
-from ...robots.objects import WorldObject
-from ...robots.regions import Region
-from ..geometry.contact import TOLERANCE
-from ..geometry.containment import holding
-from ..geometry.opening import Open
-from ..geometry.solids import (
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError
+from posewise.robots.world.object_states import ObjectState, Particles
+from posewise.robots.world.objects import WorldObject
+from posewise.robots.world.regions import Region
+
+from ..exact.contact import TOLERANCE
+from ..exact.containment import holding
+from ..exact.joint_openness import Open
+from ..exact.solids import (
     Solid,
     bounding_box,
     branch,

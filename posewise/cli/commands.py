@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from .. import logic
-from ..objectives import Solution
-from ..robots.errors import LoadError
-from . import results
-from .problems import read_problem, solve
+from posewise import logic
+from posewise.objectives import Solution
+from posewise.robots.errors import LoadError
+
+from . import output
+from .problem_file import read_problem, solve
 
 
 def run_solve(options: Any) -> bool:
@@ -21,16 +22,16 @@ def run_solve(options: Any) -> bool:
     problem = read_problem(options.file)
     found = solve(problem)
     if isinstance(found, Solution):
-        outcome = results.solved_path(problem, found)
+        outcome = output.solved_path(problem, found)
     else:
-        outcome = results.solved_placement(problem, found)
+        outcome = output.solved_placement(problem, found)
     return _finish(outcome, options.json, options.npz)
 
 
 def run_check(options: Any) -> bool:
     """Check the predicates of a problem file; see `run_solve`."""
     check_targets(options.json)
-    return _finish(results.checked(read_problem(options.file)), options.json)
+    return _finish(output.checked(read_problem(options.file)), options.json)
 
 
 def run_bddl(options: Any) -> bool:
@@ -49,7 +50,7 @@ def run_bddl(options: Any) -> bool:
     if phases["init"].holds:
         begun = phases["init"].config
         phases["goal"] = logic.bddl.solve_goal(begun, problem, seed=seed)
-    return _finish(results.solved_activity(phases), options.json)
+    return _finish(output.solved_activity(phases), options.json)
 
 
 def check_targets(*files: Path | None) -> None:
@@ -63,11 +64,11 @@ def check_targets(*files: Path | None) -> None:
 
 
 def _finish(
-    outcome: results.Outcome, json: Path | None, npz: Path | None = None
+    outcome: output.Outcome, json: Path | None, npz: Path | None = None
 ) -> bool:
     print(outcome.text)
     if json is not None:
-        results.write_json(json, outcome.data)
+        output.write_json(json, outcome.data)
     if npz is not None:
-        results.write_npz(npz, outcome.arrays)
+        output.write_npz(npz, outcome.arrays)
     return outcome.good

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import posewise as pw
-from posewise.robots.layout import topological_order
+from posewise.robots.kinematics.builder import topological_order
 
 from .frame import Frame, read_description
 

@@ -9,9 +9,13 @@ import numpy as np
 import trimesh
 
 import posewise as pw
-from posewise.robots.frame import Model
-from posewise.robots.gfile import read_gfile
-from posewise.robots.transforms import pose_inverse, pose_multiply, quat_to_matrix
+from posewise.robots.kinematics.transforms import (
+    pose_inverse,
+    pose_multiply,
+    quat_to_matrix,
+)
+from posewise.robots.loaders.gfile.reader import read_gfile
+from posewise.robots.world.frame import Model
 
 from .names import JT, ST
 

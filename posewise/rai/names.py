@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import posewise as pw
-from posewise.robots.gfile_joints import RAI_JOINTS
-from posewise.robots.gfile_shapes import SIZES
+from posewise.robots.loaders.gfile.joints import RAI_JOINTS
+from posewise.robots.loaders.gfile.shapes import SIZES
 
 
 def later(what: str, floor: str) -> NoReturn:

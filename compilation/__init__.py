@@ -1,0 +1,1 @@
+"""Program compilation for XLA: one-kernel programs, packing and a program cache."""

@@ -1,0 +1,174 @@
+"""The nearest bodies of pairs of frames, by their collision shapes.
+
+A frame with several shapes counts as their union: its distance is that of the nearest
+two. Which kinds of shapes meet is static; sizes, poses and margins are data.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from posewise.collision import Contact
+from posewise.robots.contact.body_pairs import Kinds, Meeting, evaluate_groups, packed
+
+from .collision_sums import ball_arrays
+from .feature import FeatureError
+from .safe_math import ties
+from .symbol import Symbol
+
+
+@lru_cache(maxsize=512)
+def symbol_of(
+    fn: Callable[..., Any],
+    name: str,
+    kinds: Kinds,
+    dim: int,
+    unit: str,
+    wrenches: Callable[..., Any] | None = None,
+    sum_of: Callable[[dict], dict] | None = None,
+    nonnegative: bool = False,
+) -> Symbol:
+    """The symbol of a function of kinds of pairs, poses and numbers of pairs.
+
+    Args:
+        fn: of kinds, R, p and the numbers.
+        name: see `Symbol`, as for all below.
+        kinds: see `packed`.
+        dim: D.
+        unit: of rows.
+        wrenches: of kinds, R, p and the numbers.
+        sum_of: of its numbers those of a sum.
+        nonnegative: whether rows are.
+    """
+    of = lambda fn: lambda R, p, **params: fn(kinds, R, p, params)
+    return Symbol(
+        of(fn),
+        name,
+        frames=(0, None),
+        dim=dim,
+        unit=unit,
+        stacked=True,
+        wrenches=wrenches and of(wrenches),
+        sum_of=sum_of and (kinds, sum_of),
+        nonnegative=nonnegative,
+    )
+
+
+def softness_of(name: str, smoothing: float) -> dict[str, np.ndarray]:
+    """Smoothing as a number of pairs.
+
+    None when exact, so that what smoothing takes is compiled only if wanted.
+    """
+    if not 0 <= smoothing < np.inf:
+        raise FeatureError(
+            f"{name}: smoothing is {smoothing!r}, expected metres, 0 (exact) or more."
+        )
+    return {"smoothing": np.array(float(smoothing))} if smoothing else {}
+
+
+def pair_numbers(
+    meets: list[Meeting], at: np.ndarray, frames: int, softness: dict[str, np.ndarray]
+) -> tuple[Kinds, dict[str, np.ndarray]]:
+    """Which kinds of bodies meet, and the numbers of pairs.
+
+    Args:
+        meets: pairs of bodies.
+        at: of each pair of frames, their places (pairs, 2).
+        frames: how many places there are.
+        softness: see `softness_of`.
+    """
+    kinds, arrays = packed(meets)
+    arrays |= _members(np.concatenate([m.pair for m in meets]), len(at))
+    arrays |= _ends(at, frames) | softness
+    return kinds, arrays
+
+
+def with_balls(
+    arrays: dict[str, np.ndarray], meets: list[Meeting], at: np.ndarray, frames: int
+) -> dict[str, np.ndarray]:
+    """The numbers with those that `near_sums` takes, where it measures such pairs."""
+    if "smoothing" in arrays or "members" in arrays:
+        return arrays
+    return arrays | ball_arrays(meets, at, frames)
+
+
+class Near(NamedTuple):
+    """The nearest bodies of each pair of frames."""
+
+    distance: Float[jax.Array, " pairs"]
+    wrench: Float[jax.Array, "pairs 6"]
+    """Derivative of the distance by the first frame's twist: force, then moment."""
+    share: Float[jax.Array, "pairs bodies"]
+    contacts: Contact
+    """Of all pairs of bodies, (pairs, bodies)."""
+
+    def mean(self, x: jax.Array) -> jax.Array:
+        """Of the nearest bodies."""
+        share = self.share.reshape(*self.share.shape, *[1] * (x.ndim - 2))
+        return jnp.sum(share * x, 1)
+
+
+def nearest_bodies(kinds: Kinds, R, p, params: dict, cutoff: Any = None) -> Near:
+    """Of all pairs; beyond a cutoff [m] bounds of distances will do."""
+    at = params["at"]
+    out = evaluate_groups(kinds, R[at], p[at], params, cutoff, params.get("smoothing"))
+    if "members" not in params:
+        moment = jnp.cross(out.point_a, out.normal)
+        wrench = jnp.concatenate([out.normal, moment], -1)
+        alone = jax.tree.map(lambda x: x[:, None], out)
+        return Near(out.distance, wrench, jnp.ones_like(alone.distance), alone)
+    contacts = jax.tree.map(lambda x: x[params["members"]], out)
+    still = jax.lax.stop_gradient(contacts.distance)
+    still = jnp.where(params["counts"], still, jnp.inf)
+    share = ties(still, 1)  # of several equally near ones
+    moment = jnp.cross(contacts.point_a, contacts.normal)
+    near = Near(contacts.distance, moment, share, contacts)
+    wrench = jnp.concatenate([contacts.normal, moment], -1)
+    return near._replace(
+        distance=near.mean(contacts.distance), wrench=near.mean(wrench)
+    )
+
+
+def _members(pair: np.ndarray, count: int) -> dict[str, np.ndarray]:
+    """For each pair of frames its pairs of bodies, and which entries count.
+
+    None where each has one, in the same order.
+    """
+    if np.array_equal(pair, np.arange(count)):
+        return {}
+    lists = [np.flatnonzero(pair == k) for k in range(count)]
+    most = max(map(len, lists))
+    pad = lambda x: np.concatenate([x, np.full(most - len(x), x[0])])
+    counts = np.arange(most) < np.array([len(x) for x in lists])[:, None]
+    return {"members": np.stack([pad(x) for x in lists]), "counts": counts}
+
+
+def _ends(at: np.ndarray, frames: int) -> dict[str, np.ndarray]:
+    """For each frame the pairs it is in, and with which sign they push it."""
+    lists = [np.argwhere(at == k) for k in range(frames)]
+    most = max(map(len, lists))
+    pairs, signs = np.zeros((2, frames, most), int)
+    for k, found in enumerate(lists):
+        pairs[k, : len(found)] = found[:, 0]
+        signs[k, : len(found)] = 1 - 2 * found[:, 1]
+    return {"at": at, "in_pairs": pairs, "sign": signs.astype(float)}
+
+
+def felt(near: Near, slope: jax.Array, params: dict):
+    """Force and moment (1, m, 3) on each frame, of a row that is made of distances."""
+    wrench = slope[:, None] * near.wrench
+    total = jnp.sum(params["sign"][..., None] * wrench[params["in_pairs"]], 1)
+    return total[None, :, :3], total[None, :, 3:]
+
+
+def each(fn, kinds, R, p, params):
+    """Of one instance, or of many: then R and p have a leading axis, params may."""
+    if p.ndim == 2:
+        return fn(kinds, R, p, params)
+    own = 0 if params["at"].ndim > 2 else None
+    return jax.vmap(partial(fn, kinds), (0, 0, own))(R, p, params)

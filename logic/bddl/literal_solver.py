@@ -1,0 +1,261 @@
+"""Literals made true in a world: states are set, and things are placed one by one."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from posewise.robots.config import Config
+from posewise.robots.contact.gjk_numpy import nearest_gap
+from posewise.robots.errors import ConfigError
+
+from ..exact.contact import InContactWith
+from ..exact.joint_openness import Open
+from ..exact.next_to import NextTo
+from ..exact.solids import bounding_box, branch, thing
+from ..formulas.connectives import Not
+from ..formulas.predicate import Predicate
+from ..planning.dnf_search import things_in
+from ..states.state_predicate import StatePredicate
+from .placing import carried, optimize, place
+
+ROUNDS = 3
+"""How often what does not hold yet is seen to."""
+MUTUAL = (NextTo, InContactWith)
+"""Relations for which either thing can be moved."""
+OPENINGS = (0.9, 0.5, 0.2, 0.08)
+"""Shares of a joint's range, the first at which nothing is met is taken."""
+
+Movable = Callable[[Config, str], bool]
+Place = Callable[[Config, str, Sequence[Predicate], Sequence[str], int], bool]
+
+
+@dataclass(eq=False)
+class Attempt:
+    """One try to make literals true, in a world of its own."""
+
+    world: Config
+    literals: tuple[Predicate, ...]
+    movable: Movable
+    """Whether a thing may be moved."""
+    seed: int = 0
+    snug: bool = False
+    """Whether things are placed beside each other first."""
+    optimal: bool = False
+    """Whether things without a free spot are placed by optimization."""
+    failures: dict[Predicate, str] = field(default_factory=dict)
+    """Why literals could not be made true."""
+    stranded: list[str] = field(default_factory=list)
+    """Things that are in the way where they are, and found no other place."""
+    hopeless: set[str] = field(default_factory=set)
+    """Things for which room was to be left, in vain."""
+
+    def run(self) -> bool:
+        """Whether all hold in the end, exactly."""
+        for _ in range(ROUNDS):
+            unmet = self.unmet()
+            if not unmet and not self.stranded:
+                return True
+            blocked, self.failures = set(self.failures), {}
+            for literal in unmet:
+                self._set(literal)
+            self._place_all([p for p in unmet if not p.holds(self.world)], blocked)
+        return not self.unmet() and not self.stranded
+
+    def unmet(self) -> list[Predicate]:
+        """Those that do not hold."""
+        return [p for p in self.literals if not p.holds(self.world)]
+
+    def why(self, literal: Predicate) -> str:
+        """What is known of a literal: what failed, or why it holds or does not."""
+        told = literal.explain(self.world)
+        return f"{self.failures[literal]} {told}" if literal in self.failures else told
+
+    def _set(self, literal: Predicate) -> None:
+        """Make a state what it should be; of relations nothing."""
+        leaf, truth = _leaf(literal)
+        try:
+            if isinstance(leaf, Open):
+                open_or_close(self.world, leaf, truth)
+            elif isinstance(leaf, StatePredicate):
+                state: Any = leaf
+                state.set(self.world, truth)
+        except ConfigError as error:
+            self.failures[literal] = str(error)
+
+    def _place_all(
+        self, unmet: Sequence[Predicate], blocked: Collection[Predicate]
+    ) -> None:
+        relations = [p for p in self.literals if not _is_state(p)]
+        wrong = [p for p in unmet if p in relations]
+        movers = [*self.stranded, *self._movers(wrong, blocked)]
+        pending = self._order(list(dict.fromkeys(movers)))
+        self.stranded, staying, promised = list(pending), list[str](), set[str]()
+        while pending:
+            name, *pending = pending
+            wanted = _between_placed(relations, name, pending)
+            later = self._next_to_come(relations, name, pending)
+            resting = [p for p in wanted if not isinstance(p, MUTUAL)]
+            tries = [wanted] if resting in ([], wanted) else [wanted, resting]
+            promised |= later.keys()
+            around = (pending, tuple(staying), later)
+            if any(self._place(name, these, *around) for these in tries):
+                self.stranded.remove(name)
+                staying += [name, *carried(self.world, name, (*pending, *staying))]
+            elif name in promised:
+                self.hopeless.add(name)
+            for p in wanted:
+                if not p.holds(self.world):
+                    self.failures[p] = f"No free spot was found for {name}."
+
+    def _next_to_come(
+        self, relations: Sequence[Predicate], name: str, pending: Sequence[str]
+    ) -> dict[str, list[Predicate]]:
+        """Of things that are to be placed beside or on one: what is to hold then.
+
+        Not of those for which that has not helped before.
+        """
+        found: dict[str, list[Predicate]] = {}
+        for other in [x for x in pending if x not in self.hopeless]:
+            absent = [x for x in pending if x != other]
+            asked = _between_placed(relations, other, absent)
+            if any(name in things_in(p) for p in asked):
+                found[other] = asked
+        return found
+
+    def _place(
+        self,
+        name: str,
+        literals: Sequence[Predicate],
+        absent: Sequence[str],
+        staying: Sequence[str],
+        later: Mapping[str, Sequence[Predicate]],
+    ) -> bool:
+        how: Any = dict(later=later, seed=self.seed, snug=self.snug)
+        if place(self.world, name, literals, absent, staying, **how):
+            return True
+        return self.optimal and optimize(self.world, name, literals, seed=self.seed)
+
+    def _movers(
+        self, unmet: Iterable[Predicate], blocked: Collection[Predicate]
+    ) -> list[str]:
+        """Things to be moved: those that shall be somewhere, and all but one of those
+        that shall be beside each other; where that failed before all, and what
+        stands on them.
+        """
+        movers: list[str] = []
+        mutual: list[tuple[str, ...]] = []
+        for literal in unmet:
+            leaf, truth = _leaf(literal)
+            names = [n for n in things_in(literal) if self.movable(self.world, n)]
+            stuck = (
+                truth
+                and not isinstance(leaf, MUTUAL)
+                and not self.movable(self.world, things_in(literal)[0])
+            )
+            if stuck or not names:
+                fixed = " and ".join(things_in(literal))
+                self.failures[literal] = f"Nothing of {fixed} can be moved."
+            elif literal in blocked:
+                riders = [x for name in names[1:] for x in carried(self.world, name)]
+                movers += [*names, *riders]
+            elif truth and isinstance(leaf, MUTUAL) and len(names) == 2:
+                mutual.append(tuple(names))
+            else:
+                movers.append(names[0])
+        degree = Counter(name for names in mutual for name in names)
+        placed = self._with_places()
+        for a, b in sorted(mutual, key=lambda names: -max(degree[n] for n in names)):
+            anchor = max((a, b), key=lambda n: (n in movers, n in placed, degree[n]))
+            movers.append(b if anchor == a else a)
+        return list(dict.fromkeys(movers))
+
+    def _with_places(self) -> set[str]:
+        """Things that shall be somewhere, whatever they are beside."""
+        places = [p for p in self.literals if not isinstance(p, Not) | _is_state(p)]
+        return {things_in(p)[0] for p in places if not isinstance(p, MUTUAL)}
+
+    def _order(self, movers: Sequence[str]) -> list[str]:
+        """What carries others first, then what is to be beside what already stands, or
+        has a place; among equals the larger.
+        """
+        below = {name: set[str]() for name in movers}
+        beside = {name: set[str]() for name in movers}
+        for literal in self.literals:
+            leaf, truth = _leaf(literal)
+            names = things_in(literal)
+            if truth and isinstance(leaf, MUTUAL):
+                for name in set(names) & set(movers):
+                    beside[name] |= set(names) - {name}
+            elif truth and set(names) <= set(movers):
+                below[names[0]] |= set(names[1:])
+        box = lambda name: bounding_box(thing(self.world, name))
+        size = {name: float(np.prod(np.ptp(box(name), axis=0))) for name in movers}
+        left, found, placed = list(movers), list[str](), self._with_places()
+
+        def late(name: str) -> tuple[bool, bool, bool, float]:
+            waits = bool(beside[name]) and beside[name] <= set(left)
+            free = name not in placed
+            return bool(below[name] & set(left)), waits, waits and free, -size[name]
+
+        while left:
+            found.append(min(left, key=late))
+            left.remove(found[-1])
+        return found
+
+
+def open_or_close(C: Config, statement: Open, wanted: bool) -> None:
+    """Set the joints that open a thing; open, so far that nothing is met if possible.
+
+    Raises:
+        ConfigError: for a thing without such joints.
+    """
+    joints = statement.joints(C)
+    if not joints:
+        raise ConfigError(f"{statement.a} has no joint that opens it.")
+    if not wanted:
+        for joint in joints:
+            C.set_joint(joint.name, joint.closed)
+        return
+    joint = joints[0]
+    for share in OPENINGS:
+        C.set_joint(joint.name, joint.closed + share * (joint.open - joint.closed))
+        if not _meets(C, statement.a, joint.name):
+            return
+
+
+def _meets(C: Config, owner: str, joint: str) -> bool:
+    """Whether what a joint moves meets other things."""
+    moving = next(f.name for f in C.frames if f.joint and f.joint.name == joint)
+    leaf = branch(C, moving)
+    others = [thing(C, name) for name in C.objects if name != owner]
+    placed = lambda solid: [(C.frames[i], *solid.pose(i)) for i in solid.solid_frames]
+    own = placed(leaf)
+    return any(_overlap(own, placed(other)) for other in others if other.solid_frames)
+
+
+def _overlap(own: list, other: list) -> bool:
+    gap = nearest_gap(own, other, 0.0) if own and other else None
+    return gap is not None
+
+
+def _between_placed(
+    relations: Iterable[Predicate], name: str, pending: Collection[str]
+) -> list[Predicate]:
+    """Those of a thing and of others that are in place."""
+    return [
+        p
+        for p in relations
+        if name in things_in(p) and not set(things_in(p)) & set(pending)
+    ]
+
+
+def _leaf(literal: Predicate) -> tuple[Predicate, bool]:
+    """A literal without its negation, and whether there was none."""
+    return (literal.part, False) if isinstance(literal, Not) else (literal, True)
+
+
+def _is_state(literal: Predicate) -> bool:
+    return isinstance(_leaf(literal)[0], StatePredicate | Open)

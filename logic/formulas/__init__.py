@@ -1,0 +1,1 @@
+"""Predicates, and the formulas that connect them."""

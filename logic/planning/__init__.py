@@ -1,0 +1,1 @@
+"""Alternatives of a formula and the schedules that make one of them true."""

@@ -1,0 +1,178 @@
+"""How a thing looks through a camera: alone, and behind all others."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.world.agents import Camera
+
+from ..exact.agents import find_agent
+from ..exact.sight import View
+from ..exact.solids import Solid, part_boxes, thing, with_shapes
+from .frame_owners import agent_of, owners, robot_frames
+
+PIXELS = 256
+"""Rows and columns of a raster."""
+PYCRAM = dict(vertical_fov=np.pi / 2, width=PIXELS, height=PIXELS, near=0.2, far=100.0)
+"""PyCRAM's camera."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How many pixels show a thing."""
+
+    alone: int
+    """Those that would, were nothing else there."""
+    seen: int
+    """Those that do."""
+    hidden: dict[str, int]
+    """By the things that come first, those that do not."""
+
+    @property
+    def share(self) -> float:
+        """Of the pixels that would show it, how many do; 0 where none would."""
+        return self.seen / self.alone if self.alone else 0.0
+
+
+def look_at(C: Config, name: str, camera: str, legacy: bool) -> Look:
+    """How a thing looks through a camera, by 256 x 256 rays.
+
+    Rays are spread evenly over the part of the image that bounds the thing, so that it
+    does not matter how small it looks; as in PyCRAM: over the whole image of PyCRAM's
+    own camera, with its z axis upright, and the robot that holds the camera is there
+    too when nothing else is.
+
+    Args:
+        C: the world.
+        name: of an object or frame with a shape.
+        camera: of a camera, or of an agent that has one.
+        legacy: as in PyCRAM.
+
+    Raises:
+        ConfigError: for unknown names, an agent without a camera, and a thing without
+            shapes.
+    """
+    a = solid_thing(C, name)
+    made = find_camera(C, camera)
+    view = _pycram_view(C, made) if legacy else _close_view(a, made)
+    others = {k: x.frames for k, x in owners(C).items()}
+    others = {k: tuple(i for i in x if i not in a.frames) for k, x in others.items()}
+    depth = view.depth(a.solid_frames, view.rays)
+    agent = agent_of(C, made.name)
+    if legacy and agent is not None:
+        robot = [i for i in robot_frames(C, agent.base) if i not in a.frames]
+        solid = set(robot).intersection(*[sum(others.values(), ())])
+        depth[depth > view.depth(sorted(solid), view.rays)] = np.inf
+    met = np.flatnonzero(np.isfinite(depth))
+    if not len(met):
+        return Look(0, 0, {})
+    first, hider = _first(view, others, met, depth[met])
+    seen = depth[met] <= first
+    count = np.bincount(hider[~seen], minlength=len(others))
+    hidden = {k: int(n) for k, n in zip(others, count, strict=True) if n}
+    return Look(len(met), int(seen.sum()), hidden)
+
+
+def solid_thing(C: Config, name: str) -> Solid:
+    """The thing of that name, which has a shape for collision.
+
+    Raises:
+        ConfigError: for an unknown name, and a thing that no ray can meet.
+    """
+    a = with_shapes(thing(C, name))
+    if not a.solid_frames:
+        raise ConfigError(
+            f"{name!r} has no shape for collision, which rays could meet; give it one,"
+            f" e.g. C.set_shape({name!r}, Box([.1, .1, .1]))."
+        )
+    return a
+
+
+def find_camera(C: Config, name: Any) -> Camera:
+    """The camera of that name, or that of an agent.
+
+    Raises:
+        ConfigError: for an unknown name, or an agent without a camera.
+    """
+    if name in C.cameras:
+        return C.cameras[name]
+    if name not in C.agents:
+        known = [*C.cameras, *C.agents]
+        raise ConfigError(
+            unknown("camera or agent", name, known)
+            + f" (To make a camera: C.add_camera({name!r}, ...).)"
+        )
+    agent = find_agent(C, name)
+    if agent.camera is None:
+        raise ConfigError(
+            f"Agent {name!r} has no camera; C.add_camera('eyes', ...), then"
+            f" C.add_agent({name!r}, base=..., camera='eyes')."
+        )
+    return C.cameras[agent.camera]
+
+
+def _first(
+    view: View,
+    others: dict[str, tuple[int, ...]],
+    met: Int[np.ndarray, " n"],
+    own: Float[np.ndarray, " n"],
+) -> tuple[Float[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+    """For some pixels, how deep the first other thing is, and which it is."""
+    rays = view.rays[met]
+    every = [i for frames in others.values() for i in frames]
+    near = set(view.between(every, rays, float(own.max())))
+    depth, first = np.full(len(met), np.inf), np.zeros(len(met), int)
+    for k, frames in enumerate(others.values()):
+        may = [i for i in frames if i in near]
+        if may:
+            hit = view.depth(may, rays)
+            first[hit < depth] = k
+            depth = np.minimum(depth, hit)
+    return depth, first
+
+
+def _pycram_view(C: Config, camera: Camera) -> View:
+    """PyCRAM's camera where this one is, upright; straight up or down, as it stands."""
+    view = View.of(C, replace(camera, **PYCRAM))
+    R = C.walk().frames.R[C.index(camera.name)]
+    left = np.cross([0.0, 0, 1], R[:, 0])
+    if np.linalg.norm(left) < 1e-9:
+        return view
+    left /= np.linalg.norm(left)
+    upright = np.stack([R[:, 0], left, np.cross(R[:, 0], left)], -1)
+    return replace(view, rays=view.camera.pixel_rays() @ upright.T)
+
+
+def _close_view(a: Solid, camera: Camera) -> View:
+    """Rays over the part of the image that bounds a thing; over all, where it is beside
+    the camera.
+    """
+    C = a.C
+    R, p = (x[C.index(camera.name)] for x in C.walk().frames)
+    high = np.tan(camera.vertical_fov / 2)
+    edge = np.array([high * camera.width / camera.height, high])
+    low, up = -edge, edge
+    corners = box_corners(*part_boxes(a, R)) - p @ R
+    if (corners[:, 0] > 0).all():
+        image = corners[:, 1:] / corners[:, :1]
+        low, up = np.maximum(low, image.min(0)), np.minimum(up, image.max(0))
+    step = (np.arange(PIXELS) + 0.5) / PIXELS
+    y, z = (lo + step * max(hi - lo, 0.0) for lo, hi in zip(low, up, strict=True))
+    y, z = np.meshgrid(y, z)
+    rays = np.stack([np.ones(y.size), y.ravel(), z.ravel()], -1)
+    if (low >= up).any():
+        rays = rays[:0]
+    return View(C, camera, p, rays @ R.T)
+
+
+def box_corners(
+    low: Float[np.ndarray, "n 3"], high: Float[np.ndarray, "n 3"]
+) -> Float[np.ndarray, "corners 3"]:
+    """All corners of boxes."""
+    pick = np.stack(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij"), -1)
+    pick = pick.reshape(-1, 1, 3)
+    return np.where(pick == 0, low, high).reshape(-1, 3)

@@ -1,0 +1,40 @@
+"""That two groups of frames are apart: a row for each pair, of their nearest parts."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from posewise.features import Feature
+from posewise.features.collisions import rows_between
+from posewise.features.symbol import Symbol
+from posewise.robots.config import Config
+
+from ..errors import PredicateError
+
+
+def clear(
+    a: Sequence[str], b: Sequence[str], margin: float, shapes: Sequence[str]
+) -> Feature:
+    """At most 0 only where all of a are at least a margin away from all of b [m].
+
+    Args:
+        a: frames.
+        b: others.
+        margin: [m].
+        shapes: frames of which those of a have the shapes.
+    """
+    pairs = list(product(range(len(a)), range(len(a), len(a) + len(b))))
+
+    def resolve(C: Config, names: Sequence[str]) -> Any:
+        frames = [C.frame(name) for name in (*shapes, *b)]
+        symbol, arrays = rows_between(frames, np.array(pairs), margin)
+        return symbol, np.array([C.index(name) for name in names]), arrays
+
+    symbol = Symbol(_unresolved, frames=(0, None), stacked=True, resolve=resolve)
+    return Feature(symbol, (*a, *b))
+
+
+def _unresolved(R: Any, p: Any) -> Any:
+    raise PredicateError("This is a feature of a world; use Feature.eval.")

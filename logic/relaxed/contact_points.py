@@ -1,0 +1,125 @@
+"""Where two convex bodies may touch: points of one, brought to the other's surface.
+
+A point of body A, moved to the nearest point q of body B, is a point of contact where q
+is on A's surface too. For parallel faces, however they overlap, the corners of A so
+moved span most of the common area, and all of it where A's corners are above B.
+"""
+
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from posewise import collision
+from posewise.features.safe_math import least
+from posewise.robots.geometry.hulls import outer_hull
+
+AROUND = 12
+"""Points on a rim."""
+CORNERS = 24
+"""Points of a hull, at most."""
+FEW = 4
+"""Of things with more parts than this, boxes are told by their corners alone."""
+
+
+def samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
+    """Points of a core, in its frame, at which it may touch something.
+
+    Args:
+        core: without a batch axis.
+        parts: of the thing it belongs to.
+    """
+    match core:
+        case collision.Box(half):
+            grid = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+            corners = np.abs(grid).sum(1) >= (3 if parts > FEW else 2)
+            long = half > 0
+            grid = grid[corners] if long.sum() == 3 else grid
+            return np.unique(grid * half, axis=0)
+        case collision.Curved(half, radii) if radii[2] == 0:
+            turn = 2 * np.pi * np.arange(AROUND) / AROUND
+            rim = np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
+            rim = np.concatenate([rim, np.zeros((1, 3))])
+            flat = np.sign(rim) * half * [1, 1, 0] + rim * radii
+            ends = [flat + [0, 0, s * half[2]] for s in (-1, 1)]
+            return np.unique(np.concatenate(ends), axis=0)
+        case collision.Curved(half, radii):
+            grid = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+            length = np.linalg.norm(grid, axis=1, keepdims=True)
+            ball = grid / np.where(length > 0, length, 1.0)
+            return np.unique(np.sign(grid) * half + ball * radii, axis=0)
+        case collision.Hull(vertices):
+            return outer_hull(np.asarray(vertices), CORNERS)
+    raise TypeError(f"{type(core).__name__} has no corners.")
+
+
+def is_drum(core: Any) -> bool:
+    """Whether a core is a cylinder about z, or a disc."""
+    if not isinstance(core, collision.Curved):
+        return False
+    half, radii = np.asarray(core.half), np.asarray(core.radii)
+    return bool(not half[:2].any() and radii[2] == 0 and radii[0] == radii[1])
+
+
+def nearest(
+    body: collision.Body, x: Float[jax.Array, "n 3"], drum: bool
+) -> tuple[Float[jax.Array, " n"], Float[jax.Array, "n 3"]]:
+    """Signed distances of points to bodies [m], and the bodies' nearest points.
+
+    Args:
+        body: n of one kind.
+        x: in the world.
+        drum: all cores are, see `is_drum`.
+    """
+    core, radius = body.core, body.radius
+    local = jnp.einsum("nji,nj->ni", body.R, x - body.p)
+    match core:
+        case collision.HalfSpace():
+            d = local[:, 2]
+            on = local.at[:, 2].set(0.0)
+        case collision.Box(half):
+            d, on = _to_box(local, half)
+        case collision.Curved(half, radii) if drum:
+            d, on = _to_drum(local, half[:, 2], radii[:, 0])
+        case _:
+            point = collision.Box(jnp.zeros_like(x))
+            eye = jnp.broadcast_to(jnp.eye(3, dtype=x.dtype), (len(x), 3, 3))
+            small = collision.Body(point, jnp.zeros_like(radius), eye, x)
+            found = collision.contact(small, body)
+            return found.distance, found.point_b
+    away = local - on
+    out = away / jnp.where(jnp.abs(d) > 0, d, 1.0)[:, None]
+    on = on + radius[:, None] * out
+    return d - radius, jnp.einsum("nij,nj->ni", body.R, on) + body.p
+
+
+def _to_box(x: Any, half: Any) -> tuple[Any, Any]:
+    """Signed distance and nearest point of the surface of a box, in its axes."""
+    clipped = jnp.clip(x, -half, half)
+    away = x - clipped
+    square = jnp.sum(away * away, -1)
+    outside = square > 0
+    length = jnp.sqrt(jnp.where(outside, square, 1.0))
+    room = half - jnp.abs(x)
+    face = jnp.arange(3) == jnp.argmin(room, -1)[:, None]
+    sign = jnp.where(x < 0, -1.0, 1.0)
+    inner = jnp.where(face, sign * half, x)
+    depth = least(room)
+    d = jnp.where(outside, length, -depth)
+    return d, jnp.where(outside[:, None], clipped, inner)
+
+
+def _to_drum(x: Any, half: Any, radius: Any) -> tuple[Any, Any]:
+    """The same of a cylinder: a box of two sides, the radial one and the axial one."""
+    square = x[:, 0] ** 2 + x[:, 1] ** 2
+    off = square > 0
+    length = jnp.sqrt(jnp.where(off, square, 1.0)) * off
+    unit = jnp.where(off[:, None], x[:, :2] / jnp.where(off, length, 1.0)[:, None], 0)
+    unit = jnp.where(off[:, None], unit, jnp.array([1.0, 0.0], x.dtype))
+    flat = jnp.stack([length, jnp.zeros_like(length), x[:, 2]], -1)
+    sides = jnp.stack([radius, jnp.full_like(radius, jnp.inf), half], -1)
+    d, on = _to_box(flat, sides)
+    return d, jnp.concatenate([on[:, :1] * unit, on[:, 2:]], -1)

@@ -1,0 +1,154 @@
+"""Things as the relaxed side sees them: frames, parts, centres of mass."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from posewise.features import Feature
+from posewise.features.symbol import Symbol
+from posewise.robots.config import Config
+
+from ..errors import PredicateError
+from ..exact.solids import Solid, mass_shares, thing, with_shapes
+from .parts import rows
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two things that a predicate names, in a world."""
+
+    C: Config
+    a: Solid
+    b: Solid
+    root: bool
+    """Only a's root frame has mass, as iGibson has it."""
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """Frames of a, then those of b."""
+        return (*self.a.frames, *self.b.frames)
+
+    def solid(self, side: str) -> list[int]:
+        """Places among `frames` of those of a or b that have shapes."""
+        return solid_places(*self._of(side))
+
+    def masses(self, side: str = "a") -> dict[str, np.ndarray]:
+        """Of `centre`: how the mass of a or b is spread over its frames."""
+        thing, first = self._of(side)
+        return masses(thing, first, self.root, side)
+
+    def feature(self, build: "Build") -> Feature:
+        """A feature of these frames; every entry is a row."""
+        pair = lambda things: Pair(things[0].C, things[0], things[1], self.root)
+        return feature_of((self.a, self.b), lambda things: build(pair(things)))
+
+    def _of(self, side: str) -> tuple[Solid, int]:
+        """a or b, and the place of its first frame."""
+        return (self.a, 0) if side == "a" else (self.b, len(self.a.frames))
+
+
+def solid_places(thing: Solid, first: int) -> list[int]:
+    """Places of a thing's frames that have shapes.
+
+    Args:
+        thing: of which frames stand one after the other.
+        first: the place of its root.
+    """
+    solid = with_shapes(thing).solid_frames or thing.frames[:1]
+    return [first + thing.frames.index(i) for i in solid]
+
+
+def masses(
+    thing: Solid, first: int = 0, root: bool = False, side: str = "a"
+) -> dict[str, np.ndarray]:
+    """Of `centre`: how the mass of a thing is spread over its frames.
+
+    Args:
+        thing: of which frames stand one after the other.
+        first: the place of its root.
+        root: only its root frame has mass.
+        side: a word that tells its numbers from those of other things.
+    """
+    shares, points = mass_shares(thing, root)
+    return {
+        f"shares_{side}": shares,
+        f"points_{side}": points,
+        f"places_{side}": first + np.arange(len(shares)),
+    }
+
+
+def feature_of(things: Sequence[Solid], build: "BuildOf") -> Feature:
+    """A feature of the frames of things, one after the other; every entry is a row."""
+    C, ends = things[0].C, np.cumsum([len(thing.frames) for thing in things])
+
+    def resolve(C: Config, names: Sequence[str]) -> Any:
+        at = np.array([C.index(name) for name in names])
+        frames = [tuple(part.tolist()) for part in np.split(at, ends[:-1])]
+        name = lambda part: C.frames[part[0]].name if part else ""
+        fn, arrays, dim = build(tuple(Solid(C, name(part), part) for part in frames))
+        return _symbol(fn, dim), at, arrays
+
+    symbol = Symbol(_unresolved, frames=(0, None), stacked=True, resolve=resolve)
+    names = tuple(C.frames[i].name for thing in things for i in thing.frames)
+    return Feature(symbol, names)
+
+
+Built = tuple[Any, dict[str, np.ndarray], int]
+"""`fn(R, p, **arrays)`, the same object for things of one structure; its numbers; and
+how many rows it returns."""
+Build = Callable[[Pair], Built]
+BuildOf = Callable[[tuple[Solid, ...]], Built]
+
+
+@lru_cache(maxsize=512)
+def _symbol(fn: Any, dim: int) -> Symbol:
+    name = fn.__name__
+    return Symbol(fn, name, frames=(0, None), dim=dim, unit="m", stacked=True)
+
+
+def _unresolved(R: Any, p: Any) -> Any:
+    raise PredicateError("This is a feature of a world; use Feature.eval.")
+
+
+def settled(truth: bool) -> BuildOf:
+    """A row of what no pose changes: -1 or 1."""
+    return lambda things: (_settled, {"value": np.array([-1.0 if truth else 1.0])}, 1)
+
+
+def _settled(R: Any, p: Any, *, value: Any) -> Any:
+    return value
+
+
+def pair_of(C: Config, a: str, b: str, root: bool = False) -> Pair:
+    """The two things of these names in a world."""
+    return Pair(C, thing(C, a, b), thing(C, b, a), root)
+
+
+def at_point(build: Build, point: Float[np.ndarray, "3"]) -> Build:
+    """The same with a point of a's first frame in place of a's centre of mass."""
+
+    def build_there(pair: Pair) -> Any:
+        fn, arrays, dim = build(pair)
+        alone = {"shares_a": np.ones(1), "points_a": point[None]}
+        return fn, arrays | alone | {"places_a": np.zeros(1, int)}, dim
+
+    return build_there
+
+
+def centre(
+    R: Float[jax.Array, "m 3 3"],
+    p: Float[jax.Array, "m 3"],
+    arrays: dict[str, jax.Array],
+    side: str = "a",
+) -> Float[jax.Array, "3"]:
+    """Centre of mass in the world [m]; see `Pair.masses`."""
+    at = arrays[f"places_{side}"]
+    points = jnp.einsum("nij,nj->ni", rows(R, at), arrays[f"points_{side}"])
+    points = points + rows(p, at)
+    return arrays[f"shares_{side}"] @ points

@@ -1,0 +1,270 @@
+"""rostok's criteria as costs of a path on which an object is grasped.
+
+A path says where the object and the robot's bodies are, how near to each other, and
+how the object's centre of mass moves. When things happen is not free in it: the grasp
+is complete at a given time, and is tested from there on. Forces it says in sum only:
+what carries the object is m (a - g), if nothing but the robot touches it.
+
+Rows are least squares, all 0 only where the reward is 1:
+
+| criterion | rows | 1 - reward is at most |
+|---|---|---|
+| FinalPosition | √n · step / reference, for the n steps of the test | their norm |
+| Force | m (a - g) / √n, for the n slices of the test [N] | their norm |
+| InstantObjectCOG | centre of the contacts minus centre of mass [m] | their norm |
+| InstantContactingLink | gap of each body to the object [cm], over √bodies | – |
+| Time, GraspTime | none: the times are given | – |
+
+Contacts count as equal in the centre of the contacts. InstantForce is about how each
+one differs from their mean, which a path does not say.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from posewise.features import Feature
+from posewise.features.motions import GRAVITY
+from posewise.objectives.interval import Objectives, Span
+from posewise.objectives.objective import OT, ObjectiveError, slice_of
+from posewise.robots.config import Config
+from posewise.robots.simulation.masses import masses as frame_masses
+from posewise.robots.validation import number
+
+from ..exact.solids import Solid, thing, with_shapes
+from ..relaxed.object_features import centre, feature_of, masses, solid_places
+from ..relaxed.parts import Distances, contacts, distances_of
+from ..relaxed.smooth import smallest
+from .criterion import Criterion
+from .event import EventError
+from .grasp_criteria import (
+    GraspTimeCriterion,
+    InstantContactingLinkCriterion,
+    InstantForceCriterion,
+    InstantObjectCOGCriterion,
+)
+from .run_criteria import FinalPositionCriterion, ForceCriterion, TimeCriterion
+from .simulation_reward import SimulationReward
+from .smooth_criteria import FAINT
+from .thresholds import LENGTH
+
+SOFT = 1e-3
+"""Contacts count less in their centre within such gaps [m]."""
+Row = tuple[Feature, tuple[int, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class OnPath:
+    """A criterion, or a weighted sum of them, as costs for `KOMO.add`; see above.
+
+    That the object is grasped is for constraints to say.
+
+    Args:
+        criterion: one of rostok's, or a `SimulationReward` of them: rows of each count
+            by its weight.
+        obj: what is grasped, with a mass where forces are asked for.
+        robot: names of its bodies, as in a `Trace`.
+        grasp: when the grasp is complete [phases]; the test goes on to the end of the
+            times it is added on.
+
+    Raises:
+        EventError: for what is no criterion, one without rows, or a negative weight.
+        ObjectiveError: on adding, for a time of the grasp that leaves no test.
+        ConfigError: on adding, for unknown names, and things without shapes.
+    """
+
+    criterion: Any
+    obj: Any
+    robot: Any
+    grasp: Any
+
+    def __post_init__(self) -> None:
+        number("OnPath: grasp", self.grasp, "a time > 0", lambda x: x > 0)
+        for criterion, weight in self._weighted():
+            if type(criterion) not in ROWS:
+                raise EventError(_without_rows(criterion))
+            if weight < 0:
+                raise EventError(
+                    f"{type(criterion).__name__} has weight {weight}; only weights >= 0"
+                    " have rows: a solver minimises their squares."
+                )
+
+    def objectives(self, C: Config, span: Span) -> Objectives:
+        """See `posewise.objectives.interval`."""
+        start = slice_of(float(self.grasp), span.slices_per_phase)
+        test = tuple(k for k in span.slices if k > start)
+        if not test or start < span.slices[0]:
+            raise ObjectiveError(
+                f"grasp is {self.grasp}, slice {start}, but the times select slices"
+                f" {span.slices[0]} to {span.slices[-1]}; the grasp is one of them and"
+                " the test is after it."
+            )
+        setting = _Setting(C, self.obj, tuple(self.robot), start, test, span)
+        for criterion, weight in self._weighted():
+            for feature, slices in ROWS[type(criterion)](criterion, setting):
+                yield _times(feature, np.sqrt(weight)), OT.sos, slices
+
+    def _weighted(self) -> Iterator[tuple[Criterion, float]]:
+        if isinstance(self.criterion, SimulationReward):
+            yield from zip(self.criterion.criteria, self.criterion.weights, strict=True)
+        else:
+            yield self.criterion, 1.0
+
+
+class _Setting(NamedTuple):
+    """A grasp in a world, and its slices."""
+
+    C: Config
+    obj: str
+    robot: tuple[str, ...]
+    grasp: int
+    test: tuple[int, ...]
+    span: Span
+
+    def mass(self) -> float:
+        """Of the object [kg].
+
+        Raises:
+            ObjectiveError: where it has none.
+        """
+        every = frame_masses(self.C.frames)
+        total = sum(every[i].mass for i in thing(self.C, self.obj).frames)
+        if not total > 0:
+            raise ObjectiveError(
+                f"{self.obj!r} has no mass, which forces are asked for; give it one:"
+                f" C.set_mass({self.obj!r}, 0.3)."
+            )
+        return float(total)
+
+    def centre(self, order: int, scale: float, target: Any = None) -> Feature:
+        """Of mass of the object in the world, or what it does [m, m/s, m/s²]."""
+        made = feature_of([thing(self.C, self.obj)], _mass_centre)
+        given = dict(order=order, scale=scale, target=target)
+        return Feature(made.symbol, made.frames, **given)
+
+    def touching(self, build: Any) -> Feature:
+        """Of the object and the bodies of the robot."""
+        bodies = [with_shapes(thing(self.C, name)) for name in self.robot]
+        return feature_of([with_shapes(thing(self.C, self.obj)), *bodies], build)
+
+
+def _final_position(criterion: Any, at: _Setting) -> Iterator[Row]:
+    share = np.sqrt(len(at.test)) / criterion.reference_distance
+    for tau in np.unique(at.span.tau[list(at.test)]):
+        slices = tuple(k for k in at.test if at.span.tau[k] == tau)
+        yield at.centre(1, float(tau * share)), slices
+
+
+def _force(criterion: Any, at: _Setting) -> Iterator[Row]:
+    scale = at.mass() / np.sqrt(len(at.test))
+    yield at.centre(2, scale, [0.0, 0.0, -GRAVITY]), at.test
+
+
+def _contacting(criterion: Any, at: _Setting) -> Iterator[Row]:
+    yield _times(at.touching(_gaps), 1 / np.sqrt(len(at.robot))), (at.grasp,)
+
+
+def _centred(criterion: Any, at: _Setting) -> Iterator[Row]:
+    yield at.touching(_offset), (at.grasp,)
+
+
+def _none(criterion: Any, at: _Setting) -> Iterator[Row]:
+    yield from ()
+
+
+ROWS: dict[type, Callable[[Any, _Setting], Iterator[Row]]] = {
+    FinalPositionCriterion: _final_position,
+    ForceCriterion: _force,
+    InstantObjectCOGCriterion: _centred,
+    InstantContactingLinkCriterion: _contacting,
+    TimeCriterion: _none,
+    GraspTimeCriterion: _none,
+}
+
+
+def _without_rows(criterion: Any) -> str:
+    known = ", ".join(kind.__name__ for kind in ROWS)
+    if isinstance(criterion, InstantForceCriterion):
+        return (
+            "InstantForceCriterion compares the forces of single contacts, which a path"
+            " does not say; leave it out and judge the result by a simulation,"
+            f" simulate_grasp. These have rows: {known}."
+        )
+    return f"{criterion!r} is no criterion with rows; these have some: {known}."
+
+
+def _times(feature: Feature, factor: float) -> Feature:
+    own: Any = 1.0 if feature.scale is None else feature.scale
+    given = dict(order=feature.order, target=feature.target, scale=own * factor)
+    return Feature(feature.symbol, feature.frames, **given)
+
+
+# -- functions of poses ----------------------------------------------------------------
+
+
+def _mass_centre(things: tuple[Solid, ...]) -> Any:
+    return _centre_alone, masses(things[0]), 3
+
+
+def _centre_alone(R: Any, p: Any, **arrays: Any) -> Any:
+    return centre(R, p, arrays)
+
+
+def _meeting(things: tuple[Solid, ...]) -> tuple[Distances, dict[str, np.ndarray]]:
+    """All pairs of a frame of the object and one of the robot, and whose they are."""
+    first = np.cumsum([0, *(len(t.frames) for t in things)])
+    own = solid_places(things[0], 0)
+    sides = [
+        solid_places(t, int(k)) for t, k in zip(things[1:], first[1:], strict=False)
+    ]
+    pairs = [(i, j) for body in sides for i in own for j in body]
+    C = things[0].C
+    which, arrays = distances_of([C.frames[i] for t in things for i in t.frames], pairs)
+    each = [len(own) * len(body) for body in sides]
+    owner = np.repeat(np.arange(len(sides)), each)
+    return which, arrays | {"owner": _parts(which, arrays, owner)}
+
+
+def _parts(
+    which: Distances, arrays: dict[str, np.ndarray], owner: np.ndarray
+) -> np.ndarray:
+    """Of each pair of parts, in order, the body of the robot."""
+    pair = np.concatenate([arrays[f"pair{g}"] for g in range(len(which.kinds))])
+    return owner[pair[arrays["order"]]]
+
+
+def _gaps(things: tuple[Solid, ...]) -> Any:
+    which, arrays = _meeting(things)
+    return _gap_rows(which, len(things) - 1), arrays, len(things) - 1
+
+
+def _offset(things: tuple[Solid, ...]) -> Any:
+    which, arrays = _meeting(things)
+    return _offset_rows(which), arrays | masses(things[0]), 3
+
+
+@lru_cache(maxsize=256)
+def _gap_rows(which: Distances, bodies: int) -> Any:
+    def gaps(R: Any, p: Any, **arrays: Any) -> Any:
+        d = contacts(which, R, p, arrays).distance
+        mine = arrays["owner"] == np.arange(bodies)[:, None]
+        least = smallest(jnp.where(mine, d, jnp.inf).T)
+        return jnp.maximum(least, 0.0) / LENGTH
+
+    return gaps
+
+
+@lru_cache(maxsize=256)
+def _offset_rows(which: Distances) -> Any:
+    def offset(R: Any, p: Any, **arrays: Any) -> Any:
+        found = contacts(which, R, p, arrays)
+        weight = jax.nn.sigmoid(-found.distance / SOFT)
+        arms = found.point_a - centre(R, p, arrays)
+        return weight @ arms / (weight.sum() + FAINT)
+
+    return offset

@@ -1,0 +1,1 @@
+"""Sound rows and plans that bring extended states about."""

@@ -1,0 +1,26 @@
+"""How paths soak things: by standing below a water source."""
+
+from posewise.robots.config import Config
+
+from ...errors import PredicateError
+from ...planning.schedule import Plan, Plans, When
+from .water_plans import Catching, taps_of, water_plans
+
+
+def soaked_plans(C: Config, when: When, name: str, level: int, value: bool) -> Plans:
+    """So many droplets are absorbed on `when.held`, or fewer.
+
+    Raises:
+        PredicateError: where no source can, in no such time; and where it shall stay
+            dry while there is water.
+    """
+    needed = level - int(C.states[name].wetness)
+    if value:
+        return water_plans(C, when, Catching("soak", name, needed))
+    if needed > 0 and not taps_of(C):
+        return [Plan()]
+    why = "there is water" if needed > 0 else "it is soaked, and nothing dries it"
+    raise PredicateError(
+        f"That {name!r} is not soaked has no rows for a solver ({why}): it can only be"
+        " checked."
+    )

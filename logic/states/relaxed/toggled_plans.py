@@ -1,0 +1,83 @@
+"""How paths switch things on or off: a window of slices in which a finger presses."""
+
+from functools import partial
+
+from posewise.objectives.interval import Slices
+from posewise.robots.config import Config
+
+from ...errors import PredicateError
+from ...planning.schedule import Made, Plan, Plans, When, any_of
+from ...relaxed.constraint_terms import Rows
+from ..clock import step_of
+from ..sources import pressing
+from ..switches import PRESS_DISTANCE, PRESS_STEPS
+from .range_rows import clear_of_origin, near_origin
+
+
+def toggled_plans(C: Config, when: When, name: str, value: bool) -> Plans:
+    """The switch has that value on all slices of `when.held`.
+
+    As it is now: no finger comes near, on slices or between them. Else one finger is
+    near on `PRESS_STEPS` slices in a row before, and none on any other: a press of so
+    many steps or more switches once, however long it is.
+
+    Raises:
+        PredicateError: where there is nothing to press it, or no time.
+    """
+    step_of(when.span, f"Switching {name!r}")
+    state, fingers = C.states[name], pressing(C)
+    button = C.object(name).link("toggleable")
+    first, last = when.held[0], when.held[-1]
+    if bool(state.toggled_on) == value:
+        claim = frozenset({(("pressed", name), False)})
+        every = tuple(range(last + 1))
+        return [Plan("", _clear(C, when, fingers, button, every), claim)]
+    word = "on" if value else "off"
+    if not fingers:
+        raise PredicateError(
+            f"Nothing can switch {name!r} {word}: there is no finger; give an agent"
+            " hands with fingers that have shapes, by C.add_agent(..., hands=...)."
+        )
+    begin = max(when.within[0], int(state.near_steps > 0))
+    starts = range(first - PRESS_STEPS + 1, begin - 1, -1)
+    if not starts:
+        raise PredicateError(
+            f"Switching {name!r} {word} takes {PRESS_STEPS} slices with a finger near"
+            f" its button, and there are {max(first + 1 - begin, 0)}; take more slices."
+        )
+    press = partial(_press, C, when, name, fingers, button)
+    return any_of([partial(press, f, s) for s in starts for f in fingers])
+
+
+def _press(
+    C: Config,
+    when: When,
+    name: str,
+    fingers: tuple[str, ...],
+    button: str,
+    finger: str,
+    start: int,
+) -> Plans:
+    end = start + PRESS_STEPS
+    near = tuple(range(start, end))
+    # on the ways into the press and out of it the finger crosses the range once
+    apart = tuple(k for k in range(when.held[-1] + 1) if not start <= k <= end)
+    given = finger, button, PRESS_DISTANCE
+    rows = when.on(near).made(
+        (near_origin, given), C, lambda: Rows(near_origin(C, *given))
+    )
+    rows += _clear(C, when, fingers, button, apart)
+    title = f"{finger} presses {button} on slices {near[0]} to {near[-1]}"
+    return [Plan(title, rows, frozenset({(("pressed", name), start)}))]
+
+
+def _clear(
+    C: Config, when: When, fingers: tuple[str, ...], button: str, slices: Slices
+) -> Made:
+    """No finger near a button on the ways into slices."""
+    found: Made = ()
+    for finger in fingers if slices else ():
+        given = finger, button, PRESS_DISTANCE
+        make = lambda given=given: Rows(clear_of_origin(C, *given))
+        found += when.on(slices).made((clear_of_origin, given), C, make)
+    return found

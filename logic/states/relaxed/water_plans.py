@@ -1,0 +1,211 @@
+"""How paths bring things below a water source, while it lets enough droplets go.
+
+Droplets fall straight down, as `rollout(..., droplets="straight down")` has it. When
+they are let go follows from the state of the source, for slices and for finer steps.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from posewise.robots.config import Config
+from posewise.robots.world.objects import WorldObject
+from posewise.robots.world.regions import Region
+
+from ...errors import PredicateError
+from ...exact.solids import Solid, first_hits, is_solid, thing
+from ...planning.schedule import Made, Plan, Plans, When, all_of, any_of
+from ...relaxed.constraint_terms import Rows
+from ...relaxed.object_features import Build, Pair, at_point
+from ...relaxed.pour_into import pours_into
+from ...relaxed.rays import CLEAR, DOWN, FAR, meets, misses
+from ..clock import step_of
+from ..filling import UPRIGHT
+from ..sources import pressing
+from ..switches import PRESS_STEPS
+from ..temperature import STEP
+from ..water import SPOUT, stream_step
+from .toggled_plans import toggled_plans
+
+ERROR = 1e-3
+"""Of the row of a droplet's way down meeting the object [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Catching:
+    """What shall catch droplets."""
+
+    verb: str
+    """What they do to it: "soak", "fill"."""
+    name: str
+    """The object."""
+    needed: int
+    """So many more."""
+    into: Region | None = None
+    """The cavity that they shall go through; None: they only have to meet it."""
+
+
+def water_plans(C: Config, when: When, task: Catching) -> Plans:
+    """So many droplets are caught until `when.held`.
+
+    Raises:
+        PredicateError: where no source can, in no such time.
+    """
+    if task.needed <= 0:
+        return [Plan()]
+    still = [o for o in taps_of(C) if _stands_still(C, o.link("waterSource"))]
+    if not still:
+        raise PredicateError(
+            f"Nothing can {task.verb} {task.name!r}: there is no water source that"
+            " stands still and runs, or could be switched on by a finger of an agent."
+        )
+    return any_of([partial(_below, C, when, task, tap) for tap in still])
+
+
+def taps_of(C: Config) -> list[WorldObject]:
+    """Water sources that drip, or could be switched on."""
+    taps = [o for o in C.objects.values() if "waterSource" in o.abilities]
+    return [o for o in taps if drips(C, o) or pressing(C)]
+
+
+def drips(C: Config, tap: WorldObject) -> bool:
+    """Whether a water source is on, or just was: one more droplet may fall then."""
+    return _on(C, tap) or bool(C.states[tap.name].stream.running)
+
+
+def _on(C: Config, tap: WorldObject) -> bool:
+    return "toggleable" not in tap.abilities or bool(C.states[tap.name].toggled_on)
+
+
+def _below(C: Config, when: When, task: Catching, tap: WorldObject) -> Plans:
+    """All times at which droplets of a tap may be caught."""
+    doing, needed = f"{task.verb.capitalize()}ing", task.needed
+    tau, begin, first = step_of(when.span, doing), when.within[0], when.held[0]
+    on = _on(C, tap)
+    clocks = [_drops(C, tap, first + 1, tau, n, on) for n in {1, _finer(tau)}]
+    if on:
+        ends = [(s, _until(clocks, s, needed)) for s in range(begin, first + 1)]
+        windows = [(s, e) for s, e in ends if e is not None and e <= first]
+        made = [partial(_windowed, C, when, task, tap, s, e) for s, e in windows[::-1]]
+    else:
+        wait = _until(clocks, 0, needed)
+        last = begin if wait is None else first - PRESS_STEPS + 1 - wait
+        starts = range(last, begin, -1)
+        made = [partial(_switched, C, when, task, tap, wait or 0, s) for s in starts]
+    if not made:
+        left = C.states[tap.name].stream.left
+        more = f"stream=Stream(left={needed})"
+        few = f"; {tap.name!r} has {left} left: C.set_state({tap.name!r}, {more})"
+        raise PredicateError(
+            f"{doing} {task.name!r} below {tap.name!r} takes {needed} droplets, which"
+            f" are not all let go within slices {begin} to {first}, of {tau:g} s"
+            f"{few if left < needed else '; take more or longer slices'}."
+        )
+    return any_of(made)
+
+
+def _switched(
+    C: Config, when: When, task: Catching, tap: WorldObject, wait: int, start: int
+) -> Plans:
+    """Switched on by a press from a slice on, and below it from the slice before."""
+    on = start + PRESS_STEPS - 1
+    end = on + wait
+    pressed = when.on(tuple(range(on, end + 1)))
+    pressed = replace(pressed, within=tuple(range(start, on + 1)))
+    toggled = toggled_plans(C, pressed, tap.name, True)
+    return all_of([toggled, _windowed(C, when, task, tap, start - 1, end)])
+
+
+def _windowed(
+    C: Config, when: When, task: Catching, tap: WorldObject, start: int, end: int
+) -> Plans:
+    """Below a tap on slices, with nothing in between."""
+    name, slices = task.name, tuple(range(start, end + 1))
+    point = tap.link("waterSource")
+    at = C.index(point)
+    source = Solid(C, point, (at,))
+    R, p = source.pose(at)
+    spout, drop = R.T @ SPOUT, p + SPOUT
+    others = _others(C, name)
+    fixed = [x for x in others if _stands_still(C, x.name)]
+    heights = [first_hits(x, drop[None], DOWN).item() for x in fixed]
+    reach = min([FAR, *heights]) - CLEAR
+    here, made = when.on(slices), Plan().objectives
+
+    def rows(what: Any, other: Solid, build: Build, error: float = 0.0) -> Made:
+        pair = Pair(C, source, other, True)
+        term = lambda: Rows(pair.feature(at_point(build, spout)), error=error)
+        return here.made((what, point, other.name), C, term)
+
+    own = thing(C, name)
+    made += rows("below", own, meets(DOWN, reach, ERROR), ERROR)
+    if task.into is not None:
+        made += rows(task.into, own, pours_into(task.into, UPRIGHT))
+    for other in (x for x in others if x not in fixed):
+        made += rows("beside", other, misses(DOWN, reach))
+    return [Plan(f"{name} below {tap.name} on slices {start} to {end}", made)]
+
+
+def _others(C: Config, name: str) -> list[Solid]:
+    """What else droplets could fall onto: objects, and frames of none with shapes."""
+    solids = [thing(C, n) for n in C.objects]
+    owned = {i for solid in solids for i in solid.frames}
+    loose = [
+        Solid(C, frame.name, (i,))
+        for i, frame in enumerate(C.frames)
+        if i not in owned and is_solid(C, i)
+    ]
+    return [x for x in (*solids, *loose) if x.name != name and x.solid_frames]
+
+
+def _stands_still(C: Config, name: str) -> bool:
+    """No joint moves a frame, or the parts of an object."""
+    frames = thing(C, name).frames
+    up: list[int] = list(frames)
+    for i in up:
+        parent = C.frames[i].parent
+        up += [] if parent is None or parent in up else [parent]
+    joints = [C.frames[i].joint for i in up]
+    return not {j.name for j in joints if j is not None} & set(C.joint_names)
+
+
+def _finer(tau: float) -> int:
+    """Steps in a slice, as `resample` has them by default."""
+    return max(int(np.ceil(tau / STEP - 1e-9)), 1)
+
+
+def _drops(
+    C: Config, tap: WorldObject, T: int, tau: float, n: int, on: bool
+) -> Int[np.ndarray, "T 2"]:
+    """Droplets let go by a tap: before each slice, and up to it.
+
+    Args:
+        C: the world.
+        tap: its owner.
+        T: slices.
+        tau: time from slice to slice [s].
+        n: steps in each.
+        on: it is on now; else it is switched on in the first slice.
+    """
+    stream, fallen = C.states[tap.name].stream, []
+    stream = stream if on else replace(stream, running=False)
+    for _ in range(T * n):
+        stream, falls = stream_step(stream, tau / n)
+        stream = replace(stream, running=True)
+        fallen.append(falls)
+    count = np.cumsum(fallen)
+    at = np.arange(T) * n + (n - 1 if on else 0)
+    return np.stack([count[at] - np.array(fallen)[at], count[at]], -1)
+
+
+def _until(
+    clocks: Sequence[Int[np.ndarray, "T 2"]], start: int, needed: int
+) -> int | None:
+    """The first slice until which enough droplets fall, from a slice on."""
+    enough = [c[start:, 1] - c[start, 0] >= needed for c in clocks]
+    every = np.all(enough, 0)
+    return start + int(every.argmax()) if every.any() else None

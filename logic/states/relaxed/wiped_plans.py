@@ -1,0 +1,144 @@
+"""How paths wipe things clean: a tool goes over enough particles, some on each slice.
+
+Particles that go on one slice are those that the box about the tool, as it is turned
+now, can hold together; the most first, then the next most, until enough are gone. The
+tool visits these places on slices in a row, each time from one to the nearest left.
+"""
+
+from functools import partial
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from posewise.features import Feature
+from posewise.objectives.interval import Slices
+from posewise.robots.config import Config
+
+from ...errors import PredicateError
+from ...exact.contact import TOLERANCE
+from ...exact.solids import Solid, bounding_box
+from ...planning.schedule import Made, Plan, Plans, When, all_of, any_of
+from ...relaxed.constraint_terms import Rows
+from ...relaxed.object_features import Pair, at_point
+from ...relaxed.rays import enclosed
+from .contact_plans import tools, touching
+from .handling_rows import removals_needed
+from .soaked_plans import soaked_plans
+
+ROOM = 1e-3
+"""By so much a tool's box is taken to be smaller than it is [m]."""
+
+
+def wiped_plans(C: Config, when: When, name: str, kind: str, share: float) -> Plans:
+    """Not more than a share of the particles are left on `when.held`.
+
+    Raises:
+        PredicateError: where there is no tool, or no time.
+    """
+    particles = getattr(C.states[name], kind)
+    gone = len(particles.active) - int(particles.active.sum())
+    needed = removals_needed(len(particles.active), share) - gone
+    if needed <= 0:
+        return [Plan()]
+    found = tools(C, "cleaningTool", name)
+    if not found:
+        raise PredicateError(
+            f"Nothing can wipe {kind} off {name!r}: give an object with shapes the"
+            " ability cleaningTool."
+        )
+    wipe = partial(_wiping, C, when, name, kind, needed)
+    return any_of([partial(wipe, owner, part) for owner, part in found])
+
+
+def _wiping(
+    C: Config, when: When, name: str, kind: str, needed: int, owner: str, tool: Solid
+) -> Plans:
+    """All times at which a tool may wipe."""
+    particles = getattr(C.states[name], kind)
+    R, p = Solid(C, name, (C.index(name),)).pose(C.index(name))
+    low, high = bounding_box(tool)
+    where = particles.positions @ R.T + p
+    size = np.maximum(high - low - ROOM, 0.0)
+    places = _in_order(where, cover(where, particles.active, size, needed), low)
+    first, begin, n = when.held[0], when.within[0], len(places)
+    if first + 1 - begin < n:
+        raise PredicateError(
+            f"Wiping {needed} {kind} particles off {name!r} takes {owner!r} {n} slices,"
+            f" and there are {first + 1 - begin}; take more slices, or a larger tool."
+        )
+    strides = sorted({1, (first - begin) // max(n - 1, 1) or 1}, reverse=True)
+    times = [
+        tuple(range(s, s + (n - 1) * stride + 1, stride))
+        for stride in strides
+        for s in range(first - (n - 1) * stride, begin - 1, -1)
+    ]
+    visit = partial(_visiting, C, when, name, particles.positions, owner, tool, places)
+    wet = kind == "dust" or C.states[owner].wetness >= 1
+    if wet:
+        return any_of([partial(visit, slices) for slices in times])
+    soak = lambda k: soaked_plans(C, when.on((k,)), owner, 1, True)
+    both = lambda slices: all_of([soak(slices[0]), visit(slices)])
+    return any_of([partial(both, slices) for slices in times])
+
+
+def _visiting(
+    C: Config,
+    when: When,
+    name: str,
+    positions: Float[np.ndarray, "n 3"],
+    owner: str,
+    tool: Solid,
+    places: list[np.ndarray],
+    slices: Slices,
+) -> Plans:
+    """Particles of each place in the tool's box on a slice, while the tool touches."""
+    rows: Made = touching(C, when, tool, name, slices)
+    pair = Pair(C, Solid(C, name, (C.index(name),)), tool, True)
+    for k, group in zip(slices, places, strict=True):
+        for i in group.tolist():
+            make = lambda i=i: _held(pair, positions[i])
+            rows += when.on((k,)).made(("wiped", tool.name, name, i), C, make)
+    title = f"{owner} wipes {name} on slices {slices[0]} to {slices[-1]}"
+    return [Plan(title, rows)]
+
+
+def _held(pair: Pair, position: np.ndarray) -> Rows:
+    """A point of a is in b's box along the world's axes, as roll-outs widen it."""
+    inside = pair.feature(at_point(enclosed(False), position))
+    return Rows(Feature(inside.symbol, inside.frames, target=TOLERANCE), 100.0)
+
+
+def cover(
+    where: Float[np.ndarray, "n 3"],
+    active: Bool[np.ndarray, " n"],
+    size: Float[np.ndarray, "3"],
+    needed: int,
+) -> list[np.ndarray]:
+    """Groups of particles, `needed` in all, each within a box of that size.
+
+    Greedy: each time the box, with its lower faces at particles, that holds the most.
+    """
+    left, groups = active.copy(), []
+    while needed > 0:
+        at = np.flatnonzero(left)
+        corners = np.stack(np.meshgrid(*where[at].T, indexing="ij"), -1).reshape(-1, 3)
+        off = where[at] - corners[:, None]
+        held = ((off >= 0) & (off <= size)).all(-1)
+        group = at[held[held.sum(-1).argmax()]][:needed]
+        groups.append(group)
+        left[group] = False
+        needed -= len(group)
+    return groups
+
+
+def _in_order(
+    where: Float[np.ndarray, "n 3"], groups: list[np.ndarray], start: np.ndarray
+) -> list[np.ndarray]:
+    """Each time the nearest group that is left."""
+    left, ordered, here = list(groups), [], start
+    while left:
+        centres = np.array([where[group].min(0) for group in left])
+        nearest = int(np.linalg.norm(centres - here, axis=-1).argmin())
+        here = centres[nearest]
+        ordered.append(left.pop(nearest))
+    return ordered

@@ -1,0 +1,1 @@
+"""Objectives compiled to the chain problem that the solver takes."""

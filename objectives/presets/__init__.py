@@ -1,0 +1,1 @@
+"""Constraint presets: grasps, motions, contacts, mode switches and whole problems."""

@@ -1,0 +1,1 @@
+"""Figures, films and browser views of solutions."""

@@ -1,0 +1,1 @@
+"""Initial guesses, multistart and batches of problems."""

@@ -1,0 +1,286 @@
+"""From problems and starts to solutions, all with one compiled program."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+
+from posewise.robots.errors import unknown
+from posewise.robots.validation import integer, number
+from posewise.solvers import Options, Result, Status, Watch, solve_many, solve_watched
+from posewise.solvers.first_order import solve_first_order
+from posewise.solvers.interruptible import Watcher
+
+from ..objective import OT, ObjectiveError
+from ..path_problem import PathProblem
+from ..solution import Solution
+from .batch_result import Solves
+from .penalties import first_penalties
+from .problem_batch import Problems, make_problems
+from .sensitivity import Solved
+
+NEWTON = "augmented_lagrangian"
+FIRST_ORDER_ITERATIONS = 20000
+"""Default limit of first-order methods: their steps are many and cheap."""
+SEVERAL = {"untried": 20.0}
+"""For several slices: a step takes an evaluation, which takes longer than a subproblem
+is worth that is nearly solved."""
+
+
+def solve_starts(
+    komo: PathProblem,
+    seed: Any,
+    starts: Any,
+    method: Any,
+    chosen: "Chosen",
+    enough: int | None = None,
+    again: bool = False,
+) -> list[Solution]:
+    """What the starts of a problem end at, in their order.
+
+    Without costs, starts after the first one that ends feasible are left out, unless
+    `enough` says otherwise.
+
+    Args:
+        komo: the problem.
+        seed: see `KOMO.solve`, as for all below.
+        starts: how many.
+        method: see `KOMO.solve`.
+        chosen: tolerance and options.
+        enough: leave out the starts after so many that end feasible.
+        again: if the only start stalls, solve once more, from a random one.
+    """
+    seed, starts = checked_starts(komo, seed, starts)
+    began = time.perf_counter()
+    watch = Watch(chosen.progress)
+    if _is_newton(method) and starts > 1:
+        problems = make_problems([komo], {})
+        solves = solve_problems(problems, [0], seed, starts, chosen, watch, enough)
+        return solutions_of(problems, solves, chosen.tolerance)
+    chain, data, placed = komo.chain()
+    frozen = komo.frozen()
+
+    def solution(end: Result, start: int) -> Solution:
+        made = Solved(frozen, chain, data, placed, end.x, end.y, end.multipliers)
+        seconds = time.perf_counter() - began
+        return make_solution(komo, end, made, chosen.tolerance, seconds, start)
+
+    def paths(count: int) -> np.ndarray:
+        return np.asarray(komo.starts(seed, count), data.prefix.dtype)
+
+    if not _is_newton(method):
+        given = (jnp.asarray(paths(starts)), chosen.numbers, watch)
+        result = solve_first_order(chain, method, data, *given)
+        return [solution(_row(result, i), i) for i in range(starts)]
+    found: list[Solution] = []
+    for i in range(2 if again else 1):
+        numbers = chosen.numbers
+        if i:
+            numbers = replace(numbers, mu=penalty(numbers, i))
+        end = solve_watched(chain, data, paths(i + 1)[i], numbers, watch)
+        found.append(solution(end, i))
+        if found[0].status is not Status.INFEASIBLE:
+            break
+    return found
+
+
+def solve_problems(
+    problems: Problems,
+    which: Sequence[int],
+    seed: int,
+    starts: int,
+    chosen: "Chosen",
+    watch: Watcher,
+    enough: int | None = None,
+    mesh: Mesh | None = None,
+    first: int = 0,
+    like: int | None = None,
+) -> Solves:
+    """Solve some of the problems, each from many starts; see `solve_starts`.
+
+    Args:
+        problems: all.
+        which: those to be solved.
+        seed: of the random starts, the same for each problem.
+        starts: of each.
+        chosen: tolerance and options.
+        watch: is told how far all have come.
+        enough: of each problem, leave out the starts after so many that end feasible.
+        mesh: see `solve_many`.
+        first: the first of the starts.
+        like: see `solve_many`.
+
+    Returns:
+        A row for each start that was not left out, in the order of `which`.
+    """
+    began = time.perf_counter()
+    leaves = problems.leaves_of(which)
+    komos = [problems.komo(b) for b in which]
+    end = first + starts
+    paths = {k: k.starts(seed, end)[first:] for k in dict.fromkeys(komos)}
+    x = np.concatenate([paths[k] for k in komos]).astype(problems.dtype)
+    owner = np.repeat(np.arange(len(which)), starts)
+    if enough is None and all(o.type is not OT.sos for o in komos[0].objectives):
+        enough = 1
+    structure = (problems.chain, problems.tree, leaves, problems.varied)
+    mu = [penalty(chosen.numbers, k) for k in range(first, end)] * len(which)
+    many = (*structure, owner, x, np.asarray(mu, x.dtype), chosen.numbers, watch)
+    result, kept = solve_many(*many, enough, like, mesh)
+    seconds = time.perf_counter() - began
+    at, start = np.divmod(kept, starts)
+    start += first
+    return Solves(np.asarray(which)[at], start, np.full(len(at), seconds), result)
+
+
+def penalty(numbers: Options, start: int) -> float:
+    """The initial one of a start."""
+    return numbers.mu * (numbers.mu_spread if start % 2 else 1.0)
+
+
+def solve_with_second(
+    problems: Problems,
+    which: Sequence[int],
+    seed: int,
+    starts: int,
+    chosen: "Chosen",
+    watch: Watcher,
+    mesh: Mesh | None = None,
+) -> Solves:
+    """`solve_problems`; a problem's only start that stalls is followed by a random one.
+
+    All of `which`, in ascending order, by the same program.
+    """
+    given = (seed, starts, chosen, watch, None, mesh)
+    found = solve_problems(problems, which, *given)
+    stalled = found.problem[np.asarray(found.result.status) == Status.INFEASIBLE]
+    if starts > 1 or not len(stalled):
+        return found
+    lost = stalled.tolist()
+    more = solve_problems(problems, lost, *given, first=1, like=len(which))
+    both = jax.tree.map(lambda *a: np.concatenate(a), found, more)
+    return both.rows(np.argsort(both.problem, kind="stable"))
+
+
+def solutions_of(
+    problems: Problems, solves: Solves, tolerance: float
+) -> list[Solution]:
+    """The solution in each row."""
+    komos = [problems.komo(b) for b in solves.problem.tolist()]
+    frozen = {k: k.frozen() for k in dict.fromkeys(komos)}
+    solutions = []
+    for j, (k, b) in enumerate(zip(komos, solves.problem.tolist(), strict=True)):
+        end, data = _row(solves.result, j), problems.data(b)
+        given = frozen[k], problems.chain, data, problems.placed
+        made = Solved(*given, end.x, end.y, end.multipliers)
+        own = float(solves.seconds[j]), int(solves.start[j])
+        solutions.append(make_solution(k, end, made, tolerance, *own))
+    return solutions
+
+
+def checked_starts(komo: PathProblem, seed: Any, starts: Any) -> tuple[int, int]:
+    """A user's seed and number of starts.
+
+    Raises:
+        ObjectiveError: for numbers out of range, or without objectives.
+    """
+    seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
+    starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
+    if not komo.objectives:
+        raise ObjectiveError("There is no objective; add one before solving.")
+    return seed, starts
+
+
+class Chosen(NamedTuple):
+    """How a problem is to be solved."""
+
+    tolerance: float
+    """Of rows, in a solution that counts as feasible."""
+    numbers: Options
+    progress: Any = False
+    """See `KOMO.solve`."""
+
+
+def make_options(
+    komo: PathProblem,
+    method: Any,
+    tolerance: Any,
+    progress: Any,
+    options: Mapping[str, Any],
+) -> Chosen:
+    """A user's tolerance and options, checked; others as they suit the problem.
+
+    Raises:
+        ObjectiveError: for unknown options or methods, and numbers out of range.
+    """
+    if not _is_newton(method) and not hasattr(method, "update"):
+        raise ObjectiveError(
+            f"method is {method!r}, expected {NEWTON!r} or an optax optimiser, e.g."
+            " optax.lbfgs()."
+        )
+    if not isinstance(progress, bool) and not callable(progress):
+        raise ObjectiveError(
+            f"progress is {progress!r}, expected True, False, or a function that gets"
+            " a posewise.solvers.Progress."
+        )
+    tolerance = _positive("tolerance", tolerance)
+    known = Options.__dataclass_fields__
+    for option, value in options.items():
+        if option not in known:
+            raise ObjectiveError(unknown("solver option", option, known))
+        _positive(option, value)
+    given = {"tolerance": 0.1 * tolerance, **options}
+    if "mu" in given:
+        given.setdefault("mu_spread", 1.0)  # chosen for all starts
+    if not _is_newton(method):
+        given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
+    given = {**first_penalties(komo), **given}
+    if komo.T > 1 and not komo.exchanges:
+        given = {**SEVERAL, **given}
+    return Chosen(tolerance, Options(**given), progress)
+
+
+def _is_newton(method: Any) -> bool:
+    return isinstance(method, str) and method == NEWTON
+
+
+def best(solutions: Sequence[Solution]) -> Solution:
+    """Feasible before infeasible, then by cost, or by violation."""
+    return min(solutions, key=Solution.rank) if len(solutions) > 1 else solutions[0]
+
+
+def _row(result: Result, k: int) -> Result:
+    """That of one solve."""
+    return Result(*(a[k] for a in result))
+
+
+def make_solution(
+    komo: PathProblem,
+    end: Result,
+    made: Solved,
+    tolerance: float,
+    seconds: float,
+    start: int,
+) -> Solution:
+    """Where a solve ended as a solution from one of the starts."""
+    return Solution(
+        np.asarray(end.x, float),
+        Status(int(end.status)),
+        tolerance,
+        int(end.iterations),
+        seconds,
+        komo.config,
+        komo.tau,
+        start,
+        komo.modes(),
+        komo.ways,
+        made,
+    )
+
+
+def _positive(what: str, value: Any) -> float:
+    return number(what, value, "a number > 0", lambda x: x > 0, ObjectiveError)

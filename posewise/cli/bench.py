@@ -1,0 +1,101 @@
+"""`posewise bench`: standard problems anywhere, the repository's benchmarks in it."""
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from posewise.demo import (
+    inverse_kinematics,
+    load_robot,
+    placement,
+    placement_world,
+    reaching_path,
+)
+from posewise.objectives import KOMO
+from posewise.robots.errors import LoadError, unknown
+
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
+ROUNDS = 10
+"""Warm solves of each problem, each from a random start of its own."""
+HEAD = ("problem", "first s", "ms", "success")
+
+
+def problems() -> dict[str, Callable[[], KOMO]]:
+    """Those of the demo, which need no files."""
+    arm = lambda: load_robot(None, None, 0)
+    return {
+        "inverse kinematics, camera": lambda: inverse_kinematics(arm()),
+        "path, 32 slices": lambda: reaching_path(arm()),
+        "placement on a region": lambda: placement(placement_world()),
+    }
+
+
+def run_bench(options: Any) -> bool:
+    """Time standard problems, or run benchmarks of the repository by name.
+
+    Raises:
+        PosewiseError: for unknown names, and without a repository.
+    """
+    if not options.names:
+        print(measured(problems(), ROUNDS))
+        return True
+    scripts = [_script(name) for name in options.names]
+    return all([_run(script) for script in scripts])
+
+
+def measured(problems: dict[str, Callable[[], KOMO]], rounds: int) -> str:
+    """A table: seconds of the first solve, milliseconds of later ones, successes."""
+    rows = [HEAD]
+    for name, make in problems.items():
+        began = time.perf_counter()
+        komo = make()
+        komo.solve(0)
+        first = time.perf_counter() - began
+        solved = [komo.solve(seed, 2) for seed in range(rounds)]
+        ms = 1e3 * np.median([s.seconds for s in solved])
+        share = np.mean([s.feasible for s in solved])
+        rows.append((name, f"{first:.1f}", f"{ms:.1f}", f"{share:.0%}"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return f"{_machine()}\n\n" + "\n".join(_line(row, widths) for row in rows)
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    name, *numbers = row
+    cells = [name.ljust(widths[0])]
+    cells += [n.rjust(w) for n, w in zip(numbers, widths[1:], strict=True)]
+    return "  ".join(cells)
+
+
+def _machine() -> str:
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return (
+        f"{os.cpu_count()} cores ({platform.machine()}){load}, Python"
+        f" {platform.python_version()}, jax {jax.__version__} on"
+        f" {jax.default_backend()}, float64"
+    )
+
+
+def _script(name: str) -> Path:
+    if not FOLDER.is_dir():
+        raise LoadError(
+            f"{name!r} is a benchmark of the repository, which is not here; without"
+            " names `posewise bench` times standard problems."
+        )
+    known = sorted(file.stem for file in FOLDER.glob("*.py"))
+    if name not in known:
+        raise LoadError(unknown("benchmark", name, known))
+    return FOLDER / f"{name}.py"
+
+
+def _run(script: Path) -> bool:
+    print(f"benchmarks/{script.name}", flush=True)
+    run = subprocess.run([sys.executable, script], cwd=FOLDER.parent, check=False)
+    return run.returncode == 0

@@ -1,0 +1,114 @@
+"""`posewise view`: worlds and what was solved, in the browser or as a page."""
+
+import webbrowser
+import zipfile
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import numpy as np
+
+from posewise.robots.config import Config
+from posewise.robots.errors import LoadError
+from posewise.robots.validation import number
+from posewise.robots.visual.viewer import View, path_clip
+
+from .commands import check_targets
+from .problem_file import read_problem
+
+PAGES = (".html", ".htm")
+
+
+def run_view(options: Any) -> bool:
+    """Show a problem's or a model's world, and a solution of it, until interrupted.
+
+    Raises:
+        PosewiseError: for files that do not fit.
+        ImportError: without viser, or pyyaml for a problem file.
+    """
+    file, solved, page = options.file, options.solution, options.html
+    check_targets(page)
+    if file.suffix.lower() in PAGES:
+        _open_page(file, solved, page)
+        return True
+    C = _world(file)
+    clip = None
+    if solved is not None:
+        C, path, dt = _solved(C, solved)
+        clip = None if path is None else path_clip(C, path, dt)
+    shown = C if clip is None else clip.world(0)
+    with View(shown, clip, browser=page is None) as view:
+        if page is not None:
+            print(f"written: {view.save(page)}")
+        else:
+            print(f"{view.url} shows {file}; Ctrl-C ends it.", flush=True)
+            _wait()
+    return True
+
+
+def _world(file: Path) -> Config:
+    """That of a problem file (.yaml), or of a model file."""
+    if file.suffix.lower() == ".yaml":
+        return read_problem(file).world
+    if not file.is_file():
+        raise LoadError(
+            f"{str(file)!r} is no file; expected a problem (.yaml), a model (.urdf,"
+            " .xml, .g, .yml) or a page (.html)."
+        )
+    C = Config()
+    C.add_file(file)
+    return C
+
+
+def _solved(C: Config, file: Path) -> tuple[Config, Any, float]:
+    """The world at a solution; of a path, what to play and the time between slices."""
+    try:
+        with np.load(file, allow_pickle=False) as found:
+            arrays = dict(found)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise LoadError(f"{file} cannot be read as .npz: {error}.") from None
+    if "path" in arrays and "times" in arrays:
+        joints = arrays.get("joints", np.array(C.joint_names)).tolist()
+        if joints != list(C.joint_names):
+            raise LoadError(
+                f"{file} has a path of the joints {', '.join(joints)}, the world has"
+                f" {', '.join(C.joint_names) or 'none'}; give the problem that it"
+                " solves."
+            )
+        return C, arrays["path"], _step(file, arrays["times"])
+    begin = "pose of "
+    poses = {k.removeprefix(begin): v for k, v in arrays.items() if begin in k}
+    if not poses or "solved" not in arrays:
+        raise LoadError(
+            f"{file} has {', '.join(arrays) or 'nothing'}, expected the path or the"
+            " poses that `posewise solve FILE --npz` writes."
+        )
+    best = int(np.argmax(arrays["solved"]))
+    for name, listed in poses.items():
+        C.set_pose(name, listed[best])
+    return C, None, 0.0
+
+
+def _step(file: Path, times: np.ndarray) -> float:
+    last = np.ravel(times)[-1] if np.size(times) else np.nan
+    what, expected = f"the last of the times in {file}", "a time > 0 (seconds)"
+    return number(what, last, expected, lambda t: t > 0) / np.size(times)
+
+
+def _open_page(file: Path, solved: Any, page: Any) -> None:
+    if solved is not None or page is not None:
+        raise LoadError(f"{str(file)!r} is a page already; leave the rest out.")
+    if not file.is_file():
+        raise LoadError(f"{str(file)!r} is no file.")
+    address = file.resolve().as_uri()
+    if not webbrowser.open(address):
+        print(f"There is no browser here; open {address} in one.")
+
+
+def _wait() -> None:
+    """Until interrupted."""
+    try:
+        while True:
+            sleep(1.0)
+    except KeyboardInterrupt:
+        print()

@@ -1,0 +1,1 @@
+"""Collision pairs of a world, and its distances and ray casts."""

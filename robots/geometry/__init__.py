@@ -1,0 +1,1 @@
+"""Shapes, meshes, convex hulls and signed distance grids."""

@@ -1,0 +1,93 @@
+"""Convex parts that stand for a mesh in collisions."""
+
+import importlib
+
+import numpy as np
+from jaxtyping import Float
+
+from ..errors import ConfigError
+from .coacd_process import CoacdError, run_coacd
+from .disk_cache import Arrays, remembered
+from .hulls import hull_vertices, is_convex, outer_hull
+from .mesh_cleaning import checked_vertices, clean_triangles, named, solids
+from .shapes import Mesh
+
+THRESHOLD = 0.05
+"""How concave a part may be, in coacd's measure."""
+MAX_VERTICES = 32
+"""Of one part; parts that come with more grow a little."""
+TIME_LIMIT = 300.0
+"""Seconds for coacd; open or self-crossing surfaces may take it very long."""
+
+
+def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "n 3"]]:
+    """The vertices of convex hulls whose union stands for a mesh.
+
+    Mode "convex" has one part, the hull. Mode "decompose" has one part for each closed
+    component that is convex, which is exact, and several for each other one, by coacd.
+    What coacd makes takes seconds and is kept on disk.
+
+    Measured on eight meshes (torus, cup, brackets; sizes are diagonals of the bounding
+    box): no point of the surface is farther than 4e-5 of the size outside the parts,
+    and 0.04 % of the volume is in cracks between them. Parts reach up to 1.6 % of the
+    size beyond the surface, and 2.8 % where they had more than 32 vertices (a torus).
+    On surfaces with holes coacd first makes a solid shell, on a grid of 30 cells, which
+    takes a minute (an open box).
+
+    Args:
+        mesh: of mode "convex" or "decompose".
+
+    Raises:
+        ConfigError: without triangles, with NaN vertices, in mode "sdf", and when coacd
+            makes nothing of the triangles.
+        ImportError: when coacd is needed and not there; names the extra.
+    """
+    if mesh.mode == "sdf":
+        raise ConfigError(
+            f"Mesh: {named(mesh)} has mode 'sdf', which has a grid and no convex parts;"
+            " expected mode 'decompose' or 'convex'."
+        )
+    if "parts" not in mesh._cache:
+        mesh._cache["parts"] = (
+            [hull_vertices(checked_vertices(mesh))]
+            if mesh.mode == "convex"
+            else _decompose(mesh)
+        )
+    return list(mesh._cache["parts"])
+
+
+def _decompose(mesh: Mesh) -> list[np.ndarray]:
+    parts = []
+    for vertices, faces in solids(*clean_triangles(mesh)):
+        if is_convex(vertices, faces):
+            parts.append(hull_vertices(vertices))
+        else:
+            parts += _by_coacd(mesh, vertices, faces)
+    return parts
+
+
+def _by_coacd(mesh: Mesh, vertices: np.ndarray, faces: np.ndarray) -> list[np.ndarray]:
+    def build() -> Arrays:
+        try:
+            importlib.import_module("coacd")
+        except ImportError as error:
+            raise ImportError(
+                f"Mesh: {named(mesh)} is not convex, and decomposing it needs coacd:"
+                ' pip install "posewise[meshes]"; or take its hull by'
+                " Mesh(..., mode='convex')."
+            ) from error
+        try:
+            made = run_coacd(vertices, faces, THRESHOLD, TIME_LIMIT)
+        except CoacdError as error:
+            raise ConfigError(
+                f"Mesh: {named(mesh)} cannot be decomposed ({error}); close its surface"
+                " and mend crossing triangles, or give mode='convex' (its hull) or"
+                " mode='sdf' (a grid)."
+            ) from error
+        parts = [outer_hull(part, MAX_VERTICES) for part in made]
+        ends = np.cumsum([len(part) for part in parts])
+        return {"vertices": np.concatenate(parts), "ends": ends}
+
+    inputs = vertices, faces, THRESHOLD, MAX_VERTICES
+    found = remembered("parts1", inputs, ("vertices", "ends"), build)
+    return np.split(found["vertices"], found["ends"][:-1])

@@ -1,0 +1,171 @@
+"""Mesh files: rai's `.h5` and whatever trimesh reads."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import trimesh
+
+from ..errors import ConfigError
+from .mesh_paths import is_file
+
+TRIMESH_ENDINGS = (".stl", ".obj", ".ply", ".off", ".glb", ".gltf", ".dae")
+ENDINGS = (".h5", *TRIMESH_ENDINGS)
+MAX_FILE_BYTES = 1_000_000_000
+MAX_POINTS = 20_000_000
+
+
+def read_mesh(path: Path) -> trimesh.Trimesh:
+    """The triangles of a mesh file, all its parts as one mesh, vertices as stored.
+
+    Args:
+        path: an `.h5` of rai (its group `mesh`) or a file that trimesh reads.
+
+    Raises:
+        ConfigError: when the file is missing, of another kind, broken or empty.
+        ImportError: for `.h5` without h5py.
+    """
+    _check_file(path)
+    if path.suffix.lower() == ".h5":
+        vertices, faces, colors = _read_h5_triangles(path)
+        mesh = trimesh.Trimesh(vertices, faces, process=False)
+        if colors is not None and colors.shape == (len(vertices), 3):
+            mesh.visual = trimesh.visual.ColorVisuals(mesh, vertex_colors=colors)
+    else:
+        mesh = _read_trimesh(path)
+    _check_triangles(path, np.asarray(mesh.vertices), np.asarray(mesh.faces))
+    return mesh
+
+
+def read_convex_parts(path: Path) -> list[np.ndarray]:
+    """The vertices (n, 3) of each convex part in the group `decomp` of an `.h5`.
+
+    Raises:
+        ConfigError: when the file is missing, broken or empty.
+        ImportError: without h5py.
+    """
+    _check_file(path)
+    data = _read_h5(path, "decomp", ("vertices",), ("parts",))
+    vertices = _points(path, data["vertices"])
+    starts = np.unique(np.asarray(data.get("parts", [0]), np.int64).reshape(-1))
+    if len(starts) == 0 or starts[0] < 0 or starts[-1] >= len(vertices):
+        raise ConfigError(
+            f"{path}: 'decomp/parts' must hold start indices of the {len(vertices)}"
+            f" vertices, got {starts[:5].tolist()}."
+        )
+    parts = np.split(vertices, starts[starts > 0])
+    return [part for part in parts if len(part)]
+
+
+def read_points(path: Path) -> np.ndarray:
+    """The points (n, 3) in the group `points` of an `.h5`.
+
+    Raises:
+        ConfigError: when the file is missing, broken or empty.
+        ImportError: without h5py.
+    """
+    _check_file(path)
+    return _points(path, _read_h5(path, "points", ("vertices",))["vertices"])
+
+
+def _check_file(path: Path) -> None:
+    if path.suffix.lower() not in ENDINGS:
+        raise ConfigError(
+            f"{path}: meshes that end in {path.suffix!r} cannot be read; convert it to"
+            f" one of {', '.join(ENDINGS)}."
+        )
+    if not is_file(path):
+        raise ConfigError(f"{path}: this mesh file does not exist; check the path.")
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise ConfigError(
+            f"{path}: the mesh is larger than {MAX_FILE_BYTES / 1e9:g} GB; simplify it."
+        )
+
+
+def _read_h5(
+    path: Path, group: str, needed: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> dict[str, np.ndarray]:
+    try:
+        import h5py
+    except ImportError as error:
+        raise ImportError(
+            f'{path}: reading .h5 meshes needs h5py: pip install "posewise[rai]".'
+        ) from error
+    found: dict[str, np.ndarray] = {}
+    try:
+        with h5py.File(path, "r") as file:
+            for name in (*needed, *optional):
+                data: Any = file.get(f"{group}/{name}")
+                if data is None and name in optional:
+                    continue
+                if not isinstance(data, h5py.Dataset):
+                    raise ConfigError(
+                        f"{path}: has no data '{group}/{name}'; expected rai's layout"
+                        f" '{group}/vertices' (n, 3), '{group}/faces' (m, 3)."
+                    )
+                if data.size is None or data.size > 3 * MAX_POINTS:
+                    raise ConfigError(
+                        f"{path}: '{group}/{name}' has {data.size} numbers, at most"
+                        f" {3 * MAX_POINTS} can be read; simplify the mesh."
+                    )
+                found[name] = np.asarray(data[()])
+    except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(f"{path}: not a readable .h5 file ({error}).") from error
+    return found
+
+
+def _read_h5_triangles(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    data = _read_h5(path, "mesh", ("vertices", "faces"), ("colors",))
+    vertices, faces = _points(path, data["vertices"]), data["faces"]
+    if faces.ndim != 2 or faces.shape[1] != 3 or faces.dtype.kind not in "iu":
+        raise ConfigError(
+            f"{path}: 'mesh/faces' has shape {faces.shape} of {faces.dtype}, expected"
+            " (m, 3) integers."
+        )
+    return vertices, faces.astype(np.int64), data.get("colors")
+
+
+def _points(path: Path, array: np.ndarray) -> np.ndarray:
+    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "fiu":
+        raise ConfigError(
+            f"{path}: the vertices have shape {array.shape} of {array.dtype}, expected"
+            " (n, 3) numbers."
+        )
+    points = array.astype(float)
+    if not len(points) or not np.isfinite(points).all():
+        raise ConfigError(f"{path}: has no vertices, or NaN or infinite ones.")
+    return points
+
+
+def _read_trimesh(path: Path) -> trimesh.Trimesh:
+    try:
+        loaded = trimesh.load(path, process=False)
+        if isinstance(loaded, trimesh.Scene):
+            loaded = loaded.to_mesh()
+    except Exception as error:  # parsers of foreign formats raise anything
+        hint = "; .dae needs pip install pycollada" * (path.suffix.lower() == ".dae")
+        raise ConfigError(
+            f"{path}: trimesh cannot read this mesh ({error!r}){hint}."
+        ) from error
+    if not isinstance(loaded, trimesh.Trimesh):
+        raise ConfigError(
+            f"{path}: holds a {type(loaded).__name__}, expected triangles."
+        )
+    return loaded
+
+
+def _check_triangles(path: Path, vertices: np.ndarray, faces: np.ndarray) -> None:
+    if not len(vertices) or not len(faces):
+        raise ConfigError(
+            f"{path}: the mesh has {len(vertices)} vertices and {len(faces)} triangles,"
+            " expected at least one triangle."
+        )
+    if not np.isfinite(vertices).all():
+        raise ConfigError(f"{path}: the mesh has NaN or infinite vertices.")
+    if faces.min() < 0 or faces.max() >= len(vertices):
+        raise ConfigError(
+            f"{path}: a triangle names vertex {int(faces.max())} of {len(vertices)};"
+            " the file is broken."
+        )

@@ -1,0 +1,234 @@
+"""Shapes: each convex one is a core and a radius; outer sizes include the rounding.
+
+All are centred at their frame's origin; long axes lie along z; metres.
+"""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ConfigError
+from ..validation import floats, number
+
+if TYPE_CHECKING:
+    from trimesh import Trimesh
+else:
+    Trimesh = Any
+
+Numbers = Any
+"""What NumPy turns into an array of floats; stored as one."""
+Number = Any
+"""What is one number; stored as a float."""
+
+
+def _positive(shape, **values) -> None:
+    for name, value in values.items():
+        what = f"{type(shape).__name__}: {name}"
+        if isinstance(value, np.ndarray):
+            if not np.all(np.isfinite(value)) or np.any(value < 0):
+                raise ConfigError(
+                    f"{what} is {value.tolist()}, expected finite numbers >= 0"
+                    " (metres)."
+                )
+        else:
+            value = number(what, value, "one number >= 0 (metres)", lambda v: v >= 0)
+            object.__setattr__(shape, name, value)
+
+
+def _vector(shape, name: str, value, length: int) -> np.ndarray:
+    array = floats(f"{type(shape).__name__}: {name}", value, f"{length} numbers")
+    if array.shape != (length,):
+        raise ConfigError(
+            f"{type(shape).__name__}: {name} has shape {array.shape}, expected"
+            f" {length} numbers."
+        )
+    return array
+
+
+def _rounding(shape, smallest: float) -> None:
+    if 2 * shape.rounding > smallest + 1e-9:
+        raise ConfigError(
+            f"{type(shape).__name__}: rounding {shape.rounding} exceeds half of the"
+            f" smallest outer size {smallest}; outer sizes include the rounding."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Marker:
+    """A coordinate cross for the eye; geometrically a point."""
+
+    size: Number = 0.1
+
+    def __post_init__(self):
+        _positive(self, size=self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Sphere:
+    """A ball."""
+
+    radius: Number
+
+    def __post_init__(self):
+        _positive(self, radius=self.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Capsule:
+    """A swept ball; `length` is the distance of the cap centres, along z."""
+
+    length: Number
+    radius: Number
+
+    def __post_init__(self):
+        _positive(self, length=self.length, radius=self.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A box of full outer `size` (x, y, z), its edges rounded by `rounding`."""
+
+    size: Numbers
+    rounding: Number = 0.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "size", _vector(self, "size", self.size, 3))
+        _positive(self, size=self.size, rounding=self.rounding)
+        _rounding(self, float(self.size.min()))
+
+
+@dataclass(frozen=True, eq=False)
+class Cylinder:
+    """A cylinder along z of full outer `length`, its rims rounded by `rounding`."""
+
+    length: Number
+    radius: Number
+    rounding: Number = 0.0
+
+    def __post_init__(self):
+        _positive(self, length=self.length, radius=self.radius, rounding=self.rounding)
+        _rounding(self, float(min(self.length, 2 * self.radius)))
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid:
+    """An ellipsoid with the half axes `radii` (x, y, z)."""
+
+    radii: Numbers
+
+    def __post_init__(self):
+        object.__setattr__(self, "radii", _vector(self, "radii", self.radii, 3))
+        _positive(self, radii=self.radii)
+
+
+@dataclass(frozen=True, eq=False)
+class Convex:
+    """The convex hull of `vertices` (n, 3), inflated by `rounding`."""
+
+    vertices: Numbers
+    rounding: Number = 0.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "vertices", _points(self, "vertices", self.vertices))
+        _positive(self, rounding=self.rounding)
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """The half-space z <= 0 of its frame."""
+
+
+@dataclass(frozen=True, eq=False)
+class PointCloud:
+    """Points (n, 3), each a ball of `radius`."""
+
+    points: Numbers
+    radius: Number = 0.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "points", _points(self, "points", self.points))
+        _positive(self, radius=self.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """A triangle mesh: a file (read when first needed) or a `trimesh.Trimesh`.
+
+    It collides by `mode`: "decompose" as convex parts (without coacd only if it is
+    convex), "convex" as its hull, "sdf" as a grid of signed distances (static scenes).
+    Mesh files named in robot models are "convex", as in MuJoCo and rai.
+
+    Raises:
+        ConfigError: when the file is missing or cannot be read (on first use).
+    """
+
+    source: Any
+    mode: Any = "decompose"
+    scale: Numbers = 1.0
+    _cache: dict = field(default_factory=dict, repr=False)
+
+    def __post_init__(self):
+        scale = floats("Mesh: scale", self.scale, "one number or 3")
+        if scale.shape not in ((), (1,), (3,)) or not np.all(np.isfinite(scale)):
+            raise ConfigError(
+                f"Mesh: scale is {scale.tolist()}, expected one finite number or 3."
+            )
+        object.__setattr__(self, "scale", np.broadcast_to(scale, (3,)).copy())
+        file = isinstance(self.source, str | os.PathLike)
+        if not file and not hasattr(self.source, "vertices"):
+            raise ConfigError(
+                f"Mesh: source is {self.source!r}, expected a file or a"
+                " trimesh.Trimesh."
+            )
+        if self.mode not in ("decompose", "convex", "sdf"):
+            raise ConfigError(
+                f"Mesh: mode is {self.mode!r}, expected 'decompose', 'convex' or 'sdf'."
+            )
+
+    @property
+    def mesh(self) -> Trimesh:
+        """The triangles, scaled, in the shape's frame."""
+        if "mesh" not in self._cache:
+            self._cache["mesh"] = self._load()
+        return self._cache["mesh"]
+
+    def _load(self) -> Trimesh:
+        if isinstance(self.source, str | os.PathLike):
+            from .mesh_files import read_mesh
+
+            mesh = read_mesh(Path(self.source))
+        else:
+            mesh = self.source.copy()
+        mesh.apply_scale(self.scale)
+        return mesh
+
+
+Shape = (
+    Marker
+    | Sphere
+    | Capsule
+    | Box
+    | Cylinder
+    | Ellipsoid
+    | Convex
+    | Plane
+    | PointCloud
+    | Mesh
+)
+
+
+def _points(shape, name: str, value) -> np.ndarray:
+    array = floats(f"{type(shape).__name__}: {name}", value, "(n, 3) numbers")
+    if array.ndim != 2 or array.shape[1] != 3 or not len(array):
+        raise ConfigError(
+            f"{type(shape).__name__}: {name} has shape {array.shape}, expected (n, 3)"
+            " with n >= 1."
+        )
+    if not np.all(np.isfinite(array)):
+        raise ConfigError(
+            f"{type(shape).__name__}: {name} has NaN or infinite entries."
+        )
+    return array

@@ -1,0 +1,1 @@
+"""Joint types, transforms, and batched forward kinematics with Jacobians."""

@@ -1,0 +1,216 @@
+"""Every joint type as a chain of elementary motions.
+
+A joint is a short chain of *nodes*; a node first translates along axes, then turns
+about one axis or by a quaternion. Everything else (kinematics, Jacobians, reading a
+value off a pose) works on nodes and knows no joint names.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..errors import ConfigError, unknown
+from .transforms import (
+    axis_angle,
+    pose_inverse,
+    pose_multiply,
+    quat_normalize,
+    quat_to_matrix,
+    rotation_vector,
+)
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+Axis = tuple[float, float, float] | str
+"""Fixed numbers, or the name of a joint's own axis: 'axis', 'normal1', 'normal2'."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """Translation along axes, then a turn; entries are (coordinate, axis)."""
+
+    translations: tuple[tuple[int, Axis], ...] = ()
+    rotation: tuple[int, Axis] | None = None
+    ball: int | None = None
+    """First of four quaternion coordinates."""
+
+
+@dataclass(frozen=True)
+class JointType:
+    """How many coordinates, which nodes, and whether it needs an axis."""
+
+    dim: int
+    nodes: tuple[Node, ...]
+    needs_axis: bool = False
+
+    @property
+    def balls(self) -> tuple[int, ...]:
+        """First coordinate of each quaternion."""
+        return tuple(n.ball for n in self.nodes if n.ball is not None)
+
+
+def _hinge(axis: Axis) -> JointType:
+    return JointType(1, (Node(rotation=(0, axis)),), axis == "axis")
+
+
+def _slide(axis: Axis) -> JointType:
+    return JointType(1, (Node(translations=((0, axis),)),), axis == "axis")
+
+
+_XYZ = ((0, X), (1, Y), (2, Z))
+_FREE = JointType(7, (Node(translations=_XYZ, ball=3),))
+
+JOINT_TYPES: dict[str, JointType] = {
+    "hingeX": _hinge(X),
+    "hingeY": _hinge(Y),
+    "hingeZ": _hinge(Z),
+    "hinge": _hinge("axis"),
+    "transX": _slide(X),
+    "transY": _slide(Y),
+    "transZ": _slide(Z),
+    "transXY": JointType(2, (Node(_XYZ[:2]),)),
+    "trans3": JointType(3, (Node(_XYZ),)),
+    "transXYPhi": JointType(3, (Node(_XYZ[:2], rotation=(2, Z)),)),
+    "phiTransXY": JointType(3, (Node(rotation=(0, Z)), Node(((1, X), (2, Y))))),
+    "transYPhi": JointType(2, (Node(((0, Y),), rotation=(1, Z)),)),
+    "universal": JointType(2, (Node(rotation=(0, X)), Node(rotation=(1, Y)))),
+    "quatBall": JointType(4, (Node(ball=0),)),
+    "free": _FREE,
+    "XBall": JointType(5, (Node(((0, X),), ball=1),)),
+    "rigid": JointType(0, ()),
+    "revolute": _hinge("axis"),
+    "continuous": _hinge("axis"),
+    "prismatic": _slide("axis"),
+    "planar": JointType(
+        3, (Node(((0, "normal1"), (1, "normal2")), rotation=(2, "axis")),), True
+    ),
+    "floating": _FREE,
+    "fixed": JointType(0, ()),
+}
+"""rai's joint table and URDF's; `_` and letters of `xyzabcXYZABCw` is rai's generic
+joint: positions along and turns about x, y, z in that order, capitals negated."""
+
+_LETTERS = {"x": X, "y": Y, "z": Z, "a": X, "b": Y, "c": Z}
+
+
+@cache
+def joint_type(name: Any) -> JointType:
+    """The joint type of that name.
+
+    Raises:
+        ConfigError: for an unknown name, with near matches.
+    """
+    if name in JOINT_TYPES:
+        return JOINT_TYPES[name]
+    if (
+        isinstance(name, str)
+        and re.fullmatch(r"_[xyzabcXYZABC]*w?", name)
+        and len(name) > 1
+    ):
+        nodes = []
+        for i, letter in enumerate(name[1:]):
+            if letter == "w":
+                nodes.append(Node(ball=i))
+                continue
+            axis = _LETTERS[letter.lower()]
+            if letter.isupper():
+                axis = (-axis[0], -axis[1], -axis[2])
+            turn = letter.lower() in "abc"
+            nodes.append(Node(rotation=(i, axis)) if turn else Node(((i, axis),)))
+        return JointType(len(name) - 1 + 3 * name.endswith("w"), tuple(nodes))
+    raise ConfigError(unknown("joint type", name, JOINT_TYPES))
+
+
+def joint_dim(name: str) -> int:
+    """Number of coordinates of a joint type."""
+    return joint_type(name).dim
+
+
+def resolve_axis(axis: Axis, own: np.ndarray | None) -> np.ndarray:
+    """The numbers of an axis, given the joint's own unit axis."""
+    if not isinstance(axis, str):
+        return np.array(axis)
+    a = np.array(X) if own is None else np.asarray(own, float)
+    if axis == "axis":
+        return a
+    helper = np.array(X if abs(a[0]) < 0.9 else Y)
+    first = helper - a * (helper @ a)
+    first = first / np.linalg.norm(first)
+    return first if axis == "normal1" else np.cross(a, first)
+
+
+def zero_value(name: str) -> np.ndarray:
+    """The coordinates of no motion: zeros, and identity quaternions."""
+    kind = joint_type(name)
+    q = np.zeros(kind.dim)
+    for b in kind.balls:
+        q[b] = 1.0
+    return q
+
+
+def motion(name: str, axis: np.ndarray | None, q: np.ndarray) -> np.ndarray:
+    """The pose (7,) of a joint's motion at coordinates q."""
+    total = np.array([0.0, 0, 0, 1, 0, 0, 0])
+    for node in joint_type(name).nodes:
+        step = np.array([0.0, 0, 0, 1, 0, 0, 0])
+        for i, a in node.translations:
+            step[:3] += resolve_axis(a, axis) * q[i]
+        if node.rotation is not None:
+            i, a = node.rotation
+            step[3:] = axis_angle(resolve_axis(a, axis), q[i])
+        if node.ball is not None:
+            step[3:] = quat_normalize(np.asarray(q[node.ball : node.ball + 4], float))
+        total = pose_multiply(total, step)
+    return total
+
+
+def value_from_pose(
+    name: str, axis: np.ndarray | None, pose: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Coordinates whose motion is nearest to `pose`, and the error left (m, rad).
+
+    Exact for every joint of one node; for `universal`, `phiTransXY` and generic joints
+    the nodes are peeled off one by one.
+    """
+    q = zero_value(name)
+    rest = np.asarray(pose, float)
+    nodes = joint_type(name).nodes
+    if name == "phiTransXY":
+        q[0] = _angle(rest[3:], np.array(Z))
+        rest = pose_multiply(motion("hingeZ", None, -q[:1]), rest)
+        q[1:] = rest[:2]
+    elif name == "universal":
+        R = quat_to_matrix(rest[3:])
+        q[:] = np.arctan2(R[2, 1], R[1, 1]), np.arctan2(R[0, 2], R[0, 0])
+    else:
+        for node in nodes:
+            step = np.array([0.0, 0, 0, 1, 0, 0, 0])
+            for i, a in node.translations:
+                along = resolve_axis(a, axis)
+                q[i] = along @ rest[:3]
+                step[:3] += along * q[i]
+            if node.rotation is not None:
+                i, a = node.rotation
+                about = resolve_axis(a, axis)
+                q[i] = _angle(rest[3:], about)
+                step[3:] = axis_angle(about, q[i])
+            if node.ball is not None:
+                q[node.ball : node.ball + 4] = step[3:] = rest[3:]
+            rest = pose_multiply(pose_inverse(step), rest)
+    return q, pose_distance(motion(name, axis, q), np.asarray(pose, float))
+
+
+def pose_distance(a: np.ndarray, b: np.ndarray) -> float:
+    """The larger of the position error [m] and the angle [rad] between two poses."""
+    d = pose_multiply(pose_inverse(a), b)
+    turn = np.linalg.norm(rotation_vector(d[3:]))
+    return max(math.hypot(*d[:3]), float(turn))
+
+
+def _angle(quat: np.ndarray, axis: np.ndarray) -> float:
+    """The turn about `axis` nearest to a rotation, in (-π, π] (swing-twist)."""
+    angle = 2 * np.arctan2(quat[1:] @ axis, quat[0])
+    return float(angle - 2 * np.pi * np.round(angle / (2 * np.pi)))

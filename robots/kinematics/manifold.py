@@ -1,0 +1,105 @@
+"""A tree's tangent space: derivatives to and from it, and steps in it.
+
+Of a quaternion, its three columns are the angular velocity in the joint's moved frame.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.compilation.precision import precise
+
+from .._typing import Array
+from .transforms import quat_exp, quat_multiply, quat_normalize
+from .tree import Tree
+
+
+@precise
+def tangent_to_coordinates(
+    tree: Tree, q: Float[Array, "*#batch nq"], J: Float[Array, "*#batch rows nv"]
+) -> Float[Array, "*batch rows nq"]:
+    """A Jacobian with respect to q from one with respect to the tangent space."""
+    if not tree.balls:
+        return J
+    xp = J.__array_namespace__() if not isinstance(J, np.ndarray) else np
+    parts, columns = tree.table.quaternions, tree.table.spins
+    raw = q[..., parts]
+    norm = xp.sqrt(xp.sum(raw * raw, -1, keepdims=True))
+    norm = xp.where(norm == 0, 1.0, norm)
+    w, x, y, z = (raw[..., i] / norm[..., 0] for i in range(4))
+    # body angular velocity = 2 Im(conj(q) dq) / |q|
+    G = xp.stack(
+        [
+            xp.stack([-x, w, z, -y], -1),
+            xp.stack([-y, -z, w, x], -1),
+            xp.stack([-z, y, -x, w], -1),
+        ],
+        -2,
+    )
+    G = 2 * G / norm[..., None]
+    turned = J[..., :, columns][..., None, :]  # rows, balls, 1, 3
+    turned = (turned @ G[..., None, :, :, :])[..., 0, :]
+    wide = xp.concatenate([J, turned.reshape((*J.shape[:-1], -1))], -1)
+    source = np.zeros(tree.nq, int)
+    for column, coordinate in enumerate(tree.column_coordinate):
+        if coordinate >= 0:
+            source[coordinate] = column
+    for k in range(len(tree.balls)):
+        source[parts[k]] = tree.nv + 4 * k + np.arange(4)
+    return wide[..., source]
+
+
+@precise
+def coordinates_to_tangent(
+    tree: Tree, q: Float[Array, "*#batch nq"], J: Float[Array, "*#batch rows nq"]
+) -> Float[Array, "*batch rows nv"]:
+    """A Jacobian with respect to the tangent space from one with respect to q."""
+    if not tree.balls:
+        return J
+    xp = J.__array_namespace__() if not isinstance(J, np.ndarray) else np
+    single = [c for c in tree.column_coordinate if c >= 0]
+    parts = tree.table.quaternions
+    raw = q[..., parts]
+    w, x, y, z = (raw[..., i] for i in range(4))
+    half = 0.5 * xp.stack(
+        [
+            xp.stack([-x, -y, -z], -1),
+            xp.stack([w, -z, y], -1),
+            xp.stack([z, w, -x], -1),
+            xp.stack([-y, x, w], -1),
+        ],
+        -2,
+    )
+    turned = (J[..., :, parts][..., None, :] @ half[..., None, :, :, :])[..., 0, :]
+    singles = J[..., :, np.array(single, int)]
+    wide = xp.concatenate([singles, turned.reshape((*J.shape[:-1], -1))], -1)
+    source = np.zeros(tree.nv, int)
+    position = {c: i for i, c in enumerate(single)}
+    for column, coordinate in enumerate(tree.column_coordinate):
+        if coordinate >= 0:
+            source[column] = position[coordinate]
+    for k, (_, column) in enumerate(tree.balls):
+        source[column : column + 3] = len(single) + 3 * k + np.arange(3)
+    return wide[..., source]
+
+
+def integrate(
+    tree: Tree, q: Float[Array, "*batch nq"], v: Float[Array, "*batch nv"]
+) -> Float[Array, "*batch nq"]:
+    """q ⊕ v: coordinates add, quaternions turn by `v` in their own frame."""
+    xp = q.__array_namespace__()
+    if not tree.balls:
+        return q + v
+    parts, columns = tree.table.quaternions, tree.table.spins
+    turned = quat_multiply(quat_normalize(q[..., parts]), quat_exp(v[..., columns]))
+    turned = turned.reshape((*q.shape[:-1], -1))
+    source = np.zeros(tree.nq, int)
+    single = np.zeros(tree.nq)
+    for column, coordinate in enumerate(tree.column_coordinate):
+        if coordinate >= 0:
+            source[coordinate] = column
+            single[coordinate] = 1.0
+    moved = q + v[..., source] * single
+    rows = np.arange(tree.nq)
+    for k in range(len(tree.balls)):
+        rows[parts[k]] = tree.nq + 4 * k + np.arange(4)
+    return xp.concatenate([moved, turned], -1)[..., rows]

@@ -1,0 +1,179 @@
+"""Rotations and poses, for NumPy and JAX alike.
+
+A pose is `(px, py, pz, w, x, y, z)`; a quaternion is `(w, x, y, z)`, Hamilton
+product, mapping body to world. Every function works on NumPy arrays and on JAX
+arrays (traced or not) and keeps leading batch axes.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.compilation.precision import precise
+
+from .._typing import Array
+
+IDENTITY = np.array([0.0, 0, 0, 1, 0, 0, 0])
+
+
+def _hamilton() -> Float[np.ndarray, "16 4"]:
+    """What the product of each two units is."""
+    table = np.zeros((4, 4, 4))
+    table[0] = table[:, 0] = np.eye(4)
+    for i, j, k in [(1, 2, 3), (2, 3, 1), (3, 1, 2)]:
+        table[i, i, 0] = table[j, i, k] = -1.0
+        table[i, j, k] = 1.0
+    return table.reshape(16, 4)
+
+
+_HAMILTON = _hamilton()
+
+
+def hat(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3 3"]:
+    """The matrix of the cross product: `hat(v) @ u = v × u`."""
+    xp = v.__array_namespace__()
+    x, y, z = v[..., 0], v[..., 1], v[..., 2]
+    o = xp.zeros_like(x)
+    rows = xp.stack([o, -z, y, z, o, -x, -y, x, o], -1)
+    return rows.reshape((*v.shape[:-1], 3, 3))
+
+
+@precise
+def rotate(
+    R: Float[Array, "*#batch 3 3"], v: Float[Array, "*#batch 3"]
+) -> Float[Array, "*batch 3"]:
+    """The matrix-vector product `R v`."""
+    return (R @ v[..., None])[..., 0]
+
+
+def quat_normalize(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
+    """A unit quaternion; the zero quaternion becomes the identity."""
+    xp = q.__array_namespace__()
+    square = xp.sum(q * q, -1, keepdims=True)
+    zero = square == 0
+    unit = q / xp.sqrt(xp.where(zero, 1.0, square))
+    return xp.where(zero, xp.asarray([1.0, 0, 0, 0], dtype=q.dtype), unit)
+
+
+@precise
+def quat_multiply(
+    a: Float[Array, "*#batch 4"], b: Float[Array, "*#batch 4"]
+) -> Float[Array, "*batch 4"]:
+    """The Hamilton product `a ⊗ b`."""
+    products = a[..., :, None] * b[..., None, :]
+    table = _HAMILTON.astype(products.dtype)
+    return products.reshape(*products.shape[:-2], 16) @ table
+
+
+def quat_conjugate(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
+    """The conjugate (the inverse of a unit quaternion)."""
+    return q * np.array([1.0, -1, -1, -1], dtype=q.dtype)
+
+
+def quat_to_matrix(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 3 3"]:
+    """The rotation matrix of a unit quaternion."""
+    xp = q.__array_namespace__()
+    w, x, y, z = (q[..., i] for i in range(4))
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return xp.stack([xp.stack(row, -1) for row in rows], -2)
+
+
+def matrix_to_quat(R: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 4"]:
+    """The unit quaternion of a rotation matrix; its largest entry is positive.
+
+    The four candidates `2 q_i q` are the columns of a symmetric matrix; the one
+    with the largest `q_i` is normalised (Bar-Itzhack's matrix, Shepperd's choice).
+    """
+    xp = R.__array_namespace__()
+    a, b, c = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
+    wx, wy, wz = (
+        R[..., 2, 1] - R[..., 1, 2],
+        R[..., 0, 2] - R[..., 2, 0],
+        R[..., 1, 0] - R[..., 0, 1],
+    )
+    xy, xz, yz = (
+        R[..., 1, 0] + R[..., 0, 1],
+        R[..., 0, 2] + R[..., 2, 0],
+        R[..., 2, 1] + R[..., 1, 2],
+    )
+    table = [
+        [1 + a + b + c, wx, wy, wz],
+        [wx, 1 + a - b - c, xy, xz],
+        [wy, xy, 1 - a + b - c, yz],
+        [wz, xz, yz, 1 - a - b + c],
+    ]
+    rows = xp.stack([xp.stack(row, -1) for row in table], -2)
+    diagonal = xp.stack([table[i][i] for i in range(4)], -1)
+    best = xp.argmax(diagonal, -1)[..., None]
+    chosen = sum(xp.where(best == i, rows[..., i, :], 0.0) for i in range(4))
+    return chosen / xp.sqrt(xp.sum(chosen * chosen, -1, keepdims=True))
+
+
+def rotation_vector(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 3"]:
+    """The rotation vector (axis times angle in [0, π]) of a unit quaternion."""
+    xp = q.__array_namespace__()
+    q = xp.where(q[..., :1] < 0, -q, q)
+    w, v = q[..., 0], q[..., 1:]
+    square = xp.sum(v * v, -1)
+    small = square < 1e-12
+    norm = xp.sqrt(xp.where(small, 1.0, square))
+    angle = 2 * xp.arctan2(norm, w)
+    series = 2 - 2 * square / 3 + 2 * (1 - w)
+    return v * xp.where(small, series, angle / norm)[..., None]
+
+
+def quat_exp(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 4"]:
+    """The unit quaternion of a rotation vector."""
+    xp = v.__array_namespace__()
+    square = xp.sum(v * v, -1, keepdims=True)
+    small = square < 1e-12
+    angle = xp.sqrt(xp.where(small, 1.0, square))
+    factor = xp.where(small, 0.5 - square / 48, xp.sin(angle / 2) / angle)
+    real = xp.where(small, 1 - square / 8, xp.cos(angle / 2))
+    return quat_normalize(xp.concatenate([real, factor * v], -1))
+
+
+def axis_angle(axis: Float[Array, "*#batch 3"], angle) -> Float[Array, "*batch 4"]:
+    """The quaternion of a turn by `angle` [rad] about `axis`; zero axis: identity."""
+    axis, angle = np.asarray(axis, float), np.asarray(angle, float)
+    norm = np.linalg.norm(axis, axis=-1, keepdims=True)
+    return quat_exp(axis / np.where(norm == 0, 1.0, norm) * angle[..., None])
+
+
+def rpy(roll: float, pitch: float, yaw: float) -> Float[np.ndarray, "4"]:
+    """The quaternion of URDF's `rpy`: `Rz(yaw) Ry(pitch) Rx(roll)`, in radians."""
+    x, y, z = np.eye(3)
+    turn = quat_multiply(axis_angle(z, yaw), axis_angle(y, pitch))
+    return quat_multiply(turn, axis_angle(x, roll))
+
+
+def pose(position=(0.0, 0.0, 0.0), quaternion=(1.0, 0, 0, 0)) -> Float[np.ndarray, "7"]:
+    """A pose from a position [m] and a quaternion (normalised)."""
+    q = quat_normalize(np.asarray(quaternion, float))
+    return np.concatenate([np.asarray(position, float), q])
+
+
+def pose_multiply(
+    a: Float[Array, "*#batch 7"], b: Float[Array, "*#batch 7"]
+) -> Float[Array, "*batch 7"]:
+    """`X_AC = X_AB X_BC`."""
+    xp = _namespace(a, b)
+    p = a[..., :3] + rotate(quat_to_matrix(a[..., 3:]), b[..., :3])
+    return xp.concatenate([p, quat_multiply(a[..., 3:], b[..., 3:])], -1)
+
+
+def pose_inverse(a: Float[Array, "*batch 7"]) -> Float[Array, "*batch 7"]:
+    """`X_BA` of `X_AB`."""
+    xp = a.__array_namespace__()
+    q = quat_conjugate(a[..., 3:])
+    return xp.concatenate([-rotate(quat_to_matrix(q), a[..., :3]), q], -1)
+
+
+def _namespace(*arrays):
+    for a in arrays:
+        if not isinstance(a, np.ndarray):
+            return a.__array_namespace__()
+    return np

@@ -1,0 +1,47 @@
+"""Which reader reads which file."""
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import LoadError
+from ..geometry.mesh_paths import is_file
+from ..world.frame import Model
+
+
+def read_file(path: Path) -> tuple[Model, bool]:
+    """The model in a file, and whether its format allows duplicate frame names.
+
+    Raises:
+        LoadError: for an unknown kind of file, a missing one, or a broken one.
+    """
+    if not is_file(path):
+        raise LoadError(f"No file {str(path)!r}; give the path of a model file.")
+    match path.suffix.lower():
+        case ".urdf":
+            from .urdf.reader import read_urdf
+
+            return read_urdf(path), False
+        case ".xml" | ".mjcf":
+            if "<robot" in path.read_text(errors="replace")[:4096]:
+                from .urdf.reader import read_urdf
+
+                return read_urdf(path), False
+            from .mjcf.reader import read_mjcf
+
+            return read_mjcf(path), False
+        case ".g" | ".yml" | ".yaml":
+            from .gfile.reader import read_gfile
+
+            return read_gfile(path), True
+        case suffix:
+            raise LoadError(
+                f"{path}: files of kind {suffix or '(no suffix)'!r} are not known;"
+                " expected .urdf, .xml (MJCF), .g or .yml."
+            )
+
+
+def read_named(name: str) -> tuple[Model, dict[str, Any]]:
+    """One of our own models, and what the index says of it."""
+    from ..models import model_info, read_model
+
+    return read_model(name), model_info(name)

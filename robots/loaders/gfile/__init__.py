@@ -1,0 +1,1 @@
+"""rai's graph files (`.g` and `.yml`): reading."""

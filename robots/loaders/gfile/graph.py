@@ -1,0 +1,318 @@
+"""What the nodes of rai's graph files mean to each other, before any is a frame.
+
+Nodes are taken in reading order: includes are read where they stand, prefixes,
+deletions and parents act on what was read so far. At the end of every graph (a file,
+an include, a group in braces) parents that were not known yet are looked up again and
+then the graph's own `Edit` nodes are merged into all nodes of their name.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from ...errors import LoadError, unknown
+from ...geometry.mesh_paths import own_root
+from .edit import merge
+from .nodes import FileRef, Graph, Node, describe
+from .syntax import MAX_DEPTH, MAX_NODES, parse_g
+from .yaml_syntax import parse_yml
+
+YAML_ENDINGS = (".yml", ".yaml")
+ENDINGS = (".g", *YAML_ENDINGS)
+MAX_FILE_BYTES = 4_000_000
+MAX_FILES = 500
+MAX_INCLUDE_DEPTH = 20
+MAX_PREFIX = 100
+MAX_SCANNED = 20_000_000
+"""Nodes looked at by deletions."""
+
+_PARENTS = re.compile(r"\(([^()]*)\)")
+
+
+def read_graph(path: Path) -> Graph:
+    """The nodes of a file after includes, prefixes, deletions and edits.
+
+    Raises:
+        LoadError: naming file and line of what cannot be read.
+    """
+    graph = Graph()
+    root = own_root(path.resolve().parent)
+    _Reader(root).read(path, _Scope(graph, path.parent), None)
+    return graph
+
+
+@dataclass
+class _Scope:
+    """Where nodes go while a file or a group is read."""
+
+    graph: Graph
+    base: Path
+    outer: "_Scope | None" = None
+    prefix: str = ""
+    depth: int = 0
+    names: dict[str, Node] = field(default_factory=dict)
+    """First node of each name, shared by a file and its includes."""
+
+
+class _Reader:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.open_files: list[Path] = []
+        self.files = 0
+        self.count = 0
+        self.scanned = 0
+
+    def read(self, path: Path, scope: _Scope, include: Node | None) -> None:
+        """Append the nodes of a file to the scope's graph, and end that graph."""
+
+        def fail(message: str) -> NoReturn:
+            if include is not None:
+                include.fail(f"{path}: {message}")
+            raise LoadError(f"{path}: {message}")
+
+        try:
+            path = path.resolve()
+            size = path.stat().st_size if path.is_file() else None
+        except (OSError, ValueError, RuntimeError) as error:
+            fail(f"cannot be opened ({error}); check the path.")
+        if path in self.open_files:
+            chain = " → ".join(p.name for p in [*self.open_files, path])
+            fail(f"the file includes itself ({chain}); remove one of these includes.")
+        self.files += 1
+        if len(self.open_files) >= MAX_INCLUDE_DEPTH or self.files > MAX_FILES:
+            fail(
+                f"more than {MAX_INCLUDE_DEPTH} files within each other, or"
+                f" {MAX_FILES} in all; include less."
+            )
+        if path.suffix not in ENDINGS:
+            fail(
+                f"the name ends in {path.suffix!r}, expected one of"
+                f" {', '.join(ENDINGS)} (rai's graph files)."
+            )
+        if size is None:
+            fail("there is no such file; check the path.")
+        if size > MAX_FILE_BYTES:
+            fail(f"the file is larger than {MAX_FILE_BYTES / 1e6:g} MB; split it.")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise LoadError(
+                f"{path}: cannot be read as UTF-8 text ({error}); save it as UTF-8."
+            ) from error
+        parse = parse_yml if path.suffix in YAML_ENDINGS else parse_g
+        self.open_files.append(path)
+        self.add(parse(text, path), scope)
+        self.open_files.pop()
+
+    def add(self, nodes: list[Node], scope: _Scope) -> None:
+        """Take nodes in reading order, then end the graph they belong to."""
+        start = len(scope.graph.nodes)
+        for node in nodes:
+            self.charge(node)
+            self.take(node, scope)
+        end_graph(self, scope, start)
+
+    def charge(self, node: Node) -> None:
+        """Count a node, so that no file grows without bound."""
+        self.count += 1
+        if self.count > MAX_NODES:
+            node.fail(
+                f"this is node number {MAX_NODES + 1}; that many are not a model."
+            )
+
+    def scan(self, node: Node, scope: _Scope) -> None:
+        """Count the work of a deletion, so that no file takes for ever."""
+        self.scanned += len(scope.graph.nodes)
+        if self.scanned > MAX_SCANNED:
+            node.fail("too many deletions; leave these nodes out of the file instead.")
+
+    def take(self, node: Node, scope: _Scope) -> None:
+        """Act on one node: a special key, or a node of the graph."""
+        match node.key:
+            case "Include":
+                self.include(node, scope)
+                return
+            case "Prefix":
+                scope.prefix = _prefix(node)
+                return
+            case "Delete" if not isinstance(node.value, Graph):
+                if not isinstance(node.value, str):
+                    node.fail(
+                        f"is {describe(node.value)}, expected `Delete: name` with the"
+                        " name of a node."
+                    )
+                self.scan(node, scope)
+                _delete(scope, [n for n in scope.graph.nodes if n.key == node.value])
+                return
+            case "Quit":
+                return
+            case "ChDir":
+                if not isinstance(node.value, FileRef):
+                    node.fail(f"is {describe(node.value)}, expected `<folder>`.")
+                scope.base = node.value.path
+                return
+        _cut_key(node)
+        node.parents = [_find(scope, name) or name for name in _names(node)]
+        if isinstance(node.value, FileRef):
+            node.value = FileRef(node.value.text, scope.base, self.root)
+        if isinstance(node.value, Graph):
+            inner, node.value = node.value.nodes, Graph()
+            if scope.depth >= MAX_DEPTH:
+                node.fail(f"groups are nested deeper than {MAX_DEPTH} levels.")
+            deeper = _Scope(node.value, scope.base, scope, depth=scope.depth + 1)
+            self.add(inner, deeper)
+            if "DeleteBranch" in node.tags:
+                self.scan(node, scope)
+                _delete(scope, _branch(scope.graph, node.key))
+                return
+        node.key = scope.prefix + node.key
+        scope.graph.nodes.append(node)
+        scope.names.setdefault(node.key, node)
+
+    def include(self, node: Node, scope: _Scope) -> None:
+        """Read a file into the same graph; a pending prefix is used up on it."""
+        if not isinstance(node.value, FileRef):
+            node.fail(f"is {describe(node.value)}, expected a file as in <panda.g>.")
+        file = FileRef(node.value.text, scope.base, self.root)
+        if file.outside:
+            node.fail(
+                f"<{node.value.text}> lies outside of {self.root}; put it there or"
+                " below (a package.xml marks the folder of all files of a package)."
+            )
+        path = file.path
+        start = len(scope.graph.nodes)
+        inner = _Scope(
+            scope.graph, path.parent, scope.outer, "", scope.depth, scope.names
+        )
+        self.read(path, inner, node)
+        if scope.prefix:
+            for added in scope.graph.nodes[start:]:
+                _add_prefix(added, scope.prefix)
+            _rename(scope)
+        scope.prefix = ""
+
+
+def end_graph(reader: _Reader, scope: _Scope, start: int) -> None:
+    """Resolve the parents left over, then merge the graph's own `Edit` nodes.
+
+    Args:
+        reader: counts the attributes that merging adds.
+        scope: the graph, with nodes of outer files when this ends an include.
+        start: index of the first node of the file or group that ends here.
+    """
+    nodes = scope.graph.nodes
+    own = nodes[start:]
+    for node in own:
+        for i, parent in enumerate(node.parents):
+            if isinstance(parent, str):
+                found = _find(scope, parent)
+                if found is None:
+                    node.fail(
+                        unknown("parent node", parent, scope.names)
+                        + " Parents in parentheses are written with their prefix."
+                    )
+                node.parents[i] = found
+    for node in own:
+        if node.key == "Edit" and node.parents:
+            target, *parents = node.parents
+            if isinstance(target, Node):
+                merge(reader.charge, node, target, parents)
+            node.alive = False
+    edits = [n for n in own if "Edit" in n.tags]
+    if edits:
+        same: dict[str, list[Node]] = {}
+        for node in nodes:
+            if node.alive and isinstance(node.value, Graph):
+                same.setdefault(node.key, []).append(node)
+        for edit in edits:
+            if not edit.alive:
+                continue
+            edit.alive = False
+            for target in same[edit.key]:
+                if target.alive:
+                    merge(reader.charge, edit, target, edit.parents)
+    if not all(n.alive for n in own):
+        scope.graph.nodes[:] = [n for n in nodes if n.alive]
+        _rename(scope)
+
+
+def _cut_key(node: Node) -> None:
+    """Split a group's key into tags and name; parentheses stay for `_names`."""
+    if not isinstance(node.value, Graph):
+        return
+    parentheses = "".join(_PARENTS.findall(node.key)[:1])
+    *tags, name = _PARENTS.sub(" ", node.key).split() or [""]
+    node.tags = tuple(tags)
+    node.key = name
+    node.parents = list(parentheses.split())
+
+
+def _names(node: Node) -> list[str]:
+    """The parents' names of a key, which are cut from it."""
+    if isinstance(node.value, Graph):
+        return [str(p) for p in node.parents]
+    match = _PARENTS.search(node.key)
+    if match is None:
+        return []
+    node.key = (node.key[: match.start()] + node.key[match.end() :]).strip()
+    return match.group(1).split()
+
+
+def _find(scope: _Scope, name: str) -> Node | None:
+    level: _Scope | None = scope
+    while level is not None:
+        if name in level.names:
+            return level.names[name]
+        level = level.outer
+    return None
+
+
+def _prefix(node: Node) -> str:
+    if isinstance(node.value, str) and len(node.value) <= MAX_PREFIX:
+        return node.value
+    if node.value is not False:
+        node.fail(
+            f"is {describe(node.value)}, expected a word of at most {MAX_PREFIX}"
+            " letters, or `Prefix: False` to end the prefix."
+        )
+    return ""
+
+
+def _add_prefix(node: Node, prefix: str) -> None:
+    node.key = prefix + node.key
+    if isinstance(node.value, Graph):
+        for attribute in node.value.nodes:
+            if attribute.key.startswith("mimic") and isinstance(attribute.value, str):
+                attribute.value = prefix + attribute.value
+
+
+def _rename(scope: _Scope) -> None:
+    """Find the first node of each name anew."""
+    scope.names.clear()
+    for node in scope.graph.nodes:
+        scope.names.setdefault(node.key, node)
+
+
+def _delete(scope: _Scope, doomed: list[Node]) -> None:
+    for node in doomed:
+        node.alive = False
+    if doomed:
+        scope.graph.nodes[:] = [n for n in scope.graph.nodes if n.alive]
+        _rename(scope)
+
+
+def _branch(graph: Graph, name: str) -> list[Node]:
+    """The nodes of a name and all their descendants."""
+    children: dict[int, list[Node]] = {}
+    for node in graph.nodes:
+        for parent in node.parents:
+            children.setdefault(id(parent), []).append(node)
+    todo = [n for n in graph.nodes if n.key == name]
+    found: dict[int, Node] = {}
+    while todo:
+        node = todo.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            todo += children.get(id(node), [])
+    return list(found.values())

@@ -1,0 +1,225 @@
+"""Nodes of rai's graph files, and typed access to the attributes of a frame."""
+
+import math
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...errors import LoadError
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something stands in a file."""
+
+    file: Path
+    line: int
+
+    def fail(self, message: str, cause: Exception | None = None) -> NoReturn:
+        """Raise a `LoadError` that names this place."""
+        if len(message) > 1000:
+            message = f"{message[:600]} … {message[-300:]}"
+        raise LoadError(f"{self.file}:{self.line}: {message}") from cause
+
+
+@dataclass(frozen=True)
+class FileRef:
+    """A file named between `<` and `>`, relative to the directory of its mention."""
+
+    text: str
+    base: Path
+    root: Path | None = None
+    """Only what lies in this folder is read; None: not known yet."""
+
+    @property
+    def outside(self) -> bool:
+        """Whether it is none of this model's files, links followed."""
+        try:
+            return self.root is None or not self.path.resolve().is_relative_to(
+                self.root.resolve()
+            )
+        except (OSError, ValueError, RuntimeError):
+            return True
+
+    @property
+    def path(self) -> Path:
+        """The path, with environment variables expanded."""
+        return Path(os.path.normpath(self.base / os.path.expandvars(self.text)))
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of nodes between parentheses."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class Graph:
+    """A list of nodes in order; keys may repeat."""
+
+    nodes: list["Node"] = field(default_factory=list)
+
+    def first(self, *keys: str) -> "Node | None":
+        """The first node with the first of the keys that occurs."""
+        for key in keys:
+            for node in self.nodes:
+                if node.key == key:
+                    return node
+        return None
+
+
+Value = bool | float | int | str | FileRef | Names | np.ndarray | tuple | list | Graph
+"""A tuple holds strings, a list holds number arrays; `type(value)` tells them apart."""
+
+
+@dataclass(eq=False)
+class Node:
+    """A key, parents and a value; its place is for messages."""
+
+    key: str
+    value: Value
+    place: Place
+    tags: tuple[str, ...] = ()
+    """Words before the key of a graph, such as `Edit`."""
+    parents: list["Node | str"] = field(default_factory=list)
+    """Resolved nodes; a string is a name not found yet."""
+    alive: bool = True
+    """False once deleted or merged into another node."""
+
+    def fail(self, message: str, cause: Exception | None = None) -> NoReturn:
+        """Raise a `LoadError` at this node."""
+        self.place.fail(f"{_title(self)}: {message}", cause)
+
+
+def _title(node: Node) -> str:
+    return f"frame {node.key!r}" if isinstance(node.value, Graph) else repr(node.key)
+
+
+_KINDS: dict[type, str] = {
+    bool: "a flag",
+    float: "a number",
+    int: "a number",
+    str: "a string",
+    FileRef: "a file",
+    Names: "names in parentheses",
+    np.ndarray: "an array of numbers",
+    tuple: "an array of strings",
+    list: "a list of arrays",
+    Graph: "a group in braces",
+}
+
+
+def describe(value: Value) -> str:
+    """A value in words, for messages."""
+    shown = "" if isinstance(value, Graph) else f" ({plain(value)!r})"
+    return _KINDS[type(value)] + (shown if len(shown) < 60 else shown[:57] + "…)")
+
+
+def plain(value: Value) -> Any:
+    """A value as bool, number, string, list or dictionary."""
+    match value:
+        case np.ndarray():
+            return value.tolist()
+        case FileRef():
+            return str(value.path)
+        case Names():
+            return list(value.names)
+        case tuple():
+            return list(value)
+        case list():
+            return [array.tolist() for array in value]
+        case Graph():
+            return {n.key: plain(n.value) for n in reversed(value.nodes)}
+        case _:
+            return value
+
+
+class Attributes:
+    """The attributes of one frame, read with the type they must have."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self._first: dict[str, Node] = {}
+        if isinstance(node.value, Graph):
+            for attribute in node.value.nodes:
+                self._first.setdefault(attribute.key, attribute)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._first
+
+    def get(self, key: str) -> Node | None:
+        """The first attribute of that name."""
+        return self._first.get(key)
+
+    def fail(self, key: str, message: str, cause: Exception | None = None) -> NoReturn:
+        """Raise a `LoadError` at an attribute."""
+        place = self._first[key].place if key in self._first else self.node.place
+        place.fail(f"{_title(self.node)}, attribute {key!r}: {message}", cause)
+
+    def number(self, key: str, default: float) -> float:
+        """A finite number; a flag counts as 1."""
+        attribute = self.get(key)
+        if attribute is None:
+            return default
+        value = attribute.value
+        if not isinstance(value, bool | int | float):
+            self.fail(key, f"is {describe(value)}, expected one number.")
+        number = _as_float(value)
+        if not math.isfinite(number):
+            self.fail(key, f"is {value}, expected a finite number.")
+        return number
+
+    def numbers(self, key: str, scalar: bool = False) -> np.ndarray | None:
+        """An array of numbers, flattened; None where absent."""
+        attribute = self.get(key)
+        if attribute is None:
+            return None
+        value = attribute.value
+        if scalar and isinstance(value, bool | int | float):
+            value = np.array([_as_float(value)])
+        if not isinstance(value, np.ndarray):
+            self.fail(key, f"is {describe(value)}, expected numbers in brackets.")
+        if np.isnan(value).any():
+            self.fail(key, f"is {value.tolist()}; not-a-number is not allowed.")
+        return value.reshape(-1)
+
+    def word(self, key: str) -> str | None:
+        """A string; None where absent."""
+        attribute = self.get(key)
+        if attribute is None:
+            return None
+        if isinstance(attribute.value, Names) and len(attribute.value.names) == 1:
+            return attribute.value.names[0]
+        if not isinstance(attribute.value, str):
+            self.fail(key, f"is {describe(attribute.value)}, expected a word.")
+        return attribute.value
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false."""
+        return bool(self.number(key, float(default)))
+
+    def file(self, key: str) -> FileRef | None:
+        """A file; None where absent."""
+        attribute = self.get(key)
+        if attribute is None:
+            return None
+        if not isinstance(attribute.value, FileRef):
+            self.fail(
+                key, f"is {describe(attribute.value)}, expected a file as in <a.h5>."
+            )
+        return attribute.value
+
+    def plain(self) -> dict[str, Any]:
+        """All attributes as plain Python values."""
+        return {key: plain(node.value) for key, node in self._first.items()}
+
+
+def _as_float(value: bool | int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

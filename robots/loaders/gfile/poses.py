@@ -1,0 +1,134 @@
+"""Poses as rai writes them: 3, 4 or 7 numbers, or a text of small steps."""
+
+import re
+
+import numpy as np
+
+from ...kinematics.transforms import (
+    IDENTITY,
+    axis_angle,
+    pose,
+    pose_multiply,
+    quat_multiply,
+)
+from .nodes import Attributes, describe
+
+MAX_TEXT = 5000
+"""Letters of a pose written as text."""
+
+_COUNTS = {"t": 3, "q": 4, "r": 4, "d": 4, "E": 3, "p": 7}
+_SKIPPED = re.compile(r"[ \t\r\n<]*")
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_STEP = re.compile(r"([a-zA-Z])\s*\(([^()]*)\)")
+_PLAIN = re.compile(rf"\[?\s*({_NUMBER}(?:[\s,]+{_NUMBER})*)\s*\]?")
+
+
+def read_pose(attributes: Attributes, key: str) -> np.ndarray | None:
+    """The pose (7,) of an attribute; None where absent.
+
+    Raises:
+        LoadError: when it is no pose.
+    """
+    attribute = attributes.get(key)
+    if attribute is None:
+        return None
+    value = attribute.value
+    if isinstance(value, str):
+        return _program(attributes, key, value)
+    if not isinstance(value, np.ndarray):
+        attributes.fail(
+            key,
+            f"is {describe(value)}, expected 3, 4 or 7 numbers in brackets or a text"
+            ' such as "t(0 0 1) d(90 0 0 1)".',
+        )
+    numbers = value.reshape(-1)
+    if len(numbers) not in (3, 4, 7):
+        attributes.fail(
+            key,
+            f"has {len(numbers)} numbers, expected 3 (position), 4 (quaternion"
+            " w x y z) or 7 (both).",
+        )
+    if not np.isfinite(numbers).all():
+        attributes.fail(key, f"is {numbers.tolist()}, expected finite numbers.")
+    if len(numbers) == 3:
+        return pose(numbers)
+    if not numbers[-4:].any():
+        attributes.fail(key, "has the quaternion 0 0 0 0; identity is 1 0 0 0.")
+    quaternion = numbers[-4:] / np.abs(numbers[-4:]).max()
+    return pose(numbers[:-4] if len(numbers) == 7 else (0, 0, 0), quaternion)
+
+
+def _program(attributes: Attributes, key: str, text: str) -> np.ndarray:
+    if len(text) > MAX_TEXT:
+        attributes.fail(key, f"is a text of {len(text)} letters, at most {MAX_TEXT}.")
+    total = IDENTITY.copy()
+    at = _end(_SKIPPED, text, 0)
+    if text[at : at + 1] == "|":
+        at += 1
+    while True:
+        at = _end(_SKIPPED, text, at)
+        if at >= len(text) or text[at] in "|>":
+            break
+        if text[at] == "T":
+            at += 1
+            continue
+        plain, step = _PLAIN.match(text, at), _STEP.match(text, at)
+        if plain is not None:
+            numbers = [float(n) for n in re.split(r"[\s,]+", plain.group(1))]
+            if len(numbers) != 7:
+                attributes.fail(
+                    key,
+                    f"has {len(numbers)} bare numbers in {text!r}, expected 7: x y z"
+                    " and the quaternion w x y z.",
+                )
+            total = pose_multiply(total, _step(attributes, key, "p", numbers))
+            break
+        if step is None or step.group(1) not in _COUNTS:
+            attributes.fail(
+                key,
+                f"cannot read {text[at : at + 20]!r} in {text!r}; expected t(x y z),"
+                " d(degrees x y z), r(radians x y z), q(w x y z), E(r p y) or"
+                " p(x y z w x y z).",
+            )
+        letter, words = step.group(1), step.group(2).split()
+        count = _COUNTS[letter]
+        good = [w for w in words if re.fullmatch(_NUMBER, w)]
+        if len(good) != len(words) or len(words) != count:
+            attributes.fail(
+                key,
+                f"{step.group()!r} needs {count} numbers separated by blanks.",
+            )
+        total = pose_multiply(
+            total, _step(attributes, key, letter, [float(w) for w in words])
+        )
+        at = step.end()
+    if not np.isfinite(total).all() or not total[3:].any():
+        attributes.fail(key, f"{text!r} gives no finite pose.")
+    return pose(total[:3], total[3:])
+
+
+def _step(
+    attributes: Attributes, key: str, letter: str, numbers: list[float]
+) -> np.ndarray:
+    n = np.array(numbers)
+    match letter:
+        case "t":
+            return pose(n)
+        case "q":
+            return np.concatenate([np.zeros(3), n])
+        case "p":
+            return np.concatenate([n[:3], n[3:]])
+        case "E":
+            x, y, z = np.eye(3)
+            turn = quat_multiply(axis_angle(x, n[0]), axis_angle(y, n[1]))
+            return pose((0, 0, 0), quat_multiply(turn, axis_angle(z, n[2])))
+        case _:
+            angle = np.deg2rad(n[0]) if letter == "d" else n[0]
+            if not np.isfinite([angle, *n[1:]]).all():
+                attributes.fail(key, f"has the turn {numbers}, which is not finite.")
+            return pose((0, 0, 0), axis_angle(n[1:], angle))
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return at if match is None else match.end()

@@ -1,0 +1,252 @@
+"""Shapes as rai's graph files declare them: a word, sizes, a mesh, a colour."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import ConfigError, unknown
+from ...geometry.mesh_files import read_convex_parts, read_mesh, read_points
+from ...geometry.mesh_paths import is_file
+from ...geometry.shapes import (
+    Box,
+    Capsule,
+    Convex,
+    Cylinder,
+    Marker,
+    Mesh,
+    PointCloud,
+    Shape,
+    Sphere,
+)
+from ...world.frame import Geometry
+from .nodes import Attributes, FileRef
+
+SIZES: dict[str, int | None] = {
+    "box": 3,
+    "sphere": 1,
+    "capsule": 2,
+    "cylinder": 2,
+    "ssBox": 4,
+    "ssCylinder": 3,
+    "ssCvx": 1,
+    "ssBoxElip": 7,
+    "quad": 2,
+    "marker": None,
+    "camera": None,
+    "mesh": None,
+    "pointCloud": None,
+    "lines": None,
+    "sdf": None,
+    "tensor": None,
+}
+"""rai's shape words and how many numbers `size` must have (None: any)."""
+
+SHAPE_KEYS = ("shape", "type", "mesh", "mesh_decomp", "mesh_points", "sdf")
+"""A frame with one of these attributes has a shape."""
+
+_FILE_KEYS = ("mesh", "mesh_decomp", "mesh_points")
+
+
+@dataclass
+class ShapeDraft:
+    """What a frame's shape attributes say."""
+
+    word: str
+    size: np.ndarray
+    geometries: tuple[Geometry, ...] = ()
+    contact: int = 0
+    missing: list[Path] = field(default_factory=list)
+    """Mesh files that are not there."""
+
+    def described(self) -> dict[str, Any]:
+        """rai's own word and size, for the frame's attributes."""
+        return {"shape": self.word, "size": self.size.tolist()}
+
+
+def read_shape(attributes: Attributes) -> ShapeDraft | None:
+    """The shape of a frame; None where it has none.
+
+    Raises:
+        LoadError: for unknown words, wrong sizes and colours.
+    """
+    if not any(key in attributes for key in SHAPE_KEYS):
+        return None
+    draft = _declared(attributes)
+    contact = attributes.number("contact", 0.0)
+    if abs(contact) > 1e6:
+        attributes.fail("contact", f"is {contact:g}, expected a small integer.")
+    draft.contact = int(contact)
+    color = _color(attributes)
+    solid = draft.word not in ("marker", "camera")
+    draft.geometries = tuple(
+        replace(g, collision=solid and g.collision, color=color)
+        for g in draft.geometries
+    )
+    return draft
+
+
+def _declared(attributes: Attributes) -> ShapeDraft:
+    word = attributes.word("shape") or attributes.word("type")
+    key = "shape" if "shape" in attributes else "type"
+    if word is not None and word not in SIZES:
+        attributes.fail(key, unknown("rai shape", word, SIZES))
+    if "mesh" in attributes or "mesh_decomp" in attributes:
+        word = "mesh"
+    if word is None:
+        word = "pointCloud" if "mesh_points" in attributes else "sdf"
+    size = attributes.numbers("size")
+    size = np.zeros(0) if size is None else size
+    if not np.isfinite(size).all():
+        attributes.fail("size", f"is {size.tolist()}, expected finite numbers.")
+    count = SIZES[word]
+    if count is not None and len(size) != count:
+        attributes.fail(
+            "size",
+            f"has {len(size)} numbers {size.tolist()}, a {word} needs exactly {count}.",
+        )
+    draft = ShapeDraft(word, size)
+    try:
+        shapes = _shapes(attributes, draft)
+    except ConfigError as error:
+        key = "core" if "core" in attributes else "size"
+        attributes.fail(key, str(error), error)
+    draft.geometries = tuple(
+        s if isinstance(s, Geometry) else Geometry(s) for s in shapes
+    )
+    return draft
+
+
+def _shapes(attributes: Attributes, draft: ShapeDraft) -> Sequence[Shape | Geometry]:
+    size = draft.size
+    match draft.word:
+        case "box":
+            return [Box(size)]
+        case "sphere":
+            return [Sphere(float(size[0]))]
+        case "capsule":
+            return [Capsule(float(size[0]), float(size[1]))]
+        case "cylinder":
+            return [Cylinder(float(size[0]), float(size[1]))]
+        case "quad":
+            return [Box(np.array([size[0], size[1], 0.0]))]
+        case "marker" | "camera":
+            return [Marker(float(size[0]) if len(size) else 0.1)]
+        case "ssBox":
+            return [_rounded_box(attributes, size)]
+        case "ssCylinder":
+            length, radius, rounding = (float(s) for s in size)
+            radius, length = max(radius, rounding), max(length, 2 * rounding)
+            draft.size = np.array([length, radius, rounding])
+            return [Cylinder(length, radius, rounding)]
+        case "ssBoxElip":
+            return [_box_plus_ellipsoid(attributes, size)]
+        case "ssCvx":
+            return _core(attributes, draft)
+        case "mesh" | "pointCloud":
+            return _from_files(attributes, draft)
+        case _:
+            return []
+
+
+def _rounded_box(attributes: Attributes, size: np.ndarray) -> Box:
+    rounding = float(size[3])
+    if rounding < 1e-10:
+        return Box(size[:3])
+    if min(size[:3]) <= 2 * rounding + 1e-6:
+        attributes.fail(
+            "size",
+            f"is {size.tolist()}: each of the three outer sizes of an ssBox must"
+            f" exceed twice the rounding, here {2 * rounding:g}; make the rounding"
+            " smaller.",
+        )
+    return Box(size[:3], rounding)
+
+
+def _box_plus_ellipsoid(attributes: Attributes, size: np.ndarray) -> Convex:
+    """A box swept by an ellipsoid, as the hull of points on it (inscribed)."""
+    half, axes, rounding = size[:3] / 2, size[3:6], float(size[6])
+    if np.any(half < 0) or np.any(axes < rounding):
+        attributes.fail(
+            "size",
+            f"is {size.tolist()}: sizes must be >= 0 and the ellipsoid's half axes at"
+            f" least the rounding {rounding:g}.",
+        )
+    turn, tilt = np.meshgrid(*[np.linspace(0, np.pi / 2, 6)] * 2)
+    ball = [np.cos(turn) * np.cos(tilt), np.sin(turn) * np.cos(tilt), np.sin(tilt)]
+    corner = half + (axes - rounding) * np.stack(ball, -1).reshape(-1, 3)
+    signs = np.stack(np.meshgrid([1, -1], [1, -1], [1, -1]), -1).reshape(-1, 1, 3)
+    return Convex(np.unique((signs * corner).reshape(-1, 3), axis=0), rounding)
+
+
+def _core(attributes: Attributes, draft: ShapeDraft) -> list[Shape]:
+    attribute = attributes.get("core")
+    rounding = float(draft.size[0])
+    if attribute is not None and isinstance(attribute.value, FileRef):
+        path = attribute.value.path
+        if not _there(attribute.value):
+            draft.missing.append(path)
+            return []
+        return [Convex(np.asarray(read_mesh(path).vertices), rounding)]
+    points = attributes.numbers("core")
+    if points is None or not len(points) or len(points) % 3:
+        attributes.fail(
+            "core",
+            f"has {0 if points is None else len(points)} numbers; an ssCvx needs"
+            " points of 3 numbers each, or a mesh <file>.",
+        )
+    return [Convex(points.reshape(-1, 3), rounding)]
+
+
+def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape | Geometry]:
+    """The mesh, its convex parts and points.
+
+    Parts collide in place of the mesh; without them its convex hull does, as in rai.
+    """
+    scale = attributes.number("meshscale", 1.0)
+    given = {k: attributes.file(k) for k in _FILE_KEYS}
+    files = {k: file for k, file in given.items() if file is not None}
+    if not files:
+        draft.word = "pointCloud"
+    found: list[Shape | Geometry] = []
+    try:
+        for key, file in files.items():
+            path = file.path
+            if not _there(file):
+                draft.missing.append(path)
+            elif key == "mesh_points":
+                found.append(PointCloud(read_points(path) * scale))
+            elif key == "mesh_decomp":
+                parts = [Convex(part * scale) for part in read_convex_parts(path)]
+                alone = "mesh" not in files
+                found += [Geometry(part, visual=alone) for part in parts]
+            if key == "mesh" and not file.outside:
+                parted = files.get("mesh_decomp")
+                split = parted is not None and _there(parted)
+                hull = Mesh(path, mode="convex", scale=scale)
+                found.append(Geometry(hull, collision=not split))
+    except ConfigError as error:
+        attributes.fail(key, str(error), error)
+    return found
+
+
+def _there(file: FileRef) -> bool:
+    return not file.outside and is_file(file.path)
+
+
+def _color(attributes: Attributes) -> tuple[float, ...] | None:
+    given = attributes.numbers("color")
+    if given is None:
+        return None
+    if not 1 <= len(given) <= 4:
+        attributes.fail(
+            "color",
+            f"has {len(given)} numbers, expected 1 (grey), 2 (grey, alpha), 3 (RGB) or"
+            " 4 (RGBA), each 0 to 1.",
+        )
+    values = [float(c) for c in given]
+    if len(values) <= 2:
+        values = [values[0]] * 3 + values[1:]
+    return tuple(values + [1.0] * (4 - len(values)))

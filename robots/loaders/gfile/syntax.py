@@ -1,0 +1,262 @@
+"""The grammar of rai's `.g` files: text to nodes, before anything is interpreted.
+
+A file is a list of `key: value`; keys may hold blanks, parents in parentheses and
+leading tags; values are flags, numbers, words, strings, `<files>`, `[arrays]` and
+`{groups}`. The YAML spelling of the same nodes is in `gfile_yaml`.
+"""
+
+import re
+from bisect import bisect_right
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from .nodes import FileRef, Graph, Names, Node, Place, Value
+
+MAX_DEPTH = 30
+"""Braces within braces."""
+MAX_NODES = 100_000
+"""Frames and attributes of a model, those of edits and copies included."""
+
+_BETWEEN = re.compile(r"(?:[ \t\r\n,;]++|#[^\n]*+)*+")
+_BLANKS = re.compile(r"[ \t]*")
+_KEY = re.compile(r"[^:\t\n\r,;\[{})<=!~'#]*")
+_WORD = re.compile(r"[A-Za-z_/][^ \t\r\n,;}]*")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_AFTER_NUMBER = " \t\r\n,;}#]"
+_ARRAY_GAP = re.compile(r"(?:[ \t\r,]++|#[^\n]*+)*+")
+_ARRAY_SPACE = re.compile(r"(?:[ \t\r\n,]++|#[^\n]*+)*+")
+_ARRAY_WORD = re.compile(r"[^ \t\r\n,\]\"]+")
+_NAMES = re.compile(r"\(([^()\n]*)\)")
+
+
+def parse_g(text: str, file: Path) -> list[Node]:
+    """The nodes of a `.g` text; parents and tags are still part of the keys.
+
+    Args:
+        text: the file's content.
+        file: its path, for messages and as the base of `<files>`.
+
+    Raises:
+        LoadError: with file and line, where the text breaks the grammar.
+    """
+    return _Parser(text, file).file_nodes()
+
+
+def as_file(text: str, base: Path) -> str | FileRef:
+    """A string, or the file it names if it is written `<..>`."""
+    if len(text) > 2 and text[0] == "<" and text[-1] == ">":
+        return FileRef(text[1:-1], base)
+    return text
+
+
+class _Parser:
+    def __init__(self, text: str, file: Path):
+        self.text = text
+        self.file = file
+        self.base = file.parent
+        self.at = 0
+        self.count = 0
+        self.breaks = [i for i, c in enumerate(text) if c == "\n"]
+
+    def place(self, at: int) -> Place:
+        return Place(self.file, bisect_right(self.breaks, at - 1) + 1)
+
+    def fail(self, message: str, at: int | None = None) -> NoReturn:
+        self.place(self.at if at is None else at).fail(message)
+
+    def peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def take(self, pattern: re.Pattern[str]) -> str:
+        match = pattern.match(self.text, self.at)
+        if match is None:
+            return ""
+        self.at = match.end()
+        return match.group()
+
+    def file_nodes(self) -> list[Node]:
+        self.take(_BETWEEN)
+        braced = self.peek() == "{"
+        if braced:
+            nodes = self.group()
+        else:
+            nodes = self.nodes(0)
+        self.take(_BETWEEN)
+        if self.peek():
+            self.fail(
+                f"found {self.peek()!r} after the end of the last node; check that"
+                " the braces { } match."
+            )
+        return nodes
+
+    def nodes(self, depth: int) -> list[Node]:
+        """Nodes up to a closing brace (not eaten) or the end."""
+        if depth > MAX_DEPTH:
+            self.fail(f"braces are nested deeper than {MAX_DEPTH} levels.")
+        nodes: list[Node] = []
+        while True:
+            self.take(_BETWEEN)
+            if self.peek() in ("", "}"):
+                return nodes
+            self.count += 1
+            if self.count > MAX_NODES:
+                self.fail(f"more than {MAX_NODES} nodes; that many are not a model.")
+            nodes.append(self.node(depth))
+
+    def group(self, depth: int = 0) -> list[Node]:
+        start = self.at
+        self.at += 1
+        nodes = self.nodes(depth)
+        if self.peek() != "}":
+            self.fail("this brace { is never closed; add the missing }.", start)
+        self.at += 1
+        return nodes
+
+    def node(self, depth: int) -> Node:
+        start = self.at
+        place = self.place(start)
+        key = self.take(_KEY)
+        while self.peek() == ")" and key.count("(") > key.count(")"):
+            self.at += 1
+            key += ")" + self.take(_KEY)
+        key = key.strip()
+        if key.count("(") != key.count(")"):
+            self.fail(f"parentheses do not match in {key!r}.", start)
+        if len(key) > 1 and key[0] == '"' == key[-1]:
+            key = key[1:-1]
+        self.take(_BLANKS)
+        value: Value = True
+        if self.peek() in (":", "="):
+            self.at += 1
+            self.take(_BLANKS)
+            value = self.value(depth)
+        elif self.peek() and self.peek() in "{[<'!~":
+            value = self.value(depth)
+        elif not key:
+            self.fail(f"found {self.peek()!r}, expected a node such as `name: value`.")
+        return Node(key, value, place)
+
+    def value(self, depth: int) -> Value:
+        c = self.peek()
+        if c == "" or c in "\r\n,;}#":
+            return True
+        if c == "{":
+            return Graph(self.group(depth + 1))
+        if c == "[":
+            return self.array()
+        if c in "\"'":
+            return as_file(self.quoted(c), self.base)
+        if c == "<":
+            return self.file_ref()
+        if c in "!~":
+            self.at += 1
+            return c == "~"
+        if c == "(":
+            match = _NAMES.match(self.text, self.at)
+            if match is None:
+                self.fail("this parenthesis ( is never closed.")
+            self.at = match.end()
+            return Names(tuple(match.group(1).split()))
+        if c.isdigit() or c in "-.":
+            return self.number()
+        word = self.take(_WORD)
+        if not word:
+            self.fail(
+                f"a value cannot start with {c!r}; expected a number (without +), a"
+                " word, a string in quotes, <file>, [array] or {group}."
+            )
+        if word in ("true", "True"):
+            return True
+        return False if word in ("false", "False") else word
+
+    def number(self) -> float:
+        start = self.at
+        digits = self.take(_NUMBER)
+        if not digits or (self.peek() and self.peek() not in _AFTER_NUMBER):
+            token = re.split(r"[ \t\r\n,;}\]]", self.text[start : start + 30])[0]
+            self.fail(f"{token!r} is not a number; put strings in quotes.", start)
+        return float(digits)
+
+    def quoted(self, quote: str) -> str:
+        end = self.text.find(quote, self.at + 1)
+        if end < 0:
+            self.fail(f"this quote {quote} is never closed.")
+        text = self.text[self.at + 1 : end]
+        self.at = end + 1
+        return text
+
+    def file_ref(self) -> FileRef:
+        line_end = self.text.find("\n", self.at)
+        end = self.text.find(">", self.at, len(self.text) if line_end < 0 else line_end)
+        if end < 0:
+            self.fail("this file name is never closed; add the missing >.")
+        name = self.text[self.at + 1 : end]
+        self.at = end + 1
+        return FileRef(name, self.base)
+
+    def array(self) -> np.ndarray | tuple[str, ...] | list[np.ndarray]:
+        start = self.at
+        self.at += 1
+        self.take(_ARRAY_SPACE)
+        c = self.peek()
+        if c == '"':
+            return self.strings(start)
+        if c.isalpha() or (c and c in "_/<"):
+            return self.strings(start)
+        if c == "[":
+            return self.arrays(start)
+        return self.numbers(start)
+
+    def strings(self, start: int) -> tuple[str, ...]:
+        found = []
+        while self.in_array(start):
+            if self.peek() == '"':
+                found.append(self.quoted('"'))
+            else:
+                found.append(self.take(_ARRAY_WORD))
+            self.take(_ARRAY_SPACE)
+        return tuple(found)
+
+    def arrays(self, start: int) -> list[np.ndarray]:
+        found = []
+        while self.in_array(start):
+            if self.peek() != "[":
+                self.fail(f"found {self.peek()!r} in a list of arrays, expected [.")
+            inner = self.at
+            self.at += 1
+            found.append(self.numbers(inner))
+            self.take(_ARRAY_SPACE)
+        return found
+
+    def in_array(self, start: int) -> bool:
+        """Whether the array goes on; eats its end."""
+        if not self.peek():
+            self.fail("this bracket [ is never closed; add the missing ].", start)
+        if self.peek() != "]":
+            return True
+        self.at += 1
+        return False
+
+    def numbers(self, start: int) -> np.ndarray:
+        found: list[float] = []
+        width = 0
+        while True:
+            self.take(_ARRAY_GAP)
+            ends = self.peek() == "]"
+            if self.peek() and self.peek() in ";\n]":
+                if width and len(found) % width:
+                    self.fail(
+                        f"a row of this array ends after {len(found) % width} numbers,"
+                        f" its first row has {width}.",
+                    )
+                if not ends and found and not width:
+                    width = len(found)
+                self.at += 1
+                if ends:
+                    break
+            elif self.in_array(start):
+                found.append(self.number())
+        array = np.array(found)
+        return array.reshape(-1, width) if 0 < width < len(found) else array

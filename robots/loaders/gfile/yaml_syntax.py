@@ -1,0 +1,123 @@
+"""The YAML spelling of rai's graph files (`.yml`): mappings are groups of nodes."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import LoadError
+from .nodes import Graph, Node, Place, Value
+from .syntax import MAX_DEPTH, MAX_NODES, as_file
+
+_INTEGER = re.compile(r"[-+]?\d{1,18}")
+
+
+def parse_yml(text: str, file: Path) -> list[Node]:
+    """The nodes of a `.yml` text; parents and tags are still part of the keys.
+
+    Args:
+        text: the file's content.
+        file: its path, for messages and as the base of `<files>`.
+
+    Raises:
+        LoadError: with file and line, where the text is no YAML of mappings, flat
+            sequences and scalars.
+        ImportError: when pyyaml is not installed.
+    """
+    try:
+        import yaml
+    except ImportError as error:
+        raise ImportError(
+            f'{file}: reading .yml models needs pyyaml: pip install "posewise[rai]".'
+        ) from error
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _Events(yaml, yaml.parse(text, Loader=loader), file).nodes()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else 1
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise LoadError(
+            f"{file}:{line}: not valid YAML: {problem}; correct it, or use rai's own"
+            " grammar in a file that ends in .g."
+        ) from error
+
+
+class _Events:
+    def __init__(self, yaml: Any, events: Any, file: Path):
+        self.yaml = yaml
+        self.events = events
+        self.file = file
+        self.count = 0
+
+    def place(self, event: Any) -> Place:
+        return Place(self.file, event.start_mark.line + 1)
+
+    def nodes(self) -> list[Node]:
+        """The nodes of all documents."""
+        found: list[Node] = []
+        for event in self.events:
+            if isinstance(event, self.yaml.MappingStartEvent):
+                found += self.mapping(0)
+            elif isinstance(event, self.yaml.NodeEvent):
+                self.place(event).fail("expected `name: {attributes}` at the top.")
+        return found
+
+    def mapping(self, depth: int) -> list[Node]:
+        found = []
+        for event in self.events:
+            if isinstance(event, self.yaml.MappingEndEvent):
+                break
+            place = self.place(event)
+            self.count += 1
+            if self.count > MAX_NODES:
+                place.fail(f"more than {MAX_NODES} nodes; that many are not a model.")
+            if depth > MAX_DEPTH:
+                place.fail(f"mappings are nested deeper than {MAX_DEPTH} levels.")
+            if not isinstance(event, self.yaml.ScalarEvent):
+                place.fail("a key must be a plain name.")
+            value = self.value(next(self.events), depth)
+            found.append(Node(event.value.strip(), value, place))
+        return found
+
+    def value(self, event: Any, depth: int) -> Value:
+        if isinstance(event, self.yaml.MappingStartEvent):
+            return Graph(self.mapping(depth + 1))
+        if isinstance(event, self.yaml.SequenceStartEvent):
+            return self.sequence()
+        if isinstance(event, self.yaml.AliasEvent):
+            self.place(event).fail(
+                f"aliases (*{event.anchor}) are not supported; write the value out."
+            )
+        text = event.value
+        if text in ("", "~", "true", "True"):
+            return True
+        if text in ("false", "False"):
+            return False
+        if _INTEGER.fullmatch(text):
+            return int(text)
+        number = _number(text)
+        return as_file(text, self.file.parent) if number is None else number
+
+    def sequence(self) -> np.ndarray | tuple[str, ...]:
+        items = []
+        for event in self.events:
+            if isinstance(event, self.yaml.SequenceEndEvent):
+                break
+            if not isinstance(event, self.yaml.ScalarEvent):
+                self.place(event).fail(
+                    "a list may hold only numbers or words, no lists or mappings."
+                )
+            items.append(event.value)
+        numbers = [_number(item) for item in items]
+        if any(number is None for number in numbers):
+            return tuple(items)
+        return np.array(numbers, float)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""MJCF: reading, through MuJoCo's compiler."""

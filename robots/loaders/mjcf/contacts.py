@@ -1,0 +1,42 @@
+"""Which bodies of an MJCF model never collide.
+
+MuJoCo's own rules, with one more. MuJoCo lets what moves on a body that is fixed to
+the world collide with that body, e.g. the first link of an arm with its base; here
+only the world body itself is no parent. `<contact><pair>` is not read.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ...contact.collision_pairs import Pair, adjacent, ordered
+
+
+def ignored_bodies(mujoco: Any, model: Any) -> set[Pair]:
+    """Pairs of bodies that never collide, the lower index first.
+
+    Those on the two sides of a joint, those in `<contact><exclude>`, and those of which
+    no two geoms match by `contype` and `conaffinity`.
+    """
+    matching, solid = _matching(model)
+    ignored = {(a, b) for a, b in np.argwhere(np.triu(~matching, 1)).tolist()}
+    signatures = np.asarray(model.exclude_signature, int)
+    ignored |= ordered(
+        zip((signatures >> 16).tolist(), (signatures & 0xFFFF).tolist(), strict=True)
+    )
+    if not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT:
+        parents = [int(b) or None for b in model.body_parentid]
+        ignored |= adjacent(parents, (model.body_jntnum > 0).tolist())
+    return {(a, b) for a, b in ignored if solid[a] and solid[b]}
+
+
+def _matching(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Whether two bodies' geoms match (bodies, bodies); whether one has any (bodies,).
+
+    Two geoms match when the one's contype and the other's conaffinity share a bit.
+    """
+    contype, conaffinity = np.zeros((2, model.nbody), int)
+    np.bitwise_or.at(contype, model.geom_bodyid, model.geom_contype)
+    np.bitwise_or.at(conaffinity, model.geom_bodyid, model.geom_conaffinity)
+    match = (contype[:, None] & conaffinity) != 0
+    return match | match.T, (contype | conaffinity) != 0

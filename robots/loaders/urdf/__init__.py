@@ -1,0 +1,1 @@
+"""URDF and SRDF: reading and writing."""

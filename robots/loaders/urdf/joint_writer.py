@@ -1,0 +1,179 @@
+"""Writing the joints of a URDF file: joints of several coordinates become chains."""
+
+from dataclasses import dataclass, field
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from ...errors import ConfigError
+from ...kinematics.joint_types import joint_type, motion, resolve_axis, zero_value
+from ...kinematics.transforms import IDENTITY, pose_multiply
+from ...world.frame import Frame, Joint, Model
+from .formatting import add_axis, add_origin, words
+from .reader import UNLIMITED
+
+
+@dataclass(frozen=True, eq=False)
+class JointWriter:
+    """Adds joints, and the links between those of a chain, to a `<robot>`."""
+
+    model: Model
+    robot: ET.Element
+    links: set[str]
+    """Names of links in use."""
+    joints: set[str] = field(default_factory=set)
+    """Names of joints in use."""
+    moving: dict[int, str] = field(default_factory=dict)
+    """Joint names of the frames that move, by index."""
+
+    def write(self, i: int, frame: Frame, parent: str) -> None:
+        """Add what joins frame i to the link `parent`."""
+        joint, origin = frame.joint, frame.origin
+        if joint is not None and i not in self.moving:
+            q = self._locked_value(i, joint)
+            locked = motion(joint.type, joint.axis, q)
+            origin = np.asarray(pose_multiply(origin, locked))
+        if joint is None or i not in self.moving:
+            name = frame.attributes.get("joint_name", f"{frame.name}_fixed")
+            self._add_joint(
+                self._new(name, self.joints), "fixed", parent, frame, origin
+            )
+            return
+        kind = joint_type(joint.type)
+        plain = joint.mimic is None and joint.scale == 1
+        if joint.type == "planar" and joint.limits is None and plain:
+            element = self._add_joint(joint.name, "planar", parent, frame, origin)
+            add_axis(element, joint.axis)
+            return
+        if len(kind.nodes) == 1 and kind.dim == 7 and plain:
+            self._add_joint(joint.name, "floating", parent, frame, origin)
+            return
+        if kind.balls:
+            raise ConfigError(
+                f"write_urdf: joint {joint.name!r} is of type {joint.type!r}, but URDF"
+                " has no ball joint, and no free joint that mimics or is scaled; use"
+                " three hinges, or a plain 'free'."
+            )
+        self._chain(joint, frame, parent, origin)
+
+    def _chain(
+        self, joint: Joint, frame: Frame, parent: str, origin: np.ndarray
+    ) -> None:
+        """One URDF joint per coordinate, with links between them."""
+        steps = []
+        for node in joint_type(joint.type).nodes:
+            steps += [(k, a, True) for k, a in node.translations]
+            steps += [] if node.rotation is None else [(*node.rotation, False)]
+        for n, (k, axis, slides) in enumerate(steps):
+            last = n == len(steps) - 1
+            child = frame
+            if not last:
+                child = Frame(self._new(f"{frame.name}_{n}", self.links))
+                ET.SubElement(self.robot, "link", name=child.name)
+            self._single(
+                joint, k, slides, parent, child, origin if n == 0 else IDENTITY
+            )
+            add_axis(self.robot[-1], resolve_axis(axis, joint.axis))
+            parent = child.name
+
+    def _single(
+        self,
+        joint: Joint,
+        k: int,
+        slides: bool,
+        parent: str,
+        child: Frame,
+        origin: np.ndarray,
+    ) -> None:
+        """Coordinate k of a joint, in the unit of motion (scale · q)."""
+        limits = np.array([-np.inf, np.inf])
+        if joint.limits is not None:
+            limits = np.sort(joint.scale * joint.limits[:, k])
+        unlimited = bool(np.all(np.isinf(limits)))
+        kind = "prismatic" if slides else "continuous" if unlimited else "revolute"
+        element = self._add_joint(_coordinate(joint, k), kind, parent, child, origin)
+        bounds = {
+            key: UNLIMITED if values is None else abs(factor) * float(values[k])
+            for key, values, factor in (
+                ("effort", joint.effort, 1.0),
+                ("velocity", joint.velocity, joint.scale),
+            )
+        }
+        if kind != "continuous":
+            lower, upper = np.clip(limits, -UNLIMITED, UNLIMITED)
+            bounds = {"lower": float(lower), "upper": float(upper)} | bounds
+        text = {key: words([value]) for key, value in bounds.items()}
+        known = joint.effort is not None or joint.velocity is not None
+        if known or kind != "continuous":
+            ET.SubElement(element, "limit", text)
+        if joint.mimic is not None:
+            _, leader, _, _ = self._leader(-1, joint)
+            followed = joint.mimic if joint.dim == 1 else f"{joint.mimic}_{k}"
+            mimic = {
+                "joint": followed,
+                "multiplier": words([joint.multiplier]),
+                "offset": words([leader.scale * joint.offset]),
+            }
+            ET.SubElement(element, "mimic", mimic)
+
+    def find_moving(self) -> None:
+        """Fill `moving`: the joints with a coordinate whose leader is not locked."""
+        for i, frame in enumerate(self.model.frames):
+            if frame.joint is not None and frame.joint.dim > 0:
+                _, leader, _, _ = self._leader(i, frame.joint)
+                if leader.active:
+                    self.moving[i] = frame.joint.name
+
+    def _leader(self, i: int, joint: Joint) -> tuple[int, Joint, float, float]:
+        """The joint that is followed in the end: index, multiplier and offset."""
+        multiplier, offset, seen = 1.0, 0.0, {i}
+        while joint.mimic is not None:
+            offset += multiplier * joint.offset
+            multiplier *= joint.multiplier
+            found = [
+                (k, f.joint)
+                for k, f in enumerate(self.model.frames)
+                if f.joint is not None and f.joint.name == joint.mimic
+            ]
+            if not found or found[-1][0] in seen:
+                raise ConfigError(
+                    f"write_urdf: joint {joint.name!r} follows {joint.mimic!r}, which"
+                    " is not in the model or follows it in turn."
+                )
+            i, joint = found[-1]
+            seen.add(i)
+        return i, joint, multiplier, offset
+
+    def _locked_value(self, i: int, joint: Joint) -> np.ndarray:
+        """What a joint that does not move stands at, in the unit of motion."""
+        k, leader, multiplier, offset = self._leader(i, joint)
+        q = self.model.q.get(k, leader.q)
+        q = zero_value(leader.type) if q is None else q
+        return leader.scale * (multiplier * q + offset)
+
+    def _add_joint(
+        self, name: str, kind: str, parent: str, frame: Frame, origin: np.ndarray
+    ) -> ET.Element:
+        element = ET.SubElement(self.robot, "joint", name=name, type=kind)
+        add_origin(element, origin)
+        ET.SubElement(element, "parent", link=parent)
+        ET.SubElement(element, "child", link=frame.name)
+        dynamics = {
+            key: words([frame.attributes[key]])
+            for key in ("damping", "friction")
+            if isinstance(frame.attributes.get(key), int | float)
+        }
+        if dynamics:
+            ET.SubElement(element, "dynamics", dynamics)
+        return element
+
+    def _new(self, name: str, used: set[str]) -> str:
+        """A name not used yet, and now used."""
+        while name in used:
+            name += "_"
+        used.add(name)
+        return name
+
+
+def _coordinate(joint: Joint, k: int) -> str:
+    return joint.name if joint.dim == 1 else f"{joint.name}_{k}"

@@ -1,0 +1,119 @@
+"""Writing the links of a URDF file: shapes, colours, inertia."""
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from ...errors import ConfigError
+from ...geometry.shapes import (
+    Box,
+    Capsule,
+    Convex,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Shape,
+    Sphere,
+)
+from ...world.frame import Frame, Geometry
+from .formatting import add_origin, words
+
+if TYPE_CHECKING:
+    from trimesh import Trimesh
+else:
+    Trimesh = Any
+
+
+def add_link(robot: ET.Element, frame: Frame, meshes: Path | None) -> None:
+    """Add a frame's link, with its shapes and inertia.
+
+    Raises:
+        ConfigError: for a shape that only a mesh can express, without a folder.
+    """
+    link = ET.SubElement(robot, "link", name=frame.name)
+    if frame.mass is not None:
+        inertial = ET.SubElement(link, "inertial")
+        com = np.zeros(3) if frame.com is None else frame.com
+        ET.SubElement(inertial, "origin", xyz=words(com), rpy="0 0 0")
+        ET.SubElement(inertial, "mass", value=words([frame.mass]))
+        if frame.inertia is not None:
+            pairs = [("xyz"[i] + "xyz"[j], i, j) for i in range(3) for j in range(i, 3)]
+            values = {f"i{pair}": words([frame.inertia[i, j]]) for pair, i, j in pairs}
+            ET.SubElement(inertial, "inertia", values)
+    for k, geometry in enumerate(frame.geometries):
+        _geometry(link, frame, k, geometry, meshes)
+
+
+def _geometry(
+    link: ET.Element, frame: Frame, k: int, geometry: Geometry, meshes: Path | None
+) -> None:
+    described = _shape(geometry.shape, f"{frame.name}_{k}", meshes)
+    if described is None:
+        return
+    tag, attributes = described
+    uses = {"collision": geometry.collision, "visual": geometry.visual}
+    for use in [use for use, wanted in uses.items() if wanted]:
+        element = ET.SubElement(link, use)
+        add_origin(element, geometry.pose)
+        shape = ET.SubElement(element, "geometry")
+        ET.SubElement(shape, tag, attributes)
+        if use == "visual" and geometry.color is not None:
+            material = ET.SubElement(element, "material", name=f"{frame.name}_{k}")
+            color = [*geometry.color, 1.0][:4]
+            ET.SubElement(material, "color", rgba=words(color))
+
+
+def _shape(
+    shape: Shape, name: str, meshes: Path | None
+) -> tuple[str, dict[str, str]] | None:
+    """The tag and attributes of a shape; None for one without extent."""
+    if isinstance(shape, Box):
+        return "box", {"size": words(shape.size)}
+    if isinstance(shape, Sphere):
+        return "sphere", {"radius": words([shape.radius])}
+    if isinstance(shape, Cylinder | Capsule):
+        sizes = {
+            "radius": words([shape.radius]),
+            "length": words([shape.length]),
+        }
+        return ("capsule" if isinstance(shape, Capsule) else "cylinder"), sizes
+    if isinstance(shape, Mesh) and isinstance(shape.source, str | os.PathLike):
+        file = str(Path(shape.source).absolute())
+        return "mesh", {"filename": file, "scale": words(np.asarray(shape.scale))}
+    if isinstance(shape, Mesh | Convex | Ellipsoid):
+        return "mesh", {"filename": _save(shape, name, meshes)}
+    return None
+
+
+def _save(shape: Mesh | Convex | Ellipsoid, name: str, meshes: Path | None) -> str:
+    """Write a shape's triangles, and return how the file is referred to."""
+    if meshes is None:
+        raise ConfigError(
+            f"write_urdf: shape {name!r} is a {type(shape).__name__} and must be"
+            " saved as a mesh; pass meshes=folder."
+        )
+    meshes.mkdir(parents=True, exist_ok=True)
+    file = re.sub(r"[^\w.-]", "_", name) + ".stl"
+    _triangles(shape).export(meshes / file)
+    return f"{meshes.name}/{file}"
+
+
+def _triangles(shape: Mesh | Convex | Ellipsoid) -> Trimesh:
+    if isinstance(shape, Mesh):
+        return shape.mesh
+    import trimesh
+
+    ball = trimesh.creation.icosphere(
+        subdivisions=3 if isinstance(shape, Ellipsoid) else 2
+    )
+    if isinstance(shape, Ellipsoid):
+        ball.apply_scale(shape.radii)
+        return ball
+    points = shape.vertices
+    if shape.rounding > 0:
+        points = (points[:, None] + shape.rounding * ball.vertices).reshape(-1, 3)
+    return trimesh.PointCloud(points).convex_hull

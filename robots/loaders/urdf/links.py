@@ -1,0 +1,139 @@
+"""What a URDF link carries: shapes, colours and inertia."""
+
+import numpy as np
+
+from ...errors import ConfigError
+from ...geometry.mesh_paths import MeshPaths
+from ...geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from ...kinematics.transforms import IDENTITY, pose, quat_to_matrix, rpy
+from ...world.frame import Geometry
+from ..xmltree import Element
+
+Color = tuple[float, ...]
+
+
+def read_origin(element: Element) -> np.ndarray:
+    """The pose (7,) in the child `<origin xyz rpy>`; identity without one."""
+    origin = element.first("origin")
+    if origin is None:
+        return IDENTITY.copy()
+    roll, pitch, yaw = origin.numbers("rpy", 3, (0.0, 0.0, 0.0)).tolist()
+    return pose(origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), rpy(roll, pitch, yaw))
+
+
+def read_materials(root: Element) -> dict[str, Color]:
+    """Colours by material name, wherever in the file they are first given."""
+    visuals = [v for link in root.all("link") for v in link.all("visual")]
+    colors: dict[str, Color] = {}
+    for material in [m for e in [root, *visuals] for m in e.all("material")]:
+        color, name = _own_color(material), material.attributes.get("name", "")
+        if color is not None and name:
+            colors.setdefault(name, color)
+    return colors
+
+
+def read_geometries(
+    link: Element, materials: dict[str, Color], meshes: MeshPaths
+) -> tuple[Geometry, ...]:
+    """The shapes of a link, those for collision first."""
+    found = []
+    for tag in ("collision", "visual"):
+        for element in link.all(tag):
+            shape = _read_shape(element, meshes)
+            if shape is None:
+                continue
+            visual = tag == "visual"
+            found.append(
+                Geometry(
+                    shape=shape,
+                    pose=read_origin(element),
+                    collision=not visual,
+                    visual=visual,
+                    color=_read_color(element, materials) if visual else None,
+                )
+            )
+    return tuple(found)
+
+
+def read_inertial(
+    link: Element,
+) -> tuple[float | None, np.ndarray | None, np.ndarray | None]:
+    """Mass, centre of mass (3,) and inertia (3, 3) in the link's axes, if given."""
+    inertial = link.first("inertial")
+    if inertial is None:
+        return None, None, None
+    X = read_origin(inertial)
+    mass = inertia = None
+    element = inertial.first("mass")
+    if element is not None:
+        mass = element.number("value")
+        if mass < 0:
+            raise element.error(
+                f"of link {link.text('name')!r}: the mass is {mass}, expected a number"
+                " >= 0 (kg)."
+            )
+    element = inertial.first("inertia")
+    if element is not None:
+        xx, xy, xz, yy, yz, zz = (
+            element.number(f"i{pair}", 0.0) for pair in "xx xy xz yy yz zz".split()
+        )
+        R = np.asarray(quat_to_matrix(X[3:]))
+        inertia = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    return mass, X[:3], inertia
+
+
+def _read_shape(element: Element, meshes: MeshPaths) -> Shape | None:
+    """The shape in a `<collision>` or `<visual>`; None for a mesh left out.
+
+    Meshes collide as their convex hulls, as in MuJoCo.
+    """
+    geometry = element.first("geometry")
+    kinds = [] if geometry is None else geometry.children
+    if not kinds:
+        raise element.error(
+            "has no shape; expected <geometry> with <box>, <sphere>, <cylinder>,"
+            " <capsule> or <mesh> in it."
+        )
+    kind = kinds[0]
+    try:
+        if kind.tag == "box":
+            return Box(kind.numbers("size", 3))
+        if kind.tag == "sphere":
+            return Sphere(kind.number("radius"))
+        if kind.tag == "cylinder":
+            return Cylinder(kind.number("length"), kind.number("radius"))
+        if kind.tag == "capsule":
+            return Capsule(kind.number("length"), kind.number("radius"))
+    except ConfigError as error:
+        raise kind.error(str(error)) from error
+    if kind.tag == "mesh":
+        scale = _read_scale(kind)
+        path = meshes.find(kind.text("filename"))
+        return None if path is None else Mesh(path, mode="convex", scale=scale)
+    raise kind.error(
+        "this shape is unknown; expected box, sphere, cylinder, capsule or mesh."
+    )
+
+
+def _read_scale(mesh: Element) -> np.ndarray:
+    """The scale (3,); one number stands for three."""
+    words = mesh.attributes.get("scale", "1").split()
+    scale = mesh.numbers("scale", 1 if len(words) == 1 else 3, (1.0,))
+    if np.any(scale == 0):
+        raise mesh.error(f"scale is {scale.tolist()}, expected numbers other than 0.")
+    return np.broadcast_to(scale, (3,)).copy()
+
+
+def _read_color(visual: Element, materials: dict[str, Color]) -> Color | None:
+    material = visual.first("material")
+    if material is None:
+        return None
+    return _own_color(material) or materials.get(material.attributes.get("name", ""))
+
+
+def _own_color(material: Element) -> Color | None:
+    color = material.first("color")
+    if color is None:
+        return None
+    words = color.attributes.get("rgba", "").split()
+    return tuple(color.numbers("rgba", 3 if len(words) == 3 else 4).tolist())

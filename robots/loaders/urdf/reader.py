@@ -1,0 +1,306 @@
+"""Reading URDF: one frame per link, its joint on it.
+
+Our own reader on the standard library: lines in every error, no network, no entity
+expansion. What it cannot use (transmissions, sensors, simulator tags) it passes over.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...contact.collision_pairs import Pair, adjacent, can_collide
+from ...errors import unknown
+from ...geometry.mesh_paths import MeshPaths
+from ...kinematics.joint_types import joint_dim
+from ...kinematics.transforms import IDENTITY
+from ...world.frame import Frame, Joint, Model
+from ..xmltree import Element, read_xml
+from .links import read_geometries, read_inertial, read_materials, read_origin
+
+JOINT_TYPES = (
+    "revolute",
+    "continuous",
+    "prismatic",
+    "fixed",
+    "floating",
+    "planar",
+)
+UNLIMITED = 1e9
+"""A limit this large is none: URDF's revolute and prismatic joints must have one."""
+
+
+def read_urdf(
+    path: str | os.PathLike,
+    packages: Mapping[str, str | os.PathLike] | None = None,
+) -> Model:
+    """Read a URDF file.
+
+    Frames are the links, parents first and otherwise in file order. Meshes that are
+    missing, or that lie outside of the file's package (see `mesh_paths`), are left out
+    with one `UserWarning`; the kinematics is kept. Links that a joint connects ignore
+    each other's collisions.
+
+    Args:
+        path: The file.
+        packages: Folders of the packages in `package://name/…`.
+
+    Returns:
+        The model. A fixed joint's name is kept in `attributes["joint_name"]`.
+
+    Raises:
+        LoadError: for a file that is no URDF or contradicts itself.
+    """
+    root = read_xml(path)
+    if root.tag != "robot":
+        raise root.error("expected the root <robot>; this file is no URDF.")
+    _refuse_xacro(root)
+    links, joints = _named(root, "link"), _named(root, "joint")
+    if not links:
+        raise root.error("has no <link>; a robot needs at least one.")
+    above = _joints_above(links, joints)
+    order = _parents_first(links, above)
+    _check_mimics(joints)
+    meshes = MeshPaths(Path(path), dict(packages or {}))
+    materials = read_materials(root)
+    index = {name: i for i, name in enumerate(order)}
+    frames = []
+    for name in order:
+        link, joint = links[name], above.get(name)
+        geometries = read_geometries(link, materials, meshes)
+        mass, com, inertia = read_inertial(link)
+        frames.append(
+            Frame(
+                name=name,
+                parent=None if joint is None else index[_end(joint, "parent")],
+                origin=IDENTITY.copy() if joint is None else read_origin(joint),
+                joint=None if joint is None else _read_joint(joint),
+                geometries=geometries,
+                contact=int(any(g.collision for g in geometries)),
+                mass=mass,
+                com=com,
+                inertia=inertia,
+                attributes={} if joint is None else _attributes(joint),
+            )
+        )
+    meshes.warn()
+    return Model(tuple(frames), ignored=_adjacent(frames))
+
+
+def _adjacent(frames: list[Frame]) -> frozenset[Pair]:
+    """Pairs of links that a joint connects, and so may touch at all times.
+
+    What floats, or is connected to the link "world", lies on what it may hit.
+    """
+    on_world = frames[0].name == "world"
+
+    def loose(frame: Frame) -> bool:
+        floats = frame.joint is not None and frame.joint.type == "floating"
+        return floats or on_world and frame.parent == 0
+
+    parents = [None if loose(f) else f.parent for f in frames]
+    pairs = adjacent(parents, [f.joint is not None for f in frames])
+    solid = [can_collide(f) for f in frames]
+    return frozenset((a, b) for a, b in pairs if solid[a] and solid[b])
+
+
+def _refuse_xacro(root: Element) -> None:
+    """Raise where xacro was left unprocessed in what is read."""
+    parts = [e for child in root.children if child.tag in _READ for e in child.walk()]
+    for element in [root, *root.children, *parts]:
+        values = element.attributes.values() if element in parts else ()
+        found = next((v for v in values if "${" in v or "$(" in v), None)
+        if element.tag.startswith("xacro:") or found is not None:
+            what = f"the tag {element.tag!r}" if found is None else repr(found)
+            raise element.error(
+                f"{what} is xacro, expected plain URDF; process the file with xacro"
+                " first (xacro in.urdf.xacro > out.urdf)."
+            )
+
+
+_READ = ("link", "joint", "material")
+
+
+def _named(root: Element, tag: str) -> dict[str, Element]:
+    """The elements of a tag by name."""
+    found: dict[str, Element] = {}
+    for element in root.all(tag):
+        name = element.text("name")
+        if name in found:
+            raise element.error(
+                f"the name is already used in line {found[name].line}; names of"
+                f" {tag}s must be unique."
+            )
+        found[name] = element
+    return found
+
+
+def _end(joint: Element, tag: str) -> str:
+    """The link named by a joint's `<parent>` or `<child>`."""
+    end = joint.first(tag)
+    if end is None:
+        raise joint.error(f'has no <{tag}>; write <{tag} link="..."/>.')
+    return end.text("link")
+
+
+def _joints_above(
+    links: dict[str, Element], joints: dict[str, Element]
+) -> dict[str, Element]:
+    """Each child link's joint."""
+    above: dict[str, Element] = {}
+    for joint in joints.values():
+        for tag in ("parent", "child"):
+            name = _end(joint, tag)
+            if name not in links:
+                raise joint.error(f"its {tag}: {unknown('link', name, links)}")
+        child = _end(joint, "child")
+        if child in above:
+            other = above[child].text("name")
+            raise joint.error(
+                f"link {child!r} is already the child of joint {other!r} (line"
+                f" {above[child].line}); a link has one parent, so close loops"
+                " elsewhere."
+            )
+        above[child] = joint
+    return above
+
+
+def _parents_first(links: dict[str, Element], above: dict[str, Element]) -> list[str]:
+    """Link names in file order, except that parents go before their children."""
+    roots = [name for name in links if name not in above]
+    if len(roots) > 1:
+        raise links[roots[1]].error(
+            f"there are {len(roots)} root links ({', '.join(map(repr, roots[:5]))}),"
+            " expected one; connect them with fixed joints."
+        )
+    placed: dict[str, None] = {}
+    for name in links:
+        chain: dict[str, None] = {}
+        while name not in placed:
+            if name in chain:
+                cycle = list(chain)[list(chain).index(name) :]
+                raise above[name].error(
+                    f"the links {', '.join(map(repr, cycle[:5]))} form a cycle,"
+                    " expected a tree; turn or remove a joint."
+                )
+            chain[name] = None
+            if name not in above:
+                break
+            name = _end(above[name], "parent")
+        placed.update(dict.fromkeys(reversed(chain)))
+    return list(placed)
+
+
+def _check_mimics(joints: dict[str, Element]) -> None:
+    """Raise for a mimic of an unknown or unfit joint, or of itself in the end."""
+    follows: dict[str, str] = {}
+    for name, joint in joints.items():
+        mimic = joint.first("mimic")
+        if mimic is None or _type(joint) == "fixed":
+            continue
+        followed = mimic.text("joint")
+        if followed not in joints:
+            raise mimic.error(
+                f"of joint {name!r}: {unknown('joint', followed, joints)}"
+            )
+        dims = [joint_dim(_type(joints[n])) for n in (name, followed)]
+        if dims[0] != dims[1]:
+            raise mimic.error(
+                f"joint {name!r} has {dims[0]} coordinates, but {followed!r} has"
+                f" {dims[1]}; a mimic joint follows one of its own size."
+            )
+        follows[name] = followed
+    settled: set[str] = set()
+    for name in follows:
+        seen = {name: None}
+        while name in follows and name not in settled:
+            name = follows[name]
+            if name in seen:
+                circle = [*list(seen)[list(seen).index(name) :], name]
+                raise joints[name].error(
+                    f"its mimic leads back to itself ({' -> '.join(circle)}); one of"
+                    " these joints must move freely."
+                )
+            seen[name] = None
+        settled.update(seen)
+
+
+def _type(joint: Element) -> str:
+    kind = joint.text("type")
+    if kind not in JOINT_TYPES:
+        raise joint.error(
+            f"type is {kind!r}, expected one of {', '.join(JOINT_TYPES)}."
+        )
+    return kind
+
+
+def _read_joint(joint: Element) -> Joint | None:
+    kind = _type(joint)
+    if kind == "fixed":
+        return None
+    dim = joint_dim(kind)
+    limit = joint.first("limit")
+    mimic = joint.first("mimic")
+    return Joint(
+        type=kind,
+        name=joint.text("name"),
+        axis=None if kind == "floating" else _read_axis(joint),
+        limits=_read_limits(limit) if kind in ("revolute", "prismatic") else None,
+        mimic=None if mimic is None else mimic.text("joint"),
+        multiplier=1.0 if mimic is None else mimic.number("multiplier", 1.0),
+        offset=0.0 if mimic is None else mimic.number("offset", 0.0),
+        velocity=_read_bound(limit, "velocity", dim),
+        effort=_read_bound(limit, "effort", dim),
+    )
+
+
+def _read_axis(joint: Element) -> np.ndarray:
+    element = joint.first("axis")
+    if element is None:
+        return np.array([1.0, 0.0, 0.0])
+    axis = element.numbers("xyz", 3, (1.0, 0.0, 0.0))
+    length = np.linalg.norm(axis)
+    if length < 1e-9:
+        raise element.error(
+            f"of joint {joint.text('name')!r}: the axis {axis.tolist()} has no"
+            " direction; expected a vector other than zero."
+        )
+    return axis / length
+
+
+def _read_limits(limit: Element | None) -> np.ndarray | None:
+    """The limits (2, 1); None without any."""
+    if limit is None or not {"lower", "upper"} & limit.attributes.keys():
+        return None
+    limits = [limit.number(side, 0.0, infinite=True) for side in ("lower", "upper")]
+    if limits[0] > limits[1] or limits[0] == np.inf or limits[1] == -np.inf:
+        raise limit.error(
+            f"lower {limits[0]} is above upper {limits[1]}; swap them, or make the"
+            " joint continuous if it has no limits."
+        )
+    bounds = [np.sign(v) * np.inf if abs(v) >= UNLIMITED else v for v in limits]
+    return None if np.all(np.isinf(bounds)) else np.array(bounds)[:, None]
+
+
+def _read_bound(limit: Element | None, name: str, dim: int) -> np.ndarray | None:
+    """The largest speed or effort (dim,); None without one."""
+    if limit is None or name not in limit.attributes:
+        return None
+    value = limit.number(name, infinite=True)
+    if value < 0:
+        raise limit.error(f"{name} is {value}, expected a number >= 0.")
+    return None if value >= UNLIMITED else np.full(dim, value)
+
+
+def _attributes(joint: Element) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if _type(joint) == "fixed":
+        found["joint_name"] = joint.text("name")
+    dynamics = joint.first("dynamics")
+    if dynamics is not None:
+        for name in ("damping", "friction"):
+            if name in dynamics.attributes:
+                found[name] = dynamics.number(name)
+    return found

@@ -1,0 +1,86 @@
+"""Writing URDF: every frame a link, every joint one or more URDF joints.
+
+URDF knows joints of one coordinate (and `planar`, `floating`), one root, unique names
+and box, sphere, cylinder, mesh; `<capsule>` is a widely read extension. What has no
+counterpart is rewritten exactly where that is possible, and refused where it is not.
+"""
+
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from ...errors import ConfigError
+from ...kinematics.transforms import IDENTITY
+from ...world.frame import Model
+from .joint_writer import JointWriter
+from .link_writer import add_link
+
+
+def write_urdf(
+    model: Model, name: str = "posewise", meshes: str | Path | None = None
+) -> str:
+    """The text of a URDF file.
+
+    Joints of several coordinates become chains of joints with massless links between;
+    locked joints become fixed ones at their value. Several roots, or one that is not
+    at the world's origin, hang on a link `world`. Markers, planes and point clouds
+    are left out, rounded edges become sharp.
+
+    Args:
+        model: The frames.
+        name: The robot's name.
+        meshes: A folder for shapes that only a mesh can express, written as STL and
+            referred to as `<folder's name>/<file>`: save the text beside the folder.
+
+    Raises:
+        ConfigError: for names used twice, ball joints, and meshes without a folder.
+    """
+    frames = model.frames
+    folder = None if meshes is None else Path(meshes)
+    robot = ET.Element("robot", name=name)
+    names = [frame.name for frame in frames]
+    _refuse_repeated("frame", names)
+    joints = JointWriter(model, robot, set(names))
+    joints.find_moving()
+    _refuse_repeated("joint", list(joints.moving.values()))
+    joints.joints.update(joints.moving.values())
+    world = _world(model)
+    if world not in names:
+        joints.links.add(world)
+        ET.SubElement(robot, "link", name=world)
+    for i, frame in enumerate(frames):
+        add_link(robot, frame, folder)
+        if frame.parent is not None:
+            joints.write(i, frame, names[frame.parent])
+        elif frame.name != world:
+            joints.write(i, frame, world)
+    ET.indent(robot)
+    text = ET.tostring(robot, encoding="unicode")
+    return f'<?xml version="1.0"?>\n{text}\n'
+
+
+def _world(model: Model) -> str:
+    """The name of the root link; one of the frames', or `world` to be added."""
+    frames = model.frames
+    roots = [f for f in frames if f.parent is None]
+    fixed = [f for f in roots if not f.joint and np.array_equal(f.origin, IDENTITY)]
+    if len(roots) == 1 and fixed:
+        return roots[0].name
+    if "world" in [f.name for f in frames] and "world" not in [f.name for f in fixed]:
+        raise ConfigError(
+            "write_urdf: the model has several roots or a moved one and would hang"
+            " on a link 'world', but a frame of that name is not at the world's"
+            " origin; rename it."
+        )
+    return "world"
+
+
+def _refuse_repeated(kind: str, names: list[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ConfigError(
+            f"write_urdf: {kind} names used more than once:"
+            f" {', '.join(map(repr, repeated[:8]))}; URDF needs them unique."
+        )

@@ -1,0 +1,1 @@
+"""The MuJoCo twin of a world."""

@@ -1,0 +1,1 @@
+"""Pictures of a world: matplotlib drawings, film strips, the browser viewer."""

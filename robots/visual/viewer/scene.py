@@ -1,0 +1,66 @@
+"""The frames of a world as nodes `/frames/NAME`, each at its pose in the world."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ...world.frame import Frame
+from .bodies import draw_geometry
+
+AXES = 0.08
+"""Length of the axes of a frame [m]."""
+
+
+class Scene:
+    """Nodes of the frames; all are children of the world, so that frames may be
+    attached to others while a path plays."""
+
+    def __init__(self, server: Any) -> None:
+        self._server = server
+        self._poses = np.zeros((0, 7))
+        self.handles: list[Any] = []
+
+    def draw(self, frames: Sequence[Frame]) -> None:
+        """Draw frames and their visual shapes anew; see `move` for where they are."""
+        for handle in self.handles:
+            handle.remove()
+        self._poses = np.full((len(frames), 7), np.nan)
+        self.handles = []
+        for node, frame in zip(node_names(frames), frames, strict=True):
+            axes = dict(axes_length=AXES, axes_radius=AXES / 25, show_axes=False)
+            self.handles.append(self._server.scene.add_frame(node, **axes))
+            for k, geometry in enumerate(frame.geometries):
+                if geometry.visual:
+                    kind = type(geometry.shape).__name__.lower()
+                    name = f"{node}/{kind}{k or ''}"
+                    draw_geometry(self._server.scene, name, geometry)
+
+    def move(self, poses: Float[np.ndarray, "frames 7"]) -> None:
+        """Put all frames at their poses, at once."""
+        moved = np.flatnonzero((poses != self._poses).any(1))
+        with self._server.atomic():
+            for i in moved:
+                self.handles[i].position = poses[i, :3]
+                self.handles[i].wxyz = poses[i, 3:]
+        self._poses = poses.copy()
+
+    def look_at_all(self) -> None:
+        """Begin where all frames are in sight."""
+        centre, size = np.zeros(3), 0.5
+        if len(self._poses):
+            low, high = self._poses[:, :3].min(0), self._poses[:, :3].max(0)
+            centre, size = (low + high) / 2, max(float(np.linalg.norm(high - low)), 0.5)
+        camera = self._server.initial_camera
+        camera.look_at = centre
+        camera.position = centre + size * np.array([1.0, -1.0, 0.6])
+
+
+def node_names(frames: Sequence[Frame]) -> list[str]:
+    """`/frames/NAME`, unlike for each frame; "/" in a name would nest nodes."""
+    names: list[str] = []
+    for i, frame in enumerate(frames):
+        name = f"/frames/{frame.name.replace('/', '|')}"
+        names.append(name if name not in names else f"{name}#{i}")
+    return names

@@ -1,0 +1,257 @@
+"""A window on a world: a page that a browser shows, kept in step with the world."""
+
+import atexit
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ...errors import ConfigError, unknown
+from ...validation import number
+from .animation import Clip
+from .gizmo import Drag
+from .layers import Layers
+from .overlays import OVERLAYS
+from .player import Player
+from .scene import Scene
+from .server import HOST, open_page, start_server, stop_server
+
+if TYPE_CHECKING:
+    from ...config import Config
+
+
+class View:
+    """A world in the browser, on this machine only, until closed or the process ends.
+
+    Attributes:
+        config: the world that is shown.
+        url: where the page is.
+    """
+
+    def __init__(
+        self, config: "Config", clip: Clip | None = None, browser: bool = True
+    ) -> None:
+        """Start the server, draw the world, and open the page.
+
+        Args:
+            config: the world.
+            clip: what to play; None: the world as it stands.
+            browser: whether to open the page (where there is a desktop) and to say on
+                stderr where it is.
+
+        Raises:
+            ImportError: without viser; names the extra.
+        """
+        self.config = config
+        self._lock = RLock()
+        self._server: Any = start_server()
+        atexit.register(self.close)
+        self.url = f"http://{HOST}:{self._server.get_port()}"
+        self._scene, self._drawn = Scene(self._server), ()
+        self._clip, self._player = clip, None
+        self._drags: dict[str, Drag] = {}
+        if clip is not None:
+            self._player = Player(self._server, clip.pauses, self._show_slice)
+        self._layers = Layers(self._server, self._toggle)
+        self.update()
+        self._scene.look_at_all()
+        if browser:
+            open_page(self.url)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the server has stopped."""
+        return self._server is None
+
+    @property
+    def overlays(self) -> tuple[str, ...]:
+        """Names of the overlays that are shown."""
+        return self._layers.shown
+
+    def update(self) -> None:
+        """Show the world as it stands now; of a path, the slice that is chosen.
+
+        Raises:
+            ConfigError: when the view is closed.
+        """
+        with self._lock:
+            self._running()
+            drawn = _what_is_drawn(self.config)
+            if drawn != self._drawn:
+                self._layers.clear()
+                self._scene.draw(self.config.frames)
+                for name in self._layers.shown:
+                    self._layers.show(name, self.config)
+                self._drawn = drawn
+            if self._player is not None:
+                self._show_slice(self._player.slice)
+                return
+            self._scene.move(self.config.poses())
+            self._layers.follow(self.config)
+            for frame, drag in self._drags.items():
+                drag.place(self.config.pose(frame))
+
+    def show(self, *overlays: str, margin: Any = None) -> None:
+        """Lay something over the world; the page has a check box for each.
+
+        Args:
+            *overlays: "frames" (axes and names), "regions" (cavities and supports of
+                objects), "rooms", "cameras" (what they see), "reach" (of agents),
+                "collisions" (witness points of pairs that overlap or are near).
+            margin: what is near for "collisions" [m]; 0.02 unless given.
+
+        Raises:
+            ConfigError: for an unknown name, with near matches, or a closed view.
+        """
+        with self._lock:
+            self._running()
+            if margin is not None:
+                self._layers.margin = number("margin", margin, "one number (metres)")
+            for name in _known(overlays):
+                self._layers.show(name, self._world())
+
+    def hide(self, *overlays: str) -> None:
+        """Take overlays away; see `show`.
+
+        Raises:
+            ConfigError: for an unknown name, with near matches, or a closed view.
+        """
+        with self._lock:
+            self._running()
+            for name in _known(overlays):
+                self._layers.hide(name)
+
+    def on_move(self, frame: str, react: Callable[["Config"], Any]) -> None:
+        """Let a frame be dragged with the mouse.
+
+        While it is, the newest pose is set in the world, `react` is called in a thread
+        of the view, and the world is shown. A pose that the frame's joint cannot take
+        is left out.
+
+        Args:
+            frame: any one whose pose can be set.
+            react: called with the world, which it may change: solve, and set `C.q`.
+
+        Raises:
+            ConfigError: for an unknown frame, a view of a path, or a closed view.
+        """
+        with self._lock:
+            server = self._running()
+            if self._clip is not None:
+                raise ConfigError(
+                    "This view plays a path, in which nothing can be dragged; drag in"
+                    " the view of a world, C.view()."
+                )
+            self.config._own(frame)
+            if frame in self._drags:
+                self._drags[frame].stop()
+            moved = lambda pose: self._moved(frame, pose, react)
+            self._drags[frame] = Drag(server, frame, self.config.pose(frame), moved)
+
+    def save(self, file: Any) -> Path:
+        """Write what is shown as one HTML page that needs nothing else, nor a network.
+
+        A path plays in it, once and again.
+
+        Args:
+            file: where to, e.g. "reach.html".
+
+        Raises:
+            ConfigError: when the view is closed, or the file is no `.html`.
+        """
+        file = Path(file)
+        if file.suffix.lower() not in (".html", ".htm"):
+            raise ConfigError(f"file is {str(file)!r}, expected a name like 'x.html'.")
+        with self._lock:
+            server = self._running()
+            pauses = () if self._clip is None else self._clip.pauses
+            if len(pauses):
+                self._show_slice(0)
+            recording = server.get_scene_serializer()
+            for t, pause in enumerate(pauses):
+                self._show_slice(t)
+                recording.insert_sleep(float(pause))
+            page = recording.as_html()
+            self.update()
+        file.write_text(page, encoding="utf-8")
+        return file
+
+    def close(self) -> None:
+        """Stop the server; pages that are open no longer follow."""
+        with self._lock:
+            server, self._server = self._server, None
+        if server is None:
+            return
+        atexit.unregister(self.close)
+        if self._player is not None:
+            self._player.stop()
+        for drag in self._drags.values():
+            drag.stop()
+        stop_server(server)
+
+    def __enter__(self) -> "View":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"View({'closed' if self.closed else self.url})"
+
+    def _running(self) -> Any:
+        if self._server is None:
+            raise ConfigError("This view is closed; call view() for a new one.")
+        return self._server
+
+    def _world(self) -> "Config":
+        """The world that is in sight."""
+        if self._clip is None or self._player is None:
+            return self.config
+        return self._clip.world(self._player.slice)
+
+    def _show_slice(self, t: int) -> None:
+        with self._lock:
+            if self.closed or self._clip is None:
+                return
+            self._scene.move(self._clip.poses[t])
+            if self._layers.following:
+                self._layers.follow(self._clip.world(t))
+
+    def _toggle(self, overlay: str, on: bool) -> None:
+        """What a check box of the page does."""
+        with self._lock:
+            if self.closed or on == (overlay in self._layers.shown):
+                return
+            (self.show if on else self.hide)(overlay)
+
+    def _moved(
+        self, frame: str, pose: Float[np.ndarray, "7"], react: Callable[..., Any]
+    ) -> None:
+        try:
+            with suppress(ConfigError):
+                self.config.set_pose(frame, pose)
+            react(self.config)
+        finally:
+            self._follow()
+
+    def _follow(self) -> None:
+        with self._lock:
+            if not self.closed:
+                self.update()
+
+
+def _known(overlays: tuple[str, ...]) -> tuple[str, ...]:
+    for name in overlays:
+        if name not in OVERLAYS:
+            raise ConfigError(unknown("overlay", name, OVERLAYS))
+    return overlays
+
+
+def _what_is_drawn(C: "Config") -> tuple[Any, ...]:
+    """What makes it necessary to draw a world anew when it changes."""
+    frames = ((f.name, f.geometries) for f in C.frames)
+    return (*frames, *C.regions, C.rooms, *C.cameras.values(), *C.agents.values())

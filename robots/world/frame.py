@@ -1,0 +1,97 @@
+"""What a world is made of: frames with a constant origin, a joint and shapes."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..geometry.shapes import Shape
+from ..kinematics.joint_types import joint_dim
+from ..kinematics.transforms import IDENTITY
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """A shape rigidly fixed in a frame."""
+
+    shape: Shape
+    pose: np.ndarray = field(default_factory=IDENTITY.copy)
+    """Pose of the shape in its frame (7,)."""
+    collision: bool = True
+    """Takes part in distances and collisions."""
+    visual: bool = True
+    """Is drawn."""
+    color: tuple[float, ...] | None = None
+    """RGBA, 0 to 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The motion of a frame relative to its constant origin."""
+
+    type: str
+    """A name of `JOINT_TYPES` (rai's and URDF's names)."""
+    name: str
+    """The joint's name; the frame's where the file gives none."""
+    axis: np.ndarray | None = None
+    """Unit axis (3,) of hinge, revolute, continuous, prismatic, planar."""
+    limits: np.ndarray | None = None
+    """(2, dim), lower row first, ±inf where unlimited; None: no limits at all."""
+    q: np.ndarray | None = None
+    """Value at definition (dim,): the home of homing costs; None: the zero pose."""
+    mimic: str | None = None
+    """Name of the joint it follows: q = multiplier · q_followed + offset."""
+    multiplier: float = 1.0
+    offset: float = 0.0
+    scale: float = 1.0
+    """The motion is evaluated at scale · q (rai's joint_scale); a mimic joint's is that
+    of the joint it follows."""
+    active: bool = True
+    """False: locked, its value is part of the world and not of q."""
+    velocity: np.ndarray | None = None
+    """Largest speed (dim,) [rad/s, m/s]."""
+    effort: np.ndarray | None = None
+    """Largest force or torque (dim,) [N, Nm]."""
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates in q."""
+        return joint_dim(self.type)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A coordinate frame: X_W_frame = X_W_parent · origin · joint(q)."""
+
+    name: str
+    parent: int | None = None
+    """Index of the parent in the list of frames; None: fixed in the world."""
+    origin: np.ndarray = field(default_factory=IDENTITY.copy)
+    """Constant pose in the parent (7,), before the joint's motion."""
+    joint: Joint | None = None
+    geometries: tuple[Geometry, ...] = ()
+    contact: int = 0
+    """rai's flag: 0 never collides; -k ignores links near above, see `pairs`."""
+    mass: float | None = None
+    com: np.ndarray | None = None
+    """Centre of mass in the frame (3,); None: the origin."""
+    inertia: np.ndarray | None = None
+    """(3, 3) about the centre of mass, in the frame's axes; None: from the shapes."""
+    attributes: dict[str, Any] = field(default_factory=dict)
+    """Whatever the file says beyond this: metadata, kept."""
+
+    @property
+    def shape(self) -> Shape | None:
+        """The first shape, or None."""
+        return self.geometries[0].shape if self.geometries else None
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What a loader returns: frames in file order, and the state at the end."""
+
+    frames: tuple[Frame, ...]
+    q: dict[int, np.ndarray] = field(default_factory=dict)
+    """Joint values by frame index where they differ from `Joint.q`."""
+    ignored: frozenset[tuple[int, int]] = frozenset()
+    """Pairs of frame indices, the lower first, that never collide."""

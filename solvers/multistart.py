@@ -1,0 +1,243 @@
+"""Many solves with one program, in lanes that are refilled as soon as one is done.
+
+Each lane holds one solve; all lanes advance together for a few passes, then those that
+are done give way to the next ones. So no solve waits for the slowest, memory is bounded
+by the number of lanes, and one program is compiled whatever the size of the batch.
+The first solve of each owner comes first, then the second ones, and so on.
+
+On a mesh of devices each has its share of the lanes, and goes through rounds by itself.
+"""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+from jaxtyping import Float, Int
+
+from posewise.compilation.packed_pytree import SMALL, Sealed, fetched, opened, seal
+from posewise.compilation.sharding import placed, spread
+from posewise.compilation.single_kernel import Compiled, on_cpu
+
+from .augmented_lagrangian import Result, onwards
+from .chain_problem import ChainProblem
+from .interruptible import ROUND, SILENT, Progress, Watcher, paused, progress_of
+from .options import Options
+from .state import State
+from .status import Status
+
+PASSES = 8
+"""Between two refills."""
+VARIABLES = 2048
+"""About so many variables are advanced at once on a CPU."""
+FEW = 2
+"""So many solves are begun for each that is enough: the rest may not be needed."""
+IDLE = -1
+"""In place of a solve: the lane has none."""
+FOUND = Status.CONVERGED, Status.FEASIBLE
+
+
+def solve_many(
+    problem: ChainProblem,
+    tree: Any,
+    leaves: Sequence[Any],
+    varied: Sequence[bool],
+    owner: Int[np.ndarray, " n"],
+    x: Float[np.ndarray, "n T nq"],
+    mu: Float[np.ndarray, " n"],
+    options: Options,
+    watch: Watcher = SILENT,
+    enough: int | None = None,
+    like: int | None = None,
+    mesh: Mesh | None = None,
+) -> tuple[Result, Int[np.ndarray, " k"]]:
+    """Solve from each initial path.
+
+    Args:
+        problem: the structure that all share.
+        tree: the structure of the problem's data, as `jax.tree.flatten` gives it.
+        leaves: its arrays; those that vary have a leading axis.
+        varied: which do.
+        owner: for each solve the row of the varied leaves.
+        x: initial paths.
+        mu: the penalty that each begins with.
+        options: of the solver.
+        watch: is told how far all have come.
+        enough: of each owner's solves those after so many feasible ones are left out;
+            None: none is.
+        like: how many solves the program is for; others are compiled anew.
+        mesh: of devices of this process, along one axis; None: only one takes part.
+
+    Returns:
+        Arrays with a leading axis k, and which solves these are, in their order.
+
+    Raises:
+        KeyboardInterrupt: for an interrupt before anything was done; later ones end
+            the solves, with the status INTERRUPTED where they were not done.
+    """
+    n, size = len(x), x[0].size
+    most = 1 << max(VARIABLES // size, 1).bit_length() - 1 if on_cpu() else 4096
+    wanted = count = like or n
+    if enough is not None and on_cpu():
+        wanted = min(count, FEW * enough * (int(owner.max()) + 1))
+    devices = mesh.size if mesh else 1
+    share = -(-wanted // devices)
+    lanes = min(most, 1 << (share - 1).bit_length()) * devices
+    several = on_cpu() and not mesh
+    workers = min(os.cpu_count() or 1, -(-n // lanes)) if several else 1
+    turn = np.arange(n) - np.searchsorted(owner, owner)
+    pending = deque(np.argsort(turn, kind="stable").tolist())
+    last = np.full(owner.max() + 1, n)  # of each owner's solves that are needed
+    found: list[list[int]] = [[] for _ in last]
+    needed = lambda solves: solves <= last[owner[solves]]
+    lock, stop = threading.Lock(), threading.Event()
+    flags = tuple(varied)
+    run = partial(_lanes, problem, tree, flags, mesh)
+    split = partial(placed, mesh, True)
+    leaves = [
+        a if v else placed(mesh, False, a) for a, v in zip(leaves, flags, strict=True)
+    ]
+    pick = lambda at: [
+        split(a[at]) if v else a for a, v in zip(leaves, flags, strict=True)
+    ]
+    first = [a[owner[0]] if v else a for a, v in zip(leaves, flags, strict=True)]
+    one = jax.tree.unflatten(tree, first)
+    still = paused(problem, one, x[0], options)
+    wide = lambda a: np.repeat(np.asarray(a)[None], lanes, 0)
+    empty = split(jax.tree.map(wide, seal(still, np)))
+    table = _Table(still, x)
+
+    def work(worker: int) -> Iterator[None]:
+        holds = np.full(lanes, IDLE)
+        state = empty
+        while not stop.is_set():
+            with lock:
+                holds[~needed(holds)] = IDLE
+                fresh = []
+                for k in np.flatnonzero(holds == IDLE).tolist():
+                    while holds[k] == IDLE and pending:
+                        if needed(h := pending.popleft()):
+                            holds[k] = h
+                            fresh.append(k)
+            busy = holds != IDLE
+            if not busy.any():
+                return
+            # idle lanes repeat a solve of another lane, already done or not
+            at = np.where(busy, holds, holds[busy][0])
+            new = np.isin(np.arange(lanes), fresh)
+            lanewise = map(split, (x[at], new, mu[at]))
+            state, out = run(pick(owner[at]), state, *lanewise, options)
+            out = fetched(out)
+            over = np.flatnonzero(busy & (out.status != Status.INTERRUPTED))
+            with lock:
+                table.keep(out, over, holds[over])
+                good = holds[over][np.isin(out.status[over], FOUND)]
+                for k in good.tolist() if enough else ():
+                    found[owner[k]] = sorted([*found[owner[k]], k])[:enough]
+                    if len(found[owner[k]]) == enough:
+                        last[owner[k]] = found[owner[k]][-1]
+                holds[over] = IDLE
+                table.running[worker] = out, holds.copy()
+            yield
+
+    def look() -> Progress:
+        with lock:
+            table.keep_running()
+            left_out = ~needed(np.arange(n))
+            finished = left_out | (table.result.status != Status.INTERRUPTED)
+            return progress_of(table.result, int(finished.sum()), n)
+
+    try:
+        if workers == 1:
+            for _ in work(0):
+                watch(look)
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                jobs = [pool.submit(deque, work(w), 0) for w in range(workers)]
+                try:
+                    while wait(jobs, ROUND).not_done:
+                        if table.running:
+                            watch(look)
+                    for job in jobs:
+                        job.result()
+                finally:
+                    stop.set()
+    except KeyboardInterrupt:
+        if not table.running:
+            raise
+        table.keep_running()
+    kept = np.flatnonzero(needed(np.arange(n)))
+    return jax.tree.map(lambda a: a[kept], table.result), kept
+
+
+class _Table:
+    """Where all solves have come to; interrupted, until they are done."""
+
+    def __init__(self, like: State, x: np.ndarray) -> None:
+        n, dtype = len(x), x.dtype
+        rows = n, *like.multipliers.shape
+        self.result = Result(
+            x.copy(),
+            np.full(rows, np.inf, dtype),
+            np.zeros(rows, dtype),
+            np.full(n, np.inf, dtype),
+            np.full(n, np.inf, dtype),
+            np.zeros(n, int),
+            np.full(n, int(Status.INTERRUPTED)),
+        )
+        self.running: dict[int, tuple[Result, np.ndarray]] = {}
+        """For each worker the last round, and the solve in each lane."""
+
+    def keep(self, out: Result, lanes: np.ndarray, solves: np.ndarray) -> None:
+        """Take over the lanes of a round as results of solves."""
+        if len(lanes):
+            pairs = zip(*map(jax.tree.leaves, (self.result, out)), strict=True)
+            for all, some in pairs:
+                all[solves] = some[lanes]
+
+    def keep_running(self) -> None:
+        """Take over what is not done yet."""
+        for out, holds in self.running.values():
+            busy = np.flatnonzero(holds != IDLE)
+            self.keep(out, busy, holds[busy])
+
+
+def _rounds(
+    problem: ChainProblem,
+    tree: Any,
+    varied: tuple[bool, ...],
+    mesh: Mesh | None,
+    leaves: Sequence[jax.Array],
+    state: Sealed,
+    x: jax.Array,
+    fresh: jax.Array,
+    mu: jax.Array,
+    options: Options,
+) -> tuple[Sealed, Result]:
+    """One round of all lanes, or of those of one device."""
+
+    def one(lane: Any) -> tuple[Sealed, Result]:
+        own, state, x, fresh, mu = lane
+        mine = iter(own)
+        every = [next(mine) if v else a for a, v in zip(leaves, varied, strict=True)]
+        data = seal(jax.tree.unflatten(tree, every), small=SMALL)
+        numbers = seal(replace(options, mu=mu))
+        state, out = onwards(problem, data, x, state, fresh, numbers, PASSES)
+        return state, opened(out)
+
+    own = [a for a, v in zip(leaves, varied, strict=True) if v]
+    # in one kernel a loop over lanes is faster than lanes that wait for each other
+    every = jax.lax.map if on_cpu() else lambda f, lanes: jax.vmap(f)(lanes)
+    return every(one, (own, state, x, fresh, mu))
+
+
+_lanes = Compiled(
+    _rounds, static=4, large=lambda problem, *_: problem.large, around=spread
+)

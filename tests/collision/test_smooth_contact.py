@@ -1,0 +1,115 @@
+"""Smoothed contacts: within their bound of the exact ones, and without kinks."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers.collision_cases import (
+    CORE_PAIRS,
+    bodies,
+    box,
+    carried,
+    pair_name,
+    random_pairs,
+    solve,
+    tangent,
+)
+from scipy.spatial.transform import Rotation
+
+from posewise.collision import Box, HalfSpace, Hull, contact, excess, smooth_contact
+
+TAU = 3e-3
+FEW = {(Box, Box), (Hull, HalfSpace)}
+"""Kinds that the quick tests look at: compiling takes seconds each."""
+every_pair = pytest.mark.parametrize(
+    "cores",
+    [
+        pytest.param(c, marks=() if c in FEW else pytest.mark.slow, id=pair_name(c))
+        for c in CORE_PAIRS
+    ],
+)
+
+
+@jax.jit
+def smoothed(a, b, da, db, tau):
+    return jax.jvp(lambda a, b: smooth_contact(a, b, tau), (a, b), (da, db))
+
+
+def soft(a, b, da=None, db=None, tau=TAU):
+    """Smoothed contacts and their rates, as arrays of NumPy."""
+    out = smoothed(a, b, da or tangent(a), db or tangent(b), tau)
+    return jax.tree.map(np.asarray, out)
+
+
+@every_pair
+def test_below_the_exact_distance_by_no_more_than_the_bound(cores):
+    a, b = random_pairs(cores, seed=5)
+    exact = solve(a, b).distance
+    bound = excess(a.core) + excess(b.core)
+    for tau in (1e-2, TAU, 3e-4):
+        out = soft(a, b, tau=tau)[0]
+        lack = exact - out.distance
+        assert np.isfinite(out.normal).all()
+        assert lack.min() >= -1e-9
+        assert lack.max() <= bound * tau + 1e-9
+
+
+@every_pair
+def test_derivatives_are_those_of_differences(cores):
+    a, b = random_pairs(cores, seed=6)
+    rng = np.random.default_rng(0)
+    w, v = rng.normal(size=(2, len(a.p), 3))
+    h = 1e-6
+    at = lambda s: a._replace(
+        R=Rotation.from_rotvec(s * w).as_matrix() @ a.R, p=a.p + s * v
+    )
+    out, rate = soft(a, b, tangent(a, w, v))
+    plus, minus = (soft(at(s), b)[0] for s in (h, -h))
+    # where two normals are about as high, the walk may change from one to the other
+    same = np.abs(plus.normal - minus.normal).max(-1) < 1e-3
+    assert same.mean() > 0.95
+    slope = (plus.distance - minus.distance) / (2 * h)
+    assert rate.distance[same] == pytest.approx(slope[same], abs=1e-5)
+    if cores[1] is not HalfSpace:
+        turn = (plus.normal - minus.normal)[same] / (2 * h)
+        size = 1 + np.abs(turn)
+        assert np.abs((rate.normal[same] - turn) / size).max() < 1e-2
+
+
+@pytest.mark.slow
+def test_the_slope_is_continuous_where_faces_are_parallel():
+    """A plate 2 cm under a box that tilts: the exact slope jumps from +0.2 to -0.2."""
+    tilts = np.linspace(-1e-4, 1e-4, 21)
+    n = len(tilts)
+    R = Rotation.from_rotvec(tilts[:, None] * [1, 0, 0]).as_matrix()
+    top = bodies([box([0.3, 0.2, 0.1])] * n, R, np.tile([0, 0, 0.12], (n, 1)))
+    plate = bodies(
+        [box([1, 1, 0.1])] * n, np.tile(np.eye(3), (n, 1, 1)), [[0, 0, -0.1]] * n
+    )
+    rate = soft(top, plate, tangent(top, [1, 0, 0]))[1]
+    assert np.abs(np.diff(rate.distance)).max() < 1e-2
+    assert rate.distance[n // 2] == pytest.approx(0, abs=1e-9)
+    distance = lambda a: contact(a, plate).distance
+    exact = jax.jvp(distance, (top,), (tangent(top, [1, 0, 0]),))[1]
+    assert np.ptp(exact) > 0.3
+
+
+def test_order_of_the_bodies_and_motion_of_the_world_do_not_matter():
+    a, b = random_pairs((Hull, HalfSpace), seed=8)
+    one = soft(a, b)[0]
+    turned = soft(b, a)[0]
+    assert turned.distance == pytest.approx(one.distance, abs=1e-9)
+    move = Rotation.from_rotvec([0.3, -1.0, 2.0]).as_matrix(), np.array([1.0, 2, 3])
+    moved = [carried(x, *move) for x in (a, b)]
+    other = soft(*moved)[0]
+    assert np.mean(np.abs(other.distance - one.distance) < 1e-7) > 0.97
+
+
+@pytest.mark.slow
+def test_in_single_precision():
+    a, b = random_pairs((Box, Box), seed=9)
+    cast = lambda x: jax.tree.map(lambda y: jnp.asarray(y, jnp.float32), x)
+    out = smooth_contact(cast(a), cast(b), jnp.float32(TAU))
+    lack = solve(a, b).distance - np.asarray(out.distance, float)
+    bound = (excess(a.core) + excess(b.core)) * TAU
+    assert lack.min() > -1e-4 and lack.max() < bound + 1e-4

@@ -1,0 +1,26 @@
+"""Batches as accelerators run them, one vmapped program, end where CPUs' do."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+SCRIPT = Path(__file__).parents[1] / "helpers" / "backend_process.py"
+
+
+def test_accelerators_compute_what_cpus_compute():
+    env = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    running = [
+        subprocess.Popen([sys.executable, str(SCRIPT), name], **pipes)
+        for name in ("cpu", "gpu")
+    ]
+    said = [process.communicate() for process in running]
+    assert [p.returncode for p in running] == [0, 0], said
+    ours, theirs = (json.loads(out.splitlines()[-1]) for out, _ in said)
+    assert ours["status"] == theirs["status"]
+    assert ours["status"].count("CONVERGED") >= 6
+    np.testing.assert_allclose(ours["paths"], theirs["paths"], atol=1e-6)

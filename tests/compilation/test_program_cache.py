@@ -1,0 +1,238 @@
+"""Programs on disk: found by what they are made of, and by nothing else."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from posewise.compilation import program_cache
+from posewise.compilation.fingerprint import Unmarked, marked
+
+SCRIPT = Path(__file__).parents[1] / "helpers" / "cached_programs_process.py"
+
+
+def ours(fn):
+    """As if it were a function of posewise, made within another one."""
+    fn.__module__ = "posewise.made"
+    return fn
+
+
+def scaled(by, extra=None):
+    return ours(lambda x: x * by if extra is None else x + extra)
+
+
+def pair():
+    return ours(lambda x: x + 1), ours(lambda x: x + 2)
+
+
+def recursive(last):
+    def down(n):
+        return n if n <= last else down(n - 1)
+
+    return ours(down)
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    y: object = None
+
+
+class Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
+Point.__module__ = Colour.__module__ = "numpy"
+sys.modules["numpy"].Point, sys.modules["numpy"].Colour = Point, Colour
+
+MADE = {
+    "numbers": [lambda: 1, lambda: 1.0, lambda: True, lambda: "1", lambda: None],
+    "texts": [lambda: ("ab", "c"), lambda: ("a", "bc"), lambda: ["ab", "c"]],
+    "arrays": [
+        lambda: np.arange(3),
+        lambda: np.arange(3.0),
+        lambda: np.arange(3)[:, None],
+        lambda: np.array([0, 1, 3]),
+        lambda: jnp.arange(4.0),
+    ],
+    "containers": [
+        lambda: {"a": 1, "b": 2},
+        lambda: {"a": 2, "b": 1},
+        lambda: {"b": 2, "a": 1},
+        lambda: ("a", "b", 1, 2),
+        lambda: slice(0, 4),
+        lambda: frozenset("abc"),
+    ],
+    "dataclasses": [
+        lambda: Point(1.0),
+        lambda: Point(2.0),
+        lambda: Point(1.0, Point(1.0)),
+        lambda: Colour.RED,
+        lambda: Colour.BLUE,
+    ],
+    "functions": [
+        lambda: scaled(2.0),
+        lambda: scaled(3.0),
+        lambda: scaled(2.0, np.ones(2)),
+        lambda: scaled(2.0, np.zeros(2)),
+        lambda: pair()[0],
+        lambda: pair()[1],
+        lambda: recursive(3),
+        lambda: recursive(4),
+        lambda: jnp.sin,
+        lambda: functools.partial(jnp.sum, axis=0),
+        lambda: functools.partial(jnp.sum, axis=1),
+        lambda: marked,
+    ],
+    "structures": [
+        lambda: jax.tree.structure({"a": 1, "b": (2, 3)}),
+        lambda: jax.tree.structure({"a": 1, "c": (2, 3)}),
+        lambda: jax.tree.structure({"a": 1, "b": [2, 3]}),
+        lambda: jax.tree.structure({"a": 1, "b": [2, 3, None]}),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_equal_marks_for_what_is_equal_and_for_nothing_else(name):
+    first = [marked(make()) for make in MADE[name]]
+    assert first == [marked(make()) for make in MADE[name]]
+    assert len(set(first)) == len(first)
+
+
+def test_what_is_shared_counts_as_what_is_equal():
+    one = (1.5, np.arange(3))
+    assert marked((one, one)) == marked((one, (1.5, np.arange(3))))
+
+
+class Own:
+    pass
+
+
+UNKNOWN = {
+    "a user's function": lambda x: x,
+    "a user's function in a partial one": functools.partial(lambda x: x, 1),
+    "an object": Own(),
+    "a class of a user": Own,
+    "a list of objects": np.array([None, 1], object),
+    "a set of tuples": frozenset([(1, 2)]),
+    "a closure that holds an object": scaled(Own()),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_may_differ_unseen_has_no_mark(name):
+    with pytest.raises(Unmarked):
+        marked({"some": (UNKNOWN[name],)})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    program_cache.keep_in(tmp_path)
+    yield tmp_path
+    program_cache.keep_in(None)
+
+
+def test_kept_for_the_next_one_unless_broken(folder, monkeypatch):
+    x = np.arange(3.0)
+    run = program_cache.kept(jax.jit(lambda x: {"y": 2 * x}), "double")
+    for given in (x, x, x + 1):
+        np.testing.assert_array_equal(run(given)["y"], 2 * given)
+    (file,) = folder.iterdir()
+
+    wrong = program_cache.kept(jax.jit(lambda x: {"y": 3 * x}), "double")
+    np.testing.assert_array_equal(wrong(x)["y"], 2 * x)  # it is not looked at
+    np.testing.assert_array_equal(wrong(np.arange(4.0))["y"], 3 * np.arange(4.0))
+    np.testing.assert_array_equal(wrong(np.arange(3))["y"], 3 * np.arange(3))
+    assert len(list(folder.iterdir())) == 3
+
+    whole = file.read_bytes()
+    for data in (b"", whole[:-99], b"not a pickle"):
+        file.write_bytes(data)
+        run = program_cache.kept(jax.jit(lambda x: {"y": 2 * x}), "double")
+        np.testing.assert_array_equal(run(x)["y"], 2 * x)
+        assert len(file.read_bytes()) > 99
+
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=false")
+    program_cache.kept(jax.jit(lambda x: {"y": 2 * x}), "double")(x)
+    assert len(list(folder.iterdir())) == 4
+
+
+SEVERAL = """
+import sys
+from pathlib import Path
+import jax, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from posewise.solvers import kept
+from posewise.compilation.synchronous_cpu import waiting_device
+
+kept.keep_in(Path(sys.argv[1]))
+mesh = Mesh(np.array(jax.devices()[2:]), "d")
+for place in (None, waiting_device(), NamedSharding(mesh, PartitionSpec("d"))):
+    x = jax.device_put(np.arange(4.0), place)
+    fns = [lambda x: 2 * x, lambda x: 3 * x]  # the second one is not looked at
+    runs = [kept.kept(jax.jit(fn), repr(place)) for fn in fns]
+    out = [run(x) for run in runs]
+    assert all(y.tolist() == [0, 2, 4, 6] for y in out), out
+    assert all(y.devices() == x.devices() for y in out), out
+"""
+
+
+def test_with_several_devices(tmp_path):
+    """A program runs where it was compiled to run, not on all there are."""
+    flags = os.environ["XLA_FLAGS"] + " --xla_force_host_platform_device_count=4"
+    words = [sys.executable, "-c", SEVERAL, str(tmp_path)]
+    env = {**os.environ, "XLA_FLAGS": flags}
+    out = subprocess.run(words, capture_output=True, text=True, env=env)
+    assert not out.returncode, out.stderr[-2000:]
+    assert len(list(tmp_path.glob("*.program"))) == 3
+
+
+def test_without_a_place_to_write_it_runs_all_the_same(folder):
+    folder.rmdir()
+    run = program_cache.kept(jax.jit(lambda x: 2 * x), "double")
+    assert run(np.ones(()))[()] == 2
+    program_cache.keep_in(None)
+    program = jax.jit(lambda x: 2 * x)
+    assert program_cache.kept(program, "double") is program
+
+
+def in_a_process(folder, shift):
+    words = [sys.executable, str(SCRIPT), str(folder), str(shift)]
+    out = subprocess.run(words, capture_output=True, text=True, env=os.environ)
+    assert not out.returncode, out.stderr[-2000:]
+    return json.loads(out.stdout)
+
+
+def test_what_jax_has_kept_is_compiled_once_more(tmp_path):
+    """XLA writes only a part of what JAX's cache gave it; it fails when it is run."""
+    first = in_a_process(tmp_path, 0.0)
+    for file in tmp_path.glob("*.program"):
+        file.unlink()
+    assert list(tmp_path.glob("*-cache"))
+    for _ in range(2):
+        again = in_a_process(tmp_path, 0.0)
+        assert [r["path"] for r in again] == [r["path"] for r in first]
+
+
+def test_the_next_process_compiles_nothing(tmp_path):
+    run = partial(in_a_process, tmp_path)
+    first, again, moved = run(0.0), run(0.0), run(0.02)
+    assert all(r["feasible"] for r in (*first, *again, *moved))
+    assert [r["path"] for r in again] == [r["path"] for r in first]
+    assert moved[0]["path"] != first[0]["path"]
+    # a user's own function is not known to be the same
+    counts = [[r["compiled"] for r in found] for found in (again, moved)]
+    assert counts == [[0, counts[0][1]]] * 2 and counts[0][1] > 0
+    assert first[0]["compiled"] > 0 and len(list(tmp_path.glob("*.program"))) == 2

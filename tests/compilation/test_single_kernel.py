@@ -1,0 +1,225 @@
+"""Computations as one kernel give what plain calls give, whatever their arguments."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import posewise as pw
+from posewise.compilation import single_kernel
+from posewise.compilation.packed_pytree import SMALL, Sealer, fetched, opened, seal
+from posewise.compilation.precision import precise
+from posewise.compilation.single_kernel import Compiled, expressible, later, part
+from posewise.compilation.synchronous_cpu import waiting_device
+from posewise.solvers import Options
+from posewise.solvers.augmented_lagrangian import from_start, large, onwards, solve
+from posewise.solvers.interruptible import paused
+
+TABLE = np.array([True, False, True])
+LONG = np.arange(1e5)
+
+
+def loop(x, n):
+    return jax.lax.fori_loop(0, n[0], lambda i, y: y * 0.5 + jnp.sin(y[::-1]), x)
+
+
+CASES = {
+    "a loop": lambda x, n, none: {"out": loop(x, n)},
+    "unused arguments": lambda x, n, none: 2.0 * x,
+    "an argument handed on": lambda x, n, none: (x, n, none, jnp.zeros((2, 0))),
+    "constants": lambda x, n, none: jnp.where(TABLE, x, jnp.arange(3.0)),
+    "indices": lambda x, n, none: jax.lax.dynamic_slice_in_dim(x, n[0], 3),
+    "products": lambda x, n, none: jnp.outer(x, x) @ x,
+    "truth values": lambda x, n, none: (x > 0, jnp.any(x > 1)),
+    "a branch": lambda x, n, none: jax.lax.cond(n[0] > 1, jnp.sin, jnp.cos, x),
+    "a scatter, which has no such form": lambda x, n, none: x.at[n].add(1.0),
+    "LAPACK": lambda x, n, none: jnp.linalg.cholesky(jnp.outer(x, x) + jnp.eye(3)),
+    "work for several threads": lambda x, n, none: jnp.exp(jnp.sin(LONG[:, None] * x)),
+    "sorting": lambda x, n, none: jnp.sort(x),
+}
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_equal_to_plain_calls(name, large):
+    fn = precise(CASES[name])
+    args = jnp.array([0.3, -1.0, 2.0]), jnp.array([2]), jnp.zeros((0, 3))
+    made = Compiled(lambda key, *args: part(fn, *args), large=lambda key: large)
+    got = fetched(made(name, *args))
+    want = fn(*args)
+    assert jax.tree.structure(got) == jax.tree.structure(want)
+    for x, y in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        assert x.dtype == y.dtype and x.shape == y.shape
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_truth_values_alone_and_nothing_at_all():
+    given = jnp.array([False, True]), jnp.zeros(0), jnp.zeros((2, 0), bool)
+    out = fetched(Compiled(lambda key, a, b, c: (~a, b, c))("", *given))
+    assert out[0].tolist() == [True, False] and out[0].dtype == bool
+    assert out[1].shape == (0,) and out[2].shape == (2, 0)
+
+
+def test_compiled_once_for_each_static_argument():
+    scaled = Compiled(lambda factor, x: factor * x)
+    for factor in (2, 3, 2):
+        assert fetched(scaled(factor, jnp.ones(3)))[0] == factor
+    assert scaled.compilations() == 2
+
+
+def test_programs_used_long_ago_are_forgotten(monkeypatch):
+    monkeypatch.setattr(single_kernel, "PROGRAMS", 3)
+    scaled = Compiled(lambda factor, x: factor * x)
+    x = jnp.arange(3.0)
+    for factor in (1, 2, 3, 1, 4):  # 2 is the oldest then
+        np.testing.assert_array_equal(fetched(scaled(factor, x)), factor * x)
+    assert {given[0] for given in scaled.programs} == {3, 1, 4}
+    assert scaled.compilations() == 4
+    scaled(1, x)
+    assert scaled.compilations() == 4
+    scaled(2, x)
+    assert scaled.compilations() == 5
+
+
+def test_within_other_programs():
+    halved = Compiled(lambda factor, x: loop(x, jnp.array([2])) / factor)
+    x = jnp.array([[0.3, -1.0, 2.0], [1.0, 2.0, 3.0]])
+    got = jax.jit(jax.vmap(lambda x: halved(2, x)))(x)
+    want = [fetched(halved(2, row)) for row in x]
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_parts_in_a_loop():
+    def first(x, n):
+        return {"x": loop(x, n), "large": jnp.tile(x, SMALL)}, x > 0
+
+    def second(both, odd, positive, total):
+        x = jnp.where(odd & positive, both["x"], -both["x"])
+        return x, total + 1
+
+    def run(key, x, n, odd):
+        def step(i, state):
+            x = later(lambda s: s[0], state)
+            both, positive = part(first, x, n)
+            total = later(lambda s: s[1], state)
+            return seal(opened(part(second, both, odd, positive, total)))
+
+        return jax.lax.fori_loop(0, 5, step, seal((x, jnp.zeros((), int))))
+
+    given = jnp.array([0.3, -1.0, 2.0]), jnp.array([3]), TABLE
+    got, want = (
+        fetched(Compiled(run, large=lambda key: True)("", *given)),
+        run("", *given),
+    )
+    for x, y in zip(got, opened(want), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_what_is_not_needed_of_a_tree_is_not_taken_out_of_it():
+    tree = [np.full(3, float(k)) for k in range(40)]
+    run = partial(single_kernel.in_parts, partial(part, lambda t: 2 * t[7]))
+    np.testing.assert_array_equal(fetched(run(seal(tree))), 2 * tree[7])
+    assert jax.jit(run).lower(seal(tree)).as_text().count("stablehlo.slice") < 5
+
+
+TREES = {
+    "nothing": (),
+    "one array": np.arange(3.0),
+    "types": {"b": np.array([True, False]), "i": np.arange(4), "f": (np.ones((2, 2)),)},
+    "scalars": [np.float64(2.5), np.int64(7), np.bool_(True)],
+    "large ones apart": (
+        np.ones(3),
+        np.arange(2.0 * SMALL).reshape(2, -1),
+        np.zeros(2),
+    ),
+    "empty ones": (np.zeros((0, 3)), np.ones(2), np.zeros((2, 0), bool)),
+}
+
+
+@pytest.mark.parametrize("xp", [np, jnp])
+@pytest.mark.parametrize("name", TREES)
+def test_what_is_sealed_is_opened_as_it_was(name, xp):
+    tree = TREES[name]
+    sealed = seal(tree, xp)
+    assert seal(sealed) is sealed and len(sealed.packs) <= 3
+    assert all(p.dtype != bool for p in sealed.packs)
+    back = opened({"in": sealed})["in"]
+    assert jax.tree.structure(back) == jax.tree.structure(tree)
+    for x, y in zip(jax.tree.leaves(back), jax.tree.leaves(tree), strict=True):
+        assert x.dtype == y.dtype and x.shape == y.shape
+        np.testing.assert_array_equal(x, y)
+    alike = seal(jax.tree.map(lambda a: a + a, tree), np)
+    assert alike.layout is sealed.layout
+
+
+def test_trees_sealed_before_are_known_while_they_live_in_memory():
+    sealer = Sealer(lambda: None)
+    trees = [{"x": np.full(3, float(k))} for k in range(40)]
+    for tree in trees:
+        assert sealer.look(tree) is tree
+        assert sealer(tree) is sealer(tree) is sealer.look(tree)
+    assert sealer.look(trees[0]) is trees[0] and len(sealer.known) < 40
+    np.testing.assert_array_equal(fetched(sealer(trees[0]))["x"], trees[0]["x"])
+
+
+def test_what_is_awaited_has_a_device_of_its_own():
+    """It computes in the thread that asks; JAX's devices and settings stay."""
+    before = jax.devices(), jnp.ones(2).devices()
+    fn = lambda key, a, n: (loop(opened(a), n), opened(a))
+    run = Compiled(fn, seals=(1,), fetches=True)
+    given = np.ones(3), np.array([4])
+    for _ in range(2):
+        got = run("", *given)
+    assert all(isinstance(a, np.ndarray) for a in got) and run.compilations() == 1
+    np.testing.assert_allclose(got[0], loop(*given))
+    (where,) = run.sealer(given[0]).packs[0].devices()
+    assert where == (waiting_device() or jax.devices()[0])
+    assert (where in jax.devices()) == (jax.default_backend() != "cpu")
+    assert before == (jax.devices(), jnp.ones(2).devices())
+
+
+@pytest.mark.parametrize("broken", [TypeError, RuntimeError, AttributeError])
+def test_without_it_jax_has_the_results(broken, monkeypatch):
+    def fails(**given):
+        raise broken("of another version")
+
+    monkeypatch.setattr("jaxlib.xla_client.make_cpu_client", fails)
+    assert waiting_device.__wrapped__() is None
+    monkeypatch.setattr(single_kernel, "waiting_device", waiting_device.__wrapped__)
+    run = Compiled(lambda key, a: 2 * opened(a), seals=(1,), fetches=True)
+    np.testing.assert_array_equal(run("", np.ones(3)), 2 * np.ones(3))
+
+
+def planar_path():
+    C = pw.load("planar3")
+    C.add_frame("post", shape=pw.Cylinder(0.4, 0.1), position=[0.5, 0.5, 0], contact=1)
+    komo = pw.KOMO(C, 1, 3, 2)
+    komo.add_control_objective(2, 0.1)
+    komo.add_objective(None, pw.FS.accumulatedCollisions, [], pw.OT.ineq)
+    komo.add_objective(None, pw.FS.jointLimits, [], pw.OT.ineq)
+    chain, data, _ = komo.chain()
+    return chain, data, komo.starts(0, 1)[0]
+
+
+@pytest.mark.slow
+def test_rounds_are_one_program_also_where_there_are_no_kernels(monkeypatch):
+    chain, data, x = planar_path()
+    monkeypatch.setattr(single_kernel, "_known", lambda: False)
+    options = Options(max_iterations=40)
+    run = Compiled(onwards, large=large, seals=(1, 5))
+    state = jax.device_put(seal(paused(chain, data, x, options), np))
+    for k in range(4):
+        state, out = run(chain, data, x, state, k == 0, options, 10)
+    assert run.compilations() == 1
+    monkeypatch.undo()
+    whole = solve(chain, data, x, options)
+    np.testing.assert_allclose(fetched(out).x, whole.x, atol=1e-9)
+
+
+def test_solves_have_such_a_form():
+    chain, data, x = planar_path()
+    x = jnp.asarray(x)
+    run = partial(from_start, chain)
+    assert expressible(jax.make_jaxpr(run)(data, x, Options()).jaxpr)

@@ -1,0 +1,34 @@
+"""The library is a guest: what is global stays as it was, and bits are repeated."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "helpers" / "fresh_process.py"
+
+
+@pytest.fixture(scope="module")
+def reports():
+    """What two processes say, of which Python hashes words differently."""
+    running = []
+    for seed in "12":
+        env = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, str(SCRIPT)]
+        pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        running.append(subprocess.Popen(command, env=env, **pipes))
+    said = [process.communicate() for process in running]
+    assert [p.returncode for p in running] == [0, 0], said
+    return [json.loads(out.splitlines()[-1]) for out, _ in said]
+
+
+def test_nothing_global_changes(reports):
+    for report in reports:
+        assert report["changed"] == {"import": [], "solving": []}
+
+
+def test_the_same_seed_gives_the_same_bits(reports):
+    assert reports[0]["bits"] == reports[1]["bits"]

@@ -1,0 +1,112 @@
+"""The layout, what importing costs and changes, and the README's snippets."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("collision", "features", "logic", "objectives", "robots", "solvers")
+HEAVY = "trimesh mujoco matplotlib yourdfpy robotic scipy h5py yaml optax".split()
+
+
+def settings() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+
+
+def sources() -> dict[str, Path]:
+    """Files of the package by their place in a wheel; links are not followed."""
+    found = {}
+    for folder in (*FOLDERS, "posewise"):
+        for file in (ROOT / folder).rglob("*"):
+            inside = file.relative_to(ROOT)
+            if inside.parts[0] == "posewise" and inside.parts[1] in FOLDERS:
+                continue
+            if file.is_file() and "__pycache__" not in inside.parts:
+                place = inside if folder == "posewise" else Path("posewise") / inside
+                found[place.as_posix()] = file
+    return found
+
+
+def test_packages_follow_the_folders():
+    table = settings()
+    code = {k: f for k, f in sources().items() if f.suffix == ".py"}
+    folders = {
+        k.rpartition("/")[0].replace("/", "."): f.parent for k, f in code.items()
+    }
+    assert set(table["packages"]) == set(folders)
+    for package, folder in folders.items():
+        name, rest = package, []
+        while name not in table["package-dir"]:
+            name, _, last = name.rpartition(".")
+            rest.insert(0, last)
+        assert ROOT.joinpath(table["package-dir"][name], *rest) == folder
+        assert (folder / "__init__.py").is_file()
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_links_lead_to_the_folders(folder):
+    link = ROOT / "posewise" / folder
+    assert link.is_symlink() and link.resolve() == ROOT / folder
+
+
+def python(code: str, folder: Path = ROOT) -> str:
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_importing_changes_no_setting_and_loads_nothing_heavy():
+    out = python(
+        "import jax, sys, json; before = dict(jax.config.values); import posewise;"
+        " print(json.dumps([before == dict(jax.config.values),"
+        f" [m for m in {HEAVY} if m in sys.modules]]))"
+    )
+    assert json.loads(out) == [True, []]
+
+
+def snippets(page: Path) -> str:
+    """All the Python of a page, as one program."""
+    return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.S))
+
+
+def test_snippets_of_all_pages_run(tmp_path):
+    """In one process, for the sake of what it has compiled; each page by itself."""
+    pages = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    programs = {page.name: snippets(page) for page in pages}
+    told = {"README.md", "index.md", "idea.md", "coming_from.md"}
+    assert told <= {name for name, code in programs.items() if code}
+    file = tmp_path / "programs.json"
+    file.write_text(json.dumps(programs))
+    out = python(
+        f"import json; programs = json.loads(open({str(file)!r}).read())\n"
+        "for name, code in programs.items():\n"
+        "    exec(compile(code, name, 'exec'), {'__name__': '__main__'})"
+    )
+    assert "CONVERGED" in out
+
+
+def test_the_wheel_carries_every_file(tmp_path):
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]
+    assert needed["requires"] == ["setuptools>=77"]
+    if int(version("setuptools").split(".")[0]) < 77:
+        pytest.skip(f"setuptools is {version('setuptools')}, a build needs >= 77")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name in (*FOLDERS, "posewise"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, tmp_path / name, symlinks=True, ignore=ignored)
+    python("from setuptools.build_meta import build_wheel; build_wheel('.')", tmp_path)
+    names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
+    packed = {n for n in names if not n.split("/")[0].endswith(".dist-info")}
+    assert packed == set(sources())
+    assert {"posewise/robots/data/panda.urdf", "posewise/py.typed"} <= packed

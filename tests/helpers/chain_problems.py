@@ -1,0 +1,47 @@
+"""Chain problems with known optima."""
+
+import jax
+import jax.numpy as jnp
+
+from posewise.solvers import EQ, INEQ, SOS, Rows
+
+
+class Circle:
+    """Nearest point to (2, 1) on the unit circle, x >= 0.95 optional."""
+
+    slices, nv, order, shared, large = 1, 2, 0, (), False
+
+    def __init__(self, wall: float):
+        self.wall = wall
+
+    def shapes(self, data, x):
+        return jax.eval_shape(self.evaluate, data, x)
+
+    def evaluate(self, data, x):
+        p = x[0]
+        cost = Rows((p - data)[None], jnp.eye(2)[None, None], *_at(SOS))
+        ring = Rows((p @ p - 1)[None, None], (2 * p)[None, None, None], *_at(EQ))
+        slope = jnp.array([[[[1.0, 0.0]]]])
+        side = Rows((p[0] - self.wall)[None, None], slope, *_at(INEQ))
+        return cost, ring, side
+
+    def retract(self, data, x, step):
+        return x + step
+
+    def share(self, data, x, step):
+        return jnp.ones(())
+
+    def blocked(self, data, x, gradient):
+        return jnp.zeros(gradient.shape, bool)
+
+
+def _at(kind):
+    return jnp.zeros(1, int), jnp.full(1, kind)
+
+
+class SteepCircle(Circle):
+    """The ring in units so small that its row is a million times as stiff."""
+
+    def evaluate(self, data, x):
+        cost, ring, side = super().evaluate(data, x)
+        return cost, ring._replace(y=1e3 * ring.y, J=1e3 * ring.J), side

@@ -1,0 +1,39 @@
+"""Meshes for tests: the reference ones, and broken ones."""
+
+import numpy as np
+import trimesh
+
+from helpers.oracle import reference
+
+NAMES = ("torus", "L", "U", "cross", "cup", "annulus", "frame", "bracket")
+BOX = trimesh.creation.box()
+ELL = np.array([[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]], float)
+
+
+def reference_mesh(name: str) -> trimesh.Trimesh:
+    """One of the eight watertight, non-convex meshes."""
+    data = reference("collision/cases_mesh.json")["meshes"][name]
+    return triangles(data["V"], data["F"])
+
+
+def triangles(vertices, faces) -> trimesh.Trimesh:
+    """A mesh just as given."""
+    return trimesh.Trimesh(vertices, faces, process=False)
+
+
+def ell() -> trimesh.Trimesh:
+    """A prism over the letter L, of volume 3."""
+    n, k = len(ELL), np.arange(len(ELL))
+    cap = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 5]]
+    faces = [[a, c, b] for a, b, c in cap] + [[a + n, b + n, c + n] for a, b, c in cap]
+    for i, j in zip(k, np.roll(k, -1), strict=True):
+        faces += [[i, j, j + n], [i, j + n, i + n]]
+    low = np.column_stack([ELL, np.zeros(n)])
+    return triangles(np.concatenate([low, low + [0, 0, 1]]), faces)
+
+
+def outside_of(vertices: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """How far points are beyond the planes of a hull; <= 0 inside."""
+    hull = trimesh.convex.convex_hull(vertices)
+    offsets = np.einsum("ij,ij->i", hull.face_normals, hull.triangles[:, 0])
+    return (points @ hull.face_normals.T - offsets).max(1)

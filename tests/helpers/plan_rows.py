@@ -1,0 +1,40 @@
+"""Rows of all ways to make a statement true, on many paths at once."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import posewise as pw
+from posewise.objectives.interval import span_of
+
+_VALUES: dict = {}
+
+
+def ways(C: pw.Config, statement, T: int, tau: float, times=None):
+    """The ways of a statement on a path of T slices."""
+    return statement.ways(C, span_of(times, 1, np.full(T, float(tau)), "test"))
+
+
+def satisfied(C: pw.Config, found, paths: np.ndarray) -> np.ndarray:
+    """Which paths (n, T, nq) meet all rows of which ways: (ways, n)."""
+    start = np.broadcast_to(C.q, (len(paths), 1, C.nq))
+    whole = np.concatenate([start, paths], 1)
+    worst = [
+        [_values(C, f, whole)[:, list(slices)].max(1) for f, _, slices in w.objectives]
+        for w in found
+    ]
+    return np.array([np.max([np.full(len(paths), -1.0), *w], 0) <= 0 for w in worst])
+
+
+def _values(C: pw.Config, feature, whole: np.ndarray) -> np.ndarray:
+    """The largest row of a feature in each slice; (n, T)."""
+    g = feature.ground(C)
+    key = id(C), id(g.symbol), g.frames.tobytes(), whole.tobytes()
+    key += tuple(np.asarray(v).tobytes() for v in (g.scale, g.target))
+    key += tuple((k, np.asarray(v).tobytes()) for k, v in g.params.items())
+    if key not in _VALUES:
+        phi = feature.function(C)
+        q = whole[:, 1:] if g.order == 0 else np.stack([whole[:, :-1], whole[:, 1:]], 2)
+        run = jax.jit(jax.vmap(jax.vmap(lambda q: jnp.max(phi(q)))))
+        _VALUES[key] = np.asarray(run(q))
+    return _VALUES[key]

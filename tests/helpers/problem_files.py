@@ -1,0 +1,50 @@
+"""Problem files that use most of the command line's format."""
+
+RICH = """\
+scene:
+  files:
+    - robot.urdf
+    - {file: robot.urdf, prefix: b_, pose: [0, 2, 0, 1, 0, 0, 0]}
+  models:
+    - {model: table, pose: [1, 0, 0, 1, 0, 0, 0]}
+  objects:
+    mug:
+      parts: [{shape: "Cylinder(0.1, radius=0.04)", pose: [0, 0, 0.05, 1, 0, 0, 0]}]
+      joint: free
+      position: [1, 0, .8]
+      category: mug.n.04
+      abilities: {cookable: {cook_temperature: 58}}
+  frames:
+    lever: {parent: table, joint: hingeZ, limits: [[-1], [.inf]], q: 0.25,
+            shape: "Box([0.3, 0.3, 0.02], rounding=0.01)"}
+    "7": {shape: "Marker(size=0.2)"}
+  cameras:
+    eye: {position: [0, 0, 1], width: 16, height: 16}
+  agents:
+    me: {base: tip, camera: eye}
+  mark: {lever: {category: door.n.01, abilities: {openable: {}}}}
+  regions:
+    - {object: table, name: top, kind: support, size: [1, 0.6],
+       pose: [0, 0, 0.73, 1, 0, 0, 0]}
+  rooms:
+    size: [20, 30]
+    resolution: 0.5
+    rooms: {hall_0: {cells: [0, 0, 20, 30], floor: table}}
+  states:
+    mug: {temperature: 80.0, max_temperature: 60, dust: [[0, 0, 0.1], [0, 0, 0.2]]}
+  joints: {joint1: 0.1}
+  lock: [b_joint1, b_joint2, b_joint3]
+q: {lever: 0.5}
+komo: {phases: 2, slices: 3, order: 1, duration: [1, 2.5], starts: 2}
+objectives:
+  - {control: 1, scale: 1e-2}
+  - {feature: positionDiff, frames: [tip, "7"], times: [1], scale: 10}
+  - {feature: standingAbove, frames: [mug, lever], type: ineq, margin: 0.01, name: up}
+  - {switch: stable, frames: [tip, mug], times: [1.0]}
+  - {preset: no_collisions, pairs: [[mug, lever]], margin: 0.01, times: [2]}
+predicates:
+  - ~OnTopOf(mug, table) & Cooked(mug) | AtLeast(1, InReachOfAgent(mug, me, reach=3))
+  - {predicate: "NextTo(mug, '7')", times: [1.0, 2.0], semantics: igibson}
+solver: {tolerance: 1e-4, max_iterations: 40}
+seed: 3
+"""

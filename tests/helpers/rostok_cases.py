@@ -1,0 +1,188 @@
+"""Reference traces, and random ones, with their events and criteria."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from helpers.oracle import reference
+from posewise import logic
+
+
+@cache
+def rostok() -> dict:
+    """Traces with rostok's own results, and what its builders do."""
+    return reference("criteria/cases.json")
+
+
+def trace_of(case: dict) -> logic.Trace:
+    return logic.Trace(dt=case["dt"], **case["trace"])
+
+
+def events_of(params: dict) -> dict[str, logic.SimulationSingleEvent]:
+    """The events of a case by their names, in the container's order."""
+    p = params
+    contact = logic.EventContact(p["take_from_body"])
+    grasp = logic.EventGrasp(p["grasp_limit"], contact)
+    made = {
+        "contact": contact,
+        "grasp": grasp,
+        "timeout": logic.EventContactTimeOut(p["timeout_ref"], contact),
+        "flying_apart": logic.EventFlyingApart(p["max_distance"]),
+        "slipout": logic.EventSlipOut(p["slip_ref"]),
+        "stop_force": logic.EventStopExternalForce(grasp, p["force_test_time"]),
+        "body_too_low": logic.EventBodyTooLow(p["ref_height"]),
+        "initial_contact": logic.EventContactInInitialPosition(),
+    }
+    return {name: made[name] for name in p["order"]}
+
+
+def criteria_of(params: dict, legacy: bool) -> dict[str, logic.Criterion]:
+    """All criteria of a case by their names."""
+    p = params
+    contact = logic.EventContactBuilder()
+    timeout = logic.EventContactTimeOutBuilder(p["timeout_ref"], contact)
+    grasp = logic.EventGraspBuilder(
+        grasp_limit_time=p["grasp_limit"], event_contact_builder=contact
+    )
+    slip = logic.EventSlipOutBuilder(p["slip_ref"])
+    made = (
+        logic.TimeCriterion(p["time_T"], timeout, grasp, legacy=legacy),
+        logic.ForceCriterion(timeout, legacy=legacy),
+        logic.InstantObjectCOGCriterion(grasp, legacy=legacy),
+        logic.InstantForceCriterion(grasp, legacy=legacy),
+        logic.InstantContactingLinkCriterion(grasp, legacy=legacy),
+        logic.GraspTimeCriterion(grasp, p["total_steps"], legacy=legacy),
+        logic.FinalPositionCriterion(
+            p["reference_distance"], grasp, slip, legacy=legacy
+        ),
+    )
+    return {type(c).__name__: c for c in made}
+
+
+def reward_of(params: dict, legacy: bool) -> logic.SimulationReward:
+    """The weighted sum of a case."""
+    every = criteria_of(params, legacy)
+    reward = logic.SimulationReward()
+    for name, weight in params["weights"].items():
+        reward.add_criterion(every[name], weight)
+    return reward
+
+
+PARAMS = {
+    "order": ["contact", "timeout", "flying_apart", "slipout", "grasp", "stop_force"],
+    "take_from_body": False,
+    "timeout_ref": 0.3,
+    "max_distance": 2.0,
+    "slip_ref": 0.1,
+    "grasp_limit": 0.9,
+    "force_test_time": 0.2,
+    "time_T": 0.9,
+    "total_steps": 90,
+    "reference_distance": 0.3,
+    "ref_height": -1.0,
+    "weights": {
+        "TimeCriterion": 3,
+        "ForceCriterion": 0.5,
+        "InstantContactingLinkCriterion": 1,
+        "InstantForceCriterion": 1,
+        "InstantObjectCOGCriterion": 1,
+        "GraspTimeCriterion": 1,
+        "FinalPositionCriterion": 5,
+    },
+}
+BODIES = ("palm", "left", "right")
+
+
+def hand_trace(steps: int = 60, dt: float = 0.01, **changes) -> dict:
+    """Fields of a trace: a still object between a palm and two fingers, no contacts."""
+    K = steps + 1
+    rows = {b: np.tile([0.1 * j, 0.0, 0.0], (K, 1)) for j, b in enumerate(BODIES)}
+    still = np.zeros((K, 3))
+    return {
+        "dt": dt,
+        "robot_ids": BODIES,
+        "obj_pos": still.copy(),
+        "obj_vel": still.copy(),
+        "robot_pos": rows,
+        "contacts": [],
+        **changes,
+    }
+
+
+def touches(instants, body, force=(0, 1.0, 0), point=(0.1, 0, 0), first="obj") -> list:
+    """Contacts of a body with the object (or another first one) at some instants."""
+    return [
+        dict(k=k, a=first, b=body, pa=list(point), pb=list(point), f=list(force))
+        for k in instants
+    ]
+
+
+def squeeze(instants, force: float = 1.0) -> list:
+    """Both fingers press on the object from opposite sides."""
+    left = touches(instants, "left", (force, 0, 0), (-0.1, 0, 0))
+    return left + touches(instants, "right", (-force, 0, 0), (0.1, 0, 0))
+
+
+PALM_AND_FINGERS = ("palm", "a", "b", "c")
+
+
+SLOTS = 6
+"""Most contacts of a random trace at an instant."""
+
+
+def padded(trace: logic.Trace) -> logic.TraceArrays:
+    """The arrays of a random trace, all of the same shapes."""
+    arrays = logic.trace_arrays(trace)
+    fill = lambda a: np.pad(a, ((0, 0), (0, SLOTS - a.shape[1]), (0, 0)))
+    names = ("points", "forces", "touching")
+    return replace(arrays, **{n: fill(getattr(arrays, n)) for n in names})
+
+
+def random_trace(seed: int, steps: int = 40, dt: float = 0.02, near=False) -> dict:
+    """Fields of a random trace of four bodies: approach, touch, hold, lose, fly apart.
+
+    No number is on a threshold; with `near` many are close to one.
+    """
+    rng = np.random.default_rng(seed)
+    K = steps + 1
+    pos = (
+        rng.uniform(0, 0.2, (1, 3))
+        + rng.uniform(-1, 1, 3) * np.linspace(0, 0.2, K)[:, None]
+    )
+    slow = np.repeat(rng.random(K // 4 + 1) < 0.8, 4)[:K]
+    spread = 0.6 if near else 0.4
+    speed = 0.01 * np.exp(np.where(slow, -1, 1) * rng.uniform(0.02, 1 + spread, K))
+    direction = rng.normal(size=(K, 3))
+    vel = speed[:, None] * direction / np.linalg.norm(direction, axis=1, keepdims=True)
+    bodies = {b: rng.uniform(-0.3, 0.3, 3) + rng.normal(0, 0.01, (K, 3))
+              for b in PALM_AND_FINGERS}  # fmt: skip
+    if rng.random() < 0.25:
+        bodies["c"][rng.integers(5, K) :] += 3.0
+    pairs = [("obj", "a"), ("b", "obj"), ("obj", "c"), ("obj", "palm"),
+             ("obj", "floor"), ("a", "floor")]  # fmt: skip
+    contacts = []
+    for a, b in pairs:
+        start = rng.integers(2, K) if rng.random() < 0.8 else K
+        end = rng.integers(start, K + 20) if start < K else K
+        if b in ("palm", "floor") and rng.random() < 0.7:
+            start = K
+        for k in range(1, K):
+            on = start <= k < end and rng.random() < 0.97
+            size = rng.uniform(0.5, 3)
+            if not (on or near):
+                continue
+            if near:
+                size = 0.001 * np.exp((1 if on else -1) * rng.uniform(0.01, 2))
+            axis = rng.normal(size=3)
+            point = (pos[k] + rng.uniform(-0.05, 0.05, 3)).tolist()
+            force = (size * axis / np.linalg.norm(axis)).tolist()
+            contacts.append(dict(k=k, a=a, b=b, pa=point, pb=point, f=force))
+    return {
+        "dt": dt,
+        "robot_ids": PALM_AND_FINGERS,
+        "obj_pos": pos,
+        "obj_vel": vel,
+        "robot_pos": bodies,
+        "contacts": contacts,
+    }

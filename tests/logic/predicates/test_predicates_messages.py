@@ -1,0 +1,284 @@
+"""Geometric predicates: reasons with the decisive number, errors that help."""
+
+import numpy as np
+import pytest
+from helpers.predicate_scenes import at, door, scene
+
+import posewise as pw
+from posewise.logic import (
+    InContactWith,
+    InFoVOfAgent,
+    InHandOfAgent,
+    InReachOfAgent,
+    InSameRoomAsAgent,
+    InsideOf,
+    NextTo,
+    OnFloor,
+    OnTopOf,
+    Open,
+    Under,
+)
+
+SENTENCES = [
+    (
+        InContactWith("mug", "table"),
+        at(0, 0, 0.782),
+        "mug is 3.2 cm above table: not in contact.",
+    ),
+    (
+        InContactWith("table", "mug"),
+        at(0, 0, 0.782),
+        "table is 3.2 cm below mug: not in contact.",
+    ),
+    (
+        InContactWith("mug", "table"),
+        at(0.66, 0, 0.7),
+        "mug is 12.0 cm from table: not in contact.",
+    ),
+    (
+        InContactWith("mug", "table"),
+        at(0, 0, 0.75005),
+        "mug touches table, with a gap of 0.05 mm.",
+    ),
+    (
+        InContactWith("mug", "ground"),
+        at(2, 0, 0.03),
+        "mug touches ground, overlapping by at most 2.0 cm.",
+    ),
+    (
+        OnTopOf("mug", "table"),
+        at(0, 0, 0.782),
+        "mug is 3.2 cm above table: not in contact.",
+    ),
+    (
+        OnTopOf("mug", "table"),
+        at(0, 0, 0.75005),
+        "table is 5.0 cm below mug's centre of mass and not above it; "
+        "mug touches table, with a gap of 0.05 mm.",
+    ),
+    (
+        OnTopOf("mug", "table"),
+        at(0.52, 0, 0.75),
+        "mug's centre of mass lies 2.0 cm beside table in x.",
+    ),
+    (
+        OnTopOf("mug", "table"),
+        at(0.3, 0, 0.5),
+        "table is 16.0 cm above mug's centre of mass and not below it.",
+    ),
+    (
+        Under("mug", "table"),
+        at(0.3, 0, 0.5),
+        "table is 16.0 cm above mug's centre of mass and not below it.",
+    ),
+    (
+        Under("mug", "crate"),
+        at(0.2, 0, 0.9),
+        "crate is 19.0 cm below mug's centre of mass and not above it.",
+    ),
+    (
+        InsideOf("mug", "crate"),
+        at(0.421, 0, 0.8),
+        "mug's centre of mass lies 2.1 cm outside crate's bounding box in x.",
+    ),
+    (
+        InsideOf("mug", "crate"),
+        at(0.2, 0, 0.8),
+        "crate is on both sides of mug's centre of mass along two axes "
+        "across z, within 20.6 cm.",
+    ),
+    (
+        InsideOf("mug", "table"),
+        at(0.3, 0, 0.5),
+        "table is on both sides of mug's centre of mass along 0 of 9 "
+        "axes, not along two orthogonal axes.",
+    ),
+    (
+        NextTo("mug", "crate"),
+        at(-0.2, 0, 0.75),
+        "mug is 16.0 cm from crate; the threshold for their sizes is 6.4 cm.",
+    ),
+    (
+        NextTo("mug", "crate"),
+        at(-0.08, 0, 0.75),
+        "mug is 4.0 cm from crate; the threshold for their sizes is 6.4 "
+        "cm, and one is at the other's height.",
+    ),
+    (
+        NextTo("mug", "crate"),
+        at(0.395, 0, 0.97),
+        "mug is 2.0 cm above crate; the threshold for their sizes is "
+        "6.4 cm, but neither is at the other's height (7.0 cm off).",
+    ),
+    (
+        OnFloor("mug", "hall"),
+        at(-2, 1, 0.05),
+        "mug is at (-2.00, 1.00) m, in kitchen_0, not hall.",
+    ),
+    (
+        OnFloor("mug", "hall"),
+        at(2, 1, 0.082),
+        "In hall: mug is 3.2 cm above ground: not in contact.",
+    ),
+    (
+        OnFloor("mug", "hall"),
+        at(2, 9, 0.05),
+        "mug is at (2.00, 9.00) m, in no room, not hall.",
+    ),
+    (
+        OnFloor("mug", "ground"),
+        at(2, 9, 0.05005),
+        "mug touches ground, with a gap of 0.05 mm.",
+    ),
+    (
+        InReachOfAgent("mug", "robot"),
+        at(0.2, 0, 0.5),
+        "mug's centre of mass is 1.300 m from robot, within 2.00 m.",
+    ),
+    (
+        InReachOfAgent("mug", "robot"),
+        at(2, 4, 0),
+        "mug's centre of mass is 5.000 m from robot, not within 2.00 m.",
+    ),
+    (
+        InSameRoomAsAgent("mug", "robot"),
+        at(2, 0, 0),
+        "mug is in hall, robot in kitchen_0.",
+    ),
+    (
+        InSameRoomAsAgent("mug", "robot", semantics="igibson"),
+        at(-2),
+        "mug is in kitchen_0, robot in kitchen_0: 'kitchen_0' is not "
+        "among ['kitchen'].",
+    ),
+    (
+        InFoVOfAgent("mug", "robot"),
+        at(-2, 0, 1),
+        "0 of 16384 pixels of eyes show mug: it is out of view or too small.",
+    ),
+    (
+        InFoVOfAgent("ball", "robot"),
+        at(0.02, 0, 0.75),
+        "0 of 16384 pixels of eyes show ball: all 8 are hidden.",
+    ),
+    (
+        InFoVOfAgent("mug", "robot"),
+        at(0, 0, 1.0),
+        "36 of 16384 pixels of eyes show mug; 0 more would, unhidden.",
+    ),
+    (Open("mug"), at(), "mug has no joint that opens it."),
+]
+
+
+@pytest.mark.parametrize(("p", "pose", "sentence"), SENTENCES)
+def test_reasons_have_the_decisive_number(p, pose, sentence):
+    C = scene()
+    C.set_pose("mug", pose)
+    assert p.explain(C) == sentence
+
+
+BAD = [
+    (lambda C: InsideOf("mugg", "crate").holds(C), "did you mean 'mug'"),
+    (lambda C: OnTopOf("mug", "tabel").holds(C), "did you mean 'table'"),
+    (lambda C: InReachOfAgent("mug", "robo").holds(C), "did you mean 'robot'"),
+    (lambda C: OnFloor("mug", "kitchen").holds(C), "did you mean 'kitchen_0'"),
+    (lambda C: InContactWith("mug", "world").holds(C), "'world' is the origin"),
+    (lambda C: InsideOf("mug", "mug"), "a and b are both 'mug'"),
+    (lambda C: NextTo("mug", 3), "b is 3, expected a name"),
+    (lambda C: Open(""), "a is '', expected a name"),
+    (lambda C: InsideOf("mug", "crate", semantics="igibsen"), "did you mean 'igibson'"),
+    (lambda C: InContactWith("mug", "crate", tolerance=-1), "expected >= 0"),
+    (lambda C: OnTopOf("mug", "crate", tolerance=np.nan), "expected >= 0"),
+    (lambda C: InReachOfAgent("mug", "robot", reach=0), "expected > 0"),
+    (lambda C: InsideOf("mug", "robot").holds(C), "'robot' has no shape"),
+    (lambda C: InContactWith("robot", "mug").holds(C), "'robot' has no shape"),
+    (lambda C: NextTo("robot", "mug").holds(C), "'robot' has no shape"),
+    (lambda C: InFoVOfAgent("robot", "robot").holds(C), "both 'robot'"),
+    (lambda C: InFoVOfAgent("eyes", "robot").holds(C), "'eyes' has no shape"),
+    (lambda C: NextTo("mug", "ground").holds(C), "unbounded and has no size"),
+    (lambda C: InHandOfAgent("mug", "robot").holds(C), "has no hands"),
+    (lambda C: InFoVOfAgent("mug", "table").holds(C), "has no camera"),
+    (lambda C: InsideOf("mug", "crate").holds(pw.Config()), "there is none at all"),
+    (
+        lambda C: InSameRoomAsAgent("mug", "robot").holds(without_rooms(C)),
+        "has no rooms",
+    ),
+    (
+        lambda C: OnFloor("mug", "hall").holds(without_rooms(C)),
+        "No room, object or frame",
+    ),
+    (
+        lambda C: OnFloor("mug", "hall").holds(no_ground(C)),
+        "Nothing is known to be the floor",
+    ),
+    (lambda C: Open("safe").holds(door({"joints": ["dor"]})), "did you mean 'door'"),
+    (
+        lambda C: Open("safe").holds(door({"joints": ["dial"]})),
+        "no two different limits",
+    ),
+    (
+        lambda C: Open("safe").holds(door({"joints": {"door": 2}})),
+        "the directions in which they open",
+    ),
+    (lambda C: Open("safe").holds(door("door")), "expected a dictionary"),
+    (lambda C: C.add_camera("c", vertical_fov=90), "in radians"),
+    (lambda C: C.add_camera("c", width=0), "pixels > 0"),
+    (lambda C: C.add_camera("c", near=2, far=1), "more than near"),
+    (lambda C: C.add_camera("mug"), "exists already"),
+    (lambda C: C.add_agent("a", base="robo"), "did you mean 'robot'"),
+    (lambda C: C.add_agent("a", base="robot", camera="eye"), "did you mean 'eyes'"),
+    (lambda C: C.add_agent("a", base="robot", hands=["hnad"]), "No frame 'hnad'"),
+    (lambda C: C.add_agent("a", base="robot", hands=3), "expected frames"),
+    (lambda C: C.add_agent("robot", base="robot"), "is taken"),
+    (lambda C: setattr(C, "rooms", "kitchen"), "expected a RoomMap"),
+    (lambda C: pw.Room(3), "expected a string"),
+    (lambda C: pw.RoomMap(["kitchen"], size=3), "expected Room"),
+    (lambda C: pw.RoomMap([], size=0), "size is 0"),
+    (lambda C: pw.RoomMap([], size=3, resolution=-1), "resolution is -1"),
+    (
+        lambda C: pw.RoomMap([pw.Room("a", cells=[0, 0, 4, 1])], size=3),
+        "expected rectangles",
+    ),
+    (
+        lambda C: pw.RoomMap([pw.Room("a", cells=[0, 0, 1])], size=3),
+        "expected rectangles",
+    ),
+    (
+        lambda C: pw.RoomMap([pw.Room("a", cells=[0, [[1]], 2, 2])], size=3),
+        "expected rectangles",
+    ),
+    (
+        lambda C: pw.RoomMap([pw.Room("a", cells=["a", "b", "c", "d"])], size=3),
+        "expected rectangles",
+    ),
+    (
+        lambda C: pw.RoomMap([pw.Room("a", cells=None)], size=3),
+        "expected rectangles",
+    ),
+    (
+        lambda C: pw.RoomMap([pw.Room("a", cells=np.ones((2, 2), bool))], size=3),
+        "the map's size",
+    ),
+    (
+        lambda C: pw.RoomMap([pw.Room(n, cells=[0, 0, 1, 1]) for n in "ab"], size=3),
+        "overlap",
+    ),
+    (lambda C: pw.RoomMap([pw.Room("a"), pw.Room("a")], size=3), "two rooms"),
+]
+
+
+def without_rooms(C):
+    C.rooms = None
+    return C
+
+
+def no_ground(C):
+    C.remove("ground")
+    C.set_pose("mug", at(2, 0, 0))
+    return C
+
+
+@pytest.mark.parametrize(("ask", "message"), BAD, ids=[m for _, m in BAD])
+def test_bad_input(ask, message):
+    with pytest.raises(pw.PosewiseError, match=message):
+        ask(scene())

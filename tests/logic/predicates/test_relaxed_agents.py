@@ -1,0 +1,252 @@
+"""Rows of rooms, floors, sight and grasps; scenes are those of `relaxed_scenes`."""
+
+import jax
+import numpy as np
+import pytest
+from helpers.relaxed_scenes import (
+    SHAPES,
+    ahead,
+    anywhere,
+    at,
+    between,
+    judged,
+    states,
+    violations,
+    world,
+)
+
+import posewise as pw
+from posewise import PosewiseError, logic
+from posewise.compilation.single_kernel import expressible
+from posewise.logic.relaxed.constraint_terms import conjuncts
+
+ERROR = 2e-3
+PREDICATES = {
+    "OnFloor": (logic.OnFloor("a", "kitchen_0"), anywhere),
+    "OnFloor, igibson": (
+        logic.OnFloor("a", "kitchen_0", semantics="igibson"),
+        anywhere,
+    ),
+    "OnFloor, document": (
+        logic.OnFloor("a", "kitchen_0", semantics="document"),
+        anywhere,
+    ),
+    "OnFloor, of no room": (logic.OnFloor("a", "ground"), anywhere),
+    "InRoom": (logic.InRoom("a", "kitchen"), anywhere),
+    "InRoom, igibson": (logic.InRoom("a", "hall", semantics="igibson"), anywhere),
+    "InSameRoomAsAgent": (logic.InSameRoomAsAgent("a", "robot"), anywhere),
+    "InSameRoomAsAgent, igibson": (
+        logic.InSameRoomAsAgent("a", "robot", semantics="igibson"),
+        anywhere,
+    ),
+    "InFoVOfAgent": (logic.InFoVOfAgent("a", "robot"), ahead),
+    "InHandOfAgent": (logic.InHandOfAgent("a", "robot"), between),
+}
+TOLD = {("InFoVOfAgent", True): 0.15, ("InFoVOfAgent", False): 0.4} | {
+    ("InHandOfAgent", False): 0.3
+}
+"""Shares of the true scenes that rows tell, where they tell less than all."""
+
+
+def check_sound(name, predicate, truth, count):
+    statement, draw = PREDICATES[predicate]
+    said = violations(name, draw, statement, count, truth)
+    true = judged(name, draw, statement, count) == truth
+    assert np.isfinite(said).all()
+    assert true[said <= 0].all()
+    assert (said[true] <= ERROR).mean() >= TOLD.get((predicate, truth), 0.99)
+    assert true.any()
+
+
+@pytest.mark.parametrize("truth", [True, False])
+@pytest.mark.parametrize("predicate", PREDICATES)
+def test_sound(predicate, truth):
+    check_sound("box", predicate, truth, 60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("truth", [True, False])
+@pytest.mark.parametrize("predicate", PREDICATES)
+@pytest.mark.parametrize("name", SHAPES)
+def test_sound_in_five_hundred_scenes(name, predicate, truth):
+    check_sound(name, predicate, truth, 500)
+
+
+def afar():
+    """a is behind the robot, in the hall, 2 m away and 1 m up."""
+    C = world("box").copy()
+    C.set_pose("a", at(1.3, -0.3, 1.0))
+    C.q = np.where(np.isin(np.arange(C.nq), C.coordinates(["robot"])), 0, C.q)
+    C.set_joint("robot", [-0.7, -0.2, 3.0])
+    return C
+
+
+ROWS = ["OnFloor", "InRoom", "InSameRoomAsAgent", "InFoVOfAgent", "InHandOfAgent"]
+
+
+@pytest.mark.parametrize("predicate", ROWS)
+def test_all_can_be_one_kernel(predicate):
+    C = world("box")
+    statement, draw = PREDICATES[predicate]
+    poses = C.walk(states("box", draw, 60)[0]).frames
+    for truth in (True, False):
+        for row in conjuncts(statement.relaxed(C, truth), C):
+            g = row.feature.ground(C)
+            fn = lambda R, p, given, g=g: g.symbol.fn(R, p, **given)
+            made = jax.make_jaxpr(jax.jacrev(fn, (0, 1)))
+            place = poses.R[g.frames], poses.p[g.frames]
+            assert expressible(made(*place, g.params).jaxpr)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("predicate", ROWS)
+def test_derivatives(predicate):
+    """They are those of differences, and none is lost where a is far away."""
+    statement, draw = PREDICATES[predicate]
+    C, rng = afar(), np.random.default_rng(1)
+    for r in conjuncts(statement.relaxed(C), C):
+        y, J = r.feature.eval(C)
+        assert np.isfinite(J).all() and (np.abs(J[y > 0]).max(1) > 1e-2).all()
+        f = jax.jit(r.feature.function(C))
+        for q in states("box", draw, 60)[1::6]:  # turned, where kinks are rare
+            y, J = r.feature.eval(C, q)
+            np.testing.assert_allclose(y, f(q), atol=1e-9)
+            step = 1e-6 * rng.normal(size=C.nq)
+            change = np.asarray(f(q + step) - f(q - step)) / 2
+            np.testing.assert_allclose(J @ step, change, atol=2e-9)
+
+
+def check_found(C, wanted, movable, starts=2):
+    found = pw.solve_placement(C, wanted, movable, starts=starts, progress=False)
+    assert found[0].feasible, found[0].message
+    D = C.copy()
+    found[0].apply(D)
+    for statement in wanted:
+        assert statement.holds(D), statement.explain(D)
+
+
+@pytest.mark.slow
+def test_from_two_metres_away_into_view_on_the_floor():
+    floor, seen = PREDICATES["OnFloor"][0], PREDICATES["InFoVOfAgent"][0]
+    check_found(afar(), [floor, seen], ["a"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("predicate", sorted({*ROWS} - {"InSameRoomAsAgent"}))
+def test_found_from_two_metres_away(predicate):
+    C = afar()
+    if predicate == "InHandOfAgent":  # fingers as wide apart as a is
+        C.q = np.where(np.isin(np.arange(C.nq), C.coordinates(["left"])), 0.06, C.q)
+    check_found(C, [PREDICATES[predicate][0]], ["a"])
+
+
+@pytest.mark.slow
+def test_another_room_is_found_where_the_robot_stays_out_of_the_nearest():
+    C = afar()
+    C.set_joint("robot", [-0.2, -0.7, 3.0])  # in the kitchen, by the hall
+    check_found(C, [PREDICATES["InSameRoomAsAgent"][0]], ["a"], starts=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("predicate", ROWS)
+def test_negation_is_found(predicate):
+    statement, draw = PREDICATES[predicate]
+    C = world("box").copy()
+    held = judged("box", draw, statement, 60)
+    C.q = states("box", draw, 60)[np.flatnonzero(held)[0]]
+    assert statement.holds(C)
+    check_found(C, [~statement], ["a"])
+
+
+def test_sizes_are_data():
+    """Worlds that differ in sizes, maps and cameras share their programs."""
+    C = world("box")
+    D = C.copy()
+    D.set_shape("a", pw.Box([0.3, 0.2, 0.1]))
+    D.rooms = pw.RoomMap([pw.Room("kitchen_0", cells=[0, 0, 4, 3])], size=9)
+    for statement, _ in PREDICATES.values():
+        if "kitchen" in repr(statement) or "InFoV" in repr(statement):
+            mine, other = (list(conjuncts(statement.relaxed(X), X)) for X in (C, D))
+            for x, y in zip(mine, other, strict=True):
+                assert x.feature.ground(C).symbol is y.feature.ground(D).symbol
+
+
+def test_walls_tell_rooms():
+    """Distances to walls have the sign of what cells say, truncated or not."""
+    from posewise.logic.relaxed.rooms import inside, walls
+
+    C, rng = world("box"), np.random.default_rng(2)
+    points = rng.uniform(-3, 3, (3000, 2))
+    for k, room in enumerate(C.rooms.rooms):
+        for truncate in (False, True):
+            about = walls(C.rooms, C.rooms.labels == k, truncate)
+            depth = jax.jit(jax.vmap(inside, (0, None)))(points, about)
+            mine = [C.rooms.room_at(xy, truncate) is room for xy in points]
+            np.testing.assert_array_equal(np.asarray(depth) > 0, mine)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_ellipsoids_are_within_parts(name):
+    from posewise.logic.relaxed.ellipsoids import within_parts
+    from posewise.robots.contact.ray_casting import crossings
+
+    C, rng = world(name), np.random.default_rng(3)
+    frame = C.frames[C.index("a")]
+    at, found = within_parts([frame])
+    assert len(at) >= 5
+    for axes, centre, semi in zip(*found[:3], strict=True):
+        unit = rng.normal(size=(200, 3))
+        unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+        points = centre + (1 - 1e-9) * unit * semi @ axes
+        enter, leave = crossings(frame, points, np.ones((200, 3)))
+        assert ((enter <= 0) & (leave >= 0)).any(1).all()
+
+
+CONSTANT = {
+    "the room itself": (lambda C: logic.InRoom("hall", "hall"), True),
+    "listed": (lambda C: logic.InRoom("a", "kitchen", semantics="igibson"), True),
+    "not listed": (lambda C: logic.InRoom("a", "hall", semantics="igibson"), False),
+    "attached": (lambda C: logic.InHandOfAgent("a", "robot"), True),
+    "no joint": (lambda C: logic.Open("a"), False),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+def test_what_no_pose_changes(name):
+    ask, truth = CONSTANT[name]
+    C = world("box").copy()
+    C.attach("hand", "a")
+    C.frame("a").attributes["in_rooms"] = ["kitchen_0"]
+    statement = ask(C)
+    assert statement.holds(C) is truth
+    assert statement.violation(C) == (-1 if truth else 1)
+    assert (~statement).violation(C) == (1 if truth else -1)
+
+
+def test_where_to_look():
+    C = afar()
+    for statement, _ in PREDICATES.values():
+        box = statement.region_of(C, "a")
+        assert box is None or (box.shape == (2, 3) and (box[0] <= box[1]).all())
+        assert statement.region_of(C, "ball") is None
+    kitchen = PREDICATES["OnFloor"][0].region_of(C, "a")
+    np.testing.assert_allclose(kitchen, [[-2.5, -2.5, 0], [0.5, 2.0, 0.08]])
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda C: logic.InHandOfAgent("a", "robot", semantics="igibson"),
+            "no pose changes: attach it",
+        ),
+        (lambda C: logic.InFoVOfAgent("ground", "robot"), "thick enough to be seen"),
+        (lambda C: logic.InFoVOfAgent("a", "hand"), "has no camera"),
+        (lambda C: logic.OnFloor("a", "kitchen_7"), "did you mean 'kitchen_"),
+        (lambda C: logic.InRoom("a", "cellar"), "cellar"),
+    ],
+)
+def test_what_cannot_be(ask, message):
+    C = world("box")
+    with pytest.raises(PosewiseError, match=message):
+        ask(C).violation(C)

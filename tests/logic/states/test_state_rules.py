@@ -1,0 +1,252 @@
+"""Rules of the extended states, step by step, against the reference time series."""
+
+import numpy as np
+import pytest
+from helpers.oracle import reference
+
+from posewise import ConfigError
+from posewise.logic.states.dirt import dirt_level, dirty, wipe_step
+from posewise.logic.states.switches import slice_history, slice_step, toggle_history
+from posewise.logic.states.temperature import (
+    dwell_steps,
+    source_active,
+    temperature_history,
+    temperature_step,
+)
+from posewise.logic.states.water import emission, soaked, wetness
+
+STEP = 1 / 30
+
+
+def series(kind: str) -> list:
+    """Reference cases of a kind; none where the data is absent."""
+    try:
+        cases = reference("predicates/cases.json")["time_series"]
+    except pytest.skip.Exception:
+        return []
+    return [pytest.param(c, id=c["id"]) for c in cases if c["kind"] == kind]
+
+
+def linear(points, t) -> np.ndarray:
+    """A piecewise linear path [[t, [x, y, z]], …] at times t."""
+    knots, places = zip(*points, strict=True)
+    places = np.array(places, float)
+    return np.stack([np.interp(t, knots, places[:, i]) for i in range(3)], -1)
+
+
+def constant(points, t) -> np.ndarray:
+    """A piecewise constant signal [[t, bool], …]: each value from its time on."""
+    value = np.zeros(len(t), bool)
+    for since, on in points or []:
+        value[t >= since - 1e-9] = on
+    return value
+
+
+def in_range(case, t) -> np.ndarray:
+    """Which sources of a case are active and reach the object (T, sources)."""
+    p = linear(case["object_position"], t)
+    found = np.zeros((len(t), len(case["sources"])), bool)
+    for s, source in enumerate(case["sources"]):
+        active = source_active(
+            constant(source.get("toggled"), t),
+            constant(source.get("open"), t),
+            np.array([source.get("requires_toggled_on", False)]),
+            np.array([source.get("requires_closed", False)]),
+        )
+        if source.get("requires_inside"):
+            near = constant(source.get("inside"), t)
+        else:
+            away = np.linalg.norm(p - linear(source["position"], t), axis=-1)
+            near = away <= source.get("distance_threshold", 0.2)
+        found[:, s] = active & near
+    return found
+
+
+@pytest.mark.parametrize("case", series("temperature"))
+def test_temperature(case):
+    t = np.arange(1, case["steps"] + 1) * case["dt"]
+    temperatures, rates = (
+        np.array([s[k] for s in case["sources"]])
+        for k in ("temperature", "heating_rate")
+    )
+    T = temperature_history(
+        case["T0"],
+        in_range(case, t),
+        temperatures,
+        rates,
+        case["dt"],
+        case["ambient"],
+        case["decay_rate"],
+    )
+    start = -np.inf if case["Tmax0"] is None else case["Tmax0"]
+    highest = np.maximum(np.maximum.accumulate(T), start)
+    for row in case["expected"]:
+        k = row["step"] - 1
+        assert T[k] == pytest.approx(row["T"], abs=1e-8)
+        assert highest[k] == pytest.approx(row["Tmax"], abs=1e-8)
+        cooked = highest[k] >= case["cook_temperature"]
+        burnt = highest[k] >= case["burn_temperature"]
+        assert (cooked, burnt) == (row["cooked"], row["burnt"])
+        assert (cooked and not burnt) == row["cooked_doc"]
+        assert (T[k] <= case["freeze_temperature"]) == row["frozen"]
+
+
+@pytest.mark.parametrize("case", series("toggle"))
+def test_toggle(case):
+    found = toggle_history(
+        np.array(case["min_finger_distance"]),
+        threshold=case["threshold"],
+        steps=case["steps_needed"],
+    )
+    assert found.tolist() == case["expected"]
+
+
+@pytest.mark.parametrize("case", series("soaked"))
+def test_soaked(case):
+    level = wetness(np.array(case["new_droplet_contacts"]))
+    assert soaked(level).tolist() == case["expected_code"]
+    assert level.tolist() == case["wetness_doc"]
+    assert soaked(level, case["w_soaked"]).tolist() == case["expected_doc"]
+
+
+@pytest.mark.parametrize("case", series("dirt"))
+def test_dirt(case):
+    t = np.arange(1, case["steps"] + 1) / case["steps"]
+    center, half = (
+        linear(case["tool_path_unit_time"], t),
+        np.array(case["tool_half_extents"]),
+    )
+    particles = np.array(case["particles"])
+    active, found = np.ones(len(particles), bool), []
+    for k in range(case["steps"]):
+        wet = case["dirt"] == "dusty" or case["tool_soaked"][k]
+        box = center[k] - half, center[k] + half
+        active = wipe_step(active, particles, *box, case["touching"][k] and wet)
+        found.append(bool(dirty(active, 0.75 if case["floor"] else 0.5)))
+    assert found == case["expected"]
+    assert active.sum() == case["remaining_final"]
+
+
+@pytest.mark.parametrize("case", series("sliced"))
+def test_sliced(case):
+    force, blade = (
+        np.array(case["normal_force"], float),
+        np.array(case["blade_link_contact"]),
+    )
+    found = slice_history(force, blade, case["slice_force"])
+    assert found.tolist() == case["expected"]
+
+
+@pytest.mark.parametrize("case", series("water_stream"))
+def test_water_stream(case):
+    steps = case["expected_emission_steps"][-1] + 20
+    running = np.arange(steps) >= 1
+    let_go = emission(running, case["dt"], case["period"], case["max_drops"])
+    assert np.flatnonzero(let_go).tolist() == case["expected_emission_steps"]
+
+
+def test_by_hand():
+    sources = np.array([500.0, -18.0]), np.array([0.02, 0.1])
+    step = lambda T, reached, **more: float(
+        temperature_step(np.array(T), np.array(reached), *sources, 0.1, **more)
+    )
+    assert step(50.0, [True, True]) == pytest.approx(50 + 0.1 * (9.0 - 6.8))
+    assert step(50.0, [True, False]) == pytest.approx(50.9)
+    assert step(50.0, [False, False]) == pytest.approx(50 - 0.1 * 0.02 * 27)
+    assert step(5.0, [False, False], ambient=5.0) == 5.0
+    assert step(50.0, [False, False], ambient=0.0, decay=0.5) == pytest.approx(47.5)
+    many = temperature_step(
+        np.array([0.0, 100.0]), np.array([[True, True], [False, False]]), *sources, 0.1
+    )
+    np.testing.assert_allclose(many, [0.1 * (10 - 1.8), 100 - 0.1 * 0.02 * 77])
+
+
+@pytest.mark.parametrize("toggled", [False, True])
+@pytest.mark.parametrize("opened", [False, True])
+def test_requirements_of_a_source(toggled, opened):
+    needs = np.array([[a, b] for a in (False, True) for b in (False, True)])
+    expected = [
+        (toggled or not needs_on) and not (opened and needs_shut)
+        for needs_on, needs_shut in needs
+    ]
+    shape = np.ones(4, bool)
+    active = source_active(shape & toggled, shape & opened, needs[:, 0], needs[:, 1])
+    assert active.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "source, rate, start, target, steps",
+    [
+        (200.0, 0.04, 23.0, 70.0, 232),
+        (1000.0, 0.04, 23.0, 70.0, 37),
+        (-18.0, 0.02, 23.0, 0.0, 1235),
+        (200.0, 0.04, 23.0, 22.8, 0),
+        (-18.0, 0.02, -3.0, 0.0, 0),
+    ],
+)
+def test_dwell_steps_of_the_specification(source, rate, start, target, steps):
+    assert dwell_steps(start, target, source, rate) == steps
+
+
+def test_dwell_steps_equal_the_roll_out():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        T0, Ts = rng.uniform(-30, 60), rng.uniform(80, 1000)
+        hot = rng.random() < 0.5
+        T0, Ts = (T0, Ts) if hot else (Ts / 10, T0 - 60)
+        target = T0 + rng.uniform(0.05, 0.9) * (Ts - T0)
+        rate, dt = rng.uniform(0.05, 0.2), rng.uniform(0.05, 0.2)
+        n = dwell_steps(T0, target, Ts, rate, dt)
+        T = temperature_history(
+            T0, np.ones((n, 1), bool), np.array([Ts]), np.array([rate]), dt
+        )
+        reached = T >= target if hot else T <= target
+        assert reached.tolist() == [False] * (n - 1) + [True]
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        ((23, 200, 200, 0.04), "never brings"),
+        ((23, 30, 23, 0.04), "never brings"),
+        ((23, 70, 200, 0.0), "heating_rate"),
+        ((23, 70, 200, 40.0), "rate · dt < 1"),
+        (("hot", 70, 200, 0.04), "start"),
+        ((23, float("nan"), 200, 0.04), "target"),
+        ((23, 70, 200, 0.04, 0), "dt"),
+    ],
+)
+def test_dwell_steps_that_cannot_be(args, message):
+    with pytest.raises(ConfigError, match=message):
+        dwell_steps(*args)
+
+
+def test_droplets_by_rate_of_the_states():
+    on = np.ones(40, bool)
+    gap = lambda dt: int(np.diff(np.flatnonzero(emission(on, dt, drops=3)))[0])
+    assert [gap(1 / 30), gap(0.05), gap(0.1), gap(1.0)] == [4, 3, 2, 2]
+    off = on.copy()
+    off[2:10] = False
+    assert np.flatnonzero(emission(off, 1 / 30, drops=2)).tolist() == [0, 12]
+
+
+def test_dirt_by_hand():
+    active = np.array([[1, 1, 1], [1, 0, 1], [1, 0, 0]], bool)
+    assert dirty(active).tolist() == [True, True, False]
+    np.testing.assert_allclose(dirt_level(active), [1, 2 / 3, 1 / 3])
+    assert not dirty(np.zeros(0, bool)) and dirt_level(np.zeros(0, bool)) == 0
+    half = np.arange(20) < 10
+    assert not dirty(half) and dirty(np.arange(20) < 11)
+    assert not dirty(np.arange(20) < 15, 0.75) and dirty(np.arange(20) < 16, 0.75)
+    corner = np.array([[0.0, 0, 0], [1.0, 1, 1], [1.0, 1, 1.001]])
+    box = np.zeros(3), np.ones(3)
+    left = wipe_step(np.ones(3, bool), corner, *box, True)
+    assert left.tolist() == [False, False, True]
+
+
+def test_a_blade_needs_more_than_the_force():
+    force = np.array([10.0, 10.1, 30.0])
+    assert not slice_step(False, force, np.array([True, False, False]))
+    assert slice_step(False, force, np.array([False, True, False]))
+    assert slice_step(True, force, np.zeros(3, bool))
+    assert not slice_step(False, np.zeros(0), np.zeros(0, bool))

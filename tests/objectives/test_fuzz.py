@@ -1,0 +1,197 @@
+"""Random problems: whatever is asked for, the answer is honest.
+
+The problems of a family share what is static in a program, so that each family compiles
+once; frames, times, types, targets, scales, limits and states are random in each.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from helpers.worlds import random_q, random_tree
+from scipy.optimize import lsq_linear
+
+import posewise as pw
+from posewise import FS, OT, Status
+
+STARTS = 4
+TOLERANCE = 1e-3
+GAP = 0.3
+"""How far contradictory demands are apart [m]."""
+SOLID = FS.negDistance, FS.insideBox, FS.aboveBox
+"""Symbols of frames with a shape."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """What its problems have in common."""
+
+    seed: int
+    joints: int
+    slices: int
+    order: int
+    symbols: tuple[tuple[FS, int, int], ...]
+    """Besides positions: symbol, number of frames, order."""
+
+
+FAMILIES = [
+    Family(0, 4, 1, 0, ((FS.vectorZ, 1, 0), (FS.positionRel, 2, 0))),
+    Family(1, 6, 4, 1, ((FS.quaternion, 1, 0), (FS.positionDiff, 2, 1))),
+    Family(2, 8, 1, 0, ((FS.poseLog, 2, 0), (FS.scalarProductXY, 2, 0))),
+    Family(3, 3, 6, 2, ((FS.position, 1, 2), (FS.vectorXRel, 2, 0))),
+    Family(4, 9, 3, 1, ((FS.linangVel, 1, 1), (FS.gazeAt, 2, 0))),
+    Family(5, 5, 5, 2, ((FS.poseDiff, 2, 1), (FS.insideBox, 2, 0))),
+    Family(6, 4, 1, 0, ((FS.negDistance, 2, 0), (FS.vectorYDiff, 2, 0))),
+    Family(7, 7, 2, 0, ((FS.qItself, 0, 0), (FS.aboveBox, 2, 0))),
+]
+KINDS = "feasible", "contradictory", "any"
+
+
+def world(family: Family, rng: np.random.Generator) -> pw.Config:
+    """The family's tree; half of its single joints have limits, of random width."""
+    C = random_tree(family.seed, family.joints)
+    for k, name in enumerate(C.joint_names):
+        at = C.coordinates(name)
+        if at.size == 1 and k % 2:
+            low, high = rng.uniform(0, 2, 2)
+            C.set_limits(name, [C.q[at] - low, C.q[at] + high])
+    C.q = within(C, random_q(C, rng))
+    return C
+
+
+def within(C: pw.Config, q: np.ndarray) -> np.ndarray:
+    """q with unit quaternions, within the limits."""
+    q = np.clip(q, *C.limits)
+    for first in C.quaternions:
+        part = q[..., first : first + 4]
+        part /= np.linalg.norm(part, axis=-1, keepdims=True)
+    return q
+
+
+def draw(family: Family, kind: str, rng: np.random.Generator) -> pw.KOMO:
+    """Three or four objectives of each symbol, each in one slice.
+
+    Those of a feasible problem, but for costs, hold on a random path; in a
+    contradictory one a frame shall be at two places at a time.
+    """
+    C = world(family, rng)
+    komo = pw.KOMO(C, 1, family.slices, family.order, rng.uniform(0.5, 2.0))
+    komo.add_control_objective(family.order, rng.uniform(0.01, 1.0))
+    path = within(C, random_q(C, rng, family.slices))
+    names = [f.name for f in C.frames]
+    solid = [f.name for f in C.frames if f.geometries]
+    for symbol, count, order in ((FS.position, 1, 0), *family.symbols):
+        clash = kind == "contradictory" and (symbol, order) == (FS.position, 0)
+        for _ in range(rng.integers(3, 5) - 2 * clash):
+            t = int(rng.integers(family.slices))
+            among = solid if symbol in SOLID else names
+            frames = [str(f) for f in rng.choice(among, count, replace=False)]
+            y = pw.Feature(symbol, frames, order=order).eval(
+                C, window(komo, path, t, order), komo.tau[0]
+            )[0]
+            type = OT(rng.choice([0, 1, 1, 2, 2]))
+            scale = rng.choice([0.0, 0.3, 1.0, 5.0], len(y), p=[0.1, 0.3, 0.3, 0.3])
+            if type is OT.ineq:
+                scale *= rng.choice([-1, 1], len(y))
+                y = y + np.sign(scale) * rng.uniform(0, 0.2, len(y))
+            if kind == "any" or type is OT.sos:
+                y = y + rng.normal(size=len(y))
+            aim(komo, t, symbol, frames, type, order=order, scale=scale, target=y)
+    if kind == "contradictory":
+        t, frame = int(rng.integers(family.slices)), str(rng.choice(names))
+        place = rng.normal(size=3)
+        type = OT(rng.choice([1, 2]))
+        scale = np.eye(3)[rng.integers(3)] * rng.uniform(1, 5)
+        for side in (1, -1):
+            there = place + 0.5 * GAP * side
+            aim(komo, t, FS.position, [frame], type, scale=-side * scale, target=there)
+    return komo
+
+
+def aim(komo: pw.KOMO, t: int, *what, **options) -> None:
+    """An objective in slice t."""
+    komo.add_objective([(t + 1) / komo.slices_per_phase], *what, **options)
+
+
+def window(komo: pw.KOMO, path: np.ndarray, t: int, order: int) -> np.ndarray:
+    """The slices that a feature of some order in slice t looks at, oldest first."""
+    every = np.concatenate([np.tile(komo.config.q, (order, 1)), path])
+    return every[t : t + order + 1]
+
+
+def check(komo: pw.KOMO, solution: pw.Solution) -> None:
+    """What must hold of any solution, by features evaluated one by one."""
+    C, path = komo.config, solution.path
+    assert np.isfinite(path).all()
+    np.testing.assert_allclose(path, within(C, path.copy()), atol=1e-9)
+    worst = 0.0
+    for report in solution.objectives:
+        it = report.objective
+        order = it.feature.order
+        at = [window(komo, path, t, order) for t in it.slices]
+        y = np.stack([it.feature.eval(C, q, komo.tau[0])[0] for q in at])
+        if it.weights is not None:
+            y = y * np.reshape(it.weights, (-1, 1))
+        np.testing.assert_allclose(report.values, y, rtol=1e-6, atol=1e-7)
+        if it.type is OT.eq:
+            worst = max(worst, np.abs(y).max())
+        if it.type is OT.ineq:
+            worst = max(worst, y.max())
+    assert np.isfinite(solution.sos)
+    assert solution.feasible == (worst <= TOLERANCE)
+    good = solution.status in (Status.CONVERGED, Status.FEASIBLE)
+    assert good == solution.feasible, solution.report()
+    assert ("Violated" in solution.message) == (not solution.feasible)
+
+
+def unbalanced(komo: pw.KOMO, solution: pw.Solution) -> float:
+    """The share of the cost's gradient that no constraint or bound holds against."""
+    nlp, x = komo.nlp(), solution.path.ravel()
+    phi, jacobian = nlp.evaluate(x)
+    J, eye = jacobian.toarray(), np.eye(x.size)
+    kind = np.array([t.value for t in nlp.types])
+    cost, eq = kind == OT.sos.value, kind == OT.eq.value
+    touching = (kind == OT.ineq.value) & (phi > -TOLERANCE)
+    low, high = x <= nlp.bounds[0] + 1e-9, x >= nlp.bounds[1] - 1e-9
+    lengths = np.zeros((1, x.size))
+    for first in komo.config.quaternions:
+        at = np.arange(first, first + 4) + np.arange(komo.T)[:, None] * komo.config.nq
+        block = np.zeros((komo.T, x.size))
+        np.put_along_axis(block, at, x[at], 1)
+        lengths = np.concatenate([lengths, block])
+    both, one = [J[eq], lengths], [J[touching], -eye[low], eye[high]]
+    least = np.repeat([-np.inf, 0.0], [sum(map(len, both)), sum(map(len, one))])
+    slope = 2 * J[cost].T @ phi[cost]
+    left = lsq_linear(np.concatenate(both + one).T, -slope, (least, np.inf)).fun
+    return np.linalg.norm(left) / max(np.linalg.norm(slope), 1e-3)
+
+
+def run(family: Family, count: int) -> dict[str, list[tuple[pw.KOMO, pw.Solution]]]:
+    """Solve problems of each kind in turn, and check each."""
+    found: dict = {kind: [] for kind in KINDS}
+    for k in range(count):
+        kind = KINDS[k % len(KINDS)]
+        komo = draw(family, kind, np.random.default_rng([family.seed, k]))
+        solution = komo.solve(starts=STARTS, seed=k, tolerance=TOLERANCE)
+        check(komo, solution)
+        found[kind].append((komo, solution))
+    assert all(s.status is Status.INFEASIBLE for _, s in found["contradictory"])
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES[:1], ids=lambda f: f.symbols[0][0].name)
+def test_random_problems_end_honestly(family):
+    found = run(family, 10)
+    assert np.mean([s.feasible for _, s in found["feasible"]]) >= 0.75
+
+
+@pytest.mark.slow
+def test_two_hundred_random_problems():
+    found = [run(family, 25) for family in FAMILIES]
+    feasible = [s.feasible for f in found for _, s in f["feasible"]]
+    assert np.mean(feasible) >= 0.8
+    every = [pair for f in found for pairs in f.values() for pair in pairs]
+    unsolved = [s.status is Status.INFEASIBLE for _, s in every if not s.feasible]
+    assert np.mean(unsolved) >= 0.95
+    converged = [unbalanced(*p) for p in every if p[1].status is Status.CONVERGED]
+    assert np.mean(np.array(converged) < 1e-2) >= 0.8

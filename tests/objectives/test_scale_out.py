@@ -1,0 +1,88 @@
+"""Batches on several devices and hosts: the same answers as on one."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import posewise as pw
+
+SCRIPT = Path(__file__).parents[1] / "helpers" / "distributed_process.py"
+SMALL = dict(devices=1, processes=1, joints=2, slices=1, problems=10, mesh=False)
+PLAIN = dict(rank=0, port=0, store=None)
+
+
+def run(tmp_path, **given) -> list[dict[str, np.ndarray]]:
+    """What each process finds."""
+    given = {**SMALL, **PLAIN, **given}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        given["port"] = free.getsockname()[1]
+    outs = [tmp_path / f"out{rank}.npz" for rank in range(given["processes"])]
+    started = []
+    for rank, out in enumerate(outs):
+        own = json.dumps({**given, "rank": rank, "out": str(out)})
+        command = [sys.executable, str(SCRIPT), own]
+        env = {**os.environ, "JAX_PLATFORMS": "cpu"}
+        pipe = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        started.append(subprocess.Popen(command, env=env, **pipe))
+    try:
+        said = [process.communicate(timeout=400)[0] for process in started]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    if any(process.returncode for process in started):
+        raise RuntimeError("\n".join(said))
+    return [dict(np.load(out)) for out in outs]
+
+
+def same(got, want):
+    np.testing.assert_array_equal(got["statuses"], want["statuses"])
+    np.testing.assert_allclose(got["paths"], want["paths"], atol=2e-5)
+
+
+def test_eight_devices_give_the_same_answers(tmp_path):
+    (one,) = run(tmp_path)
+    (eight,) = run(tmp_path, devices=8, mesh=True)
+    assert (one["statuses"] == pw.Status.CONVERGED).all()
+    same(eight, one)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("devices", [1, 2])
+def test_two_processes_give_the_same_answers(tmp_path, devices):
+    size = dict(joints=4, slices=6, problems=21)
+    (one,) = run(tmp_path, **size)
+    two = run(tmp_path, processes=2, devices=devices, mesh=True, **size)
+    for each in two:
+        same(each, one)
+    np.testing.assert_array_equal(two[0]["paths"], two[1]["paths"])
+
+
+@pytest.mark.slow
+def test_two_processes_share_a_store(tmp_path):
+    folder = tmp_path / "store"
+    given = dict(processes=2, mesh=True, store=str(folder))
+    first = run(tmp_path, **given)
+    files = sorted(folder.glob("*.npz"))
+    problems = [np.load(file)["problem"].tolist() for file in files]
+    assert sorted(sum(problems, [])) == list(range(10)) and len(files) == 4
+    files[1].unlink()
+    again = run(tmp_path, **given)
+    alone = run(tmp_path, store=str(folder))
+    for each in (*again, *alone):
+        same(each, first[0])
+    (fresh,) = run(tmp_path)
+    same(fresh, first[0])
+
+
+@pytest.mark.slow
+def test_processes_that_disagree_are_told(tmp_path):
+    with pytest.raises(RuntimeError, match="different problems: other numbers"):
+        run(tmp_path, processes=2, mesh=True, strange=1)

@@ -1,0 +1,256 @@
+"""Files broken at random are read or refused: no crash, no hang, no NaN, no peeking."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+from helpers.bddl_texts import PACKING
+from helpers.fuzzing import careful, mutated
+from helpers.problem_files import RICH
+
+import posewise as pw
+from posewise import logic
+from posewise.cli.problem_file import make_path_problem, make_placement, read_problem
+from posewise.robots.geometry.mesh_files import (
+    read_convex_parts,
+    read_mesh,
+    read_points,
+)
+from posewise.robots.loaders.dispatch import read_file
+from posewise.robots.models import DATA
+
+MJCF = b"""<mujoco model="m"><compiler angle="radian" meshdir="."/>
+<default><joint damping="1"/><default class="big"><geom size=".2 .1"/></default>
+</default>
+<asset><mesh name="cube" file="cube.stl" scale="1 1 2"/></asset>
+<worldbody><body name="a" pos="0 0 1" euler="0 .1 0"><freejoint name="f"/>
+<geom type="capsule" class="big" fromto="0 0 0 0 0 .3"/><geom type="mesh" mesh="cube"/>
+<body name="b" quat="1 0 0 1"><joint name="j" axis="0 1 1" range="-1 1" ref=".1"/>
+<geom type="box" size=".1 .2 .3" mass="2"/><site name="s" pos="0 0 .1"/></body>
+<body name="c"><joint name="k" type="slide"/><inertial pos="0 0 0" mass="1"
+ diaginertia="1 1 1"/></body></body></worldbody>
+<equality><joint joint1="k" joint2="j" polycoef="0 .5 0 0 0"/></equality>
+<contact><exclude body1="a" body2="c"/></contact></mujoco>"""
+MESHED = b"""<robot name="r"><link name="base"><visual>
+<origin xyz="0 0 1" rpy="0 .1 0"/><geometry><mesh filename="cube.stl" scale="1 2 1"/>
+</geometry></visual><inertial>
+<mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+</link><link name="arm"><collision><geometry><cylinder radius=".1" length="1"/>
+</geometry></collision></link><joint name="j" type="revolute"><parent link="base"/>
+<child link="arm"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1"
+ velocity="2"/></joint></robot>"""
+G = b"""Include: <part.g>
+base: { X: [0 0 1 1 0 0 0], shape: ssBox, size: [1 1 .1 .02], color: [.8 .7 .6] }
+arm (base): { Q: "t(0 0 .3) d(90 1 0 0)", joint: hingeX, limits: [-1 1], q: .5 }
+hand (arm): { Q: [0 .1 .2], shape: mesh, mesh: <cube.stl>, mass: .3, contact: -1 }
+lift (hand): { joint: hingeX, mimic: arm, scale: .5 }
+Edit arm: { limits: [-2 2] }
+Delete part: {}
+"""
+YML = b"""base: {X: [0, 0, 1], shape: box, size: [1, 1, 0.1]}
+arm (base): {joint: hingeX, limits: [-1, 1], Q: "t(0 0 .3)"}
+hand (arm): {shape: mesh, mesh: <cube.stl>}
+"""
+PLACING = b"""scene: {models: [table], objects: {mug: {joint: free,
+  parts: [{shape: "Box([.1, .1, .1])"}], position: [0, 0, 1]}}}
+placement: {movable: [mug], starts: 4}
+predicates: ["OnTopOf(mug, table)"]
+"""
+
+
+def build(file: Path) -> None:
+    """A world from a description; its poses are numbers."""
+    C = pw.Config()
+    C.add_file(file)
+    assert np.isfinite(C.q).all() and not np.isnan(C.limits).any()
+    poses = C.kinematics().walk(C.q).frames.p if C.nq else C.q
+    assert np.isfinite(np.asarray(poses)).all()
+
+
+def measure(file: Path) -> None:
+    """A mesh; its vertices are numbers."""
+    assert np.isfinite(read_mesh(file).vertices).all()
+
+
+def unpack(file: Path) -> None:
+    """All that rai keeps in an .h5."""
+    for reader in (measure, read_convex_parts, read_points):
+        with suppress(pw.ConfigError):
+            reader(file)
+
+
+def define(file: Path) -> None:
+    logic.bddl.load(file)
+
+
+def state(file: Path) -> None:
+    """A problem file, up to what is solved."""
+    problem = read_problem(file)
+    if "komo" in problem.sections:
+        make_path_problem(problem)
+    if "placement" in problem.sections:
+        make_placement(problem)
+
+
+def mesh(kind: str) -> bytes:
+    made = trimesh.creation.box([1, 2, 3]).export(file_type=kind)
+    return made if isinstance(made, bytes) else made.encode()
+
+
+def h5() -> bytes:
+    h5py = pytest.importorskip("h5py", reason=".h5 needs h5py")
+    import io
+
+    box, data = trimesh.creation.box([1, 2, 3]), io.BytesIO()
+    with h5py.File(data, "w") as file:
+        file["mesh/vertices"], file["mesh/faces"] = box.vertices, box.faces
+        file["decomp/vertices"], file["decomp/parts"] = box.vertices, [0, 4]
+        file["points/vertices"] = box.vertices
+    return data.getvalue()
+
+
+Case = tuple[str, Callable[[], bytes], Callable[[Path], None]]
+CASES: dict[str, Case] = {
+    "URDF": ("m.urdf", lambda: MESHED, build),
+    "a cupboard": ("m.urdf", lambda: (DATA / "cupboard.urdf").read_bytes(), build),
+    "MJCF": ("m.xml", lambda: MJCF, build),
+    "g": ("m.g", lambda: G, build),
+    "g in YAML": ("m.yml", lambda: YML, build),
+    "BDDL": ("m.bddl", PACKING.encode, define),
+    "a path problem": ("m.yaml", RICH.encode, state),
+    "a placement": ("m.yaml", lambda: PLACING, state),
+    "h5": ("m.h5", h5, unpack),
+    **{
+        kind: (f"m.{kind}", lambda kind=kind: mesh(kind), measure)
+        for kind in ("stl", "obj", "ply", "off", "glb", "dae")
+    },
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where a file has the neighbours that it names."""
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "robot.urdf").write_bytes((DATA / "planar3.urdf").read_bytes())
+    (place / "cube.stl").write_bytes(mesh("stl"))
+    (place / "part.g").write_text("part: { shape: sphere, size: [.1] }")
+    return place
+
+
+def fuzz(name: str, folder: Path, seeds: range) -> None:
+    file, make, read = CASES[name]
+    good, path = make(), folder / file
+    path.write_bytes(good)
+    with careful(folder):
+        read(path)
+    for seed in seeds:
+        path.write_bytes(mutated(good, np.random.default_rng(seed)))
+        try:
+            with careful(folder):
+                read(path)
+        except BaseException as error:
+            error.add_note(f"{name}, seed {seed}")
+            raise
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_broken_files_are_read_or_refused(name, folder):
+    if name == "dae":
+        pytest.importorskip("collada", reason=".dae needs pycollada")
+    fuzz(name, folder, range(12))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_a_thousand_broken_files(name, folder):
+    fuzz(name, folder, range(1000))
+
+
+def tree(folder: Path) -> Path:
+    """A model's folder, beside what is none of its business."""
+    (folder / "secret.stl").write_bytes(mesh("stl"))
+    (folder / "secret.g").write_text("hidden: { shape: sphere, size: [.1] }")
+    (folder / "secret.xml").write_text("<mujoco><compiler/></mujoco>")
+    place = folder / "package" / "model"
+    place.mkdir(parents=True)
+    (place.parent / "package.xml").write_text("<package/>")
+    for name in ("stl", "g", "xml"):
+        (place / f"link.{name}").symlink_to(folder / f"secret.{name}")
+    return place
+
+
+ELSEWHERE = "../../secret", "link", "{}/secret"
+INCLUDE = "<mujoco><include file='{}.xml'/><worldbody/></mujoco>"
+ASSET = """<mujoco><asset><mesh name='m' file='{}.stl'/></asset><worldbody>
+<body name='b'><joint/><geom type='mesh' mesh='m'/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+@pytest.mark.parametrize(
+    ("file", "text", "refused"),
+    [
+        ("m.g", "Include: <{}.g>\n", True),
+        ("m.g", "ChDir: <../../..>\nInclude: <{}.g>\n", True),
+        ("m.xml", INCLUDE, True),
+        ("m.g", "a: {{ shape: mesh, mesh: <{}.stl> }}\n", False),
+        ("m.g", "a: {{ shape: ssCvx, size: [.1], core: <{}.stl> }}\n", False),
+        ("m.xml", ASSET, False),
+    ],
+)
+def test_files_of_elsewhere_are_left_alone(file, text, refused, where, tmp_path):
+    if file == "m.xml":
+        pytest.importorskip("mujoco", reason="MJCF needs mujoco")
+    place = tree(tmp_path)
+    path = place / file
+    path.write_text(text.format(where.format(tmp_path)))
+    with careful(place):
+        if refused:
+            with pytest.raises(pw.PosewiseError, match="outside of|no such file"):
+                read_file(path)
+        else:
+            with pytest.warns(UserWarning, match="outside of|lies outside"):
+                model = read_file(path)[0]
+            shapes = [g for frame in model.frames for g in frame.geometries]
+            assert shapes == []
+
+
+HARD = {
+    "a name that no file can have": (
+        "m.urdf",
+        "<robot name='r'><link name='a'><visual><geometry><mesh filename='{}.stl'/>"
+        "</geometry></visual></link></robot>".format("x" * 5000),
+    ),
+    "words without end": ("m.bddl", "(define (problem p) (" + "x" * 10**6 + "))"),
+    "parentheses beside each other": (
+        "m.bddl",
+        f"(define (problem p) (:domain d) (:objects a) (:init {'(x a)' * 30000}) (:y))",
+    ),
+    "a quaternion beyond all bounds": (
+        "m.yaml",
+        "scene: {frames: {a: {pose: [0, 0, 0, 1e308, 1e308, 0, 0]}}}",
+    ),
+    "a pose out of reach": (
+        "m.yml",
+        "a: {joint: hingeX, X: [1e300, 1e300, 0]}\nb (a): {joint: hingeX}",
+    ),
+    "a thousand braces": ("m.yml", "{a: " * 1000),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_hard_knocks(name, folder):
+    file, text = HARD[name]
+    path = folder / file
+    path.write_text(text)
+    reader = {"m.bddl": define, "m.yaml": state}.get(file, build)
+    with careful(folder):
+        reader(path)
+
+
+def test_a_name_that_no_file_can_have():
+    with pytest.raises(pw.LoadError, match="No file 'xxx"):
+        pw.Config().add_file("x" * 5000 + ".urdf")

@@ -1,0 +1,109 @@
+"""optax optimisers behind the solver's interface."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from helpers.chain_problems import Circle, SteepCircle
+
+import posewise as pw
+from posewise import FS, OT, Status
+from posewise.solvers import SOS, Options, Rows
+from posewise.solvers.first_order import solve_first_order
+
+LBFGS = optax.lbfgs()
+ADAM = optax.adam(3e-3)
+OPTIONS = Options(max_iterations=20000)
+
+
+class Rosenbrock:
+    """A chain of `slices` points of dimension `nv`: Σ (1 - x)² + 10 (x⁺ - x²)²."""
+
+    slices, nv, order, shared, large = 200, 10, 1, (), False
+
+    def shapes(self, data, x):
+        return jax.eval_shape(self.evaluate, data, x)
+
+    def evaluate(self, data, x):
+        T, n = self.slices, self.nv
+        eye, kind = jnp.eye(n), jnp.full(T, SOS)
+        own = Rows(1 - x, jnp.tile(-eye, (T, 1, 1, 1)), jnp.arange(T), kind)
+        s = jnp.sqrt(data)
+        y = s * (x[1:] - x[:-1] ** 2)
+        old = -2 * s * x[:-1, :, None] * eye
+        J = jnp.stack([old, jnp.broadcast_to(s * eye, old.shape)], 1)
+        return own, Rows(y, J, jnp.arange(1, T), kind[1:])
+
+    def retract(self, data, x, step):
+        return x + step
+
+    def share(self, data, x, step):
+        return jnp.ones(())
+
+    def blocked(self, data, x, gradient):
+        return jnp.zeros(gradient.shape, bool)
+
+
+@pytest.mark.slow
+def test_a_large_least_squares_problem():
+    start = jnp.asarray(np.random.default_rng(0).uniform(-0.5, 0.5, (1, 200, 10)))
+    r = solve_first_order(Rosenbrock(), LBFGS, jnp.array(10.0), start, OPTIONS)
+    assert Status(int(r.status[0])) is Status.CONVERGED
+    np.testing.assert_allclose(r.x, 1.0, atol=1e-2)
+    assert int(r.iterations[0]) < 1000
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "wall", "want"),
+    [
+        (ADAM, 2.0, np.array([2, 1]) / np.sqrt(5)),
+        (ADAM, -0.6, [-0.6, 0.8]),
+        (LBFGS, 0.6, [0.6, 0.8]),
+    ],
+)
+def test_a_constrained_optimum(optimizer, wall, want):
+    goal, start = jnp.array([2.0, 1.0]), jnp.array([[[0.3, 1.9]]])
+    r = solve_first_order(Circle(wall), optimizer, goal, start, OPTIONS)
+    assert Status(int(r.status[0])) is Status.CONVERGED
+    np.testing.assert_allclose(r.x[0, 0], want, atol=1e-3)
+
+
+@pytest.mark.parametrize("optimizer", [ADAM, LBFGS])
+def test_a_steep_row_does_not_end_a_solve_early(optimizer):
+    """Were its penalty that of other rows, Adam would end at (0.82, 0.58)."""
+    goal, start = jnp.array([2.0, 1.0]), jnp.array([[[-1.0, 0.1]]])
+    r = solve_first_order(SteepCircle(2.0), optimizer, goal, start, OPTIONS)
+    assert Status(int(r.status[0])) is Status.CONVERGED
+    np.testing.assert_allclose(r.x[0, 0], np.array([2, 1]) / np.sqrt(5), atol=1e-3)
+
+
+def test_conflicts_and_bad_input_are_told():
+    goal, start = jnp.array([2.0, 1.0]), jnp.array([[[0.3, 1.9]]])
+    r = solve_first_order(Circle(-1.5), ADAM, goal, start, OPTIONS)
+    assert Status(int(r.status[0])) is Status.INFEASIBLE
+    assert np.isfinite(r.x).all() and float(r.violation[0]) > 0.1
+    r = solve_first_order(Circle(-0.6), ADAM, goal * jnp.nan, start, OPTIONS)
+    assert Status(int(r.status[0])) is Status.BAD_INPUT
+    np.testing.assert_array_equal(r.x, start)
+
+
+def test_inverse_kinematics_with_limits_as_newton_steps_find_it():
+    C = pw.Config()
+    parent = "world"
+    for k in range(3):
+        C.add_frame(f"j{k}", parent, position=[0.4, 0, 0], joint="hingeZ")
+        C.set_limits(f"j{k}", [[-0.6], [0.6]])
+        parent = f"j{k}"
+    C.add_frame("tip", parent, position=[0.4, 0, 0])
+    C.q = [0.1, 0.2, 0.3]
+    komo = pw.KOMO(C)
+    komo.add_control_objective(0, 0.3)
+    komo.add_objective([], FS.position, ["tip"], OT.eq, target=[1.2, 0.7, 0])
+    want, got = komo.solve(), komo.solve(method=ADAM, starts=2)
+    assert got.status is Status.CONVERGED and got.feasible
+    np.testing.assert_allclose(got.path, want.path, atol=2e-3)
+    assert np.isclose(got.path, 0.6).any() and np.abs(got.path).max() <= 0.6
+    np.testing.assert_allclose(got.sos, want.sos, rtol=1e-2)
+    with pytest.raises(pw.ObjectiveError, match="expected 'augmented_lagrangian'"):
+        komo.solve(method="newton")

@@ -1,0 +1,336 @@
+"""The linear algebra against dense solves, the solver against known optima."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers.chain_problems import Circle, SteepCircle, _at
+
+from posewise.solvers import EQ, INEQ, SOS, Options, Rows, Status, solve
+from posewise.solvers.banded import solve_banded
+from posewise.solvers.inactive_linearization import foretold, nothing
+from posewise.solvers.linear_system import assemble, columns, newton_step
+from posewise.solvers.residuals import augmented, in_line, joined, spread
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("width", [0, 1, 2])
+def test_banded_solve_equals_dense(T, width):
+    rng = np.random.default_rng(T + 10 * width)
+    n = 3
+    bands = rng.normal(size=(width + 1, T, n, n))
+    H = np.zeros((T, n, T, n))
+    for d in range(width + 1):
+        for t in range(d, T):
+            block = bands[d, t]
+            if d == 0:
+                block = bands[0, t] = block @ block.T + 10 * np.eye(n)
+            H[t, :, t - d] = block
+            H[t - d, :, t] = block.T
+    for d in range(width + 1):
+        bands[d, :d] = 0
+    b = rng.normal(size=(T, n, 2))
+    x = solve_banded(list(map(jnp.asarray, bands)), jnp.asarray(b))
+    want = np.linalg.solve(H.reshape(T * n, -1), b.reshape(T * n, 2)).reshape(b.shape)
+    np.testing.assert_allclose(x, want, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("shared", "single"),
+    [((), ()), ((1,), ()), ((0, 3), ()), ((), (1, 3)), ((1,), (2,)), ((0, 2), (1, 3))],
+)
+def test_a_step_equals_the_dense_one(shared, single):
+    """Columns of shared variables are added up over the slices.
+
+    `single`: windows of which each row depends on one column only.
+    """
+    rng = np.random.default_rng(len(shared))
+    T, n, N, D = 6, 4, 5, 3
+    parts = columns(n, shared)
+    own = len(parts.own)
+    place = np.zeros((T, n), int)
+    place[:, parts.own] = np.arange(T * own).reshape(T, own)
+    place[:, parts.shared] = T * own + np.arange(len(shared))
+    size = T * own + len(shared)
+    groups, dense = [], []
+    for window in (1, 2, 3):
+        last = rng.integers(0, T, N)
+        J = rng.normal(size=(N, window, D, n))
+        y = rng.normal(size=(N, D))
+        kind = np.array([SOS, EQ, INEQ, SOS, INEQ])
+        if window in single:
+            column = rng.choice(parts.own, (N, D))
+            given = y, J[..., :1], last, kind, column
+            J = J[..., :1] * (column[:, None, :, None] == np.arange(n))
+        else:
+            given = y, J, last, kind
+        groups.append(Rows(*map(jnp.asarray, given)))
+        np.testing.assert_array_equal(spread(groups[-1], n), J)
+        full = np.zeros((N, D, size))
+        for i in range(N):
+            for k in range(window):
+                t = last[i] - (window - 1 - k)
+                inside = np.arange(n) if t >= 0 else parts.shared
+                for c in inside:
+                    full[i, :, place[max(t, 0), c]] += J[i, k, :, c]
+        dense.append(full.reshape(N * D, size))
+    mu, damping = jnp.asarray(2.0), 0.3
+    line = in_line(tuple(groups))
+    weights = augmented(line, jnp.asarray(rng.uniform(0, 1, line.y.shape)), mu)
+    A = np.concatenate(dense)
+    slope, curvature = np.asarray(weights.slope), np.asarray(weights.curvature)
+    g, H = A.T @ slope, A.T @ np.diag(curvature) @ A
+    held = np.zeros((T, n), bool)
+    held[2, parts.own[0]] = True
+    held[:, list(shared)[1:]] = True
+    fixed = np.isin(np.arange(size), place[held])
+    step = np.zeros(size)
+    free = ~fixed
+    H_free = H[np.ix_(free, free)] + damping * np.eye(free.sum())
+    step[free] = -np.linalg.solve(H_free, g[free])
+    system = assemble(tuple(groups), weights, T, 2, parts)
+    np.testing.assert_allclose(system.gradient, g[place], atol=1e-11)
+    got, predicted = newton_step(system, jnp.asarray(held), jnp.asarray(damping), parts)
+    np.testing.assert_allclose(got, step[place], atol=1e-11)
+    want = -(g @ step + 0.5 * step @ H @ step)
+    assert float(predicted) == pytest.approx(want, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("wall", "want"),
+    [(2.0, np.array([2, 1]) / np.sqrt(5)), (0.6, [0.6, 0.8]), (-0.6, [-0.6, 0.8])],
+)
+def test_a_constrained_optimum_with_multipliers(wall, want):
+    r = solve(Circle(wall), jnp.array([2.0, 1.0]), jnp.array([[0.3, 1.9]]), Options())
+    assert Status(int(r.status)) is Status.CONVERGED
+    np.testing.assert_allclose(r.x[0], want, atol=2e-4)
+    # stationarity: grad cost + λ grad constraints = 0
+    p = np.asarray(r.x[0])
+    slope = 2 * (p - [2, 1]) + float(r.multipliers[-2]) * 2 * p
+    slope[0] += float(r.multipliers[-1])
+    np.testing.assert_allclose(slope, 0, atol=5e-2)
+
+
+def test_contradictory_constraints_end_as_infeasible():
+    r = solve(Circle(-1.5), jnp.array([2.0, 1.0]), jnp.array([[0.3, 1.9]]), Options())
+    assert Status(int(r.status)) is Status.INFEASIBLE
+    assert np.isfinite(r.x).all() and float(r.violation) > 0.1
+
+
+@pytest.mark.parametrize(("least", "passes"), [(1e-3, 9), (1e-9, 100)])
+def test_slow_progress_ends_a_feasible_solve(least, passes):
+    options = Options(max_step=1e-5, progress_tolerance=least, max_iterations=99)
+    r = solve(Circle(2.0), jnp.array([2.0, 1.0]), jnp.array([[0.0, 1.0]]), options)
+    assert Status(int(r.status)) is Status.FEASIBLE
+    assert float(r.violation) < 1e-4
+    assert int(r.iterations) == passes
+
+
+class Plain(Circle):
+    """Nearest point to `data`: one step solves it."""
+
+    def evaluate(self, data, x):
+        return (Rows((x[0] - data)[None], jnp.eye(2)[None, None], *_at(SOS)),)
+
+
+@pytest.mark.parametrize(("begin", "passes"), [([2.0, 1.0], 1), ([0.3, 0.8], 2)])
+def test_a_step_that_gains_nothing_is_not_tried(begin, passes):
+    """Passes evaluate points: the start, and where a step leads."""
+    options = Options(damping=1e-8, max_step=10.0)
+    r = solve(Plain(2.0), jnp.array([2.0, 1.0]), jnp.array([begin]), options)
+    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) == passes
+    np.testing.assert_allclose(r.x[0], [2, 1], atol=1e-7)
+
+
+def test_rows_that_are_alike_go_together_in_their_order():
+    rng = np.random.default_rng(0)
+    groups = []
+    for rows, window in ((2, 1), (3, 1), (1, 2), (2, 1)):
+        n = int(rng.integers(2, 5))
+        J = jnp.asarray(rng.normal(size=(n, window, rows, 4)))
+        y, kind = rng.normal(size=(n, rows)), rng.integers(0, 3, n)
+        last = rng.integers(0, 6, n)
+        groups.append(Rows(jnp.asarray(y), J, jnp.asarray(last), jnp.asarray(kind)))
+    together = joined(tuple(groups))
+    assert [r.J.shape[1] for r in together] == [1, 2, 1]
+    for of in (lambda g: in_line(g).y, lambda g: in_line(g).kind):
+        np.testing.assert_array_equal(of(together), of(tuple(groups)))
+    each = [(r.last[i], r.J[i, :, j]) for r in groups for i, j in np.ndindex(r.y.shape)]
+    found = [(r.last[i], r.J[i, :, 0]) for r in together for i in range(len(r.y))]
+    for (last, J), (same, alike) in zip(each, found, strict=True):
+        np.testing.assert_array_equal(J, alike)
+        assert last == same
+
+
+class Boaster(Circle):
+    """Its derivatives promise a little, again and again, of which nothing comes."""
+
+    def evaluate(self, data, x):
+        y = jnp.stack([jnp.ones(()), x[0, 0]])
+        claimed = jnp.array([[0.0, 0.0], [1e9, 0.0]])
+        return (Rows(y[None], claimed[None, None], *_at(SOS)),)
+
+
+@pytest.mark.parametrize(("promised", "passes"), [(5, 97), (50, 9)])
+def test_a_solve_that_creeps_ends_even_where_convergence_seems_near(promised, passes):
+    options = Options(step_tolerance=0.0)
+    start = jnp.array([[np.sqrt(promised * options.cost_tolerance), 0.0]])
+    r = solve(Boaster(2.0), jnp.zeros(2), start, options)
+    assert Status(int(r.status)) is Status.FEASIBLE
+    assert int(r.iterations) == passes
+
+
+def test_a_curved_constraint_does_not_slow_a_stiff_solve():
+    """Along a circle that a large penalty holds, from nearly opposite the optimum."""
+    options = Options(mu=1e6, progress_tolerance=1e-9)
+    r = solve(Circle(2.0), jnp.array([2.0, 1.0]), jnp.array([[-1.0, 0.1]]), options)
+    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) < 150
+    np.testing.assert_allclose(r.x[0], np.array([2, 1]) / np.sqrt(5), atol=2e-4)
+
+
+class Bowl(Circle):
+    """Nearest to 1 in a bowl whose derivative does not tell of it at the start."""
+
+    def evaluate(self, steepness, x):
+        at = x[0, 0]
+        y = jnp.stack([at - 1, steepness * at**2])
+        slope = jnp.array([[1.0, 0.0], [0.0, 0.0]]).at[1, 0].set(2 * steepness * at)
+        kind = jnp.full(2, SOS)
+        return (Rows(y[:, None], slope[:, None, None], jnp.zeros(2, int), kind),)
+
+
+@pytest.mark.parametrize("steepness", [1e3, 1e4])
+def test_a_refused_step_tells_how_short_the_next_must_be(steepness):
+    """Were damping ten times as large after each, patience would end at the start."""
+    options = Options(max_step=10.0)
+    r = solve(Bowl(2.0), jnp.asarray(steepness), jnp.zeros((1, 2)), options)
+    assert Status(int(r.status)) is Status.CONVERGED
+    at = float(r.x[0, 0])
+    assert 2 * steepness**2 * at**3 + at == pytest.approx(1.0, rel=1e-2)
+
+
+def test_a_steep_row_makes_no_narrow_valley_of_a_penalty():
+    """Were its penalty that of other rows, it would take 187 passes."""
+    begin = jnp.array([[-1.0, 0.1]])
+    r = solve(SteepCircle(2.0), jnp.array([2.0, 1.0]), begin, Options())
+    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) <= 40
+    np.testing.assert_allclose(r.x[0], np.array([2, 1]) / np.sqrt(5), atol=2e-4)
+    # its multiplier is of the row as it is stated
+    assert float(r.multipliers[-2]) == pytest.approx(1e-3 * (np.sqrt(5) - 1), rel=1e-3)
+
+
+class Corner:
+    """As low as a bound, a wall and a line allow; the cost pulls far beyond them."""
+
+    slices, nv, order, shared, large = 1, 2, 0, (), False
+
+    def __init__(self, low: float, wall: float):
+        self.low, self.wall = low, wall
+
+    def shapes(self, data, x):
+        return jax.eval_shape(self.evaluate, data, x)
+
+    def evaluate(self, data, x):
+        far = jnp.array([[0.1, 0.02], [0.02, 0.1]])
+        cost = Rows((far @ (x[0] - data))[None], far[None, None], *_at(SOS))
+        wall = Rows(
+            (self.wall - x[0, 1:])[None], -jnp.eye(2)[None, None, 1:], *_at(INEQ)
+        )
+        both = jnp.array([[1.0, -3.0]])
+        line = Rows((both @ x[0] + 2)[None], both[None, None], *_at(INEQ))
+        return cost, wall, line
+
+    def retract(self, data, x, step):
+        return jnp.maximum(x + step, self.low)
+
+    def share(self, data, x, step):
+        room = x - self.low
+        bent = (room > 1e-10) & (-step > room)
+        return jnp.min(jnp.where(bent, room / jnp.where(bent, -step, 1.0), 1.0))
+
+    def blocked(self, data, x, gradient):
+        return (x <= self.low + 1e-10) & (gradient > 0)
+
+
+@pytest.mark.parametrize(
+    ("low", "wall", "want", "passes"),
+    [
+        (-1.0, 0.5, [-1, 0.5], 5),
+        (0.0, -1.0, [0, 2 / 3], 4),
+        (0.3, 0.2, [0.3, 2.3 / 3], 4),
+    ],
+)
+def test_steps_that_run_into_bounds_and_inequalities(low, wall, want, passes):
+    """No step is tried that ends beyond them; without foresight: 8, 6 and 6 passes."""
+    options = Options(mu=1e4, max_step=10.0)
+    start = jnp.array([[5.0, 6.0]])
+    r = solve(Corner(low, wall), jnp.array([-20.0, -30.0]), start, options)
+    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) <= passes
+    np.testing.assert_allclose(r.x[0], want, atol=2e-4)
+
+
+class Hinged:
+    """Nearest point to (2, 1) outside of two discs; the rows are the overlaps."""
+
+    slices, nv, order, shared, large = 1, 2, 0, (), False
+    discs = np.array([[2.0, 0.6], [1.7, 1.4]])
+
+    def shapes(self, data, x):
+        return jax.eval_shape(self.evaluate, data, x)
+
+    def evaluate(self, data, x):
+        p = x[0]
+        cost = Rows((p - data)[None], jnp.eye(2)[None, None], *_at(SOS))
+        away = p - self.discs
+        distance = jnp.sqrt(jnp.sum(away**2, 1))
+        overlap = jnp.maximum(0.6 - distance, 0.0)
+        slope = jnp.where(overlap[:, None] > 0, -away / distance[:, None], 0.0)
+        discs = [
+            Rows(overlap[i, None, None], slope[i, None, None, None], *_at(INEQ))
+            for i in range(2)
+        ]
+        return (cost, *discs)
+
+    def retract(self, data, x, step):
+        return x + step
+
+    def share(self, data, x, step):
+        return jnp.ones(())
+
+    def blocked(self, data, x, gradient):
+        return jnp.zeros((1, 2), bool)
+
+
+def test_overlaps_that_vanish_are_remembered():
+    """The optimum is where both circles meet; most trial points touch one or none."""
+    r = solve(Hinged(), jnp.array([2.0, 1.0]), jnp.array([[3.0, 2.0]]), Options())
+    assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) < 40
+    away = np.linalg.norm(np.asarray(r.x[0]) - Hinged.discs, axis=1)
+    np.testing.assert_allclose(away, 0.6, atol=2e-4)
+    overlap = np.asarray(r.y[-2:])
+    np.testing.assert_allclose(overlap, np.maximum(0.6 - away, 0), atol=1e-12)
+
+
+def test_a_row_that_is_flat_takes_the_line_of_the_other_point():
+    rng = np.random.default_rng(0)
+    J, step = rng.normal(size=(2, 4, 1, 2, 3)), rng.normal(size=(5, 3))
+    y = rng.uniform(0.1, 1, (2, 4, 2))
+    flat = np.array(
+        [[[1, 1], [1, 0], [0, 0], [1, 0]], [[0, 1], [0, 0], [1, 1], [0, 0]]]
+    )
+    y[flat == 1], J[flat[:, :, None] == 1] = 0.0, 0.0
+    kind, last = np.array([INEQ, INEQ, INEQ, EQ]), np.array([0, 4, 2, 3])
+    old, new = (Rows(*map(jnp.asarray, (y[k], J[k], last, kind))) for k in (0, 1))
+    before, after = foretold(nothing((old,)), (new,), jnp.asarray(step))
+    change = np.einsum("knrv,nv->knr", J[:, :, 0], step[last])
+    met = np.array([[1, 0], [1, 0], [0, 0], [0, 0]], bool)
+    left = np.array([[0, 0], [0, 0], [1, 1], [0, 0]], bool)
+    np.testing.assert_array_equal(before.mask[0], met)
+    np.testing.assert_array_equal(after.mask[0], left)
+    want = np.where(met, np.minimum(y[1] - change[1], 0), y[0])
+    np.testing.assert_allclose(before.rows[0].y, want, atol=1e-15)
+    want = np.where(left, np.minimum(y[0] + change[0], 0), y[1])
+    np.testing.assert_allclose(after.rows[0].y, want, atol=1e-15)
+    np.testing.assert_array_equal(before.rows[0].J[1, 0, 0], J[1, 1, 0, 0])
+    np.testing.assert_array_equal(after.rows[0].J[2], J[0, 2])
+    np.testing.assert_array_equal(after.rows[0].J[3], J[1, 3])
