@@ -44,7 +44,7 @@ def round_vessel(
     for k in range(n):
         around = axis_angle(np.array([0.0, 0, 1]), 2 * np.pi * k / n)
         tilt = axis_angle(np.array([0.0, 1, 0]), lean)
-        turn = np.asarray(pw.robots.transforms.quat_multiply(around, tilt))
+        turn = np.asarray(pw.robots.kinematics.transforms.quat_multiply(around, tilt))
         angle = 2 * np.pi * k / n
         r = (low + high) / 2 + wall / 2 * np.cos(lean)
         middle = [r * np.cos(angle), r * np.sin(angle)]

@@ -174,7 +174,7 @@ import sys
 from pathlib import Path
 import jax, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from posewise.solvers import kept
+from posewise.compilation import program_cache as kept
 from posewise.compilation.synchronous_cpu import waiting_device
 
 kept.keep_in(Path(sys.argv[1]))

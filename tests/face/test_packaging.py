@@ -13,7 +13,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("collision", "features", "logic", "objectives", "robots", "solvers")
+FOLDERS = (
+    "collision",
+    "compilation",
+    "features",
+    "logic",
+    "objectives",
+    "robots",
+    "solvers",
+)
 HEAVY = "trimesh mujoco matplotlib yourdfpy robotic scipy h5py yaml optax".split()
 
 

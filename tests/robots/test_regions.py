@@ -137,7 +137,7 @@ def poses(C, count):
     quats = rng.normal(size=(count, 4))
     for k in range(0, count, 2):
         turn = axis_angle(np.array([0.0, 0, 1]), rng.uniform(-3, 3))
-        quats[k] = pw.robots.transforms.quat_multiply(crate[3:], turn)
+        quats[k] = pw.robots.kinematics.transforms.quat_multiply(crate[3:], turn)
     quats /= np.linalg.norm(quats, axis=1, keepdims=True)
     return np.concatenate([local @ R.T + crate[:3], quats], 1), local
 

@@ -123,7 +123,7 @@ def test_what_has_a_place_comes_before_what_is_beside_it(monkeypatch):
         order.append(name)
         return bddl.placing.place(C, name, *args, **options)
 
-    monkeypatch.setattr(bddl.attempt, "place", place)
+    monkeypatch.setattr(bddl.literal_solver, "place", place)
     assert Attempt(C, literals, is_loose).run() and order == ["tray", "cake", "cup"]
 
 
@@ -136,7 +136,7 @@ def test_room_that_helps_nobody_is_left_once(monkeypatch):
         asked.append(list(later))
         return bddl.placing.place(*args, later=later, **options)
 
-    monkeypatch.setattr(bddl.attempt, "place", place)
+    monkeypatch.setattr(bddl.literal_solver, "place", place)
     literals = (*on_floor, logic.OnTopOf("cup", "tray"))
     assert not Attempt(C, literals, is_loose).run()
     assert asked.count(["cup"]) == 1 and asked.count([]) > 1
@@ -162,7 +162,7 @@ BETWEEN = """
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_table_stands_astride_two_rooms_if_that_is_what_it_takes(seed, monkeypatch):
-    monkeypatch.setattr(bddl.attempt, "optimize", lambda *a, **k: False)
+    monkeypatch.setattr(bddl.literal_solver, "optimize", lambda *a, **k: False)
     problem = bddl.parse(BETWEEN)
     solved = bddl.solve_init(bddl.make_scene(problem, seed), problem, seed=seed)
     assert solved.holds, str(solved)

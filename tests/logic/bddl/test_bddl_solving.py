@@ -75,7 +75,7 @@ def meeting(C: pw.Config) -> list[tuple[str, str]]:
     """Pairs of objects that share more than a surface, of boxes and upright cans."""
     found = []
     for a, b in combinations(C.objects, 2):
-        apart = logic.geometry.solids.nearest(thing(C, a), thing(C, b)).distance
+        apart = logic.exact.solids.nearest(thing(C, a), thing(C, b)).distance
         (low_a, high_a), (low_b, high_b) = box(C, a), box(C, b)
         shared = np.minimum(high_a, high_b) - np.maximum(low_a, low_b)
         if apart == 0 and shared.min() > 1e-6:
@@ -164,9 +164,7 @@ def test_goals_are_made_true_from_there():
     # what stands on the carton came along
     shift = C.pose("carton.n.02_1")[:3] - start.pose("carton.n.02_1")[:3]
     assert np.linalg.norm(shift) > 0.5
-    gap = logic.geometry.solids.nearest(
-        thing(C, "jar.n.01_1"), thing(C, "carton.n.02_1")
-    )
+    gap = logic.exact.solids.nearest(thing(C, "jar.n.01_1"), thing(C, "carton.n.02_1"))
     assert gap.distance < 1e-4
     within = {}
     for apple in tidying().objects["apple.n.01"]:
@@ -202,7 +200,7 @@ FEW = "cup.n.01_1 - cup.n.01 table.n.02_1 table.n.02_2 - table.n.02"
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_told(goal, words, monkeypatch):
-    monkeypatch.setattr(bddl.attempt, "optimize", lambda *a, **k: False)
+    monkeypatch.setattr(bddl.literal_solver, "optimize", lambda *a, **k: False)
     rooms = "(inroom table.n.02_1 hall) (inroom table.n.02_2 hall)"
     text = (
         f"(define (problem p) (:domain d) (:objects {FEW}) (:init {rooms})"

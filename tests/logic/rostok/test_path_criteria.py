@@ -75,7 +75,7 @@ def reward_of(weights: dict[str, float]) -> logic.SimulationReward:
 def rows_of(name: str):
     """The rows of a criterion as a function of a path that begins at rest."""
     C, made = gripper(), logic.OnPath(CRITERIA[name], "box", ROBOT, grasp=1.0)
-    span = pw.objectives.span.span_of(None, SLICES, np.full(2 * SLICES, DT), "test")
+    span = pw.objectives.interval.span_of(None, SLICES, np.full(2 * SLICES, DT), "test")
     parts = []
     for feature, kind, slices in made.objectives(C, span):
         assert kind is pw.OT.sos

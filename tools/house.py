@@ -1,0 +1,199 @@
+"""Measures of the code's structure and language; `python tools/house.py` prints them.
+
+tests/test_house.py asserts their limits.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FLOORS = "compilation collision robots solvers features objectives logic posewise"
+RANK = {
+    **{name: rank for rank, name in enumerate(FLOORS.split())},
+    "solvers": 2,  # beside robots
+}
+"""A floor imports from floors of lower rank only, and from itself."""
+
+COMMENTED = ("solvers", "collision", "features", "logic/relaxed")
+"""Folders of numerics, in which comments give equations and papers."""
+
+
+def product_files() -> list[Path]:
+    """All modules of the package; links inside posewise/ are not followed."""
+    found = [f for name in RANK for f in sorted((ROOT / name).rglob("*.py"))]
+    return [f for f in found if f.resolve() == f]
+
+
+def module_name(file: Path) -> str:
+    """The name under which a file is imported."""
+    parts = list(file.relative_to(ROOT).with_suffix("").parts)
+    if parts[-1] == "__init__":
+        parts.pop()
+    return ".".join(parts if parts[0] == "posewise" else ["posewise", *parts])
+
+
+def floor(module: str) -> str:
+    """The top folder of a module."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in RANK else "posewise"
+
+
+def imported(file: Path, modules: set[str]) -> Iterator[str]:
+    """Modules of the package that a file names in imports, wherever they stand.
+
+    Imports in functions and under TYPE_CHECKING count as well.
+    """
+    package = module_name(file).split(".")
+    if file.name != "__init__.py":
+        package.pop()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name in modules)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            name = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                inner = f"{name}.{alias.name}"
+                target = inner if inner in modules else name
+                if target in modules:
+                    yield target
+
+
+def import_graph() -> dict[str, set[str]]:
+    """For each module, the modules that it imports."""
+    files = {module_name(f): f for f in product_files()}
+    names = set(files)
+    return {m: set(imported(f, names)) - {m} for m, f in files.items()}
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Groups of modules that import each other, directly or through others."""
+    reach: dict[str, set[str]] = {}
+    for start in graph:
+        seen: set[str] = set()
+        todo = [start]
+        while todo:
+            for target in graph[todo.pop()] - seen:
+                seen.add(target)
+                todo.append(target)
+        reach[start] = seen
+    groups = {
+        frozenset(b for b in reach[a] if a in reach[b]) for a in graph if a in reach[a]
+    }
+    return sorted(sorted(group) for group in groups)
+
+
+def upward_imports(graph: dict[str, set[str]]) -> list[str]:
+    """Imports of a higher floor, or of another one on the same level."""
+    return [
+        f"{module} imports {target}"
+        for module, targets in graph.items()
+        for target in sorted(targets)
+        if floor(module) != floor(target)
+        and RANK[floor(module)] <= RANK[floor(target)]
+    ]
+
+
+def public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """Functions and methods without a leading underscore, and constructors."""
+    holders: list[ast.Module | ast.ClassDef] = [tree]
+    while holders:
+        for node in holders.pop().body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                holders.append(node)
+            elif isinstance(node, ast.FunctionDef):
+                if not node.name.startswith("_") or node.name in (
+                    "__init__",
+                    "__call__",
+                ):
+                    yield node
+
+
+def public_arguments() -> Iterator[tuple[str, bool]]:
+    """Each argument of a public function, and whether its annotation is `Any`."""
+    for file in product_files():
+        for function in public_functions(ast.parse(file.read_text())):
+            given = function.args
+            listed = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+            listed += [a for a in (given.vararg, given.kwarg) if a]
+            for argument in listed:
+                if argument.arg in ("self", "cls"):
+                    continue
+                kind = argument.annotation
+                untyped = kind is None or ast.unparse(kind) in ("Any", "Any | None")
+                place = f"{file.relative_to(ROOT)}:{argument.lineno}"
+                yield f"{place} {function.name}({argument.arg})", untyped
+
+
+def odd_docstrings() -> list[str]:
+    """Docstrings that begin with "Of" or "What", or only refer to another place."""
+    found = []
+    for file in product_files():
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = (ast.get_docstring(node) or "").strip()
+                refers = re.fullmatch(r"See [^.]*\.[^.]*\.?", text)
+                if refers or re.match(r"(?:Of|What)\b", text):
+                    line = text.splitlines()[0]
+                    found.append(f"{file.relative_to(ROOT)}: {line}")
+    return found
+
+
+def modules_per_folder() -> Counter[str]:
+    """The number of modules directly in each folder, tests included."""
+    tests = sorted((ROOT / "tests").rglob("*.py"))
+    files = [*product_files(), *tests]
+    return Counter(str(f.parent.relative_to(ROOT)) for f in files)
+
+
+def comment_share(folder: str) -> float:
+    """The share of a folder's lines that are comments."""
+    lines = [
+        line.strip()
+        for file in product_files()
+        if file.is_relative_to(ROOT / folder)
+        for line in file.read_text().splitlines()
+    ]
+    return sum(line.startswith("#") for line in lines) / len(lines)
+
+
+def readme() -> tuple[int, list[Path]]:
+    """The number of README lines, and the pictures that it shows."""
+    text = (ROOT / "README.md").read_text()
+    shown = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+    return len(text.splitlines()), [ROOT / name for name in shown]
+
+
+def main() -> None:
+    """Print all measures, with what is behind those that are not yet zero."""
+    graph = import_graph()
+    print("import circles:", len(circles(graph)))
+    for group in circles(graph):
+        print("   ", len(group), " ".join(m.removeprefix("posewise.") for m in group))
+    upward = upward_imports(graph)
+    print("imports against the floors:", len(upward))
+    print(*(f"    {line}" for line in upward), sep="\n")
+    arguments = list(public_arguments())
+    untyped = [name for name, bad in arguments if bad]
+    share = 100 * len(untyped) / len(arguments)
+    counts = f"{len(untyped)}/{len(arguments)}"
+    print(f"public arguments of type Any: {counts} {share:.1f} %")
+    places = Counter(name.split(":")[0].rpartition("/")[0] for name in untyped)
+    print(*(f"    {n} in {place}" for place, n in places.most_common()), sep="\n")
+    folder, most = modules_per_folder().most_common(1)[0]
+    print("most modules in a folder:", most, folder)
+    print("odd docstrings:", len(odd_docstrings()))
+    for name in COMMENTED:
+        print(f"comment lines in {name}: {100 * comment_share(name):.1f} %")
+    lines, pictures = readme()
+    print("README lines:", lines)
+    for picture in pictures:
+        kib = picture.stat().st_size / 1024 if picture.is_file() else 0
+        print(f"README picture: {picture.relative_to(ROOT)} {kib:.0f} KiB")
+
+
+if __name__ == "__main__":
+    main()
