@@ -92,8 +92,7 @@ def upward_imports(graph: dict[str, set[str]]) -> list[str]:
         f"{module} imports {target}"
         for module, targets in graph.items()
         for target in sorted(targets)
-        if floor(module) != floor(target)
-        and RANK[floor(module)] <= RANK[floor(target)]
+        if floor(module) != floor(target) and RANK[floor(module)] <= RANK[floor(target)]
     ]
 
 
