@@ -23,7 +23,7 @@ import numpy as np
 import posewise as pw
 from posewise.logic import bddl
 from posewise.logic.exact.solids import Solid, bounding_box, thing
-from posewise.robots.contact.gjk_numpy import nearest_gap
+from posewise.robots.contact.gjk_numpy import min_distance
 from posewise.robots.contact.proximity import nearest_contacts
 
 jax.config.update("jax_enable_x64", True)
@@ -80,7 +80,7 @@ def overlaps(C: pw.Config) -> int:
                 [(C.frames[i], *s.pose(i)) for i in s.solid_frames]
                 for s in (solids[a], solids[b])
             ]
-            gap = nearest_gap(*placed)
+            gap = min_distance(*placed)
             meets = gap is not None and gap.distance == 0
             found += meets and depth(solids[a], solids[b]) > ROUNDING
     return found

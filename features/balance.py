@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.robots._typing import Array
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.forward import (
     Kinematics,
@@ -13,6 +12,7 @@ from posewise.robots.kinematics.forward import (
     Walk,
     geometric_jacobians,
 )
+from posewise.robots.typing import Array
 
 from .motions import masses
 from .safe_math import sqrt

@@ -14,7 +14,12 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.collision import Contact
-from posewise.robots.contact.body_pairs import Kinds, Meeting, evaluate_groups, packed
+from posewise.robots.contact.body_pairs import (
+    BodyPairs,
+    CoreTypes,
+    evaluate_contacts,
+    pack,
+)
 
 from .collision_sums import ball_arrays
 from .feature import FeatureError
@@ -26,7 +31,7 @@ from .symbol import Symbol
 def symbol_of(
     fn: Callable[..., Any],
     name: str,
-    kinds: Kinds,
+    kinds: CoreTypes,
     dim: int,
     unit: str,
     wrenches: Callable[..., Any] | None = None,
@@ -38,7 +43,7 @@ def symbol_of(
     Args:
         fn: of kinds, R, p and the numbers.
         name: see `Symbol`, as for all below.
-        kinds: see `packed`.
+        kinds: see `pack`.
         dim: D.
         unit: of rows.
         wrenches: of kinds, R, p and the numbers.
@@ -72,8 +77,8 @@ def softness_of(name: str, smoothing: float) -> dict[str, np.ndarray]:
 
 
 def pair_numbers(
-    meets: list[Meeting], at: np.ndarray, frames: int, softness: dict[str, np.ndarray]
-) -> tuple[Kinds, dict[str, np.ndarray]]:
+    meets: list[BodyPairs], at: np.ndarray, frames: int, softness: dict[str, np.ndarray]
+) -> tuple[CoreTypes, dict[str, np.ndarray]]:
     """Which kinds of bodies meet, and the numbers of pairs.
 
     Args:
@@ -82,14 +87,14 @@ def pair_numbers(
         frames: how many places there are.
         softness: see `softness_of`.
     """
-    kinds, arrays = packed(meets)
+    kinds, arrays = pack(meets)
     arrays |= _members(np.concatenate([m.pair for m in meets]), len(at))
     arrays |= _ends(at, frames) | softness
     return kinds, arrays
 
 
 def with_balls(
-    arrays: dict[str, np.ndarray], meets: list[Meeting], at: np.ndarray, frames: int
+    arrays: dict[str, np.ndarray], meets: list[BodyPairs], at: np.ndarray, frames: int
 ) -> dict[str, np.ndarray]:
     """The numbers with those that `near_sums` takes, where it measures such pairs."""
     if "smoothing" in arrays or "members" in arrays:
@@ -113,10 +118,12 @@ class Near(NamedTuple):
         return jnp.sum(share * x, 1)
 
 
-def nearest_bodies(kinds: Kinds, R, p, params: dict, cutoff: Any = None) -> Near:
+def nearest_bodies(kinds: CoreTypes, R, p, params: dict, cutoff: Any = None) -> Near:
     """Of all pairs; beyond a cutoff [m] bounds of distances will do."""
     at = params["at"]
-    out = evaluate_groups(kinds, R[at], p[at], params, cutoff, params.get("smoothing"))
+    out = evaluate_contacts(
+        kinds, R[at], p[at], params, cutoff, params.get("smoothing")
+    )
     if "members" not in params:
         moment = jnp.cross(out.point_a, out.normal)
         wrench = jnp.concatenate([out.normal, moment], -1)

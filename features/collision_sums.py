@@ -29,14 +29,14 @@ from posewise.compilation.compaction import (
     taken,
 )
 from posewise.compilation.materialize import once
-from posewise.robots.contact.body_pairs import Kinds, Meeting
+from posewise.robots.contact.body_pairs import BodyPairs, CoreTypes
 
 CHUNK, FEW = 32, 8
 """How many pairs are bounded, and measured, at a time."""
 
 
 def ball_arrays(
-    meets: list[Meeting], at: np.ndarray, frames: int
+    meets: list[BodyPairs], at: np.ndarray, frames: int
 ) -> dict[str, np.ndarray]:
     """Of each frame its body's pose and ball, and of each pair its two frames.
 
@@ -50,7 +50,7 @@ def ball_arrays(
     for g, meet in enumerate(meets):
         for side, own in (("a", 0), ("b", 1)):
             bodies = getattr(meet, side)
-            place = at[meet.pair, np.where(meet.flipped, 1 - own, own)]
+            place = at[meet.pair, np.where(meet.is_flipped, 1 - own, own)]
             plane = bodies.kind[0] is HalfSpace
             size = np.inf if plane else bounding_radius(bodies.body.core)
             pose[place, :, :3], pose[place, :, 3] = bodies.body.R, bodies.body.p
@@ -72,7 +72,7 @@ Total = tuple[Float[jax.Array, "*batch"], Float[jax.Array, "*batch frames 6"]]
 """Σ max(0, margin - distance) [m], and the wrench it is to each frame."""
 
 
-def near_sums(kinds: tuple[Kinds, ...], rows: Sequence[Rows]) -> list[Total]:
+def near_sums(kinds: tuple[CoreTypes, ...], rows: Sequence[Rows]) -> list[Total]:
     """The sums of several kinds of rows; pairs that are alike are measured together.
 
     Args:
@@ -83,7 +83,7 @@ def near_sums(kinds: tuple[Kinds, ...], rows: Sequence[Rows]) -> list[Total]:
 
 
 @lru_cache(maxsize=256)
-def _near_sums(kinds: tuple[Kinds, ...]) -> Any:
+def _near_sums(kinds: tuple[CoreTypes, ...]) -> Any:
     @custom_vmap
     def totals(every: Any) -> Any:
         flat = lambda x, axes: x.reshape(-1, *x.shape[axes:])
@@ -118,7 +118,7 @@ def _near_sums(kinds: tuple[Kinds, ...]) -> Any:
 class _Source(NamedTuple):
     """n rows, of which n / m after each other share one of m rows of params."""
 
-    kinds: Kinds
+    kinds: CoreTypes
     R: jax.Array
     p: jax.Array
     params: dict[str, jax.Array]

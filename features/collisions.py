@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from posewise.robots.contact.body_pairs import Kinds, meetings
+from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs
 from posewise.robots.errors import ConfigError
 
 from .closest_bodies import (
@@ -103,11 +103,11 @@ def _between(
     softness: dict[str, np.ndarray],
     involved: Int[np.ndarray, " frames"],
 ):
-    meets = meetings(shapes, at)
+    meets = group_body_pairs(shapes, at)
     if fn is accumulated:  # of a sum the order does not matter
         order = list(dict.fromkeys(k for m in meets for k in m.pair.tolist()))
         at = at[order]
-        meets = meetings(shapes, at)
+        meets = group_body_pairs(shapes, at)
     pairs = meets, at, len(involved)
     kinds, arrays = pair_numbers(*pairs, softness)
     arrays["margin"] = np.array(float(margin))
@@ -152,7 +152,9 @@ def _sum_of_all(kinds, R, p, params):
     return y[None], *felt(near, slope, params)
 
 
-def accumulated(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def accumulated(
+    kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
+) -> jax.Array:
     """Sum over all pairs that can collide of max(0, margin - distance) [m].
 
     With `smoothing`, of smoothed distances, as in `neg_distance`. With `slack`, minus
@@ -177,7 +179,7 @@ ROW_CUTOFF = 0.1
 """How far beyond the margin rows are exact [m]."""
 
 
-def pair_rows(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def pair_rows(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """For each pair that can collide, margin - distance [m]: an inequality.
 
     Exact for bodies whose bounding balls are within 0.1 m of the margin; beyond, with

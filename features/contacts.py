@@ -17,7 +17,10 @@ from posewise.collision import Body, point_surface
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.bounding_boxes import body_boxes
-from posewise.robots.world.contact_forces import Exchange, exchanges
+from posewise.robots.world.contact_forces import (
+    ContactForceVariable,
+    contact_force_variables,
+)
 
 from .feature import FeatureError
 from .motions import Poses
@@ -173,17 +176,19 @@ def law(fn: Callable[..., Any], name: str, dim: int, unit: str, window: int = 0)
     return resolve
 
 
-def _find(C: "Config", frames: Any) -> Exchange | None:
+def _find(C: "Config", frames: Any) -> ContactForceVariable | None:
     pair = set(frames)
-    return next((e for e in exchanges(C) if set(e.names) == pair), None)
+    return next((e for e in contact_force_variables(C) if set(e.names) == pair), None)
 
 
-def _asked(C: "Config", frames: Any, name: str) -> Exchange:
+def _asked(C: "Config", frames: Any, name: str) -> ContactForceVariable:
     for frame in frames:
         C.index(frame)
     found = _find(C, frames)
     if found is None:
-        known = ", ".join(str(list(e.names)) for e in exchanges(C)) or "none"
+        known = (
+            ", ".join(str(list(e.names)) for e in contact_force_variables(C)) or "none"
+        )
         raise ConfigError(
             f"{name}: {list(frames)} exchange no force; add_contact of KOMO makes them."
             f" Pairs that do: {known}."
@@ -191,7 +196,7 @@ def _asked(C: "Config", frames: Any, name: str) -> Exchange:
     return found
 
 
-def _pull(e: Exchange, frames: Any) -> float:
+def _pull(e: ContactForceVariable, frames: Any) -> float:
     """Force on the first of the frames, in units of its coordinates [N]."""
     return e.unit if e.a == frames[0] else -e.unit
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from posewise.collision import Contact
-from posewise.robots.contact.body_pairs import Kinds, meetings
+from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs
 from posewise.robots.errors import ConfigError
 
 from .closest_bodies import (
@@ -33,7 +33,7 @@ def on_pairs(
 
     def resolve(C: "Config", frames: Any, smoothing: float = 0.0):
         at = [C.index(f) for f in frames]
-        meets = meetings(C.frames, [(at[i], at[j]) for i, j in ends])
+        meets = group_body_pairs(C.frames, [(at[i], at[j]) for i, j in ends])
         if len({k for m in meets for k in m.pair}) < len(ends):
             raise ConfigError(
                 f"{name} on {list(frames)}: two half-spaces have no distance."
@@ -48,7 +48,7 @@ def on_pairs(
     return resolve
 
 
-def _mean(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> Contact:
+def _mean(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> Contact:
     """The nearest contact of each pair."""
     near = nearest_bodies(kinds, R, p, params)
     return jax.tree.map(near.mean, near.contacts)
@@ -68,7 +68,9 @@ def _alone(params: dict) -> dict:
     return params | {"margin": none, "slack": none + jnp.inf}
 
 
-def neg_distance(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def neg_distance(
+    kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
+) -> jax.Array:
     """Minus the signed distance of two frames [m]; positive in penetration.
 
     With `smoothing` τ > 0 [m] the distance has no kinks, and is less than the exact one
@@ -77,23 +79,23 @@ def neg_distance(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.
     return -nearest_bodies(kinds, R, p, params).distance
 
 
-def vector(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def vector(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """From the second frame's witness point to the first's, in the world [m]."""
     out = _mean(kinds, R, p, params)
     return (out.distance[:, None] * out.normal)[0]
 
 
-def normal(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def normal(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Unit normal from the second frame to the first, in the world."""
     return _mean(kinds, R, p, params).normal[0]
 
 
-def point_1(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def point_1(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Witness point on the first frame's surface, in the world [m]."""
     return _mean(kinds, R, p, params).point_a[0]
 
 
-def point_2(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def point_2(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Witness point on the second frame's surface, in the world [m]."""
     return _mean(kinds, R, p, params).point_b[0]
 
@@ -112,7 +114,7 @@ def _core_vectors(kinds, R, p, params) -> jax.Array:
     return near.mean(length[..., None] * near.contacts.normal)
 
 
-def oppose(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def oppose(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Sum of the vectors from an object's core to those of two fingers [m].
 
     Frames: finger, finger, object. Zero where the fingers stand opposite each other.
@@ -121,7 +123,9 @@ def oppose(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     return first + second
 
 
-def oppose_central(kinds: Kinds, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def oppose_central(
+    kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
+) -> jax.Array:
     """`oppose`, and 1/100 of how far the vectors are from the line of the fingers."""
     first, second = _core_vectors(kinds, R, p, params)
 

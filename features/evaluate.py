@@ -16,8 +16,8 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.compilation.precision import precise
-from posewise.robots._typing import Array
 from posewise.robots.kinematics.forward import Kinematics
+from posewise.robots.typing import Array
 
 from .collision_sums import Rows, near_sums
 from .symbol import Pose, Symbol

@@ -12,14 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.robots._typing import Array
 from posewise.robots.errors import ConfigError, PosewiseError
 from posewise.robots.kinematics.forward import Kinematics, fold_dofs, quaternions
 from posewise.robots.kinematics.manifold import (
     coordinates_to_tangent,
     tangent_to_coordinates,
 )
-from posewise.robots.validation import floats, integer, number
+from posewise.robots.typing import Array
+from posewise.robots.validation import float_array, integer, number
 
 from .evaluate import Inputs, aim, aimed, continuous, linearize, value
 from .symbol import Symbol
@@ -231,7 +231,7 @@ class Feature:
             w, q = C.walk(), C.q
             R, p, twists = w.frames.R[None], w.frames.p[None], w.twists[None]
         else:
-            q = floats("q", q, f"{slices * C.nq} numbers", FeatureError)
+            q = float_array("q", q, f"{slices * C.nq} numbers", FeatureError)
             if q.reshape(-1).size != slices * C.nq or q.ndim > 2:
                 raise FeatureError(
                     f"q has shape {q.shape}, expected"
@@ -284,7 +284,7 @@ class Feature:
     def _steps(self, tau: Any) -> np.ndarray:
         """The time of each step."""
         expected = f"seconds > 0: one number, or {self.order}"
-        steps = floats("tau", tau, expected, FeatureError)
+        steps = float_array("tau", tau, expected, FeatureError)
         if steps.shape not in ((), (self.order,)) or not (steps > 0).all():
             raise FeatureError(f"tau is {tau!r}, expected {expected}.")
         return np.broadcast_to(steps, self.order)
@@ -382,7 +382,7 @@ def _names(frames: Any) -> tuple[str, ...]:
 
 
 def _array(symbol: Symbol, what: str, given: Any, ndim: int) -> np.ndarray:
-    array = floats(f"{symbol.name}: {what}", given, "numbers", FeatureError)
+    array = float_array(f"{symbol.name}: {what}", given, "numbers", FeatureError)
     if array.size == 0 or array.ndim > ndim or not np.isfinite(array).all():
         raise FeatureError(
             f"{symbol.name}: {what} is {array.tolist()}, expected finite numbers, at"

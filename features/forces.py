@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.geometry.inertia import link_inertia, link_members
-from posewise.robots.world.contact_forces import exchanges
+from posewise.robots.world.contact_forces import contact_force_variables
 
 from .motions import GRAVITY, Poses, angular_velocity
 from .symbol import Pose, Symbol
@@ -108,7 +108,7 @@ def _link(C: "Config", frames: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     Contacts that are not active have a place too, of pull zero.
     """
     members, at, pull = link_members(C, frames[0]), [C.index(frames[0])], []
-    for e in exchanges(C):
+    for e in contact_force_variables(C):
         sign = (e.a in members) - (e.b in members)
         if sign:  # of two frames of the same link, forces cancel
             at += [C.index(e.point), C.index(e.force)]

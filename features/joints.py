@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from posewise.robots._typing import Array
+from posewise.robots.typing import Array
 
 Values = Float[jax.Array, " n"]
 

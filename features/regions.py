@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.robots._typing import Array
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry import shapes
 from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
+from posewise.robots.typing import Array
 from posewise.robots.world.frame import Geometry
 
 from .positions import position_rel

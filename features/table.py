@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posewise.robots.world.friction import FRICTION
+from posewise.robots.world.friction import DEFAULT_FRICTION
 
 from . import (
     balance,
@@ -261,13 +261,18 @@ class FS(Enum):
     )
     contactConstraints = _law(contacts.tangential_force, "contactConstraints", 3, "N")
     frictionCone = _law(
-        contacts.friction_cone, "frictionCone", 2, "N", friction=FRICTION
+        contacts.friction_cone, "frictionCone", 2, "N", friction=DEFAULT_FRICTION
     )
     contactDistances = _law(contacts.distances, "contactDistances", 2, "m")
     complementarity = _law(contacts.complementarity, "complementarity", 2, "N m")
     slipVelocity = _law(contacts.slip_velocity, "slipVelocity", 3, "m/s", 1)
     slidingFriction = _law(
-        contacts.sliding_friction, "slidingFriction", 3, "N m/s", 1, friction=FRICTION
+        contacts.sliding_friction,
+        "slidingFriction",
+        3,
+        "N m/s",
+        1,
+        friction=DEFAULT_FRICTION,
     )
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.compilation.materialize import once
-from posewise.robots._typing import Array
+from posewise.robots.typing import Array
 
 
 class VectorRows(NamedTuple):

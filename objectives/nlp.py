@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.robots.kinematics.tree import Tree
-from posewise.robots.validation import floats
+from posewise.robots.validation import float_array
 from posewise.solvers import EQ, INEQ, SOS
 
 from .chain.builder import Placed, without_slack
@@ -109,7 +109,7 @@ class NLP:
 
     def _checked(self, x: Any) -> Float[np.ndarray, " n"]:
         n = self.dimension
-        x = floats("x", x, f"{n} numbers", ObjectiveError)
+        x = float_array("x", x, f"{n} numbers", ObjectiveError)
         if x.size != n:
             raise ObjectiveError(
                 f"x has {x.size} numbers, expected {n}: all coordinates of slice 0,"
@@ -119,7 +119,7 @@ class NLP:
 
     def summarize(self, phi: Any) -> Totals:
         """Cost and largest violations of rows φ."""
-        phi = floats("phi", phi, f"{len(self.types)} numbers", ObjectiveError)
+        phi = float_array("phi", phi, f"{len(self.types)} numbers", ObjectiveError)
         if phi.shape != (len(self.types),):
             raise ObjectiveError(
                 f"phi has shape {phi.shape}, expected ({len(self.types)},)."

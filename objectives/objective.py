@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posewise.features import Feature, FeatureError
-from posewise.robots.validation import floats
+from posewise.robots.validation import float_array
 from posewise.solvers import EQ, INEQ, SOS
 
 
@@ -64,7 +64,7 @@ def selected_slices(
     """
     if times is None:
         return tuple(range(T))
-    given = floats(f"{what}: times", times, "numbers (phases)", ObjectiveError)
+    given = float_array(f"{what}: times", times, "numbers (phases)", ObjectiveError)
     times = np.atleast_1d(given).tolist()
     if given.size == 0:
         return tuple(range(T))

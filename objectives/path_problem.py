@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.validation import floats, integer, number
+from posewise.robots.validation import float_array, integer, number
 
 from .chain.builder import Placed, make_chain
 from .chain.contact_forces import Acting
@@ -86,7 +86,9 @@ class PathProblem:
             ObjectiveError: for a wrong shape or entries that are not finite.
         """
         T, n = self.T, self.config.nq
-        path = floats("path", path, f"({T}, {n}) or ({n},) numbers", ObjectiveError)
+        path = float_array(
+            "path", path, f"({T}, {n}) or ({n},) numbers", ObjectiveError
+        )
         if path.shape not in ((T, n), (n,)):
             raise ObjectiveError(
                 f"path has shape {path.shape}, expected ({T}, {n}) or ({n},)."
@@ -109,7 +111,7 @@ class PathProblem:
         """
         C, S = self.config, self.slices_per_phase
         shape = -(-self.T // S), C.nq
-        points = floats("waypoints", waypoints, f"{shape} numbers", ObjectiveError)
+        points = float_array("waypoints", waypoints, f"{shape} numbers", ObjectiveError)
         if points.shape != shape or not np.isfinite(points).all():
             raise ObjectiveError(
                 f"waypoints have shape {points.shape}, expected {shape}: finite"
@@ -222,7 +224,7 @@ def _steps(duration: Any, slices_per_phase: int, T: int) -> Float[np.ndarray, " 
     """Time from the slice before to each slice, from the duration of each phase."""
     phases = -(-T // slices_per_phase)
     expected = f"seconds > 0: one number, or {phases}, one for each phase"
-    given = floats("duration_per_phase", duration, expected, ObjectiveError)
+    given = float_array("duration_per_phase", duration, expected, ObjectiveError)
     good = np.isfinite(given).all() and (given > 0).all()
     if given.shape not in ((), (phases,)) or not good:
         raise ObjectiveError(

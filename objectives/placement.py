@@ -9,9 +9,9 @@ from jaxtyping import Float
 
 from posewise.features import FS, Feature
 from posewise.robots.config import Config
-from posewise.robots.errors import unknown
+from posewise.robots.errors import unknown_name
 from posewise.robots.kinematics.transforms import quat_normalize
-from posewise.robots.validation import floats, number
+from posewise.robots.validation import float_array, number
 from posewise.robots.visual.viewer import View
 
 from .komo import KOMO
@@ -261,9 +261,9 @@ def _given(
     given: dict[str, np.ndarray] = {}
     for name, poses in starts.items():
         if name not in names:
-            raise ObjectiveError(unknown("movable in starts", name, names))
+            raise ObjectiveError(unknown_name("movable in starts", name, names))
         expected = "poses (n, 7), the same number for each movable"
-        array = floats(f"starts of {name!r}", poses, expected, ObjectiveError)
+        array = float_array(f"starts of {name!r}", poses, expected, ObjectiveError)
         good = array.ndim == 2 and array.shape[-1] == 7 and np.isfinite(array).all()
         others = {len(x) for x in given.values()}
         if not good or not array[:, 3:].any(-1).all() or others - {len(array)}:
@@ -312,7 +312,7 @@ def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
 
 
 def _region(region: Any) -> Region:
-    corners = floats("region", region, "(2, 3) numbers", ObjectiveError)
+    corners = float_array("region", region, "(2, 3) numbers", ObjectiveError)
     fits = corners.shape == (2, 3) and np.isfinite(corners).all()
     if not fits or (corners[0] > corners[1]).any():
         raise ObjectiveError(

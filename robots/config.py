@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .loaders.dispatch import read_named
-from .world.abilities import make_abilities, of_model
+from .world.abilities import model_abilities, parse_abilities
 from .world.annotating import AnnotatedWorld
-from .world.argument_parsing import make_part, numbers
+from .world.argument_parsing import finite_vector, parse_part
 from .world.frame import Model
 from .world.objects import WorldObject
 
@@ -58,8 +58,8 @@ class Config(AnnotatedWorld):
         Raises:
             ConfigError: saying what does not fit.
         """
-        made = tuple(make_part(name, k, part) for k, part in enumerate(parts))
-        annotated = make_abilities(name, {} if abilities is None else abilities)
+        made = tuple(parse_part(name, k, part) for k, part in enumerate(parts))
+        annotated = parse_abilities(name, {} if abilities is None else abilities)
         self.add_frame(name, parent, pose=pose, joint=joint, mass=mass, **options)
         contact = int(any(g.collision for g in made))
         i = self.index(name)
@@ -67,7 +67,7 @@ class Config(AnnotatedWorld):
             self._frames[i],
             geometries=made,
             contact=options.get("contact", contact),
-            com=None if com is None else numbers(f"com of {name!r}", com, 3),
+            com=None if com is None else finite_vector(f"com of {name!r}", com, 3),
         )
         self._forget()
         return self.mark_object(name, category, annotated)
@@ -103,7 +103,7 @@ class Config(AnnotatedWorld):
                 for old, new in pairs
                 if old.joint is not None and new.joint is not None
             }
-            abilities = of_model(info, prefix, joints)
+            abilities = model_abilities(info, prefix, joints)
             self.mark_object(names[0], info.get("category"), abilities)
             for region, values in info.get("regions", {}).items():
                 self.add_region(names[0], region, **values)

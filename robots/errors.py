@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 
 _LONG_WORD = re.compile(r"\S{100,}")
-LONGEST = 2000
+MAX_MESSAGE_CHARACTERS = 2000
 """Characters of a message; of one that has more, long words are shortened first."""
 
 
@@ -13,10 +13,10 @@ class PosewiseError(ValueError):
     """Any mistake in what the user gave; the message says how to mend it."""
 
     def __init__(self, message: str) -> None:
-        if len(message) > LONGEST:
+        if len(message) > MAX_MESSAGE_CHARACTERS:
             message = _LONG_WORD.sub(lambda m: f"{m[0][:40]}…{m[0][-20:]}", message)
-        if len(message) > LONGEST:
-            message = f"{message[: LONGEST - 600]} … {message[-500:]}"
+        if len(message) > MAX_MESSAGE_CHARACTERS:
+            message = f"{message[: MAX_MESSAGE_CHARACTERS - 600]} … {message[-500:]}"
         super().__init__(message)
 
 
@@ -28,7 +28,7 @@ class LoadError(PosewiseError):
     """A model file that cannot be read; names the file and the line or element."""
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     """A sentence for an unknown name, with its near matches."""
     names = list(dict.fromkeys(known))
     text = str(name)

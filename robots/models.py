@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .errors import LoadError, unknown
+from .errors import LoadError, unknown_name
 from .loaders.urdf.reader import read_urdf
 from .world.frame import Frame, Model
 
-DATA = Path(__file__).parent / "data"
+DATA_DIR = Path(__file__).parent / "data"
 
 
 def model_names() -> tuple[str, ...]:
@@ -41,7 +41,7 @@ def model_info(name: str) -> dict[str, Any]:
     """
     index = _index()
     if name not in index:
-        raise LoadError(unknown("model", name, index))
+        raise LoadError(unknown_name("model", name, index))
     return json.loads(json.dumps(index[name]))
 
 
@@ -53,7 +53,7 @@ def read_model(name: str) -> Model:
     """
     info = model_info(name)
     home = {name: float(value) for name, value in info.get("home", {}).items()}
-    model = read_urdf(DATA / info["file"])
+    model = read_urdf(DATA_DIR / info["file"])
     frames = tuple(_at_home(frame, home) for frame in model.frames)
     return replace(model, frames=frames)
 
@@ -69,4 +69,4 @@ def _at_home(frame: Frame, home: dict[str, float]) -> Frame:
 
 @cache
 def _index() -> dict[str, dict[str, Any]]:
-    return json.loads((DATA / "index.json").read_text())
+    return json.loads((DATA_DIR / "index.json").read_text())

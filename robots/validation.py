@@ -8,33 +8,33 @@ import numpy as np
 
 from .errors import ConfigError
 
-NO_NUMBER = TypeError, ValueError, OverflowError
+CONVERSION_ERRORS = TypeError, ValueError, OverflowError
 """What floats cannot be made of raises one of these."""
 
 
 def number(
-    what: str,
+    label: str,
     value: Any,
     expected: str = "a finite number",
-    holds: Callable[[float], bool] = lambda x: True,
+    condition: Callable[[float], bool] = lambda x: True,
     error: type[ValueError] = ConfigError,
 ) -> float:
-    """One finite number for which `holds` is true.
+    """One finite number for which `condition` is true.
 
     Raises:
         ConfigError: (or `error`) with what was got and what was expected.
     """
     try:
-        x = float(value) if type(value) in (float, int, bool) else _alone(value)
-    except NO_NUMBER:
+        x = float(value) if type(value) in (float, int, bool) else _scalar(value)
+    except CONVERSION_ERRORS:
         x = nan
-    if not isfinite(x) or not holds(x):
+    if not isfinite(x) or not condition(x):
         shown = value.tolist() if isinstance(value, np.ndarray) else value
-        raise error(f"{what} is {shown!r}, expected {expected}.")
+        raise error(f"{label} is {shown!r}, expected {expected}.")
     return x
 
 
-def _alone(value: Any) -> float:
+def _scalar(value: Any) -> float:
     """An array's only number; NaN: it has others."""
     array = np.asarray(value, float)
     alone = array.ndim == 0 and not isinstance(value, str | bytes)
@@ -42,22 +42,22 @@ def _alone(value: Any) -> float:
 
 
 def integer(
-    what: str,
+    label: str,
     value: Any,
     expected: str = "an integer",
-    holds: Callable[[float], bool] = lambda x: True,
+    condition: Callable[[float], bool] = lambda x: True,
     error: type[ValueError] = ConfigError,
 ) -> int:
-    """One integer for which `holds` is true; see `number`."""
-    whole = lambda x: x == int(x) and holds(x)
-    return int(number(what, value, expected, whole, error))
+    """One integer for which `condition` is true; see `number`."""
+    whole = lambda x: x == int(x) and condition(x)
+    return int(number(label, value, expected, whole, error))
 
 
-def floats(
-    what: str, value: Any, expected: str, error: type[ValueError] = ConfigError
+def float_array(
+    label: str, value: Any, expected: str, error: type[ValueError] = ConfigError
 ) -> np.ndarray:
     """An array of floats of any shape, not the one that was given; see `number`."""
     try:
         return np.array(value, float)
-    except NO_NUMBER:
-        raise error(f"{what} is {value!r}, expected {expected}.") from None
+    except CONVERSION_ERRORS:
+        raise error(f"{label} is {value!r}, expected {expected}.") from None

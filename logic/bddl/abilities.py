@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from posewise.robots.world.abilities import ABILITIES, NEEDS
+from posewise.robots.world.abilities import ABILITIES, REQUIRED_ABILITIES
 
 TABLE: dict[str, dict[str, dict[str, Any]]] = {
     "microwave.n.02": {"heatSource": {"requires_inside": True}},
@@ -34,7 +34,7 @@ def abilities_of(synset: str) -> dict[str, dict[str, Any]]:
         if ability in ABILITIES:
             found[ability] = _parameters(ability, values)
     for values in list(found.values()):
-        for flag, needed in NEEDS.items():
+        for flag, needed in REQUIRED_ABILITIES.items():
             if values.get(flag):
                 found.setdefault(needed, {})
     return found

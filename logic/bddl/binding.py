@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.errors import ConfigError, unknown_name
 
 from ..exact.rooms import InRoom, rooms_called
 from .grammar import IN_ROOM
@@ -60,10 +60,10 @@ def _given(problem: Problem, C: Config, names: Any) -> dict[str, str]:
     for key, name in names.items():
         instance = str(key).lower()
         if instance not in problem.instances:
-            what = unknown("object of the problem", key, problem.instances)
+            what = unknown_name("object of the problem", key, problem.instances)
             raise ConfigError(f"names: {what}")
         if name not in known:
-            what = unknown("object, frame or room", name, known)
+            what = unknown_name("object, frame or room", name, known)
             raise ConfigError(f"names of {instance!r}: {what}")
         taken = [i for i, n in bound.items() if n == name]
         if taken:
@@ -119,7 +119,7 @@ def _nothing_for(
                 f" {'is' if len(left) == 1 else 'are'} left."
             )
         else:
-            why = unknown("object of category", category, known)
+            why = unknown_name("object of category", category, known)
         sentences.append(f"Nothing{where} for {', '.join(instances)}: {why}")
     example = missing[0][0]
     return (

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from posewise.robots.errors import LoadError, unknown
+from posewise.robots.errors import LoadError, unknown_name
 
 from .problem import Problem, parse
 
@@ -33,7 +33,7 @@ def load(source: Any) -> Problem:
     if isinstance(source, str) and not path.suffix and len(path.parts) == 1:
         path = _definitions() / source / "problem0.bddl"
         if not path.is_file():
-            raise LoadError(unknown("activity", source, activities()))
+            raise LoadError(unknown_name("activity", source, activities()))
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from posewise.robots.errors import LoadError, unknown
+from posewise.robots.errors import LoadError, unknown_name
 
 from .reader import Expression, Form, Word
 
@@ -74,7 +74,7 @@ def check_condition(
         for category in parts.categories:
             if category not in objects:
                 raise LoadError(
-                    f"{expression.place}: {unknown('category', category, objects)}"
+                    f"{expression.place}: {unknown_name('category', category, objects)}"
                 )
         check_condition(parts.body, objects, [*variables, *parts.variables])
     else:
@@ -138,5 +138,5 @@ def _check_atom(form: Form, objects: Objects, variables: Sequence[str]) -> None:
         if form[0] == IN_ROOM and k == 1:
             continue
         if name(term) not in known:
-            what = unknown("object or variable", name(term), known)
+            what = unknown_name("object or variable", name(term), known)
             raise LoadError(f"{term.place}: {what}")

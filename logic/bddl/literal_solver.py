@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posewise.robots.config import Config
-from posewise.robots.contact.gjk_numpy import nearest_gap
+from posewise.robots.contact.gjk_numpy import min_distance
 from posewise.robots.errors import ConfigError
 
 from ..exact.contact import InContactWith
@@ -237,7 +237,7 @@ def _meets(C: Config, owner: str, joint: str) -> bool:
 
 
 def _overlap(own: list, other: list) -> bool:
-    gap = nearest_gap(own, other, 0.0) if own and other else None
+    gap = min_distance(own, other, 0.0) if own and other else None
     return gap is not None
 
 

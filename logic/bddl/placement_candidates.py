@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
-from posewise.robots.contact.gjk_numpy import Placed, nearest_gap
+from posewise.robots.contact.gjk_numpy import PosedFrame, min_distance
 from posewise.robots.kinematics.transforms import (
     axis_angle,
     quat_multiply,
@@ -41,7 +41,7 @@ def solid(C: Config, names: Iterable[str]) -> list[int]:
     return [i for name in names for i in thing(C, name).frames if is_solid(C, i)]
 
 
-def placed(C: Config, frames: Sequence[int]) -> list[Placed]:
+def placed(C: Config, frames: Sequence[int]) -> list[PosedFrame]:
     """Frames where they are."""
     poses = C.walk().frames
     return [(C.frames[i], poses.R[i], poses.p[i]) for i in frames]
@@ -52,7 +52,7 @@ class _Stance:
     """A thing in one orientation, its origin at zero."""
 
     quaternion: Float[np.ndarray, "4"]
-    parts: list[Placed]
+    parts: list[PosedFrame]
     shape: Boxes
     """About its parts."""
     whole: Boxes
@@ -178,13 +178,13 @@ class Mover:
                 if boxes.owners:
                     yield _Neighbour(boxes, height, own - self.C.pose(self.name)[2])
 
-    def _drop(self, parts: Sequence[Placed], below: str) -> float | None:
+    def _drop(self, parts: Sequence[PosedFrame], below: str) -> float | None:
         """How far down it is until it rests [m]; None: it does not."""
         under = placed(self.C, solid(self.C, [below]))
         drop = 0.0
         for _ in range(SLIDES):
             lowered = [(f, R, p - drop * UP) for f, R, p in parts]
-            gap = nearest_gap(lowered, under)
+            gap = min_distance(lowered, under)
             if gap is None or gap.distance == 0:
                 return None
             if gap.distance <= TOLERANCE / 2:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from posewise.objectives.placement import solve_placement
 from posewise.robots.config import Config
-from posewise.robots.contact.gjk_numpy import nearest_gap
+from posewise.robots.contact.gjk_numpy import min_distance
 from posewise.robots.contact.proximity import nearest_contacts
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 
@@ -168,4 +168,4 @@ def _rides(C: Config, boxes: Boxes, rider: str, below: str) -> bool:
     if not above.all() or low[2] <= foot[2] or low[2] > head[2] + TOLERANCE:
         return False
     a, b = (placed(C, solid(C, [x])) for x in (rider, below))
-    return nearest_gap(a, b, TOLERANCE) is not None
+    return min_distance(a, b, TOLERANCE) is not None

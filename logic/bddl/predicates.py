@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.errors import ConfigError, unknown_name
 
 from ..exact.contact import InContactWith
 from ..exact.containment import InsideOf
@@ -50,7 +50,7 @@ def predicate_for(
     """
     if name not in predicates:
         raise ConfigError(
-            f"{unknown('predicate of BDDL', name, predicates)} There are:"
+            f"{unknown_name('predicate of BDDL', name, predicates)} There are:"
             f" {', '.join(sorted(predicates))}; to add one: problem.bind(C,"
             f" predicates={{**logic.bddl.PREDICATES, {name!r}: ...}})."
         )

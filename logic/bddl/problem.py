@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from posewise.robots.config import Config
-from posewise.robots.errors import LoadError, unknown
+from posewise.robots.errors import LoadError, unknown_name
 
 from ..formulas.predicate import Predicate
 from .binding import bind_names
@@ -123,7 +123,7 @@ def _sections(define: Form) -> dict[str, Form]:
         if head == ":requirements":
             continue
         if head not in SECTIONS:
-            raise LoadError(f"{part.place}: {unknown('section', head, SECTIONS)}")
+            raise LoadError(f"{part.place}: {unknown_name('section', head, SECTIONS)}")
         if head in found:
             raise LoadError(f"{part.place}: there are two sections {head}.")
         found[head] = part

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.validation import number
-from posewise.robots.world.agents import REACH, Agent
+from posewise.robots.world.agents import DEFAULT_REACH, Agent
 
 from ..errors import PredicateError
 from ..relaxed.constraint_terms import Rows, Term
@@ -32,7 +32,7 @@ def find_agent(C: Config, name: str) -> Agent:
     if name not in C.frame_names:
         known = [*C.agents, *C.frame_names]
         raise ConfigError(
-            unknown("agent or frame", name, known)
+            unknown_name("agent or frame", name, known)
             + f" (To make an agent: C.add_agent({name!r}, base=...).)"
         )
     return Agent(name, name, camera=name if name in C.cameras else None)
@@ -59,7 +59,7 @@ class InReachOfAgent(Judged):
 
     a: Any
     agent: Any
-    reach: Any = field(default=REACH, kw_only=True)
+    reach: Any = field(default=DEFAULT_REACH, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

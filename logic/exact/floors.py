@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.geometry.shapes import Plane
 from posewise.robots.world.rooms import Room, RoomMap
 
@@ -113,7 +113,7 @@ class OnFloor(Judged):
         known = [*(room.name for room in rooms), *C.objects, *C.frame_names]
         if self.floor_or_room not in known:
             what = "room, object or frame"
-            raise ConfigError(unknown(what, self.floor_or_room, known))
+            raise ConfigError(unknown_name(what, self.floor_or_room, known))
         return None
 
     def _floors(self, C: Config, room: Room | None) -> list[str]:

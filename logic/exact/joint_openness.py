@@ -10,7 +10,7 @@ import numpy as np
 from posewise.features import Feature
 from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.errors import ConfigError, unknown_name
 
 from ..relaxed import joint_openness
 from ..relaxed.constraint_terms import Rows, Term
@@ -138,7 +138,9 @@ def _opening(
     a: str, name: str, direction: int, both: bool, slides: Mapping[str, Any]
 ) -> OpeningJoint:
     if name not in slides:
-        raise ConfigError(f"Object {a!r}, openable: {unknown('joint', name, slides)}")
+        raise ConfigError(
+            f"Object {a!r}, openable: {unknown_name('joint', name, slides)}"
+        )
     if slides[name] is None:
         raise ConfigError(
             f"Joint {name!r} opens {a!r} and has no two different limits; give them by"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from posewise.robots.contact.gjk_numpy import Gap
+from posewise.robots.contact.gjk_numpy import Separation
 
 
 def length(metres: Any) -> str:
@@ -15,7 +15,7 @@ def length(metres: Any) -> str:
     return f"{1000 * size:.2f} mm"
 
 
-def relation(gap: Gap, a: str, b: str) -> str:
+def relation(gap: Separation, a: str, b: str) -> str:
     """How far apart two things are: "mug is 3.2 cm above table"."""
     if gap.distance == 0:
         return f"{a} and {b} are 0 mm apart"

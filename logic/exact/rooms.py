@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.world.rooms import Room, RoomMap
 
 from ..relaxed.constraint_terms import Rows, Term
@@ -143,5 +143,5 @@ def rooms_called(rooms: RoomMap, name: str) -> list[Room]:
     found = [room for room in rooms.rooms if name in (room.name, room.type)]
     if not found:
         known = [word for room in rooms.rooms for word in (room.name, room.type)]
-        raise ConfigError(unknown("room, or type of rooms,", name, known))
+        raise ConfigError(unknown_name("room, or type of rooms,", name, known))
     return found

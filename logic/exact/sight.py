@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
-from posewise.robots.contact.ray_casting import entries
+from posewise.robots.contact.ray_casting import ray_hits
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.bounding_boxes import body_boxes
 from posewise.robots.world.agents import Camera
@@ -186,7 +186,7 @@ class View:
             step = max(PAIRS // parts, 1)
             for part in np.split(rows, [*range(step, len(rows), step)]):
                 start = np.broadcast_to((self.origin - poses.p[i]) @ R, (len(part), 3))
-                hit = entries(self.C.frames[i], start, rays[part] @ R)
+                hit = ray_hits(self.C.frames[i], start, rays[part] @ R)
                 seen = (hit >= self.camera.near) & (hit <= self.camera.far)
                 first = np.where(seen, hit, np.inf).min(-1, initial=np.inf)
                 nearest[part] = np.minimum(nearest[part], first)

@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.contact.gjk_numpy import Gap, Placed, nearest_gap
+from posewise.robots.contact.gjk_numpy import PosedFrame, Separation, min_distance
 from posewise.robots.contact.proximity import nearest_contacts
-from posewise.robots.contact.ray_casting import entries
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.contact.ray_casting import ray_hits
+from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.geometry.bounding_boxes import body_boxes, volumes
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
@@ -58,7 +58,7 @@ def thing(C: Config, name: str, *others: str) -> Solid:
     if name not in known:
         if name == "world":
             raise ConfigError("'world' is the origin and no thing; name an object.")
-        raise ConfigError(unknown("object or frame", name, known))
+        raise ConfigError(unknown_name("object or frame", name, known))
     if name not in C.objects:
         return Solid(C, name, (C.index(name),))
     cut = _places(C, (*C.objects, *others))
@@ -218,23 +218,23 @@ def first_hits(
     for i in thing.solid_frames:
         R, p = thing.pose(i)
         start = np.broadcast_to((origin - p) @ R, directions.shape)
-        hit = entries(thing.C.frames[i], start, directions @ R)
+        hit = ray_hits(thing.C.frames[i], start, directions @ R)
         nearest = np.minimum(nearest, hit.min(-1))
     return nearest
 
 
 def within(a: Solid, b: Solid, distance: float) -> bool:
     """Whether the nearest points of two things are no farther apart than that [m]."""
-    return nearest_gap(_placed(a), _placed(b), distance) is not None
+    return min_distance(_placed(a), _placed(b), distance) is not None
 
 
-def nearest(a: Solid, b: Solid) -> Gap:
+def nearest(a: Solid, b: Solid) -> Separation:
     """The gap between two things, 0 where they overlap, and the normal from b to a.
 
     Raises:
         ConfigError: when one has no shape, or both are half-spaces only.
     """
-    gap = nearest_gap(_placed(a), _placed(b))
+    gap = min_distance(_placed(a), _placed(b))
     if gap is None:
         raise ConfigError(
             f"{a.name!r} and {b.name!r} are half-spaces, which have no distance."
@@ -267,7 +267,7 @@ def contact_normal(a: Solid, b: Solid) -> Float[np.ndarray, "3"]:
     return np.asarray(deepest.normal, float)
 
 
-def _placed(thing: Solid) -> list[Placed]:
+def _placed(thing: Solid) -> list[PosedFrame]:
     """Its frames with shapes; a Marker is a point."""
     C = with_shapes(thing).C
     frames = thing.solid_frames or [i for i in thing.frames if C.frames[i].geometries]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from posewise.robots.config import Config
-from posewise.robots.errors import unknown
+from posewise.robots.errors import unknown_name
 from posewise.robots.validation import number
 
 from ..errors import PredicateError
@@ -88,6 +88,6 @@ class Judged(Named):
         if self.semantics not in get_args(Semantics):
             known = get_args(Semantics)
             raise PredicateError(
-                f"{kind}: {unknown('semantics', self.semantics, known)}"
+                f"{kind}: {unknown_name('semantics', self.semantics, known)}"
             )
         super().__post_init__()

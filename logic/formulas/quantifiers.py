@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.errors import ConfigError, unknown_name
 
 from ..errors import PredicateError
 from ..planning.trajectory import Course
@@ -211,7 +211,7 @@ def names_in(C: Config, domain: Domain) -> tuple[str, ...]:
     if not found:
         known = [category for category in categories.values() if category]
         raise ConfigError(
-            f"{unknown('category', domain, known)} To allow for no objects, give a"
+            f"{unknown_name('category', domain, known)} To allow for no objects, give a"
             " list of names."
         )
     return found

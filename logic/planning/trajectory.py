@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.validation import floats
+from posewise.robots.validation import float_array
 from posewise.robots.world.object_states import ObjectState
 
 from ..errors import PredicateError
@@ -78,14 +78,14 @@ def course(
     Raises:
         PredicateError: for arguments that do not fit each other.
     """
-    path = floats("path", path, f"(T, {C.nq}) numbers", PredicateError)
+    path = float_array("path", path, f"(T, {C.nq}) numbers", PredicateError)
     if path.ndim != 2 or path.shape[1] != C.nq or not len(path):
         raise PredicateError(
             f"path has shape {path.shape}, expected (T, {C.nq}) with T >= 1: one"
             " configuration for each time."
         )
     expected = f"({len(path)},) increasing numbers >= 0: one for each slice"
-    times = floats("times", times, expected, PredicateError)
+    times = float_array("times", times, expected, PredicateError)
     good = times.shape == (len(path),) and np.isfinite(times).all()
     if not good or times[0] < 0 or (np.diff(times) <= 0).any():
         raise PredicateError(f"times are {times.tolist()}, expected {expected}.")
@@ -109,7 +109,7 @@ def given_times(what: str, times: Any) -> tuple[float, ...]:
         PredicateError: for what are no finite numbers, and intervals that end early.
     """
     expected = "none, [t], [from, to] or a list of times"
-    given = floats(
+    given = float_array(
         f"{what}: times", [] if times is None else times, expected, PredicateError
     )
     values = tuple(np.atleast_1d(given).tolist())

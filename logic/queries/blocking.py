@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.validation import floats, integer
+from posewise.robots.validation import float_array, integer
 
 from ..errors import PredicateError
 from ..exact.solids import Solid, is_solid, subtree, thing, within
@@ -221,7 +221,7 @@ def blocking(
 def _unit(what: str, grasp: Any) -> tuple[float, ...]:
     """A unit quaternion, as a tuple."""
     expected = "a quaternion (w, x, y, z)"
-    q = floats(what, grasp, expected, PredicateError)
+    q = float_array(what, grasp, expected, PredicateError)
     if q.shape != (4,) or not np.isfinite(q).all() or np.linalg.norm(q) < 1e-9:
         raise PredicateError(f"{what} is {grasp!r}, expected {expected}.")
     return tuple((q / np.linalg.norm(q)).tolist())

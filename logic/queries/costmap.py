@@ -13,7 +13,7 @@ from posewise.robots.kinematics.transforms import (
 )
 from posewise.robots.validation import integer, number
 from posewise.robots.visual.figures import figure
-from posewise.robots.world.argument_parsing import make_pose
+from posewise.robots.world.argument_parsing import parse_pose
 
 from ..errors import PredicateError
 
@@ -52,7 +52,7 @@ class Costmap:
         what = "Costmap: resolution"
         number(what, self.resolution, "> 0 (metres)", positive, PredicateError)
         object.__setattr__(self, "values", values)
-        centre = make_pose("centre", None, None, self.centre)
+        centre = parse_pose("centre", None, None, self.centre)
         object.__setattr__(self, "centre", centre)
 
     def __mul__(self, other: "Costmap") -> "Costmap":

@@ -13,7 +13,7 @@ from posewise.robots.kinematics.transforms import (
     quat_multiply,
     quat_to_matrix,
 )
-from posewise.robots.validation import floats, integer, number
+from posewise.robots.validation import float_array, integer, number
 
 from ..errors import PredicateError
 from ..exact.agents import find_agent
@@ -286,7 +286,7 @@ def _length(what: str, value: Any) -> float:
 def _pair(what: str, value: Any) -> tuple[float, float]:
     """A lower and an upper length."""
     expected = "two numbers >= 0 (metres), the first not above the second"
-    given = floats(what, value, expected, PredicateError)
+    given = float_array(what, value, expected, PredicateError)
     good = given.shape == (2,) and np.isfinite(given).all()
     if not good or not 0 <= given[0] <= given[1]:
         raise PredicateError(f"{what}: got {given.tolist()}, expected {expected}.")

@@ -36,7 +36,7 @@ from posewise.features import Feature
 from posewise.features.safe_math import greatest, least, norm
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
-from posewise.robots.contact.ray_casting import crossings
+from posewise.robots.contact.ray_casting import intersect_lines
 from posewise.robots.geometry.bounding_boxes import body_boxes
 from posewise.robots.geometry.hulls import hull_planes
 from posewise.robots.world.agents import Camera
@@ -96,7 +96,7 @@ def _around(C: Config, frame: int, eye: int) -> bool:
         return False
     poses = C.walk().frames
     here = (poses.p[eye] - poses.p[frame]) @ poses.R[frame]
-    enter, leave = crossings(C.frames[frame], here[None], np.array([[1.0, 0, 0]]))
+    enter, leave = intersect_lines(C.frames[frame], here[None], np.array([[1.0, 0, 0]]))
     return bool(((enter < 0) & (leave > 0)).all())
 
 

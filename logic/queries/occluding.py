@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.errors import ConfigError, unknown_name
 
 from ..formulas.predicate import Predicate
 from ..relaxed.constraint_terms import Rows, Term
@@ -79,7 +79,7 @@ class Occluding(Predicate):
         if self.by is None:
             return things
         if self.by not in things:
-            raise ConfigError(unknown("thing with a shape", self.by, things))
+            raise ConfigError(unknown_name("thing with a shape", self.by, things))
         return {self.by: things[self.by]}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.world.agents import Camera
 
 from ..exact.agents import find_agent
@@ -103,7 +103,7 @@ def find_camera(C: Config, name: Any) -> Camera:
     if name not in C.agents:
         known = [*C.cameras, *C.agents]
         raise ConfigError(
-            unknown("camera or agent", name, known)
+            unknown_name("camera or agent", name, known)
             + f" (To make a camera: C.add_camera({name!r}, ...).)"
         )
     agent = find_agent(C, name)

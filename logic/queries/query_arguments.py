@@ -8,7 +8,7 @@ import numpy as np
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.transforms import matrix_to_quat, quat_to_matrix
-from posewise.robots.world.argument_parsing import make_pose, numbers
+from posewise.robots.world.argument_parsing import finite_vector, parse_pose
 
 from ..errors import PredicateError
 from ..formulas.predicate import Predicate
@@ -52,9 +52,9 @@ def with_camera(C: Config, camera: Any, axis: Any) -> tuple[Config, str]:
                 " looks along its x; give an axis with a pose only."
             )
         return C, camera
-    pose = make_pose("camera", None, None, camera)
+    pose = parse_pose("camera", None, None, camera)
     if axis is not None:
-        pose[3:] = _looking(pose[3:], numbers("front_facing_axis", axis, 3))
+        pose[3:] = _looking(pose[3:], finite_vector("front_facing_axis", axis, 3))
     world = C.copy()
     name = "camera"
     while name in world.frame_names:

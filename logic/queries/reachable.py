@@ -14,8 +14,8 @@ from posewise.robots.kinematics.transforms import (
     quat_conjugate,
     quat_multiply,
 )
-from posewise.robots.validation import floats, number
-from posewise.robots.world.argument_parsing import make_pose, numbers
+from posewise.robots.validation import float_array, number
+from posewise.robots.world.argument_parsing import finite_vector, parse_pose
 
 from ..errors import PredicateError
 from ..exact.messages import length
@@ -115,12 +115,14 @@ def goal_poses(C: Config, targets: Any) -> Float[np.ndarray, "n 7"]:
     if isinstance(targets, Sequence) and all(isinstance(t, str) for t in targets):
         found = [C.pose(C.frames[thing(C, t).frames[0]].name) for t in targets]
         return np.array(found).reshape(-1, 7)
-    given = floats("targets", targets, "(n, 3) or (n, 7) numbers, or names")
+    given = float_array("targets", targets, "(n, 3) or (n, 7) numbers, or names")
     rows = given.reshape(-1, given.shape[-1]) if given.ndim else given.reshape(1, 1)
     if rows.shape[-1] == 7:
-        return np.array([make_pose("a target", None, None, row) for row in rows])
+        return np.array([parse_pose("a target", None, None, row) for row in rows])
     what = "a target (3 numbers, or a pose of 7)"
-    return np.array([make_pose("", numbers(what, x, 3), None, None) for x in rows])
+    return np.array(
+        [parse_pose("", finite_vector(what, x, 3), None, None) for x in rows]
+    )
 
 
 def goals_at(
@@ -271,7 +273,7 @@ def target_of(what: str, target: Any) -> Any:
     if isinstance(target, str) and target:
         return target
     expected = "a name, a position (3,) or a pose (7,)"
-    given = floats(f"{what}: target", target, expected, PredicateError)
+    given = float_array(f"{what}: target", target, expected, PredicateError)
     if given.shape not in ((3,), (7,)) or not np.isfinite(given).all():
         raise PredicateError(f"{what}: target is {target!r}, expected {expected}.")
     return tuple(given.tolist())

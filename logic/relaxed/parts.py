@@ -15,8 +15,8 @@ from jaxtyping import Float
 from posewise import collision
 from posewise.collision.cores import height
 from posewise.collision.vec3_tuple import vector
-from posewise.robots.contact.bodies import Bodies, concatenate, frame_bodies
-from posewise.robots.contact.body_pairs import Kinds, meetings, packed
+from posewise.robots.contact.bodies import Bodies, concatenate_bodies, frame_bodies
+from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs, pack
 from posewise.robots.world.frame import Frame
 
 from ..errors import PredicateError
@@ -57,7 +57,7 @@ def all_parts_of(
         for group in frame_bodies(frame):
             grouped.setdefault(group.kind, []).append((i, group))
     for g, (kind, members) in enumerate(grouped.items()):
-        body = concatenate([group.body for _, group in members])
+        body = concatenate_bodies([group.body for _, group in members])
         at = np.repeat([i for i, _ in members], [len(group) for _, group in members])
         leaves = (*body.core, *body[1:], at)
         arrays |= {f"{prefix}{g}_{k}": np.asarray(x) for k, x in enumerate(leaves)}
@@ -104,7 +104,7 @@ def reaches(
 class Distances(NamedTuple):
     """Kinds of the pairs of parts that meet."""
 
-    kinds: Kinds
+    kinds: CoreTypes
     ordered: bool
     """Pairs of parts stand in the order of the pairs of frames."""
 
@@ -113,11 +113,11 @@ def distances_of(
     frames: Sequence[Frame], pairs: Sequence[tuple[int, int]]
 ) -> tuple[Distances, dict[str, np.ndarray]]:
     """All pairs of parts of pairs of frames, and their numbers."""
-    meets = meetings(frames, pairs)
-    kinds, arrays = packed(meets)
+    meets = group_body_pairs(frames, pairs)
+    kinds, arrays = pack(meets)
     for g, meet in enumerate(meets):
         both = np.array(pairs)[meet.pair]
-        flipped = meet.flipped.astype(int)
+        flipped = meet.is_flipped.astype(int)
         rows = np.arange(len(both))
         arrays[f"frame_a{g}"] = both[rows, flipped]
         arrays[f"frame_b{g}"] = both[rows, 1 - flipped]

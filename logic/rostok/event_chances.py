@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.features import safe_math
-from posewise.robots._typing import Array
+from posewise.robots.typing import Array
 
 from ..states.schedule import ends_of_tests, ends_of_waits, first_past
 from .body_events import EventBodyTooLow, EventFlyingApart

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from posewise.robots.validation import floats, integer, number
+from posewise.robots.validation import float_array, integer, number
 
 from .event import EventError, SimulationSingleEvent, limit, of_kind
 
@@ -134,7 +134,7 @@ class NullGravity(ForceTemplate):
         positive = lambda x: x > 0
         self.mass = number("NullGravity: mass", mass, "> 0 kg", positive, EventError)
         what, expected = "NullGravity: gravity", "three finite numbers (m/s²)"
-        self.gravity = floats(what, gravity, expected, EventError)
+        self.gravity = float_array(what, gravity, expected, EventError)
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
             raise EventError(f"{what} is {gravity!r}, expected {expected}.")
 

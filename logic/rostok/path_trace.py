@@ -9,7 +9,7 @@ from jaxtyping import Float
 from posewise.features.motions import GRAVITY
 from posewise.robots.config import Config
 from posewise.robots.simulation.masses import masses
-from posewise.robots.validation import floats, number
+from posewise.robots.validation import float_array, number
 
 from ..exact.solids import centre_of_mass, thing, with_shapes
 from .grasp_simulation import Y_UP
@@ -47,7 +47,7 @@ def path_trace(
         ConfigError: for unknown names, and things without shapes.
     """
     what = f"(T, {C.nq}) numbers"
-    given = floats("path", path, what, TraceError)
+    given = float_array("path", path, what, TraceError)
     if given.ndim != 2 or given.shape[1] != C.nq or not np.isfinite(given).all():
         raise TraceError(f"path has shape {given.shape}, expected {what}, finite.")
     dt = number("dt", dt, "> 0 s", lambda x: x > 0, TraceError)

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.features import safe_math
-from posewise.robots._typing import Array
+from posewise.robots.typing import Array
 
 from ..states.schedule import ends_of_tests, ends_of_waits
 from .softening import every, some, some_so_far

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.robots.errors import unknown
+from posewise.robots.errors import unknown_name
 
 from .thresholds import WEAKEST
 from .trace import OBJECT, Trace, TraceError
@@ -110,7 +110,7 @@ class DataStorage:
         """
         known = ("COG", "forces", "n_contacts", "force_center")
         if name not in known:
-            raise TraceError(unknown("series", name, known))
+            raise TraceError(unknown_name("series", name, known))
         if name == "force_center":
             return {b: self._centers(b) for b in self.sensor.outer}
         sources: dict[str, dict[Any, Any]] = {

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from posewise.compilation.precision import precise
-from posewise.robots._typing import Array
+from posewise.robots.typing import Array
 
 from .contact_events import EventContact
 from .event import EventError, SimulationSingleEvent

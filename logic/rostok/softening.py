@@ -12,7 +12,7 @@ import numpy as np
 from jax.nn import logsumexp
 from jaxtyping import Float
 
-from posewise.robots._typing import Array
+from posewise.robots.typing import Array
 
 CERTAIN = 40.0
 """Odds beyond exp(40) are none: cumulative sums of logarithms stay accurate."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from posewise.robots.errors import PosewiseError, unknown
-from posewise.robots.validation import NO_NUMBER, floats, integer, number
+from posewise.robots.errors import PosewiseError, unknown_name
+from posewise.robots.validation import CONVERSION_ERRORS, float_array, integer, number
 
 OBJECT, FLOOR = "obj", "floor"
 
@@ -93,7 +93,7 @@ class Trace:
             )
         for name in given:
             if name not in self.robot_ids:
-                raise TraceError(unknown("robot body", name, self.robot_ids))
+                raise TraceError(unknown_name("robot body", name, self.robot_ids))
         missing = [b for b in self.robot_ids if b not in given]
         if missing:
             raise TraceError(f"robot_pos has no positions of {missing}.")
@@ -127,14 +127,14 @@ def _names(value: Any) -> tuple[str, ...]:
 
 def _rows(what: str, value: Any, K: int | None = None) -> Float[np.ndarray, "K 3"]:
     expected = f"({'K' if K is None else K}, 3)"
-    array = floats(what, value, f"numbers {expected}", TraceError)
+    array = float_array(what, value, f"numbers {expected}", TraceError)
     if array.ndim != 2 or array.shape[1] != 3 or K not in (None, len(array)):
         raise TraceError(f"{what} has shape {array.shape}, expected {expected}.")
     return _measured(what, array)
 
 
 def _vector(what: str, value: Any) -> Float[np.ndarray, "3"]:
-    array = floats(what, value, "three numbers", TraceError)
+    array = float_array(what, value, "three numbers", TraceError)
     if array.shape != (3,):
         raise TraceError(f"{what} is {value!r}, expected three numbers.")
     return _measured(what, array)
@@ -157,7 +157,7 @@ def _contact(j: int, given: Any, K: int, bodies: tuple[str, ...]) -> Contact:
         raise TraceError(f"{what} is {given!r}, expected {', '.join(names)}.")
     for side in "ab":
         if given[side] not in bodies:
-            raise TraceError(f"{what}: {unknown('body', given[side], bodies)}")
+            raise TraceError(f"{what}: {unknown_name('body', given[side], bodies)}")
     if given["a"] == given["b"]:
         raise TraceError(f"{what} is of {given['a']!r} with itself.")
     inside = lambda k: 0 <= k < K
@@ -170,7 +170,7 @@ def _vectors(what: str, given: Mapping[str, Any]) -> Float[np.ndarray, "3 3"]:
     names = ("pa", "pb", "f")
     try:
         rows = np.array([given[n] for n in names], float)
-    except NO_NUMBER:
+    except CONVERSION_ERRORS:
         rows = np.empty(0)
     if rows.shape != (3, 3) or np.isinf(rows).any():
         return np.array([_vector(f"{what}: {n}", given[n]) for n in names])

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from posewise.compilation.precision import precise
 from posewise.features import safe_math
-from posewise.robots._typing import Array
+from posewise.robots.typing import Array
 from posewise.robots.validation import number
 
 from .softening import chance, log_not

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from posewise.objectives.interval import Span
 from posewise.robots.config import Config
-from posewise.robots.validation import floats, number
+from posewise.robots.validation import float_array, number
 
 from ..errors import PredicateError
 from .temperature import STEP
@@ -35,7 +35,7 @@ def resample(
     Raises:
         PredicateError: for a path that does not fit, and times that are not > 0.
     """
-    slices = floats("path", path, f"(T, {C.nq}) numbers", PredicateError)
+    slices = float_array("path", path, f"(T, {C.nq}) numbers", PredicateError)
     if slices.ndim != 2 or slices.shape[1] != C.nq or not np.isfinite(slices).all():
         raise PredicateError(
             f"path has shape {slices.shape}, expected (T, {C.nq}) finite numbers: one"

@@ -61,7 +61,7 @@ def goes_into(
     """
     poses, at = C.walk().frames, C.index(region.frame)
     R, p = poses.R[at], poses.p[at]
-    enter, leave = Polytopes(region.planes[None], np.zeros(1, int)).cross(
+    enter, leave = Polytopes(region.planes[None], np.zeros(1, int)).intersect(
         (start - p)[None] @ R, DOWN @ R
     )
     through = max(enter.item(), 0.0) <= min(leave.item(), drop)

@@ -15,7 +15,7 @@ from jaxtyping import Float, Shaped
 
 from posewise.features.safe_math import norm
 from posewise.robots.errors import ConfigError
-from posewise.robots.world.object_states import AMBIENT
+from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 
 from .relaxed.aggregates import smoothstep
 from .temperature import DECAY, STEP
@@ -72,7 +72,7 @@ def temperature_envelope(
     source_temperature: Float[Any, " sources"],
     heating_rate: Float[Any, " sources"],
     dt: float = STEP,
-    ambient: float = AMBIENT,
+    ambient: float = AMBIENT_TEMPERATURE,
     decay: float = DECAY,
 ) -> Envelope:
     """Temperatures between which the exact roll-out of one object lies, at every step.
@@ -118,7 +118,7 @@ def envelope_bound(
     source_temperature: Float[Any, " sources"],
     heating_rate: Float[Any, " sources"],
     dt: float = STEP,
-    ambient: float = AMBIENT,
+    ambient: float = AMBIENT_TEMPERATURE,
     decay: float = DECAY,
 ) -> Float[jax.Array, " T"]:
     """How far apart the envelopes may be after each step [°C], for `bound`.

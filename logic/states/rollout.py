@@ -12,8 +12,8 @@ import numpy as np
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.validation import floats, number
-from posewise.robots.world.object_states import AMBIENT, ObjectState
+from posewise.robots.validation import float_array, number
+from posewise.robots.world.object_states import AMBIENT_TEMPERATURE, ObjectState
 
 from .temperature import DECAY, STEP
 from .world_step import FALLING, World
@@ -30,7 +30,7 @@ def rollout(
     fingers: Any = (),
     forces: Any = None,
     droplets: Any = None,
-    ambient: Any = AMBIENT,
+    ambient: Any = AMBIENT_TEMPERATURE,
     decay: Any = DECAY,
 ) -> History:
     """States of every object after each step of a path; the Config is not changed.
@@ -95,7 +95,7 @@ def _stack(*leaves: Any) -> np.ndarray:
 
 
 def _path(C: Config, path: Any) -> np.ndarray:
-    path = floats("path", path, f"(T, {C.nq}) numbers")
+    path = float_array("path", path, f"(T, {C.nq}) numbers")
     if path.ndim != 2 or path.shape[1] != C.nq or not len(path):
         raise ConfigError(
             f"path has shape {path.shape}, expected (T, {C.nq}) with T >= 1: one"
@@ -148,7 +148,7 @@ def _droplets(C: Config, droplets: Any, steps: int) -> Any:
 
 
 def _series(what: str, values: Any, steps: int) -> np.ndarray:
-    array = floats(what, values, f"({steps},) numbers")
+    array = float_array(what, values, f"({steps},) numbers")
     if array.shape != (steps,) or not np.isfinite(array).all() or (array < 0).any():
         raise ConfigError(
             f"{what} has shape {array.shape}, expected ({steps},) finite numbers >= 0:"

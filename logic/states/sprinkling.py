@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.contact.ray_casting import crossings, entries
+from posewise.robots.contact.ray_casting import intersect_lines, ray_hits
 from posewise.robots.errors import ConfigError
 from posewise.robots.validation import integer
 from posewise.robots.world.object_states import Particles
@@ -94,11 +94,11 @@ def _places(
     aside = _unit(np.cross(direction, rng.normal(size=(LINES, 3))))
     radius = size / 2 * np.sqrt(rng.random((LINES, 1)))
     origin = (low + high) / 2 + radius * aside - size * direction
-    depth = np.concatenate(_each(solid, entries, origin, direction), -1)
+    depth = np.concatenate(_each(solid, ray_hits, origin, direction), -1)
     line, part = np.nonzero(np.isfinite(depth))
     points = origin[line] + depth[line, part, None] * direction[line]
     above = points - OUTWARD * size * direction[line]
-    upward = _each(solid, crossings, above, np.broadcast_to(UP, above.shape))
+    upward = _each(solid, intersect_lines, above, np.broadcast_to(UP, above.shape))
     enter, leave = (np.concatenate(x, -1) for x in zip(*upward, strict=True))
     hidden = ((enter <= 0) & (leave >= 0)).any(-1)
     own = enter[np.arange(len(part)), part]

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 
 from posewise.robots.errors import ConfigError
 from posewise.robots.validation import number
-from posewise.robots.world.object_states import AMBIENT
+from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 
 DECAY = 0.02
 """How fast objects go back to the ambient temperature [1/s]."""
@@ -32,7 +32,7 @@ def temperature_step(
     source_temperature: Float[np.ndarray, " sources"],
     heating_rate: Float[np.ndarray, " sources"],
     dt: float,
-    ambient: float = AMBIENT,
+    ambient: float = AMBIENT_TEMPERATURE,
     decay: float = DECAY,
 ) -> Float[np.ndarray, "*objects"]:
     """Temperatures [°C] one step later: T + dt · Σ rate · (T_source - T).
@@ -62,7 +62,7 @@ def temperature_history(
     source_temperature: Float[np.ndarray, " sources"],
     heating_rate: Float[np.ndarray, " sources"],
     dt: float = STEP,
-    ambient: float = AMBIENT,
+    ambient: float = AMBIENT_TEMPERATURE,
     decay: float = DECAY,
 ) -> Float[np.ndarray, " T"]:
     """Temperature [°C] of one object after each of T steps; see `temperature_step`."""

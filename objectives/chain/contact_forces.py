@@ -10,7 +10,7 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.bounding_boxes import body_boxes
-from posewise.robots.world.contact_forces import Exchange
+from posewise.robots.world.contact_forces import ContactForceVariable
 
 from ..objective import ObjectiveError
 
@@ -25,7 +25,7 @@ ROUNDS = 20
 class Acting:
     """An exchange, and the slices in which there is a force."""
 
-    exchange: Exchange
+    exchange: ContactForceVariable
     slices: tuple[int, ...]
     """In ascending order."""
 
@@ -69,7 +69,10 @@ def acting_too(
             made = replace(old, slices=tuple(sorted({*old.slices, *slices})))
             return (*known[:k], made, *known[k + 1 :]), made
     pair = f"{a}-{b}"
-    made = Acting(Exchange(a, b, f"{pair} point", f"{pair} force", unit), tuple(slices))
+    made = Acting(
+        ContactForceVariable(a, b, f"{pair} point", f"{pair} force", unit),
+        tuple(slices),
+    )
     return (*known, made), made
 
 

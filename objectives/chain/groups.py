@@ -9,8 +9,8 @@ from jaxtyping import Float
 
 from posewise.features.evaluate import is_sum
 from posewise.features.symbol import Symbol
-from posewise.robots._typing import Array
 from posewise.robots.kinematics.forward import Kinematics
+from posewise.robots.typing import Array
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from posewise.features import Feature
 from posewise.features.feature import Grounded
 from posewise.features.regions import extent
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.kinematics.joint_types import value_from_pose, zero_value
 from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
 from posewise.robots.world.frame import Joint
-from posewise.robots.world.subtree_copy import duplicate
+from posewise.robots.world.subtree_copy import copy_subtree
 
 from .contact_forces import Acting
 
@@ -221,7 +221,7 @@ class Modes:
         full[C.coordinates(common)] = q[X.coordinates(common)]
         X.q, C.q = q, full
         for acting in self.exchanges:
-            acting.exchange.among({}, t in acting.slices).mark(C)
+            acting.exchange.renamed({}, t in acting.slices).register(C)
         for name, copy in self.at(t).names.items():
             if not set(_own_joint(C, name)) <= set(common):
                 with suppress(ConfigError):  # a joint that cannot reach that pose
@@ -247,7 +247,7 @@ def make_modes(
     for h in helpers:
         X.add_frame(h.name, h.parent, **h.given)
     for acting in exchanges:
-        acting.exchange.put_into(X)
+        acting.exchange.add_to(X)
     named = X.copy() if helpers or exchanges else C
     shared = [n for h in helpers if h.stable for n in _own_joint(X, h.name)]
     X.lock({n for s in switches for n in _own_joint(X, s.frame)})
@@ -261,7 +261,7 @@ def make_modes(
         root, parent = names.get(s.frame, s.frame), names.get(s.parent, s.parent)
         rename = lambda n, k=k: f"{n.partition('@')[0]}@{k}"
         joint, origin = attachment(X, s.kind, parent, root, rename(s.frame))
-        copies = duplicate(
+        copies = copy_subtree(
             X, root, parent, rename, origin=origin, joint=joint, without=gone
         )
         if joint is not None:
@@ -284,7 +284,7 @@ def make_modes(
             if world.frame(name).contact:
                 world.set_contact(name, 0)
         for acting in exchanges:
-            acting.exchange.among(view, t in acting.slices).mark(world)
+            acting.exchange.renamed(view, t in acting.slices).register(world)
         modes.append(Mode(world, dict(view), base_joints))
     joints = tuple(shared)
     return Modes(C, named, X, modes, changes, joints, exchanges, tuple(attachments))
@@ -295,7 +295,7 @@ def attachment(
 ) -> tuple[Joint | None, np.ndarray]:
     """The joint of an attachment, and the constant pose before it."""
     if kind not in KINDS:
-        raise ConfigError(unknown("mode", kind, KINDS))
+        raise ConfigError(unknown_name("mode", kind, KINDS))
     origin, type = IDENTITY.copy(), KINDS[kind]
     if type is None:
         return None, origin

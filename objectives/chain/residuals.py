@@ -24,7 +24,6 @@ from posewise.features.evaluate import (
     linearize_sums,
 )
 from posewise.features.vectors import vectors
-from posewise.robots._typing import Array
 from posewise.robots.kinematics.forward import (
     Carried,
     Poses,
@@ -39,6 +38,7 @@ from posewise.robots.kinematics.manifold import (
     tangent_to_coordinates,
 )
 from posewise.robots.kinematics.tree import Tree
+from posewise.robots.typing import Array
 from posewise.solvers import Rows
 from posewise.solvers.residuals import flat
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from posewise.features import FS, Feature
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown
+from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.validation import number
 from posewise.robots.world.friction import contact_friction
 
@@ -50,7 +50,7 @@ def contact_rows(
         ObjectiveError: for unknown kinds, and for sliding where there is no velocity.
     """
     if kind not in KINDS:
-        raise ObjectiveError(unknown("kind of contact", kind, KINDS))
+        raise ObjectiveError(unknown_name("kind of contact", kind, KINDS))
     e, slices = acting.exchange, span.slices
     pair, per_unit = e.names, 1 / e.unit
     yield Feature(FS.distance, pair, scale=10.0), OT.ineq, slices

@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from posewise.features import FS, Feature, Pose
 from posewise.robots.config import Config
-from posewise.robots.validation import floats
+from posewise.robots.validation import float_array
 
 from ..interval import Objectives, Span
 from ..objective import OT, ObjectiveError
@@ -293,7 +293,7 @@ class target_x_orientation:
 
 
 def _vector(what: str, given: Any, size: int) -> Float[np.ndarray, " n"]:
-    vector = floats(what, given, f"{size} numbers", ObjectiveError)
+    vector = float_array(what, given, f"{size} numbers", ObjectiveError)
     if vector.shape != (size,) or not np.isfinite(vector).all():
         raise ObjectiveError(f"{what} is {given!r}, expected {size} finite numbers.")
     return vector

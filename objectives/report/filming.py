@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posewise.robots.validation import floats, integer
+from posewise.robots.validation import float_array, integer
 from posewise.robots.visual.film import film_strip
 
 from ..objective import ObjectiveError
@@ -50,7 +50,7 @@ def _slices(slices: Any, T: int) -> list[int]:
 
 def _view(view: Any) -> tuple[float, float]:
     expected = "two numbers: height and direction of the eye (degrees)"
-    angles = floats("view", view, expected, ObjectiveError)
+    angles = float_array("view", view, expected, ObjectiveError)
     if angles.shape != (2,) or not np.isfinite(angles).all():
         raise ObjectiveError(f"view is {view!r}, expected {expected}.")
     return float(angles[0]), float(angles[1])

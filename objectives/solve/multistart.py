@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from posewise.robots.errors import unknown
+from posewise.robots.errors import unknown_name
 from posewise.robots.validation import integer, number
 from posewise.solvers import Options, Result, Status, Watch, solve_many, solve_watched
 from posewise.solvers.first_order import solve_first_order
@@ -231,7 +231,7 @@ def make_options(
     known = Options.__dataclass_fields__
     for option, value in options.items():
         if option not in known:
-            raise ObjectiveError(unknown("solver option", option, known))
+            raise ObjectiveError(unknown_name("solver option", option, known))
         _positive(option, value)
     given = {"tolerance": 0.1 * tolerance, **options}
     if "mu" in given:

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from posewise.robots.validation import floats
+from posewise.robots.validation import float_array
 
 from ..chain.builder import Placed
 from ..chain.groups import ChainData
@@ -110,7 +110,7 @@ def _aimed(
                 " problem; use what add_objective returned."
             )
         what = f"targets of {objective.name}"
-        goal = floats(what, given, "numbers (problems, D)", ObjectiveError)
+        goal = float_array(what, given, "numbers (problems, D)", ObjectiveError)
         parts = placed[objectives.index(objective)]
         D = data.batches[parts[0].batch].target.shape[-1]
         goal = goal[:, None] if goal.ndim == 1 else goal

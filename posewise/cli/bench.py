@@ -20,7 +20,7 @@ from posewise.demo import (
     reaching_path,
 )
 from posewise.objectives import KOMO
-from posewise.robots.errors import LoadError, unknown
+from posewise.robots.errors import LoadError, unknown_name
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 ROUNDS = 10
@@ -91,7 +91,7 @@ def _script(name: str) -> Path:
         )
     known = sorted(file.stem for file in FOLDER.glob("*.py"))
     if name not in known:
-        raise LoadError(unknown("benchmark", name, known))
+        raise LoadError(unknown_name("benchmark", name, known))
     return FOLDER / f"{name}.py"
 
 

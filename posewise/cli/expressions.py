@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from posewise.logic.formulas.predicate import Predicate
 from posewise.reference import kinds_of_predicates
-from posewise.robots.errors import unknown
+from posewise.robots.errors import unknown_name
 from posewise.robots.geometry import shapes
 
 from .yaml_entries import Entry, shown
@@ -143,7 +143,7 @@ class _Call:
     def call(self, node: ast.Call, depth: int) -> Any:
         name = ast.get_source_segment(self.source, node.func) or "?"
         if name not in self.known:
-            self.fail(f": {unknown(self.what, name, self.known)}", node)
+            self.fail(f": {unknown_name(self.what, name, self.known)}", node)
         made = self.known[name]
         if any(isinstance(a, ast.Starred) for a in node.args):
             self.fail("has a starred argument; write them out.", node)

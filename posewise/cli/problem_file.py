@@ -15,7 +15,7 @@ from posewise.objectives import KOMO, OT
 from posewise.objectives.interval import span_of
 from posewise.objectives.placement import solve_placement
 from posewise.robots.config import Config
-from posewise.robots.errors import unknown
+from posewise.robots.errors import unknown_name
 from posewise.robots.validation import integer, number
 from posewise.solvers import Options
 
@@ -253,7 +253,7 @@ def _preset(entry: Entry) -> tuple[Any, Any]:
     named = entry.named("a mapping")["preset"]
     name = named.text("the name of a preset, e.g. grasp_box")
     if name not in PRESETS:
-        named.fail(unknown("preset", name, PRESETS))
+        named.fail(unknown_name("preset", name, PRESETS))
     arguments = inspect.signature(PRESETS[name]).parameters
     given = _plain(entry.fields(("preset", "times", *arguments)))
     del given["preset"]
@@ -268,13 +268,13 @@ def _feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:
     named = entry.named("a mapping")["feature"]
     name = named.text("the name of a feature, e.g. positionDiff")
     if name not in FS.__members__:
-        named.fail(unknown("feature", name, FS.__members__))
+        named.fail(unknown_name("feature", name, FS.__members__))
     symbol = FS[name].symbol
     found = entry.fields((*FEATURE, *symbol.options))
     given = _plain(found)
     type_ = found["type"].text("eq, ineq or sos") if "type" in given else "eq"
     if type_ not in OT.__members__:
-        found["type"].fail(unknown("type of objective", type_, OT.__members__))
+        found["type"].fail(unknown_name("type of objective", type_, OT.__members__))
     if "name" in given:
         found["name"].text("a name for reports")
     numbers = {k: given.get(k) for k in ("order", "target", "scale")}

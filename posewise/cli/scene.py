@@ -12,7 +12,7 @@ import numpy as np
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.validation import NO_NUMBER
+from posewise.robots.validation import CONVERSION_ERRORS
 from posewise.robots.world.object_states import ObjectState, Particles
 from posewise.robots.world.rooms import Room, RoomMap
 
@@ -186,7 +186,7 @@ def _particles(entry: Entry) -> Particles:
     with entry.blamed():
         try:
             made = np.array([place.plain() for place in places], float).reshape(-1, 3)
-        except NO_NUMBER:
+        except CONVERSION_ERRORS:
             raise ConfigError(
                 f"got {shown(entry.plain())}, expected a list of [x, y, z]."
             ) from None

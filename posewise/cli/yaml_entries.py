@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from posewise.robots.errors import LoadError, PosewiseError, unknown
+from posewise.robots.errors import LoadError, PosewiseError, unknown_name
 
 MOST = 1_000_000
 """Characters of a problem file; what is larger belongs into files of its scene."""
@@ -64,7 +64,7 @@ class Entry:
         found = self.named(f"a mapping with some of the keys {', '.join(names)}")
         for key, entry in found.items():
             if key not in names:
-                entry.fail(unknown(what, key, names))
+                entry.fail(unknown_name(what, key, names))
         return found
 
     def named(self, expected: str) -> dict[str, "Entry"]:
@@ -122,7 +122,7 @@ class Entry:
             )
         if not there:
             near = [f.relative_to(folder).as_posix() for f in _beside(path)]
-            self.fail(unknown("file", name, near))
+            self.fail(unknown_name("file", name, near))
         return path
 
     def _wrong(self, expected: str) -> NoReturn:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import posewise as pw
-from posewise.robots.errors import unknown
+from posewise.robots.errors import unknown_name
 
 from .names import OT
 
@@ -105,7 +105,9 @@ class NLP_Solver:
         """
         for name in options:
             if name not in _MEANT and name not in _IGNORED:
-                raise pw.ObjectiveError(unknown("option", name, (*_MEANT, *_IGNORED)))
+                raise pw.ObjectiveError(
+                    unknown_name("option", name, (*_MEANT, *_IGNORED))
+                )
         ignored = sorted(set(options) & {*_IGNORED})
         if ignored:
             warnings.warn(

@@ -17,7 +17,7 @@ from ..geometry.hulls import hull_vertices
 from ..kinematics.transforms import quat_to_matrix
 from ..world.frame import Frame, Geometry
 
-VERTICES = 8
+MIN_HULL_VERTICES = 8
 """Vertex counts are rounded up to this, times a power of two: fewer kinds of hulls."""
 
 
@@ -50,19 +50,21 @@ def frame_bodies(frame: Frame) -> list[Bodies]:
     Raises:
         ConfigError: for a frame that only has other shapes, or one that cannot be used.
     """
-    single = [b for g in _solid(frame) for b in _bodies(frame, g)]
+    single = [
+        b for g in _collision_geometries(frame) for b in _geometry_bodies(frame, g)
+    ]
     groups: dict[tuple, list[collision.Body]] = {}
     for body in single:
         vertices = getattr(body.core, "vertices", np.zeros((1, 0, 3)))
         key = (type(body.core), vertices.shape[1])
         groups.setdefault(key, []).append(body)
-    return [Bodies(k, concatenate(v)) for k, v in groups.items()]
+    return [Bodies(k, concatenate_bodies(v)) for k, v in groups.items()]
 
 
-POINT = collision.Box(np.zeros((1, 3)))
+POINT_CORE = collision.Box(np.zeros((1, 3)))
 
 
-def concatenate(bodies: Sequence[collision.Body]) -> collision.Body:
+def concatenate_bodies(bodies: Sequence[collision.Body]) -> collision.Body:
     """Bodies of one kind, one after the other."""
     first = bodies[0].core
     cores = (np.concatenate(a) for a in zip(*(b.core for b in bodies), strict=True))
@@ -70,7 +72,7 @@ def concatenate(bodies: Sequence[collision.Body]) -> collision.Body:
     return collision.Body(type(first)(*cores), *rest)
 
 
-def _solid(frame: Frame) -> list[Geometry]:
+def _collision_geometries(frame: Frame) -> list[Geometry]:
     found = [g for g in frame.geometries if g.collision]
     if not found and isinstance(frame.shape, shapes.Marker):
         return list(frame.geometries[:1])
@@ -82,7 +84,7 @@ def _solid(frame: Frame) -> list[Geometry]:
     return found or [Geometry(shapes.Marker(0.0))]
 
 
-def _bodies(frame: Frame, g: Geometry) -> list[collision.Body]:
+def _geometry_bodies(frame: Frame, g: Geometry) -> list[collision.Body]:
     pose = np.asarray(g.pose, float)
     R, p = quat_to_matrix(pose[3:]), pose[:3]
 
@@ -93,9 +95,9 @@ def _bodies(frame: Frame, g: Geometry) -> list[collision.Body]:
     one = lambda x: np.array([x], float)
     match g.shape:
         case shapes.Marker():
-            return [body(POINT)]
+            return [body(POINT_CORE)]
         case shapes.Sphere(radius):
-            return [body(POINT, radius)]
+            return [body(POINT_CORE, radius)]
         case shapes.Capsule(length, radius):
             return [body(collision.Box(one([0.0, 0.0, length / 2])), radius)]
         case shapes.Box(size, rounding):
@@ -111,9 +113,9 @@ def _bodies(frame: Frame, g: Geometry) -> list[collision.Body]:
         case shapes.Plane():
             return [body(collision.HalfSpace())]
         case shapes.PointCloud(points, radius):
-            return [body(POINT, radius, x) for x in points]
+            return [body(POINT_CORE, radius, x) for x in points]
         case shapes.Convex(vertices, rounding):
-            return [_hull(body, vertices, rounding)]
+            return [_hull_body(body, vertices, rounding)]
         case shapes.Mesh(mode="sdf"):
             raise ConfigError(
                 f"Frame {frame.name!r}: a Mesh of mode 'sdf' has a distance grid and no"
@@ -121,17 +123,17 @@ def _bodies(frame: Frame, g: Geometry) -> list[collision.Body]:
                 " `collision.grid_distance` with points."
             )
         case shapes.Mesh() as mesh:
-            return [_hull(body, part, 0.0) for part in convex_parts(mesh)]
+            return [_hull_body(body, part, 0.0) for part in convex_parts(mesh)]
     raise ConfigError(f"Frame {frame.name!r}: {g.shape!r} has no collision body.")
 
 
-def _hull(body: Any, points: Float[np.ndarray, "n 3"], rounding: float):
+def _hull_body(body: Any, points: Float[np.ndarray, "n 3"], rounding: float):
     """Vertices about their middle, padded with copies of the first."""
     vertices = hull_vertices(np.asarray(points, float))
     middle = (vertices.min(0) + vertices.max(0)) / 2
     if len(vertices) == 1:
-        return body(POINT, rounding, middle)
-    room = VERTICES
+        return body(POINT_CORE, rounding, middle)
+    room = MIN_HULL_VERTICES
     while room < len(vertices):
         room *= 2
     copies = np.repeat(vertices[:1], room - len(vertices), 0)

@@ -18,29 +18,29 @@ from posewise.compilation.precision import precise
 
 from ..errors import ConfigError
 from ..world.frame import Frame
-from .bodies import Bodies, concatenate, frame_bodies
+from .bodies import Bodies, concatenate_bodies, frame_bodies
 
-Kinds = tuple[tuple[Any, Any], ...]
+CoreTypes = tuple[tuple[Any, Any], ...]
 """Types of the cores that meet, one entry for each group of body pairs."""
 
 
-class Meeting(NamedTuple):
+class BodyPairs(NamedTuple):
     """Pairs of bodies of one kind each, and the pair of frames each belongs to."""
 
     a: Bodies
     b: Bodies
     pair: np.ndarray
-    flipped: np.ndarray
+    is_flipped: np.ndarray
     """The first frame's body is b."""
 
 
-def meetings(frames: Sequence[Frame], pairs: Iterable) -> list[Meeting]:
+def group_body_pairs(frames: Sequence[Frame], pairs: Iterable) -> list[BodyPairs]:
     """All pairs of bodies of pairs of frames (indices), grouped by kind.
 
     Raises:
         ConfigError: for a frame without collision shapes, or the world.
     """
-    found: dict[tuple, list[Meeting]] = {}
+    found: dict[tuple, list[BodyPairs]] = {}
     for k, pair in enumerate(pairs):
         for i in pair:
             if i == len(frames):
@@ -50,19 +50,19 @@ def meetings(frames: Sequence[Frame], pairs: Iterable) -> list[Meeting]:
         ours, theirs = (frame_bodies(frames[i]) for i in pair)
         for x in ours:
             for y in theirs:
-                flipped = _rank(x) > _rank(y)
-                a, b = _alike(y, x) if flipped else _alike(x, y)
+                flipped = _core_rank(x) > _core_rank(y)
+                a, b = _with_common_core(y, x) if flipped else _with_common_core(x, y)
                 if a.kind[0] is collision.HalfSpace:
                     continue
                 i, j = np.indices((len(a), len(b))).reshape(2, -1)
-                made = Meeting(
+                made = BodyPairs(
                     a.rows(i), b.rows(j), np.full(len(i), k), np.full(len(i), flipped)
                 )
                 found.setdefault((a.kind, b.kind), []).append(made)
-    return [_joined(parts) for parts in found.values()]
+    return [_merge(parts) for parts in found.values()]
 
 
-def _alike(a: Bodies, b: Bodies) -> tuple[Bodies, Bodies]:
+def _with_common_core(a: Bodies, b: Bodies) -> tuple[Bodies, Bodies]:
     """Both curved, where one is and the other may be: fewer kinds to compile."""
     if b.kind[0] is collision.Curved and a.kind[0] is collision.Box:
         core = collision.as_curved(a.body.core)
@@ -70,7 +70,7 @@ def _alike(a: Bodies, b: Bodies) -> tuple[Bodies, Bodies]:
     return a, b
 
 
-def _rank(x: Bodies) -> int:
+def _core_rank(x: Bodies) -> int:
     order = (
         collision.Box,
         collision.Curved,
@@ -80,17 +80,17 @@ def _rank(x: Bodies) -> int:
     return order.index(x.kind[0])
 
 
-def _joined(parts: list[Meeting]) -> Meeting:
-    one = lambda many: Bodies(many[0].kind, concatenate([x.body for x in many]))
-    return Meeting(
+def _merge(parts: list[BodyPairs]) -> BodyPairs:
+    one = lambda many: Bodies(many[0].kind, concatenate_bodies([x.body for x in many]))
+    return BodyPairs(
         one([m.a for m in parts]),
         one([m.b for m in parts]),
         np.concatenate([m.pair for m in parts]),
-        np.concatenate([m.flipped for m in parts]),
+        np.concatenate([m.is_flipped for m in parts]),
     )
 
 
-def packed(meets: list[Meeting]) -> tuple[Kinds, dict[str, np.ndarray]]:
+def pack(meets: list[BodyPairs]) -> tuple[CoreTypes, dict[str, np.ndarray]]:
     """Static kinds and named arrays."""
     arrays: dict[str, np.ndarray] = {}
     for g, meet in enumerate(meets):
@@ -98,13 +98,13 @@ def packed(meets: list[Meeting]) -> tuple[Kinds, dict[str, np.ndarray]]:
             body = getattr(meet, side).body
             leaves = (*body.core, *body[1:])
             arrays |= {f"{side}{g}_{n}": np.asarray(x) for n, x in enumerate(leaves)}
-        arrays[f"pair{g}"], arrays[f"flipped{g}"] = meet.pair, meet.flipped
+        arrays[f"pair{g}"], arrays[f"flipped{g}"] = meet.pair, meet.is_flipped
     return tuple((m.a.kind[0], m.b.kind[0]) for m in meets), arrays
 
 
 @precise
-def evaluate_groups(
-    kinds: Kinds,
+def evaluate_contacts(
+    kinds: CoreTypes,
     R: Float[jax.Array, "pairs 2 3 3"],
     p: Float[jax.Array, "pairs 2 3"],
     arrays: dict[str, jax.Array],
@@ -114,10 +114,10 @@ def evaluate_groups(
     """Contacts of all pairs of bodies, group after group.
 
     Args:
-        kinds: see `packed`.
+        kinds: see `pack`.
         R: orientations of each pair of frames.
         p: positions of each pair of frames.
-        arrays: see `packed`.
+        arrays: see `pack`.
         cutoff: beyond it bounds will do; None: exact everywhere.
         smoothing: [m], of the distances; see `collision.smooth_contact`.
     """

@@ -14,12 +14,12 @@ from jaxtyping import Bool, Int
 from ..kinematics.builder import topological_order
 from ..world.frame import Frame
 
-Pair = tuple[int, int]
+FramePair = tuple[int, int]
 """Frame indices, the lower first."""
 
 
 def collision_pairs(
-    frames: Sequence[Frame], nodes: Sequence[int], ignored: Collection[Pair] = ()
+    frames: Sequence[Frame], nodes: Sequence[int], ignored: Collection[FramePair] = ()
 ) -> Int[np.ndarray, "n 2"]:
     """Index pairs of the frames that can collide, sorted, the lower index first.
 
@@ -39,7 +39,7 @@ def collision_pairs(
     node = np.asarray(nodes, int)[solid]
     count = node[:, None] != node
     if any(frames[i].contact < 0 for i in solid):
-        below = _ignores_above(frames, solid)
+        below = _ignored_ancestors(frames, solid)
         count &= ~(below | below.T)
     if ignored:
         place = np.full(len(frames), len(solid))
@@ -55,7 +55,9 @@ def can_collide(frame: Frame) -> bool:
     return frame.contact != 0 and any(g.collision for g in frame.geometries)
 
 
-def adjacent(parents: Sequence[int | None], jointed: Sequence[bool]) -> set[Pair]:
+def adjacent_bodies(
+    parents: Sequence[int | None], jointed: Sequence[bool]
+) -> set[FramePair]:
     """Pairs of bodies whose links are connected by a joint.
 
     Args:
@@ -67,20 +69,20 @@ def adjacent(parents: Sequence[int | None], jointed: Sequence[bool]) -> set[Pair
     for i, parent in enumerate(parents):
         link.append(i if parent is None or jointed[i] else link[parent])
         members[link[i]].append(i)
-    found: set[Pair] = set()
+    found: set[FramePair] = set()
     for head, own in members.items():
         parent = parents[head]
         if parent is not None:
-            found |= ordered(product(members[link[parent]], own))
+            found |= ordered_pairs(product(members[link[parent]], own))
     return found
 
 
-def ordered(pairs: Iterable[Pair]) -> set[Pair]:
+def ordered_pairs(pairs: Iterable[FramePair]) -> set[FramePair]:
     """The pairs of two different indices, the lower first."""
     return {(min(p), max(p)) for p in pairs if p[0] != p[1]}
 
 
-def _ignores_above(
+def _ignored_ancestors(
     frames: Sequence[Frame], rows: Int[np.ndarray, " n"]
 ) -> Bool[np.ndarray, "n n"]:
     """Whether each of the frames ignores each other one, as one above it."""

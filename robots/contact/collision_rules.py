@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from ..errors import ConfigError, unknown
+from ..errors import ConfigError, unknown_name
 from ..loaders.urdf.srdf import read_srdf
 from ..validation import number
 from ..world.state import WorldState
-from .collision_pairs import Pair, collision_pairs, ordered
+from .collision_pairs import FramePair, collision_pairs, ordered_pairs
 from .proximity import nearest_contacts
 
 
@@ -76,15 +76,15 @@ class CollisionRules(WorldState):
         names = self.frame_names
         index = {name: i for i, name in reversed([*enumerate(names)])}
 
-        def pairs(kind: str) -> set[Pair]:
-            found: set[Pair] = set()
+        def pairs(kind: str) -> set[FramePair]:
+            found: set[FramePair] = set()
             for links, element in srdf[kind].items():
                 for name in links:
                     if prefix + name not in index:
-                        raise element.error(unknown("link", prefix + name, names))
+                        raise element.error(unknown_name("link", prefix + name, names))
                 frames = [index[prefix + name] for name in links]
                 others = frames[1:] or range(len(self._frames))
-                found |= ordered(product(frames[:1], others))
+                found |= ordered_pairs(product(frames[:1], others))
             return found
 
         by_default = pairs("disable_default_collisions")
@@ -158,16 +158,16 @@ class CollisionRules(WorldState):
             layout, kinematics = self._cache
             self._cache = layout, kinematics
 
-    def _between(self, a: Any, b: Any) -> set[Pair]:
+    def _between(self, a: Any, b: Any) -> set[FramePair]:
         first = self._indices("a", a)
         if b is not None:
-            return ordered(product(first, self._indices("b", b)))
+            return ordered_pairs(product(first, self._indices("b", b)))
         if len(first) == 1:
             raise ConfigError(
                 f"a is {a!r}, a single frame, and b is not given; name as b the other"
                 f" side of the pairs (to end all of them: set_contact({a!r}, 0))."
             )
-        return ordered(combinations(first, 2))
+        return ordered_pairs(combinations(first, 2))
 
     def _indices(self, what: str, names: Any) -> list[int]:
         """Indices of frames and of all parts of objects."""

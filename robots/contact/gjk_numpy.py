@@ -18,18 +18,18 @@ from posewise import collision
 from ..world.frame import Frame
 from .bodies import frame_bodies
 
-STEPS = 128
+MAX_ITERATIONS = 128
 """Directions that are tried; polytopes need about 10, curved bodies 30."""
-CLOSE = 1e-11
+RELATIVE_TOLERANCE = 1e-11
 """A gap is found when it is known to this fraction of the bodies' size."""
-PAIRS = 1_000_000
+MAX_PAIRS_PER_CHUNK = 1_000_000
 """Pairs of bodies that are looked at together."""
-EDGES = np.array(list(combinations(range(4), 2)))
-FACES = np.array(list(combinations(range(4), 3)))
+SIMPLEX_EDGES = np.array(list(combinations(range(4), 2)))
+SIMPLEX_FACES = np.array(list(combinations(range(4), 3)))
 
 
 @dataclass(frozen=True, eq=False)
-class Convex:
+class SweptHulls:
     """Bodies of any bounded kind: vertices, swept by a box, an ellipsoid and a ball."""
 
     vertices: Float[np.ndarray, "n V 3"]
@@ -39,9 +39,9 @@ class Convex:
     R: Float[np.ndarray, "n 3 3"]
     p: Float[np.ndarray, "n 3"]
 
-    def rows(self, at: Int[np.ndarray, " m"]) -> "Convex":
+    def rows(self, at: Int[np.ndarray, " m"]) -> "SweptHulls":
         """Some of them."""
-        return Convex(*(getattr(self, f.name)[at] for f in fields(self)))
+        return SweptHulls(*(getattr(self, f.name)[at] for f in fields(self)))
 
     def support(self, d: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
         """The point of each core that is furthest along d."""
@@ -55,7 +55,7 @@ class Convex:
         return np.einsum("nij,nj->ni", self.R, point) + self.p
 
 
-class Gap(NamedTuple):
+class Separation(NamedTuple):
     """How two things stand."""
 
     distance: float
@@ -64,13 +64,13 @@ class Gap(NamedTuple):
     """Unit, from the second to the first; zero where they overlap."""
 
 
-Placed = tuple[Frame, Float[np.ndarray, "3 3"], Float[np.ndarray, "3"]]
+PosedFrame = tuple[Frame, Float[np.ndarray, "3 3"], Float[np.ndarray, "3"]]
 """A frame, and its orientation and origin in the world."""
 
 
-def nearest_gap(
-    a: Sequence[Placed], b: Sequence[Placed], limit: float = np.inf
-) -> Gap | None:
+def min_distance(
+    a: Sequence[PosedFrame], b: Sequence[PosedFrame], limit: float = np.inf
+) -> Separation | None:
     """The gap of the nearest two bodies; None where all are farther than the limit.
 
     Two half-spaces have none.
@@ -84,17 +84,17 @@ def nearest_gap(
     Raises:
         ConfigError: for a frame with shapes that cannot be used, see `frame_bodies`.
     """
-    (convex_a, planes_a), (convex_b, planes_b) = _placed(a), _placed(b)
+    (convex_a, planes_a), (convex_b, planes_b) = _world_bodies(a), _world_bodies(b)
     found = [
-        *_over_planes(convex_a, planes_b, 1),
-        *_over_planes(convex_b, planes_a, -1),
-        *_between(convex_a, convex_b, limit),
+        *_plane_separations(convex_a, planes_b, 1),
+        *_plane_separations(convex_b, planes_a, -1),
+        *_hull_separations(convex_a, convex_b, limit),
     ]
     nearest = min(found, key=lambda gap: gap.distance, default=None)
     return None if nearest is None or nearest.distance > limit else nearest
 
 
-def _placed(frames: Sequence[Placed]) -> tuple[Convex, np.ndarray]:
+def _world_bodies(frames: Sequence[PosedFrame]) -> tuple[SweptHulls, np.ndarray]:
     """Bounded bodies in the world, and the planes (normal, offset) of half-spaces."""
     found: list[list[np.ndarray]] = []
     planes: list[np.ndarray] = []
@@ -116,68 +116,72 @@ def _placed(frames: Sequence[Placed]) -> tuple[Convex, np.ndarray]:
                     half, radii = core.half, getattr(core, "radii", zero)
             found.append([vertices, half, radii, body.radius, turn, place])
     if not found:
-        found = [[np.zeros(s) for s in _NONE]]
+        found = [[np.zeros(s) for s in _EMPTY_SHAPES]]
     most = max(part[0].shape[1] for part in found)
     for part in found:
         part[0] = part[0][:, np.arange(most) % part[0].shape[1]]
-    bodies = Convex(*(np.concatenate(x) for x in zip(*found, strict=True)))
+    bodies = SweptHulls(*(np.concatenate(x) for x in zip(*found, strict=True)))
     return bodies, np.array(planes).reshape(-1, 4)
 
 
-_NONE = ((0, 1, 3), (0, 3), (0, 3), (0,), (0, 3, 3), (0, 3))
+_EMPTY_SHAPES = ((0, 1, 3), (0, 3), (0, 3), (0,), (0, 3, 3), (0, 3))
 
 
-def _over_planes(bodies: Convex, planes: np.ndarray, side: int) -> list[Gap]:
+def _plane_separations(
+    bodies: SweptHulls, planes: np.ndarray, side: int
+) -> list[Separation]:
     """Gaps of bodies over half-spaces, which are the second thing where side is 1."""
     found = []
     for plane in planes:
         down = np.broadcast_to(-plane[:3], bodies.p.shape)
         height = bodies.support(down) @ plane[:3] - plane[3] - bodies.radius
         found += [
-            Gap(float(h), side * plane[:3]) if h > 0 else Gap(0.0, np.zeros(3))
+            Separation(float(h), side * plane[:3])
+            if h > 0
+            else Separation(0.0, np.zeros(3))
             for h in height
         ]
     return found
 
 
-def _between(a: Convex, b: Convex, limit: float) -> list[Gap]:
+def _hull_separations(a: SweptHulls, b: SweptHulls, limit: float) -> list[Separation]:
     """The nearest of all pairs, if any may be within the limit."""
-    found: list[Gap] = []
+    found: list[Separation] = []
     if len(b.p):
-        step = max(PAIRS // len(b.p), 1)
+        step = max(MAX_PAIRS_PER_CHUNK // len(b.p), 1)
         for first in range(0, len(a.p), step):
             rows = np.arange(first, min(first + step, len(a.p)))
-            found += _nearest_pair(a.rows(rows), b, limit)
+            found += _min_separation(a.rows(rows), b, limit)
     return found
 
 
-def _nearest_pair(a: Convex, b: Convex, limit: float) -> list[Gap]:
+def _min_separation(a: SweptHulls, b: SweptHulls, limit: float) -> list[Separation]:
     lower, upper = _ball_bounds(a, b)
     i, j = np.nonzero(lower <= min(limit, upper.min()) * (1 + 1e-9) + 1e-12)
     if not len(i):
         return []
     a, b = a.rows(i), b.rows(j)
-    size = _size(a) + _size(b)
-    distance, normal = _descend(a, b, size, limit)
+    size = _core_radius(a) + _core_radius(b)
+    distance, normal = _gjk(a, b, size, limit)
     distance = distance - a.radius - b.radius
     k = int(distance.argmin())
     if distance[k] <= 0:
-        return [Gap(0.0, np.zeros(3))]
-    return [Gap(float(distance[k]), normal[k])]
+        return [Separation(0.0, np.zeros(3))]
+    return [Separation(float(distance[k]), normal[k])]
 
 
-def _size(x: Convex) -> np.ndarray:
+def _core_radius(x: SweptHulls) -> np.ndarray:
     """Radius of a ball about each origin that holds the core."""
     far = np.linalg.norm(x.vertices, axis=-1).max(-1)
     return far + np.linalg.norm(x.half, axis=-1) + x.radii.max(-1)
 
 
-def _ball_bounds(a: Convex, b: Convex) -> tuple[np.ndarray, np.ndarray]:
+def _ball_bounds(a: SweptHulls, b: SweptHulls) -> tuple[np.ndarray, np.ndarray]:
     """Distances of all pairs are between these: of balls, and of some of their points.
 
     A ball holds each body; the mean of its vertices is in it.
     """
-    outer = [_size(x) + x.radius for x in (a, b)]
+    outer = [_core_radius(x) + x.radius for x in (a, b)]
     apart = np.linalg.norm(a.p[:, None] - b.p, axis=-1)
     middle = lambda x: x.p + np.einsum("nij,nj->ni", x.R, x.vertices.mean(1))
     inner = [middle(x) for x in (a, b)]
@@ -185,8 +189,8 @@ def _ball_bounds(a: Convex, b: Convex) -> tuple[np.ndarray, np.ndarray]:
     return np.maximum(apart - outer[0][:, None] - outer[1], 0), upper
 
 
-def _descend(
-    a: Convex, b: Convex, size: np.ndarray, limit: float
+def _gjk(
+    a: SweptHulls, b: SweptHulls, size: np.ndarray, limit: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Distances of cores (n,), and directions from b to a (n, 3).
 
@@ -199,30 +203,30 @@ def _descend(
     distance = np.linalg.norm(v, axis=-1)
     todo = np.flatnonzero(distance > 0)
     enough = a.radius + b.radius + (limit if limit < np.inf else 0.0)
-    for _ in range(STEPS):
+    for _ in range(MAX_ITERATIONS):
         here, far = v[todo], distance[todo]
         w = a.rows(todo).support(-here) - b.rows(todo).support(here)
         lower = (here * w).sum(-1) / far
-        known = (far - lower <= CLOSE * size[todo]) | (far <= enough[todo])
+        known = (far - lower <= RELATIVE_TOLERANCE * size[todo]) | (far <= enough[todo])
         on = ~known & ((lower <= enough[todo]) | (limit == np.inf))
         todo, w, far = todo[on], w[on], far[on]
         if not len(todo):
             break
         free = weights[todo].argmin(-1)
         simplex[todo, free] = w
-        new, new_weights = _nearest_in(simplex[todo])
+        new, new_weights = _nearest_to_origin(simplex[todo])
         length = np.linalg.norm(new, axis=-1)
         nearer = length < far
         moved = todo[nearer]
         v[moved], weights[moved] = new[nearer], new_weights[nearer]
         distance[moved] = length[nearer]
-        todo = moved[distance[moved] > CLOSE * size[moved]]
-    overlap = distance <= CLOSE * size
+        todo = moved[distance[moved] > RELATIVE_TOLERANCE * size[moved]]
+    overlap = distance <= RELATIVE_TOLERANCE * size
     scale = np.where(overlap, 1.0, distance)
     return np.where(overlap, 0.0, distance), v / scale[:, None]
 
 
-def _nearest_in(
+def _nearest_to_origin(
     simplex: Float[np.ndarray, "n 4 3"],
 ) -> tuple[Float[np.ndarray, "n 3"], Float[np.ndarray, "n 4"]]:
     """The point next to the origin in hulls of four points, and its weights.
@@ -232,15 +236,18 @@ def _nearest_in(
     n = len(simplex)
     weights = np.zeros((n, 11, 4))
     valid = np.ones((n, 11), bool)
-    start, end = simplex[:, EDGES[:, 0]], simplex[:, EDGES[:, 1]]
+    start, end = simplex[:, SIMPLEX_EDGES[:, 0]], simplex[:, SIMPLEX_EDGES[:, 1]]
     edge = end - start
     square = (edge**2).sum(-1)
     t = -(start * edge).sum(-1) / np.where(square > 0, square, 1.0)
     t = np.clip(t, 0, 1)
     edges = np.arange(6)
-    weights[:, edges, EDGES[:, 0]], weights[:, edges, EDGES[:, 1]] = 1 - t, t
+    weights[:, edges, SIMPLEX_EDGES[:, 0]], weights[:, edges, SIMPLEX_EDGES[:, 1]] = (
+        1 - t,
+        t,
+    )
 
-    corner, *others = (simplex[:, FACES[:, k]] for k in range(3))
+    corner, *others = (simplex[:, SIMPLEX_FACES[:, k]] for k in range(3))
     e, f = (x - corner for x in others)
     ee, ef, ff = ((x * y).sum(-1) for x, y in ((e, e), (e, f), (f, f)))
     ce, cf = -(corner * e).sum(-1), -(corner * f).sum(-1)
@@ -251,7 +258,7 @@ def _nearest_in(
     valid[:, 6:10] = ~thin & (u >= 0) & (s >= 0) & (u + s <= 1)
     faces = np.arange(6, 10)
     for column, amount in enumerate((1 - u - s, u, s)):
-        weights[:, faces, FACES[:, column]] = amount
+        weights[:, faces, SIMPLEX_FACES[:, column]] = amount
 
     sides = simplex[:, 1:] - simplex[:, :1]
     volume = np.linalg.det(sides)

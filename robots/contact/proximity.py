@@ -11,9 +11,9 @@ from jaxtyping import Float
 from posewise.collision import Body, Contact, bound
 
 from ..world.frame import Frame
-from .body_pairs import Kinds, Meeting, evaluate_groups, meetings, packed
+from .body_pairs import BodyPairs, CoreTypes, evaluate_contacts, group_body_pairs, pack
 
-Pairs = Any
+FramePairs = Any
 """Pairs of frame indices (n, 2)."""
 
 
@@ -21,7 +21,7 @@ def nearest_contacts(
     frames: Sequence[Frame],
     R: Float[np.ndarray, "frames 3 3"],
     p: Float[np.ndarray, "frames 3"],
-    pairs: Pairs,
+    pairs: FramePairs,
     cutoff: float = np.inf,
 ) -> dict[int, Contact]:
     """For each pair (by its place) of frames nearer than a cutoff, the nearest contact.
@@ -39,17 +39,17 @@ def nearest_contacts(
     pairs = np.asarray(pairs, int).reshape(-1, 2)
     meets = [
         part
-        for meet in meetings(frames, pairs)
-        if (part := _near(meet, R, p, pairs, cutoff)) is not None
+        for meet in group_body_pairs(frames, pairs)
+        if (part := _within_cutoff(meet, R, p, pairs, cutoff)) is not None
     ]
     if not meets:
         return {}
-    size = _bucket(len(pairs))
+    size = _bucket_size(len(pairs))
     at = np.concatenate([pairs, np.zeros((size - len(pairs), 2), int)])
     parts = []
     for meet in meets:  # each kind has a program of its own: any of them may be absent
-        kinds, arrays = packed([meet])
-        parts.append(_program(kinds)(R[at], p[at], arrays))
+        kinds, arrays = pack([meet])
+        parts.append(_compiled_contacts(kinds)(R[at], p[at], arrays))
     out = jax.tree.map(lambda *x: np.concatenate(x), *parts)
     pair = np.concatenate([meet.pair for meet in meets])
     found: dict[int, Contact] = {}
@@ -60,39 +60,39 @@ def nearest_contacts(
 
 
 @cache
-def _program(kinds: Kinds) -> Any:
-    return jax.jit(lambda R, p, arrays: evaluate_groups(kinds, R, p, arrays))
+def _compiled_contacts(kinds: CoreTypes) -> Any:
+    return jax.jit(lambda R, p, arrays: evaluate_contacts(kinds, R, p, arrays))
 
 
 @jax.jit
-def _bound(a: Body, b: Body) -> Any:
+def _distance_bound(a: Body, b: Body) -> Any:
     return bound(a, b)[0]
 
 
-def _near(
-    meet: Meeting, R: np.ndarray, p: np.ndarray, pairs: np.ndarray, cutoff: float
-) -> Meeting | None:
+def _within_cutoff(
+    meet: BodyPairs, R: np.ndarray, p: np.ndarray, pairs: np.ndarray, cutoff: float
+) -> BodyPairs | None:
     """The bodies that may be near, repeated to fill a bucket."""
     sides = []
     for side, other in ((meet.a, 0), (meet.b, 1)):
-        own = np.where(meet.flipped, 1 - other, other)
+        own = np.where(meet.is_flipped, 1 - other, other)
         frame = pairs[meet.pair, own]
         body = side.body
         where = p[frame] + np.einsum("nij,nj->ni", R[frame], body.p)
         sides.append(Body(body.core, body.radius, R[frame] @ body.R, where))
-    gap = np.asarray(_bound(*sides))
+    gap = np.asarray(_distance_bound(*sides))
     rows = np.flatnonzero(gap < cutoff)
     if not len(rows):
         return None
     # the pair furthest apart is the cheapest to repeat
-    copies = np.full(_bucket(len(rows)) - len(rows), rows[np.argmax(gap[rows])])
+    copies = np.full(_bucket_size(len(rows)) - len(rows), rows[np.argmax(gap[rows])])
     rows = np.concatenate([rows, copies])
-    return Meeting(
-        meet.a.rows(rows), meet.b.rows(rows), meet.pair[rows], meet.flipped[rows]
+    return BodyPairs(
+        meet.a.rows(rows), meet.b.rows(rows), meet.pair[rows], meet.is_flipped[rows]
     )
 
 
-def _bucket(n: int) -> int:
+def _bucket_size(n: int) -> int:
     """64, 256, 1024, …: few programs to compile."""
     size = 64
     while size < n:

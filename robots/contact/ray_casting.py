@@ -16,21 +16,21 @@ from ..geometry.hulls import hull_planes, simplices
 from ..world.frame import Frame
 from .bodies import frame_bodies
 from .ray_primitives import (
-    Crossings,
     Cylinders,
     Ellipsoids,
-    Pieces,
+    LineIntervals,
     Polytopes,
-    Posed,
-    Rounded,
+    PosedPrimitives,
+    RayPrimitives,
+    RoundedCores,
 )
 
 
-def crossings(
+def intersect_lines(
     frame: Frame,
     origin: Float[np.ndarray, "lines 3"],
     direction: Float[np.ndarray, "lines 3"],
-) -> Crossings:
+) -> LineIntervals:
     """Where lines enter and leave the bodies of a frame, all in the frame.
 
     Bodies are in the order of `frame_bodies`; points are never met.
@@ -43,20 +43,20 @@ def crossings(
     Raises:
         ConfigError: for a frame with shapes that cannot be used, see `frame_bodies`.
     """
-    pieces = _pieces(frame)
+    pieces = _ray_primitives(frame)
     count = sum(len(group) for group in frame_bodies(frame))
     enter = np.full((count, len(origin)), np.inf)
     leave = np.full((count, len(origin)), -np.inf)
     for group in pieces:
-        first, last = group.cross(origin, direction)
+        first, last = group.intersect(origin, direction)
         missed = first > last
         first, last = np.where(missed, np.inf, first), np.where(missed, -np.inf, last)
         np.minimum.at(enter, group.owner, first.T)
         np.maximum.at(leave, group.owner, last.T)
-    return Crossings(enter.T, leave.T)
+    return LineIntervals(enter.T, leave.T)
 
 
-def entries(
+def ray_hits(
     frame: Frame,
     origin: Float[np.ndarray, "lines 3"],
     direction: Float[np.ndarray, "lines 3"],
@@ -65,15 +65,15 @@ def entries(
 
     A ray that starts in a body does not enter that one, as in Bullet.
     """
-    enter, _ = crossings(frame, origin, direction)
+    enter, _ = intersect_lines(frame, origin, direction)
     return np.where(enter > 0, enter, np.inf)
 
 
 @lru_cache(maxsize=8192)
-def _pieces(frame: Frame) -> list[Pieces]:
+def _ray_primitives(frame: Frame) -> list[RayPrimitives]:
     """What the bodies of a frame are made of, in the frame."""
     polytopes: list[tuple[np.ndarray, int]] = []
-    made: list[Pieces] = []
+    made: list[RayPrimitives] = []
     first = 0
     for group in frame_bodies(frame):
         owner = list(range(first, first + len(group)))
@@ -89,14 +89,14 @@ def _pieces(frame: Frame) -> list[Pieces]:
             case collision.Hull(vertices):
                 placed = vertices @ R.swapaxes(-1, -2) + p[:, None]
                 for k, points, r in zip(owner, placed, radius, strict=True):
-                    polytopes += [(planes, k) for planes in _inflated(points, r)]
+                    polytopes += [(planes, k) for planes in _face_prisms(points, r)]
                     if r > 0:
-                        made += _edges(points, r, k)
+                        made += _edge_capsules(points, r, k)
             case core:
                 half = np.asarray(core.half)
                 radii = np.asarray(getattr(core, "radii", np.zeros_like(half)))
-                posed = Posed(R, p, half, radii, np.array(owner))
-                made += _smooth(posed, radius)
+                posed = PosedPrimitives(R, p, half, radii, np.array(owner))
+                made += _split_by_form(posed, radius)
     if polytopes:
         most = max(len(p) for p, _ in polytopes)
         full = [p[np.arange(most) % len(p)] for p, _ in polytopes]
@@ -104,9 +104,11 @@ def _pieces(frame: Frame) -> list[Pieces]:
     return made
 
 
-def _smooth(posed: Posed, radius: Float[np.ndarray, " n"]) -> list[Pieces]:
+def _split_by_form(
+    posed: PosedPrimitives, radius: Float[np.ndarray, " n"]
+) -> list[RayPrimitives]:
     """Boxes, cylinders, ellipsoids and balls, rounded ones; no points of no size."""
-    made: list[Pieces] = []
+    made: list[RayPrimitives] = []
     point = ~(posed.half.any(-1) | posed.radii.any(-1))
     posed = replace(posed, radii=posed.radii + (point * radius)[:, None])
     radius = np.where(point, 0.0, radius)
@@ -125,11 +127,13 @@ def _smooth(posed: Posed, radius: Float[np.ndarray, " n"]) -> list[Pieces]:
     made += _capsules(posed.rows(straight), radius[straight])
     rest = ~sharp & ~straight
     if rest.any():
-        made.append(Rounded(**vars(posed.rows(rest)), radius=radius[rest]))
+        made.append(RoundedCores(**vars(posed.rows(rest)), radius=radius[rest]))
     return made
 
 
-def _capsules(segments: Posed, radius: Float[np.ndarray, " n"]) -> list[Pieces]:
+def _capsules(
+    segments: PosedPrimitives, radius: Float[np.ndarray, " n"]
+) -> list[RayPrimitives]:
     """Cylinders about segments along z, and balls at their ends."""
     if not len(radius):
         return []
@@ -140,7 +144,7 @@ def _capsules(segments: Posed, radius: Float[np.ndarray, " n"]) -> list[Pieces]:
     return [Cylinders(**vars(thick)), Ellipsoids(*map(np.concatenate, both))]
 
 
-def _box_planes(boxes: Posed) -> Float[np.ndarray, "n 6 4"]:
+def _box_planes(boxes: PosedPrimitives) -> Float[np.ndarray, "n 6 4"]:
     """Six planes for each box."""
     axes, half = boxes.R.swapaxes(-1, -2), boxes.half
     along = (axes * boxes.p[:, None]).sum(-1)
@@ -149,7 +153,7 @@ def _box_planes(boxes: Posed) -> Float[np.ndarray, "n 6 4"]:
     return np.concatenate([over, under], 1)
 
 
-def _inflated(points: np.ndarray, radius: float) -> list[np.ndarray]:
+def _face_prisms(points: np.ndarray, radius: float) -> list[np.ndarray]:
     """The hull of points, and on each of its faces a prism as high as the radius."""
     planes = hull_planes(points)
     found = [planes] if len(planes) else []
@@ -169,7 +173,9 @@ def _inflated(points: np.ndarray, radius: float) -> list[np.ndarray]:
     return found
 
 
-def _edges(points: np.ndarray, radius: float, owner: int) -> list[Pieces]:
+def _edge_capsules(
+    points: np.ndarray, radius: float, owner: int
+) -> list[RayPrimitives]:
     """Capsules about the edges of a hull."""
     ends = [
         (corners[i], corners[i - 1])
@@ -186,5 +192,5 @@ def _edges(points: np.ndarray, radius: float, owner: int) -> list[Pieces]:
     half = np.zeros((len(a), 3))
     half[:, 2] = length / 2
     owners = np.full(len(a), owner)
-    segments = Posed(R, (a + b) / 2, half, np.zeros_like(half), owners)
+    segments = PosedPrimitives(R, (a + b) / 2, half, np.zeros_like(half), owners)
     return _capsules(segments, np.full(len(a), radius))

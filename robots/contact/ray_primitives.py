@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-STEPS = 100
+MAX_NEWTON_STEPS = 100
 """Newton steps; only lines that graze a surface to the last bit need many."""
 
 
-class Crossings(NamedTuple):
+class LineIntervals(NamedTuple):
     """Along each line, in lengths of its direction; enter > leave where it misses."""
 
     enter: Float[np.ndarray, "lines bodies"]
@@ -27,7 +27,7 @@ class Polytopes:
     planes: Float[np.ndarray, "pieces planes 4"]
     owner: Int[np.ndarray, " pieces"]
 
-    def cross(self, o: np.ndarray, d: np.ndarray) -> Crossings:
+    def intersect(self, o: np.ndarray, d: np.ndarray) -> LineIntervals:
         normals, offsets = self.planes[..., :3], self.planes[..., 3]
         pieces, planes = offsets.shape
         flat = normals.reshape(-1, 3).T
@@ -38,11 +38,11 @@ class Polytopes:
         enter = np.where(speed < 0, t, -np.inf).max(-1)
         leave = np.where(speed > 0, t, np.inf).min(-1)
         beside = ((speed == 0) & (room < 0)).any(-1)
-        return Crossings(np.where(beside, np.inf, enter), leave)
+        return LineIntervals(np.where(beside, np.inf, enter), leave)
 
 
 @dataclass(frozen=True, eq=False)
-class Posed:
+class PosedPrimitives:
     """Pieces with a pose and two sizes."""
 
     R: Float[np.ndarray, "pieces 3 3"]
@@ -51,8 +51,8 @@ class Posed:
     radii: Float[np.ndarray, "pieces 3"]
     owner: Int[np.ndarray, " pieces"]
 
-    def rows(self, chosen: Bool[np.ndarray, " pieces"]) -> "Posed":
-        return Posed(**{name: x[chosen] for name, x in vars(self).items()})
+    def rows(self, chosen: Bool[np.ndarray, " pieces"]) -> "PosedPrimitives":
+        return PosedPrimitives(**{name: x[chosen] for name, x in vars(self).items()})
 
     def local(self, o: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lines (lines, pieces, 3) in the axes of each piece."""
@@ -61,45 +61,47 @@ class Posed:
         return turn(from_piece), turn(np.broadcast_to(d[:, None], from_piece.shape))
 
 
-class Ellipsoids(Posed):
+class Ellipsoids(PosedPrimitives):
     """|x / radii| <= 1."""
 
-    def cross(self, o: np.ndarray, d: np.ndarray) -> Crossings:
+    def intersect(self, o: np.ndarray, d: np.ndarray) -> LineIntervals:
         radii = np.maximum(self.radii, 1e-9 * self.radii.max(-1, keepdims=True))
         x, v = (a / radii for a in self.local(o, d))
-        return _ball(x, v, 1.0)
+        return _intersect_ball(x, v, 1.0)
 
 
-class Cylinders(Posed):
+class Cylinders(PosedPrimitives):
     """About z, of half length half[2] and radius radii[0]."""
 
-    def cross(self, o: np.ndarray, d: np.ndarray) -> Crossings:
-        return _cylinder(*self.local(o, d), self.radii[:, 0], self.half[:, 2])
+    def intersect(self, o: np.ndarray, d: np.ndarray) -> LineIntervals:
+        return _intersect_cylinder(*self.local(o, d), self.radii[:, 0], self.half[:, 2])
 
 
 @dataclass(frozen=True, eq=False)
-class Rounded(Posed):
+class RoundedCores(PosedPrimitives):
     """Boxes ±half, or the cylinders above where radii are not 0, inflated."""
 
     radius: Float[np.ndarray, " pieces"]
 
-    def cross(self, o: np.ndarray, d: np.ndarray) -> Crossings:
+    def intersect(self, o: np.ndarray, d: np.ndarray) -> LineIntervals:
         x, v = self.local(o, d)
         r = self.radius[:, None]
         disc = np.broadcast_to(self.radii[:, 0] > 0, x.shape[:2])
-        drum = _cylinder(x, v, self.radii[:, 0] + r[:, 0], self.half[:, 2] + r[:, 0])
-        block = _box(x, v, self.half + r)
+        drum = _intersect_cylinder(
+            x, v, self.radii[:, 0] + r[:, 0], self.half[:, 2] + r[:, 0]
+        )
+        block = _intersect_box(x, v, self.half + r)
         outer = [np.where(disc, c, b) for c, b in zip(drum, block, strict=True)]
         enter, leave = np.full_like(outer[0], np.inf), np.full_like(outer[1], -np.inf)
         line, piece = np.nonzero(outer[0] <= outer[1])
         core = (self.half[piece], self.radii[piece], self.radius[piece])
         x, v = x[line, piece], v[line, piece]
-        enter[line, piece] = _descend(x, v, outer[0][line, piece], *core)
-        leave[line, piece] = -_descend(x, -v, -outer[1][line, piece], *core)
-        return Crossings(enter, leave)
+        enter[line, piece] = _enter_rounded(x, v, outer[0][line, piece], *core)
+        leave[line, piece] = -_enter_rounded(x, -v, -outer[1][line, piece], *core)
+        return LineIntervals(enter, leave)
 
 
-def _descend(
+def _enter_rounded(
     x: Float[np.ndarray, "n 3"],
     v: Float[np.ndarray, "n 3"],
     start: Float[np.ndarray, " n"],
@@ -113,7 +115,7 @@ def _descend(
     first point on the surface.
     """
     t, todo = start.copy(), np.arange(len(start))
-    for _ in range(STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         point = x[todo] + t[todo, None] * v[todo]
         gap, rate = _core_distance(point, v[todo], half[todo], radii[todo])
         gap = gap - radius[todo]
@@ -143,7 +145,9 @@ def _core_distance(
     return distance, speed
 
 
-def _ball(x: np.ndarray, v: np.ndarray, radius: np.ndarray | float) -> Crossings:
+def _intersect_ball(
+    x: np.ndarray, v: np.ndarray, radius: np.ndarray | float
+) -> LineIntervals:
     """|x + t v| <= radius; the root that would cancel is found from the other."""
     a, b = (v * v).sum(-1), (x * v).sum(-1)
     c = (x * x).sum(-1) - radius**2
@@ -156,29 +160,29 @@ def _ball(x: np.ndarray, v: np.ndarray, radius: np.ndarray | float) -> Crossings
     still = a == 0
     enter = np.where(still, np.where(c <= 0, -np.inf, np.inf), enter)
     leave = np.where(still, np.inf, leave)
-    return Crossings(np.where(square < 0, np.inf, enter), leave)
+    return LineIntervals(np.where(square < 0, np.inf, enter), leave)
 
 
-def _box(x: np.ndarray, v: np.ndarray, half: np.ndarray) -> Crossings:
+def _intersect_box(x: np.ndarray, v: np.ndarray, half: np.ndarray) -> LineIntervals:
     """-half <= x + t v <= half."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.stack([(-half - x) / v, (half - x) / v])
     inside = np.abs(x) <= half
     enter = np.where(v == 0, np.where(inside, -np.inf, np.inf), ends.min(0))
     leave = np.where(v == 0, np.inf, ends.max(0))
-    return Crossings(enter.max(-1), leave.min(-1))
+    return LineIntervals(enter.max(-1), leave.min(-1))
 
 
-def _cylinder(
+def _intersect_cylinder(
     x: np.ndarray, v: np.ndarray, radius: np.ndarray, half: np.ndarray
-) -> Crossings:
+) -> LineIntervals:
     round_, ends = (
-        _ball(x[..., :2], v[..., :2], radius),
-        _box(x[..., 2:], v[..., 2:], half[:, None]),
+        _intersect_ball(x[..., :2], v[..., :2], radius),
+        _intersect_box(x[..., 2:], v[..., 2:], half[:, None]),
     )
-    return Crossings(
+    return LineIntervals(
         np.maximum(round_.enter, ends.enter), np.minimum(round_.leave, ends.leave)
     )
 
 
-Pieces = Polytopes | Ellipsoids | Cylinders | Rounded
+RayPrimitives = Polytopes | Ellipsoids | Cylinders | RoundedCores

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ConfigError
-from ..validation import floats, number
+from ..validation import float_array, number
 
 if TYPE_CHECKING:
     from trimesh import Trimesh
@@ -39,7 +39,7 @@ def _positive(shape, **values) -> None:
 
 
 def _vector(shape, name: str, value, length: int) -> np.ndarray:
-    array = floats(f"{type(shape).__name__}: {name}", value, f"{length} numbers")
+    array = float_array(f"{type(shape).__name__}: {name}", value, f"{length} numbers")
     if array.shape != (length,):
         raise ConfigError(
             f"{type(shape).__name__}: {name} has shape {array.shape}, expected"
@@ -171,7 +171,7 @@ class Mesh:
     _cache: dict = field(default_factory=dict, repr=False)
 
     def __post_init__(self):
-        scale = floats("Mesh: scale", self.scale, "one number or 3")
+        scale = float_array("Mesh: scale", self.scale, "one number or 3")
         if scale.shape not in ((), (1,), (3,)) or not np.all(np.isfinite(scale)):
             raise ConfigError(
                 f"Mesh: scale is {scale.tolist()}, expected one finite number or 3."
@@ -221,7 +221,7 @@ Shape = (
 
 
 def _points(shape, name: str, value) -> np.ndarray:
-    array = floats(f"{type(shape).__name__}: {name}", value, "(n, 3) numbers")
+    array = float_array(f"{type(shape).__name__}: {name}", value, "(n, 3) numbers")
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise ConfigError(
             f"{type(shape).__name__}: {name} has shape {array.shape}, expected (n, 3)"

@@ -20,8 +20,8 @@ from posewise.compilation.compaction import taken
 from posewise.compilation.materialize import once
 from posewise.compilation.precision import precise
 
-from .._typing import Array
-from ..errors import ConfigError, unknown
+from ..errors import ConfigError, unknown_name
+from ..typing import Array
 from .manifold import integrate
 from .transforms import quat_multiply, quat_normalize, quat_to_matrix, rotate
 from .tree import Tree
@@ -60,7 +60,7 @@ def index_of(frame: Any, names: Sequence[str], count: int) -> int:
         return names.index(frame)
     if frame == "world":
         return count
-    raise ConfigError(unknown("frame", frame, names))
+    raise ConfigError(unknown_name("frame", frame, names))
 
 
 @jax.tree_util.register_dataclass

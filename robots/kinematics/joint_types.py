@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConfigError, unknown
+from ..errors import ConfigError, unknown_name
 from .transforms import (
     axis_angle,
     pose_inverse,
@@ -121,7 +121,7 @@ def joint_type(name: Any) -> JointType:
             turn = letter.lower() in "abc"
             nodes.append(Node(rotation=(i, axis)) if turn else Node(((i, axis),)))
         return JointType(len(name) - 1 + 3 * name.endswith("w"), tuple(nodes))
-    raise ConfigError(unknown("joint type", name, JOINT_TYPES))
+    raise ConfigError(unknown_name("joint type", name, JOINT_TYPES))
 
 
 def joint_dim(name: str) -> int:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from posewise.compilation.precision import precise
 
-from .._typing import Array
+from ..typing import Array
 from .transforms import quat_exp, quat_multiply, quat_normalize
 from .tree import Tree
 

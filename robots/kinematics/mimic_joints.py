@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ConfigError, unknown
+from ..errors import ConfigError, unknown_name
 from ..world.frame import Frame
 from .joint_types import joint_type
 
@@ -36,7 +36,7 @@ def joint_drives(frames: Sequence[Frame]) -> dict[int, Drive]:
             if joint.mimic not in by_name:
                 raise ConfigError(
                     f"Joint {joint.name!r} mimics {joint.mimic!r}: "
-                    + unknown("joint", joint.mimic, by_name)
+                    + unknown_name("joint", joint.mimic, by_name)
                 )
             offset += multiplier * joint.offset
             multiplier *= joint.multiplier

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from posewise.compilation.precision import precise
 
-from .._typing import Array
+from ..typing import Array
 
 IDENTITY = np.array([0.0, 0, 0, 1, 0, 0, 0])
 

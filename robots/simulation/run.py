@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from ..errors import ConfigError
 from ..kinematics.joint_types import joint_dim
-from ..validation import floats, number
+from ..validation import float_array, number
 from .motion import Touch, check_sane
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class TwinRun:
             data.qfrc_applied[wire.dof] += effort / wire.factor
         for frame, given in (wrenches or {}).items():
             body, what = self._body(frame), f"wrenches[{frame!r}]"
-            wrench = floats(what, given, "6 numbers")
+            wrench = float_array(what, given, "6 numbers")
             if wrench.shape != (6,) or not np.isfinite(wrench).all():
                 raise ConfigError(f"{what} is {given!r}, expected 6 finite numbers.")
             self._mujoco.mj_applyFT(

@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ..config import Config
-from ..errors import ConfigError, unknown
+from ..errors import ConfigError, unknown_name
 from ..kinematics.mimic_joints import joint_drives
-from ..validation import floats, number
+from ..validation import float_array, number
 from .model import TIMESTEP, TwinModel, build_twin
 from .motion import Hits, Motion, Touch, check_sane
 from .mujoco_extra import import_mujoco
@@ -98,7 +98,7 @@ class Twin:
         Raises:
             ConfigError: for a wrong number of them.
         """
-        qpos = floats("qpos", qpos, f"{self.model.nq} numbers")
+        qpos = float_array("qpos", qpos, f"{self.model.nq} numbers")
         if qpos.shape[-1:] != (self.model.nq,):
             raise ConfigError(
                 f"qpos has shape {qpos.shape}, expected (…, {self.model.nq})."
@@ -180,8 +180,8 @@ class Twin:
         Raises:
             ConfigError: for input that does not fit.
         """
-        origin = floats("origin", origin, "3 numbers")
-        directions = floats("directions", directions, "(n, 3) numbers")
+        origin = float_array("origin", origin, "3 numbers")
+        directions = float_array("directions", directions, "(n, 3) numbers")
         length = np.linalg.norm(directions, axis=-1, keepdims=True)
         if (
             origin.shape != (3,)
@@ -270,7 +270,7 @@ class Twin:
         return data
 
     def _checked(self, q: Any) -> np.ndarray:
-        q = self.C.q if q is None else floats("q", q, f"{self.C.nq} numbers")
+        q = self.C.q if q is None else float_array("q", q, f"{self.C.nq} numbers")
         if q.shape[-1:] != (self.C.nq,) or not np.isfinite(q).all():
             raise ConfigError(
                 f"q has shape {q.shape}, expected (…, {self.C.nq}), without NaN or"
@@ -305,7 +305,7 @@ class Twin:
         for frame, given in forces.items():
             body = self._built.frame_bodies[self._index(frame)]
             what = f"forces[{frame!r}]"
-            wrench = floats(what, given, "3 or 6 numbers")
+            wrench = float_array(what, given, "3 or 6 numbers")
             if (
                 wrench.shape[-1:] not in ((3,), (6,))
                 or wrench.shape[:-1] not in ((), (steps,))
@@ -339,7 +339,7 @@ class Twin:
     def _geoms_of(self, name: str) -> list[int]:
         if name not in self.C.objects and name not in self.C.frame_names:
             known = [*self.C.objects, *self.C.frame_names]
-            raise ConfigError(unknown("object or frame", name, known))
+            raise ConfigError(unknown_name("object or frame", name, known))
         frames = self.C._solid_parts(name)
         geoms = np.flatnonzero(np.isin(self._geom_frames, frames)).tolist()
         if not geoms:

@@ -8,7 +8,7 @@ container holds.
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..errors import ConfigError, unknown
+from ..errors import ConfigError, unknown_name
 from ..validation import integer, number
 
 
@@ -73,15 +73,15 @@ def _joints(what: str, value: Any) -> dict[str, int]:
     return dict(value)
 
 
-LINK = Parameter(None, _name)
+LINK_PARAMETER = Parameter(None, _name)
 """A frame of the object; None: the object's own frame."""
-LEVEL = Parameter(None, _level)
+LEVEL_PARAMETER = Parameter(None, _level)
 """None: the predicate's own threshold."""
-CAPACITY = Parameter(None, _count)
+CAPACITY_PARAMETER = Parameter(None, _count)
 """Droplets; None: as many as have the volume of the object's cavities."""
 
 
-def _source(temperature: float, rate: float) -> dict[str, Parameter]:
+def _source_parameters(temperature: float, rate: float) -> dict[str, Parameter]:
     return {
         "temperature": Parameter(temperature, _celsius),
         "heating_rate": Parameter(rate, _rate),
@@ -89,7 +89,7 @@ def _source(temperature: float, rate: float) -> dict[str, Parameter]:
         "requires_toggled_on": Parameter(False, _flag),
         "requires_closed": Parameter(False, _flag),
         "requires_inside": Parameter(False, _flag),
-        "link": LINK,
+        "link": LINK_PARAMETER,
     }
 
 
@@ -100,22 +100,22 @@ ABILITIES: dict[str, dict[str, Parameter]] = {
     "heatable": {"heat_temperature": Parameter(40.0, _celsius)},
     "freezable": {"freeze_temperature": Parameter(0.0, _celsius)},
     "soakable": {"w_soaked": Parameter(1, _count)},
-    "dustyable": {"d_dusty": LEVEL},
-    "stainable": {"s_stained": LEVEL},
-    "toggleable": {"link": LINK},
+    "dustyable": {"d_dusty": LEVEL_PARAMETER},
+    "stainable": {"s_stained": LEVEL_PARAMETER},
+    "toggleable": {"link": LINK_PARAMETER},
     "sliceable": {"slice_force": Parameter(10.0, _force)},
     "openable": {
         "joints": Parameter(None, _joints),
         "both_sides": Parameter(False, _flag),
     },
-    "heatSource": _source(200.0, 0.04),
+    "heatSource": _source_parameters(200.0, 0.04),
     # of iGibson's refrigerators: the default it shares with heat sources would heat
-    "coldSource": _source(-18.0, 0.02),
-    "waterSource": {"link": LINK},
-    "cleaningTool": {"link": LINK},
-    "slicer": {"link": LINK},
+    "coldSource": _source_parameters(-18.0, 0.02),
+    "waterSource": {"link": LINK_PARAMETER},
+    "cleaningTool": {"link": LINK_PARAMETER},
+    "slicer": {"link": LINK_PARAMETER},
     "liquid": {},
-    "fillable": {"capacity": CAPACITY},
+    "fillable": {"capacity": CAPACITY_PARAMETER},
     "perishable": {},
     "breakable": {},
     "screwable": {},
@@ -124,11 +124,14 @@ ABILITIES: dict[str, dict[str, Parameter]] = {
 }
 """Parameters by name, of all abilities there are."""
 
-NEEDS = {"requires_toggled_on": "toggleable", "requires_closed": "openable"}
+REQUIRED_ABILITIES = {
+    "requires_toggled_on": "toggleable",
+    "requires_closed": "openable",
+}
 """Abilities that a source's requirements speak of."""
 
 
-def make_abilities(frame: str, given: Any) -> dict[str, dict[str, Any]]:
+def parse_abilities(frame: str, given: Any) -> dict[str, dict[str, Any]]:
     """Abilities of an object with all their parameters.
 
     Args:
@@ -148,13 +151,13 @@ def make_abilities(frame: str, given: Any) -> dict[str, dict[str, Any]]:
     for ability, values in given.items():
         if ability not in ABILITIES:
             raise ConfigError(
-                f"Object {frame!r}: " + unknown("ability", ability, ABILITIES)
+                f"Object {frame!r}: " + unknown_name("ability", ability, ABILITIES)
             )
-        made[ability] = _parameters(
+        made[ability] = _parse_parameters(
             f"{ability} of {frame!r}", ABILITIES[ability], values
         )
     for ability, values in made.items():
-        for flag, needed in NEEDS.items():
+        for flag, needed in REQUIRED_ABILITIES.items():
             if values.get(flag) and needed not in made:
                 raise ConfigError(
                     f"{ability} of {frame!r} {flag.replace('_', ' ', 1)}, but"
@@ -163,7 +166,7 @@ def make_abilities(frame: str, given: Any) -> dict[str, dict[str, Any]]:
     return made
 
 
-def of_model(
+def model_abilities(
     info: Mapping[str, Any], prefix: str, joints: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
     """Abilities of a model's object in a world, with the joints that open it.
@@ -182,7 +185,7 @@ def of_model(
     return abilities
 
 
-def _parameters(
+def _parse_parameters(
     what: str, known: Mapping[str, Parameter], given: Any
 ) -> dict[str, Any]:
     if not isinstance(given, Mapping):
@@ -192,7 +195,7 @@ def _parameters(
         )
     for name in given:
         if name not in known:
-            raise ConfigError(f"{what}: " + unknown("parameter", name, known))
+            raise ConfigError(f"{what}: " + unknown_name("parameter", name, known))
     return {
         name: p.default
         if given.get(name) is None

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from ..errors import ConfigError
 from ..validation import integer, number
 
-REACH = 2.0
+DEFAULT_REACH = 2.0
 """How far an agent reaches from its base unless told otherwise [m]."""
 
 
@@ -73,7 +73,7 @@ class Agent:
     """The frame of each hand, and the frames of its fingers; none named: whatever
     joints hold on the hand."""
 
-    def among(self, frames: Collection[str]) -> "Agent | None":
+    def restricted_to(self, frames: Collection[str]) -> "Agent | None":
         """What is left of it when there are only these frames; None without a base."""
         if self.base not in frames and self.base != "world":
             return None
@@ -86,7 +86,7 @@ class Agent:
         return replace(self, camera=camera, hands=hands)
 
 
-def make_hands(agent: str, hands: Any) -> dict[str, tuple[str, ...]]:
+def parse_hands(agent: str, hands: Any) -> dict[str, tuple[str, ...]]:
     """Fingers by hand, from a hand's name, a list of them, or a mapping to fingers."""
     if isinstance(hands, str):
         return {hands: ()}

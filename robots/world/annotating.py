@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConfigError, unknown
-from .abilities import make_abilities
-from .agents import Agent, Camera, make_hands
+from ..errors import ConfigError, unknown_name
+from .abilities import parse_abilities
+from .agents import Agent, Camera, parse_hands
 from .assembling import AssembledWorld
-from .object_states import ObjectState, make_state
+from .object_states import ObjectState, parse_state
 from .objects import WorldObject
-from .regions import KINDS, Region, make_cavity, make_support, of_object
+from .regions import REGION_KINDS, Region, parse_cavity, parse_support, region_frame
 from .rooms import RoomMap
 
 
@@ -79,17 +79,19 @@ class AnnotatedWorld(AssembledWorld):
         if not isinstance(name, str) or not name or name in taken:
             problem = "the name is taken" if name in taken else "that is no name"
             raise ConfigError(f"{what}: {problem}; expected a new string.")
-        if kind not in KINDS:
-            raise ConfigError(f"{what}: {unknown('kind of region', kind, KINDS)}")
+        if kind not in REGION_KINDS:
+            raise ConfigError(
+                f"{what}: {unknown_name('kind of region', kind, REGION_KINDS)}"
+            )
         if kind == "cavity":
             if corners is not None:
                 raise ConfigError(f"{what}: corners are for supports; give planes.")
-            points, faces = make_cavity(what, size, pose, planes)
+            points, faces = parse_cavity(what, size, pose, planes)
         else:
             if planes is not None:
                 raise ConfigError(f"{what}: planes are for cavities; give corners.")
-            points, faces = make_support(what, size, pose, corners)
-        part = of_object(owner.name, owner.parts, frame)
+            points, faces = parse_support(what, size, pose, corners)
+        part = region_frame(owner.name, owner.parts, frame)
         made = Region(owner.name, name, kind, part, points, faces)
         self._regions += (made,)
         return made
@@ -102,7 +104,7 @@ class AnnotatedWorld(AssembledWorld):
         """
         if not isinstance(name, str) or name not in self._objects:
             raise ConfigError(
-                unknown("object", name, self._objects)
+                unknown_name("object", name, self._objects)
                 + " (Frames become objects by mark_object.)"
             )
         return self._objects[name]
@@ -115,7 +117,7 @@ class AnnotatedWorld(AssembledWorld):
     @states.setter
     def states(self, states: Mapping[str, ObjectState]) -> None:
         own = [self.object(name).name for name in states]
-        made = [make_state(n, ObjectState(), vars(states[n])) for n in own]
+        made = [parse_state(n, ObjectState(), vars(states[n])) for n in own]
         self._states |= dict(zip(own, made, strict=True))
 
     def set_state(self, name: Any, **values: Any) -> None:
@@ -130,7 +132,7 @@ class AnnotatedWorld(AssembledWorld):
                 fit.
         """
         own = self.object(name).name
-        self._states[own] = make_state(own, self._states[own], values)
+        self._states[own] = parse_state(own, self._states[own], values)
 
     def mark_object(
         self,
@@ -144,7 +146,7 @@ class AnnotatedWorld(AssembledWorld):
             ConfigError: for unknown abilities or parameters, with near matches.
         """
         name = self._frames[self._own(frame)].name
-        made = make_abilities(name, {} if abilities is None else abilities)
+        made = parse_abilities(name, {} if abilities is None else abilities)
         self._objects[name] = WorldObject(self, name, category, made)
         self._states.setdefault(name, ObjectState())
         return self._objects[name]
@@ -206,8 +208,8 @@ class AnnotatedWorld(AssembledWorld):
             problem = "is taken" if name in self._agents else "is no name"
             raise ConfigError(f"Agent: name {name!r} {problem}; expected a new string.")
         if camera is not None and camera not in self._cameras:
-            raise ConfigError(unknown("camera", camera, self._cameras))
-        grips = make_hands(name, hands)
+            raise ConfigError(unknown_name("camera", camera, self._cameras))
+        grips = parse_hands(name, hands)
         for frame in (base, *(f for k, v in grips.items() for f in (k, *v))):
             self.frame(frame)
         self._agents[name] = Agent(name, base, camera, grips)

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConfigError, LoadError, unknown
+from ..errors import ConfigError, LoadError, unknown_name
 from ..geometry.shapes import Marker
 from ..kinematics.joint_types import zero_value
 from ..kinematics.transforms import IDENTITY, pose_multiply
 from ..loaders.dispatch import read_file
 from .argument_parsing import (
-    make_contact,
-    make_geometry,
-    make_joint,
-    make_mass,
-    make_pose,
-    make_value,
+    parse_contact,
+    parse_geometry,
+    parse_joint,
+    parse_joint_value,
+    parse_mass,
+    parse_pose,
 )
 from .editing import EditableWorld
 from .frame import Frame, Model
@@ -84,32 +84,32 @@ class AssembledWorld(EditableWorld):
             raise ConfigError(f"name is {name!r}, expected a string, e.g. 'mug'.")
         if name in self._names_in_use() or name == "world" and self._frames:
             raise ConfigError(f"A frame {name!r} exists already; choose another name.")
-        origin = make_pose(f"frame {name!r}", position, quaternion, pose)
+        origin = parse_pose(f"frame {name!r}", position, quaternion, pose)
         made = None
         state = None
         if joint is not None:
-            made = make_joint(name, joint, axis, limits, mimic, multiplier, offset)
+            made = parse_joint(name, joint, axis, limits, mimic, multiplier, offset)
             state = zero_value(joint)
             if joint in ("free", "floating") and mimic is None:
                 state, origin = origin, IDENTITY.copy()
             if q is not None:
-                state = make_value(made, q)
+                state = parse_joint_value(made, q)
             made = replace(made, q=state)
         elif any(v is not None for v in (axis, limits, q, mimic)):
             raise ConfigError(
                 f"Frame {name!r}: axis, limits, q and mimic need a joint=... type."
             )
         if mass is not None:
-            mass = make_mass(f"Frame {name!r}: mass", mass)
+            mass = parse_mass(f"Frame {name!r}: mass", mass)
         solid = shape is not None and not isinstance(shape, Marker)
-        geometry = () if shape is None else (make_geometry(shape, color, solid),)
+        geometry = () if shape is None else (parse_geometry(shape, color, solid),)
         frame = Frame(
             name,
             self._parent(parent),
             origin,
             made,
             geometry,
-            int(solid) if contact is None else make_contact(name, contact),
+            int(solid) if contact is None else parse_contact(name, contact),
             mass,
             attributes=attributes,
         )
@@ -171,7 +171,7 @@ class AssembledWorld(EditableWorld):
                 f"{source}: {len(clash)} frame names are in use already"
                 f" ({', '.join(map(repr, clash[:4]))}); give a prefix, e.g. 'b_'."
             )
-        placed = IDENTITY if pose is None else make_pose(source, None, None, pose)
+        placed = IDENTITY if pose is None else parse_pose(source, None, None, pose)
         root, before = self._parent(parent), len(self._frames)
         joint_names = self._unique_joint_names(model, prefix)
         leaders = _leaders(model)
@@ -185,7 +185,7 @@ class AssembledWorld(EditableWorld):
             if up is None:
                 up, origin = root, pose_multiply(placed, origin)
                 if joint is not None and made is None:
-                    made = make_joint(prefix + frame.name, joint, None, None, None)
+                    made = parse_joint(prefix + frame.name, joint, None, None, None)
                     values[i] = zero_value(joint)
                     if joint in ("free", "floating"):
                         values[i], origin = origin, IDENTITY
@@ -217,7 +217,9 @@ class AssembledWorld(EditableWorld):
                     value = zero_value(frame.joint.type) if start is None else start
                     self._values[before + k] = np.array(value, float)
             for k, value in values.items():
-                self._values[before + k] = make_value(self._joint(before + k), value)
+                self._values[before + k] = parse_joint_value(
+                    self._joint(before + k), value
+                )
             self._forget()
             # one frame by itself fits, unless it follows another
             if len(frames) > 1 or any(f.joint and f.joint.mimic for f in frames):
@@ -258,7 +260,7 @@ def _leaders(model: Model) -> dict[int, int]:
             if frame.joint.mimic not in by_name:
                 raise ConfigError(
                     f"Joint {frame.joint.name!r} mimics {frame.joint.mimic!r}: "
-                    + unknown("joint", frame.joint.mimic, by_name)
+                    + unknown_name("joint", frame.joint.mimic, by_name)
                 )
             default = by_name[frame.joint.mimic]
             found[i] = frame.attributes.get("mimic_index", default)

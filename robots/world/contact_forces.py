@@ -15,12 +15,12 @@ from ..geometry.shapes import Marker
 if TYPE_CHECKING:
     from ..config import Config
 
-ATTRIBUTE = "force_exchange"
+CONTACT_FORCE_ATTRIBUTE = "force_exchange"
 """Of the frame that is the point of attack."""
 
 
 @dataclass(frozen=True)
-class Exchange:
+class ContactForceVariable:
     """Two frames, the force that the second exerts on the first, and where."""
 
     a: str
@@ -39,22 +39,22 @@ class Exchange:
         """The two frames."""
         return self.a, self.b
 
-    def put_into(self, C: "Config") -> None:
+    def add_to(self, C: "Config") -> None:
         """Add the point and the force to a world.
 
         Raises:
             ConfigError: for names in use already.
         """
         C.index(self.a), C.index(self.b)
-        mark = {ATTRIBUTE: self}
+        mark = {CONTACT_FORCE_ATTRIBUTE: self}
         C.add_frame(self.point, joint="trans3", shape=Marker(0.02), **mark)
         C.add_frame(self.force, joint="trans3")
 
-    def mark(self, C: "Config") -> None:
+    def register(self, C: "Config") -> None:
         """Say in a world that has the point already that this is what it is."""
-        C.set_attributes(self.point, **{ATTRIBUTE: self})
+        C.set_attributes(self.point, **{CONTACT_FORCE_ATTRIBUTE: self})
 
-    def among(self, names: dict[str, str], active: bool) -> "Exchange":
+    def renamed(self, names: dict[str, str], active: bool) -> "ContactForceVariable":
         """The same of the frames that go by other names."""
         a, b = (names.get(name, name) for name in self.names)
         return replace(self, a=a, b=b, active=active)
@@ -67,7 +67,7 @@ class Exchange:
         return C.pose(self.point)[:3], force if self.active else np.zeros(3)
 
 
-def exchanges(C: "Config") -> list[Exchange]:
+def contact_force_variables(C: "Config") -> list[ContactForceVariable]:
     """All exchanges of a world, those that are not active too."""
-    found: list[Any] = [f.attributes.get(ATTRIBUTE) for f in C.frames]
-    return [e for e in found if isinstance(e, Exchange)]
+    found: list[Any] = [f.attributes.get(CONTACT_FORCE_ATTRIBUTE) for f in C.frames]
+    return [e for e in found if isinstance(e, ContactForceVariable)]

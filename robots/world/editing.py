@@ -12,14 +12,14 @@ from ..kinematics.builder import topological_order
 from ..kinematics.joint_types import joint_type, value_from_pose, zero_value
 from ..kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
 from .argument_parsing import (
-    make_color,
-    make_contact,
-    make_geometry,
-    make_joint,
-    make_limits,
-    make_mass,
-    make_pose,
-    make_value,
+    parse_color,
+    parse_contact,
+    parse_geometry,
+    parse_joint,
+    parse_joint_value,
+    parse_limits,
+    parse_mass,
+    parse_pose,
 )
 
 
@@ -49,7 +49,7 @@ class EditableWorld(CollisionRules):
         pose = self.pose(frame)
         made, origin, value = None, pose, None
         if joint is not None:
-            made = make_joint(self._frames[i].name, joint, None, None, None)
+            made = parse_joint(self._frames[i].name, joint, None, None, None)
             value, error = value_from_pose(joint, None, pose)
             if error > 1e-6:
                 value = zero_value(joint)
@@ -94,7 +94,7 @@ class EditableWorld(CollisionRules):
             pose = pose_multiply(pose_inverse(up), pose)
         made, origin, value = None, pose, None
         if joint is not None:
-            made = make_joint(old.name, joint, axis, limits, mimic, multiplier, offset)
+            made = parse_joint(old.name, joint, axis, limits, mimic, multiplier, offset)
             reached, error = value_from_pose(joint, made.axis, pose)
             value = zero_value(joint)
             if error <= 1e-6 and mimic is None:
@@ -109,7 +109,7 @@ class EditableWorld(CollisionRules):
             ConfigError: when the frame's joint cannot reach the pose.
         """
         i = self._own(frame)
-        target = make_pose(f"pose of {frame!r}", None, None, pose)
+        target = parse_pose(f"pose of {frame!r}", None, None, pose)
         if relative_to != "world" or "world" in self.frame_names:
             target = pose_multiply(self.pose(relative_to), target)
         old = self._frames[i]
@@ -166,7 +166,7 @@ class EditableWorld(CollisionRules):
         made = self._joint(i)
         if made.mimic is not None:
             raise ConfigError(f"Joint {joint!r} mimics {made.mimic!r}; set that one.")
-        self._values[i] = make_value(made, value)
+        self._values[i] = parse_joint_value(made, value)
         if made.active:
             self._walk = None
         else:
@@ -176,7 +176,7 @@ class EditableWorld(CollisionRules):
         """Replace all shapes of a frame by one, or remove them."""
         i = self._own(frame)
         solid = shape is not None and not isinstance(shape, Marker)
-        geometries = () if shape is None else (make_geometry(shape, color, solid),)
+        geometries = () if shape is None else (parse_geometry(shape, color, solid),)
         self._frames[i] = replace(
             self._frames[i],
             geometries=geometries,
@@ -187,7 +187,7 @@ class EditableWorld(CollisionRules):
     def set_color(self, frame: Any, color: Any) -> None:
         """Set the colour of all shapes of a frame, RGB or RGBA, 0 to 1."""
         i = self._own(frame)
-        rgba = make_color(color)
+        rgba = parse_color(color)
         shapes = tuple(replace(g, color=rgba) for g in self._frames[i].geometries)
         self._frames[i] = replace(self._frames[i], geometries=shapes)
         self._forget()
@@ -201,13 +201,15 @@ class EditableWorld(CollisionRules):
     def set_contact(self, frame: Any, contact: Any) -> None:
         """Set rai's contact flag: 0 never collides, -k ignores links near above."""
         i = self._own(frame)
-        self._frames[i] = replace(self._frames[i], contact=make_contact(frame, contact))
+        self._frames[i] = replace(
+            self._frames[i], contact=parse_contact(frame, contact)
+        )
         self._forget()
 
     def set_mass(self, frame: Any, mass: Any) -> None:
         """Set a frame's mass [kg]."""
         i = self._own(frame)
-        mass = make_mass(f"mass of {frame!r}", mass)
+        mass = parse_mass(f"mass of {frame!r}", mass)
         self._frames[i] = replace(self._frames[i], mass=mass)
         self._forget()
 
@@ -215,7 +217,7 @@ class EditableWorld(CollisionRules):
         """Set a joint's limits (2, dim), lower row first; None: no limits."""
         i = self._joint_frame(joint)
         made = self._joint(i)
-        limits = None if limits is None else make_limits(made.name, made.dim, limits)
+        limits = None if limits is None else parse_limits(made.name, made.dim, limits)
         self._frames[i] = replace(self._frames[i], joint=replace(made, limits=limits))
         self._forget()
 
@@ -249,7 +251,7 @@ class EditableWorld(CollisionRules):
         names = {f.name for f in frames}
         self._objects = {k: o for k, o in self._objects.items() if k in names}
         self._cameras = {k: c for k, c in self._cameras.items() if k in names}
-        left = {k: agent.among(names) for k, agent in self._agents.items()}
+        left = {k: agent.restricted_to(names) for k, agent in self._agents.items()}
         self._agents = {k: agent for k, agent in left.items() if agent is not None}
         self._states = {k: s for k, s in self._states.items() if k in names}
         self._regions = tuple(r for r in self._regions if {r.object, r.frame} <= names)

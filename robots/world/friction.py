@@ -3,7 +3,7 @@
 from ..validation import number
 from .frame import Frame
 
-FRICTION = 0.5
+DEFAULT_FRICTION = 0.5
 
 
 def contact_friction(frame: Frame) -> float:
@@ -14,6 +14,6 @@ def contact_friction(frame: Frame) -> float:
     Raises:
         ConfigError: for what is no number >= 0.
     """
-    given = frame.attributes.get("contact_friction", FRICTION)
+    given = frame.attributes.get("contact_friction", DEFAULT_FRICTION)
     what = f"Frame {frame.name!r}: contact_friction"
     return number(what, given, "a number >= 0", lambda x: x >= 0)

@@ -10,12 +10,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..errors import ConfigError, unknown
+from ..errors import ConfigError, unknown_name
 from ..validation import integer, number
 
-AMBIENT = 23.0
+AMBIENT_TEMPERATURE = 23.0
 """Temperature at which objects start [°C]."""
-DROPLETS = 10
+DROPLETS_PER_SOURCE = 10
 """How many droplets a water source has."""
 
 
@@ -38,7 +38,7 @@ class Stream:
     running: Any = False
     since: Any = np.inf
     """Steps counted since the last droplet."""
-    left: Any = DROPLETS
+    left: Any = DROPLETS_PER_SOURCE
     """Droplets that it can still let go."""
 
 
@@ -47,7 +47,7 @@ class Stream:
 class ObjectState:
     """The extended states of an object; in a roll-out, time is the leading axis."""
 
-    temperature: Any = AMBIENT
+    temperature: Any = AMBIENT_TEMPERATURE
     """[°C]."""
     max_temperature: Any = -np.inf
     """The highest one so far [°C]; -inf before the first step."""
@@ -64,7 +64,7 @@ class ObjectState:
     stream: Stream = field(default_factory=Stream)
 
 
-def make_state(name: str, old: ObjectState, values: Mapping[str, Any]) -> ObjectState:
+def parse_state(name: str, old: ObjectState, values: Mapping[str, Any]) -> ObjectState:
     """An object's state with some of its fields replaced.
 
     Raises:
@@ -73,9 +73,11 @@ def make_state(name: str, old: ObjectState, values: Mapping[str, Any]) -> Object
     known = [f.name for f in fields(ObjectState)]
     for key in values:
         if key not in known:
-            raise ConfigError(f"State of {name!r}: " + unknown("field", key, known))
+            raise ConfigError(
+                f"State of {name!r}: " + unknown_name("field", key, known)
+            )
     made: dict[str, Any] = {
-        k: CHECKS[k](f"{k} of {name!r}", v) for k, v in values.items()
+        k: FIELD_CHECKS[k](f"{k} of {name!r}", v) for k, v in values.items()
     }
     return replace(old, **made)
 
@@ -128,7 +130,7 @@ def _stream(what: str, value: Any) -> Stream:
     )
 
 
-CHECKS = {
+FIELD_CHECKS = {
     "temperature": lambda what, x: number(what, x, "a temperature (°C)"),
     "max_temperature": _max_temperature,
     "wetness": _count,

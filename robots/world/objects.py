@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError, unknown
+from ..errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
     from .regions import Region
@@ -62,6 +62,6 @@ class WorldObject:
         if name not in self.parts:
             raise ConfigError(
                 f"link of {ability} of {self.name!r}: "
-                + unknown(f"part of {self.name!r}", name, self.parts)
+                + unknown_name(f"part of {self.name!r}", name, self.parts)
             )
         return name

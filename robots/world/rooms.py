@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from ..errors import ConfigError, unknown
-from ..validation import NO_NUMBER, integer, number
+from ..errors import ConfigError, unknown_name
+from ..validation import CONVERSION_ERRORS, integer, number
 
 Rooms = Any
 """Rooms; stored as a tuple of them."""
@@ -119,7 +119,7 @@ class RoomMap:
         for room in self.rooms:
             if room.name == name:
                 return room
-        raise ConfigError(unknown("room", name, (r.name for r in self.rooms)))
+        raise ConfigError(unknown_name("room", name, (r.name for r in self.rooms)))
 
 
 def _mask(room: Room, shape: tuple[int, ...]) -> np.ndarray:
@@ -127,7 +127,7 @@ def _mask(room: Room, shape: tuple[int, ...]) -> np.ndarray:
     try:
         cells = np.asarray(room.cells)
         cells = cells if cells.dtype == bool else cells.astype(float)
-    except NO_NUMBER:
+    except CONVERSION_ERRORS:
         cells = np.full(1, np.nan)
     if cells.dtype == bool:
         if cells.shape != shape:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from ..contact.collision_pairs import Pair
-from ..errors import ConfigError, unknown
+from ..contact.collision_pairs import FramePair
+from ..errors import ConfigError, unknown_name
 from ..kinematics.builder import Layout, build
 from ..kinematics.forward import Kinematics, Walk, index_of, quaternions, walk
 from ..kinematics.joint_types import zero_value
 from ..kinematics.mimic_joints import driven_value, joint_drives
-from ..validation import NO_NUMBER, floats
+from ..validation import CONVERSION_ERRORS, float_array
 from .agents import Agent, Camera
-from .argument_parsing import as_bytes
+from .argument_parsing import numbers_key
 from .frame import Frame, Joint
 from .object_states import ObjectState
 from .objects import WorldObject
@@ -42,7 +42,7 @@ class WorldState:
         self._regions: tuple[Region, ...] = ()
         self._states: dict[str, ObjectState] = {}
         self._features: dict[Any, Any] = {}
-        self._ignored: frozenset[Pair] = frozenset()
+        self._ignored: frozenset[FramePair] = frozenset()
         self._cache: tuple[Layout, Kinematics] | None = None
         self._jax_kinematics: Kinematics | None = None
         self._walk: Walk | None = None
@@ -147,7 +147,7 @@ class WorldState:
     @q.setter
     def q(self, q: Any) -> None:
         slots = self._snapshot()[0].slots
-        q = floats("q", q, f"{self.nq} numbers")
+        q = float_array("q", q, f"{self.nq} numbers")
         if q.shape != (self.nq,):
             raise ConfigError(
                 f"q has shape {q.shape}, expected ({self.nq},): one number for each"
@@ -191,7 +191,7 @@ class WorldState:
         for name in joints:
             if name not in where:
                 raise ConfigError(
-                    unknown("moving joint", name, where)
+                    unknown_name("moving joint", name, where)
                     + " (Locked, mimicking and fixed joints are not part of q.)"
                 )
         return np.concatenate([np.zeros(0, int), *(where[n] for n in joints)])
@@ -257,10 +257,10 @@ class WorldState:
         """
         coordinates = options.pop("coordinates", "q")
         try:
-            numbers = ((k, np.shape(v), as_bytes(v)) for k, v in options.items())
+            numbers = ((k, np.shape(v), numbers_key(v)) for k, v in options.items())
             key = (symbol, *frames, *numbers)
             feature = self._features.get(key)
-        except NO_NUMBER:
+        except CONVERSION_ERRORS:
             key, feature = None, None
         if feature is None:
             feature = _on(symbol, frames, options)
@@ -321,7 +321,7 @@ class WorldState:
             if self._frames[i].name == name:
                 return i
         raise ConfigError(
-            unknown("joint", name, (self._joint(i).name for i in jointed))
+            unknown_name("joint", name, (self._joint(i).name for i in jointed))
         )
 
     def _own(self, frame: Any) -> int:

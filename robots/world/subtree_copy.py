@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..config import Config
 
 
-def duplicate(
+def copy_subtree(
     C: "Config",
     root: str,
     parent: str,
@@ -57,7 +57,7 @@ def duplicate(
         at: dict[str, Any] = {"joint": joint, "origin": origin}
         at["parent"] = None if onto == len(frames) else onto
         if i != top and up is not None:
-            at = {"parent": place[up], "joint": _follower(f.joint, rename)}
+            at = {"parent": place[up], "joint": _mimicking_joint(f.joint, rename)}
         made.append(replace(f, name=rename(f.name), **at))
     C._extend(made, {})
     same = {i: (i, place[i]) for i in inside}
@@ -72,7 +72,7 @@ def duplicate(
     return {frames[i].name: rename(frames[i].name) for i in inside}
 
 
-def _follower(joint: Joint | None, rename: Callable[[str], str]) -> Joint | None:
+def _mimicking_joint(joint: Joint | None, rename: Callable[[str], str]) -> Joint | None:
     """A joint that takes its value from the one it is copied from."""
     if joint is None or joint.dim == 0:
         return joint

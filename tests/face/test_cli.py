@@ -25,9 +25,9 @@ pytest.importorskip("yaml", reason="problem files need pyyaml")
 def place(tmp_path, monkeypatch):
     """Writes a problem file beside a robot's, and names it."""
     monkeypatch.setattr("posewise.__main__.prepare_jax", lambda: None)
-    from posewise.robots.models import DATA
+    from posewise.robots.models import DATA_DIR
 
-    (tmp_path / "robot.urdf").write_text((DATA / "planar3.urdf").read_text())
+    (tmp_path / "robot.urdf").write_text((DATA_DIR / "planar3.urdf").read_text())
 
     def write(text, name="problem.yaml"):
         file = tmp_path / name

@@ -159,10 +159,10 @@ def test_the_command_prints_a_table_and_writes_pictures(tmp_path):
     ],
 )
 def test_bad_arguments_end_with_a_sentence(arguments, text, capsys, monkeypatch):
-    from posewise.robots.models import DATA
+    from posewise.robots.models import DATA_DIR
 
     monkeypatch.setattr("posewise.__main__.prepare_jax", lambda: None)
-    file = str(DATA / "planar3.urdf")
+    file = str(DATA_DIR / "planar3.urdf")
     arguments = [file if a == "ROBOT" else a for a in arguments]
     assert main(["demo", *arguments]) == 2
     message = capsys.readouterr().err

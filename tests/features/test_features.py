@@ -11,7 +11,7 @@ import posewise as pw
 from posewise import FS
 from posewise.features import safe_math
 from posewise.rai.config import make_feature
-from posewise.robots.world.contact_forces import Exchange
+from posewise.robots.world.contact_forces import ContactForceVariable
 
 QUATERNION_ROWS = {
     "quaternion": slice(0, 4),
@@ -73,7 +73,7 @@ def with_shapes(C):
 def with_contact(C, symbol) -> None:
     """Let f1 and f2 push each other, for features that speak of that."""
     if symbol in PUSHING:
-        Exchange("f1", "f2", "point", "force", 2.0).put_into(C)
+        ContactForceVariable("f1", "f2", "point", "force", 2.0).add_to(C)
 
 
 def prepared(symbol, seed=0):

@@ -10,7 +10,10 @@ from posewise import FS, OT
 from posewise.collision import point_surface
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.geometry.inertia import link_inertia
-from posewise.robots.world.contact_forces import Exchange, exchanges
+from posewise.robots.world.contact_forces import (
+    ContactForceVariable,
+    contact_force_variables,
+)
 
 G, MASS, EFFORT = 9.81, 0.2, 5.0
 SIZE = pw.Box([0.06, 0.06, 0.06])
@@ -289,7 +292,7 @@ def test_physics_is_newtons_and_eulers_law():
     C.add_object("body", [(pw.Box([0.3, 0.2, 0.1]), None)], joint="free",
                  com=[0.03, -0.02, 0.01], mass=1.5)  # fmt: skip
     C.add_frame("hand", joint="trans3", shape=pw.Sphere(0.05))
-    Exchange("hand", "body", "point", "force", 3.0).put_into(C)
+    ContactForceVariable("hand", "body", "point", "force", 3.0).add_to(C)
     rng, tau = np.random.default_rng(0), np.array([0.1, 0.2])
     q = np.tile(C.q, (3, 1)) + 0.1 * rng.normal(size=(3, C.nq))
     y, _ = pw.Feature(FS.physics, ["body"]).eval(C, q, tau=tau)
@@ -333,7 +336,7 @@ def sled(shape=None) -> pw.Config:
     C.add_frame("ground", shape=pw.Plane())
     C.add_frame("box", joint="free", pose=[0, 0, 0.1, 1, 0, 0, 0],
                 shape=shape or pw.Box([0.4, 0.3, 0.2]), mass=1.0)  # fmt: skip
-    Exchange("box", "ground", "point", "force", 2.0).put_into(C)
+    ContactForceVariable("box", "ground", "point", "force", 2.0).add_to(C)
     C.set_joint("point", [0.05, 0.02, 0.0])
     C.set_joint("force", [0.5, 1.0, 2.0])
     return C
@@ -364,7 +367,7 @@ def test_laws_of_contact_by_hand(symbol, options, want):
     even = (FS.contactPOA, FS.frictionCone, FS.contactDistances)
     sign = 1 if symbol in even else -1
     np.testing.assert_allclose(turned, sign * np.array(want), atol=1e-9)
-    exchanges(C)[0].among({}, False).mark(C)
+    contact_force_variables(C)[0].renamed({}, False).register(C)
     idle = pw.Feature(symbol, ["box", "ground"], **options).eval(C, given, tau=0.1)[0]
     np.testing.assert_allclose(idle, 0, atol=0)
 
@@ -500,9 +503,11 @@ def test_contacts_follow_what_is_carried():
     komo = pushing()
     komo.add_mode_switch([0.5], "stable", ["finger", "block"])
     komo.add_contact([0.25, 1.0], "block", "table")
-    names = [exchanges(komo.modes().at(t).config)[0].a for t in range(4)]
+    names = [contact_force_variables(komo.modes().at(t).config)[0].a for t in range(4)]
     assert names == ["block", "block@0", "block@0", "block@0"]
-    active = [exchanges(komo.modes().at(t).config)[0].active for t in (-1, 0)]
+    active = [
+        contact_force_variables(komo.modes().at(t).config)[0].active for t in (-1, 0)
+    ]
     assert active == [False, True]
 
 

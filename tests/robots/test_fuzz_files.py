@@ -20,7 +20,7 @@ from posewise.robots.geometry.mesh_files import (
     read_points,
 )
 from posewise.robots.loaders.dispatch import read_file
-from posewise.robots.models import DATA
+from posewise.robots.models import DATA_DIR
 
 MJCF = b"""<mujoco model="m"><compiler angle="radian" meshdir="."/>
 <default><joint damping="1"/><default class="big"><geom size=".2 .1"/></default>
@@ -115,7 +115,7 @@ def h5() -> bytes:
 Case = tuple[str, Callable[[], bytes], Callable[[Path], None]]
 CASES: dict[str, Case] = {
     "URDF": ("m.urdf", lambda: MESHED, build),
-    "a cupboard": ("m.urdf", lambda: (DATA / "cupboard.urdf").read_bytes(), build),
+    "a cupboard": ("m.urdf", lambda: (DATA_DIR / "cupboard.urdf").read_bytes(), build),
     "MJCF": ("m.xml", lambda: MJCF, build),
     "g": ("m.g", lambda: G, build),
     "g in YAML": ("m.yml", lambda: YML, build),
@@ -135,7 +135,7 @@ def folder(tmp_path):
     """Where a file has the neighbours that it names."""
     place = tmp_path / "place"
     place.mkdir()
-    (place / "robot.urdf").write_bytes((DATA / "planar3.urdf").read_bytes())
+    (place / "robot.urdf").write_bytes((DATA_DIR / "planar3.urdf").read_bytes())
     (place / "cube.stl").write_bytes(mesh("stl"))
     (place / "part.g").write_text("part: { shape: sphere, size: [.1] }")
     return place

@@ -16,7 +16,7 @@ from helpers.reference_kinematics import (
 from posewise.robots.errors import LoadError
 from posewise.robots.geometry.shapes import Box, Capsule, Cylinder, Sphere
 from posewise.robots.loaders.urdf.reader import read_urdf
-from posewise.robots.models import DATA, model_info, model_names, read_model
+from posewise.robots.models import DATA_DIR, model_info, model_names, read_model
 
 ROBOTS = [n for n in model_names() if model_info(n)["kind"] == "robot"]
 PI = np.pi
@@ -43,7 +43,7 @@ def shift(x: float, z: float) -> np.ndarray:
 
 
 def test_names_and_files_agree():
-    files = {path.name for path in DATA.glob("*.urdf")}
+    files = {path.name for path in DATA_DIR.glob("*.urdf")}
     infos = [model_info(name) for name in model_names()]
     assert {info["file"] for info in infos} == files
     assert all(info["description"].endswith(".") for info in infos)
@@ -259,6 +259,6 @@ def test_objects_stand_on_the_ground():
 
 
 def test_index_is_readable():
-    path = Path(DATA) / "index.json"
+    path = Path(DATA_DIR) / "index.json"
     assert list(json.loads(path.read_text())) == list(model_names())
-    assert len(read_urdf(DATA / "panda.urdf").frames) == 13
+    assert len(read_urdf(DATA_DIR / "panda.urdf").frames) == 13

@@ -9,8 +9,8 @@ from helpers.worlds import random_pose
 from scipy.optimize import nnls
 
 import posewise as pw
-from posewise.robots.contact.gjk_numpy import nearest_gap
-from posewise.robots.contact.ray_casting import crossings, entries
+from posewise.robots.contact.gjk_numpy import min_distance
+from posewise.robots.contact.ray_casting import intersect_lines, ray_hits
 from posewise.robots.geometry.bounding_boxes import body_boxes, volumes
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
@@ -92,7 +92,9 @@ def test_lines_are_in_a_shape_where_its_points_are(name):
     R, p = quat_to_matrix(pose[3:]), pose[:3]
     origin = rng.normal(size=(60, 3))
     direction = 0.15 * rng.normal(size=(60, 3)) + (p - origin)
-    enter, leave = (c[:, 0] for c in crossings(frame(shape, pose), origin, direction))
+    enter, leave = (
+        c[:, 0] for c in intersect_lines(frame(shape, pose), origin, direction)
+    )
     own = lambda t: (origin + t[:, None] * direction - p) @ R
     hit = enter <= leave
     assert hit.any()
@@ -116,7 +118,7 @@ def test_a_ray_does_not_meet_the_part_it_starts_in():
     parts = [(pw.Box([1, 1, 1]), None), (pw.Box([1, 1, 1]), [0.8, 0, 0, 1, 0, 0, 0])]
     C.add_object("two", parts)
     starts = np.array([[0.0, 0, 0], [-2, 0, 0], [2, 0, 0], [0.4, 0, 0]])
-    found = entries(C.frame("two"), starts, np.tile([1.0, 0, 0], (4, 1)))
+    found = ray_hits(C.frame("two"), starts, np.tile([1.0, 0, 0], (4, 1)))
     expected = [[np.inf, 0.3], [1.5, 2.3], [np.inf, np.inf], [np.inf, np.inf]]
     np.testing.assert_allclose(found, expected)
 
@@ -133,7 +135,7 @@ def test_boxes_and_volumes(name):
     through = rng.uniform(low, high, (rays, 3)) @ turn
     for axis in range(3):
         direction = np.broadcast_to(turn[axis], through.shape)
-        enter, leave = crossings(made, through, direction)
+        enter, leave = intersect_lines(made, through, direction)
         hit = enter <= leave
         ends = [through[hit[:, 0]] @ turn[axis] + t[hit] for t in (enter, leave)]
         slack = np.array([ends[0].min() - low[axis], high[axis] - ends[1].max()])
@@ -178,12 +180,12 @@ def test_gaps_against_exact_distances(sample):
         unit = poses[:, 3:] / np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
         R = quat_to_matrix(unit)
         sides = [[(a, R[0], poses[0, :3])], [(b, R[1], poses[1, :3])]]
-        gap, d = nearest_gap(*sides), row["exact_d"]
+        gap, d = min_distance(*sides), row["exact_d"]
         assert gap.distance == pytest.approx(max(d, 0.0), abs=1e-7)
         if d > 1e-3:
             assert gap.normal @ row["exact_normal"] > 1 - 1e-4
-            assert nearest_gap(*sides, limit=d - 1e-6) is None
-            assert nearest_gap(*sides, limit=d + 1e-6).distance <= d + 1e-6
+            assert min_distance(*sides, limit=d - 1e-6) is None
+            assert min_distance(*sides, limit=d + 1e-6).distance <= d + 1e-6
 
 
 @pytest.mark.parametrize("height", [0.3, 0.0, -0.3])
@@ -194,11 +196,11 @@ def test_gaps_over_a_plane(name, height):
     low, _ = body_boxes(made, R, ZERO)
     lift = np.array([0, 0, height - low.min(0)[2]])
     plane = [(frame(pw.Plane()), EYE, ZERO)]
-    gap = nearest_gap([(made, R, lift)], plane)
+    gap = min_distance([(made, R, lift)], plane)
     assert gap.distance == pytest.approx(max(height, 0), abs=1e-12)
     if height > 0:
         assert gap.normal.tolist() == [0, 0, 1]
-        assert nearest_gap(plane, [(made, R, lift)]).normal.tolist() == [0, 0, -1]
+        assert min_distance(plane, [(made, R, lift)]).normal.tolist() == [0, 0, -1]
 
 
 @pytest.mark.parametrize("name", ["cylinder", "rounded cylinder", "ellipsoid"])
@@ -207,7 +209,7 @@ def test_gaps_of_curved_shapes(name):
     shape, holds = SHAPES[name]
     made, ball = frame(shape), frame(pw.Sphere(0.02))
     for p in np.random.default_rng(4).normal(size=(40, 3)):
-        gap = nearest_gap([(made, EYE, ZERO)], [(ball, EYE, p)])
+        gap = min_distance([(made, EYE, ZERO)], [(ball, EYE, p)])
         if gap.distance == 0:
             continue
         foot = p + (gap.distance + 0.02) * gap.normal
@@ -231,4 +233,4 @@ def test_gaps_and_the_narrow_phase_agree(a):
             poses = C.walk().frames
             sides = [[(C.frames[i], poses.R[i], poses.p[i])] for i in range(2)]
             expected = max(C.signed_distance("a", "b")[0], 0.0)
-            assert nearest_gap(*sides).distance == pytest.approx(expected, abs=1e-7)
+            assert min_distance(*sides).distance == pytest.approx(expected, abs=1e-7)

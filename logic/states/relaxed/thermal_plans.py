@@ -16,7 +16,7 @@ import numpy as np
 
 from posewise.objectives.interval import Slices
 from posewise.robots.config import Config
-from posewise.robots.world.object_states import AMBIENT
+from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 
 from ...errors import PredicateError
 from ...exact.containment import InsideOf, holding
@@ -146,7 +146,7 @@ def unreached_plans(task: Thermal) -> Plans:
     task_sources = task.sources
     strong = [s for s in task_sources if task.beyond(s.temperature)]
     mild = [s.temperature for s in task_sources if not task.beyond(s.temperature)]
-    start = task.nearest(task.now, AMBIENT, *mild)
+    start = task.nearest(task.now, AMBIENT_TEMPERATURE, *mild)
     if task.done or task.beyond(start + task.limit - task.before):
         raise PredicateError(
             f"{task.name!r} cannot be kept from being {task.word}, at {task.limit:g}"
@@ -181,8 +181,8 @@ def passed_plans(task: Thermal) -> Plans:
     passes = lambda T: T > goal if task.cold else T < goal
     keeping = [s for s in task.sources if not passes(s.temperature)]
     n = first + 2
-    if passes(AMBIENT):
-        n = _steps(task.now, goal, AMBIENT, DECAY, task.tau)
+    if passes(AMBIENT_TEMPERATURE):
+        n = _steps(task.now, goal, AMBIENT_TEMPERATURE, DECAY, task.tau)
     if n > first + 1:
         side = "above" if task.cold else "below"
         raise PredicateError(
@@ -197,7 +197,7 @@ def _dwelling(task: Thermal, source: Source) -> Plans:
     when = task.when
     against = [s for s in task.sources if not task.beyond(s.temperature)]
     here = [s.temperature for s in against if _reached_now(task, s)]
-    start = task.farthest(task.now, AMBIENT, *here)
+    start = task.farthest(task.now, AMBIENT_TEMPERATURE, *here)
     n = _steps(start, task.limit, source.temperature, source.rate, task.tau)
     first, last = when.held[0], when.held[-1]
     begin = when.within[0]

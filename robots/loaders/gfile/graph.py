@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from ...errors import LoadError, unknown
+from ...errors import LoadError, unknown_name
 from ...geometry.mesh_paths import own_root
 from .edit import merge
 from .nodes import FileRef, Graph, Node, describe
@@ -209,7 +209,7 @@ def end_graph(reader: _Reader, scope: _Scope, start: int) -> None:
                 found = _find(scope, parent)
                 if found is None:
                     node.fail(
-                        unknown("parent node", parent, scope.names)
+                        unknown_name("parent node", parent, scope.names)
                         + " Parents in parentheses are written with their prefix."
                     )
                 node.parents[i] = found

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...errors import ConfigError, unknown
+from ...errors import ConfigError, unknown_name
 from ...kinematics.joint_types import joint_type, motion, value_from_pose
 from ...kinematics.transforms import quat_normalize
 from ...world.frame import Joint
@@ -56,7 +56,9 @@ def joint_word(attributes: Attributes) -> str | None:
         return word
     try:
         if not word.startswith("_"):
-            raise ConfigError(unknown("rai joint type", word, [*RAI_JOINTS, "none"]))
+            raise ConfigError(
+                unknown_name("rai joint type", word, [*RAI_JOINTS, "none"])
+            )
         joint_type(word)
     except ConfigError as error:
         attributes.fail("joint", str(error), error)

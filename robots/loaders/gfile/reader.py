@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import unknown
+from ...errors import unknown_name
 from ...kinematics.transforms import IDENTITY
 from ...world.frame import Frame, Joint, Model
 from .frames import FrameDraft, FrameDrafts
@@ -58,7 +58,9 @@ def _mimic_shapes(reading: FrameDrafts, names: dict[str, int]) -> None:
         source = reading.drafts[names[name]] if name in names else None
         if source is None or source.shape is None:
             shown = [d.name for d in reading.drafts if d.shape is not None]
-            attributes.fail("mimic_shape", unknown("frame with a shape", name, shown))
+            attributes.fail(
+                "mimic_shape", unknown_name("frame with a shape", name, shown)
+            )
         draft.shape = source.shape
 
 
@@ -104,7 +106,7 @@ class _Joints:
         if target is None or drafts[target].joint is None:
             shown = [d.name for d in drafts if d.joint is not None]
             self.reading.attributes(i).fail(
-                "mimic", unknown("frame with a joint", name, shown)
+                "mimic", unknown_name("frame with a joint", name, shown)
             )
         return target
 

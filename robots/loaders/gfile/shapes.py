@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ConfigError, unknown
+from ...errors import ConfigError, unknown_name
 from ...geometry.mesh_files import read_convex_parts, read_mesh, read_points
 from ...geometry.mesh_paths import is_file
 from ...geometry.shapes import (
@@ -92,7 +92,7 @@ def _declared(attributes: Attributes) -> ShapeDraft:
     word = attributes.word("shape") or attributes.word("type")
     key = "shape" if "shape" in attributes else "type"
     if word is not None and word not in SIZES:
-        attributes.fail(key, unknown("rai shape", word, SIZES))
+        attributes.fail(key, unknown_name("rai shape", word, SIZES))
     if "mesh" in attributes or "mesh_decomp" in attributes:
         word = "mesh"
     if word is None:

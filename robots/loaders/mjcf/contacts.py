@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...contact.collision_pairs import Pair, adjacent, ordered
+from ...contact.collision_pairs import FramePair, adjacent_bodies, ordered_pairs
 
 
-def ignored_bodies(mujoco: Any, model: Any) -> set[Pair]:
+def ignored_bodies(mujoco: Any, model: Any) -> set[FramePair]:
     """Pairs of bodies that never collide, the lower index first.
 
     Those on the two sides of a joint, those in `<contact><exclude>`, and those of which
@@ -21,12 +21,12 @@ def ignored_bodies(mujoco: Any, model: Any) -> set[Pair]:
     matching, solid = _matching(model)
     ignored = {(a, b) for a, b in np.argwhere(np.triu(~matching, 1)).tolist()}
     signatures = np.asarray(model.exclude_signature, int)
-    ignored |= ordered(
+    ignored |= ordered_pairs(
         zip((signatures >> 16).tolist(), (signatures & 0xFFFF).tolist(), strict=True)
     )
     if not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT:
         parents = [int(b) or None for b in model.body_parentid]
-        ignored |= adjacent(parents, (model.body_jntnum > 0).tolist())
+        ignored |= adjacent_bodies(parents, (model.body_jntnum > 0).tolist())
     return {(a, b) for a, b in ignored if solid[a] and solid[b]}
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...contact.collision_pairs import Pair, adjacent, can_collide
-from ...errors import unknown
+from ...contact.collision_pairs import FramePair, adjacent_bodies, can_collide
+from ...errors import unknown_name
 from ...geometry.mesh_paths import MeshPaths
 from ...kinematics.joint_types import joint_dim
 from ...kinematics.transforms import IDENTITY
@@ -89,7 +89,7 @@ def read_urdf(
     return Model(tuple(frames), ignored=_adjacent(frames))
 
 
-def _adjacent(frames: list[Frame]) -> frozenset[Pair]:
+def _adjacent(frames: list[Frame]) -> frozenset[FramePair]:
     """Pairs of links that a joint connects, and so may touch at all times.
 
     What floats, or is connected to the link "world", lies on what it may hit.
@@ -101,7 +101,7 @@ def _adjacent(frames: list[Frame]) -> frozenset[Pair]:
         return floats or on_world and frame.parent == 0
 
     parents = [None if loose(f) else f.parent for f in frames]
-    pairs = adjacent(parents, [f.joint is not None for f in frames])
+    pairs = adjacent_bodies(parents, [f.joint is not None for f in frames])
     solid = [can_collide(f) for f in frames]
     return frozenset((a, b) for a, b in pairs if solid[a] and solid[b])
 
@@ -154,7 +154,7 @@ def _joints_above(
         for tag in ("parent", "child"):
             name = _end(joint, tag)
             if name not in links:
-                raise joint.error(f"its {tag}: {unknown('link', name, links)}")
+                raise joint.error(f"its {tag}: {unknown_name('link', name, links)}")
         child = _end(joint, "child")
         if child in above:
             other = above[child].text("name")
@@ -203,7 +203,7 @@ def _check_mimics(joints: dict[str, Element]) -> None:
         followed = mimic.text("joint")
         if followed not in joints:
             raise mimic.error(
-                f"of joint {name!r}: {unknown('joint', followed, joints)}"
+                f"of joint {name!r}: {unknown_name('joint', followed, joints)}"
             )
         dims = [joint_dim(_type(joints[n])) for n in (name, followed)]
         if dims[0] != dims[1]:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ...errors import ConfigError
-from ...validation import floats, number
+from ...validation import float_array, number
 
 if TYPE_CHECKING:
     from ...config import Config
@@ -33,7 +33,7 @@ def path_clip(C: "Config", path: Any, dt: Any) -> Clip:
         ConfigError: for a path of another shape or with NaN, or no `dt` above 0.
     """
     world, expected = C.copy(), f"(T, {C.nq}) finite numbers with T >= 1"
-    path = floats("path", path, expected)
+    path = float_array("path", path, expected)
     fits = path.ndim == 2 and path.shape[1] == C.nq and len(path) > 0
     if not fits or not np.isfinite(path).all():
         raise ConfigError(f"path has shape {path.shape}, expected {expected}.")

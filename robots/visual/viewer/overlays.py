@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from ...world.agents import REACH
+from ...world.agents import DEFAULT_REACH
 from .scene import AXES, node_names
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def draw_cameras(stage: Stage) -> list[Any]:
 
 def draw_reach(stage: Stage) -> list[Any]:
     """The ball within which things are in reach of each agent."""
-    style = dict(radius=REACH, color=SUPPORT, wireframe=True)
+    style = dict(radius=DEFAULT_REACH, color=SUPPORT, wireframe=True)
     return [
         stage.scene.add_icosphere(f"{stage.node(agent.base)}/reach {name}", **style)
         for name, agent in stage.world.agents.items()

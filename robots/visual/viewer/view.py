@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from ...errors import ConfigError, unknown
+from ...errors import ConfigError, unknown_name
 from ...validation import number
 from .animation import Clip
 from .gizmo import Drag
@@ -247,7 +247,7 @@ class View:
 def _known(overlays: tuple[str, ...]) -> tuple[str, ...]:
     for name in overlays:
         if name not in OVERLAYS:
-            raise ConfigError(unknown("overlay", name, OVERLAYS))
+            raise ConfigError(unknown_name("overlay", name, OVERLAYS))
     return overlays
 
 

@@ -188,7 +188,7 @@ def test_walls_tell_rooms():
 @pytest.mark.parametrize("name", SHAPES)
 def test_ellipsoids_are_within_parts(name):
     from posewise.logic.relaxed.ellipsoids import within_parts
-    from posewise.robots.contact.ray_casting import crossings
+    from posewise.robots.contact.ray_casting import intersect_lines
 
     C, rng = world(name), np.random.default_rng(3)
     frame = C.frames[C.index("a")]
@@ -198,7 +198,7 @@ def test_ellipsoids_are_within_parts(name):
         unit = rng.normal(size=(200, 3))
         unit /= np.linalg.norm(unit, axis=1, keepdims=True)
         points = centre + (1 - 1e-9) * unit * semi @ axes
-        enter, leave = crossings(frame, points, np.ones((200, 3)))
+        enter, leave = intersect_lines(frame, points, np.ones((200, 3)))
         assert ((enter <= 0) & (leave >= 0)).any(1).all()
 
 

@@ -1,0 +1,15 @@
+"""Public type aliases, for annotations of code that uses posewise."""
+
+from .robots.geometry.shapes import Shape as Shape
+from .robots.typing import RGBA as RGBA
+from .robots.typing import Array as Array
+from .robots.typing import Axis as Axis
+from .robots.typing import FrameName as FrameName
+from .robots.typing import Frames as Frames
+from .robots.typing import JointTypeName as JointTypeName
+from .robots.typing import MatrixLike as MatrixLike
+from .robots.typing import ModelName as ModelName
+from .robots.typing import PoseLike as PoseLike
+from .robots.typing import RegionKind as RegionKind
+from .robots.typing import StrPath as StrPath
+from .robots.typing import VectorLike as VectorLike
