@@ -25,7 +25,7 @@ jax.config.update("jax_enable_x64", True)
 import numpy as np  # noqa: E402
 
 import posewise as pw  # noqa: E402
-from posewise import logic  # noqa: E402
+from posewise.logic import rostok  # noqa: E402
 
 SECONDS = 0.6
 EFFORT, DAMPING = 8.0, 20.0
@@ -110,39 +110,39 @@ class Study:
 
     def __init__(self, thing: Thing, seed: int) -> None:
         self.thing, self.count = thing, 0
-        self.contact = logic.EventContact(take_from_body=True)
-        self.grasp = logic.EventGrasp(SECONDS, self.contact)
-        timeout = logic.EventContactTimeOut(SECONDS / 2, self.contact)
-        slip = logic.EventSlipOut(0.05)
+        self.contact = rostok.EventContact(take_from_body=True)
+        self.grasp = rostok.EventGrasp(SECONDS, self.contact)
+        timeout = rostok.EventContactTimeOut(SECONDS / 2, self.contact)
+        slip = rostok.EventSlipOut(0.05)
         self.events = [
             self.contact,
             timeout,
-            logic.EventFlyingApart(1.0),
+            rostok.EventFlyingApart(1.0),
             slip,
             self.grasp,
-            logic.EventStopExternalForce(self.grasp, TEST),
+            rostok.EventStopExternalForce(self.grasp, TEST),
         ]
         weight = 9.81 * thing.mass
-        push = logic.RandomForces(6 * weight, 25, seed=seed)
-        self.force = logic.ExternalForces([logic.NullGravity(thing.mass), push])
+        push = rostok.RandomForces(6 * weight, 25, seed=seed)
+        self.force = rostok.ExternalForces([rostok.NullGravity(thing.mass), push])
         self.force.set_activation_by_event(self.grasp)
-        self.reward = logic.SimulationReward()
+        self.reward = rostok.SimulationReward()
         steps = round(SECONDS / 2e-3)
         for criterion, weight in (
-            (logic.TimeCriterion(SECONDS, timeout, self.grasp), 3),
-            (logic.FinalPositionCriterion(0.02, self.grasp, slip), 5),
-            (logic.ForceCriterion(timeout), 1),
-            (logic.InstantObjectCOGCriterion(self.grasp), 1),
-            (logic.InstantForceCriterion(self.grasp), 1),
-            (logic.InstantContactingLinkCriterion(self.grasp), 1),
-            (logic.GraspTimeCriterion(self.grasp, steps), 1),
+            (rostok.TimeCriterion(SECONDS, timeout, self.grasp), 3),
+            (rostok.FinalPositionCriterion(0.02, self.grasp, slip), 5),
+            (rostok.ForceCriterion(timeout), 1),
+            (rostok.InstantObjectCOGCriterion(self.grasp), 1),
+            (rostok.InstantForceCriterion(self.grasp), 1),
+            (rostok.InstantContactingLinkCriterion(self.grasp), 1),
+            (rostok.GraspTimeCriterion(self.grasp, steps), 1),
         ):
             self.reward.add_criterion(criterion, weight)
 
-    def trace(self, design: np.ndarray) -> logic.Trace:
+    def trace(self, design: np.ndarray) -> rostok.Trace:
         """Of the full length: only events that the force needs are asked."""
         self.count += 1
-        return logic.simulate_grasp(
+        return rostok.simulate_grasp(
             world(design, self.thing),
             "thing",
             ["palm", "left", "right"],
@@ -152,14 +152,14 @@ class Study:
             force=self.force,
         ).trace
 
-    def exact(self, trace: logic.Trace) -> tuple[float, str]:
+    def exact(self, trace: rostok.Trace) -> tuple[float, str]:
         """The reward, and how the run ends."""
-        result = logic.run_events(trace, self.events)
+        result = rostok.run_events(trace, self.events)
         return self.reward.calculate_reward(result), result.outcome
 
-    def smooth(self, trace: logic.Trace) -> float:
+    def smooth(self, trace: rostok.Trace) -> float:
         """The smooth reward, with all traces of one shape."""
-        arrays = logic.trace_arrays(trace)
+        arrays = rostok.trace_arrays(trace)
         missing = round(SECONDS / 2e-3) - arrays.n_steps
         room = SLOTS - arrays.points.shape[1]
         if room < 0 or missing:
@@ -167,7 +167,7 @@ class Study:
         names = ("points", "forces", "touching")
         pad = lambda a: np.pad(a, ((0, 0), (0, room), (0, 0)))
         arrays = replace(arrays, **{n: pad(getattr(arrays, n)) for n in names})
-        run = logic.smooth_events(arrays, self.events, TAU)
+        run = rostok.smooth_events(arrays, self.events, TAU)
         return float(self.reward.smooth(run))
 
     def value(self, design: np.ndarray) -> float:

@@ -1,6 +1,7 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
 from . import bddl as bddl
+from . import rostok as rostok
 from .errors import PredicateError as PredicateError
 from .exact.agents import InReachOfAgent as InReachOfAgent
 from .exact.agents import InSameRoomAsAgent as InSameRoomAsAgent
@@ -57,66 +58,6 @@ from .queries.supporting import Supporting as Supporting
 from .queries.supporting import supporting as supporting
 from .queries.visible import Visible as Visible
 from .queries.visible import visible as visible
-from .rostok.body_events import EventBodyTooLow as EventBodyTooLow
-from .rostok.body_events import EventFlyingApart as EventFlyingApart
-from .rostok.contact_events import EventContact as EventContact
-from .rostok.contact_events import (
-    EventContactInInitialPosition as EventContactInInitialPosition,
-)
-from .rostok.contact_events import EventContactTimeOut as EventContactTimeOut
-from .rostok.contact_events import EventSlipOut as EventSlipOut
-from .rostok.criterion import Criterion as Criterion
-from .rostok.event import EventCommands as EventCommands
-from .rostok.event import EventError as EventError
-from .rostok.event import SimulationSingleEvent as SimulationSingleEvent
-from .rostok.event_builders import EventBodyTooLowBuilder as EventBodyTooLowBuilder
-from .rostok.event_builders import EventBuilder as EventBuilder
-from .rostok.event_builders import EventContactBuilder as EventContactBuilder
-from .rostok.event_builders import (
-    EventContactInInitialPositionBuilder as EventContactInInitialPositionBuilder,
-)
-from .rostok.event_builders import (
-    EventContactTimeOutBuilder as EventContactTimeOutBuilder,
-)
-from .rostok.event_builders import EventFlyingApartBuilder as EventFlyingApartBuilder
-from .rostok.event_builders import EventGraspBuilder as EventGraspBuilder
-from .rostok.event_builders import EventSlipOutBuilder as EventSlipOutBuilder
-from .rostok.event_builders import (
-    EventStopExternalForceBuilder as EventStopExternalForceBuilder,
-)
-from .rostok.event_loop import SimulationResult as SimulationResult
-from .rostok.event_loop import run_events as run_events
-from .rostok.forces import ClockXZForces as ClockXZForces
-from .rostok.forces import ExternalForces as ExternalForces
-from .rostok.forces import ForceTemplate as ForceTemplate
-from .rostok.forces import NullGravity as NullGravity
-from .rostok.forces import RandomForces as RandomForces
-from .rostok.forces import YaxisSin as YaxisSin
-from .rostok.grasp_criteria import GraspTimeCriterion as GraspTimeCriterion
-from .rostok.grasp_criteria import (
-    InstantContactingLinkCriterion as InstantContactingLinkCriterion,
-)
-from .rostok.grasp_criteria import InstantForceCriterion as InstantForceCriterion
-from .rostok.grasp_criteria import (
-    InstantObjectCOGCriterion as InstantObjectCOGCriterion,
-)
-from .rostok.grasp_events import EventGrasp as EventGrasp
-from .rostok.grasp_events import EventStopExternalForce as EventStopExternalForce
-from .rostok.grasp_simulation import simulate_grasp as simulate_grasp
-from .rostok.on_paths import OnPath as OnPath
-from .rostok.path_trace import path_trace as path_trace
-from .rostok.run_criteria import FinalPositionCriterion as FinalPositionCriterion
-from .rostok.run_criteria import ForceCriterion as ForceCriterion
-from .rostok.run_criteria import TimeCriterion as TimeCriterion
-from .rostok.sensors import SensorReading as SensorReading
-from .rostok.simulation_reward import SimulationReward as SimulationReward
-from .rostok.smooth_events import SmoothResult as SmoothResult
-from .rostok.smooth_events import smooth_events as smooth_events
-from .rostok.trace import Contact as Contact
-from .rostok.trace import Trace as Trace
-from .rostok.trace import TraceError as TraceError
-from .rostok.trace_arrays import TraceArrays as TraceArrays
-from .rostok.trace_arrays import trace_arrays as trace_arrays
 from .states import heating as heating
 from .states.cleanliness import Covered as Covered
 from .states.cleanliness import Dusty as Dusty

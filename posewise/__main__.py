@@ -6,13 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .cli import help_texts as helps
+from .cli import help_texts
 from .robots.errors import PosewiseError
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 when all went well, 1 when not solved, 2 for bad input."""
-    options = parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     prepare_jax()
     try:
         good = options.run(options)
@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if good else 1
 
 
-def parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     """The arguments of all commands."""
     top = argparse.ArgumentParser(
         prog="posewise",
@@ -58,11 +58,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_solve(commands: Any) -> None:
-    solve = _taught(
+    solve = _add_command(
         commands,
         "solve",
         "solve a problem file: a path or a placement",
-        helps.SOLVE,
+        help_texts.SOLVE,
     )
     solve.add_argument("file", type=Path, help="the problem, FILE.yaml")
     solve.add_argument("--json", type=Path, help="write the result to this file")
@@ -71,11 +71,11 @@ def _add_solve(commands: Any) -> None:
 
 
 def _add_check(commands: Any) -> None:
-    check = _taught(
+    check = _add_command(
         commands,
         "check",
         "say which predicates of a problem file hold, and why",
-        helps.CHECK,
+        help_texts.CHECK,
     )
     check.add_argument("file", type=Path, help="the problem, FILE.yaml")
     check.add_argument("--json", type=Path, help="write the verdicts to this file")
@@ -83,8 +83,8 @@ def _add_check(commands: Any) -> None:
 
 
 def _add_view(commands: Any) -> None:
-    view = _taught(
-        commands, "view", "show a world or a solution in the browser", helps.VIEW
+    view = _add_command(
+        commands, "view", "show a world or a solution in the browser", help_texts.VIEW
     )
     view.add_argument("file", type=Path, help="a problem, a model or a page")
     view.add_argument("solution", type=Path, nargs="?", help="what solve --npz wrote")
@@ -93,16 +93,16 @@ def _add_view(commands: Any) -> None:
 
 
 def _add_bench(commands: Any) -> None:
-    bench = _taught(
-        commands, "bench", "time standard problems on this machine", helps.BENCH
+    bench = _add_command(
+        commands, "bench", "time standard problems on this machine", help_texts.BENCH
     )
     bench.add_argument("names", nargs="*", help="benchmarks of the repository")
     bench.set_defaults(run=_bench, failed="a benchmark ended with an error")
 
 
 def _add_bddl(commands: Any) -> None:
-    bddl = _taught(
-        commands, "bddl", "solve an activity of BDDL in a made scene", helps.BDDL
+    bddl = _add_command(
+        commands, "bddl", "solve an activity of BDDL in a made scene", help_texts.BDDL
     )
     bddl.add_argument("activity", help="the name of an activity, or a .bddl file")
     bddl.add_argument("--seed", type=int, default=0, help="of where things stand (0)")
@@ -110,7 +110,7 @@ def _add_bddl(commands: Any) -> None:
     bddl.set_defaults(run=_bddl, failed="not solved")
 
 
-def _taught(commands: Any, name: str, summary: str, lesson: str) -> Any:
+def _add_command(commands: Any, name: str, summary: str, lesson: str) -> Any:
     return commands.add_parser(
         name,
         help=summary,

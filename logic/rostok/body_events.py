@@ -9,9 +9,9 @@ from jaxtyping import Float
 from posewise.robots.validation import number
 
 from . import robustness as rows
-from .event import EventCommands, EventError, SimulationSingleEvent, limit
+from .event import EventCommands, EventError, SimulationSingleEvent, check_limit
 from .sensors import SensorReading
-from .trace_arrays import as_arrays
+from .trace_arrays import validate_arrays
 
 
 class EventFlyingApart(SimulationSingleEvent):
@@ -30,7 +30,7 @@ class EventFlyingApart(SimulationSingleEvent):
 
     def __init__(self, max_distance: Any) -> None:
         super().__init__()
-        self.max_distance = limit("EventFlyingApart: max_distance", max_distance)
+        self.max_distance = check_limit("EventFlyingApart: max_distance", max_distance)
 
     def event_check(
         self,
@@ -40,21 +40,23 @@ class EventFlyingApart(SimulationSingleEvent):
         env_data: SensorReading,
     ) -> EventCommands:
         """STOP when it happens."""
-        self._check_new()
+        self._require_new()
         base, *others = robot_data.get_body_trajectory_point().values()
         near = (np.linalg.norm(base - p) <= self.max_distance for p in others)
         if np.isfinite(base).all() and all(near):
             return EventCommands.CONTINUE
-        self._happens(step_n)
+        self._record(step_n)
         return EventCommands.STOP
 
     def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.flying_apart(*as_arrays(trace, tau), self.max_distance)
+        return rows.flying_apart_rows(*validate_arrays(trace, tau), self.max_distance)
 
     def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.no_flying_apart(*as_arrays(trace, tau), self.max_distance)
+        return rows.no_flying_apart_rows(
+            *validate_arrays(trace, tau), self.max_distance
+        )
 
 
 class EventBodyTooLow(SimulationSingleEvent):
@@ -84,18 +86,18 @@ class EventBodyTooLow(SimulationSingleEvent):
         env_data: SensorReading,
     ) -> EventCommands:
         """STOP when it happens."""
-        self._check_new()
+        self._require_new()
         base, *_ = robot_data.get_body_trajectory_point().values()
         if not base[1] < self.ref_height:
             return EventCommands.CONTINUE
         if not robot_data.legacy:
-            self._happens(step_n)
+            self._record(step_n)
         return EventCommands.STOP
 
     def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.too_low(*as_arrays(trace, tau), self.ref_height)
+        return rows.too_low_rows(*validate_arrays(trace, tau), self.ref_height)
 
     def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.not_too_low(*as_arrays(trace, tau), self.ref_height)
+        return rows.not_too_low_rows(*validate_arrays(trace, tau), self.ref_height)

@@ -6,10 +6,10 @@ import jax
 from jaxtyping import Float
 
 from . import robustness as rows
-from .event import EventCommands, SimulationSingleEvent, limit, of_kind
+from .event import EventCommands, SimulationSingleEvent, check_kind, check_limit
 from .sensors import SensorReading
-from .thresholds import INITIAL_STEPS
-from .trace_arrays import as_arrays
+from .thresholds import MAX_INITIAL_CONTACT_STEPS
+from .trace_arrays import validate_arrays
 
 
 class EventContact(SimulationSingleEvent):
@@ -32,19 +32,19 @@ class EventContact(SimulationSingleEvent):
         env_data: SensorReading,
     ) -> EventCommands:
         """CONTINUE."""
-        self._check_new()
+        self._require_new()
         fingers = robot_data.n_fingers
         if (fingers if self.from_body else env_data.get_amount_contacts()[0]) > 0:
-            self._happens(step_n)
+            self._record(step_n)
         return EventCommands.CONTINUE
 
     def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.contact(*as_arrays(trace, tau), self.from_body)
+        return rows.contact_rows(*validate_arrays(trace, tau), self.from_body)
 
     def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.no_contact(*as_arrays(trace, tau), self.from_body)
+        return rows.no_contact_rows(*validate_arrays(trace, tau), self.from_body)
 
 
 class EventContactTimeOut(SimulationSingleEvent):
@@ -62,8 +62,8 @@ class EventContactTimeOut(SimulationSingleEvent):
 
     def __init__(self, ref_time: Any, contact_event: Any) -> None:
         super().__init__()
-        self.reference_time = limit("EventContactTimeOut: ref_time", ref_time)
-        self.contact_event: EventContact = of_kind(self, contact_event, EventContact)
+        self.reference_time = check_limit("EventContactTimeOut: ref_time", ref_time)
+        self.contact_event: EventContact = check_kind(self, contact_event, EventContact)
 
     def event_check(
         self,
@@ -73,22 +73,24 @@ class EventContactTimeOut(SimulationSingleEvent):
         env_data: SensorReading,
     ) -> EventCommands:
         """STOP after that time, unless the contact has happened."""
-        self._check_new()
+        self._require_new()
         if self.contact_event.state or not current_time > self.reference_time:
             return EventCommands.CONTINUE
-        self._happens(step_n)
+        self._record(step_n)
         return EventCommands.STOP
 
     def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.time_out(
-            *as_arrays(trace, tau), (self.reference_time, self.contact_event.from_body)
+        return rows.timeout_rows(
+            *validate_arrays(trace, tau),
+            (self.reference_time, self.contact_event.from_body),
         )
 
     def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.no_time_out(
-            *as_arrays(trace, tau), (self.reference_time, self.contact_event.from_body)
+        return rows.no_timeout_rows(
+            *validate_arrays(trace, tau),
+            (self.reference_time, self.contact_event.from_body),
         )
 
 
@@ -108,20 +110,23 @@ class EventContactInInitialPosition(SimulationSingleEvent):
         env_data: SensorReading,
     ) -> EventCommands:
         """STOP when it happens."""
-        self._check_new()
-        if step_n >= INITIAL_STEPS or not env_data.get_amount_contacts()[0] > 0:
+        self._require_new()
+        if (
+            step_n >= MAX_INITIAL_CONTACT_STEPS
+            or not env_data.get_amount_contacts()[0] > 0
+        ):
             return EventCommands.CONTINUE
         if not env_data.legacy:
-            self._happens(step_n)
+            self._record(step_n)
         return EventCommands.STOP
 
     def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.initial_contact(*as_arrays(trace, tau), False)
+        return rows.initial_contact_rows(*validate_arrays(trace, tau), False)
 
     def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.no_initial_contact(*as_arrays(trace, tau), False)
+        return rows.no_initial_contact_rows(*validate_arrays(trace, tau), False)
 
 
 class EventSlipOut(SimulationSingleEvent):
@@ -140,7 +145,7 @@ class EventSlipOut(SimulationSingleEvent):
 
     def __init__(self, ref_time: Any) -> None:
         super().__init__()
-        self.reference_time = limit("EventSlipOut: ref_time", ref_time)
+        self.reference_time = check_limit("EventSlipOut: ref_time", ref_time)
         self.time_last_contact: float | None = None
 
     def reset(self) -> None:
@@ -156,20 +161,20 @@ class EventSlipOut(SimulationSingleEvent):
         env_data: SensorReading,
     ) -> EventCommands:
         """STOP when it happens."""
-        self._check_new()
+        self._require_new()
         if robot_data.n_fingers > 0:
             self.time_last_contact = current_time
             return EventCommands.CONTINUE
         last = self.time_last_contact
         if last is None or not current_time - last > self.reference_time:
             return EventCommands.CONTINUE
-        self._happens(step_n)
+        self._record(step_n)
         return EventCommands.STOP
 
     def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.slip_out(*as_arrays(trace, tau), self.reference_time)
+        return rows.slip_out_rows(*validate_arrays(trace, tau), self.reference_time)
 
     def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.no_slip_out(*as_arrays(trace, tau), self.reference_time)
+        return rows.no_slip_out_rows(*validate_arrays(trace, tau), self.reference_time)

@@ -59,7 +59,7 @@ class Criterion(ABC):
             EventError: when the run had no event of a class that is asked for; for a
                 criterion without a smooth form.
         """
-        return self._smooth(check_smooth(self, run))
+        return self._smooth(check_smooth_result(self, run))
 
     def residual(self, run: Any) -> Float[jax.Array, " rows"]:
         """A vector whose squares to minimise for the same end, for sos objectives.
@@ -73,7 +73,7 @@ class Criterion(ABC):
         Raises:
             EventError: see `smooth`.
         """
-        return self._residual(check_smooth(self, run))
+        return self._residual(check_smooth_result(self, run))
 
     def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
         raise EventError(
@@ -81,10 +81,10 @@ class Criterion(ABC):
         )
 
     def _residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
-        return forms.shortfall(self._smooth(run))
+        return forms.root_shortfall(self._smooth(run))
 
-    def _event(self, kind: type[SimulationSingleEvent], result: Any) -> Any:
-        check_exact(self, result)
+    def _find_event(self, kind: type[SimulationSingleEvent], result: Any) -> Any:
+        check_result(self, result)
         if self.legacy and not result.legacy:
             raise EventError(
                 f"{type(self).__name__} is legacy, the result is not; walk along the"
@@ -98,13 +98,13 @@ class Criterion(ABC):
             )
         return found
 
-    def _number(self, name: str, value: Any) -> Any:
+    def _check_positive(self, name: str, value: Any) -> Any:
         if self.legacy:
             return value
         what = f"{type(self).__name__}: {name}"
         return number(what, value, "> 0", lambda x: x > 0, EventError)
 
-    def _check_kind(self, given: Any, kind: type[SimulationSingleEvent]) -> None:
+    def _check_builder(self, given: Any, kind: type[SimulationSingleEvent]) -> None:
         given_kind = (
             given.event_class if isinstance(given, EventBuilder) else type(given)
         )
@@ -115,7 +115,7 @@ class Criterion(ABC):
             )
 
 
-def check_exact(reader: Any, result: Any) -> None:
+def check_result(reader: Any, result: Any) -> None:
     """Raise an EventError for what is no result of run_events."""
     if not isinstance(result, SimulationResult):
         raise EventError(
@@ -124,7 +124,7 @@ def check_exact(reader: Any, result: Any) -> None:
         )
 
 
-def check_smooth(reader: Any, run: Any) -> SmoothResult:
+def check_smooth_result(reader: Any, run: Any) -> SmoothResult:
     """The run, if it is a result of smooth_events.
 
     Raises:
@@ -138,6 +138,6 @@ def check_smooth(reader: Any, run: Any) -> SmoothResult:
     return run
 
 
-def known(reward: float) -> float:
+def nan_to_zero(reward: float) -> float:
     """A reward; of what was not measured, none."""
     return 0.0 if np.isnan(reward) else reward

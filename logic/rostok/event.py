@@ -102,13 +102,13 @@ class SimulationSingleEvent(ABC):
             " EventBodyTooLow, EventContactInInitialPosition."
         )
 
-    def _happens(self, step_n: int) -> None:
+    def _record(self, step_n: int) -> None:
         self.state = True
         self.step_n = step_n
         if self.verbosity > 0:
             print(f"{type(self).__name__} at step {step_n}")
 
-    def _check_new(self) -> None:
+    def _require_new(self) -> None:
         if self.state:
             raise EventError(
                 f"{type(self).__name__} has happened already, at step {self.step_n};"
@@ -116,14 +116,14 @@ class SimulationSingleEvent(ABC):
             )
 
 
-def limit(what: str, value: Any) -> float:
+def check_limit(what: str, value: Any) -> float:
     """A time or a distance that may be infinite, for "never"."""
     if isinstance(value, float) and value == math.inf:
         return value
     return number(what, value, ">= 0", lambda x: x >= 0, EventError)
 
 
-def of_kind(owner: Any, given: Any, kind: type) -> Any:
+def check_kind(owner: Any, given: Any, kind: type) -> Any:
     """What an event, or a builder of one, was given, if it is of a kind.
 
     Raises:

@@ -13,7 +13,7 @@ from .contact_events import (
     EventContactTimeOut,
     EventSlipOut,
 )
-from .event import EventError, SimulationSingleEvent, limit, of_kind
+from .event import EventError, SimulationSingleEvent, check_kind, check_limit
 from .grasp_events import EventGrasp, EventStopExternalForce
 
 
@@ -48,13 +48,15 @@ class EventBuilder(ABC):
                 f"There is an {self.event_class.__name__} in the container already;"
                 " a container holds one event of each class."
             )
-        event_list.append(self._made(event_list))
+        event_list.append(self._make_event(event_list))
 
     @abstractmethod
-    def _made(self, event_list: list[SimulationSingleEvent]) -> SimulationSingleEvent:
+    def _make_event(
+        self, event_list: list[SimulationSingleEvent]
+    ) -> SimulationSingleEvent:
         """The event; what it needs is looked up in the container."""
 
-    def _needed(
+    def _required_event(
         self, builder: "EventBuilder", event_list: list[SimulationSingleEvent]
     ) -> SimulationSingleEvent:
         found = builder.find_event(event_list)
@@ -73,7 +75,7 @@ class EventContactBuilder(EventBuilder):
         super().__init__(EventContact)
         self.from_body = bool(take_from_body)
 
-    def _made(self, event_list: list[SimulationSingleEvent]) -> EventContact:
+    def _make_event(self, event_list: list[SimulationSingleEvent]) -> EventContact:
         return EventContact(self.from_body)
 
 
@@ -82,13 +84,17 @@ class EventContactTimeOutBuilder(EventBuilder):
 
     def __init__(self, ref_time: Any, event_contact_builder: Any) -> None:
         super().__init__(EventContactTimeOut)
-        self.reference_time = limit("EventContactTimeOutBuilder: ref_time", ref_time)
-        self.event_contact_builder = of_kind(
+        self.reference_time = check_limit(
+            "EventContactTimeOutBuilder: ref_time", ref_time
+        )
+        self.event_contact_builder = check_kind(
             self, event_contact_builder, EventContactBuilder
         )
 
-    def _made(self, event_list: list[SimulationSingleEvent]) -> EventContactTimeOut:
-        contact = self._needed(self.event_contact_builder, event_list)
+    def _make_event(
+        self, event_list: list[SimulationSingleEvent]
+    ) -> EventContactTimeOut:
+        contact = self._required_event(self.event_contact_builder, event_list)
         return EventContactTimeOut(self.reference_time, contact)
 
 
@@ -98,9 +104,9 @@ class EventFlyingApartBuilder(EventBuilder):
     def __init__(self, max_distance: Any) -> None:
         super().__init__(EventFlyingApart)
         what = "EventFlyingApartBuilder: max_distance"
-        self.max_distance = limit(what, max_distance)
+        self.max_distance = check_limit(what, max_distance)
 
-    def _made(self, event_list: list[SimulationSingleEvent]) -> EventFlyingApart:
+    def _make_event(self, event_list: list[SimulationSingleEvent]) -> EventFlyingApart:
         return EventFlyingApart(self.max_distance)
 
 
@@ -109,9 +115,9 @@ class EventSlipOutBuilder(EventBuilder):
 
     def __init__(self, ref_time: Any) -> None:
         super().__init__(EventSlipOut)
-        self.reference_time = limit("EventSlipOutBuilder: ref_time", ref_time)
+        self.reference_time = check_limit("EventSlipOutBuilder: ref_time", ref_time)
 
-    def _made(self, event_list: list[SimulationSingleEvent]) -> EventSlipOut:
+    def _make_event(self, event_list: list[SimulationSingleEvent]) -> EventSlipOut:
         return EventSlipOut(self.reference_time)
 
 
@@ -127,15 +133,15 @@ class EventGraspBuilder(EventBuilder):
     ) -> None:
         super().__init__(EventGrasp)
         what = "EventGraspBuilder: grasp_limit_time"
-        self.grasp_limit_time = limit(what, grasp_limit_time)
-        self.event_contact_builder = of_kind(
+        self.grasp_limit_time = check_limit(what, grasp_limit_time)
+        self.event_contact_builder = check_kind(
             self, event_contact_builder, EventContactBuilder
         )
         self.verbosity = verbosity
         self.simulation_stop = simulation_stop
 
-    def _made(self, event_list: list[SimulationSingleEvent]) -> EventGrasp:
-        contact = self._needed(self.event_contact_builder, event_list)
+    def _make_event(self, event_list: list[SimulationSingleEvent]) -> EventGrasp:
+        contact = self._required_event(self.event_contact_builder, event_list)
         return EventGrasp(
             self.grasp_limit_time, contact, self.verbosity, self.simulation_stop
         )
@@ -146,12 +152,16 @@ class EventStopExternalForceBuilder(EventBuilder):
 
     def __init__(self, event_grasp_builder: Any, force_test_time: Any) -> None:
         super().__init__(EventStopExternalForce)
-        self.event_grasp_builder = of_kind(self, event_grasp_builder, EventGraspBuilder)
+        self.event_grasp_builder = check_kind(
+            self, event_grasp_builder, EventGraspBuilder
+        )
         what = "EventStopExternalForceBuilder: force_test_time"
-        self.force_test_time = limit(what, force_test_time)
+        self.force_test_time = check_limit(what, force_test_time)
 
-    def _made(self, event_list: list[SimulationSingleEvent]) -> EventStopExternalForce:
-        grasp = self._needed(self.event_grasp_builder, event_list)
+    def _make_event(
+        self, event_list: list[SimulationSingleEvent]
+    ) -> EventStopExternalForce:
+        grasp = self._required_event(self.event_grasp_builder, event_list)
         return EventStopExternalForce(grasp, self.force_test_time)
 
 
@@ -171,7 +181,7 @@ class EventBodyTooLowBuilder(EventBuilder):
         what = "EventBodyTooLowBuilder: ref_height"
         self.ref_height = number(what, ref_height, error=EventError)
 
-    def _made(self, event_list: list[SimulationSingleEvent]) -> EventBodyTooLow:
+    def _make_event(self, event_list: list[SimulationSingleEvent]) -> EventBodyTooLow:
         return EventBodyTooLow(self.ref_height)
 
 
@@ -188,7 +198,7 @@ class EventContactInInitialPositionBuilder(EventBuilder):
         cls = EventStopExternalForce if legacy else EventContactInInitialPosition
         super().__init__(cls)
 
-    def _made(
+    def _make_event(
         self, event_list: list[SimulationSingleEvent]
     ) -> EventContactInInitialPosition:
         return EventContactInInitialPosition()

@@ -21,7 +21,7 @@ from .sensors import (
 from .trace import Trace, TraceError
 
 
-class Command(NamedTuple):
+class CommandRecord(NamedTuple):
     """A command other than CONTINUE."""
 
     event: str
@@ -39,7 +39,7 @@ class SimulationResult:
     """Whether everything is as rostok computes it."""
     events: tuple[SimulationSingleEvent, ...]
     """As the run left them, in the container's order."""
-    commands: tuple[Command, ...]
+    commands: tuple[CommandRecord, ...]
     stopped_by: SimulationSingleEvent | None
     """The one that ended the run, or None at the end of the trace."""
     n_steps: int
@@ -106,7 +106,7 @@ def run_events(trace: Any, events: Any, legacy: bool = False) -> SimulationResul
     """
     if not isinstance(trace, Trace):
         raise TraceError(f"trace is {type(trace).__name__}, expected a Trace.")
-    walk = EventWalk(events, legacy)
+    walk = EventLoop(events, legacy)
     robot, environment = robot_sensor(trace, legacy), environment_sensor(trace, legacy)
     for k in range(1, trace.n_steps + 1):
         if not walk.step(trace.dt, robot, environment, k):
@@ -114,7 +114,7 @@ def run_events(trace: Any, events: Any, legacy: bool = False) -> SimulationResul
     return walk.result(trace, robot, environment)
 
 
-class EventWalk:
+class EventLoop:
     """Events that are asked step after step; see `run_events`."""
 
     def __init__(self, events: Any, legacy: bool = False) -> None:
@@ -122,7 +122,7 @@ class EventWalk:
         for event in self.container:
             event.reset()
         self.legacy = legacy
-        self.commands: list[Command] = []
+        self.commands: list[CommandRecord] = []
         self.stopped_by: int | None = None
         self.n_steps = 0
 
@@ -136,7 +136,9 @@ class EventWalk:
                 continue
             command = event.event_check(number * dt, number, *readings)
             if command is not EventCommands.CONTINUE:
-                self.commands.append(Command(type(event).__name__, number, command))
+                self.commands.append(
+                    CommandRecord(type(event).__name__, number, command)
+                )
             if command is EventCommands.STOP:
                 self.stopped_by = j
                 return False
@@ -176,11 +178,11 @@ def make_container(events: Any, check: bool) -> list[SimulationSingleEvent]:
                 f"events holds {event!r}, expected events only, or builders only."
             )
     if check:
-        _check(given)
+        _check_container(given)
     return given
 
 
-def needed_event(event: SimulationSingleEvent) -> SimulationSingleEvent | None:
+def required_event(event: SimulationSingleEvent) -> SimulationSingleEvent | None:
     """The event of the same run that this one looks at."""
     match event:
         case EventContactTimeOut() | EventGrasp():
@@ -190,7 +192,7 @@ def needed_event(event: SimulationSingleEvent) -> SimulationSingleEvent | None:
     return None
 
 
-def _check(container: list[SimulationSingleEvent]) -> None:
+def _check_container(container: list[SimulationSingleEvent]) -> None:
     kinds = [type(e).__name__ for e in container]
     for kind in kinds:
         if kinds.count(kind) > 1:
@@ -198,7 +200,7 @@ def _check(container: list[SimulationSingleEvent]) -> None:
                 f"events holds {kinds.count(kind)} of {kind}, expected one of a class."
             )
     for event in container:
-        needed = needed_event(event)
+        needed = required_event(event)
         if needed is not None and all(needed is not e for e in container):
             raise EventError(
                 f"events holds an {type(event).__name__} but not the"

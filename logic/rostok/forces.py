@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from posewise.robots.validation import float_array, integer, number
 
-from .event import EventError, SimulationSingleEvent, limit, of_kind
+from .event import EventError, SimulationSingleEvent, check_kind, check_limit
 
 Wrench = Float[np.ndarray, "6"]
 
@@ -32,7 +32,7 @@ class ForceTemplate(ABC):
     """
 
     def __init__(self, start_time: Any = 0.0, *, legacy: bool = False) -> None:
-        self.start_time = limit(f"{type(self).__name__}: start_time", start_time)
+        self.start_time = check_limit(f"{type(self).__name__}: start_time", start_time)
         self.legacy = legacy
         self.event: SimulationSingleEvent | None = None
         self.reset()
@@ -53,7 +53,7 @@ class ForceTemplate(ABC):
         Raises:
             EventError: for what is no event.
         """
-        self.event = of_kind(self, event, SimulationSingleEvent)
+        self.event = check_kind(self, event, SimulationSingleEvent)
         if not use_time:
             self.start_time = np.inf
 
@@ -68,12 +68,12 @@ class ForceTemplate(ABC):
         if not self.is_active(time):
             return np.zeros(6)
         self.active_since = min(self.active_since, self.start_time, time)
-        wrench = self._wrench(time)
+        wrench = self.active_wrench(time)
         self.active_steps += 1
         return wrench
 
     @abstractmethod
-    def _wrench(self, time: float) -> Wrench:
+    def active_wrench(self, time: float) -> Wrench:
         """Torque and force of an active step."""
 
 
@@ -108,11 +108,11 @@ class YaxisSin(ForceTemplate):
         self.amp_offset = number("YaxisSin: amp_offset", amp_offset, error=EventError)
         self.freq = number("YaxisSin: freq", freq, error=EventError)
 
-    def _wrench(self, time: float) -> Wrench:
+    def active_wrench(self, time: float) -> Wrench:
         since = self.start_time if self.legacy else self.active_since
         with np.errstate(invalid="ignore"):
             shake = np.sin(self.freq * (time - since))
-        return _force(0.0, self.amp * shake + self.amp_offset, 0.0)
+        return _wrench_of_force(0.0, self.amp * shake + self.amp_offset, 0.0)
 
 
 class NullGravity(ForceTemplate):
@@ -138,8 +138,8 @@ class NullGravity(ForceTemplate):
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
             raise EventError(f"{what} is {gravity!r}, expected {expected}.")
 
-    def _wrench(self, time: float) -> Wrench:
-        return _force(*(-self.mass * self.gravity))
+    def active_wrench(self, time: float) -> Wrench:
+        return _wrench_of_force(*(-self.mass * self.gravity))
 
 
 class RandomForces(ForceTemplate):
@@ -175,7 +175,7 @@ class RandomForces(ForceTemplate):
         legacy: bool = False,
     ) -> None:
         self.amp = number("RandomForces: amp", amp, error=EventError)
-        self.width_step = _steps("RandomForces", width_step)
+        self.width_step = _check_width_step("RandomForces", width_step)
         if dimension not in ("3d", "2d"):
             raise EventError(
                 f"RandomForces: dimension is {dimension!r}, expected '3d' or '2d'."
@@ -193,7 +193,7 @@ class RandomForces(ForceTemplate):
         self.rng: Any = make(self.seed)
         self.held = np.zeros(6)
 
-    def _wrench(self, time: float) -> Wrench:
+    def active_wrench(self, time: float) -> Wrench:
         if self.active_steps % self.width_step == 0:
             self.held = self.amp * self._direction()
         return self.held.copy()
@@ -202,10 +202,10 @@ class RandomForces(ForceTemplate):
         phi = self.rng.uniform(0, 2 * np.pi)
         if self.dimension == "2d":
             x, z = np.cos(phi), np.sin(phi)
-            return _force(x * np.cos(self.angle), x * np.sin(self.angle), z)
+            return _wrench_of_force(x * np.cos(self.angle), x * np.sin(self.angle), z)
         z = self.rng.uniform(-1, 1)
         across = np.sqrt(1 - z**2)
-        return _force(across * np.cos(phi), across * np.sin(phi), z)
+        return _wrench_of_force(across * np.cos(phi), across * np.sin(phi), z)
 
 
 class ClockXZForces(ForceTemplate):
@@ -239,14 +239,14 @@ class ClockXZForces(ForceTemplate):
         self.amp = number("ClockXZForces: amp", amp, error=EventError)
         what = "ClockXZForces: angle_step"
         self.angle_step = number(what, angle_step, error=EventError)
-        self.width_step = _steps("ClockXZForces", width_step)
+        self.width_step = _check_width_step("ClockXZForces", width_step)
 
-    def _wrench(self, time: float) -> Wrench:
+    def active_wrench(self, time: float) -> Wrench:
         if self.legacy:
             angle = self.angle_step
-            return self.amp * _force(np.cos(angle), np.sin(angle), 0.0)
+            return self.amp * _wrench_of_force(np.cos(angle), np.sin(angle), 0.0)
         angle = self.angle_step * (1 + self.active_steps // self.width_step)
-        return self.amp * _force(np.cos(angle), 0.0, np.sin(angle))
+        return self.amp * _wrench_of_force(np.cos(angle), 0.0, np.sin(angle))
 
 
 class ExternalForces(ForceTemplate):
@@ -267,7 +267,7 @@ class ExternalForces(ForceTemplate):
 
     def add_force(self, force: Any) -> None:
         """One more law."""
-        self.forces.append(of_kind(self, force, ForceTemplate))
+        self.forces.append(check_kind(self, force, ForceTemplate))
 
     def reset(self) -> None:
         """See `ForceTemplate`: all the laws."""
@@ -284,16 +284,16 @@ class ExternalForces(ForceTemplate):
         """See `ForceTemplate`: always, but for what the laws say."""
         return True
 
-    def _wrench(self, time: float) -> Wrench:
+    def active_wrench(self, time: float) -> Wrench:
         wrenches = [force.calculate_spatial_force(time) for force in self.forces]
         return np.sum([np.zeros(6), *wrenches], axis=0)
 
 
-def _force(x: float, y: float, z: float) -> Wrench:
+def _wrench_of_force(x: float, y: float, z: float) -> Wrench:
     """A wrench without torque."""
     return np.array([0.0, 0.0, 0.0, x, y, z])
 
 
-def _steps(law: str, value: Any) -> int:
+def _check_width_step(law: str, value: Any) -> int:
     what, expected = f"{law}: width_step", "an integer > 0"
     return integer(what, value, expected, lambda x: x > 0, EventError)

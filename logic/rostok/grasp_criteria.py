@@ -10,30 +10,34 @@ from jaxtyping import Float
 from posewise.robots.validation import integer
 
 from . import smooth_criteria as forms
-from .criterion import Criterion, known
+from .criterion import Criterion, nan_to_zero
 from .event import EventError
 from .grasp_events import EventGrasp
 from .smooth_events import SmoothResult
 
 
-class _OfGrasp(Criterion):
+class _GraspCriterion(Criterion):
     """A criterion that is 0 without a grasp."""
 
     def __init__(self, event_grasp_builder: Any, *, legacy: bool = False) -> None:
         super().__init__(legacy=legacy)
-        self._check_kind(event_grasp_builder, EventGrasp)
+        self._check_builder(event_grasp_builder, EventGrasp)
 
     def calculate_reward(self, simulation_output: Any) -> float:
         """See `Criterion`."""
-        grasp = self._event(EventGrasp, simulation_output)
-        return self._reward(grasp.step_n, simulation_output) if grasp.state else 0.0
+        grasp = self._find_event(EventGrasp, simulation_output)
+        return (
+            self._reward_at_grasp(grasp.step_n, simulation_output)
+            if grasp.state
+            else 0.0
+        )
 
     @abstractmethod
-    def _reward(self, step_n: int, simulation_output: Any) -> float:
+    def _reward_at_grasp(self, step_n: int, simulation_output: Any) -> float:
         """Of a run with a grasp in that step."""
 
 
-class InstantObjectCOGCriterion(_OfGrasp):
+class InstantObjectCOGCriterion(_GraspCriterion):
     """1 / (1 + distance of the object's centre of mass to that of the contacts [m]).
 
     At the grasp; 0 without grasp or contact. Residual: centre of the contacts minus
@@ -50,13 +54,13 @@ class InstantObjectCOGCriterion(_OfGrasp):
         EventError: for another builder.
     """
 
-    def _reward(self, step_n: int, simulation_output: Any) -> float:
+    def _reward_at_grasp(self, step_n: int, simulation_output: Any) -> float:
         k = step_n + 1
         center = simulation_output.environment.force_center(0, k)
         if center is None:
             return 0.0
         position = simulation_output.environment.positions[0][k]
-        return known(1 / (1 + float(np.linalg.norm(position - center))))
+        return nan_to_zero(1 / (1 + float(np.linalg.norm(position - center))))
 
     def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
         return forms.cog_reward(run)
@@ -65,7 +69,7 @@ class InstantObjectCOGCriterion(_OfGrasp):
         return forms.cog_residual(run)
 
 
-class InstantForceCriterion(_OfGrasp):
+class InstantForceCriterion(_GraspCriterion):
     """1 / (1 + standard deviation of the forces on the object [N]), at the grasp.
 
     Over the contacts, with the number of contacts as divisor; 0 without grasp or
@@ -82,7 +86,7 @@ class InstantForceCriterion(_OfGrasp):
         EventError: for another builder.
     """
 
-    def _reward(self, step_n: int, simulation_output: Any) -> float:
+    def _reward_at_grasp(self, step_n: int, simulation_output: Any) -> float:
         contacts = simulation_output.environment.forces[0][step_n + 1]
         if not len(contacts):
             return 0.0
@@ -96,7 +100,7 @@ class InstantForceCriterion(_OfGrasp):
         return forms.instant_force_residual(run)
 
 
-class InstantContactingLinkCriterion(_OfGrasp):
+class InstantContactingLinkCriterion(_GraspCriterion):
     """The part of the robot's bodies that touch something at the grasp; 0 without one.
 
     The palm counts; touching another body of the robot does not, touching the floor
@@ -110,7 +114,7 @@ class InstantContactingLinkCriterion(_OfGrasp):
         EventError: for another builder.
     """
 
-    def _reward(self, step_n: int, simulation_output: Any) -> float:
+    def _reward_at_grasp(self, step_n: int, simulation_output: Any) -> float:
         counts = simulation_output.robot.n_contacts.values()
         touching = [n[step_n + 1] > 0 for n in counts]
         return sum(touching) / len(touching)
@@ -119,7 +123,7 @@ class InstantContactingLinkCriterion(_OfGrasp):
         return forms.contacting_link_reward(run)
 
 
-class GraspTimeCriterion(_OfGrasp):
+class GraspTimeCriterion(_GraspCriterion):
     """(S - step of the grasp) / S; 0 without grasp.
 
     Repaired: at least 0. In rostok negative for a grasp after step S.
@@ -144,7 +148,7 @@ class GraspTimeCriterion(_OfGrasp):
             )
         self.total_steps = total_steps
 
-    def _reward(self, step_n: int, simulation_output: Any) -> float:
+    def _reward_at_grasp(self, step_n: int, simulation_output: Any) -> float:
         reward = (self.total_steps - step_n) / self.total_steps
         return reward if simulation_output.legacy else max(reward, 0.0)
 

@@ -9,10 +9,16 @@ from jaxtyping import Float
 
 from . import robustness as rows
 from .contact_events import EventContact
-from .event import EventCommands, EventError, SimulationSingleEvent, limit, of_kind
+from .event import (
+    EventCommands,
+    EventError,
+    SimulationSingleEvent,
+    check_kind,
+    check_limit,
+)
 from .sensors import SensorReading
-from .thresholds import STEADY_FINGERS, STEADY_SPEED, STEADY_STEPS
-from .trace_arrays import as_arrays
+from .thresholds import MAX_STEADY_SPEED, MIN_GRASPING_FINGERS, MIN_STEADY_STEPS
+from .trace_arrays import validate_arrays
 
 
 class EventGrasp(SimulationSingleEvent):
@@ -50,8 +56,10 @@ class EventGrasp(SimulationSingleEvent):
                 "EventGrasp: simulation_stop is True, expected False: a recorded trace"
                 " does not wait for a key."
             )
-        self.grasp_limit_time = limit("EventGrasp: grasp_limit_time", grasp_limit_time)
-        self.contact_event: EventContact = of_kind(self, contact_event, EventContact)
+        self.grasp_limit_time = check_limit(
+            "EventGrasp: grasp_limit_time", grasp_limit_time
+        )
+        self.contact_event: EventContact = check_kind(self, contact_event, EventContact)
         self.grasp_steps = 0
         self.grasp_time: float | None = None
         self.limit_step_n: int | None = None
@@ -71,25 +79,25 @@ class EventGrasp(SimulationSingleEvent):
         env_data: SensorReading,
     ) -> EventCommands:
         """STOP past the limit; ACTIVATE when it happens."""
-        self._check_new()
+        self._require_new()
         if current_time > self.grasp_limit_time:
             self.limit_step_n = step_n
             return EventCommands.STOP
         if not self.contact_event.state:
             return EventCommands.CONTINUE
-        slow = np.linalg.norm(env_data.get_velocity()[0]) <= STEADY_SPEED
-        held = robot_data.n_fingers >= STEADY_FINGERS
+        slow = np.linalg.norm(env_data.get_velocity()[0]) <= MAX_STEADY_SPEED
+        held = robot_data.n_fingers >= MIN_GRASPING_FINGERS
         self.grasp_steps = self.grasp_steps + 1 if slow and held else 0
-        if self.grasp_steps < STEADY_STEPS:
+        if self.grasp_steps < MIN_STEADY_STEPS:
             return EventCommands.CONTINUE
         self.grasp_time = current_time
-        self._happens(step_n)
+        self._record(step_n)
         return EventCommands.ACTIVATE
 
     def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.grasp(
-            *as_arrays(trace, tau),
+        return rows.grasp_rows(
+            *validate_arrays(trace, tau),
             (self.grasp_limit_time, self.contact_event.from_body, -math.inf),
         )
 
@@ -111,9 +119,9 @@ class EventStopExternalForce(SimulationSingleEvent):
 
     def __init__(self, grasp_event: Any, force_test_time: Any) -> None:
         super().__init__()
-        self.grasp_event: EventGrasp = of_kind(self, grasp_event, EventGrasp)
+        self.grasp_event: EventGrasp = check_kind(self, grasp_event, EventGrasp)
         what = "EventStopExternalForce: force_test_time"
-        self.force_test_time = limit(what, force_test_time)
+        self.force_test_time = check_limit(what, force_test_time)
 
     def event_check(
         self,
@@ -126,13 +134,13 @@ class EventStopExternalForce(SimulationSingleEvent):
         start = self.grasp_event.grasp_time
         if start is None or not current_time > start + self.force_test_time:
             return EventCommands.CONTINUE
-        self._happens(step_n)
+        self._record(step_n)
         return EventCommands.STOP
 
     def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
         """See `SimulationSingleEvent`."""
-        return rows.grasp(
-            *as_arrays(trace, tau),
+        return rows.grasp_rows(
+            *validate_arrays(trace, tau),
             (
                 self.grasp_event.grasp_limit_time,
                 self.grasp_event.contact_event.from_body,

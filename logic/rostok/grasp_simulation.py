@@ -14,12 +14,12 @@ from posewise.robots.simulation.twin import Twin
 from posewise.robots.validation import number
 
 from .event import EventError
-from .event_loop import EventWalk, SimulationResult
+from .event_loop import EventLoop, SimulationResult
 from .forces import ExternalForces, ForceTemplate
 from .sensors import Sensor, environment_sensor, robot_sensor
 from .trace import FLOOR, OBJECT, Trace
 
-Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+ROTATION_Z_UP_TO_Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 """From the world, whose z is up, to rostok's, whose y is."""
 
 
@@ -63,12 +63,12 @@ def simulate_grasp(
     seconds = number("seconds", seconds, "> 0 s", lambda s: s > 0)
     if not isinstance(motors, Mapping):
         raise ConfigError(f"motors is {motors!r}, expected a mapping from joints.")
-    walk = EventWalk(events)
+    walk = EventLoop(events)
     if force is not None:
         _check_force(force, walk)
         force.reset()
     run = Twin(C, loose=motors).start(q, motors)
-    recorder = _Recorder(run, obj, robot)
+    recorder = _TraceRecorder(run, obj, robot)
     instants = [recorder.instant()]
     for step in range(max(round(seconds / TIMESTEP), 1)):
         run.step(_wrench(force, obj, step * TIMESTEP))
@@ -91,21 +91,25 @@ def _wrench(
     if force is None:
         return {}
     torque, push = np.split(force.calculate_spatial_force(time), 2)
-    return {obj: np.concatenate([push @ Y_UP, torque @ Y_UP])}
+    return {
+        obj: np.concatenate(
+            [push @ ROTATION_Z_UP_TO_Y_UP, torque @ ROTATION_Z_UP_TO_Y_UP]
+        )
+    }
 
 
-def _laws(force: ForceTemplate) -> Iterator[ForceTemplate]:
+def _all_laws(force: ForceTemplate) -> Iterator[ForceTemplate]:
     """A law, and those that it sums."""
     yield force
     if isinstance(force, ExternalForces):
         for part in force.forces:
-            yield from _laws(part)
+            yield from _all_laws(part)
 
 
-def _check_force(force: Any, walk: EventWalk) -> None:
+def _check_force(force: Any, walk: EventLoop) -> None:
     if not isinstance(force, ForceTemplate):
         raise EventError(f"force is {force!r}, expected a law of forces.")
-    for law in _laws(force):
+    for law in _all_laws(force):
         event = law.event
         if event is not None and all(event is not e for e in walk.container):
             raise EventError(
@@ -122,7 +126,7 @@ class _Instant(NamedTuple):
     contacts: list[dict[str, Any]]
 
 
-class _Recorder:
+class _TraceRecorder:
     """Reads a run as a trace does."""
 
     def __init__(self, run: TwinRun, obj: str, robot: Any) -> None:
@@ -158,13 +162,13 @@ class _Recorder:
         for touch in self.run.contacts():
             a, b = self.sides[touch.a], self.sides[touch.b]
             if a != b:
-                point = Y_UP @ touch.point
-                f = Y_UP @ touch.force
+                point = ROTATION_Z_UP_TO_Y_UP @ touch.point
+                f = ROTATION_Z_UP_TO_Y_UP @ touch.force
                 contacts.append(dict(a=a, b=b, pa=point, pb=point, f=f))
         return _Instant(
-            Y_UP @ position,
-            Y_UP @ velocity,
-            np.reshape(bodies, (-1, 3)) @ Y_UP.T,
+            ROTATION_Z_UP_TO_Y_UP @ position,
+            ROTATION_Z_UP_TO_Y_UP @ velocity,
+            np.reshape(bodies, (-1, 3)) @ ROTATION_Z_UP_TO_Y_UP.T,
             contacts,
         )
 

@@ -12,10 +12,10 @@ from posewise.robots.simulation.masses import masses
 from posewise.robots.validation import float_array, number
 
 from ..exact.solids import centre_of_mass, thing, with_shapes
-from .grasp_simulation import Y_UP
+from .grasp_simulation import ROTATION_Z_UP_TO_Y_UP
 from .trace import OBJECT, Contact, Trace, TraceError
 
-TOUCH = 1e-3
+MAX_CONTACT_GAP = 1e-3
 """Gap up to which bodies touch [m]."""
 
 
@@ -26,7 +26,7 @@ def path_trace(
     obj: Any,
     robot: Any,
     *,
-    touch: Any = TOUCH,
+    max_gap: Any = MAX_CONTACT_GAP,
 ) -> Trace:
     """The trace of a path that begins at rest in the present state; y is up in it.
 
@@ -40,7 +40,7 @@ def path_trace(
         dt: time between slices [s].
         obj: what is grasped: an object, or a frame.
         robot: the robot's bodies by the names of frames or objects, the palm first.
-        touch: the gap [m].
+        max_gap: the gap [m].
 
     Raises:
         TraceError: for numbers that do not fit, or an object without mass.
@@ -51,7 +51,7 @@ def path_trace(
     if given.ndim != 2 or given.shape[1] != C.nq or not np.isfinite(given).all():
         raise TraceError(f"path has shape {given.shape}, expected {what}, finite.")
     dt = number("dt", dt, "> 0 s", lambda x: x > 0, TraceError)
-    touch = number("touch", touch, ">= 0 m", lambda x: x >= 0, TraceError)
+    max_gap = number("touch", max_gap, ">= 0 m", lambda x: x >= 0, TraceError)
     for name in (obj, *robot):
         with_shapes(thing(C, name))
     every = masses(C.frames)
@@ -65,33 +65,40 @@ def path_trace(
     for q in (C.q, *given):
         world.q = q
         centres.append(centre_of_mass(thing(world, obj)))
-        places.append([world.pose(_root(C, name))[:3] for name in robot])
-        found.append(_touching(world, obj, robot, touch))
+        places.append([world.pose(_root_frame(C, name))[:3] for name in robot])
+        found.append(_bodies_in_contact(world, obj, robot, max_gap))
     positions = np.array(centres)
     velocity = np.diff(positions, axis=0, prepend=positions[:1]) / dt
     carried = np.diff(velocity, axis=0, prepend=velocity[:1]) / dt
     carried = mass * (carried + [0.0, 0.0, GRAVITY])
     contacts = [
-        Contact(k, body, OBJECT, Y_UP @ x, Y_UP @ x, Y_UP @ carried[k] / len(touching))
+        Contact(
+            k,
+            body,
+            OBJECT,
+            ROTATION_Z_UP_TO_Y_UP @ x,
+            ROTATION_Z_UP_TO_Y_UP @ x,
+            ROTATION_Z_UP_TO_Y_UP @ carried[k] / len(touching),
+        )
         for k, touching in enumerate(found)
         for body, x in touching
     ]
-    bodies = np.array(places) @ Y_UP.T
+    bodies = np.array(places) @ ROTATION_Z_UP_TO_Y_UP.T
     return Trace(
         dt,
         tuple(robot),
-        positions @ Y_UP.T,
-        velocity @ Y_UP.T,
+        positions @ ROTATION_Z_UP_TO_Y_UP.T,
+        velocity @ ROTATION_Z_UP_TO_Y_UP.T,
         {name: bodies[:, i] for i, name in enumerate(robot)},
         contacts,
     )
 
 
-def _root(C: Config, name: str) -> str:
+def _root_frame(C: Config, name: str) -> str:
     return C.frames[thing(C, name).frames[0]].name
 
 
-def _touching(
+def _bodies_in_contact(
     world: Config, obj: str, robot: Sequence[str], touch: float
 ) -> list[tuple[str, Float[np.ndarray, "3"]]]:
     """Bodies that touch the object, and where."""

@@ -24,89 +24,103 @@ from posewise.robots.typing import Array
 
 from ..states.schedule import ends_of_tests, ends_of_waits
 from .softening import every, some, some_so_far
-from .thresholds import INITIAL_STEPS, LENGTH, STEADY_SPEED, STEADY_STEPS
-from .trace_arrays import TraceArrays, touch_violation
+from .thresholds import (
+    LENGTH_UNIT,
+    MAX_INITIAL_CONTACT_STEPS,
+    MAX_STEADY_SPEED,
+    MIN_STEADY_STEPS,
+)
+from .trace_arrays import TraceArrays, contact_violation
 
-Row = Float[jax.Array, " rows"]
+Rows = Float[jax.Array, " rows"]
 Tau = Float[Array, ""]
 Alternatives = Float[jax.Array, "steps n"]
-STRICT = 1e-9
+STRICTNESS_MARGIN = 1e-9
 """Covers rounding, and thresholds that must be passed, not met."""
-function = partial(jax.jit, static_argnums=2)
+compile_rows = partial(jax.jit, static_argnums=2)
 
 
-@function
-def contact(arrays: TraceArrays, tau: Tau, from_body: bool) -> Row:
+@compile_rows
+def contact_rows(arrays: TraceArrays, tau: Tau, from_body: bool) -> Rows:
     """Some contact at some step."""
-    return some(_contacts(arrays, from_body), tau)[None] + STRICT
+    return some(_contact_violations(arrays, from_body), tau)[None] + STRICTNESS_MARGIN
 
 
-@function
-def no_contact(arrays: TraceArrays, tau: Tau, from_body: bool) -> Row:
+@compile_rows
+def no_contact_rows(arrays: TraceArrays, tau: Tau, from_body: bool) -> Rows:
     """No contact at any step: a row for each possible one."""
-    return STRICT - _contacts(arrays, from_body).reshape(-1)
+    return STRICTNESS_MARGIN - _contact_violations(arrays, from_body).reshape(-1)
 
 
-@function
-def time_out(arrays: TraceArrays, tau: Tau, limits: tuple[float, bool]) -> Row:
+@compile_rows
+def timeout_rows(arrays: TraceArrays, tau: Tau, limits: tuple[float, bool]) -> Rows:
     """No contact until the time, itself included."""
     ref_time, from_body = limits
     late = np.flatnonzero(arrays.times > ref_time)
     if not late.size:
-        return _never()
-    return every(STRICT - _contacts(arrays, from_body)[: late[0] + 1], tau)[None]
+        return _violated_row()
+    return every(
+        STRICTNESS_MARGIN - _contact_violations(arrays, from_body)[: late[0] + 1], tau
+    )[None]
 
 
-@function
-def no_time_out(arrays: TraceArrays, tau: Tau, limits: tuple[float, bool]) -> Row:
+@compile_rows
+def no_timeout_rows(arrays: TraceArrays, tau: Tau, limits: tuple[float, bool]) -> Rows:
     """Some contact before the time, or a trace that ends before it."""
     ref_time, from_body = limits
     late = np.flatnonzero(arrays.times > ref_time)
     if not late.size:
-        return -_never()
-    return some(_contacts(arrays, from_body)[: late[0]], tau)[None] + STRICT
+        return -_violated_row()
+    return (
+        some(_contact_violations(arrays, from_body)[: late[0]], tau)[None]
+        + STRICTNESS_MARGIN
+    )
 
 
-@function
-def flying_apart(arrays: TraceArrays, tau: Tau, max_distance: float) -> Row:
+@compile_rows
+def flying_apart_rows(arrays: TraceArrays, tau: Tau, max_distance: float) -> Rows:
     """Some body too far from the first at some step."""
-    margin = _distances(arrays, max_distance)
-    return some(-margin, tau)[None] + STRICT if margin.size else _never()
+    margin = _distance_margins(arrays, max_distance)
+    return (
+        some(-margin, tau)[None] + STRICTNESS_MARGIN if margin.size else _violated_row()
+    )
 
 
-@function
-def no_flying_apart(arrays: TraceArrays, tau: Tau, max_distance: float) -> Row:
+@compile_rows
+def no_flying_apart_rows(arrays: TraceArrays, tau: Tau, max_distance: float) -> Rows:
     """No body too far from the first: a row for each body at each step."""
-    return _distances(arrays, max_distance).reshape(-1) + STRICT
+    return _distance_margins(arrays, max_distance).reshape(-1) + STRICTNESS_MARGIN
 
 
-@function
-def slip_out(arrays: TraceArrays, tau: Tau, ref_time: float) -> Row:
+@compile_rows
+def slip_out_rows(arrays: TraceArrays, tau: Tau, ref_time: float) -> Rows:
     """Fingers touch at some step, and at none of the wait after it."""
-    touched = _contacts(arrays, True)
-    starts, inside, waits = _waits(arrays, ref_time)
+    touched = _contact_violations(arrays, True)
+    starts, inside, waits = _wait_windows(arrays, ref_time)
     if not starts.size:
-        return _never()
-    quiet = every(STRICT - touched, tau, 1)[waits]
-    parts = jnp.where(inside, quiet, -1 / STRICT)
-    first = some(touched, tau, 1)[starts] + STRICT
+        return _violated_row()
+    quiet = every(STRICTNESS_MARGIN - touched, tau, 1)[waits]
+    parts = jnp.where(inside, quiet, -1 / STRICTNESS_MARGIN)
+    first = some(touched, tau, 1)[starts] + STRICTNESS_MARGIN
     return some(every(jnp.concatenate([first[:, None], parts], 1), tau, 1), tau)[None]
 
 
-@function
-def no_slip_out(arrays: TraceArrays, tau: Tau, ref_time: float) -> Row:
+@compile_rows
+def no_slip_out_rows(arrays: TraceArrays, tau: Tau, ref_time: float) -> Rows:
     """For each step a row: no finger touches, or one does in the wait after it."""
-    touched = _contacts(arrays, True)
-    starts, inside, waits = _waits(arrays, ref_time)
+    touched = _contact_violations(arrays, True)
+    starts, inside, waits = _wait_windows(arrays, ref_time)
     if not starts.size:
-        return -_never()
-    again = jnp.where(inside, some(touched, tau, 1)[waits], 1 / STRICT)
-    quiet = every(STRICT - touched, tau, 1)[starts]
-    return some(jnp.concatenate([quiet[:, None], again], 1), tau, 1) + STRICT
+        return -_violated_row()
+    again = jnp.where(inside, some(touched, tau, 1)[waits], 1 / STRICTNESS_MARGIN)
+    quiet = every(STRICTNESS_MARGIN - touched, tau, 1)[starts]
+    return some(jnp.concatenate([quiet[:, None], again], 1), tau, 1) + STRICTNESS_MARGIN
 
 
-@function
-def grasp(arrays: TraceArrays, tau: Tau, limits: tuple[float, bool, float]) -> Row:
+@compile_rows
+def grasp_rows(
+    arrays: TraceArrays, tau: Tau, limits: tuple[float, bool, float]
+) -> Rows:
     """Ten steady steps in time after a contact, and a test that ends within the trace.
 
     Args:
@@ -117,70 +131,81 @@ def grasp(arrays: TraceArrays, tau: Tau, limits: tuple[float, bool, float]) -> R
     """
     limit_time, from_body, duration = limits
     steps, times = arrays.n_steps, arrays.times
-    last = np.arange(STEADY_STEPS, steps)
+    last = np.arange(MIN_STEADY_STEPS, steps)
     in_time = times[last] <= limit_time
     tested = ends_of_tests(times, duration)[last] < steps
     last = last[in_time & tested]
     pairs = list(combinations(range(2, arrays.robot_pos.shape[1] + 1), 2))
     if not last.size or not pairs:
-        return _never()
-    fingers = some(touch_violation(arrays), tau, 1)
-    slow = safe_math.norm(arrays.obj_vel[1:]) / STEADY_SPEED - 1
+        return _violated_row()
+    fingers = some(contact_violation(arrays), tau, 1)
+    slow = safe_math.norm(arrays.obj_vel[1:]) / MAX_STEADY_SPEED - 1
     held = some(every(fingers[:, np.array(pairs)], tau, 2), tau, 1)
     steady = every(jnp.stack([slow, held], 1), tau, 1)
-    before = some_so_far(_contacts(arrays, from_body), tau)[last - STEADY_STEPS]
-    window = steady[last[:, None] - np.arange(STEADY_STEPS)]
+    before = some_so_far(_contact_violations(arrays, from_body), tau)[
+        last - MIN_STEADY_STEPS
+    ]
+    window = steady[last[:, None] - np.arange(MIN_STEADY_STEPS)]
     whole = every(jnp.concatenate([before[:, None], window], 1), tau, 1)
-    return some(whole, tau)[None] + STRICT
+    return some(whole, tau)[None] + STRICTNESS_MARGIN
 
 
-@function
-def too_low(arrays: TraceArrays, tau: Tau, ref_height: float) -> Row:
+@compile_rows
+def too_low_rows(arrays: TraceArrays, tau: Tau, ref_height: float) -> Rows:
     """The first body below the height at some step."""
-    return some(_heights(arrays, ref_height), tau)[None] + STRICT
+    return some(_height_margins(arrays, ref_height), tau)[None] + STRICTNESS_MARGIN
 
 
-@function
-def not_too_low(arrays: TraceArrays, tau: Tau, ref_height: float) -> Row:
+@compile_rows
+def not_too_low_rows(arrays: TraceArrays, tau: Tau, ref_height: float) -> Rows:
     """The first body at or above the height: a row for each step."""
-    return STRICT - _heights(arrays, ref_height)
+    return STRICTNESS_MARGIN - _height_margins(arrays, ref_height)
 
 
-@function
-def initial_contact(arrays: TraceArrays, tau: Tau, from_body: bool) -> Row:
+@compile_rows
+def initial_contact_rows(arrays: TraceArrays, tau: Tau, from_body: bool) -> Rows:
     """Some contact within the first four steps."""
-    return some(_contacts(arrays, from_body)[:INITIAL_STEPS], tau)[None] + STRICT
+    return (
+        some(_contact_violations(arrays, from_body)[:MAX_INITIAL_CONTACT_STEPS], tau)[
+            None
+        ]
+        + STRICTNESS_MARGIN
+    )
 
 
-@function
-def no_initial_contact(arrays: TraceArrays, tau: Tau, from_body: bool) -> Row:
+@compile_rows
+def no_initial_contact_rows(arrays: TraceArrays, tau: Tau, from_body: bool) -> Rows:
     """No contact within the first four steps: a row for each possible one."""
-    return STRICT - _contacts(arrays, from_body)[:INITIAL_STEPS].reshape(-1)
+    return STRICTNESS_MARGIN - _contact_violations(arrays, from_body)[
+        :MAX_INITIAL_CONTACT_STEPS
+    ].reshape(-1)
 
 
-def _never() -> Row:
+def _violated_row() -> Rows:
     return jnp.ones(1)
 
 
-def _contacts(arrays: TraceArrays, from_body: bool) -> Alternatives:
+def _contact_violations(arrays: TraceArrays, from_body: bool) -> Alternatives:
     """z <= 0 where an EventContact sees something, after each step."""
-    z = touch_violation(arrays)
+    z = contact_violation(arrays)
     seen = (z[..., 2:] if from_body else z[..., :1]).reshape(len(z), -1)
     return seen if seen.shape[1] else jnp.ones((len(z), 1))
 
 
-def _distances(arrays: TraceArrays, max_distance: float) -> Alternatives:
+def _distance_margins(arrays: TraceArrays, max_distance: float) -> Alternatives:
     """Of bodies from the first, over the largest allowed, after each step."""
     positions = arrays.robot_pos[1:]
     distance = safe_math.norm(positions[:, 1:] - positions[:, :1])
-    return (distance - min(max_distance, 1 / STRICT)) / LENGTH
+    return (distance - min(max_distance, 1 / STRICTNESS_MARGIN)) / LENGTH_UNIT
 
 
-def _heights(arrays: TraceArrays, ref_height: float) -> Float[jax.Array, " steps"]:
-    return (arrays.robot_pos[1:, 0, 1] - ref_height) / LENGTH
+def _height_margins(
+    arrays: TraceArrays, ref_height: float
+) -> Float[jax.Array, " steps"]:
+    return (arrays.robot_pos[1:, 0, 1] - ref_height) / LENGTH_UNIT
 
 
-def _waits(
+def _wait_windows(
     arrays: TraceArrays, wait: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Steps whose wait ends within the trace; which steps it spans, in a rectangle."""

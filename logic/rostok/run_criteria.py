@@ -9,10 +9,10 @@ from jaxtyping import Float
 from . import smooth_criteria as forms
 from .body_events import EventFlyingApart
 from .contact_events import EventContactTimeOut, EventSlipOut
-from .criterion import Criterion, known
+from .criterion import Criterion, nan_to_zero
 from .grasp_events import EventGrasp
 from .smooth_events import SmoothResult
-from .thresholds import STRONGEST
+from .thresholds import MAX_NET_FORCE
 
 
 class TimeCriterion(Criterion):
@@ -40,15 +40,15 @@ class TimeCriterion(Criterion):
         legacy: bool = False,
     ) -> None:
         super().__init__(legacy=legacy)
-        self.max_simulation_time = self._number("time", time)
-        self._check_kind(event_timeout_builder, EventContactTimeOut)
-        self._check_kind(event_grasp_builder, EventGrasp)
+        self.max_simulation_time = self._check_positive("time", time)
+        self._check_builder(event_timeout_builder, EventContactTimeOut)
+        self._check_builder(event_grasp_builder, EventGrasp)
 
     def calculate_reward(self, simulation_output: Any) -> float:
         """See `Criterion`."""
-        if self._event(EventGrasp, simulation_output).state:
+        if self._find_event(EventGrasp, simulation_output).state:
             return 1.0
-        if self._event(EventContactTimeOut, simulation_output).state:
+        if self._find_event(EventContactTimeOut, simulation_output).state:
             return 0.0
         reward = (simulation_output.time / self.max_simulation_time) ** 2
         return reward if simulation_output.legacy else min(reward, 1.0)
@@ -76,15 +76,15 @@ class ForceCriterion(Criterion):
 
     def __init__(self, event_timeout_builder: Any, *, legacy: bool = False) -> None:
         super().__init__(legacy=legacy)
-        self._check_kind(event_timeout_builder, EventContactTimeOut)
+        self._check_builder(event_timeout_builder, EventContactTimeOut)
 
     def calculate_reward(self, simulation_output: Any) -> float:
         """See `Criterion`."""
-        if self._event(EventContactTimeOut, simulation_output).state:
+        if self._find_event(EventContactTimeOut, simulation_output).state:
             return 0.0
         contacts = simulation_output.environment_final_ds.get_data("forces")[0]
         net = [np.linalg.norm(c[:, 1].sum(0)) for c in contacts if len(c)]
-        kept = [f for f in net if f < STRONGEST]
+        kept = [f for f in net if f < MAX_NET_FORCE]
         return 1 / (1 + np.mean(kept)) if kept else 0.0
 
     def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
@@ -122,14 +122,16 @@ class FinalPositionCriterion(Criterion):
         legacy: bool = False,
     ) -> None:
         super().__init__(legacy=legacy)
-        self.reference_distance = self._number("reference_distance", reference_distance)
-        self._check_kind(grasp_event_builder, EventGrasp)
-        self._check_kind(slipout_event_builder, EventSlipOut)
+        self.reference_distance = self._check_positive(
+            "reference_distance", reference_distance
+        )
+        self._check_builder(grasp_event_builder, EventGrasp)
+        self._check_builder(slipout_event_builder, EventSlipOut)
 
     def calculate_reward(self, simulation_output: Any) -> float:
         """See `Criterion`."""
-        grasp = self._event(EventGrasp, simulation_output)
-        slip = self._event(EventSlipOut, simulation_output)
+        grasp = self._find_event(EventGrasp, simulation_output)
+        slip = self._find_event(EventSlipOut, simulation_output)
         apart = not simulation_output.legacy and isinstance(
             simulation_output.stopped_by, EventFlyingApart
         )
@@ -140,7 +142,7 @@ class FinalPositionCriterion(Criterion):
         distance = float(np.linalg.norm(start - end))
         if distance > self.reference_distance:
             return 0.0
-        return known(1 - distance / self.reference_distance)
+        return nan_to_zero(1 - distance / self.reference_distance)
 
     def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
         return forms.final_position_reward(run, self.reference_distance)

@@ -9,10 +9,10 @@ from jaxtyping import Float, Int
 
 from posewise.robots.errors import unknown_name
 
-from .thresholds import WEAKEST
+from .thresholds import MIN_CONTACT_FORCE
 from .trace import OBJECT, Trace, TraceError
 
-NO_DATA = 9999.0
+MISSING_VALUE = 9999.0
 """What rostok puts where a position or a velocity was not measured."""
 
 
@@ -32,14 +32,16 @@ class Sensor:
     velocities: dict[Any, Float[np.ndarray, "K 3"]]
     forces: dict[Any, list[Float[np.ndarray, "_ 2 3"]]]
     """For each instant the contacts of a body: point [m] and force on it [N]."""
-    outer: dict[Any, list[Float[np.ndarray, "_ 2 3"]]]
+    external_contacts: dict[Any, list[Float[np.ndarray, "_ 2 3"]]]
     """Those whose partner is not in this group."""
     legacy: bool
 
     @cached_property
     def n_contacts(self) -> dict[Any, Int[np.ndarray, " K"]]:
         """Number of outer contact points."""
-        return {b: np.array([len(c) for c in s]) for b, s in self.outer.items()}
+        return {
+            b: np.array([len(c) for c in s]) for b, s in self.external_contacts.items()
+        }
 
     @cached_property
     def n_fingers(self) -> Int[np.ndarray, " K"]:
@@ -52,11 +54,11 @@ class Sensor:
 
         The mean of the points, weighted by their forces; legacy: unweighted.
         """
-        contacts = self.outer[body][k]
+        contacts = self.external_contacts[body][k]
         if not len(contacts):
             return None
         if self.legacy:
-            return np.nan_to_num(contacts[:, 0].mean(0), nan=NO_DATA)
+            return np.nan_to_num(contacts[:, 0].mean(0), nan=MISSING_VALUE)
         weights = np.linalg.norm(contacts[:, 1], axis=1)
         return weights @ contacts[:, 0] / weights.sum()
 
@@ -112,7 +114,7 @@ class DataStorage:
         if name not in known:
             raise TraceError(unknown_name("series", name, known))
         if name == "force_center":
-            return {b: self._centers(b) for b in self.sensor.outer}
+            return {b: self._centers(b) for b in self.sensor.external_contacts}
         sources: dict[str, dict[Any, Any]] = {
             "COG": self.sensor.positions,
             "forces": self.sensor.forces,
@@ -150,7 +152,7 @@ def _sensor(
     points, force = vectors[:, :2], vectors[:, 2:]
     forces = np.concatenate([-force, -force if legacy else force], 1)
     records = np.stack([points, forces], 2)
-    counts = (at > 0) & ~(np.linalg.norm(force[:, 0], axis=-1) < WEAKEST)
+    counts = (at > 0) & ~(np.linalg.norm(force[:, 0], axis=-1) < MIN_CONTACT_FORCE)
     if not legacy:
         counts &= ~np.isnan(vectors).any((1, 2))
     inner = np.array([c.a in keys and c.b in keys for c in contacts], bool)
@@ -179,4 +181,4 @@ def _series(values: np.ndarray, legacy: bool) -> np.ndarray:
     if not legacy:
         return values
     rounded = [[round(x, 4) for x in row] for row in values.tolist()]
-    return np.nan_to_num(np.array(rounded), nan=NO_DATA)
+    return np.nan_to_num(np.array(rounded), nan=MISSING_VALUE)

@@ -10,12 +10,12 @@ from jaxtyping import Float
 from posewise.compilation.precision import precise
 from posewise.robots.validation import number
 
-from .criterion import Criterion, check_exact, check_smooth
+from .criterion import Criterion, check_result, check_smooth_result
 from .event import EventError
 
-NOTHING = 1e-3
+ZERO_REWARD_TOLERANCE = 1e-3
 """rostok: totals within this of zero count as nothing,"""
-CONSOLATION = 0.02
+ZERO_REWARD_REPLACEMENT = 0.02
 """and nothing is worth this."""
 
 
@@ -62,7 +62,7 @@ class SimulationReward:
         Raises:
             EventError: what the criteria raise.
         """
-        check_exact(self, simulation_output)
+        check_result(self, simulation_output)
         legacy = simulation_output.legacy
         rewards = [c.calculate_reward(simulation_output) for c in self.criteria]
         if legacy:
@@ -75,7 +75,11 @@ class SimulationReward:
         total = sum(w * r for w, r in zip(self.weights, rewards, strict=True))
         if not legacy:
             return total
-        return CONSOLATION if abs(total) <= NOTHING else round(total, 3)
+        return (
+            ZERO_REWARD_REPLACEMENT
+            if abs(total) <= ZERO_REWARD_TOLERANCE
+            else round(total, 3)
+        )
 
     @precise
     def smooth(self, run: Any, partial: bool = False) -> Float[jax.Array, "*criteria"]:
@@ -88,7 +92,7 @@ class SimulationReward:
         Raises:
             EventError: what the criteria raise.
         """
-        check_smooth(self, run)
+        check_smooth_result(self, run)
         rewards = jnp.array([c.smooth(run) for c in self.criteria])
         return rewards if partial else rewards @ jnp.array(self.weights)
 
@@ -101,7 +105,7 @@ class SimulationReward:
         Raises:
             EventError: for a negative weight; what the criteria raise.
         """
-        check_smooth(self, run)
+        check_smooth_result(self, run)
         if min(self.weights, default=0.0) < 0:
             raise EventError(
                 f"weights are {self.weights}; only weights >= 0 have a residual, for"

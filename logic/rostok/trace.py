@@ -68,8 +68,8 @@ class Trace:
     def __post_init__(self) -> None:
         put = lambda name, value: object.__setattr__(self, name, value)
         put("dt", number("dt", self.dt, "> 0 s", lambda x: x > 0, TraceError))
-        put("robot_ids", _names(self.robot_ids))
-        position = _rows("obj_pos", self.obj_pos)
+        put("robot_ids", _check_robot_ids(self.robot_ids))
+        position = _check_positions("obj_pos", self.obj_pos)
         K = len(position)
         if K < 2:
             raise TraceError(
@@ -77,11 +77,11 @@ class Trace:
                 " for each step."
             )
         put("obj_pos", position)
-        put("obj_vel", _rows("obj_vel", self.obj_vel, K))
+        put("obj_vel", _check_positions("obj_vel", self.obj_vel, K))
         put("robot_pos", self._positions(K))
         bodies = (OBJECT, FLOOR, *self.robot_ids)
-        contacts = _items("contacts", self.contacts, "a list of contacts")
-        made = (_contact(j, c, K, bodies) for j, c in enumerate(contacts))
+        contacts = _to_list("contacts", self.contacts, "a list of contacts")
+        made = (_check_contact(j, c, K, bodies) for j, c in enumerate(contacts))
         put("contacts", tuple(made))
 
     def _positions(self, K: int) -> dict[str, np.ndarray]:
@@ -97,7 +97,10 @@ class Trace:
         missing = [b for b in self.robot_ids if b not in given]
         if missing:
             raise TraceError(f"robot_pos has no positions of {missing}.")
-        return {b: _rows(f"robot_pos[{b!r}]", given[b], K) for b in self.robot_ids}
+        return {
+            b: _check_positions(f"robot_pos[{b!r}]", given[b], K)
+            for b in self.robot_ids
+        }
 
     @property
     def n_steps(self) -> int:
@@ -105,7 +108,7 @@ class Trace:
         return len(self.obj_pos) - 1
 
 
-def _items(what: str, value: Any, expected: str) -> list[Any]:
+def _to_list(what: str, value: Any, expected: str) -> list[Any]:
     if isinstance(value, str | bytes | Mapping):
         raise TraceError(f"{what} is {value!r}, expected {expected}.")
     try:
@@ -114,8 +117,8 @@ def _items(what: str, value: Any, expected: str) -> list[Any]:
         raise TraceError(f"{what} is {value!r}, expected {expected}.") from None
 
 
-def _names(value: Any) -> tuple[str, ...]:
-    names = _items("robot_ids", value, "names of bodies, the palm first")
+def _check_robot_ids(value: Any) -> tuple[str, ...]:
+    names = _to_list("robot_ids", value, "names of bodies, the palm first")
     wrong = [n for n in names if not isinstance(n, str) or n in (OBJECT, FLOOR)]
     if wrong or not names or len(set(names)) < len(names):
         raise TraceError(
@@ -125,22 +128,24 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _rows(what: str, value: Any, K: int | None = None) -> Float[np.ndarray, "K 3"]:
+def _check_positions(
+    what: str, value: Any, K: int | None = None
+) -> Float[np.ndarray, "K 3"]:
     expected = f"({'K' if K is None else K}, 3)"
     array = float_array(what, value, f"numbers {expected}", TraceError)
     if array.ndim != 2 or array.shape[1] != 3 or K not in (None, len(array)):
         raise TraceError(f"{what} has shape {array.shape}, expected {expected}.")
-    return _measured(what, array)
+    return _read_only_copy(what, array)
 
 
-def _vector(what: str, value: Any) -> Float[np.ndarray, "3"]:
+def _check_vector(what: str, value: Any) -> Float[np.ndarray, "3"]:
     array = float_array(what, value, "three numbers", TraceError)
     if array.shape != (3,):
         raise TraceError(f"{what} is {value!r}, expected three numbers.")
-    return _measured(what, array)
+    return _read_only_copy(what, array)
 
 
-def _measured(what: str, array: np.ndarray) -> np.ndarray:
+def _read_only_copy(what: str, array: np.ndarray) -> np.ndarray:
     if np.isinf(array).any():
         raise TraceError(f"{what} is infinite somewhere; NaN stands for 'no data'.")
     array = array.copy()
@@ -148,7 +153,7 @@ def _measured(what: str, array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _contact(j: int, given: Any, K: int, bodies: tuple[str, ...]) -> Contact:
+def _check_contact(j: int, given: Any, K: int, bodies: tuple[str, ...]) -> Contact:
     what = f"contacts[{j}]"
     if isinstance(given, Contact):
         given = vars(given)
@@ -162,10 +167,10 @@ def _contact(j: int, given: Any, K: int, bodies: tuple[str, ...]) -> Contact:
         raise TraceError(f"{what} is of {given['a']!r} with itself.")
     inside = lambda k: 0 <= k < K
     k = integer(f"{what}: k", given["k"], f"0 to {K - 1}", inside, TraceError)
-    return Contact(k, given["a"], given["b"], *_vectors(what, given))
+    return Contact(k, given["a"], given["b"], *_contact_vectors(what, given))
 
 
-def _vectors(what: str, given: Mapping[str, Any]) -> Float[np.ndarray, "3 3"]:
+def _contact_vectors(what: str, given: Mapping[str, Any]) -> Float[np.ndarray, "3 3"]:
     """Points and force of a contact: checked together, which is fast, or one by one."""
     names = ("pa", "pb", "f")
     try:
@@ -173,6 +178,6 @@ def _vectors(what: str, given: Mapping[str, Any]) -> Float[np.ndarray, "3 3"]:
     except CONVERSION_ERRORS:
         rows = np.empty(0)
     if rows.shape != (3, 3) or np.isinf(rows).any():
-        return np.array([_vector(f"{what}: {n}", given[n]) for n in names])
+        return np.array([_check_vector(f"{what}: {n}", given[n]) for n in names])
     rows.setflags(write=False)
     return rows

@@ -14,7 +14,7 @@ from posewise.robots.typing import Array
 from posewise.robots.validation import number
 
 from .softening import chance, log_not
-from .thresholds import LENGTH, WEAKEST
+from .thresholds import LENGTH_UNIT, MIN_CONTACT_FORCE
 from .trace import OBJECT, Trace, TraceError
 
 
@@ -40,7 +40,7 @@ class TraceArrays:
     """Where contacts are [m]; anything where there is none."""
     forces: Float[Array, "*batch K J 3"]
     """Their forces [N], on the object where it takes part; 0 where there is none."""
-    touching: Float[Array, "*batch K J bodies"]
+    incidence: Float[Array, "*batch K J bodies"]
     """1 where a contact is of the object (first column) or of a robot body (the others)
     with something else than the robot; else 0."""
     distances: Float[Array, "*batch K bodies"] | None = None
@@ -103,7 +103,7 @@ def trace_arrays(trace: Trace) -> TraceArrays:
     )
 
 
-def as_arrays(trace: Any, tau: Any) -> tuple[TraceArrays, Float[jax.Array, ""]]:
+def validate_arrays(trace: Any, tau: Any) -> tuple[TraceArrays, Float[jax.Array, ""]]:
     """The arrays of either kind of trace, and a checked temperature.
 
     Raises:
@@ -125,7 +125,7 @@ def as_arrays(trace: Any, tau: Any) -> tuple[TraceArrays, Float[jax.Array, ""]]:
         robot_pos=(K, B, 3),
         points=(K, J, 3),
         forces=(K, J, 3),
-        touching=(K, J, 1 + B),
+        incidence=(K, J, 1 + B),
         distances=(K, 1 + B),
     )
     for name, shape in shapes.items():
@@ -142,7 +142,7 @@ def as_arrays(trace: Any, tau: Any) -> tuple[TraceArrays, Float[jax.Array, ""]]:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
-class Touch:
+class ContactProbabilities:
     """Who touches after each step, with which chance."""
 
     contact: Float[Array, "*batch steps J"]
@@ -159,20 +159,22 @@ class Touch:
 
 
 @precise
-def touch(arrays: TraceArrays, tau: Float[Array, ""]) -> Touch:
+def contact_probabilities(
+    arrays: TraceArrays, tau: Float[Array, ""]
+) -> ContactProbabilities:
     """Chances of contact at a temperature; contacts are independent of each other."""
     strength = safe_math.norm(arrays.forces[1:])
-    margin = strength / WEAKEST - 1
-    touching = arrays.touching[1:]
+    margin = strength / MIN_CONTACT_FORCE - 1
+    touching = arrays.incidence[1:]
     contact = chance(margin, tau) * touching.max(-1, initial=0.0)
     if arrays.distances is None:
         none = jnp.einsum("kj,kjb->kb", log_not(margin, tau), touching)
     else:
-        none = log_not(-arrays.distances[1:] / LENGTH, tau)
-    return Touch(contact, strength, none)
+        none = log_not(-arrays.distances[1:] / LENGTH_UNIT, tau)
+    return ContactProbabilities(contact, strength, none)
 
 
-def touch_violation(
+def contact_violation(
     arrays: TraceArrays,
 ) -> Float[Array, "steps J bodies"]:
     """z <= 0 where a contact, or the distance (J = 1), lets a body touch, after steps.
@@ -180,7 +182,9 @@ def touch_violation(
     In units of the weakest force, or of 1 cm.
     """
     if arrays.distances is not None:
-        return arrays.distances[1:, None] / LENGTH
+        return arrays.distances[1:, None] / LENGTH_UNIT
     strength = safe_math.norm(arrays.forces[1:])
-    z = jnp.where(arrays.touching[1:] > 0, 1 - strength[..., None] / WEAKEST, 1.0)
+    z = jnp.where(
+        arrays.incidence[1:] > 0, 1 - strength[..., None] / MIN_CONTACT_FORCE, 1.0
+    )
     return z if z.shape[1] else jnp.ones((z.shape[0], 1, z.shape[2]))

@@ -22,13 +22,13 @@ from posewise.demo import (
 from posewise.objectives import KOMO
 from posewise.robots.errors import LoadError, unknown_name
 
-FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
-ROUNDS = 10
+BENCHMARKS_DIR = Path(__file__).resolve().parents[2] / "benchmarks"
+NUM_WARM_SOLVES = 10
 """Warm solves of each problem, each from a random start of its own."""
-HEAD = ("problem", "first s", "ms", "success")
+TABLE_HEADER = ("problem", "first s", "ms", "success")
 
 
-def problems() -> dict[str, Callable[[], KOMO]]:
+def standard_problems() -> dict[str, Callable[[], KOMO]]:
     """Those of the demo, which need no files."""
     arm = lambda: load_robot(None, None, 0)
     return {
@@ -45,15 +45,15 @@ def run_bench(options: Any) -> bool:
         PosewiseError: for unknown names, and without a repository.
     """
     if not options.names:
-        print(measured(problems(), ROUNDS))
+        print(timing_table(standard_problems(), NUM_WARM_SOLVES))
         return True
-    scripts = [_script(name) for name in options.names]
-    return all([_run(script) for script in scripts])
+    scripts = [_find_script(name) for name in options.names]
+    return all([_run_script(script) for script in scripts])
 
 
-def measured(problems: dict[str, Callable[[], KOMO]], rounds: int) -> str:
+def timing_table(problems: dict[str, Callable[[], KOMO]], rounds: int) -> str:
     """A table: seconds of the first solve, milliseconds of later ones, successes."""
-    rows = [HEAD]
+    rows = [TABLE_HEADER]
     for name, make in problems.items():
         began = time.perf_counter()
         komo = make()
@@ -64,17 +64,19 @@ def measured(problems: dict[str, Callable[[], KOMO]], rounds: int) -> str:
         share = np.mean([s.feasible for s in solved])
         rows.append((name, f"{first:.1f}", f"{ms:.1f}", f"{share:.0%}"))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return f"{_machine()}\n\n" + "\n".join(_line(row, widths) for row in rows)
+    return f"{_describe_machine()}\n\n" + "\n".join(
+        _format_row(row, widths) for row in rows
+    )
 
 
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+def _format_row(row: Sequence[str], widths: Sequence[int]) -> str:
     name, *numbers = row
     cells = [name.ljust(widths[0])]
     cells += [n.rjust(w) for n, w in zip(numbers, widths[1:], strict=True)]
     return "  ".join(cells)
 
 
-def _machine() -> str:
+def _describe_machine() -> str:
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     return (
         f"{os.cpu_count()} cores ({platform.machine()}){load}, Python"
@@ -83,19 +85,21 @@ def _machine() -> str:
     )
 
 
-def _script(name: str) -> Path:
-    if not FOLDER.is_dir():
+def _find_script(name: str) -> Path:
+    if not BENCHMARKS_DIR.is_dir():
         raise LoadError(
             f"{name!r} is a benchmark of the repository, which is not here; without"
             " names `posewise bench` times standard problems."
         )
-    known = sorted(file.stem for file in FOLDER.glob("*.py"))
+    known = sorted(file.stem for file in BENCHMARKS_DIR.glob("*.py"))
     if name not in known:
         raise LoadError(unknown_name("benchmark", name, known))
-    return FOLDER / f"{name}.py"
+    return BENCHMARKS_DIR / f"{name}.py"
 
 
-def _run(script: Path) -> bool:
+def _run_script(script: Path) -> bool:
     print(f"benchmarks/{script.name}", flush=True)
-    run = subprocess.run([sys.executable, script], cwd=FOLDER.parent, check=False)
+    run = subprocess.run(
+        [sys.executable, script], cwd=BENCHMARKS_DIR.parent, check=False
+    )
     return run.returncode == 0

@@ -18,20 +18,22 @@ def run_solve(options: Any) -> bool:
         PosewiseError: for anything that does not fit, with file, line and key.
         ImportError: without pyyaml.
     """
-    check_targets(options.json, options.npz)
+    check_output_paths(options.json, options.npz)
     problem = read_problem(options.file)
     found = solve(problem)
     if isinstance(found, Solution):
-        outcome = output.solved_path(problem, found)
+        outcome = output.summarize_path(problem, found)
     else:
-        outcome = output.solved_placement(problem, found)
-    return _finish(outcome, options.json, options.npz)
+        outcome = output.summarize_placements(problem, found)
+    return _report_result(outcome, options.json, options.npz)
 
 
 def run_check(options: Any) -> bool:
     """Check the predicates of a problem file; see `run_solve`."""
-    check_targets(options.json)
-    return _finish(output.checked(read_problem(options.file)), options.json)
+    check_output_paths(options.json)
+    return _report_result(
+        output.check_predicates(read_problem(options.file)), options.json
+    )
 
 
 def run_bddl(options: Any) -> bool:
@@ -41,7 +43,7 @@ def run_bddl(options: Any) -> bool:
         PosewiseError: for an unknown activity, and a file that is wrong.
         ImportError: for an activity without the package bddl.
     """
-    check_targets(options.json)
+    check_output_paths(options.json)
     name = options.activity
     problem = logic.bddl.load(Path(name) if "(" in name else name)
     seed = options.seed
@@ -50,10 +52,10 @@ def run_bddl(options: Any) -> bool:
     if phases["init"].holds:
         begun = phases["init"].config
         phases["goal"] = logic.bddl.solve_goal(begun, problem, seed=seed)
-    return _finish(output.solved_activity(phases), options.json)
+    return _report_result(output.summarize_activity(phases), options.json)
 
 
-def check_targets(*files: Path | None) -> None:
+def check_output_paths(*files: Path | None) -> None:
     """That files can be written, before the work."""
     for file in files:
         if file is not None and (file.is_dir() or not file.parent.is_dir()):
@@ -63,12 +65,12 @@ def check_targets(*files: Path | None) -> None:
             )
 
 
-def _finish(
-    outcome: output.Outcome, json: Path | None, npz: Path | None = None
+def _report_result(
+    outcome: output.CommandResult, json: Path | None, npz: Path | None = None
 ) -> bool:
     print(outcome.text)
     if json is not None:
         output.write_json(json, outcome.data)
     if npz is not None:
         output.write_npz(npz, outcome.arrays)
-    return outcome.good
+    return outcome.is_success

@@ -15,28 +15,28 @@ from posewise.reference import kinds_of_predicates
 from posewise.robots.errors import unknown_name
 from posewise.robots.geometry import shapes
 
-from .yaml_entries import Entry, shown
+from .yaml_entries import Entry, shorten
 
-LONGEST = 10_000
+MAX_EXPRESSION_LENGTH = 10_000
 """Characters of an expression."""
-DEEPEST = 40
+MAX_EXPRESSION_DEPTH = 40
 """Levels of calls within calls."""
 
-Known = Mapping[str, Callable[..., Any]]
+Constructors = Mapping[str, Callable[..., Any]]
 
 
-STATEMENTS: Known = {
+PREDICATES: Constructors = {
     name: kind
     for name, kind in kinds_of_predicates().items()
     if "body" not in inspect.signature(kind).parameters
 }
 """Predicates and formulas by name, without those that need a function of names."""
-SHAPES: Known = {
+SHAPES: Constructors = {
     kind.__name__: kind for kind in shapes.Shape.__args__ if kind is not shapes.Mesh
 }
 
 
-def read_statement(entry: Entry, semantics: Any = None) -> Predicate:
+def read_predicate(entry: Entry, semantics: Any = None) -> Predicate:
     """The predicate that a text says, bare names standing for themselves.
 
     Args:
@@ -46,11 +46,11 @@ def read_statement(entry: Entry, semantics: Any = None) -> Predicate:
     Raises:
         ProblemError: for unknown predicates, with near matches, and wrong arguments.
     """
-    call = _Call(entry, "predicate", STATEMENTS, semantics)
+    call = _ExpressionReader(entry, "predicate", PREDICATES, semantics)
     made = call.read()
     if not isinstance(made, Predicate):
-        entry.fail(f"got {shown(made)}, expected a predicate: OnTopOf(mug, table).")
-    if semantics is not None and not call.varied:
+        entry.fail(f"got {shorten(made)}, expected a predicate: OnTopOf(mug, table).")
+    if semantics is not None and not call.has_semantics:
         entry.fail("no predicate in it has semantics; leave them out.")
     return made
 
@@ -65,25 +65,27 @@ def read_shape(entry: Entry) -> Any:
     def mesh(source: Any, mode: Any = "decompose", scale: Any = 1.0) -> shapes.Mesh:
         return shapes.Mesh(entry.path(str(source)), mode, scale)
 
-    made = _Call(entry, "shape", {**SHAPES, "Mesh": mesh}).read()
+    made = _ExpressionReader(entry, "shape", {**SHAPES, "Mesh": mesh}).read()
     if not isinstance(made, shapes.Shape):
-        entry.fail(f"got {shown(made)}, expected a shape: Box([0.1, 0.2, 0.3]).")
+        entry.fail(f"got {shorten(made)}, expected a shape: Box([0.1, 0.2, 0.3]).")
     return made
 
 
-class _Call:
+class _ExpressionReader:
     """A text, and what may be called in it."""
 
-    def __init__(self, entry: Entry, what: str, known: Known, semantics: Any = None):
-        self.entry, self.what, self.known = entry, what, known
-        self.semantics, self.varied = semantics, False
+    def __init__(
+        self, entry: Entry, what: str, known: Constructors, semantics: Any = None
+    ):
+        self.entry, self.kind, self.constructors = entry, what, known
+        self.semantics, self.has_semantics = semantics, False
         self.source = ""
 
     def read(self) -> Any:
-        example = "OnTopOf(mug, table)" if self.what == "predicate" else "Sphere(0.1)"
-        self.source = self.entry.text(f"a {self.what}, e.g. {example}").strip()
-        if len(self.source) > LONGEST:
-            self.fail(f"has more than {LONGEST} characters; split it.")
+        example = "OnTopOf(mug, table)" if self.kind == "predicate" else "Sphere(0.1)"
+        self.source = self.entry.text(f"a {self.kind}, e.g. {example}").strip()
+        if len(self.source) > MAX_EXPRESSION_LENGTH:
+            self.fail(f"has more than {MAX_EXPRESSION_LENGTH} characters; split it.")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -91,7 +93,7 @@ class _Call:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             problem = getattr(error, "msg", None) or "it cannot be read"
             self.fail(
-                f"is no {self.what} ({problem}); expected e.g. {example}, with quotes"
+                f"is no {self.kind} ({problem}); expected e.g. {example}, with quotes"
                 " about names that have other characters than letters, digits and _."
             )
         return self.value(tree.body, 0)
@@ -103,8 +105,8 @@ class _Call:
 
     def value(self, node: ast.AST, depth: int) -> Any:
         """What a part of it stands for."""
-        if depth > DEEPEST:
-            self.fail(f"is nested deeper than {DEEPEST} levels; split it.")
+        if depth > MAX_EXPRESSION_DEPTH:
+            self.fail(f"is nested deeper than {MAX_EXPRESSION_DEPTH} levels; split it.")
         match node:
             case ast.Name():
                 return node.id
@@ -142,9 +144,9 @@ class _Call:
 
     def call(self, node: ast.Call, depth: int) -> Any:
         name = ast.get_source_segment(self.source, node.func) or "?"
-        if name not in self.known:
-            self.fail(f": {unknown_name(self.what, name, self.known)}", node)
-        made = self.known[name]
+        if name not in self.constructors:
+            self.fail(f": {unknown_name(self.kind, name, self.constructors)}", node)
+        made = self.constructors[name]
         if any(isinstance(a, ast.Starred) for a in node.args):
             self.fail("has a starred argument; write them out.", node)
         arguments = [self.value(a, depth + 1) for a in node.args]
@@ -156,11 +158,11 @@ class _Call:
         signature = inspect.signature(made)
         if "semantics" in signature.parameters and self.semantics is not None:
             options.setdefault("semantics", self.semantics)
-            self.varied = True
+            self.has_semantics = True
         try:
             signature.bind(*arguments, **options)
         except TypeError as error:
             written = ", ".join(signature.parameters)
             self.fail(f"does not fit {name}({written}): {error}.", node)
-        with self.entry.blamed():
+        with self.entry.locating_errors():
             return made(*arguments, **options)

@@ -1,6 +1,6 @@
 """What `--help` says of each command, with an example that can be copied."""
 
-REACHING = """\
+INVERSE_KINEMATICS_FILE = """\
 scene:
   models: [panda]
   lock: [panda_finger_joint1]
@@ -14,7 +14,7 @@ objectives:
 """
 """An inverse kinematics."""
 
-PLACING = """\
+PLACEMENT_FILE = """\
 scene:
   models: [table]
   objects:
@@ -29,7 +29,7 @@ seed: 0
 """
 """A placement, of which the predicates can be checked too."""
 
-GRASPING = """\
+GRASP_FILE = """\
 scene:
   frames:
     table: {position: [0.6, 0, 0.7], shape: "Box([0.8, 1.2, 0.04])"}
@@ -46,7 +46,7 @@ objectives:
 """
 """A grasp made of presets."""
 
-CODES = "exit codes: 0 {good}, 1 {bad}, 2 bad input"
+EXIT_CODES = "exit codes: 0 {good}, 1 {bad}, 2 bad input"
 
 
 def _indented(text: str) -> str:
@@ -79,26 +79,26 @@ How:
 
 ik.yaml, the hand at a target and pointing down, as near home as possible:
 
-{_indented(REACHING)}
+{_indented(INVERSE_KINEMATICS_FILE)}
 
     posewise solve ik.yaml --json ik.json
 
 place.yaml, a box set down on a table:
 
-{_indented(PLACING)}
+{_indented(PLACEMENT_FILE)}
 
     posewise solve place.yaml --npz place.npz
 
 grasp.yaml, a free hand comes down on a mug, of which nothing else is said:
 
-{_indented(GRASPING)}
+{_indented(GRASP_FILE)}
 
     posewise solve grasp.yaml --npz grasp.npz
     posewise view grasp.yaml grasp.npz
 
 Predicates are also checked exactly where the solution is. docs/reference.md lists all
 features and predicates.
-{CODES.format(good="solved", bad="not solved")}
+{EXIT_CODES.format(is_success="solved", bad="not solved")}
 """
 
 CHECK = f"""\
@@ -112,7 +112,7 @@ and why. See `posewise solve --help` for the file. With place.yaml from there:
     - OnTopOf('box', 'table')
       box is 40.0 cm above table: not in contact.
 
-{CODES.format(good="all hold", bad="some do not")}
+{EXIT_CODES.format(is_success="all hold", bad="some do not")}
 """
 
 VIEW = f"""\
@@ -128,7 +128,7 @@ written as one file that plays without a network. A page that was written is ope
 
 What is carried moves along where a joint of its own can follow.
 Needs the viewer: pip install "posewise[viz]".
-{CODES.format(good="shown, or written", bad="not used")}
+{EXIT_CODES.format(is_success="shown, or written", bad="not used")}
 """
 
 BENCH = f"""\
@@ -143,7 +143,7 @@ what each prints. RESULTS.md there has our figures.
 
     posewise bench komo placement
 
-{CODES.format(good="all ran", bad="one ended with an error")}
+{EXIT_CODES.format(is_success="all ran", bad="one ended with an error")}
 """
 
 BDDL = f"""\
@@ -154,5 +154,5 @@ states, then the goal. For each literal: whether it holds (+) or not (-), and wh
     posewise bddl ./my_activity.bddl --json solved.json
 
 Names need the package bddl: pip install "posewise[bddl]".
-{CODES.format(good="both are solved", bad="one is not")}
+{EXIT_CODES.format(is_success="both are solved", bad="one is not")}
 """

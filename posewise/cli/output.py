@@ -14,11 +14,11 @@ from posewise.objectives import Placement, Solution
 from posewise.objectives.objective import selected_slices
 from posewise.robots.errors import PosewiseError
 
-from .problem_file import ProblemFile, Statement
+from .problem_file import ProblemFile, TimedPredicate
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PredicateCheck:
     """What exact checks say of a predicate."""
 
     predicate: str
@@ -32,10 +32,10 @@ class Verdict:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class CommandResult:
     """What came of a command."""
 
-    good: bool
+    is_success: bool
     """Solved, or all predicates hold."""
     text: str
     data: dict[str, Any]
@@ -44,61 +44,70 @@ class Outcome:
     """For NPZ."""
 
 
-def checked(problem: ProblemFile) -> Outcome:
+def check_predicates(problem: ProblemFile) -> CommandResult:
     """Whether the predicates hold in the world as the file describes it.
 
     Raises:
         ProblemError: for predicates that cannot be asked of it.
     """
-    if not problem.statements:
+    if not problem.predicates:
         problem.top.fail("there are no predicates; list them: `predicates: [...]`.")
     verdicts = []
-    for statement in problem.statements:
-        with statement.entry.blamed():
+    for statement in problem.predicates:
+        with statement.entry.locating_errors():
             p = statement.predicate
             verdicts.append(
-                Verdict(written(p), p.holds(problem.world), p.explain(problem.world))
+                PredicateCheck(
+                    written(p), p.holds(problem.world), p.explain(problem.world)
+                )
             )
     count = sum(bool(v.holds) for v in verdicts)
-    text = f"{count} of {len(verdicts)} predicates hold.\n{_lines(verdicts)}"
+    text = f"{count} of {len(verdicts)} predicates hold.\n{_check_lines(verdicts)}"
     good = count == len(verdicts)
-    return Outcome(good, text, {"holds": good, **_data(verdicts)}, {})
+    return CommandResult(good, text, {"holds": good, **_check_data(verdicts)}, {})
 
 
-def solved_path(problem: ProblemFile, solution: Solution) -> Outcome:
+def summarize_path(problem: ProblemFile, solution: Solution) -> CommandResult:
     """A path: its report, and exact checks of what shall hold on its slices."""
     per_phase = problem.slices_per_phase
-    verdicts = [_on_slices(solution, s, per_phase) for s in problem.statements]
+    verdicts = [_check_on_slices(solution, s, per_phase) for s in problem.predicates]
     good = solution.feasible and all(v.holds is not False for v in verdicts)
     names = list(problem.world.joint_names)
     data = {
         "solved": good,
-        **_numbers(solution),
+        **_solution_data(solution),
         "joints": names,
         "times": solution.times,
         "path": solution.path,
-        **_data(verdicts),
+        **_check_data(verdicts),
     }
     arrays = {
         "path": solution.path,
         "times": solution.times,
         "joints": np.array(names, str),
     }
-    return Outcome(good, _text(solution.report(), verdicts), data, arrays)
+    return CommandResult(good, _report_text(solution.report(), verdicts), data, arrays)
 
 
-def solved_placement(problem: ProblemFile, found: Sequence[Placement]) -> Outcome:
+def summarize_placements(
+    problem: ProblemFile, found: Sequence[Placement]
+) -> CommandResult:
     """Placements: the report of the best one, and exact checks of each."""
-    told = [_placed(problem, placement) for placement in found]
+    told = [_check_at_placement(problem, placement) for placement in found]
     fair = [
         placement.feasible and all(v.holds is not False for v in verdicts)
         for placement, verdicts in zip(found, told, strict=True)
     ]
     best = fair.index(True) if any(fair) else 0
-    text = _text(found[best].report(), told[best])
+    text = _report_text(found[best].report(), told[best])
     text += f"\n{len(found)} distinct placements, {sum(fair)} of them solve it."
     placements = [
-        {"solved": ok, "poses": p.poses, **_numbers(p.solution), **_data(verdicts)}
+        {
+            "solved": ok,
+            "poses": p.poses,
+            **_solution_data(p.solution),
+            **_check_data(verdicts),
+        }
         for ok, p, verdicts in zip(fair, found, told, strict=True)
     ]
     data = {"solved": any(fair), "best": best, "placements": placements}
@@ -107,10 +116,10 @@ def solved_placement(problem: ProblemFile, found: Sequence[Placement]) -> Outcom
         for name in found[0].poses
     }
     arrays |= {"solved": np.array(fair), "cost": np.array([p.cost for p in found])}
-    return Outcome(any(fair), text, data, arrays)
+    return CommandResult(any(fair), text, data, arrays)
 
 
-def solved_activity(phases: dict[str, Solved]) -> Outcome:
+def summarize_activity(phases: dict[str, Solved]) -> CommandResult:
     """An activity of BDDL: each literal of :init and of the goal."""
     good = len(phases) == 2 and all(s.holds for s in phases.values())
     text = "\n\n".join(f"{name}: {solved}" for name, solved in phases.items())
@@ -129,12 +138,12 @@ def solved_activity(phases: dict[str, Solved]) -> Outcome:
             "literals": literals,
             "poses": {n: solved.config.pose(n) for n in solved.config.objects},
         }
-    return Outcome(good, text, data, {})
+    return CommandResult(good, text, data, {})
 
 
 def write_json(file: Path, data: dict[str, Any]) -> None:
     """Write an outcome; what is not finite is null."""
-    text = json.dumps(_finite(data), indent=2, allow_nan=False)
+    text = json.dumps(_to_json(data), indent=2, allow_nan=False)
     file.write_text(f"{text}\n", encoding="utf-8")
 
 
@@ -144,32 +153,36 @@ def write_npz(file: Path, arrays: dict[str, np.ndarray]) -> None:
         np.savez(stream, **arrays)  # type: ignore[arg-type]
 
 
-def _on_slices(solution: Solution, statement: Statement, per_phase: int) -> Verdict:
+def _check_on_slices(
+    solution: Solution, statement: TimedPredicate, per_phase: int
+) -> PredicateCheck:
     """Whether it holds exactly on all slices on which it shall."""
     p = statement.predicate
     if not p.momentary:
         reason = "It speaks of a path: its rows were solved, not checked exactly."
-        return Verdict(written(p), None, reason)
+        return PredicateCheck(written(p), None, reason)
     T = len(solution.path)
     for t in selected_slices(statement.times, per_phase, T, written(p)):
         world = solution.at(t)
         if not p.holds(world):
             break
-    return Verdict(written(p), p.holds(world), f"Slice {t}: {p.explain(world)}")
+    return PredicateCheck(written(p), p.holds(world), f"Slice {t}: {p.explain(world)}")
 
 
-def _placed(problem: ProblemFile, placement: Placement) -> list[Verdict]:
+def _check_at_placement(
+    problem: ProblemFile, placement: Placement
+) -> list[PredicateCheck]:
     """Exact checks where things have been placed."""
     world = placement.solution.config.copy()
     try:
         placement.apply(world)
     except PosewiseError as error:
-        return [Verdict("placement", False, str(error))]
-    made = [s.predicate for s in problem.statements]
-    return [Verdict(written(p), p.holds(world), p.explain(world)) for p in made]
+        return [PredicateCheck("placement", False, str(error))]
+    made = [s.predicate for s in problem.predicates]
+    return [PredicateCheck(written(p), p.holds(world), p.explain(world)) for p in made]
 
 
-def _numbers(solution: Solution) -> dict[str, Any]:
+def _solution_data(solution: Solution) -> dict[str, Any]:
     objectives = [
         {
             "name": o.objective.name,
@@ -194,25 +207,25 @@ def _numbers(solution: Solution) -> dict[str, Any]:
     }
 
 
-def _data(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+def _check_data(verdicts: Sequence[PredicateCheck]) -> dict[str, Any]:
     return {"predicates": [vars(v) for v in verdicts]}
 
 
-def _text(report: str, verdicts: Sequence[Verdict]) -> str:
-    return f"{report}\n{_lines(verdicts)}" if verdicts else report
+def _report_text(report: str, verdicts: Sequence[PredicateCheck]) -> str:
+    return f"{report}\n{_check_lines(verdicts)}" if verdicts else report
 
 
-def _lines(verdicts: Sequence[Verdict]) -> str:
+def _check_lines(verdicts: Sequence[PredicateCheck]) -> str:
     return "\n".join(map(str, verdicts))
 
 
-def _finite(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _finite(v) for key, v in value.items()}
+        return {str(key): _to_json(v) for key, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
+        return [_to_json(v) for v in value]
     if isinstance(value, np.ndarray | np.generic):
-        return _finite(value.tolist())
+        return _to_json(value.tolist())
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value

@@ -19,11 +19,11 @@ from posewise.robots.errors import unknown_name
 from posewise.robots.validation import integer, number
 from posewise.solvers import Options
 
-from .expressions import read_statement
+from .expressions import read_predicate
 from .scene import read_scene, set_coordinates
-from .yaml_entries import Entry, read_entries, shown
+from .yaml_entries import Entry, read_entries, shorten
 
-SECTIONS = (
+SECTION_KEYS = (
     "scene",
     "q",
     "komo",
@@ -33,18 +33,27 @@ SECTIONS = (
     "solver",
     "seed",
 )
-PATH: Mapping[str, str] = {
+KOMO_ARGUMENTS: Mapping[str, str] = {
     "phases": "phases",
     "slices": "slices_per_phase",
     "order": "k_order",
     "duration": "duration_per_phase",
 }
 """Arguments of KOMO by their keys."""
-PLACING = ("movable", "starts", "region", "collisions", "enough", "apart")
-FEATURE = ("feature", "frames", "target", "scale", "order", "type", "times", "name")
-CONTROL = ("control", "scale", "target", "times", "joints", "name")
-SWITCH = ("switch", "frames", "times", "scale")
-KINDS = ("feature", "control", "switch", "preset")
+PLACEMENT_KEYS = ("movable", "starts", "region", "collisions", "enough", "apart")
+FEATURE_KEYS = (
+    "feature",
+    "frames",
+    "target",
+    "scale",
+    "order",
+    "type",
+    "times",
+    "name",
+)
+CONTROL_KEYS = ("control", "scale", "target", "times", "joints", "name")
+MODE_SWITCH_KEYS = ("switch", "frames", "times", "scale")
+OBJECTIVE_KINDS = ("feature", "control", "switch", "preset")
 PRESETS: Mapping[str, Callable[..., Any]] = {
     name: kind for name, kind in vars(presets).items() if isinstance(kind, type)
 }
@@ -52,7 +61,7 @@ PRESETS: Mapping[str, Callable[..., Any]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Statement:
+class TimedPredicate:
     """A predicate, and when it shall hold."""
 
     predicate: Predicate
@@ -65,7 +74,7 @@ class ProblemFile:
     """What all commands read from a problem file."""
 
     world: Config
-    statements: tuple[Statement, ...]
+    predicates: tuple[TimedPredicate, ...]
     top: Entry
     sections: Mapping[str, Entry]
 
@@ -76,8 +85,8 @@ class ProblemFile:
     @property
     def slices_per_phase(self) -> int:
         """Of a path problem."""
-        given = self.section("komo").named("a mapping")
-        return _plain(given).get("slices", 1)
+        given = self.section("komo").mapping("a mapping")
+        return _to_python(given).get("slices", 1)
 
 
 def read_problem(file: Path) -> ProblemFile:
@@ -88,7 +97,7 @@ def read_problem(file: Path) -> ProblemFile:
         ImportError: without pyyaml.
     """
     top = read_entries(file)
-    sections = top.fields(SECTIONS)
+    sections = top.fields(SECTION_KEYS)
     if "scene" not in sections:
         top.fail("there is no scene; say what the world is made of: `scene: ...`.")
     world = read_scene(sections["scene"])
@@ -96,20 +105,20 @@ def read_problem(file: Path) -> ProblemFile:
         set_coordinates(world, sections["q"])
     read = ProblemFile(world, (), top, sections)
     listed = read.section("predicates").items("predicates")
-    return replace(read, statements=tuple(map(_statement, listed)))
+    return replace(read, predicates=tuple(map(_read_timed_predicate, listed)))
 
 
-def _statement(entry: Entry) -> Statement:
+def _read_timed_predicate(entry: Entry) -> TimedPredicate:
     """`OnTopOf(mug, table)`, or a mapping with that and times or semantics."""
     if isinstance(entry.value, str):
-        return Statement(read_statement(entry), None, entry)
+        return TimedPredicate(read_predicate(entry), None, entry)
     found = entry.fields(("predicate", "times", "semantics"))
-    given = _plain(found)
-    _needs(entry, given, ("predicate",))
+    given = _to_python(found)
+    _require_keys(entry, given, ("predicate",))
     text, semantics = found["predicate"], None
     if "semantics" in given:
         semantics = found["semantics"].text("the name of a semantics")
-    return Statement(read_statement(text, semantics), given.get("times"), text)
+    return TimedPredicate(read_predicate(text, semantics), given.get("times"), text)
 
 
 def make_path_problem(problem: ProblemFile) -> tuple[KOMO, dict[str, Any]]:
@@ -119,51 +128,51 @@ def make_path_problem(problem: ProblemFile) -> tuple[KOMO, dict[str, Any]]:
         ProblemError: with file, line and key of what does not fit.
     """
     section = problem.sections["komo"]
-    found = section.fields((*PATH, "starts"))
-    given = _plain(found)
-    numbers = {PATH[k]: v for k, v in given.items() if k in PATH}
-    with section.blamed():
+    found = section.fields((*KOMO_ARGUMENTS, "starts"))
+    given = _to_python(found)
+    numbers = {KOMO_ARGUMENTS[k]: v for k, v in given.items() if k in KOMO_ARGUMENTS}
+    with section.locating_errors():
         komo = KOMO(problem.world, **numbers)
     for entry in problem.section("objectives").items("mappings"):
-        with entry.blamed():
+        with entry.locating_errors():
             _add_objective(komo, entry)
-    for statement in problem.statements:
-        with statement.entry.blamed():
+    for statement in problem.predicates:
+        with statement.entry.locating_errors():
             komo.add(statement.predicate, statement.times)
-    arguments = _solver(problem)
+    arguments = _solver_arguments(problem)
     if "starts" in given:
-        arguments["starts"] = _whole(found["starts"], 1)
+        arguments["starts"] = _read_integer(found["starts"], 1)
     return komo, arguments
 
 
-def make_placement(problem: ProblemFile) -> dict[str, Any]:
+def make_placement_arguments(problem: ProblemFile) -> dict[str, Any]:
     """The arguments of `solve_placement`.
 
     Raises:
         ProblemError: with file, line and key of what does not fit.
     """
     section = problem.sections["placement"]
-    given = section.fields(PLACING)
-    if "movable" not in _plain(given):
+    given = section.fields(PLACEMENT_KEYS)
+    if "movable" not in _to_python(given):
         section.fail("there is no key 'movable': the names of what is to be placed.")
-    arguments = _plain(given)
-    arguments["movable"] = list(_names(given, "movable"))
+    arguments = _to_python(given)
+    arguments["movable"] = list(_read_names(given, "movable"))
     for key in {"starts", "enough"} & set(arguments):
-        arguments[key] = _whole(given[key], 1)
+        arguments[key] = _read_integer(given[key], 1)
     if "collisions" in arguments:
-        given["collisions"].flag()
+        given["collisions"].boolean()
     what: list[Any] = []
     for entry in problem.section("objectives").items("mappings"):
-        with entry.blamed():
-            what.append(_placed(problem.world, entry))
-    for statement in problem.statements:
+        with entry.locating_errors():
+            what.append(_placement_constraint(problem.world, entry))
+    for statement in problem.predicates:
         if statement.times is not None:
             statement.entry.fail("has times; a placement has one moment only.")
-        with statement.entry.blamed():
+        with statement.entry.locating_errors():
             statement.predicate.holds(problem.world)
             statement.predicate.relaxed(problem.world)
         what.append(statement.predicate)
-    return {"what": what, **_solver(problem), **arguments}
+    return {"what": what, **_solver_arguments(problem), **arguments}
 
 
 def solve(problem: ProblemFile) -> Any:
@@ -182,46 +191,46 @@ def solve(problem: ProblemFile) -> Any:
     section = problem.sections[kinds[0]]
     if kinds == ["komo"]:
         komo, arguments = make_path_problem(problem)
-        with section.blamed():
+        with section.locating_errors():
             return komo.solve(**arguments)
-    arguments = make_placement(problem)
-    with section.blamed():
+    arguments = make_placement_arguments(problem)
+    with section.locating_errors():
         return solve_placement(problem.world, **arguments)
 
 
 def _add_objective(komo: KOMO, entry: Entry) -> None:
     """A feature, a control cost, a mode switch or a preset."""
-    kind = _kind_of(entry)
+    kind = _objective_kind(entry)
     if kind == "control":
-        found = entry.fields(CONTROL)
-        given = _plain(found)
-        _needs(entry, given, ("control",))
+        found = entry.fields(CONTROL_KEYS)
+        given = _to_python(found)
+        _require_keys(entry, given, ("control",))
         komo.add_control_objective(
-            given.pop("control"), **given | {"joints": _names(found, "joints")}
+            given.pop("control"), **given | {"joints": _read_names(found, "joints")}
         )
     elif kind == "switch":
-        found = entry.fields(SWITCH)
-        given = _plain(found)
-        _needs(entry, given, ("frames", "times"))
+        found = entry.fields(MODE_SWITCH_KEYS)
+        given = _to_python(found)
+        _require_keys(entry, given, ("frames", "times"))
         mode = found["switch"].text("stable, stableOn or rigid")
         scale = {"scale": given["scale"]} if "scale" in given else {}
-        frames = _names(found, "frames")
+        frames = _read_names(found, "frames")
         komo.add_mode_switch(given["times"], mode, frames, **scale)
     elif kind == "preset":
-        made, times = _preset(entry)
+        made, times = _read_preset(entry)
         komo.add(made, times)
     else:
-        feature, type_, given = _feature(entry)
+        feature, type_, given = _read_feature(entry)
         komo.add_objective(
             given.get("times"), feature, type=type_, name=given.get("name")
         )
 
 
-def _placed(world: Config, entry: Entry) -> Any:
+def _placement_constraint(world: Config, entry: Entry) -> Any:
     """What a placement shall meet."""
-    kind = _kind_of(entry)
+    kind = _objective_kind(entry)
     if kind == "preset":
-        made, times = _preset(entry)
+        made, times = _read_preset(entry)
         if times is not None:
             entry.fail("has times; a placement has one moment only.")
         span = span_of(None, 1, np.ones(1), "placement")
@@ -230,48 +239,51 @@ def _placed(world: Config, entry: Entry) -> Any:
         return made
     if kind != "feature":
         entry.fail(f"{kind} is for paths: placements have features and presets only.")
-    feature, type_, given = _feature(entry)
+    feature, type_, given = _read_feature(entry)
     if given.get("times") is not None:
         entry.fail("has times; a placement has one moment only.")
     feature.check(world)
     return feature, type_
 
 
-def _kind_of(entry: Entry) -> str:
-    found = entry.named(f"a mapping with one of the keys {', '.join(KINDS)}")
-    kinds = [k for k in KINDS if k in found]
+def _objective_kind(entry: Entry) -> str:
+    found = entry.mapping(
+        f"a mapping with one of the keys {', '.join(OBJECTIVE_KINDS)}"
+    )
+    kinds = [k for k in OBJECTIVE_KINDS if k in found]
     if len(kinds) != 1:
         entry.fail(
-            f"has {' and '.join(kinds) or 'none'} of the keys {', '.join(KINDS)},"
-            f" expected one; its keys are {', '.join(found) or 'none'}."
+            f"has {' and '.join(kinds) or 'none'} of the keys"
+            f" {', '.join(OBJECTIVE_KINDS)}, expected one; its keys are"
+            f" {', '.join(found) or 'none'}."
         )
     return kinds[0]
 
 
-def _preset(entry: Entry) -> tuple[Any, Any]:
+def _read_preset(entry: Entry) -> tuple[Any, Any]:
     """The preset, and its times; arguments under the names of its own."""
-    named = entry.named("a mapping")["preset"]
+    named = entry.mapping("a mapping")["preset"]
     name = named.text("the name of a preset, e.g. grasp_box")
     if name not in PRESETS:
         named.fail(unknown_name("preset", name, PRESETS))
     arguments = inspect.signature(PRESETS[name]).parameters
-    given = _plain(entry.fields(("preset", "times", *arguments)))
+    given = _to_python(entry.fields(("preset", "times", *arguments)))
     del given["preset"]
     times = given.pop("times", None)
     needed = [k for k, p in arguments.items() if p.default is p.empty]
-    _needs(entry, given, tuple(needed))
+    _require_keys(entry, given, tuple(needed))
     return PRESETS[name](**given), times
 
 
-def _feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:
+def _read_feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:
     """The feature, what it means, and times and name."""
-    named = entry.named("a mapping")["feature"]
+    named = entry.mapping("a mapping")["feature"]
     name = named.text("the name of a feature, e.g. positionDiff")
     if name not in FS.__members__:
         named.fail(unknown_name("feature", name, FS.__members__))
     symbol = FS[name].symbol
-    found = entry.fields((*FEATURE, *symbol.options))
-    given = _plain(found)
+    found = entry.fields((*FEATURE_KEYS, *symbol.options))
+    given = _to_python(found)
     type_ = found["type"].text("eq, ineq or sos") if "type" in given else "eq"
     if type_ not in OT.__members__:
         found["type"].fail(unknown_name("type of objective", type_, OT.__members__))
@@ -279,11 +291,11 @@ def _feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:
         found["name"].text("a name for reports")
     numbers = {k: given.get(k) for k in ("order", "target", "scale")}
     options = {k: given[k] for k in symbol.options if k in given}
-    made = Feature(FS[name], _names(found, "frames"), **numbers, **options)
+    made = Feature(FS[name], _read_names(found, "frames"), **numbers, **options)
     return made, OT[type_], given
 
 
-def _names(found: Mapping[str, Entry], key: str) -> tuple[str, ...]:
+def _read_names(found: Mapping[str, Entry], key: str) -> tuple[str, ...]:
     """One name or a list of them."""
     if key not in found or found[key].value is None:
         return ()
@@ -292,13 +304,15 @@ def _names(found: Mapping[str, Entry], key: str) -> tuple[str, ...]:
     return tuple(e.text("a name") for e in found[key].items("names"))
 
 
-def _needs(entry: Entry, given: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+def _require_keys(
+    entry: Entry, given: Mapping[str, Any], keys: tuple[str, ...]
+) -> None:
     for key in keys:
         if key not in given:
-            entry.fail(f"there is no key {key!r}; got {shown(entry.plain())}.")
+            entry.fail(f"there is no key {key!r}; got {shorten(entry.to_python())}.")
 
 
-def _solver(problem: ProblemFile) -> dict[str, Any]:
+def _solver_arguments(problem: ProblemFile) -> dict[str, Any]:
     """Seed, tolerance and options of the solver."""
     options = list(inspect.signature(Options).parameters)
     given = problem.section("solver").fields(options, "solver option")
@@ -306,20 +320,22 @@ def _solver(problem: ProblemFile) -> dict[str, Any]:
     for key, entry in given.items():
         expected: tuple[str, Callable[[float], bool]]
         expected = "a number > 0", lambda x: x > 0
-        with entry.blamed():
-            arguments[key] = number(key, entry.plain(), *expected)
+        with entry.locating_errors():
+            arguments[key] = number(key, entry.to_python(), *expected)
     if "seed" in problem.sections:
-        arguments["seed"] = _whole(problem.sections["seed"], 0)
+        arguments["seed"] = _read_integer(problem.sections["seed"], 0)
     return arguments
 
 
-def _whole(entry: Entry, least: int) -> int:
-    with entry.blamed():
+def _read_integer(entry: Entry, least: int) -> int:
+    with entry.locating_errors():
         name = entry.key.rpartition(".")[2]
         expected = f"an integer >= {least}"
-        return integer(name, entry.plain(), expected, lambda n: n >= least)
+        return integer(name, entry.to_python(), expected, lambda n: n >= least)
 
 
-def _plain(found: Mapping[str, Entry]) -> dict[str, Any]:
+def _to_python(found: Mapping[str, Entry]) -> dict[str, Any]:
     """Python's types; null is as if it were not given."""
-    return {k: entry.plain() for k, entry in found.items() if entry.value is not None}
+    return {
+        k: entry.to_python() for k, entry in found.items() if entry.value is not None
+    }

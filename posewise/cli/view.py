@@ -13,10 +13,10 @@ from posewise.robots.errors import LoadError
 from posewise.robots.validation import number
 from posewise.robots.visual.viewer import View, path_clip
 
-from .commands import check_targets
+from .commands import check_output_paths
 from .problem_file import read_problem
 
-PAGES = (".html", ".htm")
+PAGE_SUFFIXES = (".html", ".htm")
 
 
 def run_view(options: Any) -> bool:
@@ -27,14 +27,14 @@ def run_view(options: Any) -> bool:
         ImportError: without viser, or pyyaml for a problem file.
     """
     file, solved, page = options.file, options.solution, options.html
-    check_targets(page)
-    if file.suffix.lower() in PAGES:
+    check_output_paths(page)
+    if file.suffix.lower() in PAGE_SUFFIXES:
         _open_page(file, solved, page)
         return True
-    C = _world(file)
+    C = _load_world(file)
     clip = None
     if solved is not None:
-        C, path, dt = _solved(C, solved)
+        C, path, dt = _load_solution(C, solved)
         clip = None if path is None else path_clip(C, path, dt)
     shown = C if clip is None else clip.world(0)
     with View(shown, clip, browser=page is None) as view:
@@ -42,11 +42,11 @@ def run_view(options: Any) -> bool:
             print(f"written: {view.save(page)}")
         else:
             print(f"{view.url} shows {file}; Ctrl-C ends it.", flush=True)
-            _wait()
+            _wait_for_interrupt()
     return True
 
 
-def _world(file: Path) -> Config:
+def _load_world(file: Path) -> Config:
     """That of a problem file (.yaml), or of a model file."""
     if file.suffix.lower() == ".yaml":
         return read_problem(file).world
@@ -60,7 +60,7 @@ def _world(file: Path) -> Config:
     return C
 
 
-def _solved(C: Config, file: Path) -> tuple[Config, Any, float]:
+def _load_solution(C: Config, file: Path) -> tuple[Config, Any, float]:
     """The world at a solution; of a path, what to play and the time between slices."""
     try:
         with np.load(file, allow_pickle=False) as found:
@@ -75,7 +75,7 @@ def _solved(C: Config, file: Path) -> tuple[Config, Any, float]:
                 f" {', '.join(C.joint_names) or 'none'}; give the problem that it"
                 " solves."
             )
-        return C, arrays["path"], _step(file, arrays["times"])
+        return C, arrays["path"], _time_step(file, arrays["times"])
     begin = "pose of "
     poses = {k.removeprefix(begin): v for k, v in arrays.items() if begin in k}
     if not poses or "solved" not in arrays:
@@ -89,7 +89,7 @@ def _solved(C: Config, file: Path) -> tuple[Config, Any, float]:
     return C, None, 0.0
 
 
-def _step(file: Path, times: np.ndarray) -> float:
+def _time_step(file: Path, times: np.ndarray) -> float:
     last = np.ravel(times)[-1] if np.size(times) else np.nan
     what, expected = f"the last of the times in {file}", "a time > 0 (seconds)"
     return number(what, last, expected, lambda t: t > 0) / np.size(times)
@@ -105,7 +105,7 @@ def _open_page(file: Path, solved: Any, page: Any) -> None:
         print(f"There is no browser here; open {address} in one.")
 
 
-def _wait() -> None:
+def _wait_for_interrupt() -> None:
     """Until interrupted."""
     try:
         while True:

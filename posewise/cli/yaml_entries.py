@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from posewise.robots.errors import LoadError, PosewiseError, unknown_name
 
-MOST = 1_000_000
+MAX_FILE_LENGTH = 1_000_000
 """Characters of a problem file; what is larger belongs into files of its scene."""
 
 _INTEGER = re.compile(r"[-+]?\d{1,18}")
@@ -45,7 +45,7 @@ class Entry:
         raise ProblemError(f"{self.file}:{self.line}: {key}{problem}")
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def locating_errors(self) -> Iterator[None]:
         """Errors within are about this entry."""
         try:
             yield
@@ -61,18 +61,18 @@ class Entry:
             ProblemError: for anything else, with near matches of the key.
         """
         names = list(known)
-        found = self.named(f"a mapping with some of the keys {', '.join(names)}")
+        found = self.mapping(f"a mapping with some of the keys {', '.join(names)}")
         for key, entry in found.items():
             if key not in names:
                 entry.fail(unknown_name(what, key, names))
         return found
 
-    def named(self, expected: str) -> dict[str, "Entry"]:
+    def mapping(self, expected: str) -> dict[str, "Entry"]:
         """The entries of a mapping (of none: nothing) by key."""
         if self.value is None:
             return {}
         if not isinstance(self.value, dict):
-            self._wrong(expected)
+            self._fail_with_expected(expected)
         return self.value
 
     def items(self, expected: str) -> list["Entry"]:
@@ -80,27 +80,27 @@ class Entry:
         if self.value is None:
             return []
         if not isinstance(self.value, list):
-            self._wrong(f"a list of {expected}")
+            self._fail_with_expected(f"a list of {expected}")
         return self.value
 
     def text(self, expected: str = "a text") -> str:
         """A scalar that is a text, and not empty."""
         if not isinstance(self.value, str) or not self.value:
-            self._wrong(expected)
+            self._fail_with_expected(expected)
         return self.value
 
-    def flag(self) -> bool:
+    def boolean(self) -> bool:
         """true or false."""
         if not isinstance(self.value, bool):
-            self._wrong("true or false")
+            self._fail_with_expected("true or false")
         return self.value
 
-    def plain(self) -> Any:
+    def to_python(self) -> Any:
         """The value in Python's lists and dictionaries."""
         if isinstance(self.value, list):
-            return [entry.plain() for entry in self.value]
+            return [entry.to_python() for entry in self.value]
         if isinstance(self.value, dict):
-            return {key: entry.plain() for key, entry in self.value.items()}
+            return {key: entry.to_python() for key, entry in self.value.items()}
         return self.value
 
     def path(self, name: str) -> Path:
@@ -121,12 +121,12 @@ class Entry:
                 " below, and name it relative to that folder."
             )
         if not there:
-            near = [f.relative_to(folder).as_posix() for f in _beside(path)]
+            near = [f.relative_to(folder).as_posix() for f in _sibling_files(path)]
             self.fail(unknown_name("file", name, near))
         return path
 
-    def _wrong(self, expected: str) -> NoReturn:
-        self.fail(f"got {shown(self.plain())}, expected {expected}.")
+    def _fail_with_expected(self, expected: str) -> NoReturn:
+        self.fail(f"got {shorten(self.to_python())}, expected {expected}.")
 
 
 def read_entries(file: Path) -> Entry:
@@ -147,16 +147,16 @@ def read_entries(file: Path) -> Entry:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise ProblemError(f"{file} cannot be read as a text: {error}.") from error
-    if len(text) > MOST:
+    if len(text) > MAX_FILE_LENGTH:
         raise ProblemError(
-            f"{file} has {len(text)} characters, expected at most {MOST}; put models"
-            " and meshes into files of their own."
+            f"{file} has {len(text)} characters, expected at most {MAX_FILE_LENGTH};"
+            " put models and meshes into separate files."
         )
     try:
         node = yaml.compose(text, Loader=yaml.BaseLoader)
         if not isinstance(node, yaml.MappingNode):
             top.fail("expected a mapping at the top, such as `scene: ...`.")
-        return _Reader(yaml, file).entry(node, "", 1)
+        return _NodeReader(yaml, file).entry(node, "", 1)
     except RecursionError:
         raise ProblemError(f"{file}: it is nested too deep to be read.") from None
     except yaml.YAMLError as error:
@@ -166,7 +166,7 @@ def read_entries(file: Path) -> Entry:
         replace(top, line=line).fail(f"not valid YAML: {problem}; correct it.")
 
 
-class _Reader:
+class _NodeReader:
     """Nodes of YAML as entries."""
 
     def __init__(self, yaml: Any, file: Path):
@@ -189,7 +189,7 @@ class _Reader:
                 for k, child in enumerate(node.value)
             ]
             return replace(here, value=made)
-        return replace(here, value=_scalar(node))
+        return replace(here, value=_read_scalar(node))
 
     def mapping(self, node: Any, here: Entry) -> dict[str, Entry]:
         found: dict[str, Entry] = {}
@@ -204,13 +204,13 @@ class _Reader:
         return found
 
 
-def shown(value: Any) -> str:
+def shorten(value: Any) -> str:
     """A value for messages, shortened."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _scalar(node: Any) -> Any:
+def _read_scalar(node: Any) -> Any:
     text = node.value
     if node.style is not None:
         return text
@@ -225,6 +225,6 @@ def _scalar(node: Any) -> Any:
     return text
 
 
-def _beside(path: Path) -> list[Path]:
+def _sibling_files(path: Path) -> list[Path]:
     folder = path.parent
     return sorted(f for f in folder.iterdir() if f.is_file()) if folder.is_dir() else []

@@ -13,17 +13,17 @@ its conventions where rai has a defect. Names and units are rai's; differences:
 
 from .config import Config as Config
 from .config import Feature as Feature
+from .enums import FS as FS
+from .enums import JT as JT
+from .enums import OT as OT
+from .enums import ST as ST
+from .enums import SY as SY
+from .enums import compiled as compiled
+from .enums import params_add as params_add
+from .enums import params_print as params_print
+from .enums import raiPath as raiPath
 from .frame import Frame as Frame
 from .komo import KOMO as KOMO
-from .names import FS as FS
-from .names import JT as JT
-from .names import OT as OT
-from .names import ST as ST
-from .names import SY as SY
-from .names import compiled as compiled
-from .names import params_add as params_add
-from .names import params_print as params_print
-from .names import raiPath as raiPath
 from .nlp import NLP as NLP
 from .nlp import NLP_Solver as NLP_Solver
 from .nlp import SolverReturn as SolverReturn

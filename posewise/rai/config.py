@@ -10,7 +10,7 @@ import numpy as np
 import posewise as pw
 from posewise.robots.kinematics.builder import topological_order
 
-from .frame import Frame, read_description
+from .frame import Frame, parse_frame
 
 
 def make_feature(
@@ -70,7 +70,7 @@ class Config:
         """
         if args:
             self.C.add_model(
-                read_description(name, args), parent=parent or "world", source=name
+                parse_frame(name, args), parent=parent or "world", source=name
             )
         else:
             self.C.add_frame(name, parent or "world")
@@ -189,12 +189,12 @@ class Config:
 
     def selectJoints(self, jointNames: Any, notThose: bool = False) -> None:
         """Make exactly these joints (or all others) the degrees of freedom."""
-        self._select(jointNames, notThose)
+        self._select_joints(jointNames, notThose)
 
     def selectJointsByTag(self, tags: Iterable[str]) -> None:
         """Make the joints whose frame has one of the attributes the moving ones."""
         tags = set(tags)
-        self._select(
+        self._select_joints(
             f.name for f in self.C.frames if f.joint and tags & {*f.attributes}
         )
 
@@ -203,9 +203,9 @@ class Config:
         names = [root if isinstance(root, str) else root.name]
         for name in names:
             names += self.C.children(name)
-        self._select(n for n in names if self.C.frame(n).joint)
+        self._select_joints(n for n in names if self.C.frame(n).joint)
 
-    def _select(self, names: Iterable[str], others: bool = False) -> None:
+    def _select_joints(self, names: Iterable[str], others: bool = False) -> None:
         chosen = list(names)
         if others:
             self.C.select_joints(chosen)

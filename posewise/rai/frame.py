@@ -17,7 +17,7 @@ from posewise.robots.kinematics.transforms import (
 from posewise.robots.loaders.gfile.reader import read_gfile
 from posewise.robots.world.frame import Model
 
-from .names import JT, ST
+from .enums import JT, ST
 
 if TYPE_CHECKING:
     from .config import Config
@@ -31,7 +31,7 @@ _URDF_JOINTS = {
 }
 
 
-def read_description(name: str, args: str) -> Model:
+def parse_frame(name: str, args: str) -> Model:
     """What rai's graph language makes of `name: { args }` below some parent.
 
     Raises:
@@ -133,11 +133,11 @@ class Frame:
 
     def setPoseByText(self, text: str) -> "Frame":
         """Set the world pose by rai's words, e.g. `"t(0 0 .5) d(30 1 0 0)"`."""
-        return self.setPose(read_description("pose", f'Q: "{text}"').frames[0].origin)
+        return self.setPose(parse_frame("pose", f'Q: "{text}"').frames[0].origin)
 
     def setRelativePoseByText(self, text: str) -> "Frame":
         """Set the pose in the parent by rai's words."""
-        origin = read_description("pose", f'Q: "{text}"').frames[0].origin
+        origin = parse_frame("pose", f'Q: "{text}"').frames[0].origin
         return self.setRelativePose(origin)
 
     # -- shape -------------------------------------------------------------------
@@ -148,36 +148,36 @@ class Frame:
             self.config.C.set_shape(self.name, None)
             return self
         args = f"shape: {type.name}, size: {np.ravel(size).astype(float).tolist()}"
-        shape = read_description("shape", args).frames[0].shape
+        shape = parse_frame("shape", args).frames[0].shape
         if shape is None:
             raise pw.ConfigError(
                 f"setShape: a {type.name} is set by setMesh, setMeshFile, setConvexMesh"
                 " or setPointCloud."
             )
-        return self._set(shape)
+        return self._set_shape(shape)
 
     def setConvexMesh(
         self, points: Any, colors: Any = (), radius: Any = 0.0
     ) -> "Frame":
         """Set the convex hull of points (n, 3), inflated by a radius."""
-        return self._set(pw.Convex(points, radius), colors)
+        return self._set_shape(pw.Convex(points, radius), colors)
 
     def setMesh(self, vertices: Any, triangles: Any, colors: Any = ()) -> "Frame":
         """Set a mesh of vertices (n, 3) and triangles (m, 3); its hull collides."""
         mesh = trimesh.Trimesh(
             np.reshape(vertices, (-1, 3)), np.reshape(triangles, (-1, 3)), process=False
         )
-        return self._set(pw.Mesh(mesh, mode="convex"), colors)
+        return self._set_shape(pw.Mesh(mesh, mode="convex"), colors)
 
     def setMeshFile(self, filename: Any, scale: Any = 1.0) -> "Frame":
         """Set a mesh by its file; its convex hull collides."""
-        return self._set(pw.Mesh(filename, mode="convex", scale=scale))
+        return self._set_shape(pw.Mesh(filename, mode="convex", scale=scale))
 
     def setPointCloud(self, points: Any, colors: Any = ()) -> "Frame":
         """Set points (n, 3)."""
-        return self._set(pw.PointCloud(np.reshape(points, (-1, 3))), colors)
+        return self._set_shape(pw.PointCloud(np.reshape(points, (-1, 3))), colors)
 
-    def _set(self, shape: Any, colors: Any = ()) -> "Frame":
+    def _set_shape(self, shape: Any, colors: Any = ()) -> "Frame":
         color = self.getAttributes().get("color")
         if np.size(colors):
             color = np.atleast_2d(np.asarray(colors, float).reshape(-1, 3))[0] / 255
@@ -186,13 +186,13 @@ class Frame:
 
     def getShapeType(self) -> Any:
         """Its `ST`."""
-        return self._shape()[0]
+        return self._shape_and_size()[0]
 
     def getSize(self) -> np.ndarray:
         """rai's sizes of the shape."""
-        return np.array(self._shape()[1], float)
+        return np.array(self._shape_and_size()[1], float)
 
-    def _shape(self) -> tuple[Any, list]:
+    def _shape_and_size(self) -> tuple[Any, list]:
         match self.config.C.frame(self.name).shape:
             case None:
                 return ST.none, []

@@ -7,8 +7,8 @@ import numpy as np
 import posewise as pw
 
 from .config import Config, make_feature
+from .enums import JT, OT, raise_unsupported
 from .frame import Frame
-from .names import JT, OT, later
 from .nlp import NLP, SolverReturn, row_error
 
 _MODES = {"stable": "stable", "stableOn": "stableOn", "stableZero": "rigid"}
@@ -36,10 +36,10 @@ class KOMO:
     ) -> None:
         self._timing = (phases, slicesPerPhase, kOrder, 1.0)
         self._world = None if config is None else config.C.copy()
-        self._draws = 0
-        self._make()
+        self._num_random_paths = 0
+        self._reset_problem()
 
-    def _make(self) -> None:
+    def _reset_problem(self) -> None:
         self.solution: pw.Solution | None = None
         if self._world is not None:
             self._komo = pw.KOMO(self._world, *self._timing)
@@ -54,7 +54,7 @@ class KOMO:
     def setConfig(self, config: Config, enableCollisions: bool = False) -> None:
         """Set the configuration; objectives are dropped."""
         self._world = config.C.copy()
-        self._make()
+        self._reset_problem()
 
     def setTiming(
         self,
@@ -65,7 +65,7 @@ class KOMO:
     ) -> None:
         """Set phases, slices, seconds and order; objectives are dropped."""
         self._timing = (phases, slicesPerPhase, kOrder, durationPerPhase)
-        self._make()
+        self._reset_problem()
 
     def addObjective(
         self,
@@ -135,7 +135,9 @@ class KOMO:
         """
         mode = getattr(newMode, "name", newMode)
         if mode not in _MODES:
-            later(f"addModeSwitch with mode {mode!r}", f"modes but {', '.join(_MODES)}")
+            raise_unsupported(
+                f"addModeSwitch with mode {mode!r}", f"modes but {', '.join(_MODES)}"
+            )
         times = [t for t in np.ravel(times).tolist() if t >= 0]
         self.komo.add_mode_switch(times, _MODES[mode], frames)
 
@@ -146,7 +148,7 @@ class KOMO:
             FeatureError: without `noJumpStart`.
         """
         if not noJumpStart:
-            later("addRigidSwitch with noJumpStart=False", "jumps")
+            raise_unsupported("addRigidSwitch with noJumpStart=False", "jumps")
         self.komo.add_mode_switch([times], "rigid", frames)
 
     def addFrameDof(
@@ -179,7 +181,7 @@ class KOMO:
 
     def clearObjectives(self) -> None:
         """Drop all objectives."""
-        self._make()
+        self._reset_problem()
 
     def updateRootObjects(self, config: Config) -> None:
         """Take over the poses of the frames that have neither parent nor joint."""
@@ -223,9 +225,11 @@ class KOMO:
 
     def initRandom(self, verbose: int = 0) -> None:
         """Start from a random path; the same calls give the same paths."""
-        self._draws += 1
+        self._num_random_paths += 1
         modes = self.komo.modes()
-        self._initialize(modes.narrow_path(self.komo.starts(self._draws, 2)[1]))
+        self._initialize(
+            modes.narrow_path(self.komo.starts(self._num_random_paths, 2)[1])
+        )
 
     def _initialize(self, path: Any) -> None:
         self.komo.initialize(path)
@@ -261,7 +265,7 @@ class KOMO:
 
     def getConfig(self) -> Config:
         """A copy of the configuration it was made of."""
-        return _wrapped(self.komo.config.copy())
+        return _wrap_world(self.komo.config.copy())
 
     def getSubProblem(self, phase: int) -> tuple[Config, np.ndarray, np.ndarray]:
         """Configuration, start and end of a phase (counted from 0), once it is solved.
@@ -272,7 +276,7 @@ class KOMO:
         if self.solution is None:
             raise pw.ObjectiveError("There is no solution yet; solve, then ask for it.")
         C, end = self.solution.sub_problem(phase)
-        return _wrapped(C), C.q, end
+        return _wrap_world(C), C.q, end
 
     def getT(self) -> int:
         """Number of slices."""
@@ -328,7 +332,7 @@ class KOMO:
     view_close = view_play = view
 
 
-def _wrapped(C: pw.Config) -> Config:
+def _wrap_world(C: pw.Config) -> Config:
     config = Config()
     config.C = C
     return config

@@ -8,12 +8,12 @@ import numpy as np
 import posewise as pw
 from posewise.robots.errors import unknown_name
 
-from .names import OT
+from .enums import OT
 
 if TYPE_CHECKING:
     from .komo import KOMO
 
-_MEANT = {
+_SOLVER_OPTIONS = {
     "stopTolerance": "step_tolerance",
     "stopEvals": "max_iterations",
     "stepMax": "max_step",
@@ -24,7 +24,7 @@ _MEANT = {
 }
 """rai's options that mean the same in `posewise.solvers.Options`."""
 
-_IGNORED = (
+_IGNORED_OPTIONS = (
     *("stopFTolerance", "stopGTolerance", "stopInners", "stopOuters", "stopLineSteps"),
     *("stopTinySteps", "stepInit", "stepMin", "stepInc", "stepDec", "wolfe"),
     *("muLBInit", "muLBDec", "lambdaMax", "interiorPadding", "boundedNewton"),
@@ -104,11 +104,11 @@ class NLP_Solver:
             ObjectiveError: for an option that rai does not have either.
         """
         for name in options:
-            if name not in _MEANT and name not in _IGNORED:
+            if name not in _SOLVER_OPTIONS and name not in _IGNORED_OPTIONS:
                 raise pw.ObjectiveError(
-                    unknown_name("option", name, (*_MEANT, *_IGNORED))
+                    unknown_name("option", name, (*_SOLVER_OPTIONS, *_IGNORED_OPTIONS))
                 )
-        ignored = sorted(set(options) & {*_IGNORED})
+        ignored = sorted(set(options) & {*_IGNORED_OPTIONS})
         if ignored:
             warnings.warn(
                 f"NLP_Solver ignores {', '.join(ignored)}: posewise's solver has no"
@@ -116,7 +116,9 @@ class NLP_Solver:
                 stacklevel=2,
             )
         self.verbose = verbose
-        self.options = {_MEANT[k]: v for k, v in options.items() if k in _MEANT}
+        self.options = {
+            _SOLVER_OPTIONS[k]: v for k, v in options.items() if k in _SOLVER_OPTIONS
+        }
         return self
 
     def setInitialization(self, x: Any) -> "NLP_Solver":

@@ -15,7 +15,11 @@ import posewise as pw
 from posewise import logic
 from posewise.__main__ import main
 from posewise.cli import help_texts
-from posewise.cli.problem_file import make_path_problem, make_placement, read_problem
+from posewise.cli.problem_file import (
+    make_path_problem,
+    make_placement_arguments,
+    read_problem,
+)
 from posewise.cli.yaml_entries import ProblemError, read_entries
 
 pytest.importorskip("yaml", reason="problem files need pyyaml")
@@ -74,7 +78,7 @@ def test_objectives_and_predicates_are_those_of_the_same_calls(place):
     problem = read_problem(place(RICH))
     near = logic.InReachOfAgent("mug", "me", reach=3)
     lies, cooked = ~logic.OnTopOf("mug", "table"), logic.Cooked("mug")
-    first, second = problem.statements
+    first, second = problem.predicates
     assert first.predicate == (lies & cooked) | logic.AtLeast(1, near)
     assert second.predicate == logic.NextTo("mug", "7", semantics="igibson")
     assert second.times == [1.0, 2.0]
@@ -97,7 +101,7 @@ def test_objectives_and_predicates_are_those_of_the_same_calls(place):
 
 
 def test_arguments_of_a_placement(place):
-    arguments = make_placement(read_problem(place(help_texts.PLACING)))
+    arguments = make_placement_arguments(read_problem(place(help_texts.PLACEMENT_FILE)))
     assert arguments == {
         "what": [logic.OnTopOf("box", "table")],
         "movable": ["box"],
@@ -475,7 +479,7 @@ def test_bad_files_end_with_line_and_key(
     ],
 )
 def test_bad_arguments(place, capsys, arguments, problem):
-    file = str(place(help_texts.REACHING))
+    file = str(place(help_texts.INVERSE_KINEMATICS_FILE))
     assert main([file if a == "FILE" else a for a in arguments]) == 2
     assert problem in capsys.readouterr().err
 
@@ -566,7 +570,7 @@ FILES = [
 
 
 def test_the_pages_show_what_the_help_does():
-    assert help_texts.PLACING in FILES and help_texts.GRASPING in FILES
+    assert help_texts.PLACEMENT_FILE in FILES and help_texts.GRASP_FILE in FILES
 
 
 @pytest.mark.parametrize("text", FILES)
@@ -574,12 +578,12 @@ def test_problem_files_of_the_pages_are_read(place, text):
     problem = read_problem(place(text))
     if "komo" in problem.sections:
         make_path_problem(problem)
-    for statement in problem.statements:
+    for statement in problem.predicates:
         statement.predicate.holds(problem.world)
 
 
 def test_check_says_why_as_the_help_does(place, capsys):
-    file = place(help_texts.PLACING)
+    file = place(help_texts.PLACEMENT_FILE)
     target = file.parent / "out.json"
     assert main(["check", str(file), "--json", str(target)]) == 1
     told = capsys.readouterr()
@@ -588,7 +592,7 @@ def test_check_says_why_as_the_help_does(place, capsys):
     data = json.loads(target.read_text())
     assert not data["holds"]
     assert [p["holds"] for p in data["predicates"]] == [False]
-    file = place(help_texts.PLACING.replace("OnTopOf", "~OnTopOf"))
+    file = place(help_texts.PLACEMENT_FILE.replace("OnTopOf", "~OnTopOf"))
     assert main(["check", str(file)]) == 0
 
 
@@ -633,7 +637,7 @@ def test_a_configuration_is_solved_and_written(place, capsys):
 
 @pytest.mark.slow
 def test_the_reaching_of_the_help_is_solved(place, capsys):
-    file = place(help_texts.REACHING)
+    file = place(help_texts.INVERSE_KINEMATICS_FILE)
     target = file.parent / "out.json"
     assert main(["solve", str(file), "--json", str(target)]) == 0
     assert "cost share" in capsys.readouterr().out
@@ -647,7 +651,7 @@ def test_the_reaching_of_the_help_is_solved(place, capsys):
 
 @pytest.mark.slow
 def test_the_placing_of_the_help_is_solved_and_checked(place, capsys):
-    file = place(help_texts.PLACING)
+    file = place(help_texts.PLACEMENT_FILE)
     target, arrays = file.parent / "out.json", file.parent / "out.npz"
     arguments = ["solve", str(file), "--json", str(target), "--npz", str(arrays)]
     assert main(arguments) == 0
@@ -659,10 +663,12 @@ def test_the_placing_of_the_help_is_solved_and_checked(place, capsys):
             found["pose of box"][data["best"]], best["poses"]["box"]
         )
     place(
-        help_texts.PLACING.replace("[0, 0, 1.2, 1, 0, 0, 0]", str(best["poses"]["box"]))
+        help_texts.PLACEMENT_FILE.replace(
+            "[0, 0, 1.2, 1, 0, 0, 0]", str(best["poses"]["box"])
+        )
     )
     assert main(["check", str(file)]) == 0
-    impossible = help_texts.PLACING.replace(
+    impossible = help_texts.PLACEMENT_FILE.replace(
         "box, table)", "box, table) & Under(box, table)"
     )
     assert main(["solve", str(place(impossible))]) == 1
@@ -746,13 +752,13 @@ def test_view_writes_a_page_and_ends(written, capsys, solved):
 
 
 def test_what_view_shows(written):
-    from posewise.cli.view import _solved
+    from posewise.cli.view import _load_solution
 
     world = lambda: read_problem(written).world
-    C, path, dt = _solved(world(), written.parent / "path.npz")
+    C, path, dt = _load_solution(world(), written.parent / "path.npz")
     np.testing.assert_allclose(path[:, 0], [0, 0.5, 1])
     assert dt == 0.5
-    C, path, _ = _solved(world(), written.parent / "poses.npz")
+    C, path, _ = _load_solution(world(), written.parent / "poses.npz")
     assert path is None and C.pose("ball")[2] == 3.0
 
 
@@ -811,7 +817,7 @@ def test_bench_prints_a_table(place, capsys, monkeypatch):
     komo = lambda: make_path_problem(
         read_problem(place(POINTING[: POINTING.index("pred")]))
     )[0]
-    monkeypatch.setattr(bench, "problems", lambda: {"pointing": komo})
+    monkeypatch.setattr(bench, "standard_problems", lambda: {"pointing": komo})
     assert main(["bench"]) == 0
     told = capsys.readouterr().out.splitlines()
     assert "cores" in told[0] and told[2].split() == [
@@ -830,21 +836,21 @@ def test_bench_runs_scripts_of_the_repository(place, capfd, monkeypatch, tmp_pat
 
     for name, code in {"good": "print('done')", "bad": "raise SystemExit(3)"}.items():
         (tmp_path / f"{name}.py").write_text(code)
-    monkeypatch.setattr(bench, "FOLDER", tmp_path)
+    monkeypatch.setattr(bench, "BENCHMARKS_DIR", tmp_path)
     assert main(["bench", "good"]) == 0
     assert capfd.readouterr().out == "benchmarks/good.py\ndone\n"
     assert main(["bench", "bad", "good"]) == 1
     assert "done" in capfd.readouterr().out
     assert main(["bench", "goood"]) == 2
     assert "did you mean 'good'" in capfd.readouterr().err
-    monkeypatch.setattr(bench, "FOLDER", tmp_path / "none")
+    monkeypatch.setattr(bench, "BENCHMARKS_DIR", tmp_path / "none")
     assert main(["bench", "good"]) == 2
     assert "of the repository, which is not here" in capfd.readouterr().err
 
 
 @pytest.mark.slow
 def test_the_grasping_of_the_help_is_solved(place, capsys):
-    file = place(help_texts.GRASPING)
+    file = place(help_texts.GRASP_FILE)
     arrays = file.parent / "out.npz"
     assert main(["solve", str(file), "--npz", str(arrays)]) == 0
     with np.load(arrays) as found:

@@ -6,64 +6,64 @@ from functools import cache
 import numpy as np
 
 from helpers.oracle import reference
-from posewise import logic
+from posewise.logic import rostok
 
 
 @cache
-def rostok() -> dict:
+def recorded_cases() -> dict:
     """Traces with rostok's own results, and what its builders do."""
     return reference("criteria/cases.json")
 
 
-def trace_of(case: dict) -> logic.Trace:
-    return logic.Trace(dt=case["dt"], **case["trace"])
+def trace_of(case: dict) -> rostok.Trace:
+    return rostok.Trace(dt=case["dt"], **case["trace"])
 
 
-def events_of(params: dict) -> dict[str, logic.SimulationSingleEvent]:
+def events_of(params: dict) -> dict[str, rostok.SimulationSingleEvent]:
     """The events of a case by their names, in the container's order."""
     p = params
-    contact = logic.EventContact(p["take_from_body"])
-    grasp = logic.EventGrasp(p["grasp_limit"], contact)
+    contact = rostok.EventContact(p["take_from_body"])
+    grasp = rostok.EventGrasp(p["grasp_limit"], contact)
     made = {
         "contact": contact,
         "grasp": grasp,
-        "timeout": logic.EventContactTimeOut(p["timeout_ref"], contact),
-        "flying_apart": logic.EventFlyingApart(p["max_distance"]),
-        "slipout": logic.EventSlipOut(p["slip_ref"]),
-        "stop_force": logic.EventStopExternalForce(grasp, p["force_test_time"]),
-        "body_too_low": logic.EventBodyTooLow(p["ref_height"]),
-        "initial_contact": logic.EventContactInInitialPosition(),
+        "timeout": rostok.EventContactTimeOut(p["timeout_ref"], contact),
+        "flying_apart": rostok.EventFlyingApart(p["max_distance"]),
+        "slipout": rostok.EventSlipOut(p["slip_ref"]),
+        "stop_force": rostok.EventStopExternalForce(grasp, p["force_test_time"]),
+        "body_too_low": rostok.EventBodyTooLow(p["ref_height"]),
+        "initial_contact": rostok.EventContactInInitialPosition(),
     }
     return {name: made[name] for name in p["order"]}
 
 
-def criteria_of(params: dict, legacy: bool) -> dict[str, logic.Criterion]:
+def criteria_of(params: dict, legacy: bool) -> dict[str, rostok.Criterion]:
     """All criteria of a case by their names."""
     p = params
-    contact = logic.EventContactBuilder()
-    timeout = logic.EventContactTimeOutBuilder(p["timeout_ref"], contact)
-    grasp = logic.EventGraspBuilder(
+    contact = rostok.EventContactBuilder()
+    timeout = rostok.EventContactTimeOutBuilder(p["timeout_ref"], contact)
+    grasp = rostok.EventGraspBuilder(
         grasp_limit_time=p["grasp_limit"], event_contact_builder=contact
     )
-    slip = logic.EventSlipOutBuilder(p["slip_ref"])
+    slip = rostok.EventSlipOutBuilder(p["slip_ref"])
     made = (
-        logic.TimeCriterion(p["time_T"], timeout, grasp, legacy=legacy),
-        logic.ForceCriterion(timeout, legacy=legacy),
-        logic.InstantObjectCOGCriterion(grasp, legacy=legacy),
-        logic.InstantForceCriterion(grasp, legacy=legacy),
-        logic.InstantContactingLinkCriterion(grasp, legacy=legacy),
-        logic.GraspTimeCriterion(grasp, p["total_steps"], legacy=legacy),
-        logic.FinalPositionCriterion(
+        rostok.TimeCriterion(p["time_T"], timeout, grasp, legacy=legacy),
+        rostok.ForceCriterion(timeout, legacy=legacy),
+        rostok.InstantObjectCOGCriterion(grasp, legacy=legacy),
+        rostok.InstantForceCriterion(grasp, legacy=legacy),
+        rostok.InstantContactingLinkCriterion(grasp, legacy=legacy),
+        rostok.GraspTimeCriterion(grasp, p["total_steps"], legacy=legacy),
+        rostok.FinalPositionCriterion(
             p["reference_distance"], grasp, slip, legacy=legacy
         ),
     )
     return {type(c).__name__: c for c in made}
 
 
-def reward_of(params: dict, legacy: bool) -> logic.SimulationReward:
+def reward_of(params: dict, legacy: bool) -> rostok.SimulationReward:
     """The weighted sum of a case."""
     every = criteria_of(params, legacy)
-    reward = logic.SimulationReward()
+    reward = rostok.SimulationReward()
     for name, weight in params["weights"].items():
         reward.add_criterion(every[name], weight)
     return reward
@@ -131,9 +131,9 @@ SLOTS = 6
 """Most contacts of a random trace at an instant."""
 
 
-def padded(trace: logic.Trace) -> logic.TraceArrays:
+def padded(trace: rostok.Trace) -> rostok.TraceArrays:
     """The arrays of a random trace, all of the same shapes."""
-    arrays = logic.trace_arrays(trace)
+    arrays = rostok.trace_arrays(trace)
     fill = lambda a: np.pad(a, ((0, 0), (0, SLOTS - a.shape[1]), (0, 0)))
     names = ("points", "forces", "touching")
     return replace(arrays, **{n: fill(getattr(arrays, n)) for n in names})

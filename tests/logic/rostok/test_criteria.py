@@ -9,15 +9,16 @@ from helpers.rostok_cases import (
     criteria_of,
     events_of,
     hand_trace,
+    recorded_cases,
     reward_of,
-    rostok,
     squeeze,
     touches,
     trace_of,
 )
 
-from posewise import PosewiseError, logic
-from posewise.logic import EventCommands
+from posewise import PosewiseError
+from posewise.logic import rostok
+from posewise.logic.rostok import EventCommands
 
 IDS = [
     "062_final_pos_slip_zero", "024_finger_from_body", "107_rand_touch",
@@ -40,7 +41,7 @@ IDS = [
 
 @pytest.fixture(scope="module")
 def by_id() -> dict:
-    return {c["id"]: c for c in rostok()["cases"]}
+    return {c["id"]: c for c in recorded_cases()["cases"]}
 
 
 def test_every_reference_case_is_asked(by_id):
@@ -52,7 +53,7 @@ def test_legacy_is_rostok(by_id, id):
     case = by_id[id]
     params, want = case["params"], case["expected"]
     events = events_of(params)
-    result = logic.run_events(trace_of(case), events.values(), legacy=True)
+    result = rostok.run_events(trace_of(case), events.values(), legacy=True)
     names = {type(e).__name__: n for n, e in events.items()}
     got = [[names[c.event], c.step_n, c.command.name] for c in result.commands]
     assert got == want["commands"]
@@ -79,7 +80,7 @@ def test_legacy_series_are_rostoks(by_id, id):
     case = by_id[id]
     want = case["expected"]["sensor"]
     events = events_of(case["params"]).values()
-    result = logic.run_events(trace_of(case), events, legacy=True)
+    result = rostok.run_events(trace_of(case), events, legacy=True)
     data = result.environment_final_ds
     assert data.get_data("n_contacts")[0] == want["obj_n_contacts"]
     forces = data.get_data("forces")[0]
@@ -94,21 +95,21 @@ def test_legacy_series_are_rostoks(by_id, id):
 
 
 def builders(legacy: bool = False) -> dict:
-    contact = logic.EventContactBuilder()
-    grasp = logic.EventGraspBuilder(
+    contact = rostok.EventContactBuilder()
+    grasp = rostok.EventGraspBuilder(
         grasp_limit_time=1.0, event_contact_builder=contact, verbosity=0
     )
     return {
         "contact": contact,
-        "timeout": logic.EventContactTimeOutBuilder(0.3, contact),
-        "flying_apart": logic.EventFlyingApartBuilder(2.0),
-        "slipout": logic.EventSlipOutBuilder(0.1),
+        "timeout": rostok.EventContactTimeOutBuilder(0.3, contact),
+        "flying_apart": rostok.EventFlyingApartBuilder(2.0),
+        "slipout": rostok.EventSlipOutBuilder(0.1),
         "grasp": grasp,
-        "stop_force": logic.EventStopExternalForceBuilder(
+        "stop_force": rostok.EventStopExternalForceBuilder(
             event_grasp_builder=grasp, force_test_time=0.2
         ),
-        "too_low": logic.EventBodyTooLowBuilder(0.0, legacy=legacy),
-        "initial": logic.EventContactInInitialPositionBuilder(legacy=legacy),
+        "too_low": rostok.EventBodyTooLowBuilder(0.0, legacy=legacy),
+        "initial": rostok.EventContactInInitialPositionBuilder(legacy=legacy),
     }
 
 
@@ -125,14 +126,14 @@ SEQUENCES = {
 
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_builders_follow_rostoks_rules(name):
-    known = {c["name"]: c for c in rostok()["builder_cases"]}
+    known = {c["name"]: c for c in recorded_cases()["builder_cases"]}
     assert set(known) == set(SEQUENCES)
     made, container = builders(legacy=True), []
     for key, step in zip(SEQUENCES[name], known[name]["steps"], strict=True):
         if step["ok"]:
             assert made[key].build_event(container) is None
         else:
-            with pytest.raises(logic.EventError):
+            with pytest.raises(rostok.EventError):
                 made[key].build_event(container)
     assert [type(e).__name__ for e in container] == known[name]["event_types"]
 
@@ -142,37 +143,37 @@ def test_builders_of_the_extra_events_are_mended():
     for key in ("contact", "grasp", "stop_force", "too_low", "initial"):
         made[key].build_event(container)
     for key in ("too_low", "initial"):
-        with pytest.raises(logic.EventError, match="already"):
+        with pytest.raises(rostok.EventError, match="already"):
             made[key].build_event(container)
-    assert type(made["too_low"].find_event(container)) is logic.EventBodyTooLow
+    assert type(made["too_low"].find_event(container)) is rostok.EventBodyTooLow
     assert made["slipout"].find_event(container) is None
 
 
 def test_builders_give_each_run_new_events():
     made = [builders()[k] for k in ("contact",)]
-    touched = logic.Trace(**hand_trace(contacts=touches([5], "left")))
-    alone = logic.Trace(**hand_trace())
-    first = logic.run_events(touched, made)
-    second = logic.run_events(alone, made)
+    touched = rostok.Trace(**hand_trace(contacts=touches([5], "left")))
+    alone = rostok.Trace(**hand_trace())
+    first = rostok.run_events(touched, made)
+    second = rostok.run_events(alone, made)
     assert first.events[0].state and not second.events[0].state
 
 
 def test_events_given_are_reset_and_left_as_the_run_left_them():
     events = events_of(PARAMS)
-    touched = logic.Trace(**hand_trace(contacts=squeeze(range(5, 61))))
-    first = logic.run_events(touched, events.values())
+    touched = rostok.Trace(**hand_trace(contacts=squeeze(range(5, 61))))
+    first = rostok.run_events(touched, events.values())
     assert events["grasp"].state and events["grasp"].step_n == 13
-    second = logic.run_events(logic.Trace(**hand_trace()), events.values())
+    second = rostok.run_events(rostok.Trace(**hand_trace()), events.values())
     assert not events["grasp"].state and events["grasp"].grasp_time is None
     assert first.events[4].step_n == 13 and not second.events[4].state
-    again = logic.run_events(touched, events.values())
+    again = rostok.run_events(touched, events.values())
     assert again.commands == first.commands
 
 
 @pytest.mark.parametrize("name", PARAMS["order"])
 def test_events_are_asked_once(name):
     """Asking again raises, but for the end of the force test: as rostok says."""
-    known = rostok()["check_after_occurrence"]
+    known = recorded_cases()["check_after_occurrence"]
     contacts = {
         "timeout": [],
         "slipout": squeeze(range(5, 9)),
@@ -181,14 +182,14 @@ def test_events_are_asked_once(name):
     if name == "flying_apart":
         fields["robot_pos"]["right"][7:] += 5
     events = events_of(PARAMS)
-    result = logic.run_events(logic.Trace(**fields), events.values())
+    result = rostok.run_events(rostok.Trace(**fields), events.values())
     event = events[name]
     assert event.state
-    readings = [logic.SensorReading(s, 50) for s in (result.robot, result.environment)]
+    readings = [rostok.SensorReading(s, 50) for s in (result.robot, result.environment)]
     if known[type(event).__name__] == "STOP":
         assert event.event_check(0.5, 49, *readings) is EventCommands.STOP
     else:
-        with pytest.raises(logic.EventError, match="already"):
+        with pytest.raises(rostok.EventError, match="already"):
             event.event_check(0.5, 49, *readings)
 
 
@@ -196,7 +197,7 @@ def run(fields: dict, legacy: bool = False, **params):
     """A run of a hand-made trace with changed parameters, and its criteria."""
     params = {**PARAMS, **params}
     events = events_of(params).values()
-    result = logic.run_events(logic.Trace(**fields), events, legacy=legacy)
+    result = rostok.run_events(rostok.Trace(**fields), events, legacy=legacy)
     made = criteria_of(params, legacy)
     return result, {n: lambda c=c: c.calculate_reward(result) for n, c in made.items()}
 
@@ -237,7 +238,7 @@ REPAIRS = {
     ),
     "action and reaction": (
         dict(contacts=touches(range(5, 61), "left", (2.0, 0, 0))
-             + touches(range(5, 61), "obj", (2.0, 0, 0), first="right")), {},
+             + touches(range(5, 61), "obj", (2.0, 0, 0), first_step="right")), {},
         "ForceCriterion", 1.0, 1 / 5,
     ),
     "links": (
@@ -275,12 +276,12 @@ def test_a_robot_flown_apart_has_not_kept_the_object():
 
 def test_totals_are_neither_rounded_nor_floored():
     params = {**PARAMS, "weights": {"TimeCriterion": 1.0}}
-    trace = logic.Trace(**hand_trace(contacts=touches(range(5, 61), "left")))
+    trace = rostok.Trace(**hand_trace(contacts=touches(range(5, 61), "left")))
     for T, total, legacy_total in ((0.9, 4 / 9, 0.444), (30.0, 0.0004, 0.02)):
         params["time_T"] = T
         for legacy, want in ((False, total), (True, legacy_total)):
             events = events_of(params).values()
-            result = logic.run_events(trace, events, legacy=legacy)
+            result = rostok.run_events(trace, events, legacy=legacy)
             got = reward_of(params, legacy).calculate_reward(result)
             assert got == pytest.approx(want, abs=1e-12)
             parts = reward_of(params, legacy).calculate_reward(result, partial=True)
@@ -402,7 +403,7 @@ def test_the_order_of_the_container_matters():
 )
 def test_zero_divisors(criterion, params):
     """Refused at once; legacy: where rostok divides by them."""
-    with pytest.raises(logic.EventError, match=f"{criterion}.*0.*expected.*> 0"):
+    with pytest.raises(rostok.EventError, match=f"{criterion}.*0.*expected.*> 0"):
         criteria_of({**PARAMS, **params}, legacy=False)
     grasped = squeeze(range(5, 61))
     contacts = touches([5], "left") if criterion == "TimeCriterion" else grasped
@@ -414,43 +415,43 @@ def test_zero_divisors(criterion, params):
 
 
 def test_a_missing_event_is_named():
-    trace = logic.Trace(**hand_trace())
-    contact = logic.EventContact()
-    for legacy, error in ((False, logic.EventError), (True, AttributeError)):
-        result = logic.run_events(trace, [contact], legacy=legacy)
+    trace = rostok.Trace(**hand_trace())
+    contact = rostok.EventContact()
+    for legacy, error in ((False, rostok.EventError), (True, AttributeError)):
+        result = rostok.run_events(trace, [contact], legacy=legacy)
         for name, criterion in criteria_of(PARAMS, legacy).items():
             with pytest.raises(error, match=f"{name} asks for an Event"):
                 criterion.calculate_reward(result)
 
 
 def test_empty_containers_and_own_events():
-    class Bell(logic.SimulationSingleEvent):
+    class Bell(rostok.SimulationSingleEvent):
         def event_check(self, current_time, step_n, robot_data, env_data):
-            self._check_new()
+            self._require_new()
             if current_time < 0.05:
                 return EventCommands.CONTINUE
-            self._happens(step_n)
+            self._record(step_n)
             return EventCommands.STOP
 
-    trace = logic.Trace(**hand_trace())
-    assert logic.run_events(trace, []).n_steps == 60
-    result = logic.run_events(trace, [Bell(verbosity=0)])
+    trace = rostok.Trace(**hand_trace())
+    assert rostok.run_events(trace, []).n_steps == 60
+    result = rostok.run_events(trace, [Bell(verbosity=0)])
     assert result.n_steps == 6 and isinstance(result.stopped_by, Bell)
 
 
 def test_verbosity_prints(capsys):
-    contact = logic.EventContact()
-    grasp = logic.EventGrasp(1.0, contact, verbosity=1)
-    trace = logic.Trace(**hand_trace(contacts=squeeze(range(5, 61))))
-    result = logic.run_events(trace, [contact, grasp])
-    reward = logic.SimulationReward(verbosity=1)
-    reward.add_criterion(logic.InstantForceCriterion(grasp), 1.0)
+    contact = rostok.EventContact()
+    grasp = rostok.EventGrasp(1.0, contact, verbosity=1)
+    trace = rostok.Trace(**hand_trace(contacts=squeeze(range(5, 61))))
+    result = rostok.run_events(trace, [contact, grasp])
+    reward = rostok.SimulationReward(verbosity=1)
+    reward.add_criterion(rostok.InstantForceCriterion(grasp), 1.0)
     reward.calculate_reward(result)
     assert capsys.readouterr().out.split("\n")[0] == "EventGrasp at step 13"
 
 
 def bad_trace(**changes):
-    return lambda: logic.Trace(**hand_trace(**changes))
+    return lambda: rostok.Trace(**hand_trace(**changes))
 
 
 CONTACT = touches([5], "left")[0]
@@ -476,42 +477,44 @@ BAD = {
     "contact force": (
         bad_trace(contacts=[{**CONTACT, "f": [1, 2]}]), "f is .*three numbers"),
     "contacts": (bad_trace(contacts=3), "contacts is 3, expected a list"),
-    "no trace": (lambda: logic.run_events(3, []), "trace is int, expected a Trace"),
+    "no trace": (lambda: rostok.run_events(3, []), "trace is int, expected a Trace"),
     "no events": (
-        lambda: logic.run_events(logic.Trace(**hand_trace()), 3), "expected events"),
+        lambda: rostok.run_events(rostok.Trace(**hand_trace()), 3), "expected events"),
     "events and builders": (
-        lambda: logic.run_events(
-            logic.Trace(**hand_trace()),
-            [logic.EventContact(), logic.EventContactBuilder()]), "events only, or"),
+        lambda: rostok.run_events(
+            rostok.Trace(**hand_trace()),
+            [rostok.EventContact(), rostok.EventContactBuilder()]), "events only, or"),
     "two of a class": (
-        lambda: logic.run_events(
-            logic.Trace(**hand_trace()), [logic.EventContact(), logic.EventContact()]),
+        lambda: rostok.run_events(
+            rostok.Trace(**hand_trace()),
+            [rostok.EventContact(), rostok.EventContact()]),
         "2 of EventContact"),
     "lacking": (
-        lambda: logic.run_events(
-            logic.Trace(**hand_trace()),
-            [logic.EventContactTimeOut(1, logic.EventContact())]),
+        lambda: rostok.run_events(
+            rostok.Trace(**hand_trace()),
+            [rostok.EventContactTimeOut(1, rostok.EventContact())]),
         "not the EventContact that it was made with"),
-    "time": (lambda: logic.EventSlipOut(-1), "ref_time is -1, expected >= 0"),
-    "not a time": (lambda: logic.EventSlipOut(float("nan")), "ref_time is nan"),
-    "height": (lambda: logic.EventBodyTooLow(None), "ref_height is None"),
+    "time": (lambda: rostok.EventSlipOut(-1), "ref_time is -1, expected >= 0"),
+    "not a time": (lambda: rostok.EventSlipOut(float("nan")), "ref_time is nan"),
+    "height": (lambda: rostok.EventBodyTooLow(None), "ref_height is None"),
     "other event": (
-        lambda: logic.EventContactTimeOut(1, logic.EventFlyingApart(1)),
+        lambda: rostok.EventContactTimeOut(1, rostok.EventFlyingApart(1)),
         "where its EventContact is"),
     "key": (
-        lambda: logic.EventGrasp(1, logic.EventContact(), 0, True), "simulation_stop"),
+        lambda: rostok.EventGrasp(1, rostok.EventContact(), 0, True),
+        "simulation_stop"),
     "other builder": (
-        lambda: logic.InstantForceCriterion(logic.EventContactBuilder()),
+        lambda: rostok.InstantForceCriterion(rostok.EventContactBuilder()),
         "the builder of an EventGrasp is expected"),
     "builder of builder": (
-        lambda: logic.EventGraspBuilder(1.0, 2.0), "EventContactBuilder is expected"),
+        lambda: rostok.EventGraspBuilder(1.0, 2.0), "EventContactBuilder is expected"),
     "steps": (
-        lambda: logic.GraspTimeCriterion(builders()["grasp"], 1.5), "an integer > 0"),
+        lambda: rostok.GraspTimeCriterion(builders()["grasp"], 1.5), "an integer > 0"),
     "no criterion": (
-        lambda: logic.SimulationReward().add_criterion(3, 1), "expected a Criterion"),
+        lambda: rostok.SimulationReward().add_criterion(3, 1), "expected a Criterion"),
     "weight": (
-        lambda: logic.SimulationReward().add_criterion(
-            logic.InstantForceCriterion(builders()["grasp"]), np.nan),
+        lambda: rostok.SimulationReward().add_criterion(
+            rostok.InstantForceCriterion(builders()["grasp"]), np.nan),
         "Weight of InstantForceCriterion is nan"),
     "series": (
         lambda: run(hand_trace())[0].robot_final_ds.get_data("COGG"),
@@ -520,7 +523,7 @@ BAD = {
         lambda: criteria_of(PARAMS, True)["ForceCriterion"].calculate_reward(
             run(hand_trace())[0]), "legacy=True"),
     "no result for a sum": (
-        lambda: logic.SimulationReward().calculate_reward(3),
+        lambda: rostok.SimulationReward().calculate_reward(3),
         "expected the result of run_events"),
     "exact result": (
         lambda: criteria_of(PARAMS, False)["ForceCriterion"].smooth(
@@ -540,8 +543,8 @@ def test_bad_input_is_explained(name):
 
 
 def test_a_trace_keeps_its_own_numbers():
-    fields = hand_trace(contacts=[logic.Contact(**CONTACT)])
-    trace = logic.Trace(**fields)
+    fields = hand_trace(contacts=[rostok.Contact(**CONTACT)])
+    trace = rostok.Trace(**fields)
     fields["obj_pos"][:] = 5
     assert not trace.obj_pos.any()
     with pytest.raises(ValueError, match="read-only"):

@@ -2,20 +2,20 @@
 
 import numpy as np
 import pytest
-from helpers.rostok_cases import hand_trace, rostok, squeeze
+from helpers.rostok_cases import hand_trace, recorded_cases, squeeze
 
-from posewise import logic
+from posewise.logic import rostok
 
 GRAVITY = [0, -10, 0]
 LAWS = {
-    "YaxisSin": lambda: logic.YaxisSin(start_time=0.2, legacy=True),
-    "NullGravity": lambda: logic.NullGravity(0.25, GRAVITY, 0.2),
-    "ClockXZ": lambda: logic.ClockXZForces(
+    "YaxisSin": lambda: rostok.YaxisSin(start_time=0.2, legacy=True),
+    "NullGravity": lambda: rostok.NullGravity(0.25, GRAVITY, 0.2),
+    "ClockXZ": lambda: rostok.ClockXZForces(
         2, width_step=2, start_time=0.2, legacy=True
     ),
-    "Random3d": lambda: logic.RandomForces(10, 2, 0.2, seed=3, legacy=True),
-    "External_sum": lambda: logic.ExternalForces(
-        [logic.YaxisSin(start_time=0.2), logic.NullGravity(0.25, GRAVITY)]
+    "Random3d": lambda: rostok.RandomForces(10, 2, 0.2, seed=3, legacy=True),
+    "External_sum": lambda: rostok.ExternalForces(
+        [rostok.YaxisSin(start_time=0.2), rostok.NullGravity(0.25, GRAVITY)]
     ),
 }
 CASES = (
@@ -44,7 +44,7 @@ def along(law, times, happens=np.inf, event=None) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def known() -> dict:
-    return {c["name"]: c for c in rostok()["external_force_cases"]}
+    return {c["name"]: c for c in recorded_cases()["external_force_cases"]}
 
 
 def test_every_reference_case_is_asked(known):
@@ -56,7 +56,7 @@ def test_legacy_is_rostok(known, name):
     case, event = known[name], None
     law = LAWS[name.split("_event")[0]]()
     if case["event"] is not None:
-        event = logic.EventContact()
+        event = rostok.EventContact()
         law.set_activation_by_event(event, use_time=case["event"] == "use_time")
     found = along(law, case["times"], 0.5, event)
     want = np.array(case["values"], float)[:, 3:]
@@ -64,8 +64,8 @@ def test_legacy_is_rostok(known, name):
 
 
 def test_a_sine_begins_when_its_event_happens():
-    event = logic.EventContact()
-    law = logic.YaxisSin(2.0, 0.5, 3.0)
+    event = rostok.EventContact()
+    law = rostok.YaxisSin(2.0, 0.5, 3.0)
     law.set_activation_by_event(event)
     times = np.linspace(0, 2, 21)
     want = np.where(times >= 0.7, 2 * np.sin(3 * (times - 0.7)) + 0.5, 0)
@@ -78,8 +78,8 @@ def test_a_sine_begins_when_its_event_happens():
 
 def test_time_or_event_whichever_is_first():
     for happens, begins in ((0.3, 0.3), (1.5, 1.0)):
-        event = logic.EventContact()
-        law = logic.YaxisSin(start_time=0.95)
+        event = rostok.EventContact()
+        law = rostok.YaxisSin(start_time=0.95)
         law.set_activation_by_event(event, use_time=True)
         times = np.linspace(0, 2, 21)
         force = along(law, times, happens, event)[:, 1]
@@ -89,7 +89,7 @@ def test_time_or_event_whichever_is_first():
 
 
 def test_a_clock_turns_in_its_plane():
-    law = logic.ClockXZForces(2.0, np.pi / 3, 4, start_time=0.5)
+    law = rostok.ClockXZForces(2.0, np.pi / 3, 4, start_time=0.5)
     force = along(law, np.arange(20) / 10)
     assert not force[:5].any() and not force[:, 1].any()
     for k in range(5, 20):
@@ -100,11 +100,11 @@ def test_a_clock_turns_in_its_plane():
 
 @pytest.mark.parametrize("dimension", ["3d", "2d"])
 def test_random_forces_are_held_uniform_and_repeatable(dimension):
-    law = logic.RandomForces(3.0, 2, dimension=dimension, angle=0.4, seed=1)
+    law = rostok.RandomForces(3.0, 2, dimension=dimension, angle=0.4, seed=1)
     first = along(law, np.arange(1000))
     law.reset()
     assert np.array_equal(along(law, np.arange(1000)), first)
-    other = logic.RandomForces(3.0, 2, dimension=dimension, angle=0.4, seed=2)
+    other = rostok.RandomForces(3.0, 2, dimension=dimension, angle=0.4, seed=2)
     assert not np.array_equal(along(other, np.arange(1000)), first)
     blocks = first.reshape(500, 2, 3)
     assert (blocks == blocks[:, :1]).all()
@@ -120,16 +120,16 @@ def test_random_forces_are_held_uniform_and_repeatable(dimension):
 
 
 def test_laws_of_ones_own_add_up_and_are_bound_together():
-    class Twist(logic.ForceTemplate):
-        def _wrench(self, time):
+    class Twist(rostok.ForceTemplate):
+        def active_wrench(self, time):
             return np.array([0, 0, time, 0, 0, 0.0])
 
-    sum_ = logic.ExternalForces([logic.NullGravity(2.0)])
+    sum_ = rostok.ExternalForces([rostok.NullGravity(2.0)])
     sum_.add_force(Twist())
     np.testing.assert_allclose(
         sum_.calculate_spatial_force(0.5), [0, 0, 0.5, 0, 19.62, 0]
     )
-    event = logic.EventContact()
+    event = rostok.EventContact()
     sum_.set_activation_by_event(event)
     assert not sum_.calculate_spatial_force(1.0).any()
     event.state = True
@@ -138,15 +138,15 @@ def test_laws_of_ones_own_add_up_and_are_bound_together():
 
 def test_the_force_test_of_a_grasp():
     """Bound to the grasp of a run, and started by its result: the same forces."""
-    trace = logic.Trace(**hand_trace(contacts=squeeze(range(5, 61))))
-    contact = logic.EventContact()
-    grasp = logic.EventGrasp(1.0, contact)
-    law = logic.YaxisSin()
+    trace = rostok.Trace(**hand_trace(contacts=squeeze(range(5, 61))))
+    contact = rostok.EventContact()
+    grasp = rostok.EventGrasp(1.0, contact)
+    law = rostok.YaxisSin()
     law.set_activation_by_event(grasp)
-    result = logic.run_events(trace, [contact, grasp])
+    result = rostok.run_events(trace, [contact, grasp])
     assert result.activation_time == 0.13
     law.calculate_spatial_force(result.activation_time)
-    again = logic.YaxisSin(start_time=result.activation_time)
+    again = rostok.YaxisSin(start_time=result.activation_time)
     for t in (0.2, 0.4):
         np.testing.assert_allclose(
             law.calculate_spatial_force(t), again.calculate_spatial_force(t)
@@ -154,26 +154,26 @@ def test_the_force_test_of_a_grasp():
 
 
 BAD = {
-    "start_time is -1, expected >= 0": lambda: logic.YaxisSin(start_time=-1),
-    "YaxisSin: amp is 'x'": lambda: logic.YaxisSin("x"),
-    "freq is nan": lambda: logic.YaxisSin(freq=np.nan),
-    "mass is 0, expected > 0 kg": lambda: logic.NullGravity(0),
-    "gravity is 9.81, expected three": lambda: logic.NullGravity(1, 9.81),
-    "width_step is 0, expected an integer > 0": lambda: logic.RandomForces(1, 0),
-    "width_step is 1.5": lambda: logic.ClockXZForces(1, width_step=1.5),
-    "dimension is '4d', expected '3d' or '2d'": lambda: logic.RandomForces(
+    "start_time is -1, expected >= 0": lambda: rostok.YaxisSin(start_time=-1),
+    "YaxisSin: amp is 'x'": lambda: rostok.YaxisSin("x"),
+    "freq is nan": lambda: rostok.YaxisSin(freq=np.nan),
+    "mass is 0, expected > 0 kg": lambda: rostok.NullGravity(0),
+    "gravity is 9.81, expected three": lambda: rostok.NullGravity(1, 9.81),
+    "width_step is 0, expected an integer > 0": lambda: rostok.RandomForces(1, 0),
+    "width_step is 1.5": lambda: rostok.ClockXZForces(1, width_step=1.5),
+    "dimension is '4d', expected '3d' or '2d'": lambda: rostok.RandomForces(
         1, dimension="4d"
     ),
-    "seed is -1": lambda: logic.RandomForces(1, seed=-1),
-    "ForceTemplate is expected": lambda: logic.ExternalForces([3]),
+    "seed is -1": lambda: rostok.RandomForces(1, seed=-1),
+    "ForceTemplate is expected": lambda: rostok.ExternalForces([3]),
     "SimulationSingleEvent is expected": lambda: (
-        logic.YaxisSin().set_activation_by_event("grasp")
+        rostok.YaxisSin().set_activation_by_event("grasp")
     ),
-    "time is nan": lambda: logic.YaxisSin().calculate_spatial_force(np.nan),
+    "time is nan": lambda: rostok.YaxisSin().calculate_spatial_force(np.nan),
 }
 
 
 @pytest.mark.parametrize("message", BAD)
 def test_bad_input_is_explained(message):
-    with pytest.raises(logic.EventError, match=message):
+    with pytest.raises(rostok.EventError, match=message):
         BAD[message]()

@@ -8,7 +8,7 @@ import pytest
 from helpers.stable_scenes import boxes
 
 import posewise as pw
-from posewise import logic
+from posewise.logic import rostok
 from posewise.robots.simulation.model import TIMESTEP
 
 pytest.importorskip("mujoco")
@@ -41,26 +41,26 @@ def closing(effort: float = EFFORT) -> dict[str, pw.Motor]:
     }
 
 
-def container() -> list[logic.SimulationSingleEvent]:
-    contact = logic.EventContact(take_from_body=True)
-    grasp = logic.EventGrasp(0.12, contact)
+def container() -> list[rostok.SimulationSingleEvent]:
+    contact = rostok.EventContact(take_from_body=True)
+    grasp = rostok.EventGrasp(0.12, contact)
     return [
         contact,
-        logic.EventContactTimeOut(0.06, contact),
-        logic.EventFlyingApart(1.0),
-        logic.EventSlipOut(0.02),
+        rostok.EventContactTimeOut(0.06, contact),
+        rostok.EventFlyingApart(1.0),
+        rostok.EventSlipOut(0.02),
         grasp,
-        logic.EventStopExternalForce(grasp, 0.08),
+        rostok.EventStopExternalForce(grasp, 0.08),
     ]
 
 
 def grasped(pull: float = 0.0, motors=None):
     """A run whose grasp is tested by a constant force along z of the trace."""
     events = container()
-    force = logic.ClockXZForces(pull, np.pi / 2, 1000)
+    force = rostok.ClockXZForces(pull, np.pi / 2, 1000)
     force.set_activation_by_event(events[4])
     motors = motors or closing()
-    return logic.simulate_grasp(
+    return rostok.simulate_grasp(
         gripper(), "block", BODIES, motors, events, seconds=0.6, force=force
     )
 
@@ -76,11 +76,11 @@ RUNS = {
 
 
 @pytest.fixture(scope="module")
-def runs() -> dict[str, logic.SimulationResult]:
+def runs() -> dict[str, rostok.SimulationResult]:
     return {name: grasped(pull, motors) for name, (pull, motors, _) in RUNS.items()}
 
 
-def loads(trace: logic.Trace, body: str, k: int) -> np.ndarray:
+def loads(trace: rostok.Trace, body: str, k: int) -> np.ndarray:
     """Force of a body on the object after a step [N], y up."""
     found = [
         c.f if c.b == "obj" else -c.f
@@ -99,12 +99,12 @@ def test_a_run_ends_as_statics_says(runs, name):
 def test_live_is_what_the_trace_says(runs, name):
     live = runs[name]
     assert live.trace.n_steps == live.n_steps
-    again = logic.run_events(live.trace, container())
+    again = rostok.run_events(live.trace, container())
     assert again.commands == live.commands and again.n_steps == live.n_steps
     for a, b in zip(live.events, again.events, strict=True):
         assert (type(a), a.state, a.step_n) == (type(b), b.state, b.step_n)
-    reward = logic.SimulationReward()
-    for kind in (logic.InstantForceCriterion, logic.InstantContactingLinkCriterion):
+    reward = rostok.SimulationReward()
+    for kind in (rostok.InstantForceCriterion, rostok.InstantContactingLinkCriterion):
         reward.add_criterion(kind(live.events[4]), 1)
     assert reward.calculate_reward(live) == reward.calculate_reward(again)
 
@@ -139,10 +139,10 @@ def test_momentum_changes_by_the_forces_of_each_step(runs, name):
 
 def test_builders_and_a_single_body_do():
     C = boxes(1)
-    builders = [logic.EventContactInInitialPositionBuilder()]
-    result = logic.simulate_grasp(C, "b0", "table", {}, builders, seconds=0.1)
+    builders = [rostok.EventContactInInitialPositionBuilder()]
+    result = rostok.simulate_grasp(C, "b0", "table", {}, builders, seconds=0.1)
     assert result.outcome == "contact in the initial position"
-    free = logic.simulate_grasp(C, "b0", ["table"], {}, [], seconds=0.01)
+    free = rostok.simulate_grasp(C, "b0", ["table"], {}, [], seconds=0.01)
     assert free.outcome == "end of the trace" and free.n_steps == 5
     np.testing.assert_allclose(loads(free.trace, "table", 5)[1], 0.3 * G, rtol=0.05)
 
@@ -173,9 +173,9 @@ def test_motors_drive_to_targets():
     assert run.position("b")[0] == pytest.approx(-2 * run.q[0], abs=1e-3)
 
 
-def foreign() -> logic.YaxisSin:
-    force = logic.YaxisSin()
-    force.set_activation_by_event(logic.EventContact())
+def foreign() -> rostok.YaxisSin:
+    force = rostok.YaxisSin()
+    force.set_activation_by_event(rostok.EventContact())
     return force
 
 
@@ -196,7 +196,7 @@ def foreign() -> logic.YaxisSin:
         (dict(events=[3]), "events holds 3"),
         (dict(force=3), "force is 3, expected a law"),
         (dict(force=foreign()), "not among the events"),
-        (dict(force=logic.ExternalForces([foreign()])), "not among the events"),
+        (dict(force=rostok.ExternalForces([foreign()])), "not among the events"),
     ],
 )
 def test_errors_say_what_to_do(changes, message):
@@ -205,7 +205,7 @@ def test_errors_say_what_to_do(changes, message):
         seconds=0.01,
     )  # fmt: skip
     with pytest.raises(pw.PosewiseError, match=message):
-        logic.simulate_grasp(**{**given, **changes})
+        rostok.simulate_grasp(**{**given, **changes})
 
 
 def test_motors_and_wrenches_that_do_not_fit():

@@ -8,22 +8,23 @@ import pytest
 from helpers.predicate_scenes import at
 
 import posewise as pw
-from posewise import PosewiseError, logic
+from posewise import PosewiseError
+from posewise.logic import rostok
 
 SLICES = 16
 DT = 0.1
 ROBOT = ("palm", "left", "right")
-CONTACT = logic.EventContactBuilder()
-GRASP = logic.EventGraspBuilder(grasp_limit_time=5.0, event_contact_builder=CONTACT)
-TIMEOUT = logic.EventContactTimeOutBuilder(5.0, CONTACT)
-SLIP = logic.EventSlipOutBuilder(5.0)
+CONTACT = rostok.EventContactBuilder()
+GRASP = rostok.EventGraspBuilder(grasp_limit_time=5.0, event_contact_builder=CONTACT)
+TIMEOUT = rostok.EventContactTimeOutBuilder(5.0, CONTACT)
+SLIP = rostok.EventSlipOutBuilder(5.0)
 CRITERIA = {
-    "final position": logic.FinalPositionCriterion(0.3, GRASP, SLIP),
-    "force": logic.ForceCriterion(TIMEOUT),
-    "centre": logic.InstantObjectCOGCriterion(GRASP),
-    "links": logic.InstantContactingLinkCriterion(GRASP),
-    "time": logic.TimeCriterion(5.0, TIMEOUT, GRASP),
-    "grasp time": logic.GraspTimeCriterion(GRASP, 32),
+    "final position": rostok.FinalPositionCriterion(0.3, GRASP, SLIP),
+    "force": rostok.ForceCriterion(TIMEOUT),
+    "centre": rostok.InstantObjectCOGCriterion(GRASP),
+    "links": rostok.InstantContactingLinkCriterion(GRASP),
+    "time": rostok.TimeCriterion(5.0, TIMEOUT, GRASP),
+    "grasp time": rostok.GraspTimeCriterion(GRASP, 32),
 }
 GAIN = ("final position", "force")
 
@@ -52,20 +53,20 @@ def komo_with(*what) -> pw.KOMO:
     goal = dict(type=pw.OT.sos, scale=1.0, target=[0.25, 0, 0.1])
     komo.add_objective([2.0], pw.FS.position, ["palm"], **goal)
     for one in what:
-        komo.add(logic.OnPath(one, "box", ROBOT, grasp=1.0))
+        komo.add(rostok.CriterionObjective(one, "box", ROBOT, grasp=1.0))
     return komo
 
 
-def exact(path: np.ndarray) -> logic.SimulationResult:
-    trace = logic.path_trace(gripper(), path, DT, "box", ROBOT)
-    contact = logic.EventContact()
-    grasp = logic.EventGrasp(5.0, contact)
-    events = [contact, grasp, logic.EventContactTimeOut(5.0, contact)]
-    return logic.run_events(trace, [*events, logic.EventSlipOut(5.0)])
+def exact(path: np.ndarray) -> rostok.SimulationResult:
+    trace = rostok.path_trace(gripper(), path, DT, "box", ROBOT)
+    contact = rostok.EventContact()
+    grasp = rostok.EventGrasp(5.0, contact)
+    events = [contact, grasp, rostok.EventContactTimeOut(5.0, contact)]
+    return rostok.run_events(trace, [*events, rostok.EventSlipOut(5.0)])
 
 
-def reward_of(weights: dict[str, float]) -> logic.SimulationReward:
-    made = logic.SimulationReward()
+def reward_of(weights: dict[str, float]) -> rostok.SimulationReward:
+    made = rostok.SimulationReward()
     for name, weight in weights.items():
         made.add_criterion(CRITERIA[name], weight)
     return made
@@ -74,7 +75,10 @@ def reward_of(weights: dict[str, float]) -> logic.SimulationReward:
 @cache
 def rows_of(name: str):
     """The rows of a criterion as a function of a path that begins at rest."""
-    C, made = gripper(), logic.OnPath(CRITERIA[name], "box", ROBOT, grasp=1.0)
+    C, made = (
+        gripper(),
+        rostok.CriterionObjective(CRITERIA[name], "box", ROBOT, grasp=1.0),
+    )
     span = pw.objectives.interval.span_of(None, SLICES, np.full(2 * SLICES, DT), "test")
     parts = []
     for feature, kind, slices in made.objectives(C, span):
@@ -125,26 +129,43 @@ def test_the_exact_reward_rises(name):
     ("make", "message"),
     [
         (
-            lambda: logic.OnPath(logic.InstantForceCriterion(GRASP), "box", ROBOT, 1.0),
+            lambda: rostok.CriterionObjective(
+                rostok.InstantForceCriterion(GRASP), "box", ROBOT, 1.0
+            ),
             "forces of single contacts, which a path does not say; leave it out",
         ),
-        (lambda: logic.OnPath("time", "box", ROBOT, 1.0), "'time' is no criterion"),
-        (lambda: logic.OnPath(reward_of({"force": -1}), "box", ROBOT, 1), "weight -1"),
-        (lambda: logic.OnPath(CRITERIA["force"], "box", ROBOT, 0.0), "grasp is 0"),
         (
-            lambda: komo_with().add(logic.OnPath(CRITERIA["force"], "box", ROBOT, 2.0)),
+            lambda: rostok.CriterionObjective("time", "box", ROBOT, 1.0),
+            "'time' is no criterion",
+        ),
+        (
+            lambda: rostok.CriterionObjective(
+                reward_of({"force": -1}), "box", ROBOT, 1
+            ),
+            "weight -1",
+        ),
+        (
+            lambda: rostok.CriterionObjective(CRITERIA["force"], "box", ROBOT, 0.0),
+            "grasp is 0",
+        ),
+        (
+            lambda: komo_with().add(
+                rostok.CriterionObjective(CRITERIA["force"], "box", ROBOT, 2.0)
+            ),
             "the grasp is one of them and the test is after it",
         ),
         (
-            lambda: komo_with().add(logic.OnPath(CRITERIA["force"], "bx", ROBOT, 1.0)),
+            lambda: komo_with().add(
+                rostok.CriterionObjective(CRITERIA["force"], "bx", ROBOT, 1.0)
+            ),
             "did you mean 'box'",
         ),
         (
-            lambda: logic.path_trace(gripper(), [[0.0]], DT, "box", ROBOT),
+            lambda: rostok.path_trace(gripper(), [[0.0]], DT, "box", ROBOT),
             r"path has shape \(1, 1\), expected \(T, 2\)",
         ),
         (
-            lambda: logic.path_trace(gripper(), np.zeros((3, 2)), 0, "box", ROBOT),
+            lambda: rostok.path_trace(gripper(), np.zeros((3, 2)), 0, "box", ROBOT),
             "dt is 0",
         ),
     ],

@@ -20,7 +20,8 @@ from helpers.rostok_cases import (
     touches,
 )
 
-from posewise import PosewiseError, logic
+from posewise import PosewiseError
+from posewise.logic import rostok
 
 RANDOM = {
     **PARAMS,
@@ -39,13 +40,13 @@ ORDERS = [
 ]
 
 
-GO_ON = (logic.EventContact, logic.EventGrasp)
+GO_ON = (rostok.EventContact, rostok.EventGrasp)
 
 
 @cache
 def traces(number: int, near: bool = False) -> list:
     """Random traces, and their arrays."""
-    made = [logic.Trace(**random_trace(s, near=near)) for s in range(number)]
+    made = [rostok.Trace(**random_trace(s, near=near)) for s in range(number)]
     return [(t, padded(t)) for t in made]
 
 
@@ -55,16 +56,16 @@ def test_as_the_temperature_falls_all_is_exact(order):
     outcomes = set()
     for trace, arrays in traces(12):
         events = events_of(params)
-        exact = logic.run_events(trace, events.values())
-        smooth = logic.smooth_events(arrays, events.values(), 1e-3)
+        exact = rostok.run_events(trace, events.values())
+        smooth = rostok.smooth_events(arrays, events.values(), 1e-3)
         outcomes.add(exact.outcome)
-        for row, event in zip(smooth.first, exact.events, strict=True):
+        for row, event in zip(smooth.first_step, exact.events, strict=True):
             want = np.zeros(trace.n_steps)
             if event.state:
                 want[event.step_n] = 1
             np.testing.assert_allclose(row, want, atol=1e-9, err_msg=str(event))
         stopped = np.arange(trace.n_steps) == exact.n_steps - 1
-        np.testing.assert_allclose(smooth.last, stopped, atol=1e-9)
+        np.testing.assert_allclose(smooth.last_step, stopped, atol=1e-9)
         timed_out = float(exact.outcome == "grasp time-out")
         assert smooth.grasp_limit.sum() == pytest.approx(timed_out, abs=1e-9)
         for name, criterion in criteria_of(params, legacy=False).items():
@@ -84,12 +85,14 @@ def test_chances_are_chances():
     """At any temperature: in [0, 1], and the run ends exactly once."""
     for _, arrays in traces(12)[:6]:
         for tau in (0.03, 0.3, 3.0):
-            run = logic.smooth_events(arrays, events_of(RANDOM).values(), tau)
-            assert (run.first >= -1e-12).all() and (run.first.sum(1) <= 1 + 1e-12).all()
+            run = rostok.smooth_events(arrays, events_of(RANDOM).values(), tau)
+            assert (run.first_step >= -1e-12).all() and (
+                run.first_step.sum(1) <= 1 + 1e-12
+            ).all()
             assert (np.diff(run.alive) <= 1e-12).all()
-            assert run.last.sum() == pytest.approx(1, abs=1e-12)
+            assert run.last_step.sum() == pytest.approx(1, abs=1e-12)
             stops = [k for k in map(type, events_of(RANDOM).values()) if k not in GO_ON]
-            ended = run.grasp_limit + sum(run.first_of(k) for k in stops)
+            ended = run.grasp_limit + sum(run.first_step_of(k) for k in stops)
             np.testing.assert_allclose(ended, run.executed - run.alive, atol=1e-12)
             rewards = reward_of(RANDOM, legacy=False).smooth(run, partial=True)
             assert (rewards >= -1e-12).all()
@@ -100,7 +103,7 @@ FIELDS = ("obj_pos", "obj_vel", "robot_pos", "points", "forces")
 
 def soft(arrays, tau):
     """Reward and residuals of all criteria, as one number each."""
-    run = logic.smooth_events(arrays, events_of(RANDOM).values(), tau)
+    run = rostok.smooth_events(arrays, events_of(RANDOM).values(), tau)
     reward = reward_of(RANDOM, legacy=False)
     return jnp.array([reward.smooth(run), jnp.sum(reward.residual(run) ** 2)])
 
@@ -156,7 +159,7 @@ def test_derivatives_are_finite_where_norms_vanish(still, tau):
 
 
 def test_without_any_contact_all_is_finite():
-    arrays = logic.trace_arrays(logic.Trace(**hand_trace(steps=40, dt=0.02)))
+    arrays = rostok.trace_arrays(rostok.Trace(**hand_trace(steps=40, dt=0.02)))
     assert arrays.forces.shape == (41, 0, 3)
     assert np.isfinite(jax.jit(moved)(arrays, leaves(arrays), jnp.array(0.5)))
 
@@ -172,7 +175,7 @@ def test_batches_and_single_runs_agree():
 def test_gradients_lead_to_a_grasp():
     """Forces of two fingers, nothing at first: following the gradient they squeeze."""
     fields = hand_trace(steps=20, contacts=squeeze(range(2, 21), 2e-4))
-    arrays = logic.trace_arrays(logic.Trace(**fields))
+    arrays = rostok.trace_arrays(rostok.Trace(**fields))
     events = events_of({**PARAMS, "order": ["contact", "grasp"]})
     row = lambda x: events["grasp"].robustness(replace(arrays, forces=x), 0.02)[0]
     f = jax.jit(jax.value_and_grad(row))
@@ -221,7 +224,7 @@ def test_rows_are_sound(name, from_body):
         states = set()
         for order in (1, -1)[: len(params["order"])]:
             made = list(events.values())[::order]
-            logic.run_events(trace, made)
+            rostok.run_events(trace, made)
             states.add(events[name].state)
         true += states == {True}
         for tau in (0.003, 0.3):
@@ -243,28 +246,28 @@ def test_rows_are_sound(name, from_body):
 def test_rows_are_near_the_exact_margins():
     """One contact of 1.5 times the weakest force: -0.5, at most tau log n above."""
     contacts = touches(range(5, 8), "left", (0.0015, 0, 0))
-    trace = logic.Trace(**hand_trace(steps=20, contacts=contacts))
-    contact = logic.EventContact()
+    trace = rostok.Trace(**hand_trace(steps=20, contacts=contacts))
+    contact = rostok.EventContact()
     for tau in (1e-3, 1e-2, 0.1):
         row = contact.robustness(trace, tau)[0]
         assert -0.5 <= row <= -0.5 + tau * np.log(20) + 1e-8
         avoided = contact.avoidance(trace, tau)
         assert avoided.max() == pytest.approx(0.5, abs=1e-8)
-    apart = logic.EventFlyingApart(0.25)
+    apart = rostok.EventFlyingApart(0.25)
     assert apart.robustness(trace, 1e-3)[0] == pytest.approx(5.0, abs=0.01)
     assert apart.avoidance(trace, 1e-3).max() == pytest.approx(-5.0, abs=1e-8)
 
 
 NEVER = {
-    "a time after the trace": lambda: logic.EventContactTimeOut(
-        9.0, logic.EventContact()
+    "a time after the trace": lambda: rostok.EventContactTimeOut(
+        9.0, rostok.EventContact()
     ),
-    "no time at all": lambda: logic.EventContactTimeOut(
-        float("inf"), logic.EventContact()
+    "no time at all": lambda: rostok.EventContactTimeOut(
+        float("inf"), rostok.EventContact()
     ),
-    "an infinite distance": lambda: logic.EventFlyingApart(float("inf")),
-    "a wait longer than the trace": lambda: logic.EventSlipOut(9.0),
-    "an infinite wait": lambda: logic.EventSlipOut(float("inf")),
+    "an infinite distance": lambda: rostok.EventFlyingApart(float("inf")),
+    "a wait longer than the trace": lambda: rostok.EventSlipOut(9.0),
+    "an infinite wait": lambda: rostok.EventSlipOut(float("inf")),
 }
 
 
@@ -283,16 +286,16 @@ def test_what_can_never_happen(name):
 
 def test_distances_stand_for_forces():
     """Signed distances decide who touches: the same events as by forces."""
-    trace = logic.Trace(**hand_trace(contacts=squeeze(range(8, 61))))
-    by_force = logic.trace_arrays(trace)
-    seen = by_force.touching.max(1, initial=0.0)
+    trace = rostok.Trace(**hand_trace(contacts=squeeze(range(8, 61))))
+    by_force = rostok.trace_arrays(trace)
+    seen = by_force.incidence.max(1, initial=0.0)
     by_distance = replace(by_force, distances=np.where(seen > 0, -0.004, 0.03))
     params = {**PARAMS, "force_test_time": 0.05}
     events = events_of(params)
     runs = [
-        logic.smooth_events(a, events.values(), 0.01) for a in (by_force, by_distance)
+        rostok.smooth_events(a, events.values(), 0.01) for a in (by_force, by_distance)
     ]
-    np.testing.assert_allclose(runs[0].first, runs[1].first, atol=1e-9)
+    np.testing.assert_allclose(runs[0].first_step, runs[1].first_step, atol=1e-9)
     for a in (by_force, by_distance):
         assert events["grasp"].robustness(a, 0.01)[0] < 0
         assert events["stop_force"].robustness(a, 0.01)[0] < 0
@@ -317,7 +320,7 @@ def test_residuals(name):
     )
     fields = hand_trace(contacts=contacts)
     fields["obj_pos"][30:, 0] = 0.03
-    run = logic.smooth_events(logic.Trace(**fields), events_of(PARAMS).values(), 1e-3)
+    run = rostok.smooth_events(rostok.Trace(**fields), events_of(PARAMS).values(), 1e-3)
     got = criteria_of(PARAMS, legacy=False)[name].residual(run)
     np.testing.assert_allclose(got, RESIDUALS[name], atol=2e-3)
 
@@ -325,45 +328,45 @@ def test_residuals(name):
 def test_the_residual_of_forces_has_their_mean_square():
     contacts = [touches(range(5, 61), b, (0, 1.5, 2)) for b in ("left", "right")]
     fields = hand_trace(contacts=sum(contacts, []))
-    run = logic.smooth_events(logic.Trace(**fields), events_of(PARAMS).values(), 1e-3)
+    run = rostok.smooth_events(rostok.Trace(**fields), events_of(PARAMS).values(), 1e-3)
     got = np.asarray(criteria_of(PARAMS, legacy=False)["ForceCriterion"].residual(run))
     assert got @ got == pytest.approx(25)
 
 
 def test_residuals_of_a_sum_are_stacked():
-    run = logic.smooth_events(traces(12)[1][1], events_of(RANDOM).values(), 0.1)
+    run = rostok.smooth_events(traces(12)[1][1], events_of(RANDOM).values(), 0.1)
     parts = criteria_of(RANDOM, legacy=False)
     rows = [np.sqrt(w) * parts[n].residual(run) for n, w in RANDOM["weights"].items()]
     got = reward_of(RANDOM, legacy=False).residual(run)
     np.testing.assert_allclose(got, np.concatenate(rows))
 
 
-class Bell(logic.SimulationSingleEvent):
+class Bell(rostok.SimulationSingleEvent):
     def event_check(self, current_time, step_n, robot_data, env_data):
-        return logic.EventCommands.CONTINUE
+        return rostok.EventCommands.CONTINUE
 
 
-class Fond(logic.Criterion):
+class Fond(rostok.Criterion):
     def calculate_reward(self, simulation_output):
         return 1.0
 
 
 def negative():
-    reward = logic.SimulationReward()
+    reward = rostok.SimulationReward()
     reward.add_criterion(criteria_of(RANDOM, False)["ForceCriterion"], -1)
-    run = logic.smooth_events(traces(12)[0][1], events_of(RANDOM).values(), 1)
+    run = rostok.smooth_events(traces(12)[0][1], events_of(RANDOM).values(), 1)
     return reward.residual(run)
 
 
 def gap():
     fields = hand_trace()
     fields["obj_vel"][7] = np.nan
-    return logic.smooth_events(logic.Trace(**fields), [logic.EventContact()], 1)
+    return rostok.smooth_events(rostok.Trace(**fields), [rostok.EventContact()], 1)
 
 
 def smooth(trace=None, events=(), tau=1.0):
-    trace = logic.Trace(**hand_trace(steps=5)) if trace is None else trace
-    return logic.smooth_events(trace, events, tau)
+    trace = rostok.Trace(**hand_trace(steps=5)) if trace is None else trace
+    return rostok.smooth_events(trace, events, tau)
 
 
 BAD = {
@@ -377,12 +380,12 @@ BAD = {
         "no EventContactTimeOut; put it"),
     "negative weight": (negative, r"weights are \[-1.0\]"),
     "grasp avoided": (
-        lambda: logic.EventGrasp(1, logic.EventContact()).avoidance(
-            logic.Trace(**hand_trace()), 1), "no form in which to avoid"),
+        lambda: rostok.EventGrasp(1, rostok.EventContact()).avoidance(
+            rostok.Trace(**hand_trace()), 1), "no form in which to avoid"),
     "own event's rows": (lambda: Bell().robustness(None, 1), "Bell has no robustness"),
     "shapes": (
         lambda: smooth(replace(
-            traces(12)[0][1], touching=np.zeros((41, SLOTS, 3)))),
+            traces(12)[0][1], incidence=np.zeros((41, SLOTS, 3)))),
         r"touching has shape \(41, 6, 3\), expected \(41, 6, 5\)"),
 }  # fmt: skip
 

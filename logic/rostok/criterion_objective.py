@@ -50,16 +50,16 @@ from .grasp_criteria import (
 )
 from .run_criteria import FinalPositionCriterion, ForceCriterion, TimeCriterion
 from .simulation_reward import SimulationReward
-from .smooth_criteria import FAINT
-from .thresholds import LENGTH
+from .smooth_criteria import MIN_WEIGHT_SUM
+from .thresholds import LENGTH_UNIT
 
-SOFT = 1e-3
+CONTACT_SMOOTHING_LENGTH = 1e-3
 """Contacts count less in their centre within such gaps [m]."""
-Row = tuple[Feature, tuple[int, ...]]
+FeatureOnSlices = tuple[Feature, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class OnPath:
+class CriterionObjective:
     """A criterion, or a weighted sum of them, as costs for `KOMO.add`; see above.
 
     That the object is grasped is for constraints to say.
@@ -84,10 +84,10 @@ class OnPath:
     grasp: Any
 
     def __post_init__(self) -> None:
-        number("OnPath: grasp", self.grasp, "a time > 0", lambda x: x > 0)
+        number("CriterionObjective: grasp", self.grasp, "a time > 0", lambda x: x > 0)
         for criterion, weight in self._weighted():
-            if type(criterion) not in ROWS:
-                raise EventError(_without_rows(criterion))
+            if type(criterion) not in ROW_BUILDERS:
+                raise EventError(_no_rows_message(criterion))
             if weight < 0:
                 raise EventError(
                     f"{type(criterion).__name__} has weight {weight}; only weights >= 0"
@@ -104,10 +104,10 @@ class OnPath:
                 f" {span.slices[0]} to {span.slices[-1]}; the grasp is one of them and"
                 " the test is after it."
             )
-        setting = _Setting(C, self.obj, tuple(self.robot), start, test, span)
+        setting = _GraspContext(C, self.obj, tuple(self.robot), start, test, span)
         for criterion, weight in self._weighted():
-            for feature, slices in ROWS[type(criterion)](criterion, setting):
-                yield _times(feature, np.sqrt(weight)), OT.sos, slices
+            for feature, slices in ROW_BUILDERS[type(criterion)](criterion, setting):
+                yield _scaled(feature, np.sqrt(weight)), OT.sos, slices
 
     def _weighted(self) -> Iterator[tuple[Criterion, float]]:
         if isinstance(self.criterion, SimulationReward):
@@ -116,7 +116,7 @@ class OnPath:
             yield self.criterion, 1.0
 
 
-class _Setting(NamedTuple):
+class _GraspContext(NamedTuple):
     """A grasp in a world, and its slices."""
 
     C: Config
@@ -143,52 +143,59 @@ class _Setting(NamedTuple):
 
     def centre(self, order: int, scale: float, target: Any = None) -> Feature:
         """Of mass of the object in the world, or what it does [m, m/s, m/s²]."""
-        made = feature_of([thing(self.C, self.obj)], _mass_centre)
+        made = feature_of([thing(self.C, self.obj)], _center_of_mass_function)
         given = dict(order=order, scale=scale, target=target)
         return Feature(made.symbol, made.frames, **given)
 
-    def touching(self, build: Any) -> Feature:
+    def on_object_and_robot(self, build: Any) -> Feature:
         """Of the object and the bodies of the robot."""
         bodies = [with_shapes(thing(self.C, name)) for name in self.robot]
         return feature_of([with_shapes(thing(self.C, self.obj)), *bodies], build)
 
 
-def _final_position(criterion: Any, at: _Setting) -> Iterator[Row]:
+def _final_position_rows(
+    criterion: Any, at: _GraspContext
+) -> Iterator[FeatureOnSlices]:
     share = np.sqrt(len(at.test)) / criterion.reference_distance
     for tau in np.unique(at.span.tau[list(at.test)]):
         slices = tuple(k for k in at.test if at.span.tau[k] == tau)
         yield at.centre(1, float(tau * share)), slices
 
 
-def _force(criterion: Any, at: _Setting) -> Iterator[Row]:
+def _force_rows(criterion: Any, at: _GraspContext) -> Iterator[FeatureOnSlices]:
     scale = at.mass() / np.sqrt(len(at.test))
     yield at.centre(2, scale, [0.0, 0.0, -GRAVITY]), at.test
 
 
-def _contacting(criterion: Any, at: _Setting) -> Iterator[Row]:
-    yield _times(at.touching(_gaps), 1 / np.sqrt(len(at.robot))), (at.grasp,)
+def _contacting_link_rows(
+    criterion: Any, at: _GraspContext
+) -> Iterator[FeatureOnSlices]:
+    yield (
+        _scaled(at.on_object_and_robot(_gap_function), 1 / np.sqrt(len(at.robot))),
+        (at.grasp,),
+    )
 
 
-def _centred(criterion: Any, at: _Setting) -> Iterator[Row]:
-    yield at.touching(_offset), (at.grasp,)
+def _center_rows(criterion: Any, at: _GraspContext) -> Iterator[FeatureOnSlices]:
+    yield at.on_object_and_robot(_offset_function), (at.grasp,)
 
 
-def _none(criterion: Any, at: _Setting) -> Iterator[Row]:
+def _no_rows(criterion: Any, at: _GraspContext) -> Iterator[FeatureOnSlices]:
     yield from ()
 
 
-ROWS: dict[type, Callable[[Any, _Setting], Iterator[Row]]] = {
-    FinalPositionCriterion: _final_position,
-    ForceCriterion: _force,
-    InstantObjectCOGCriterion: _centred,
-    InstantContactingLinkCriterion: _contacting,
-    TimeCriterion: _none,
-    GraspTimeCriterion: _none,
+ROW_BUILDERS: dict[type, Callable[[Any, _GraspContext], Iterator[FeatureOnSlices]]] = {
+    FinalPositionCriterion: _final_position_rows,
+    ForceCriterion: _force_rows,
+    InstantObjectCOGCriterion: _center_rows,
+    InstantContactingLinkCriterion: _contacting_link_rows,
+    TimeCriterion: _no_rows,
+    GraspTimeCriterion: _no_rows,
 }
 
 
-def _without_rows(criterion: Any) -> str:
-    known = ", ".join(kind.__name__ for kind in ROWS)
+def _no_rows_message(criterion: Any) -> str:
+    known = ", ".join(kind.__name__ for kind in ROW_BUILDERS)
     if isinstance(criterion, InstantForceCriterion):
         return (
             "InstantForceCriterion compares the forces of single contacts, which a path"
@@ -198,7 +205,7 @@ def _without_rows(criterion: Any) -> str:
     return f"{criterion!r} is no criterion with rows; these have some: {known}."
 
 
-def _times(feature: Feature, factor: float) -> Feature:
+def _scaled(feature: Feature, factor: float) -> Feature:
     own: Any = 1.0 if feature.scale is None else feature.scale
     given = dict(order=feature.order, target=feature.target, scale=own * factor)
     return Feature(feature.symbol, feature.frames, **given)
@@ -207,15 +214,17 @@ def _times(feature: Feature, factor: float) -> Feature:
 # -- functions of poses ----------------------------------------------------------------
 
 
-def _mass_centre(things: tuple[Solid, ...]) -> Any:
-    return _centre_alone, masses(things[0]), 3
+def _center_of_mass_function(things: tuple[Solid, ...]) -> Any:
+    return _center_of_mass, masses(things[0]), 3
 
 
-def _centre_alone(R: Any, p: Any, **arrays: Any) -> Any:
+def _center_of_mass(R: Any, p: Any, **arrays: Any) -> Any:
     return centre(R, p, arrays)
 
 
-def _meeting(things: tuple[Solid, ...]) -> tuple[Distances, dict[str, np.ndarray]]:
+def _robot_object_pairs(
+    things: tuple[Solid, ...],
+) -> tuple[Distances, dict[str, np.ndarray]]:
     """All pairs of a frame of the object and one of the robot, and whose they are."""
     first = np.cumsum([0, *(len(t.frames) for t in things)])
     own = solid_places(things[0], 0)
@@ -227,10 +236,10 @@ def _meeting(things: tuple[Solid, ...]) -> tuple[Distances, dict[str, np.ndarray
     which, arrays = distances_of([C.frames[i] for t in things for i in t.frames], pairs)
     each = [len(own) * len(body) for body in sides]
     owner = np.repeat(np.arange(len(sides)), each)
-    return which, arrays | {"owner": _parts(which, arrays, owner)}
+    return which, arrays | {"owner": _robot_body_of_pairs(which, arrays, owner)}
 
 
-def _parts(
+def _robot_body_of_pairs(
     which: Distances, arrays: dict[str, np.ndarray], owner: np.ndarray
 ) -> np.ndarray:
     """Of each pair of parts, in order, the body of the robot."""
@@ -238,13 +247,13 @@ def _parts(
     return owner[pair[arrays["order"]]]
 
 
-def _gaps(things: tuple[Solid, ...]) -> Any:
-    which, arrays = _meeting(things)
+def _gap_function(things: tuple[Solid, ...]) -> Any:
+    which, arrays = _robot_object_pairs(things)
     return _gap_rows(which, len(things) - 1), arrays, len(things) - 1
 
 
-def _offset(things: tuple[Solid, ...]) -> Any:
-    which, arrays = _meeting(things)
+def _offset_function(things: tuple[Solid, ...]) -> Any:
+    which, arrays = _robot_object_pairs(things)
     return _offset_rows(which), arrays | masses(things[0]), 3
 
 
@@ -254,7 +263,7 @@ def _gap_rows(which: Distances, bodies: int) -> Any:
         d = contacts(which, R, p, arrays).distance
         mine = arrays["owner"] == np.arange(bodies)[:, None]
         least = smallest(jnp.where(mine, d, jnp.inf).T)
-        return jnp.maximum(least, 0.0) / LENGTH
+        return jnp.maximum(least, 0.0) / LENGTH_UNIT
 
     return gaps
 
@@ -263,8 +272,8 @@ def _gap_rows(which: Distances, bodies: int) -> Any:
 def _offset_rows(which: Distances) -> Any:
     def offset(R: Any, p: Any, **arrays: Any) -> Any:
         found = contacts(which, R, p, arrays)
-        weight = jax.nn.sigmoid(-found.distance / SOFT)
+        weight = jax.nn.sigmoid(-found.distance / CONTACT_SMOOTHING_LENGTH)
         arms = found.point_a - centre(R, p, arrays)
-        return weight @ arms / (weight.sum() + FAINT)
+        return weight @ arms / (weight.sum() + MIN_WEIGHT_SUM)
 
     return offset

@@ -11,7 +11,7 @@ from posewise.robots.loaders.gfile.joints import RAI_JOINTS
 from posewise.robots.loaders.gfile.shapes import SIZES
 
 
-def later(what: str, floor: str) -> NoReturn:
+def raise_unsupported(what: str, floor: str) -> NoReturn:
     """Say what is missing.
 
     Raises:
@@ -27,20 +27,20 @@ FS = SimpleNamespace(**_SYMBOLS, __members__=_SYMBOLS)
 """posewise's `FS`."""
 
 
-def _enum(name: str, members: Any) -> Any:
+def _make_enum(name: str, members: Any) -> Any:
     return Enum(name, members)
 
 
-OT = _enum("OT", "f sos ineq eq")
+OT = _make_enum("OT", "f sos ineq eq")
 """Objective types; `f`, a cost that is no square, is refused by `KOMO`."""
 
-JT = _enum("JT", ["none", *RAI_JOINTS, "generic"])
+JT = _make_enum("JT", ["none", *RAI_JOINTS, "generic"])
 """Joint types."""
 
-ST = _enum("ST", ["none", *SIZES])
+ST = _make_enum("ST", ["none", *SIZES])
 """Shape types."""
 
-SY = _enum("SY", "stable stableOn stableZero dynamic dynamicOn quasiStaticOn")
+SY = _make_enum("SY", "stable stableOn stableZero dynamic dynamicOn quasiStaticOn")
 """Modes of `KOMO.addModeSwitch`."""
 
 
