@@ -98,7 +98,7 @@ grasp.yaml, a free hand comes down on a mug, of which nothing else is said:
 
 Predicates are also checked exactly where the solution is. docs/reference.md lists all
 features and predicates.
-{EXIT_CODES.format(is_success="solved", bad="not solved")}
+{EXIT_CODES.format(good="solved", bad="not solved")}
 """
 
 CHECK = f"""\
@@ -112,7 +112,7 @@ and why. See `posewise solve --help` for the file. With place.yaml from there:
     - OnTopOf('box', 'table')
       box is 40.0 cm above table: not in contact.
 
-{EXIT_CODES.format(is_success="all hold", bad="some do not")}
+{EXIT_CODES.format(good="all hold", bad="some do not")}
 """
 
 VIEW = f"""\
@@ -128,7 +128,7 @@ written as one file that plays without a network. A page that was written is ope
 
 What is carried moves along where a joint of its own can follow.
 Needs the viewer: pip install "posewise[viz]".
-{EXIT_CODES.format(is_success="shown, or written", bad="not used")}
+{EXIT_CODES.format(good="shown, or written", bad="not used")}
 """
 
 BENCH = f"""\
@@ -143,7 +143,7 @@ what each prints. RESULTS.md there has our figures.
 
     posewise bench komo placement
 
-{EXIT_CODES.format(is_success="all ran", bad="one ended with an error")}
+{EXIT_CODES.format(good="all ran", bad="one ended with an error")}
 """
 
 BDDL = f"""\
@@ -154,5 +154,5 @@ states, then the goal. For each literal: whether it holds (+) or not (-), and wh
     posewise bddl ./my_activity.bddl --json solved.json
 
 Names need the package bddl: pip install "posewise[bddl]".
-{EXIT_CODES.format(is_success="both are solved", bad="one is not")}
+{EXIT_CODES.format(good="both are solved", bad="one is not")}
 """
