@@ -14,7 +14,7 @@ from posewise.robots.kinematics.forward import (
 )
 from posewise.robots.typing import Array
 
-from .motions import masses
+from .motions import mass_params
 from .safe_math import sqrt
 from .symbol import Pose
 
@@ -30,9 +30,9 @@ def equal_center_of_mass(
     return a.p - center
 
 
-def body_masses(C, frames, **_) -> dict[str, np.ndarray]:
+def body_mass_params(C, frames, **_) -> dict[str, np.ndarray]:
     """Masses of all frames but the first; their sum is positive."""
-    params = masses(C, frames[1:])
+    params = mass_params(C, frames[1:])
     if params["mass"].sum() <= 0:
         raise ConfigError(f"EqCenterOfMass: the masses of {list(frames[1:])} sum to 0.")
     return params

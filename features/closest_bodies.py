@@ -21,14 +21,14 @@ from posewise.robots.contact.body_pairs import (
     pack,
 )
 
-from .collision_sums import ball_arrays
+from .collision_sums import bounding_ball_params
 from .feature import FeatureError
-from .safe_math import ties
+from .safe_math import subgradient_weights
 from .symbol import Symbol
 
 
 @lru_cache(maxsize=512)
-def symbol_of(
+def pair_symbol(
     fn: Callable[..., Any],
     name: str,
     kinds: CoreTypes,
@@ -64,7 +64,7 @@ def symbol_of(
     )
 
 
-def softness_of(name: str, smoothing: float) -> dict[str, np.ndarray]:
+def smoothing_params(name: str, smoothing: float) -> dict[str, np.ndarray]:
     """Smoothing as a number of pairs.
 
     None when exact, so that what smoothing takes is compiled only if wanted.
@@ -76,7 +76,7 @@ def softness_of(name: str, smoothing: float) -> dict[str, np.ndarray]:
     return {"smoothing": np.array(float(smoothing))} if smoothing else {}
 
 
-def pair_numbers(
+def pair_params(
     meets: list[BodyPairs], at: np.ndarray, frames: int, softness: dict[str, np.ndarray]
 ) -> tuple[CoreTypes, dict[str, np.ndarray]]:
     """Which kinds of bodies meet, and the numbers of pairs.
@@ -85,24 +85,24 @@ def pair_numbers(
         meets: pairs of bodies.
         at: of each pair of frames, their places (pairs, 2).
         frames: how many places there are.
-        softness: see `softness_of`.
+        softness: see `smoothing_params`.
     """
     kinds, arrays = pack(meets)
-    arrays |= _members(np.concatenate([m.pair for m in meets]), len(at))
-    arrays |= _ends(at, frames) | softness
+    arrays |= _body_pair_indices(np.concatenate([m.pair for m in meets]), len(at))
+    arrays |= _frame_incidence(at, frames) | softness
     return kinds, arrays
 
 
-def with_balls(
+def add_bounding_balls(
     arrays: dict[str, np.ndarray], meets: list[BodyPairs], at: np.ndarray, frames: int
 ) -> dict[str, np.ndarray]:
-    """The numbers with those that `near_sums` takes, where it measures such pairs."""
+    """Return the numbers with those of `sum_near_pairs`, where it applies."""
     if "smoothing" in arrays or "members" in arrays:
         return arrays
-    return arrays | ball_arrays(meets, at, frames)
+    return arrays | bounding_ball_params(meets, at, frames)
 
 
-class Near(NamedTuple):
+class NearestBodies(NamedTuple):
     """The nearest bodies of each pair of frames."""
 
     distance: Float[jax.Array, " pairs"]
@@ -118,7 +118,9 @@ class Near(NamedTuple):
         return jnp.sum(share * x, 1)
 
 
-def nearest_bodies(kinds: CoreTypes, R, p, params: dict, cutoff: Any = None) -> Near:
+def nearest_bodies(
+    kinds: CoreTypes, R, p, params: dict, cutoff: Any = None
+) -> NearestBodies:
     """Of all pairs; beyond a cutoff [m] bounds of distances will do."""
     at = params["at"]
     out = evaluate_contacts(
@@ -128,20 +130,20 @@ def nearest_bodies(kinds: CoreTypes, R, p, params: dict, cutoff: Any = None) -> 
         moment = jnp.cross(out.point_a, out.normal)
         wrench = jnp.concatenate([out.normal, moment], -1)
         alone = jax.tree.map(lambda x: x[:, None], out)
-        return Near(out.distance, wrench, jnp.ones_like(alone.distance), alone)
+        return NearestBodies(out.distance, wrench, jnp.ones_like(alone.distance), alone)
     contacts = jax.tree.map(lambda x: x[params["members"]], out)
     still = jax.lax.stop_gradient(contacts.distance)
     still = jnp.where(params["counts"], still, jnp.inf)
-    share = ties(still, 1)  # of several equally near ones
+    share = subgradient_weights(still, 1)  # of several equally near ones
     moment = jnp.cross(contacts.point_a, contacts.normal)
-    near = Near(contacts.distance, moment, share, contacts)
+    near = NearestBodies(contacts.distance, moment, share, contacts)
     wrench = jnp.concatenate([contacts.normal, moment], -1)
     return near._replace(
         distance=near.mean(contacts.distance), wrench=near.mean(wrench)
     )
 
 
-def _members(pair: np.ndarray, count: int) -> dict[str, np.ndarray]:
+def _body_pair_indices(pair: np.ndarray, count: int) -> dict[str, np.ndarray]:
     """For each pair of frames its pairs of bodies, and which entries count.
 
     None where each has one, in the same order.
@@ -155,7 +157,7 @@ def _members(pair: np.ndarray, count: int) -> dict[str, np.ndarray]:
     return {"members": np.stack([pad(x) for x in lists]), "counts": counts}
 
 
-def _ends(at: np.ndarray, frames: int) -> dict[str, np.ndarray]:
+def _frame_incidence(at: np.ndarray, frames: int) -> dict[str, np.ndarray]:
     """For each frame the pairs it is in, and with which sign they push it."""
     lists = [np.argwhere(at == k) for k in range(frames)]
     most = max(map(len, lists))
@@ -166,14 +168,14 @@ def _ends(at: np.ndarray, frames: int) -> dict[str, np.ndarray]:
     return {"at": at, "in_pairs": pairs, "sign": signs.astype(float)}
 
 
-def felt(near: Near, slope: jax.Array, params: dict):
+def wrench_of_distance(near: NearestBodies, slope: jax.Array, params: dict):
     """Force and moment (1, m, 3) on each frame, of a row that is made of distances."""
     wrench = slope[:, None] * near.wrench
     total = jnp.sum(params["sign"][..., None] * wrench[params["in_pairs"]], 1)
     return total[None, :, :3], total[None, :, 3:]
 
 
-def each(fn, kinds, R, p, params):
+def vmap_instances(fn, kinds, R, p, params):
     """Of one instance, or of many: then R and p have a leading axis, params may."""
     if p.ndim == 2:
         return fn(kinds, R, p, params)

@@ -31,11 +31,11 @@ from posewise.compilation.compaction import (
 from posewise.compilation.materialize import once
 from posewise.robots.contact.body_pairs import BodyPairs, CoreTypes
 
-CHUNK, FEW = 32, 8
+BOUND_CHUNK, CONTACT_CHUNK = 32, 8
 """How many pairs are bounded, and measured, at a time."""
 
 
-def ball_arrays(
+def bounding_ball_params(
     meets: list[BodyPairs], at: np.ndarray, frames: int
 ) -> dict[str, np.ndarray]:
     """Of each frame its body's pose and ball, and of each pair its two frames.
@@ -59,7 +59,7 @@ def ball_arrays(
     return arrays | {"pose": pose, "reach": reach}
 
 
-class Rows(NamedTuple):
+class PairSumBatch(NamedTuple):
     """Rows of which each is a sum over the same pairs of frames."""
 
     R: Float[jax.Array, "*batch frames 3 3"]
@@ -68,22 +68,24 @@ class Rows(NamedTuple):
     """They may have the first ones of the leading axes."""
 
 
-Total = tuple[Float[jax.Array, "*batch"], Float[jax.Array, "*batch frames 6"]]
+PairSum = tuple[Float[jax.Array, "*batch"], Float[jax.Array, "*batch frames 6"]]
 """Σ max(0, margin - distance) [m], and the wrench it is to each frame."""
 
 
-def near_sums(kinds: tuple[CoreTypes, ...], rows: Sequence[Rows]) -> list[Total]:
+def sum_near_pairs(
+    kinds: tuple[CoreTypes, ...], rows: Sequence[PairSumBatch]
+) -> list[PairSum]:
     """The sums of several kinds of rows; pairs that are alike are measured together.
 
     Args:
         kinds: of each, the kinds of its pairs.
         rows: with a slack, see above.
     """
-    return _near_sums(kinds)(list(rows))
+    return _batched_sums(kinds)(list(rows))
 
 
 @lru_cache(maxsize=256)
-def _near_sums(kinds: tuple[CoreTypes, ...]) -> Any:
+def _batched_sums(kinds: tuple[CoreTypes, ...]) -> Any:
     @custom_vmap
     def totals(every: Any) -> Any:
         flat = lambda x, axes: x.reshape(-1, *x.shape[axes:])
@@ -91,12 +93,14 @@ def _near_sums(kinds: tuple[CoreTypes, ...]) -> Any:
         for types, (R, p, params) in zip(kinds, every, strict=True):
             batch, own = p.ndim - 2, params["reach"].ndim - 1
             params = {k: flat(v, own) for k, v in params.items()}
-            source = _Source(types, flat(R, batch), flat(p, batch), params, row, frame)
+            source = _SumSource(
+                types, flat(R, batch), flat(p, batch), params, row, frame
+            )
             sources.append(source)
             row, frame = row + source.n, frame + source.n * source.frames
         return [
             (y.reshape(p.shape[:-2]), wrench.reshape(*p.shape[:-1], 6))
-            for (y, wrench), (_, p, _) in zip(_sums(sources), every, strict=True)
+            for (y, wrench), (_, p, _) in zip(_sum_sources(sources), every, strict=True)
         ]
 
     @totals.def_vmap
@@ -109,13 +113,13 @@ def _near_sums(kinds: tuple[CoreTypes, ...]) -> Any:
             R, p = wide(R, of_R), wide(p, of_p)
             if params["reach"].ndim > 1 or any(of_params.values()):
                 params = {k: wide(v, of_params[k]) for k, v in params.items()}
-            found.append(Rows(R, p, params))
+            found.append(PairSumBatch(R, p, params))
         return totals(found), [(True, True)] * len(found)
 
     return totals
 
 
-class _Source(NamedTuple):
+class _SumSource(NamedTuple):
     """n rows, of which n / m after each other share one of m rows of params."""
 
     kinds: CoreTypes
@@ -144,10 +148,10 @@ class _Source(NamedTuple):
         return jnp.repeat(self.params[name], self.shared)
 
 
-class _Group(NamedTuple):
+class _PairGroup(NamedTuple):
     """A source's pairs of one kind."""
 
-    source: _Source
+    source: _SumSource
     g: int
     first: int
     """Of all sources' pairs of that kind, in all params, where its own begin."""
@@ -172,7 +176,7 @@ class _Group(NamedTuple):
     def places(self, side: str) -> jax.Array:
         return self.source.params[f"place_{side}{self.g}"]
 
-    def at(self, k: jax.Array) -> "_At":
+    def at(self, k: jax.Array) -> "_PairLocation":
         """Where the k-th pair is, counted over all of the source's rows."""
         s, k = self.source, k.astype(np.int32)  # division takes less time
         pair = jax.lax.div(k, np.int32(s.shared))
@@ -180,7 +184,7 @@ class _Group(NamedTuple):
         row = own * s.shared + k - pair * s.shared
         frame = row * s.frames + s.first_frame
         of = lambda side: frame + taken(self.places(side).reshape(-1), pair)
-        return _At(row + s.first_row, pair + self.first, of("a"), of("b"))
+        return _PairLocation(row + s.first_row, pair + self.first, of("a"), of("b"))
 
     def near(self, poses: jax.Array) -> jax.Array:
         """Of all pairs, one after the other, in all rows: whether balls are near."""
@@ -189,10 +193,12 @@ class _Group(NamedTuple):
         own = poses[s.first_frame : s.first_frame + count]
         own = own.reshape(-1, s.shared, s.frames, *own.shape[1:])
         reach = s.params["margin"] + s.params["slack"]
-        return _near(own, s.params["reach"], reach, self.places("a"), self.places("b"))
+        return _balls_are_near(
+            own, s.params["reach"], reach, self.places("a"), self.places("b")
+        )
 
 
-class _At(NamedTuple):
+class _PairLocation(NamedTuple):
     """Of some pairs, places among all rows, all pairs of params, and all frames."""
 
     row: jax.Array
@@ -201,9 +207,9 @@ class _At(NamedTuple):
     b: jax.Array
 
 
-def _sums(sources: list[_Source]) -> list[tuple[jax.Array, jax.Array]]:
+def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]:
     join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
-    posed = lambda s: once(partial(_posed, s.shared), s.R, s.p, s.params["pose"])
+    posed = lambda s: once(partial(_body_poses, s.shared), s.R, s.p, s.params["pose"])
     poses = join([posed(s).reshape(-1, 3, 4) for s in sources])
     margin, slack = (join([s.of_rows(k) for s in sources]) for k in ("margin", "slack"))
     # of each row the least gap, its wrench, and the frames
@@ -215,15 +221,15 @@ def _sums(sources: list[_Source]) -> list[tuple[jax.Array, jax.Array]]:
         jnp.zeros((len(poses), 6), poses.dtype),
         nearest,
     )
-    alike: dict[Any, list[_Group]] = {}
+    alike: dict[Any, list[_PairGroup]] = {}
     for s in sources:
         for g, types in enumerate(s.kinds):
-            shapes = tuple(x.shape[1:] for x in _Group(s, g, 0).sizes())
+            shapes = tuple(x.shape[1:] for x in _PairGroup(s, g, 0).sizes())
             groups = alike.setdefault((types, shapes), [])
             first = sum(x.places("a").size for x in groups)
-            groups.append(_Group(s, g, first))
+            groups.append(_PairGroup(s, g, first))
     for groups in alike.values():
-        sums = _added(groups, poses, margin, margin + slack, sums)
+        sums = _add_groups(groups, poses, margin, margin + slack, sums)
     y, wrench, nearest = sums
     gap, push, ends = nearest[:, 0], nearest[:, 1:7], nearest[:, 7:].astype(int)
     free = gap >= 0
@@ -236,8 +242,8 @@ def _sums(sources: list[_Source]) -> list[tuple[jax.Array, jax.Array]]:
     ]
 
 
-def _added(
-    groups: list[_Group],
+def _add_groups(
+    groups: list[_PairGroup],
     poses: jax.Array,
     margin: jax.Array,
     reach: jax.Array,
@@ -249,11 +255,11 @@ def _added(
     core_a, core_b = groups[0].types
     middle = len(core_a._fields) + 1
 
-    def bodies(k: jax.Array) -> tuple[_At, Body, Body]:
-        at = _located(groups, k)
+    def bodies(k: jax.Array) -> tuple[_PairLocation, Body, Body]:
+        at = _locate_pairs(groups, k)
         own = [taken(x, at.own) for x in sizes]
-        a = _body(core_a, own[:middle], taken(poses, at.a))
-        return at, a, _body(core_b, own[middle:], taken(poses, at.b))
+        a = _make_body(core_a, own[:middle], taken(poses, at.a))
+        return at, a, _make_body(core_b, own[middle:], taken(poses, at.b))
 
     def may_be(pair: Any, counts: Any, near: Any) -> Any:
         at, a, b = once(bodies, pair)
@@ -276,26 +282,26 @@ def _added(
         return y, added(added(wrench, at.a, push), at.b, -push), nearest
 
     near = join([g.near(poses) for g in groups])
-    nearer = over(members(near), CHUNK, may_be, no_members(len(near)))
-    return over(nearer, FEW, measured, sums)
+    nearer = over(members(near), BOUND_CHUNK, may_be, no_members(len(near)))
+    return over(nearer, CONTACT_CHUNK, measured, sums)
 
 
-def _located(groups: list[_Group], k: jax.Array) -> _At:
+def _locate_pairs(groups: list[_PairGroup], k: jax.Array) -> _PairLocation:
     """Where the k-th pair is, counted over all pairs of groups."""
     *others, last = groups
     if not others:
         return last.at(k)
     first = sum(g.pairs for g in others)
-    before = _located(others, jnp.minimum(k, first - 1))
+    before = _locate_pairs(others, jnp.minimum(k, first - 1))
     own = last.at(jnp.maximum(k - first, 0))
     return jax.tree.map(partial(jnp.where, k < first), before, own)
 
 
-def _body(core: Any, sizes: list[jax.Array], pose: jax.Array) -> Body:
+def _make_body(core: Any, sizes: list[jax.Array], pose: jax.Array) -> Body:
     return Body(core(*sizes[:-1]), sizes[-1], pose[..., :3], pose[..., 3])
 
 
-def _posed(shared: int, R: Any, p: Any, local: Any) -> jax.Array:
+def _body_poses(shared: int, R: Any, p: Any, local: Any) -> jax.Array:
     """Poses [R p] of bodies in the world: (m, shared, frames, 3, 4)."""
     by_params = lambda x: x.reshape(-1, shared, *x.shape[1:])
     R, p, local = by_params(R), by_params(p), local[:, None]
@@ -303,7 +309,7 @@ def _posed(shared: int, R: Any, p: Any, local: Any) -> jax.Array:
     return turned + p[..., None] * np.array([0, 0, 0, 1], p.dtype)
 
 
-def _near(
+def _balls_are_near(
     poses: jax.Array, size: jax.Array, reach: jax.Array, a: jax.Array, b: jax.Array
 ) -> jax.Array:
     """Of all pairs, one after the other, in all rows: whether balls are near."""

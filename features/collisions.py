@@ -13,16 +13,16 @@ from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs
 from posewise.robots.errors import ConfigError
 
 from .closest_bodies import (
-    each,
-    felt,
+    add_bounding_balls,
     nearest_bodies,
-    pair_numbers,
-    softness_of,
-    symbol_of,
-    with_balls,
+    pair_params,
+    pair_symbol,
+    smoothing_params,
+    vmap_instances,
+    wrench_of_distance,
 )
-from .collision_sums import Rows, near_sums
-from .safe_math import ties
+from .collision_sums import PairSumBatch, sum_near_pairs
+from .safe_math import subgradient_weights
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from posewise.robots.world.frame import Frame
 
 
-def _colliding(C: "Config", frames: Any) -> tuple[np.ndarray, np.ndarray]:
+def _select_pairs(C: "Config", frames: Any) -> tuple[np.ndarray, np.ndarray]:
     """Indices of the frames that take part, and the pairs as places among them."""
     pairs = C._collision_pairs()
     if frames:
@@ -41,27 +41,29 @@ def _colliding(C: "Config", frames: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def resolve_sum(C: "Config", frames: Any, margin: float, smoothing: float):
-    """The symbol of `accumulated` for the pairs of a world."""
-    return _all_pairs(
-        accumulated, "accumulatedCollisions", 1, C, frames, margin, smoothing
+    """The symbol of `accumulated_collisions` for the pairs of a world."""
+    return _resolve_pairs(
+        accumulated_collisions, "accumulatedCollisions", 1, C, frames, margin, smoothing
     )
 
 
 def resolve_rows(C: "Config", frames: Any, margin: float, smoothing: float):
-    """The symbol of `pair_rows` for the pairs of a world.
+    """The symbol of `collision_rows` for the pairs of a world.
 
     Raises:
         ConfigError: when no pair can collide.
     """
-    count = len(_colliding(C, frames)[1])
+    count = len(_select_pairs(C, frames)[1])
     if count == 0:
         raise ConfigError(
             "FS.collisionRows: no pair of frames can collide; see C.collision_pairs()."
         )
-    return _all_pairs(pair_rows, "collisionRows", count, C, frames, margin, smoothing)
+    return _resolve_pairs(
+        collision_rows, "collisionRows", count, C, frames, margin, smoothing
+    )
 
 
-def _all_pairs(
+def _resolve_pairs(
     fn: Any,
     name: str,
     dim: int,
@@ -70,18 +72,18 @@ def _all_pairs(
     margin: float,
     smoothing: float,
 ):
-    softness = softness_of(name, smoothing)
-    involved, at = _colliding(C, frames)
+    softness = smoothing_params(name, smoothing)
+    involved, at = _select_pairs(C, frames)
     if not len(at):
-        return _NOTHING, involved, {}
+        return _NO_PAIRS, involved, {}
     shapes = [C.frames[i] for i in involved]
-    return _between(fn, name, dim, shapes, at, margin, softness, involved)
+    return _pairs_symbol(fn, name, dim, shapes, at, margin, softness, involved)
 
 
-def rows_between(
+def pair_rows_symbol(
     shapes: Sequence["Frame"], pairs: Int[np.ndarray, "n 2"], margin: float
 ) -> tuple[Symbol, dict[str, np.ndarray]]:
-    """`pair_rows` of chosen pairs of frames, and its numbers.
+    """`collision_rows` of chosen pairs of frames, and its numbers.
 
     Args:
         shapes: of the feature's frames, those that have the shapes that count.
@@ -89,11 +91,11 @@ def rows_between(
         margin: [m].
     """
     given: Any = (shapes, pairs, margin, {}, np.arange(len(shapes)))
-    symbol, _, arrays = _between(pair_rows, "rowsBetween", len(pairs), *given)
+    symbol, _, arrays = _pairs_symbol(collision_rows, "rowsBetween", len(pairs), *given)
     return symbol, arrays
 
 
-def _between(
+def _pairs_symbol(
     fn: Any,
     name: str,
     dim: int,
@@ -104,55 +106,55 @@ def _between(
     involved: Int[np.ndarray, " frames"],
 ):
     meets = group_body_pairs(shapes, at)
-    if fn is accumulated:  # of a sum the order does not matter
+    if fn is accumulated_collisions:  # of a sum the order does not matter
         order = list(dict.fromkeys(k for m in meets for k in m.pair.tolist()))
         at = at[order]
         meets = group_body_pairs(shapes, at)
     pairs = meets, at, len(involved)
-    kinds, arrays = pair_numbers(*pairs, softness)
+    kinds, arrays = pair_params(*pairs, softness)
     arrays["margin"] = np.array(float(margin))
     named = fn, name, kinds, dim, "m"
-    if fn is pair_rows:
-        return symbol_of(*named, _ROW_WRENCHES), involved, arrays
-    arrays = with_balls(arrays | {"slack": np.array(0.0)}, *pairs)
-    symbol = symbol_of(*named, _sum, _itself, nonnegative=True)
+    if fn is collision_rows:
+        return pair_symbol(*named, _LINEARIZE_ROWS), involved, arrays
+    arrays = add_bounding_balls(arrays | {"slack": np.array(0.0)}, *pairs)
+    symbol = pair_symbol(*named, _linearize_sum, _identity, nonnegative=True)
     return symbol, involved, arrays
 
 
-def _itself(params: dict) -> dict:
+def _identity(params: dict) -> dict:
     return params
 
 
-def _sum(kinds, R, p, params):
+def _linearize_sum(kinds, R, p, params):
     if "reach" in params:
-        return _sum_of_near(kinds, R, p, params)
-    return each(_sum_of_all, kinds, R, p, params)
+        return _sum_of_near_pairs(kinds, R, p, params)
+    return vmap_instances(_sum_of_all_pairs, kinds, R, p, params)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _sum_of_near(kinds, R, p, params):
-    ((y, wrench),) = near_sums((kinds,), [Rows(R, p, params)])
+def _sum_of_near_pairs(kinds, R, p, params):
+    ((y, wrench),) = sum_near_pairs((kinds,), [PairSumBatch(R, p, params)])
     return y[..., None], wrench[..., None, :, :3], wrench[..., None, :, 3:]
 
 
-@_sum_of_near.defjvp
-def _sum_of_near_jvp(kinds, primals, tangents):
-    return jax.jvp(partial(each, _sum_of_all, kinds), primals, tangents)
+@_sum_of_near_pairs.defjvp
+def _sum_of_near_pairs_jvp(kinds, primals, tangents):
+    return jax.jvp(partial(vmap_instances, _sum_of_all_pairs, kinds), primals, tangents)
 
 
-def _sum_of_all(kinds, R, p, params):
+def _sum_of_all_pairs(kinds, R, p, params):
     margin, slack = params["margin"], params["slack"]
     near = nearest_bodies(kinds, R, p, params, margin + slack)
     short = margin - near.distance
     y = jnp.sum(jnp.where(short > 0, short, 0.0))
     over, most = y > 0, jnp.max(short)
-    nearest = jnp.where(most > -slack, ties(near.distance), 0.0)
+    nearest = jnp.where(most > -slack, subgradient_weights(near.distance), 0.0)
     slope = jnp.where(over, jnp.where(short > 0, -1.0, 0.0), -nearest)
     y = jnp.where(over, y, jnp.maximum(most, -slack))
-    return y[None], *felt(near, slope, params)
+    return y[None], *wrench_of_distance(near, slope, params)
 
 
-def accumulated(
+def accumulated_collisions(
     kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
 ) -> jax.Array:
     """Sum over all pairs that can collide of max(0, margin - distance) [m].
@@ -160,33 +162,35 @@ def accumulated(
     With `smoothing`, of smoothed distances, as in `neg_distance`. With `slack`, minus
     the least gap where there is one, down to minus the slack.
     """
-    return _sum(kinds, R, p, params)[0]
+    return _linearize_sum(kinds, R, p, params)[0]
 
 
-def _rows(kinds, R, p, params):
-    near = nearest_bodies(kinds, R, p, params, params["margin"] + ROW_CUTOFF)
+def _linearize_rows(kinds, R, p, params):
+    near = nearest_bodies(kinds, R, p, params, params["margin"] + EXACT_ROW_RANGE)
     ends = params["at"][..., None] == np.arange(len(p))
     sign = ends[:, 0].astype(p.dtype) - ends[:, 1]
     wrench = -sign[..., None] * near.wrench[:, None]
     return params["margin"] - near.distance, wrench[..., :3], wrench[..., 3:]
 
 
-_ROW_WRENCHES = partial(each, _rows)
+_LINEARIZE_ROWS = partial(vmap_instances, _linearize_rows)
 
-SLACK = 0.03
+MAX_COLLISION_SLACK = 0.03
 """Of sums of overlaps that are inequalities [m]."""
-ROW_CUTOFF = 0.1
+EXACT_ROW_RANGE = 0.1
 """How far beyond the margin rows are exact [m]."""
 
 
-def pair_rows(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def collision_rows(
+    kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
+) -> jax.Array:
     """For each pair that can collide, margin - distance [m]: an inequality.
 
     Exact for bodies whose bounding balls are within 0.1 m of the margin; beyond, with
     the balls' distance, a lower bound. With `smoothing`, of smoothed distances, as in
     `neg_distance`, for all pairs.
     """
-    return _rows(kinds, R, p, params)[0]
+    return _linearize_rows(kinds, R, p, params)[0]
 
 
 def no_pairs(R: jax.Array, p: jax.Array, **params: Any) -> jax.Array:
@@ -194,6 +198,6 @@ def no_pairs(R: jax.Array, p: jax.Array, **params: Any) -> jax.Array:
     return jnp.zeros(1, p.dtype)
 
 
-_NOTHING = Symbol(
+_NO_PAIRS = Symbol(
     no_pairs, "accumulatedCollisions", frames=(0, None), dim=1, unit="m", stacked=True
 )

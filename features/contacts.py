@@ -23,19 +23,19 @@ from posewise.robots.world.contact_forces import (
 )
 
 from .feature import FeatureError
-from .motions import Poses
-from .safe_math import norm, ties
+from .motions import PoseTuple
+from .safe_math import norm, subgradient_weights
 from .symbol import Pose, Symbol
 
 if TYPE_CHECKING:
     from posewise.robots.config import Config
 
 Vector = Float[jax.Array, "3"]
-Kinds = tuple[tuple[Any, ...], tuple[Any, ...]]
+ContactCoreTypes = tuple[tuple[Any, ...], tuple[Any, ...]]
 """Types of the cores of each of the two frames, one for each group of bodies."""
 
 
-class Push(NamedTuple):
+class ContactState(NamedTuple):
     """A force exchange in one slice."""
 
     a: Pose
@@ -60,12 +60,12 @@ class Push(NamedTuple):
         return v - self.normal * jnp.sum(v * self.normal)
 
 
-def distances(push: Push) -> Float[jax.Array, "2"]:
+def distances(push: ContactState) -> Float[jax.Array, "2"]:
     """Signed distances of the point of attack from `a` and from `b` [m]."""
     return push.gaps
 
 
-def tangential_force(push: Push) -> Vector:
+def tangential_force(push: ContactState) -> Vector:
     """Part of the contact force along the surfaces [N].
 
     Zero of pairs that exchange no force.
@@ -73,7 +73,7 @@ def tangential_force(push: Push) -> Vector:
     return push.tangential(push.force)
 
 
-def friction_cone(push: Push, friction: jax.Array) -> Float[jax.Array, "2"]:
+def friction_cone(push: ContactState, friction: jax.Array) -> Float[jax.Array, "2"]:
     """Minus the normal force, and the tangential less friction · normal force [N].
 
     The force pushes and lies in Coulomb's cone when <= 0.
@@ -82,7 +82,7 @@ def friction_cone(push: Push, friction: jax.Array) -> Float[jax.Array, "2"]:
     return jnp.stack([-push.pressure, tangential - friction * push.pressure])
 
 
-def complementarity(push: Push) -> Float[jax.Array, "2"]:
+def complementarity(push: ContactState) -> Float[jax.Array, "2"]:
     """Normal force times the point's distance from `a`, and from `b` [N m].
 
     Zero where there is a force at contact only.
@@ -91,7 +91,7 @@ def complementarity(push: Push) -> Float[jax.Array, "2"]:
 
 
 def slip_velocity(
-    push: Push, old: tuple[Pose, Pose], tau: Float[jax.Array, ""]
+    push: ContactState, old: tuple[Pose, Pose], tau: Float[jax.Array, ""]
 ) -> Vector:
     """Velocity of `a` less that of `b`, of what is at the point of attack [m/s]."""
 
@@ -103,7 +103,10 @@ def slip_velocity(
 
 
 def sliding_friction(
-    push: Push, old: tuple[Pose, Pose], tau: Float[jax.Array, ""], friction: jax.Array
+    push: ContactState,
+    old: tuple[Pose, Pose],
+    tau: Float[jax.Array, ""],
+    friction: jax.Array,
 ) -> Vector:
     """Coulomb's law of sliding: |v| f + friction · normal force · v [N m/s].
 
@@ -130,39 +133,41 @@ def contact_force(force: Pose, *, weight: Float[jax.Array, ""]) -> Vector:
 
 _POINT = Symbol(point_of_attack, "contactPOA", frames=(2, 2), dim=3, unit="m")
 _FORCE = Symbol(contact_force, "contactForce", frames=(2, 2), dim=3, unit="N")
-_NOTHING = Symbol(
+_NO_CONTACT = Symbol(
     lambda a, b: jnp.zeros(3), "contactConstraints", frames=(2, 2), dim=3, unit="N"
 )
 
 
 def resolve_point(C: "Config", frames: Any) -> Any:
     """`point_of_attack` of a pair."""
-    e = _asked(C, frames, "contactPOA")
+    e = _contact_force_of(C, frames, "contactPOA")
     return _POINT, np.array([C.index(e.point)]), {"weight": np.array(float(e.active))}
 
 
 def resolve_force(C: "Config", frames: Any) -> Any:
     """`contact_force` of a pair."""
-    e = _asked(C, frames, "contactForce")
-    weight = np.array(_pull(e, frames) * e.active)
+    e = _contact_force_of(C, frames, "contactForce")
+    weight = np.array(_force_unit(e, frames) * e.active)
     return _FORCE, np.array([C.index(e.force)]), {"weight": weight}
 
 
-def law(fn: Callable[..., Any], name: str, dim: int, unit: str, window: int = 0) -> Any:
+def contact_law_resolver(
+    fn: Callable[..., Any], name: str, dim: int, unit: str, window: int = 0
+) -> Any:
     """Resolves a law of contact of a pair of named frames."""
 
     def resolve(C: "Config", frames: Any, friction: float | None = None) -> Any:
-        if fn is tangential_force and _find(C, frames) is None:
-            return _NOTHING, np.array([C.index(f) for f in frames]), {}
-        e = _asked(C, frames, name)
+        if fn is tangential_force and _find_contact_force(C, frames) is None:
+            return _NO_CONTACT, np.array([C.index(f) for f in frames]), {}
+        e = _contact_force_of(C, frames, name)
         side = np.array([-1.0, 1.0]) * [_has_surface(C, f) for f in frames]
         if not side.any():
             raise ConfigError(
                 f"{name} on {list(frames)}: both are points, which have no normal; give"
                 " one of them a shape."
             )
-        kinds, arrays = _packed(C, frames)
-        arrays |= {"side": side, "pull": np.array(_pull(e, frames))}
+        kinds, arrays = _body_params(C, frames)
+        arrays |= {"side": side, "pull": np.array(_force_unit(e, frames))}
         arrays["active"] = np.array(float(e.active))
         if friction is not None:
             if friction < 0:
@@ -171,20 +176,20 @@ def law(fn: Callable[..., Any], name: str, dim: int, unit: str, window: int = 0)
                 )
             arrays["friction"] = np.array(float(friction))
         places = np.array([C.index(f) for f in (*frames, e.point, e.force)])
-        return _resolved(fn, name, kinds, dim, unit, window), places, arrays
+        return _law_symbol(fn, name, kinds, dim, unit, window), places, arrays
 
     return resolve
 
 
-def _find(C: "Config", frames: Any) -> ContactForceVariable | None:
+def _find_contact_force(C: "Config", frames: Any) -> ContactForceVariable | None:
     pair = set(frames)
     return next((e for e in contact_force_variables(C) if set(e.names) == pair), None)
 
 
-def _asked(C: "Config", frames: Any, name: str) -> ContactForceVariable:
+def _contact_force_of(C: "Config", frames: Any, name: str) -> ContactForceVariable:
     for frame in frames:
         C.index(frame)
-    found = _find(C, frames)
+    found = _find_contact_force(C, frames)
     if found is None:
         known = (
             ", ".join(str(list(e.names)) for e in contact_force_variables(C)) or "none"
@@ -196,7 +201,7 @@ def _asked(C: "Config", frames: Any, name: str) -> ContactForceVariable:
     return found
 
 
-def _pull(e: ContactForceVariable, frames: Any) -> float:
+def _force_unit(e: ContactForceVariable, frames: Any) -> float:
     """Force on the first of the frames, in units of its coordinates [N]."""
     return e.unit if e.a == frames[0] else -e.unit
 
@@ -207,33 +212,42 @@ def _has_surface(C: "Config", frame: str) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _resolved(
-    fn: Callable[..., Any], name: str, kinds: Kinds, dim: int, unit: str, window: int
+def _law_symbol(
+    fn: Callable[..., Any],
+    name: str,
+    kinds: ContactCoreTypes,
+    dim: int,
+    unit: str,
+    window: int,
 ) -> Symbol:
     def still(*poses: Pose, **params: Any) -> jax.Array:
-        push = _push(kinds, poses, params)
-        return params["active"] * fn(push, *_friction(params))
+        push = _contact_state(kinds, poses, params)
+        return params["active"] * fn(push, *_friction_argument(params))
 
-    def moving(old: Poses, new: Poses, *, tau: jax.Array, **params: Any) -> jax.Array:
-        push = _push(kinds, new, params)
-        return params["active"] * fn(push, old[:2], tau, *_friction(params))
+    def moving(
+        old: PoseTuple, new: PoseTuple, *, tau: jax.Array, **params: Any
+    ) -> jax.Array:
+        push = _contact_state(kinds, new, params)
+        return params["active"] * fn(push, old[:2], tau, *_friction_argument(params))
 
     run = moving if window else still
     return Symbol(run, name, frames=(2, 2), dim=dim, unit=unit, window=window)
 
 
-def _push(kinds: Kinds, poses: Poses, params: dict) -> Push:
+def _contact_state(
+    kinds: ContactCoreTypes, poses: PoseTuple, params: dict
+) -> ContactState:
     a, b, point, force = poses
-    gap_a, out_of_a = _surface("a", kinds[0], a, point.p, params)
-    gap_b, out_of_b = _surface("b", kinds[1], b, point.p, params)
+    gap_a, out_of_a = _signed_distance("a", kinds[0], a, point.p, params)
+    gap_b, out_of_b = _signed_distance("b", kinds[1], b, point.p, params)
     towards = params["side"][0] * out_of_a + params["side"][1] * out_of_b
     length = norm(towards)
     normal = towards / jnp.where(length > 0, length, 1.0)
     gaps = jnp.stack([gap_a, gap_b])
-    return Push(a, b, point.p, params["pull"] * force.p, normal, gaps)
+    return ContactState(a, b, point.p, params["pull"] * force.p, normal, gaps)
 
 
-def _surface(
+def _signed_distance(
     side: str, types: tuple[Any, ...], pose: Pose, point: Vector, params: dict
 ) -> tuple[Float[jax.Array, ""], Vector]:
     """Signed distance of a point from a frame, by its nearest body, and the normal."""
@@ -247,11 +261,13 @@ def _surface(
         gaps.append(gap)
         normals.append(normal)
     gap = jnp.concatenate(gaps)
-    share = ties(gap)  # of several equally near ones
+    share = subgradient_weights(gap)  # of several equally near ones
     return jnp.sum(share * gap), share @ jnp.concatenate(normals)
 
 
-def _packed(C: "Config", frames: Any) -> tuple[Kinds, dict[str, np.ndarray]]:
+def _body_params(
+    C: "Config", frames: Any
+) -> tuple[ContactCoreTypes, dict[str, np.ndarray]]:
     """Types of the cores of two frames' bodies, and their numbers."""
     arrays: dict[str, np.ndarray] = {}
     kinds = []
@@ -264,5 +280,5 @@ def _packed(C: "Config", frames: Any) -> tuple[Kinds, dict[str, np.ndarray]]:
     return (kinds[0], kinds[1]), arrays
 
 
-def _friction(params: dict) -> list[jax.Array]:
+def _friction_argument(params: dict) -> list[jax.Array]:
     return [params["friction"]] if "friction" in params else []

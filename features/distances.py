@@ -13,20 +13,20 @@ from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs
 from posewise.robots.errors import ConfigError
 
 from .closest_bodies import (
-    each,
-    felt,
+    add_bounding_balls,
     nearest_bodies,
-    pair_numbers,
-    softness_of,
-    symbol_of,
-    with_balls,
+    pair_params,
+    pair_symbol,
+    smoothing_params,
+    vmap_instances,
+    wrench_of_distance,
 )
 
 if TYPE_CHECKING:
     from posewise.robots.config import Config
 
 
-def on_pairs(
+def distance_resolver(
     fn: Callable[..., Any], name: str, dim: int, unit: str, ends: tuple
 ) -> Callable[..., Any]:
     """Resolves a symbol of named frames; `ends`: the pairs of them that meet."""
@@ -39,30 +39,34 @@ def on_pairs(
                 f"{name} on {list(frames)}: two half-spaces have no distance."
             )
         pairs = meets, np.array(ends), len(at)
-        kinds, arrays = pair_numbers(*pairs, softness_of(name, smoothing))
-        arrays = with_balls(arrays, *pairs)
-        derived = (_WRENCHES, _alone) if fn is neg_distance else ()
-        symbol = symbol_of(fn, name, kinds, dim, unit, *derived)
+        kinds, arrays = pair_params(*pairs, smoothing_params(name, smoothing))
+        arrays = add_bounding_balls(arrays, *pairs)
+        derived = (_LINEARIZE_NEG_DISTANCE, _as_pair_sum) if fn is neg_distance else ()
+        symbol = pair_symbol(fn, name, kinds, dim, unit, *derived)
         return symbol, np.array(at), arrays
 
     return resolve
 
 
-def _mean(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> Contact:
+def _nearest_contact(
+    kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
+) -> Contact:
     """The nearest contact of each pair."""
     near = nearest_bodies(kinds, R, p, params)
     return jax.tree.map(near.mean, near.contacts)
 
 
-def _neg_distance(kinds, R, p, params):
+def _linearize_neg_distance(kinds, R, p, params):
     near = nearest_bodies(kinds, R, p, params)
-    return -near.distance, *felt(near, -jnp.ones_like(near.distance), params)
+    return -near.distance, *wrench_of_distance(
+        near, -jnp.ones_like(near.distance), params
+    )
 
 
-_WRENCHES = partial(each, _neg_distance)
+_LINEARIZE_NEG_DISTANCE = partial(vmap_instances, _linearize_neg_distance)
 
 
-def _alone(params: dict) -> dict:
+def _as_pair_sum(params: dict) -> dict:
     """The numbers of a sum over one pair, that tells of its gap however wide."""
     none = jnp.zeros_like(params["reach"][..., 0])
     return params | {"margin": none, "slack": none + jnp.inf}
@@ -81,23 +85,23 @@ def neg_distance(
 
 def vector(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """From the second frame's witness point to the first's, in the world [m]."""
-    out = _mean(kinds, R, p, params)
+    out = _nearest_contact(kinds, R, p, params)
     return (out.distance[:, None] * out.normal)[0]
 
 
 def normal(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Unit normal from the second frame to the first, in the world."""
-    return _mean(kinds, R, p, params).normal[0]
+    return _nearest_contact(kinds, R, p, params).normal[0]
 
 
 def point_1(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Witness point on the first frame's surface, in the world [m]."""
-    return _mean(kinds, R, p, params).point_a[0]
+    return _nearest_contact(kinds, R, p, params).point_a[0]
 
 
 def point_2(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Witness point on the second frame's surface, in the world [m]."""
-    return _mean(kinds, R, p, params).point_b[0]
+    return _nearest_contact(kinds, R, p, params).point_b[0]
 
 
 def _core_vectors(kinds, R, p, params) -> jax.Array:

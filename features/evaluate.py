@@ -19,11 +19,11 @@ from posewise.compilation.precision import precise
 from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.typing import Array
 
-from .collision_sums import Rows, near_sums
+from .collision_sums import PairSumBatch, sum_near_pairs
 from .symbol import Pose, Symbol
 
 
-class Inputs(NamedTuple):
+class FeatureInputs(NamedTuple):
     """What one grounded feature looks at: `k + 1` slices, oldest first."""
 
     R: Float[Array, "slices m 3 3"]
@@ -35,7 +35,7 @@ class Inputs(NamedTuple):
     """Time from each slice to the next one [s]."""
 
 
-class Linear(NamedTuple):
+class LinearizedFeature(NamedTuple):
     """A value and its derivatives."""
 
     y: Float[jax.Array, " rows"]
@@ -44,7 +44,7 @@ class Linear(NamedTuple):
     dq: Float[jax.Array, "rows slices n"]
 
 
-def continuous(quats: Array) -> Array:
+def make_quaternions_continuous(quats: Array) -> Array:
     """Quaternions (slices, m, 4) with signs continuous from the newest slice back."""
     if len(quats) == 1:
         return quats
@@ -56,79 +56,91 @@ def continuous(quats: Array) -> Array:
 
 
 @precise
-def value(
-    symbol: Symbol, order: int, x: Inputs, params: dict, K: Kinematics | None = None
+def evaluate_symbol(
+    symbol: Symbol,
+    order: int,
+    x: FeatureInputs,
+    params: dict,
+    K: Kinematics | None = None,
 ) -> Float[jax.Array, " rows"]:
     """φ of the given order, before target and scale; plain JAX."""
     d = order - symbol.window
-    coefficients = _coefficients(symbol.rate, d, x.tau)
+    coefficients = _difference_coefficients(symbol.rate, d, x.tau)
     total: Any = 0.0
     for s in range(d + 1):
         part = slice(s, s + symbol.window + 1)
         args = (x.R[part], x.p[part], x.quat[part], x.q[part])
         tau = x.tau[s : s + symbol.window]
-        total = total + coefficients[s] * _call(symbol, *args, tau, params, K)
+        total = total + coefficients[s] * _call_symbol(symbol, *args, tau, params, K)
     return jnp.asarray(total)
 
 
 @precise
 def linearize(
-    symbol: Symbol, order: int, x: Inputs, params: dict, K: Kinematics | None = None
-) -> Linear:
+    symbol: Symbol,
+    order: int,
+    x: FeatureInputs,
+    params: dict,
+    K: Kinematics | None = None,
+) -> LinearizedFeature:
     """φ of the given order with its wrenches, before target and scale."""
-    return _by_wrenches(symbol, x, *_derived(symbol, order, x, params, K))
+    return _to_wrenches(symbol, x, *_differentiate(symbol, order, x, params, K))
 
 
 @precise
-def linearize_all(
+def linearize_batch(
     symbol: Symbol,
     order: int,
-    x: Inputs,
+    x: FeatureInputs,
     params: dict,
     params_axis: int | None,
     K: Kinematics | None = None,
-) -> Linear:
+) -> LinearizedFeature:
     """`linearize` of many instances, along the first axis.
 
     Args:
         params_axis: that of params, None where all share them.
     """
     if symbol.wrenches is None or order:
-        one = lambda x, params: _derived(symbol, order, x, params, K)
-        return _by_wrenches(symbol, x, *jax.vmap(one, (0, params_axis))(x, params))
+        one = lambda x, params: _differentiate(symbol, order, x, params, K)
+        return _to_wrenches(symbol, x, *jax.vmap(one, (0, params_axis))(x, params))
     y, force, moment = symbol.wrenches(x.R[:, 0], x.p[:, 0], **params)
-    return _by_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None])
+    return _to_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None])
 
 
-def is_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
-    """Whether `linearize_sums` takes it, with params of these names."""
+def is_pair_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
+    """Whether `linearize_pair_sums` takes it, with params of these names."""
     return symbol.sum_of is not None and order == 0 and "reach" in params
 
 
 @precise
-def linearize_sums(
-    symbols: tuple[Symbol, ...], inputs: Sequence[Inputs], params: Sequence[dict]
-) -> list[Linear]:
-    """`linearize_all` of sums over pairs, of which those that are alike go together."""
+def linearize_pair_sums(
+    symbols: tuple[Symbol, ...], inputs: Sequence[FeatureInputs], params: Sequence[dict]
+) -> list[LinearizedFeature]:
+    """Return what `linearize_batch` does for sums over pairs, like ones together."""
     given = [(x.R[:, 0], x.p[:, 0], own) for x, own in zip(inputs, params, strict=True)]
     found = []
-    for symbol, x, out in zip(symbols, inputs, _sums(symbols, given), strict=True):
+    for symbol, x, out in zip(
+        symbols, inputs, _evaluate_pair_sums(symbols, given), strict=True
+    ):
         y, force, moment = out
-        found.append(_by_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None]))
+        found.append(_to_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None]))
     return found
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _sums(symbols: tuple[Symbol, ...], given: Any) -> Any:
+def _evaluate_pair_sums(symbols: tuple[Symbol, ...], given: Any) -> Any:
     parts: list[Any] = [symbol.sum_of for symbol in symbols]
     kinds, params_of = zip(*parts, strict=True)
     pairs = zip(params_of, given, strict=True)
-    found = near_sums(kinds, [Rows(R, p, of(own)) for of, (R, p, own) in pairs])
+    found = sum_near_pairs(
+        kinds, [PairSumBatch(R, p, of(own)) for of, (R, p, own) in pairs]
+    )
     return [(y[:, None], w[:, None, :, :3], w[:, None, :, 3:]) for y, w in found]
 
 
-@_sums.defjvp
-def _sums_jvp(symbols: tuple[Symbol, ...], primals: Any, tangents: Any) -> Any:
+@_evaluate_pair_sums.defjvp
+def _pair_sums_jvp(symbols: tuple[Symbol, ...], primals: Any, tangents: Any) -> Any:
     def every(given: Any) -> Any:
         pairs: Any = zip(symbols, given, strict=True)
         return [tuple(s.wrenches(R, p, **own)) for s, (R, p, own) in pairs]
@@ -136,8 +148,8 @@ def _sums_jvp(symbols: tuple[Symbol, ...], primals: Any, tangents: Any) -> Any:
     return jax.jvp(every, primals, tangents)
 
 
-def _derived(
-    symbol: Symbol, order: int, x: Inputs, params: dict, K: Kinematics | None
+def _differentiate(
+    symbol: Symbol, order: int, x: FeatureInputs, params: dict, K: Kinematics | None
 ) -> tuple[jax.Array, ...]:
     """φ, and its derivatives (rows, slices, ...) by what the symbol looks at."""
     d, w = order - symbol.window, symbol.window
@@ -149,7 +161,7 @@ def _derived(
             return y, force[:, None], moment[:, None]
 
         def fn(R, p, quat, q):
-            y = _call(symbol, R, p, quat, q, tau, params, K)
+            y = _call_symbol(symbol, R, p, quat, q, tau, params, K)
             return y, y
 
         of_poses = (0, 1, 2) if symbol.quaternions else (0, 1)
@@ -160,9 +172,9 @@ def _derived(
     if d == 0:
         return one(*x)
     steps = x.tau[windows[:, :-1]]
-    at = Inputs(x.R[windows], x.p[windows], x.quat[windows], x.q[windows], steps)
+    at = FeatureInputs(x.R[windows], x.p[windows], x.quat[windows], x.q[windows], steps)
     y, *slopes = jax.vmap(one)(*at)
-    c = jnp.asarray(_coefficients(symbol.rate, d, x.tau))
+    c = jnp.asarray(_difference_coefficients(symbol.rate, d, x.tau))
     if w == 0:
         moved = (jnp.moveaxis(a[:, :, 0], 0, 1) for a in slopes)
         weight = (c.reshape((1, -1) + (1,) * (a.ndim - 3)) for a in slopes)
@@ -179,26 +191,30 @@ def _derived(
     return jnp.tensordot(c, y, 1), *map(combine, slopes)
 
 
-def _by_wrenches(symbol: Symbol, x: Inputs, y: jax.Array, *slopes: jax.Array) -> Linear:
-    """What `_derived` gives, of one instance or of many, as wrenches."""
+def _to_wrenches(
+    symbol: Symbol, x: FeatureInputs, y: jax.Array, *slopes: jax.Array
+) -> LinearizedFeature:
+    """What `_differentiate` gives, of one instance or of many, as wrenches."""
     none = lambda a, axes: jnp.zeros((*y.shape, *a.shape[-axes:]), y.dtype)
     if symbol.of == "joints":
-        return Linear(y, none(x.p, 3), none(x.p, 3), slopes[0])
+        return LinearizedFeature(y, none(x.p, 3), none(x.p, 3), slopes[0])
     if symbol.wrenches is not None:
         force, moment = slopes
-        return Linear(y, moment, force, none(x.q, 2))
+        return LinearizedFeature(y, moment, force, none(x.q, 2))
     R, p, quat = x.R[..., None, :, :, :, :], x.p[..., None, :, :, :], x.quat
-    moment = _moment(R, p, *slopes[:2])
+    moment = _moment_from_pose_derivative(R, p, *slopes[:2])
     if symbol.quaternions:
-        moment = moment + _spin(quat[..., None, :, :, :], slopes[2])
-    return Linear(y, moment, slopes[1], none(x.q, 2))
+        moment = moment + _moment_from_quaternion_derivative(
+            quat[..., None, :, :, :], slopes[2]
+        )
+    return LinearizedFeature(y, moment, slopes[1], none(x.q, 2))
 
 
 @precise
-def linearize_each(
+def linearize_per_coordinate(
     symbol: Symbol,
     order: int,
-    x: Inputs,
+    x: FeatureInputs,
     params: dict,
     params_axis: int | None,
     scale: Float[jax.Array, "n rows"],
@@ -214,8 +230,8 @@ def linearize_each(
     """
     slices = jnp.eye(x.q.shape[1], dtype=x.q.dtype)
 
-    def one(x: Inputs, params: dict) -> tuple[jax.Array, jax.Array]:
-        fn = lambda q: value(symbol, order, x._replace(q=q), params, K)
+    def one(x: FeatureInputs, params: dict) -> tuple[jax.Array, jax.Array]:
+        fn = lambda q: evaluate_symbol(symbol, order, x._replace(q=q), params, K)
 
         def along(own: jax.Array) -> tuple[jax.Array, jax.Array]:
             return jax.jvp(fn, (x.q,), (own[:, None] * jnp.ones_like(x.q),))
@@ -223,12 +239,12 @@ def linearize_each(
         return jax.vmap(along, out_axes=(None, 0))(slices)
 
     y, dq = jax.vmap(one, (0, params_axis))(x, params)
-    y, sigma = aim(symbol, y, scale, target)
+    y, sigma = apply_scale_and_target(symbol, y, scale, target)
     slope = scale if sigma is None else scale * sigma
     return y, slope[:, None] * dq
 
 
-def aim(
+def apply_scale_and_target(
     symbol: Symbol,
     y: Float[jax.Array, "*batch rows"],
     scale: Float[jax.Array, "*batch_and_scale"],
@@ -263,9 +279,11 @@ def apply_scale(scale: jax.Array, rows: jax.Array, after: int) -> jax.Array:
     return out.reshape(*out.shape[:-1], *rest)
 
 
-def aimed(symbol: Symbol, raw: Linear, scale: jax.Array, target: jax.Array) -> Linear:
+def apply_scale_and_target_to_linearization(
+    symbol: Symbol, raw: LinearizedFeature, scale: jax.Array, target: jax.Array
+) -> LinearizedFeature:
     """What `linearize` gives, of one instance or of many, after target and scale."""
-    y, sigma = aim(symbol, raw.y, scale, target)
+    y, sigma = apply_scale_and_target(symbol, raw.y, scale, target)
 
     def also(a: jax.Array) -> jax.Array:
         after = a.ndim - raw.y.ndim
@@ -273,17 +291,19 @@ def aimed(symbol: Symbol, raw: Linear, scale: jax.Array, target: jax.Array) -> L
             a = sigma.reshape(*sigma.shape, *[1] * after) * a
         return apply_scale(scale, a, after)
 
-    return Linear(y, *map(also, raw[1:]))
+    return LinearizedFeature(y, *map(also, raw[1:]))
 
 
-def differences(
+def difference_coefficients(
     order: int, tau: Float[jax.Array, "n steps"]
 ) -> Float[jax.Array, "n slices"]:
     """Of many instances, the share of each slice in a backward difference over time."""
-    return jax.vmap(lambda tau: jnp.stack(_coefficients(True, order, tau)))(tau)
+    return jax.vmap(lambda tau: jnp.stack(_difference_coefficients(True, order, tau)))(
+        tau
+    )
 
 
-def _moment(R, p, dR, dp) -> jax.Array:
+def _moment_from_pose_derivative(R, p, dR, dp) -> jax.Array:
     """Derivative with respect to a turn about the world's origin."""
     # of a matrix M, the vector of M - Mᵀ: (M₂₁ - M₁₂, M₀₂ - M₂₀, M₁₀ - M₀₁)
     M = dR @ jnp.swapaxes(R, -1, -2) + dp[..., :, None] * p[..., None, :]
@@ -291,7 +311,7 @@ def _moment(R, p, dR, dp) -> jax.Array:
     return jnp.stack([M[..., 2, 1], M[..., 0, 2], M[..., 1, 0]], -1)
 
 
-def _spin(quat, dquat) -> jax.Array:
+def _moment_from_quaternion_derivative(quat, dquat) -> jax.Array:
     """The same, by the quaternions: a turn ω moves one by ½ (0, ω) ⊗ q."""
     w, x, y, z = (quat[..., i] for i in range(4))
     spins = [(-x, w, -z, y), (-y, z, w, -x), (-z, -y, x, w)]
@@ -299,7 +319,7 @@ def _spin(quat, dquat) -> jax.Array:
     return jnp.stack(half, -1)
 
 
-def _call(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
+def _call_symbol(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
     """The symbol's function on the slices of its own window."""
     extra = dict(params)
     if symbol.stacked:
@@ -321,7 +341,7 @@ def _call(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
     return jnp.atleast_1d(symbol.fn(*slices[0], **extra))
 
 
-def _coefficients(rate: bool, d: int, tau: Array) -> list[Any]:
+def _difference_coefficients(rate: bool, d: int, tau: Array) -> list[Any]:
     """Of the d-th backward difference, oldest first.
 
     Differences are over the time between the middles of what is subtracted.

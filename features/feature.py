@@ -21,7 +21,14 @@ from posewise.robots.kinematics.manifold import (
 from posewise.robots.typing import Array
 from posewise.robots.validation import float_array, integer, number
 
-from .evaluate import Inputs, aim, aimed, continuous, linearize, value
+from .evaluate import (
+    FeatureInputs,
+    apply_scale_and_target,
+    apply_scale_and_target_to_linearization,
+    evaluate_symbol,
+    linearize,
+    make_quaternions_continuous,
+)
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -33,7 +40,7 @@ class FeatureError(PosewiseError):
 
 
 @dataclass(frozen=True, eq=False)
-class Grounded:
+class BoundFeature:
     """A feature in a given world: indices and arrays, ready to be evaluated."""
 
     symbol: Symbol
@@ -80,7 +87,7 @@ class Feature:
         scale: Any = None,
         **options: Any,
     ) -> None:
-        frames = _names(frames)
+        frames = _as_names(frames)
         if hasattr(symbol, "symbol"):
             symbol = symbol.symbol
         if not isinstance(symbol, Symbol):
@@ -111,8 +118,8 @@ class Feature:
         )
         for name in options:
             number(f"{symbol.name}: {name}", options[name], error=FeatureError)
-        self.scale = None if scale is None else _array(symbol, "scale", scale, 2)
-        self.target = None if target is None else _array(symbol, "target", target, 1)
+        self.scale = None if scale is None else _as_array(symbol, "scale", scale, 2)
+        self.target = None if target is None else _as_array(symbol, "target", target, 1)
         wide = symbol.unprojected
         if wide is not None and wide.dim is not None:
             widths = {
@@ -126,7 +133,7 @@ class Feature:
         self.frames = frames
         self.order = order
         self.options = dict(options)
-        self._grounded: tuple[Any, Grounded] | None = None
+        self._grounded: tuple[Any, BoundFeature] | None = None
 
     def __repr__(self) -> str:
         order = f", order={self.order}" if self.order else ""
@@ -138,7 +145,7 @@ class Feature:
         new.frames, new._grounded = frames, None
         return new
 
-    def ground(self, C: "Config") -> Grounded:
+    def ground(self, C: "Config") -> BoundFeature:
         """Indices and arrays of this feature in a world.
 
         Raises:
@@ -150,7 +157,7 @@ class Feature:
             self._grounded = snapshot, self._ground(C)
         return self._grounded[1]
 
-    def _ground(self, C: "Config") -> Grounded:
+    def _ground(self, C: "Config") -> BoundFeature:
         symbol = self.symbol
         params: dict[str, np.ndarray] = {}
         options = {**symbol.options, **self.options}
@@ -167,7 +174,7 @@ class Feature:
             coordinates = C.coordinates(self.frames or C.joint_names)
         D = symbol.dim
         if D is None:
-            D = _rows(symbol, len(frames), len(coordinates), params, C)
+            D = _infer_dim(symbol, len(frames), len(coordinates), params, C)
         target = np.zeros(1) if self.target is None else self.target
         if target.size not in (1, D):
             raise FeatureError(
@@ -183,7 +190,7 @@ class Feature:
             )
         if scale.ndim == 1:
             scale = np.broadcast_to(scale, (D,))
-        return Grounded(
+        return BoundFeature(
             symbol,
             self.order,
             frames,
@@ -245,12 +252,14 @@ class Feature:
         R, p = R[:, g.frames], p[:, g.frames]
         quats = np.zeros((*p.shape[:2], 4))
         if g.symbol.quaternions:
-            quats = continuous(C.quaternions_at(Q)[:, g.frames])
-        x = Inputs(R, p, quats, Q[:, g.coordinates], self._steps(tau))
+            quats = make_quaternions_continuous(C.quaternions_at(Q)[:, g.frames])
+        x = FeatureInputs(R, p, quats, Q[:, g.coordinates], self._steps(tau))
         K = C.kinematics().anonymous() if g.symbol.kinematics else None
-        out = _program(g.symbol, g.order)(x, g.params, g.scale, g.target, K)
+        out = _compiled_linearization(g.symbol, g.order)(
+            x, g.params, g.scale, g.target, K
+        )
         out = np.asarray(out, float)
-        J = _assemble(C, g, Q, twists, out[:, 1:], coordinates)
+        J = _assemble_jacobian(C, g, Q, twists, out[:, 1:], coordinates)
         return out[:, 0], J[0] if slices == 1 else np.moveaxis(J, 0, 1)
 
     def function(
@@ -271,13 +280,15 @@ class Feature:
             R, p = frames.R[:, g.frames], frames.p[:, g.frames]
             quats = jnp.zeros((*p.shape[:2], 4), Q.dtype)
             if g.symbol.quaternions:
-                quats = continuous(quaternions(K, Q)[:, g.frames])
+                quats = make_quaternions_continuous(quaternions(K, Q)[:, g.frames])
             time = jnp.asarray(steps, Q.dtype)
-            x = Inputs(R, p, quats, Q[:, g.coordinates], time)
+            x = FeatureInputs(R, p, quats, Q[:, g.coordinates], time)
             like = lambda a: jnp.asarray(a, Q.dtype)
             params = {k: _cast(v, Q.dtype) for k, v in g.params.items()}
-            raw = value(g.symbol, g.order, x, params, K)
-            return aim(g.symbol, raw, like(g.scale), like(g.target))[0]
+            raw = evaluate_symbol(g.symbol, g.order, x, params, K)
+            return apply_scale_and_target(g.symbol, raw, like(g.scale), like(g.target))[
+                0
+            ]
 
         return phi
 
@@ -298,7 +309,7 @@ def custom_symbol(fn: Callable[..., Any], frames: int) -> Symbol:
 
 
 @cache
-def _program(symbol: Symbol, order: int) -> Callable[..., Any]:
+def _compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
     """One small compiled program for each kind of feature.
 
     Each row: y, then the derivatives by slice (coordinates), or by slice and frame
@@ -307,10 +318,12 @@ def _program(symbol: Symbol, order: int) -> Callable[..., Any]:
 
     def run(x, params, scale, target, K):
         dtype = jnp.result_type(float)
-        x = Inputs(*(jnp.asarray(a, dtype) for a in x))
+        x = FeatureInputs(*(jnp.asarray(a, dtype) for a in x))
         scale, target = jnp.asarray(scale, dtype), jnp.asarray(target, dtype)
         params = {k: _cast(v, dtype) for k, v in params.items()}
-        out = aimed(symbol, linearize(symbol, order, x, params, K), scale, target)
+        out = apply_scale_and_target_to_linearization(
+            symbol, linearize(symbol, order, x, params, K), scale, target
+        )
         if symbol.of == "joints":
             derivatives = out.dq
         else:
@@ -322,9 +335,9 @@ def _program(symbol: Symbol, order: int) -> Callable[..., Any]:
     return jax.jit(run)
 
 
-def _assemble(
+def _assemble_jacobian(
     C: "Config",
-    g: Grounded,
+    g: BoundFeature,
     Q: np.ndarray,
     twists: np.ndarray,
     derivatives: np.ndarray,
@@ -345,16 +358,18 @@ def _assemble(
     return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
 
 
-def _rows(symbol: Symbol, m: int, n: int, params: dict, C: "Config") -> int:
+def _infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: "Config") -> int:
     """Number of rows, by tracing the function once."""
     k = symbol.window + 1
     eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
     zeros = (np.zeros((k, m, 3)), np.zeros((k, m, 4)), np.zeros((k, n)))
-    x = Inputs(eye, *zeros, np.ones(symbol.window))
+    x = FeatureInputs(eye, *zeros, np.ones(symbol.window))
     K = C.kinematics().anonymous() if symbol.kinematics else None
     try:
         shape = jax.eval_shape(
-            lambda x, params: value(symbol, symbol.window, x, params, K), x, params
+            lambda x, params: evaluate_symbol(symbol, symbol.window, x, params, K),
+            x,
+            params,
         ).shape
     except (ConfigError, FeatureError):
         raise
@@ -369,7 +384,7 @@ def _rows(symbol: Symbol, m: int, n: int, params: dict, C: "Config") -> int:
     return shape[0]
 
 
-def _names(frames: Any) -> tuple[str, ...]:
+def _as_names(frames: Any) -> tuple[str, ...]:
     if isinstance(frames, str):
         return (frames,)
     try:
@@ -381,7 +396,7 @@ def _names(frames: Any) -> tuple[str, ...]:
     return names
 
 
-def _array(symbol: Symbol, what: str, given: Any, ndim: int) -> np.ndarray:
+def _as_array(symbol: Symbol, what: str, given: Any, ndim: int) -> np.ndarray:
     array = float_array(f"{symbol.name}: {what}", given, "numbers", FeatureError)
     if array.size == 0 or array.ndim > ndim or not np.isfinite(array).all():
         raise FeatureError(

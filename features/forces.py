@@ -11,7 +11,7 @@ from jaxtyping import Float
 from posewise.robots.geometry.inertia import link_inertia, link_members
 from posewise.robots.world.contact_forces import contact_force_variables
 
-from .motions import GRAVITY, Poses, angular_velocity
+from .motions import GRAVITY, PoseTuple, angular_velocity
 from .symbol import Pose, Symbol
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def total_force(
 
 
 def physics(
-    old: Poses,
-    mid: Poses,
-    new: Poses,
+    old: PoseTuple,
+    mid: PoseTuple,
+    new: PoseTuple,
     *,
     tau: Float[jax.Array, "2"],
     pull: Float[jax.Array, " n"],
@@ -69,7 +69,7 @@ def physics(
 
 
 def _contact_wrench(
-    body: Pose, contacts: Poses, pull: jax.Array, com: jax.Array
+    body: Pose, contacts: PoseTuple, pull: jax.Array, com: jax.Array
 ) -> tuple[Vector, Vector]:
     """Sum of forces on a link, and of their torques about its centre of mass."""
     if not contacts:
@@ -80,7 +80,7 @@ def _contact_wrench(
     return jnp.sum(forces, 0), jnp.sum(jnp.cross(arms, forces), 0)
 
 
-_TOTAL = Symbol(total_force, "totalForce", frames=(1, None), dim=6, unit="N, N m")
+_TOTAL_FORCE = Symbol(total_force, "totalForce", frames=(1, None), dim=6, unit="N, N m")
 _PHYSICS = Symbol(
     physics,
     "physics",
@@ -94,15 +94,15 @@ _PHYSICS = Symbol(
 
 def resolve_total(C: "Config", frames: Any) -> Any:
     """`total_force` of a link with its contacts."""
-    return _TOTAL, *_link(C, frames)
+    return _TOTAL_FORCE, *_link_params(C, frames)
 
 
 def resolve_physics(C: "Config", frames: Any) -> Any:
     """`physics` of a link with its contacts."""
-    return _PHYSICS, *_link(C, frames)
+    return _PHYSICS, *_link_params(C, frames)
 
 
-def _link(C: "Config", frames: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _link_params(C: "Config", frames: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """The frame, the points and forces of its link's contacts, and numbers.
 
     Contacts that are not active have a place too, of pull zero.

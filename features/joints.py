@@ -7,25 +7,25 @@ from jaxtyping import Bool, Float
 
 from posewise.robots.typing import Array
 
-Values = Float[jax.Array, " n"]
+JointValues = Float[jax.Array, " n"]
 
 
-def joint_values(q: Values) -> Values:
+def joint_values(q: JointValues) -> JointValues:
     """The coordinates themselves, quaternions as they are [rad, m]."""
     return q
 
 
-def joint_limits(q: Values, *, limits: Float[jax.Array, "2 n"]) -> jax.Array:
+def joint_limits(q: JointValues, *, limits: Float[jax.Array, "2 n"]) -> jax.Array:
     """For each coordinate with limits, lower - q and q - upper; within when <= 0."""
     return jnp.stack([limits[0] - q, q - limits[1]], -1).reshape(-1)
 
 
 def velocity_limits(
-    old: Values,
-    new: Values,
+    old: JointValues,
+    new: JointValues,
     *,
     tau: Float[jax.Array, ""],
-    max_velocity: Values,
+    max_velocity: JointValues,
 ) -> jax.Array:
     """For each coordinate with a speed limit, -v - max and v - max; within when <= 0.
 
@@ -35,19 +35,27 @@ def velocity_limits(
     return jnp.stack([-v - max_velocity, v - max_velocity], -1).reshape(-1)
 
 
-def transition_velocity(old: Values, new: Values, *, tau: Float[jax.Array, ""]):
+def transition_velocity(
+    old: JointValues, new: JointValues, *, tau: Float[jax.Array, ""]
+):
     """Velocity of the coordinates between two slices [rad/s, m/s]."""
     return (new - old) / tau
 
 
 def transition_acceleration(
-    oldest: Values, old: Values, new: Values, *, tau: Float[jax.Array, "2"]
+    oldest: JointValues,
+    old: JointValues,
+    new: JointValues,
+    *,
+    tau: Float[jax.Array, "2"],
 ):
     """Acceleration of the coordinates over three slices [rad/s², m/s²]."""
     return ((new - old) / tau[1] - (old - oldest) / tau[0]) / tau.mean()
 
 
-def home_difference(q: Values, *, home: Values, block: Bool[Array, "n n"]) -> Values:
+def home_difference(
+    q: JointValues, *, home: JointValues, block: Bool[Array, "n n"]
+) -> JointValues:
     """q minus its value at definition; a quaternion is compared on its nearer side.
 
     Weights for each joint are a vector scale.
@@ -57,7 +65,7 @@ def home_difference(q: Values, *, home: Values, block: Bool[Array, "n n"]) -> Va
     return q - jax.lax.stop_gradient(sign) * home
 
 
-def quaternion_norms(q: Values) -> jax.Array:
+def quaternion_norms(q: JointValues) -> jax.Array:
     """|q|² - 1 for the quaternion of each quatBall and free joint.
 
     Kept for rai's programs: the solver moves in the tangent space and needs none.
@@ -65,29 +73,29 @@ def quaternion_norms(q: Values) -> jax.Array:
     return jnp.sum(q.reshape(-1, 4) ** 2, -1) - 1
 
 
-def limited(C, frames) -> np.ndarray:
+def limited_coordinates(C, frames) -> np.ndarray:
     """Coordinates with limits, among the named joints or all."""
     chosen = C.coordinates(frames or C.joint_names)
     return chosen[np.isfinite(C.limits[:, chosen]).any(0)]
 
 
-def limits_of(C, frames, **_) -> dict[str, np.ndarray]:
+def joint_limit_params(C, frames, **_) -> dict[str, np.ndarray]:
     """The limits of those coordinates; an open side is far away."""
-    return {"limits": np.clip(C.limits[:, limited(C, frames)], -1e6, 1e6)}
+    return {"limits": np.clip(C.limits[:, limited_coordinates(C, frames)], -1e6, 1e6)}
 
 
-def fast(C, frames) -> np.ndarray:
+def speed_limited_coordinates(C, frames) -> np.ndarray:
     """Coordinates with a speed limit, among the named joints or all."""
     chosen = C.coordinates(frames or C.joint_names)
     return chosen[np.isfinite(C.max_velocity[chosen])]
 
 
-def speeds_of(C, frames, **_) -> dict[str, np.ndarray]:
+def velocity_limit_params(C, frames, **_) -> dict[str, np.ndarray]:
     """Speed limits of those coordinates."""
-    return {"max_velocity": C.max_velocity[fast(C, frames)]}
+    return {"max_velocity": C.max_velocity[speed_limited_coordinates(C, frames)]}
 
 
-def home_of(C, frames, **_) -> dict[str, np.ndarray]:
+def home_params(C, frames, **_) -> dict[str, np.ndarray]:
     """Home values, and which coordinates form a quaternion together."""
     chosen = C.coordinates(frames or C.joint_names)
     group = np.full(C.nq, -1)
@@ -97,7 +105,7 @@ def home_of(C, frames, **_) -> dict[str, np.ndarray]:
     return {"home": C.home[chosen], "block": (g[:, None] == g) & (g >= 0)[:, None]}
 
 
-def unit_quaternions(C, frames) -> np.ndarray:
+def quaternion_coordinates(C, frames) -> np.ndarray:
     """Coordinates of the quaternions of quatBall, free and floating joints."""
     chosen = C.coordinates(frames or C.joint_names)
     kinds = dict(zip(C.joint_names, C.joint_types, strict=True))

@@ -14,7 +14,7 @@ from .safe_math import norm
 from .symbol import Pose
 
 GRAVITY = 9.81
-Poses = tuple[Pose, ...]
+PoseTuple = tuple[Pose, ...]
 Vector = Float[jax.Array, "3"]
 
 
@@ -63,7 +63,11 @@ def align_with_motion(axis: int) -> Callable[..., Vector]:
 
 
 def energy(
-    old: Poses, new: Poses, *, tau: Float[jax.Array, ""], mass: Float[jax.Array, " m"]
+    old: PoseTuple,
+    new: PoseTuple,
+    *,
+    tau: Float[jax.Array, ""],
+    mass: Float[jax.Array, " m"],
 ) -> Float[jax.Array, "1"]:
     """Kinetic energy of translation plus potential energy m g z [J].
 
@@ -77,7 +81,7 @@ def energy(
     return total[None]
 
 
-def masses(C, frames, **_) -> dict[str, np.ndarray]:
+def mass_params(C, frames, **_) -> dict[str, np.ndarray]:
     """The frames' masses.
 
     Raises:

@@ -21,7 +21,7 @@ from .positions import position, position_diff, position_rel
 from .symbol import Pose
 
 Quaternion = Float[jax.Array, "4"]
-Seven = Float[jax.Array, "7"]
+PoseVector = Float[jax.Array, "7"]
 
 
 def quaternion(a: Pose) -> Quaternion:
@@ -40,17 +40,17 @@ def quaternion_rel(a: Pose, b: Pose) -> Quaternion:
     return quat_multiply(quat_conjugate(b.quaternion), a.quaternion)
 
 
-def pose(a: Pose) -> Seven:
+def pose(a: Pose) -> PoseVector:
     """Position and quaternion of the frame in the world."""
     return jnp.concatenate([position(a), quaternion(a)])
 
 
-def pose_diff(a: Pose, b: Pose) -> Seven:
+def pose_diff(a: Pose, b: Pose) -> PoseVector:
     """Position difference and quaternion difference in the world."""
     return jnp.concatenate([position_diff(a, b), quaternion_diff(a, b)])
 
 
-def pose_rel(a: Pose, b: Pose) -> Seven:
+def pose_rel(a: Pose, b: Pose) -> PoseVector:
     """Pose of `a` seen in `b`."""
     return jnp.concatenate([position_rel(a, b), quaternion_rel(a, b)])
 

@@ -12,7 +12,7 @@ from posewise.robots.typing import Array
 from posewise.robots.world.frame import Geometry
 
 from .positions import position_rel
-from .safe_math import greatest, least, norm
+from .safe_math import amax, amin, norm
 from .symbol import Pose
 
 Scalar = Float[jax.Array, ""]
@@ -26,10 +26,10 @@ def above_box(
     h is the half size less the corner radius and the margin; the height is free.
     """
     p = position_rel(a, b)[:2]
-    return jnp.concatenate([p, -p]) + footprint_excess(half, margin)
+    return jnp.concatenate([p, -p]) + footprint_offset(half, margin)
 
 
-def footprint_excess(half: Array, margin: Array) -> Float[Array, "*batch 4"]:
+def footprint_offset(half: Array, margin: Array) -> Float[Array, "*batch 4"]:
     """What `above_box` is at the middle; of numpy's arrays one of them."""
     join = half.__array_namespace__().concatenate
     return join([-half, -half], -1) + margin[..., None]
@@ -40,10 +40,10 @@ def inside_box(
 ) -> Float[jax.Array, "6"]:
     """Origin of `a` inside box `b`, `margin` (default 1 cm) away from its faces [m]."""
     p = position_rel(a, b)
-    return jnp.concatenate([p, -p]) + box_excess(half, margin)
+    return jnp.concatenate([p, -p]) + box_offset(half, margin)
 
 
-def box_excess(half: Array, margin: Array) -> Float[Array, "*batch 6"]:
+def box_offset(half: Array, margin: Array) -> Float[Array, "*batch 6"]:
     """What `inside_box` is at the middle; of numpy's arrays one of them."""
     xp = half.__array_namespace__()
     h = xp.maximum(half - margin[..., None], 0.01)
@@ -78,13 +78,13 @@ def standing_above(
     A = a.R.T @ b.R
     centers = core @ A
     spread = norm(jnp.swapaxes(axes.mT @ A, -1, -2))
-    high = p + greatest(centers + spread, 0)
-    low = p + least(centers - spread, 0)
+    high = p + amax(centers + spread, 0)
+    low = p + amin(centers - spread, 0)
     sides = jnp.concatenate([high[:2] - half[:2], -low[:2] - half[:2]]) + margin
     return jnp.concatenate([sides, (half[2] - low[2])[None]])
 
 
-def shape_of(C, frame: str, kinds: type | tuple[type, ...], name: str):
+def centered_shape(C, frame: str, kinds: type | tuple[type, ...], name: str):
     """The frame's own shape, of one of the given kinds.
 
     Raises:
@@ -102,22 +102,22 @@ def shape_of(C, frame: str, kinds: type | tuple[type, ...], name: str):
     return geometry.shape
 
 
-def footprint(C, frames, margin: float) -> dict[str, np.ndarray]:
+def footprint_params(C, frames, margin: float) -> dict[str, np.ndarray]:
     """Half size of the second frame's box, in x and y, without rounding."""
-    box = shape_of(C, frames[1], shapes.Box, "Box")
+    box = centered_shape(C, frames[1], shapes.Box, "Box")
     half = box.size[:2] / 2 - box.rounding
     return {"half": half, "margin": np.array(float(margin))}
 
 
-def box_size(C, frames, margin: float) -> dict[str, np.ndarray]:
+def box_params(C, frames, margin: float) -> dict[str, np.ndarray]:
     """Half size of the second frame's box."""
-    box = shape_of(C, frames[1], shapes.Box, "Box")
+    box = centered_shape(C, frames[1], shapes.Box, "Box")
     return {"half": box.size / 2, "margin": np.array(float(margin))}
 
 
-def cylinder_size(C, frames, margin: float) -> dict[str, np.ndarray]:
+def cylinder_params(C, frames, margin: float) -> dict[str, np.ndarray]:
     """Length and radius of the second frame's cylinder."""
-    shape = shape_of(C, frames[1], shapes.Cylinder, "Cylinder")
+    shape = centered_shape(C, frames[1], shapes.Cylinder, "Cylinder")
     return {
         "length": np.array(float(shape.length)),
         "radius": np.array(float(shape.radius)),
@@ -125,20 +125,22 @@ def cylinder_size(C, frames, margin: float) -> dict[str, np.ndarray]:
     }
 
 
-def standing(C, frames, margin: float) -> dict[str, np.ndarray]:
+def standing_params(C, frames, margin: float) -> dict[str, np.ndarray]:
     """The support's half size, and the extent of what stands on it."""
     solid = [g for g in C.frame(frames[0]).geometries if g.collision]
     if not solid:
         raise ConfigError(f"standingAbove: frame {frames[0]!r} has no solid shape.")
-    parts = [extent(g, frames[0]) for g in solid]
+    parts = [bounding_ellipsoids(g, frames[0]) for g in solid]
     return {
-        **box_size(C, frames, margin),
+        **box_params(C, frames, margin),
         "core": np.concatenate([core for core, _ in parts]),
         "axes": np.concatenate([axes for _, axes in parts]),
     }
 
 
-def extent(geometry: Geometry, frame: str) -> tuple[np.ndarray, np.ndarray]:
+def bounding_ellipsoids(
+    geometry: Geometry, frame: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Points (n, 3) and half axes (n, 3, 3, in columns) in the frame.
 
     The shape lies in the convex hull of the ellipsoids around the points; rounded rims

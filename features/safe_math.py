@@ -18,22 +18,24 @@ def sqrt(x: Float[jax.Array, "*batch"]) -> Float[jax.Array, "*batch"]:
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1.0)), 0.0)
 
 
-def least(x: Float[jax.Array, "..."], axis: int = -1) -> Float[jax.Array, "..."]:
+def amin(x: Float[jax.Array, "..."], axis: int = -1) -> Float[jax.Array, "..."]:
     """The least entry along an axis; its derivative: the mean of those that are least.
 
     As that of `jnp.min`, but for its not being a number where a compiler rounds entries
     differently in two places, so that none is equal to the least.
     """
-    share = ties(x, axis)
+    share = subgradient_weights(x, axis)
     return jnp.sum(jnp.where(share > 0, share * x, 0.0), axis)
 
 
-def greatest(x: Float[jax.Array, "..."], axis: int = -1) -> Float[jax.Array, "..."]:
-    """The greatest entry along an axis; see `least`."""
-    return -least(-x, axis)
+def amax(x: Float[jax.Array, "..."], axis: int = -1) -> Float[jax.Array, "..."]:
+    """The greatest entry along an axis; see `amin`."""
+    return -amin(-x, axis)
 
 
-def ties(x: Float[jax.Array, "..."], axis: int = -1) -> Float[jax.Array, "..."]:
+def subgradient_weights(
+    x: Float[jax.Array, "..."], axis: int = -1
+) -> Float[jax.Array, "..."]:
     """For each entry along an axis its share among those that are least."""
     still = jax.lax.stop_gradient(x)
     places = jax.lax.broadcasted_iota(int, still.shape, axis % still.ndim)

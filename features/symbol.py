@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from .vectors import VectorRows
+from .vectors import VectorForm
 
 if TYPE_CHECKING:
     from posewise.robots.config import Config
@@ -75,8 +75,8 @@ class Symbol:
     have a leading axis, and so may all params."""
     sum_of: tuple[Any, Callable[[dict], dict]] | None = None
     """Of a symbol with `wrenches` of which the params have `reach`: of what kinds pairs
-    it is a sum, and from its params those of that; see `near_sums`."""
-    vector: VectorRows | None = None
+    it is a sum, and from its params those of that; see `sum_near_pairs`."""
+    vector: VectorForm | None = None
     """`fn` of poses in other words, by which many such symbols are one computation."""
     resolve: Callable[..., Any] | None = None
     """`(C, frames, **options)` to the symbol to be used in a world, the indices of the

@@ -22,21 +22,23 @@ from . import (
 )
 from .feature import Feature
 from .symbol import Symbol
-from .vectors import VectorRows
+from .vectors import VectorForm
 
-_one = partial(Symbol, frames=(1, 1))
-_two = partial(Symbol, frames=(2, 2))
-_quat = slice(0, 4)
-_tail = slice(3, 7)
-_joint = partial(Symbol, frames=(0, None), of="joints")
-_region = partial(_two, unit="m", options={"margin": 0.0})
-_REL = VectorRows(0, 1, seen=1)
-_SIDES = np.concatenate([np.eye(3), -np.eye(3)]).tolist()
+_frame_symbol = partial(Symbol, frames=(1, 1))
+_frame_pair_symbol = partial(Symbol, frames=(2, 2))
+_QUATERNION_ROWS = slice(0, 4)
+_POSE_QUATERNION_ROWS = slice(3, 7)
+_joint_symbol = partial(Symbol, frames=(0, None), of="joints")
+_region_symbol = partial(_frame_pair_symbol, unit="m", options={"margin": 0.0})
+_RELATIVE_POSITION = VectorForm(0, 1, seen=1)
+_BOX_SIDES = np.concatenate([np.eye(3), -np.eye(3)]).tolist()
 """Of a box's inside: x, y, z, and their opposites."""
-_POSITION_REL = _two(positions.position_rel, dim=3, unit="m", vector=_REL)
+_POSITION_REL = _frame_pair_symbol(
+    positions.position_rel, dim=3, unit="m", vector=_RELATIVE_POSITION
+)
 
 
-def _between(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
+def _distance_symbol(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
     count = 1 + max(map(max, ends))
     return Symbol(
         fn,
@@ -45,50 +47,54 @@ def _between(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
         dim=dim,
         unit="" if fn is distances.normal else "m",
         options={"smoothing": 0.0} if fn is distances.neg_distance else {},
-        resolve=distances.on_pairs(fn, name, dim, "m", ends),
+        resolve=distances.distance_resolver(fn, name, dim, "m", ends),
     )
 
 
-def _law(fn, name: str, dim: int, unit: str, window: int = 0, **options) -> Symbol:
-    return _two(
+def _contact_law_symbol(
+    fn, name: str, dim: int, unit: str, window: int = 0, **options
+) -> Symbol:
+    return _frame_pair_symbol(
         fn,
         dim=dim,
         unit=unit,
         window=window,
         options=options,
-        resolve=contacts.law(fn, name, dim, unit, window),
+        resolve=contacts.contact_law_resolver(fn, name, dim, unit, window),
     )
 
 
 _FINGERS = ((0, 2), (1, 2))
-_collisions = partial(
+_collision_symbol = partial(
     Symbol, frames=(0, None), unit="m", options={"margin": 0.0, "smoothing": 0.0}
 )
 
 
-def _axis(i: int) -> Symbol:
-    return _one(positions.axis(i), dim=3, vector=VectorRows(0, axes=(i, i)))
+def _axis_symbol(i: int) -> Symbol:
+    return _frame_symbol(positions.axis(i), dim=3, vector=VectorForm(0, axes=(i, i)))
 
 
-def _axis_diff(i: int) -> Symbol:
-    return _two(positions.axis_diff(i), dim=3, vector=VectorRows(0, 1, axes=(i, i)))
+def _axis_diff_symbol(i: int) -> Symbol:
+    return _frame_pair_symbol(
+        positions.axis_diff(i), dim=3, vector=VectorForm(0, 1, axes=(i, i))
+    )
 
 
-def _axis_rel(i: int) -> Symbol:
-    form = VectorRows(0, seen=1, axes=(i, i))
-    return _two(positions.axis_rel(i), dim=3, vector=form)
+def _axis_rel_symbol(i: int) -> Symbol:
+    form = VectorForm(0, seen=1, axes=(i, i))
+    return _frame_pair_symbol(positions.axis_rel(i), dim=3, vector=form)
 
 
-def _product(i: int, j: int) -> Symbol:
-    form = VectorRows(0, seen=1, axes=(i, i), rows=(_SIDES[j],))
-    return _two(positions.scalar_product(i, j), dim=1, vector=form)
+def _scalar_product_symbol(i: int, j: int) -> Symbol:
+    form = VectorForm(0, seen=1, axes=(i, i), rows=(_BOX_SIDES[j],))
+    return _frame_pair_symbol(positions.scalar_product(i, j), dim=1, vector=form)
 
 
 def _all_coordinates(C, frames) -> np.ndarray:
     return np.arange(C.nq)
 
 
-def _manipulability(linear: int) -> Symbol:
+def _manipulability_symbol(linear: int) -> Symbol:
     return Symbol(
         balance.manipulability,
         of="joints",
@@ -105,61 +111,71 @@ def _manipulability(linear: int) -> Symbol:
 class FS(Enum):
     """Feature symbols; frames, dimension and formula are those of each function."""
 
-    position = _one(positions.position, dim=3, unit="m", vector=VectorRows(0))
-    positionDiff = _two(
-        positions.position_diff, dim=3, unit="m", vector=VectorRows(0, 1)
+    position = _frame_symbol(positions.position, dim=3, unit="m", vector=VectorForm(0))
+    positionDiff = _frame_pair_symbol(
+        positions.position_diff, dim=3, unit="m", vector=VectorForm(0, 1)
     )
     positionRel = _POSITION_REL
-    gazeAt = _two(
+    gazeAt = _frame_pair_symbol(
         positions.gaze_at,
         dim=2,
         unit="m",
         unprojected=_POSITION_REL,
-        vector=_REL._replace(rows=_SIDES[:2]),
+        vector=_RELATIVE_POSITION._replace(rows=_BOX_SIDES[:2]),
     )
 
-    vectorX = _axis(0)
-    vectorY = _axis(1)
-    vectorZ = _axis(2)
-    vectorXDiff = _axis_diff(0)
-    vectorYDiff = _axis_diff(1)
-    vectorZDiff = _axis_diff(2)
-    vectorXRel = _axis_rel(0)
-    vectorYRel = _axis_rel(1)
-    vectorZRel = _axis_rel(2)
-    scalarProductXX = _product(0, 0)
-    scalarProductXY = _product(0, 1)
-    scalarProductXZ = _product(0, 2)
-    scalarProductYX = _product(1, 0)
-    scalarProductYY = _product(1, 1)
-    scalarProductYZ = _product(1, 2)
-    scalarProductZX = _product(2, 0)
-    scalarProductZY = _product(2, 1)
-    scalarProductZZ = _product(2, 2)
+    vectorX = _axis_symbol(0)
+    vectorY = _axis_symbol(1)
+    vectorZ = _axis_symbol(2)
+    vectorXDiff = _axis_diff_symbol(0)
+    vectorYDiff = _axis_diff_symbol(1)
+    vectorZDiff = _axis_diff_symbol(2)
+    vectorXRel = _axis_rel_symbol(0)
+    vectorYRel = _axis_rel_symbol(1)
+    vectorZRel = _axis_rel_symbol(2)
+    scalarProductXX = _scalar_product_symbol(0, 0)
+    scalarProductXY = _scalar_product_symbol(0, 1)
+    scalarProductXZ = _scalar_product_symbol(0, 2)
+    scalarProductYX = _scalar_product_symbol(1, 0)
+    scalarProductYY = _scalar_product_symbol(1, 1)
+    scalarProductYZ = _scalar_product_symbol(1, 2)
+    scalarProductZX = _scalar_product_symbol(2, 0)
+    scalarProductZY = _scalar_product_symbol(2, 1)
+    scalarProductZZ = _scalar_product_symbol(2, 2)
 
-    quaternion = _one(orientations.quaternion, dim=4, quaternions=True, signless=_quat)
-    quaternionDiff = _two(orientations.quaternion_diff, dim=4, quaternions=True)
-    quaternionRel = _two(
-        orientations.quaternion_rel, dim=4, quaternions=True, signless=_quat
+    quaternion = _frame_symbol(
+        orientations.quaternion, dim=4, quaternions=True, signless=_QUATERNION_ROWS
     )
-    pose = _one(orientations.pose, dim=7, quaternions=True, signless=_tail)
-    poseDiff = _two(orientations.pose_diff, dim=7, quaternions=True)
-    poseRel = _two(orientations.pose_rel, dim=7, quaternions=True, signless=_tail)
-    poseLog = _two(orientations.pose_log, dim=6, unit="m, rad", quaternions=True)
+    quaternionDiff = _frame_pair_symbol(
+        orientations.quaternion_diff, dim=4, quaternions=True
+    )
+    quaternionRel = _frame_pair_symbol(
+        orientations.quaternion_rel, dim=4, quaternions=True, signless=_QUATERNION_ROWS
+    )
+    pose = _frame_symbol(
+        orientations.pose, dim=7, quaternions=True, signless=_POSE_QUATERNION_ROWS
+    )
+    poseDiff = _frame_pair_symbol(orientations.pose_diff, dim=7, quaternions=True)
+    poseRel = _frame_pair_symbol(
+        orientations.pose_rel, dim=7, quaternions=True, signless=_POSE_QUATERNION_ROWS
+    )
+    poseLog = _frame_pair_symbol(
+        orientations.pose_log, dim=6, unit="m, rad", quaternions=True
+    )
 
-    angularVel = _one(
+    angularVel = _frame_symbol(
         motions.angular_velocity, dim=3, unit="rad/s", window=1, quaternions=True
     )
-    linangVel = _one(
+    linangVel = _frame_symbol(
         motions.linear_angular_velocity,
         dim=6,
         unit="m/s, rad/s",
         window=1,
         quaternions=True,
     )
-    bodyVel = _one(motions.body_velocity, dim=3, unit="m/s", window=1)
-    AlignXWithDiff = _two(motions.align_with_motion(0), dim=3, window=1)
-    AlignYWithDiff = _two(motions.align_with_motion(1), dim=3, window=1)
+    bodyVel = _frame_symbol(motions.body_velocity, dim=3, unit="m/s", window=1)
+    AlignXWithDiff = _frame_pair_symbol(motions.align_with_motion(0), dim=3, window=1)
+    AlignYWithDiff = _frame_pair_symbol(motions.align_with_motion(1), dim=3, window=1)
     energy = Symbol(
         motions.energy,
         frames=(1, None),
@@ -167,106 +183,120 @@ class FS(Enum):
         unit="J",
         window=1,
         rate=False,
-        params=motions.masses,
+        params=motions.mass_params,
     )
     EqCenterOfMass = Symbol(
         balance.equal_center_of_mass,
         frames=(2, None),
         dim=3,
         unit="m",
-        params=balance.body_masses,
+        params=balance.body_mass_params,
     )
-    manipulability = _manipulability(0)
-    linearManipulability = _manipulability(1)
+    manipulability = _manipulability_symbol(0)
+    linearManipulability = _manipulability_symbol(1)
 
-    qItself = _joint(joints.joint_values, each=1, unit="rad, m")
+    qItself = _joint_symbol(joints.joint_values, each=1, unit="rad, m")
     jointState = qItself
-    jointLimits = _joint(
+    jointLimits = _joint_symbol(
         joints.joint_limits,
         each=2,
         unit="rad, m",
-        params=joints.limits_of,
-        coordinates=joints.limited,
+        params=joints.joint_limit_params,
+        coordinates=joints.limited_coordinates,
     )
-    velocityLimits = _joint(
+    velocityLimits = _joint_symbol(
         joints.velocity_limits,
         each=2,
         unit="rad/s, m/s",
         window=1,
-        params=joints.speeds_of,
-        coordinates=joints.fast,
+        params=joints.velocity_limit_params,
+        coordinates=joints.speed_limited_coordinates,
     )
-    transVelocities = _joint(
+    transVelocities = _joint_symbol(
         joints.transition_velocity, each=1, unit="rad/s, m/s", window=1
     )
-    transAccelerations = _joint(
+    transAccelerations = _joint_symbol(
         joints.transition_acceleration, each=1, unit="rad/s², m/s²", window=2
     )
-    qHome = _joint(joints.home_difference, each=1, unit="rad, m", params=joints.home_of)
-    qQuaternionNorms = _joint(
-        joints.quaternion_norms, coordinates=joints.unit_quaternions
+    qHome = _joint_symbol(
+        joints.home_difference, each=1, unit="rad, m", params=joints.home_params
+    )
+    qQuaternionNorms = _joint_symbol(
+        joints.quaternion_norms, coordinates=joints.quaternion_coordinates
     )
 
-    aboveBox = _region(
+    aboveBox = _region_symbol(
         regions.above_box,
         dim=4,
-        params=regions.footprint,
-        vector=_REL._replace(
-            rows=[*_SIDES[:2], *_SIDES[3:5]], offset=regions.footprint_excess
+        params=regions.footprint_params,
+        vector=_RELATIVE_POSITION._replace(
+            rows=[*_BOX_SIDES[:2], *_BOX_SIDES[3:5]], offset=regions.footprint_offset
         ),
     )
-    insideBox = _region(
+    insideBox = _region_symbol(
         regions.inside_box,
         dim=6,
-        params=regions.box_size,
+        params=regions.box_params,
         options={"margin": 0.01},
-        vector=_REL._replace(rows=_SIDES, offset=regions.box_excess),
+        vector=_RELATIVE_POSITION._replace(rows=_BOX_SIDES, offset=regions.box_offset),
     )
-    insideCylinder = _region(
-        regions.inside_cylinder, dim=3, params=regions.cylinder_size
+    insideCylinder = _region_symbol(
+        regions.inside_cylinder, dim=3, params=regions.cylinder_params
     )
-    standingAbove = _region(regions.standing_above, dim=5, params=regions.standing)
+    standingAbove = _region_symbol(
+        regions.standing_above, dim=5, params=regions.standing_params
+    )
 
-    distance = _between(distances.neg_distance, "distance", 1)
+    distance = _distance_symbol(distances.neg_distance, "distance", 1)
     negDistance = distance
     pairCollision_negScalar = distance
-    pairCollision_vector = _between(distances.vector, "pairCollision_vector")
-    pairCollision_normal = _between(distances.normal, "pairCollision_normal")
-    pairCollision_p1 = _between(distances.point_1, "pairCollision_p1")
-    pairCollision_p2 = _between(distances.point_2, "pairCollision_p2")
-    oppose = _between(distances.oppose, "oppose", ends=_FINGERS)
-    opposeCentral = _between(
+    pairCollision_vector = _distance_symbol(distances.vector, "pairCollision_vector")
+    pairCollision_normal = _distance_symbol(distances.normal, "pairCollision_normal")
+    pairCollision_p1 = _distance_symbol(distances.point_1, "pairCollision_p1")
+    pairCollision_p2 = _distance_symbol(distances.point_2, "pairCollision_p2")
+    oppose = _distance_symbol(distances.oppose, "oppose", ends=_FINGERS)
+    opposeCentral = _distance_symbol(
         distances.oppose_central, "opposeCentral", 6, ends=_FINGERS
     )
-    accumulatedCollisions = _collisions(
-        collisions.accumulated, dim=1, resolve=collisions.resolve_sum
+    accumulatedCollisions = _collision_symbol(
+        collisions.accumulated_collisions, dim=1, resolve=collisions.resolve_sum
     )
-    collisionRows = _collisions(collisions.pair_rows, resolve=collisions.resolve_rows)
+    collisionRows = _collision_symbol(
+        collisions.collision_rows, resolve=collisions.resolve_rows
+    )
 
-    totalForce = _one(
+    totalForce = _frame_symbol(
         forces.total_force, dim=6, unit="N, N m", resolve=forces.resolve_total
     )
-    physics = _one(
+    physics = _frame_symbol(
         forces.physics,
         dim=6,
         unit="N, N m",
         window=2,
         resolve=forces.resolve_physics,
     )
-    contactPOA = _two(
+    contactPOA = _frame_pair_symbol(
         contacts.point_of_attack, dim=3, unit="m", resolve=contacts.resolve_point
     )
-    contactForce = _two(
+    contactForce = _frame_pair_symbol(
         contacts.contact_force, dim=3, unit="N", resolve=contacts.resolve_force
     )
-    contactConstraints = _law(contacts.tangential_force, "contactConstraints", 3, "N")
-    frictionCone = _law(
+    contactConstraints = _contact_law_symbol(
+        contacts.tangential_force, "contactConstraints", 3, "N"
+    )
+    frictionCone = _contact_law_symbol(
         contacts.friction_cone, "frictionCone", 2, "N", friction=DEFAULT_FRICTION
     )
-    contactDistances = _law(contacts.distances, "contactDistances", 2, "m")
-    complementarity = _law(contacts.complementarity, "complementarity", 2, "N m")
-    slipVelocity = _law(contacts.slip_velocity, "slipVelocity", 3, "m/s", 1)
-    slidingFriction = _law(
+    contactDistances = _contact_law_symbol(
+        contacts.distances, "contactDistances", 2, "m"
+    )
+    complementarity = _contact_law_symbol(
+        contacts.complementarity, "complementarity", 2, "N m"
+    )
+    slipVelocity = _contact_law_symbol(
+        contacts.slip_velocity, "slipVelocity", 3, "m/s", 1
+    )
+    slidingFriction = _contact_law_symbol(
         contacts.sliding_friction,
         "slidingFriction",
         3,

@@ -18,7 +18,7 @@ from posewise.compilation.materialize import once
 from posewise.robots.typing import Array
 
 
-class VectorRows(NamedTuple):
+class VectorForm(NamedTuple):
     """A symbol's rows in these terms; frames are places among the symbol's own."""
 
     a: int
@@ -52,8 +52,8 @@ class VectorRows(NamedTuple):
         return found
 
 
-def directions(
-    form: VectorRows, order: int, scale: np.ndarray, params: dict[str, np.ndarray]
+def row_directions(
+    form: VectorForm, order: int, scale: np.ndarray, params: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Of n instances rows after scale: of each its `direction`, and its `shift`.
 
@@ -73,20 +73,20 @@ def directions(
     }
 
 
-class Vectors(NamedTuple):
+class LinearizedVectors(NamedTuple):
     """Of n instances u, and how each dof changes it, less what that changes r by."""
 
     u: Float[jax.Array, "n slices 3"]
     du: Float[jax.Array, "n slices dofs 3"]
 
 
-def vectors(
-    forms: Sequence[VectorRows],
+def linearize_vectors(
+    forms: Sequence[VectorForm],
     R: Float[Array, "n slices 3 3 3"],
     p: Float[Array, "n slices 3 3"],
     moves: Float[Array, "n slices 3 dofs"],
     twists: Float[Array, "n slices dofs 6"],
-) -> Vectors:
+) -> LinearizedVectors:
     """Of all instances.
 
     Args:
@@ -110,7 +110,7 @@ def vectors(
     arm = once(lambda moves, x: sum(of(moves, x, m) for m in range(3)), moves, x)
     drawn = sum(moves[:, :, m] * origins[:, None, m, None] for m in range(2))
     v, turn = twists[..., :3], twists[..., 3:]
-    return Vectors(-x[:, :, 2], _cross(turn, arm) + drawn[..., None] * v)
+    return LinearizedVectors(-x[:, :, 2], _cross(turn, arm) + drawn[..., None] * v)
 
 
 def _cross(a: Array, b: Array) -> jax.Array:

@@ -3,13 +3,13 @@
 from .augmented_lagrangian import Result as Result
 from .augmented_lagrangian import solve as solve
 from .interruptible import Progress as Progress
-from .interruptible import Watch as Watch
-from .interruptible import solve_watched as solve_watched
-from .multistart import solve_many as solve_many
+from .interruptible import ProgressReporter as ProgressReporter
+from .interruptible import solve_interruptible as solve_interruptible
+from .multistart import solve_multistart as solve_multistart
 from .options import Options as Options
 from .residuals import EQ as EQ
 from .residuals import INEQ as INEQ
 from .residuals import SOS as SOS
-from .residuals import Rows as Rows
+from .residuals import ResidualBlock as ResidualBlock
 from .residuals import violation as violation
 from .status import Status as Status

@@ -19,18 +19,18 @@ from posewise.compilation.packed_pytree import Closed, Sealed, opened, seal
 from posewise.compilation.single_kernel import Compiled, later, part
 
 from .chain_problem import ChainProblem
-from .inactive_linearization import nothing
-from .iteration import turn
+from .inactive_linearization import without_extrapolation
+from .iteration import step
 from .options import Number, Options
 from .residuals import (
-    Line,
-    flat,
-    joined,
+    FlatResiduals,
+    concatenate,
+    max_violation,
+    merge_like_blocks,
     total_cost,
-    updated_multiplier,
-    worst_violation,
+    update_multipliers,
 )
-from .state import Known, Proposal, State
+from .state import Linearization, SolverState, TrialStep
 from .status import Status
 
 Array = jax.Array | np.ndarray
@@ -50,23 +50,25 @@ class Result(NamedTuple):
     status: Int[Array, "*batch"]
 
 
-def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> State:
+def initial_state(
+    problem: ChainProblem, data: Any, x: jax.Array, options: Options
+) -> SolverState:
     """The state before the first pass, which evaluates x."""
-    like = jax.eval_shape(joined, problem.shapes(data, x))
+    like = jax.eval_shape(merge_like_blocks, problem.shapes(data, x))
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), like)
     number = lambda v: jnp.asarray(v, x.dtype)
     none = number(0.0)
     still = jnp.zeros((len(x), problem.nv), x.dtype)
-    return State(
+    return SolverState(
         x=x,
-        proposal=Proposal(x, still, none, none, none, none > 0, still > 0, none == 0),
-        rows=tuple(Known(r.y, r.J) for r in empty),
-        mask=nothing(empty).mask,
+        proposal=TrialStep(x, still, none, none, none, none > 0, still > 0, none == 0),
+        rows=tuple(Linearization(r.y, r.J) for r in empty),
+        mask=without_extrapolation(empty).mask,
         kind=jnp.zeros(sum(r.y.size for r in empty), np.int32),
         correct=none > 0,
-        multipliers=flat([r.y for r in empty]),
+        multipliers=concatenate([r.y for r in empty]),
         mu=number(options.mu),
-        share=flat([jnp.ones_like(r.y) for r in empty]),
+        share=concatenate([jnp.ones_like(r.y) for r in empty]),
         damping=number(options.damping),
         refused=jnp.zeros((), bool),
         met=jnp.zeros(sum(r.y.size for r in empty), bool),
@@ -82,23 +84,25 @@ def start(problem: ChainProblem, data: Any, x: jax.Array, options: Options) -> S
     )
 
 
-def advance(problem: ChainProblem, data: Any, state: Any, options: Any) -> Any:
+def iterate_until_paused(
+    problem: ChainProblem, data: Any, state: Any, options: Any
+) -> Any:
     """As far as a state says."""
 
     def going(s: Any) -> jax.Array:
         s = opened(s)
         return ~s.done & (s.iterations < s.last)
 
-    step = partial(_step, problem, data, options)
+    step = partial(_evaluate_and_step, problem, data, options)
     return jax.lax.while_loop(going, step, state)
 
 
-def result(options: Options, end: State) -> Result:
+def extract_result(options: Options, end: SolverState) -> Result:
     """What a state amounts to; INTERRUPTED where there is but a pause."""
-    line = Line(flat([r.y for r in end.rows]), end.kind)
+    line = FlatResiduals(concatenate([r.y for r in end.rows]), end.kind)
     pairs = zip(end.rows, end.mask, strict=True)
-    y = flat([r.y if m is None else jnp.where(m, 0.0, r.y) for r, m in pairs])
-    worst = worst_violation(line)
+    y = concatenate([r.y if m is None else jnp.where(m, 0.0, r.y) for r, m in pairs])
+    worst = max_violation(line)
     over = end.status == int(Status.ITERATION_LIMIT)
     over = over | (end.status == int(Status.INFEASIBLE))
     feasible = worst <= 10 * options.tolerance
@@ -108,7 +112,7 @@ def result(options: Options, end: State) -> Result:
     return Result(
         end.x,
         y,
-        updated_multiplier(line, end.multipliers, end.penalty),
+        update_multipliers(line, end.multipliers, end.penalty),
         worst,
         total_cost(line),
         end.iterations,
@@ -116,28 +120,30 @@ def result(options: Options, end: State) -> Result:
     )
 
 
-def _step(problem: ChainProblem, data: Any, options: Any, s: Any) -> Any:
+def _evaluate_and_step(problem: ChainProblem, data: Any, options: Any, s: Any) -> Any:
     rows = problem.evaluate(data, later(lambda s: s.proposal.x, s))
-    return part(partial(turn, problem), data, options, s, rows)
+    return part(partial(step, problem), data, options, s, rows)
 
 
-def from_start(
+def solve_from_start(
     problem: ChainProblem,
     data: Any,
     x: Float[Array, "T nq"],
     options: Options | Closed,
 ) -> Any:
     """Solve from one initial path: a `Result`, or that sealed."""
-    data, options = _at_hand(data), _at_hand(options)
-    state = part(partial(start, problem), data, x, options)
-    return part(result, options, advance(problem, data, state, options))
+    data, options = _deferred_unpack(data), _deferred_unpack(options)
+    state = part(partial(initial_state, problem), data, x, options)
+    return part(
+        extract_result, options, iterate_until_paused(problem, data, state, options)
+    )
 
 
-def onwards(
+def resume(
     problem: ChainProblem,
     data: Any,
     x: Float[Array, "T nq"],
-    state: State | Closed,
+    state: SolverState | Closed,
     fresh: Any,
     options: Options | Closed,
     passes: Number,
@@ -148,24 +154,24 @@ def onwards(
     """
 
     def resumed(
-        data: Any, x: Any, state: State, fresh: Any, options: Options, passes: Any
-    ) -> State:
-        begin = start(problem, data, x, options)
+        data: Any, x: Any, state: SolverState, fresh: Any, options: Options, passes: Any
+    ) -> SolverState:
+        begin = initial_state(problem, data, x, options)
         state = jax.tree.map(lambda a, b: jnp.where(fresh, a, b), begin, state)
         last = jnp.minimum(state.iterations + passes, begin.last)
         return state._replace(last=last.astype(x.dtype))
 
-    data, options = _at_hand(data), _at_hand(options)
+    data, options = _deferred_unpack(data), _deferred_unpack(options)
     state = part(resumed, data, x, state, fresh, options, passes)
-    state = advance(problem, data, state, options)
-    return seal(state), part(result, options, state)
+    state = iterate_until_paused(problem, data, state, options)
+    return seal(state), part(extract_result, options, state)
 
 
-def _at_hand(given: Any) -> Any:
+def _deferred_unpack(given: Any) -> Any:
     """Opened, if there are no parts that will do so."""
     return later(lambda tree: tree, given)
 
 
-large = operator.attrgetter("large")
-solve = Compiled(from_start, large=large, seals=(1, 3), fetches=True)
-some = Compiled(onwards, large=large, seals=(1, 5))
+compiles_in_parts = operator.attrgetter("large")
+solve = Compiled(solve_from_start, large=compiles_in_parts, seals=(1, 3), fetches=True)
+resume_compiled = Compiled(resume, large=compiles_in_parts, seals=(1, 5))

@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol, runtime_checkable
 
-from .residuals import Rows
+from .residuals import ResidualBlock
 
 
 @runtime_checkable
@@ -37,13 +37,13 @@ class ChainProblem(Protocol):
         ...
 
     def evaluate(self, data: Any, x: Any) -> Any:
-        """All `Rows` with their Jacobians at x; in parts as `kernel.later` has it.
+        """Return all `ResidualBlock`s with Jacobians at x; in parts, as `defer` has it.
 
         Rows of one column each only of columns that are not shared.
         """
         ...
 
-    def shapes(self, data: Any, x: Any) -> tuple[Rows, ...]:
+    def shapes(self, data: Any, x: Any) -> tuple[ResidualBlock, ...]:
         """Shapes and dtypes of the rows; `evaluate` need not be traced for them."""
         ...
 

@@ -18,33 +18,33 @@ from posewise.compilation.precision import precise
 
 from .augmented_lagrangian import Result
 from .chain_problem import ChainProblem
-from .interruptible import SILENT, Watch, in_rounds
-from .linear_system import assemble, columns
+from .interruptible import NO_PROGRESS, ProgressReporter, run_in_rounds
+from .linear_system import assemble, partition_variables
 from .options import Options
 from .residuals import (
-    Rows,
-    augmented,
-    flat,
-    in_line,
-    shares,
+    ResidualBlock,
+    augmented_lagrangian_terms,
+    concatenate,
+    flatten,
+    max_violation,
+    row_scaling,
     total_cost,
-    updated_multiplier,
-    worst_violation,
+    update_multipliers,
 )
 from .status import Status
 
-PATIENCE = 50
+PROGRESS_CHECK_INTERVAL = 50
 """Steps over which a subproblem must gain."""
 
 
-class State(NamedTuple):
+class FirstOrderState(NamedTuple):
     """Everything the loop carries."""
 
     x: Float[jax.Array, "T nq"]
     moved: Float[jax.Array, "T nv"]
     """Sum of all steps: the optimiser's parameters."""
     optimizer: Any
-    rows: tuple[Rows, ...]
+    rows: tuple[ResidualBlock, ...]
     """At x once the loop ends; without Jacobians."""
     multipliers: Float[jax.Array, " N"]
     """Of all rows, in line."""
@@ -65,30 +65,32 @@ class State(NamedTuple):
         return self.mu * self.share
 
 
-class Evaluation(NamedTuple):
+class MeritEvaluation(NamedTuple):
     """The rows at some x, and the augmented Lagrangian there."""
 
-    rows: tuple[Rows, ...]
+    rows: tuple[ResidualBlock, ...]
     merit: Float[jax.Array, ""]
     g: Float[jax.Array, "T nv"]
     """Its gradient, zero where a bound is in the way."""
 
 
-def _start(
+def _initial_state(
     problem: ChainProblem, optimizer: Any, data: Any, x: jax.Array, options: Options
-) -> State:
+) -> FirstOrderState:
     shapes = problem.shapes(data, x)
-    empty = _light(jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes))
+    empty = _without_jacobians(
+        jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+    )
     like = lambda v: jnp.asarray(v, x.dtype)
     moved = jnp.zeros((problem.slices, problem.nv), x.dtype)
-    return State(
+    return FirstOrderState(
         x=x,
         moved=moved,
         optimizer=optimizer.init(moved),
         rows=empty,
-        multipliers=flat([r.y for r in empty]),
+        multipliers=concatenate([r.y for r in empty]),
         mu=like(options.mu),
-        share=flat([jnp.ones_like(r.y) for r in empty]),
+        share=concatenate([jnp.ones_like(r.y) for r in empty]),
         merit=like(jnp.inf),
         last_violation=like(jnp.inf),
         stalls=jnp.zeros((), int),
@@ -98,9 +100,9 @@ def _start(
     )
 
 
-def _result(end: State, options: Options) -> Result:
-    line = in_line(end.rows)
-    worst = worst_violation(line)
+def _extract_result(end: FirstOrderState, options: Options) -> Result:
+    line = flatten(end.rows)
+    worst = max_violation(line)
     capped = end.status == int(Status.ITERATION_LIMIT)
     feasible = worst <= 10 * options.tolerance
     status = jnp.where(capped & feasible, int(Status.FEASIBLE), end.status)
@@ -109,7 +111,7 @@ def _result(end: State, options: Options) -> Result:
     return Result(
         end.x,
         line.y,
-        updated_multiplier(line, end.multipliers, end.penalty),
+        update_multipliers(line, end.multipliers, end.penalty),
         worst,
         total_cost(line),
         end.iterations,
@@ -118,20 +120,20 @@ def _result(end: State, options: Options) -> Result:
 
 
 def _step(
-    problem: ChainProblem, method: Any, data: Any, options: Options, s: State
-) -> State:
+    problem: ChainProblem, method: Any, data: Any, options: Options, s: FirstOrderState
+) -> FirstOrderState:
     rows = problem.evaluate(data, s.x)
-    s = s._replace(share=jnp.where(s.iterations == 0, shares(rows), s.share))
-    at = _weighed(problem, data, s.x, rows, s.multipliers, s.penalty)
+    s = s._replace(share=jnp.where(s.iterations == 0, row_scaling(rows), s.share))
+    at = _evaluate_merit(problem, data, s.x, rows, s.multipliers, s.penalty)
     finite = jnp.isfinite(at.merit) & jnp.isfinite(at.g).all()
     broken = (s.iterations == 0) & ~finite
 
-    line = in_line(at.rows)
-    worst = worst_violation(line)
+    line = flatten(at.rows)
+    worst = max_violation(line)
     enough = jnp.where(
         worst <= options.tolerance, options.cost_tolerance, options.inner_tolerance
     )
-    look = s.iterations % PATIENCE == 0
+    look = s.iterations % PROGRESS_CHECK_INTERVAL == 0
     gained = s.merit - at.merit > enough * (1e-3 + jnp.abs(at.merit))
     solved = look & (s.iterations > 0) & ~gained
     converged = solved & (worst <= options.tolerance)
@@ -140,7 +142,7 @@ def _step(
     stuck = worst > 0.9 * s.last_violation
     stalls = jnp.where(update, (s.stalls + 1) * stuck, s.stalls)
     infeasible = update & (stalls >= 2) & (s.mu >= options.mu_max)
-    updated = updated_multiplier(line, s.multipliers, s.penalty)
+    updated = update_multipliers(line, s.multipliers, s.penalty)
     multipliers = jnp.where(update, updated, s.multipliers)
     raised = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
     mu = jnp.where(update & slow, raised, s.mu)
@@ -161,11 +163,11 @@ def _step(
     status = jnp.where(converged, int(Status.CONVERGED), s.status)
     status = jnp.where(infeasible, int(Status.INFEASIBLE), status)
     status = jnp.where(broken, int(Status.BAD_INPUT), status)
-    return State(
+    return FirstOrderState(
         x=jnp.where(good, problem.retract(data, s.x, steps), s.x),
         moved=s.moved + steps,
         optimizer=jax.tree.map(lambda a, b: jnp.where(good, a, b), after, fresh),
-        rows=_light(at.rows),
+        rows=_without_jacobians(at.rows),
         multipliers=multipliers,
         mu=mu,
         share=s.share,
@@ -178,20 +180,20 @@ def _step(
     )
 
 
-def _weighed(
+def _evaluate_merit(
     problem: ChainProblem,
     data: Any,
     x: Any,
-    rows: tuple[Rows, ...],
+    rows: tuple[ResidualBlock, ...],
     multipliers: Any,
     penalty: Any,
-) -> Evaluation:
-    weights = augmented(in_line(rows), multipliers, penalty)
-    T, parts = problem.slices, columns(problem.nv, problem.shared)
+) -> MeritEvaluation:
+    weights = augmented_lagrangian_terms(flatten(rows), multipliers, penalty)
+    T, parts = problem.slices, partition_variables(problem.nv, problem.shared)
     g = assemble(rows, weights, T, problem.order, parts).gradient
     g = g.at[:, parts.shared].divide(T)  # each slice bears its part of the sum
     merit = jnp.sum(weights.merit)
-    return Evaluation(rows, merit, jnp.where(problem.blocked(data, x, g), 0.0, g))
+    return MeritEvaluation(rows, merit, jnp.where(problem.blocked(data, x, g), 0.0, g))
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -207,7 +209,7 @@ def _merit_forward(
 ) -> Any:
     x = problem.retract(data, x, step)
     rows = problem.evaluate(data, x)
-    at = _weighed(problem, data, x, rows, multipliers, penalty)
+    at = _evaluate_merit(problem, data, x, rows, multipliers, penalty)
     return at.merit, at.g
 
 
@@ -218,7 +220,7 @@ def _merit_backward(problem: ChainProblem, g: Any, d: Any) -> Any:
 _merit.defvjp(_merit_forward, _merit_backward)
 
 
-def _light(rows: tuple[Rows, ...]) -> tuple[Rows, ...]:
+def _without_jacobians(rows: tuple[ResidualBlock, ...]) -> tuple[ResidualBlock, ...]:
     """Rows without their Jacobians: windows of no slice."""
     return tuple(r._replace(J=r.J[:, :0]) for r in rows)
 
@@ -229,49 +231,51 @@ def solve_first_order(
     data: Any,
     x: Float[jax.Array, "starts T nq"],
     options: Options,
-    watch: Watch = SILENT,
+    watch: ProgressReporter = NO_PROGRESS,
 ) -> Result:
     """Solve from several initial paths at once by an `optax.GradientTransformation`.
 
     Compiled once for each optimiser object: make it once and use it again. Of the
     options, the tolerances of steps and the damping have no meaning here.
     """
-    begin = _starts(problem, optimizer, data, x, options)
+    begin = _initial_states(problem, optimizer, data, x, options)
 
-    def run(state: State, fresh: bool, passes: int) -> tuple[State, Result]:
-        return _some(problem, optimizer, data, state, options, passes)
+    def run(
+        state: FirstOrderState, fresh: bool, passes: int
+    ) -> tuple[FirstOrderState, Result]:
+        return _resume(problem, optimizer, data, state, options, passes)
 
-    return in_rounds(run, begin, PATIENCE, watch)
+    return run_in_rounds(run, begin, PROGRESS_CHECK_INTERVAL, watch)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 @precise
-def _starts(
+def _initial_states(
     problem: ChainProblem, optimizer: Any, data: Any, x: jax.Array, options: Options
-) -> State:
-    return jax.vmap(lambda x: _start(problem, optimizer, data, x, options))(x)
+) -> FirstOrderState:
+    return jax.vmap(lambda x: _initial_state(problem, optimizer, data, x, options))(x)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 @precise
-def _some(
+def _resume(
     problem: ChainProblem,
     optimizer: Any,
     data: Any,
-    state: State,
+    state: FirstOrderState,
     options: Options,
     passes: Any,
-) -> tuple[State, Result]:
+) -> tuple[FirstOrderState, Result]:
     """At most so many steps more."""
     import optax
 
     method = optax.with_extra_args_support(optimizer)
 
-    def one(state: State) -> tuple[State, Result]:
+    def one(state: FirstOrderState) -> tuple[FirstOrderState, Result]:
         step = partial(_step, problem, method, data, options)
         last = jnp.minimum(state.iterations + passes, options.max_iterations)
         going = lambda s: ~s.done & (s.iterations < last)
         end = jax.lax.while_loop(going, step, state)
-        return end, _result(end, options)
+        return end, _extract_result(end, options)
 
     return jax.vmap(one)(state)

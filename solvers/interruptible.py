@@ -16,20 +16,20 @@ from jaxtyping import Float
 
 from posewise.compilation.packed_pytree import fetched, seal
 
-from .augmented_lagrangian import Result, solve, some, start
+from .augmented_lagrangian import Result, initial_state, resume_compiled, solve
 from .chain_problem import ChainProblem
 from .options import Options
-from .state import State
+from .state import SolverState
 from .status import Status
 
-SHORT = 512
+MAX_UNINTERRUPTED_VARIABLES = 512
 """Problems of no more variables are solved in one round: it takes little time."""
-FIRST = 20000
+FIRST_ROUND_WORK = 20000
 """Variables times iterations in the first round of all others."""
 
-SILENCE = 2.0
+REPORT_INTERVAL = 2.0
 """Seconds between two lines, and from the first round to the first one."""
-ROUND = 0.25
+MIN_ROUND_SECONDS = 0.25
 """Rounds shorter than this [s] grow."""
 
 
@@ -55,11 +55,11 @@ class Progress(NamedTuple):
         )
 
 
-Watcher = Callable[[Callable[[], Progress]], None]
+ProgressCallback = Callable[[Callable[[], Progress]], None]
 """Is called after each round, with a function that tells how far it is."""
 
 
-class Watch:
+class ProgressReporter:
     """Shows progress: True: on stderr, False: not, else a function gets `Progress`."""
 
     def __init__(self, progress: bool | Callable[[Progress], Any]) -> None:
@@ -74,61 +74,63 @@ class Watch:
             self.shown = now  # the first round may have been compiled
         if callable(self.progress):
             self.progress(look())
-        elif self.progress and now - self.shown > SILENCE:
+        elif self.progress and now - self.shown > REPORT_INTERVAL:
             print(f"posewise, {now - self.began:.0f} s: {look()}", file=sys.stderr)
             self.shown = now
 
 
-SILENT = Watch(False)
+NO_PROGRESS = ProgressReporter(False)
 
 
-def solve_watched(
+def solve_interruptible(
     problem: ChainProblem,
     data: Any,
     x: Float[jax.Array | np.ndarray, "T nq"],
     options: Options,
-    watch: Watch = SILENT,
+    watch: ProgressReporter = NO_PROGRESS,
 ) -> Result:
     """`solve`, shown and open to interrupts where it may take long."""
     size = problem.slices * problem.nv
-    options = _as_arrays(options, x.dtype)
-    if size <= SHORT:
+    options = _options_as_arrays(options, x.dtype)
+    if size <= MAX_UNINTERRUPTED_VARIABLES:
         return solve(problem, data, x, options)
-    spare = _spare(problem, x.dtype)
+    spare = _empty_state_slot(problem, x.dtype)
     if not spare:
-        spare.append(jax.device_put(seal(paused(problem, data, x, options), np)))
+        spare.append(jax.device_put(seal(empty_state(problem, data, x, options), np)))
 
     def run(state: Any, fresh: bool, passes: int) -> tuple[Any, Result]:
-        state, out = some(problem, data, x, state, fresh, options, passes)
+        state, out = resume_compiled(problem, data, x, state, fresh, options, passes)
         return state, fetched(out)
 
-    return in_rounds(run, spare[0], max(FIRST // size, 1), watch)
+    return run_in_rounds(run, spare[0], max(FIRST_ROUND_WORK // size, 1), watch)
 
 
-def paused(problem: ChainProblem, data: Any, x: Any, options: Options) -> State:
+def empty_state(
+    problem: ChainProblem, data: Any, x: Any, options: Options
+) -> SolverState:
     """A state of a problem's shapes that is done; nothing is compiled for it."""
-    shapes = jax.eval_shape(partial(start, problem), data, x, options)
+    shapes = jax.eval_shape(partial(initial_state, problem), data, x, options)
     zeros = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)
     return zeros._replace(done=np.ones((), bool))
 
 
 @lru_cache(maxsize=64)
-def _as_arrays(options: Options, dtype: Any) -> Options:
+def _options_as_arrays(options: Options, dtype: Any) -> Options:
     """The same object again, as what is sealed is known by that."""
     return jax.tree.map(lambda v: np.asarray(v, dtype), options)
 
 
 @lru_cache(maxsize=64)
-def _spare(problem: Any, dtype: Any) -> list[Any]:
+def _empty_state_slot(problem: Any, dtype: Any) -> list[Any]:
     """Where a state of a problem's shapes is kept: to make one takes a millisecond."""
     return []
 
 
-def in_rounds(
+def run_in_rounds(
     run: Callable[[Any, bool, int], tuple[Any, Result]],
     state: Any,
     passes: int,
-    watch: Watch,
+    watch: ProgressReporter,
 ) -> Result:
     """Run until all is done, or until an interrupt.
 
@@ -150,15 +152,15 @@ def in_rounds(
             done = np.asarray(out.status) != Status.INTERRUPTED
             if done.all():
                 return out
-            passes *= 2 if time.perf_counter() - began < ROUND else 1
-            watch(partial(progress_of, out, int(done.sum()), done.size))
+            passes *= 2 if time.perf_counter() - began < MIN_ROUND_SECONDS else 1
+            watch(partial(summarize_progress, out, int(done.sum()), done.size))
     except KeyboardInterrupt:
         if out is None:
             raise
         return out
 
 
-def progress_of(out: Result, finished: int, solves: int) -> Progress:
+def summarize_progress(out: Result, finished: int, solves: int) -> Progress:
     """The progress of the solves of a result."""
     violation, cost = np.ravel(out.violation), np.ravel(out.cost)
     best = np.lexsort((cost, violation))[0]

@@ -14,74 +14,93 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Int
 
 from .chain_problem import ChainProblem
-from .inactive_linearization import foreseen
-from .linear_system import assemble, columns, newton_step, potential
+from .inactive_linearization import predict_linear
+from .linear_system import (
+    assemble,
+    diagonal_model_decrease,
+    newton_step,
+    partition_variables,
+)
 from .options import Options
 from .residuals import (
-    Line,
-    Rows,
-    augmented,
-    in_line,
-    joined,
-    most,
-    pushes,
-    updated_multiplier,
+    FlatResiduals,
+    ResidualBlock,
+    argmax_mask,
+    augmented_lagrangian_terms,
+    constraint_excess,
+    flatten,
+    merge_like_blocks,
+    update_multipliers,
     violation,
 )
-from .state import Proposal, State, level, size, tiny
+from .state import (
+    SolverState,
+    TrialStep,
+    model_is_flat,
+    relative_scale,
+    step_is_negligible,
+)
 from .status import Status
-from .step_acceptance import judge
+from .step_acceptance import evaluate_trial
 
-HELPED = 0.6
+EARLY_EXIT_VIOLATION_RATIO = 0.6
 """Subproblems end untried where violations are less than so much of what the last left.
 """
-FORESEEN = 2
+MAX_PREDICTED_ACTIVATIONS = 2
 """So many inequalities that a step is to run into are minded before it is tried."""
 
 
-def turn(
+def step(
     problem: ChainProblem,
     data: Any,
     options: Options,
-    s: State,
-    rows: tuple[Rows, ...],
-) -> State:
+    s: SolverState,
+    rows: tuple[ResidualBlock, ...],
+) -> SolverState:
     """The state after the proposal has been judged, with the next one."""
     numbers: Any = {k: jnp.asarray(v, s.x.dtype) for k, v in vars(options).items()}
     options = replace(options, **numbers)
-    s, rows, tried, merit, worst, solved = judge(options, s, joined(rows))
-    line = in_line(rows)
+    s, rows, tried, merit, worst, solved = evaluate_trial(
+        options, s, merge_like_blocks(rows)
+    )
+    line = flatten(rows)
     # second-order correction (Fletcher 1982): a step from the trial point, by what is
     # known here of derivatives
     there = line._replace(y=jnp.where(s.correct, tried, line.y))
-    step = partial(_propose, problem, data, options, rows, line, there)
+    step = partial(_compute_trial_step, problem, data, options, rows, line, there)
 
-    def propose(c: _Proposing) -> _Proposing:
+    def propose(c: _StepSearch) -> _StepSearch:
         now = s._replace(**c.changed)
-        changed = c.changed | _ended(options, now, line, worst, c.solved)
+        changed = c.changed | _update_multipliers_and_penalty(
+            options, now, line, worst, c.solved
+        )
         now = now._replace(**changed)
         now = now._replace(proposal=step(now))
         # once more where the step is not worth a trial
-        settled = _settled(options, now, line, worst) & ~c.settled
+        settled = _subproblem_can_end_early(options, now, line, worst) & ~c.settled
         # and where it is to be refused for inequalities that it runs into
-        after = foreseen(rows, line, now.proposal.step)
-        push = pushes(line, after, now.multipliers, now.penalty)
+        after = predict_linear(rows, line, now.proposal.step)
+        push = constraint_excess(line, after, now.multipliers, now.penalty)
         push = jnp.where(now.met, 0.0, push)
         refused = jnp.sum(now.penalty * push**2) > now.proposal.predicted
-        refused = refused & ~now.correct & ~settled & (c.tries < FORESEEN)
-        ahead = refused & most(push)
+        refused = (
+            refused & ~now.correct & ~settled & (c.tries < MAX_PREDICTED_ACTIVATIONS)
+        )
+        ahead = refused & argmax_mask(push)
         again = settled | jnp.any(ahead)
         changed |= {"proposal": now.proposal, "met": now.met | ahead}
-        return _Proposing(changed, settled, c.settled | settled, c.tries + 1, again)
+        return _StepSearch(changed, settled, c.settled | settled, c.tries + 1, again)
 
     none = jnp.zeros((), bool)
     changed = {name: getattr(s, name) for name in CHANGED}
-    begin = _Proposing(changed, solved, none, jnp.zeros((), int), ~none)
+    begin = _StepSearch(changed, solved, none, jnp.zeros((), int), ~none)
     end = jax.lax.while_loop(lambda c: c.again, propose, begin)
     s = s._replace(**end.changed)
-    enough = options.cost_tolerance * size(merit)
-    rests = tiny(options, s.proposal, enough) & level(s.proposal, enough)
-    rests = rests & _plain(s) & (worst <= options.tolerance)
+    enough = options.cost_tolerance * relative_scale(merit)
+    rests = step_is_negligible(options, s.proposal, enough) & model_is_flat(
+        s.proposal, enough
+    )
+    rests = rests & _is_plain_newton_step(s) & (worst <= options.tolerance)
     status = jnp.where(rests, int(Status.CONVERGED), s.status)
     return s._replace(status=status, done=s.done | rests)
 
@@ -92,7 +111,7 @@ CHANGED = (
 """Of the state, what the search for a step changes."""
 
 
-class _Proposing(NamedTuple):
+class _StepSearch(NamedTuple):
     """What the search for a step carries."""
 
     changed: dict[str, Any]
@@ -105,7 +124,7 @@ class _Proposing(NamedTuple):
     again: Bool[jax.Array, ""]
 
 
-def _plain(s: State) -> jax.Array:
+def _is_plain_newton_step(s: SolverState) -> jax.Array:
     """Whether the proposal is a step of the rows as they are, from a point taken."""
     known = ~s.refused & ~s.correct
     for mask in jax.tree.leaves(s.mask):
@@ -113,25 +132,35 @@ def _plain(s: State) -> jax.Array:
     return s.proposal.solvable & known & ~s.done
 
 
-def _settled(options: Options, s: State, line: Line, worst: jax.Array) -> jax.Array:
+def _subproblem_can_end_early(
+    options: Options, s: SolverState, line: FlatResiduals, worst: jax.Array
+) -> jax.Array:
     """Whether a step can do little about what the penalty is for."""
     p, beyond = s.proposal, violation(line)
     # larger penalties have to help: near infeasible points they do not
-    helped = worst < HELPED * s.last_violation
+    helped = worst < EARLY_EXIT_VIOLATION_RATIO * s.last_violation
     violated = (worst > options.tolerance) & helped
-    least = options.untried * options.inner_tolerance * jnp.sum(s.penalty * beyond**2)
-    return _plain(s) & violated & (p.predicted < least)
+    least = (
+        options.early_exit_factor
+        * options.inner_tolerance
+        * jnp.sum(s.penalty * beyond**2)
+    )
+    return _is_plain_newton_step(s) & violated & (p.predicted < least)
 
 
-def _ended(
-    options: Options, s: State, line: Line, worst: jax.Array, solved: jax.Array
+def _update_multipliers_and_penalty(
+    options: Options,
+    s: SolverState,
+    line: FlatResiduals,
+    worst: jax.Array,
+    solved: jax.Array,
 ) -> dict[str, jax.Array]:
     """What of the state is the next subproblem's, where one is solved."""
     unmet = solved & (worst > options.tolerance)
-    slow = worst > options.violation_left * s.last_violation
+    slow = worst > options.sufficient_violation_decrease * s.last_violation
     stalls = jnp.where(worst > 0.9 * s.last_violation, s.stalls + 1, 0)
     infeasible = unmet & (stalls >= 2) & (s.mu >= options.mu_max)
-    updated = updated_multiplier(line, s.multipliers, s.penalty)
+    updated = update_multipliers(line, s.multipliers, s.penalty)
     raised = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
     return dict(
         multipliers=jnp.where(unmet, updated, s.multipliers),
@@ -144,20 +173,20 @@ def _ended(
     )
 
 
-def _propose(
+def _compute_trial_step(
     problem: ChainProblem,
     data: Any,
     options: Options,
-    rows: tuple[Rows, ...],
-    line: Line,
-    there: Line,
-    s: State,
-) -> Proposal:
+    rows: tuple[ResidualBlock, ...],
+    line: FlatResiduals,
+    there: FlatResiduals,
+    s: SolverState,
+) -> TrialStep:
     # a step that was refused stops short of what it ran into, instead of being damped
-    weights = augmented(there, s.multipliers, s.penalty, s.met)
+    weights = augmented_lagrangian_terms(there, s.multipliers, s.penalty, s.met)
     short = jnp.minimum(line.y + s.multipliers / (2 * s.penalty), 0.0)
     lead = jnp.sum(jnp.where(s.met, s.penalty * short**2, 0.0))
-    parts = columns(problem.nv, problem.shared)
+    parts = partition_variables(problem.nv, problem.shared)
     system = assemble(rows, weights, problem.slices, problem.order, parts)
     pull = jnp.where(s.correct, s.damping, 0.0) * s.proposal.step
     system = system._replace(gradient=system.gradient + pull)
@@ -175,7 +204,7 @@ def _propose(
     # a bent step is no descent for sure: after a refusal one ends at the first bound
     delta = jnp.where(s.refused, share, 1.0) * delta
 
-    able = potential(system, held, parts)
+    able = diagonal_model_decrease(system, held, parts)
     able = jnp.where(s.correct, s.proposal.potential, able)
     x = problem.retract(data, s.x, delta)
-    return Proposal(x, delta, length, predicted, able, cut, pinned, solvable)
+    return TrialStep(x, delta, length, predicted, able, cut, pinned, solvable)

@@ -15,22 +15,27 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from .banded import solve_banded
-from .linear_system import Columns, _whole, assemble, columns
-from .residuals import Rows, Weights, flat, spread
+from .linear_system import (
+    VariablePartition,
+    assemble,
+    join_columns,
+    partition_variables,
+)
+from .residuals import LagrangianTerms, ResidualBlock, concatenate, expand_columns
 
-REFINEMENTS = 50
-SHORT = 0.03
+MAX_REFINEMENTS = 50
+MIN_RELATIVE_ROW_LENGTH = 0.03
 """Rows shorter than this share of the longest one get no larger weight."""
 
 
-class Vector(NamedTuple):
+class TangentVector(NamedTuple):
     """A tangent vector, in which shared columns stand once."""
 
     own: Float[jax.Array, "T own"]
     shared: Float[jax.Array, " shared"]
 
 
-class Bordered(NamedTuple):
+class BorderedMatrix(NamedTuple):
     """A symmetric matrix over such vectors."""
 
     bands: tuple[Float[jax.Array, "T own own"], ...]
@@ -38,18 +43,20 @@ class Bordered(NamedTuple):
     border: Float[jax.Array, "T own shared"]
     corner: Float[jax.Array, "shared shared"]
 
-    def times(self, v: Vector) -> Vector:
+    def times(self, v: TangentVector) -> TangentVector:
         """The product with a vector."""
-        own = _banded_times(self.bands, v.own) + self.border @ v.shared
+        own = _multiply_banded(self.bands, v.own) + self.border @ v.shared
         along = jnp.einsum("tis,ti->s", self.border, v.own)
-        return Vector(own, along + self.corner @ v.shared)
+        return TangentVector(own, along + self.corner @ v.shared)
 
-    def diagonal(self) -> Vector:
+    def diagonal(self) -> TangentVector:
         """Its diagonal."""
         own = jnp.diagonal(self.bands[0], axis1=1, axis2=2)
-        return Vector(own, jnp.diagonal(self.corner))
+        return TangentVector(own, jnp.diagonal(self.corner))
 
-    def restricted(self, free: Vector, diagonal: Vector) -> "Bordered":
+    def restricted(
+        self, free: TangentVector, diagonal: TangentVector
+    ) -> "BorderedMatrix":
         """Without rows and columns that are not free, and something on the diagonal."""
         bands = [
             band * free.own[:, :, None] * jnp.roll(free.own, d, 0)[:, None, :]
@@ -60,31 +67,33 @@ class Bordered(NamedTuple):
         border = self.border * free.own[:, :, None] * free.shared
         corner = self.corner * free.shared[:, None] * free.shared
         corner += jnp.diag(diagonal.shared)
-        return Bordered(tuple(bands), border, corner)
+        return BorderedMatrix(tuple(bands), border, corner)
 
-    def solve(self, b: Vector) -> Vector:
+    def solve(self, b: TangentVector) -> TangentVector:
         """x with the product b; NaN where the matrix is not positive definite."""
         if not b.shared.size:
-            return Vector(solve_banded(self.bands, b.own[..., None])[..., 0], b.shared)
+            return TangentVector(
+                solve_banded(self.bands, b.own[..., None])[..., 0], b.shared
+            )
         right = jnp.concatenate([b.own[..., None], self.border], -1)
         solved = solve_banded(self.bands, right)
         reduced = jnp.einsum("tis,tik->sk", self.border, solved)
         schur = self.corner - reduced[:, 1:]
         short = (b.shared - reduced[:, 0])[None, :, None]
         shared = solve_banded([schur[None]], short)[0, :, 0]
-        return Vector(solved[..., 0] - solved[..., 1:] @ shared, shared)
+        return TangentVector(solved[..., 0] - solved[..., 1:] @ shared, shared)
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Saddle:
+class KKTSystem:
     """A symmetric system; unknowns are a tangent step and a number for each row.
 
     Its leaves may be shapes instead of arrays.
     """
 
-    hessian: Bordered
-    rows: tuple[Rows, ...]
+    hessian: BorderedMatrix
+    rows: tuple[ResidualBlock, ...]
     active: tuple[Any, ...]
     """Which rows count, bool (n, rows) of each group."""
     held: Any
@@ -93,23 +102,23 @@ class Saddle:
     """Columns of nv that are one variable for all slices."""
 
     @property
-    def parts(self) -> Columns:
+    def parts(self) -> VariablePartition:
         """Own and shared columns."""
-        return columns(self.held.shape[1], self.shared)
+        return partition_variables(self.held.shape[1], self.shared)
 
     @property
-    def free(self) -> Vector:
+    def free(self) -> TangentVector:
         """1 where a variable may move, 0 where it is held."""
         return self.split(1.0 - self.held)
 
-    def split(self, v: jax.Array) -> Vector:
+    def split(self, v: jax.Array) -> TangentVector:
         """A vector from (T, nv), equal in all slices where columns are shared."""
         v = jnp.asarray(v, self.hessian.corner.dtype)
-        return Vector(v[:, self.parts.own], v[0, self.parts.shared])
+        return TangentVector(v[:, self.parts.own], v[0, self.parts.shared])
 
-    def joined(self, v: Vector) -> Float[jax.Array, "T nv"]:
+    def joined(self, v: TangentVector) -> Float[jax.Array, "T nv"]:
         """The reverse."""
-        return _whole(v.own, v.shared, self.parts)
+        return join_columns(v.own, v.shared, self.parts)
 
     def slopes(self) -> list[tuple[jax.Array, jax.Array, jax.Array]]:
         """Of each group: rows by own columns, the slices of these, by shared ones."""
@@ -118,7 +127,7 @@ class Saddle:
             window = rows.J.shape[1]
             at = rows.last[:, None] - jnp.arange(window - 1, -1, -1)
             inside = (at >= 0)[..., None, None]
-            J = spread(rows, self.held.shape[1])
+            J = expand_columns(rows, self.held.shape[1])
             own = jnp.where(inside, J[..., self.parts.own], 0.0)
             found.append((own, at, jnp.sum(J[..., self.parts.shared], 1)))
         return found
@@ -139,14 +148,16 @@ class Saddle:
         entries = jax.tree.map(
             lambda free, d: free * jnp.abs(d), self.free, self.hessian.diagonal()
         )
-        h = _largest(entries)
+        h = _max_norm(entries)
         h = jnp.maximum(jnp.maximum(h, 1e-6 * longest), 1e-30)
-        floor = jnp.where(longest > 0, SHORT**2 * longest, 1.0)
+        floor = jnp.where(longest > 0, MIN_RELATIVE_ROW_LENGTH**2 * longest, 1.0)
         return h, tuple(jnp.sqrt(jnp.maximum(square, floor)) for square in squares)
 
-    def times(self, delta: Vector, multipliers: Any) -> tuple[Vector, Any]:
+    def times(
+        self, delta: TangentVector, multipliers: Any
+    ) -> tuple[TangentVector, Any]:
         """The product with the matrix; the identity on held and inactive unknowns."""
-        moving = _times(self.free, delta)
+        moving = _multiply_elementwise(self.free, delta)
         pull = self.transposed(multipliers)
         force = jax.tree.map(jnp.add, pull, self.hessian.times(moving))
         along = self.forward(moving)
@@ -155,7 +166,7 @@ class Saddle:
         choose = lambda free, f, d: jnp.where(free > 0, f, d)
         return jax.tree.map(choose, self.free, force, delta), kept
 
-    def forward(self, delta: Vector) -> tuple[jax.Array, ...]:
+    def forward(self, delta: TangentVector) -> tuple[jax.Array, ...]:
         """A δ; zero in inactive rows."""
         found = []
         for (own, at, tied), active in zip(self.slopes(), self.active, strict=True):
@@ -163,13 +174,15 @@ class Saddle:
             found.append(jnp.where(active, y, 0.0))
         return tuple(found)
 
-    def transposed(self, multipliers: Any) -> Vector:
+    def transposed(self, multipliers: Any) -> TangentVector:
         """Aᵀ λ of the active rows."""
         pairs = zip(self.active, multipliers, strict=True)
         force = tuple(jnp.where(a, m, 0.0) for a, m in pairs)
         return self.split(self._assembled(force).gradient)
 
-    def regular(self, boost: Any) -> tuple[Bordered, tuple[jax.Array, ...], jax.Array]:
+    def regular(
+        self, boost: Any
+    ) -> tuple[BorderedMatrix, tuple[jax.Array, ...], jax.Array]:
         """H + ν + Aᵀ ω A with held variables cut out; ω of each row; ν."""
         h, lengths = self.scales()
         eps = jnp.finfo(h.dtype).eps
@@ -178,19 +191,21 @@ class Saddle:
         penalty = eps**-0.25 * h
         weights = tuple(jnp.where(a, penalty / s**2, 0.0) for a, s in pairs)
         more = self._assembled(weights)
-        added = Bordered(more.bands, more.border, more.corner)
+        added = BorderedMatrix(more.bands, more.border, more.corner)
         whole = jax.tree.map(jnp.add, self.hessian, added)
         diagonal = jax.tree.map(lambda free: jnp.where(free > 0, shift, h), self.free)
         return whole.restricted(self.free, diagonal), weights, shift
 
     def _assembled(self, weights: tuple[jax.Array, ...]) -> Any:
         T, width = len(self.held), len(self.hessian.bands) - 1
-        each = flat(weights)
-        return assemble(self.rows, Weights(each, each, each), T, width, self.parts)
+        each = concatenate(weights)
+        return assemble(
+            self.rows, LagrangianTerms(each, each, each), T, width, self.parts
+        )
 
 
 def solve_kkt(
-    system: Saddle,
+    system: KKTSystem,
     force: Float[jax.Array, "T nv"],
     values: tuple[jax.Array, ...],
     boost: Any = 1.0,
@@ -205,19 +220,21 @@ def solve_kkt(
     """
     pairs = zip(system.active, values, strict=True)
     values = tuple(jnp.where(a, y, 0.0) for a, y in pairs)
-    b, parts = ravel_pytree((_times(system.free, system.split(force)), values))
+    b, parts = ravel_pytree(
+        (_multiply_elementwise(system.free, system.split(force)), values)
+    )
     flat = lambda z: ravel_pytree(z)[0]
     z = jax.lax.custom_linear_solve(
         lambda z: flat(system.times(*parts(z))),
         b,
-        lambda _, b: flat(_refined(system, boost, *parts(b))),
+        lambda _, b: flat(_solve_with_refinement(system, boost, *parts(b))),
         symmetric=True,
     )
     delta, multipliers = parts(z)
     return system.joined(delta), multipliers
 
 
-def weakest_curvature(system: Saddle) -> jax.Array:
+def min_relative_curvature(system: KKTSystem) -> jax.Array:
     """About the least eigenvalue of H along free directions, over H's largest entry.
 
     At most about 1e-9 (float64) where the solution is not unique; NaN where x is no
@@ -231,28 +248,32 @@ def weakest_curvature(system: Saddle) -> jax.Array:
     growth = jnp.zeros((), v.dtype)
     for _ in range(3):
         v = v / jnp.maximum(jnp.linalg.norm(v), 1e-30)
-        v = ravel_pytree(_times(system.free, matrix.solve(parts(v))))[0]
+        v = ravel_pytree(_multiply_elementwise(system.free, matrix.solve(parts(v))))[0]
         growth = jnp.linalg.norm(v)
     least = jnp.where(growth > 0, 1 / jnp.where(growth > 0, growth, 1.0), h)
     return (least - shift) / h
 
 
-def _refined(system: Saddle, boost: Any, force: Vector, values: Any) -> Any:
+def _solve_with_refinement(
+    system: KKTSystem, boost: Any, force: TangentVector, values: Any
+) -> Any:
     """Solve with the regular matrix, and again for what is left."""
     matrix, weights, _ = system.regular(boost)
     h, lengths = system.scales()
     small = 4 * jnp.finfo(h.dtype).eps
 
     def error(rest: Any, delta: Any) -> jax.Array:
-        worst = _largest(rest[0]) / h
+        worst = _max_norm(rest[0]) / h
         for y, length in zip(rest[1], lengths, strict=True):
             worst = jnp.maximum(worst, jnp.max(jnp.abs(y) / length, initial=0.0))
-        return worst - small * _largest(delta)
+        return worst - small * _max_norm(delta)
 
     def refine(state: Any) -> Any:
         k, delta, multipliers, (r, y), before, _ = state
         pull = system.transposed(jax.tree.map(jnp.multiply, weights, y))
-        step = _times(system.free, matrix.solve(jax.tree.map(jnp.add, r, pull)))
+        step = _multiply_elementwise(
+            system.free, matrix.solve(jax.tree.map(jnp.add, r, pull))
+        )
         along = system.forward(step)
         more = jax.tree.map(lambda w, s, want: w * (s - want), weights, along, y)
         delta = jax.tree.map(jnp.add, delta, step)
@@ -265,21 +286,21 @@ def _refined(system: Saddle, boost: Any, force: Vector, values: Any) -> Any:
     inf = jnp.full_like(h, jnp.inf)
     begin = (jnp.zeros((), int), *zero, (force, values), inf, inf)
     better = lambda s: (s[0] < 2) | (s[4] < s[5])
-    going = lambda s: (s[0] < REFINEMENTS) & (s[4] > 0) & better(s)
+    going = lambda s: (s[0] < MAX_REFINEMENTS) & (s[4] > 0) & better(s)
     _, delta, multipliers, *_ = jax.lax.while_loop(going, refine, begin)
     return delta, multipliers
 
 
-def _times(a: Vector, b: Vector) -> Vector:
-    return Vector(a.own * b.own, a.shared * b.shared)
+def _multiply_elementwise(a: TangentVector, b: TangentVector) -> TangentVector:
+    return TangentVector(a.own * b.own, a.shared * b.shared)
 
 
-def _largest(v: Vector) -> jax.Array:
+def _max_norm(v: TangentVector) -> jax.Array:
     own, shared = (jnp.max(jnp.abs(a), initial=0.0) for a in v)
     return jnp.maximum(own, shared)
 
 
-def _banded_times(bands: tuple[jax.Array, ...], delta: jax.Array) -> jax.Array:
+def _multiply_banded(bands: tuple[jax.Array, ...], delta: jax.Array) -> jax.Array:
     T = len(delta)
     total = jnp.einsum("tij,tj->ti", bands[0], delta)
     for d in range(1, min(len(bands), T)):

@@ -17,13 +17,13 @@ from posewise.compilation.compaction import beginning, members, row, written
 from posewise.compilation.precision import precise
 
 from .banded import solve_banded
-from .residuals import Rows, Weights, apart, joined
+from .residuals import LagrangianTerms, ResidualBlock, merge_like_blocks, unflatten
 
-MANY = 32
+MIN_ROWS_TO_COMPACT = 32
 """Of more rows of one column and slice each, those that push are found first."""
 
 
-class Columns(NamedTuple):
+class VariablePartition(NamedTuple):
     """The columns of a slice's tangent space that are its own, and the shared ones."""
 
     own: np.ndarray
@@ -34,7 +34,7 @@ class Columns(NamedTuple):
         return a[..., self.own] if len(self.shared) else a
 
 
-class System(NamedTuple):
+class NewtonSystem(NamedTuple):
     """Jᵀ curvature J, and Jᵀ slope."""
 
     gradient: Float[jax.Array, "T nv"]
@@ -45,19 +45,19 @@ class System(NamedTuple):
     corner: Float[jax.Array, "shared shared"]
 
 
-def columns(nv: int, shared: tuple[int, ...]) -> Columns:
+def partition_variables(nv: int, shared: tuple[int, ...]) -> VariablePartition:
     """Own and shared columns out of nv."""
-    return Columns(np.setdiff1d(np.arange(nv), shared), np.array(shared, int))
+    return VariablePartition(np.setdiff1d(np.arange(nv), shared), np.array(shared, int))
 
 
 @precise
 def assemble(
-    groups: tuple[Rows, ...],
-    weights: Weights,
+    groups: tuple[ResidualBlock, ...],
+    weights: LagrangianTerms,
     T: int,
     width: int,
-    parts: Columns,
-) -> System:
+    parts: VariablePartition,
+) -> NewtonSystem:
     """The system of all rows; `width`: how many slices back a window reaches.
 
     Rows with windows of one length are added up by one loop, which is compiled once;
@@ -65,50 +65,61 @@ def assemble(
     """
     n, s, dtype = len(parts.own), len(parts.shared), groups[0].y.dtype
     # windows may reach before the first slice: what falls there is cut off at the end
-    sums = _Parts(
+    sums = _BandedSums(
         jnp.zeros((T + width, n), dtype),
         tuple(jnp.zeros((T + width, n, n), dtype) for _ in range(width + 1)),
         jnp.zeros((T + width, n, s), dtype),
     )
     g_shared, corner = jnp.zeros(s, dtype), jnp.zeros((s, s), dtype)
     in_order = jax.default_backend() == "cpu"
-    for each in _each(groups, weights):
+    for each in _merge_rows(groups, weights):
         begin = each.last - (each.J.shape[1] - 1) + width
         if each.column is not None:
-            add = _single if in_order else _singles
+            add = (
+                _add_single_column_rows_in_loop
+                if in_order
+                else _scatter_single_column_rows
+            )
             sums = add(each, begin, parts, sums)
             continue
         J = parts.of(each.J)
         tied = jnp.sum(each.J[..., parts.shared], 1)
-        full = _Full(begin, J, each.slope, each.curvature[:, None, None] * J, tied)
-        sums = (_in_order if in_order else _at_once)(full, sums)
+        full = _DenseRows(begin, J, each.slope, each.curvature[:, None, None] * J, tied)
+        sums = (_add_dense_rows_in_loop if in_order else _scatter_dense_rows)(
+            full, sums
+        )
         if s:
             g_shared += each.slope @ tied
             corner += (each.curvature[:, None] * tied).T @ tied
     g, bands, border = jax.tree.map(lambda a: a[width:], sums)
-    return System(_whole(g, g_shared, parts), bands, border, corner)
+    return NewtonSystem(join_columns(g, g_shared, parts), bands, border, corner)
 
 
-class _Each(NamedTuple):
+class _MergedRows(NamedTuple):
     """Rows with windows of one length."""
 
-    J: Float[jax.Array, "n window columns"]
+    J: Float[jax.Array, "n window partition_variables"]
     last: Int[jax.Array, " n"]
     slope: Float[jax.Array, " n"]
     curvature: Float[jax.Array, " n"]
     column: Int[jax.Array, " n"] | None
 
 
-def _each(groups: tuple[Rows, ...], weights: Weights) -> Iterator[_Each]:
-    groups = joined(groups)
-    slopes, curvatures = apart(weights.slope, groups), apart(weights.curvature, groups)
+def _merge_rows(
+    groups: tuple[ResidualBlock, ...], weights: LagrangianTerms
+) -> Iterator[_MergedRows]:
+    groups = merge_like_blocks(groups)
+    slopes, curvatures = (
+        unflatten(weights.slope, groups),
+        unflatten(weights.curvature, groups),
+    )
     for rows, slope, curvature in zip(groups, slopes, curvatures, strict=True):
         column = None if rows.column is None else rows.column[:, 0]
         numbers = slope[:, 0], curvature[:, 0]
-        yield _Each(rows.J[:, :, 0], rows.last, *numbers, column)
+        yield _MergedRows(rows.J[:, :, 0], rows.last, *numbers, column)
 
 
-class _Full(NamedTuple):
+class _DenseRows(NamedTuple):
     """Rows of all own columns."""
 
     begin: Int[jax.Array, " n"]
@@ -118,25 +129,25 @@ class _Full(NamedTuple):
     tied: Float[jax.Array, "n shared"]
 
 
-def _in_order(rows: _Full, sums: "_Parts") -> "_Parts":
+def _add_dense_rows_in_loop(rows: _DenseRows, sums: "_BandedSums") -> "_BandedSums":
     """With rows added one after the other."""
     m = rows.J.shape[1]
 
-    def add(i: Any, total: _Parts) -> _Parts:
+    def add(i: Any, total: _BandedSums) -> _BandedSums:
         t, J, slope, W, tied = (row(a, i) for a in rows)
-        g = _add(total.gradient, slope * J, t)
+        g = _add_slice(total.gradient, slope * J, t)
         bands = list(total.bands)
         for d in range(m):
-            bands[d] = _add(bands[d], W[d:, :, None] * J[: m - d, None], t + d)
+            bands[d] = _add_slice(bands[d], W[d:, :, None] * J[: m - d, None], t + d)
         border = total.border
         if tied.size:
-            border = _add(border, W[..., None] * tied, t)
+            border = _add_slice(border, W[..., None] * tied, t)
         return total._replace(gradient=g, bands=tuple(bands), border=border)
 
     return jax.lax.fori_loop(0, len(rows.begin), add, sums)
 
 
-def _at_once(rows: _Full, sums: "_Parts") -> "_Parts":
+def _scatter_dense_rows(rows: _DenseRows, sums: "_BandedSums") -> "_BandedSums":
     """The same where what counts is the number of steps, not of operations."""
     m, J, W = rows.J.shape[1], rows.J, rows.weighted
     t = rows.begin[:, None] + np.arange(m)
@@ -146,37 +157,41 @@ def _at_once(rows: _Full, sums: "_Parts") -> "_Parts":
         bands[d] = bands[d].at[t[:, d:]].add(blocks)
     border = sums.border.at[t].add(W[..., None] * rows.tied[:, None, None])
     g = sums.gradient.at[t].add(rows.slope[:, None, None] * J)
-    return _Parts(g, tuple(bands), border)
+    return _BandedSums(g, tuple(bands), border)
 
 
-def _single(each: _Each, begin: jax.Array, parts: Columns, sums: "_Parts") -> "_Parts":
+def _add_single_column_rows_in_loop(
+    each: _MergedRows, begin: jax.Array, parts: VariablePartition, sums: "_BandedSums"
+) -> "_BandedSums":
     """With rows of one column each, by one entry of each block."""
     J, m = each.J[..., 0], each.J.shape[1]
     weighted = each.curvature[:, None] * J
-    column = _own_column(each, parts)
+    column = _local_columns(each, parts)
 
-    def add(i: Any, total: _Parts) -> _Parts:
+    def add(i: Any, total: _BandedSums) -> _BandedSums:
         t, c = row(begin, i), row(column, i)
         mine, W = row(J, i), row(weighted, i)
-        g = _add(total.gradient, (row(each.slope, i) * mine)[:, None], t, c)
+        g = _add_slice(total.gradient, (row(each.slope, i) * mine)[:, None], t, c)
         bands = list(total.bands)
         for d in range(m):
             entries = W[d:] * mine[: m - d]
-            bands[d] = _add(bands[d], entries[:, None, None], t + d, c, c)
+            bands[d] = _add_slice(bands[d], entries[:, None, None], t + d, c, c)
         return total._replace(gradient=g, bands=tuple(bands))
 
-    if m > 1 or len(begin) <= MANY:
+    if m > 1 or len(begin) <= MIN_ROWS_TO_COMPACT:
         return jax.lax.fori_loop(0, len(begin), add, sums)
     # most of them are limits, of which few push
     at, count = members((each.slope != 0) | (each.curvature != 0))
     return jax.lax.fori_loop(0, count, lambda k, total: add(row(at, k), total), sums)
 
 
-def _singles(each: _Each, begin: jax.Array, parts: Columns, sums: "_Parts") -> "_Parts":
+def _scatter_single_column_rows(
+    each: _MergedRows, begin: jax.Array, parts: VariablePartition, sums: "_BandedSums"
+) -> "_BandedSums":
     """The same all at once."""
     J, m = each.J[..., 0], each.J.shape[1]
     weighted = each.curvature[:, None] * J
-    t, c = begin[:, None] + np.arange(m), _own_column(each, parts)[:, None]
+    t, c = begin[:, None] + np.arange(m), _local_columns(each, parts)[:, None]
     bands = list(sums.bands)
     for d in range(m):
         entries = weighted[:, d:] * J[:, : m - d]
@@ -185,13 +200,13 @@ def _singles(each: _Each, begin: jax.Array, parts: Columns, sums: "_Parts") -> "
     return sums._replace(gradient=g, bands=tuple(bands))
 
 
-def _own_column(each: _Each, parts: Columns) -> jax.Array:
+def _local_columns(each: _MergedRows, parts: VariablePartition) -> jax.Array:
     """Of each row its column's place in own ones."""
     column = jnp.asarray(each.column)
     return column - jnp.sum(column[:, None] > parts.shared, -1)
 
 
-class _Parts(NamedTuple):
+class _BandedSums(NamedTuple):
     """Sums over rows, with slices before the first."""
 
     gradient: jax.Array
@@ -199,7 +214,7 @@ class _Parts(NamedTuple):
     border: jax.Array
 
 
-def _add(total: jax.Array, part: jax.Array, *at: jax.Array) -> jax.Array:
+def _add_slice(total: jax.Array, part: jax.Array, *at: jax.Array) -> jax.Array:
     """The sum, where `part` begins at these first indices."""
     cut, begin = jax.lax.dynamic_slice, beginning(total, *at)
     old = cut(total, begin, part.shape, allow_negative_indices=False)
@@ -208,10 +223,10 @@ def _add(total: jax.Array, part: jax.Array, *at: jax.Array) -> jax.Array:
 
 @precise
 def newton_step(
-    system: System,
+    system: NewtonSystem,
     held: Bool[jax.Array, "T nv"],
     damping: Float[jax.Array, ""],
-    parts: Columns,
+    parts: VariablePartition,
 ) -> tuple[Float[jax.Array, "T nv"], Float[jax.Array, ""]]:
     """-(H + damping I)⁻¹ g on the variables not held, and the decrease it predicts."""
     free = 1.0 - held.astype(system.gradient.dtype)
@@ -238,7 +253,7 @@ def newton_step(
         schur = corner - reduced[:, 1:]
         shared = -_solve_dense(schur, g_s - reduced[:, 0])
         delta = -solved[..., 0] - solved[..., 1:] @ shared
-    step = _whole(delta, shared, parts)
+    step = join_columns(delta, shared, parts)
     once = np.ones(g.shape)
     once[1:, parts.shared] = 0.0
     # g·δ + ½ δᵀHδ = ½ g·δ - ½ damping δ² for the damped step
@@ -246,13 +261,13 @@ def newton_step(
     return step, predicted
 
 
-def potential(
-    system: System, held: Bool[jax.Array, "T nv"], parts: Columns
+def diagonal_model_decrease(
+    system: NewtonSystem, held: Bool[jax.Array, "T nv"], parts: VariablePartition
 ) -> Float[jax.Array, ""]:
     """About how much the value can fall: Σ g²/2H over single variables not held."""
     of = lambda H: H.reshape(*H.shape[:-2], -1)[..., :: H.shape[-1] + 1]
     own = of(system.bands[0])
-    curvature = _whole(own, of(system.corner), parts)
+    curvature = join_columns(own, of(system.corner), parts)
     once = np.ones(held.shape)
     once[1:, parts.shared] = 0.0
     least = 1e-12 * jnp.max(curvature, initial=0.0) + jnp.finfo(own.dtype).tiny
@@ -264,7 +279,9 @@ def _solve_dense(H: jax.Array, b: jax.Array) -> jax.Array:
     return solve_banded([H[None]], b[None, :, None])[0, :, 0]
 
 
-def _whole(own: jax.Array, shared: jax.Array, parts: Columns) -> jax.Array:
+def join_columns(
+    own: jax.Array, shared: jax.Array, parts: VariablePartition
+) -> jax.Array:
     """(T, nv) from own columns and shared ones, which are repeated."""
     if not len(parts.shared):
         return own

@@ -26,25 +26,32 @@ from posewise.compilation.packed_pytree import SMALL, Sealed, fetched, opened, s
 from posewise.compilation.sharding import placed, spread
 from posewise.compilation.single_kernel import Compiled, on_cpu
 
-from .augmented_lagrangian import Result, onwards
+from .augmented_lagrangian import Result, resume
 from .chain_problem import ChainProblem
-from .interruptible import ROUND, SILENT, Progress, Watcher, paused, progress_of
+from .interruptible import (
+    MIN_ROUND_SECONDS,
+    NO_PROGRESS,
+    Progress,
+    ProgressCallback,
+    empty_state,
+    summarize_progress,
+)
 from .options import Options
-from .state import State
+from .state import SolverState
 from .status import Status
 
-PASSES = 8
+ITERATIONS_PER_ROUND = 8
 """Between two refills."""
-VARIABLES = 2048
+MAX_VARIABLES_PER_CALL = 2048
 """About so many variables are advanced at once on a CPU."""
-FEW = 2
+SPECULATIVE_STARTS = 2
 """So many solves are begun for each that is enough: the rest may not be needed."""
-IDLE = -1
+IDLE_LANE = -1
 """In place of a solve: the lane has none."""
-FOUND = Status.CONVERGED, Status.FEASIBLE
+SUCCESS = Status.CONVERGED, Status.FEASIBLE
 
 
-def solve_many(
+def solve_multistart(
     problem: ChainProblem,
     tree: Any,
     leaves: Sequence[Any],
@@ -53,7 +60,7 @@ def solve_many(
     x: Float[np.ndarray, "n T nq"],
     mu: Float[np.ndarray, " n"],
     options: Options,
-    watch: Watcher = SILENT,
+    watch: ProgressCallback = NO_PROGRESS,
     enough: int | None = None,
     like: int | None = None,
     mesh: Mesh | None = None,
@@ -83,10 +90,14 @@ def solve_many(
             the solves, with the status INTERRUPTED where they were not done.
     """
     n, size = len(x), x[0].size
-    most = 1 << max(VARIABLES // size, 1).bit_length() - 1 if on_cpu() else 4096
+    most = (
+        1 << max(MAX_VARIABLES_PER_CALL // size, 1).bit_length() - 1
+        if on_cpu()
+        else 4096
+    )
     wanted = count = like or n
     if enough is not None and on_cpu():
-        wanted = min(count, FEW * enough * (int(owner.max()) + 1))
+        wanted = min(count, SPECULATIVE_STARTS * enough * (int(owner.max()) + 1))
     devices = mesh.size if mesh else 1
     share = -(-wanted // devices)
     lanes = min(most, 1 << (share - 1).bit_length()) * devices
@@ -99,7 +110,7 @@ def solve_many(
     needed = lambda solves: solves <= last[owner[solves]]
     lock, stop = threading.Lock(), threading.Event()
     flags = tuple(varied)
-    run = partial(_lanes, problem, tree, flags, mesh)
+    run = partial(_advance_lanes_compiled, problem, tree, flags, mesh)
     split = partial(placed, mesh, True)
     leaves = [
         a if v else placed(mesh, False, a) for a, v in zip(leaves, flags, strict=True)
@@ -109,24 +120,24 @@ def solve_many(
     ]
     first = [a[owner[0]] if v else a for a, v in zip(leaves, flags, strict=True)]
     one = jax.tree.unflatten(tree, first)
-    still = paused(problem, one, x[0], options)
+    still = empty_state(problem, one, x[0], options)
     wide = lambda a: np.repeat(np.asarray(a)[None], lanes, 0)
     empty = split(jax.tree.map(wide, seal(still, np)))
-    table = _Table(still, x)
+    table = _ResultTable(still, x)
 
     def work(worker: int) -> Iterator[None]:
-        holds = np.full(lanes, IDLE)
+        holds = np.full(lanes, IDLE_LANE)
         state = empty
         while not stop.is_set():
             with lock:
-                holds[~needed(holds)] = IDLE
+                holds[~needed(holds)] = IDLE_LANE
                 fresh = []
-                for k in np.flatnonzero(holds == IDLE).tolist():
-                    while holds[k] == IDLE and pending:
+                for k in np.flatnonzero(holds == IDLE_LANE).tolist():
+                    while holds[k] == IDLE_LANE and pending:
                         if needed(h := pending.popleft()):
                             holds[k] = h
                             fresh.append(k)
-            busy = holds != IDLE
+            busy = holds != IDLE_LANE
             if not busy.any():
                 return
             # idle lanes repeat a solve of another lane, already done or not
@@ -138,12 +149,12 @@ def solve_many(
             over = np.flatnonzero(busy & (out.status != Status.INTERRUPTED))
             with lock:
                 table.keep(out, over, holds[over])
-                good = holds[over][np.isin(out.status[over], FOUND)]
+                good = holds[over][np.isin(out.status[over], SUCCESS)]
                 for k in good.tolist() if enough else ():
                     found[owner[k]] = sorted([*found[owner[k]], k])[:enough]
                     if len(found[owner[k]]) == enough:
                         last[owner[k]] = found[owner[k]][-1]
-                holds[over] = IDLE
+                holds[over] = IDLE_LANE
                 table.running[worker] = out, holds.copy()
             yield
 
@@ -152,7 +163,7 @@ def solve_many(
             table.keep_running()
             left_out = ~needed(np.arange(n))
             finished = left_out | (table.result.status != Status.INTERRUPTED)
-            return progress_of(table.result, int(finished.sum()), n)
+            return summarize_progress(table.result, int(finished.sum()), n)
 
     try:
         if workers == 1:
@@ -162,7 +173,7 @@ def solve_many(
             with ThreadPoolExecutor(workers) as pool:
                 jobs = [pool.submit(deque, work(w), 0) for w in range(workers)]
                 try:
-                    while wait(jobs, ROUND).not_done:
+                    while wait(jobs, MIN_ROUND_SECONDS).not_done:
                         if table.running:
                             watch(look)
                     for job in jobs:
@@ -177,10 +188,10 @@ def solve_many(
     return jax.tree.map(lambda a: a[kept], table.result), kept
 
 
-class _Table:
+class _ResultTable:
     """Where all solves have come to; interrupted, until they are done."""
 
-    def __init__(self, like: State, x: np.ndarray) -> None:
+    def __init__(self, like: SolverState, x: np.ndarray) -> None:
         n, dtype = len(x), x.dtype
         rows = n, *like.multipliers.shape
         self.result = Result(
@@ -205,11 +216,11 @@ class _Table:
     def keep_running(self) -> None:
         """Take over what is not done yet."""
         for out, holds in self.running.values():
-            busy = np.flatnonzero(holds != IDLE)
+            busy = np.flatnonzero(holds != IDLE_LANE)
             self.keep(out, busy, holds[busy])
 
 
-def _rounds(
+def _advance_lanes(
     problem: ChainProblem,
     tree: Any,
     varied: tuple[bool, ...],
@@ -229,7 +240,9 @@ def _rounds(
         every = [next(mine) if v else a for a, v in zip(leaves, varied, strict=True)]
         data = seal(jax.tree.unflatten(tree, every), small=SMALL)
         numbers = seal(replace(options, mu=mu))
-        state, out = onwards(problem, data, x, state, fresh, numbers, PASSES)
+        state, out = resume(
+            problem, data, x, state, fresh, numbers, ITERATIONS_PER_ROUND
+        )
         return state, opened(out)
 
     own = [a for a, v in zip(leaves, varied, strict=True) if v]
@@ -238,6 +251,6 @@ def _rounds(
     return every(one, (own, state, x, fresh, mu))
 
 
-_lanes = Compiled(
-    _rounds, static=4, large=lambda problem, *_: problem.large, around=spread
+_advance_lanes_compiled = Compiled(
+    _advance_lanes, static=4, large=lambda problem, *_: problem.large, around=spread
 )

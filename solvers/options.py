@@ -22,7 +22,7 @@ class Options:
     """A predicted relative decrease below this ends the solve once feasible."""
     inner_tolerance: Number = 1e-2
     """A predicted relative decrease below this ends an infeasible subproblem."""
-    untried: Number = 1.0
+    early_exit_factor: Number = 1.0
     """A predicted decrease below so many times that, as a share of what violations
     cost, ends one before the step is tried."""
     progress_tolerance: Number = 2e-3
@@ -32,11 +32,11 @@ class Options:
     """Largest change of a coordinate in one step [rad, m]."""
     mu: Number = 0.01
     """Initial penalty; `KOMO.solve` chooses more where motion costs more."""
-    mu_spread: Number = 100.0
+    alternate_start_penalty_factor: Number = 100.0
     """Every second start begins with so many times that: where one comes from low
     costs, the next one comes from small violations."""
     mu_factor: Number = 32.0
-    violation_left: Number = 0.1
+    sufficient_violation_decrease: Number = 0.1
     """The penalty rises where a subproblem leaves more than this of the violation."""
     mu_max: Number = 1e10
     damping: Number = 1e-2

@@ -19,26 +19,26 @@ from posewise.compilation.precision import precise
 
 from .augmented_lagrangian import solve
 from .chain_problem import ChainProblem
-from .kkt import Bordered, Saddle, solve_kkt, weakest_curvature
-from .linear_system import assemble, columns
+from .kkt import BorderedMatrix, KKTSystem, min_relative_curvature, solve_kkt
+from .linear_system import assemble, partition_variables
 from .options import Options
 from .residuals import (
     EQ,
     INEQ,
     SOS,
-    Line,
-    Rows,
-    Weights,
-    apart,
-    flat,
-    in_line,
+    FlatResiduals,
+    LagrangianTerms,
+    ResidualBlock,
+    concatenate,
+    flatten,
+    unflatten,
     violation,
 )
 
-NEWTON_STEPS = 12
-BOOST = 100.0
+MAX_NEWTON_STEPS = 12
+DAMPING_GROWTH = 100.0
 """Growth of the damping while the system is not positive definite."""
-KINK = 1e-6
+DEGENERACY_TOLERANCE = 1e-6
 """Multipliers and slacks both below this leave it open whether a row is active."""
 
 
@@ -56,7 +56,7 @@ class Optimum(NamedTuple):
 
     x: Float[jax.Array, "T nq"]
     multipliers: tuple[jax.Array, ...]
-    system: Saddle
+    system: KKTSystem
     """Of the last Newton step: Hessian of the Lagrangian, active rows, held bounds."""
     g: Float[jax.Array, "T nv"]
     """Gradient of the Lagrangian."""
@@ -67,7 +67,7 @@ class Optimum(NamedTuple):
     """A row or bound is at the edge of being active."""
 
 
-def polish(
+def newton_polish(
     problem: SmoothProblem, data: Any, x: Any, multipliers: Float[jax.Array, " N"]
 ) -> Optimum:
     """Newton steps on the optimality conditions from a solver's x and multipliers.
@@ -75,8 +75,8 @@ def polish(
     The active rows and bounds are chosen anew in each step (primal-dual active set).
     There may be no exact solution near: see `residual`.
     """
-    expand = partial(_expand, problem, data)
-    given = apart(multipliers, problem.shapes(data, x))
+    expand = partial(_second_order_expansion, problem, data)
+    given = unflatten(multipliers, problem.shapes(data, x))
     shapes = jax.eval_shape(expand, x, given, jnp.zeros((), int))
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
     tolerance = jnp.finfo(x.dtype).eps ** 0.75
@@ -95,15 +95,15 @@ def polish(
         add = lambda a, d: jnp.where(stay, a, a + share * d)
         multipliers = jax.tree.map(add, s.multipliers, change)
         after = expand(jnp.where(stay, s.x, moved), multipliers, s.steps + 1)
-        return after, jnp.where(solvable | first, boost, BOOST * boost)
+        return after, jnp.where(solvable | first, boost, DAMPING_GROWTH * boost)
 
-    going = lambda s: (s[0].steps <= NEWTON_STEPS) & (s[0].residual > tolerance)
+    going = lambda s: (s[0].steps <= MAX_NEWTON_STEPS) & (s[0].residual > tolerance)
     return jax.lax.while_loop(going, step, (start, jnp.ones_like(inf)))[0]
 
 
 @partial(jax.jit, static_argnums=0)
 @precise
-def response(
+def solution_tangent(
     problem: SmoothProblem, data: Any, at: Optimum, change: list[Any]
 ) -> Float[jax.Array, "T nq"]:
     """How x moves when the floating leaves of `data` move along `change`.
@@ -118,7 +118,9 @@ def response(
         for i, leaf in zip(places, moving, strict=True):
             full[i] = leaf
         rows = problem.evaluate(jax.tree.unflatten(structure, full), at.x)
-        return _gradient(problem, rows, at.multipliers), tuple(r.y for r in rows)
+        return _lagrangian_gradient(problem, rows, at.multipliers), tuple(
+            r.y for r in rows
+        )
 
     _, rate = jax.jvp(residual, ([leaves[i] for i in places],), (change,))
     delta, _ = solve_kkt(at.system, *jax.tree.map(jnp.negative, rate))
@@ -129,35 +131,35 @@ def response(
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def optimum(
+def solve_differentiably(
     problem: SmoothProblem, data: Any, x: Float[jax.Array, "T nq"], options: Options
 ) -> Float[jax.Array, "T nq"]:
     """The solution of a problem as a function of the floating leaves of its data.
 
     Differentiable once, forward and in reverse, by `data`; bounds count as fixed.
-    Derivatives are NaN where there are none: see `response`.
+    Derivatives are NaN where there are none: see `solution_tangent`.
     """
-    return _solved(problem, data, x, options).x
+    return _solve_and_polish(problem, data, x, options).x
 
 
-@optimum.defjvp
+@solve_differentiably.defjvp
 @precise
 def _(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
     data, x, options = primals
-    at = _solved(problem, data, x, options)
+    at = _solve_and_polish(problem, data, x, options)
     leaves = zip(*map(jax.tree.leaves, (data, tangents[0])), strict=True)
     change = [d for leaf, d in leaves if is_floating(leaf)]
-    return at.x, response(problem, data, at, change)
+    return at.x, solution_tangent(problem, data, at, change)
 
 
 @partial(jax.jit, static_argnums=0)
 @precise
-def polished(
+def polish_with_curvature(
     problem: SmoothProblem, data: Any, x: Any, multipliers: Float[jax.Array, " N"]
 ) -> tuple[Optimum, jax.Array]:
-    """`polish`, and the least curvature of the Lagrangian: see `weakest_curvature`."""
-    at = polish(problem, data, x, multipliers)
-    return at, weakest_curvature(at.system)
+    """Return `newton_polish` and `min_relative_curvature` of its system."""
+    at = newton_polish(problem, data, x, multipliers)
+    return at, min_relative_curvature(at.system)
 
 
 def is_floating(leaf: Any) -> bool:
@@ -165,20 +167,22 @@ def is_floating(leaf: Any) -> bool:
     return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
 
 
-def _solved(problem: SmoothProblem, data: Any, x: Any, options: Any) -> Optimum:
+def _solve_and_polish(
+    problem: SmoothProblem, data: Any, x: Any, options: Any
+) -> Optimum:
     """Solve, then polish; the solver's own x where that does not succeed."""
     result = solve(problem, data, x, options)
-    at = polish(problem, data, result.x, result.multipliers)
+    at = newton_polish(problem, data, result.x, result.multipliers)
     good = at.residual <= jnp.finfo(x.dtype).eps ** 0.5
     return at._replace(x=jnp.where(good, at.x, result.x))
 
 
-def _expand(
+def _second_order_expansion(
     problem: SmoothProblem, data: Any, x: Any, multipliers: Any, steps: Any
 ) -> Optimum:
     """Second order around x: what the next Newton step needs."""
     T, nv = problem.slices, problem.nv
-    parts = columns(nv, problem.shared)
+    parts = partition_variables(nv, problem.shared)
     colours = min(2 * problem.order + 1, T)
     still, eye = jnp.zeros((T, nv), x.dtype), jnp.eye(nv, dtype=x.dtype)
     slices = (jnp.arange(colours)[:, None] == jnp.arange(T) % colours).astype(x.dtype)
@@ -188,7 +192,7 @@ def _expand(
 
     def slope(v: Any) -> Any:
         rows = problem.evaluate(data, problem.move(data, x, v))
-        return _gradient(problem, rows, multipliers), rows
+        return _lagrangian_gradient(problem, rows, multipliers), rows
 
     def along(seed: Any) -> Any:
         g, dg, rows = jax.jvp(slope, (still,), (seed,), has_aux=True)
@@ -198,53 +202,55 @@ def _expand(
     (g, rows), found = each(jnp.concatenate([seeds.reshape(-1, T, nv), everywhere]))
     own, tied = jnp.split(found, [colours * len(parts.own)])
     own = own[..., parts.own].reshape(colours, len(parts.own), T, -1)
-    hessian = Bordered(
-        _bands(own, problem.order),
+    hessian = BorderedMatrix(
+        _decompress_bands(own, problem.order),
         jnp.moveaxis(tied[..., parts.own], 0, -1),
         tied[:, 0, parts.shared],
     )
-    line, given = in_line(rows), flat(multipliers)
-    active = _active(line, given)
+    line, given = flatten(rows), concatenate(multipliers)
+    active = _active_rows(line, given)
     held = problem.blocked(data, x, g)
-    system = Saddle(hessian, rows, apart(active, rows), held, problem.shared)
+    system = KKTSystem(hessian, rows, unflatten(active, rows), held, problem.shared)
     kept = jnp.where(active, given, 0.0)
     h, lengths = system.scales()
     residual = jnp.max(jnp.where(held, 0.0, jnp.abs(g)), initial=0.0) / h
-    worst = jnp.max(violation(line) / flat(lengths), initial=0.0)
+    worst = jnp.max(violation(line) / concatenate(lengths), initial=0.0)
     residual = jnp.maximum(residual, worst)
-    edge = (line.kind == INEQ) & (jnp.maximum(kept, -line.y) < KINK)
-    moving = flat([jnp.any(r.J != 0, (1, 3)) for r in rows])
-    kink = _loose_bound(problem, data, x, g, h) | jnp.any(edge & moving)
+    edge = (line.kind == INEQ) & (jnp.maximum(kept, -line.y) < DEGENERACY_TOLERANCE)
+    moving = concatenate([jnp.any(r.J != 0, (1, 3)) for r in rows])
+    kink = _has_degenerate_bound(problem, data, x, g, h) | jnp.any(edge & moving)
     residual = jnp.where(jnp.isfinite(residual), residual, jnp.inf)
-    return Optimum(x, apart(kept, rows), system, g, residual, steps, kink)
+    return Optimum(x, unflatten(kept, rows), system, g, residual, steps, kink)
 
 
-def _gradient(
-    problem: ChainProblem, rows: tuple[Rows, ...], multipliers: Any
+def _lagrangian_gradient(
+    problem: ChainProblem, rows: tuple[ResidualBlock, ...], multipliers: Any
 ) -> Float[jax.Array, "T nv"]:
     """Of the Lagrangian; inactive rows have no part in it."""
-    line, given = in_line(rows), flat(multipliers)
-    kept = jnp.where(_active(line, given), given, 0.0)
+    line, given = flatten(rows), concatenate(multipliers)
+    kept = jnp.where(_active_rows(line, given), given, 0.0)
     slope = jnp.where(line.kind == SOS, 2 * line.y, kept)
-    weights = Weights(line.y, slope, line.y)
-    parts = columns(problem.nv, problem.shared)
+    weights = LagrangianTerms(line.y, slope, line.y)
+    parts = partition_variables(problem.nv, problem.shared)
     T, width = problem.slices, problem.order
     return assemble(rows, weights, T, width, parts).gradient
 
 
-def _active(line: Line, multiplier: jax.Array) -> Bool[jax.Array, " N"]:
+def _active_rows(line: FlatResiduals, multiplier: jax.Array) -> Bool[jax.Array, " N"]:
     pushing = (line.kind == INEQ) & (multiplier + line.y > 0)
     return (line.kind == EQ) | pushing
 
 
-def _loose_bound(problem: ChainProblem, data: Any, x: Any, g: Any, h: Any) -> Any:
+def _has_degenerate_bound(
+    problem: ChainProblem, data: Any, x: Any, g: Any, h: Any
+) -> Any:
     """A coordinate is at its bound, but nothing pushes it there."""
     one = jnp.ones_like(g)
     at_bound = problem.blocked(data, x, one) | problem.blocked(data, x, -one)
-    return jnp.any(at_bound & (jnp.abs(g) < KINK * h))
+    return jnp.any(at_bound & (jnp.abs(g) < DEGENERACY_TOLERANCE * h))
 
 
-def _bands(
+def _decompress_bands(
     columns: Float[jax.Array, "colours nv T nv"], order: int
 ) -> tuple[Float[jax.Array, "T nv nv"], ...]:
     """Blocks (t, t - d) of the symmetric Hessian from its compressed columns."""

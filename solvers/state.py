@@ -9,14 +9,14 @@ from jaxtyping import Bool, Float, Int
 from .options import Options
 
 
-class Known(NamedTuple):
+class Linearization(NamedTuple):
     """Of rows, what is not the same at all points; see `Rows`."""
 
     y: Float[jax.Array, "n rows"]
     J: Float[jax.Array, "n window rows columns"]
 
 
-class Proposal(NamedTuple):
+class TrialStep(NamedTuple):
     """A step, not yet judged."""
 
     x: Float[jax.Array, "T nq"]
@@ -24,7 +24,7 @@ class Proposal(NamedTuple):
     length: Float[jax.Array, ""]
     predicted: Float[jax.Array, ""]
     potential: Float[jax.Array, ""]
-    """See `system.potential`."""
+    """See `linear_system.diagonal_model_decrease`."""
     cut: Bool[jax.Array, ""]
     """A bound bends the step."""
     pinned: Bool[jax.Array, "T nv"]
@@ -32,12 +32,12 @@ class Proposal(NamedTuple):
     solvable: Bool[jax.Array, ""]
 
 
-class State(NamedTuple):
+class SolverState(NamedTuple):
     """Everything the loop carries."""
 
     x: Float[jax.Array, "T nq"]
-    proposal: Proposal
-    rows: tuple[Known, ...]
+    proposal: TrialStep
+    rows: tuple[Linearization, ...]
     """Lines in place of those that are flat; see `foretold`."""
     mask: tuple[Bool[jax.Array, "n rows"] | None, ...]
     """Of those."""
@@ -49,7 +49,7 @@ class State(NamedTuple):
     """Of all rows, in line."""
     mu: Float[jax.Array, ""]
     share: Float[jax.Array, " N"]
-    """Of mu, in each row; see `rows.shares`."""
+    """Of mu, in each row; see `residuals.row_scaling`."""
     damping: Float[jax.Array, ""]
     refused: Bool[jax.Array, ""]
     """Whether the last step was."""
@@ -75,16 +75,16 @@ class State(NamedTuple):
         return self.mu * self.share
 
 
-def tiny(options: Options, p: Proposal, enough: jax.Array) -> jax.Array:
+def step_is_negligible(options: Options, p: TrialStep, enough: jax.Array) -> jax.Array:
     """Whether a step gains next to nothing."""
     return (p.length < options.step_tolerance) | (p.predicted < enough)
 
 
-def level(p: Proposal, enough: jax.Array) -> jax.Array:
+def model_is_flat(p: TrialStep, enough: jax.Array) -> jax.Array:
     """Whether an undamped one would gain little more than that."""
     return p.potential < 10 * enough
 
 
-def size(merit: jax.Array) -> jax.Array:
+def relative_scale(merit: jax.Array) -> jax.Array:
     """What relative decreases of the value are relative to."""
     return 1e-3 + jnp.abs(merit)

@@ -9,37 +9,43 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .inactive_linearization import Foretold, foretold
+from .inactive_linearization import ExtrapolatedRows, extrapolate_inactive
 from .options import Options
 from .residuals import (
-    Line,
-    Rows,
-    augmented,
-    in_line,
-    met,
-    shares,
+    FlatResiduals,
+    ResidualBlock,
+    augmented_lagrangian_terms,
+    flatten,
+    max_violation,
+    newly_active,
+    row_scaling,
     total_cost,
-    worst_violation,
 )
-from .state import Known, State, level, size, tiny
+from .state import (
+    Linearization,
+    SolverState,
+    model_is_flat,
+    relative_scale,
+    step_is_negligible,
+)
 from .status import Status
 
-STIFFER = 100.0
+MAX_DAMPING_GROWTH = 100.0
 """Damping grows by at most so much for what one step missed."""
-PATIENCE = 8
+STALL_WINDOW = 8
 """So many feasible passes are given to lower the cost by `progress_tolerance`."""
-LAST_PATIENCE = 96
+MAX_FEASIBLE_ITERATIONS = 96
 """After so many in a row that counts even where convergence seems near."""
-BENT = 100.0
+SOC_MAX_VIOLATION = 100.0
 """Steps are corrected for the bend of rows that are violated by less than so many
 tolerances."""
 
 
-class Judged(NamedTuple):
+class TrialOutcome(NamedTuple):
     """A state, with its proposal accepted or not."""
 
-    state: State
-    rows: tuple[Rows, ...]
+    state: SolverState
+    rows: tuple[ResidualBlock, ...]
     """Where it is now."""
     tried: Float[jax.Array, " N"]
     """Values at the trial point."""
@@ -51,7 +57,9 @@ class Judged(NamedTuple):
     """Whether the subproblem is."""
 
 
-def judge(options: Options, s: State, rows: tuple[Rows, ...]) -> Judged:
+def evaluate_trial(
+    options: Options, s: SolverState, rows: tuple[ResidualBlock, ...]
+) -> TrialOutcome:
     """What becomes of a proposal.
 
     Args:
@@ -64,33 +72,37 @@ def judge(options: Options, s: State, rows: tuple[Rows, ...]) -> Judged:
     first = s.iterations == 0
     pairs = zip(rows, s.rows, strict=True)
     earlier = tuple(r._replace(y=known.y, J=known.J) for r, known in pairs)
-    old, new = foretold(Foretold(earlier, s.mask), rows, proposal.step)
-    s = s._replace(share=jnp.where(first, shares(rows), s.share))
-    before, line = in_line(old.rows), in_line(new.rows)
-    both = Line(jnp.stack([before.y, line.y]), line.kind)
-    merit, after = jnp.sum(augmented(both, s.multipliers, s.penalty).merit, -1)
-    worst_before, worst_after = worst_violation(both)
+    old, new = extrapolate_inactive(
+        ExtrapolatedRows(earlier, s.mask), rows, proposal.step
+    )
+    s = s._replace(share=jnp.where(first, row_scaling(rows), s.share))
+    before, line = flatten(old.rows), flatten(new.rows)
+    both = FlatResiduals(jnp.stack([before.y, line.y]), line.kind)
+    merit, after = jnp.sum(
+        augmented_lagrangian_terms(both, s.multipliers, s.penalty).merit, -1
+    )
+    worst_before, worst_after = max_violation(both)
     cost_before, cost_after = total_cost(both)
-    finite = jnp.isfinite(after) & _finite(rows, line)
+    finite = jnp.isfinite(after) & _all_finite(rows, line)
     accepted = first | (solvable & finite & (after <= merit))
     broken = first & ~finite
 
     x = jnp.where(accepted & ~broken, proposal.x, s.x)
     either = lambda a, b: jnp.where(accepted, a, b)
-    kept = tuple(map(partial(_either, either), new.rows, old.rows))
-    ahead = met(before, line, s.multipliers, s.penalty) & ~s.met
+    kept = tuple(map(partial(_select_block, either), new.rows, old.rows))
+    ahead = newly_active(before, line, s.multipliers, s.penalty) & ~s.met
     ahead = ahead & solvable & finite
     # what it was to stop at, but did not reach, is let go
     more = jnp.any(ahead)
     reached = s.met & (more | (line.y > -s.multipliers / (2 * s.penalty)))
     seen = more | (proposal.cut & finite)
     correct = ~accepted & solvable & finite & ~seen & ~s.correct & ~jnp.any(s.met)
-    correct = correct & (worst_before <= BENT * options.tolerance)
+    correct = correct & (worst_before <= SOC_MAX_VIOLATION * options.tolerance)
     good = accepted & ~first & (merit - after > 0.25 * predicted)
     # what stiffness the system lacks, if the value is as bent all along the step
     square = jnp.maximum(jnp.sum(proposal.step**2), 1e-30)
     missed = 2 * (jnp.where(finite, after - merit, 0.0) + predicted) / square
-    stiffer = jnp.clip(missed, 10 * s.damping, STIFFER * s.damping)
+    stiffer = jnp.clip(missed, 10 * s.damping, MAX_DAMPING_GROWTH * s.damping)
     stiffer = jnp.maximum(stiffer, predicted / square)
     damping = jnp.where(
         accepted,
@@ -102,11 +114,11 @@ def judge(options: Options, s: State, rows: tuple[Rows, ...]) -> Judged:
     worst = jnp.where(accepted, worst_after, worst_before)
     holds = worst <= options.tolerance
     enough = jnp.where(holds, options.cost_tolerance, options.inner_tolerance)
-    enough = enough * size(merit)
-    small = tiny(options, proposal, enough)
+    enough = enough * relative_scale(merit)
+    small = step_is_negligible(options, proposal, enough)
     stuck = ~accepted & (s.damping > 1e10)
     # where constraints hold, a step may not be short for the damping's sake
-    flat = level(proposal, enough)
+    flat = model_is_flat(proposal, enough)
     still = ~holds | flat
     # nor where they are far from it, for the damping that follows a refusal
     hampered = s.refused & (worst > 10 * options.tolerance)
@@ -118,16 +130,16 @@ def judge(options: Options, s: State, rows: tuple[Rows, ...]) -> Judged:
     cost = jnp.where(accepted, cost_after, cost_before)
     noted = holds & (s.patience > 0)
     patience = jnp.where(holds, s.patience + 1, 0)
-    over = noted & ((patience - 1) % PATIENCE == 0)
+    over = noted & ((patience - 1) % STALL_WINDOW == 0)
     idle = over & (s.cost - cost < options.progress_tolerance * (1e-3 + cost))
-    idle = idle & (~flat | (patience > LAST_PATIENCE))
+    idle = idle & (~flat | (patience > MAX_FEASIBLE_ITERATIONS))
     idle = holds & ((idle & ~converged) | stuck)
     status = jnp.where(converged, int(Status.CONVERGED), s.status)
     status = jnp.where(idle, int(Status.FEASIBLE), status)
     status = jnp.where(broken, int(Status.BAD_INPUT), status)
     judged = s._replace(
         x=x,
-        rows=tuple(Known(r.y, r.J) for r in kept),
+        rows=tuple(Linearization(r.y, r.J) for r in kept),
         kind=line.kind.astype(np.int32),
         mask=jax.tree.map(either, new.mask, old.mask),
         correct=correct,
@@ -142,14 +154,16 @@ def judge(options: Options, s: State, rows: tuple[Rows, ...]) -> Judged:
         done=converged | idle | broken,
     )
     merit = jnp.where(accepted, after, merit)
-    return Judged(judged, kept, line.y, merit, worst, solved)
+    return TrialOutcome(judged, kept, line.y, merit, worst, solved)
 
 
-def _either(either: Callable[[Any, Any], Any], new: Rows, old: Rows) -> Rows:
+def _select_block(
+    either: Callable[[Any, Any], Any], new: ResidualBlock, old: ResidualBlock
+) -> ResidualBlock:
     return new._replace(y=either(new.y, old.y), J=either(new.J, old.J))
 
 
-def _finite(rows: tuple[Rows, ...], line: Line) -> jax.Array:
+def _all_finite(rows: tuple[ResidualBlock, ...], line: FlatResiduals) -> jax.Array:
     ok = jnp.isfinite(line.y).all()
     for r in rows:
         ok = ok & jnp.isfinite(r.J).all()

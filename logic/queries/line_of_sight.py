@@ -33,7 +33,7 @@ from jaxtyping import Float
 
 from posewise import collision
 from posewise.features import Feature
-from posewise.features.safe_math import greatest, least, norm
+from posewise.features.safe_math import amax, amin, norm
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.contact.ray_casting import intersect_lines
@@ -232,11 +232,11 @@ def _outside(
     corners: Float[jax.Array, "f 8 3"], arrays: dict[str, jax.Array]
 ) -> Float[jax.Array, "f 7"]:
     """How far boxes, seen in the camera's frame, are out of the picture [m]."""
-    sides = greatest(corners @ arrays["normals"].T, 1)
+    sides = amax(corners @ arrays["normals"].T, 1)
     depth = corners[:, :, 0]
     near, far = arrays["depths"]
-    nearest = least(depth)
-    more = [near - nearest, greatest(depth) - far]
+    nearest = amin(depth)
+    more = [near - nearest, amax(depth) - far]
     more.append(NEAREST * jnp.mean(depth, 1) - nearest)
     return jnp.concatenate([sides, jnp.stack(more, -1)], 1)
 
@@ -245,8 +245,8 @@ def _too_thin(
     corners: Float[jax.Array, "f 8 3"], depth: Any, arrays: dict[str, jax.Array]
 ) -> Float[jax.Array, ""]:
     """At most 0 only where the image of the ball is as wide as two pixels [m]."""
-    nearest = least(corners[:, :, 0].reshape(-1))
+    nearest = amin(corners[:, :, 0].reshape(-1))
     middles = jnp.mean(corners, 1)
     reach = norm(middles - middles[0]) + norm(corners[:, 0] - middles)
-    diameter = 2 * greatest(reach)
+    diameter = 2 * amax(reach)
     return arrays["pixel"] * depth - arrays["radius"] * nearest / diameter

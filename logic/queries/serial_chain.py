@@ -27,7 +27,7 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
 from posewise.robots.world.frame import Model
-from posewise.solvers.interruptible import SILENT
+from posewise.solvers.interruptible import NO_PROGRESS
 
 from ..exact.agents import find_agent
 
@@ -148,7 +148,9 @@ class Arm:
         problems = make_problems([komo], targets)
         which = range(problems.count)
         enough = starts if every_start else None
-        solves = solve_problems(problems, which, seed, starts, chosen, SILENT, enough)
+        solves = solve_problems(
+            problems, which, seed, starts, chosen, NO_PROGRESS, enough
+        )
         every = solutions_of(problems, solves, chosen.tolerance)
         groups = [[every[j] for j in group] for group in solves.groups]
         kept = groups if every_start else [[best(group)] for group in groups]

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from posewise import collision
 from posewise.collision.cores import height
 from posewise.collision.vec3_tuple import vector
-from posewise.features.safe_math import greatest, least, sqrt
+from posewise.features.safe_math import amax, amin, sqrt
 
 
 def clearances(
@@ -32,7 +32,7 @@ def clearances(
         heights = (
             jnp.einsum("fvi,ni->fnv", hull, up) - jnp.sum(up * body.p, -1)[:, None]
         )
-        return least(heights)
+        return amin(heights)
     f, n = len(hull), len(body.p)
     rays, axes = hull[:, 1:], body.R.swapaxes(1, 2)
     own = jnp.concatenate([edges, _products(rays, edges)], 1)
@@ -58,9 +58,9 @@ def clearances(
     over, under = reach(turned), reach(-turned)
     place = jnp.einsum("fnki,ni->fnk", d, body.p)
     corners = jnp.einsum("fnki,fvi->fnkv", d, hull)
-    low, high = least(corners), greatest(corners)
+    low, high = amin(corners), amax(corners)
     gap = jnp.maximum(place - under - high, low - place - over)
-    return greatest(jnp.where(good[..., 0], gap, -jnp.inf))
+    return amax(jnp.where(good[..., 0], gap, -jnp.inf))
 
 
 def _products(

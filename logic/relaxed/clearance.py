@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from posewise.features import Feature
-from posewise.features.collisions import rows_between
+from posewise.features.collisions import pair_rows_symbol
 from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 
@@ -29,7 +29,7 @@ def clear(
 
     def resolve(C: Config, names: Sequence[str]) -> Any:
         frames = [C.frame(name) for name in (*shapes, *b)]
-        symbol, arrays = rows_between(frames, np.array(pairs), margin)
+        symbol, arrays = pair_rows_symbol(frames, np.array(pairs), margin)
         return symbol, np.array([C.index(name) for name in names]), arrays
 
     symbol = Symbol(_unresolved, frames=(0, None), stacked=True, resolve=resolve)

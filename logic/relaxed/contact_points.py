@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise import collision
-from posewise.features.safe_math import least
+from posewise.features.safe_math import amin
 from posewise.robots.geometry.hulls import outer_hull
 
 AROUND = 12
@@ -107,7 +107,7 @@ def _to_box(x: Any, half: Any) -> tuple[Any, Any]:
     face = jnp.arange(3) == jnp.argmin(room, -1)[:, None]
     sign = jnp.where(x < 0, -1.0, 1.0)
     inner = jnp.where(face, sign * half, x)
-    depth = least(room)
+    depth = amin(room)
     d = jnp.where(outside, length, -depth)
     return d, jnp.where(outside[:, None], clipped, inner)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from posewise import collision
 from posewise.features import FS, Feature
-from posewise.features.safe_math import least
+from posewise.features.safe_math import amin
 from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
@@ -214,7 +214,7 @@ def _symbol(kinds: tuple[_Kind, ...], things: int) -> Symbol:
             first = arrays[f"upper{g}"][:, 0] + arrays[f"lower{g}"][:, 0]
             mine.append(jnp.where(first > 0, gap, 1e3))
         points = _Points(*(jnp.concatenate(x) for x in zip(*found, strict=True)))
-        overlap = -least(jnp.concatenate(gaps)) - OVERLAP
+        overlap = -amin(jnp.concatenate(gaps)) - OVERLAP
         apart = mellowmin(jnp.concatenate(mine), TOUCH / 8) - TOUCH
         missing = imbalance(*_balance(points, R, p, arrays)) - SLACK
         return jnp.concatenate([jnp.stack([overlap, apart]), missing])

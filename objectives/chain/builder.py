@@ -12,9 +12,9 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from posewise.features.collisions import SLACK
-from posewise.features.feature import Grounded
-from posewise.features.vectors import directions
+from posewise.features.collisions import MAX_COLLISION_SLACK
+from posewise.features.feature import BoundFeature
+from posewise.features.vectors import row_directions
 from posewise.robots.kinematics.tree import Tree
 from posewise.solvers import EQ, INEQ, SOS
 
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
     t: int
     objective: Objective
-    g: Grounded
+    g: BoundFeature
     frames: np.ndarray
     """(window, m)."""
     weight: float
@@ -72,7 +72,7 @@ def make_chain(
     kinds: list[Kind] = []
     batches: list[Batch] = []
     line = 0
-    # those of which the rows are alike are neighbours: see `rows.joined`
+    # those of which the rows are alike are neighbours: see `merge_like_blocks`
     for kind, members in sorted(grouped.items(), key=lambda item: _looks(item[0])):
         D = kind.scale[0]
         for i in dict.fromkeys(i for i, _ in members):
@@ -112,7 +112,7 @@ def _row(modes: Modes, objective: Objective, t: int, weight: float) -> Row:
     return Row(t, objective, g, frames, weight)
 
 
-def _kind(g: Grounded) -> Kind:
+def _kind(g: BoundFeature) -> Kind:
     own = {} if g.symbol.vector else g.params
     params = tuple((k, np.shape(v)) for k, v in sorted(own.items()))
     return Kind(
@@ -178,7 +178,7 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
         for k, v in rows[0].g.params.items()
     }
     if kind.symbol.vector:
-        made = directions(kind.symbol.vector, kind.order, scale, params)
+        made = row_directions(kind.symbol.vector, kind.order, scale, params)
         params = {k: v.astype(dtype) for k, v in made.items()}
     if "slack" in params:
         params["slack"] = np.array([_slack(row) for row in given], dtype)
@@ -209,7 +209,7 @@ def _slack(row: Row) -> float:
     if "slack" not in g.params or g.order > 0 or _type(row) != INEQ:
         return 0.0
     upper = g.scale.ndim == 1 and (g.scale >= 0).all() and (g.target >= 0).all()
-    return SLACK if upper else 0.0
+    return MAX_COLLISION_SLACK if upper else 0.0
 
 
 def without_slack(data: ChainData) -> ChainData:

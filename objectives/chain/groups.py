@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import Float
 
-from posewise.features.evaluate import is_sum
+from posewise.features.evaluate import is_pair_sum
 from posewise.features.symbol import Symbol
 from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.typing import Array
@@ -45,7 +45,9 @@ class Kind:
     def _pairs(self) -> frozenset[Any]:
         """Of a sum over pairs, the kinds of these."""
         names = [name for name, _ in self.params]
-        if self.symbol.sum_of is None or not is_sum(self.symbol, self.order, names):
+        if self.symbol.sum_of is None or not is_pair_sum(
+            self.symbol, self.order, names
+        ):
             return frozenset()
         return frozenset(self.symbol.sum_of[0])
 

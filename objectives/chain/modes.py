@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from posewise.features import Feature
-from posewise.features.feature import Grounded
-from posewise.features.regions import extent
+from posewise.features.feature import BoundFeature
+from posewise.features.regions import bounding_ellipsoids
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.kinematics.joint_types import value_from_pose, zero_value
@@ -72,7 +72,7 @@ class Mode:
         """The frame that stands for `name`."""
         return self.names.get(name, name)
 
-    def ground(self, feature: Feature) -> Grounded:
+    def ground(self, feature: Feature) -> BoundFeature:
         """A feature on the frames that are real."""
         return self.named(feature).ground(self.config)
 
@@ -316,7 +316,7 @@ def _extent(C: Config, frame: str) -> tuple[np.ndarray, np.ndarray]:
             f"Frame {frame!r} has no shape, so that nothing can stand on it or it on"
             " anything; use mode 'stable', or give it a shape."
         )
-    parts = [extent(g, frame) for g in solid]
+    parts = [bounding_ellipsoids(g, frame) for g in solid]
     reach = [np.linalg.norm(axes, axis=-1) for _, axes in parts]
     low = [(core - r).min(0) for (core, _), r in zip(parts, reach, strict=True)]
     high = [(core + r).max(0) for (core, _), r in zip(parts, reach, strict=True)]

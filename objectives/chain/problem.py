@@ -19,7 +19,7 @@ from posewise.compilation.precision import precise
 from posewise.compilation.single_kernel import later, part
 from posewise.robots.kinematics.manifold import integrate
 from posewise.robots.kinematics.tree import Tree
-from posewise.solvers import Rows
+from posewise.solvers import ResidualBlock
 
 from .groups import ChainData, Kind, together
 from .residuals import Evaluation, Motion, Still, motion_of
@@ -65,7 +65,7 @@ class Chain:
         x: jax.Array | Closed,
         coordinates: str = "tangent",
     ) -> Any:
-        """All `Rows` with their Jacobians in the tangent space, or by "q"."""
+        """All `ResidualBlock` with their Jacobians in the tangent space, or by "q"."""
         heavy = together((i, k) for i, k in enumerate(self.kinds) if k.heavy)
         light = [i for i, kind in enumerate(self.kinds) if not kind.heavy]
         about = self.tree, self.order, self.kinds
@@ -93,13 +93,13 @@ class Chain:
             for own, looks in zip(heavy, seen[1:], strict=True)
         ]
 
-        def ordered(*found: list[Rows]) -> tuple[Rows, ...]:
+        def ordered(*found: list[ResidualBlock]) -> tuple[ResidualBlock, ...]:
             groups = dict(zip([*light, *sum(heavy, [])], sum(found, []), strict=True))
             return tuple(groups[i] for i in sorted(groups))
 
         return later(ordered, found, *more)
 
-    def shapes(self, data: ChainData, x: jax.Array) -> tuple[Rows, ...]:
+    def shapes(self, data: ChainData, x: jax.Array) -> tuple[ResidualBlock, ...]:
         """Of what `evaluate` gives in the tangent space, without tracing it."""
         dtype, found = jnp.result_type(x, data.K.node_p), []
         for kind, b in zip(self.kinds, data.batches, strict=True):
@@ -110,7 +110,7 @@ class Chain:
             J: Any = jax.ShapeDtypeStruct((n, kind.order + 1, D, columns), dtype)
             which: Any = jax.ShapeDtypeStruct((n, D), jnp.result_type(b.coordinates))
             rest = _shape(b.last), _shape(b.kind), which if kind.single else None
-            found.append(Rows(y, J, *rest))
+            found.append(ResidualBlock(y, J, *rest))
         return tuple(found)
 
     def _before(self, data: ChainData, x: jax.Array) -> jax.Array:

@@ -13,17 +13,17 @@ from jaxtyping import Float, Int
 from posewise.compilation.compaction import taken
 from posewise.compilation.materialize import once
 from posewise.features.evaluate import (
-    Inputs,
-    Linear,
-    aimed,
+    FeatureInputs,
+    LinearizedFeature,
     apply_scale,
-    continuous,
-    differences,
-    linearize_all,
-    linearize_each,
-    linearize_sums,
+    apply_scale_and_target_to_linearization,
+    difference_coefficients,
+    linearize_batch,
+    linearize_pair_sums,
+    linearize_per_coordinate,
+    make_quaternions_continuous,
 )
-from posewise.features.vectors import vectors
+from posewise.features.vectors import linearize_vectors
 from posewise.robots.kinematics.forward import (
     Carried,
     Poses,
@@ -39,8 +39,8 @@ from posewise.robots.kinematics.manifold import (
 )
 from posewise.robots.kinematics.tree import Tree
 from posewise.robots.typing import Array
-from posewise.solvers import Rows
-from posewise.solvers.residuals import flat
+from posewise.solvers import ResidualBlock
+from posewise.solvers.residuals import concatenate
 
 from .groups import Batch, ChainData, Kind, together
 
@@ -125,9 +125,12 @@ class Evaluation(NamedTuple):
             rows.append(jnp.broadcast_to(at[:, :, None], frames.shape))
         if not any(s.frames.size for s in seen):
             return Still(seen, None)
-        return Still(seen, carried(data.K, flat(rows), flat([s.frames for s in seen])))
+        return Still(
+            seen,
+            carried(data.K, concatenate(rows), concatenate([s.frames for s in seen])),
+        )
 
-    def rows(self, which: list[int], still: Still) -> list[Rows]:
+    def rows(self, which: list[int], still: Still) -> list[ResidualBlock]:
         """Of some of the kinds."""
         poses = _poses(still, self.motion.nodes)
         looks = [
@@ -136,7 +139,7 @@ class Evaluation(NamedTuple):
                 _looks(self.kinds, which), still.seen, poses, strict=True
             )
         ]
-        rows: list[Rows] = []
+        rows: list[ResidualBlock] = []
         groups = _groups(self.kinds, which)
         for group in groups:
             if self.kinds[group[0]].symbol.vector is not None:
@@ -148,17 +151,17 @@ class Evaluation(NamedTuple):
         found = dict(zip(sum(groups, []), rows, strict=True))
         return [found[i] for i in which]
 
-    def _alone(self, look: _Look) -> Rows:
+    def _alone(self, look: _Look) -> ResidualBlock:
         """Of one kind."""
         ((kind, b),) = look.members
         inputs, (params, each) = self._inputs(look), self._params(kind, b)
         given = kind.symbol, kind.order, inputs, params, each
         if kind.single and self.coordinates == "tangent":
-            y, dq = linearize_each(*given, b.scale, b.target, self.data.K)
+            y, dq = linearize_per_coordinate(*given, b.scale, b.target, self.data.K)
             which = np.arange(kind.scale[0]) // kind.symbol.each
             column = taken(self._columns(), b.coordinates[:, which])
-            return Rows(y, dq[..., None], b.last, b.kind, column)
-        raw = linearize_all(*given, self.data.K)
+            return ResidualBlock(y, dq[..., None], b.last, b.kind, column)
+        raw = linearize_batch(*given, self.data.K)
         if kind.frames:
             return self._of_frames(look, raw)
         out = _aimed(kind, b, raw)
@@ -166,24 +169,24 @@ class Evaluation(NamedTuple):
         J = jnp.einsum("nrwc,ncq->nwrq", out.dq, own.astype(out.dq.dtype))
         if self.coordinates == "tangent":
             J = coordinates_to_tangent(self.tree, self.motion.X[look.seen.at], J)
-        return Rows(out.y, J, b.last, b.kind)
+        return ResidualBlock(out.y, J, b.last, b.kind)
 
-    def _sums(self, looks: list[_Look]) -> list[Rows]:
+    def _sums(self, looks: list[_Look]) -> list[ResidualBlock]:
         """Of kinds that are sums over pairs."""
         members = [look.members[0] for look in looks]
         symbols = tuple(kind.symbol for kind, _ in members)
         inputs = list(map(self._inputs, looks))
         params = [self._params(*member)[0] for member in members]
-        raw = linearize_sums(symbols, inputs, params)
+        raw = linearize_pair_sums(symbols, inputs, params)
         return list(map(self._of_frames, looks, raw))
 
-    def _of_frames(self, look: _Look, raw: Linear) -> Rows:
+    def _of_frames(self, look: _Look, raw: LinearizedFeature) -> ResidualBlock:
         ((kind, b),) = look.members
         out = _aimed(kind, b, raw)
         J = self._jacobian(out.force, out.moment, look.seen)
-        return Rows(out.y, J, b.last, b.kind)
+        return ResidualBlock(out.y, J, b.last, b.kind)
 
-    def _vectors(self, look: _Look) -> list[Rows]:
+    def _vectors(self, look: _Look) -> list[ResidualBlock]:
         """Of kinds that are vectors."""
         members, (at, _, moves), poses = look
         repeat = lambda get: sum(([get(k)] * k.capacity for k, _ in members), [])
@@ -191,14 +194,19 @@ class Evaluation(NamedTuple):
         owner = np.repeat(np.arange(len(forms)), widths)
         rows = [b.params["direction"].reshape(-1, 3) for _, b in members]
         direction = jnp.concatenate(rows) if len(rows) > 1 else rows[0]
-        goals = flat([apply_scale(b.scale, b.target, 0) for _, b in members])
-        shift = flat([b.params["shift"] for _, b in members])
+        goals = concatenate([apply_scale(b.scale, b.target, 0) for _, b in members])
+        shift = concatenate([b.params["shift"] for _, b in members])
         twists = taken(self.motion.twists, at)
-        of = once(partial(vectors, forms), *poses, moves, twists)
+        of = once(partial(linearize_vectors, forms), *poses, moves, twists)
         seen, u, du = (taken(x, owner) for x in (poses.R[:, :, 2], *of))
         r: Any = sum(seen[..., k] * direction[:, None, k, None] for k in range(3))
         if order := members[0][0].order:
-            r = r * taken(differences(order, self._steps(at)), owner)[..., None]
+            r = (
+                r
+                * taken(difference_coefficients(order, self._steps(at)), owner)[
+                    ..., None
+                ]
+            )
         y = jnp.sum(u * r, (1, 2)) + shift - goals
         J = jnp.sum(du * r[:, :, None], -1)[:, :, None]
         J = self._by_columns(J, taken(at, owner))
@@ -207,12 +215,12 @@ class Evaluation(NamedTuple):
             shape = kind.capacity, kind.scale[0]
             own = slice(begin, begin := begin + math.prod(shape))
             J_own = J[own, :, 0].reshape(*shape, *J.shape[1::2]).swapaxes(1, 2)
-            found.append(Rows(y[own].reshape(shape), J_own, b.last, b.kind))
+            found.append(ResidualBlock(y[own].reshape(shape), J_own, b.last, b.kind))
         return found
 
-    def _inputs(self, look: _Look) -> Inputs:
+    def _inputs(self, look: _Look) -> FeatureInputs:
         ((kind, b),), (at, frames, _), poses = look
-        return Inputs(
+        return FeatureInputs(
             *poses,
             self._quaternions(kind, at, frames),
             taken(
@@ -241,7 +249,7 @@ class Evaluation(NamedTuple):
             shape = (kind.capacity, kind.order + 1, kind.frames, 4)
             return jnp.zeros(shape, quats.dtype)
         place = at[:, :, None] * quats.shape[1] + frames
-        return jax.vmap(continuous)(taken(quats.reshape(-1, 4), place))
+        return jax.vmap(make_quaternions_continuous)(taken(quats.reshape(-1, 4), place))
 
     def _jacobian(self, force: jax.Array, moment: jax.Array, seen: Seen) -> jax.Array:
         """(n, window, rows, columns), of wrenches (n, rows, window, m, 3)."""
@@ -291,8 +299,10 @@ def _poses(still: Still, nodes: Poses) -> Iterator[Poses]:
         yield Poses(*(x[own].reshape(*f.shape, *x.shape[1:]) for x in T))
 
 
-def _aimed(kind: Kind, b: Batch, raw: Linear) -> Linear:
-    return aimed(kind.symbol, raw, jnp.asarray(b.scale), jnp.asarray(b.target))
+def _aimed(kind: Kind, b: Batch, raw: LinearizedFeature) -> LinearizedFeature:
+    return apply_scale_and_target_to_linearization(
+        kind.symbol, raw, jnp.asarray(b.scale), jnp.asarray(b.target)
+    )
 
 
 def _felt(force: jax.Array, moment: jax.Array, mask: jax.Array) -> jax.Array:

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.features import FS, Feature
-from posewise.features.regions import shape_of
+from posewise.features.regions import centered_shape
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.shapes import Box, Cylinder
@@ -64,7 +64,7 @@ def outer_size(
     """
     name = " or ".join(kind.__name__ for kind in kinds)
     try:
-        shape = shape_of(C, frame, kinds, name)
+        shape = centered_shape(C, frame, kinds, name)
     except ConfigError as error:
         raise ConfigError(f"{what}: {error}") from None
     if isinstance(shape, Box):

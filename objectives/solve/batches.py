@@ -12,8 +12,8 @@ from jax.sharding import Mesh
 from jaxtyping import Int
 
 from posewise.robots.validation import integer
-from posewise.solvers import Progress, Watch
-from posewise.solvers.interruptible import Watcher
+from posewise.solvers import Progress, ProgressReporter
+from posewise.solvers.interruptible import ProgressCallback
 
 from ..objective import ObjectiveError
 from ..solution import Solution
@@ -59,7 +59,7 @@ def solve_batch(
     done, share = _dealt(done, problems.count, mesh)
     size = place.chunk if store else problems.count
     found: dict[int, Solution] = {}
-    watch = Watch(chosen.progress)
+    watch = ProgressReporter(chosen.progress)
     for which in _chunks(share, size):
         before = len(found) * starts
         so_far = _further(watch, before, len(share) * starts)
@@ -139,7 +139,7 @@ def _problems(done: list[Solves]) -> Int[np.ndarray, " k"]:
     return np.concatenate([np.zeros(0, int), *(s.problem for s in done)])
 
 
-def _further(watch: Watch, before: int, solves: int) -> Watcher:
+def _further(watch: ProgressReporter, before: int, solves: int) -> ProgressCallback:
     """Tells of all chunks, not only of this one."""
 
     def ahead(look: Callable[[], Progress]) -> None:

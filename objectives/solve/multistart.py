@@ -12,9 +12,16 @@ from jax.sharding import Mesh
 
 from posewise.robots.errors import unknown_name
 from posewise.robots.validation import integer, number
-from posewise.solvers import Options, Result, Status, Watch, solve_many, solve_watched
+from posewise.solvers import (
+    Options,
+    ProgressReporter,
+    Result,
+    Status,
+    solve_interruptible,
+    solve_multistart,
+)
 from posewise.solvers.first_order import solve_first_order
-from posewise.solvers.interruptible import Watcher
+from posewise.solvers.interruptible import ProgressCallback
 
 from ..objective import OT, ObjectiveError
 from ..path_problem import PathProblem
@@ -27,7 +34,7 @@ from .sensitivity import Solved
 NEWTON = "augmented_lagrangian"
 FIRST_ORDER_ITERATIONS = 20000
 """Default limit of first-order methods: their steps are many and cheap."""
-SEVERAL = {"untried": 20.0}
+SEVERAL = {"early_exit_factor": 20.0}
 """For several slices: a step takes an evaluation, which takes longer than a subproblem
 is worth that is nearly solved."""
 
@@ -57,7 +64,7 @@ def solve_starts(
     """
     seed, starts = checked_starts(komo, seed, starts)
     began = time.perf_counter()
-    watch = Watch(chosen.progress)
+    watch = ProgressReporter(chosen.progress)
     if _is_newton(method) and starts > 1:
         problems = make_problems([komo], {})
         solves = solve_problems(problems, [0], seed, starts, chosen, watch, enough)
@@ -82,7 +89,7 @@ def solve_starts(
         numbers = chosen.numbers
         if i:
             numbers = replace(numbers, mu=penalty(numbers, i))
-        end = solve_watched(chain, data, paths(i + 1)[i], numbers, watch)
+        end = solve_interruptible(chain, data, paths(i + 1)[i], numbers, watch)
         found.append(solution(end, i))
         if found[0].status is not Status.INFEASIBLE:
             break
@@ -95,7 +102,7 @@ def solve_problems(
     seed: int,
     starts: int,
     chosen: "Chosen",
-    watch: Watcher,
+    watch: ProgressCallback,
     enough: int | None = None,
     mesh: Mesh | None = None,
     first: int = 0,
@@ -111,9 +118,9 @@ def solve_problems(
         chosen: tolerance and options.
         watch: is told how far all have come.
         enough: of each problem, leave out the starts after so many that end feasible.
-        mesh: see `solve_many`.
+        mesh: see `solve_multistart`.
         first: the first of the starts.
-        like: see `solve_many`.
+        like: see `solve_multistart`.
 
     Returns:
         A row for each start that was not left out, in the order of `which`.
@@ -130,7 +137,7 @@ def solve_problems(
     structure = (problems.chain, problems.tree, leaves, problems.varied)
     mu = [penalty(chosen.numbers, k) for k in range(first, end)] * len(which)
     many = (*structure, owner, x, np.asarray(mu, x.dtype), chosen.numbers, watch)
-    result, kept = solve_many(*many, enough, like, mesh)
+    result, kept = solve_multistart(*many, enough, like, mesh)
     seconds = time.perf_counter() - began
     at, start = np.divmod(kept, starts)
     start += first
@@ -139,7 +146,7 @@ def solve_problems(
 
 def penalty(numbers: Options, start: int) -> float:
     """The initial one of a start."""
-    return numbers.mu * (numbers.mu_spread if start % 2 else 1.0)
+    return numbers.mu * (numbers.alternate_start_penalty_factor if start % 2 else 1.0)
 
 
 def solve_with_second(
@@ -148,7 +155,7 @@ def solve_with_second(
     seed: int,
     starts: int,
     chosen: "Chosen",
-    watch: Watcher,
+    watch: ProgressCallback,
     mesh: Mesh | None = None,
 ) -> Solves:
     """`solve_problems`; a problem's only start that stalls is followed by a random one.
@@ -235,7 +242,7 @@ def make_options(
         _positive(option, value)
     given = {"tolerance": 0.1 * tolerance, **options}
     if "mu" in given:
-        given.setdefault("mu_spread", 1.0)  # chosen for all starts
+        given.setdefault("alternate_start_penalty_factor", 1.0)  # chosen for all starts
     if not _is_newton(method):
         given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
     given = {**first_penalties(komo), **given}

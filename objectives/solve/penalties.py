@@ -48,7 +48,11 @@ def first_penalties(komo: PathProblem) -> dict[str, float]:
     motion = min(max((_cost(komo, o) for o in komo.objectives), default=0.0), DEAREST)
     first, second = (least(motion) for least in (SLICE if komo.T == 1 else PATH))
     most = Options.mu_max * max(1.0, motion)
-    return {"mu": first, "mu_spread": second / first, "mu_max": most}
+    return {
+        "mu": first,
+        "alternate_start_penalty_factor": second / first,
+        "mu_max": most,
+    }
 
 
 def _cost(komo: PathProblem, o: Objective) -> float:

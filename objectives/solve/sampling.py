@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from posewise.features.regions import extent
+from posewise.features.regions import bounding_ellipsoids
 from posewise.robots.config import Config
 from posewise.robots.geometry.shapes import Marker, Plane, PointCloud
 from posewise.robots.kinematics.transforms import (
@@ -68,7 +68,7 @@ def _bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> Region:
             core = g.shape.points @ quat_to_matrix(g.pose[3:]).T + g.pose[:3]
             spread: Any = g.shape.radius
         else:
-            core, axes = extent(g, frame.name)
+            core, axes = bounding_ellipsoids(g, frame.name)
             spread = np.linalg.norm(R @ axes, axis=-1)
         center = p + core @ R.T
         low.append((center - spread).min(0))

@@ -13,7 +13,12 @@ from posewise.robots.config import Config
 from posewise.robots.geometry import shapes
 from posewise.robots.kinematics.transforms import quat_exp, quat_multiply
 from posewise.solvers import Options
-from posewise.solvers.sensitivity import is_floating, optimum, polished, response
+from posewise.solvers.sensitivity import (
+    is_floating,
+    polish_with_curvature,
+    solution_tangent,
+    solve_differentiably,
+)
 
 from ..chain.builder import Placed
 from ..chain.groups import ChainData
@@ -71,7 +76,7 @@ def sensitivity(solved: Solved | None, wrt: Any) -> Sensitivity:
     solved = solved._replace(data=data)
     changes = _changes(solved, wrt)
     x, multipliers = jax.tree.map(jnp.asarray, (solved.x, solved.multipliers))
-    at, curvature = polished(chain, data, x, multipliers)
+    at, curvature = polish_with_curvature(chain, data, x, multipliers)
     eps = float(jnp.finfo(x.dtype).eps)
     if not float(at.residual) <= eps**0.5:
         raise ObjectiveError(
@@ -79,7 +84,7 @@ def sensitivity(solved: Solved | None, wrt: Any) -> Sensitivity:
             f" optimality conditions (the best misses by {float(at.residual):.1e})."
             " Solve to convergence, and check the solution's status."
         )
-    rates = [np.asarray(response(chain, data, at, c), float) for c in changes]
+    rates = [np.asarray(solution_tangent(chain, data, at, c), float) for c in changes]
     path = np.stack([_narrowed(solved, rate) for rate in rates], -1)
     if not np.isfinite(path).all():
         raise ObjectiveError(
@@ -119,7 +124,7 @@ def target_function(
 
     def path(target: Float[jax.Array, " D"]) -> Float[jax.Array, "T nq"]:
         target = jnp.asarray(target, start.dtype)
-        x = optimum(chain, _aimed(data, places, target), start, options)
+        x = solve_differentiably(chain, _aimed(data, places, target), start, options)
         return jnp.zeros((len(x), len(own)), x.dtype).at[:, own].set(x[:, of_world])
 
     return path

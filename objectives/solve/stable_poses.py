@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from jaxtyping import Float
 
-from posewise.features.regions import extent
+from posewise.features.regions import bounding_ellipsoids
 from posewise.robots.config import Config
 from posewise.robots.geometry.hulls import simplices, volume_and_centre
 from posewise.robots.geometry.shapes import Marker, Plane, PointCloud
@@ -45,7 +45,7 @@ def surface(world: Config, name: str) -> Float[np.ndarray, "n 3"]:
 def _points(g: Geometry, frame: str) -> Float[np.ndarray, "n 3"]:
     if isinstance(g.shape, PointCloud):
         return g.shape.points @ quat_to_matrix(g.pose[3:]).T + g.pose[:3]
-    core, axes = extent(g, frame)
+    core, axes = bounding_ellipsoids(g, frame)
     units = DIRECTIONS / np.linalg.norm(DIRECTIONS, axis=1, keepdims=True)
     return np.unique((core[:, None] + units @ axes.mT).reshape(-1, 3), axis=0)
 

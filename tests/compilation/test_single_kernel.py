@@ -14,8 +14,13 @@ from posewise.compilation.precision import precise
 from posewise.compilation.single_kernel import Compiled, expressible, later, part
 from posewise.compilation.synchronous_cpu import waiting_device
 from posewise.solvers import Options
-from posewise.solvers.augmented_lagrangian import from_start, large, onwards, solve
-from posewise.solvers.interruptible import paused
+from posewise.solvers.augmented_lagrangian import (
+    compiles_in_parts,
+    resume,
+    solve,
+    solve_from_start,
+)
+from posewise.solvers.interruptible import empty_state
 
 TABLE = np.array([True, False, True])
 LONG = np.arange(1e5)
@@ -208,8 +213,8 @@ def test_rounds_are_one_program_also_where_there_are_no_kernels(monkeypatch):
     chain, data, x = planar_path()
     monkeypatch.setattr(single_kernel, "_known", lambda: False)
     options = Options(max_iterations=40)
-    run = Compiled(onwards, large=large, seals=(1, 5))
-    state = jax.device_put(seal(paused(chain, data, x, options), np))
+    run = Compiled(resume, large=compiles_in_parts, seals=(1, 5))
+    state = jax.device_put(seal(empty_state(chain, data, x, options), np))
     for k in range(4):
         state, out = run(chain, data, x, state, k == 0, options, 10)
     assert run.compilations() == 1
@@ -221,5 +226,5 @@ def test_rounds_are_one_program_also_where_there_are_no_kernels(monkeypatch):
 def test_solves_have_such_a_form():
     chain, data, x = planar_path()
     x = jnp.asarray(x)
-    run = partial(from_start, chain)
+    run = partial(solve_from_start, chain)
     assert expressible(jax.make_jaxpr(run)(data, x, Options()).jaxpr)

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from posewise.solvers import EQ, INEQ, SOS, Rows
+from posewise.solvers import EQ, INEQ, SOS, ResidualBlock
 
 
 class Circle:
@@ -19,10 +19,12 @@ class Circle:
 
     def evaluate(self, data, x):
         p = x[0]
-        cost = Rows((p - data)[None], jnp.eye(2)[None, None], *_at(SOS))
-        ring = Rows((p @ p - 1)[None, None], (2 * p)[None, None, None], *_at(EQ))
+        cost = ResidualBlock((p - data)[None], jnp.eye(2)[None, None], *_at(SOS))
+        ring = ResidualBlock(
+            (p @ p - 1)[None, None], (2 * p)[None, None, None], *_at(EQ)
+        )
         slope = jnp.array([[[[1.0, 0.0]]]])
-        side = Rows((p[0] - self.wall)[None, None], slope, *_at(INEQ))
+        side = ResidualBlock((p[0] - self.wall)[None, None], slope, *_at(INEQ))
         return cost, ring, side
 
     def retract(self, data, x, step):

@@ -7,7 +7,7 @@ from helpers.batch_problems import arm, reaching
 import posewise as pw
 from posewise import FS, OT
 from posewise.solvers import multistart
-from posewise.solvers.multistart import _lanes
+from posewise.solvers.multistart import _advance_lanes_compiled
 
 
 def test_problems_and_starts_equal_single_solves():
@@ -32,7 +32,7 @@ def test_problems_and_starts_equal_single_solves():
 
 
 def test_lanes_refill_and_nothing_is_compiled_again(monkeypatch):
-    monkeypatch.setattr(multistart, "VARIABLES", 12)  # four lanes
+    monkeypatch.setattr(multistart, "MAX_VARIABLES_PER_CALL", 12)  # four lanes
     komo, goal = reaching()
     rng = np.random.default_rng(1)
     sizes = []
@@ -46,7 +46,7 @@ def test_lanes_refill_and_nothing_is_compiled_again(monkeypatch):
                 C.q = sol.q
                 np.testing.assert_allclose(C.pose("tip")[:2], target[:2], atol=1e-3)
         assert np.mean([s.feasible for s in got]) > 0.8
-        sizes.append(_lanes.compilations())
+        sizes.append(_advance_lanes_compiled.compilations())
     assert sizes[0] == sizes[-1]
 
 
@@ -73,9 +73,11 @@ def test_a_start_that_stalls_is_followed_by_a_random_one():
     np.testing.assert_array_equal(komo.solve(seed=2).path, sol.path)
     targets = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [-1, 0, 0]])
     got = komo.solve_batch({aim: targets}, seed=2)
-    before = _lanes.compilations()
+    before = _advance_lanes_compiled.compilations()
     other = komo.solve_batch({aim: targets[[1, 1, 3, 0]]}, seed=2)
-    assert _lanes.compilations() == before and all(s.feasible for s in other)
+    assert _advance_lanes_compiled.compilations() == before and all(
+        s.feasible for s in other
+    )
     assert [s.feasible for s in got] == [True] * 4
     assert [s.start for s in got] == [0, 1, 0, 1]
     np.testing.assert_allclose(got[1].path, sol.path, atol=1e-9)

@@ -39,20 +39,20 @@ def reaching(cost=BENT):
 @pytest.fixture(autouse=True)
 def four_lanes(monkeypatch):
     """One program for all of these batches."""
-    monkeypatch.setattr(batch, "VARIABLES", 8)
+    monkeypatch.setattr(batch, "MAX_VARIABLES_PER_CALL", 8)
 
 
 @pytest.fixture
 def solved(monkeypatch):
     """How many problems each call of the solver was given."""
     counts: list[int] = []
-    real = solving.solve_many
+    real = solving.solve_multistart
 
     def spy(problem, tree, leaves, varied, owner, *rest):
         counts.append(int(owner.max()) + 1)
         return real(problem, tree, leaves, varied, owner, *rest)
 
-    monkeypatch.setattr(solving, "solve_many", spy)
+    monkeypatch.setattr(solving, "solve_multistart", spy)
     return counts
 
 
@@ -92,7 +92,7 @@ def test_a_store_changes_nothing_and_is_read_again(tmp_path, solved):
 def test_an_interrupted_batch_goes_on(
     tmp_path, solved, monkeypatch, accepts_interrupts
 ):
-    monkeypatch.setattr(batch, "PASSES", 2)
+    monkeypatch.setattr(batch, "ITERATIONS_PER_ROUND", 2)
     monkeypatch.setattr(batch.os, "cpu_count", lambda: 1)
     heard = []
 
@@ -116,7 +116,7 @@ def test_an_interrupted_batch_goes_on(
 
 
 def test_a_crashed_batch_goes_on(tmp_path, solved, monkeypatch):
-    real, calls = solving.solve_many, iter([1, 2])
+    real, calls = solving.solve_multistart, iter([1, 2])
 
     def fail(*args):
         if not next(calls, None):
@@ -124,7 +124,7 @@ def test_a_crashed_batch_goes_on(tmp_path, solved, monkeypatch):
         return real(*args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(solving, "solve_many", fail)
+        patch.setattr(solving, "solve_multistart", fail)
         with pytest.raises(MemoryError):
             run(tmp_path)
     solved.clear()
@@ -136,7 +136,7 @@ def test_an_interrupt_before_anything_is_done(tmp_path, monkeypatch):
     def stop(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(solving, "solve_many", stop)
+    monkeypatch.setattr(solving, "solve_multistart", stop)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path)
 

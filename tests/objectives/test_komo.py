@@ -13,7 +13,7 @@ from posewise import FS, OT, Status
 from posewise.objectives.interval import span_of
 from posewise.objectives.objective import selected_slices
 from posewise.solvers import solve
-from posewise.solvers.residuals import spread
+from posewise.solvers.residuals import expand_columns
 
 
 def chain(n: int = 2) -> pw.Config:
@@ -86,7 +86,7 @@ def test_rows_of_single_coordinates_are_those_of_all(symbol, order):
     (single,), (whole,) = both(x)
     assert single.J.shape[-1] == 1 and whole.J.shape[-1] == C.nq
     np.testing.assert_allclose(single.y, whole.y, atol=1e-12)
-    np.testing.assert_allclose(spread(single, C.nq), whole.J, atol=1e-12)
+    np.testing.assert_allclose(expand_columns(single, C.nq), whole.J, atol=1e-12)
 
 
 def test_shapes_of_rows_are_known_beforehand():

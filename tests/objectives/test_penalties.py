@@ -81,5 +81,5 @@ def test_penalties_that_a_user_chooses_stay():
         return komo.solve_all(**given, **options)[1].path
 
     chosen = second(mu=0.1)
-    assert np.array_equal(chosen, second(mu=0.1, mu_spread=1.0))
+    assert np.array_equal(chosen, second(mu=0.1, alternate_start_penalty_factor=1.0))
     assert not np.array_equal(chosen, second())

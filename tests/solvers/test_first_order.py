@@ -9,7 +9,7 @@ from helpers.chain_problems import Circle, SteepCircle
 
 import posewise as pw
 from posewise import FS, OT, Status
-from posewise.solvers import SOS, Options, Rows
+from posewise.solvers import SOS, Options, ResidualBlock
 from posewise.solvers.first_order import solve_first_order
 
 LBFGS = optax.lbfgs()
@@ -28,12 +28,12 @@ class Rosenbrock:
     def evaluate(self, data, x):
         T, n = self.slices, self.nv
         eye, kind = jnp.eye(n), jnp.full(T, SOS)
-        own = Rows(1 - x, jnp.tile(-eye, (T, 1, 1, 1)), jnp.arange(T), kind)
+        own = ResidualBlock(1 - x, jnp.tile(-eye, (T, 1, 1, 1)), jnp.arange(T), kind)
         s = jnp.sqrt(data)
         y = s * (x[1:] - x[:-1] ** 2)
         old = -2 * s * x[:-1, :, None] * eye
         J = jnp.stack([old, jnp.broadcast_to(s * eye, old.shape)], 1)
-        return own, Rows(y, J, jnp.arange(1, T), kind[1:])
+        return own, ResidualBlock(y, J, jnp.arange(1, T), kind[1:])
 
     def retract(self, data, x, step):
         return x + step

@@ -8,7 +8,7 @@ from helpers.interrupts import ctrl_c
 
 import posewise as pw
 from posewise import FS, OT, Status
-from posewise.solvers import Progress, Watch, interruptible, multistart
+from posewise.solvers import Progress, ProgressReporter, interruptible, multistart
 
 pytestmark = pytest.mark.usefixtures("accepts_interrupts")
 ADAM = optax.adam(3e-3)
@@ -17,10 +17,10 @@ ADAM = optax.adam(3e-3)
 @pytest.fixture(autouse=True)
 def short_rounds(monkeypatch):
     """One iteration at first, four lanes, one worker: many rounds in short solves."""
-    monkeypatch.setattr(interruptible, "SHORT", 1)
-    monkeypatch.setattr(interruptible, "FIRST", 1)
-    monkeypatch.setattr(interruptible, "ROUND", 0.0)
-    monkeypatch.setattr(multistart, "VARIABLES", 12)
+    monkeypatch.setattr(interruptible, "MAX_UNINTERRUPTED_VARIABLES", 1)
+    monkeypatch.setattr(interruptible, "FIRST_ROUND_WORK", 1)
+    monkeypatch.setattr(interruptible, "MIN_ROUND_SECONDS", 0.0)
+    monkeypatch.setattr(multistart, "MAX_VARIABLES_PER_CALL", 12)
     monkeypatch.setattr(multistart.os, "cpu_count", lambda: 1)
 
 
@@ -64,7 +64,7 @@ def test_an_interrupted_solve_is_where_it_had_come(method):
 def test_rounds_change_nothing(monkeypatch):
     listen, heard = after(0, ctrl_c)
     many = path().solve(progress=listen)
-    monkeypatch.setattr(interruptible, "FIRST", 1 << 20)
+    monkeypatch.setattr(interruptible, "FIRST_ROUND_WORK", 1 << 20)
     one = path().solve()
     assert len(heard) == many.iterations - 1 > 3  # round by round
     assert (many.iterations, many.status) == (one.iterations, Status.CONVERGED)
@@ -74,7 +74,7 @@ def test_rounds_change_nothing(monkeypatch):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupted_batch_keeps_what_is_done(monkeypatch, workers):
     monkeypatch.setattr(multistart.os, "cpu_count", lambda: workers)
-    monkeypatch.setattr(multistart, "PASSES", 1)
+    monkeypatch.setattr(multistart, "ITERATIONS_PER_ROUND", 1)
     komo, goal = reaching(slices=2)
     komo.initialize([0.1, 0.2, 0.3])
     rng = np.random.default_rng(0)
@@ -106,7 +106,7 @@ def test_lines_on_stderr_unless_silenced(monkeypatch, capsys):
     komo = path()
     komo.solve()
     assert capsys.readouterr().err == ""  # less than two seconds
-    monkeypatch.setattr(interruptible, "SILENCE", -1.0)
+    monkeypatch.setattr(interruptible, "REPORT_INTERVAL", -1.0)
     komo.solve()
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) > 3
@@ -122,7 +122,7 @@ def test_with_nothing_done_an_interrupt_is_one():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        interruptible.in_rounds(run, None, 1, Watch(False))
+        interruptible.run_in_rounds(run, None, 1, ProgressReporter(False))
 
 
 def test_what_progress_may_be():

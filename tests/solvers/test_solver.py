@@ -6,11 +6,19 @@ import numpy as np
 import pytest
 from helpers.chain_problems import Circle, SteepCircle, _at
 
-from posewise.solvers import EQ, INEQ, SOS, Options, Rows, Status, solve
+from posewise.solvers import EQ, INEQ, SOS, Options, ResidualBlock, Status, solve
 from posewise.solvers.banded import solve_banded
-from posewise.solvers.inactive_linearization import foretold, nothing
-from posewise.solvers.linear_system import assemble, columns, newton_step
-from posewise.solvers.residuals import augmented, in_line, joined, spread
+from posewise.solvers.inactive_linearization import (
+    extrapolate_inactive,
+    without_extrapolation,
+)
+from posewise.solvers.linear_system import assemble, newton_step, partition_variables
+from posewise.solvers.residuals import (
+    augmented_lagrangian_terms,
+    expand_columns,
+    flatten,
+    merge_like_blocks,
+)
 
 
 @pytest.mark.parametrize("T", [1, 2, 3, 5, 8])
@@ -46,7 +54,7 @@ def test_a_step_equals_the_dense_one(shared, single):
     """
     rng = np.random.default_rng(len(shared))
     T, n, N, D = 6, 4, 5, 3
-    parts = columns(n, shared)
+    parts = partition_variables(n, shared)
     own = len(parts.own)
     place = np.zeros((T, n), int)
     place[:, parts.own] = np.arange(T * own).reshape(T, own)
@@ -64,8 +72,8 @@ def test_a_step_equals_the_dense_one(shared, single):
             J = J[..., :1] * (column[:, None, :, None] == np.arange(n))
         else:
             given = y, J, last, kind
-        groups.append(Rows(*map(jnp.asarray, given)))
-        np.testing.assert_array_equal(spread(groups[-1], n), J)
+        groups.append(ResidualBlock(*map(jnp.asarray, given)))
+        np.testing.assert_array_equal(expand_columns(groups[-1], n), J)
         full = np.zeros((N, D, size))
         for i in range(N):
             for k in range(window):
@@ -75,8 +83,10 @@ def test_a_step_equals_the_dense_one(shared, single):
                     full[i, :, place[max(t, 0), c]] += J[i, k, :, c]
         dense.append(full.reshape(N * D, size))
     mu, damping = jnp.asarray(2.0), 0.3
-    line = in_line(tuple(groups))
-    weights = augmented(line, jnp.asarray(rng.uniform(0, 1, line.y.shape)), mu)
+    line = flatten(tuple(groups))
+    weights = augmented_lagrangian_terms(
+        line, jnp.asarray(rng.uniform(0, 1, line.y.shape)), mu
+    )
     A = np.concatenate(dense)
     slope, curvature = np.asarray(weights.slope), np.asarray(weights.curvature)
     g, H = A.T @ slope, A.T @ np.diag(curvature) @ A
@@ -130,7 +140,7 @@ class Plain(Circle):
     """Nearest point to `data`: one step solves it."""
 
     def evaluate(self, data, x):
-        return (Rows((x[0] - data)[None], jnp.eye(2)[None, None], *_at(SOS)),)
+        return (ResidualBlock((x[0] - data)[None], jnp.eye(2)[None, None], *_at(SOS)),)
 
 
 @pytest.mark.parametrize(("begin", "passes"), [([2.0, 1.0], 1), ([0.3, 0.8], 2)])
@@ -150,10 +160,12 @@ def test_rows_that_are_alike_go_together_in_their_order():
         J = jnp.asarray(rng.normal(size=(n, window, rows, 4)))
         y, kind = rng.normal(size=(n, rows)), rng.integers(0, 3, n)
         last = rng.integers(0, 6, n)
-        groups.append(Rows(jnp.asarray(y), J, jnp.asarray(last), jnp.asarray(kind)))
-    together = joined(tuple(groups))
+        groups.append(
+            ResidualBlock(jnp.asarray(y), J, jnp.asarray(last), jnp.asarray(kind))
+        )
+    together = merge_like_blocks(tuple(groups))
     assert [r.J.shape[1] for r in together] == [1, 2, 1]
-    for of in (lambda g: in_line(g).y, lambda g: in_line(g).kind):
+    for of in (lambda g: flatten(g).y, lambda g: flatten(g).kind):
         np.testing.assert_array_equal(of(together), of(tuple(groups)))
     each = [(r.last[i], r.J[i, :, j]) for r in groups for i, j in np.ndindex(r.y.shape)]
     found = [(r.last[i], r.J[i, :, 0]) for r in together for i in range(len(r.y))]
@@ -168,7 +180,7 @@ class Boaster(Circle):
     def evaluate(self, data, x):
         y = jnp.stack([jnp.ones(()), x[0, 0]])
         claimed = jnp.array([[0.0, 0.0], [1e9, 0.0]])
-        return (Rows(y[None], claimed[None, None], *_at(SOS)),)
+        return (ResidualBlock(y[None], claimed[None, None], *_at(SOS)),)
 
 
 @pytest.mark.parametrize(("promised", "passes"), [(5, 97), (50, 9)])
@@ -196,7 +208,9 @@ class Bowl(Circle):
         y = jnp.stack([at - 1, steepness * at**2])
         slope = jnp.array([[1.0, 0.0], [0.0, 0.0]]).at[1, 0].set(2 * steepness * at)
         kind = jnp.full(2, SOS)
-        return (Rows(y[:, None], slope[:, None, None], jnp.zeros(2, int), kind),)
+        return (
+            ResidualBlock(y[:, None], slope[:, None, None], jnp.zeros(2, int), kind),
+        )
 
 
 @pytest.mark.parametrize("steepness", [1e3, 1e4])
@@ -232,12 +246,12 @@ class Corner:
 
     def evaluate(self, data, x):
         far = jnp.array([[0.1, 0.02], [0.02, 0.1]])
-        cost = Rows((far @ (x[0] - data))[None], far[None, None], *_at(SOS))
-        wall = Rows(
+        cost = ResidualBlock((far @ (x[0] - data))[None], far[None, None], *_at(SOS))
+        wall = ResidualBlock(
             (self.wall - x[0, 1:])[None], -jnp.eye(2)[None, None, 1:], *_at(INEQ)
         )
         both = jnp.array([[1.0, -3.0]])
-        line = Rows((both @ x[0] + 2)[None], both[None, None], *_at(INEQ))
+        line = ResidualBlock((both @ x[0] + 2)[None], both[None, None], *_at(INEQ))
         return cost, wall, line
 
     def retract(self, data, x, step):
@@ -280,13 +294,15 @@ class Hinged:
 
     def evaluate(self, data, x):
         p = x[0]
-        cost = Rows((p - data)[None], jnp.eye(2)[None, None], *_at(SOS))
+        cost = ResidualBlock((p - data)[None], jnp.eye(2)[None, None], *_at(SOS))
         away = p - self.discs
         distance = jnp.sqrt(jnp.sum(away**2, 1))
         overlap = jnp.maximum(0.6 - distance, 0.0)
         slope = jnp.where(overlap[:, None] > 0, -away / distance[:, None], 0.0)
         discs = [
-            Rows(overlap[i, None, None], slope[i, None, None, None], *_at(INEQ))
+            ResidualBlock(
+                overlap[i, None, None], slope[i, None, None, None], *_at(INEQ)
+            )
             for i in range(2)
         ]
         return (cost, *discs)
@@ -320,8 +336,12 @@ def test_a_row_that_is_flat_takes_the_line_of_the_other_point():
     )
     y[flat == 1], J[flat[:, :, None] == 1] = 0.0, 0.0
     kind, last = np.array([INEQ, INEQ, INEQ, EQ]), np.array([0, 4, 2, 3])
-    old, new = (Rows(*map(jnp.asarray, (y[k], J[k], last, kind))) for k in (0, 1))
-    before, after = foretold(nothing((old,)), (new,), jnp.asarray(step))
+    old, new = (
+        ResidualBlock(*map(jnp.asarray, (y[k], J[k], last, kind))) for k in (0, 1)
+    )
+    before, after = extrapolate_inactive(
+        without_extrapolation((old,)), (new,), jnp.asarray(step)
+    )
     change = np.einsum("knrv,nv->knr", J[:, :, 0], step[last])
     met = np.array([[1, 0], [1, 0], [0, 0], [0, 0]], bool)
     left = np.array([[0, 0], [0, 0], [1, 1], [0, 0]], bool)
