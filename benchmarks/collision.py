@@ -23,7 +23,7 @@ jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-from posewise.collision import Body, Box, Curved, Hull, Segment, contact  # noqa: E402
+from posewise.collision import Body, Box, BoxPlusEllipsoid, Hull, Segment, contact  # noqa: E402
 
 COAL_PAIRS = 4000
 KINDS = {
@@ -64,9 +64,9 @@ def shapes(kind: str, rng: np.random.Generator, n: int):
         case "cylinder":
             r = rng.uniform(0.1, 0.5, n)
             half = np.stack([no, no, rng.uniform(0.1, 0.6, n)], -1)
-            return Curved(half, np.stack([r, r, no], -1)), no
+            return BoxPlusEllipsoid(half, np.stack([r, r, no], -1)), no
         case "ellipsoid":
-            return Curved(np.zeros((n, 3)), rng.uniform(0.1, 0.6, (n, 3))), no
+            return BoxPlusEllipsoid(np.zeros((n, 3)), rng.uniform(0.1, 0.6, (n, 3))), no
     vertices = rng.normal(size=(32, int(kind.removeprefix("hull")), 3))
     vertices *= 0.6 / np.linalg.norm(vertices, axis=-1, keepdims=True)
     vertices *= rng.uniform(0.5, 1, (32, 1, 3))
@@ -138,9 +138,9 @@ def coal_shape(core, radius):
             return coal.Capsule(radius, 2 * half) if half else coal.Sphere(radius)
         case Box(half):
             return coal.Box(*(2 * half))
-        case Curved(half, radii) if half[2]:
+        case BoxPlusEllipsoid(half, radii) if half[2]:
             return coal.Cylinder(radii[0], 2 * half[2])
-        case Curved(half, radii):
+        case BoxPlusEllipsoid(half, radii):
             return coal.Ellipsoid(*radii)
     points = coal.StdVec_Vec3s()
     for v in core.vertices:

@@ -1,19 +1,19 @@
 """Distances between shapes; the lowest floor, which knows no robots."""
 
-from .broad_phase import bound as bound
 from .broad_phase import contact_within as contact_within
+from .broad_phase import distance_lower_bound as distance_lower_bound
 from .contact import Contact as Contact
 from .contact import contact as contact
 from .cores import Body as Body
 from .cores import Box as Box
+from .cores import BoxPlusEllipsoid as BoxPlusEllipsoid
 from .cores import Core as Core
-from .cores import Curved as Curved
 from .cores import HalfSpace as HalfSpace
 from .cores import Hull as Hull
 from .cores import Segment as Segment
-from .cores import as_curved as as_curved
+from .cores import as_box_plus_ellipsoid as as_box_plus_ellipsoid
 from .grid import Grid as Grid
 from .grid import grid_distance as grid_distance
-from .points import point_surface as point_surface
-from .smooth import excess as excess
+from .points import point_distance_and_normal as point_distance_and_normal
 from .smooth import smooth_contact as smooth_contact
+from .smooth import smoothing_excess as smoothing_excess

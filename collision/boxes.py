@@ -16,24 +16,35 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from posewise.compilation.materialize import once
+from posewise.compilation.materialize import materialize
 
-from .vec3_array import Matrix, Scalars, Vectors, dot, norm, rotate, rotate_back, total
-from .vec3_tuple import Array, folded
+from .vec3_array import (
+    Matrix,
+    Scalars,
+    Vectors,
+    component_sum,
+    dot,
+    norm,
+    rotate,
+    rotate_back,
+)
+from .vec3_tuple import Array, pairwise_reduce
 
-EXCHANGED = np.array([(0, 0), (1, 0), (0, 1), (1, 1)], bool)
+EDGE_SWAPS = np.array([(0, 0), (1, 0), (0, 1), (1, 1)], bool)
 """Of A's edges and of B's, whether neighbours of those that face each other most."""
-_ROUNDING = {True: 3e-6, False: 1e-13}
+RELATIVE_ROUNDING = {True: 3e-6, False: 1e-13}
 """Of lengths, in shares of the pair's extent: in single precision, and in double."""
-CORNERS = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, 8).T[..., None]
-AXES = np.eye(3)[..., None]
-EDGES = np.stack([np.repeat(AXES, 3, 0), np.tile(AXES, (3, 1, 1))])
+CORNER_SIGNS = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, 8).T[..., None]
+UNIT_AXES = np.eye(3)[..., None]
+EDGE_DIRECTIONS = np.stack([np.repeat(UNIT_AXES, 3, 0), np.tile(UNIT_AXES, (3, 1, 1))])
 """Of each pair of an edge of A and one of B: 1 where A's, and B's, is along an axis."""
-ACROSS = np.cross(np.eye(3)[:, None], np.eye(3)).swapaxes(1, 2)[:, None, ..., None]
+CROSS_MATRICES = np.cross(np.eye(3)[:, None], np.eye(3)).swapaxes(1, 2)[
+    :, None, ..., None
+]
 """For each axis e, the matrix of e × v."""
 
 
-def box_box(
+def box_distance(
     a: Vectors, b: Vectors, R: Matrix, t: Vectors
 ) -> tuple[Scalars, Vectors, Vectors]:
     """Signed distance, A's point and the normal from B to A, in A's frame.
@@ -44,24 +55,29 @@ def box_box(
         R: rotation of B in A.
         t: position of B in A.
     """
-    edges = once(_edge_axes, R)
-    gap, axis = once(parting_axis, a, b, R, edges, t)
+    edges = materialize(_edge_cross_products, R)
+    gap, axis = materialize(separating_axis, a, b, R, edges, t)
     extent = norm(a) + norm(b) + norm(t)
     overlap = gap <= 0
     # just beyond touch, where the closest points are those of the deepest overlap
-    shift = jnp.where(overlap, gap - (1e-3 if _single(gap) else 1e-6) * extent, 0.0)
+    shift = jnp.where(
+        overlap, gap - (1e-3 if _is_single_precision(gap) else 1e-6) * extent, 0.0
+    )
     moved = t + shift * axis
-    least = jnp.where(overlap, gap - shift, gap) + _ROUNDING[_single(gap)] * extent
-    flat = parallel_faces(axis, R)
+    least = (
+        jnp.where(overlap, gap - shift, gap)
+        + RELATIVE_ROUNDING[_is_single_precision(gap)] * extent
+    )
+    flat = has_parallel_faces(axis, R)
     far = lambda d: flat & (d > least)
-    d, p, away = closest(a, b, R, edges, moved, extent, far)
+    d, p, away = closest_points(a, b, R, edges, moved, extent, far)
     # of corners; a separating axis that is as good is more exact
     apart = ~overlap & (d > least) & (d > 0)
     normal = jnp.where(apart, away / jnp.where(apart, d, 1.0), axis)
     return jnp.where(overlap, gap, d), p, normal
 
 
-class _Points(NamedTuple):
+class _Witness(NamedTuple):
     """Nearest ones: A's, of which there may be several, and to there from B's."""
 
     distance: Scalars
@@ -70,7 +86,7 @@ class _Points(NamedTuple):
     """Of the points and of these negated, the least components."""
 
 
-def closest(
+def closest_points(
     a: Vectors,
     b: Vectors,
     R: Matrix,
@@ -84,78 +100,80 @@ def closest(
     Of several points, in the middle. Where a distance is `far` off, edges are tried
     that face each other as much as the first ones did.
     """
-    nearer = partial(_nearer, (1e-6 if _single(extent) else 1e-11) * extent)
+    nearer = partial(
+        _select_nearer, (1e-6 if _is_single_precision(extent) else 1e-11) * extent
+    )
 
-    def further(s: tuple[Any, _Points]) -> tuple[Any, _Points]:
+    def further(s: tuple[Any, _Witness]) -> tuple[Any, _Witness]:
         k, known = s
-        found = _found(*_edges(a, b, R, edges, t, *jnp.asarray(EXCHANGED)[k]))
-        found = nearer(known, folded(nearer, found))
+        found = _witness(*_edge_points(a, b, R, edges, t, *jnp.asarray(EDGE_SWAPS)[k]))
+        found = nearer(known, pairwise_reduce(nearer, found))
         new = (k == 0) | far(known.distance)
         return k + 1, jax.tree.map(lambda x, y: jnp.where(new, x, y), found, known)
 
-    def going(s: tuple[Any, _Points]) -> Any:
+    def going(s: tuple[Any, _Witness]) -> Any:
         k, known = s
-        return (k == 0) | ((k < len(EXCHANGED)) & jnp.any(far(known.distance)))
+        return (k == 0) | ((k < len(EDGE_SWAPS)) & jnp.any(far(known.distance)))
 
     # given: what a compiler knows it makes a constant of at each use
-    signs = jnp.asarray(CORNERS, extent.dtype)
-    begin = jnp.zeros((), int), _corners(nearer, signs, a, b, R, t)
-    found: _Points = jax.lax.while_loop(going, further, begin)[1]
+    signs = jnp.asarray(CORNER_SIGNS, extent.dtype)
+    begin = jnp.zeros((), int), _corner_witness(nearer, signs, a, b, R, t)
+    found: _Witness = jax.lax.while_loop(going, further, begin)[1]
     return found.distance, (found.low[0] - found.low[1]) / 2, found.away
 
 
-def _corners(
-    nearer: Callable[[_Points, _Points], _Points],
+def _corner_witness(
+    nearer: Callable[[_Witness, _Witness], _Witness],
     signs: Array,
     a: Vectors,
     b: Vectors,
     R: Matrix,
     t: Vectors,
-) -> _Points:
+) -> _Witness:
     """The nearest ones of which one is at a corner."""
 
     def both(signs: Array, a: Any, b: Any, R: Any, t: Any) -> Any:
         of_a, of_b = signs * a, rotate(R, signs * b) + t
-        foot = once(lambda v: jnp.clip(rotate_back(R, v - t), -b, b), of_a)
+        foot = materialize(lambda v: jnp.clip(rotate_back(R, v - t), -b, b), of_a)
         return (jnp.clip(of_b, -a, a), of_b), (of_a, rotate(R, foot) + t)
 
-    by_a, by_b = once(both, signs, a, b, R, t)
-    return folded(nearer, nearer(_found(*by_a), _found(*by_b)))
+    by_a, by_b = materialize(both, signs, a, b, R, t)
+    return pairwise_reduce(nearer, nearer(_witness(*by_a), _witness(*by_b)))
 
 
-def _found(p: Vectors, q: Vectors) -> _Points:
-    def points(p: Vectors, q: Vectors) -> _Points:
+def _witness(p: Vectors, q: Vectors) -> _Witness:
+    def points(p: Vectors, q: Vectors) -> _Witness:
         signs = np.array([1, -1], p.dtype)[:, None, None]
-        return _Points(norm(p - q), p - q, signs * p[..., None, :, :])
+        return _Witness(norm(p - q), p - q, signs * p[..., None, :, :])
 
     # what is compared has to be the same for all that is picked by it
-    return once(points, p, q)
+    return materialize(points, p, q)
 
 
-def _nearer(tie: Scalars, x: _Points, y: _Points) -> _Points:
+def _select_nearer(tie: Scalars, x: _Witness, y: _Witness) -> _Witness:
     before, after = (a.distance < b.distance - tie for a, b in ((x, y), (y, x)))
     closer = y.distance < x.distance
     wide = lambda condition: condition[..., None, None, :]
     low = jnp.where(wide(after), y.low, jnp.minimum(x.low, y.low))
-    return _Points(
+    return _Witness(
         jnp.minimum(x.distance, y.distance),
         jnp.where(closer[..., None, :], y.away, x.away),
         jnp.where(wide(before), x.low, low),
     )
 
 
-def parallel_faces(axis: Vectors, R: Matrix) -> Bool[Array, " #pairs"]:
+def has_parallel_faces(axis: Vectors, R: Matrix) -> Bool[Array, " #pairs"]:
     """Whether an axis is a normal of faces of A as well as of B."""
-    flat = 1e-5 if _single(axis) else 1e-9
+    flat = 1e-5 if _is_single_precision(axis) else 1e-9
     ours, theirs = jnp.abs(axis), jnp.abs(rotate_back(R, axis))
-    return (total(ours) < 1 + flat) & (total(theirs) < 1 + flat)
+    return (component_sum(ours) < 1 + flat) & (component_sum(theirs) < 1 + flat)
 
 
-def _single(x: Scalars) -> bool:
+def _is_single_precision(x: Scalars) -> bool:
     return x.dtype == jnp.float32
 
 
-def _edges(
+def _edge_points(
     a: Vectors,
     b: Vectors,
     R: Matrix,
@@ -168,12 +186,12 @@ def _edges(
 
     `swap`: whether an edge is the neighbour of the one that faces most.
     """
-    given = jnp.asarray(EDGES, t.dtype)
+    given = jnp.asarray(EDGE_DIRECTIONS, t.dtype)
 
     def middles(own: Array, edges: Vectors, R: Matrix, t: Vectors, *swap: Array) -> Any:
         m = jnp.where(dot(edges, t) > 0, 1.0, -1.0)[:, None] * edges
-        at_b = _middle(rotate_back(R, -m), b, own[1], swap[1])
-        return _middle(m, a, own[0], swap[0]), at_b
+        at_b = _edge_midpoints(rotate_back(R, -m), b, own[1], swap[1])
+        return _edge_midpoints(m, a, own[0], swap[0]), at_b
 
     def feet(own: Array, p: Vectors, q_local: Vectors, R: Matrix, t: Vectors) -> Any:
         q, u, others = rotate(R, q_local) + t, own[0], R.swapaxes(0, 1)
@@ -186,11 +204,11 @@ def _edges(
         y = limit((c * along - across) * inverse, dot(own[1], b))
         return p + x * u, q + y * w
 
-    p, q_local = once(middles, given, edges, R, t, swap_a, swap_b)
-    return once(feet, given, p, q_local, R, t)
+    p, q_local = materialize(middles, given, edges, R, t, swap_a, swap_b)
+    return materialize(feet, given, p, q_local, R, t)
 
 
-def _middle(m: Vectors, half: Vectors, own: Array, swap: Array) -> Vectors:
+def _edge_midpoints(m: Vectors, half: Vectors, own: Array, swap: Array) -> Vectors:
     """Middles of the edges that reach farthest along m, or of their neighbours.
 
     Args:
@@ -206,7 +224,7 @@ def _middle(m: Vectors, half: Vectors, own: Array, swap: Array) -> Vectors:
     return (1 - own) * jnp.where(up, half, -half)
 
 
-def parting_axis(
+def separating_axis(
     a: Vectors, b: Vectors, R: Matrix, edges: Vectors, t: Vectors
 ) -> tuple[Scalars, Vectors]:
     """The greatest separation along an axis, and that: unit, from B to A.
@@ -218,18 +236,18 @@ def parting_axis(
         more = (y[0] > x[0])[..., None, :]
         return jnp.maximum(x[0], y[0]), jnp.where(more, y[1], x[1])
 
-    return folded(greater, once(_gaps, a, b, R, edges, t))
+    return pairwise_reduce(greater, materialize(_axis_separations, a, b, R, edges, t))
 
 
-def _gaps(
+def _axis_separations(
     a: Vectors, b: Vectors, R: Matrix, edges: Vectors, t: Vectors
 ) -> tuple[Scalars, Vectors]:
     """The separation along each of the 15 axes, and these."""
     length = norm(edges)
     ok = length > 1e-4
     edges = edges * (1 / jnp.where(ok, length, 1.0))[:, None]
-    ours = jnp.broadcast_to(AXES.astype(t.dtype), R.shape)
-    axes = once(jnp.concatenate, [ours, R.swapaxes(0, 1), edges])
+    ours = jnp.broadcast_to(UNIT_AXES.astype(t.dtype), R.shape)
+    axes = materialize(jnp.concatenate, [ours, R.swapaxes(0, 1), edges])
     reach = dot(a, jnp.abs(axes)) + dot(b, jnp.abs(rotate_back(R, axes)))
     along = dot(t, axes)
     # an edge's axis must be better by more than rounding
@@ -240,7 +258,7 @@ def _gaps(
     return gap, jnp.where((along > 0)[:, None], -axes, axes)
 
 
-def _edge_axes(R: Matrix) -> Vectors:
+def _edge_cross_products(R: Matrix) -> Vectors:
     """Each of A's directions × each of B's."""
-    product = ACROSS.astype(R.dtype) * R.swapaxes(0, 1)[:, None]
-    return total(product).reshape(9, 3, -1)
+    product = CROSS_MATRICES.astype(R.dtype) * R.swapaxes(0, 1)[:, None]
+    return component_sum(product).reshape(9, 3, -1)

@@ -10,16 +10,16 @@ from jaxtyping import Float
 from posewise.compilation.compaction import compute_where
 
 from .contact import Contact, batched_contact
-from .contact_derivatives import respond
+from .contact_derivatives import contact_tangents
 from .cores import (
     Body,
     Box,
+    BoxPlusEllipsoid,
     Core,
-    Curved,
     HalfSpace,
     Hull,
     Segment,
-    aligned,
+    broadcast_batch,
     half_extents,
 )
 from .vec3_tuple import (
@@ -30,28 +30,28 @@ from .vec3_tuple import (
     add,
     column,
     dot,
-    largest,
-    matrix,
+    matrix_components,
+    max_component,
     neg,
     norm,
     rotate,
     rotate_back,
     scale,
     select,
-    stacked,
     sub,
+    to_array,
     unit,
-    vector,
+    vector_components,
 )
 
-CHUNK = 16
+CHUNK_SIZE = 16
 """How many near pairs are worked on at a time."""
 
 
 def contact_within(a: Body, b: Body, cutoff: Float[Array, "*batch"]) -> Contact:
     """`contact`, where the bodies may be nearer than `cutoff` [m].
 
-    All other pairs get the `bound` of their distance, with the points of that. The work
+    All other pairs get their `distance_lower_bound`, with the points of that. The work
     grows with the number of near pairs, and none is left out.
 
     Args:
@@ -59,64 +59,68 @@ def contact_within(a: Body, b: Body, cutoff: Float[Array, "*batch"]) -> Contact:
         b: bodies of one kind of core; axes of size one are spread.
         cutoff: for each pair.
     """
-    a, b = aligned(a, b)
+    a, b = broadcast_batch(a, b)
     return _contact_within(a, b, jnp.broadcast_to(cutoff, a.p.shape[:-1]))
 
 
 @jax.custom_jvp
 def _contact_within(a: Body, b: Body, cutoff: Array) -> Contact:
-    return Contact(*_within(a, b, cutoff))
+    return Contact(*_near_contacts(a, b, cutoff))
 
 
 @_contact_within.defjvp
 def _contact_within_jvp(primals: Any, tangents: Any) -> Any:
     a, b, _ = primals
     out = _contact_within(*primals)
-    return out, Contact(*respond(a, b, out, *tangents[:2]))
+    return out, Contact(*contact_tangents(a, b, out, *tangents[:2]))
 
 
 @custom_vmap
-def _within(a: Body, b: Body, cutoff: Array) -> tuple[Array, ...]:
+def _near_contacts(a: Body, b: Body, cutoff: Array) -> tuple[Array, ...]:
     batch = a.p.shape[:-1]
     count = a.p[..., 0].size
     flat = lambda x: x.reshape(count, *x.shape[len(batch) :])
     a, b, cutoff = jax.tree.map(flat, (a, b, cutoff))
-    out = bound(a, b)
+    out = distance_lower_bound(a, b)
     if count:
-        out = compute_where(batched_contact, out[0] < cutoff, (a, b), out, CHUNK)
+        out = compute_where(batched_contact, out[0] < cutoff, (a, b), out, CHUNK_SIZE)
     return tuple(x.reshape(*batch, *x.shape[1:]) for x in out)
 
 
-@_within.def_vmap
+@_near_contacts.def_vmap
 def _within_vmap(size: int, batched: Any, *args: Any) -> Any:
     spread = lambda x, is_batched: (
         x if is_batched else jnp.broadcast_to(x, (size, *jnp.shape(x)))
     )
     wide = [jax.tree.map(spread, x, i) for x, i in zip(args, batched, strict=True)]
-    return _within(*wide), (True,) * 4
+    return _near_contacts(*wide), (True,) * 4
 
 
-def bound(a: Body, b: Body) -> tuple[Array, ...]:
+def distance_lower_bound(a: Body, b: Body) -> tuple[Array, ...]:
     """A lower bound of the distance, with points and normal as in `Contact`.
 
     The largest of the distances of ball and ball, ball and box, box and ball around
     the bodies. Bodies have one batch axis.
     """
     if isinstance(a.core, HalfSpace):
-        turned = bound(b, a)
+        turned = distance_lower_bound(b, a)
         return turned[0], turned[2], turned[1], -turned[3]
-    p_a, p_b, R_b = vector(a.p), vector(b.p), matrix(b.R)
+    p_a, p_b, R_b = (
+        vector_components(a.p),
+        vector_components(b.p),
+        matrix_components(b.R),
+    )
     reach_a = bounding_radius(a.core) + a.radius
     if isinstance(b.core, HalfSpace):
         n = column(R_b, 2)
         on_a = sub(p_a, scale(reach_a, n))
         d = dot(n, sub(on_a, p_b))
-        return d, stacked(on_a), stacked(sub(on_a, scale(d, n))), stacked(n)
+        return d, to_array(on_a), to_array(sub(on_a, scale(d, n))), to_array(n)
     reach_b = bounding_radius(b.core) + b.radius
     v = sub(p_a, p_b)
     n, d = unit(v), norm(v) - reach_a - reach_b
-    toward, above = _off_box(b.core, R_b, v)
-    back, below = _off_box(a.core, matrix(a.R), neg(v))
+    toward, above = _box_separation(b.core, R_b, v)
+    back, below = _box_separation(a.core, matrix_components(a.R), neg(v))
     above, below = above - reach_a - b.radius, below - reach_b - a.radius
     n = select(above > d, toward, n)
     d = jnp.maximum(d, above)
@@ -124,10 +128,10 @@ def bound(a: Body, b: Body) -> tuple[Array, ...]:
     on_b = add(p_b, scale(reach_b, n))
     on_a = select(below > d, add(on_b, scale(below, n)), sub(p_a, scale(reach_a, n)))
     d = jnp.maximum(d, below)
-    return d, stacked(on_a), stacked(sub(on_a, scale(d, n))), stacked(n)
+    return d, to_array(on_a), to_array(sub(on_a, scale(d, n))), to_array(n)
 
 
-def _off_box(core: Core, R: Matrix, v: Vector) -> tuple[Vector, Scalar]:
+def _box_separation(core: Core, R: Matrix, v: Vector) -> tuple[Vector, Scalar]:
     """Direction and distance of a point from the box around a core; -inf inside."""
     local = rotate_back(R, v)
     half = half_extents(core)
@@ -143,9 +147,11 @@ def bounding_radius(core: Core) -> Scalar:
         case Segment(half):
             return half
         case Box(half):
-            return norm(vector(half))
-        case Curved(half, radii):
-            return norm(vector(half)) + largest(vector(radii))
+            return norm(vector_components(half))
+        case BoxPlusEllipsoid(half, radii):
+            return norm(vector_components(half)) + max_component(
+                vector_components(radii)
+            )
         case Hull(vertices):
-            return norm(vector(vertices)).max(0)
+            return norm(vector_components(vertices)).max(0)
     raise TypeError(f"{type(core).__name__} is not bounded.")

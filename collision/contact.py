@@ -7,27 +7,27 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jaxtyping import Float
 
-from .boxes import box_box
-from .contact_derivatives import respond
+from .boxes import box_distance
+from .contact_derivatives import contact_tangents
 from .cores import (
     Body,
     Box,
+    BoxPlusEllipsoid,
     Core,
-    Curved,
     HalfSpace,
     Hull,
     Segment,
-    aligned,
+    broadcast_batch,
     half_extents,
-    support,
+    support_point,
 )
-from .support_distance import general_distance
+from .support_distance import support_distance
 from .vec3_array import Matrix, Scalars, Vectors, dot, pairs_last, rotate, rotate_back
 
-ORDER = (Segment, Box, Curved, Hull, HalfSpace)
+CORE_ORDER = (Segment, Box, BoxPlusEllipsoid, Hull, HalfSpace)
 """Of the two of a pair, the one whose core comes first is A."""
 
-CHUNK = 1024
+MAX_PAIRS_PER_CHUNK = 1024
 """Pairs at a time on a CPU: what fits its cache."""
 
 
@@ -55,7 +55,7 @@ def contact(a: Body, b: Body) -> Contact:
         a: bodies of one kind of core, any leading batch axes.
         b: bodies of one kind of core; axes of size one are spread.
     """
-    return _contact(*aligned(a, b))
+    return _contact(*broadcast_batch(a, b))
 
 
 @jax.custom_jvp
@@ -67,13 +67,13 @@ def _contact(a: Body, b: Body) -> Contact:
 def _contact_jvp(primals: Any, tangents: Any) -> Any:
     a, b = primals
     out = _contact(a, b)
-    return out, Contact(*respond(a, b, out, *tangents))
+    return out, Contact(*contact_tangents(a, b, out, *tangents))
 
 
 @custom_vmap
 def batched_contact(a: Body, b: Body) -> Any:
     """`contact` as a plain tuple; a batch made by `vmap` is evaluated as one."""
-    if ORDER.index(type(a.core)) > ORDER.index(type(b.core)):
+    if CORE_ORDER.index(type(a.core)) > CORE_ORDER.index(type(b.core)):
         d, on_b, on_a, n = batched_contact(b, a)
         return d, on_a, on_b, -n
     batch = a.p.shape[:-1]
@@ -82,10 +82,10 @@ def batched_contact(a: Body, b: Body) -> Any:
     if count == 0:
         none = flat[0].p
         out: tuple[jax.Array, ...] = (none[:, 0], none, none, none)
-    elif count <= CHUNK or jax.default_backend() != "cpu":
-        out = _flat(*flat)
+    elif count <= MAX_PAIRS_PER_CHUNK or jax.default_backend() != "cpu":
+        out = _contact_of_pairs(*flat)
     else:
-        out = _in_chunks(flat, count)
+        out = _map_chunks(flat, count)
     return tuple(x.reshape(*batch, *x.shape[1:]) for x in out)
 
 
@@ -98,17 +98,19 @@ def _contact_vmap(size: int, batched: Any, a: Body, b: Body) -> Any:
     return batched_contact(a, b), (True,) * 4
 
 
-def _in_chunks(bodies: Any, count: int) -> tuple[jax.Array, ...]:
-    chunks = -(-count // CHUNK)
-    at = jnp.minimum(jnp.arange(chunks * CHUNK), count - 1).reshape(chunks, CHUNK)
-    one = lambda rows: _flat(*jax.tree.map(lambda x: x[rows], bodies))
+def _map_chunks(bodies: Any, count: int) -> tuple[jax.Array, ...]:
+    chunks = -(-count // MAX_PAIRS_PER_CHUNK)
+    at = jnp.minimum(jnp.arange(chunks * MAX_PAIRS_PER_CHUNK), count - 1).reshape(
+        chunks, MAX_PAIRS_PER_CHUNK
+    )
+    one = lambda rows: _contact_of_pairs(*jax.tree.map(lambda x: x[rows], bodies))
     out = jax.lax.map(one, at)
     return tuple(x.reshape(-1, *x.shape[2:])[:count] for x in out)
 
 
 @jax.jit
-def _flat(a: Body, b: Body) -> tuple[Any, ...]:
-    """Of bodies with one batch axis, in the order of `ORDER`."""
+def _contact_of_pairs(a: Body, b: Body) -> tuple[Any, ...]:
+    """Of bodies with one batch axis, in the order of `CORE_ORDER`."""
     R_a, p_a, R_b, p_b = map(pairs_last, (a.R, a.p, b.R, b.p))
     R = rotate_back(R_a, R_b.swapaxes(0, 1)).swapaxes(0, 1)
     d, p, n = core_distance(a.core, b.core, R, rotate_back(R_a, p_b - p_a))
@@ -125,14 +127,14 @@ def core_distance(
         case HalfSpace(), _:
             raise TypeError("Two half-spaces have no distance.")
         case _, HalfSpace():
-            return _above_plane(a, R, t)
+            return _plane_distance(a, R, t)
         case ((Segment() | Box()), (Segment() | Box())):
             halves = [jnp.stack(half_extents(core)) for core in (a, b)]
-            return box_box(halves[0], halves[1], R, t)
-    return general_distance(a, b, R, t)
+            return box_distance(halves[0], halves[1], R, t)
+    return support_distance(a, b, R, t)
 
 
-def _above_plane(a: Core, R: Matrix, t: Vectors) -> tuple[Scalars, Vectors, Vectors]:
+def _plane_distance(a: Core, R: Matrix, t: Vectors) -> tuple[Scalars, Vectors, Vectors]:
     n = R[:, 2]
-    lowest = support(a, -n)
+    lowest = support_point(a, -n)
     return dot(n, lowest - t), lowest, n

@@ -13,7 +13,15 @@ from jaxtyping import Float
 
 from . import vec3_array
 from .vec3_array import pairs_last
-from .vec3_tuple import Array, Scalar, Vector, add, largest, safe_norm, vector
+from .vec3_tuple import (
+    Array,
+    Scalar,
+    Vector,
+    add,
+    max_component,
+    safe_norm,
+    vector_components,
+)
 
 
 class Segment(NamedTuple):
@@ -28,7 +36,7 @@ class Box(NamedTuple):
     half: Float[Array, "*batch 3"]
 
 
-class Curved(NamedTuple):
+class BoxPlusEllipsoid(NamedTuple):
     """A box swept by an ellipsoid; a cylinder: half (0, 0, h), radii (r, r, 0)."""
 
     half: Float[Array, "*batch 3"]
@@ -45,7 +53,7 @@ class HalfSpace(NamedTuple):
     """z <= 0."""
 
 
-Core = Segment | Box | Curved | Hull | HalfSpace
+Core = Segment | Box | BoxPlusEllipsoid | Hull | HalfSpace
 
 
 class Body(NamedTuple):
@@ -57,7 +65,7 @@ class Body(NamedTuple):
     p: Float[Array, "*batch 3"]
 
 
-def aligned(a: Body, b: Body) -> tuple[Body, Body]:
+def broadcast_batch(a: Body, b: Body) -> tuple[Body, Body]:
     """The two with the same leading axes, those of size one spread."""
     batch = np.broadcast_shapes(a.p.shape[:-1], b.p.shape[:-1])
 
@@ -69,7 +77,9 @@ def aligned(a: Body, b: Body) -> tuple[Body, Body]:
     return spread(a), spread(b)
 
 
-def support(core: Core, d: Float[Array, "3 pairs"]) -> Float[jax.Array, "3 pairs"]:
+def support_point(
+    core: Core, d: Float[Array, "3 pairs"]
+) -> Float[jax.Array, "3 pairs"]:
     """The core's point furthest along d, in its frame.
 
     Of several, the middle one. "Several" has a tolerance: directions at a
@@ -85,23 +95,23 @@ def support(core: Core, d: Float[Array, "3 pairs"]) -> Float[jax.Array, "3 pairs
             return sides(np.eye(3, dtype=d.dtype)[2][:, None] * half)
         case Box(half):
             return sides(half.T)
-        case Curved(half, radii):
+        case BoxPlusEllipsoid(half, radii):
             scaled = radii.T * d
             length = vec3_array.norm(scaled)
-            ok = length > tolerance * largest(vector(radii))
+            ok = length > tolerance * max_component(vector_components(radii))
             inverse = jnp.where(ok, 1 / jnp.where(ok, length, 1.0), 0.0)
             return radii.T * scaled * inverse + sides(half.T)
         case Hull(vertices):
             corners = pairs_last(vertices)
             along = vec3_array.dot(corners, d)
-            best = jnp.max(along, 0) - tolerance * size(core)
+            best = jnp.max(along, 0) - tolerance * characteristic_length(core)
             index = jnp.arange(along.shape[0])[:, None]
             chosen = jnp.min(jnp.where(along >= best, index, along.shape[0] - 1), 0)
             return jnp.take_along_axis(corners, chosen[None, None], 0)[0]
     raise TypeError(f"{type(core).__name__} has no support point.")
 
 
-def height(core: Core, d: Vector) -> Scalar:
+def support_function(core: Core, d: Vector) -> Scalar:
     """How far the core reaches along d from its origin (the support function).
 
     The components of d may have leading axes before the pairs.
@@ -110,20 +120,20 @@ def height(core: Core, d: Vector) -> Scalar:
         case Segment(half):
             return half * jnp.abs(d[2])
         case Box(half):
-            x, y, z = vector(half)
+            x, y, z = vector_components(half)
             return x * jnp.abs(d[0]) + y * jnp.abs(d[1]) + z * jnp.abs(d[2])
-        case Curved(half, radii):
-            x, y, z = vector(radii)
+        case BoxPlusEllipsoid(half, radii):
+            x, y, z = vector_components(radii)
             swept = safe_norm((x * d[0], y * d[1], z * d[2]))
-            return swept + height(Box(half), d)
+            return swept + support_function(Box(half), d)
         case Hull(vertices):
-            x, y, z = vector(vertices)
+            x, y, z = vector_components(vertices)
             a, b, c = (k[..., None, :] for k in d)
             return jnp.max(a * x + b * y + c * z, -2)
     raise TypeError(f"{type(core).__name__} has no support point.")
 
 
-def as_curved(core: Core) -> Curved:
+def as_box_plus_ellipsoid(core: Core) -> BoxPlusEllipsoid:
     """The same body written as a box swept by an ellipsoid."""
     match core:
         case Segment(half):
@@ -133,7 +143,7 @@ def as_curved(core: Core) -> Curved:
             half = np.asarray(half)
         case _:
             raise TypeError(f"{type(core).__name__} is no box swept by an ellipsoid.")
-    return Curved(half, np.zeros_like(half))
+    return BoxPlusEllipsoid(half, np.zeros_like(half))
 
 
 def half_extents(core: Core) -> Vector:
@@ -142,24 +152,26 @@ def half_extents(core: Core) -> Vector:
         case Segment(half):
             return (jnp.zeros_like(half), jnp.zeros_like(half), half)
         case Box(half):
-            return vector(half)
-        case Curved(half, radii):
-            return add(vector(half), vector(radii))
+            return vector_components(half)
+        case BoxPlusEllipsoid(half, radii):
+            return add(vector_components(half), vector_components(radii))
         case Hull(vertices):
-            x, y, z = vector(vertices)
+            x, y, z = vector_components(vertices)
             return tuple(jnp.max(jnp.abs(c), 0) for c in (x, y, z))
     raise TypeError(f"{type(core).__name__} is not bounded.")
 
 
-def size(core: Core) -> Scalar:
+def characteristic_length(core: Core) -> Scalar:
     """A length of the order of the extent of cores with one batch axis."""
     match core:
         case Segment(half):
             return jnp.asarray(half)
         case Box(half):
-            return largest(vector(half))
-        case Curved(half, radii):
-            return largest(vector(half)) + largest(vector(radii))
+            return max_component(vector_components(half))
+        case BoxPlusEllipsoid(half, radii):
+            return max_component(vector_components(half)) + max_component(
+                vector_components(radii)
+            )
         case Hull(vertices):
             return jnp.max(jnp.abs(vertices), (-1, -2))
     raise TypeError(f"{type(core).__name__} has no size.")

@@ -14,13 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from posewise.compilation.materialize import once
+from posewise.compilation.materialize import materialize
 
-from .vec3_array import Scalars, Vectors, dot, rotate_back, total
-from .vec3_tuple import Array, folded
+from .vec3_array import Scalars, Vectors, component_sum, dot, rotate_back
+from .vec3_tuple import Array, pairwise_reduce
 
 
-class Closest(NamedTuple):
+class ClosestPoint(NamedTuple):
     """The point of M next to the origin."""
 
     v: Vectors
@@ -30,11 +30,11 @@ class Closest(NamedTuple):
     """The origin lies in M; then v means nothing."""
 
 
-Difference = Callable[[Vectors], tuple[Vectors, Vectors]]
+SupportMapping = Callable[[Vectors], tuple[Vectors, Vectors]]
 """Of a direction d: (w, a) with w = a - b the point of M furthest along d."""
 
 
-class _State(NamedTuple):
+class _GJKState(NamedTuple):
     step: Array
     w: Float[Array, "3 3 #pairs"]
     """The simplex's vertices, in places of which one at least is free."""
@@ -47,9 +47,9 @@ class _State(NamedTuple):
     inside: Array
 
 
-def closest(
-    difference: Difference, start: Vectors, extent: Scalars, steps: int
-) -> Closest:
+def closest_point_to_origin(
+    difference: SupportMapping, start: Vectors, extent: Scalars, steps: int
+) -> ClosestPoint:
     """The point of M next to the origin.
 
     Args:
@@ -63,7 +63,7 @@ def closest(
     zero = (1e-6 if single else 1e-12) * extent
     rounding = 4 * jnp.finfo(extent.dtype).eps * extent
 
-    def ends(s: _State, p: Vectors, near: _Nearest) -> tuple[Array, Array]:
+    def ends(s: _GJKState, p: Vectors, near: _SimplexPoint) -> tuple[Array, Array]:
         """Whether there is nothing nearer, and whether the origin is inside."""
         vv = dot(s.v, s.v)
         same = s.w == p
@@ -80,16 +80,16 @@ def closest(
         inside = s.inside | (~s.done & (enclosed | touching))
         return s.done | stop | enclosed | worse, inside
 
-    def advance(s: _State) -> _State:
-        p, pa = once(difference, -s.v)
-        near = _nearest(p, s.w, s.has, flat)
+    def advance(s: _GJKState) -> _GJKState:
+        p, pa = materialize(difference, -s.v)
+        near = _closest_on_simplex(p, s.w, s.has, flat)
         done, inside = ends(s, p, near)
         kept = near.weights > 0
         free = jnp.stack([~kept[0], kept[0] & ~kept[1], kept[0] & kept[1]])
         put = lambda new, old: jnp.where(free[:, None], new, old)
-        newest = 1 - total(near.weights)
+        newest = 1 - component_sum(near.weights)
         keep = lambda old, new: jnp.where(done, old, new)
-        return _State(
+        return _GJKState(
             s.step + 1,
             keep(s.w, put(p, s.w)),
             keep(s.a, put(pa, s.a)),
@@ -103,7 +103,7 @@ def closest(
     w, a = difference(start)
     none = jnp.zeros(w.shape[1:], bool)
     first = jnp.broadcast_to(np.array([[True], [False], [False]]), w.shape)
-    begin = _State(
+    begin = _GJKState(
         jnp.zeros((), jnp.int32),
         jnp.stack([w] * 3),
         jnp.stack([a] * 3),
@@ -118,10 +118,10 @@ def closest(
     )
     point = rotate_back(end.a, end.weights)
     touching = dot(end.v, end.v) <= zero * zero
-    return Closest(end.v, point, end.inside | touching)
+    return ClosestPoint(end.v, point, end.inside | touching)
 
 
-class _Nearest(NamedTuple):
+class _SimplexPoint(NamedTuple):
     """Of a simplex, the point next to the origin."""
 
     point: Vectors
@@ -131,11 +131,11 @@ class _Nearest(NamedTuple):
     """All four are there, and have the origin between them."""
 
 
-def _nearest(p: Vectors, w: Array, has: Array, flat: float) -> _Nearest:
+def _closest_on_simplex(p: Vectors, w: Array, has: Array, flat: float) -> _SimplexPoint:
     """Of all simplices of p and some of w: p alone, three edges, three faces."""
     # what comes next in a circle is a slice: of the other vertices, of the components
     twice = lambda x, axis: jnp.concatenate([x, x], axis)
-    e = once(lambda p, w: twice(twice(w - p, 0), 1)[:4, :5], p, w)
+    e = materialize(lambda p, w: twice(twice(w - p, 0), 1)[:4, :5], p, w)
     one, two = e[:3, :3], e[1:, :3]
     here, both = has, has & twice(has, 0)[1:4]
     cross = e[:3, 1:4] * e[1:, 2:] - e[:3, 2:] * e[1:, 1:4]
@@ -154,18 +154,18 @@ def _nearest(p: Vectors, w: Array, has: Array, flat: float) -> _Nearest:
     at_face = p + u[:, None] * one + v[:, None] * two
     square = lambda ok, x: jnp.where(ok, dot(x, x), jnp.inf)
     squares = dot(p, p), square(on_edge, at_edge), square(on_face, at_face)
-    weights = once(_weights, *squares, s, u, v)
+    weights = materialize(_closest_weights, *squares, s, u, v)
     point = p + rotate_back(one, weights)
 
     volume = dot(cross[0], e[2, :3])
     parts = -dot(cross, p)
     positive = here & (parts * volume > 0)
-    rest = volume - total(parts)
+    rest = volume - component_sum(parts)
     encloses = positive[0] & positive[1] & positive[2] & (rest * volume > 0)
-    return _Nearest(point, weights, encloses)
+    return _SimplexPoint(point, weights, encloses)
 
 
-def _weights(
+def _closest_weights(
     at_p: Array, at_edge: Array, at_face: Array, s: Array, u: Array, v: Array
 ) -> Float[jax.Array, "3 pairs"]:
     """Of the other vertices, in the simplex whose point is nearest.
@@ -183,7 +183,7 @@ def _weights(
     )
     of = np.arange(3)[:, None]
     number = jnp.broadcast_to(of, at_edge.shape)
-    best = folded(lesser, lesser((at_edge, number), (at_face, number + 3)))
+    best = pairwise_reduce(lesser, lesser((at_edge, number), (at_face, number + 3)))
     choice = lesser((at_p, jnp.full_like(best[1], -1)), best)[1]
     in_face = jnp.where(choice == (of + 2) % 3 + 3, jnp.roll(v, 1, 0), 0.0)
     in_face = jnp.where(choice == of + 3, u, in_face)

@@ -74,7 +74,7 @@ def grid_distance(
 def _interpolate(values: Array, cells: Array) -> Array:
     """The value at fractional indices, from the 4 × 4 × 4 nodes around each."""
     low = jnp.clip(jnp.floor(cells), 1, np.array(values.shape) - 3)
-    weights = _weights(cells - low)
+    weights = _catmull_rom_weights(cells - low)
     nodes = low.astype(jnp.int32)[..., None] + np.arange(-1, 3)
     x, y, z = nodes[..., 0, :], nodes[..., 1, :], nodes[..., 2, :]
     around = jnp.asarray(values)[
@@ -85,7 +85,7 @@ def _interpolate(values: Array, cells: Array) -> Array:
     return around
 
 
-def _weights(f: Array) -> Array:
+def _catmull_rom_weights(f: Array) -> Array:
     """Weights (..., 4) of the nodes -1, 0, 1, 2 at a place f in [0, 1]."""
     g = 1 - f
     return jnp.stack(

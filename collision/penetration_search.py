@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from posewise.compilation.materialize import once
+from posewise.compilation.materialize import materialize
 
 from .vec3_tuple import (
     Scalar,
@@ -22,35 +22,35 @@ from .vec3_tuple import (
     add,
     cross,
     dot,
-    folded,
+    pairwise_reduce,
     perpendicular,
     scale,
     select,
 )
 
-SAMPLES = 512
-CELLS = 64
-CANDIDATES = 12
-ROUNDS = 12
-NEAR = np.cos(0.15)
+NUM_SAMPLES = 512
+NUM_CELLS = 64
+NUM_CANDIDATES = 12
+NUM_PATTERN_STEPS = 12
+MIN_NEIGHBOUR_COSINE = np.cos(0.15)
 
 Separation = Callable[[Vector], Scalar]
 """Of a normal: at most the signed distance, and equal to it at the right one."""
 
 
 @cache
-def _evenly_spread() -> np.ndarray:
+def _fibonacci_sphere() -> np.ndarray:
     """Normals (3, SAMPLES); those that are CELLS apart in the list share a cell."""
-    k = np.arange(SAMPLES) + 0.5
-    z, turn = 1 - 2 * k / SAMPLES, np.pi * (1 + 5**0.5) * k
+    k = np.arange(NUM_SAMPLES) + 0.5
+    z, turn = 1 - 2 * k / NUM_SAMPLES, np.pi * (1 + 5**0.5) * k
     side = np.sqrt(1 - z * z)
     cells = [np.stack([side * np.cos(turn), side * np.sin(turn), z])]
-    while len(cells) < CELLS:
-        cells = [half for cell in cells for half in _halves(cell)]
-    return np.stack(cells, 2).reshape(3, SAMPLES)
+    while len(cells) < NUM_CELLS:
+        cells = [half for cell in cells for half in _split_cell(cell)]
+    return np.stack(cells, 2).reshape(3, NUM_SAMPLES)
 
 
-def _halves(n: np.ndarray) -> list[np.ndarray]:
+def _split_cell(n: np.ndarray) -> list[np.ndarray]:
     widest = np.argmax(np.ptp(n, 1))
     return np.split(n[:, np.argsort(n[widest])], 2, 1)
 
@@ -63,7 +63,7 @@ def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
         like: one number for each pair.
         count: how many; not all need be different.
     """
-    start, found = _spread(separation, like)
+    start, found = _initial_normals(separation, like)
 
     def step(k, state):
         n, best, width = state
@@ -73,8 +73,10 @@ def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
         aside = add(scale(jnp.cos(turn), u), scale(jnp.sin(turn), v))
         # of vectors at right angles
         shorter = 1 / jnp.sqrt(1 + width * width)
-        around = once(scale, shorter, add(n, scale(width, aside)))
-        top, picked = folded(_greater, (once(separation, around), around))
+        around = materialize(scale, shorter, add(n, scale(width, aside)))
+        top, picked = pairwise_reduce(
+            _select_greater, (materialize(separation, around), around)
+        )
         better = top > best
         return (
             select(better, picked, n),
@@ -83,7 +85,7 @@ def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
         )
 
     width = jnp.full_like(found, 0.12)
-    n, s, _ = jax.lax.fori_loop(0, ROUNDS, step, (start, found, width))
+    n, s, _ = jax.lax.fori_loop(0, NUM_PATTERN_STEPS, step, (start, found, width))
     best = []
     for _ in range(count):
         best.append(jnp.argmax(s, 0))
@@ -92,24 +94,26 @@ def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
     return tuple(jnp.take_along_axis(x, first, 0) for x in n)
 
 
-def _spread(separation: Separation, like: Scalar) -> tuple[Vector, Scalar]:
+def _initial_normals(separation: Separation, like: Scalar) -> tuple[Vector, Scalar]:
     """For each pair some normals, none near another, the best of them first."""
-    normals = tuple(_evenly_spread().astype(like.dtype)[..., None])
-    wide = tuple(jnp.broadcast_to(x, (SAMPLES, len(like))) for x in normals)
-    number = jnp.broadcast_to(np.arange(SAMPLES)[:, None], wide[0].shape)
-    in_cell = lambda x: x.reshape(-1, CELLS, *x.shape[1:])
-    s, at = folded(_greater, jax.tree.map(in_cell, (once(separation, wide), number)))
-    n = once(lambda at: tuple(jnp.take(x[:, 0], at) for x in normals), at)
+    normals = tuple(_fibonacci_sphere().astype(like.dtype)[..., None])
+    wide = tuple(jnp.broadcast_to(x, (NUM_SAMPLES, len(like))) for x in normals)
+    number = jnp.broadcast_to(np.arange(NUM_SAMPLES)[:, None], wide[0].shape)
+    in_cell = lambda x: x.reshape(-1, NUM_CELLS, *x.shape[1:])
+    s, at = pairwise_reduce(
+        _select_greater, jax.tree.map(in_cell, (materialize(separation, wide), number))
+    )
+    n = materialize(lambda at: tuple(jnp.take(x[:, 0], at) for x in normals), at)
 
     def pick(s: Scalar, _: None) -> tuple[Scalar, tuple[Vector, Scalar]]:
-        best, *picked = folded(_greater, (s, *n))
-        s = jnp.where(dot(n, tuple(picked)) > NEAR, -jnp.inf, s)
+        best, *picked = pairwise_reduce(_select_greater, (s, *n))
+        s = jnp.where(dot(n, tuple(picked)) > MIN_NEIGHBOUR_COSINE, -jnp.inf, s)
         return s, (tuple(picked), best)
 
-    return jax.lax.scan(pick, s, None, CANDIDATES)[1]
+    return jax.lax.scan(pick, s, None, NUM_CANDIDATES)[1]
 
 
-def _greater(a: Any, b: Any) -> Any:
+def _select_greater(a: Any, b: Any) -> Any:
     """Of two values with what belongs to them, the greater one."""
     more = b[0] > a[0]
     return jax.tree.map(lambda x, y: jnp.where(more, y, x), a, b)

@@ -5,19 +5,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 
 from .contact import contact
-from .cores import Body, Box, Curved, HalfSpace
+from .cores import Body, Box, BoxPlusEllipsoid, HalfSpace
 
 Array = jax.Array | np.ndarray
-Found = tuple[Float[jax.Array, " n"], Float[jax.Array, "n 3"]]
-EDGE = 1e-3
+DistanceAndNormal = tuple[Float[jax.Array, " n"], Float[jax.Array, "n 3"]]
+EDGE_RADIUS = 1e-3
 """Radius that edges have for normals [m]."""
 
 
-@precise
-def point_surface(body: Body, point: Float[jax.Array, "3"]) -> Found:
+@full_matmul_precision
+def point_distance_and_normal(
+    body: Body, point: Float[jax.Array, "3"]
+) -> DistanceAndNormal:
     """Signed distances of a point from bodies [m], and outward normals, in the world.
 
     Within 1 mm of an edge the normal changes from that of one face to that of the
@@ -35,7 +37,7 @@ def point_surface(body: Body, point: Float[jax.Array, "3"]) -> Found:
         case Box(half):
             gap, normal = _box(x, half)
             gap = gap - body.radius
-        case Curved(half, radii):
+        case BoxPlusEllipsoid(half, radii):
             gap, normal = _curved(x, half, radii)
             gap = gap - body.radius
         case _:
@@ -43,13 +45,13 @@ def point_surface(body: Body, point: Float[jax.Array, "3"]) -> Found:
     return gap, jnp.einsum("nij,nj->ni", body.R, normal)
 
 
-def _box(x: jax.Array, half: Array) -> Found:
+def _box(x: jax.Array, half: Array) -> DistanceAndNormal:
     sign = jnp.where(x < 0, -1.0, 1.0)
     gap, _ = _corner(jnp.abs(x) - half)
-    return gap, sign * _corner(jnp.abs(x) - jnp.maximum(half - EDGE, 0.0))[1]
+    return gap, sign * _corner(jnp.abs(x) - jnp.maximum(half - EDGE_RADIUS, 0.0))[1]
 
 
-def _curved(x: jax.Array, half: Array, radii: Array) -> Found:
+def _curved(x: jax.Array, half: Array, radii: Array) -> DistanceAndNormal:
     """Of an ellipsoid, or a cylinder along the axis of which the radius is zero."""
     round = radii > 0
     r = jnp.where(round, radii, 1.0)
@@ -62,12 +64,12 @@ def _curved(x: jax.Array, half: Array, radii: Array) -> Found:
     aside = jnp.where(centre, -jnp.min(jnp.where(round, radii, jnp.inf), -1), aside)
     over = jnp.where(round, -jnp.inf, jnp.abs(x) - half)
     over = jnp.concatenate([aside[:, None], over], 1)
-    normal = _corner(over + EDGE)[1]
+    normal = _corner(over + EDGE_RADIUS)[1]
     along = normal[:, 1:] * jnp.where(x < 0, -1.0, 1.0)
     return _corner(over)[0], normal[:, :1] * _unit(slope) + along
 
 
-def _hull(body: Body, point: jax.Array, x: jax.Array) -> Found:
+def _hull(body: Body, point: jax.Array, x: jax.Array) -> DistanceAndNormal:
     n = len(x)
     at = jnp.broadcast_to(point, (n, 3))
     mark = Body(Box(np.zeros((n, 3))), np.zeros(n), np.tile(np.eye(3), (n, 1, 1)), at)

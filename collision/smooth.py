@@ -16,22 +16,31 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Float
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 
-from .contact import ORDER, Contact, contact
-from .cores import Body, Box, Core, Curved, HalfSpace, Hull, Segment, aligned
+from .contact import CORE_ORDER, Contact, contact
+from .cores import (
+    Body,
+    Box,
+    BoxPlusEllipsoid,
+    Core,
+    HalfSpace,
+    Hull,
+    Segment,
+    broadcast_batch,
+)
 from .vec3_tuple import Array
 
-STEPS = 24
+NUM_ASCENT_STEPS = 24
 Point = Float[Array, "3"]
 
 
-def excess(core: Core) -> float:
+def smoothing_excess(core: Core) -> float:
     """By how many τ the soft support function of a core may exceed the exact one."""
     match core:
         case Segment() | Box():
             return float(3 * np.log(2))
-        case Curved():
+        case BoxPlusEllipsoid():
             return float(3 * np.log(2) + 1)
         case Hull(vertices):
             return float(np.log(np.shape(vertices)[-2]))
@@ -40,7 +49,7 @@ def excess(core: Core) -> float:
     raise TypeError(f"{type(core).__name__} has no support function.")
 
 
-@precise
+@full_matmul_precision
 def smooth_contact(a: Body, b: Body, smoothing: Float[Array, "*batch"]) -> Contact:
     """`contact` of softly rounded bodies: distances with continuous derivatives.
 
@@ -53,32 +62,32 @@ def smooth_contact(a: Body, b: Body, smoothing: Float[Array, "*batch"]) -> Conta
         b: bodies of one kind of core; axes of size one are spread.
         smoothing: τ > 0 [m], for each pair.
     """
-    if ORDER.index(type(a.core)) > ORDER.index(type(b.core)):
+    if CORE_ORDER.index(type(a.core)) > CORE_ORDER.index(type(b.core)):
         d, on_b, on_a, n = smooth_contact(b, a, smoothing)
         return Contact(d, on_a, on_b, -n)
-    a, b = aligned(a, b)
+    a, b = broadcast_batch(a, b)
     batch = a.p.shape[:-1]
     begin = jax.lax.stop_gradient(contact(*jax.lax.stop_gradient((a, b))).normal)
     flat = lambda x: x.reshape(-1, *x.shape[len(batch) :])
     tau = jnp.broadcast_to(smoothing, batch)
     args = jax.tree.map(flat, (a, b, begin, tau))
-    out = jax.vmap(_smooth)(*args)
+    out = jax.vmap(_smooth_contact_of_pair)(*args)
     return Contact(*[x.reshape(*batch, *x.shape[1:]) for x in out])
 
 
-def _smooth(a: Body, b: Body, begin: Point, tau: Array) -> Any:
+def _smooth_contact_of_pair(a: Body, b: Body, begin: Point, tau: Array) -> Any:
     if isinstance(b.core, HalfSpace):
         n = b.R[:, 2]
     else:
         still = jax.lax.stop_gradient((a, b, tau))
-        n = jax.lax.stop_gradient(_highest(*still, begin))
+        n = jax.lax.stop_gradient(_maximize_separation(*still, begin))
         # a last step, of which derivatives are taken: Newton's, so that they are exact
-        n = _toward(_at(a, b, tau, n), n, 0.0)
-    at = _at(a, b, tau, n)
+        n = _newton_step(_separation_along(a, b, tau, n), n, 0.0)
+    at = _separation_along(a, b, tau, n)
     return at.separation, at.on_a - a.radius * n, at.on_b + b.radius * n, n
 
 
-class _Sides(NamedTuple):
+class _SmoothSeparation(NamedTuple):
     """Two bodies as seen along a normal; points are those of the cores."""
 
     separation: Array
@@ -87,36 +96,38 @@ class _Sides(NamedTuple):
     curvature: Float[Array, "3 3"]
 
 
-def _at(a: Body, b: Body, tau: Array, n: Point) -> _Sides:
-    height_a, x_a, W_a = _soft(a.core, -a.R.T @ n, tau)
+def _separation_along(a: Body, b: Body, tau: Array, n: Point) -> _SmoothSeparation:
+    height_a, x_a, W_a = _soft_support(a.core, -a.R.T @ n, tau)
     gap = n @ (a.p - b.p) - height_a - a.radius - b.radius
     on_a, W = a.p + a.R @ x_a, a.R @ W_a @ a.R.T
     if isinstance(b.core, HalfSpace):
-        return _Sides(gap, on_a, on_a - gap * n, W)
-    height_b, x_b, W_b = _soft(b.core, b.R.T @ n, tau)
-    return _Sides(gap - height_b, on_a, b.p + b.R @ x_b, W + b.R @ W_b @ b.R.T)
+        return _SmoothSeparation(gap, on_a, on_a - gap * n, W)
+    height_b, x_b, W_b = _soft_support(b.core, b.R.T @ n, tau)
+    return _SmoothSeparation(
+        gap - height_b, on_a, b.p + b.R @ x_b, W + b.R @ W_b @ b.R.T
+    )
 
 
-def _highest(a: Body, b: Body, tau: Array, n: Point) -> Point:
+def _maximize_separation(a: Body, b: Body, tau: Array, n: Point) -> Point:
     """The normal of largest separation near n; never one of a smaller."""
 
     def step(_: Any, state: Any) -> Any:
         n, at, damping = state
-        trial = _toward(at, n, damping)
-        there = _at(a, b, tau, trial)
+        trial = _newton_step(at, n, damping)
+        there = _separation_along(a, b, tau, trial)
         better = there.separation > at.separation
         damping = jnp.where(better, damping * 0.1, jnp.maximum(damping, 1e-3) * 8)
         choose = lambda new, old: jnp.where(better, new, old)
         return *jax.tree.map(choose, (trial, there), (n, at)), damping
 
-    begin = (n, _at(a, b, tau, n), jnp.zeros((), n.dtype))
-    return jax.lax.fori_loop(0, STEPS, step, begin)[0]
+    begin = (n, _separation_along(a, b, tau, n), jnp.zeros((), n.dtype))
+    return jax.lax.fori_loop(0, NUM_ASCENT_STEPS, step, begin)[0]
 
 
-def _toward(at: _Sides, n: Point, damping: Any) -> Point:
+def _newton_step(at: _SmoothSeparation, n: Point, damping: Any) -> Point:
     """A Newton step on the sphere, up the separation."""
     still = jax.lax.stop_gradient
-    T = still(_basis(n))
+    T = still(_tangent_basis(n))
     apart = at.on_a - at.on_b
     g = T.T @ apart
     A = still(T.T @ at.curvature @ T + (n @ apart) * jnp.eye(2, dtype=n.dtype))
@@ -132,19 +143,19 @@ def _toward(at: _Sides, n: Point, damping: Any) -> Point:
     return m / jnp.sqrt(m @ m)
 
 
-def _basis(n: Point) -> Float[Array, "3 2"]:
+def _tangent_basis(n: Point) -> Float[Array, "3 2"]:
     axis = jnp.eye(3, dtype=n.dtype)[jnp.argmin(jnp.abs(n))]
     x = jnp.cross(n, axis)
     x = x / jnp.sqrt(x @ x)
     return jnp.stack([x, jnp.cross(n, x)], -1)
 
 
-def _soft(core: Core, d: Point, tau: Array) -> tuple[Any, Any, Any]:
+def _soft_support(core: Core, d: Point, tau: Array) -> tuple[Any, Any, Any]:
     """Soft support function along d, its gradient (a point) and its curvature."""
     match core:
         case Segment(half):
             zero = jnp.zeros_like(half)
-            return _soft(Box(jnp.stack([zero, zero, half])), d, tau)
+            return _soft_support(Box(jnp.stack([zero, zero, half])), d, tau)
         case Box(half):
             along = half * d / tau
             # nothing to be rounded where the box has no extent
@@ -152,8 +163,8 @@ def _soft(core: Core, d: Point, tau: Array) -> tuple[Any, Any, Any]:
             height = tau * jnp.sum(soft)
             slope = jnp.tanh(along)
             return height, half * slope, jnp.diag(half * half * (1 - slope**2) / tau)
-        case Curved(half, radii):
-            reach, point, turn = _soft(Box(half), d, tau)
+        case BoxPlusEllipsoid(half, radii):
+            reach, point, turn = _soft_support(Box(half), d, tau)
             reached = jnp.sum((radii * d) ** 2)
             swept = jnp.sqrt(reached + tau * tau)
             toward: Any = radii * radii * d / swept

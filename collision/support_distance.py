@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from posewise.compilation.compaction import compute_where
-from posewise.compilation.materialize import once
+from posewise.compilation.materialize import materialize
 
 from . import cores, vec3_tuple
-from .cores import Core, Curved
-from .gjk import closest
+from .cores import BoxPlusEllipsoid, Core
+from .gjk import closest_point_to_origin
 from .penetration_search import best_normals
 from .vec3_array import (
     Matrix,
@@ -24,14 +24,16 @@ from .vec3_array import (
     rotate_back,
     unit,
 )
-from .witness_refinement import polish
+from .witness_refinement import refine_witness_points
 
-STEPS = 48
-FEET = 32
-STRIDE = 16  # steps to closest points in one of the walk's, which the next improves
+MAX_GJK_STEPS = 48
+MAX_DESCENT_STEPS = 32
+GJK_STEPS_PER_DESCENT_STEP = (
+    16  # steps to closest points in one of the walk's, which the next improves
+)
 
 
-class Pair(NamedTuple):
+class CorePair(NamedTuple):
     """Two cores, one at the origin, the other at a pose."""
 
     a: Core
@@ -41,16 +43,22 @@ class Pair(NamedTuple):
 
     def extent(self) -> Scalars:
         """A length of the order of the pair's extent."""
-        return cores.size(self.a) + cores.size(self.b) + norm(self.t)
+        return (
+            cores.characteristic_length(self.a)
+            + cores.characteristic_length(self.b)
+            + norm(self.t)
+        )
 
     def curved(self) -> bool:
         """Whether the difference has curved sides."""
-        return isinstance(self.a, Curved) or isinstance(self.b, Curved)
+        return isinstance(self.a, BoxPlusEllipsoid) or isinstance(
+            self.b, BoxPlusEllipsoid
+        )
 
     def difference(self, d: Vectors) -> tuple[Vectors, Vectors]:
         """The point a - b furthest along d, and a; see `support`."""
-        a = cores.support(self.a, d)
-        b = cores.support(self.b, rotate_back(self.R, -d))
+        a = cores.support_point(self.a, d)
+        b = cores.support_point(self.b, rotate_back(self.R, -d))
         return a - (rotate(self.R, b) + self.t), a
 
     def separation(self, n: vec3_tuple.Vector) -> Scalars:
@@ -59,12 +67,12 @@ class Pair(NamedTuple):
         Of components, which may have leading axes before the pairs.
         """
         R, t = tuple(map(jnp.unstack, jnp.unstack(self.R))), jnp.unstack(self.t)
-        ours = cores.height(self.a, vec3_tuple.neg(n))
-        theirs = cores.height(self.b, vec3_tuple.rotate_back(R, n))
+        ours = cores.support_function(self.a, vec3_tuple.neg(n))
+        theirs = cores.support_function(self.b, vec3_tuple.rotate_back(R, n))
         return -vec3_tuple.dot(n, t) - ours - theirs
 
 
-def general_distance(
+def support_distance(
     a: Core, b: Core, R: Matrix, t: Vectors
 ) -> tuple[Scalars, Vectors, Vectors]:
     """Signed distance, A's point and the normal from B to A, in A's frame.
@@ -75,8 +83,8 @@ def general_distance(
         R: rotation of B in A.
         t: position of B in A.
     """
-    pair = Pair(a, b, R, t)
-    near = closest(pair.difference, t, pair.extent(), STEPS)
+    pair = CorePair(a, b, R, t)
+    near = closest_point_to_origin(pair.difference, t, pair.extent(), MAX_GJK_STEPS)
     distance = norm(near.v)
     upward = np.eye(3, dtype=t.dtype)[2][:, None]
     apart = (distance, pairs_first(near.a), pairs_first(unit(near.v, upward)))
@@ -85,13 +93,17 @@ def general_distance(
     short = 3e-2 if single else 1e-3 if pair.curved() else 0.0
     hard = near.inside | (distance < short * pair.extent())
     args = (a, b, pairs_first(R), pairs_first(t))
-    d, p, n = compute_where(_overlapping, hard, args, apart, 32)
+    d, p, n = compute_where(_penetration, hard, args, apart, 32)
     p, n = pairs_last(p), pairs_last(n)
-    return polish(a, b, R, t, n, p, p - d * n) if pair.curved() else (d, p, n)
+    return (
+        refine_witness_points(a, b, R, t, n, p, p - d * n)
+        if pair.curved()
+        else (d, p, n)
+    )
 
 
-def _overlapping(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
-    pair = Pair(a, b, pairs_last(R), pairs_last(t))
+def _penetration(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
+    pair = CorePair(a, b, pairs_last(R), pairs_last(t))
     # of a polytope's faces several may be about as deep; the walk tells which is
     count = 1 if pair.curved() else 6
     n = best_normals(pair.separation, pair.t[0], count)
@@ -99,7 +111,7 @@ def _overlapping(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
     wide = lambda x: jnp.concatenate([x] * count, -1)
     a, b = jax.tree.map(repeated, (a, b))
     flat = jnp.stack([x.reshape(-1) for x in n])
-    out = _walk(Pair(a, b, wide(pair.R), wide(pair.t)), flat, FEET)
+    out = _descend(CorePair(a, b, wide(pair.R), wide(pair.t)), flat, MAX_DESCENT_STEPS)
     rows = [x.reshape(*x.shape[:-1], count, -1) for x in out]
     best = jnp.argmax(rows[0], 0)
     pick = lambda x: jnp.take_along_axis(
@@ -109,7 +121,9 @@ def _overlapping(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
     return distance, pairs_first(point), pairs_first(normal)
 
 
-def _walk(pair: Pair, n: Vectors, steps: int) -> tuple[Scalars, Vectors, Vectors]:
+def _descend(
+    pair: CorePair, n: Vectors, steps: int
+) -> tuple[Scalars, Vectors, Vectors]:
     """From a normal to the least overlap near it, and the witness there.
 
     B is moved out along the normal, beyond touch; the closest points of what is then
@@ -129,9 +143,11 @@ def _walk(pair: Pair, n: Vectors, steps: int) -> tuple[Scalars, Vectors, Vectors
         k, n, s, point, failed = state
         shift = (s - beyond[jnp.minimum(failed, len(out) - 1)] * extent) * n
         apart = pair._replace(t=pair.t + shift)
-        near = closest(apart.difference, -n, extent, STRIDE)
-        turned = once(unit, near.v, n)
-        after = once(separation, turned)
+        near = closest_point_to_origin(
+            apart.difference, -n, extent, GJK_STEPS_PER_DESCENT_STEP
+        )
+        turned = materialize(unit, near.v, n)
+        after = materialize(separation, turned)
         going = (failed < len(out)) & ~near.inside
         better = going & (after > s + least)
         told = better | (going & (failed == 0))
@@ -145,7 +161,7 @@ def _walk(pair: Pair, n: Vectors, steps: int) -> tuple[Scalars, Vectors, Vectors
             jnp.where(better, 0, jnp.where(final, len(out), failed + 1)),
         )
 
-    s = once(separation, n)
+    s = materialize(separation, n)
     begin = (0, n, s, pair.difference(-n)[1], jnp.zeros(s.shape, int))
     _, n, s, point, _ = jax.lax.while_loop(
         lambda state: (state[0] < steps) & jnp.any(state[4] < len(out)), step, begin

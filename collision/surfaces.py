@@ -7,19 +7,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.compaction import row
+from posewise.compilation.compaction import dynamic_row
 
-from .cores import Box, Core, Curved, HalfSpace, Hull, Segment
+from .cores import Box, BoxPlusEllipsoid, Core, HalfSpace, Hull, Segment
 from .vec3_array import Vectors, dot, pairs_last
-from .vec3_tuple import Array, largest, vector
+from .vec3_tuple import Array, max_component, vector_components
 
-Flats = Float[Array, "2 3 #pairs"]
+FlatDirections = Float[Array, "2 3 #pairs"]
 """Unit directions at right angles, zero where there are none."""
 Curvature = Float[Array, "3 3 #pairs"]
 """The derivative of a surface's point by the normal."""
 
 
-def surface(core: Core, m: Vectors, x: Vectors, flat: Any) -> tuple[Curvature, Flats]:
+def surface_geometry(
+    core: Core, m: Vectors, x: Vectors, flat: Any
+) -> tuple[Curvature, FlatDirections]:
     """Curvature and flat directions of a core where its outward normal is m.
 
     Along flat directions the point may slide while the normal stays.
@@ -38,25 +40,25 @@ def surface(core: Core, m: Vectors, x: Vectors, flat: Any) -> tuple[Curvature, F
             along = inside(half)[2] * axes[2]
             return none, jnp.stack([along, jnp.zeros_like(along)])
         case Box(half):
-            return none, _first_two(inside(half.T), m.dtype)
-        case Curved(half, radii):
+            return none, _first_two_axes(inside(half.T), m.dtype)
+        case BoxPlusEllipsoid(half, radii):
             r, long = radii.T, half.T > 0
             scaled = r * r * m
             length = jnp.sqrt(jnp.maximum(dot(scaled, m), 0.0))
-            cap = length <= flat * largest(vector(radii))
+            cap = length <= flat * max_component(vector_components(radii))
             inverse = jnp.where(cap, 0.0, 1 / jnp.where(cap, 1.0, length))
             W = (r * r)[:, None] * axes * inverse
             W = W - scaled[:, None] * scaled * inverse**3
             on = (jnp.abs(m) <= flat) & long | (cap & (r > 0))
-            return W, _first_two(on, m.dtype)
+            return W, _first_two_axes(on, m.dtype)
         case Hull(vertices):
-            return none, _spanned(pairs_last(vertices), m, x, flat)
+            return none, _face_directions(pairs_last(vertices), m, x, flat)
         case HalfSpace():
             return none, jnp.broadcast_to(axes[:2], (2, *m.shape))
     raise TypeError(f"{type(core).__name__} has no surface.")
 
 
-def _first_two(on: Array, dtype: Any) -> Flats:
+def _first_two_axes(on: Array, dtype: Any) -> FlatDirections:
     """The first two of the three axes that are flat."""
     x, y, z = jnp.unstack(on)
     first = jnp.stack([x, y & ~x, z & ~(x | y)])
@@ -64,7 +66,9 @@ def _first_two(on: Array, dtype: Any) -> Flats:
     return jnp.stack([first, second]).astype(dtype)
 
 
-def _spanned(vertices: Array, m: Vectors, x: Vectors, flat: Any) -> Flats:
+def _face_directions(
+    vertices: Array, m: Vectors, x: Vectors, flat: Any
+) -> FlatDirections:
     """The flat of a hull's vertices that are extreme along m, seen from x."""
     along = dot(vertices, m)
     extent = jnp.max(jnp.abs(vertices), (0, 1))
@@ -87,7 +91,7 @@ def _spanned(vertices: Array, m: Vectors, x: Vectors, flat: Any) -> Flats:
     return jnp.stack([first, second])
 
 
-def tangents(n: Vectors) -> Float[jax.Array, "2 3 #pairs"]:
+def tangent_basis(n: Vectors) -> Float[jax.Array, "2 3 #pairs"]:
     """Two unit vectors at right angles to n and to each other."""
     x, y, z = jnp.unstack(n)
     sign = jnp.where(z >= 0, 1.0, -1.0)
@@ -98,12 +102,12 @@ def tangents(n: Vectors) -> Float[jax.Array, "2 3 #pairs"]:
     return jax.lax.stop_gradient(jnp.stack(rows).reshape(2, 3, -1))
 
 
-def combined(rows: Float[Array, "2 3 #pairs"], weights: Float[Array, "2 #pairs"]):
+def combine(rows: Float[Array, "2 3 #pairs"], weights: Float[Array, "2 #pairs"]):
     """The weighted sum of two vectors."""
     return rows[0] * weights[0] + rows[1] * weights[1]
 
 
-def balance(
+def solve_saddle_system(
     S: Float[Array, "2 2 #pairs"],
     F: Float[Array, "2 4 #pairs"],
     free: Float[Array, "2 #pairs"],
@@ -125,24 +129,26 @@ def balance(
     rounding = 8 * jnp.finfo(S.dtype).eps * (a + c) ** 2
     loose = jnp.abs(a * c - b * b) <= jnp.maximum(tiny * tiny, rounding)
     M = jnp.where(loose, np.eye(6, dtype=S.dtype)[..., None], M)
-    x = jnp.sum(_inverse(M) * jnp.concatenate([free, fixed]), 1)
+    x = jnp.sum(_invert(M) * jnp.concatenate([free, fixed]), 1)
     x = jnp.where(loose, 0.0, x)
     return x[:2], x[2:]
 
 
-def _inverse(M: Float[Array, "n n pairs"]) -> jax.Array:
+def _invert(M: Float[Array, "n n pairs"]) -> jax.Array:
     """Of many small matrices: Gauss-Jordan elimination with pivots."""
     n = len(M)
     at = np.arange(n)[:, None]
 
     def eliminate(k: Array, A: Array) -> Array:
-        column = row(A.swapaxes(0, 1), k)
+        column = dynamic_row(A.swapaxes(0, 1), k)
         best = jnp.argmax(jnp.where(at >= k, jnp.abs(column), -1.0), 0)
         chosen = (at == best)[:, None]
         pivot = jnp.sum(jnp.where(chosen, A, 0.0), 0)
-        A = jnp.where((at == k)[..., None], pivot, jnp.where(chosen, row(A, k), A))
-        pivot = pivot / row(pivot, k)
-        factor = jnp.where(at == k, 0.0, row(A.swapaxes(0, 1), k))[:, None]
+        A = jnp.where(
+            (at == k)[..., None], pivot, jnp.where(chosen, dynamic_row(A, k), A)
+        )
+        pivot = pivot / dynamic_row(pivot, k)
+        factor = jnp.where(at == k, 0.0, dynamic_row(A.swapaxes(0, 1), k))[:, None]
         return jnp.where((at == k)[..., None], pivot, A - factor * pivot)
 
     eye = jnp.broadcast_to(np.eye(n, dtype=M.dtype)[..., None], M.shape)

@@ -26,7 +26,7 @@ def pairs_first(x: Float[Array, "... pairs"]) -> Float[jax.Array, "pairs ..."]:
     return jnp.moveaxis(x, -1, 0)
 
 
-def total(v: Vectors) -> Scalars:
+def component_sum(v: Vectors) -> Scalars:
     """The sum of the components."""
     part = lambda k: jax.lax.slice_in_dim(v, k, k + 1, axis=-2)
     return (part(0) + part(1) + part(2)).squeeze(-2)
@@ -34,7 +34,7 @@ def total(v: Vectors) -> Scalars:
 
 def dot(a: Vectors, b: Vectors) -> Scalars:
     """a · b."""
-    return total(a * b)
+    return component_sum(a * b)
 
 
 def norm(v: Vectors) -> Scalars:
@@ -53,7 +53,7 @@ def unit(v: Vectors, otherwise: Vectors) -> Vectors:
 
 def rotate(R: Matrix, v: Vectors) -> Vectors:
     """R v."""
-    return total(R * v[..., None, :, :])
+    return component_sum(R * v[..., None, :, :])
 
 
 def rotate_back(R: Matrix, v: Vectors) -> Vectors:

@@ -21,17 +21,21 @@ Matrix = tuple[Vector, ...]
 Tree = TypeVar("Tree")
 
 
-def vector(a: Float[Array, "pairs *more 3"]) -> Vector:
+def vector_components(a: Float[Array, "pairs *more 3"]) -> Vector:
     """Components of an array of vectors, pairs last."""
     return (a[..., 0].T, a[..., 1].T, a[..., 2].T)
 
 
-def matrix(a: Float[Array, "pairs 3 3"]) -> Matrix:
+def matrix_components(a: Float[Array, "pairs 3 3"]) -> Matrix:
     """Components of an array of matrices."""
-    return (vector(a[:, 0]), vector(a[:, 1]), vector(a[:, 2]))
+    return (
+        vector_components(a[:, 0]),
+        vector_components(a[:, 1]),
+        vector_components(a[:, 2]),
+    )
 
 
-def stacked(a: Vector) -> Float[Array, "pairs 3"]:
+def to_array(a: Vector) -> Float[Array, "pairs 3"]:
     """An array of vectors from components.
 
     By selection: in a concatenation, XLA would compute what the components share anew
@@ -94,7 +98,7 @@ def safe_norm(a: Vector) -> Scalar:
     return jnp.where(zero, 0.0, jnp.sqrt(jnp.where(zero, 1.0, square)))
 
 
-def largest(a: Vector) -> Scalar:
+def max_component(a: Vector) -> Scalar:
     """The largest component; of numpy's arrays one of them."""
     maximum = a[0].__array_namespace__().maximum
     return maximum(maximum(a[0], a[1]), a[2])
@@ -138,7 +142,7 @@ def perpendicular(a: Vector) -> Vector:
     return unit(cross(a, axis))
 
 
-def folded(combine: Callable[[Tree, Tree], Tree], x: Tree) -> Tree:
+def pairwise_reduce(combine: Callable[[Tree, Tree], Tree], x: Tree) -> Tree:
     """All of the first axis combined, halves with halves, earlier ones before later.
 
     Unlike a reduction, element-wise over the pairs.
@@ -148,5 +152,5 @@ def folded(combine: Callable[[Tree, Tree], Tree], x: Tree) -> Tree:
         return jax.tree.map(lambda v: v[0], x)
     half = count // 2
     part = lambda k: jax.tree.map(lambda v: v[k : k + half], x)
-    most = folded(combine, combine(part(0), part(half)))
+    most = pairwise_reduce(combine, combine(part(0), part(half)))
     return combine(most, jax.tree.map(lambda v: v[-1], x)) if count % 2 else most

@@ -11,17 +11,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from posewise.compilation.materialize import once
+from posewise.compilation.materialize import materialize
 
-from .cores import Core, Hull, size, support
-from .surfaces import Curvature, Flats, balance, combined, surface, tangents
+from .cores import Core, Hull, characteristic_length, support_point
+from .surfaces import (
+    Curvature,
+    FlatDirections,
+    combine,
+    solve_saddle_system,
+    surface_geometry,
+    tangent_basis,
+)
 from .vec3_array import Matrix, Scalars, Vectors, dot, norm, rotate, rotate_back
 from .vec3_tuple import Array
 
-STEPS = 12
+MAX_NEWTON_STEPS = 12
 
 
-def polish(
+def refine_witness_points(
     a: Core, b: Core, R: Matrix, t: Vectors, n: Vectors, x: Vectors, y: Vectors
 ) -> tuple[Scalars, Vectors, Vectors]:
     """Distance, A's point and normal, from good first values, in A's frame.
@@ -37,7 +44,7 @@ def polish(
     """
     single = n.dtype == jnp.float32
     flats = jnp.array((1e-2, 1e-3, 1e-4, 1e-5) if single else (1e-3, 1e-4, 1e-5, 1e-7))
-    extent = size(a) + size(b)
+    extent = characteristic_length(a) + characteristic_length(b)
     reach = (5e-2 if single else 1e-3) * extent
     rounding = 4 * jnp.finfo(n.dtype).eps * extent
     settled = (1e-6 if single else 1e-12) * extent
@@ -46,33 +53,35 @@ def polish(
 
     def on_surfaces(n: Vectors, x: Vectors, y: Vectors, flat: Array) -> Any:
         """The points that belong to n, slid as near to x and y as flats allow."""
-        W_a, E_a, x = _at(a, -n, x, flat)
-        W_b, E_b, y = _at(b, rotate_back(R, n), rotate_back(R, y - t), flat)
+        W_a, E_a, x = _slide_witness(a, -n, x, flat)
+        W_b, E_b, y = _slide_witness(b, rotate_back(R, n), rotate_back(R, y - t), flat)
         return W_a, E_a, x, W_b, E_b, y
 
     def step(state: Any) -> Any:
         k, idle, plain, n, s, x_now, y_now = state
         # what is nearly flat may be flat: tried all ways
         flat = flats[k % 4].astype(n.dtype)
-        W_a, E_a, x, W_b, E_b, y_local = once(on_surfaces, n, x_now, y_now, flat)
+        W_a, E_a, x, W_b, E_b, y_local = materialize(on_surfaces, n, x_now, y_now, flat)
         E, y = jnp.concatenate([-E_a, rotate(R, E_b)]), rotate(R, y_local) + t
         level = dot(E, n)
         # flat to the last digits: so it is seen in all other ways
         exact = jnp.max(jnp.abs(level), 0) <= flats[-1]
         plain = jnp.where(k % 4 == 0, exact, plain)
         apart = x - y
-        T = once(tangents, n)
+        T = materialize(tangent_basis, n)
         T_b = rotate_back(R, T)
         bent = lambda T, W: dot(T[:, None], rotate(W, T))
         S = bent(T, W_a) + bent(T_b, W_b) + dot(n, apart) * eye
-        delta, slide = once(balance, S, dot(T[:, None], E), dot(T, apart), -level)
-        delta = combined(T, delta)
+        delta, slide = materialize(
+            solve_saddle_system, S, dot(T[:, None], E), dot(T, apart), -level
+        )
+        delta = combine(T, delta)
         turned = n + delta
         turned = turned / norm(turned)
-        after = once(separation, turned)
+        after = materialize(separation, turned)
         rolled = rotate(R, rotate(W_b, rotate_back(R, delta)))
-        x_new = x - rotate(W_a, delta) - combined(E[:2], slide[:2])
-        y_new = y + rolled + combined(E[2:], slide[2:])
+        x_new = x - rotate(W_a, delta) - combine(E[:2], slide[:2])
+        y_new = y + rolled + combine(E[2:], slide[2:])
         # far off, what seemed flat is not
         off = jnp.stack([x_new - x_0, y_new - y_0])
         better = (after >= s - rounding) & (dot(off, off).sum(0) < reach**2)
@@ -89,24 +98,24 @@ def polish(
         )
 
     def separation(n: Vectors) -> Scalars:
-        low = support(a, -n)
-        high = rotate(R, support(b, rotate_back(R, n))) + t
+        low = support_point(a, -n)
+        high = rotate(R, support_point(b, rotate_back(R, n))) + t
         return dot(n, low - high)
 
     none = jnp.zeros(n.shape[1:], int)
     begin = 0, none, none > 0, n, separation(n), x, y
-    more = lambda state: (state[0] < STEPS) & jnp.any(state[1] < len(flats))
+    more = lambda state: (state[0] < MAX_NEWTON_STEPS) & jnp.any(state[1] < len(flats))
     n, s, x, y = jax.lax.while_loop(more, step, begin)[3:]
     # what is left between the points beyond s n is shared
     rest = (x - y) - s * n
     return s, x - rest / 2, n
 
 
-def _at(
+def _slide_witness(
     core: Core, m: Vectors, x: Vectors, flat: Array
-) -> tuple[Curvature, Flats, Vectors]:
-    extreme = support(core, m)
+) -> tuple[Curvature, FlatDirections, Vectors]:
+    extreme = support_point(core, m)
     # seen from a vertex the others span the flat; from a box's middle all is inside
     seen = extreme if isinstance(core, Hull) else jnp.zeros_like(x)
-    W, E = surface(core, m, seen, flat)
-    return W, E, extreme + combined(E, dot(E, x - extreme))
+    W, E = surface_geometry(core, m, seen, flat)
+    return W, E, extreme + combine(E, dot(E, x - extreme))

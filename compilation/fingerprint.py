@@ -12,19 +12,19 @@ from typing import Any
 import jax
 import numpy as np
 
-PLAIN = type(None), bool, int, float, complex, str, bytes, type(Ellipsis)
-LIBRARIES = frozenset(
+SCALAR_TYPES = type(None), bool, int, float, complex, str, bytes, type(Ellipsis)
+TRUSTED_PACKAGES = frozenset(
     "posewise jax jaxlib jaxtyping numpy optax builtins functools operator math"
     " collections".split()
 )
 """What is named in these is told by its name: their versions are fixed elsewhere."""
 
 
-class Unmarked(TypeError):
+class NotFingerprintable(TypeError):
     """A value that could be different though it looks the same."""
 
 
-def marked(value: Any) -> str:
+def fingerprint(value: Any) -> str:
     """A digest of a value: numbers, arrays, containers, dataclasses, functions.
 
     Functions made within others count with the values that they hold.
@@ -32,10 +32,10 @@ def marked(value: Any) -> str:
     Raises:
         Unmarked: for anything whose parts are not known, functions of users among it.
     """
-    return _Marks().of(value)
+    return _Fingerprinter().of(value)
 
 
-class _Marks:
+class _Fingerprinter:
     def __init__(self) -> None:
         self.known: dict[int, tuple[str, Any]] = {}
         """By identity; the values are kept, so that no other gets it."""
@@ -44,33 +44,33 @@ class _Marks:
 
     def of(self, v: Any) -> str:
         """The digest of one value."""
-        if type(v) in PLAIN or v is types.NoneType:
-            return _digest(type(v).__name__, repr(v))
+        if type(v) in SCALAR_TYPES or v is types.NoneType:
+            return _hash(type(v).__name__, repr(v))
         if isinstance(v, np.ndarray | np.generic | jax.Array):
             a = np.asarray(v)
             if a.dtype.hasobject:
-                raise Unmarked(f"an array of {a.dtype}")
-            return _digest("array", a.dtype.str, str(a.shape), a.tobytes().hex())
+                raise NotFingerprintable(f"an array of {a.dtype}")
+            return _hash("array", a.dtype.str, str(a.shape), a.tobytes().hex())
         if id(v) in self.known:
             return self.known[id(v)][0]
         if id(v) in self.within:
-            return _digest("within", str(self.within[::-1].index(id(v))))
+            return _hash("within", str(self.within[::-1].index(id(v))))
         self.within.append(id(v))
-        if _by_name(v):
-            found = _digest("name", v.__module__, v.__qualname__)
+        if _is_importable(v):
+            found = _hash("name", v.__module__, v.__qualname__)
         else:
-            found = _digest(type(v).__name__, *map(self.of, _parts(v)))
+            found = _hash(type(v).__name__, *map(self.of, _components(v)))
         self.within.pop()
         self.known[id(v)] = found, v
         return found
 
 
-def _digest(*words: str) -> str:
+def _hash(*words: str) -> str:
     told = "".join(f"{len(word)}:{word}" for word in words)
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def _parts(v: Any) -> tuple[Any, ...]:
+def _components(v: Any) -> tuple[Any, ...]:
     """All that makes a value what it is."""
     if isinstance(v, Enum):
         return type(v), v.name
@@ -78,7 +78,7 @@ def _parts(v: Any) -> tuple[Any, ...]:
         return (type(v), *v)
     if isinstance(v, Mapping):
         return (*v.keys(), *v.values())
-    if isinstance(v, frozenset) and {*map(type, v)} <= {*PLAIN}:
+    if isinstance(v, frozenset) and {*map(type, v)} <= {*SCALAR_TYPES}:
         return tuple(sorted(map(repr, v)))
     if isinstance(v, slice):
         return v.start, v.stop, v.step
@@ -88,11 +88,11 @@ def _parts(v: Any) -> tuple[Any, ...]:
         return v.func, v.args, v.keywords
     if isinstance(v, types.MethodType):
         return v.__func__, v.__self__
-    if isinstance(v, types.FunctionType) and _library(v) == "posewise":
+    if isinstance(v, types.FunctionType) and _top_package(v) == "posewise":
         try:
             cells = [c.cell_contents for c in v.__closure__ or ()]
         except ValueError:
-            raise Unmarked(f"{v.__qualname__} is not complete") from None
+            raise NotFingerprintable(f"{v.__qualname__} is not complete") from None
         return v.__module__, v.__code__, v.__defaults__, v.__kwdefaults__, cells
     if isinstance(v, types.CodeType):
         # of functions on one line the names are the same
@@ -104,19 +104,19 @@ def _parts(v: Any) -> tuple[Any, ...]:
         fields = [f.name for f in dataclasses.fields(v)]
         return type(v), *(getattr(v, name) for name in fields)
     if hasattr(v, "__marks__"):
-        return type(v), *v.__marks__()
-    raise Unmarked(f"{type(v).__name__} {v!r:.80}")
+        return type(v), *v.__fingerprint__()
+    raise NotFingerprintable(f"{type(v).__name__} {v!r:.80}")
 
 
-def _library(v: Any) -> str | None:
+def _top_package(v: Any) -> str | None:
     module = getattr(v, "__module__", None)
     return module.split(".")[0] if isinstance(module, str) else None
 
 
-def _by_name(v: Any) -> bool:
+def _is_importable(v: Any) -> bool:
     """Whether it is what its name in a known library stands for."""
     name = getattr(v, "__qualname__", None)
-    if _library(v) not in LIBRARIES or not isinstance(name, str):
+    if _top_package(v) not in TRUSTED_PACKAGES or not isinstance(name, str):
         return False
     try:
         found: Any = importlib.import_module(v.__module__)

@@ -12,7 +12,7 @@ import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
 
-def once(fn: Callable[..., Any], *args: Any) -> Any:
+def materialize(fn: Callable[..., Any], *args: Any) -> Any:
     """`fn(*args)`, arrays that are there before they are used."""
     if jax.default_backend() != "cpu":
         return fn(*args)

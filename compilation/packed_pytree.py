@@ -10,19 +10,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .materialize import once
+from .materialize import materialize
 
-SMALL = 256
+MAX_SHARED_SIZE = 256
 """Arrays of up to so many numbers go together,"""
-PASSED = 2048
+MAX_SHARED_SIZE_BETWEEN_KERNELS = 2048
 """of what goes from kernel to kernel, where each array is copied, up to so many."""
-WIDE = 64
+MAX_FUSED_SIZE = 64
 """Arrays of more axes and more numbers than that take long to be computed in line."""
-KEPT = 16
+MAX_CACHED_TREES = 16
 """So many sealed trees are kept."""
 
 
-class Layout:
+class PackLayout:
     """Which array of a tree is where; there is one object for each layout."""
 
     def __init__(
@@ -46,11 +46,11 @@ class Layout:
             for i, begin, end in zip(own, begins, ends.tolist(), strict=True):
                 self.places[i] = k, begin, end
 
-    def __marks__(self) -> tuple[Any, ...]:
+    def __fingerprint__(self) -> tuple[Any, ...]:
         return self.tree, self.arrays, self.small
 
     def __reduce__(self) -> Any:
-        return _layout, (self.tree, self.arrays, self.small)
+        return _pack_layout, (self.tree, self.arrays, self.small)
 
     def close(self, leaves: Sequence[Any], xp: Any = jnp) -> tuple[Any, ...]:
         """The packs of a tree's leaves."""
@@ -58,9 +58,13 @@ class Layout:
         join = xp.concatenate
         if xp is jnp:
             # there, and in their own shape, before they are copied
-            join = partial(once, join)
-            wide = {i: a for i, a in arrays.items() if a.ndim > 1 and a.size > WIDE}
-            arrays |= once(dict, wide) if wide else {}
+            join = partial(materialize, join)
+            wide = {
+                i: a
+                for i, a in arrays.items()
+                if a.ndim > 1 and a.size > MAX_FUSED_SIZE
+            }
+            arrays |= materialize(dict, wide) if wide else {}
         found = []
         for _, own in self.packs:
             parts = [arrays[i].reshape(-1) for i in own]
@@ -79,45 +83,45 @@ class Layout:
             if on_host:  # at once: results of each solve are opened
                 part = packs[k][begin:end].reshape(shape)
             else:
-                part = _cut(packs[k], begin, end, shape)
+                part = _slice_buffer(packs[k], begin, end, shape)
             leaves.append(part.astype(bool) if dtype == "bool" else part)
         return jax.tree.unflatten(self.tree, leaves)
 
 
 @cache
-def _layout(
+def _pack_layout(
     tree: Any, arrays: tuple[tuple[tuple[int, ...], str], ...], small: int
-) -> Layout:
-    return Layout(tree, arrays, small)
+) -> PackLayout:
+    return PackLayout(tree, arrays, small)
 
 
-def _cut(pack: Any, begin: int, end: int, shape: tuple[int, ...]) -> Any:
+def _slice_buffer(pack: Any, begin: int, end: int, shape: tuple[int, ...]) -> Any:
     whole = end - begin == pack.size
     part = pack if whole else jax.lax.slice(pack, (begin,), (end,))
     return jax.lax.reshape(part, shape)
 
 
 @jax.tree_util.register_pytree_node_class
-class Sealed:
+class PackedTree:
     """A tree as a few arrays."""
 
-    def __init__(self, layout: Layout, packs: tuple[Any, ...]) -> None:
+    def __init__(self, layout: PackLayout, packs: tuple[Any, ...]) -> None:
         self.layout, self.packs = layout, packs
 
     def open(self) -> Any:
         """The tree."""
         return self.layout.open(self.packs)
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], Layout]:
+    def tree_flatten(self) -> tuple[tuple[Any, ...], PackLayout]:
         return self.packs, self.layout
 
     @classmethod
-    def tree_unflatten(cls, layout: Layout, packs: Any) -> "Sealed":
+    def tree_unflatten(cls, layout: PackLayout, packs: Any) -> "PackedTree":
         return cls(layout, tuple(packs))
 
 
 @jax.tree_util.register_pytree_node_class
-class Later:
+class Deferred:
     """A function of sealed trees, to be computed where it is opened."""
 
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
@@ -125,59 +129,61 @@ class Later:
 
     def open(self) -> Any:
         """Its value."""
-        return self.fn(*opened(self.args))
+        return self.fn(*unpack(self.args))
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Callable[..., Any]]:
         return self.args, self.fn
 
     @classmethod
-    def tree_unflatten(cls, fn: Callable[..., Any], args: Any) -> "Later":
+    def tree_unflatten(cls, fn: Callable[..., Any], args: Any) -> "Deferred":
         return cls(fn, tuple(args))
 
 
-Closed = Sealed | Later
+Packed = PackedTree | Deferred
 
 
-def is_closed(value: Any) -> bool:
+def is_packed(value: Any) -> bool:
     """Whether it can be opened."""
-    return isinstance(value, Closed)
+    return isinstance(value, Packed)
 
 
-def seal(tree: Any, xp: Any = jnp, small: int = PASSED) -> Any:
+def pack(
+    tree: Any, xp: Any = jnp, max_shared_size: int = MAX_SHARED_SIZE_BETWEEN_KERNELS
+) -> Any:
     """A tree as a few arrays, by numpy or its like; what is sealed stays so.
 
     Args:
         tree: of arrays.
         xp: numpy or its like.
-        small: arrays of up to so many numbers go together.
+        max_shared_size: arrays of up to so many numbers go together.
     """
-    if is_closed(tree):
+    if is_packed(tree):
         return tree
     leaves, structure = jax.tree.flatten(tree)
     arrays = tuple((np.shape(a), jnp.result_type(a).name) for a in leaves)
-    layout = _layout(structure, arrays, small)
-    return Sealed(layout, layout.close(leaves, xp))
+    layout = _pack_layout(structure, arrays, max_shared_size)
+    return PackedTree(layout, layout.close(leaves, xp))
 
 
-def opened(tree: Any) -> Any:
+def unpack(tree: Any) -> Any:
     """The tree, with all that is sealed in it opened."""
     return jax.tree.map(
-        lambda v: v.open() if is_closed(v) else v, tree, is_leaf=is_closed
+        lambda v: v.open() if is_packed(v) else v, tree, is_leaf=is_packed
     )
 
 
-def fetched(tree: Any) -> Any:
+def fetch(tree: Any) -> Any:
     """What a program gave, opened, in numpy."""
 
     def own(v: Any) -> Any:
-        if isinstance(v, Sealed):
+        if isinstance(v, PackedTree):
             return v.layout.open([np.asarray(pack) for pack in v.packs])
         return np.asarray(v)
 
-    return own(tree) if is_closed(tree) else jax.tree.map(own, tree, is_leaf=is_closed)
+    return own(tree) if is_packed(tree) else jax.tree.map(own, tree, is_leaf=is_packed)
 
 
-class Sealer:
+class PackCache:
     """Seals trees of arrays on the host; the last ones are known by their identity.
 
     Args:
@@ -186,7 +192,7 @@ class Sealer:
 
     def __init__(self, device: Callable[[], jax.Device | None]) -> None:
         self.device = device
-        self.known: OrderedDict[int, tuple[Any, Sealed]] = OrderedDict()
+        self.known: OrderedDict[int, tuple[Any, PackedTree]] = OrderedDict()
         self.lock = Lock()
 
     def look(self, tree: Any) -> Any:
@@ -199,12 +205,12 @@ class Sealer:
 
     def __call__(self, tree: Any) -> Any:
         """The tree sealed; none of its arrays may be changed later."""
-        found = tree if is_closed(tree) else self.look(tree)
-        if is_closed(found):
+        found = tree if is_packed(tree) else self.look(tree)
+        if is_packed(found):
             return found
-        sealed = jax.device_put(seal(tree, np, SMALL), self.device())
+        sealed = jax.device_put(pack(tree, np, MAX_SHARED_SIZE), self.device())
         with self.lock:
             self.known[id(tree)] = tree, sealed  # kept, so that its id stays its own
-            while len(self.known) > KEPT:
+            while len(self.known) > MAX_CACHED_TREES:
                 self.known.popitem(last=False)
         return sealed

@@ -15,7 +15,7 @@ Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
 
-def precise(fn: Callable[Given, Found]) -> Callable[Given, Found]:
+def full_matmul_precision(fn: Callable[Given, Found]) -> Callable[Given, Found]:
     """The function, in which no matrix product loses digits."""
 
     @wraps(fn)

@@ -20,9 +20,9 @@ import jax
 import jaxlib
 from jax.experimental import serialize_executable
 
-from .fingerprint import Unmarked, marked
+from .fingerprint import NotFingerprintable, fingerprint
 
-SETTINGS = (
+JAX_SETTINGS = (
     "jax_enable_x64",
     "jax_default_matmul_precision",
     "jax_numpy_dtype_promotion",
@@ -34,39 +34,39 @@ SETTINGS = (
 """Of JAX's settings, those that programs depend on."""
 
 
-UNLIKE_ALL = "xla_gpu_algorithm_denylist_path"
+CACHE_SALT_OPTION = "xla_gpu_algorithm_denylist_path"
 """An option that does nothing on CPUs. With a value of its own no program is found in
 JAX's cache: of one from there XLA writes only a part, which runs in no other process.
 """
 
 
-class _Place:
+class _CacheDir:
     """Where programs are kept; None: nowhere."""
 
     folder: Path | None = None
 
 
-def keep_in(folder: Path | None) -> None:
+def set_cache_dir(folder: Path | None) -> None:
     """Keep what is compiled from now on in a folder, and look there first."""
-    _Place.folder = folder
+    _CacheDir.folder = folder
 
 
-def kept(program: Any, made_of: Any) -> Any:
+def load_or_compile(program: Any, made_of: Any) -> Any:
     """A jitted function, to be compiled in this process only if it never was before.
 
     Args:
         program: the function.
         made_of: all that decides what it does, besides the shapes of its arguments.
     """
-    if _Place.folder is None or jax.default_backend() != "cpu":
+    if _CacheDir.folder is None or jax.default_backend() != "cpu":
         return program
     try:
-        return Kept(program, marked(made_of), _Place.folder)
-    except Unmarked:
+        return CachedProgram(program, fingerprint(made_of), _CacheDir.folder)
+    except NotFingerprintable:
         return program
 
 
-class Kept:
+class CachedProgram:
     """A jitted function with its compiled programs on disk."""
 
     def __init__(self, program: Any, mark: str, folder: Path) -> None:
@@ -76,7 +76,7 @@ class Kept:
 
     def __call__(self, *args: Any) -> Any:
         leaves, tree = jax.tree.flatten(args)
-        key = tree, tuple(map(_like, leaves))
+        key = tree, tuple(map(_abstract_value, leaves))
         with self.lock:
             if key not in self.runs:
                 self.runs[key] = self._run(args, key)
@@ -87,29 +87,29 @@ class Kept:
 
     def _run(self, args: Any, key: Any) -> Callable[..., Any]:
         try:
-            name = marked((self.mark, key, _surroundings()))
-        except Unmarked:
+            name = fingerprint((self.mark, key, _environment()))
+        except NotFingerprintable:
             return self.program
         file = self.folder / f"{name}.program"
-        run = _read(file, _client(args))
+        run = _load(file, _client_of(args))
         if run is None:
-            run = self.program.lower(*args).compile({UNLIKE_ALL: uuid4().hex})
-            _write(file, run)
+            run = self.program.lower(*args).compile({CACHE_SALT_OPTION: uuid4().hex})
+            _store(file, run)
         return run
 
 
-def _like(a: Any) -> tuple[Any, ...]:
+def _abstract_value(a: Any) -> tuple[Any, ...]:
     """What a program must know of an argument."""
     return (a.shape, a.dtype) if hasattr(a, "dtype") else (type(a).__name__,)
 
 
-def _client(args: Any) -> Any:
+def _client_of(args: Any) -> Any:
     """That of the arrays among them, where a program is to run; None: the default."""
     arrays = (a for a in jax.tree.leaves(args) if isinstance(a, jax.Array))
     return next((d.client for a in arrays for d in a.devices()), None)
 
 
-def _devices(run: Any) -> list[int]:
+def _device_ids(run: Any) -> list[int]:
     """The numbers of those that a program runs on, in its order."""
     where = jax.tree.leaves(run.input_shardings)[0]
     if hasattr(where, "mesh"):
@@ -117,7 +117,7 @@ def _devices(run: Any) -> list[int]:
     return sorted(d.id for d in where.device_set)
 
 
-def _read(file: Path, client: Any) -> Any:
+def _load(file: Path, client: Any) -> Any:
     """None: it is absent, broken, or of a machine that is not like this one."""
     try:
         own, (data, ins, outs) = pickle.loads(file.read_bytes())
@@ -130,11 +130,11 @@ def _read(file: Path, client: Any) -> Any:
         return None
 
 
-def _write(file: Path, run: Any) -> None:
+def _store(file: Path, run: Any) -> None:
     """At once, as others may read; a disk that is full is no reason to stop."""
     try:
         made = serialize_executable.serialize(run)
-        data = pickle.dumps((_devices(run), made))
+        data = pickle.dumps((_device_ids(run), made))
         with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as new:
             new.write(data)
         os.replace(new.name, file)
@@ -142,16 +142,21 @@ def _write(file: Path, run: Any) -> None:
         return
 
 
-def _surroundings() -> tuple[Any, ...]:
+def _environment() -> tuple[Any, ...]:
     return (
-        *(getattr(jax.config, name) for name in SETTINGS),
+        *(getattr(jax.config, name) for name in JAX_SETTINGS),
         *(jax.__version__, jaxlib.__version__, platform.python_version()),
-        *(_own_sources(), _machine(), len(jax.devices()), os.environ.get("XLA_FLAGS")),
+        *(
+            _source_digest(),
+            _cpu_model(),
+            len(jax.devices()),
+            os.environ.get("XLA_FLAGS"),
+        ),
     )
 
 
 @cache
-def _own_sources() -> str:
+def _source_digest() -> str:
     """A digest of posewise itself."""
     digest = hashlib.sha256()
     root = Path(__file__).absolute().parents[1]
@@ -166,7 +171,7 @@ def _own_sources() -> str:
 
 
 @cache
-def _machine() -> str:
+def _cpu_model() -> str:
     """The processor, as far as programs may depend on it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

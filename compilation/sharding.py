@@ -8,10 +8,10 @@ from typing import Any
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from .packed_pytree import opened
+from .packed_pytree import unpack
 
 
-def placed(mesh: Mesh | None, split: bool, arrays: Any) -> Any:
+def put_sharded(mesh: Mesh | None, split: bool, arrays: Any) -> Any:
     """Arrays where a mesh wants them: lanes split among its devices, or all on each."""
     if mesh is None:
         return arrays
@@ -19,7 +19,9 @@ def placed(mesh: Mesh | None, split: bool, arrays: Any) -> Any:
     return jax.device_put(arrays, NamedSharding(mesh, spec))
 
 
-def spread(run: Any, problem: Any, tree: Any, varied: Any, mesh: Mesh | None) -> Any:
+def shard_lanes(
+    run: Any, problem: Any, tree: Any, varied: Any, mesh: Mesh | None
+) -> Any:
     """A round of some lanes as a round of all, on all devices; see `solve_many`."""
     if mesh is None:
         return run
@@ -29,7 +31,7 @@ def spread(run: Any, problem: Any, tree: Any, varied: Any, mesh: Mesh | None) ->
 
     def here(*args: Any) -> Any:
         state, out = run(*args)
-        return state, opened(out)  # it is sealed as that of one device
+        return state, unpack(out)  # it is sealed as that of one device
 
     return jax.shard_map(
         here, mesh=mesh, in_specs=given, out_specs=split, check_vma=False

@@ -11,7 +11,7 @@ import jax
 
 
 @cache
-def waiting_device() -> jax.Device | None:
+def synchronous_cpu_device() -> jax.Device | None:
     """A CPU that computes in the thread that asks; None: JAX's default device.
 
     It has a client of its own; JAX's settings and devices stay as they are.

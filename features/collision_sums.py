@@ -20,15 +20,15 @@ from jaxtyping import Float
 from posewise.collision import Body, HalfSpace, bound, contact
 from posewise.collision.broad_phase import bounding_radius
 from posewise.compilation.compaction import (
-    added,
-    least,
-    members,
-    no_members,
-    noted,
-    over,
-    taken,
+    append,
+    compact,
+    empty_indices,
+    fold_chunks,
+    gather,
+    scatter_add,
+    scatter_min,
 )
-from posewise.compilation.materialize import once
+from posewise.compilation.materialize import materialize
 from posewise.robots.contact.body_pairs import BodyPairs, CoreTypes
 
 BOUND_CHUNK, CONTACT_CHUNK = 32, 8
@@ -183,7 +183,7 @@ class _PairGroup(NamedTuple):
         own = jax.lax.div(pair, np.int32(self.places("a").shape[1]))
         row = own * s.shared + k - pair * s.shared
         frame = row * s.frames + s.first_frame
-        of = lambda side: frame + taken(self.places(side).reshape(-1), pair)
+        of = lambda side: frame + gather(self.places(side).reshape(-1), pair)
         return _PairLocation(row + s.first_row, pair + self.first, of("a"), of("b"))
 
     def near(self, poses: jax.Array) -> jax.Array:
@@ -209,7 +209,9 @@ class _PairLocation(NamedTuple):
 
 def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]:
     join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
-    posed = lambda s: once(partial(_body_poses, s.shared), s.R, s.p, s.params["pose"])
+    posed = lambda s: materialize(
+        partial(_body_poses, s.shared), s.R, s.p, s.params["pose"]
+    )
     poses = join([posed(s).reshape(-1, 3, 4) for s in sources])
     margin, slack = (join([s.of_rows(k) for s in sources]) for k in ("margin", "slack"))
     # of each row the least gap, its wrench, and the frames
@@ -234,7 +236,7 @@ def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]
     gap, push, ends = nearest[:, 0], nearest[:, 1:7], nearest[:, 7:].astype(int)
     free = gap >= 0
     push = jnp.where(free[:, None], push, 0.0)
-    wrench = added(added(wrench, ends[:, 0], push), ends[:, 1], -push)
+    wrench = scatter_add(scatter_add(wrench, ends[:, 0], push), ends[:, 1], -push)
     y = jnp.where(free, -gap, y[:, 0])
     return [
         (y[s.first_row :][: s.n], wrench[s.first_frame :][: s.n * s.frames])
@@ -257,18 +259,18 @@ def _add_groups(
 
     def bodies(k: jax.Array) -> tuple[_PairLocation, Body, Body]:
         at = _locate_pairs(groups, k)
-        own = [taken(x, at.own) for x in sizes]
-        a = _make_body(core_a, own[:middle], taken(poses, at.a))
-        return at, a, _make_body(core_b, own[middle:], taken(poses, at.b))
+        own = [gather(x, at.own) for x in sizes]
+        a = _make_body(core_a, own[:middle], gather(poses, at.a))
+        return at, a, _make_body(core_b, own[middle:], gather(poses, at.b))
 
     def may_be(pair: Any, counts: Any, near: Any) -> Any:
-        at, a, b = once(bodies, pair)
-        lower = once(lambda a, b: bound(a, b)[0], a, b)
-        return noted(near, pair, counts & (lower < reach[at.row]))
+        at, a, b = materialize(bodies, pair)
+        lower = materialize(lambda a, b: bound(a, b)[0], a, b)
+        return append(near, pair, counts & (lower < reach[at.row]))
 
     def measured(pair: Any, counts: Any, sums: Any) -> Any:
         y, wrench, nearest = sums
-        at, a, b = once(bodies, pair)
+        at, a, b = materialize(bodies, pair)
         out = contact(a, b)
         short = margin[at.row] - out.distance
         inside = counts & (short > 0)
@@ -276,14 +278,14 @@ def _add_groups(
         push = -jnp.concatenate([out.normal, moment], -1)
         gap = jnp.where(counts, -short, jnp.inf)[:, None]
         ends = jnp.stack([at.a, at.b], -1).astype(poses.dtype)
-        nearest = least(nearest, at.row, jnp.concatenate([gap, push, ends], -1))
+        nearest = scatter_min(nearest, at.row, jnp.concatenate([gap, push, ends], -1))
         push = jnp.where(inside[:, None], push, 0.0)
-        y = added(y, at.row, jnp.where(inside, short, 0.0)[:, None])
-        return y, added(added(wrench, at.a, push), at.b, -push), nearest
+        y = scatter_add(y, at.row, jnp.where(inside, short, 0.0)[:, None])
+        return y, scatter_add(scatter_add(wrench, at.a, push), at.b, -push), nearest
 
     near = join([g.near(poses) for g in groups])
-    nearer = over(members(near), BOUND_CHUNK, may_be, no_members(len(near)))
-    return over(nearer, CONTACT_CHUNK, measured, sums)
+    nearer = fold_chunks(compact(near), BOUND_CHUNK, may_be, empty_indices(len(near)))
+    return fold_chunks(nearer, CONTACT_CHUNK, measured, sums)
 
 
 def _locate_pairs(groups: list[_PairGroup], k: jax.Array) -> _PairLocation:
@@ -318,8 +320,8 @@ def _balls_are_near(
         x, at[:, :, None], 1, mode="promise_in_bounds"
     )
     apart = lambda x, a, b: take(x, a) - take(x, b)
-    away = [once(apart, x, a, b) for x in once(rows_last, poses)]
+    away = [materialize(apart, x, a, b) for x in materialize(rows_last, poses)]
     square = away[0] ** 2 + away[1] ** 2 + away[2] ** 2
     limits = lambda x, a, b, reach: take(x, a) + take(x, b) + reach[:, None, None]
-    limit = once(limits, size[..., None], a, b, reach)
+    limit = materialize(limits, size[..., None], a, b, reach)
     return ((limit > 0) & (square < limit * limit)).reshape(-1)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.collision import Body, point_surface
+from posewise.collision import Body, point_distance_and_normal
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.bounding_boxes import body_boxes
@@ -257,7 +257,7 @@ def _signed_distance(
         leaves = [params[f"{side}{g}_{k}"] for k in range(n + 3)]
         p = pose.p + leaves[n + 2] @ pose.R.T
         body = Body(core(*leaves[:n]), leaves[n], pose.R @ leaves[n + 1], p)
-        gap, normal = point_surface(body, point)
+        gap, normal = point_distance_and_normal(body, point)
         gaps.append(gap)
         normals.append(normal)
     gap = jnp.concatenate(gaps)

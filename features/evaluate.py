@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.typing import Array
 
@@ -55,7 +55,7 @@ def make_quaternions_continuous(quats: Array) -> Array:
     return quats * signs.astype(quats.dtype)
 
 
-@precise
+@full_matmul_precision
 def evaluate_symbol(
     symbol: Symbol,
     order: int,
@@ -75,7 +75,7 @@ def evaluate_symbol(
     return jnp.asarray(total)
 
 
-@precise
+@full_matmul_precision
 def linearize(
     symbol: Symbol,
     order: int,
@@ -87,7 +87,7 @@ def linearize(
     return _to_wrenches(symbol, x, *_differentiate(symbol, order, x, params, K))
 
 
-@precise
+@full_matmul_precision
 def linearize_batch(
     symbol: Symbol,
     order: int,
@@ -113,7 +113,7 @@ def is_pair_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
     return symbol.sum_of is not None and order == 0 and "reach" in params
 
 
-@precise
+@full_matmul_precision
 def linearize_pair_sums(
     symbols: tuple[Symbol, ...], inputs: Sequence[FeatureInputs], params: Sequence[dict]
 ) -> list[LinearizedFeature]:
@@ -210,7 +210,7 @@ def _to_wrenches(
     return LinearizedFeature(y, moment, slopes[1], none(x.q, 2))
 
 
-@precise
+@full_matmul_precision
 def linearize_per_coordinate(
     symbol: Symbol,
     order: int,
@@ -262,7 +262,7 @@ def apply_scale_and_target(
     return apply_scale(scale, y - target, 0), sigma
 
 
-@precise
+@full_matmul_precision
 def apply_scale(scale: jax.Array, rows: jax.Array, after: int) -> jax.Array:
     """A vector scale element-wise, a matrix scale from the left.
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.compilation.materialize import once
+from posewise.compilation.materialize import materialize
 from posewise.robots.typing import Array
 
 
@@ -105,9 +105,9 @@ def linearize_vectors(
         x = origins[:, None, :, None] * p[:, :, :2] + turned
         return jnp.concatenate([x, -jnp.sum(x, 2, keepdims=True)], 2)
 
-    x = once(arms, R, p)
+    x = materialize(arms, R, p)
     of = lambda moves, x, m: moves[:, :, m, :, None] * x[:, :, m, None]
-    arm = once(lambda moves, x: sum(of(moves, x, m) for m in range(3)), moves, x)
+    arm = materialize(lambda moves, x: sum(of(moves, x, m) for m in range(3)), moves, x)
     drawn = sum(moves[:, :, m] * origins[:, None, m, None] for m in range(2))
     v, turn = twists[..., :3], twists[..., 3:]
     return LinearizedVectors(-x[:, :, 2], _cross(turn, arm) + drawn[..., None] * v)

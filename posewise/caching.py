@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from .compilation.program_cache import keep_in
+from .compilation.program_cache import set_cache_dir
 
 
 def cache_programs(folder: Any = None) -> Path:
@@ -30,7 +30,7 @@ def cache_programs(folder: Any = None) -> Path:
     folder = Path(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
-    keep_in(folder)
+    set_cache_dir(folder)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

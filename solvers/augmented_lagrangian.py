@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.compilation.packed_pytree import Closed, Sealed, opened, seal
-from posewise.compilation.single_kernel import Compiled, later, part
+from posewise.compilation.packed_pytree import Packed, PackedTree, pack, unpack
+from posewise.compilation.single_kernel import StaticJit, defer, subprogram
 
 from .chain_problem import ChainProblem
 from .inactive_linearization import without_extrapolation
@@ -90,7 +90,7 @@ def iterate_until_paused(
     """As far as a state says."""
 
     def going(s: Any) -> jax.Array:
-        s = opened(s)
+        s = unpack(s)
         return ~s.done & (s.iterations < s.last)
 
     step = partial(_evaluate_and_step, problem, data, options)
@@ -121,20 +121,20 @@ def extract_result(options: Options, end: SolverState) -> Result:
 
 
 def _evaluate_and_step(problem: ChainProblem, data: Any, options: Any, s: Any) -> Any:
-    rows = problem.evaluate(data, later(lambda s: s.proposal.x, s))
-    return part(partial(step, problem), data, options, s, rows)
+    rows = problem.evaluate(data, defer(lambda s: s.proposal.x, s))
+    return subprogram(partial(step, problem), data, options, s, rows)
 
 
 def solve_from_start(
     problem: ChainProblem,
     data: Any,
     x: Float[Array, "T nq"],
-    options: Options | Closed,
+    options: Options | Packed,
 ) -> Any:
     """Solve from one initial path: a `Result`, or that sealed."""
     data, options = _deferred_unpack(data), _deferred_unpack(options)
-    state = part(partial(initial_state, problem), data, x, options)
-    return part(
+    state = subprogram(partial(initial_state, problem), data, x, options)
+    return subprogram(
         extract_result, options, iterate_until_paused(problem, data, state, options)
     )
 
@@ -143,11 +143,11 @@ def resume(
     problem: ChainProblem,
     data: Any,
     x: Float[Array, "T nq"],
-    state: SolverState | Closed,
+    state: SolverState | Packed,
     fresh: Any,
-    options: Options | Closed,
+    options: Options | Packed,
     passes: Number,
-) -> tuple[Sealed, Any]:
+) -> tuple[PackedTree, Any]:
     """At most so many passes more: from x where `fresh`, otherwise from a state.
 
     Gives the state after them, sealed, and a `Result`, which may be so too.
@@ -162,16 +162,16 @@ def resume(
         return state._replace(last=last.astype(x.dtype))
 
     data, options = _deferred_unpack(data), _deferred_unpack(options)
-    state = part(resumed, data, x, state, fresh, options, passes)
+    state = subprogram(resumed, data, x, state, fresh, options, passes)
     state = iterate_until_paused(problem, data, state, options)
-    return seal(state), part(extract_result, options, state)
+    return pack(state), subprogram(extract_result, options, state)
 
 
 def _deferred_unpack(given: Any) -> Any:
     """Opened, if there are no parts that will do so."""
-    return later(lambda tree: tree, given)
+    return defer(lambda tree: tree, given)
 
 
 compiles_in_parts = operator.attrgetter("large")
-solve = Compiled(solve_from_start, large=compiles_in_parts, seals=(1, 3), fetches=True)
-resume_compiled = Compiled(resume, large=compiles_in_parts, seals=(1, 5))
+solve = StaticJit(solve_from_start, large=compiles_in_parts, seals=(1, 3), fetches=True)
+resume_compiled = StaticJit(resume, large=compiles_in_parts, seals=(1, 5))

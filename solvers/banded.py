@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.compaction import row, written
-from posewise.compilation.materialize import once
-from posewise.compilation.precision import precise
+from posewise.compilation.compaction import dynamic_row, update_slice
+from posewise.compilation.materialize import materialize
+from posewise.compilation.precision import full_matmul_precision
 
 
-@precise
+@full_matmul_precision
 def solve_banded(
     bands: Sequence[Float[jax.Array, "T n n"]], rhs: Float[jax.Array, "T n m"]
 ) -> Float[jax.Array, "T n m"]:
@@ -27,7 +27,7 @@ def solve_banded(
     T, n, m = rhs.shape
     wide = (len(bands) - 1) * n
     # one after the other: a concatenation asks of each number where it comes from
-    upper = once(partial(jnp.zeros, (T, n, n + wide + m), rhs.dtype))
+    upper = materialize(partial(jnp.zeros, (T, n, n + wide + m), rhs.dtype))
     for d, part in enumerate([*bands, rhs]):
         ahead = jnp.swapaxes(part[d:], 1, 2) if d < len(bands) else part
         upper = jax.lax.dynamic_update_slice(upper, ahead, (0, 0, d * n))
@@ -35,11 +35,11 @@ def solve_banded(
     def eliminate(k: Any, c: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
         """Column k from all other rows; and row k as it was then."""
         rows, pivotal = c
-        mine, column = row(rows, k), row(rows.T, k)
-        pivot = row(mine, k)
+        mine, column = dynamic_row(rows, k), dynamic_row(rows.T, k)
+        pivot = dynamic_row(mine, k)
         column = jnp.where(jnp.arange(n) == k, 0.0, column)
         factor = column / jnp.where(pivot > 0, pivot, jnp.nan)
-        return rows - factor[:, None] * mine, written(pivotal, mine[None], k)
+        return rows - factor[:, None] * mine, update_slice(pivotal, mine[None], k)
 
     def eliminated(rows: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Of [H W b]: H⁻¹ [W b], and Wᵀ of that."""

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 
 from .augmented_lagrangian import Result
 from .chain_problem import ChainProblem
@@ -249,7 +249,7 @@ def solve_first_order(
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-@precise
+@full_matmul_precision
 def _initial_states(
     problem: ChainProblem, optimizer: Any, data: Any, x: jax.Array, options: Options
 ) -> FirstOrderState:
@@ -257,7 +257,7 @@ def _initial_states(
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-@precise
+@full_matmul_precision
 def _resume(
     problem: ChainProblem,
     optimizer: Any,

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
-from posewise.compilation.compaction import taken
+from posewise.compilation.compaction import gather
 
 from .residuals import INEQ, FlatResiduals, ResidualBlock, concatenate
 
@@ -96,7 +96,7 @@ def _directional_derivative(
     rows: ResidualBlock, step: Float[jax.Array, "T nv"]
 ) -> Float[jax.Array, "n rows"]:
     """Of plain ones with a step, by their derivatives."""
-    return jnp.sum(rows.J[:, 0] * taken(step, rows.last)[:, None], -1)
+    return jnp.sum(rows.J[:, 0] * gather(step, rows.last)[:, None], -1)
 
 
 def _is_flat_inequality(rows: ResidualBlock) -> jax.Array:

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.packed_pytree import fetched, seal
+from posewise.compilation.packed_pytree import fetch, pack
 
 from .augmented_lagrangian import Result, initial_state, resume_compiled, solve
 from .chain_problem import ChainProblem
@@ -96,11 +96,11 @@ def solve_interruptible(
         return solve(problem, data, x, options)
     spare = _empty_state_slot(problem, x.dtype)
     if not spare:
-        spare.append(jax.device_put(seal(empty_state(problem, data, x, options), np)))
+        spare.append(jax.device_put(pack(empty_state(problem, data, x, options), np)))
 
     def run(state: Any, fresh: bool, passes: int) -> tuple[Any, Result]:
         state, out = resume_compiled(problem, data, x, state, fresh, options, passes)
-        return state, fetched(out)
+        return state, fetch(out)
 
     return run_in_rounds(run, spare[0], max(FIRST_ROUND_WORK // size, 1), watch)
 

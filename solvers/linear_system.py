@@ -13,8 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from posewise.compilation.compaction import beginning, members, row, written
-from posewise.compilation.precision import precise
+from posewise.compilation.compaction import (
+    compact,
+    dynamic_row,
+    start_indices,
+    update_slice,
+)
+from posewise.compilation.precision import full_matmul_precision
 
 from .banded import solve_banded
 from .residuals import LagrangianTerms, ResidualBlock, merge_like_blocks, unflatten
@@ -50,7 +55,7 @@ def partition_variables(nv: int, shared: tuple[int, ...]) -> VariablePartition:
     return VariablePartition(np.setdiff1d(np.arange(nv), shared), np.array(shared, int))
 
 
-@precise
+@full_matmul_precision
 def assemble(
     groups: tuple[ResidualBlock, ...],
     weights: LagrangianTerms,
@@ -134,7 +139,7 @@ def _add_dense_rows_in_loop(rows: _DenseRows, sums: "_BandedSums") -> "_BandedSu
     m = rows.J.shape[1]
 
     def add(i: Any, total: _BandedSums) -> _BandedSums:
-        t, J, slope, W, tied = (row(a, i) for a in rows)
+        t, J, slope, W, tied = (dynamic_row(a, i) for a in rows)
         g = _add_slice(total.gradient, slope * J, t)
         bands = list(total.bands)
         for d in range(m):
@@ -169,9 +174,11 @@ def _add_single_column_rows_in_loop(
     column = _local_columns(each, parts)
 
     def add(i: Any, total: _BandedSums) -> _BandedSums:
-        t, c = row(begin, i), row(column, i)
-        mine, W = row(J, i), row(weighted, i)
-        g = _add_slice(total.gradient, (row(each.slope, i) * mine)[:, None], t, c)
+        t, c = dynamic_row(begin, i), dynamic_row(column, i)
+        mine, W = dynamic_row(J, i), dynamic_row(weighted, i)
+        g = _add_slice(
+            total.gradient, (dynamic_row(each.slope, i) * mine)[:, None], t, c
+        )
         bands = list(total.bands)
         for d in range(m):
             entries = W[d:] * mine[: m - d]
@@ -181,8 +188,10 @@ def _add_single_column_rows_in_loop(
     if m > 1 or len(begin) <= MIN_ROWS_TO_COMPACT:
         return jax.lax.fori_loop(0, len(begin), add, sums)
     # most of them are limits, of which few push
-    at, count = members((each.slope != 0) | (each.curvature != 0))
-    return jax.lax.fori_loop(0, count, lambda k, total: add(row(at, k), total), sums)
+    at, count = compact((each.slope != 0) | (each.curvature != 0))
+    return jax.lax.fori_loop(
+        0, count, lambda k, total: add(dynamic_row(at, k), total), sums
+    )
 
 
 def _scatter_single_column_rows(
@@ -216,12 +225,12 @@ class _BandedSums(NamedTuple):
 
 def _add_slice(total: jax.Array, part: jax.Array, *at: jax.Array) -> jax.Array:
     """The sum, where `part` begins at these first indices."""
-    cut, begin = jax.lax.dynamic_slice, beginning(total, *at)
+    cut, begin = jax.lax.dynamic_slice, start_indices(total, *at)
     old = cut(total, begin, part.shape, allow_negative_indices=False)
-    return written(total, old + part, *at)
+    return update_slice(total, old + part, *at)
 
 
-@precise
+@full_matmul_precision
 def newton_step(
     system: NewtonSystem,
     held: Bool[jax.Array, "T nv"],

@@ -22,9 +22,15 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Float, Int
 
-from posewise.compilation.packed_pytree import SMALL, Sealed, fetched, opened, seal
-from posewise.compilation.sharding import placed, spread
-from posewise.compilation.single_kernel import Compiled, on_cpu
+from posewise.compilation.packed_pytree import (
+    MAX_SHARED_SIZE,
+    PackedTree,
+    fetch,
+    pack,
+    unpack,
+)
+from posewise.compilation.sharding import put_sharded, shard_lanes
+from posewise.compilation.single_kernel import StaticJit, is_cpu_backend
 
 from .augmented_lagrangian import Result, resume
 from .chain_problem import ChainProblem
@@ -92,16 +98,16 @@ def solve_multistart(
     n, size = len(x), x[0].size
     most = (
         1 << max(MAX_VARIABLES_PER_CALL // size, 1).bit_length() - 1
-        if on_cpu()
+        if is_cpu_backend()
         else 4096
     )
     wanted = count = like or n
-    if enough is not None and on_cpu():
+    if enough is not None and is_cpu_backend():
         wanted = min(count, SPECULATIVE_STARTS * enough * (int(owner.max()) + 1))
     devices = mesh.size if mesh else 1
     share = -(-wanted // devices)
     lanes = min(most, 1 << (share - 1).bit_length()) * devices
-    several = on_cpu() and not mesh
+    several = is_cpu_backend() and not mesh
     workers = min(os.cpu_count() or 1, -(-n // lanes)) if several else 1
     turn = np.arange(n) - np.searchsorted(owner, owner)
     pending = deque(np.argsort(turn, kind="stable").tolist())
@@ -111,9 +117,10 @@ def solve_multistart(
     lock, stop = threading.Lock(), threading.Event()
     flags = tuple(varied)
     run = partial(_advance_lanes_compiled, problem, tree, flags, mesh)
-    split = partial(placed, mesh, True)
+    split = partial(put_sharded, mesh, True)
     leaves = [
-        a if v else placed(mesh, False, a) for a, v in zip(leaves, flags, strict=True)
+        a if v else put_sharded(mesh, False, a)
+        for a, v in zip(leaves, flags, strict=True)
     ]
     pick = lambda at: [
         split(a[at]) if v else a for a, v in zip(leaves, flags, strict=True)
@@ -122,7 +129,7 @@ def solve_multistart(
     one = jax.tree.unflatten(tree, first)
     still = empty_state(problem, one, x[0], options)
     wide = lambda a: np.repeat(np.asarray(a)[None], lanes, 0)
-    empty = split(jax.tree.map(wide, seal(still, np)))
+    empty = split(jax.tree.map(wide, pack(still, np)))
     table = _ResultTable(still, x)
 
     def work(worker: int) -> Iterator[None]:
@@ -145,7 +152,7 @@ def solve_multistart(
             new = np.isin(np.arange(lanes), fresh)
             lanewise = map(split, (x[at], new, mu[at]))
             state, out = run(pick(owner[at]), state, *lanewise, options)
-            out = fetched(out)
+            out = fetch(out)
             over = np.flatnonzero(busy & (out.status != Status.INTERRUPTED))
             with lock:
                 table.keep(out, over, holds[over])
@@ -226,31 +233,34 @@ def _advance_lanes(
     varied: tuple[bool, ...],
     mesh: Mesh | None,
     leaves: Sequence[jax.Array],
-    state: Sealed,
+    state: PackedTree,
     x: jax.Array,
     fresh: jax.Array,
     mu: jax.Array,
     options: Options,
-) -> tuple[Sealed, Result]:
+) -> tuple[PackedTree, Result]:
     """One round of all lanes, or of those of one device."""
 
-    def one(lane: Any) -> tuple[Sealed, Result]:
+    def one(lane: Any) -> tuple[PackedTree, Result]:
         own, state, x, fresh, mu = lane
         mine = iter(own)
         every = [next(mine) if v else a for a, v in zip(leaves, varied, strict=True)]
-        data = seal(jax.tree.unflatten(tree, every), small=SMALL)
-        numbers = seal(replace(options, mu=mu))
+        data = pack(jax.tree.unflatten(tree, every), max_shared_size=MAX_SHARED_SIZE)
+        numbers = pack(replace(options, mu=mu))
         state, out = resume(
             problem, data, x, state, fresh, numbers, ITERATIONS_PER_ROUND
         )
-        return state, opened(out)
+        return state, unpack(out)
 
     own = [a for a, v in zip(leaves, varied, strict=True) if v]
     # in one kernel a loop over lanes is faster than lanes that wait for each other
-    every = jax.lax.map if on_cpu() else lambda f, lanes: jax.vmap(f)(lanes)
+    every = jax.lax.map if is_cpu_backend() else lambda f, lanes: jax.vmap(f)(lanes)
     return every(one, (own, state, x, fresh, mu))
 
 
-_advance_lanes_compiled = Compiled(
-    _advance_lanes, static=4, large=lambda problem, *_: problem.large, around=spread
+_advance_lanes_compiled = StaticJit(
+    _advance_lanes,
+    static=4,
+    large=lambda problem, *_: problem.large,
+    around=shard_lanes,
 )

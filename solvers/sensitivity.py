@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 
 from .augmented_lagrangian import solve
 from .chain_problem import ChainProblem
@@ -102,7 +102,7 @@ def newton_polish(
 
 
 @partial(jax.jit, static_argnums=0)
-@precise
+@full_matmul_precision
 def solution_tangent(
     problem: SmoothProblem, data: Any, at: Optimum, change: list[Any]
 ) -> Float[jax.Array, "T nq"]:
@@ -143,7 +143,7 @@ def solve_differentiably(
 
 
 @solve_differentiably.defjvp
-@precise
+@full_matmul_precision
 def _(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
     data, x, options = primals
     at = _solve_and_polish(problem, data, x, options)
@@ -153,7 +153,7 @@ def _(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
 
 
 @partial(jax.jit, static_argnums=0)
-@precise
+@full_matmul_precision
 def polish_with_curvature(
     problem: SmoothProblem, data: Any, x: Any, multipliers: Float[jax.Array, " N"]
 ) -> tuple[Optimum, jax.Array]:

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from posewise import collision
-from posewise.collision.cores import height
-from posewise.collision.vec3_tuple import vector
+from posewise.collision.cores import support_function
+from posewise.collision.vec3_tuple import vector_components
 from posewise.features.safe_math import amax, amin, sqrt
 
 
@@ -52,7 +52,7 @@ def clearances(
     turned = jnp.einsum("nij,fnki->nfkj", body.R, d).reshape(n, -1, 3)
 
     def reach(way: jax.Array) -> Float[jax.Array, "f n ways"]:
-        far = _height(body.core, vector(way)) + body.radius
+        far = _height(body.core, vector_components(way)) + body.radius
         return far.T.reshape(n, f, -1).swapaxes(0, 1)
 
     over, under = reach(turned), reach(-turned)
@@ -71,9 +71,9 @@ def _products(
 
 
 def _height(core: Any, d: Any) -> Any:
-    """`height`; also differentiable along the axes of what is round about them."""
+    """`support_function`; also differentiable along the axes of what is round about them."""
     if not isinstance(core, collision.Curved):
-        return height(core, d)
-    swept = [r * c for r, c in zip(vector(core.radii), d, strict=True)]
+        return support_function(core, d)
+    swept = [r * c for r, c in zip(vector_components(core.radii), d, strict=True)]
     length = sqrt(sum(x * x for x in swept))
-    return length + height(collision.Box(core.half), d)
+    return length + support_function(collision.Box(core.half), d)

@@ -39,14 +39,14 @@ def samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
             long = half > 0
             grid = grid[corners] if long.sum() == 3 else grid
             return np.unique(grid * half, axis=0)
-        case collision.Curved(half, radii) if radii[2] == 0:
+        case collision.BoxPlusEllipsoid(half, radii) if radii[2] == 0:
             turn = 2 * np.pi * np.arange(AROUND) / AROUND
             rim = np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
             rim = np.concatenate([rim, np.zeros((1, 3))])
             flat = np.sign(rim) * half * [1, 1, 0] + rim * radii
             ends = [flat + [0, 0, s * half[2]] for s in (-1, 1)]
             return np.unique(np.concatenate(ends), axis=0)
-        case collision.Curved(half, radii):
+        case collision.BoxPlusEllipsoid(half, radii):
             grid = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
             length = np.linalg.norm(grid, axis=1, keepdims=True)
             ball = grid / np.where(length > 0, length, 1.0)
@@ -58,7 +58,7 @@ def samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
 
 def is_drum(core: Any) -> bool:
     """Whether a core is a cylinder about z, or a disc."""
-    if not isinstance(core, collision.Curved):
+    if not isinstance(core, collision.BoxPlusEllipsoid):
         return False
     half, radii = np.asarray(core.half), np.asarray(core.radii)
     return bool(not half[:2].any() and radii[2] == 0 and radii[0] == radii[1])
@@ -82,7 +82,7 @@ def nearest(
             on = local.at[:, 2].set(0.0)
         case collision.Box(half):
             d, on = _to_box(local, half)
-        case collision.Curved(half, radii) if drum:
+        case collision.BoxPlusEllipsoid(half, radii) if drum:
             d, on = _to_drum(local, half[:, 2], radii[:, 0])
         case _:
             point = collision.Box(jnp.zeros_like(x))

@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise import collision
-from posewise.collision.cores import height
-from posewise.collision.vec3_tuple import vector
+from posewise.collision.cores import support_function
+from posewise.collision.vec3_tuple import vector_components
 from posewise.robots.contact.bodies import Bodies, concatenate_bodies, frame_bodies
 from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs, pack
 from posewise.robots.world.frame import Frame
@@ -96,7 +96,7 @@ def reaches(
         middle = jnp.einsum("nj,aj->an", body.p, axes)
         for sign, ends in ((-1.0, low), (1.0, high)):
             d = jnp.einsum("nij,ai->naj", body.R, sign * axes)
-            far = height(body.core, vector(d)) + body.radius
+            far = support_function(body.core, vector_components(d)) + body.radius
             ends.append((middle + sign * far).T)
     return jnp.concatenate(low), jnp.concatenate(high)
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 from posewise.robots.validation import number
 
 from .criterion import Criterion, check_result, check_smooth_result
@@ -81,7 +81,7 @@ class SimulationReward:
             else round(total, 3)
         )
 
-    @precise
+    @full_matmul_precision
     def smooth(self, run: Any, partial: bool = False) -> Float[jax.Array, "*criteria"]:
         """The weighted sum as a smooth function; partial: the rewards themselves.
 

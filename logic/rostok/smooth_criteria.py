@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 from posewise.features import safe_math
 
 from .body_events import EventFlyingApart
@@ -33,7 +33,7 @@ MIN_GRASP_PROBABILITY = 1e-6
 
 def compile_precise(fn: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
     """Compiled, and precise on every device."""
-    return jax.jit(precise(fn))
+    return jax.jit(full_matmul_precision(fn))
 
 
 @compile_precise

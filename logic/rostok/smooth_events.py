@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 from posewise.robots.typing import Array
 
 from .contact_events import EventContact
@@ -120,7 +120,7 @@ def smooth_events(trace: Any, events: Any, tau: Any) -> SmoothResult:
 
 
 @partial(jax.jit, static_argnums=0)
-@precise
+@full_matmul_precision
 def _run(
     kinds: tuple[EventStructure, ...],
     numbers: tuple[Any, ...],

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 from posewise.features import safe_math
 from posewise.robots.typing import Array
 from posewise.robots.validation import number
@@ -158,7 +158,7 @@ class ContactProbabilities:
         return -jnp.expm1(self.log_no_body)
 
 
-@precise
+@full_matmul_precision
 def contact_probabilities(
     arrays: TraceArrays, tau: Float[Array, ""]
 ) -> ContactProbabilities:

@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from posewise.compilation.packed_pytree import Closed
-from posewise.compilation.precision import precise
-from posewise.compilation.single_kernel import later, part
+from posewise.compilation.packed_pytree import Packed
+from posewise.compilation.precision import full_matmul_precision
+from posewise.compilation.single_kernel import defer, subprogram
 from posewise.robots.kinematics.manifold import integrate
 from posewise.robots.kinematics.tree import Tree
 from posewise.solvers import ResidualBlock
@@ -58,11 +58,11 @@ class Chain:
         code = sum(5 if kind.heavy else 1 for kind in first)
         return self.slices > 1 or code > LARGE
 
-    @precise
+    @full_matmul_precision
     def evaluate(
         self,
-        data: ChainData | Closed,
-        x: jax.Array | Closed,
+        data: ChainData | Packed,
+        x: jax.Array | Packed,
         coordinates: str = "tangent",
     ) -> Any:
         """All `ResidualBlock` with their Jacobians in the tangent space, or by "q"."""
@@ -85,11 +85,11 @@ class Chain:
             return Evaluation(*about, coordinates, data, motion).rows(own, still)
 
         # of no path, and so computed before the solver's loop
-        stills = part(still, data)
-        seen = [later(operator.itemgetter(k), stills) for k in range(len(every))]
-        motion, found = part(begin, data, x, seen[0])
+        stills = subprogram(still, data)
+        seen = [defer(operator.itemgetter(k), stills) for k in range(len(every))]
+        motion, found = subprogram(begin, data, x, seen[0])
         more = [
-            part(partial(rows, own), data, motion, looks)
+            subprogram(partial(rows, own), data, motion, looks)
             for own, looks in zip(heavy, seen[1:], strict=True)
         ]
 
@@ -97,7 +97,7 @@ class Chain:
             groups = dict(zip([*light, *sum(heavy, [])], sum(found, []), strict=True))
             return tuple(groups[i] for i in sorted(groups))
 
-        return later(ordered, found, *more)
+        return defer(ordered, found, *more)
 
     def shapes(self, data: ChainData, x: jax.Array) -> tuple[ResidualBlock, ...]:
         """Of what `evaluate` gives in the tangent space, without tracing it."""

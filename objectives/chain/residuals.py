@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.compilation.compaction import taken
-from posewise.compilation.materialize import once
+from posewise.compilation.compaction import gather
+from posewise.compilation.materialize import materialize
 from posewise.features.evaluate import (
     FeatureInputs,
     LinearizedFeature,
@@ -121,7 +121,7 @@ class Evaluation(NamedTuple):
             batches = [data.batches[i] for i in group]
             at = join([b.last[:, None] for b in batches]) + np.arange(first, order + 1)
             frames = join([b.frames for b in batches])
-            seen.append(Seen(at, frames, taken(mask, frames)))
+            seen.append(Seen(at, frames, gather(mask, frames)))
             rows.append(jnp.broadcast_to(at[:, :, None], frames.shape))
         if not any(s.frames.size for s in seen):
             return Still(seen, None)
@@ -159,7 +159,7 @@ class Evaluation(NamedTuple):
         if kind.single and self.coordinates == "tangent":
             y, dq = linearize_per_coordinate(*given, b.scale, b.target, self.data.K)
             which = np.arange(kind.scale[0]) // kind.symbol.each
-            column = taken(self._columns(), b.coordinates[:, which])
+            column = gather(self._columns(), b.coordinates[:, which])
             return ResidualBlock(y, dq[..., None], b.last, b.kind, column)
         raw = linearize_batch(*given, self.data.K)
         if kind.frames:
@@ -196,20 +196,20 @@ class Evaluation(NamedTuple):
         direction = jnp.concatenate(rows) if len(rows) > 1 else rows[0]
         goals = concatenate([apply_scale(b.scale, b.target, 0) for _, b in members])
         shift = concatenate([b.params["shift"] for _, b in members])
-        twists = taken(self.motion.twists, at)
-        of = once(partial(linearize_vectors, forms), *poses, moves, twists)
-        seen, u, du = (taken(x, owner) for x in (poses.R[:, :, 2], *of))
+        twists = gather(self.motion.twists, at)
+        of = materialize(partial(linearize_vectors, forms), *poses, moves, twists)
+        seen, u, du = (gather(x, owner) for x in (poses.R[:, :, 2], *of))
         r: Any = sum(seen[..., k] * direction[:, None, k, None] for k in range(3))
         if order := members[0][0].order:
             r = (
                 r
-                * taken(difference_coefficients(order, self._steps(at)), owner)[
+                * gather(difference_coefficients(order, self._steps(at)), owner)[
                     ..., None
                 ]
             )
         y = jnp.sum(u * r, (1, 2)) + shift - goals
         J = jnp.sum(du * r[:, :, None], -1)[:, :, None]
-        J = self._by_columns(J, taken(at, owner))
+        J = self._by_columns(J, gather(at, owner))
         found, begin = [], 0
         for kind, b in members:
             shape = kind.capacity, kind.scale[0]
@@ -223,7 +223,7 @@ class Evaluation(NamedTuple):
         return FeatureInputs(
             *poses,
             self._quaternions(kind, at, frames),
-            taken(
+            gather(
                 self.motion.X.reshape(-1),
                 at[:, :, None] * self.tree.nq + b.coordinates[:, None],
             ),
@@ -234,14 +234,14 @@ class Evaluation(NamedTuple):
         """Of all instances, and the axis of instances; None: they share them."""
         if not kind.groundings:
             return b.params, 0
-        pick = partial(taken, at=b.own) if kind.groundings > 1 else lambda v: v[0]
+        pick = partial(gather, at=b.own) if kind.groundings > 1 else lambda v: v[0]
         shared = {k: pick(v) for k, v in b.params.items()}
         return shared, 0 if kind.groundings > 1 else None
 
     def _steps(self, at: jax.Array) -> jax.Array:
         """The time of each step of windows (n, steps)."""
         # before the first slice time goes on in steps as long as the first one
-        return taken(self.data.tau, jnp.maximum(at[:, 1:] - self.order, 0))
+        return gather(self.data.tau, jnp.maximum(at[:, 1:] - self.order, 0))
 
     def _quaternions(self, kind: Kind, at: jax.Array, frames: jax.Array) -> jax.Array:
         quats = self.motion.quaternions
@@ -249,12 +249,14 @@ class Evaluation(NamedTuple):
             shape = (kind.capacity, kind.order + 1, kind.frames, 4)
             return jnp.zeros(shape, quats.dtype)
         place = at[:, :, None] * quats.shape[1] + frames
-        return jax.vmap(make_quaternions_continuous)(taken(quats.reshape(-1, 4), place))
+        return jax.vmap(make_quaternions_continuous)(
+            gather(quats.reshape(-1, 4), place)
+        )
 
     def _jacobian(self, force: jax.Array, moment: jax.Array, seen: Seen) -> jax.Array:
         """(n, window, rows, columns), of wrenches (n, rows, window, m, 3)."""
-        felt = once(_felt, force, moment, seen.moves)
-        twists = taken(self.motion.twists, seen.at)
+        felt = materialize(_felt, force, moment, seen.moves)
+        twists = gather(self.motion.twists, seen.at)
         J = jnp.sum(felt * twists[:, None], -1).swapaxes(1, 2)
         return self._by_columns(J, seen.at)
 
@@ -307,5 +309,5 @@ def _aimed(kind: Kind, b: Batch, raw: LinearizedFeature) -> LinearizedFeature:
 
 def _felt(force: jax.Array, moment: jax.Array, mask: jax.Array) -> jax.Array:
     """What each dof feels of all frames, (instances, rows, window, dofs, 6)."""
-    wrench = once(partial(jnp.concatenate, axis=-1), [force, moment])
+    wrench = materialize(partial(jnp.concatenate, axis=-1), [force, moment])
     return jnp.sum(wrench[..., None, :] * mask[:, None, ..., None], 3)

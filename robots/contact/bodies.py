@@ -106,10 +106,10 @@ def _geometry_bodies(frame: Frame, g: Geometry) -> list[collision.Body]:
         case shapes.Cylinder(length, radius, rounding):
             r = max(radius - rounding, 0.0)
             half = max(length / 2 - rounding, 0.0)
-            core = collision.Curved(one([0.0, 0, half]), one([r, r, 0.0]))
+            core = collision.BoxPlusEllipsoid(one([0.0, 0, half]), one([r, r, 0.0]))
             return [body(core, rounding)]
         case shapes.Ellipsoid(radii):
-            return [body(collision.Curved(np.zeros((1, 3)), one(radii)))]
+            return [body(collision.BoxPlusEllipsoid(np.zeros((1, 3)), one(radii)))]
         case shapes.Plane():
             return [body(collision.HalfSpace())]
         case shapes.PointCloud(points, radius):

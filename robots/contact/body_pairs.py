@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from posewise import collision
 from posewise.collision import Body, Contact
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 
 from ..errors import ConfigError
 from ..world.frame import Frame
@@ -102,7 +102,7 @@ def pack(meets: list[BodyPairs]) -> tuple[CoreTypes, dict[str, np.ndarray]]:
     return tuple((m.a.kind[0], m.b.kind[0]) for m in meets), arrays
 
 
-@precise
+@full_matmul_precision
 def evaluate_contacts(
     kinds: CoreTypes,
     R: Float[jax.Array, "pairs 2 3 3"],

@@ -52,7 +52,7 @@ def _boxes(
         case collision.Hull(vertices):
             corners = vertices @ turn.swapaxes(-1, -2) + centre[:, None]
             return corners.min(1) - radius, corners.max(1) + radius
-        case collision.Curved(half, radii):
+        case collision.BoxPlusEllipsoid(half, radii):
             swept = np.sqrt((turn**2 @ radii[..., None] ** 2)[..., 0])
             reach = (np.abs(turn) @ half[..., None])[..., 0] + swept + radius
         case core:

@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from posewise.compilation.compaction import taken
-from posewise.compilation.materialize import once
-from posewise.compilation.precision import precise
+from posewise.compilation.compaction import gather
+from posewise.compilation.materialize import materialize
+from posewise.compilation.precision import full_matmul_precision
 
 from ..errors import ConfigError, unknown_name
 from ..typing import Array
@@ -164,7 +164,7 @@ class Kinematics:
         return integrate(self.tree, q, v)
 
 
-@precise
+@full_matmul_precision
 def walk(K: Kinematics, q: Float[Array, "*batch nq"]) -> Walk:
     """One forward pass over the tree; see `Walk`."""
     at = K.tree.table
@@ -193,16 +193,16 @@ def carried(
 ) -> Carried:
     """Frames in rows of a batch of what `walk_nodes` gives."""
     at, count = K.tree.table, len(K.tree.parents) + 1
-    place = rows * count + taken(at.carriers % count, frames)
-    offsets = taken(at.offsets, frames)
-    return Carried(place, *(taken(x, offsets) for x in _on_nodes(K, K.node_p)))
+    place = rows * count + gather(at.carriers % count, frames)
+    offsets = gather(at.offsets, frames)
+    return Carried(place, *(gather(x, offsets) for x in _on_nodes(K, K.node_p)))
 
 
 def frames_of(nodes: Poses, on: Carried) -> Poses:
     """Poses of frames, where nodes are as `walk_nodes` gave."""
     # one axis of all: XLA for CPUs copies what has axes of length one
-    of = lambda x: taken(x.reshape(-1, *x.shape[2:]), on.place)
-    R, p = once(partial(jax.tree.map, of), nodes)
+    of = lambda x: gather(x.reshape(-1, *x.shape[2:]), on.place)
+    R, p = materialize(partial(jax.tree.map, of), nodes)
 
     def product(R: Array, p: Array, R_on: Array, p_on: Array) -> Poses:
         turned = sum(R[..., k, None] * R_on[..., k, None, :] for k in range(3))
@@ -210,10 +210,10 @@ def frames_of(nodes: Poses, on: Carried) -> Poses:
         return Poses(turned, p + moved)
 
     like = lambda x: _as(p, x)
-    return Poses(*once(product, R, p, like(on.R), like(on.p)))
+    return Poses(*materialize(product, R, p, like(on.R), like(on.p)))
 
 
-@precise
+@full_matmul_precision
 def walk_nodes(K: Kinematics, q: Float[Array, "*batch nq"]) -> tuple[Poses, Array]:
     """World poses of all nodes and, last, of the world; and the twists of dofs."""
     at = K.tree.table
@@ -251,7 +251,7 @@ def _nodes(K: Kinematics, q: Array) -> tuple[Array, Array]:
     angle = _turns(K, padded)[..., None, None]
     fixed, cosine, sine = _as(q, K.turn_R)
     waves = lambda a: (xp.cos(a), xp.sin(a))
-    c, s = once(waves, angle) if xp is jnp else waves(angle)
+    c, s = materialize(waves, angle) if xp is jnp else waves(angle)
     R_loc = fixed + c * cosine + s * sine
     if tree.ball_nodes:
         turned = quat_to_matrix(quat_normalize(q[..., at.ball_parts]))
@@ -329,7 +329,7 @@ def geometric_jacobians(
     return fold_dofs(K, J)
 
 
-@precise
+@full_matmul_precision
 def fold_dofs(
     K: Kinematics, J: Float[Array, "*batch dofs"]
 ) -> Float[Array, "*batch nv"]:

@@ -6,14 +6,14 @@ Of a quaternion, its three columns are the angular velocity in the joint's moved
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 
 from ..typing import Array
 from .transforms import quat_exp, quat_multiply, quat_normalize
 from .tree import Tree
 
 
-@precise
+@full_matmul_precision
 def tangent_to_coordinates(
     tree: Tree, q: Float[Array, "*#batch nq"], J: Float[Array, "*#batch rows nv"]
 ) -> Float[Array, "*batch rows nq"]:
@@ -48,7 +48,7 @@ def tangent_to_coordinates(
     return wide[..., source]
 
 
-@precise
+@full_matmul_precision
 def coordinates_to_tangent(
     tree: Tree, q: Float[Array, "*#batch nq"], J: Float[Array, "*#batch rows nq"]
 ) -> Float[Array, "*batch rows nv"]:

@@ -8,7 +8,7 @@ arrays (traced or not) and keeps leading batch axes.
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 
 from ..typing import Array
 
@@ -37,7 +37,7 @@ def hat(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3 3"]:
     return rows.reshape((*v.shape[:-1], 3, 3))
 
 
-@precise
+@full_matmul_precision
 def rotate(
     R: Float[Array, "*#batch 3 3"], v: Float[Array, "*#batch 3"]
 ) -> Float[Array, "*batch 3"]:
@@ -54,7 +54,7 @@ def quat_normalize(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
     return xp.where(zero, xp.asarray([1.0, 0, 0, 0], dtype=q.dtype), unit)
 
 
-@precise
+@full_matmul_precision
 def quat_multiply(
     a: Float[Array, "*#batch 4"], b: Float[Array, "*#batch 4"]
 ) -> Float[Array, "*batch 4"]:

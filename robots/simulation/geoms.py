@@ -84,9 +84,11 @@ def _geom(core: Any, radius: float, R: np.ndarray, p: np.ndarray) -> Geom:
                 return made("CAPSULE", *size, turn=R @ turn)
             corners = np.array(list(product((-1, 1), repeat=3))) * half
             return mesh(_inflated(corners, radius) if radius else corners)
-        case collision.Curved(half, radii) if not (radius or half.any()) and radii[2]:
+        case collision.BoxPlusEllipsoid(half, radii) if (
+            not (radius or half.any()) and radii[2]
+        ):
             return made("ELLIPSOID", *thick(*radii))
-        case collision.Curved(half, radii):
+        case collision.BoxPlusEllipsoid(half, radii):
             sides = np.array([*radii, *half[:2]])
             if radius == 0 and np.array_equal(sides, [radii[0]] * 2 + [0] * 3):
                 return made("CYLINDER", *thick(radii[0], half[2]))

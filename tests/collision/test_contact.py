@@ -41,22 +41,22 @@ from helpers.oracle import reference
 from posewise.collision import (
     Body,
     Box,
-    Curved,
+    BoxPlusEllipsoid,
     HalfSpace,
     Hull,
     Segment,
-    bound,
     contact,
+    distance_lower_bound,
 )
-from posewise.collision.cores import height
-from posewise.collision.vec3_tuple import vector
+from posewise.collision.cores import support_function
+from posewise.collision.vec3_tuple import vector_components
 
 every_pair = pytest.mark.parametrize("cores", CORE_PAIRS, ids=pair_name)
 CURVED = {"cylinder", "ellipsoid"}
 
 
 def curved(cores) -> bool:
-    return Curved in cores and HalfSpace not in cores
+    return BoxPlusEllipsoid in cores and HalfSpace not in cores
 
 
 # -- reference data --------------------------------------------------------------------
@@ -198,7 +198,9 @@ def velocities(a: Body, b: Body, seed: int, sizes: bool):
             w, v = np.zeros(shape), np.zeros(shape)
             core = jax.tree.map(lambda x: rng.normal(size=x.shape), body.core)
             radius = rng.normal(size=len(w))
-        if isinstance(body.core, Curved) and sizes:  # a point, a disk stays one
+        if (
+            isinstance(body.core, BoxPlusEllipsoid) and sizes
+        ):  # a point, a disk stays one
             core = core._replace(radii=core.radii * (body.core.radii > 0))
             core = core._replace(half=core.half * (body.core.half > 0))
         elif isinstance(body.core, Segment) and sizes:
@@ -317,7 +319,7 @@ def test_hessian_of_two_balls():
 
 
 @pytest.mark.parametrize(
-    "cores", [(Segment, Box), (Box, Box), (Curved, HalfSpace)], ids=pair_name
+    "cores", [(Segment, Box), (Box, Box), (BoxPlusEllipsoid, HalfSpace)], ids=pair_name
 )
 def test_gradient_is_the_transposed_derivative(cores):
     """Reverse mode, which optimisers use, beside forward mode."""
@@ -619,7 +621,13 @@ def test_scales(cores):
 
 IN_FLOAT32 = [
     c
-    if c in [(Segment, Segment), (Segment, Box), (Box, Box), (Curved, Curved)]
+    if c
+    in [
+        (Segment, Segment),
+        (Segment, Box),
+        (Box, Box),
+        (BoxPlusEllipsoid, BoxPlusEllipsoid),
+    ]
     or HalfSpace in c
     else pytest.param(c, marks=pytest.mark.slow)
     for c in CORE_PAIRS
@@ -738,7 +746,7 @@ def test_many_pairs_are_as_few():
 def test_bounds_are_below_the_separation_along_their_normal(cores):
     """And so below the distance."""
     a, b = random_pairs(cores, 3)
-    d, on_a, on_b, n = (np.asarray(x) for x in bound(a, b))
+    d, on_a, on_b, n = (np.asarray(x) for x in distance_lower_bound(a, b))
     assert (d <= separation(a, b, n) + 1e-12).all()
     np.testing.assert_allclose(np.linalg.norm(n, axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(on_a - on_b, d[:, None] * n, atol=1e-12)
@@ -748,9 +756,9 @@ def test_bounds_are_below_the_separation_along_their_normal(cores):
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_how_far_a_cylinder_reaches_along_its_axis_has_a_derivative(sign):
     """Straight up, where the reach of its rim has a kink."""
-    can = Curved(np.array([[0, 0, 0.06]]), np.array([[0.035, 0.035, 0]]))
-    far, slope = jax.value_and_grad(lambda d: height(can, vector(d))[0])(
-        jnp.array([[0, 0, sign]])
-    )
+    can = BoxPlusEllipsoid(np.array([[0, 0, 0.06]]), np.array([[0.035, 0.035, 0]]))
+    far, slope = jax.value_and_grad(
+        lambda d: support_function(can, vector_components(d))[0]
+    )(jnp.array([[0, 0, sign]]))
     assert far == 0.06
     np.testing.assert_array_equal(slope, [[0, 0, 0.06 * sign]])

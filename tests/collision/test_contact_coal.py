@@ -25,7 +25,7 @@ from helpers.collision_cases import (
     solve,
 )
 
-from posewise.collision import Body, Box, Curved, Hull, Segment
+from posewise.collision import Body, Box, BoxPlusEllipsoid, Hull, Segment
 
 coal = pytest.importorskip("coal", reason="coal is not installed")
 
@@ -47,9 +47,9 @@ def geometry(shape: Shape):
             return coal.Capsule(shape.radius, 2 * half), 0.0
         case Box(half):
             return coal.Box(*(2 * half)), shape.radius
-        case Curved(half, radii) if radii[2] == 0:
+        case BoxPlusEllipsoid(half, radii) if radii[2] == 0:
             return coal.Cylinder(radii[0], 2 * half[2]), shape.radius
-        case Curved(_, radii):
+        case BoxPlusEllipsoid(_, radii):
             return coal.Ellipsoid(*radii), shape.radius
         case Hull(vertices):
             points = coal.StdVec_Vec3s()

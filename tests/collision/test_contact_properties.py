@@ -18,12 +18,20 @@ from helpers.collision_cases import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from posewise.collision import Body, Box, Contact, Curved, HalfSpace, Hull, Segment
+from posewise.collision import (
+    Body,
+    Box,
+    BoxPlusEllipsoid,
+    Contact,
+    HalfSpace,
+    Hull,
+    Segment,
+)
 
 FEW = 16
 """Pairs of one kind in an example; several such batches fill one call."""
 
-ALIKE = [(c, c) for c in (Segment, Box, Curved, Hull)]
+ALIKE = [(c, c) for c in (Segment, Box, BoxPlusEllipsoid, Hull)]
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -43,7 +51,7 @@ def property_of(examples: int):
 
 
 def exactness(cores) -> float:
-    return 5e-5 if Curved in cores and HalfSpace not in cores else 1e-9
+    return 5e-5 if BoxPlusEllipsoid in cores and HalfSpace not in cores else 1e-9
 
 
 def solve_all(*pairs: tuple[Body, Body]) -> list[Contact]:

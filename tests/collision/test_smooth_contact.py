@@ -16,7 +16,14 @@ from helpers.collision_cases import (
 )
 from scipy.spatial.transform import Rotation
 
-from posewise.collision import Box, HalfSpace, Hull, contact, excess, smooth_contact
+from posewise.collision import (
+    Box,
+    HalfSpace,
+    Hull,
+    contact,
+    smooth_contact,
+    smoothing_excess,
+)
 
 TAU = 3e-3
 FEW = {(Box, Box), (Hull, HalfSpace)}
@@ -45,7 +52,7 @@ def soft(a, b, da=None, db=None, tau=TAU):
 def test_below_the_exact_distance_by_no_more_than_the_bound(cores):
     a, b = random_pairs(cores, seed=5)
     exact = solve(a, b).distance
-    bound = excess(a.core) + excess(b.core)
+    bound = smoothing_excess(a.core) + smoothing_excess(b.core)
     for tau in (1e-2, TAU, 3e-4):
         out = soft(a, b, tau=tau)[0]
         lack = exact - out.distance
@@ -111,5 +118,5 @@ def test_in_single_precision():
     cast = lambda x: jax.tree.map(lambda y: jnp.asarray(y, jnp.float32), x)
     out = smooth_contact(cast(a), cast(b), jnp.float32(TAU))
     lack = solve(a, b).distance - np.asarray(out.distance, float)
-    bound = (excess(a.core) + excess(b.core)) * TAU
+    bound = (smoothing_excess(a.core) + smoothing_excess(b.core)) * TAU
     assert lack.min() > -1e-4 and lack.max() < bound + 1e-4

@@ -5,9 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from posewise.collision.vec3_tuple import folded
-from posewise.compilation.compaction import added, compute_where, members, noted, put
-from posewise.compilation.materialize import once
+from posewise.collision.vec3_tuple import pairwise_reduce
+from posewise.compilation.compaction import (
+    append,
+    compact,
+    compute_where,
+    scatter_add,
+    scatter_set,
+)
+from posewise.compilation.materialize import materialize
 
 rng = np.random.default_rng(0)
 
@@ -45,17 +51,17 @@ def test_what_is_needed_is_computed_and_nothing_else(backend, n, share, chunk):
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_members_are_in_order(backend, n, share):
     chosen = rng.uniform(size=n) < share
-    known = members(jnp.asarray(chosen))
+    known = compact(jnp.asarray(chosen))
     assert int(known.total) == chosen.sum()
     assert known.at[: chosen.sum()].tolist() == np.flatnonzero(chosen).tolist()
 
 
 def test_members_may_be_noted_until_the_list_is_full(backend):
     chosen = np.array([True, False, True, True])
-    known = members(jnp.asarray(chosen))
+    known = compact(jnp.asarray(chosen))
     assert known.at[:3].tolist() == [0, 2, 3] and int(known.total) == 3
-    known = noted(known, jnp.array([1, 1]), jnp.array([True, False]))
-    known = noted(known, jnp.array([1, 1]), jnp.array([False, False]))
+    known = append(known, jnp.array([1, 1]), jnp.array([True, False]))
+    known = append(known, jnp.array([1, 1]), jnp.array([False, False]))
     assert known.at[:4].tolist() == [0, 2, 3, 1] and int(known.total) == 4
 
 
@@ -64,8 +70,10 @@ def test_rows_are_put_and_added(backend):
     new = rng.normal(size=(3, 2))
     want = x.copy()
     np.add.at(want, at, new)
-    np.testing.assert_allclose(added(jnp.asarray(x), jnp.asarray(at), new), want)
-    got = np.asarray(put(jnp.asarray(x), jnp.asarray(at[:2]), jnp.asarray(new[:2])))
+    np.testing.assert_allclose(scatter_add(jnp.asarray(x), jnp.asarray(at), new), want)
+    got = np.asarray(
+        scatter_set(jnp.asarray(x), jnp.asarray(at[:2]), jnp.asarray(new[:2]))
+    )
     np.testing.assert_array_equal(got[[3, 0]], new[:2])
     assert not got[[1, 2, 4]].any()
 
@@ -77,18 +85,20 @@ def test_folds_are_reductions(n):
         lambda u, v: jnp.where(b[0] < a[0], v, u), tuple(a), tuple(b)
     )
     number = jnp.broadcast_to(jnp.arange(n)[:, None], x.shape)
-    least, at = folded(less, (jnp.asarray(x), number))
+    least, at = pairwise_reduce(less, (jnp.asarray(x), number))
     np.testing.assert_array_equal(least, x.min(0))
     np.testing.assert_array_equal(
         np.take_along_axis(x, np.asarray(at)[None], 0), [least]
     )
-    np.testing.assert_allclose(folded(jnp.add, jnp.asarray(x)), x.sum(0))
+    np.testing.assert_allclose(pairwise_reduce(jnp.add, jnp.asarray(x)), x.sum(0))
 
 
 @pytest.mark.parametrize("n", [3, 100_000])
 def test_once_is_a_plain_call_for_derivatives_batches_and_loops(backend, n):
     fn = lambda x, y: {"sum": jnp.sin(x) * y + jnp.exp(x), "more": (x, x > 0)}
-    within = lambda x, y: once(fn, 2 * x, y)["sum"] + once(fn, 2 * x, y)["more"][0]
+    within = lambda x, y: (
+        materialize(fn, 2 * x, y)["sum"] + materialize(fn, 2 * x, y)["more"][0]
+    )
     plain = lambda x, y: fn(2 * x, y)["sum"] + 2 * x
     x, y = jnp.asarray(rng.normal(size=(2, n)))
     loop = lambda f: lambda x, y: jax.lax.fori_loop(0, 3, lambda _, x: f(x, y) / 9, x)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from posewise.compilation import program_cache
-from posewise.compilation.fingerprint import Unmarked, marked
+from posewise.compilation.fingerprint import NotFingerprintable, fingerprint
 
 SCRIPT = Path(__file__).parents[1] / "helpers" / "cached_programs_process.py"
 
@@ -93,7 +93,7 @@ MADE = {
         lambda: jnp.sin,
         lambda: functools.partial(jnp.sum, axis=0),
         lambda: functools.partial(jnp.sum, axis=1),
-        lambda: marked,
+        lambda: fingerprint,
     ],
     "structures": [
         lambda: jax.tree.structure({"a": 1, "b": (2, 3)}),
@@ -106,14 +106,14 @@ MADE = {
 
 @pytest.mark.parametrize("name", MADE)
 def test_equal_marks_for_what_is_equal_and_for_nothing_else(name):
-    first = [marked(make()) for make in MADE[name]]
-    assert first == [marked(make()) for make in MADE[name]]
+    first = [fingerprint(make()) for make in MADE[name]]
+    assert first == [fingerprint(make()) for make in MADE[name]]
     assert len(set(first)) == len(first)
 
 
 def test_what_is_shared_counts_as_what_is_equal():
     one = (1.5, np.arange(3))
-    assert marked((one, one)) == marked((one, (1.5, np.arange(3))))
+    assert fingerprint((one, one)) == fingerprint((one, (1.5, np.arange(3))))
 
 
 class Own:
@@ -133,25 +133,25 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_may_differ_unseen_has_no_mark(name):
-    with pytest.raises(Unmarked):
-        marked({"some": (UNKNOWN[name],)})
+    with pytest.raises(NotFingerprintable):
+        fingerprint({"some": (UNKNOWN[name],)})
 
 
 @pytest.fixture
 def folder(tmp_path):
-    program_cache.keep_in(tmp_path)
+    program_cache.set_cache_dir(tmp_path)
     yield tmp_path
-    program_cache.keep_in(None)
+    program_cache.set_cache_dir(None)
 
 
 def test_kept_for_the_next_one_unless_broken(folder, monkeypatch):
     x = np.arange(3.0)
-    run = program_cache.kept(jax.jit(lambda x: {"y": 2 * x}), "double")
+    run = program_cache.load_or_compile(jax.jit(lambda x: {"y": 2 * x}), "double")
     for given in (x, x, x + 1):
         np.testing.assert_array_equal(run(given)["y"], 2 * given)
     (file,) = folder.iterdir()
 
-    wrong = program_cache.kept(jax.jit(lambda x: {"y": 3 * x}), "double")
+    wrong = program_cache.load_or_compile(jax.jit(lambda x: {"y": 3 * x}), "double")
     np.testing.assert_array_equal(wrong(x)["y"], 2 * x)  # it is not looked at
     np.testing.assert_array_equal(wrong(np.arange(4.0))["y"], 3 * np.arange(4.0))
     np.testing.assert_array_equal(wrong(np.arange(3))["y"], 3 * np.arange(3))
@@ -160,12 +160,12 @@ def test_kept_for_the_next_one_unless_broken(folder, monkeypatch):
     whole = file.read_bytes()
     for data in (b"", whole[:-99], b"not a pickle"):
         file.write_bytes(data)
-        run = program_cache.kept(jax.jit(lambda x: {"y": 2 * x}), "double")
+        run = program_cache.load_or_compile(jax.jit(lambda x: {"y": 2 * x}), "double")
         np.testing.assert_array_equal(run(x)["y"], 2 * x)
         assert len(file.read_bytes()) > 99
 
     monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=false")
-    program_cache.kept(jax.jit(lambda x: {"y": 2 * x}), "double")(x)
+    program_cache.load_or_compile(jax.jit(lambda x: {"y": 2 * x}), "double")(x)
     assert len(list(folder.iterdir())) == 4
 
 
@@ -174,15 +174,15 @@ import sys
 from pathlib import Path
 import jax, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from posewise.compilation import program_cache as kept
-from posewise.compilation.synchronous_cpu import waiting_device
+from posewise.compilation import program_cache
+from posewise.compilation.synchronous_cpu import synchronous_cpu_device
 
-kept.keep_in(Path(sys.argv[1]))
+program_cache.set_cache_dir(Path(sys.argv[1]))
 mesh = Mesh(np.array(jax.devices()[2:]), "d")
-for place in (None, waiting_device(), NamedSharding(mesh, PartitionSpec("d"))):
+for place in (None, synchronous_cpu_device(), NamedSharding(mesh, PartitionSpec("d"))):
     x = jax.device_put(np.arange(4.0), place)
     fns = [lambda x: 2 * x, lambda x: 3 * x]  # the second one is not looked at
-    runs = [kept.kept(jax.jit(fn), repr(place)) for fn in fns]
+    runs = [program_cache.load_or_compile(jax.jit(fn), repr(place)) for fn in fns]
     out = [run(x) for run in runs]
     assert all(y.tolist() == [0, 2, 4, 6] for y in out), out
     assert all(y.devices() == x.devices() for y in out), out
@@ -201,11 +201,11 @@ def test_with_several_devices(tmp_path):
 
 def test_without_a_place_to_write_it_runs_all_the_same(folder):
     folder.rmdir()
-    run = program_cache.kept(jax.jit(lambda x: 2 * x), "double")
+    run = program_cache.load_or_compile(jax.jit(lambda x: 2 * x), "double")
     assert run(np.ones(()))[()] == 2
-    program_cache.keep_in(None)
+    program_cache.set_cache_dir(None)
     program = jax.jit(lambda x: 2 * x)
-    assert program_cache.kept(program, "double") is program
+    assert program_cache.load_or_compile(program, "double") is program
 
 
 def in_a_process(folder, shift):

@@ -9,10 +9,21 @@ import pytest
 
 import posewise as pw
 from posewise.compilation import single_kernel
-from posewise.compilation.packed_pytree import SMALL, Sealer, fetched, opened, seal
-from posewise.compilation.precision import precise
-from posewise.compilation.single_kernel import Compiled, expressible, later, part
-from posewise.compilation.synchronous_cpu import waiting_device
+from posewise.compilation.packed_pytree import (
+    MAX_SHARED_SIZE,
+    PackCache,
+    fetch,
+    pack,
+    unpack,
+)
+from posewise.compilation.precision import full_matmul_precision
+from posewise.compilation.single_kernel import (
+    StaticJit,
+    defer,
+    is_single_kernel_compatible,
+    subprogram,
+)
+from posewise.compilation.synchronous_cpu import synchronous_cpu_device
 from posewise.solvers import Options
 from posewise.solvers.augmented_lagrangian import (
     compiles_in_parts,
@@ -49,10 +60,10 @@ CASES = {
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_equal_to_plain_calls(name, large):
-    fn = precise(CASES[name])
+    fn = full_matmul_precision(CASES[name])
     args = jnp.array([0.3, -1.0, 2.0]), jnp.array([2]), jnp.zeros((0, 3))
-    made = Compiled(lambda key, *args: part(fn, *args), large=lambda key: large)
-    got = fetched(made(name, *args))
+    made = StaticJit(lambda key, *args: subprogram(fn, *args), large=lambda key: large)
+    got = fetch(made(name, *args))
     want = fn(*args)
     assert jax.tree.structure(got) == jax.tree.structure(want)
     for x, y in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
@@ -62,43 +73,43 @@ def test_equal_to_plain_calls(name, large):
 
 def test_truth_values_alone_and_nothing_at_all():
     given = jnp.array([False, True]), jnp.zeros(0), jnp.zeros((2, 0), bool)
-    out = fetched(Compiled(lambda key, a, b, c: (~a, b, c))("", *given))
+    out = fetch(StaticJit(lambda key, a, b, c: (~a, b, c))("", *given))
     assert out[0].tolist() == [True, False] and out[0].dtype == bool
     assert out[1].shape == (0,) and out[2].shape == (2, 0)
 
 
 def test_compiled_once_for_each_static_argument():
-    scaled = Compiled(lambda factor, x: factor * x)
+    scaled = StaticJit(lambda factor, x: factor * x)
     for factor in (2, 3, 2):
-        assert fetched(scaled(factor, jnp.ones(3)))[0] == factor
-    assert scaled.compilations() == 2
+        assert fetch(scaled(factor, jnp.ones(3)))[0] == factor
+    assert scaled.num_compilations() == 2
 
 
 def test_programs_used_long_ago_are_forgotten(monkeypatch):
-    monkeypatch.setattr(single_kernel, "PROGRAMS", 3)
-    scaled = Compiled(lambda factor, x: factor * x)
+    monkeypatch.setattr(single_kernel, "MAX_PROGRAMS", 3)
+    scaled = StaticJit(lambda factor, x: factor * x)
     x = jnp.arange(3.0)
     for factor in (1, 2, 3, 1, 4):  # 2 is the oldest then
-        np.testing.assert_array_equal(fetched(scaled(factor, x)), factor * x)
+        np.testing.assert_array_equal(fetch(scaled(factor, x)), factor * x)
     assert {given[0] for given in scaled.programs} == {3, 1, 4}
-    assert scaled.compilations() == 4
+    assert scaled.num_compilations() == 4
     scaled(1, x)
-    assert scaled.compilations() == 4
+    assert scaled.num_compilations() == 4
     scaled(2, x)
-    assert scaled.compilations() == 5
+    assert scaled.num_compilations() == 5
 
 
 def test_within_other_programs():
-    halved = Compiled(lambda factor, x: loop(x, jnp.array([2])) / factor)
+    halved = StaticJit(lambda factor, x: loop(x, jnp.array([2])) / factor)
     x = jnp.array([[0.3, -1.0, 2.0], [1.0, 2.0, 3.0]])
     got = jax.jit(jax.vmap(lambda x: halved(2, x)))(x)
-    want = [fetched(halved(2, row)) for row in x]
+    want = [fetch(halved(2, row)) for row in x]
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
 def test_parts_in_a_loop():
     def first(x, n):
-        return {"x": loop(x, n), "large": jnp.tile(x, SMALL)}, x > 0
+        return {"x": loop(x, n), "large": jnp.tile(x, MAX_SHARED_SIZE)}, x > 0
 
     def second(both, odd, positive, total):
         x = jnp.where(odd & positive, both["x"], -both["x"])
@@ -106,27 +117,29 @@ def test_parts_in_a_loop():
 
     def run(key, x, n, odd):
         def step(i, state):
-            x = later(lambda s: s[0], state)
-            both, positive = part(first, x, n)
-            total = later(lambda s: s[1], state)
-            return seal(opened(part(second, both, odd, positive, total)))
+            x = defer(lambda s: s[0], state)
+            both, positive = subprogram(first, x, n)
+            total = defer(lambda s: s[1], state)
+            return pack(unpack(subprogram(second, both, odd, positive, total)))
 
-        return jax.lax.fori_loop(0, 5, step, seal((x, jnp.zeros((), int))))
+        return jax.lax.fori_loop(0, 5, step, pack((x, jnp.zeros((), int))))
 
     given = jnp.array([0.3, -1.0, 2.0]), jnp.array([3]), TABLE
     got, want = (
-        fetched(Compiled(run, large=lambda key: True)("", *given)),
+        fetch(StaticJit(run, large=lambda key: True)("", *given)),
         run("", *given),
     )
-    for x, y in zip(got, opened(want), strict=True):
+    for x, y in zip(got, unpack(want), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12)
 
 
 def test_what_is_not_needed_of_a_tree_is_not_taken_out_of_it():
     tree = [np.full(3, float(k)) for k in range(40)]
-    run = partial(single_kernel.in_parts, partial(part, lambda t: 2 * t[7]))
-    np.testing.assert_array_equal(fetched(run(seal(tree))), 2 * tree[7])
-    assert jax.jit(run).lower(seal(tree)).as_text().count("stablehlo.slice") < 5
+    run = partial(
+        single_kernel.compile_in_parts, partial(subprogram, lambda t: 2 * t[7])
+    )
+    np.testing.assert_array_equal(fetch(run(pack(tree))), 2 * tree[7])
+    assert jax.jit(run).lower(pack(tree)).as_text().count("stablehlo.slice") < 5
 
 
 TREES = {
@@ -136,7 +149,7 @@ TREES = {
     "scalars": [np.float64(2.5), np.int64(7), np.bool_(True)],
     "large ones apart": (
         np.ones(3),
-        np.arange(2.0 * SMALL).reshape(2, -1),
+        np.arange(2.0 * MAX_SHARED_SIZE).reshape(2, -1),
         np.zeros(2),
     ),
     "empty ones": (np.zeros((0, 3)), np.ones(2), np.zeros((2, 0), bool)),
@@ -147,40 +160,40 @@ TREES = {
 @pytest.mark.parametrize("name", TREES)
 def test_what_is_sealed_is_opened_as_it_was(name, xp):
     tree = TREES[name]
-    sealed = seal(tree, xp)
-    assert seal(sealed) is sealed and len(sealed.packs) <= 3
+    sealed = pack(tree, xp)
+    assert pack(sealed) is sealed and len(sealed.packs) <= 3
     assert all(p.dtype != bool for p in sealed.packs)
-    back = opened({"in": sealed})["in"]
+    back = unpack({"in": sealed})["in"]
     assert jax.tree.structure(back) == jax.tree.structure(tree)
     for x, y in zip(jax.tree.leaves(back), jax.tree.leaves(tree), strict=True):
         assert x.dtype == y.dtype and x.shape == y.shape
         np.testing.assert_array_equal(x, y)
-    alike = seal(jax.tree.map(lambda a: a + a, tree), np)
+    alike = pack(jax.tree.map(lambda a: a + a, tree), np)
     assert alike.layout is sealed.layout
 
 
 def test_trees_sealed_before_are_known_while_they_live_in_memory():
-    sealer = Sealer(lambda: None)
+    sealer = PackCache(lambda: None)
     trees = [{"x": np.full(3, float(k))} for k in range(40)]
     for tree in trees:
         assert sealer.look(tree) is tree
         assert sealer(tree) is sealer(tree) is sealer.look(tree)
     assert sealer.look(trees[0]) is trees[0] and len(sealer.known) < 40
-    np.testing.assert_array_equal(fetched(sealer(trees[0]))["x"], trees[0]["x"])
+    np.testing.assert_array_equal(fetch(sealer(trees[0]))["x"], trees[0]["x"])
 
 
 def test_what_is_awaited_has_a_device_of_its_own():
     """It computes in the thread that asks; JAX's devices and settings stay."""
     before = jax.devices(), jnp.ones(2).devices()
-    fn = lambda key, a, n: (loop(opened(a), n), opened(a))
-    run = Compiled(fn, seals=(1,), fetches=True)
+    fn = lambda key, a, n: (loop(unpack(a), n), unpack(a))
+    run = StaticJit(fn, seals=(1,), fetches=True)
     given = np.ones(3), np.array([4])
     for _ in range(2):
         got = run("", *given)
-    assert all(isinstance(a, np.ndarray) for a in got) and run.compilations() == 1
+    assert all(isinstance(a, np.ndarray) for a in got) and run.num_compilations() == 1
     np.testing.assert_allclose(got[0], loop(*given))
     (where,) = run.sealer(given[0]).packs[0].devices()
-    assert where == (waiting_device() or jax.devices()[0])
+    assert where == (synchronous_cpu_device() or jax.devices()[0])
     assert (where in jax.devices()) == (jax.default_backend() != "cpu")
     assert before == (jax.devices(), jnp.ones(2).devices())
 
@@ -191,9 +204,11 @@ def test_without_it_jax_has_the_results(broken, monkeypatch):
         raise broken("of another version")
 
     monkeypatch.setattr("jaxlib.xla_client.make_cpu_client", fails)
-    assert waiting_device.__wrapped__() is None
-    monkeypatch.setattr(single_kernel, "waiting_device", waiting_device.__wrapped__)
-    run = Compiled(lambda key, a: 2 * opened(a), seals=(1,), fetches=True)
+    assert synchronous_cpu_device.__wrapped__() is None
+    monkeypatch.setattr(
+        single_kernel, "synchronous_cpu_device", synchronous_cpu_device.__wrapped__
+    )
+    run = StaticJit(lambda key, a: 2 * unpack(a), seals=(1,), fetches=True)
     np.testing.assert_array_equal(run("", np.ones(3)), 2 * np.ones(3))
 
 
@@ -211,20 +226,20 @@ def planar_path():
 @pytest.mark.slow
 def test_rounds_are_one_program_also_where_there_are_no_kernels(monkeypatch):
     chain, data, x = planar_path()
-    monkeypatch.setattr(single_kernel, "_known", lambda: False)
+    monkeypatch.setattr(single_kernel, "_has_small_calls", lambda: False)
     options = Options(max_iterations=40)
-    run = Compiled(resume, large=compiles_in_parts, seals=(1, 5))
-    state = jax.device_put(seal(empty_state(chain, data, x, options), np))
+    run = StaticJit(resume, large=compiles_in_parts, seals=(1, 5))
+    state = jax.device_put(pack(empty_state(chain, data, x, options), np))
     for k in range(4):
         state, out = run(chain, data, x, state, k == 0, options, 10)
-    assert run.compilations() == 1
+    assert run.num_compilations() == 1
     monkeypatch.undo()
     whole = solve(chain, data, x, options)
-    np.testing.assert_allclose(fetched(out).x, whole.x, atol=1e-9)
+    np.testing.assert_allclose(fetch(out).x, whole.x, atol=1e-9)
 
 
 def test_solves_have_such_a_form():
     chain, data, x = planar_path()
     x = jnp.asarray(x)
     run = partial(solve_from_start, chain)
-    assert expressible(jax.make_jaxpr(run)(data, x, Options()).jaxpr)
+    assert is_single_kernel_compatible(jax.make_jaxpr(run)(data, x, Options()).jaxpr)

@@ -17,8 +17,8 @@ from scipy.spatial.transform import Rotation
 from posewise.collision import (
     Body,
     Box,
+    BoxPlusEllipsoid,
     Contact,
-    Curved,
     HalfSpace,
     Hull,
     Segment,
@@ -43,7 +43,7 @@ KINDS = (
     "plane",
 )
 
-CORES = (Segment, Box, Curved, Hull, HalfSpace)
+CORES = (Segment, Box, BoxPlusEllipsoid, Hull, HalfSpace)
 
 CORE_PAIRS = [
     (a, b)
@@ -84,12 +84,13 @@ def box(half, r: float = 0.0) -> Shape:
 def cylinder(half: float, r: float, rounding: float = 0.0) -> Shape:
     r = r - rounding
     return Shape(
-        Curved(np.array([0, 0, half - rounding]), np.array([r, r, 0.0])), rounding
+        BoxPlusEllipsoid(np.array([0, 0, half - rounding]), np.array([r, r, 0.0])),
+        rounding,
     )
 
 
 def ellipsoid(radii) -> Shape:
-    return Shape(Curved(np.zeros(3), np.asarray(radii)))
+    return Shape(BoxPlusEllipsoid(np.zeros(3), np.asarray(radii)))
 
 
 def hull(vertices, r: float = 0.0) -> Shape:
@@ -257,7 +258,7 @@ def reach(body: Body, n: np.ndarray) -> np.ndarray:
             h = wide(half) * np.abs(m[..., 2])
         case Box(half):
             h = np.sum(wide(half) * np.abs(m), -1)
-        case Curved(half, radii):
+        case BoxPlusEllipsoid(half, radii):
             h = np.sum(wide(half) * np.abs(m), -1)
             h = h + np.linalg.norm(wide(radii) * m, axis=-1)
         case Hull(vertices):
@@ -285,7 +286,7 @@ def outside_core(body: Body, outward: np.ndarray, point: np.ndarray) -> np.ndarr
             return np.linalg.norm(off, axis=1)
         case Box(half):
             return np.linalg.norm(beyond(x, half), axis=1)
-        case Curved(half, radii):
+        case BoxPlusEllipsoid(half, radii):
             y = beyond(x, half) * np.sign(x)
             flat = radii[:, 2] == 0
             safe = np.where(radii > 0, radii, 1.0)

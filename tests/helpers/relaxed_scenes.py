@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 import posewise as pw
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 from posewise.logic.relaxed.constraint_terms import conjuncts
 
 
@@ -204,5 +204,5 @@ def rows(C, feature, q):
 
 @lru_cache(maxsize=64)
 def _in_all(symbol):
-    fn = precise(lambda R, p, given: symbol.fn(R, p, **given))
+    fn = full_matmul_precision(lambda R, p, given: symbol.fn(R, p, **given))
     return jax.jit(jax.vmap(fn, (0, 0, None)))

@@ -46,7 +46,7 @@ def test_lanes_refill_and_nothing_is_compiled_again(monkeypatch):
                 C.q = sol.q
                 np.testing.assert_allclose(C.pose("tip")[:2], target[:2], atol=1e-3)
         assert np.mean([s.feasible for s in got]) > 0.8
-        sizes.append(_advance_lanes_compiled.compilations())
+        sizes.append(_advance_lanes_compiled.num_compilations())
     assert sizes[0] == sizes[-1]
 
 
@@ -73,9 +73,9 @@ def test_a_start_that_stalls_is_followed_by_a_random_one():
     np.testing.assert_array_equal(komo.solve(seed=2).path, sol.path)
     targets = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [-1, 0, 0]])
     got = komo.solve_batch({aim: targets}, seed=2)
-    before = _advance_lanes_compiled.compilations()
+    before = _advance_lanes_compiled.num_compilations()
     other = komo.solve_batch({aim: targets[[1, 1, 3, 0]]}, seed=2)
-    assert _advance_lanes_compiled.compilations() == before and all(
+    assert _advance_lanes_compiled.num_compilations() == before and all(
         s.feasible for s in other
     )
     assert [s.feasible for s in got] == [True] * 4

@@ -7,7 +7,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT
-from posewise.collision import point_surface
+from posewise.collision import point_distance_and_normal
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.geometry.inertia import link_inertia
 from posewise.robots.world.contact_forces import (
@@ -420,7 +420,7 @@ def test_points_of_a_surface(name):
     (group,) = frame_bodies(C.frame("body"))
     R, p = C.walk().frames.R[0], C.walk().frames.p[0]
     body = group.body._replace(R=R @ group.body.R, p=p + group.body.p @ R.T)
-    measure = jax.jit(lambda x: [a[0] for a in point_surface(body, x)])
+    measure = jax.jit(lambda x: [a[0] for a in point_distance_and_normal(body, x)])
     slope = jax.jit(jax.grad(lambda x: measure(x)[0]))
     rng = np.random.default_rng(1)
     for _ in range(8):

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.precision import precise
+from posewise.compilation.precision import full_matmul_precision
 from posewise.features.safe_math import norm
 from posewise.robots.errors import ConfigError
 from posewise.robots.world.regions import Region
@@ -50,7 +50,7 @@ def column_gap(
     return smooth_max(jnp.stack([beside, above], -1), sharpness)
 
 
-@precise
+@full_matmul_precision
 def cavity_gap(
     source: Float[Any, "*T 3"],
     R: Float[Any, "*T 3 3"],

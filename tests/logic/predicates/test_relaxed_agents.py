@@ -17,7 +17,7 @@ from helpers.relaxed_scenes import (
 
 import posewise as pw
 from posewise import PosewiseError, logic
-from posewise.compilation.single_kernel import expressible
+from posewise.compilation.single_kernel import is_single_kernel_compatible
 from posewise.logic.relaxed.constraint_terms import conjuncts
 
 ERROR = 2e-3
@@ -95,7 +95,7 @@ def test_all_can_be_one_kernel(predicate):
             fn = lambda R, p, given, g=g: g.symbol.fn(R, p, **given)
             made = jax.make_jaxpr(jax.jacrev(fn, (0, 1)))
             place = poses.R[g.frames], poses.p[g.frames]
-            assert expressible(made(*place, g.params).jaxpr)
+            assert is_single_kernel_compatible(made(*place, g.params).jaxpr)
 
 
 @pytest.mark.slow
