@@ -17,7 +17,7 @@ import numpy as np
 from jax.custom_batching import custom_vmap
 from jaxtyping import Float
 
-from posewise.collision import Body, HalfSpace, bound, contact
+from posewise.collision import Body, HalfSpace, distance_lower_bound, contact
 from posewise.collision.broad_phase import bounding_radius
 from posewise.compilation.compaction import (
     append,
@@ -265,7 +265,7 @@ def _add_groups(
 
     def may_be(pair: Any, counts: Any, near: Any) -> Any:
         at, a, b = materialize(bodies, pair)
-        lower = materialize(lambda a, b: bound(a, b)[0], a, b)
+        lower = materialize(lambda a, b: distance_lower_bound(a, b)[0], a, b)
         return append(near, pair, counts & (lower < reach[at.row]))
 
     def measured(pair: Any, counts: Any, sums: Any) -> Any:

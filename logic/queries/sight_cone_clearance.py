@@ -71,8 +71,8 @@ def _products(
 
 
 def _height(core: Any, d: Any) -> Any:
-    """`support_function`; also differentiable along the axes of what is round about them."""
-    if not isinstance(core, collision.Curved):
+    """Return `support_function`, differentiable on axes of symmetry as well."""
+    if not isinstance(core, collision.BoxPlusEllipsoid):
         return support_function(core, d)
     swept = [r * c for r, c in zip(vector_components(core.radii), d, strict=True)]
     length = sqrt(sum(x * x for x in swept))

@@ -64,16 +64,16 @@ def group_body_pairs(frames: Sequence[Frame], pairs: Iterable) -> list[BodyPairs
 
 def _with_common_core(a: Bodies, b: Bodies) -> tuple[Bodies, Bodies]:
     """Both curved, where one is and the other may be: fewer kinds to compile."""
-    if b.kind[0] is collision.Curved and a.kind[0] is collision.Box:
-        core = collision.as_curved(a.body.core)
-        a = Bodies((collision.Curved, *a.kind[1:]), a.body._replace(core=core))
+    if b.kind[0] is collision.BoxPlusEllipsoid and a.kind[0] is collision.Box:
+        core = collision.as_box_plus_ellipsoid(a.body.core)
+        a = Bodies((collision.BoxPlusEllipsoid, *a.kind[1:]), a.body._replace(core=core))
     return a, b
 
 
 def _core_rank(x: Bodies) -> int:
     order = (
         collision.Box,
-        collision.Curved,
+        collision.BoxPlusEllipsoid,
         collision.Hull,
         collision.HalfSpace,
     )

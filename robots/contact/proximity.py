@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from posewise.collision import Body, Contact, bound
+from posewise.collision import Body, Contact, distance_lower_bound
 
 from ..world.frame import Frame
 from .body_pairs import BodyPairs, CoreTypes, evaluate_contacts, group_body_pairs, pack
@@ -66,7 +66,7 @@ def _compiled_contacts(kinds: CoreTypes) -> Any:
 
 @jax.jit
 def _distance_bound(a: Body, b: Body) -> Any:
-    return bound(a, b)[0]
+    return distance_lower_bound(a, b)[0]
 
 
 def _within_cutoff(
