@@ -17,7 +17,7 @@ import numpy as np
 from jax.custom_batching import custom_vmap
 from jaxtyping import Float
 
-from posewise.collision import Body, HalfSpace, distance_lower_bound, contact
+from posewise.collision import Body, HalfSpace, contact, distance_lower_bound
 from posewise.collision.broad_phase import bounding_radius
 from posewise.compilation.compaction import (
     append,

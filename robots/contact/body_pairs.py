@@ -66,7 +66,9 @@ def _with_common_core(a: Bodies, b: Bodies) -> tuple[Bodies, Bodies]:
     """Both curved, where one is and the other may be: fewer kinds to compile."""
     if b.kind[0] is collision.BoxPlusEllipsoid and a.kind[0] is collision.Box:
         core = collision.as_box_plus_ellipsoid(a.body.core)
-        a = Bodies((collision.BoxPlusEllipsoid, *a.kind[1:]), a.body._replace(core=core))
+        a = Bodies(
+            (collision.BoxPlusEllipsoid, *a.kind[1:]), a.body._replace(core=core)
+        )
     return a, b
 
 
