@@ -137,7 +137,7 @@ def measure(task: Task, runs: int) -> dict:
             task.what(run),
             ["item"],
             starts=STARTS,
-            enough=1,
+            max_solutions=1,
             seed=run + 1,
             progress=False,
         )

@@ -133,7 +133,7 @@ def solve(C: pw.Config, starts: int, seed: int, region=REGION) -> list:
         GOALS,
         ["mug"],
         starts=starts,
-        enough=1,
+        max_solutions=1,
         max_iterations=60,
         seed=seed,
         region=region,

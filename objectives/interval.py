@@ -10,14 +10,14 @@ from jaxtyping import Float
 from posewise.features import Feature
 from posewise.robots.config import Config
 
-from .objective import OT, ObjectiveError, selected_slices, slice_of
+from .objective import OT, ObjectiveError, select_slices, slice_index
 
 Slices = tuple[int, ...]
-Objectives = Iterable[tuple[Feature, OT, Slices]]
+ObjectiveSpecs = Iterable[tuple[Feature, OT, Slices]]
 
 
 @dataclass(frozen=True)
-class Span:
+class SliceInterval:
     """The consecutive slices that `times` select, as statements see them."""
 
     slices: Slices
@@ -25,7 +25,7 @@ class Span:
     slices_per_phase: int
     tau: Float[np.ndarray, " T"]
     """Time from the slice before to each slice of the path [s]."""
-    from_present: bool = False
+    starts_at_present: bool = False
     """The times begin at the present state, one slice before the first."""
 
     @property
@@ -38,7 +38,7 @@ class Span:
         """The last slice alone."""
         return self.slices[-1:]
 
-    def led_by(self, phases: float) -> Slices:
+    def extended_back(self, phases: float) -> Slices:
         """The slices, and before them those of so many phases."""
         lead = int(phases * self.slices_per_phase + 0.5)
         start = max(self.slices[0] - lead, 0)
@@ -54,7 +54,7 @@ class Span:
         Raises:
             ObjectiveError: for a single time.
         """
-        steps = self.slices if self.from_present else self.slices[1:]
+        steps = self.slices if self.starts_at_present else self.slices[1:]
         if not steps:
             raise ObjectiveError(
                 f"{what}: times select slice {self.slices[0]} alone, expected an"
@@ -63,22 +63,24 @@ class Span:
         return steps
 
 
-def span_of(
+def select_interval(
     times: Any, slices_per_phase: int, tau: Float[np.ndarray, " T"], what: str
-) -> Span:
-    """The span that times select, see `selected_slices`; all slices: from the present.
+) -> SliceInterval:
+    """The span that times select, see `select_slices`; all slices: from the present.
 
     Raises:
         ObjectiveError: when no slice is selected.
     """
-    slices = selected_slices(times, slices_per_phase, len(tau), what)
+    slices = select_slices(times, slices_per_phase, len(tau), what)
     given = np.ravel([] if times is None else times).astype(float)
     interval = len(given) == 2 and given[0] >= 0
-    present = not len(given) or (interval and slice_of(given[0], slices_per_phase) < 0)
-    return Span(slices, slices_per_phase, tau, bool(present))
+    present = not len(given) or (
+        interval and slice_index(given[0], slices_per_phase) < 0
+    )
+    return SliceInterval(slices, slices_per_phase, tau, bool(present))
 
 
-class Way(NamedTuple):
+class Alternative(NamedTuple):
     """One of several ways to make a statement true."""
 
     name: str
@@ -86,19 +88,19 @@ class Way(NamedTuple):
     objectives: Sequence[tuple[Feature, OT, Slices]]
 
 
-class Statement(Protocol):
+class SupportsObjectives(Protocol):
     """Presets, predicates, formulas: whatever means a few objectives in a world."""
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
-        """Features, what they mean, and on which slices, for times that select `span`.
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        """Yield the features, their types, and their slices in the selected interval.
 
-        Most hold on `span.slices`; some at its ends, on its steps, or before it.
+        Most hold on `interval.slices`; some at its ends, on its steps, or before it.
         """
         ...
 
 
-def ways_of(what: Any, C: Config, span: Span) -> Sequence[Way]:
+def alternatives_of(what: Any, C: Config, span: SliceInterval) -> Sequence[Alternative]:
     """The ways of a statement: of `ways(C, span)` where it has several, or the one."""
-    if hasattr(what, "ways"):
-        return what.ways(C, span)
-    return [Way("", tuple(what.objectives(C, span)))]
+    if hasattr(what, "alternatives"):
+        return what.alternatives(C, span)
+    return [Alternative("", tuple(what.objectives(C, span)))]

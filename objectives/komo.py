@@ -14,10 +14,16 @@ from .nlp import NLP, make_nlp
 from .objective import Objective, ObjectiveError
 from .path_problem import PathProblem
 from .solution import Solution
-from .solve.alternatives import settled, solve_ways
-from .solve.batches import make_place, solve_batch
-from .solve.multistart import NEWTON, best, checked_starts, make_options, solve_starts
-from .solve.problem_batch import make_problems
+from .solve.alternatives import resolve_alternatives, solve_alternatives
+from .solve.batches import make_batch_settings, solve_batch
+from .solve.multistart import (
+    AUGMENTED_LAGRANGIAN,
+    best_solution,
+    check_starts,
+    make_settings,
+    solve_starts,
+)
+from .solve.problem_batch import make_problem_batch
 from .solve.sensitivity import target_function
 from .stating import Statements
 
@@ -45,7 +51,7 @@ class KOMO(Statements):
         seed: Any = 0,
         starts: Any = 1,
         *,
-        method: Any = NEWTON,
+        method: Any = AUGMENTED_LAGRANGIAN,
         tolerance: Any = 1e-3,
         progress: Any = True,
         **options: Any,
@@ -72,31 +78,38 @@ class KOMO(Statements):
         Returns:
             The best solution: feasible before infeasible, then by cost.
         """
-        chosen = make_options(self, method, tolerance, progress, options)
+        chosen = make_settings(self, method, tolerance, progress, options)
         given = (seed, starts, method, chosen)
-        return best(solve_ways(self, lambda k: solve_starts(k, *given, again=True)))
+        return best_solution(
+            solve_alternatives(self, lambda k: solve_starts(k, *given, retry=True))
+        )
 
     def solve_all(
         self,
         seed: Any = 0,
         starts: Any = 1,
         *,
-        method: Any = NEWTON,
+        method: Any = AUGMENTED_LAGRANGIAN,
         tolerance: Any = 1e-3,
         progress: Any = True,
-        enough: Any = None,
+        max_solutions: Any = None,
         **options: Any,
     ) -> list[Solution]:
         """What each start of `solve` ends at, in the order of the starts.
 
-        With `enough`, starts after so many that end feasible are left out.
+        With `max_solutions`, starts after so many that end feasible are left out.
         """
-        chosen = make_options(self, method, tolerance, progress, options)
-        if enough is not None:
-            given = "enough", enough, "at least 1, or None", lambda n: n >= 1
-            enough = integer(*given, ObjectiveError)
-        count = starts if enough is None else enough
-        way = settled(self)[0]
+        chosen = make_settings(self, method, tolerance, progress, options)
+        if max_solutions is not None:
+            given = (
+                "max_solutions",
+                max_solutions,
+                "at least 1, or None",
+                lambda n: n >= 1,
+            )
+            max_solutions = integer(*given, ObjectiveError)
+        count = starts if max_solutions is None else max_solutions
+        way = resolve_alternatives(self)[0]
         return solve_starts(way, seed, starts, method, chosen, count)
 
     def solve_batch(
@@ -109,8 +122,8 @@ class KOMO(Statements):
         tolerance: Any = 1e-3,
         progress: Any = True,
         mesh: Any = None,
-        store: Any = None,
-        chunk: Any = 256,
+        checkpoint_dir: Any = None,
+        chunk_size: Any = 256,
         **options: Any,
     ) -> list[Solution]:
         """Solve many problems that differ in numbers only, each from many starts.
@@ -130,9 +143,10 @@ class KOMO(Statements):
             progress: see `solve`.
             mesh: a `jax.sharding.Mesh` of the devices to solve on, of any axes; None:
                 JAX's default device.
-            store: a folder for finished solutions. What is found there is not solved
-                again: after an interrupt, or a crash, the same call goes on.
-            chunk: how many problems are solved between two writes to the store.
+            checkpoint_dir: a folder for finished solutions. Problems with a solution in
+                it are not solved again, so that after an interrupt or a crash the same
+                call continues.
+            chunk_size: how many problems are solved between two writes to the store.
             **options: see `solve`.
 
         Returns:
@@ -142,16 +156,16 @@ class KOMO(Statements):
             ObjectiveError: for targets or worlds that do not fit, a store made by
                 another problem, or a mesh without devices of this process.
         """
-        way = settled(self)[0]
+        way = resolve_alternatives(self)[0]
         komos: list[PathProblem] = [way]
         if worlds is not None:
             komos = [way.within(world) for world in worlds]
-        chosen = make_options(self, NEWTON, tolerance, progress, options)
-        seed, starts = checked_starts(way, seed, starts)
-        where = make_place(mesh, store, chunk)
+        chosen = make_settings(self, AUGMENTED_LAGRANGIAN, tolerance, progress, options)
+        seed, starts = check_starts(way, seed, starts)
+        where = make_batch_settings(mesh, checkpoint_dir, chunk_size)
         if not komos:
             return []
-        problems = make_problems(komos, targets or {})
+        problems = make_problem_batch(komos, targets or {})
         return solve_batch(problems, seed, starts, chosen, where)
 
     def function(
@@ -173,8 +187,8 @@ class KOMO(Statements):
             ObjectiveError: for an objective of another problem, or mode switches that
                 attach what moves on a joint of its own.
         """
-        chosen = make_options(self, NEWTON, tolerance, False, options)
-        return target_function(settled(self)[0], wrt, chosen.numbers)
+        chosen = make_settings(self, AUGMENTED_LAGRANGIAN, tolerance, False, options)
+        return target_function(resolve_alternatives(self)[0], wrt, chosen.numbers)
 
     def nlp(self) -> NLP:
         """The problem for other solvers, from the initial path, as it is now.
@@ -182,7 +196,7 @@ class KOMO(Statements):
         Raises:
             ObjectiveError: without objectives.
         """
-        way = settled(self)[0]
+        way = resolve_alternatives(self)[0]
         if not way.objectives:
             raise ObjectiveError("There is no objective; add one before nlp().")
         chain, data, placed = way.chain()

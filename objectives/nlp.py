@@ -21,9 +21,9 @@ from posewise.robots.kinematics.tree import Tree
 from posewise.robots.validation import float_array
 from posewise.solvers import EQ, INEQ, SOS
 
-from .chain.builder import Placed, without_slack
-from .chain.groups import Batch, ChainData, Kind
-from .chain.modes import Modes
+from .chain.builder import RowLocation, without_slack
+from .chain.groups import ChainData, FeatureBatch, FeatureGroup
+from .chain.modes import ModeSequence
 from .chain.problem import Chain
 from .objective import OT, Objective, ObjectiveError
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-class Totals(NamedTuple):
+class ResidualSummary(NamedTuple):
     """What the rows of a problem amount to, in scaled units."""
 
     sos: float
@@ -42,7 +42,7 @@ class Totals(NamedTuple):
     """Largest |φ| among equality rows."""
 
 
-class Gather(NamedTuple):
+class RowGather(NamedTuple):
     """Where rows and derivatives stand among all that the problem's program gives."""
 
     rows: Int[np.ndarray, " m"]
@@ -67,10 +67,10 @@ class NLP:
     """Row of each derivative that may be other than zero; sorted, then by column."""
     column: Int[np.ndarray, " nonzeros"]
     """Its column."""
-    _modes: Modes = field(repr=False)
+    _modes: ModeSequence = field(repr=False)
     _chain: Chain = field(repr=False)
     _data: ChainData = field(repr=False)
-    _gather: Gather = field(repr=False)
+    _gather: RowGather = field(repr=False)
     _variables: Int[np.ndarray, "T nq"] = field(repr=False)
     """Of each coordinate in each slice."""
 
@@ -117,7 +117,7 @@ class NLP:
             )
         return x.reshape(-1)
 
-    def summarize(self, phi: Any) -> Totals:
+    def summarize(self, phi: Any) -> ResidualSummary:
         """Cost and largest violations of rows φ."""
         phi = float_array("phi", phi, f"{len(self.types)} numbers", ObjectiveError)
         if phi.shape != (len(self.types),):
@@ -125,7 +125,7 @@ class NLP:
                 f"phi has shape {phi.shape}, expected ({len(self.types)},)."
             )
         kind = np.array([t.value for t in self.types])
-        return Totals(
+        return ResidualSummary(
             float(np.sum(phi[kind == SOS] ** 2)),
             float(np.max(phi[kind == INEQ], initial=0.0)),
             float(np.max(np.abs(phi[kind == EQ]), initial=0.0)),
@@ -133,11 +133,11 @@ class NLP:
 
 
 def make_nlp(
-    modes: Modes,
+    modes: ModeSequence,
     chain: Chain,
     data: ChainData,
     objectives: tuple[Objective, ...],
-    placed: list[list[Placed]],
+    placed: list[list[RowLocation]],
     initial: Float[np.ndarray, "T nq"],
 ) -> NLP:
     """The problem of a chain; `placed` says where each objective's rows stand."""
@@ -189,7 +189,7 @@ def make_nlp(
         modes,
         chain,
         without_slack(data),
-        Gather(np.array(picked, int), source, derivatives),
+        RowGather(np.array(picked, int), source, derivatives),
         variables,
     )
 
@@ -203,7 +203,7 @@ def _variables(T: int, nq: int, shared: np.ndarray) -> Int[np.ndarray, "T nq"]:
     return variables
 
 
-def _reached(tree: Tree, kind: Kind, b: Batch) -> np.ndarray:
+def _reached(tree: Tree, kind: FeatureGroup, b: FeatureBatch) -> np.ndarray:
     """(n, window, nq): coordinates that the rows of each instance may depend on."""
     n, window = len(b.last), kind.order + 1
     if not kind.frames:

@@ -47,12 +47,12 @@ class ObjectiveError(FeatureError):
     """Times, types or orders that do not fit the problem."""
 
 
-def slice_of(time: float, slices_per_phase: int) -> int:
+def slice_index(time: float, slices_per_phase: int) -> int:
     """The slice at a time in phases; 1.0 is the last slice of the first phase."""
     return int((time * slices_per_phase + 0.500001) // 1) - 1
 
 
-def selected_slices(
+def select_slices(
     times: Any, slices_per_phase: int, T: int, what: str
 ) -> tuple[int, ...]:
     """Slices that times select: none or []: all, [t]: one, [a, b]: a to b inclusive.
@@ -75,7 +75,7 @@ def selected_slices(
             f"{what}: times are {times}, expected none, one, or two (from, to)."
         )
     near = [min(t, last + 1) for t in times]  # huge ones, times slices, overflow
-    ends = [T - 1 if t < 0 else slice_of(t, slices_per_phase) for t in near]
+    ends = [T - 1 if t < 0 else slice_index(t, slices_per_phase) for t in near]
     low, high = ends[0], ends[-1]
     if len(times) == 2:
         low, high = max(low, 0), min(high, T - 1)

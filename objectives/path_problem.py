@@ -13,17 +13,17 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.validation import float_array, integer, number
 
-from .chain.builder import Placed, make_chain
-from .chain.contact_forces import Acting
+from .chain.builder import RowLocation, build_chain
+from .chain.contact_forces import ActiveContact
 from .chain.groups import ChainData
-from .chain.modes import Helper, Modes, ModeSwitch, make_modes
+from .chain.modes import HelperFrame, ModeSequence, ModeSwitch, build_modes
 from .chain.problem import Chain
 from .objective import Objective, ObjectiveError
 from .solve.alternatives import Choice
-from .solve.starts import paths_from
-from .solve.waypoints import path_through
+from .solve.starts import sample_initial_paths
+from .solve.waypoints import waypoint_path
 
-MOST = 1_000_000
+MAX_SLICES = 1_000_000
 """Slices of a path."""
 
 
@@ -52,10 +52,10 @@ class PathProblem:
             raise ObjectiveError(
                 "The world has no moving joint; add one, or unlock some."
             )
-        if not phases * slices <= MOST:
+        if not phases * slices <= MAX_SLICES:
             raise ObjectiveError(
                 f"phases x slices_per_phase is {phases:g} x {slices:g}, expected at"
-                f" most {MOST} slices; use fewer."
+                f" most {MAX_SLICES} slices; use fewer."
             )
         self.config: Config = C
         self.slices_per_phase = slices
@@ -64,14 +64,14 @@ class PathProblem:
         self.tau = _steps(duration_per_phase, slices, self.T)
         self._objectives: list[Objective] = []
         self.choices: tuple[Choice, ...] = ()
-        self.ways: tuple[str, ...] = ()
+        self.alternatives: tuple[str, ...] = ()
         self.switches: tuple[ModeSwitch, ...] = ()
-        self.helpers: tuple[Helper, ...] = ()
-        self.exchanges: tuple[Acting, ...] = ()
+        self.helpers: tuple[HelperFrame, ...] = ()
+        self.contacts: tuple[ActiveContact, ...] = ()
         self._initial: np.ndarray | None = None
-        self._modes: tuple[Any, Modes] | None = None
+        self._modes: tuple[Any, ModeSequence] | None = None
         self._starts: tuple[Any, np.ndarray] | None = None
-        self._chain: tuple[Any, tuple[Chain, ChainData, list[list[Placed]]]] | None
+        self._chain: tuple[Any, tuple[Chain, ChainData, list[list[RowLocation]]]] | None
         self._chain = None
 
     @property
@@ -117,7 +117,7 @@ class PathProblem:
                 f"waypoints have shape {points.shape}, expected {shape}: finite"
                 " coordinates at the end of each phase."
             )
-        path = path_through(C.q, points, S, self.T, C.quaternions, linear)
+        path = waypoint_path(C.q, points, S, self.T, C.quaternions, linear)
         self.initialize(np.clip(path, *C.limits))
 
     @property
@@ -170,22 +170,22 @@ class PathProblem:
         """The world, with a copy of it where there are helper frames or contacts."""
         return self.modes().named
 
-    def modes(self) -> Modes:
+    def modes(self) -> ModeSequence:
         """The world with the copies that mode switches make; see `objectives.modes`."""
         C = self.config
         values = C.q.tobytes() if self.switches else b""
-        parts = self.switches, self.helpers, self.exchanges
+        parts = self.switches, self.helpers, self.contacts
         key = (C._snapshot(), *parts, values)
         if self._modes is None or not _same(self._modes[0], key):
-            self._modes = key, make_modes(C, *parts)
+            self._modes = key, build_modes(C, *parts)
         return self._modes[1]
 
-    def chain(self) -> tuple[Chain, ChainData, list[list[Placed]]]:
+    def chain(self) -> tuple[Chain, ChainData, list[list[RowLocation]]]:
         """The problem as the solver sees it; see `objectives.chain`."""
         modes = self.modes()
         key = (modes, tuple(self._objectives))
         if self._chain is None or not _same(self._chain[0], key):
-            made = make_chain(modes, self._objectives, self.k_order, self.tau)
+            made = build_chain(modes, self._objectives, self.k_order, self.tau)
             self._chain = key, made
         chain, data, placed = self._chain[1]
         if self.k_order:
@@ -207,7 +207,7 @@ class PathProblem:
         key = modes, q.tobytes(), given, (seed, count)
         if self._starts is None or not _same(self._starts[0], key):
             wide = modes.widen(q), modes.widen(self.initial)
-            self._starts = key, paths_from(modes, *wide, seed, count)
+            self._starts = key, sample_initial_paths(modes, *wide, seed, count)
             self._starts[1].flags.writeable = False
         return self._starts[1]
 

@@ -17,7 +17,13 @@ from posewise.robots.visual.viewer import View
 from .komo import KOMO
 from .objective import OT, ObjectiveError
 from .solution import Solution
-from .solve.sampling import Hints, Region, and_above, draw, surroundings
+from .solve.sampling import (
+    PlacementHints,
+    Region,
+    default_region,
+    sample_placements,
+    with_ancestors,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +81,7 @@ class Placement:
 
 def solve_placement(
     C: Any,
-    what: Any,
+    constraints: Any,
     movable: Any,
     *,
     starts: Any = 64,
@@ -83,8 +89,8 @@ def solve_placement(
     tolerance: Any = 1e-3,
     region: Any = None,
     collisions: bool = True,
-    apart: Any = (0.01, 0.1),
-    enough: Any = None,
+    min_separation: Any = (0.01, 0.1),
+    max_solutions: Any = None,
     **options: Any,
 ) -> list[Placement]:
     """Find poses of frames that meet constraints while all else stands still.
@@ -100,8 +106,8 @@ def solve_placement(
 
     Args:
         C: the world; it stays as it is.
-        what: a list of predicates, presets or other statements, and of pairs (Feature,
-            OT).
+        constraints: a list of predicates, presets or other statements, and of pairs
+            (Feature, OT).
         movable: names of frames, each with all that is attached to it.
         starts: how many; or where from, poses (n, 7) of some of the movables, {"mug":
             poses}: besides the present state n starts, random for the others.
@@ -113,9 +119,9 @@ def solve_placement(
             movables more on all sides.
         collisions: whether the movables must not penetrate anything; see
             `Config.collision_pairs`.
-        apart: solutions with all movables nearer than this [m, rad] are one.
-        enough: after so many starts that end feasible the further ones are left out;
-            None: none is.
+        min_separation: solutions with all movables nearer than this [m, rad] are one.
+        max_solutions: number of feasible starts after which the remaining starts are
+            skipped; None: all starts are solved.
         **options: `progress`, see `KOMO.solve`; fields of `posewise.solvers.Options`.
 
     Returns:
@@ -128,28 +134,28 @@ def solve_placement(
     """
     if not isinstance(C, Config):
         raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
-    apart = _apart(apart)
-    world, names = _loosened(C, movable)
+    min_separation = _check_separation(min_separation)
+    world, names = _free_movables(C, movable)
     added: dict[str, dict[str, str]] = {}
-    lower: list[Improve] = []
-    reach: list[Improve] = []
-    for statement in _listed(what):
+    lower: list[ImproveStarts] = []
+    reach: list[ImproveStarts] = []
+    for statement in _check_constraints(constraints):
         if hasattr(statement, "add_witnesses"):
             more = statement.add_witnesses(C, world)
             (reach if more else lower).append(statement.improve)
             added |= more
     if region is None:
-        corners = surroundings(world, names)
+        corners = default_region(world, names)
     else:
         corners = _region(region)
         limits = np.array([[-np.inf], [np.inf]]) * np.ones(7)
         limits[:, :3] = corners
         for name in names:
             world.set_limits(name, limits)
-    found_at = {name: _hints(world, name, what) for name in names}
-    starts, given = _given(names, starts)
+    found_at = {name: _hints(world, name, constraints) for name in names}
+    starts, given = _check_starts(names, starts)
     komo = _Placing(world, names, corners, found_at, given, lower, reach)
-    for statement in what:
+    for statement in constraints:
         if isinstance(statement, tuple):
             feature, kind = statement
             komo.add_objective(None, feature, type=kind)
@@ -157,17 +163,17 @@ def solve_placement(
             komo.add(statement)
     if collisions:
         _avoid_collisions(komo, names)
-    chosen = dict(tolerance=tolerance, enough=enough, **options)
+    chosen = dict(tolerance=tolerance, max_solutions=max_solutions, **options)
     solutions = komo.solve_all(seed, starts, **chosen)
     solutions.sort(key=Solution.rank)
-    found = [_placement(world, names, s, added) for s in solutions]
-    return _distinct(found, *apart)
+    found = [_make_placement(world, names, s, added) for s in solutions]
+    return distinct_placements(found, *min_separation)
 
 
-CHOICE = 8
+CANDIDATES_PER_START = 8
 """Of so many random placements one is a start, where solves are long: with witnesses.
 """
-Improve = Callable[[Config, Float[np.ndarray, "n nq"]], Float[np.ndarray, "n nq"]]
+ImproveStarts = Callable[[Config, Float[np.ndarray, "n nq"]], Float[np.ndarray, "n nq"]]
 """Starts, witnesses moved to where a statement is likelier to be true."""
 
 
@@ -179,10 +185,10 @@ class _Placing(KOMO):
         world: Config,
         names: Sequence[str],
         corners: Region,
-        hints: Mapping[str, Hints],
+        hints: Mapping[str, PlacementHints],
         given: Mapping[str, np.ndarray],
-        lower: Sequence[Improve],
-        reach: Sequence[Improve],
+        lower: Sequence[ImproveStarts],
+        reach: Sequence[ImproveStarts],
     ) -> None:
         super().__init__(world)
         self.names, self.corners, self.hints = names, corners, hints
@@ -191,8 +197,10 @@ class _Placing(KOMO):
     def starts(self, seed: int, count: int) -> Float[np.ndarray, "count 1 nq"]:
         """The present state and random placements; where poses are given, those."""
         rng = np.random.default_rng(seed)
-        room = count * CHOICE if self.reach and not self.given else count
-        q = draw(self.config, self.names, self.corners, room, rng, self.hints)
+        room = count * CANDIDATES_PER_START if self.reach and not self.given else count
+        q = sample_placements(
+            self.config, self.names, self.corners, room, rng, self.hints
+        )
         if self.given:
             q[0] = self.config.q
         for name, poses in self.given.items():
@@ -217,26 +225,26 @@ class _Placing(KOMO):
 
 
 def _moved(
-    world: Config, q: Float[np.ndarray, "n 1 nq"], improve: Sequence[Improve]
+    world: Config, q: Float[np.ndarray, "n 1 nq"], improve: Sequence[ImproveStarts]
 ) -> Float[np.ndarray, "n 1 nq"]:
     for one in improve:
         q = one(world, q[:, 0])[:, None]
     return q
 
 
-def _hints(world: Config, name: str, what: Sequence[Any]) -> Hints:
+def _hints(world: Config, name: str, constraints: Sequence[Any]) -> PlacementHints:
     """What statements say of where a movable may be found."""
-    asked = [s.region_of(world, name) for s in what if hasattr(s, "region_of")]
-    voters = [s for s in what if hasattr(s, "admits")]
+    asked = [s.region_of(world, name) for s in constraints if hasattr(s, "region_of")]
+    voters = [s for s in constraints if hasattr(s, "admits")]
 
     def votes(poses: Float[np.ndarray, "n 7"]) -> Any:
         return np.sum([s.admits(world, name, poses) for s in voters], axis=0)
 
     boxes = [np.asarray(box) for box in asked if box is not None]
-    return Hints(boxes, votes if voters else None)
+    return PlacementHints(boxes, votes if voters else None)
 
 
-def _loosened(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:
+def _free_movables(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:
     """A copy in which just these frames move, and their names, parents first."""
     names = [movable] if isinstance(movable, str) else movable
     if not isinstance(names, list | tuple) or not names:
@@ -246,13 +254,15 @@ def _loosened(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:
     world = C.copy()
     world.select_joints([])
     chosen = tuple(C.frames[i].name for i in sorted({C._own(n) for n in names}))
-    ordered = sorted(chosen, key=lambda name: len(and_above(C.frames, C.index(name))))
+    ordered = sorted(
+        chosen, key=lambda name: len(with_ancestors(C.frames, C.index(name)))
+    )
     for name in ordered:
         world.detach(name)
     return world, tuple(ordered)
 
 
-def _given(
+def _check_starts(
     names: Sequence[str], starts: Any
 ) -> tuple[Any, dict[str, Float[np.ndarray, "n 7"]]]:
     """How many starts, and the poses to start from that were given."""
@@ -276,23 +286,23 @@ def _given(
     return count + 1, given
 
 
-def _listed(what: Any) -> list[Any]:
+def _check_constraints(constraints: Any) -> list[Any]:
     """The statements and pairs, checked to be such."""
-    if not isinstance(what, list):
+    if not isinstance(constraints, list):
         raise ObjectiveError(
-            f"what is {what!r}, expected a list of predicates, presets or pairs"
-            " (Feature, OT)."
+            f"constraints is {constraints!r}, expected a list of predicates,"
+            " presets or pairs (Feature, OT)."
         )
-    for k, statement in enumerate(what):
+    for k, statement in enumerate(constraints):
         pair = isinstance(statement, tuple) and len(statement) == 2
         if pair and isinstance(statement[0], Feature):
             continue
         if not hasattr(statement, "objectives"):
             raise ObjectiveError(
-                f"what[{k}] is {statement!r}, expected a predicate, a preset or a pair"
-                " (Feature, OT)."
+                f"constraints[{k}] is {statement!r}, expected a predicate, a preset"
+                " or a pair (Feature, OT)."
             )
-    return what
+    return constraints
 
 
 def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
@@ -302,7 +312,7 @@ def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
     moving = [
         frame.name
         for i, frame in enumerate(world.frames)
-        if and_above(world.frames, i) & roots
+        if with_ancestors(world.frames, i) & roots
     ]
     involved = {name for pair in world.collision_pairs() for name in pair}
     if involved & set(moving):
@@ -323,7 +333,7 @@ def _region(region: Any) -> Region:
     return corners
 
 
-def _placement(
+def _make_placement(
     world: Config,
     names: Sequence[str],
     solution: Solution,
@@ -344,7 +354,9 @@ def _placement(
     )
 
 
-def _distinct(found: Sequence[Placement], near: float, turn: float) -> list[Placement]:
+def distinct_placements(
+    found: Sequence[Placement], near: float, turn: float
+) -> list[Placement]:
     """The first of each group that coincide, in order."""
     kept: list[Placement] = []
     for one in found:
@@ -362,14 +374,15 @@ def _coincide(one: Placement, other: Placement, near: float, turn: float) -> boo
     return True
 
 
-def _apart(apart: Any) -> tuple[float, float]:
+def _check_separation(min_separation: Any) -> tuple[float, float]:
     try:
-        near, turn = apart
+        near, turn = min_separation
     except (TypeError, ValueError):
         raise ObjectiveError(
-            f"apart is {apart!r}, expected two numbers: metres and radians."
+            f"min_separation is {min_separation!r}, expected two numbers:"
+            " metres and radians."
         ) from None
     check = lambda name, x: number(
-        f"apart: {name}", x, "a number >= 0", lambda v: v >= 0, ObjectiveError
+        f"min_separation: {name}", x, "a number >= 0", lambda v: v >= 0, ObjectiveError
     )
     return check("metres", near), check("radians", turn)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from posewise.robots.visual.viewer import View
 
     from .chain.contact_forces import ContactForce
-    from .chain.modes import Modes
-    from .solve.sensitivity import Sensitivity, Solved
+    from .chain.modes import ModeSequence
+    from .solve.sensitivity import Sensitivity, SolveRecord
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +49,11 @@ class Solution:
     """Time from the slice before to each slice [s]; the first one from the start."""
     start: int = 0
     """Which of the starts this solution came from."""
-    modes: "Modes | None" = field(default=None, repr=False)
+    modes: "ModeSequence | None" = field(default=None, repr=False)
     """That world; None: it is the config's own."""
-    ways: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
     """Where statements can be met in several ways: which one this is, of each."""
-    _solved: "Solved | None" = field(default=None, repr=False)
+    _solved: "SolveRecord | None" = field(default=None, repr=False)
     """The problem as it was solved; see `sensitivity`."""
 
     @cached_property
@@ -151,21 +151,21 @@ class Solution:
             ObjectiveError: for a phase that does not exist, or has a mode switch
                 inside.
         """
-        from .solve.subproblem import sub_problem
+        from .solve.subproblem import phase_problem
 
         if self._solved is None:
             raise ObjectiveError(
                 "This solution was not made by KOMO; solve to get one."
             )
-        return sub_problem(self._solved.komo, self.x, phase)
+        return phase_problem(self._solved.komo, self.x, phase)
 
     def forces(self) -> "tuple[ContactForce, ...]":
         """Contacts added by `KOMO.add_contact`, slice by slice, with their forces."""
-        from .chain.contact_forces import forces_along
+        from .chain.contact_forces import contact_forces_along_path
 
         if self.modes is None:
             return ()
-        return forces_along(self.modes, self.x)
+        return contact_forces_along_path(self.modes, self.x)
 
     def report(self) -> str:
         """A table of all objectives: type, slices, violation with its slice, cost."""
@@ -192,7 +192,7 @@ class Solution:
             f" ineq {self.ineq:.2e}, {self.iterations} iterations,"
             f" {1e3 * self.seconds:.0f} ms"
         )
-        lines += [f"way: {way}" for way in self.ways]
+        lines += [f"alternative: {name}" for name in self.alternatives]
         if not self.feasible:
             lines.append(self.message)
         return "\n".join(lines)
@@ -267,9 +267,9 @@ class Solution:
             ObjectiveError: for another `wrt`, or where the solution has no derivative:
                 not converged, or no strict minimum.
         """
-        from .solve.sensitivity import sensitivity
+        from .solve.sensitivity import solution_sensitivity
 
-        return sensitivity(self._solved, wrt)
+        return solution_sensitivity(self._solved, wrt)
 
     def _worst(self, kind: int) -> float:
         rows = [o.violation for o in self.objectives if o.objective.type.value == kind]

@@ -7,14 +7,14 @@ import numpy as np
 
 from posewise.features import FS, Feature
 
-from .chain.contact_forces import acting_too
-from .chain.modes import Helper, make_modes
-from .interval import Slices, span_of, ways_of
-from .objective import OT, Objective, ObjectiveError, selected_slices
+from .chain.contact_forces import activate_contact
+from .chain.modes import HelperFrame, build_modes
+from .interval import Slices, alternatives_of, select_interval
+from .objective import OT, Objective, ObjectiveError, select_slices
 from .path_problem import PathProblem
-from .presets.contact_constraints import contact_rows, force_unit, friction_of
-from .presets.mode_switch import mode_switch
-from .solve.alternatives import PlannedWay
+from .presets.contact_constraints import contact_constraints, force_unit, friction_of
+from .presets.mode_switch import make_mode_switch
+from .solve.alternatives import ResolvedAlternative
 
 
 class Statements(PathProblem):
@@ -68,7 +68,7 @@ class Statements(PathProblem):
                 f"type is {type!r}, expected OT.eq, OT.ineq or OT.sos."
             )
         label = name or _label(feature)
-        slices = selected_slices(times, self.slices_per_phase, self.T, label)
+        slices = select_slices(times, self.slices_per_phase, self.T, label)
         made = self._checked(label, feature, type, slices)
         self._objectives.append(made)
         return made
@@ -101,8 +101,8 @@ class Statements(PathProblem):
         Raises:
             ConfigError: saying what does not fit.
         """
-        made = (*self.helpers, Helper(name, parent, given, stable))
-        make_modes(self.config, self.switches, made, self.exchanges)
+        made = (*self.helpers, HelperFrame(name, parent, given, stable))
+        build_modes(self.config, self.switches, made, self.contacts)
         self.helpers = made
 
     def add_mode_switch(
@@ -128,9 +128,9 @@ class Statements(PathProblem):
             ConfigError: for unknown frames or modes.
             ObjectiveError: with k_order 0, or when no slice is selected.
         """
-        made, still = mode_switch(self, times, mode, frames, scale)
+        made, still = make_mode_switch(self, times, mode, frames, scale)
         switches = (*self.switches, made)
-        make_modes(self.config, switches, self.helpers, self.exchanges)
+        build_modes(self.config, switches, self.helpers, self.contacts)
         self.switches += (made,)
         self._objectives += still
 
@@ -174,17 +174,17 @@ class Statements(PathProblem):
         """
         pair = a, b
         label = f"contact {a}-{b}"
-        span = span_of(times, self.slices_per_phase, self.tau, label)
+        span = select_interval(times, self.slices_per_phase, self.tau, label)
         number = friction_of(self.world, pair, friction)
         unit = force_unit(self.world, pair)
-        every, acting = acting_too(self.exchanges, a, b, unit, span.slices)
-        C = make_modes(self.config, self.switches, self.helpers, every).named
+        every, acting = activate_contact(self.contacts, a, b, unit, span.slices)
+        C = build_modes(self.config, self.switches, self.helpers, every).named
         made = []
-        rows = contact_rows(acting, kind, number, span, self.k_order)
+        rows = contact_constraints(acting, kind, number, span, self.k_order)
         for feature, type, slices in rows:
             feature.check(C)
             made.append(Objective(f"{label}: {_label(feature)}", feature, type, slices))
-        self.exchanges = every
+        self.contacts = every
         self._objectives += made
         return tuple(made)
 
@@ -220,37 +220,37 @@ class Statements(PathProblem):
         self._objectives[-1] = replace(made, weights=tuple(np.sqrt(tau).tolist()))
         return self._objectives[-1]
 
-    def add(self, what: Any, times: Any = None) -> tuple[Objective, ...]:
+    def add(self, constraint: Any, times: Any = None) -> tuple[Objective, ...]:
         """Add all objectives of a preset, a predicate or a formula, or none.
 
         What can be met in several ways, such as `logic.Eventually`, has none before it
         is solved: `solve` tries up to 8 of them, those that a given initial path is
-        nearest to, keeps the best, and says which in `Solution.ways`; all other methods
-        take the first of these.
+        nearest to, keeps the best, and says which in `Solution.alternatives`; all other
+        methods take the first of these.
 
         Args:
-            what: anything with `objectives(C, span)`, a `Statement`.
+            constraint: anything with `objectives(C, span)`, a `Statement`.
             times: as for `add_objective`.
 
         Raises:
             ConfigError: for unknown frames, or shapes that do not fit.
             ObjectiveError: as `add_objective`.
         """
-        if not hasattr(what, "objectives"):
+        if not hasattr(constraint, "objectives"):
             raise ObjectiveError(
-                f"{what!r} has no objectives(); use add_objective for features."
+                f"{constraint!r} has no objectives(); use add_objective for features."
             )
-        name = type(what).__name__
-        span = span_of(times, self.slices_per_phase, self.tau, name)
+        name = type(constraint).__name__
+        span = select_interval(times, self.slices_per_phase, self.tau, name)
         ways = tuple(
-            PlannedWay(
+            ResolvedAlternative(
                 way.name,
                 tuple(
                     self._checked(f"{name}: {_label(feature)}", feature, kind, chosen)
                     for feature, kind, chosen in way.objectives
                 ),
             )
-            for way in ways_of(what, self.world, span)
+            for way in alternatives_of(constraint, self.world, span)
         )
         if len(ways) > 1:
             self.choices += (ways,)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Float
 
-from posewise.objectives.interval import Objectives, Span, Way
+from posewise.objectives.interval import Alternative, ObjectiveSpecs, SliceInterval
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
@@ -55,15 +55,15 @@ class Predicate(ABC):
         """
         return constraint_terms.violation(self.relaxed(C), C)
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """Its rows as inequalities; see `posewise.objectives.interval`.
 
         Raises:
             PredicateError: where it has no rows.
         """
-        return constraint_terms.objectives(self.relaxed(C), C, span)
+        return constraint_terms.objectives(self.relaxed(C), C, interval)
 
-    def ways(self, C: Config, span: Span) -> list[Way]:
+    def alternatives(self, C: Config, span: SliceInterval) -> list[Alternative]:
         """Ways to make it true of a path, for `KOMO.add`.
 
         What is about one moment holds on all slices of the span; what depends on the
@@ -73,7 +73,7 @@ class Predicate(ABC):
             PredicateError: where there are none.
         """
         plans = self.plans(C, whole_span(span))
-        return [Way(plan.name, plan.objectives) for plan in plans]
+        return [Alternative(plan.name, plan.objectives) for plan in plans]
 
     def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
         """Ways to make it true (or false) at given times; see `plans`.

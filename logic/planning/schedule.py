@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from posewise.features import Feature
-from posewise.objectives.interval import Objectives, Slices, Span
-from posewise.objectives.objective import OT, selected_slices
+from posewise.objectives.interval import ObjectiveSpecs, SliceInterval, Slices
+from posewise.objectives.objective import OT, select_slices
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
@@ -50,7 +50,7 @@ Plans = Sequence[Plan]
 class When:
     """When a statement shall hold."""
 
-    span: Span
+    span: SliceInterval
     """Of the path."""
     slices: Slices
     """On all of these, what is true of one moment."""
@@ -81,7 +81,7 @@ class When:
             )
         groups = [times] if len(times) <= 2 else [[t] for t in times]
         per_phase, T = self.span.slices_per_phase, len(self.span.tau)
-        found = [selected_slices(g, per_phase, T, what) for g in groups]
+        found = [select_slices(g, per_phase, T, what) for g in groups]
         return tuple(dict.fromkeys(k for slices in found for k in slices))
 
     def time(self, k: int) -> float:
@@ -103,15 +103,15 @@ class When:
             key, lambda: constraint_terms.objectives(term(), C, self.span)
         )
 
-    def _on_slices(self, key: Any, rows: Callable[[], Objectives]) -> Made:
+    def _on_slices(self, key: Any, rows: Callable[[], ObjectiveSpecs]) -> Made:
         if key not in self._made:
             self._made[key] = [(feature, type) for feature, type, _ in rows()]
         return tuple((feature, type, self.slices) for feature, type in self._made[key])
 
 
-def whole_span(span: Span) -> When:
+def whole_span(interval: SliceInterval) -> When:
     """Moments on the slices of a span; states at its end, by what happens in it."""
-    return When(span, span.slices, span.last, span.slices)
+    return When(interval, interval.slices, interval.last, interval.slices)
 
 
 def joined(plans: Iterable[Plan]) -> Plan | None:

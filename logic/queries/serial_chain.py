@@ -15,14 +15,14 @@ from posewise.features import FS
 from posewise.objectives.komo import KOMO
 from posewise.objectives.objective import OT
 from posewise.objectives.solve.multistart import (
-    NEWTON,
-    best,
-    checked_starts,
-    make_options,
-    solutions_of,
+    AUGMENTED_LAGRANGIAN,
+    best_solution,
+    check_starts,
+    make_settings,
+    make_solutions,
     solve_problems,
 )
-from posewise.objectives.solve.problem_batch import make_problems
+from posewise.objectives.solve.problem_batch import make_problem_batch
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
@@ -143,17 +143,17 @@ class Arm:
         """
         komo, aim = self._problem(turned)
         targets = {aim: goals if turned else goals[:, :3]}
-        chosen = make_options(komo, NEWTON, 1e-3, False, OPTIONS)
-        seed, starts = checked_starts(komo, seed, starts)
-        problems = make_problems([komo], targets)
+        chosen = make_settings(komo, AUGMENTED_LAGRANGIAN, 1e-3, False, OPTIONS)
+        seed, starts = check_starts(komo, seed, starts)
+        problems = make_problem_batch([komo], targets)
         which = range(problems.count)
         enough = starts if every_start else None
         solves = solve_problems(
             problems, which, seed, starts, chosen, NO_PROGRESS, enough
         )
-        every = solutions_of(problems, solves, chosen.tolerance)
+        every = make_solutions(problems, solves, chosen.tolerance)
         groups = [[every[j] for j in group] for group in solves.groups]
-        kept = groups if every_start else [[best(group)] for group in groups]
+        kept = groups if every_start else [[best_solution(group)] for group in groups]
         return [np.array([s.q for s in group]) for group in kept]
 
     def _problem(self, turned: bool) -> tuple[KOMO, Any]:

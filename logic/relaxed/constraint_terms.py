@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from posewise.features import Feature
-from posewise.objectives.interval import Objectives, Span
+from posewise.objectives.interval import ObjectiveSpecs, SliceInterval
 from posewise.objectives.objective import OT
 from posewise.robots.config import Config
 
@@ -82,10 +82,10 @@ def bound(term: Term, C: Config) -> float:
     return max((r.error for r in conjuncts(term, C)), default=0.0)
 
 
-def objectives(term: Term, C: Config, span: Span) -> Objectives:
+def objectives(term: Term, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
     """The rows as inequalities on all slices, with room for what a solver leaves."""
     for r in conjuncts(term, C):
-        yield _scaled(r), OT.ineq, span.slices
+        yield _scaled(r), OT.ineq, interval.slices
 
 
 def _scaled(r: Rows) -> Feature:

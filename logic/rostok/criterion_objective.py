@@ -30,8 +30,8 @@ import numpy as np
 
 from posewise.features import Feature
 from posewise.features.motions import GRAVITY
-from posewise.objectives.interval import Objectives, Span
-from posewise.objectives.objective import OT, ObjectiveError, slice_of
+from posewise.objectives.interval import ObjectiveSpecs, SliceInterval
+from posewise.objectives.objective import OT, ObjectiveError, slice_index
 from posewise.robots.config import Config
 from posewise.robots.simulation.masses import masses as frame_masses
 from posewise.robots.validation import number
@@ -94,17 +94,17 @@ class CriterionObjective:
                     " have rows: a solver minimises their squares."
                 )
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `posewise.objectives.interval`."""
-        start = slice_of(float(self.grasp), span.slices_per_phase)
-        test = tuple(k for k in span.slices if k > start)
-        if not test or start < span.slices[0]:
+        start = slice_index(float(self.grasp), interval.slices_per_phase)
+        test = tuple(k for k in interval.slices if k > start)
+        if not test or start < interval.slices[0]:
             raise ObjectiveError(
                 f"grasp is {self.grasp}, slice {start}, but the times select slices"
-                f" {span.slices[0]} to {span.slices[-1]}; the grasp is one of them and"
-                " the test is after it."
+                f" {interval.slices[0]} to {interval.slices[-1]}; the grasp is one of"
+                " them and the test is after it."
             )
-        setting = _GraspContext(C, self.obj, tuple(self.robot), start, test, span)
+        setting = _GraspContext(C, self.obj, tuple(self.robot), start, test, interval)
         for criterion, weight in self._weighted():
             for feature, slices in ROW_BUILDERS[type(criterion)](criterion, setting):
                 yield _scaled(feature, np.sqrt(weight)), OT.sos, slices
@@ -124,7 +124,7 @@ class _GraspContext(NamedTuple):
     robot: tuple[str, ...]
     grasp: int
     test: tuple[int, ...]
-    span: Span
+    span: SliceInterval
 
     def mass(self) -> float:
         """Of the object [kg].

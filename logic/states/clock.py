@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from posewise.objectives.interval import Span
+from posewise.objectives.interval import SliceInterval
 from posewise.robots.config import Config
 from posewise.robots.validation import float_array, number
 
@@ -59,17 +59,17 @@ def resample(
     return found, tau / n
 
 
-def step_of(span: Span, what: str) -> float:
+def step_of(interval: SliceInterval, what: str) -> float:
     """The time from each slice to the next [s].
 
     Raises:
         PredicateError: where they differ.
     """
-    tau = float(span.tau[0])
-    if not np.allclose(span.tau, tau, rtol=1e-9):
+    tau = float(interval.tau[0])
+    if not np.allclose(interval.tau, tau, rtol=1e-9):
         raise PredicateError(
             f"{what} develops in equal steps, and slices of this path are"
-            f" {span.tau.min():g} to {span.tau.max():g} s apart; give all phases the"
-            " same duration."
+            f" {interval.tau.min():g} to {interval.tau.max():g} s apart; give all"
+            " phases the same duration."
         )
     return tau

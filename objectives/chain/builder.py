@@ -19,12 +19,12 @@ from posewise.robots.kinematics.tree import Tree
 from posewise.solvers import EQ, INEQ, SOS
 
 from ..objective import Objective
-from .groups import Batch, ChainData, Kind
-from .modes import Modes
+from .groups import ChainData, FeatureBatch, FeatureGroup
+from .modes import ModeSequence
 from .problem import Chain
 
 
-class Placed(NamedTuple):
+class RowLocation(NamedTuple):
     """Where rows of an objective stand: batch, and places in it, in order of slices."""
 
     batch: int
@@ -35,7 +35,7 @@ class Placed(NamedTuple):
     """The least that their features can be: numbers below it tell of gaps."""
 
 
-class Row(NamedTuple):
+class SliceObjective(NamedTuple):
     """An objective in one slice."""
 
     t: int
@@ -46,19 +46,19 @@ class Row(NamedTuple):
     weight: float
 
 
-def make_chain(
-    modes: Modes,
+def build_chain(
+    modes: ModeSequence,
     objectives: Sequence[Objective],
     order: int,
     tau: Float[np.ndarray, " T"],
-) -> tuple[Chain, ChainData, list[list[Placed]]]:
+) -> tuple[Chain, ChainData, list[list[RowLocation]]]:
     """Structure, data, and where each objective's rows stand.
 
     The rows of an objective in slices where its feature is of another kind (another
     number of colliding pairs) stand in a batch of their own.
     """
     K, slices = modes.world.kinematics(), len(tau)
-    grouped: dict[Kind, list[tuple[int, Row]]] = {}
+    grouped: dict[FeatureGroup, list[tuple[int, SliceObjective]]] = {}
     for i, objective in enumerate(objectives):
         weights = objective.weights or (1.0,) * len(objective.slices)
         for t, weight in zip(objective.slices, weights, strict=True):
@@ -68,9 +68,9 @@ def make_chain(
     grouped = {replace(k, single=_single(k, m, alone)): m for k, m in grouped.items()}
 
     dtype = K.node_p.dtype
-    placed: list[list[Placed]] = [[] for _ in objectives]
-    kinds: list[Kind] = []
-    batches: list[Batch] = []
+    placed: list[list[RowLocation]] = [[] for _ in objectives]
+    kinds: list[FeatureGroup] = []
+    batches: list[FeatureBatch] = []
     line = 0
     # those of which the rows are alike are neighbours: see `merge_like_blocks`
     for kind, members in sorted(grouped.items(), key=lambda item: _looks(item[0])):
@@ -80,7 +80,7 @@ def make_chain(
             numbers = line + at[:, None] * D + np.arange(D)
             own = [members[k][1] for k in at]
             floor = np.stack([_floor(row, D) for row in own])
-            placed[i].append(Placed(len(kinds), at, numbers, floor))
+            placed[i].append(RowLocation(len(kinds), at, numbers, floor))
         rows = [row for _, row in members]
         kind = replace(
             kind, capacity=_bucket(len(rows)), groundings=_groundings(kind, rows)
@@ -100,7 +100,9 @@ def make_chain(
     return chain, data, placed
 
 
-def _row(modes: Modes, objective: Objective, t: int, weight: float) -> Row:
+def _row(
+    modes: ModeSequence, objective: Objective, t: int, weight: float
+) -> SliceObjective:
     """Frames of older slices are those of their own mode, where it is that simple."""
     feature = objective.feature
     g = modes.at(t).ground(feature)
@@ -109,13 +111,13 @@ def _row(modes: Modes, objective: Objective, t: int, weight: float) -> Row:
     frames = np.stack([w.frames if alike else g.frames for w in window])
     if g.symbol.vector:
         frames = g.symbol.vector.ends(frames, modes.world.kinematics().tree.n_frames)
-    return Row(t, objective, g, frames, weight)
+    return SliceObjective(t, objective, g, frames, weight)
 
 
-def _kind(g: BoundFeature) -> Kind:
+def _kind(g: BoundFeature) -> FeatureGroup:
     own = {} if g.symbol.vector else g.params
     params = tuple((k, np.shape(v)) for k, v in sorted(own.items()))
-    return Kind(
+    return FeatureGroup(
         g.symbol,
         g.order,
         3 if g.symbol.vector else len(g.frames),
@@ -125,7 +127,7 @@ def _kind(g: BoundFeature) -> Kind:
     )
 
 
-def _looks(kind: Kind) -> tuple[int, bool]:
+def _looks(kind: FeatureGroup) -> tuple[int, bool]:
     """The same for kinds whose rows have Jacobians of the same shape."""
     return kind.order, kind.single
 
@@ -136,30 +138,34 @@ def _own_coordinates(tree: Tree, shared: tuple[int, ...]) -> set[int]:
     return {c for column, c in columns if c >= 0 and column not in shared}
 
 
-def _single(kind: Kind, members: list[tuple[int, Row]], alone: set[int]) -> bool:
-    """See `Kind`."""
+def _single(
+    kind: FeatureGroup, members: list[tuple[int, SliceObjective]], alone: set[int]
+) -> bool:
+    """See `FeatureGroup`."""
     if not kind.symbol.each or len(kind.scale) != 1:
         return False
     return all(alone.issuperset(row.g.coordinates) for _, row in members)
 
 
-def _groundings(kind: Kind, rows: list[Row]) -> int:
+def _groundings(kind: FeatureGroup, rows: list[SliceObjective]) -> int:
     """Only of bodies that meet the params are so many that it is worth it."""
     count = len(_sets(rows))
     return _bucket(count) if kind.symbol.stacked and count < len(rows) else 0
 
 
-def _key(row: Row) -> tuple[int, float]:
+def _key(row: SliceObjective) -> tuple[int, float]:
     """The same for rows with the same params."""
     return id(row.g), _slack(row)
 
 
-def _sets(rows: list[Row]) -> dict[tuple[int, float], Row]:
+def _sets(rows: list[SliceObjective]) -> dict[tuple[int, float], SliceObjective]:
     """One row for each set of params."""
     return {_key(row): row for row in rows}
 
 
-def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
+def _batch(
+    rows: list[SliceObjective], kind: FeatureGroup, slices: int, dtype: Any
+) -> FeatureBatch:
     pad = kind.capacity - len(rows)
     filled = rows + [rows[0]] * pad
 
@@ -184,7 +190,7 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
         params["slack"] = np.array([_slack(row) for row in given], dtype)
     last = [row.t for row in rows] + [slices - 1] * pad
     types = [_type(row) for row in rows] + [SOS] * pad
-    return Batch(
+    return FeatureBatch(
         stack(lambda row: row.frames, int),
         stack(lambda row: row.g.coordinates, int),
         params,
@@ -196,14 +202,14 @@ def _batch(rows: list[Row], kind: Kind, slices: int, dtype: Any) -> Batch:
     )
 
 
-def _type(row: Row) -> int:
+def _type(row: SliceObjective) -> int:
     """An inequality also where that is the same: a solver learns more of those."""
     g, kind = row.g, row.objective.type.value
     simple = g.scale.ndim == 1 and (g.scale >= 0).all() and not g.target.any()
     return INEQ if kind == EQ and g.symbol.nonnegative and simple else kind
 
 
-def _slack(row: Row) -> float:
+def _slack(row: SliceObjective) -> float:
     """How far an inequality tells, where nothing collides, what is near [m]."""
     g = row.g
     if "slack" not in g.params or g.order > 0 or _type(row) != INEQ:
@@ -219,7 +225,7 @@ def without_slack(data: ChainData) -> ChainData:
     return data._replace(batches=batches)
 
 
-def _floor(row: Row, D: int) -> np.ndarray:
+def _floor(row: SliceObjective, D: int) -> np.ndarray:
     if not _slack(row):
         return np.full(D, -np.inf)
     return -row.weight * row.g.scale * row.g.target

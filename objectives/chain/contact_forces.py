@@ -15,22 +15,22 @@ from posewise.robots.world.contact_forces import ContactForceVariable
 from ..objective import ObjectiveError
 
 if TYPE_CHECKING:
-    from .modes import Modes
+    from .modes import ModeSequence
 
-ROUNDS = 20
+NUM_PROJECTIONS = 20
 """Projections onto the two frames' boxes, to and fro."""
 
 
 @dataclass(frozen=True)
-class Acting:
+class ActiveContact:
     """An exchange, and the slices in which there is a force."""
 
-    exchange: ContactForceVariable
+    variable: ContactForceVariable
     slices: tuple[int, ...]
     """In ascending order."""
 
     @property
-    def edges(self) -> set[int]:
+    def change_slices(self) -> set[int]:
         """Slices in which it begins to act, or does so no more."""
         return set(self.slices) ^ {t + 1 for t in self.slices}
 
@@ -47,9 +47,9 @@ class ContactForce:
     """What the second frame exerts on the first, in the world [N]."""
 
 
-def acting_too(
-    known: Sequence[Acting], a: str, b: str, unit: float, slices: Sequence[int]
-) -> tuple[tuple[Acting, ...], Acting]:
+def activate_contact(
+    known: Sequence[ActiveContact], a: str, b: str, unit: float, slices: Sequence[int]
+) -> tuple[tuple[ActiveContact, ...], ActiveContact]:
     """All exchanges with one more, and that; another interval of a pair extends it.
 
     Raises:
@@ -59,7 +59,7 @@ def acting_too(
     if a == b:
         raise ConfigError(f"{a!r} cannot push itself; name two frames.")
     for k, old in enumerate(known):
-        if {a, b} == set(old.exchange.names):
+        if {a, b} == set(old.variable.names):
             if twice := set(slices) & set(old.slices):
                 raise ObjectiveError(
                     f"{a!r} and {b!r} are in contact in slice {min(twice)} already; for"
@@ -69,39 +69,39 @@ def acting_too(
             made = replace(old, slices=tuple(sorted({*old.slices, *slices})))
             return (*known[:k], made, *known[k + 1 :]), made
     pair = f"{a}-{b}"
-    made = Acting(
+    made = ActiveContact(
         ContactForceVariable(a, b, f"{pair} point", f"{pair} force", unit),
         tuple(slices),
     )
     return (*known, made), made
 
 
-def forces_along(
-    modes: "Modes", x: Float[np.ndarray, "T nq"]
+def contact_forces_along_path(
+    modes: "ModeSequence", x: Float[np.ndarray, "T nq"]
 ) -> tuple[ContactForce, ...]:
     """Contacts of all slices of a path of the problem's world, slice by slice."""
     found = []
-    for acting in modes.exchanges:
-        e, world = acting.exchange, modes.world
+    for acting in modes.contacts:
+        e, world = acting.variable, modes.world
         point, force = (x[:, world.coordinates(n)] for n in (e.point, e.force))
         for t in acting.slices:
             found.append(ContactForce(e.names, t, point[t], e.unit * force[t]))
     return tuple(sorted(found, key=lambda f: f.slice))
 
 
-def set_points(
-    modes: "Modes", paths: Float[np.ndarray, "count T nq"]
+def initialize_contacts(
+    modes: "ModeSequence", paths: Float[np.ndarray, "count T nq"]
 ) -> Float[np.ndarray, "count T nq"]:
     """Paths whose points of attack lie between the frames, which push each other apart.
 
     Each with one unit of force: without any, there is no friction to begin with, and
     what lies on a slope leaves before it is held.
     """
-    if not modes.exchanges:
+    if not modes.contacts:
         return paths
     paths, C = paths.copy(), modes.world
-    for acting in modes.exchanges:
-        e = acting.exchange
+    for acting in modes.contacts:
+        e = acting.variable
         point, force = C.coordinates(e.point), C.coordinates(e.force)
         paths[..., np.append(point, force)] = 0.0
         for t in acting.slices:
@@ -128,7 +128,7 @@ def _touching(
     R, p, low, high = boxes[0]
     middle = p + R @ (low + high) / 2
     x = p
-    for _ in range(ROUNDS):
+    for _ in range(NUM_PROJECTIONS):
         y = _nearest(x, *boxes[1])
         x = _nearest(y, *boxes[0])
     between = (x + y) / 2

@@ -14,7 +14,7 @@ from posewise.robots.typing import Array
 
 
 @dataclass(frozen=True)
-class Kind:
+class FeatureGroup:
     """What instances share to be evaluated as one batch."""
 
     symbol: Symbol
@@ -35,7 +35,7 @@ class Kind:
         """It is as much code as several others."""
         return self.symbol.stacked
 
-    def shares_with(self, other: "Kind") -> bool:
+    def shares_with(self, other: "FeatureGroup") -> bool:
         """Whether both are less code as one computation: vectors, sums over pairs."""
         if self.symbol.vector and other.symbol.vector:
             return self.order == other.order
@@ -52,9 +52,9 @@ class Kind:
         return frozenset(self.symbol.sum_of[0])
 
 
-def together(kinds: Iterable[tuple[int, Kind]]) -> list[list[int]]:
+def merge_groups(kinds: Iterable[tuple[int, FeatureGroup]]) -> list[list[int]]:
     """Places of kinds in groups, each of which is one computation."""
-    groups: list[list[tuple[int, Kind]]] = []
+    groups: list[list[tuple[int, FeatureGroup]]] = []
     for place in kinds:
         shares = lambda group, kind=place[1]: any(kind.shares_with(k) for _, k in group)
         own = next(filter(shares, groups), None)
@@ -64,7 +64,7 @@ def together(kinds: Iterable[tuple[int, Kind]]) -> list[list[int]]:
     return [[i for i, _ in group] for group in groups]
 
 
-class Batch(NamedTuple):
+class FeatureBatch(NamedTuple):
     """Data of the instances of one kind; those beyond the last one have scale 0."""
 
     frames: Array
@@ -72,7 +72,7 @@ class Batch(NamedTuple):
     coordinates: Array
     params: dict[str, Array]
     own: Array
-    """Which of the params an instance uses; see `Kind.groundings`."""
+    """Which of the params an instance uses; see `FeatureGroup.groundings`."""
     scale: Array
     target: Array
     last: Array
@@ -88,4 +88,4 @@ class ChainData(NamedTuple):
     """Time from the slice before to each slice [s]."""
     limits: Float[jax.Array, "2 slices nq"]
     """Of each slice, or once for all."""
-    batches: tuple[Batch, ...]
+    batches: tuple[FeatureBatch, ...]

@@ -24,9 +24,9 @@ from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_m
 from posewise.robots.world.frame import Joint
 from posewise.robots.world.subtree_copy import copy_subtree
 
-from .contact_forces import Acting
+from .contact_forces import ActiveContact
 
-KINDS = {
+MODE_JOINTS = {
     "stable": "free",
     "stableOn": "transXYPhi",
     "rigid": None,
@@ -45,7 +45,7 @@ class ModeSwitch:
 
 
 @dataclass(frozen=True, eq=False)
-class Helper:
+class HelperFrame:
     """A frame that only the problem has."""
 
     name: str
@@ -101,7 +101,7 @@ class Attachment:
 
 
 @dataclass(eq=False)
-class Modes:
+class ModeSequence:
     """A world with a copy of each object for each attachment."""
 
     base: Config
@@ -114,7 +114,7 @@ class Modes:
     """First slice of each mode after the first one."""
     shared: tuple[str, ...]
     """Joints that are one variable for all slices."""
-    exchanges: tuple[Acting, ...] = ()
+    contacts: tuple[ActiveContact, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     """Those with a joint, in the order of their starts."""
 
@@ -147,11 +147,11 @@ class Modes:
         A point and a force that do not act are held at zero.
         """
         limits = self.world.limits[:, None]
-        if not self.exchanges:
+        if not self.contacts:
             return limits
         limits = np.repeat(limits, T, 1)
-        for acting in self.exchanges:
-            e = acting.exchange
+        for acting in self.contacts:
+            e = acting.variable
             idle = np.setdiff1d(np.arange(T), acting.slices)
             columns = self.world.coordinates([e.point, e.force])
             limits[:, idle[:, None], columns] = 0.0
@@ -220,8 +220,8 @@ class Modes:
         full = C.q
         full[C.coordinates(common)] = q[X.coordinates(common)]
         X.q, C.q = q, full
-        for acting in self.exchanges:
-            acting.exchange.renamed({}, t in acting.slices).register(C)
+        for acting in self.contacts:
+            acting.variable.renamed({}, t in acting.slices).register(C)
         for name, copy in self.at(t).names.items():
             if not set(_own_joint(C, name)) <= set(common):
                 with suppress(ConfigError):  # a joint that cannot reach that pose
@@ -229,12 +229,12 @@ class Modes:
         return C
 
 
-def make_modes(
+def build_modes(
     C: Config,
     switches: tuple[ModeSwitch, ...],
-    helpers: tuple[Helper, ...] = (),
-    exchanges: tuple[Acting, ...] = (),
-) -> Modes:
+    helpers: tuple[HelperFrame, ...] = (),
+    exchanges: tuple[ActiveContact, ...] = (),
+) -> ModeSequence:
     """The world and its modes.
 
     Raises:
@@ -242,12 +242,12 @@ def make_modes(
             helpers that do not fit.
     """
     if not switches and not helpers and not exchanges:
-        return Modes(C, C, C, [Mode(C, {}, None)], [], ())
+        return ModeSequence(C, C, C, [Mode(C, {}, None)], [], ())
     X = C.copy()
     for h in helpers:
         X.add_frame(h.name, h.parent, **h.given)
     for acting in exchanges:
-        acting.exchange.add_to(X)
+        acting.variable.add_to(X)
     named = X.copy() if helpers or exchanges else C
     shared = [n for h in helpers if h.stable for n in _own_joint(X, h.name)]
     X.lock({n for s in switches for n in _own_joint(X, s.frame)})
@@ -260,7 +260,7 @@ def make_modes(
     for k, s in enumerate(sorted(switches, key=lambda s: s.start)):
         root, parent = names.get(s.frame, s.frame), names.get(s.parent, s.parent)
         rename = lambda n, k=k: f"{n.partition('@')[0]}@{k}"
-        joint, origin = attachment(X, s.kind, parent, root, rename(s.frame))
+        joint, origin = attachment_joint(X, s.kind, parent, root, rename(s.frame))
         copies = copy_subtree(
             X, root, parent, rename, origin=origin, joint=joint, without=gone
         )
@@ -275,7 +275,9 @@ def make_modes(
             starts.append(s.start)
             views.append((names, set(gone)))
     every = {copy for view, _ in views for copy in view.values()}
-    changes = sorted({*starts, *(t for acting in exchanges for t in acting.edges)})
+    changes = sorted(
+        {*starts, *(t for acting in exchanges for t in acting.change_slices)}
+    )
     modes = []
     for t in (-1, *changes):
         view, absent = views[int(np.searchsorted(starts, t, side="right"))]
@@ -284,19 +286,21 @@ def make_modes(
             if world.frame(name).contact:
                 world.set_contact(name, 0)
         for acting in exchanges:
-            acting.exchange.renamed(view, t in acting.slices).register(world)
+            acting.variable.renamed(view, t in acting.slices).register(world)
         modes.append(Mode(world, dict(view), base_joints))
     joints = tuple(shared)
-    return Modes(C, named, X, modes, changes, joints, exchanges, tuple(attachments))
+    return ModeSequence(
+        C, named, X, modes, changes, joints, exchanges, tuple(attachments)
+    )
 
 
-def attachment(
+def attachment_joint(
     C: Config, kind: str, parent: str, frame: str, name: str
 ) -> tuple[Joint | None, np.ndarray]:
     """The joint of an attachment, and the constant pose before it."""
-    if kind not in KINDS:
-        raise ConfigError(unknown_name("mode", kind, KINDS))
-    origin, type = IDENTITY.copy(), KINDS[kind]
+    if kind not in MODE_JOINTS:
+        raise ConfigError(unknown_name("mode", kind, MODE_JOINTS))
+    origin, type = IDENTITY.copy(), MODE_JOINTS[kind]
     if type is None:
         return None, origin
     joint = Joint(type, name, q=zero_value(type))

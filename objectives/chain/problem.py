@@ -21,10 +21,10 @@ from posewise.robots.kinematics.manifold import integrate
 from posewise.robots.kinematics.tree import Tree
 from posewise.solvers import ResidualBlock
 
-from .groups import ChainData, Kind, together
-from .residuals import Evaluation, Motion, Still, motion_of
+from .groups import ChainData, FeatureGroup, merge_groups
+from .residuals import GroupEvaluation, PathKinematics, StaticInputs, path_kinematics
 
-LARGE = 4
+MAX_UNSPLIT_CODE = 4
 """Single slices with up to so much code are not compiled in parts."""
 
 
@@ -35,7 +35,7 @@ class Chain:
     tree: Tree
     slices: int
     order: int
-    kinds: tuple[Kind, ...]
+    kinds: tuple[FeatureGroup, ...]
     shared: tuple[int, ...] = ()
     """Tangent columns that are one variable for all slices."""
 
@@ -54,9 +54,9 @@ class Chain:
     @property
     def large(self) -> bool:
         """See `ChainProblem`: contacts are about five times as much code as others."""
-        first = [self.kinds[group[0]] for group in together(enumerate(self.kinds))]
+        first = [self.kinds[group[0]] for group in merge_groups(enumerate(self.kinds))]
         code = sum(5 if kind.heavy else 1 for kind in first)
-        return self.slices > 1 or code > LARGE
+        return self.slices > 1 or code > MAX_UNSPLIT_CODE
 
     @full_matmul_precision
     def evaluate(
@@ -66,23 +66,25 @@ class Chain:
         coordinates: str = "tangent",
     ) -> Any:
         """All `ResidualBlock` with their Jacobians in the tangent space, or by "q"."""
-        heavy = together((i, k) for i, k in enumerate(self.kinds) if k.heavy)
+        heavy = merge_groups((i, k) for i, k in enumerate(self.kinds) if k.heavy)
         light = [i for i, kind in enumerate(self.kinds) if not kind.heavy]
         about = self.tree, self.order, self.kinds
 
         every = [light, *heavy]
 
-        def still(data: ChainData) -> list[Still]:
-            return [Evaluation.still(*about, own, data) for own in every]
+        def still(data: ChainData) -> list[StaticInputs]:
+            return [GroupEvaluation.still(*about, own, data) for own in every]
 
-        def begin(data: ChainData, x: jax.Array, still: Still) -> Any:
+        def begin(data: ChainData, x: jax.Array, still: StaticInputs) -> Any:
             X = jnp.concatenate([self._before(data, x), x])
-            motion = motion_of(self.kinds, data, X)
-            at = Evaluation(*about, coordinates, data, motion)
+            motion = path_kinematics(self.kinds, data, X)
+            at = GroupEvaluation(*about, coordinates, data, motion)
             return motion, at.rows(light, still)
 
-        def rows(own: list[int], data: ChainData, motion: Motion, still: Still) -> Any:
-            return Evaluation(*about, coordinates, data, motion).rows(own, still)
+        def rows(
+            own: list[int], data: ChainData, motion: PathKinematics, still: StaticInputs
+        ) -> Any:
+            return GroupEvaluation(*about, coordinates, data, motion).rows(own, still)
 
         # of no path, and so computed before the solver's loop
         stills = subprogram(still, data)

@@ -42,10 +42,10 @@ from posewise.robots.typing import Array
 from posewise.solvers import ResidualBlock
 from posewise.solvers.residuals import concatenate
 
-from .groups import Batch, ChainData, Kind, together
+from .groups import ChainData, FeatureBatch, FeatureGroup, merge_groups
 
 
-class Motion(NamedTuple):
+class PathKinematics(NamedTuple):
     """A path, with where joints are on it and how they move; fixed slices first."""
 
     X: jax.Array
@@ -54,16 +54,18 @@ class Motion(NamedTuple):
     quaternions: jax.Array
 
 
-def motion_of(kinds: Iterable[Kind], data: ChainData, X: jax.Array) -> Motion:
+def path_kinematics(
+    kinds: Iterable[FeatureGroup], data: ChainData, X: jax.Array
+) -> PathKinematics:
     """The motion of a path, as far as these kinds ask for it."""
     if any(kind.symbol.quaternions for kind in kinds):
         quats = quaternions(data.K, X)
     else:
         quats = jnp.zeros((len(X), 0, 4), X.dtype)
-    return Motion(X, *walk_nodes(data.K, X), quats)
+    return PathKinematics(X, *walk_nodes(data.K, X), quats)
 
 
-class Seen(NamedTuple):
+class FrameSelection(NamedTuple):
     """What instances look at, the same at all paths."""
 
     at: Int[Array, "n window"]
@@ -73,45 +75,45 @@ class Seen(NamedTuple):
     """1 where a dof moves a frame."""
 
 
-class Still(NamedTuple):
+class StaticInputs(NamedTuple):
     """What the instances of some kinds look at, the same at all paths."""
 
-    seen: list[Seen]
+    seen: list[FrameSelection]
     """Of each kind, but of those that are vectors together."""
     on: Carried | None
     """All of its frames, in order; None: there are none."""
 
 
-class _Look(NamedTuple):
+class _SharedSelection(NamedTuple):
     """Kinds that look at as many slices and frames each, and at what."""
 
-    members: list[tuple[Kind, Batch]]
-    seen: Seen
+    members: list[tuple[FeatureGroup, FeatureBatch]]
+    seen: FrameSelection
     poses: Poses
     """Of these frames."""
 
 
-class Evaluation(NamedTuple):
+class GroupEvaluation(NamedTuple):
     """Kinds with their numbers, at a path."""
 
     tree: Tree
     order: int
     """How many fixed slices the path begins with."""
-    kinds: tuple[Kind, ...]
+    kinds: tuple[FeatureGroup, ...]
     coordinates: str
     """Jacobians are by "tangent" columns, or by "q"."""
     data: ChainData
-    motion: Motion
+    motion: PathKinematics
 
     @classmethod
     def still(
         cls,
         tree: Tree,
         order: int,
-        kinds: tuple[Kind, ...],
+        kinds: tuple[FeatureGroup, ...],
         which: list[int],
         data: ChainData,
-    ) -> Still:
+    ) -> StaticInputs:
         """Of some of the kinds; to be computed once for all paths."""
         mask = jnp.asarray(tree.mask, data.K.node_p.dtype)
         join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
@@ -121,20 +123,22 @@ class Evaluation(NamedTuple):
             batches = [data.batches[i] for i in group]
             at = join([b.last[:, None] for b in batches]) + np.arange(first, order + 1)
             frames = join([b.frames for b in batches])
-            seen.append(Seen(at, frames, gather(mask, frames)))
+            seen.append(FrameSelection(at, frames, gather(mask, frames)))
             rows.append(jnp.broadcast_to(at[:, :, None], frames.shape))
         if not any(s.frames.size for s in seen):
-            return Still(seen, None)
-        return Still(
+            return StaticInputs(seen, None)
+        return StaticInputs(
             seen,
             carried(data.K, concatenate(rows), concatenate([s.frames for s in seen])),
         )
 
-    def rows(self, which: list[int], still: Still) -> list[ResidualBlock]:
+    def rows(self, which: list[int], still: StaticInputs) -> list[ResidualBlock]:
         """Of some of the kinds."""
         poses = _poses(still, self.motion.nodes)
         looks = [
-            _Look([(self.kinds[i], self.data.batches[i]) for i in group], seen, T)
+            _SharedSelection(
+                [(self.kinds[i], self.data.batches[i]) for i in group], seen, T
+            )
             for group, seen, T in zip(
                 _looks(self.kinds, which), still.seen, poses, strict=True
             )
@@ -151,7 +155,7 @@ class Evaluation(NamedTuple):
         found = dict(zip(sum(groups, []), rows, strict=True))
         return [found[i] for i in which]
 
-    def _alone(self, look: _Look) -> ResidualBlock:
+    def _alone(self, look: _SharedSelection) -> ResidualBlock:
         """Of one kind."""
         ((kind, b),) = look.members
         inputs, (params, each) = self._inputs(look), self._params(kind, b)
@@ -171,7 +175,7 @@ class Evaluation(NamedTuple):
             J = coordinates_to_tangent(self.tree, self.motion.X[look.seen.at], J)
         return ResidualBlock(out.y, J, b.last, b.kind)
 
-    def _sums(self, looks: list[_Look]) -> list[ResidualBlock]:
+    def _sums(self, looks: list[_SharedSelection]) -> list[ResidualBlock]:
         """Of kinds that are sums over pairs."""
         members = [look.members[0] for look in looks]
         symbols = tuple(kind.symbol for kind, _ in members)
@@ -180,13 +184,15 @@ class Evaluation(NamedTuple):
         raw = linearize_pair_sums(symbols, inputs, params)
         return list(map(self._of_frames, looks, raw))
 
-    def _of_frames(self, look: _Look, raw: LinearizedFeature) -> ResidualBlock:
+    def _of_frames(
+        self, look: _SharedSelection, raw: LinearizedFeature
+    ) -> ResidualBlock:
         ((kind, b),) = look.members
         out = _aimed(kind, b, raw)
         J = self._jacobian(out.force, out.moment, look.seen)
         return ResidualBlock(out.y, J, b.last, b.kind)
 
-    def _vectors(self, look: _Look) -> list[ResidualBlock]:
+    def _vectors(self, look: _SharedSelection) -> list[ResidualBlock]:
         """Of kinds that are vectors."""
         members, (at, _, moves), poses = look
         repeat = lambda get: sum(([get(k)] * k.capacity for k, _ in members), [])
@@ -218,7 +224,7 @@ class Evaluation(NamedTuple):
             found.append(ResidualBlock(y[own].reshape(shape), J_own, b.last, b.kind))
         return found
 
-    def _inputs(self, look: _Look) -> FeatureInputs:
+    def _inputs(self, look: _SharedSelection) -> FeatureInputs:
         ((kind, b),), (at, frames, _), poses = look
         return FeatureInputs(
             *poses,
@@ -230,7 +236,9 @@ class Evaluation(NamedTuple):
             self._steps(at),
         )
 
-    def _params(self, kind: Kind, b: Batch) -> tuple[dict[str, Array], int | None]:
+    def _params(
+        self, kind: FeatureGroup, b: FeatureBatch
+    ) -> tuple[dict[str, Array], int | None]:
         """Of all instances, and the axis of instances; None: they share them."""
         if not kind.groundings:
             return b.params, 0
@@ -243,7 +251,9 @@ class Evaluation(NamedTuple):
         # before the first slice time goes on in steps as long as the first one
         return gather(self.data.tau, jnp.maximum(at[:, 1:] - self.order, 0))
 
-    def _quaternions(self, kind: Kind, at: jax.Array, frames: jax.Array) -> jax.Array:
+    def _quaternions(
+        self, kind: FeatureGroup, at: jax.Array, frames: jax.Array
+    ) -> jax.Array:
         quats = self.motion.quaternions
         if not kind.symbol.quaternions:
             shape = (kind.capacity, kind.order + 1, kind.frames, 4)
@@ -253,7 +263,9 @@ class Evaluation(NamedTuple):
             gather(quats.reshape(-1, 4), place)
         )
 
-    def _jacobian(self, force: jax.Array, moment: jax.Array, seen: Seen) -> jax.Array:
+    def _jacobian(
+        self, force: jax.Array, moment: jax.Array, seen: FrameSelection
+    ) -> jax.Array:
         """(n, window, rows, columns), of wrenches (n, rows, window, m, 3)."""
         felt = materialize(_felt, force, moment, seen.moves)
         twists = gather(self.motion.twists, seen.at)
@@ -276,19 +288,19 @@ class Evaluation(NamedTuple):
         return found
 
 
-def _groups(kinds: tuple[Kind, ...], which: list[int]) -> list[list[int]]:
+def _groups(kinds: tuple[FeatureGroup, ...], which: list[int]) -> list[list[int]]:
     """Places of kinds, each group of which is one computation."""
-    return together((i, kinds[i]) for i in which)
+    return merge_groups((i, kinds[i]) for i in which)
 
 
-def _looks(kinds: tuple[Kind, ...], which: list[int]) -> list[list[int]]:
+def _looks(kinds: tuple[FeatureGroup, ...], which: list[int]) -> list[list[int]]:
     """Places of kinds, each group of which looks at frames as one."""
     vectors = lambda group: kinds[group[0]].symbol.vector is not None
     alone = lambda group: [group] if vectors(group) else [[i] for i in group]
     return sum(map(alone, _groups(kinds, which)), [])
 
 
-def _poses(still: Still, nodes: Poses) -> Iterator[Poses]:
+def _poses(still: StaticInputs, nodes: Poses) -> Iterator[Poses]:
     """Of the frames of each look, all of them at once."""
     if still.on is None:
         none = jnp.zeros((0, 3, 3), nodes.p.dtype)
@@ -301,7 +313,9 @@ def _poses(still: Still, nodes: Poses) -> Iterator[Poses]:
         yield Poses(*(x[own].reshape(*f.shape, *x.shape[1:]) for x in T))
 
 
-def _aimed(kind: Kind, b: Batch, raw: LinearizedFeature) -> LinearizedFeature:
+def _aimed(
+    kind: FeatureGroup, b: FeatureBatch, raw: LinearizedFeature
+) -> LinearizedFeature:
     return apply_scale_and_target_to_linearization(
         kind.symbol, raw, jnp.asarray(b.scale), jnp.asarray(b.target)
     )

@@ -8,19 +8,19 @@ from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.validation import number
 from posewise.robots.world.friction import contact_friction
 
-from ..chain.contact_forces import Acting
-from ..interval import Objectives, Span
+from ..chain.contact_forces import ActiveContact
+from ..interval import ObjectiveSpecs, SliceInterval
 from ..objective import OT, ObjectiveError
 
-KINDS = ("sticking", "sliding", "complementary")
-WEIGHT = 9.81
+CONTACT_KINDS = ("sticking", "sliding", "complementary")
+GRAVITY = 9.81
 """Of what weighs 1 kg [N]."""
 
 
 def force_unit(C: Config, frames: tuple[str, str]) -> float:
     """The weight of the lighter of the two frames that have mass [N]; or of 1 kg."""
     given = [C.frame(f).mass for f in frames if C.index(f) < len(C.frames)]
-    return WEIGHT * min([m for m in given if m], default=1.0)
+    return GRAVITY * min([m for m in given if m], default=1.0)
 
 
 def friction_of(C: Config, frames: tuple[str, str], friction: Any) -> float:
@@ -41,17 +41,21 @@ def friction_of(C: Config, frames: tuple[str, str], friction: Any) -> float:
     return number(*what, lambda x: x >= 0, ObjectiveError)
 
 
-def contact_rows(
-    acting: Acting, kind: str, friction: float, span: Span, k_order: int
-) -> Objectives:
+def contact_constraints(
+    acting: ActiveContact,
+    kind: str,
+    friction: float,
+    interval: SliceInterval,
+    k_order: int,
+) -> ObjectiveSpecs:
     """What holds in a contact; see `KOMO.add_contact`.
 
     Raises:
         ObjectiveError: for unknown kinds, and for sliding where there is no velocity.
     """
-    if kind not in KINDS:
-        raise ObjectiveError(unknown_name("kind of contact", kind, KINDS))
-    e, slices = acting.exchange, span.slices
+    if kind not in CONTACT_KINDS:
+        raise ObjectiveError(unknown_name("kind of contact", kind, CONTACT_KINDS))
+    e, slices = acting.variable, interval.slices
     pair, per_unit = e.names, 1 / e.unit
     yield Feature(FS.distance, pair, scale=10.0), OT.ineq, slices
     cone = Feature(FS.frictionCone, pair, friction=friction, scale=per_unit)
@@ -74,7 +78,7 @@ def contact_rows(
             "A sliding contact constrains velocities; make the KOMO with k_order >= 1,"
             " or use kind='sticking'."
         )
-    steps = span.slices if span.from_present else span.slices[1:]
+    steps = interval.slices if interval.starts_at_present else interval.slices[1:]
     if steps and k_order:
         law = Feature(FS.slidingFriction, pair, friction=friction, scale=10 * per_unit)
         yield law, OT.eq, steps

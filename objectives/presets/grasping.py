@@ -16,23 +16,23 @@ from posewise.features import FS, Feature
 from posewise.robots.config import Config
 from posewise.robots.geometry.shapes import Box, Cylinder
 
-from ..interval import Objectives, Span
+from ..interval import ObjectiveSpecs, SliceInterval
 from ..objective import OT
 from .helpers import (
     AXES,
-    apart,
     check_choice,
     check_length,
-    orthogonal,
-    others,
+    inside_box,
+    min_clearance,
+    orthogonal_axes,
+    other_axes,
     outer_size,
     projection,
-    within,
 )
 
-ALIGNED = 0.2
-CLEAR = 0.3
-PALM_GAP = 0.001
+ALIGNMENT_LEAD = 0.2
+CLEARANCE_LEAD = 0.3
+PALM_CLEARANCE = 0.001
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,15 @@ class grasp_top_box:
         choices = tuple(a + b for a, b in permutations(AXES, 2))
         check_choice("grasp_top_box: direction", self.direction, choices)
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
         pair = (self.gripper, self.box)
-        yield Feature(FS.positionDiff, pair, scale=10.0), OT.eq, span.slices
-        lead = span.led_by(ALIGNED)
+        yield Feature(FS.positionDiff, pair, scale=10.0), OT.eq, interval.slices
+        lead = interval.extended_back(ALIGNMENT_LEAD)
         closing, _ = self.direction
-        third = others(self.direction)
-        yield orthogonal(self.gripper, "z", self.box, closing + third), OT.eq, lead
-        yield orthogonal(self.gripper, "x", self.box, third), OT.eq, lead
+        third = other_axes(self.direction)
+        yield orthogonal_axes(self.gripper, "z", self.box, closing + third), OT.eq, lead
+        yield orthogonal_axes(self.gripper, "x", self.box, third), OT.eq, lead
 
 
 @dataclass(frozen=True)
@@ -102,18 +102,22 @@ class grasp_box:
         check_choice("grasp_box: direction", self.direction, tuple(AXES))
         check_length("grasp_box: margin", self.margin)
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
         pair = (self.gripper, self.box)
         size = outer_size(C, "grasp_box: box", self.box, (Box,))
-        plane = others(self.direction)
+        plane = other_axes(self.direction)
         middle = 10 * projection(self.direction)
-        yield Feature(FS.positionRel, pair, scale=middle), OT.eq, span.slices
-        for side in within(*pair, plane, np.maximum(size / 2 - self.margin, 0.0)):
-            yield side, OT.ineq, span.slices
-        aligned = orthogonal(self.gripper, "x", self.box, plane)
-        yield aligned, OT.eq, span.led_by(ALIGNED)
-        yield apart(self.palm, self.box, PALM_GAP), OT.ineq, span.led_by(CLEAR)
+        yield Feature(FS.positionRel, pair, scale=middle), OT.eq, interval.slices
+        for side in inside_box(*pair, plane, np.maximum(size / 2 - self.margin, 0.0)):
+            yield side, OT.ineq, interval.slices
+        aligned = orthogonal_axes(self.gripper, "x", self.box, plane)
+        yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
+        yield (
+            min_clearance(self.palm, self.box, PALM_CLEARANCE),
+            OT.ineq,
+            interval.extended_back(CLEARANCE_LEAD),
+        )
 
 
 @dataclass(frozen=True)
@@ -143,18 +147,22 @@ class grasp_cylinder:
     def __post_init__(self) -> None:
         check_length("grasp_cylinder: margin", self.margin)
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
         pair = (self.gripper, self.cylinder)
         what = "grasp_cylinder: cylinder"
         size = outer_size(C, what, self.cylinder, (Cylinder,))
         across = 10 * projection("xy")
-        yield Feature(FS.positionRel, pair, scale=across), OT.eq, span.slices
-        for end in within(*pair, "z", np.maximum(size / 2 - self.margin, 0.0)):
-            yield end, OT.ineq, span.slices
-        aligned = orthogonal(self.gripper, "x", self.cylinder, "z")
-        yield aligned, OT.eq, span.led_by(ALIGNED)
-        yield apart(self.palm, self.cylinder, PALM_GAP), OT.ineq, span.led_by(CLEAR)
+        yield Feature(FS.positionRel, pair, scale=across), OT.eq, interval.slices
+        for end in inside_box(*pair, "z", np.maximum(size / 2 - self.margin, 0.0)):
+            yield end, OT.ineq, interval.slices
+        aligned = orthogonal_axes(self.gripper, "x", self.cylinder, "z")
+        yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
+        yield (
+            min_clearance(self.palm, self.cylinder, PALM_CLEARANCE),
+            OT.ineq,
+            interval.extended_back(CLEARANCE_LEAD),
+        )
 
 
 @dataclass(frozen=True)
@@ -190,7 +198,7 @@ class place_box:
         check_choice("place_box: direction", self.direction, choices)
         check_length("place_box: margin", self.margin)
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
         pair = (self.box, self.table)
         axis = self.direction[-1]
@@ -200,11 +208,15 @@ class place_box:
         height = Feature(
             FS.positionRel, pair, scale=10 * projection("z"), target=[0, 0, apart_z]
         )
-        yield height, OT.eq, span.slices
-        for side in within(*pair, "xy", np.maximum(top / 2 - self.margin, 0.0)):
-            yield side, OT.ineq, span.slices
+        yield height, OT.eq, interval.slices
+        for side in inside_box(*pair, "xy", np.maximum(top / 2 - self.margin, 0.0)):
+            yield side, OT.ineq, interval.slices
         sign = -1.0 if self.direction.startswith("-") else 1.0
         upright = sign * projection(axis)[0]
         up = Feature(FS.vectorZRel, (self.table, self.box), target=upright)
-        yield up, OT.eq, span.led_by(ALIGNED)
-        yield apart(self.palm, self.table, PALM_GAP), OT.ineq, span.led_by(CLEAR)
+        yield up, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
+        yield (
+            min_clearance(self.palm, self.table, PALM_CLEARANCE),
+            OT.ineq,
+            interval.extended_back(CLEARANCE_LEAD),
+        )

@@ -22,12 +22,12 @@ def projection(axes: str) -> Float[np.ndarray, "rows 3"]:
     return np.eye(3)[[AXES.index(a) for a in axes]]
 
 
-def others(axes: str) -> str:
+def other_axes(axes: str) -> str:
     """The axes ("yz") that are not among these ("x")."""
     return "".join(a for a in AXES if a not in axes)
 
 
-def orthogonal(a: Any, axis: str, b: Any, axes: str) -> Feature:
+def orthogonal_axes(a: Any, axis: str, b: Any, axes: str) -> Feature:
     """Products of an axis of `a` with axes of `b`: zero where they are orthogonal.
 
     One kind of feature for all axes of `b`, so that another choice compiles nothing.
@@ -36,7 +36,7 @@ def orthogonal(a: Any, axis: str, b: Any, axes: str) -> Feature:
     return Feature(symbol, (a, b), scale=projection(axes))
 
 
-def within(
+def inside_box(
     a: Any, b: Any, axes: str, half: Float[np.ndarray, "3"], scale: float = 10.0
 ) -> tuple[Feature, Feature]:
     """Origin of `a` at most `half` [m] from that of `b` along axes of `b`, both ways.
@@ -49,7 +49,7 @@ def within(
     return upper, lower
 
 
-def apart(a: Any, b: Any, margin: float) -> Feature:
+def min_clearance(a: Any, b: Any, margin: float) -> Feature:
     """Distance of the shapes of `a` and `b` at least a margin [m]: 10 · (m - d)."""
     return Feature(FS.negDistance, (a, b), scale=10.0, target=-margin)
 

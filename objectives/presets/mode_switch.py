@@ -7,11 +7,11 @@ import numpy as np
 from posewise.features import FS, Feature
 
 from ..chain.modes import ModeSwitch
-from ..objective import OT, Objective, ObjectiveError, selected_slices
+from ..objective import OT, Objective, ObjectiveError, select_slices
 from ..path_problem import PathProblem
 
 
-def mode_switch(
+def make_mode_switch(
     problem: PathProblem, times: Any, mode: str, frames: Any, scale: Any
 ) -> tuple[ModeSwitch, list[Objective]]:
     """A switch of a problem, and objectives that what it attaches does not jump.
@@ -33,7 +33,7 @@ def mode_switch(
         )
     parent, frame = names
     label = f"mode {mode} [{parent}, {frame}]"
-    slices = selected_slices(times, problem.slices_per_phase, problem.T, label)
+    slices = select_slices(times, problem.slices_per_phase, problem.T, label)
     problem.world.index(parent), problem.world.index(frame)
     carrier = [s.parent for s in problem.switches if s.frame == frame]
     into = (FS.poseRel, [frame, carrier[-1]]) if carrier else (FS.pose, [frame])

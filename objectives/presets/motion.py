@@ -16,9 +16,9 @@ from posewise.features import FS, Feature, Pose
 from posewise.robots.config import Config
 from posewise.robots.validation import float_array
 
-from ..interval import Objectives, Span
+from ..interval import ObjectiveSpecs, SliceInterval
 from ..objective import OT, ObjectiveError
-from .helpers import apart, check_length, projection
+from .helpers import check_length, min_clearance, projection
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class retract:
     def __post_init__(self) -> None:
         check_length("retract: distance", self.distance)
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
-        return _straight("retract", self.gripper, self.distance, 1.0, span)
+        return _straight("retract", self.gripper, self.distance, 1.0, interval)
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class approach:
     def __post_init__(self) -> None:
         check_length("approach: distance", self.distance)
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
-        return _straight("approach", self.gripper, self.distance, -1.0, span)
+        return _straight("approach", self.gripper, self.distance, -1.0, interval)
 
 
 def _straight(
-    what: str, gripper: Any, distance: float, sign: float, span: Span
-) -> Objectives:
-    steps = span.steps(what)
+    what: str, gripper: Any, distance: float, sign: float, interval: SliceInterval
+) -> ObjectiveSpecs:
+    steps = interval.steps(what)
     yield Feature(FS.angularVel, gripper, scale=10.0), OT.eq, steps
     across = 10 * projection("xy")
     yield Feature(FS.bodyVel, gripper, scale=across), OT.eq, steps
@@ -83,7 +83,7 @@ def _straight(
     yield Feature(FS.bodyVel, gripper, scale=along), OT.ineq, steps
     rest = max(len(steps) // 4, 1) if len(steps) > 2 else 0
     middle = steps[rest : len(steps) - rest]
-    speed = sign * distance / span.duration(middle)
+    speed = sign * distance / interval.duration(middle)
     fast = Feature(FS.bodyVel, gripper, scale=along, target=[0, 0, speed])
     yield fast, OT.ineq, middle
 
@@ -116,13 +116,13 @@ class straight_push:
     def __post_init__(self) -> None:
         check_length("straight_push: gap", self.gap)
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
-        steps, start = span.steps("straight_push"), span.first
+        steps, start = interval.steps("straight_push"), interval.first
         pair = (self.gripper, self.object)
         x, z = 10 * projection("x"), 10 * projection("z")
         rows = np.diag([10.0, 10, 10, 1, 1, 1])
-        yield apart(*pair, self.gap), OT.eq, start
+        yield min_clearance(*pair, self.gap), OT.eq, start
         yield Feature(push_stance, pair, scale=rows[[0, 2, 3]]), OT.eq, start
         behind = Feature(
             push_stance,
@@ -171,10 +171,10 @@ class freeze_joint:
 
     joints: Any = ()
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
         still = Feature(FS.qItself, self.joints, order=1, scale=10.0)
-        yield still, OT.eq, span.steps("freeze_joint")
+        yield still, OT.eq, interval.steps("freeze_joint")
 
 
 @dataclass(frozen=True)
@@ -188,11 +188,11 @@ class freeze_relative_pose:
     frame: Any
     relative_to: Any
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
         pair = (self.frame, self.relative_to)
         still = Feature(FS.poseRel, pair, order=1, scale=10.0)
-        yield still, OT.eq, span.steps("freeze_relative_pose")
+        yield still, OT.eq, interval.steps("freeze_relative_pose")
 
 
 @dataclass(frozen=True)
@@ -205,9 +205,9 @@ class stop:
 
     joints: Any = ()
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
-        yield Feature(FS.qItself, self.joints, order=1), OT.eq, span.slices
+        yield Feature(FS.qItself, self.joints, order=1), OT.eq, interval.slices
 
 
 @dataclass(frozen=True)
@@ -239,10 +239,10 @@ class no_collisions:
                 " [('palm', 'box')]."
             )
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
         for a, b in self.pairs:
-            yield apart(a, b, self.margin), OT.ineq, span.slices
+            yield min_clearance(a, b, self.margin), OT.ineq, interval.slices
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class target_relative_xy_position:
     def __post_init__(self) -> None:
         _vector("target_relative_xy_position: position", self.position, 2)
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
         place = Feature(
             FS.positionRel,
@@ -264,7 +264,7 @@ class target_relative_xy_position:
             scale=10 * projection("xy"),
             target=[*np.asarray(self.position, float), 0.0],
         )
-        yield place, OT.eq, span.slices
+        yield place, OT.eq, interval.slices
 
 
 @dataclass(frozen=True)
@@ -281,14 +281,14 @@ class target_x_orientation:
                 "target_x_orientation: vector is zero, expected a direction."
             )
 
-    def objectives(self, C: Config, span: Span) -> Objectives:
+    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """See `Statement`."""
         vector = np.asarray(self.vector, float)
         unit = vector / np.linalg.norm(vector)
         yield (
             Feature(FS.vectorX, self.frame, scale=10.0, target=unit),
             OT.eq,
-            span.slices,
+            interval.slices,
         )
 
 

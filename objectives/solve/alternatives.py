@@ -19,34 +19,34 @@ if TYPE_CHECKING:
     from ..path_problem import PathProblem
     from ..solution import Solution
 
-TRIED = 8
+MAX_ALTERNATIVES = 8
 """So many ways are tried at most."""
-GOLDEN = (5**0.5 - 1) / 2
+GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True, eq=False)
-class PlannedWay:
+class ResolvedAlternative:
     """One way to meet a statement of a problem."""
 
     name: str
     objectives: tuple[Objective, ...]
 
 
-Choice = tuple[PlannedWay, ...]
+Choice = tuple[ResolvedAlternative, ...]
 """Of these, one has to be met."""
 
 
-def settled(problem: "PathProblem") -> "list[PathProblem]":
-    """The problem with one way of each choice: up to `TRIED` of them.
+def resolve_alternatives(problem: "PathProblem") -> "list[PathProblem]":
+    """The problem with one way of each choice: up to `MAX_ALTERNATIVES` of them.
 
     Where there are more, those that the initial path violates least, if one was given;
     among equals the statement's first one, then some spread evenly over all.
     """
     if not problem.choices:
         return [problem]
-    many = math.prod(map(len, problem.choices)) > TRIED
+    many = math.prod(map(len, problem.choices)) > MAX_ALTERNATIVES
     near = _Nearness(problem) if many and problem.initialized else lambda way: 0.0
-    ranked: list[tuple[float, tuple[PlannedWay, ...]]] = [(0.0, ())]
+    ranked: list[tuple[float, tuple[ResolvedAlternative, ...]]] = [(0.0, ())]
     for choice in problem.choices:
         rated = _first([(near(way), (way,)) for way in choice])
         both = product(ranked, rated)
@@ -54,12 +54,12 @@ def settled(problem: "PathProblem") -> "list[PathProblem]":
     return [_with(problem, ways) for _, ways in ranked]
 
 
-def solve_ways(
+def solve_alternatives(
     problem: "PathProblem", solve: "Callable[[PathProblem], list[Solution]]"
 ) -> "list[Solution]":
     """Solutions of all ways that are tried; without costs, up to a feasible one."""
     found: list[Solution] = []
-    for way in settled(problem):
+    for way in resolve_alternatives(problem):
         found += solve(way)
         costs = any(o.type is OT.sos for o in way.objectives)
         stopped = any(s.status.name == "INTERRUPTED" for s in found)
@@ -70,15 +70,17 @@ def solve_ways(
 
 def _first(rated: Sequence[tuple[float, Any]]) -> list[tuple[float, Any]]:
     """The least of them; of equals the first one, and some far from each other."""
-    spread = (np.arange(len(rated)) * GOLDEN) % 1
+    spread = (np.arange(len(rated)) * GOLDEN_RATIO) % 1
     order = np.lexsort((spread, np.round([v for v, _ in rated], 6)))
-    return [rated[i] for i in order[:TRIED]]
+    return [rated[i] for i in order[:MAX_ALTERNATIVES]]
 
 
-def _with(problem: "PathProblem", ways: tuple[PlannedWay, ...]) -> "PathProblem":
+def _with(
+    problem: "PathProblem", ways: tuple[ResolvedAlternative, ...]
+) -> "PathProblem":
     other = copy.copy(problem)
     other._objectives = [*problem._objectives, *(o for w in ways for o in w.objectives)]
-    other.choices, other.ways = (), tuple(way.name for way in ways)
+    other.choices, other.alternatives = (), tuple(way.name for way in ways)
     other._chain = None
     return other
 
@@ -93,7 +95,7 @@ class _Nearness:
         self.path, self.first = self.modes.widen(path), problem.k_order
         self.known: dict[tuple[Any, int], float] = {}
 
-    def __call__(self, way: PlannedWay) -> float:
+    def __call__(self, way: ResolvedAlternative) -> float:
         return sum(self._worst(o) for o in way.objectives)
 
     def _worst(self, objective: Objective) -> float:

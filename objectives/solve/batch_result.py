@@ -11,10 +11,10 @@ from jaxtyping import Bool, Int
 
 from posewise.solvers import Result, Status
 
-from .problem_batch import Problems
+from .problem_batch import ProblemBatch
 
 
-class Solves(NamedTuple):
+class BatchResult(NamedTuple):
     """Where solves ended, each of one problem from one of its starts."""
 
     problem: Int[np.ndarray, " k"]
@@ -23,7 +23,7 @@ class Solves(NamedTuple):
     """Wall time (k,) of all that were solved together."""
     result: Result
 
-    def rows(self, at: Any) -> "Solves":
+    def rows(self, at: Any) -> "BatchResult":
         """Some of them."""
         return jax.tree.map(lambda a: np.asarray(a)[at], self)
 
@@ -42,13 +42,15 @@ class Solves(NamedTuple):
         return np.asarray(self.result.status) == Status.INTERRUPTED
 
 
-def untouched(problems: Problems, which: Sequence[int], like: Solves) -> Solves:
+def unsolved_result(
+    problems: ProblemBatch, which: Sequence[int], like: BatchResult
+) -> BatchResult:
     """Solves that an interrupt left at their initial paths."""
     k = len(which)
     paths = [problems.komo(b).starts(0, 1)[0] for b in which]
     r = like.result
     rows = k, *r.y.shape[1:]
-    return Solves(
+    return BatchResult(
         np.asarray(which, int),
         np.zeros(k, int),
         np.zeros(k),
@@ -64,24 +66,24 @@ def untouched(problems: Problems, which: Sequence[int], like: Solves) -> Solves:
     )
 
 
-NAMES = *Solves._fields[:-1], *Result._fields
+ARRAY_NAMES = *BatchResult._fields[:-1], *Result._fields
 """Of the arrays of solves."""
 
 
-def to_arrays(solves: Solves) -> dict[str, np.ndarray]:
+def to_arrays(solves: BatchResult) -> dict[str, np.ndarray]:
     """By name."""
     every = {**solves._asdict(), **solves.result._asdict()}
-    return {name: np.asarray(every[name]) for name in NAMES}
+    return {name: np.asarray(every[name]) for name in ARRAY_NAMES}
 
 
-def from_arrays(arrays: Mapping[str, Any]) -> Solves:
+def from_arrays(arrays: Mapping[str, Any]) -> BatchResult:
     """The inverse of `to_arrays`."""
-    own = [arrays[name] for name in Solves._fields[:-1]]
+    own = [arrays[name] for name in BatchResult._fields[:-1]]
     result = Result(*(arrays[name] for name in Result._fields))
-    return Solves._make([*own, result])
+    return BatchResult._make([*own, result])
 
 
-def to_bytes(every: Sequence[Solves]) -> bytes:
+def to_bytes(every: Sequence[BatchResult]) -> bytes:
     """For another process."""
     packed = io.BytesIO()
     named = {
@@ -93,7 +95,7 @@ def to_bytes(every: Sequence[Solves]) -> bytes:
     return packed.getvalue()
 
 
-def from_bytes(packed: bytes) -> list[Solves]:
+def from_bytes(packed: bytes) -> list[BatchResult]:
     """The inverse of `to_bytes`."""
     with np.load(io.BytesIO(packed), allow_pickle=False) as file:
         part = lambda i: {

@@ -13,14 +13,16 @@ import numpy as np
 from posewise.robots.geometry.disk_cache import digest, read, write
 
 from ..objective import ObjectiveError
-from .batch_result import NAMES, Solves, from_arrays, to_arrays
-from .problem_batch import Problems
+from .batch_result import ARRAY_NAMES, BatchResult, from_arrays, to_arrays
+from .problem_batch import ProblemBatch
 
-SHORTER = 16
+DIGEST_LENGTH = 16
 """Digits of a digest that are enough to tell problems apart."""
 
 
-def identity(problems: Problems, given: Mapping[str, Any]) -> dict[str, str]:
+def batch_fingerprint(
+    problems: ProblemBatch, given: Mapping[str, Any]
+) -> dict[str, str]:
     """What solves of a batch depend on, as digests; the same in all processes.
 
     Args:
@@ -40,16 +42,16 @@ def identity(problems: Problems, given: Mapping[str, Any]) -> dict[str, str]:
         "initial paths": (*states, *paths),
         **{name: (repr(value),) for name, value in given.items()},
     }
-    return {name: digest(value)[:SHORTER] for name, value in parts.items()}
+    return {name: digest(value)[:DIGEST_LENGTH] for name, value in parts.items()}
 
 
 @dataclass(frozen=True)
-class Store:
+class Checkpoint:
     """Finished solves of one batch of problems."""
 
     folder: Path
 
-    def read(self) -> list[Solves]:
+    def read(self) -> list[BatchResult]:
         """All that is there.
 
         Raises:
@@ -57,7 +59,7 @@ class Store:
         """
         return [self._read(file) for file in sorted(self.folder.glob("solves-*.npz"))]
 
-    def write(self, solves: Solves) -> None:
+    def write(self, solves: BatchResult) -> None:
         """Add solves of problems that are not there yet.
 
         Raises:
@@ -66,8 +68,8 @@ class Store:
         name = f"solves-{solves.problem.min():08d}.npz"
         write(self.folder / name, to_arrays(solves))
 
-    def _read(self, file: Path) -> Solves:
-        arrays = read(file, NAMES)
+    def _read(self, file: Path) -> BatchResult:
+        arrays = read(file, ARRAY_NAMES)
         if arrays is None:
             raise ObjectiveError(
                 f"{file} cannot be read; delete it, and its problems are solved again."
@@ -75,7 +77,7 @@ class Store:
         return from_arrays(arrays)
 
 
-def open_store(folder: Path, identity: Mapping[str, str]) -> Store:
+def open_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint:
     """A new store, or one that was made for the same problems.
 
     Raises:
@@ -92,15 +94,15 @@ def open_store(folder: Path, identity: Mapping[str, str]) -> Store:
             made_for = dict(identity)
     except (OSError, ValueError) as error:
         raise ObjectiveError(
-            f"store {str(folder)!r} cannot be used ({error}); give a folder that can be"
-            " written."
+            f"checkpoint_dir {str(folder)!r} cannot be used ({error}); give a"
+            " folder that can be written."
         ) from None
     if not isinstance(made_for, dict):
         made_for = {}
     other = [name for name in identity if made_for.get(name) != identity[name]]
     if other:
         raise ObjectiveError(
-            f"store {str(folder)!r} holds solutions of other problems: other"
+            f"checkpoint_dir {str(folder)!r} holds solutions of other problems: other"
             f" {', '.join(other)}. Give another folder, or delete this one."
         )
-    return Store(folder)
+    return Checkpoint(folder)

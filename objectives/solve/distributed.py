@@ -41,7 +41,7 @@ def check_mesh(mesh: Any) -> Mesh | None:
     return mesh
 
 
-def own_devices(mesh: Mesh | None) -> Mesh | None:
+def local_mesh(mesh: Mesh | None) -> Mesh | None:
     """The devices of this process along one axis; None for the default device alone."""
     if mesh is None:
         return None
@@ -50,16 +50,16 @@ def own_devices(mesh: Mesh | None) -> Mesh | None:
     return None if alone else Mesh(np.array(own), ("lanes",))
 
 
-def together(mesh: Mesh | None) -> bool:
+def is_distributed(mesh: Mesh | None) -> bool:
     """Whether several processes solve a batch."""
     if mesh is None:
         return False
     return len({d.process_index for d in mesh.devices.flat}) > 1
 
 
-def exchanged(data: bytes, mesh: Mesh | None) -> list[bytes]:
+def allgather_bytes(data: bytes, mesh: Mesh | None) -> list[bytes]:
     """What each process gives, in their order; waits for all of them."""
-    if not together(mesh):
+    if not is_distributed(mesh):
         return [data]
     from jax.experimental.multihost_utils import process_allgather
 

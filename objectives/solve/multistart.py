@@ -26,15 +26,15 @@ from posewise.solvers.interruptible import ProgressCallback
 from ..objective import OT, ObjectiveError
 from ..path_problem import PathProblem
 from ..solution import Solution
-from .batch_result import Solves
-from .penalties import first_penalties
-from .problem_batch import Problems, make_problems
-from .sensitivity import Solved
+from .batch_result import BatchResult
+from .penalties import initial_penalties
+from .problem_batch import ProblemBatch, make_problem_batch
+from .sensitivity import SolveRecord
 
-NEWTON = "augmented_lagrangian"
+AUGMENTED_LAGRANGIAN = "augmented_lagrangian"
 FIRST_ORDER_ITERATIONS = 20000
 """Default limit of first-order methods: their steps are many and cheap."""
-SEVERAL = {"early_exit_factor": 20.0}
+PATH_OPTIONS = {"early_exit_factor": 20.0}
 """For several slices: a step takes an evaluation, which takes longer than a subproblem
 is worth that is nearly solved."""
 
@@ -44,14 +44,14 @@ def solve_starts(
     seed: Any,
     starts: Any,
     method: Any,
-    chosen: "Chosen",
-    enough: int | None = None,
-    again: bool = False,
+    chosen: "SolveSettings",
+    max_solutions: int | None = None,
+    retry: bool = False,
 ) -> list[Solution]:
     """What the starts of a problem end at, in their order.
 
     Without costs, starts after the first one that ends feasible are left out, unless
-    `enough` says otherwise.
+    `max_solutions` says otherwise.
 
     Args:
         komo: the problem.
@@ -59,21 +59,23 @@ def solve_starts(
         starts: how many.
         method: see `KOMO.solve`.
         chosen: tolerance and options.
-        enough: leave out the starts after so many that end feasible.
-        again: if the only start stalls, solve once more, from a random one.
+        max_solutions: leave out the starts after so many that end feasible.
+        retry: if the only start stalls, solve once more, from a random one.
     """
-    seed, starts = checked_starts(komo, seed, starts)
+    seed, starts = check_starts(komo, seed, starts)
     began = time.perf_counter()
     watch = ProgressReporter(chosen.progress)
     if _is_newton(method) and starts > 1:
-        problems = make_problems([komo], {})
-        solves = solve_problems(problems, [0], seed, starts, chosen, watch, enough)
-        return solutions_of(problems, solves, chosen.tolerance)
+        problems = make_problem_batch([komo], {})
+        solves = solve_problems(
+            problems, [0], seed, starts, chosen, watch, max_solutions
+        )
+        return make_solutions(problems, solves, chosen.tolerance)
     chain, data, placed = komo.chain()
     frozen = komo.frozen()
 
     def solution(end: Result, start: int) -> Solution:
-        made = Solved(frozen, chain, data, placed, end.x, end.y, end.multipliers)
+        made = SolveRecord(frozen, chain, data, placed, end.x, end.y, end.multipliers)
         seconds = time.perf_counter() - began
         return make_solution(komo, end, made, chosen.tolerance, seconds, start)
 
@@ -85,10 +87,10 @@ def solve_starts(
         result = solve_first_order(chain, method, data, *given)
         return [solution(_row(result, i), i) for i in range(starts)]
     found: list[Solution] = []
-    for i in range(2 if again else 1):
+    for i in range(2 if retry else 1):
         numbers = chosen.numbers
         if i:
-            numbers = replace(numbers, mu=penalty(numbers, i))
+            numbers = replace(numbers, mu=initial_penalty(numbers, i))
         end = solve_interruptible(chain, data, paths(i + 1)[i], numbers, watch)
         found.append(solution(end, i))
         if found[0].status is not Status.INFEASIBLE:
@@ -97,17 +99,17 @@ def solve_starts(
 
 
 def solve_problems(
-    problems: Problems,
+    problems: ProblemBatch,
     which: Sequence[int],
     seed: int,
     starts: int,
-    chosen: "Chosen",
+    chosen: "SolveSettings",
     watch: ProgressCallback,
-    enough: int | None = None,
+    max_solutions: int | None = None,
     mesh: Mesh | None = None,
     first: int = 0,
     like: int | None = None,
-) -> Solves:
+) -> BatchResult:
     """Solve some of the problems, each from many starts; see `solve_starts`.
 
     Args:
@@ -117,7 +119,8 @@ def solve_problems(
         starts: of each.
         chosen: tolerance and options.
         watch: is told how far all have come.
-        enough: of each problem, leave out the starts after so many that end feasible.
+        max_solutions: number of feasible starts of a problem after which its remaining
+            starts are skipped.
         mesh: see `solve_multistart`.
         first: the first of the starts.
         like: see `solve_multistart`.
@@ -132,32 +135,32 @@ def solve_problems(
     paths = {k: k.starts(seed, end)[first:] for k in dict.fromkeys(komos)}
     x = np.concatenate([paths[k] for k in komos]).astype(problems.dtype)
     owner = np.repeat(np.arange(len(which)), starts)
-    if enough is None and all(o.type is not OT.sos for o in komos[0].objectives):
-        enough = 1
+    if max_solutions is None and all(o.type is not OT.sos for o in komos[0].objectives):
+        max_solutions = 1
     structure = (problems.chain, problems.tree, leaves, problems.varied)
-    mu = [penalty(chosen.numbers, k) for k in range(first, end)] * len(which)
+    mu = [initial_penalty(chosen.numbers, k) for k in range(first, end)] * len(which)
     many = (*structure, owner, x, np.asarray(mu, x.dtype), chosen.numbers, watch)
-    result, kept = solve_multistart(*many, enough, like, mesh)
+    result, kept = solve_multistart(*many, max_solutions, like, mesh)
     seconds = time.perf_counter() - began
     at, start = np.divmod(kept, starts)
     start += first
-    return Solves(np.asarray(which)[at], start, np.full(len(at), seconds), result)
+    return BatchResult(np.asarray(which)[at], start, np.full(len(at), seconds), result)
 
 
-def penalty(numbers: Options, start: int) -> float:
+def initial_penalty(numbers: Options, start: int) -> float:
     """The initial one of a start."""
     return numbers.mu * (numbers.alternate_start_penalty_factor if start % 2 else 1.0)
 
 
-def solve_with_second(
-    problems: Problems,
+def solve_with_retry(
+    problems: ProblemBatch,
     which: Sequence[int],
     seed: int,
     starts: int,
-    chosen: "Chosen",
+    chosen: "SolveSettings",
     watch: ProgressCallback,
     mesh: Mesh | None = None,
-) -> Solves:
+) -> BatchResult:
     """`solve_problems`; a problem's only start that stalls is followed by a random one.
 
     All of `which`, in ascending order, by the same program.
@@ -173,8 +176,8 @@ def solve_with_second(
     return both.rows(np.argsort(both.problem, kind="stable"))
 
 
-def solutions_of(
-    problems: Problems, solves: Solves, tolerance: float
+def make_solutions(
+    problems: ProblemBatch, solves: BatchResult, tolerance: float
 ) -> list[Solution]:
     """The solution in each row."""
     komos = [problems.komo(b) for b in solves.problem.tolist()]
@@ -183,13 +186,13 @@ def solutions_of(
     for j, (k, b) in enumerate(zip(komos, solves.problem.tolist(), strict=True)):
         end, data = _row(solves.result, j), problems.data(b)
         given = frozen[k], problems.chain, data, problems.placed
-        made = Solved(*given, end.x, end.y, end.multipliers)
+        made = SolveRecord(*given, end.x, end.y, end.multipliers)
         own = float(solves.seconds[j]), int(solves.start[j])
         solutions.append(make_solution(k, end, made, tolerance, *own))
     return solutions
 
 
-def checked_starts(komo: PathProblem, seed: Any, starts: Any) -> tuple[int, int]:
+def check_starts(komo: PathProblem, seed: Any, starts: Any) -> tuple[int, int]:
     """A user's seed and number of starts.
 
     Raises:
@@ -202,7 +205,7 @@ def checked_starts(komo: PathProblem, seed: Any, starts: Any) -> tuple[int, int]
     return seed, starts
 
 
-class Chosen(NamedTuple):
+class SolveSettings(NamedTuple):
     """How a problem is to be solved."""
 
     tolerance: float
@@ -212,13 +215,13 @@ class Chosen(NamedTuple):
     """See `KOMO.solve`."""
 
 
-def make_options(
+def make_settings(
     komo: PathProblem,
     method: Any,
     tolerance: Any,
     progress: Any,
     options: Mapping[str, Any],
-) -> Chosen:
+) -> SolveSettings:
     """A user's tolerance and options, checked; others as they suit the problem.
 
     Raises:
@@ -226,8 +229,8 @@ def make_options(
     """
     if not _is_newton(method) and not hasattr(method, "update"):
         raise ObjectiveError(
-            f"method is {method!r}, expected {NEWTON!r} or an optax optimiser, e.g."
-            " optax.lbfgs()."
+            f"method is {method!r}, expected {AUGMENTED_LAGRANGIAN!r} or an optax"
+            " optimiser, e.g. optax.lbfgs()."
         )
     if not isinstance(progress, bool) and not callable(progress):
         raise ObjectiveError(
@@ -245,17 +248,17 @@ def make_options(
         given.setdefault("alternate_start_penalty_factor", 1.0)  # chosen for all starts
     if not _is_newton(method):
         given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
-    given = {**first_penalties(komo), **given}
-    if komo.T > 1 and not komo.exchanges:
-        given = {**SEVERAL, **given}
-    return Chosen(tolerance, Options(**given), progress)
+    given = {**initial_penalties(komo), **given}
+    if komo.T > 1 and not komo.contacts:
+        given = {**PATH_OPTIONS, **given}
+    return SolveSettings(tolerance, Options(**given), progress)
 
 
 def _is_newton(method: Any) -> bool:
-    return isinstance(method, str) and method == NEWTON
+    return isinstance(method, str) and method == AUGMENTED_LAGRANGIAN
 
 
-def best(solutions: Sequence[Solution]) -> Solution:
+def best_solution(solutions: Sequence[Solution]) -> Solution:
     """Feasible before infeasible, then by cost, or by violation."""
     return min(solutions, key=Solution.rank) if len(solutions) > 1 else solutions[0]
 
@@ -268,7 +271,7 @@ def _row(result: Result, k: int) -> Result:
 def make_solution(
     komo: PathProblem,
     end: Result,
-    made: Solved,
+    made: SolveRecord,
     tolerance: float,
     seconds: float,
     start: int,
@@ -284,7 +287,7 @@ def make_solution(
         komo.tau,
         start,
         komo.modes(),
-        komo.ways,
+        komo.alternatives,
         made,
     )
 

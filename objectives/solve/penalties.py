@@ -14,7 +14,7 @@ from ..objective import OT, Objective
 from ..path_problem import PathProblem
 
 
-class Least(NamedTuple):
+class PenaltyRule(NamedTuple):
     """A penalty is at least a number, and so many times the motion's cost."""
 
     number: float
@@ -24,29 +24,33 @@ class Least(NamedTuple):
         return max(self.number, self.times * motion)
 
 
-SLICE = Least(0.01, 5.0), Least(1.0, 100.0)
+SLICE_PENALTIES = PenaltyRule(0.01, 5.0), PenaltyRule(1.0, 100.0)
 """Of single slices, for every first start and every second one,"""
-PATH = Least(0.1, 3.0), Least(10.0, 3200.0)
+PATH_PENALTIES = PenaltyRule(0.1, 3.0), PenaltyRule(10.0, 3200.0)
 """and of paths."""
-DEAREST = 1e8
+MAX_MOTION_COST = 1e8
 """Motion that costs more counts as that."""
-FORCES = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}
+CONTACT_FORCE_OPTIONS = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}
 """For paths with contact forces: from afar, and by long steps, laws of physics lead
 elsewhere."""
 
 
-def first_penalties(komo: PathProblem) -> dict[str, float]:
+def initial_penalties(komo: PathProblem) -> dict[str, float]:
     """Fields of `solvers.Options`.
 
     Its own small penalties serve paths on which objects change hands: they are solved
     faster, and more often, from these.
     """
-    if komo.T > 1 and komo.exchanges:
-        return FORCES
+    if komo.T > 1 and komo.contacts:
+        return CONTACT_FORCE_OPTIONS
     if komo.T > 1 and komo.switches:
         return {}
-    motion = min(max((_cost(komo, o) for o in komo.objectives), default=0.0), DEAREST)
-    first, second = (least(motion) for least in (SLICE if komo.T == 1 else PATH))
+    motion = min(
+        max((_cost(komo, o) for o in komo.objectives), default=0.0), MAX_MOTION_COST
+    )
+    first, second = (
+        least(motion) for least in (SLICE_PENALTIES if komo.T == 1 else PATH_PENALTIES)
+    )
     most = Options.mu_max * max(1.0, motion)
     return {
         "mu": first,

@@ -9,7 +9,7 @@ import numpy as np
 
 from posewise.robots.validation import float_array
 
-from ..chain.builder import Placed
+from ..chain.builder import RowLocation
 from ..chain.groups import ChainData
 from ..chain.problem import Chain
 from ..objective import ObjectiveError
@@ -17,7 +17,7 @@ from ..path_problem import PathProblem
 
 
 @dataclass(frozen=True, eq=False)
-class Problems:
+class ProblemBatch:
     """Problems of one structure: each in its world, with its targets."""
 
     count: int
@@ -30,7 +30,7 @@ class Problems:
     """Arrays of the data."""
     varied: list[bool]
     """Which of them have a leading axis, because problems differ."""
-    placed: list[list[Placed]]
+    placed: list[list[RowLocation]]
 
     def komo(self, b: int) -> PathProblem:
         """Problem b, but for its targets."""
@@ -52,7 +52,9 @@ class Problems:
         return self.data(0).prefix.dtype
 
 
-def make_problems(komos: Sequence[PathProblem], targets: Mapping[Any, Any]) -> Problems:
+def make_problem_batch(
+    komos: Sequence[PathProblem], targets: Mapping[Any, Any]
+) -> ProblemBatch:
     """At least one problem, in its world or in several, with targets for each.
 
     Args:
@@ -66,7 +68,7 @@ def make_problems(komos: Sequence[PathProblem], targets: Mapping[Any, Any]) -> P
     leaves, varied = _stacked(chain, data, komos)
     count = _aimed(data, leaves, varied, placed, targets, komos)
     tree = jax.tree.structure(data)
-    return Problems(count, komos, chain, tree, leaves, varied, placed)
+    return ProblemBatch(count, komos, chain, tree, leaves, varied, placed)
 
 
 def _stacked(
@@ -95,7 +97,7 @@ def _aimed(
     data: ChainData,
     leaves: list[Any],
     varied: list[bool],
-    placed: Sequence[list[Placed]],
+    placed: Sequence[list[RowLocation]],
     targets: Mapping[Any, Any],
     komos: Sequence[PathProblem],
 ) -> int:

@@ -16,20 +16,20 @@ from posewise.robots.kinematics.transforms import (
 )
 from posewise.robots.world.frame import Frame
 
-from .stable_poses import at_rest, surface
+from .stable_poses import collision_points, settle_on_face
 
 Region = Float[np.ndarray, "2 3"]
 """Lower and upper corner of a box in the world [m]."""
-TRIES = 32
+NUM_CANDIDATE_POSITIONS = 32
 """So many places are drawn for each start where statements say which are good."""
-RESTING, UPRIGHT, ANYWHERE = (0, 2, 4), (1, 5), (3, 7)
+FACE_TURNS, VERTICAL_TURNS, UNHINTED_TURNS = (0, 2, 4), (1, 5), (3, 7)
 """Of eight starts, those laid on a face, those turned about the vertical only, and
 those without regard to hints."""
-ROOM = 0.1
+REGION_MARGIN = 0.1
 """How far the default region reaches beyond the world, besides the movables' sizes."""
 
 
-def and_above(frames: Sequence[Frame], i: int) -> set[int]:
+def with_ancestors(frames: Sequence[Frame], i: int) -> set[int]:
     """A frame and all above it."""
     above = {i}
     while (parent := frames[i].parent) is not None:
@@ -37,7 +37,7 @@ def and_above(frames: Sequence[Frame], i: int) -> set[int]:
     return above
 
 
-def surroundings(world: Config, names: Sequence[str]) -> Region:
+def default_region(world: Config, names: Sequence[str]) -> Region:
     """The box around the world, with room for the movables on all sides."""
     parts: list[list[Region]] = [[] for _ in names]
     boxes = []
@@ -46,9 +46,9 @@ def surroundings(world: Config, names: Sequence[str]) -> Region:
     for i, frame in enumerate(world.frames):
         box = _bounds(frame, poses[i])
         boxes.append(box)
-        for j in and_above(world.frames, i) & set(movables):
+        for j in with_ancestors(world.frames, i) & set(movables):
             parts[movables[j]].append(box)
-    room = ROOM + sum(np.linalg.norm(np.subtract(*_around(p))) for p in parts)
+    room = REGION_MARGIN + sum(np.linalg.norm(np.subtract(*_around(p))) for p in parts)
     return _around(boxes) + room * np.array([[-1.0], [1.0]])
 
 
@@ -76,7 +76,7 @@ def _bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> Region:
     return np.stack([np.min(low, 0), np.max(high, 0)])
 
 
-class Hints(NamedTuple):
+class PlacementHints(NamedTuple):
     """What statements say of where a movable may be found."""
 
     boxes: Sequence[Region] = ()
@@ -85,13 +85,13 @@ class Hints(NamedTuple):
     """How many statements have nothing against each of n poses."""
 
 
-def draw(
+def sample_placements(
     world: Config,
     names: Sequence[str],
     corners: Region,
     starts: int,
     rng: np.random.Generator,
-    hints: Mapping[str, Hints] | None = None,
+    hints: Mapping[str, PlacementHints] | None = None,
 ) -> Float[np.ndarray, "starts 1 nq"]:
     """The present state and random ones, three of four of them within hints, if any.
 
@@ -105,21 +105,21 @@ def draw(
     fresh = turns < starts - 1 if hinted else turns > 0
     for name in names:
         at = world.coordinates([name])
-        hint = hints.get(name, Hints())
+        hint = hints.get(name, PlacementHints())
         low, high = (np.tile(corner, (starts, 1)) for corner in corners)
         boxes = _within(hint.boxes, corners)
-        within = ~np.isin(turns % 8, ANYWHERE) & bool(boxes)
+        within = ~np.isin(turns % 8, UNHINTED_TURNS) & bool(boxes)
         for k, box in enumerate(boxes):
             chosen = within & (turns // 4 % len(boxes) == k)
             low[chosen], high[chosen] = box
         drawn = _turned(world, name, q[:, at[3:]], rng)
-        places = rng.uniform(low, high, (TRIES, starts, 3))
+        places = rng.uniform(low, high, (NUM_CANDIDATE_POSITIONS, starts, 3))
         best = np.zeros(starts, int)
         if hint.votes is not None and within.any():
-            around = np.broadcast_to(drawn, (TRIES, starts, 4))
+            around = np.broadcast_to(drawn, (NUM_CANDIDATE_POSITIONS, starts, 4))
             poses = np.concatenate([places, around], -1)[:, within]
             votes = np.asarray(hint.votes(poses.reshape(-1, 7)))
-            best[within] = votes.reshape(TRIES, -1).argmax(0)
+            best[within] = votes.reshape(NUM_CANDIDATE_POSITIONS, -1).argmax(0)
         poses = np.concatenate([places[best, turns], drawn], 1)
         q[np.ix_(fresh, at)] = poses[fresh]
     return q[:, None]
@@ -137,9 +137,9 @@ def _turned(
     zero = np.zeros(starts)
     about_z = np.stack([np.cos(angle), zero, zero, np.sin(angle)], -1)
     drawn = quat_normalize(rng.normal(size=(starts, 4)))
-    laid, upright = np.isin(turn, RESTING), np.isin(turn, UPRIGHT)
+    laid, upright = np.isin(turn, FACE_TURNS), np.isin(turn, VERTICAL_TURNS)
     drawn[upright] = quat_multiply(about_z, present)[upright]
-    drawn[laid] = at_rest(surface(world, name), drawn[laid])
+    drawn[laid] = settle_on_face(collision_points(world, name), drawn[laid])
     return drawn
 
 

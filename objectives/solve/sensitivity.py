@@ -20,7 +20,7 @@ from posewise.solvers.sensitivity import (
     solve_differentiably,
 )
 
-from ..chain.builder import Placed
+from ..chain.builder import RowLocation
 from ..chain.groups import ChainData
 from ..chain.problem import Chain
 from ..objective import Objective, ObjectiveError
@@ -35,14 +35,14 @@ _SIZES = {
 }
 
 
-class Solved(NamedTuple):
+class SolveRecord(NamedTuple):
     """A problem as it was solved, and where the solver ended."""
 
     komo: PathProblem
     """With its own copy of the world."""
     chain: Chain
     data: ChainData
-    placed: list[list[Placed]]
+    placed: list[list[RowLocation]]
     x: Any
     y: Any
     """Of all rows, in line."""
@@ -68,7 +68,7 @@ class Sensitivity:
     """What is wrong where it is not regular."""
 
 
-def sensitivity(solved: Solved | None, wrt: Any) -> Sensitivity:
+def solution_sensitivity(solved: SolveRecord | None, wrt: Any) -> Sensitivity:
     """See `Solution.sensitivity`."""
     if solved is None:
         raise ObjectiveError("This solution was not made by KOMO; solve to get one.")
@@ -130,7 +130,7 @@ def target_function(
     return path
 
 
-def _changes(solved: Solved, wrt: Any) -> list[list[jax.Array]]:
+def _changes(solved: SolveRecord, wrt: Any) -> list[list[jax.Array]]:
     """For each parameter, the rates of the floating leaves of the data."""
     if isinstance(wrt, Objective):
         return _target_change(solved, solved.placed[_place(solved.komo, wrt)])
@@ -154,7 +154,7 @@ def _changes(solved: Solved, wrt: Any) -> list[list[jax.Array]]:
     return rates
 
 
-def _narrowed(solved: Solved, rate: Float[np.ndarray, "T n"]) -> np.ndarray:
+def _narrowed(solved: SolveRecord, rate: Float[np.ndarray, "T n"]) -> np.ndarray:
     """Rates of the world's coordinates from those of the world with its copies."""
     modes, x = solved.komo.modes(), np.asarray(solved.x, float)
     if modes.world is modes.base or not np.isfinite(rate).all():
@@ -164,14 +164,16 @@ def _narrowed(solved: Solved, rate: Float[np.ndarray, "T n"]) -> np.ndarray:
     return (ahead - back) / (2 * step)
 
 
-def _target_change(solved: Solved, places: list[Placed]) -> list[list[jax.Array]]:
+def _target_change(
+    solved: SolveRecord, places: list[RowLocation]
+) -> list[list[jax.Array]]:
     data = solved.data
     still = jax.tree.map(jnp.zeros_like, data)
     units = np.eye(data.batches[places[0].batch].target.shape[-1])
     return [_floats(_aimed(still, places, jnp.asarray(unit))) for unit in units]
 
 
-def _aimed(data: ChainData, places: list[Placed], target: jax.Array) -> ChainData:
+def _aimed(data: ChainData, places: list[RowLocation], target: jax.Array) -> ChainData:
     """The data with another target of one objective."""
     batches = list(data.batches)
     for at in places:
@@ -181,7 +183,7 @@ def _aimed(data: ChainData, places: list[Placed], target: jax.Array) -> ChainDat
 
 
 def _edited(
-    solved: Solved,
+    solved: SolveRecord,
     edit: Callable[[Config, str, np.ndarray], None],
     frame: str,
     change: np.ndarray,

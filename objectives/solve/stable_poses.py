@@ -18,11 +18,13 @@ from posewise.robots.kinematics.transforms import (
 )
 from posewise.robots.world.frame import Geometry
 
-DIRECTIONS = np.array([d for d in product((-2, -1, 0, 1, 2), repeat=3) if any(d)])
+SURFACE_DIRECTIONS = np.array(
+    [d for d in product((-2, -1, 0, 1, 2), repeat=3) if any(d)]
+)
 """In which round shapes are given points of their surface."""
 
 
-def surface(world: Config, name: str) -> Float[np.ndarray, "n 3"]:
+def collision_points(world: Config, name: str) -> Float[np.ndarray, "n 3"]:
     """Points of a frame and all on it, in the frame; their hull is about the thing's.
 
     Planes have none.
@@ -46,11 +48,13 @@ def _points(g: Geometry, frame: str) -> Float[np.ndarray, "n 3"]:
     if isinstance(g.shape, PointCloud):
         return g.shape.points @ quat_to_matrix(g.pose[3:]).T + g.pose[:3]
     core, axes = bounding_ellipsoids(g, frame)
-    units = DIRECTIONS / np.linalg.norm(DIRECTIONS, axis=1, keepdims=True)
+    units = SURFACE_DIRECTIONS / np.linalg.norm(
+        SURFACE_DIRECTIONS, axis=1, keepdims=True
+    )
     return np.unique((core[:, None] + units @ axes.mT).reshape(-1, 3), axis=0)
 
 
-def at_rest(
+def settle_on_face(
     points: Float[np.ndarray, "n 3"], turned: Float[np.ndarray, "k 4"]
 ) -> Float[np.ndarray, "k 4"]:
     """Orientations turned until a thing lies on the face its centroid is above.
@@ -61,7 +65,7 @@ def at_rest(
         points: whose hull it is, of uniform density.
         turned: orientations.
     """
-    faces, heights = resting_faces(points)
+    faces, heights = stable_faces(points)
     if not len(faces):
         return turned
     R = quat_to_matrix(turned)
@@ -73,7 +77,7 @@ def at_rest(
     return quat_normalize(quat_multiply(quat_normalize(half), turned))
 
 
-def resting_faces(
+def stable_faces(
     points: Float[np.ndarray, "n 3"],
 ) -> tuple[Float[np.ndarray, "faces 3"], Float[np.ndarray, " faces"]]:
     """Those faces of a hull that its centroid is straight above when they are below.

@@ -3,16 +3,16 @@
 import numpy as np
 from jaxtyping import Float
 
-from ..chain.contact_forces import set_points
-from ..chain.modes import Modes
+from ..chain.contact_forces import initialize_contacts
+from ..chain.modes import ModeSequence
 
-WAYS = (0.5, 0.5, 0.5, 1.0)
+GOAL_FRACTIONS = (0.5, 0.5, 0.5, 1.0)
 """So much of the way to a random configuration is gone, by turns: from ends nearer to
 home more solves end feasible, but a few targets are found from afar only."""
 
 
-def paths_from(
-    modes: Modes,
+def sample_initial_paths(
+    modes: ModeSequence,
     q: Float[np.ndarray, " nq"],
     given: Float[np.ndarray, "T nq"],
     seed: int,
@@ -22,9 +22,9 @@ def paths_from(
 
     A random path runs straight from the present state towards a configuration drawn
     uniformly within the limits (or within ±1 of the state where there are none), see
-    `WAYS`. What slices share is drawn once, but nothing jumps where it is attached: see
-    `Modes.settled`. Points of attack start where the frames are nearest, and forces
-    push there: see `set_points`.
+    `GOAL_FRACTIONS`. What slices share is drawn once, but nothing jumps where it is
+    attached: see `ModeSequence.settled`. Points of attack start where the frames are
+    nearest, and forces push there: see `initialize_contacts`.
 
     Args:
         modes: the world with its mode switches.
@@ -37,11 +37,16 @@ def paths_from(
     paths = [np.clip(given, *limits)]
     if count > 1:
         paths += _random_paths(modes, q, len(given), limits, seed, count - 1)
-    return set_points(modes, np.stack([modes.settled(path) for path in paths]))
+    return initialize_contacts(modes, np.stack([modes.settled(path) for path in paths]))
 
 
 def _random_paths(
-    modes: Modes, q: np.ndarray, T: int, limits: np.ndarray, seed: int, count: int
+    modes: ModeSequence,
+    q: np.ndarray,
+    T: int,
+    limits: np.ndarray,
+    seed: int,
+    count: int,
 ) -> list[np.ndarray]:
     C = modes.world
     rng = np.random.default_rng(seed)
@@ -57,7 +62,7 @@ def _random_paths(
             goal[part] = rng.normal(size=4)
             goal[part] /= np.linalg.norm(goal[part])
             goal[part] *= 1.0 if goal[part] @ q[part] >= 0 else -1.0
-        path = q + WAYS[k % len(WAYS)] * share * (goal - q)
+        path = q + GOAL_FRACTIONS[k % len(GOAL_FRACTIONS)] * share * (goal - q)
         for first in C.quaternions:
             part = path[:, first : first + 4]
             part /= np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-9)

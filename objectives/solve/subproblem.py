@@ -12,7 +12,7 @@ from ..objective import ObjectiveError
 from ..path_problem import PathProblem
 
 
-def sub_problem(
+def phase_problem(
     problem: PathProblem, x: Float[np.ndarray, "T nq"], phase: Any
 ) -> tuple[Config, Float[np.ndarray, " n"]]:
     """See `Solution.sub_problem`.

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 
-def path_through(
+def waypoint_path(
     start: Float[np.ndarray, " nq"],
     waypoints: Float[np.ndarray, "phases nq"],
     slices_per_phase: int,

@@ -64,7 +64,8 @@ A problem file is YAML. What is in the world, in the order it is added:
 What is solved, one of:
   komo:        phases, slices (of each), order, duration [s], starts: a path, or
                without these one configuration
-  placement:   movable, starts, region, collisions, enough, apart: poses of objects
+  placement:   movable, starts, region, collisions, max_solutions, min_separation:
+               poses of objects
 What is asked for:
   objectives:  feature, frames, type (eq, ineq, sos), times (in phases), target,
                scale, order, name, and options such as margin; or control (0, 1, 2),

@@ -11,7 +11,7 @@ import numpy as np
 from posewise.logic.bddl import Solved
 from posewise.logic.formulas.messages import written
 from posewise.objectives import Placement, Solution
-from posewise.objectives.objective import selected_slices
+from posewise.objectives.objective import select_slices
 from posewise.robots.errors import PosewiseError
 
 from .problem_file import ProblemFile, TimedPredicate
@@ -162,7 +162,7 @@ def _check_on_slices(
         reason = "It speaks of a path: its rows were solved, not checked exactly."
         return PredicateCheck(written(p), None, reason)
     T = len(solution.path)
-    for t in selected_slices(statement.times, per_phase, T, written(p)):
+    for t in select_slices(statement.times, per_phase, T, written(p)):
         world = solution.at(t)
         if not p.holds(world):
             break
@@ -202,7 +202,7 @@ def _solution_data(solution: Solution) -> dict[str, Any]:
         "tolerance": solution.tolerance,
         "iterations": solution.iterations,
         "seconds": solution.seconds,
-        "ways": list(solution.ways),
+        "alternatives": list(solution.alternatives),
         "objectives": objectives,
     }
 

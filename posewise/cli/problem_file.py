@@ -12,7 +12,7 @@ from posewise import presets
 from posewise.features import FS, Feature
 from posewise.logic.formulas.predicate import Predicate
 from posewise.objectives import KOMO, OT
-from posewise.objectives.interval import span_of
+from posewise.objectives.interval import select_interval
 from posewise.objectives.placement import solve_placement
 from posewise.robots.config import Config
 from posewise.robots.errors import unknown_name
@@ -233,7 +233,7 @@ def _placement_constraint(world: Config, entry: Entry) -> Any:
         made, times = _read_preset(entry)
         if times is not None:
             entry.fail("has times; a placement has one moment only.")
-        span = span_of(None, 1, np.ones(1), "placement")
+        span = select_interval(None, 1, np.ones(1), "placement")
         if any(feature.order for feature, *_ in made.objectives(world, span)):
             entry.fail("speaks of velocities; a placement has one moment only.")
         return made

@@ -1,8 +1,8 @@
 """A batch in a process of its own, as `test_scale_out` starts them.
 
 Arguments: a JSON object with `devices` (virtual ones, on this process), `processes`,
-`rank`, `port`, `mesh` (whether to use one), `store` (or null), sizes of the problem,
-and `out` (a file for paths).
+`rank`, `port`, `mesh` (whether to use one), `checkpoint_dir` (or null), sizes of the
+problem, and `out` (a file for paths).
 """
 
 import json
@@ -44,7 +44,9 @@ if given["rank"] == given.get("strange"):
 mesh = jax.make_mesh((jax.device_count(),), ("devices",)) if given["mesh"] else None
 
 
-options = dict(mesh=mesh, store=given["store"], chunk=4, progress=False)
+options = dict(
+    mesh=mesh, checkpoint_dir=given["checkpoint_dir"], chunk_size=4, progress=False
+)
 solutions = komo.solve_batch({goal: targets}, starts=2, tolerance=1e-6, **options)
 paths, statuses = zip(*((s.path, int(s.status)) for s in solutions), strict=True)
 np.savez(given["out"], paths=paths, statuses=statuses)

@@ -5,14 +5,16 @@ import jax.numpy as jnp
 import numpy as np
 
 import posewise as pw
-from posewise.objectives.interval import span_of
+from posewise.objectives.interval import select_interval
 
 _VALUES: dict = {}
 
 
 def ways(C: pw.Config, statement, T: int, tau: float, times=None):
     """The ways of a statement on a path of T slices."""
-    return statement.ways(C, span_of(times, 1, np.full(T, float(tau)), "test"))
+    return statement.alternatives(
+        C, select_interval(times, 1, np.full(T, float(tau)), "test")
+    )
 
 
 def satisfied(C: pw.Config, found, paths: np.ndarray) -> np.ndarray:

@@ -91,7 +91,7 @@ def test_without_costs_the_first_feasible_start_is_enough():
     every = komo.solve_all(starts=6, seed=2)
     assert [s.start for s in every] == list(range(6))
     good = [s.start for s in every if s.feasible]
-    some = komo.solve_all(starts=6, seed=2, enough=2)
+    some = komo.solve_all(starts=6, seed=2, max_solutions=2)
     assert [s.start for s in some] == list(range(good[1] + 1))
     first = next(s for s in every if s.feasible)
     sol = komo.solve(starts=6, seed=2)

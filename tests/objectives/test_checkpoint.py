@@ -56,10 +56,14 @@ def solved(monkeypatch):
     return counts
 
 
-def run(folder, targets=TARGETS, made=None, chunk=4, **options):
+def run(folder, targets=TARGETS, made=None, chunk_size=4, **options):
     komo, goal = made or reaching()
     return komo.solve_batch(
-        {goal: targets}, starts=2, store=folder, chunk=chunk, **options
+        {goal: targets},
+        starts=2,
+        checkpoint_dir=folder,
+        chunk_size=chunk_size,
+        **options,
     )
 
 
@@ -77,7 +81,7 @@ def test_a_store_changes_nothing_and_is_read_again(tmp_path, solved):
     want = komo.solve_batch({goal: TARGETS}, starts=2)
     first = run(tmp_path / "new" / "store")
     assert solved == [10, 3, 3, 4]
-    again = run(tmp_path / "new" / "store", chunk=3)
+    again = run(tmp_path / "new" / "store", chunk_size=3)
     assert len(solved) == 4
     same(first, want)
     same(again, want)
@@ -169,9 +173,9 @@ def test_a_store_of_other_problems_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        (dict(folder=3), "store is 3, expected a folder"),
+        (dict(folder=3), "checkpoint_dir is 3, expected a folder"),
         (dict(folder=__file__), "cannot be used"),
-        (dict(folder="x", chunk=0), "chunk is 0, expected at least 1"),
+        (dict(folder="x", chunk_size=0), "chunk_size is 0, expected at least 1"),
         (dict(folder="x", mesh=4), "mesh is 4, expected a jax.sharding.Mesh"),
     ],
 )

@@ -481,7 +481,7 @@ def test_forces_exist_in_their_slices_only():
     made = komo.add_contact([0.5, 0.75], "block", "finger", kind="sliding")
     assert {o.slices for o in made} == {(1, 2), (2,)}
     komo.add_contact([1.0], "block", "finger")
-    (acting,) = komo.exchanges
+    (acting,) = komo.contacts
     assert acting.slices == (1, 2, 3)
     modes = komo.modes()
     assert modes.world.nq == free + 6 and [m for m in modes.starts] == [1, 4]
@@ -530,7 +530,7 @@ def test_errors_name_what_is_wrong(call, error, match):
     komo = pushing()
     with pytest.raises(error, match=match):
         call(komo)
-    assert len(komo.exchanges) <= 1
+    assert len(komo.contacts) <= 1
 
 
 def test_sliding_needs_velocities():

@@ -10,8 +10,8 @@ from helpers.oracle import komo_scenes, reference, world
 
 import posewise as pw
 from posewise import FS, OT, Status
-from posewise.objectives.interval import span_of
-from posewise.objectives.objective import selected_slices
+from posewise.objectives.interval import select_interval
+from posewise.objectives.objective import select_slices
 from posewise.solvers import solve
 from posewise.solvers.residuals import expand_columns
 
@@ -42,13 +42,13 @@ def chain(n: int = 2) -> pw.Config:
     ],
 )
 def test_times_select_slices(times, slices):
-    assert selected_slices(times, 4, 8, "it") == slices
+    assert select_slices(times, 4, 8, "it") == slices
 
 
 @pytest.mark.parametrize("times", [[0.0], [0.1], [2.3], [3.0, 4.0], [float("nan")]])
 def test_times_that_select_nothing_are_an_error(times):
     with pytest.raises(pw.ObjectiveError, match="it: times"):
-        selected_slices(times, 4, 8, "it")
+        select_slices(times, 4, 8, "it")
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
@@ -116,7 +116,7 @@ def test_phases_of_different_duration():
     t = np.cumsum(tau)
     sol = komo.solve(max_iterations=1)
     np.testing.assert_allclose(sol.times, t)
-    span = span_of([1.0, 2.0], 2, komo.tau, "it")
+    span = select_interval([1.0, 2.0], 2, komo.tau, "it")
     np.testing.assert_allclose(span.duration(span.slices), 2.3)
     path = 0.3 + 0.2 * t[:, None] ** 2
     problem, data, placed = komo.chain()

@@ -10,9 +10,13 @@ from helpers.worlds import random_pose
 
 import posewise as pw
 from posewise import FS, OT, Feature
-from posewise.objectives.placement import _distinct
-from posewise.objectives.solve.sampling import Hints, draw, surroundings
-from posewise.objectives.solve.stable_poses import at_rest, resting_faces
+from posewise.objectives.placement import distinct_placements
+from posewise.objectives.solve.sampling import (
+    PlacementHints,
+    default_region,
+    sample_placements,
+)
+from posewise.objectives.solve.stable_poses import settle_on_face, stable_faces
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
 X, Y, Z = np.eye(3)
@@ -34,10 +38,10 @@ class Level:
     frame: str
     height: float
 
-    def objectives(self, C, span):
+    def objectives(self, C, interval):
         goal = [0, 0, self.height]
         row = Feature(FS.position, [self.frame], scale=[[0, 0, 1]], target=goal)
-        yield row, OT.eq, span.slices
+        yield row, OT.eq, interval.slices
 
 
 def kitchen() -> pw.Config:
@@ -81,7 +85,7 @@ def test_every_side_is_found_the_cheaper_first_and_the_world_stays():
     again = solve()
     for one, other in zip((near, far), again, strict=True):
         np.testing.assert_array_equal(one.poses["cup"], other.poses["cup"])
-    assert len(solve(apart=(1.0, 0.1))) == 1
+    assert len(solve(min_separation=(1.0, 0.1))) == 1
     elsewhere = solve(region=[[-1, -1, 0], [0, 1, 1]])
     assert elsewhere[0].feasible and elsewhere[0].poses["cup"][0] < 0
 
@@ -151,7 +155,7 @@ def test_the_region_holds_all_shapes_with_room_for_the_movables():
          W[:3] + turned + 0.1, W[:3] + turned - 0.1]
     )  # fmt: skip
     room = 0.1 + np.sqrt(3) * 0.1
-    got = surroundings(C, ["cup"])
+    got = default_region(C, ["cup"])
     np.testing.assert_allclose(got, [parts.min(0) - room, parts.max(0) + room])
 
 
@@ -159,7 +163,7 @@ def test_starts_are_the_present_then_upright_and_any_turns():
     C = pw.Config()
     C.add_frame("cup", joint="free", pose=random_pose(np.random.default_rng(0)))
     corners = np.array([[0, 1, 2], [1, 3, 5.0]])
-    q = draw(C, ["cup"], corners, 400, np.random.default_rng(1))[:, 0]
+    q = sample_placements(C, ["cup"], corners, 400, np.random.default_rng(1))[:, 0]
     np.testing.assert_array_equal(q[0], C.q)
     assert (q[1:, :3] >= corners[0]).all() and (q[1:, :3] <= corners[1]).all()
     np.testing.assert_allclose(q[1:, :3].mean(0), corners.mean(0), atol=0.15)
@@ -177,8 +181,10 @@ def test_starts_are_where_hints_say_and_the_present_the_last():
         np.array([[-2, -2, -2], [2, 2, 2.0]]),
         np.array([[0.0, 0, 0], [1, 1, 1]]),
     )
-    low = Hints([box], lambda poses: poses[:, 2] < 0.1)
-    q = draw(C, ["cup"], corners, 65, np.random.default_rng(1), {"cup": low})[:, 0]
+    low = PlacementHints([box], lambda poses: poses[:, 2] < 0.1)
+    q = sample_placements(
+        C, ["cup"], corners, 65, np.random.default_rng(1), {"cup": low}
+    )[:, 0]
     np.testing.assert_array_equal(q[-1], C.q)
     anywhere = np.isin(np.arange(64) % 8, (3, 7))
     hinted, free = q[:-1][~anywhere], q[:-1][anywhere]
@@ -200,7 +206,7 @@ HULLS = {
 def test_faces_to_rest_on(name):
     """Their triangles, projected along the normal, hold the centroid (trimesh's)."""
     hull = trimesh.Trimesh(HULLS[name]).convex_hull
-    normals, heights = resting_faces(np.array(HULLS[name], float))
+    normals, heights = stable_faces(np.array(HULLS[name], float))
     want = []
     for normal, origin in zip(hull.face_normals, hull.triangles_center, strict=True):
         height = normal @ (origin - hull.center_mass)
@@ -211,15 +217,15 @@ def test_faces_to_rest_on(name):
     got = np.column_stack([normals, heights])
     np.testing.assert_allclose(unique(got), unique(want), atol=2e-6)
     turned = random_pose(np.random.default_rng(0))[None, 3:]
-    down = -quat_to_matrix(at_rest(np.array(HULLS[name], float), turned))[0, 2]
+    down = -quat_to_matrix(settle_on_face(np.array(HULLS[name], float), turned))[0, 2]
     assert np.abs(normals - down).max(1).min() < 1e-9
 
 
 def test_what_has_no_volume_rests_on_nothing():
     for points in (np.zeros((0, 3)), np.eye(3), np.zeros((5, 3))):
-        assert len(resting_faces(points)[0]) == 0
+        assert len(stable_faces(points)[0]) == 0
         turned = np.array([[1.0, 0, 0, 0]])
-        np.testing.assert_array_equal(at_rest(points, turned), turned)
+        np.testing.assert_array_equal(settle_on_face(points, turned), turned)
 
 
 def test_coinciding_is_symmetric_and_blind_to_a_quaternion_s_sign():
@@ -231,8 +237,8 @@ def test_coinciding_is_symmetric_and_blind_to_a_quaternion_s_sign():
         *(pw.Config(), np.ones(1)),
     )
     made = [pw.Placement({"cup": np.array(p, float)}, done) for p in poses]
-    assert _distinct(made, 0.01, 0.1) == [made[0], made[2], made[3]]
-    assert _distinct(made[1::-1], 0.01, 0.1) == [made[1]]
+    assert distinct_placements(made, 0.01, 0.1) == [made[0], made[2], made[3]]
+    assert distinct_placements(made[1::-1], 0.01, 0.1) == [made[1]]
 
 
 LEVEL = Level("cup", 0.4)
@@ -242,9 +248,9 @@ BAD = [
     ([LEVEL], 3, {}, ["movable is 3"]),
     ([LEVEL], ["world"], {}, ["world"]),
     ([Level("cop", 0.4)], ["cup"], {}, ["'cop'", "'cup'"]),
-    (LEVEL, ["cup"], {}, ["what is", "expected a list"]),
-    ([FS.position], ["cup"], {}, ["what[0]", "predicate"]),
-    ([(LEVEL, OT.eq)], ["cup"], {}, ["what[0]", "(Feature, OT)"]),
+    (LEVEL, ["cup"], {}, ["constraints is", "expected a list"]),
+    ([FS.position], ["cup"], {}, ["constraints[0]", "predicate"]),
+    ([(LEVEL, OT.eq)], ["cup"], {}, ["constraints[0]", "(Feature, OT)"]),
     ([(UPRIGHT[0][0], "eq")], ["cup"], {}, ["type is 'eq'"]),
     ([], ["cup"], {"collisions": False}, ["no objective"]),
     ([LEVEL], ["cup"], {"starts": 0}, ["starts is 0"]),
@@ -252,9 +258,19 @@ BAD = [
     ([LEVEL], ["cup"], {"tolerance": 0}, ["tolerance is 0"]),
     ([LEVEL], ["cup"], {"region": [[0, 0, 1], [1, 1, 0]]}, ["region is", "lower"]),
     ([LEVEL], ["cup"], {"region": "table"}, ["region is 'table'"]),
-    ([LEVEL], ["cup"], {"enough": 0}, ["enough is 0", "at least 1"]),
-    ([LEVEL], ["cup"], {"apart": 0.1}, ["apart is 0.1", "two numbers"]),
-    ([LEVEL], ["cup"], {"apart": (0.1, -1)}, ["apart: radians is -1"]),
+    ([LEVEL], ["cup"], {"max_solutions": 0}, ["max_solutions is 0", "at least 1"]),
+    (
+        [LEVEL],
+        ["cup"],
+        {"min_separation": 0.1},
+        ["min_separation is 0.1", "two numbers"],
+    ),
+    (
+        [LEVEL],
+        ["cup"],
+        {"min_separation": (0.1, -1)},
+        ["min_separation: radians is -1"],
+    ),
     ([LEVEL], ["cup"], {"max_iteration": 3}, ["max_iteration", "max_iterations"]),
 ]
 

@@ -8,7 +8,7 @@ from helpers.worlds import random_pose
 
 import posewise as pw
 from posewise import FS, OT, presets
-from posewise.objectives.interval import Span
+from posewise.objectives.interval import SliceInterval
 from posewise.objectives.solve.waypoints import slerp
 
 AXES = "xyz"
@@ -297,7 +297,10 @@ def test_a_push_is_straight_from_behind():
     ],
 )
 def test_leads(slices_per_phase, slices, lead, led):
-    assert Span(slices, slices_per_phase, np.full(9, 0.1)).led_by(lead) == led
+    assert (
+        SliceInterval(slices, slices_per_phase, np.full(9, 0.1)).extended_back(lead)
+        == led
+    )
 
 
 @pytest.mark.parametrize(

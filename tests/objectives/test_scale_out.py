@@ -14,7 +14,7 @@ import posewise as pw
 
 SCRIPT = Path(__file__).parents[1] / "helpers" / "distributed_process.py"
 SMALL = dict(devices=1, processes=1, joints=2, slices=1, problems=10, mesh=False)
-PLAIN = dict(rank=0, port=0, store=None)
+PLAIN = dict(rank=0, port=0, checkpoint_dir=None)
 
 
 def run(tmp_path, **given) -> list[dict[str, np.ndarray]]:
@@ -68,14 +68,14 @@ def test_two_processes_give_the_same_answers(tmp_path, devices):
 @pytest.mark.slow
 def test_two_processes_share_a_store(tmp_path):
     folder = tmp_path / "store"
-    given = dict(processes=2, mesh=True, store=str(folder))
+    given = dict(processes=2, mesh=True, checkpoint_dir=str(folder))
     first = run(tmp_path, **given)
     files = sorted(folder.glob("*.npz"))
     problems = [np.load(file)["problem"].tolist() for file in files]
     assert sorted(sum(problems, [])) == list(range(10)) and len(files) == 4
     files[1].unlink()
     again = run(tmp_path, **given)
-    alone = run(tmp_path, store=str(folder))
+    alone = run(tmp_path, checkpoint_dir=str(folder))
     for each in (*again, *alone):
         same(each, first[0])
     (fresh,) = run(tmp_path)

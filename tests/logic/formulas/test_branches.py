@@ -118,10 +118,10 @@ class At(logic.Predicate):
     def explain(self, C):
         return f"{self.frame} is at {C.pose(self.frame)[2]:g} m."
 
-    def objectives(self, C, span):
+    def objectives(self, C, interval):
         target = [0, 0, self.height]
         row = Feature(FS.position, [self.frame], scale=[[0, 0, 1]], target=target)
-        yield row, OT.eq, span.slices
+        yield row, OT.eq, interval.slices
 
 
 def test_placement_tries_branches_until_one_holds():

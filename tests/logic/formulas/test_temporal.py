@@ -87,7 +87,7 @@ def test_against_brute_force(make, columns, expected):
 def test_windows_select_the_slices_of_komo():
     """The rule of objectives: nearest slice, ties to the later, ends clipped."""
     from posewise.logic.planning.trajectory import course
-    from posewise.objectives.objective import selected_slices
+    from posewise.objectives.objective import select_slices
 
     rng = np.random.default_rng(0)
     for _ in range(300):
@@ -97,7 +97,7 @@ def test_windows_select_the_slices_of_komo():
         times = np.sort(rng.uniform(-0.1, 1.1 * T / per_phase, count)).round(2)
         window = tuple(times.tolist())
         try:
-            expected = selected_slices(list(window), per_phase, T, "x")
+            expected = select_slices(list(window), per_phase, T, "x")
         except pw.ObjectiveError:
             with pytest.raises(logic.PredicateError):
                 on.slices(window, "x")

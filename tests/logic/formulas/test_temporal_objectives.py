@@ -11,7 +11,7 @@ import posewise as pw
 from posewise import OT, logic
 from posewise.logic import Always, Eventually, Sequence, Until
 from posewise.logic.relaxed.constraint_terms import Rows
-from posewise.objectives.solve.alternatives import settled
+from posewise.objectives.solve.alternatives import resolve_alternatives
 
 T = 6
 TIMES = np.arange(1, T + 1) / 3
@@ -84,8 +84,10 @@ def test_what_is_feasible_is_true(formula):
     solution = komo.solve(progress=False)
     assert solution.feasible, solution.message
     assert formula.holds_along(C, solution.path, TIMES)
-    assert len(solution.ways) == len(komo.choices)
-    assert all(f"way: {way}" in solution.report() for way in solution.ways)
+    assert len(solution.alternatives) == len(komo.choices)
+    assert all(
+        f"alternative: {name}" in solution.report() for name in solution.alternatives
+    )
 
 
 def test_ways_that_exclude_each_other_are_infeasible():
@@ -97,18 +99,20 @@ def test_ways_that_exclude_each_other_are_infeasible():
 def test_the_best_way_is_kept():
     """Moving late is cheapest; near the given path when that says where."""
     late = problem(Eventually(P)).solve(progress=False)
-    assert late.ways == ("Beyond(0) at t = 2",)
+    assert late.alternatives == ("Beyond(0) at t = 2",)
     komo = problem(Sequence(P, Q), initial=np.zeros((T, 3)))
     (turns,) = komo.choices
     assert len(turns) == 21
     path = np.zeros((T, 3))
     path[1, 0] = path[4, 1] = 0.499
     komo.initialize(path)
-    near = settled(komo)
+    near = resolve_alternatives(komo)
     assert len(near) == 8
-    assert near[0].ways == ("Beyond(0) at t = 0.666667, Beyond(1) at t = 1.66667",)
+    assert near[0].alternatives == (
+        "Beyond(0) at t = 0.666667, Beyond(1) at t = 1.66667",
+    )
     komo.initialize(0 * path)
-    assert settled(komo)[0].ways == (turns[0].name,)
+    assert resolve_alternatives(komo)[0].alternatives == (turns[0].name,)
 
 
 def test_trying_ways_compiles_nothing_anew(caplog):
@@ -128,7 +132,7 @@ def test_other_methods_take_the_first_way():
     rows = sum(t is OT.ineq for t in nlp.types)
     assert rows == T + 2
     (found,) = komo.solve_all(progress=False)
-    assert found.ways == ("Beyond(0) at t = 2", "Beyond(2) at t = 2")
+    assert found.alternatives == ("Beyond(0) at t = 2", "Beyond(2) at t = 2")
 
 
 WRONG = [

@@ -277,7 +277,7 @@ def test_a_cup_is_filled_at_a_tap_and_put_back():
     komo.add_objective([2.0], pw.FS.qItself, ["hand", "wrist"], pw.OT.eq, **back)
     solution = komo.solve(progress=False)
     assert solution.feasible, solution.message
-    assert "cup below tap" in solution.ways[0]
+    assert "cup below tap" in solution.alternatives[0]
     tau = float(solution.tau[0])
     for steps in ((solution.path, tau), logic.resample(ON, solution.path, tau)):
         history = logic.rollout(ON, *steps, **GIVEN)

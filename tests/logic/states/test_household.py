@@ -46,7 +46,7 @@ def test_a_steak_is_cooked_and_not_burnt():
     komo.add_objective([2.0], FS.position, ["steak"], OT.eq, **served)
     solution = komo.solve(progress=False)
     assert solution.feasible, solution.message
-    assert "stove" in solution.ways[0]
+    assert "stove" in solution.alternatives[0]
     for history in histories(C, solution):
         at_end = C.copy()
         at_end.states = logic.at(history, -1)
@@ -78,7 +78,7 @@ def test_a_stained_table_is_wiped():
     komo.add_objective([1.0, 2.0], FS.collisionRows, ["sponge", "table"], OT.ineq)
     solution = komo.solve(progress=False)
     assert solution.feasible, solution.message
-    assert "sponge wipes table" in solution.ways[0]
+    assert "sponge wipes table" in solution.alternatives[0]
     for history in histories(C, solution):
         stained = logic.Stained("table").holds_along(C, history)
         assert stained[0] and not stained[-1]
