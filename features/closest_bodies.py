@@ -57,10 +57,10 @@ def pair_symbol(
         frames=(0, None),
         dim=dim,
         unit=unit,
-        stacked=True,
-        wrenches=wrenches and of(wrenches),
-        sum_of=sum_of and (kinds, sum_of),
-        nonnegative=nonnegative,
+        takes_frame_stack=True,
+        value_and_wrenches=wrenches and of(wrenches),
+        pair_sum=sum_of and (kinds, sum_of),
+        is_nonnegative=nonnegative,
     )
 
 
@@ -108,13 +108,13 @@ class NearestBodies(NamedTuple):
     distance: Float[jax.Array, " pairs"]
     wrench: Float[jax.Array, "pairs 6"]
     """Derivative of the distance by the first frame's twist: force, then moment."""
-    share: Float[jax.Array, "pairs bodies"]
+    weights: Float[jax.Array, "pairs bodies"]
     contacts: Contact
     """Of all pairs of bodies, (pairs, bodies)."""
 
-    def mean(self, x: jax.Array) -> jax.Array:
+    def weighted_mean(self, x: jax.Array) -> jax.Array:
         """Of the nearest bodies."""
-        share = self.share.reshape(*self.share.shape, *[1] * (x.ndim - 2))
+        share = self.weights.reshape(*self.weights.shape, *[1] * (x.ndim - 2))
         return jnp.sum(share * x, 1)
 
 
@@ -139,7 +139,8 @@ def nearest_bodies(
     near = NearestBodies(contacts.distance, moment, share, contacts)
     wrench = jnp.concatenate([contacts.normal, moment], -1)
     return near._replace(
-        distance=near.mean(contacts.distance), wrench=near.mean(wrench)
+        distance=near.weighted_mean(contacts.distance),
+        wrench=near.weighted_mean(wrench),
     )
 
 

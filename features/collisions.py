@@ -117,7 +117,7 @@ def _pairs_symbol(
     if fn is collision_rows:
         return pair_symbol(*named, _LINEARIZE_ROWS), involved, arrays
     arrays = add_bounding_balls(arrays | {"slack": np.array(0.0)}, *pairs)
-    symbol = pair_symbol(*named, _linearize_sum, _identity, nonnegative=True)
+    symbol = pair_symbol(*named, _linearize_sum, _identity, is_nonnegative=True)
     return symbol, involved, arrays
 
 
@@ -199,5 +199,10 @@ def no_pairs(R: jax.Array, p: jax.Array, **params: Any) -> jax.Array:
 
 
 _NO_PAIRS = Symbol(
-    no_pairs, "accumulatedCollisions", frames=(0, None), dim=1, unit="m", stacked=True
+    no_pairs,
+    "accumulatedCollisions",
+    frames=(0, None),
+    dim=1,
+    unit="m",
+    takes_frame_stack=True,
 )

@@ -53,7 +53,7 @@ def _nearest_contact(
 ) -> Contact:
     """The nearest contact of each pair."""
     near = nearest_bodies(kinds, R, p, params)
-    return jax.tree.map(near.mean, near.contacts)
+    return jax.tree.map(near.weighted_mean, near.contacts)
 
 
 def _linearize_neg_distance(kinds, R, p, params):
@@ -115,7 +115,7 @@ def _core_vectors(kinds, R, p, params) -> jax.Array:
     )
     radii = radii[params["members"]] if "members" in params else radii[:, None]
     length = near.contacts.distance + radii
-    return near.mean(length[..., None] * near.contacts.normal)
+    return near.weighted_mean(length[..., None] * near.contacts.normal)
 
 
 def oppose(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:

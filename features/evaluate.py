@@ -28,7 +28,7 @@ class FeatureInputs(NamedTuple):
 
     R: Float[Array, "slices m 3 3"]
     p: Float[Array, "slices m 3"]
-    quat: Float[Array, "slices m 4"]
+    quaternion: Float[Array, "slices m 4"]
     """Zeros where the symbol does not ask for quaternions."""
     q: Float[Array, "slices n"]
     tau: Float[Array, " steps"]
@@ -65,11 +65,11 @@ def evaluate_symbol(
 ) -> Float[jax.Array, " rows"]:
     """φ of the given order, before target and scale; plain JAX."""
     d = order - symbol.window
-    coefficients = _difference_coefficients(symbol.rate, d, x.tau)
+    coefficients = _difference_coefficients(symbol.divides_by_tau, d, x.tau)
     total: Any = 0.0
     for s in range(d + 1):
         part = slice(s, s + symbol.window + 1)
-        args = (x.R[part], x.p[part], x.quat[part], x.q[part])
+        args = (x.R[part], x.p[part], x.quaternion[part], x.q[part])
         tau = x.tau[s : s + symbol.window]
         total = total + coefficients[s] * _call_symbol(symbol, *args, tau, params, K)
     return jnp.asarray(total)
@@ -101,16 +101,16 @@ def linearize_batch(
     Args:
         params_axis: that of params, None where all share them.
     """
-    if symbol.wrenches is None or order:
+    if symbol.value_and_wrenches is None or order:
         one = lambda x, params: _differentiate(symbol, order, x, params, K)
         return _to_wrenches(symbol, x, *jax.vmap(one, (0, params_axis))(x, params))
-    y, force, moment = symbol.wrenches(x.R[:, 0], x.p[:, 0], **params)
+    y, force, moment = symbol.value_and_wrenches(x.R[:, 0], x.p[:, 0], **params)
     return _to_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None])
 
 
 def is_pair_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
     """Whether `linearize_pair_sums` takes it, with params of these names."""
-    return symbol.sum_of is not None and order == 0 and "reach" in params
+    return symbol.pair_sum is not None and order == 0 and "reach" in params
 
 
 @full_matmul_precision
@@ -130,7 +130,7 @@ def linearize_pair_sums(
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _evaluate_pair_sums(symbols: tuple[Symbol, ...], given: Any) -> Any:
-    parts: list[Any] = [symbol.sum_of for symbol in symbols]
+    parts: list[Any] = [symbol.pair_sum for symbol in symbols]
     kinds, params_of = zip(*parts, strict=True)
     pairs = zip(params_of, given, strict=True)
     found = sum_near_pairs(
@@ -143,7 +143,7 @@ def _evaluate_pair_sums(symbols: tuple[Symbol, ...], given: Any) -> Any:
 def _pair_sums_jvp(symbols: tuple[Symbol, ...], primals: Any, tangents: Any) -> Any:
     def every(given: Any) -> Any:
         pairs: Any = zip(symbols, given, strict=True)
-        return [tuple(s.wrenches(R, p, **own)) for s, (R, p, own) in pairs]
+        return [tuple(s.value_and_wrenches(R, p, **own)) for s, (R, p, own) in pairs]
 
     return jax.jvp(every, primals, tangents)
 
@@ -156,25 +156,27 @@ def _differentiate(
     windows = np.arange(d + 1)[:, None] + np.arange(w + 1)
 
     def one(R, p, quat, q, tau):
-        if symbol.wrenches is not None:
-            y, force, moment = symbol.wrenches(R[0], p[0], **params)
+        if symbol.value_and_wrenches is not None:
+            y, force, moment = symbol.value_and_wrenches(R[0], p[0], **params)
             return y, force[:, None], moment[:, None]
 
         def fn(R, p, quat, q):
             y = _call_symbol(symbol, R, p, quat, q, tau, params, K)
             return y, y
 
-        of_poses = (0, 1, 2) if symbol.quaternions else (0, 1)
-        looked_at = (3,) if symbol.of == "joints" else of_poses
+        of_poses = (0, 1, 2) if symbol.uses_quaternions else (0, 1)
+        looked_at = (3,) if symbol.input_kind == "joints" else of_poses
         found, y = jax.jacrev(fn, argnums=looked_at, has_aux=True)(R, p, quat, q)
         return y, *found
 
     if d == 0:
         return one(*x)
     steps = x.tau[windows[:, :-1]]
-    at = FeatureInputs(x.R[windows], x.p[windows], x.quat[windows], x.q[windows], steps)
+    at = FeatureInputs(
+        x.R[windows], x.p[windows], x.quaternion[windows], x.q[windows], steps
+    )
     y, *slopes = jax.vmap(one)(*at)
-    c = jnp.asarray(_difference_coefficients(symbol.rate, d, x.tau))
+    c = jnp.asarray(_difference_coefficients(symbol.divides_by_tau, d, x.tau))
     if w == 0:
         moved = (jnp.moveaxis(a[:, :, 0], 0, 1) for a in slopes)
         weight = (c.reshape((1, -1) + (1,) * (a.ndim - 3)) for a in slopes)
@@ -196,14 +198,14 @@ def _to_wrenches(
 ) -> LinearizedFeature:
     """What `_differentiate` gives, of one instance or of many, as wrenches."""
     none = lambda a, axes: jnp.zeros((*y.shape, *a.shape[-axes:]), y.dtype)
-    if symbol.of == "joints":
+    if symbol.input_kind == "joints":
         return LinearizedFeature(y, none(x.p, 3), none(x.p, 3), slopes[0])
-    if symbol.wrenches is not None:
+    if symbol.value_and_wrenches is not None:
         force, moment = slopes
         return LinearizedFeature(y, moment, force, none(x.q, 2))
-    R, p, quat = x.R[..., None, :, :, :, :], x.p[..., None, :, :, :], x.quat
+    R, p, quat = x.R[..., None, :, :, :, :], x.p[..., None, :, :, :], x.quaternion
     moment = _moment_from_pose_derivative(R, p, *slopes[:2])
-    if symbol.quaternions:
+    if symbol.uses_quaternions:
         moment = moment + _moment_from_quaternion_derivative(
             quat[..., None, :, :, :], slopes[2]
         )
@@ -252,8 +254,8 @@ def apply_scale_and_target(
 ) -> tuple[Float[jax.Array, "*batch out"], Float[jax.Array, "*batch rows"] | None]:
     """`scale · (σ φ - target)`, and σ: the signs given to quaternion rows, if any."""
     sigma = None
-    if symbol.signless is not None:
-        rows = symbol.signless
+    if symbol.quaternion_rows is not None:
+        rows = symbol.quaternion_rows
         along = jnp.sum(y[..., rows] * target[..., rows], -1, keepdims=True)
         part = np.zeros(y.shape[-1], bool)
         part[rows] = True
@@ -322,21 +324,21 @@ def _moment_from_quaternion_derivative(quat, dquat) -> jax.Array:
 def _call_symbol(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
     """The symbol's function on the slices of its own window."""
     extra = dict(params)
-    if symbol.stacked:
+    if symbol.takes_frame_stack:
         return symbol.fn(R[0], p[0], **extra)
-    if symbol.of == "joints":
+    if symbol.input_kind == "joints":
         slices = [q[i] for i in range(symbol.window + 1)]
     else:
         slices = [
             tuple(Pose(R[i, j], p[i, j], quat[i, j]) for j in range(R.shape[1]))
             for i in range(symbol.window + 1)
         ]
-    if symbol.kinematics:
+    if symbol.uses_kinematics:
         extra["K"] = K
     if symbol.window:
         tau = tau[0] if symbol.window == 1 else tau
         return jnp.atleast_1d(symbol.fn(*slices, tau=tau, **extra))
-    if symbol.of == "joints":
+    if symbol.input_kind == "joints":
         return jnp.atleast_1d(symbol.fn(slices[0], **extra))
     return jnp.atleast_1d(symbol.fn(*slices[0], **extra))
 

@@ -133,19 +133,19 @@ class Feature:
         self.frames = frames
         self.order = order
         self.options = dict(options)
-        self._grounded: tuple[Any, BoundFeature] | None = None
+        self._bound: tuple[Any, BoundFeature] | None = None
 
     def __repr__(self) -> str:
         order = f", order={self.order}" if self.order else ""
         return f"Feature({self.symbol.name}, {list(self.frames)}{order})"
 
-    def renamed(self, frames: tuple[str, ...]) -> "Feature":
+    def with_frames(self, frames: tuple[str, ...]) -> "Feature":
         """The same on other frames."""
         new = copy.copy(self)
-        new.frames, new._grounded = frames, None
+        new.frames, new._bound = frames, None
         return new
 
-    def ground(self, C: "Config") -> BoundFeature:
+    def bind(self, C: "Config") -> BoundFeature:
         """Indices and arrays of this feature in a world.
 
         Raises:
@@ -153,11 +153,11 @@ class Feature:
             FeatureError: for a target or scale of the wrong dimension.
         """
         snapshot = C._snapshot()
-        if self._grounded is None or self._grounded[0] is not snapshot:
-            self._grounded = snapshot, self._ground(C)
-        return self._grounded[1]
+        if self._bound is None or self._bound[0] is not snapshot:
+            self._bound = snapshot, self._bind(C)
+        return self._bound[1]
 
-    def _ground(self, C: "Config") -> BoundFeature:
+    def _bind(self, C: "Config") -> BoundFeature:
         symbol = self.symbol
         params: dict[str, np.ndarray] = {}
         options = {**symbol.options, **self.options}
@@ -166,7 +166,7 @@ class Feature:
         frames, coordinates = np.zeros(0, int), np.zeros(0, int)
         if symbol.resolve is not None:
             symbol, frames, params = symbol.resolve(C, self.frames, **options)
-        elif symbol.of == "poses":
+        elif symbol.input_kind == "poses":
             frames = np.array([C.index(f) for f in self.frames], int)
         elif symbol.coordinates is not None:
             coordinates = symbol.coordinates(C, self.frames)
@@ -202,11 +202,11 @@ class Feature:
 
     def check(self, C: "Config") -> None:
         """Raise what `ground` raises."""
-        self.ground(C)
+        self.bind(C)
 
     def dim(self, C: "Config") -> int:
         """Number of rows of y in a world."""
-        return self.ground(C).dim
+        return self.bind(C).dim
 
     def eval(
         self, C: "Config", q: Any = None, tau: Any = 1.0, coordinates: str = "q"
@@ -227,7 +227,7 @@ class Feature:
             raise FeatureError(
                 f"coordinates is {coordinates!r}, expected 'q' or 'tangent'."
             )
-        g = self.ground(C)
+        g = self.bind(C)
         slices = self.order + 1
         if q is None:
             if slices > 1:
@@ -251,10 +251,10 @@ class Feature:
         Q = q.reshape(slices, -1)
         R, p = R[:, g.frames], p[:, g.frames]
         quats = np.zeros((*p.shape[:2], 4))
-        if g.symbol.quaternions:
+        if g.symbol.uses_quaternions:
             quats = make_quaternions_continuous(C.quaternions_at(Q)[:, g.frames])
-        x = FeatureInputs(R, p, quats, Q[:, g.coordinates], self._steps(tau))
-        K = C.kinematics().anonymous() if g.symbol.kinematics else None
+        x = FeatureInputs(R, p, quats, Q[:, g.coordinates], self._time_steps(tau))
+        K = C.kinematics().anonymous() if g.symbol.uses_kinematics else None
         out = _compiled_linearization(g.symbol, g.order)(
             x, g.params, g.scale, g.target, K
         )
@@ -270,16 +270,16 @@ class Feature:
         For tau see `eval`.
         Works under `jit`, `vmap`, `grad`, `jacfwd`, `jacrev` and `hessian`.
         """
-        g = self.ground(C)
+        g = self.bind(C)
         K = C.kinematics()
-        slices, steps = self.order + 1, self._steps(tau)
+        slices, steps = self.order + 1, self._time_steps(tau)
 
         def phi(q: Float[Array, "*slices nq"]) -> Float[jax.Array, " rows"]:
             Q = jnp.asarray(q).reshape(slices, K.nq)
             frames = K.walk(Q).frames
             R, p = frames.R[:, g.frames], frames.p[:, g.frames]
             quats = jnp.zeros((*p.shape[:2], 4), Q.dtype)
-            if g.symbol.quaternions:
+            if g.symbol.uses_quaternions:
                 quats = make_quaternions_continuous(quaternions(K, Q)[:, g.frames])
             time = jnp.asarray(steps, Q.dtype)
             x = FeatureInputs(R, p, quats, Q[:, g.coordinates], time)
@@ -292,7 +292,7 @@ class Feature:
 
         return phi
 
-    def _steps(self, tau: Any) -> np.ndarray:
+    def _time_steps(self, tau: Any) -> np.ndarray:
         """The time of each step."""
         expected = f"seconds > 0: one number, or {self.order}"
         steps = float_array("tau", tau, expected, FeatureError)
@@ -305,7 +305,7 @@ class Feature:
 def custom_symbol(fn: Callable[..., Any], frames: int) -> Symbol:
     """A user's function of poses as a symbol."""
     name = getattr(fn, "__name__", "custom")
-    return Symbol(fn, name, frames=(frames, frames), quaternions=True)
+    return Symbol(fn, name, frames=(frames, frames), uses_quaternions=True)
 
 
 @cache
@@ -324,7 +324,7 @@ def _compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
         out = apply_scale_and_target_to_linearization(
             symbol, linearize(symbol, order, x, params, K), scale, target
         )
-        if symbol.of == "joints":
+        if symbol.input_kind == "joints":
             derivatives = out.dq
         else:
             derivatives = jnp.concatenate([out.force, out.moment], -1)
@@ -346,7 +346,7 @@ def _assemble_jacobian(
     """Jacobian (slices, rows, columns) from a program's derivatives and twists."""
     K: Kinematics = C._snapshot()[1]
     slices, rows = len(Q), len(derivatives)
-    if g.symbol.of == "joints":
+    if g.symbol.input_kind == "joints":
         J = np.zeros((slices, rows, K.nq))
         dq = derivatives.reshape(rows, slices, len(g.coordinates))
         J[:, :, g.coordinates] = dq.swapaxes(0, 1)
@@ -364,7 +364,7 @@ def _infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: "Config") -> int
     eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
     zeros = (np.zeros((k, m, 3)), np.zeros((k, m, 4)), np.zeros((k, n)))
     x = FeatureInputs(eye, *zeros, np.ones(symbol.window))
-    K = C.kinematics().anonymous() if symbol.kinematics else None
+    K = C.kinematics().anonymous() if symbol.uses_kinematics else None
     try:
         shape = jax.eval_shape(
             lambda x, params: evaluate_symbol(symbol, symbol.window, x, params, K),

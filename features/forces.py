@@ -88,7 +88,7 @@ _PHYSICS = Symbol(
     dim=6,
     unit="N, N m",
     window=2,
-    quaternions=True,
+    uses_quaternions=True,
 )
 
 

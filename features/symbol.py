@@ -29,13 +29,13 @@ class Pose(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """A feature symbol; calling conventions of `fn` by `window` and `of`:
+    """A feature symbol; calling conventions of `fn` by `window` and `input_kind`:
 
     - of poses, window 0: `fn(pose_1, …, pose_m, **params)`;
     - of poses, window k: `fn(poses_oldest, …, poses_newest, tau=…, **params)`, tau the
       time between the slices [s]: one number for window 1, two for window 2;
     - of joints: the same with joint values (n,) in place of poses; and with `K=…`
-      where `kinematics` is set.
+      where `uses_kinematics` is set.
     """
 
     fn: Callable[..., Any]
@@ -45,38 +45,38 @@ class Symbol:
     dim: int | None = None
     """D, where it does not depend on the frames."""
     unit: str = ""
-    of: str = "poses"
+    input_kind: str = "poses"
     """"poses" or "joints" (then the frames are joint names, none: all)."""
     window: int = 0
     """Lowest order: number of older slices that the function itself looks at."""
-    rate: bool = True
+    divides_by_tau: bool = True
     """Higher orders are divided by tau."""
-    nonnegative: bool = False
+    is_nonnegative: bool = False
     """Never below zero: it is zero where it does not exceed zero."""
-    signless: slice | None = None
+    quaternion_rows: slice | None = None
     """Rows of a quaternion, of which the sign means nothing."""
-    quaternions: bool = False
+    uses_quaternions: bool = False
     """The function uses quaternions."""
-    kinematics: bool = False
+    uses_kinematics: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     """Numbers a user may set, with defaults."""
     params: Callable[..., dict[str, np.ndarray]] | None = None
     """`(C, frames, **options)` to the arrays that `fn` needs besides poses."""
     coordinates: "Callable[[Config, Sequence[str]], np.ndarray] | None" = None
     """Which entries of q a joint symbol reads; None: those of the named joints."""
-    each: int = 0
+    rows_per_coordinate: int = 0
     """Of a joint symbol: so many rows for each coordinate, in order, look at it alone;
     0: rows look at several."""
-    stacked: bool = False
+    takes_frame_stack: bool = False
     """The function gets all frames at once: `fn(R, p, **params)`, R (m, 3, 3)."""
-    wrenches: Callable[..., Any] | None = None
+    value_and_wrenches: Callable[..., Any] | None = None
     """`fn` with derivatives, of a stacked symbol: `(R, p, **params)` to y (D,), force
     and moment (D, m, 3); without it, `fn` is differentiated. Of many instances R and p
     have a leading axis, and so may all params."""
-    sum_of: tuple[Any, Callable[[dict], dict]] | None = None
-    """Of a symbol with `wrenches` of which the params have `reach`: of what kinds pairs
-    it is a sum, and from its params those of that; see `sum_near_pairs`."""
-    vector: VectorForm | None = None
+    pair_sum: tuple[Any, Callable[[dict], dict]] | None = None
+    """For a symbol with `value_and_wrenches` whose params contain `reach`: the types of
+    its pairs, and a function from its params to those of `sum_near_pairs`."""
+    vector_form: VectorForm | None = None
     """`fn` of poses in other words, by which many such symbols are one computation."""
     resolve: Callable[..., Any] | None = None
     """`(C, frames, **options)` to the symbol to be used in a world, the indices of the

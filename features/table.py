@@ -28,13 +28,13 @@ _frame_symbol = partial(Symbol, frames=(1, 1))
 _frame_pair_symbol = partial(Symbol, frames=(2, 2))
 _QUATERNION_ROWS = slice(0, 4)
 _POSE_QUATERNION_ROWS = slice(3, 7)
-_joint_symbol = partial(Symbol, frames=(0, None), of="joints")
+_joint_symbol = partial(Symbol, frames=(0, None), input_kind="joints")
 _region_symbol = partial(_frame_pair_symbol, unit="m", options={"margin": 0.0})
-_RELATIVE_POSITION = VectorForm(0, 1, seen=1)
+_RELATIVE_POSITION = VectorForm(0, 1, observer=1)
 _BOX_SIDES = np.concatenate([np.eye(3), -np.eye(3)]).tolist()
 """Of a box's inside: x, y, z, and their opposites."""
 _POSITION_REL = _frame_pair_symbol(
-    positions.position_rel, dim=3, unit="m", vector=_RELATIVE_POSITION
+    positions.position_rel, dim=3, unit="m", vector_form=_RELATIVE_POSITION
 )
 
 
@@ -71,23 +71,25 @@ _collision_symbol = partial(
 
 
 def _axis_symbol(i: int) -> Symbol:
-    return _frame_symbol(positions.axis(i), dim=3, vector=VectorForm(0, axes=(i, i)))
+    return _frame_symbol(
+        positions.axis(i), dim=3, vector_form=VectorForm(0, axes=(i, i))
+    )
 
 
 def _axis_diff_symbol(i: int) -> Symbol:
     return _frame_pair_symbol(
-        positions.axis_diff(i), dim=3, vector=VectorForm(0, 1, axes=(i, i))
+        positions.axis_diff(i), dim=3, vector_form=VectorForm(0, 1, axes=(i, i))
     )
 
 
 def _axis_rel_symbol(i: int) -> Symbol:
-    form = VectorForm(0, seen=1, axes=(i, i))
-    return _frame_pair_symbol(positions.axis_rel(i), dim=3, vector=form)
+    form = VectorForm(0, observer=1, axes=(i, i))
+    return _frame_pair_symbol(positions.axis_rel(i), dim=3, vector_form=form)
 
 
 def _scalar_product_symbol(i: int, j: int) -> Symbol:
-    form = VectorForm(0, seen=1, axes=(i, i), rows=(_BOX_SIDES[j],))
-    return _frame_pair_symbol(positions.scalar_product(i, j), dim=1, vector=form)
+    form = VectorForm(0, observer=1, axes=(i, i), projection=(_BOX_SIDES[j],))
+    return _frame_pair_symbol(positions.scalar_product(i, j), dim=1, vector_form=form)
 
 
 def _all_coordinates(C, frames) -> np.ndarray:
@@ -97,9 +99,9 @@ def _all_coordinates(C, frames) -> np.ndarray:
 def _manipulability_symbol(linear: int) -> Symbol:
     return Symbol(
         balance.manipulability,
-        of="joints",
+        input_kind="joints",
         dim=1,
-        kinematics=True,
+        uses_kinematics=True,
         coordinates=_all_coordinates,
         params=lambda C, frames: {
             "frame": np.array(C.index(frames[0])),
@@ -111,9 +113,11 @@ def _manipulability_symbol(linear: int) -> Symbol:
 class FS(Enum):
     """Feature symbols; frames, dimension and formula are those of each function."""
 
-    position = _frame_symbol(positions.position, dim=3, unit="m", vector=VectorForm(0))
+    position = _frame_symbol(
+        positions.position, dim=3, unit="m", vector_form=VectorForm(0)
+    )
     positionDiff = _frame_pair_symbol(
-        positions.position_diff, dim=3, unit="m", vector=VectorForm(0, 1)
+        positions.position_diff, dim=3, unit="m", vector_form=VectorForm(0, 1)
     )
     positionRel = _POSITION_REL
     gazeAt = _frame_pair_symbol(
@@ -121,7 +125,7 @@ class FS(Enum):
         dim=2,
         unit="m",
         unprojected=_POSITION_REL,
-        vector=_RELATIVE_POSITION._replace(rows=_BOX_SIDES[:2]),
+        vector_form=_RELATIVE_POSITION._replace(projection=_BOX_SIDES[:2]),
     )
 
     vectorX = _axis_symbol(0)
@@ -144,34 +148,46 @@ class FS(Enum):
     scalarProductZZ = _scalar_product_symbol(2, 2)
 
     quaternion = _frame_symbol(
-        orientations.quaternion, dim=4, quaternions=True, signless=_QUATERNION_ROWS
+        orientations.quaternion,
+        dim=4,
+        uses_quaternions=True,
+        quaternion_rows=_QUATERNION_ROWS,
     )
     quaternionDiff = _frame_pair_symbol(
-        orientations.quaternion_diff, dim=4, quaternions=True
+        orientations.quaternion_diff, dim=4, uses_quaternions=True
     )
     quaternionRel = _frame_pair_symbol(
-        orientations.quaternion_rel, dim=4, quaternions=True, signless=_QUATERNION_ROWS
+        orientations.quaternion_rel,
+        dim=4,
+        uses_quaternions=True,
+        quaternion_rows=_QUATERNION_ROWS,
     )
     pose = _frame_symbol(
-        orientations.pose, dim=7, quaternions=True, signless=_POSE_QUATERNION_ROWS
+        orientations.pose,
+        dim=7,
+        uses_quaternions=True,
+        quaternion_rows=_POSE_QUATERNION_ROWS,
     )
-    poseDiff = _frame_pair_symbol(orientations.pose_diff, dim=7, quaternions=True)
+    poseDiff = _frame_pair_symbol(orientations.pose_diff, dim=7, uses_quaternions=True)
     poseRel = _frame_pair_symbol(
-        orientations.pose_rel, dim=7, quaternions=True, signless=_POSE_QUATERNION_ROWS
+        orientations.pose_rel,
+        dim=7,
+        uses_quaternions=True,
+        quaternion_rows=_POSE_QUATERNION_ROWS,
     )
     poseLog = _frame_pair_symbol(
-        orientations.pose_log, dim=6, unit="m, rad", quaternions=True
+        orientations.pose_log, dim=6, unit="m, rad", uses_quaternions=True
     )
 
     angularVel = _frame_symbol(
-        motions.angular_velocity, dim=3, unit="rad/s", window=1, quaternions=True
+        motions.angular_velocity, dim=3, unit="rad/s", window=1, uses_quaternions=True
     )
     linangVel = _frame_symbol(
         motions.linear_angular_velocity,
         dim=6,
         unit="m/s, rad/s",
         window=1,
-        quaternions=True,
+        uses_quaternions=True,
     )
     bodyVel = _frame_symbol(motions.body_velocity, dim=3, unit="m/s", window=1)
     AlignXWithDiff = _frame_pair_symbol(motions.align_with_motion(0), dim=3, window=1)
@@ -182,7 +198,7 @@ class FS(Enum):
         dim=1,
         unit="J",
         window=1,
-        rate=False,
+        divides_by_tau=False,
         params=motions.mass_params,
     )
     EqCenterOfMass = Symbol(
@@ -195,31 +211,37 @@ class FS(Enum):
     manipulability = _manipulability_symbol(0)
     linearManipulability = _manipulability_symbol(1)
 
-    qItself = _joint_symbol(joints.joint_values, each=1, unit="rad, m")
+    qItself = _joint_symbol(joints.joint_values, rows_per_coordinate=1, unit="rad, m")
     jointState = qItself
     jointLimits = _joint_symbol(
         joints.joint_limits,
-        each=2,
+        rows_per_coordinate=2,
         unit="rad, m",
         params=joints.joint_limit_params,
         coordinates=joints.limited_coordinates,
     )
     velocityLimits = _joint_symbol(
         joints.velocity_limits,
-        each=2,
+        rows_per_coordinate=2,
         unit="rad/s, m/s",
         window=1,
         params=joints.velocity_limit_params,
         coordinates=joints.speed_limited_coordinates,
     )
     transVelocities = _joint_symbol(
-        joints.transition_velocity, each=1, unit="rad/s, m/s", window=1
+        joints.transition_velocity, rows_per_coordinate=1, unit="rad/s, m/s", window=1
     )
     transAccelerations = _joint_symbol(
-        joints.transition_acceleration, each=1, unit="rad/s², m/s²", window=2
+        joints.transition_acceleration,
+        rows_per_coordinate=1,
+        unit="rad/s², m/s²",
+        window=2,
     )
     qHome = _joint_symbol(
-        joints.home_difference, each=1, unit="rad, m", params=joints.home_params
+        joints.home_difference,
+        rows_per_coordinate=1,
+        unit="rad, m",
+        params=joints.home_params,
     )
     qQuaternionNorms = _joint_symbol(
         joints.quaternion_norms, coordinates=joints.quaternion_coordinates
@@ -229,8 +251,9 @@ class FS(Enum):
         regions.above_box,
         dim=4,
         params=regions.footprint_params,
-        vector=_RELATIVE_POSITION._replace(
-            rows=[*_BOX_SIDES[:2], *_BOX_SIDES[3:5]], offset=regions.footprint_offset
+        vector_form=_RELATIVE_POSITION._replace(
+            projection=[*_BOX_SIDES[:2], *_BOX_SIDES[3:5]],
+            offset=regions.footprint_offset,
         ),
     )
     insideBox = _region_symbol(
@@ -238,7 +261,9 @@ class FS(Enum):
         dim=6,
         params=regions.box_params,
         options={"margin": 0.01},
-        vector=_RELATIVE_POSITION._replace(rows=_BOX_SIDES, offset=regions.box_offset),
+        vector_form=_RELATIVE_POSITION._replace(
+            projection=_BOX_SIDES, offset=regions.box_offset
+        ),
     )
     insideCylinder = _region_symbol(
         regions.inside_cylinder, dim=3, params=regions.cylinder_params

@@ -24,26 +24,28 @@ class VectorForm(NamedTuple):
     a: int
     b: int | None = None
     """None: x_b is zero."""
-    seen: int | None = None
+    observer: int | None = None
     """The frame that looks, None: the world."""
     axes: tuple[int, int] | None = None
     """x is the frame's axis, of a and of b; None: its origin."""
-    rows: Sequence[Sequence[float]] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    projection: Sequence[Sequence[float]] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     """E (D, 3)."""
     offset: Callable[..., Any] | None = None
     """Of the params, o (*batch, D); None: zero."""
 
-    def ends(self, frames: Int[np.ndarray, "*batch m"], world: int) -> np.ndarray:
+    def select_frames(
+        self, frames: Int[np.ndarray, "*batch m"], world: int
+    ) -> np.ndarray:
         """Of a symbol's frames: a, b and the one that looks (*batch, 3)."""
         none = np.full(frames.shape[:-1], world)
         pick = lambda i: none if i is None else frames[..., i]
-        return np.stack([pick(self.a), pick(self.b), pick(self.seen)], -1)
+        return np.stack([pick(self.a), pick(self.b), pick(self.observer)], -1)
 
-    def origins(self) -> np.ndarray:
+    def origin_signs(self) -> np.ndarray:
         """(2,): what x_a and -x_b have of the frames' origins,"""
         return np.array([1.0, 0.0 if self.b is None else -1.0]) * (self.axes is None)
 
-    def directions(self) -> np.ndarray:
+    def axis_signs(self) -> np.ndarray:
         """(2, 3): and of their axes."""
         found = np.zeros((2, 3))
         if self.axes is not None:
@@ -63,7 +65,7 @@ def row_directions(
         scale: (n, D) or (n, rows, D).
         params: of the symbol.
     """
-    E = np.asarray(form.rows, float)
+    E = np.asarray(form.projection, float)
     scale = scale if scale.ndim == 3 else scale[..., None] * np.eye(len(E))
     none = np.zeros((len(scale), len(E)))
     offset = form.offset(**params) if form.offset and order == 0 else none
@@ -96,8 +98,8 @@ def linearize_vectors(
         moves: 1 where a dof moves one of these frames.
         twists: of dofs, v and then ω.
     """
-    origins = np.stack([form.origins() for form in forms]).astype(p.dtype)
-    axes = np.stack([form.directions() for form in forms]).astype(p.dtype)
+    origins = np.stack([form.origin_signs() for form in forms]).astype(p.dtype)
+    axes = np.stack([form.axis_signs() for form in forms]).astype(p.dtype)
 
     def arms(R: Array, p: Array) -> jax.Array:
         """x_a, -x_b and -u."""

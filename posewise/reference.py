@@ -95,7 +95,7 @@ def _options(symbol: Symbol) -> str:
 
 def _count(symbol: Symbol) -> str:
     low, high = symbol.frames
-    what = " joints" if symbol.of == "joints" and symbol.frames[0] == 0 else ""
+    what = " joints" if symbol.input_kind == "joints" and symbol.frames[0] == 0 else ""
     if high is None:
         return f"{low} or more{what}"
     return f"{low}" if low == high else f"{low} to {high}"

@@ -61,24 +61,24 @@ def initial_state(
     still = jnp.zeros((len(x), problem.nv), x.dtype)
     return SolverState(
         x=x,
-        proposal=TrialStep(x, still, none, none, none, none > 0, still > 0, none == 0),
-        rows=tuple(Linearization(r.y, r.J) for r in empty),
-        mask=without_extrapolation(empty).mask,
+        trial=TrialStep(x, still, none, none, none, none > 0, still > 0, none == 0),
+        linearization=tuple(Linearization(r.y, r.J) for r in empty),
+        extrapolated=without_extrapolation(empty).extrapolated,
         kind=jnp.zeros(sum(r.y.size for r in empty), np.int32),
-        correct=none > 0,
+        is_correction=none > 0,
         multipliers=concatenate([r.y for r in empty]),
         mu=number(options.mu),
-        share=concatenate([jnp.ones_like(r.y) for r in empty]),
+        row_scale=concatenate([jnp.ones_like(r.y) for r in empty]),
         damping=number(options.damping),
-        refused=jnp.zeros((), bool),
-        met=jnp.zeros(sum(r.y.size for r in empty), bool),
-        pinned=still > 0,
+        rejected=jnp.zeros((), bool),
+        forced_active=jnp.zeros(sum(r.y.size for r in empty), bool),
+        clamped_mask=still > 0,
         last_violation=number(jnp.inf),
         stalls=jnp.zeros((), int),
-        patience=jnp.zeros((), int),
-        cost=number(jnp.inf),
+        feasible_iterations=jnp.zeros((), int),
+        reference_cost=number(jnp.inf),
         iterations=jnp.zeros((), int),
-        last=number(options.max_iterations + 1),
+        pause_at=number(options.max_iterations + 1),
         status=jnp.asarray(int(Status.ITERATION_LIMIT)),
         done=jnp.zeros((), bool),
     )
@@ -91,7 +91,7 @@ def iterate_until_paused(
 
     def going(s: Any) -> jax.Array:
         s = unpack(s)
-        return ~s.done & (s.iterations < s.last)
+        return ~s.done & (s.iterations < s.pause_at)
 
     step = partial(_evaluate_and_step, problem, data, options)
     return jax.lax.while_loop(going, step, state)
@@ -99,8 +99,8 @@ def iterate_until_paused(
 
 def extract_result(options: Options, end: SolverState) -> Result:
     """What a state amounts to; INTERRUPTED where there is but a pause."""
-    line = FlatResiduals(concatenate([r.y for r in end.rows]), end.kind)
-    pairs = zip(end.rows, end.mask, strict=True)
+    line = FlatResiduals(concatenate([r.y for r in end.linearization]), end.kind)
+    pairs = zip(end.linearization, end.extrapolated, strict=True)
     y = concatenate([r.y if m is None else jnp.where(m, 0.0, r.y) for r, m in pairs])
     worst = max_violation(line)
     over = end.status == int(Status.ITERATION_LIMIT)
@@ -121,7 +121,7 @@ def extract_result(options: Options, end: SolverState) -> Result:
 
 
 def _evaluate_and_step(problem: ChainProblem, data: Any, options: Any, s: Any) -> Any:
-    rows = problem.evaluate(data, defer(lambda s: s.proposal.x, s))
+    rows = problem.evaluate(data, defer(lambda s: s.trial.x, s))
     return subprogram(partial(step, problem), data, options, s, rows)
 
 
@@ -158,8 +158,8 @@ def resume(
     ) -> SolverState:
         begin = initial_state(problem, data, x, options)
         state = jax.tree.map(lambda a, b: jnp.where(fresh, a, b), begin, state)
-        last = jnp.minimum(state.iterations + passes, begin.last)
-        return state._replace(last=last.astype(x.dtype))
+        last = jnp.minimum(state.iterations + passes, begin.pause_at)
+        return state._replace(pause_at=last.astype(x.dtype))
 
     data, options = _deferred_unpack(data), _deferred_unpack(options)
     state = subprogram(resumed, data, x, state, fresh, options, passes)
@@ -172,6 +172,6 @@ def _deferred_unpack(given: Any) -> Any:
     return defer(lambda tree: tree, given)
 
 
-compiles_in_parts = operator.attrgetter("large")
+compiles_in_parts = operator.attrgetter("is_large")
 solve = StaticJit(solve_from_start, large=compiles_in_parts, seals=(1, 3), fetches=True)
 resume_compiled = StaticJit(resume, large=compiles_in_parts, seals=(1, 5))

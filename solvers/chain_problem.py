@@ -32,7 +32,7 @@ class ChainProblem(Protocol):
         ...
 
     @property
-    def large(self) -> bool:
+    def is_large(self) -> bool:
         """Whether evaluation is so much code that it is better compiled in parts."""
         ...
 
@@ -51,10 +51,10 @@ class ChainProblem(Protocol):
         """x moved along a tangent step, within the bounds."""
         ...
 
-    def share(self, data: Any, x: Any, step: Any) -> Any:
+    def max_step_fraction(self, data: Any, x: Any, step: Any) -> Any:
         """How much of a step, at most all, is within the bounds that x is not at."""
         ...
 
-    def blocked(self, data: Any, x: Any, gradient: Any) -> Any:
+    def active_bounds(self, data: Any, x: Any, gradient: Any) -> Any:
         """Which tangent directions are held by a bound against the descent."""
         ...

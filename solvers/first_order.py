@@ -49,7 +49,7 @@ class FirstOrderState(NamedTuple):
     multipliers: Float[jax.Array, " N"]
     """Of all rows, in line."""
     mu: Float[jax.Array, ""]
-    share: Float[jax.Array, " N"]
+    row_scale: Float[jax.Array, " N"]
     """Of the penalty, what is each row's."""
     merit: Float[jax.Array, ""]
     """At the last look."""
@@ -62,7 +62,7 @@ class FirstOrderState(NamedTuple):
     @property
     def penalty(self) -> Float[jax.Array, " N"]:
         """Of each row."""
-        return self.mu * self.share
+        return self.mu * self.row_scale
 
 
 class MeritEvaluation(NamedTuple):
@@ -90,7 +90,7 @@ def _initial_state(
         rows=empty,
         multipliers=concatenate([r.y for r in empty]),
         mu=like(options.mu),
-        share=concatenate([jnp.ones_like(r.y) for r in empty]),
+        row_scale=concatenate([jnp.ones_like(r.y) for r in empty]),
         merit=like(jnp.inf),
         last_violation=like(jnp.inf),
         stalls=jnp.zeros((), int),
@@ -123,7 +123,9 @@ def _step(
     problem: ChainProblem, method: Any, data: Any, options: Options, s: FirstOrderState
 ) -> FirstOrderState:
     rows = problem.evaluate(data, s.x)
-    s = s._replace(share=jnp.where(s.iterations == 0, row_scaling(rows), s.share))
+    s = s._replace(
+        row_scale=jnp.where(s.iterations == 0, row_scaling(rows), s.row_scale)
+    )
     at = _evaluate_merit(problem, data, s.x, rows, s.multipliers, s.penalty)
     finite = jnp.isfinite(at.merit) & jnp.isfinite(at.g).all()
     broken = (s.iterations == 0) & ~finite
@@ -158,7 +160,9 @@ def _step(
     good = ~done & ~solved & ~last & jnp.isfinite(steps).all()
     length = jnp.max(jnp.abs(steps), initial=0.0)
     share = jnp.minimum(1.0, options.max_step / jnp.maximum(length, 1e-30))
-    steps = jnp.where(good & ~problem.blocked(data, s.x, at.g), share * steps, 0.0)
+    steps = jnp.where(
+        good & ~problem.active_bounds(data, s.x, at.g), share * steps, 0.0
+    )
     fresh = method.init(s.moved)
     status = jnp.where(converged, int(Status.CONVERGED), s.status)
     status = jnp.where(infeasible, int(Status.INFEASIBLE), status)
@@ -170,7 +174,7 @@ def _step(
         rows=_without_jacobians(at.rows),
         multipliers=multipliers,
         mu=mu,
-        share=s.share,
+        row_scale=s.row_scale,
         merit=jnp.where(update, jnp.inf, jnp.where(look, at.merit, s.merit)),
         last_violation=jnp.where(update, worst, s.last_violation),
         stalls=stalls,
@@ -193,7 +197,9 @@ def _evaluate_merit(
     g = assemble(rows, weights, T, problem.order, parts).gradient
     g = g.at[:, parts.shared].divide(T)  # each slice bears its part of the sum
     merit = jnp.sum(weights.merit)
-    return MeritEvaluation(rows, merit, jnp.where(problem.blocked(data, x, g), 0.0, g))
+    return MeritEvaluation(
+        rows, merit, jnp.where(problem.active_bounds(data, x, g), 0.0, g)
+    )
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))

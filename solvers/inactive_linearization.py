@@ -22,8 +22,8 @@ Mask = Bool[jax.Array, "n rows"] | None
 class ExtrapolatedRows(NamedTuple):
     """Rows in which lines take the place of what is flat."""
 
-    rows: tuple[ResidualBlock, ...]
-    mask: tuple[Mask, ...]
+    blocks: tuple[ResidualBlock, ...]
+    extrapolated: tuple[Mask, ...]
     """Where they do: there the row itself is zero. None of rows that stay as they are.
     """
 
@@ -46,7 +46,7 @@ def extrapolate_inactive(
     """
     pairs = [
         _extrapolate_pair(a, b, m, step)
-        for a, b, m in zip(old.rows, new, old.mask, strict=True)
+        for a, b, m in zip(old.blocks, new, old.extrapolated, strict=True)
     ]
     before, after = zip(*pairs, strict=True)
     columns = lambda side: ExtrapolatedRows(*map(tuple, zip(*side, strict=True)))
@@ -96,7 +96,7 @@ def _directional_derivative(
     rows: ResidualBlock, step: Float[jax.Array, "T nv"]
 ) -> Float[jax.Array, "n rows"]:
     """Of plain ones with a step, by their derivatives."""
-    return jnp.sum(rows.J[:, 0] * gather(step, rows.last)[:, None], -1)
+    return jnp.sum(rows.J[:, 0] * gather(step, rows.last_slice)[:, None], -1)
 
 
 def _is_flat_inequality(rows: ResidualBlock) -> jax.Array:

@@ -66,7 +66,7 @@ def step(
     line = flatten(rows)
     # second-order correction (Fletcher 1982): a step from the trial point, by what is
     # known here of derivatives
-    there = line._replace(y=jnp.where(s.correct, tried, line.y))
+    there = line._replace(y=jnp.where(s.is_correction, tried, line.y))
     step = partial(_compute_trial_step, problem, data, options, rows, line, there)
 
     def propose(c: _StepSearch) -> _StepSearch:
@@ -75,20 +75,23 @@ def step(
             options, now, line, worst, c.solved
         )
         now = now._replace(**changed)
-        now = now._replace(proposal=step(now))
+        now = now._replace(trial=step(now))
         # once more where the step is not worth a trial
         settled = _subproblem_can_end_early(options, now, line, worst) & ~c.settled
         # and where it is to be refused for inequalities that it runs into
-        after = predict_linear(rows, line, now.proposal.step)
+        after = predict_linear(rows, line, now.trial.step)
         push = constraint_excess(line, after, now.multipliers, now.penalty)
-        push = jnp.where(now.met, 0.0, push)
-        refused = jnp.sum(now.penalty * push**2) > now.proposal.predicted
+        push = jnp.where(now.forced_active, 0.0, push)
+        refused = jnp.sum(now.penalty * push**2) > now.trial.predicted_decrease
         refused = (
-            refused & ~now.correct & ~settled & (c.tries < MAX_PREDICTED_ACTIVATIONS)
+            refused
+            & ~now.is_correction
+            & ~settled
+            & (c.tries < MAX_PREDICTED_ACTIVATIONS)
         )
         ahead = refused & argmax_mask(push)
         again = settled | jnp.any(ahead)
-        changed |= {"proposal": now.proposal, "met": now.met | ahead}
+        changed |= {"proposal": now.trial, "met": now.forced_active | ahead}
         return _StepSearch(changed, settled, c.settled | settled, c.tries + 1, again)
 
     none = jnp.zeros((), bool)
@@ -97,8 +100,8 @@ def step(
     end = jax.lax.while_loop(lambda c: c.again, propose, begin)
     s = s._replace(**end.changed)
     enough = options.cost_tolerance * relative_scale(merit)
-    rests = step_is_negligible(options, s.proposal, enough) & model_is_flat(
-        s.proposal, enough
+    rests = step_is_negligible(options, s.trial, enough) & model_is_flat(
+        s.trial, enough
     )
     rests = rests & _is_plain_newton_step(s) & (worst <= options.tolerance)
     status = jnp.where(rests, int(Status.CONVERGED), s.status)
@@ -126,17 +129,17 @@ class _StepSearch(NamedTuple):
 
 def _is_plain_newton_step(s: SolverState) -> jax.Array:
     """Whether the proposal is a step of the rows as they are, from a point taken."""
-    known = ~s.refused & ~s.correct
-    for mask in jax.tree.leaves(s.mask):
+    known = ~s.rejected & ~s.is_correction
+    for mask in jax.tree.leaves(s.extrapolated):
         known = known & ~jnp.any(mask)
-    return s.proposal.solvable & known & ~s.done
+    return s.trial.is_solvable & known & ~s.done
 
 
 def _subproblem_can_end_early(
     options: Options, s: SolverState, line: FlatResiduals, worst: jax.Array
 ) -> jax.Array:
     """Whether a step can do little about what the penalty is for."""
-    p, beyond = s.proposal, violation(line)
+    p, beyond = s.trial, violation(line)
     # larger penalties have to help: near infeasible points they do not
     helped = worst < EARLY_EXIT_VIOLATION_RATIO * s.last_violation
     violated = (worst > options.tolerance) & helped
@@ -145,7 +148,7 @@ def _subproblem_can_end_early(
         * options.inner_tolerance
         * jnp.sum(s.penalty * beyond**2)
     )
-    return _is_plain_newton_step(s) & violated & (p.predicted < least)
+    return _is_plain_newton_step(s) & violated & (p.predicted_decrease < least)
 
 
 def _update_multipliers_and_penalty(
@@ -183,28 +186,30 @@ def _compute_trial_step(
     s: SolverState,
 ) -> TrialStep:
     # a step that was refused stops short of what it ran into, instead of being damped
-    weights = augmented_lagrangian_terms(there, s.multipliers, s.penalty, s.met)
+    weights = augmented_lagrangian_terms(
+        there, s.multipliers, s.penalty, s.forced_active
+    )
     short = jnp.minimum(line.y + s.multipliers / (2 * s.penalty), 0.0)
-    lead = jnp.sum(jnp.where(s.met, s.penalty * short**2, 0.0))
+    lead = jnp.sum(jnp.where(s.forced_active, s.penalty * short**2, 0.0))
     parts = partition_variables(problem.nv, problem.shared)
     system = assemble(rows, weights, problem.slices, problem.order, parts)
-    pull = jnp.where(s.correct, s.damping, 0.0) * s.proposal.step
+    pull = jnp.where(s.is_correction, s.damping, 0.0) * s.trial.step
     system = system._replace(gradient=system.gradient + pull)
-    held = problem.blocked(data, s.x, system.gradient) | s.pinned
+    held = problem.active_bounds(data, s.x, system.gradient) | s.clamped_mask
     delta, predicted = newton_step(system, held, s.damping, parts)
-    predicted = jnp.where(s.correct, s.proposal.predicted, predicted - lead)
-    delta = delta + jnp.where(s.correct, s.proposal.step, 0.0)
+    predicted = jnp.where(s.is_correction, s.trial.predicted_decrease, predicted - lead)
+    delta = delta + jnp.where(s.is_correction, s.trial.step, 0.0)
     length = jnp.max(jnp.abs(delta), initial=0.0)
     shrink = jnp.minimum(1.0, options.max_step / jnp.maximum(length, 1e-30))
     solvable = jnp.isfinite(length)
     delta = jnp.where(solvable, delta * shrink, 0.0)
-    share = problem.share(data, s.x, delta)
-    pinned = problem.blocked(data, s.x, -delta) & ~held
-    cut = ((share < 1) & ~s.refused) | jnp.any(pinned)
+    share = problem.max_step_fraction(data, s.x, delta)
+    pinned = problem.active_bounds(data, s.x, -delta) & ~held
+    cut = ((share < 1) & ~s.rejected) | jnp.any(pinned)
     # a bent step is no descent for sure: after a refusal one ends at the first bound
-    delta = jnp.where(s.refused, share, 1.0) * delta
+    delta = jnp.where(s.rejected, share, 1.0) * delta
 
     able = diagonal_model_decrease(system, held, parts)
-    able = jnp.where(s.correct, s.proposal.potential, able)
+    able = jnp.where(s.is_correction, s.trial.diagonal_decrease, able)
     x = problem.retract(data, s.x, delta)
     return TrialStep(x, delta, length, predicted, able, cut, pinned, solvable)

@@ -31,7 +31,7 @@ MIN_RELATIVE_ROW_LENGTH = 0.03
 class TangentVector(NamedTuple):
     """A tangent vector, in which shared columns stand once."""
 
-    own: Float[jax.Array, "T own"]
+    local: Float[jax.Array, "T own"]
     shared: Float[jax.Array, " shared"]
 
 
@@ -43,10 +43,10 @@ class BorderedMatrix(NamedTuple):
     border: Float[jax.Array, "T own shared"]
     corner: Float[jax.Array, "shared shared"]
 
-    def times(self, v: TangentVector) -> TangentVector:
+    def multiply(self, v: TangentVector) -> TangentVector:
         """The product with a vector."""
-        own = _multiply_banded(self.bands, v.own) + self.border @ v.shared
-        along = jnp.einsum("tis,ti->s", self.border, v.own)
+        own = _multiply_banded(self.bands, v.local) + self.border @ v.shared
+        along = jnp.einsum("tis,ti->s", self.border, v.local)
         return TangentVector(own, along + self.corner @ v.shared)
 
     def diagonal(self) -> TangentVector:
@@ -54,17 +54,17 @@ class BorderedMatrix(NamedTuple):
         own = jnp.diagonal(self.bands[0], axis1=1, axis2=2)
         return TangentVector(own, jnp.diagonal(self.corner))
 
-    def restricted(
+    def restrict(
         self, free: TangentVector, diagonal: TangentVector
     ) -> "BorderedMatrix":
         """Without rows and columns that are not free, and something on the diagonal."""
         bands = [
-            band * free.own[:, :, None] * jnp.roll(free.own, d, 0)[:, None, :]
+            band * free.local[:, :, None] * jnp.roll(free.local, d, 0)[:, None, :]
             for d, band in enumerate(self.bands)
         ]
-        eye = jnp.eye(free.own.shape[1], dtype=free.own.dtype)
-        bands[0] += diagonal.own[:, :, None] * eye
-        border = self.border * free.own[:, :, None] * free.shared
+        eye = jnp.eye(free.local.shape[1], dtype=free.local.dtype)
+        bands[0] += diagonal.local[:, :, None] * eye
+        border = self.border * free.local[:, :, None] * free.shared
         corner = self.corner * free.shared[:, None] * free.shared
         corner += jnp.diag(diagonal.shared)
         return BorderedMatrix(tuple(bands), border, corner)
@@ -73,9 +73,9 @@ class BorderedMatrix(NamedTuple):
         """x with the product b; NaN where the matrix is not positive definite."""
         if not b.shared.size:
             return TangentVector(
-                solve_banded(self.bands, b.own[..., None])[..., 0], b.shared
+                solve_banded(self.bands, b.local[..., None])[..., 0], b.shared
             )
-        right = jnp.concatenate([b.own[..., None], self.border], -1)
+        right = jnp.concatenate([b.local[..., None], self.border], -1)
         solved = solve_banded(self.bands, right)
         reduced = jnp.einsum("tis,tik->sk", self.border, solved)
         schur = self.corner - reduced[:, 1:]
@@ -96,40 +96,40 @@ class KKTSystem:
     rows: tuple[ResidualBlock, ...]
     active: tuple[Any, ...]
     """Which rows count, bool (n, rows) of each group."""
-    held: Any
+    fixed_mask: Any
     """Which variables stay, bool (T, nv)."""
     shared: tuple[int, ...] = field(metadata={"static": True})
     """Columns of nv that are one variable for all slices."""
 
     @property
-    def parts(self) -> VariablePartition:
+    def partition(self) -> VariablePartition:
         """Own and shared columns."""
-        return partition_variables(self.held.shape[1], self.shared)
+        return partition_variables(self.fixed_mask.shape[1], self.shared)
 
     @property
     def free(self) -> TangentVector:
         """1 where a variable may move, 0 where it is held."""
-        return self.split(1.0 - self.held)
+        return self.split(1.0 - self.fixed_mask)
 
     def split(self, v: jax.Array) -> TangentVector:
         """A vector from (T, nv), equal in all slices where columns are shared."""
         v = jnp.asarray(v, self.hessian.corner.dtype)
-        return TangentVector(v[:, self.parts.own], v[0, self.parts.shared])
+        return TangentVector(v[:, self.partition.local], v[0, self.partition.shared])
 
-    def joined(self, v: TangentVector) -> Float[jax.Array, "T nv"]:
+    def join(self, v: TangentVector) -> Float[jax.Array, "T nv"]:
         """The reverse."""
-        return join_columns(v.own, v.shared, self.parts)
+        return join_columns(v.local, v.shared, self.partition)
 
-    def slopes(self) -> list[tuple[jax.Array, jax.Array, jax.Array]]:
+    def row_jacobians(self) -> list[tuple[jax.Array, jax.Array, jax.Array]]:
         """Of each group: rows by own columns, the slices of these, by shared ones."""
         found = []
         for rows in self.rows:
             window = rows.J.shape[1]
-            at = rows.last[:, None] - jnp.arange(window - 1, -1, -1)
+            at = rows.last_slice[:, None] - jnp.arange(window - 1, -1, -1)
             inside = (at >= 0)[..., None, None]
-            J = expand_columns(rows, self.held.shape[1])
-            own = jnp.where(inside, J[..., self.parts.own], 0.0)
-            found.append((own, at, jnp.sum(J[..., self.parts.shared], 1)))
+            J = expand_columns(rows, self.fixed_mask.shape[1])
+            own = jnp.where(inside, J[..., self.partition.local], 0.0)
+            found.append((own, at, jnp.sum(J[..., self.partition.shared], 1)))
         return found
 
     def scales(self) -> tuple[jax.Array, tuple[jax.Array, ...]]:
@@ -140,7 +140,7 @@ class KKTSystem:
         """
         squares = [
             jnp.sum(own**2, (1, 3)) + jnp.sum(tied**2, -1)
-            for own, _, tied in self.slopes()
+            for own, _, tied in self.row_jacobians()
         ]
         longest = jnp.zeros((), self.hessian.corner.dtype)
         for active, square in zip(self.active, squares, strict=True):
@@ -153,34 +153,36 @@ class KKTSystem:
         floor = jnp.where(longest > 0, MIN_RELATIVE_ROW_LENGTH**2 * longest, 1.0)
         return h, tuple(jnp.sqrt(jnp.maximum(square, floor)) for square in squares)
 
-    def times(
+    def multiply(
         self, delta: TangentVector, multipliers: Any
     ) -> tuple[TangentVector, Any]:
         """The product with the matrix; the identity on held and inactive unknowns."""
         moving = _multiply_elementwise(self.free, delta)
-        pull = self.transposed(multipliers)
-        force = jax.tree.map(jnp.add, pull, self.hessian.times(moving))
-        along = self.forward(moving)
+        pull = self.multiply_rows_transposed(multipliers)
+        force = jax.tree.map(jnp.add, pull, self.hessian.multiply(moving))
+        along = self.multiply_rows(moving)
         rest = zip(self.active, along, multipliers, strict=True)
         kept = tuple(jnp.where(a, y, m) for a, y, m in rest)
         choose = lambda free, f, d: jnp.where(free > 0, f, d)
         return jax.tree.map(choose, self.free, force, delta), kept
 
-    def forward(self, delta: TangentVector) -> tuple[jax.Array, ...]:
+    def multiply_rows(self, delta: TangentVector) -> tuple[jax.Array, ...]:
         """A δ; zero in inactive rows."""
         found = []
-        for (own, at, tied), active in zip(self.slopes(), self.active, strict=True):
-            y = jnp.einsum("nwrv,nwv->nr", own, delta.own[at]) + tied @ delta.shared
+        for (own, at, tied), active in zip(
+            self.row_jacobians(), self.active, strict=True
+        ):
+            y = jnp.einsum("nwrv,nwv->nr", own, delta.local[at]) + tied @ delta.shared
             found.append(jnp.where(active, y, 0.0))
         return tuple(found)
 
-    def transposed(self, multipliers: Any) -> TangentVector:
+    def multiply_rows_transposed(self, multipliers: Any) -> TangentVector:
         """Aᵀ λ of the active rows."""
         pairs = zip(self.active, multipliers, strict=True)
         force = tuple(jnp.where(a, m, 0.0) for a, m in pairs)
         return self.split(self._assembled(force).gradient)
 
-    def regular(
+    def regularize(
         self, boost: Any
     ) -> tuple[BorderedMatrix, tuple[jax.Array, ...], jax.Array]:
         """H + ν + Aᵀ ω A with held variables cut out; ω of each row; ν."""
@@ -194,13 +196,13 @@ class KKTSystem:
         added = BorderedMatrix(more.bands, more.border, more.corner)
         whole = jax.tree.map(jnp.add, self.hessian, added)
         diagonal = jax.tree.map(lambda free: jnp.where(free > 0, shift, h), self.free)
-        return whole.restricted(self.free, diagonal), weights, shift
+        return whole.restrict(self.free, diagonal), weights, shift
 
     def _assembled(self, weights: tuple[jax.Array, ...]) -> Any:
-        T, width = len(self.held), len(self.hessian.bands) - 1
+        T, width = len(self.fixed_mask), len(self.hessian.bands) - 1
         each = concatenate(weights)
         return assemble(
-            self.rows, LagrangianTerms(each, each, each), T, width, self.parts
+            self.rows, LagrangianTerms(each, each, each), T, width, self.partition
         )
 
 
@@ -225,13 +227,13 @@ def solve_kkt(
     )
     flat = lambda z: ravel_pytree(z)[0]
     z = jax.lax.custom_linear_solve(
-        lambda z: flat(system.times(*parts(z))),
+        lambda z: flat(system.multiply(*parts(z))),
         b,
         lambda _, b: flat(_solve_with_refinement(system, boost, *parts(b))),
         symmetric=True,
     )
     delta, multipliers = parts(z)
-    return system.joined(delta), multipliers
+    return system.join(delta), multipliers
 
 
 def min_relative_curvature(system: KKTSystem) -> jax.Array:
@@ -240,7 +242,7 @@ def min_relative_curvature(system: KKTSystem) -> jax.Array:
     At most about 1e-9 (float64) where the solution is not unique; NaN where x is no
     minimum. By inverse iteration.
     """
-    matrix, _, shift = system.regular(1.0)
+    matrix, _, shift = system.regularize(1.0)
     h, _ = system.scales()
     v, parts = ravel_pytree(system.free)
     index = jnp.arange(v.size, dtype=v.dtype)
@@ -258,7 +260,7 @@ def _solve_with_refinement(
     system: KKTSystem, boost: Any, force: TangentVector, values: Any
 ) -> Any:
     """Solve with the regular matrix, and again for what is left."""
-    matrix, weights, _ = system.regular(boost)
+    matrix, weights, _ = system.regularize(boost)
     h, lengths = system.scales()
     small = 4 * jnp.finfo(h.dtype).eps
 
@@ -270,15 +272,15 @@ def _solve_with_refinement(
 
     def refine(state: Any) -> Any:
         k, delta, multipliers, (r, y), before, _ = state
-        pull = system.transposed(jax.tree.map(jnp.multiply, weights, y))
+        pull = system.multiply_rows_transposed(jax.tree.map(jnp.multiply, weights, y))
         step = _multiply_elementwise(
             system.free, matrix.solve(jax.tree.map(jnp.add, r, pull))
         )
-        along = system.forward(step)
+        along = system.multiply_rows(step)
         more = jax.tree.map(lambda w, s, want: w * (s - want), weights, along, y)
         delta = jax.tree.map(jnp.add, delta, step)
         multipliers = jax.tree.map(jnp.add, multipliers, more)
-        product = system.times(delta, multipliers)
+        product = system.multiply(delta, multipliers)
         rest = jax.tree.map(jnp.subtract, (force, values), product)
         return k + 1, delta, multipliers, rest, error(rest, delta), before
 
@@ -292,7 +294,7 @@ def _solve_with_refinement(
 
 
 def _multiply_elementwise(a: TangentVector, b: TangentVector) -> TangentVector:
-    return TangentVector(a.own * b.own, a.shared * b.shared)
+    return TangentVector(a.local * b.local, a.shared * b.shared)
 
 
 def _max_norm(v: TangentVector) -> jax.Array:

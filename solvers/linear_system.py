@@ -31,12 +31,12 @@ MIN_ROWS_TO_COMPACT = 32
 class VariablePartition(NamedTuple):
     """The columns of a slice's tangent space that are its own, and the shared ones."""
 
-    own: np.ndarray
+    local: np.ndarray
     shared: np.ndarray
 
-    def of(self, a: jax.Array) -> jax.Array:
+    def local_columns(self, a: jax.Array) -> jax.Array:
         """Own columns, on the last axis."""
-        return a[..., self.own] if len(self.shared) else a
+        return a[..., self.local] if len(self.shared) else a
 
 
 class NewtonSystem(NamedTuple):
@@ -68,7 +68,7 @@ def assemble(
     Rows with windows of one length are added up by one loop, which is compiled once;
     those of one column each by another.
     """
-    n, s, dtype = len(parts.own), len(parts.shared), groups[0].y.dtype
+    n, s, dtype = len(parts.local), len(parts.shared), groups[0].y.dtype
     # windows may reach before the first slice: what falls there is cut off at the end
     sums = _BandedSums(
         jnp.zeros((T + width, n), dtype),
@@ -78,7 +78,7 @@ def assemble(
     g_shared, corner = jnp.zeros(s, dtype), jnp.zeros((s, s), dtype)
     in_order = jax.default_backend() == "cpu"
     for each in _merge_rows(groups, weights):
-        begin = each.last - (each.J.shape[1] - 1) + width
+        begin = each.last_slice - (each.J.shape[1] - 1) + width
         if each.column is not None:
             add = (
                 _add_single_column_rows_in_loop
@@ -87,7 +87,7 @@ def assemble(
             )
             sums = add(each, begin, parts, sums)
             continue
-        J = parts.of(each.J)
+        J = parts.local_columns(each.J)
         tied = jnp.sum(each.J[..., parts.shared], 1)
         full = _DenseRows(begin, J, each.slope, each.curvature[:, None, None] * J, tied)
         sums = (_add_dense_rows_in_loop if in_order else _scatter_dense_rows)(
@@ -104,7 +104,7 @@ class _MergedRows(NamedTuple):
     """Rows with windows of one length."""
 
     J: Float[jax.Array, "n window partition_variables"]
-    last: Int[jax.Array, " n"]
+    last_slice: Int[jax.Array, " n"]
     slope: Float[jax.Array, " n"]
     curvature: Float[jax.Array, " n"]
     column: Int[jax.Array, " n"] | None
@@ -121,7 +121,7 @@ def _merge_rows(
     for rows, slope, curvature in zip(groups, slopes, curvatures, strict=True):
         column = None if rows.column is None else rows.column[:, 0]
         numbers = slope[:, 0], curvature[:, 0]
-        yield _MergedRows(rows.J[:, :, 0], rows.last, *numbers, column)
+        yield _MergedRows(rows.J[:, :, 0], rows.last_slice, *numbers, column)
 
 
 class _DenseRows(NamedTuple):
@@ -240,8 +240,8 @@ def newton_step(
     """-(H + damping I)⁻¹ g on the variables not held, and the decrease it predicts."""
     free = 1.0 - held.astype(system.gradient.dtype)
     g = system.gradient * free
-    free_own, g_own = parts.of(free), parts.of(g)
-    eye = jnp.eye(len(parts.own), dtype=g.dtype)
+    free_own, g_own = parts.local_columns(free), parts.local_columns(g)
+    eye = jnp.eye(len(parts.local), dtype=g.dtype)
     bands = [
         band * (free_own[:, :, None] * jnp.roll(free_own, d, 0)[:, None, :])
         for d, band in enumerate(system.bands)
@@ -295,5 +295,5 @@ def join_columns(
     if not len(parts.shared):
         return own
     wide = jnp.broadcast_to(shared, (len(own), len(shared)))
-    back = np.argsort(np.concatenate([parts.own, parts.shared]))
+    back = np.argsort(np.concatenate([parts.local, parts.shared]))
     return jnp.concatenate([own, wide], -1)[:, back]

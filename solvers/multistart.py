@@ -155,7 +155,7 @@ def solve_multistart(
             out = fetch(out)
             over = np.flatnonzero(busy & (out.status != Status.INTERRUPTED))
             with lock:
-                table.keep(out, over, holds[over])
+                table.record(out, over, holds[over])
                 good = holds[over][np.isin(out.status[over], SUCCESS)]
                 for k in good.tolist() if enough else ():
                     found[owner[k]] = sorted([*found[owner[k]], k])[:enough]
@@ -167,7 +167,7 @@ def solve_multistart(
 
     def look() -> Progress:
         with lock:
-            table.keep_running()
+            table.record_running()
             left_out = ~needed(np.arange(n))
             finished = left_out | (table.result.status != Status.INTERRUPTED)
             return summarize_progress(table.result, int(finished.sum()), n)
@@ -190,7 +190,7 @@ def solve_multistart(
     except KeyboardInterrupt:
         if not table.running:
             raise
-        table.keep_running()
+        table.record_running()
     kept = np.flatnonzero(needed(np.arange(n)))
     return jax.tree.map(lambda a: a[kept], table.result), kept
 
@@ -213,18 +213,18 @@ class _ResultTable:
         self.running: dict[int, tuple[Result, np.ndarray]] = {}
         """For each worker the last round, and the solve in each lane."""
 
-    def keep(self, out: Result, lanes: np.ndarray, solves: np.ndarray) -> None:
+    def record(self, out: Result, lanes: np.ndarray, solves: np.ndarray) -> None:
         """Take over the lanes of a round as results of solves."""
         if len(lanes):
             pairs = zip(*map(jax.tree.leaves, (self.result, out)), strict=True)
             for all, some in pairs:
                 all[solves] = some[lanes]
 
-    def keep_running(self) -> None:
+    def record_running(self) -> None:
         """Take over what is not done yet."""
         for out, holds in self.running.values():
             busy = np.flatnonzero(holds != IDLE_LANE)
-            self.keep(out, busy, holds[busy])
+            self.record(out, busy, holds[busy])
 
 
 def _advance_lanes(
@@ -261,6 +261,6 @@ def _advance_lanes(
 _advance_lanes_compiled = StaticJit(
     _advance_lanes,
     static=4,
-    large=lambda problem, *_: problem.large,
+    large=lambda problem, *_: problem.is_large,
     around=shard_lanes,
 )

@@ -20,7 +20,7 @@ class ResidualBlock(NamedTuple):
     J: Float[jax.Array, "n window rows columns"]
     """Derivative on each slice of the window, oldest first, by all nv tangent columns;
     or by just one, see `column`."""
-    last: Int[jax.Array, " n"]
+    last_slice: Int[jax.Array, " n"]
     """The newest slice of the window; the window may reach before slice 0."""
     kind: Int[jax.Array, " n"]
     """SOS, EQ or INEQ."""
@@ -57,7 +57,9 @@ def _one(groups: list[ResidualBlock]) -> ResidualBlock:
     return ResidualBlock(
         concatenate([r.y for r in groups])[:, None],
         jnp.concatenate(J),
-        jnp.concatenate([each(r.last, n) for r, n in zip(groups, width, strict=True)]),
+        jnp.concatenate(
+            [each(r.last_slice, n) for r, n in zip(groups, width, strict=True)]
+        ),
         jnp.concatenate([each(r.kind, n) for r, n in zip(groups, width, strict=True)]),
         concatenate([jnp.asarray(r.column) for r in groups])[:, None]
         if single

@@ -46,7 +46,7 @@ DEGENERACY_TOLERANCE = 1e-6
 class SmoothProblem(ChainProblem, Protocol):
     """A problem whose motion along the tangent space is known beyond its bounds."""
 
-    def move(self, data: Any, x: Any, step: Any) -> Any:
+    def retract_unbounded(self, data: Any, x: Any, step: Any) -> Any:
         """x moved along a tangent step, bounds aside."""
         ...
 
@@ -58,12 +58,12 @@ class Optimum(NamedTuple):
     multipliers: tuple[jax.Array, ...]
     system: KKTSystem
     """Of the last Newton step: Hessian of the Lagrangian, active rows, held bounds."""
-    g: Float[jax.Array, "T nv"]
+    gradient: Float[jax.Array, "T nv"]
     """Gradient of the Lagrangian."""
     residual: Float[jax.Array, ""]
     """About how far x is from an exact solution."""
     steps: jax.Array
-    kink: Bool[jax.Array, ""]
+    is_degenerate: Bool[jax.Array, ""]
     """A row or bound is at the edge of being active."""
 
 
@@ -86,7 +86,7 @@ def newton_polish(
     def step(state: tuple[Optimum, Any]) -> tuple[Optimum, Any]:
         s, boost = state
         wrong = tuple(-r.y for r in s.system.rows)
-        delta, change = solve_kkt(s.system, -s.g, wrong, boost)
+        delta, change = solve_kkt(s.system, -s.gradient, wrong, boost)
         length = jnp.max(jnp.abs(delta), initial=0.0)
         share = jnp.where(length > 0.5, 0.5 / length, 1.0)
         first, solvable = s.steps == 0, jnp.isfinite(length)
@@ -127,7 +127,9 @@ def solution_tangent(
     exact = at.residual <= jnp.finfo(at.x.dtype).eps ** 0.5
     delta = jnp.where(exact, delta, jnp.nan)
     still = jnp.zeros_like(delta)
-    return jax.jvp(lambda v: problem.move(data, at.x, v), (still,), (delta,))[1]
+    return jax.jvp(
+        lambda v: problem.retract_unbounded(data, at.x, v), (still,), (delta,)
+    )[1]
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -186,12 +188,12 @@ def _second_order_expansion(
     colours = min(2 * problem.order + 1, T)
     still, eye = jnp.zeros((T, nv), x.dtype), jnp.eye(nv, dtype=x.dtype)
     slices = (jnp.arange(colours)[:, None] == jnp.arange(T) % colours).astype(x.dtype)
-    seeds = slices[:, None, :, None] * eye[parts.own][None, :, None, :]
+    seeds = slices[:, None, :, None] * eye[parts.local][None, :, None, :]
     count = len(parts.shared)
     everywhere = jnp.broadcast_to(eye[parts.shared][:, None], (count, T, nv))
 
     def slope(v: Any) -> Any:
-        rows = problem.evaluate(data, problem.move(data, x, v))
+        rows = problem.evaluate(data, problem.retract_unbounded(data, x, v))
         return _lagrangian_gradient(problem, rows, multipliers), rows
 
     def along(seed: Any) -> Any:
@@ -200,16 +202,16 @@ def _second_order_expansion(
 
     each = jax.vmap(along, out_axes=((None, None), 0))
     (g, rows), found = each(jnp.concatenate([seeds.reshape(-1, T, nv), everywhere]))
-    own, tied = jnp.split(found, [colours * len(parts.own)])
-    own = own[..., parts.own].reshape(colours, len(parts.own), T, -1)
+    own, tied = jnp.split(found, [colours * len(parts.local)])
+    own = own[..., parts.local].reshape(colours, len(parts.local), T, -1)
     hessian = BorderedMatrix(
         _decompress_bands(own, problem.order),
-        jnp.moveaxis(tied[..., parts.own], 0, -1),
+        jnp.moveaxis(tied[..., parts.local], 0, -1),
         tied[:, 0, parts.shared],
     )
     line, given = flatten(rows), concatenate(multipliers)
     active = _active_rows(line, given)
-    held = problem.blocked(data, x, g)
+    held = problem.active_bounds(data, x, g)
     system = KKTSystem(hessian, rows, unflatten(active, rows), held, problem.shared)
     kept = jnp.where(active, given, 0.0)
     h, lengths = system.scales()
@@ -246,7 +248,9 @@ def _has_degenerate_bound(
 ) -> Any:
     """A coordinate is at its bound, but nothing pushes it there."""
     one = jnp.ones_like(g)
-    at_bound = problem.blocked(data, x, one) | problem.blocked(data, x, -one)
+    at_bound = problem.active_bounds(data, x, one) | problem.active_bounds(
+        data, x, -one
+    )
     return jnp.any(at_bound & (jnp.abs(g) < DEGENERACY_TOLERANCE * h))
 
 

@@ -21,50 +21,50 @@ class TrialStep(NamedTuple):
 
     x: Float[jax.Array, "T nq"]
     step: Float[jax.Array, "T nv"]
-    length: Float[jax.Array, ""]
-    predicted: Float[jax.Array, ""]
-    potential: Float[jax.Array, ""]
+    step_norm: Float[jax.Array, ""]
+    predicted_decrease: Float[jax.Array, ""]
+    diagonal_decrease: Float[jax.Array, ""]
     """See `linear_system.diagonal_model_decrease`."""
-    cut: Bool[jax.Array, ""]
+    is_clipped: Bool[jax.Array, ""]
     """A bound bends the step."""
-    pinned: Bool[jax.Array, "T nv"]
+    clamped_mask: Bool[jax.Array, "T nv"]
     """Directions in which x is at that bound."""
-    solvable: Bool[jax.Array, ""]
+    is_solvable: Bool[jax.Array, ""]
 
 
 class SolverState(NamedTuple):
     """Everything the loop carries."""
 
     x: Float[jax.Array, "T nq"]
-    proposal: TrialStep
-    rows: tuple[Linearization, ...]
+    trial: TrialStep
+    linearization: tuple[Linearization, ...]
     """Lines in place of those that are flat; see `foretold`."""
-    mask: tuple[Bool[jax.Array, "n rows"] | None, ...]
+    extrapolated: tuple[Bool[jax.Array, "n rows"] | None, ...]
     """Of those."""
     kind: Int[jax.Array, " N"]
     """Of all rows, in line."""
-    correct: Bool[jax.Array, ""]
+    is_correction: Bool[jax.Array, ""]
     """Whether the proposal is the step there, which was refused, corrected by them."""
     multipliers: Float[jax.Array, " N"]
     """Of all rows, in line."""
     mu: Float[jax.Array, ""]
-    share: Float[jax.Array, " N"]
+    row_scale: Float[jax.Array, " N"]
     """Of mu, in each row; see `residuals.row_scaling`."""
     damping: Float[jax.Array, ""]
-    refused: Bool[jax.Array, ""]
+    rejected: Bool[jax.Array, ""]
     """Whether the last step was."""
-    met: Bool[jax.Array, " N"]
+    forced_active: Bool[jax.Array, " N"]
     """Inequalities that steps refused from here ran into, or the proposal foresees."""
-    pinned: Bool[jax.Array, "T nv"]
+    clamped_mask: Bool[jax.Array, "T nv"]
     """Directions in which they left bounds that x is at."""
     last_violation: Float[jax.Array, ""]
     stalls: Int[jax.Array, ""]
-    patience: Int[jax.Array, ""]
+    feasible_iterations: Int[jax.Array, ""]
     """Feasible passes in a row."""
-    cost: Float[jax.Array, ""]
+    reference_cost: Float[jax.Array, ""]
     """Noted at the first of them, then every `PATIENCE`."""
     iterations: Int[jax.Array, ""]
-    last: Float[jax.Array, ""]
+    pause_at: Float[jax.Array, ""]
     """Of iterations, before there is a pause."""
     status: Int[jax.Array, ""]
     done: Bool[jax.Array, ""]
@@ -72,17 +72,17 @@ class SolverState(NamedTuple):
     @property
     def penalty(self) -> Float[jax.Array, " N"]:
         """Of each row."""
-        return self.mu * self.share
+        return self.mu * self.row_scale
 
 
 def step_is_negligible(options: Options, p: TrialStep, enough: jax.Array) -> jax.Array:
     """Whether a step gains next to nothing."""
-    return (p.length < options.step_tolerance) | (p.predicted < enough)
+    return (p.step_norm < options.step_tolerance) | (p.predicted_decrease < enough)
 
 
 def model_is_flat(p: TrialStep, enough: jax.Array) -> jax.Array:
     """Whether an undamped one would gain little more than that."""
-    return p.potential < 10 * enough
+    return p.diagonal_decrease < 10 * enough
 
 
 def relative_scale(merit: jax.Array) -> jax.Array:

@@ -51,7 +51,7 @@ class TrialOutcome(NamedTuple):
     """Values at the trial point."""
     merit: Float[jax.Array, ""]
     """What is minimised, where it is now."""
-    worst: Float[jax.Array, ""]
+    violation: Float[jax.Array, ""]
     """The largest violation there."""
     solved: Bool[jax.Array, ""]
     """Whether the subproblem is."""
@@ -67,16 +67,16 @@ def evaluate_trial(
         s: the state that made it.
         rows: those at the trial point.
     """
-    proposal = s.proposal
-    predicted, solvable = proposal.predicted, proposal.solvable
+    proposal = s.trial
+    predicted, solvable = proposal.predicted_decrease, proposal.is_solvable
     first = s.iterations == 0
-    pairs = zip(rows, s.rows, strict=True)
+    pairs = zip(rows, s.linearization, strict=True)
     earlier = tuple(r._replace(y=known.y, J=known.J) for r, known in pairs)
     old, new = extrapolate_inactive(
-        ExtrapolatedRows(earlier, s.mask), rows, proposal.step
+        ExtrapolatedRows(earlier, s.extrapolated), rows, proposal.step
     )
-    s = s._replace(share=jnp.where(first, row_scaling(rows), s.share))
-    before, line = flatten(old.rows), flatten(new.rows)
+    s = s._replace(row_scale=jnp.where(first, row_scaling(rows), s.row_scale))
+    before, line = flatten(old.blocks), flatten(new.blocks)
     both = FlatResiduals(jnp.stack([before.y, line.y]), line.kind)
     merit, after = jnp.sum(
         augmented_lagrangian_terms(both, s.multipliers, s.penalty).merit, -1
@@ -89,14 +89,21 @@ def evaluate_trial(
 
     x = jnp.where(accepted & ~broken, proposal.x, s.x)
     either = lambda a, b: jnp.where(accepted, a, b)
-    kept = tuple(map(partial(_select_block, either), new.rows, old.rows))
-    ahead = newly_active(before, line, s.multipliers, s.penalty) & ~s.met
+    kept = tuple(map(partial(_select_block, either), new.blocks, old.blocks))
+    ahead = newly_active(before, line, s.multipliers, s.penalty) & ~s.forced_active
     ahead = ahead & solvable & finite
     # what it was to stop at, but did not reach, is let go
     more = jnp.any(ahead)
-    reached = s.met & (more | (line.y > -s.multipliers / (2 * s.penalty)))
-    seen = more | (proposal.cut & finite)
-    correct = ~accepted & solvable & finite & ~seen & ~s.correct & ~jnp.any(s.met)
+    reached = s.forced_active & (more | (line.y > -s.multipliers / (2 * s.penalty)))
+    seen = more | (proposal.is_clipped & finite)
+    correct = (
+        ~accepted
+        & solvable
+        & finite
+        & ~seen
+        & ~s.is_correction
+        & ~jnp.any(s.forced_active)
+    )
     correct = correct & (worst_before <= SOC_MAX_VIOLATION * options.tolerance)
     good = accepted & ~first & (merit - after > 0.25 * predicted)
     # what stiffness the system lacks, if the value is as bent all along the step
@@ -121,17 +128,17 @@ def evaluate_trial(
     flat = model_is_flat(proposal, enough)
     still = ~holds | flat
     # nor where they are far from it, for the damping that follows a refusal
-    hampered = s.refused & (worst > 10 * options.tolerance)
-    hampered = hampered | jnp.any(s.met) | jnp.any(s.pinned)
+    hampered = s.rejected & (worst > 10 * options.tolerance)
+    hampered = hampered | jnp.any(s.forced_active) | jnp.any(s.clamped_mask)
     gained = merit - after > 1e-3 * enough
     still = still & ~(hampered & gained)
     solved = ~first & ((accepted & small & still) | stuck)
     converged = solved & holds & ~stuck
     cost = jnp.where(accepted, cost_after, cost_before)
-    noted = holds & (s.patience > 0)
-    patience = jnp.where(holds, s.patience + 1, 0)
+    noted = holds & (s.feasible_iterations > 0)
+    patience = jnp.where(holds, s.feasible_iterations + 1, 0)
     over = noted & ((patience - 1) % STALL_WINDOW == 0)
-    idle = over & (s.cost - cost < options.progress_tolerance * (1e-3 + cost))
+    idle = over & (s.reference_cost - cost < options.progress_tolerance * (1e-3 + cost))
     idle = idle & (~flat | (patience > MAX_FEASIBLE_ITERATIONS))
     idle = holds & ((idle & ~converged) | stuck)
     status = jnp.where(converged, int(Status.CONVERGED), s.status)
@@ -139,16 +146,16 @@ def evaluate_trial(
     status = jnp.where(broken, int(Status.BAD_INPUT), status)
     judged = s._replace(
         x=x,
-        rows=tuple(Linearization(r.y, r.J) for r in kept),
+        linearization=tuple(Linearization(r.y, r.J) for r in kept),
         kind=line.kind.astype(np.int32),
-        mask=jax.tree.map(either, new.mask, old.mask),
-        correct=correct,
+        extrapolated=jax.tree.map(either, new.extrapolated, old.extrapolated),
+        is_correction=correct,
         damping=jnp.clip(damping, options.damping_min, 1e12),
-        refused=~accepted,
-        met=jnp.where(accepted, False, reached | ahead),
-        pinned=jnp.where(accepted, False, s.pinned | proposal.pinned),
-        patience=patience,
-        cost=jnp.where(over | ~noted, cost, s.cost),
+        rejected=~accepted,
+        forced_active=jnp.where(accepted, False, reached | ahead),
+        clamped_mask=jnp.where(accepted, False, s.clamped_mask | proposal.clamped_mask),
+        feasible_iterations=patience,
+        reference_cost=jnp.where(over | ~noted, cost, s.reference_cost),
         iterations=s.iterations + 1,
         status=status,
         done=converged | idle | broken,

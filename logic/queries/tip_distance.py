@@ -58,7 +58,9 @@ def aimed(
     def resolve(C: Config, names: Sequence[str]) -> Any:
         return symbol, np.array([C.index(name) for name in names]), arrays
 
-    made = Symbol(_unresolved, "aimed", frames=(3, 3), stacked=True, resolve=resolve)
+    made = Symbol(
+        _unresolved, "aimed", frames=(3, 3), takes_frame_stack=True, resolve=resolve
+    )
     return Feature(made, (tip, anchor, axes))
 
 
@@ -78,5 +80,9 @@ def _distance_and_chord(R: Any, p: Any, **arrays: Any) -> Any:
     return jnp.concatenate([_distance(R, p, **arrays), angle])
 
 
-_PLACE = Symbol(_distance, "aimed", frames=(3, 3), dim=1, unit="m", stacked=True)
-_POSE = Symbol(_distance_and_chord, "aimed", frames=(3, 3), dim=2, stacked=True)
+_PLACE = Symbol(
+    _distance, "aimed", frames=(3, 3), dim=1, unit="m", takes_frame_stack=True
+)
+_POSE = Symbol(
+    _distance_and_chord, "aimed", frames=(3, 3), dim=2, takes_frame_stack=True
+)

@@ -37,7 +37,7 @@ def alternatives(choices: Choices, error: float) -> Feature:
         return _resolved(C, tuple(tuple(map(move, c)) for c in choices), error)
 
     symbol = Symbol(
-        _unresolved, "alternatives", frames=(0, None), dim=1, stacked=True,
+        _unresolved, "alternatives", frames=(0, None), dim=1, takes_frame_stack=True,
         resolve=resolve,
     )  # fmt: skip
     return Feature(symbol, names)
@@ -56,8 +56,8 @@ def _resolved(
     for i, choice in enumerate(choices):
         made = []
         for j, feature in enumerate(choice):
-            g = feature.ground(C)
-            if g.symbol.of == "joints" or g.symbol.window or feature.order:
+            g = feature.bind(C)
+            if g.symbol.input_kind == "joints" or g.symbol.window or feature.order:
                 raise PredicateError(
                     f"{g.symbol.name} cannot be one of several alternatives: only"
                     " features of poses in one slice can."
@@ -87,7 +87,7 @@ def _symbol(structure: tuple[Any, ...]) -> Symbol:
             name = f"{i}_{j}_"
             params = {k: arrays[name + k] for k in keys}
             here, there = rows(R, np.array(at)), rows(p, np.array(at))
-            if symbol.stacked:
+            if symbol.takes_frame_stack:
                 y = symbol.fn(here, there, **params)
             else:
                 none = jnp.zeros(4, p.dtype)
@@ -101,4 +101,4 @@ def _symbol(structure: tuple[Any, ...]) -> Symbol:
         rows = [worst(i, choice, R, p, arrays) for i, choice in enumerate(structure)]
         return mellowmin(jnp.stack(rows), arrays["error"])[None]
 
-    return Symbol(run, "alternatives", frames=(0, None), dim=1, stacked=True)
+    return Symbol(run, "alternatives", frames=(0, None), dim=1, takes_frame_stack=True)

@@ -32,7 +32,9 @@ def clear(
         symbol, arrays = pair_rows_symbol(frames, np.array(pairs), margin)
         return symbol, np.array([C.index(name) for name in names]), arrays
 
-    symbol = Symbol(_unresolved, frames=(0, None), stacked=True, resolve=resolve)
+    symbol = Symbol(
+        _unresolved, frames=(0, None), takes_frame_stack=True, resolve=resolve
+    )
     return Feature(symbol, (*a, *b))
 
 

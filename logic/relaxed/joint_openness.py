@@ -50,6 +50,6 @@ def symbol(truth: bool, numbers: Any) -> Symbol:
         "opened" if truth else "closed",
         frames=(1, None),
         dim=1 if truth else None,
-        of="joints",
+        input_kind="joints",
         params=lambda C, names: {k: np.asarray(v) for k, v in numbers(C).items()},
     )

@@ -94,7 +94,9 @@ def feature_of(things: Sequence[Solid], build: "BuildOf") -> Feature:
         fn, arrays, dim = build(tuple(Solid(C, name(part), part) for part in frames))
         return _symbol(fn, dim), at, arrays
 
-    symbol = Symbol(_unresolved, frames=(0, None), stacked=True, resolve=resolve)
+    symbol = Symbol(
+        _unresolved, frames=(0, None), takes_frame_stack=True, resolve=resolve
+    )
     names = tuple(C.frames[i].name for thing in things for i in thing.frames)
     return Feature(symbol, names)
 
@@ -109,7 +111,7 @@ BuildOf = Callable[[tuple[Solid, ...]], Built]
 @lru_cache(maxsize=512)
 def _symbol(fn: Any, dim: int) -> Symbol:
     name = fn.__name__
-    return Symbol(fn, name, frames=(0, None), dim=dim, unit="m", stacked=True)
+    return Symbol(fn, name, frames=(0, None), dim=dim, unit="m", takes_frame_stack=True)
 
 
 def _unresolved(R: Any, p: Any) -> Any:

@@ -86,7 +86,9 @@ def resting(stack: Stack) -> Feature:
         symbol = _symbol(kinds, len(stack.things))
         return symbol, at, arrays | _weights(C, at, stack)
 
-    symbol = Symbol(_unresolved, frames=(0, None), stacked=True, resolve=resolve)
+    symbol = Symbol(
+        _unresolved, frames=(0, None), takes_frame_stack=True, resolve=resolve
+    )
     return Feature(symbol, stack.names)
 
 
@@ -219,7 +221,7 @@ def _symbol(kinds: tuple[_Kind, ...], things: int) -> Symbol:
         missing = imbalance(*_balance(points, R, p, arrays)) - SLACK
         return jnp.concatenate([jnp.stack([overlap, apart]), missing])
 
-    return Symbol(run, "resting", frames=(0, None), dim=6, stacked=True)
+    return Symbol(run, "resting", frames=(0, None), dim=6, takes_frame_stack=True)
 
 
 def _points(g: int, kind: _Kind, R: Any, p: Any, arrays: dict) -> tuple[_Points, Any]:

@@ -105,22 +105,24 @@ def _row(
 ) -> SliceObjective:
     """Frames of older slices are those of their own mode, where it is that simple."""
     feature = objective.feature
-    g = modes.at(t).ground(feature)
-    window = [modes.at(t - k).ground(feature) for k in range(feature.order, -1, -1)]
+    g = modes.at(t).bind(feature)
+    window = [modes.at(t - k).bind(feature) for k in range(feature.order, -1, -1)]
     alike = all(_kind(w) == _kind(g) for w in window)
     frames = np.stack([w.frames if alike else g.frames for w in window])
-    if g.symbol.vector:
-        frames = g.symbol.vector.ends(frames, modes.world.kinematics().tree.n_frames)
+    if g.symbol.vector_form:
+        frames = g.symbol.vector_form.select_frames(
+            frames, modes.world.kinematics().tree.n_frames
+        )
     return SliceObjective(t, objective, g, frames, weight)
 
 
 def _kind(g: BoundFeature) -> FeatureGroup:
-    own = {} if g.symbol.vector else g.params
+    own = {} if g.symbol.vector_form else g.params
     params = tuple((k, np.shape(v)) for k, v in sorted(own.items()))
     return FeatureGroup(
         g.symbol,
         g.order,
-        3 if g.symbol.vector else len(g.frames),
+        3 if g.symbol.vector_form else len(g.frames),
         len(g.coordinates),
         g.scale.shape,
         params,
@@ -142,7 +144,7 @@ def _single(
     kind: FeatureGroup, members: list[tuple[int, SliceObjective]], alone: set[int]
 ) -> bool:
     """See `FeatureGroup`."""
-    if not kind.symbol.each or len(kind.scale) != 1:
+    if not kind.symbol.rows_per_coordinate or len(kind.scale) != 1:
         return False
     return all(alone.issuperset(row.g.coordinates) for _, row in members)
 
@@ -150,7 +152,7 @@ def _single(
 def _groundings(kind: FeatureGroup, rows: list[SliceObjective]) -> int:
     """Only of bodies that meet the params are so many that it is worth it."""
     count = len(_sets(rows))
-    return _bucket(count) if kind.symbol.stacked and count < len(rows) else 0
+    return _bucket(count) if kind.symbol.takes_frame_stack and count < len(rows) else 0
 
 
 def _key(row: SliceObjective) -> tuple[int, float]:
@@ -183,8 +185,8 @@ def _batch(
         k: np.stack([r.g.params[k] for r in given]).astype(_dtype(v, dtype))
         for k, v in rows[0].g.params.items()
     }
-    if kind.symbol.vector:
-        made = row_directions(kind.symbol.vector, kind.order, scale, params)
+    if kind.symbol.vector_form:
+        made = row_directions(kind.symbol.vector_form, kind.order, scale, params)
         params = {k: v.astype(dtype) for k, v in made.items()}
     if "slack" in params:
         params["slack"] = np.array([_slack(row) for row in given], dtype)
@@ -206,7 +208,7 @@ def _type(row: SliceObjective) -> int:
     """An inequality also where that is the same: a solver learns more of those."""
     g, kind = row.g, row.objective.type.value
     simple = g.scale.ndim == 1 and (g.scale >= 0).all() and not g.target.any()
-    return INEQ if kind == EQ and g.symbol.nonnegative and simple else kind
+    return INEQ if kind == EQ and g.symbol.is_nonnegative and simple else kind
 
 
 def _slack(row: SliceObjective) -> float:

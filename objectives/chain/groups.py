@@ -33,11 +33,11 @@ class FeatureGroup:
     @property
     def heavy(self) -> bool:
         """It is as much code as several others."""
-        return self.symbol.stacked
+        return self.symbol.takes_frame_stack
 
     def shares_with(self, other: "FeatureGroup") -> bool:
         """Whether both are less code as one computation: vectors, sums over pairs."""
-        if self.symbol.vector and other.symbol.vector:
+        if self.symbol.vector_form and other.symbol.vector_form:
             return self.order == other.order
         return not self._pairs.isdisjoint(other._pairs)
 
@@ -45,11 +45,11 @@ class FeatureGroup:
     def _pairs(self) -> frozenset[Any]:
         """Of a sum over pairs, the kinds of these."""
         names = [name for name, _ in self.params]
-        if self.symbol.sum_of is None or not is_pair_sum(
+        if self.symbol.pair_sum is None or not is_pair_sum(
             self.symbol, self.order, names
         ):
             return frozenset()
-        return frozenset(self.symbol.sum_of[0])
+        return frozenset(self.symbol.pair_sum[0])
 
 
 def merge_groups(kinds: Iterable[tuple[int, FeatureGroup]]) -> list[list[int]]:

@@ -72,9 +72,9 @@ class Mode:
         """The frame that stands for `name`."""
         return self.names.get(name, name)
 
-    def ground(self, feature: Feature) -> BoundFeature:
+    def bind(self, feature: Feature) -> BoundFeature:
         """A feature on the frames that are real."""
-        return self.named(feature).ground(self.config)
+        return self.named(feature).bind(self.config)
 
     def named(self, feature: Feature) -> Feature:
         """A feature under the names of the frames that are real."""
@@ -82,9 +82,9 @@ class Mode:
             return feature
         if feature not in self._features:
             named = tuple(self.real(n) for n in feature.frames)
-            if feature.symbol.of == "joints" and not named:
+            if feature.symbol.input_kind == "joints" and not named:
                 named = self.joints
-            self._features[feature] = feature.renamed(named)
+            self._features[feature] = feature.with_frames(named)
         return self._features[feature]
 
 

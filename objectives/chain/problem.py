@@ -52,7 +52,7 @@ class Chain:
         return self.tree.nv
 
     @property
-    def large(self) -> bool:
+    def is_large(self) -> bool:
         """See `ChainProblem`: contacts are about five times as much code as others."""
         first = [self.kinds[group[0]] for group in merge_groups(enumerate(self.kinds))]
         code = sum(5 if kind.heavy else 1 for kind in first)
@@ -128,16 +128,20 @@ class Chain:
             ] = True
         return jnp.where(tied, x[0], data.prefix)
 
-    def move(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
+    def retract_unbounded(
+        self, data: ChainData, x: jax.Array, step: jax.Array
+    ) -> jax.Array:
         """x moved along a tangent step, limits aside."""
         return integrate(self.tree, x, step)
 
     def retract(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
         """x moved along a tangent step, clipped to the limits."""
         low, high = self.bounds(data)
-        return jnp.clip(self.move(data, x, step), low, high)
+        return jnp.clip(self.retract_unbounded(data, x, step), low, high)
 
-    def share(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
+    def max_step_fraction(
+        self, data: ChainData, x: jax.Array, step: jax.Array
+    ) -> jax.Array:
         """See `ChainProblem`."""
         low, high = self.bounds(data)
         below, above = (self._of_columns(a, jnp.inf) for a in (x - low, high - x))
@@ -146,7 +150,9 @@ class Chain:
         ratio = jnp.where(bent, room / jnp.where(bent, jnp.abs(step), 1.0), 1.0)
         return jnp.min(ratio, initial=1.0)
 
-    def blocked(self, data: ChainData, x: jax.Array, gradient: jax.Array) -> jax.Array:
+    def active_bounds(
+        self, data: ChainData, x: jax.Array, gradient: jax.Array
+    ) -> jax.Array:
         """Coordinates at a limit that descent would push outwards."""
         low, high = self.bounds(data)
         at_low = self._of_columns(x <= low + 1e-10, False)

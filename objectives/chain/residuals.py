@@ -58,7 +58,7 @@ def path_kinematics(
     kinds: Iterable[FeatureGroup], data: ChainData, X: jax.Array
 ) -> PathKinematics:
     """The motion of a path, as far as these kinds ask for it."""
-    if any(kind.symbol.quaternions for kind in kinds):
+    if any(kind.symbol.uses_quaternions for kind in kinds):
         quats = quaternions(data.K, X)
     else:
         quats = jnp.zeros((len(X), 0, 4), X.dtype)
@@ -146,7 +146,7 @@ class GroupEvaluation(NamedTuple):
         rows: list[ResidualBlock] = []
         groups = _groups(self.kinds, which)
         for group in groups:
-            if self.kinds[group[0]].symbol.vector is not None:
+            if self.kinds[group[0]].symbol.vector_form is not None:
                 rows += self._vectors(looks.pop(0))
             elif len(group) > 1:
                 rows += self._sums([looks.pop(0) for _ in group])
@@ -162,7 +162,7 @@ class GroupEvaluation(NamedTuple):
         given = kind.symbol, kind.order, inputs, params, each
         if kind.single and self.coordinates == "tangent":
             y, dq = linearize_per_coordinate(*given, b.scale, b.target, self.data.K)
-            which = np.arange(kind.scale[0]) // kind.symbol.each
+            which = np.arange(kind.scale[0]) // kind.symbol.rows_per_coordinate
             column = gather(self._columns(), b.coordinates[:, which])
             return ResidualBlock(y, dq[..., None], b.last, b.kind, column)
         raw = linearize_batch(*given, self.data.K)
@@ -196,7 +196,10 @@ class GroupEvaluation(NamedTuple):
         """Of kinds that are vectors."""
         members, (at, _, moves), poses = look
         repeat = lambda get: sum(([get(k)] * k.capacity for k, _ in members), [])
-        forms, widths = repeat(lambda k: k.symbol.vector), repeat(lambda k: k.scale[0])
+        forms, widths = (
+            repeat(lambda k: k.symbol.vector_form),
+            repeat(lambda k: k.scale[0]),
+        )
         owner = np.repeat(np.arange(len(forms)), widths)
         rows = [b.params["direction"].reshape(-1, 3) for _, b in members]
         direction = jnp.concatenate(rows) if len(rows) > 1 else rows[0]
@@ -255,7 +258,7 @@ class GroupEvaluation(NamedTuple):
         self, kind: FeatureGroup, at: jax.Array, frames: jax.Array
     ) -> jax.Array:
         quats = self.motion.quaternions
-        if not kind.symbol.quaternions:
+        if not kind.symbol.uses_quaternions:
             shape = (kind.capacity, kind.order + 1, kind.frames, 4)
             return jnp.zeros(shape, quats.dtype)
         place = at[:, :, None] * quats.shape[1] + frames
@@ -295,7 +298,7 @@ def _groups(kinds: tuple[FeatureGroup, ...], which: list[int]) -> list[list[int]
 
 def _looks(kinds: tuple[FeatureGroup, ...], which: list[int]) -> list[list[int]]:
     """Places of kinds, each group of which looks at frames as one."""
-    vectors = lambda group: kinds[group[0]].symbol.vector is not None
+    vectors = lambda group: kinds[group[0]].symbol.vector_form is not None
     alone = lambda group: [group] if vectors(group) else [[i] for i in group]
     return sum(map(alone, _groups(kinds, which)), [])
 

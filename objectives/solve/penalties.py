@@ -61,7 +61,7 @@ def initial_penalties(komo: PathProblem) -> dict[str, float]:
 
 def _cost(komo: PathProblem, o: Objective) -> float:
     """About what it costs in a slice to move a joint by one unit within a phase."""
-    if o.type is not OT.sos or not o.feature.symbol.each:
+    if o.type is not OT.sos or not o.feature.symbol.rows_per_coordinate:
         return 0.0
     cost = o.steepness
     if cost and o.feature.order:

@@ -98,7 +98,7 @@ def solution_sensitivity(solved: SolveRecord | None, wrt: Any) -> Sensitivity:
             "The cost is flat along the constraints: the solution is not unique, and"
             " this is its least motion; add a control objective to make it unique."
         )
-    if bool(at.kink):
+    if bool(at.is_degenerate):
         flaws.append(
             "A limit or an inequality is just touched without force: this is the"
             " derivative on one side, with the rows that push now."

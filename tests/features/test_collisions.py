@@ -310,7 +310,7 @@ BATCHES = [(None, None), (0, None), (None, 0), (0, 0)]
 @pytest.mark.parametrize("lanes, slices", BATCHES)
 def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices):
     C = scene()
-    g = FS.accumulatedCollisions.on([], margin=0.3).ground(C)
+    g = FS.accumulatedCollisions.on([], margin=0.3).bind(C)
     rng = np.random.default_rng(0)
     low, high = C.limits
     R, p = np.zeros((2, 3, len(g.frames), 3, 3)), np.zeros((2, 3, len(g.frames), 3))
@@ -321,7 +321,9 @@ def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices):
     R, p = jnp.asarray(R), jnp.asarray(p)
     params = jax.tree.map(jnp.asarray, g.params)
     margin = 0.1 + 0.1 * jnp.arange(6.0).reshape(2, 3)
-    one = lambda R, p, margin: g.symbol.wrenches(R, p, **{**params, "margin": margin})
+    one = lambda R, p, margin: g.symbol.value_and_wrenches(
+        R, p, **{**params, "margin": margin}
+    )
     of = {(None, None): margin[1, 1], (0, None): margin[:, 1],
           (None, 0): margin[1], (0, 0): margin}[lanes, slices]  # fmt: skip
     each = jnp.broadcast_to(

@@ -9,7 +9,7 @@ from helpers.worlds import random_q, random_tree
 import posewise as pw
 from posewise import FS, OT
 
-VECTORS = [symbol for symbol in FS if symbol.symbol.vector is not None]
+VECTORS = [symbol for symbol in FS if symbol.symbol.vector_form is not None]
 FORMS = {
     "as it is": lambda rng, D: dict(),
     "target": lambda rng, D: dict(target=rng.normal(size=D)),
@@ -63,7 +63,7 @@ def test_vectors(seed):
 def test_numbers_of_vectors_are_made_without_compiling():
     """Before a solve, on the host: in JAX, each operation is a program of its own."""
     for symbol, half in ((FS.aboveBox, np.ones((2, 2))), (FS.insideBox, np.ones(3))):
-        offset = symbol.symbol.vector.offset(half=half, margin=half[..., 0])
+        offset = symbol.symbol.vector_form.offset(half=half, margin=half[..., 0])
         assert type(offset) is np.ndarray
 
 

@@ -9,7 +9,7 @@ from posewise.solvers import EQ, INEQ, SOS, ResidualBlock
 class Circle:
     """Nearest point to (2, 1) on the unit circle, x >= 0.95 optional."""
 
-    slices, nv, order, shared, large = 1, 2, 0, (), False
+    slices, nv, order, shared, is_large = 1, 2, 0, (), False
 
     def __init__(self, wall: float):
         self.wall = wall
@@ -30,10 +30,10 @@ class Circle:
     def retract(self, data, x, step):
         return x + step
 
-    def share(self, data, x, step):
+    def max_step_fraction(self, data, x, step):
         return jnp.ones(())
 
-    def blocked(self, data, x, gradient):
+    def active_bounds(self, data, x, gradient):
         return jnp.zeros(gradient.shape, bool)
 
 

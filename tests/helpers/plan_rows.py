@@ -30,7 +30,7 @@ def satisfied(C: pw.Config, found, paths: np.ndarray) -> np.ndarray:
 
 def _values(C: pw.Config, feature, whole: np.ndarray) -> np.ndarray:
     """The largest row of a feature in each slice; (n, T)."""
-    g = feature.ground(C)
+    g = feature.bind(C)
     key = id(C), id(g.symbol), g.frames.tobytes(), whole.tobytes()
     key += tuple(np.asarray(v).tobytes() for v in (g.scale, g.target))
     key += tuple((k, np.asarray(v).tobytes()) for k, v in g.params.items())

@@ -197,7 +197,7 @@ def violations(name, draw, predicate, count, truth=True):
 
 def rows(C, feature, q):
     """A feature of poses in many states (count, D); one program for each structure."""
-    g, poses = feature.ground(C), C.walk(q).frames
+    g, poses = feature.bind(C), C.walk(q).frames
     y = _in_all(g.symbol)(poses.R[:, g.frames], poses.p[:, g.frames], g.params)
     return g.scale * (np.asarray(y) - g.target)
 

@@ -67,7 +67,9 @@ def test_control_costs_are_discrete_time_integrals(order):
     np.testing.assert_allclose(np.sum(np.asarray(rows[0].y) ** 2), want, rtol=1e-12)
 
 
-SINGLE = [(s, k) for s in FS if s.value.each for k in range(s.value.window, 3)]
+SINGLE = [
+    (s, k) for s in FS if s.value.rows_per_coordinate for k in range(s.value.window, 3)
+]
 
 
 @pytest.mark.parametrize(("symbol", "order"), SINGLE)
@@ -76,7 +78,7 @@ def test_rows_of_single_coordinates_are_those_of_all(symbol, order):
     C = pw.load("panda")
     komo = pw.KOMO(C, 1, 5, 2, duration_per_phase=2.0)
     joints = ["panda_joint3", "panda_joint1"]
-    dim = len(joints) * symbol.value.each
+    dim = len(joints) * symbol.value.rows_per_coordinate
     rng = np.random.default_rng(order)
     given = dict(scale=rng.uniform(1, 2, dim), target=rng.normal(size=dim))
     komo.add_objective(None, symbol, joints, OT.sos, order=order, **given)

@@ -231,7 +231,7 @@ def test_supports_of_parts_that_move_are_not_used():
     assert count() == 3
     C.lock("drawer")
     rows = conjuncts(logic.OnTopOf("item", "chest").relaxed(C), C)
-    names = [r.feature.ground(C).symbol.name for r in rows]
+    names = [r.feature.bind(C).symbol.name for r in rows]
     assert "stands_on_support" in names
 
 

@@ -20,7 +20,7 @@ OPTIONS = Options(max_iterations=20000)
 class Rosenbrock:
     """A chain of `slices` points of dimension `nv`: Σ (1 - x)² + 10 (x⁺ - x²)²."""
 
-    slices, nv, order, shared, large = 200, 10, 1, (), False
+    slices, nv, order, shared, is_large = 200, 10, 1, (), False
 
     def shapes(self, data, x):
         return jax.eval_shape(self.evaluate, data, x)
@@ -38,10 +38,10 @@ class Rosenbrock:
     def retract(self, data, x, step):
         return x + step
 
-    def share(self, data, x, step):
+    def max_step_fraction(self, data, x, step):
         return jnp.ones(())
 
-    def blocked(self, data, x, gradient):
+    def active_bounds(self, data, x, gradient):
         return jnp.zeros(gradient.shape, bool)
 
 

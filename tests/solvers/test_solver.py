@@ -55,9 +55,9 @@ def test_a_step_equals_the_dense_one(shared, single):
     rng = np.random.default_rng(len(shared))
     T, n, N, D = 6, 4, 5, 3
     parts = partition_variables(n, shared)
-    own = len(parts.own)
+    own = len(parts.local)
     place = np.zeros((T, n), int)
-    place[:, parts.own] = np.arange(T * own).reshape(T, own)
+    place[:, parts.local] = np.arange(T * own).reshape(T, own)
     place[:, parts.shared] = T * own + np.arange(len(shared))
     size = T * own + len(shared)
     groups, dense = [], []
@@ -67,7 +67,7 @@ def test_a_step_equals_the_dense_one(shared, single):
         y = rng.normal(size=(N, D))
         kind = np.array([SOS, EQ, INEQ, SOS, INEQ])
         if window in single:
-            column = rng.choice(parts.own, (N, D))
+            column = rng.choice(parts.local, (N, D))
             given = y, J[..., :1], last, kind, column
             J = J[..., :1] * (column[:, None, :, None] == np.arange(n))
         else:
@@ -91,7 +91,7 @@ def test_a_step_equals_the_dense_one(shared, single):
     slope, curvature = np.asarray(weights.slope), np.asarray(weights.curvature)
     g, H = A.T @ slope, A.T @ np.diag(curvature) @ A
     held = np.zeros((T, n), bool)
-    held[2, parts.own[0]] = True
+    held[2, parts.local[0]] = True
     held[:, list(shared)[1:]] = True
     fixed = np.isin(np.arange(size), place[held])
     step = np.zeros(size)
@@ -167,8 +167,12 @@ def test_rows_that_are_alike_go_together_in_their_order():
     assert [r.J.shape[1] for r in together] == [1, 2, 1]
     for of in (lambda g: flatten(g).y, lambda g: flatten(g).kind):
         np.testing.assert_array_equal(of(together), of(tuple(groups)))
-    each = [(r.last[i], r.J[i, :, j]) for r in groups for i, j in np.ndindex(r.y.shape)]
-    found = [(r.last[i], r.J[i, :, 0]) for r in together for i in range(len(r.y))]
+    each = [
+        (r.last_slice[i], r.J[i, :, j])
+        for r in groups
+        for i, j in np.ndindex(r.y.shape)
+    ]
+    found = [(r.last_slice[i], r.J[i, :, 0]) for r in together for i in range(len(r.y))]
     for (last, J), (same, alike) in zip(each, found, strict=True):
         np.testing.assert_array_equal(J, alike)
         assert last == same
@@ -236,7 +240,7 @@ def test_a_steep_row_makes_no_narrow_valley_of_a_penalty():
 class Corner:
     """As low as a bound, a wall and a line allow; the cost pulls far beyond them."""
 
-    slices, nv, order, shared, large = 1, 2, 0, (), False
+    slices, nv, order, shared, is_large = 1, 2, 0, (), False
 
     def __init__(self, low: float, wall: float):
         self.low, self.wall = low, wall
@@ -257,12 +261,12 @@ class Corner:
     def retract(self, data, x, step):
         return jnp.maximum(x + step, self.low)
 
-    def share(self, data, x, step):
+    def max_step_fraction(self, data, x, step):
         room = x - self.low
         bent = (room > 1e-10) & (-step > room)
         return jnp.min(jnp.where(bent, room / jnp.where(bent, -step, 1.0), 1.0))
 
-    def blocked(self, data, x, gradient):
+    def active_bounds(self, data, x, gradient):
         return (x <= self.low + 1e-10) & (gradient > 0)
 
 
@@ -286,7 +290,7 @@ def test_steps_that_run_into_bounds_and_inequalities(low, wall, want, passes):
 class Hinged:
     """Nearest point to (2, 1) outside of two discs; the rows are the overlaps."""
 
-    slices, nv, order, shared, large = 1, 2, 0, (), False
+    slices, nv, order, shared, is_large = 1, 2, 0, (), False
     discs = np.array([[2.0, 0.6], [1.7, 1.4]])
 
     def shapes(self, data, x):
@@ -310,10 +314,10 @@ class Hinged:
     def retract(self, data, x, step):
         return x + step
 
-    def share(self, data, x, step):
+    def max_step_fraction(self, data, x, step):
         return jnp.ones(())
 
-    def blocked(self, data, x, gradient):
+    def active_bounds(self, data, x, gradient):
         return jnp.zeros((1, 2), bool)
 
 
@@ -345,12 +349,12 @@ def test_a_row_that_is_flat_takes_the_line_of_the_other_point():
     change = np.einsum("knrv,nv->knr", J[:, :, 0], step[last])
     met = np.array([[1, 0], [1, 0], [0, 0], [0, 0]], bool)
     left = np.array([[0, 0], [0, 0], [1, 1], [0, 0]], bool)
-    np.testing.assert_array_equal(before.mask[0], met)
-    np.testing.assert_array_equal(after.mask[0], left)
+    np.testing.assert_array_equal(before.extrapolated[0], met)
+    np.testing.assert_array_equal(after.extrapolated[0], left)
     want = np.where(met, np.minimum(y[1] - change[1], 0), y[0])
-    np.testing.assert_allclose(before.rows[0].y, want, atol=1e-15)
+    np.testing.assert_allclose(before.blocks[0].y, want, atol=1e-15)
     want = np.where(left, np.minimum(y[0] + change[0], 0), y[1])
-    np.testing.assert_allclose(after.rows[0].y, want, atol=1e-15)
-    np.testing.assert_array_equal(before.rows[0].J[1, 0, 0], J[1, 1, 0, 0])
-    np.testing.assert_array_equal(after.rows[0].J[2], J[0, 2])
-    np.testing.assert_array_equal(after.rows[0].J[3], J[1, 3])
+    np.testing.assert_allclose(after.blocks[0].y, want, atol=1e-15)
+    np.testing.assert_array_equal(before.blocks[0].J[1, 0, 0], J[1, 1, 0, 0])
+    np.testing.assert_array_equal(after.blocks[0].J[2], J[0, 2])
+    np.testing.assert_array_equal(after.blocks[0].J[3], J[1, 3])

@@ -91,7 +91,7 @@ def test_all_can_be_one_kernel(predicate):
     poses = C.walk(states("box", draw, 60)[0]).frames
     for truth in (True, False):
         for row in conjuncts(statement.relaxed(C, truth), C):
-            g = row.feature.ground(C)
+            g = row.feature.bind(C)
             fn = lambda R, p, given, g=g: g.symbol.fn(R, p, **given)
             made = jax.make_jaxpr(jax.jacrev(fn, (0, 1)))
             place = poses.R[g.frames], poses.p[g.frames]
@@ -168,7 +168,7 @@ def test_sizes_are_data():
         if "kitchen" in repr(statement) or "InFoV" in repr(statement):
             mine, other = (list(conjuncts(statement.relaxed(X), X)) for X in (C, D))
             for x, y in zip(mine, other, strict=True):
-                assert x.feature.ground(C).symbol is y.feature.ground(D).symbol
+                assert x.feature.bind(C).symbol is y.feature.bind(D).symbol
 
 
 def test_walls_tell_rooms():
