@@ -89,7 +89,7 @@ def overlaps(C: pw.Config) -> int:
 def depth(a: Solid, b: Solid) -> float:
     """How deep two things that meet are in each other [m]."""
     pairs = list(itertools.product(a.solid_frames, b.solid_frames))
-    poses = a.C.walk().frames
+    poses = a.C.forward_pass().frames
     contacts = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, ROUNDING)
     return max((-float(c.distance) for c in contacts.values()), default=0.0)
 

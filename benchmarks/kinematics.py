@@ -44,7 +44,7 @@ def posewise_rows(C: pw.Config) -> tuple[dict[int, float], float]:
 
     @jax.jit
     def everything(K, q):
-        walk = K.walk(q)
+        walk = K.forward_pass(q)
         return walk.frames, K.jacobians(q)
 
     rng = np.random.default_rng(0)

@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 
 import posewise as pw  # noqa: E402
 from posewise import logic  # noqa: E402
-from posewise.robots.kinematics.transforms import axis_angle, matrix_to_quat  # noqa: E402
+from posewise.robots.kinematics.transforms import axis_angle_to_quat, matrix_to_quat  # noqa: E402
 
 TOP = 0.4
 """Height of the table [m]."""
@@ -41,7 +41,7 @@ GOALS = [
 
 
 def at(x=0.0, y=0.0, z=0.0, yaw=0.0) -> np.ndarray:
-    return np.array([x, y, z, *axis_angle(np.array([0.0, 0, 1]), yaw)])
+    return np.array([x, y, z, *axis_angle_to_quat(np.array([0.0, 0, 1]), yaw)])
 
 
 def looking(eye: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402
 import posewise as pw  # noqa: E402
 from posewise import logic  # noqa: E402
 from posewise.demo import run  # noqa: E402
-from posewise.robots.visual.figures import figure  # noqa: E402
+from posewise.robots.visual.figures import new_figure  # noqa: E402
 
 
 def draw_soundness(file: Path) -> None:
@@ -25,7 +25,7 @@ def draw_soundness(file: Path) -> None:
     slides = dict(joint="transX", position=[0, 0, 0.07])
     C.add_frame("box", shape=pw.Box([0.1, 0.1, 0.1]), **slides)
     places = np.linspace(0.2, 0.45, 51)
-    made = figure(6.5, 3)
+    made = new_figure(6.5, 3)
     axes = made.subplots()
     for kind, color in ((logic.OnTopOf, "tab:blue"), (logic.InContactWith, "tab:red")):
         asked = kind("box", "table")

@@ -7,9 +7,9 @@ from jaxtyping import Float, Int
 
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.forward import (
+    ForwardPass,
+    FramePoses,
     Kinematics,
-    Poses,
-    Walk,
     geometric_jacobians,
 )
 from posewise.robots.typing import Array
@@ -49,10 +49,10 @@ def manipulability(
 
     After Yoshikawa, "Manipulability of robotic mechanisms" (1985).
     """
-    w = K.walk(q)
-    here = Poses(w.frames.R[frame][None], w.frames.p[frame][None])
-    one = Walk(here, w.twists)
-    mask = jnp.asarray(K.tree.mask)[frame][None]
+    w = K.forward_pass(q)
+    here = FramePoses(w.frames.R[frame][None], w.frames.p[frame][None])
+    one = ForwardPass(here, w.twists)
+    mask = jnp.asarray(K.tree.dof_mask)[frame][None]
     J = geometric_jacobians(K, one, mask)[0]
     translation = jnp.arange(6) < 3
     gram = J @ J.T

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.errors import ConfigError, PosewiseError
-from posewise.robots.kinematics.forward import Kinematics, fold_dofs, quaternions
+from posewise.robots.kinematics.forward import Kinematics, fold_dofs, frame_quaternions
 from posewise.robots.kinematics.manifold import (
     coordinates_to_tangent,
     tangent_to_coordinates,
@@ -235,7 +235,7 @@ class Feature:
                     f"{self.symbol.name} of order {self.order} looks at {slices}"
                     f" slices: give q of shape ({slices}, {C.nq}), or use KOMO."
                 )
-            w, q = C.walk(), C.q
+            w, q = C.forward_pass(), C.q
             R, p, twists = w.frames.R[None], w.frames.p[None], w.twists[None]
         else:
             q = float_array("q", q, f"{slices * C.nq} numbers", FeatureError)
@@ -246,7 +246,7 @@ class Feature:
                 )
             if not np.isfinite(q).all():
                 raise FeatureError("q has NaN or infinite entries.")
-            w = C.walk(q.reshape(slices, C.nq))
+            w = C.forward_pass(q.reshape(slices, C.nq))
             R, p, twists = w.frames.R, w.frames.p, w.twists
         Q = q.reshape(slices, -1)
         R, p = R[:, g.frames], p[:, g.frames]
@@ -254,7 +254,7 @@ class Feature:
         if g.symbol.uses_quaternions:
             quats = make_quaternions_continuous(C.quaternions_at(Q)[:, g.frames])
         x = FeatureInputs(R, p, quats, Q[:, g.coordinates], self._time_steps(tau))
-        K = C.kinematics().anonymous() if g.symbol.uses_kinematics else None
+        K = C.kinematics().without_names() if g.symbol.uses_kinematics else None
         out = _compiled_linearization(g.symbol, g.order)(
             x, g.params, g.scale, g.target, K
         )
@@ -276,11 +276,13 @@ class Feature:
 
         def phi(q: Float[Array, "*slices nq"]) -> Float[jax.Array, " rows"]:
             Q = jnp.asarray(q).reshape(slices, K.nq)
-            frames = K.walk(Q).frames
+            frames = K.forward_pass(Q).frames
             R, p = frames.R[:, g.frames], frames.p[:, g.frames]
             quats = jnp.zeros((*p.shape[:2], 4), Q.dtype)
             if g.symbol.uses_quaternions:
-                quats = make_quaternions_continuous(quaternions(K, Q)[:, g.frames])
+                quats = make_quaternions_continuous(
+                    frame_quaternions(K, Q)[:, g.frames]
+                )
             time = jnp.asarray(steps, Q.dtype)
             x = FeatureInputs(R, p, quats, Q[:, g.coordinates], time)
             like = lambda a: jnp.asarray(a, Q.dtype)
@@ -354,7 +356,7 @@ def _assemble_jacobian(
     wrenches = derivatives.reshape(rows, slices, len(g.frames), 6)
     wrenches = wrenches.transpose(1, 2, 0, 3)
     J = wrenches @ twists.swapaxes(-1, -2)[:, None]
-    J = fold_dofs(K, (J * K.tree.mask[g.frames][:, None]).sum(1))
+    J = fold_dofs(K, (J * K.tree.dof_mask[g.frames][:, None]).sum(1))
     return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
 
 
@@ -364,7 +366,7 @@ def _infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: "Config") -> int
     eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
     zeros = (np.zeros((k, m, 3)), np.zeros((k, m, 4)), np.zeros((k, n)))
     x = FeatureInputs(eye, *zeros, np.ones(symbol.window))
-    K = C.kinematics().anonymous() if symbol.uses_kinematics else None
+    K = C.kinematics().without_names() if symbol.uses_kinematics else None
     try:
         shape = jax.eval_shape(
             lambda x, params: evaluate_symbol(symbol, symbol.window, x, params, K),

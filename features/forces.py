@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.robots.geometry.inertia import link_inertia, link_members
+from posewise.robots.geometry.inertia import link_inertia, rigid_group
 from posewise.robots.world.contact_forces import contact_force_variables
 
 from .motions import GRAVITY, PoseTuple, angular_velocity
@@ -107,7 +107,7 @@ def _link_params(C: "Config", frames: Any) -> tuple[np.ndarray, dict[str, np.nda
 
     Contacts that are not active have a place too, of pull zero.
     """
-    members, at, pull = link_members(C, frames[0]), [C.index(frames[0])], []
+    members, at, pull = rigid_group(C, frames[0]), [C.index(frames[0])], []
     for e in contact_force_variables(C):
         sign = (e.a in members) - (e.b in members)
         if sign:  # of two frames of the same link, forces cancel

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from posewise.robots.kinematics.transforms import (
-    hat,
     quat_conjugate,
+    quat_log,
     quat_multiply,
-    rotation_vector,
+    skew,
 )
 
 from .positions import position, position_diff, position_rel
@@ -61,7 +61,7 @@ def pose_log(a: Pose, b: Pose) -> Float[jax.Array, "6"]:
     log of `X_BA` in SE(3), seen in `b`; exact, with the inverse left Jacobian
     (Barfoot, State Estimation for Robotics, eq. 7.95).
     """
-    w = rotation_vector(quaternion_rel(a, b))
+    w = quat_log(quaternion_rel(a, b))
     p = b.R.T @ (a.p - b.p)
     square = jnp.sum(w * w)
     small = square < 1e-4
@@ -69,7 +69,7 @@ def pose_log(a: Pose, b: Pose) -> Float[jax.Array, "6"]:
     half = angle / 2
     exact = (1 - half * jnp.cos(half) / jnp.sin(half)) / angle**2
     series = 1 / 12 + square / 720 + square**2 / 30240
-    W = hat(w)
+    W = skew(w)
     V_inverse = (
         jnp.eye(3, dtype=w.dtype) - W / 2 + jnp.where(small, series, exact) * (W @ W)
     )

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.robots.kinematics.tree import Tree
+from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.validation import float_array
 from posewise.solvers import EQ, INEQ, SOS
 
@@ -203,21 +203,21 @@ def _variables(T: int, nq: int, shared: np.ndarray) -> Int[np.ndarray, "T nq"]:
     return variables
 
 
-def _reached(tree: Tree, kind: FeatureGroup, b: FeatureBatch) -> np.ndarray:
+def _reached(tree: KinematicTree, kind: FeatureGroup, b: FeatureBatch) -> np.ndarray:
     """(n, window, nq): coordinates that the rows of each instance may depend on."""
     n, window = len(b.last), kind.order + 1
     if not kind.frames:
         reached = np.zeros((n, tree.nq), bool)
         np.put_along_axis(reached, np.asarray(b.coordinates), True, 1)
         return np.broadcast_to(reached[:, None], (n, window, tree.nq))
-    moves = np.zeros((len(tree.mask), tree.nq), bool)
+    moves = np.zeros((len(tree.dof_mask), tree.nq), bool)
     for dof, column in enumerate(tree.dof_columns):
-        moves[:, _coordinates(tree, column)] |= tree.mask[:, dof, None]
+        moves[:, _coordinates(tree, column)] |= tree.dof_mask[:, dof, None]
     reached = moves[np.asarray(b.frames)].any(-2)
     return np.broadcast_to(reached.reshape(n, -1, tree.nq), (n, window, tree.nq))
 
 
-def _coordinates(tree: Tree, column: int) -> np.ndarray:
+def _coordinates(tree: KinematicTree, column: int) -> np.ndarray:
     """Entries of q that a tangent column moves."""
     single = tree.column_coordinate[column]
     if single >= 0:

@@ -9,14 +9,14 @@ import numpy as np
 from .features import FS
 from .objectives import KOMO, OT, Solution
 from .robots import Box, Config, ConfigError, Marker, Sphere
-from .robots.kinematics.transforms import axis_angle, pose_multiply
+from .robots.kinematics.transforms import axis_angle_to_quat, pose_multiply
 from .robots.visual.drawing import (
-    chain,
     draw_path,
     draw_shapes,
     draw_skeleton,
-    fit,
-    picture,
+    fit_axes,
+    frame_chain,
+    new_axes,
 )
 
 LOOK = 0.3
@@ -73,7 +73,7 @@ def load_robot(file: Path | None, tip: str | None, seed: int) -> Scene:
 def moving_joints(C: Config, tip: str) -> list[str]:
     """Names of the joints that move a frame."""
     J = C.kinematics().jacobian(C.q, tip)
-    mask = C.kinematics().tree.mask[C.index(tip)]
+    mask = C.kinematics().tree.dof_mask[C.index(tip)]
     columns = np.flatnonzero(mask[: J.shape[-1]])
     names = C.joint_names
     owner = np.concatenate([np.full(dims, k) for k, dims in enumerate(_tangent(C))])
@@ -141,7 +141,7 @@ def reaching_path(scene: Scene) -> KOMO:
 def put_shelf(scene: Scene, path: np.ndarray) -> None:
     """A board across the path of the tip, clear of the arm at both of its ends."""
     C = scene.config
-    tips = C.walk(path).frames.p[:, C.index(scene.tip)]
+    tips = C.forward_pass(path).frames.p[:, C.index(scene.tip)]
     C.add_frame("shelf", shape=Box([0.25, 0.25, 0.02], rounding=0.005))
     for k in sorted(range(len(path)), key=lambda k: abs(k - len(path) / 2)):
         C.set_pose("shelf", [*tips[k], 1.0, 0, 0, 0])
@@ -162,7 +162,7 @@ def placement_world() -> Config:
     """A table with a marked region, and a box that may be anywhere."""
     C = Config()
     C.load("table")
-    turn = axis_angle(np.array([0.0, 0, 1]), 0.4)
+    turn = axis_angle_to_quat(np.array([0.0, 0, 1]), 0.4)
     C.add_frame(
         "region",
         "table",
@@ -262,23 +262,23 @@ def run(
 def draw_arm(scene: Scene, ik: Solution, path: Solution, file: Path) -> None:
     """The arm along its path, and the solution of the inverse kinematics in red."""
     C = scene.config
-    figure, axes = picture("reaching path (blue), inverse kinematics (red)")
+    figure, axes = new_axes("reaching path (blue), inverse kinematics (red)")
     draw_path(axes, C, path.path, scene.tip)
     draw_skeleton(axes, C, ik.q, scene.tip, (0.8, 0.2, 0.2, 0.9))
     draw_shapes(axes, (C, ["ball"], 1.0), (C, ["shelf"], 0.5))
     axes.scatter(*C.pose("target")[:3], marker="*", s=80, color="k", label="target")
-    gaze = C.walk(ik.q).frames.p[[C.index("camera"), C.index("ball")]]
+    gaze = C.forward_pass(ik.q).frames.p[[C.index("camera"), C.index("ball")]]
     axes.plot(*gaze.T, color=(0.8, 0.2, 0.2), linestyle=":", label="gaze")
     axes.legend(fontsize=8)
     states = np.concatenate([path.path, ik.path])
-    links = C.walk(states).frames.p[:, chain(C, scene.tip)].reshape(-1, 3)
-    fit(axes, np.concatenate([links, [C.pose("ball")[:3]]]))
+    links = C.forward_pass(states).frames.p[:, frame_chain(C, scene.tip)].reshape(-1, 3)
+    fit_axes(axes, np.concatenate([links, [C.pose("ball")[:3]]]))
     figure.savefig(file, dpi=110)
 
 
 def draw_placement(C: Config, place: Solution, file: Path) -> None:
     """Table, region, and the box before (pale) and after."""
-    figure, axes = picture("the box, before (pale) and placed")
+    figure, axes = new_axes("the box, before (pale) and placed")
     D = C.copy()
     D.q = place.q
     draw_shapes(
@@ -288,6 +288,6 @@ def draw_placement(C: Config, place: Solution, file: Path) -> None:
         (C, ["box"], 0.25),
         (D, ["box"], 1.0),
     )
-    fit(axes, np.array([[-0.6, -0.5, 0.0], [0.6, 0.5, 1.2]]), 0.05)
+    fit_axes(axes, np.array([[-0.6, -0.5, 0.0], [0.6, 0.5, 1.2]]), 0.05)
     axes.view_init(elev=28, azim=-50)
     figure.savefig(file, dpi=110)

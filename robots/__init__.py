@@ -16,10 +16,10 @@ from .geometry.shapes import Plane as Plane
 from .geometry.shapes import PointCloud as PointCloud
 from .geometry.shapes import Sphere as Sphere
 from .kinematics.forward import Kinematics as Kinematics
-from .simulation.motion import Hits as Hits
-from .simulation.motion import Motion as Motion
+from .simulation.motion import RayHits as RayHits
+from .simulation.motion import SimulatedContact as SimulatedContact
+from .simulation.motion import SimulatedTrajectory as SimulatedTrajectory
 from .simulation.motion import SimulationError as SimulationError
-from .simulation.motion import Touch as Touch
 from .simulation.run import Motor as Motor
 from .simulation.run import TwinRun as TwinRun
 from .simulation.twin import Twin as Twin

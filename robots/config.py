@@ -161,10 +161,10 @@ class Config(AnnotatedWorld):
             ConfigError: for a path that is not one of this world.
             ImportError: without viser; names the extra.
         """
-        from .visual.viewer import View, path_clip
+        from .visual.viewer import View, path_animation
 
         if path is not None:
-            clip = path_clip(self, path, dt)
+            clip = path_animation(self, path, dt)
             return View(clip.world(0), clip, browser)
         if self._view is None or self._view.closed:
             self._view = View(self, browser=browser)

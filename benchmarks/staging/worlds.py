@@ -3,13 +3,13 @@
 import numpy as np
 
 import posewise as pw
-from posewise.robots.kinematics.transforms import axis_angle
+from posewise.robots.kinematics.transforms import axis_angle_to_quat
 
 Part = tuple[pw.robots.shapes.Shape, np.ndarray]
 
 
 def at(x=0.0, y=0.0, z=0.0, turn=0.0, axis=(0.0, 0, 1)) -> np.ndarray:
-    return np.array([x, y, z, *axis_angle(np.array(axis), turn)])
+    return np.array([x, y, z, *axis_angle_to_quat(np.array(axis), turn)])
 
 
 def open_box(width: float, depth: float, height: float, floor: float) -> list[Part]:
@@ -42,8 +42,8 @@ def round_vessel(
     width = 2 * (high + wall) * np.tan(np.pi / n)
     parts = [(pw.Cylinder(floor, low + wall), at(z=floor / 2))]
     for k in range(n):
-        around = axis_angle(np.array([0.0, 0, 1]), 2 * np.pi * k / n)
-        tilt = axis_angle(np.array([0.0, 1, 0]), lean)
+        around = axis_angle_to_quat(np.array([0.0, 0, 1]), 2 * np.pi * k / n)
+        tilt = axis_angle_to_quat(np.array([0.0, 1, 0]), lean)
         turn = np.asarray(pw.robots.kinematics.transforms.quat_multiply(around, tilt))
         angle = 2 * np.pi * k / n
         r = (low + high) / 2 + wall / 2 * np.cos(lean)

@@ -62,7 +62,7 @@ def turned_boxes(
         root: the frame that they hang on, or stand on.
         turn: orientation in the world that is added to what they have.
     """
-    origin = C.walk().frames.p[root]
+    origin = C.forward_pass().frames.p[root]
     names = [C.frames[i].name for i in frames]
     return _boxes(C, frames, names, turn, -turn @ origin)
 
@@ -74,7 +74,7 @@ def _boxes(
     turn: np.ndarray,
     shift: np.ndarray,
 ) -> Boxes:
-    poses = C.walk().frames
+    poses = C.forward_pass().frames
     found = [
         body_boxes(C.frames[i], turn @ poses.R[i], turn @ poses.p[i] + shift)
         for i in frames

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from posewise.robots.config import Config
 from posewise.robots.contact.gjk_numpy import PosedFrame, min_distance
 from posewise.robots.kinematics.transforms import (
-    axis_angle,
+    axis_angle_to_quat,
     quat_multiply,
     quat_to_matrix,
 )
@@ -43,7 +43,7 @@ def solid(C: Config, names: Iterable[str]) -> list[int]:
 
 def placed(C: Config, frames: Sequence[int]) -> list[PosedFrame]:
     """Frames where they are."""
-    poses = C.walk().frames
+    poses = C.forward_pass().frames
     return [(C.frames[i], poses.R[i], poses.p[i]) for i in frames]
 
 
@@ -133,7 +133,7 @@ class Mover:
 
     def _stance(self, literals: Sequence[Predicate], turn: float) -> _Stance:
         C, root, own = self.C, self.C.index(self.name), solid(self.C, [self.name])
-        about_z, stood = axis_angle(UP, turn), C.pose(self.name)
+        about_z, stood = axis_angle_to_quat(UP, turn), C.pose(self.name)
         R = quat_to_matrix(about_z)
         parts = [(f, R @ R_f, R @ (p - stood[:3])) for f, R_f, p in placed(C, own)]
         shape = turned_boxes(C, own, root, R)

@@ -136,7 +136,7 @@ def _overlaps(C: Config, name: str) -> bool:
         (foot, head), theirs = boxes.of(other).around, solid(C, [other])
         if (np.minimum(high, head) - np.maximum(low, foot) > room).all():
             pairs = [(i, j) for i in own for j in theirs]
-            poses = C.walk().frames
+            poses = C.forward_pass().frames
             found = nearest_contacts(C.frames, poses.R, poses.p, pairs, 0.0)
             if any(float(c.distance) < -TOLERANCE for c in found.values()):
                 return True

@@ -124,7 +124,7 @@ def _regions(b: Solid, kind: str) -> list[Region]:
 
 def _moving_with(b: Solid, region: Region) -> tuple[int, ...]:
     """Those of a thing's frames that always stand alike to a region's frame."""
-    moves = b.C.kinematics().tree.mask
+    moves = b.C.kinematics().tree.dof_mask
     own = moves[b.C.index(region.frame)]
     return tuple(i for i in b.frames if (moves[i] == own).all())
 

@@ -95,7 +95,7 @@ class InFoVOfAgent(Judged):
         corners = np.array([[1, y, z] for y in (-1, 1) for z in (-1, 1)]) * edges
         depths = np.array([camera.near, max(min(camera.far, FAR), camera.near)])
         points = (depths[:, None, None] * corners).reshape(-1, 3)
-        poses, i = C.walk().frames, C.index(camera.name)
+        poses, i = C.forward_pass().frames, C.index(camera.name)
         points = points @ poses.R[i].T + poses.p[i]
         return np.array([points.min(0), points.max(0)])
 
@@ -136,13 +136,13 @@ class View:
 
     @classmethod
     def of(cls, C: Config, camera: Camera) -> "View":
-        poses = C.walk().frames
+        poses = C.forward_pass().frames
         i = C.index(camera.name)
         return cls(C, camera, poses.p[i], camera.pixel_rays() @ poses.R[i].T)
 
     def balls(self, frames: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Centres, seen from the camera, and radii of balls about frames' shapes."""
-        poses = self.C.walk().frames
+        poses = self.C.forward_pass().frames
         boxes = [body_boxes(self.C.frames[i], poses.R[i], poses.p[i]) for i in frames]
         low = np.array([lo.min(0) for lo, _ in boxes]).reshape(-1, 3)
         high = np.array([hi.max(0) for _, hi in boxes]).reshape(-1, 3)
@@ -171,7 +171,7 @@ class View:
         self, frames: Sequence[int], rays: Float[np.ndarray, "n 3"]
     ) -> Float[np.ndarray, " n"]:
         """How deep rays meet frames first, between near and far; inf: nowhere."""
-        poses = self.C.walk().frames
+        poses = self.C.forward_pass().frames
         nearest = np.full(len(rays), np.inf)
         square = (rays**2).sum(-1)
         for i, centre, radius in zip(frames, *self.balls(frames), strict=True):

@@ -13,7 +13,7 @@ from posewise.robots.contact.gjk_numpy import PosedFrame, Separation, min_distan
 from posewise.robots.contact.proximity import nearest_contacts
 from posewise.robots.contact.ray_casting import ray_hits
 from posewise.robots.errors import ConfigError, unknown_name
-from posewise.robots.geometry.bounding_boxes import body_boxes, volumes
+from posewise.robots.geometry.bounding_boxes import body_boxes, body_volumes
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
 ALMOST = 1e-6
@@ -36,7 +36,7 @@ class Solid:
 
     def pose(self, frame: int) -> tuple[np.ndarray, np.ndarray]:
         """Orientation and origin of a frame in the world."""
-        poses = self.C.walk().frames
+        poses = self.C.forward_pass().frames
         return poses.R[frame], poses.p[frame]
 
 
@@ -196,7 +196,7 @@ def _frame_mass(thing: Solid, i: int) -> tuple[float, float, np.ndarray]:
     frame = thing.C.frames[i]
     volume, centre = 0.0, np.zeros(3)
     if is_solid(thing.C, i):
-        parts, centres = volumes(frame)
+        parts, centres = body_volumes(frame)
         volume = float(parts.sum())
         bounded = np.isfinite(centres).all(-1)
         centre = parts @ centres / volume if volume > 0 else centres[bounded].mean(0)
@@ -259,7 +259,7 @@ def contact_normal(a: Solid, b: Solid) -> Float[np.ndarray, "3"]:
         return gap.normal
     sides = [x.solid_frames or x.frames[:1] for x in (a, b)]
     pairs = [(i, j) for i in sides[0] for j in sides[1]]
-    poses = a.C.walk().frames
+    poses = a.C.forward_pass().frames
     found = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, ALMOST)
     if not found:
         return gap.normal

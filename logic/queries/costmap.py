@@ -7,12 +7,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.robots.kinematics.transforms import (
-    axis_angle,
+    axis_angle_to_quat,
     pose_multiply,
     quat_to_matrix,
 )
 from posewise.robots.validation import integer, number
-from posewise.robots.visual.figures import figure
+from posewise.robots.visual.figures import new_figure
 from posewise.robots.world.argument_parsing import parse_pose
 
 from ..errors import PredicateError
@@ -123,7 +123,7 @@ class Costmap:
         Raises:
             ImportError: without matplotlib; names the extra.
         """
-        made = figure(5, 4)
+        made = new_figure(5, 4)
         axes = made.subplots()
         half = len(self.values) * self.resolution / 2
         extent = (-half, half, -half, half)
@@ -145,7 +145,7 @@ class Costmap:
         angle = rng.uniform(-np.pi, np.pi, len(cells))
         if yaw == "centre":
             angle = np.arctan2(-y, -x)
-        turn = axis_angle(np.array([0.0, 0, 1]), angle)
+        turn = axis_angle_to_quat(np.array([0.0, 0, 1]), angle)
         local = np.concatenate([np.stack([x, y, 0 * x], -1), turn], -1)
         return np.asarray(pose_multiply(self.centre[None], local))
 

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import (
-    axis_angle,
+    axis_angle_to_quat,
     pose_inverse,
     pose_multiply,
     quat_multiply,
@@ -161,7 +161,7 @@ def reachability_costmap(
     places = _places(middle, n, edge)
     off = goal[:2] - places[:, :2]
     yaw = np.arctan2(off[:, 1], off[:, 0]) - np.arctan2(ahead[1], ahead[0])
-    turn = quat_multiply(axis_angle(UP, yaw), np.tile(base[3:], (n * n, 1)))
+    turn = quat_multiply(axis_angle_to_quat(UP, yaw), np.tile(base[3:], (n * n, 1)))
     places[:, 2] = base[2]
     bases = pose_inverse(np.concatenate([places, turn], -1))
     target = np.tile([*goal, 1.0, 0, 0, 0], (n * n, 1))
@@ -242,7 +242,7 @@ def _grid(
     middle = np.array([*goal[:2], 0.0, 1.0, 0, 0, 0])
     if not isinstance(centre, str):
         x = quat_to_matrix(goal[3:])[:, 0]
-        middle[3:] = axis_angle(UP, np.arctan2(x[1], x[0]))
+        middle[3:] = axis_angle_to_quat(UP, np.arctan2(x[1], x[0]))
     some = lambda k: k >= 1
     n = integer("size", size, "an integer >= 1", some, PredicateError)
     return (middle, goal[:3]), n, _length("resolution", resolution)

@@ -102,7 +102,9 @@ def poses_at(
     if frame == "world":
         return np.tile(IDENTITY, (len(q), 1))
     i = C.index(frame)
-    return np.concatenate([C.walk(q).frames.p[:, i], C.quaternions_at(q)[:, i]], -1)
+    return np.concatenate(
+        [C.forward_pass(q).frames.p[:, i], C.quaternions_at(q)[:, i]], -1
+    )
 
 
 def objects(C: Config) -> set[int]:

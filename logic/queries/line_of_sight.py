@@ -94,7 +94,7 @@ def _around(C: Config, frame: int, eye: int) -> bool:
         != C._snapshot()[1].tree.frame_nodes[eye]
     ):
         return False
-    poses = C.walk().frames
+    poses = C.forward_pass().frames
     here = (poses.p[eye] - poses.p[frame]) @ poses.R[frame]
     enter, leave = intersect_lines(C.frames[frame], here[None], np.array([[1.0, 0, 0]]))
     return bool(((enter < 0) & (leave > 0)).all())

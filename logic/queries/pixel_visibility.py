@@ -138,7 +138,7 @@ def _first(
 def _pycram_view(C: Config, camera: Camera) -> View:
     """PyCRAM's camera where this one is, upright; straight up or down, as it stands."""
     view = View.of(C, replace(camera, **PYCRAM))
-    R = C.walk().frames.R[C.index(camera.name)]
+    R = C.forward_pass().frames.R[C.index(camera.name)]
     left = np.cross([0.0, 0, 1], R[:, 0])
     if np.linalg.norm(left) < 1e-9:
         return view
@@ -152,7 +152,7 @@ def _close_view(a: Solid, camera: Camera) -> View:
     the camera.
     """
     C = a.C
-    R, p = (x[C.index(camera.name)] for x in C.walk().frames)
+    R, p = (x[C.index(camera.name)] for x in C.forward_pass().frames)
     high = np.tan(camera.vertical_fov / 2)
     edge = np.array([high * camera.width / camera.height, high])
     low, up = -edge, edge

@@ -120,7 +120,7 @@ class Arm:
 
     def tips(self, q: Float[np.ndarray, "n nq"]) -> Float[np.ndarray, "n 7"]:
         """Poses of the tip in the base, at coordinates of the arm."""
-        poses = self.alone.walk(q).frames.p[:, len(self.chain) - 1]
+        poses = self.alone.forward_pass(q).frames.p[:, len(self.chain) - 1]
         turns = self.alone.quaternions_at(q)[:, len(self.chain) - 1]
         return np.concatenate([poses, turns], -1)
 

@@ -26,7 +26,7 @@ def lowered(
     at = C.coordinates([stack.root])
     parts = [i for i in own if is_solid(C, i)]
     below = {j for i, j in stack.pairs if i in stack.things[0]}
-    walk, q = C.walk(q).frames, q.copy()
+    walk, q = C.forward_pass(q).frames, q.copy()
     for k in np.flatnonzero((q[:, at] != C.q[at]).any(1)):
         box = lambda i, k=k: body_boxes(C.frames[i], walk.R[k, i], walk.p[k, i])
         low, high = _joined([box(i) for i in parts])
@@ -49,7 +49,7 @@ def apart(
     own = {C.index(stack.names[i]) for i in stack.things[0]}
     pairs = [pair for pair in C._collision_pairs().tolist() if own & {*pair}]
     others = sorted({i for pair in pairs for i in pair} - own)
-    frames, root = C.walk().frames, C.index(stack.root)
+    frames, root = C.forward_pass().frames, C.index(stack.root)
     lows, tops = _joined(
         [body_boxes(C.frames[i], frames.R[i], frames.p[i]) for i in others]
     )

@@ -10,7 +10,7 @@ from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import (
     pose_inverse,
     pose_multiply,
-    rotation_vector,
+    quat_log,
 )
 from posewise.robots.simulation.model import TIMESTEP
 from posewise.robots.simulation.motion import SimulationError
@@ -165,7 +165,7 @@ def _drift(twin: Twin, name: str, settle: float, seconds: float) -> _Drift:
     instants = np.array([0, middle, -2, -1])
     start, settled, before, end = motion.poses(name, instants)
     far = lambda x, y: float(np.linalg.norm(y[:3] - x[:3]))
-    turn = rotation_vector(pose_multiply(pose_inverse(settled), end)[3:])
+    turn = quat_log(pose_multiply(pose_inverse(settled), end)[3:])
     return _Drift(
         far(start, settled),
         far(settled, end),

@@ -94,7 +94,7 @@ class Supporting(Named):
     def _fall(self, C: Config) -> float:
         """How far b moves when a touches nothing [m]; inf: it is thrown away."""
         solid = thing(C, self.a, self.b).solid_frames
-        twin = Twin(C).without([C.frames[i].name for i in solid])
+        twin = Twin(C).without_contacts([C.frames[i].name for i in solid])
         try:
             poses = twin.simulate(WATCH).poses(self.b, np.array([0, -1]))
         except SimulationError:

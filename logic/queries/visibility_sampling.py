@@ -30,7 +30,7 @@ def glimpsed(
     corners = np.concatenate([box_corners(low[None], high[None]), [(low + high) / 2]])
     corners = corners[-1] + INNER * (corners - corners[-1]) - p @ R
     points = corners @ quat_to_matrix(poses[:, 3:]).swapaxes(1, 2) + poses[:, None, :3]
-    eye_R, eye = (x[C.index(made.name)] for x in C.walk().frames)
+    eye_R, eye = (x[C.index(made.name)] for x in C.forward_pass().frames)
     depth, left, up = np.moveaxis((points - eye) @ eye_R, -1, 0)
     high_edge = np.tan(made.vertical_fov / 2) * depth
     inside = (depth > made.near) & (depth < made.far) & (np.abs(up) < high_edge)

@@ -8,7 +8,7 @@ from jaxtyping import Int
 
 from posewise import collision
 from posewise.robots.contact.bodies import frame_bodies
-from posewise.robots.geometry.hulls import hull_planes, volume_and_centre
+from posewise.robots.geometry.hulls import hull_planes, volume_and_centroid
 from posewise.robots.world.frame import Frame
 
 MOST = 12
@@ -74,7 +74,7 @@ def _in_hull(
     vertices: np.ndarray, radius: float, R: np.ndarray, p: np.ndarray
 ) -> Ellipsoid:
     """As high, wide and deep, in proportion, as the hull along its principal axes."""
-    _, centre = volume_and_centre(vertices)
+    _, centre = volume_and_centroid(vertices)
     _, _, axes = np.linalg.svd(vertices - centre)
     along = (vertices - centre) @ axes.T
     low, high = along.min(0), along.max(0)

@@ -18,7 +18,7 @@ from posewise.features.safe_math import amin
 from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
-from posewise.robots.simulation.masses import masses
+from posewise.robots.simulation.masses import frame_masses
 from posewise.robots.world.frame import Frame
 from posewise.robots.world.friction import contact_friction
 
@@ -105,7 +105,7 @@ class _Kind(NamedTuple):
 
 def _weights(C: Config, at: np.ndarray, stack: Stack) -> dict[str, np.ndarray]:
     """Each thing's share of the weight, and where its mass is."""
-    every = masses(C.frames)
+    every = frame_masses(C.frames)
     share = np.zeros((len(stack.things), len(at)))
     for k, places in enumerate(stack.things):
         for i in places:

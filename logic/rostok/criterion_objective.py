@@ -33,7 +33,7 @@ from posewise.features.motions import GRAVITY
 from posewise.objectives.interval import ObjectiveSpecs, SliceInterval
 from posewise.objectives.objective import OT, ObjectiveError, slice_index
 from posewise.robots.config import Config
-from posewise.robots.simulation.masses import masses as frame_masses
+from posewise.robots.simulation.masses import frame_masses as frame_masses
 from posewise.robots.validation import number
 
 from ..exact.solids import Solid, thing, with_shapes

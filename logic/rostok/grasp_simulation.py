@@ -67,7 +67,7 @@ def simulate_grasp(
     if force is not None:
         _check_force(force, walk)
         force.reset()
-    run = Twin(C, loose=motors).start(q, motors)
+    run = Twin(C, movable_joints=motors).start_run(q, motors)
     recorder = _TraceRecorder(run, obj, robot)
     instants = [recorder.instant()]
     for step in range(max(round(seconds / TIMESTEP), 1)):
@@ -156,7 +156,7 @@ class _TraceRecorder:
 
     def instant(self) -> _Instant:
         """Of now."""
-        position, velocity = self.run.centre(self.obj)
+        position, velocity = self.run.centre_of_mass(self.obj)
         bodies = [self.run.position(b) for b in self.robot]
         contacts = []
         for touch in self.run.contacts():

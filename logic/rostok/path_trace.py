@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from posewise.features.motions import GRAVITY
 from posewise.robots.config import Config
-from posewise.robots.simulation.masses import masses
+from posewise.robots.simulation.masses import frame_masses
 from posewise.robots.validation import float_array, number
 
 from ..exact.solids import centre_of_mass, thing, with_shapes
@@ -54,7 +54,7 @@ def path_trace(
     max_gap = number("touch", max_gap, ">= 0 m", lambda x: x >= 0, TraceError)
     for name in (obj, *robot):
         with_shapes(thing(C, name))
-    every = masses(C.frames)
+    every = frame_masses(C.frames)
     mass = sum(every[i].mass for i in thing(C, obj).frames)
     if not mass > 0:
         raise TraceError(

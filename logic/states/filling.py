@@ -9,7 +9,7 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.contact.ray_primitives import Polytopes
 from posewise.robots.errors import ConfigError
-from posewise.robots.geometry.hulls import volume_and_centre
+from posewise.robots.geometry.hulls import volume_and_centroid
 from posewise.robots.world.objects import WorldObject
 from posewise.robots.world.regions import Region
 
@@ -39,7 +39,7 @@ def capacity(thing: WorldObject) -> int:
             ' abilities={"fillable": {"capacity": 20}}, or a cavity, by'
             f" C.add_region({thing.name!r}, ...)."
         )
-    volume = sum(volume_and_centre(region.corners)[0] for region in thing.cavities)
+    volume = sum(volume_and_centroid(region.corners)[0] for region in thing.cavities)
     return max(int(volume / DROPLET), 1)
 
 
@@ -59,7 +59,7 @@ def goes_into(
         start: where it begins [m].
         drop: how far it falls [m].
     """
-    poses, at = C.walk().frames, C.index(region.frame)
+    poses, at = C.forward_pass().frames, C.index(region.frame)
     R, p = poses.R[at], poses.p[at]
     enter, leave = Polytopes(region.planes[None], np.zeros(1, int)).intersect(
         (start - p)[None] @ R, DOWN @ R

@@ -114,7 +114,7 @@ class World:
         return [o for o in self.C.objects.values() if ability in o.abilities]
 
     def origin(self, frame: str) -> Float[np.ndarray, "3"]:
-        return self.C.walk().frames.p[self.C.index(frame)]
+        return self.C.forward_pass().frames.p[self.C.index(frame)]
 
     def step(self, k: int, old: Mapping[str, ObjectState]) -> States:
         states = dict(old)

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from posewise.features.collisions import MAX_COLLISION_SLACK
 from posewise.features.feature import BoundFeature
 from posewise.features.vectors import row_directions
-from posewise.robots.kinematics.tree import Tree
+from posewise.robots.kinematics.tree import KinematicTree
 from posewise.solvers import EQ, INEQ, SOS
 
 from ..objective import Objective
@@ -91,7 +91,7 @@ def build_chain(
     chain = Chain(K.tree, slices, order, tuple(kinds), modes.shared_columns)
     prefix = np.tile(modes.widen(modes.base.q), (order, 1))
     data = ChainData(
-        K.anonymous(),
+        K.without_names(),
         np.asarray(prefix, dtype),
         *jax.device_put(
             (tau.astype(dtype), modes.limits(slices).astype(dtype), tuple(batches))
@@ -134,7 +134,7 @@ def _looks(kind: FeatureGroup) -> tuple[int, bool]:
     return kind.order, kind.single
 
 
-def _own_coordinates(tree: Tree, shared: tuple[int, ...]) -> set[int]:
+def _own_coordinates(tree: KinematicTree, shared: tuple[int, ...]) -> set[int]:
     """Those with a tangent column for each slice."""
     columns = enumerate(tree.column_coordinate)
     return {c for column, c in columns if c >= 0 and column not in shared}

@@ -119,7 +119,7 @@ def _touching(
 
     And from there the way to the middle of the first one's box.
     """
-    frames = C.walk(q).frames
+    frames = C.forward_pass(q).frames
     boxes = []
     for name in names:
         i = C.index(name)

@@ -19,7 +19,7 @@ from posewise.features.feature import BoundFeature
 from posewise.features.regions import bounding_ellipsoids
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
-from posewise.robots.kinematics.joint_types import value_from_pose, zero_value
+from posewise.robots.kinematics.joint_types import neutral_value, value_from_pose
 from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
 from posewise.robots.world.frame import Joint
 from posewise.robots.world.subtree_copy import copy_subtree
@@ -303,7 +303,7 @@ def attachment_joint(
     origin, type = IDENTITY.copy(), MODE_JOINTS[kind]
     if type is None:
         return None, origin
-    joint = Joint(type, name, q=zero_value(type))
+    joint = Joint(type, name, q=neutral_value(type))
     if kind == "stableOn":
         (low, high), (bottom, _) = _extent(C, parent), _extent(C, frame)
         origin[2] = high[2] - bottom[2]

@@ -18,7 +18,7 @@ from posewise.compilation.packed_pytree import Packed
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.single_kernel import defer, subprogram
 from posewise.robots.kinematics.manifold import integrate
-from posewise.robots.kinematics.tree import Tree
+from posewise.robots.kinematics.tree import KinematicTree
 from posewise.solvers import ResidualBlock
 
 from .groups import ChainData, FeatureGroup, merge_groups
@@ -32,7 +32,7 @@ MAX_UNSPLIT_CODE = 4
 class Chain:
     """The structure of a problem; the solver's `ChainProblem`."""
 
-    tree: Tree
+    tree: KinematicTree
     slices: int
     order: int
     kinds: tuple[FeatureGroup, ...]
@@ -172,7 +172,7 @@ class Chain:
         if not self.tree.balls:
             return low, high
         free = np.zeros(self.tree.nq, bool)
-        free[self.tree.table.quaternions.reshape(-1)] = True
+        free[self.tree.indices.quaternion_coordinates.reshape(-1)] = True
         return jnp.where(free, -jnp.inf, low), jnp.where(free, jnp.inf, high)
 
 

@@ -25,19 +25,19 @@ from posewise.features.evaluate import (
 )
 from posewise.features.vectors import linearize_vectors
 from posewise.robots.kinematics.forward import (
-    Carried,
-    Poses,
-    carried,
+    FrameAttachment,
+    FramePoses,
+    attach_to_nodes,
+    attached_poses,
     fold_dofs,
-    frames_of,
-    quaternions,
-    walk_nodes,
+    forward_pass_nodes,
+    frame_quaternions,
 )
 from posewise.robots.kinematics.manifold import (
     coordinates_to_tangent,
     tangent_to_coordinates,
 )
-from posewise.robots.kinematics.tree import Tree
+from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.typing import Array
 from posewise.solvers import ResidualBlock
 from posewise.solvers.residuals import concatenate
@@ -49,7 +49,7 @@ class PathKinematics(NamedTuple):
     """A path, with where joints are on it and how they move; fixed slices first."""
 
     X: jax.Array
-    nodes: Poses
+    nodes: FramePoses
     twists: jax.Array
     quaternions: jax.Array
 
@@ -59,10 +59,10 @@ def path_kinematics(
 ) -> PathKinematics:
     """The motion of a path, as far as these kinds ask for it."""
     if any(kind.symbol.uses_quaternions for kind in kinds):
-        quats = quaternions(data.K, X)
+        quats = frame_quaternions(data.K, X)
     else:
         quats = jnp.zeros((len(X), 0, 4), X.dtype)
-    return PathKinematics(X, *walk_nodes(data.K, X), quats)
+    return PathKinematics(X, *forward_pass_nodes(data.K, X), quats)
 
 
 class FrameSelection(NamedTuple):
@@ -80,7 +80,7 @@ class StaticInputs(NamedTuple):
 
     seen: list[FrameSelection]
     """Of each kind, but of those that are vectors together."""
-    on: Carried | None
+    on: FrameAttachment | None
     """All of its frames, in order; None: there are none."""
 
 
@@ -89,14 +89,14 @@ class _SharedSelection(NamedTuple):
 
     members: list[tuple[FeatureGroup, FeatureBatch]]
     seen: FrameSelection
-    poses: Poses
+    poses: FramePoses
     """Of these frames."""
 
 
 class GroupEvaluation(NamedTuple):
     """Kinds with their numbers, at a path."""
 
-    tree: Tree
+    tree: KinematicTree
     order: int
     """How many fixed slices the path begins with."""
     kinds: tuple[FeatureGroup, ...]
@@ -108,14 +108,14 @@ class GroupEvaluation(NamedTuple):
     @classmethod
     def still(
         cls,
-        tree: Tree,
+        tree: KinematicTree,
         order: int,
         kinds: tuple[FeatureGroup, ...],
         which: list[int],
         data: ChainData,
     ) -> StaticInputs:
         """Of some of the kinds; to be computed once for all paths."""
-        mask = jnp.asarray(tree.mask, data.K.node_p.dtype)
+        mask = jnp.asarray(tree.dof_mask, data.K.node_p.dtype)
         join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
         seen, rows = [], []
         for group in _looks(kinds, which):
@@ -129,7 +129,9 @@ class GroupEvaluation(NamedTuple):
             return StaticInputs(seen, None)
         return StaticInputs(
             seen,
-            carried(data.K, concatenate(rows), concatenate([s.frames for s in seen])),
+            attach_to_nodes(
+                data.K, concatenate(rows), concatenate([s.frames for s in seen])
+            ),
         )
 
     def rows(self, which: list[int], still: StaticInputs) -> list[ResidualBlock]:
@@ -303,17 +305,17 @@ def _looks(kinds: tuple[FeatureGroup, ...], which: list[int]) -> list[list[int]]
     return sum(map(alone, _groups(kinds, which)), [])
 
 
-def _poses(still: StaticInputs, nodes: Poses) -> Iterator[Poses]:
+def _poses(still: StaticInputs, nodes: FramePoses) -> Iterator[FramePoses]:
     """Of the frames of each look, all of them at once."""
     if still.on is None:
         none = jnp.zeros((0, 3, 3), nodes.p.dtype)
-        T = Poses(none, none[..., 0])
+        T = FramePoses(none, none[..., 0])
     else:
-        T = frames_of(nodes, still.on)
+        T = attached_poses(nodes, still.on)
     begin = 0
     for f in (seen.frames for seen in still.seen):
         own = slice(begin, begin := begin + f.size)
-        yield Poses(*(x[own].reshape(*f.shape, *x.shape[1:]) for x in T))
+        yield FramePoses(*(x[own].reshape(*f.shape, *x.shape[1:]) for x in T))
 
 
 def _aimed(

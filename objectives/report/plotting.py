@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posewise.robots.visual.figures import figure
+from posewise.robots.visual.figures import new_figure
 
 from ..objective import OT
 
@@ -18,7 +18,7 @@ def plot_solution(solution: "Solution", file: Any = None) -> Any:
     Raises:
         ImportError: without matplotlib; names the extra.
     """
-    made = figure(8, 6)
+    made = new_figure(8, 6)
     above, below = made.subplots(2, 1, sharex=True)
     time = solution.times
     style = dict(marker="o", markersize=3, linewidth=1.2)

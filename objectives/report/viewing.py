@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from posewise.robots.visual.viewer import Clip, View
+from posewise.robots.visual.viewer import Animation, View
 
 if TYPE_CHECKING:
     from ..solution import Solution
@@ -21,4 +21,4 @@ def view_solution(solution: "Solution", browser: bool = True) -> View:
         return View(worlds[0], browser=browser)
     poses = np.stack([world.poses() for world in worlds])
     pauses = np.append(solution.tau[1:], solution.tau[-1])
-    return View(worlds[0], Clip(worlds.__getitem__, poses, pauses), browser)
+    return View(worlds[0], Animation(worlds.__getitem__, poses, pauses), browser)

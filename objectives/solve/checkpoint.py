@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from posewise.robots.geometry.disk_cache import digest, read, write
+from posewise.robots.geometry.disk_cache import array_digest, read_arrays, write_arrays
 
 from ..objective import ObjectiveError
 from .batch_result import ARRAY_NAMES, BatchResult, from_arrays, to_arrays
@@ -42,7 +42,7 @@ def batch_fingerprint(
         "initial paths": (*states, *paths),
         **{name: (repr(value),) for name, value in given.items()},
     }
-    return {name: digest(value)[:DIGEST_LENGTH] for name, value in parts.items()}
+    return {name: array_digest(value)[:DIGEST_LENGTH] for name, value in parts.items()}
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class Checkpoint:
             OSError: where it cannot be written.
         """
         name = f"solves-{solves.problem.min():08d}.npz"
-        write(self.folder / name, to_arrays(solves))
+        write_arrays(self.folder / name, to_arrays(solves))
 
     def _read(self, file: Path) -> BatchResult:
-        arrays = read(file, ARRAY_NAMES)
+        arrays = read_arrays(file, ARRAY_NAMES)
         if arrays is None:
             raise ObjectiveError(
                 f"{file} cannot be read; delete it, and its problems are solved again."

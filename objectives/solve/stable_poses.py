@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from posewise.features.regions import bounding_ellipsoids
 from posewise.robots.config import Config
-from posewise.robots.geometry.hulls import simplices, volume_and_centre
+from posewise.robots.geometry.hulls import surface_simplices, volume_and_centroid
 from posewise.robots.geometry.shapes import Marker, Plane, PointCloud
 from posewise.robots.kinematics.transforms import (
     pose_inverse,
@@ -88,10 +88,10 @@ def stable_faces(
     none = np.zeros((0, 3)), np.zeros(0)
     if len(points) < 4:
         return none
-    volume, centre = volume_and_centre(points)
+    volume, centre = volume_and_centroid(points)
     if volume == 0:
         return none
-    corners = np.array(simplices(points)) - centre
+    corners = np.array(surface_simplices(points)) - centre
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     heights = np.einsum("fi,fi->f", normals, corners[:, 0])
     size = np.linalg.norm(normals, axis=1) * np.sign(heights)

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import posewise as pw
-from posewise.robots.loaders.gfile.joints import RAI_JOINTS
-from posewise.robots.loaders.gfile.shapes import SIZES
+from posewise.robots.loaders.gfile.joints import RAI_JOINT_TYPES
+from posewise.robots.loaders.gfile.shapes import SIZE_COUNTS
 
 
 def raise_unsupported(what: str, floor: str) -> NoReturn:
@@ -34,10 +34,10 @@ def _make_enum(name: str, members: Any) -> Any:
 OT = _make_enum("OT", "f sos ineq eq")
 """Objective types; `f`, a cost that is no square, is refused by `KOMO`."""
 
-JT = _make_enum("JT", ["none", *RAI_JOINTS, "generic"])
+JT = _make_enum("JT", ["none", *RAI_JOINT_TYPES, "generic"])
 """Joint types."""
 
-ST = _make_enum("ST", ["none", *SIZES])
+ST = _make_enum("ST", ["none", *SIZE_COUNTS])
 """Shape types."""
 
 SY = _make_enum("SY", "stable stableOn stableZero dynamic dynamicOn quasiStaticOn")

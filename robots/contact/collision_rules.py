@@ -132,7 +132,7 @@ class CollisionRules(WorldState):
         ]
 
     def _contacts(self, pairs: Any, cutoff: float = np.inf) -> dict[int, Any]:
-        poses = self.walk().frames
+        poses = self.forward_pass().frames
         return nearest_contacts(self._frames, poses.R, poses.p, pairs, cutoff)
 
     def _solid_parts(self, name: Any) -> list[int]:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from posewise import collision
 
-from ..geometry.hulls import hull_planes, simplices
+from ..geometry.hulls import hull_planes, surface_simplices
 from ..world.frame import Frame
 from .bodies import frame_bodies
 from .ray_primitives import (
@@ -159,7 +159,7 @@ def _face_prisms(points: np.ndarray, radius: float) -> list[np.ndarray]:
     found = [planes] if len(planes) else []
     if radius == 0:
         return found
-    for corners in simplices(points):
+    for corners in surface_simplices(points):
         if len(corners) < 3:
             continue
         a, b, c = corners
@@ -179,7 +179,7 @@ def _edge_capsules(
     """Capsules about the edges of a hull."""
     ends = [
         (corners[i], corners[i - 1])
-        for corners in simplices(points)
+        for corners in surface_simplices(points)
         for i in range(len(corners))
     ]
     a, b = (np.array(x) for x in zip(*ends, strict=True))

@@ -11,9 +11,9 @@ from posewise import collision
 
 from ..contact.bodies import Bodies, frame_bodies
 from ..world.frame import Frame
-from .hulls import volume_and_centre
+from .hulls import volume_and_centroid
 
-LEVEL = 1e-9
+LEVEL_TOLERANCE = 1e-9
 """A plane no more inclined than this [rad] counts as level."""
 
 
@@ -29,12 +29,12 @@ def body_boxes(
         R: orientation of the frame in the axes of the boxes.
         p: origin of the frame there.
     """
-    parts = [_boxes(group, R, p) for group in frame_bodies(frame)]
+    parts = [_group_boxes(group, R, p) for group in frame_bodies(frame)]
     low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
     return low, high
 
 
-def _boxes(
+def _group_boxes(
     group: Bodies, R: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     body: Any = group.body
@@ -46,8 +46,8 @@ def _boxes(
             aside = np.stack(
                 [np.hypot(up[:, i - 2], up[:, i - 1]) for i in range(3)], -1
             )
-            low = np.where((aside < LEVEL) & (up < 0), centre, -np.inf)
-            high = np.where((aside < LEVEL) & (up > 0), centre, np.inf)
+            low = np.where((aside < LEVEL_TOLERANCE) & (up < 0), centre, -np.inf)
+            high = np.where((aside < LEVEL_TOLERANCE) & (up > 0), centre, np.inf)
             return low, high
         case collision.Hull(vertices):
             corners = vertices @ turn.swapaxes(-1, -2) + centre[:, None]
@@ -61,7 +61,7 @@ def _boxes(
 
 
 @lru_cache(maxsize=8192)
-def volumes(
+def body_volumes(
     frame: Frame,
 ) -> tuple[Float[np.ndarray, " bodies"], Float[np.ndarray, "bodies 3"]]:
     """Volumes [m³] and centroids (in the frame) of a frame's bodies.
@@ -69,19 +69,19 @@ def volumes(
     Half-spaces count for nothing. Rounded sizes by Steiner's formula; of rounded hulls
     by points about each vertex, right to 1 % (measured on three).
     """
-    parts = [_volumes(group) for group in frame_bodies(frame)]
+    parts = [_group_volumes(group) for group in frame_bodies(frame)]
     volume, centre = (np.concatenate(x) for x in zip(*parts, strict=True))
     return volume, centre
 
 
-def _volumes(group: Bodies) -> tuple[np.ndarray, np.ndarray]:
+def _group_volumes(group: Bodies) -> tuple[np.ndarray, np.ndarray]:
     body: Any = group.body
     match body.core:
         case collision.HalfSpace():
             return np.zeros(len(group)), body.p
         case collision.Hull(vertices):
             found = [
-                volume_and_centre(_rounded(v, r))
+                volume_and_centroid(_rounded_hull_points(v, r))
                 for v, r in zip(vertices, body.radius, strict=True)
             ]
             centres = np.array([c for _, c in found])
@@ -89,10 +89,10 @@ def _volumes(group: Bodies) -> tuple[np.ndarray, np.ndarray]:
             return np.array([v for v, _ in found]), own
     half = np.asarray(body.core.half)
     radii = getattr(body.core, "radii", np.zeros_like(half))
-    return _steiner(half, radii, body.radius), body.p
+    return _steiner_volumes(half, radii, body.radius), body.p
 
 
-def _steiner(half: np.ndarray, radii: np.ndarray, r: np.ndarray) -> np.ndarray:
+def _steiner_volumes(half: np.ndarray, radii: np.ndarray, r: np.ndarray) -> np.ndarray:
     """V + S r + M r² + 4/3 π r³ of boxes, cylinders, and ellipsoids (without r)."""
     a, b, c = (2 * half).T
     disc, length = radii[:, 0], 2 * half[:, 2]
@@ -108,19 +108,19 @@ def _steiner(half: np.ndarray, radii: np.ndarray, r: np.ndarray) -> np.ndarray:
     return V + S * r + M * r**2 + ball * r**3
 
 
-def _rounded(points: np.ndarray, radius: float) -> np.ndarray:
+def _rounded_hull_points(points: np.ndarray, radius: float) -> np.ndarray:
     """Points about the given ones, whose hull has the volume of the rounded one."""
     if radius == 0:
         return points
-    around = (radius * _directions())[:, None] + np.unique(points, axis=0)
+    around = (radius * _ball_points())[:, None] + np.unique(points, axis=0)
     return around.reshape(-1, 3)
 
 
 @cache
-def _directions() -> np.ndarray:
+def _ball_points() -> np.ndarray:
     """98 points whose hull has the volume of the unit ball."""
     grid = [d for d in product(range(-2, 3), repeat=3) if max(map(abs, d)) == 2]
     points = np.array(grid, float)
     points /= np.linalg.norm(points, axis=1, keepdims=True)
-    volume, _ = volume_and_centre(points)
+    volume, _ = volume_and_centroid(points)
     return points * (4 / 3 * np.pi / volume) ** (1 / 3)

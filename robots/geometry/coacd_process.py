@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int
 
-SHELL = 30
+PREPROCESS_RESOLUTION = 30
 """Cells along the grid on which open surfaces become solid; 50 take minutes."""
 
 
@@ -71,7 +71,10 @@ def _main(given: str, made: str, threshold: str) -> None:
     with np.load(given, allow_pickle=False) as file:
         mesh = coacd.Mesh(file["vertices"], file["faces"])
     parts = coacd.run_coacd(
-        mesh, threshold=float(threshold), preprocess_resolution=SHELL, seed=0
+        mesh,
+        threshold=float(threshold),
+        preprocess_resolution=PREPROCESS_RESOLUTION,
+        seed=0,
     )
     np.savez(made, **{str(i): part[0] for i, part in enumerate(parts)})
 

@@ -7,16 +7,16 @@ from jaxtyping import Float
 
 from ..errors import ConfigError
 from .coacd_process import CoacdError, run_coacd
-from .disk_cache import Arrays, remembered
+from .disk_cache import Arrays, memoize_to_disk
 from .hulls import hull_vertices, is_convex, outer_hull
-from .mesh_cleaning import checked_vertices, clean_triangles, named, solids
+from .mesh_cleaning import clean_triangles, finite_vertices, mesh_label, split_solids
 from .shapes import Mesh
 
-THRESHOLD = 0.05
+CONCAVITY_THRESHOLD = 0.05
 """How concave a part may be, in coacd's measure."""
-MAX_VERTICES = 32
+MAX_PART_VERTICES = 32
 """Of one part; parts that come with more grow a little."""
-TIME_LIMIT = 300.0
+COACD_TIME_LIMIT = 300.0
 """Seconds for coacd; open or self-crossing surfaces may take it very long."""
 
 
@@ -44,12 +44,12 @@ def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "n 3"]]:
     """
     if mesh.mode == "sdf":
         raise ConfigError(
-            f"Mesh: {named(mesh)} has mode 'sdf', which has a grid and no convex parts;"
-            " expected mode 'decompose' or 'convex'."
+            f"Mesh: {mesh_label(mesh)} has mode 'sdf', which has a grid and no convex"
+            " parts; expected mode 'decompose' or 'convex'."
         )
     if "parts" not in mesh._cache:
         mesh._cache["parts"] = (
-            [hull_vertices(checked_vertices(mesh))]
+            [hull_vertices(finite_vertices(mesh))]
             if mesh.mode == "convex"
             else _decompose(mesh)
         )
@@ -58,36 +58,38 @@ def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "n 3"]]:
 
 def _decompose(mesh: Mesh) -> list[np.ndarray]:
     parts = []
-    for vertices, faces in solids(*clean_triangles(mesh)):
+    for vertices, faces in split_solids(*clean_triangles(mesh)):
         if is_convex(vertices, faces):
             parts.append(hull_vertices(vertices))
         else:
-            parts += _by_coacd(mesh, vertices, faces)
+            parts += _decompose_with_coacd(mesh, vertices, faces)
     return parts
 
 
-def _by_coacd(mesh: Mesh, vertices: np.ndarray, faces: np.ndarray) -> list[np.ndarray]:
+def _decompose_with_coacd(
+    mesh: Mesh, vertices: np.ndarray, faces: np.ndarray
+) -> list[np.ndarray]:
     def build() -> Arrays:
         try:
             importlib.import_module("coacd")
         except ImportError as error:
             raise ImportError(
-                f"Mesh: {named(mesh)} is not convex, and decomposing it needs coacd:"
-                ' pip install "posewise[meshes]"; or take its hull by'
+                f"Mesh: {mesh_label(mesh)} is not convex, and decomposing it needs"
+                ' coacd: pip install "posewise[meshes]"; or take its hull by'
                 " Mesh(..., mode='convex')."
             ) from error
         try:
-            made = run_coacd(vertices, faces, THRESHOLD, TIME_LIMIT)
+            made = run_coacd(vertices, faces, CONCAVITY_THRESHOLD, COACD_TIME_LIMIT)
         except CoacdError as error:
             raise ConfigError(
-                f"Mesh: {named(mesh)} cannot be decomposed ({error}); close its surface"
-                " and mend crossing triangles, or give mode='convex' (its hull) or"
+                f"Mesh: {mesh_label(mesh)} cannot be decomposed ({error}); close its"
+                " surface and mend crossing triangles, or give mode='convex' (its hull) or"
                 " mode='sdf' (a grid)."
             ) from error
-        parts = [outer_hull(part, MAX_VERTICES) for part in made]
+        parts = [outer_hull(part, MAX_PART_VERTICES) for part in made]
         ends = np.cumsum([len(part) for part in parts])
         return {"vertices": np.concatenate(parts), "ends": ends}
 
-    inputs = vertices, faces, THRESHOLD, MAX_VERTICES
-    found = remembered("parts1", inputs, ("vertices", "ends"), build)
+    inputs = vertices, faces, CONCAVITY_THRESHOLD, MAX_PART_VERTICES
+    found = memoize_to_disk("parts1", inputs, ("vertices", "ends"), build)
     return np.split(found["vertices"], found["ends"][:-1])

@@ -15,7 +15,7 @@ import numpy as np
 Arrays = dict[str, np.ndarray]
 
 
-def remembered(
+def memoize_to_disk(
     kind: str, inputs: Sequence[Any], names: Sequence[str], build: Callable[[], Arrays]
 ) -> Arrays:
     """What `build` returns; read from disk where it was built before.
@@ -28,22 +28,22 @@ def remembered(
         names: keys of the arrays that `build` returns.
         build: makes the arrays.
     """
-    path = folder() / f"{kind}-{digest(inputs)}.npz"
-    found = read(path, names)
+    path = cache_folder() / f"{kind}-{array_digest(inputs)}.npz"
+    found = read_arrays(path, names)
     if found is None:
         found = build()
         with suppress(OSError):
-            write(path, found)
+            write_arrays(path, found)
     return found
 
 
-def folder() -> Path:
+def cache_folder() -> Path:
     """Where files are kept: below `XDG_CACHE_HOME`, else `~/.cache`."""
     base = os.environ.get("XDG_CACHE_HOME")
     return Path(base or Path.home() / ".cache") / "posewise" / "meshes"
 
 
-def digest(inputs: Iterable[Any]) -> str:
+def array_digest(inputs: Iterable[Any]) -> str:
     """The same word for the same arrays, numbers and texts, in every process."""
     hashed = hashlib.sha256()
     for value in inputs:
@@ -53,7 +53,7 @@ def digest(inputs: Iterable[Any]) -> str:
     return hashed.hexdigest()[:40]
 
 
-def read(path: Path, names: Sequence[str]) -> Arrays | None:
+def read_arrays(path: Path, names: Sequence[str]) -> Arrays | None:
     """These arrays of a file; None where it cannot be read, or has others."""
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
@@ -62,7 +62,7 @@ def read(path: Path, names: Sequence[str]) -> Arrays | None:
         return None
 
 
-def write(path: Path, arrays: Arrays) -> None:
+def write_arrays(path: Path, arrays: Arrays) -> None:
     """Write beside the final place, then move: nobody reads half a file.
 
     Raises:

@@ -20,16 +20,16 @@ def clean_triangles(mesh: Mesh) -> tuple[Vertices, Faces]:
     Raises:
         ConfigError: without triangles, or with NaN or infinite vertices.
     """
-    vertices = checked_vertices(mesh)
+    vertices = finite_vertices(mesh)
     faces = np.asarray(mesh.mesh.faces, np.int64)
     if not len(faces):
         raise ConfigError(
-            f"Mesh: {named(mesh)} has no triangles, expected at least one; for the hull"
-            " of points give Convex(vertices)."
+            f"Mesh: {mesh_label(mesh)} has no triangles, expected at least one; for the"
+            " hull of points give Convex(vertices)."
         )
     if faces.min() < 0 or faces.max() >= len(vertices):
         raise ConfigError(
-            f"Mesh: a triangle of {named(mesh)} names vertex {int(faces.max())} of"
+            f"Mesh: a triangle of {mesh_label(mesh)} names vertex {int(faces.max())} of"
             f" {len(vertices)}; mend the faces."
         )
     vertices, place = np.unique(vertices, axis=0, return_inverse=True)
@@ -41,10 +41,10 @@ def clean_triangles(mesh: Mesh) -> tuple[Vertices, Faces]:
     if np.any(solid := height > 1e-12 * size):
         faces = faces[solid]
     _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
-    return _used(vertices, faces[np.sort(first)])
+    return _drop_unused_vertices(vertices, faces[np.sort(first)])
 
 
-def checked_vertices(mesh: Mesh) -> Vertices:
+def finite_vertices(mesh: Mesh) -> Vertices:
     """All vertices, scaled.
 
     Raises:
@@ -53,8 +53,8 @@ def checked_vertices(mesh: Mesh) -> Vertices:
     vertices = np.array(mesh.mesh.vertices, float)
     if not len(vertices) or not np.isfinite(vertices).all():
         raise ConfigError(
-            f"Mesh: {named(mesh)} has no vertices, or NaN or infinite ones; expected"
-            " finite numbers (metres)."
+            f"Mesh: {mesh_label(mesh)} has no vertices, or NaN or infinite ones;"
+            " expected finite numbers (metres)."
         )
     return vertices
 
@@ -73,7 +73,7 @@ def signed_volume(vertices: Vertices, faces: Faces) -> float:
     return float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6
 
 
-def solids(vertices: Vertices, faces: Faces) -> list[tuple[Vertices, Faces]]:
+def split_solids(vertices: Vertices, faces: Faces) -> list[tuple[Vertices, Faces]]:
     """The components of a mesh if each is a solid by itself, else all as one.
 
     Components join where triangles share an edge. One that is not watertight, or that
@@ -88,7 +88,7 @@ def solids(vertices: Vertices, faces: Faces) -> list[tuple[Vertices, Faces]]:
     face, count = np.repeat(np.arange(len(faces)), 3), edge.max() + 1
     joint = coo_matrix((np.ones(len(edge)), (edge, face)), (count, len(faces))).tocsr()
     number, label = connected_components(joint.T @ joint, directed=False)
-    parts = [_used(vertices, faces[label == i]) for i in range(number)]
+    parts = [_drop_unused_vertices(vertices, faces[label == i]) for i in range(number)]
     closed = all(is_watertight(f) for _, f in parts)
     volumes = [signed_volume(*part) for part in parts] if closed else []
     if closed and max(volumes) < 0:
@@ -96,12 +96,12 @@ def solids(vertices: Vertices, faces: Faces) -> list[tuple[Vertices, Faces]]:
     return parts if closed and min(volumes) > 0 else [(vertices, faces)]
 
 
-def _used(vertices: Vertices, faces: Faces) -> tuple[Vertices, Faces]:
+def _drop_unused_vertices(vertices: Vertices, faces: Faces) -> tuple[Vertices, Faces]:
     used, faces = np.unique(faces, return_inverse=True)
     return vertices[used], faces.reshape(-1, 3)
 
 
-def named(mesh: Mesh) -> str:
+def mesh_label(mesh: Mesh) -> str:
     """How messages call a mesh: its file, or its numbers."""
     if hasattr(mesh.source, "vertices"):
         return f"a trimesh of {len(mesh.source.vertices)} vertices"

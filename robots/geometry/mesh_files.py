@@ -7,10 +7,10 @@ import numpy as np
 import trimesh
 
 from ..errors import ConfigError
-from .mesh_paths import is_file
+from .mesh_paths import is_existing_file
 
-TRIMESH_ENDINGS = (".stl", ".obj", ".ply", ".off", ".glb", ".gltf", ".dae")
-ENDINGS = (".h5", *TRIMESH_ENDINGS)
+TRIMESH_SUFFIXES = (".stl", ".obj", ".ply", ".off", ".glb", ".gltf", ".dae")
+READABLE_SUFFIXES = (".h5", *TRIMESH_SUFFIXES)
 MAX_FILE_BYTES = 1_000_000_000
 MAX_POINTS = 20_000_000
 
@@ -46,7 +46,7 @@ def read_convex_parts(path: Path) -> list[np.ndarray]:
     """
     _check_file(path)
     data = _read_h5(path, "decomp", ("vertices",), ("parts",))
-    vertices = _points(path, data["vertices"])
+    vertices = _check_points(path, data["vertices"])
     starts = np.unique(np.asarray(data.get("parts", [0]), np.int64).reshape(-1))
     if len(starts) == 0 or starts[0] < 0 or starts[-1] >= len(vertices):
         raise ConfigError(
@@ -65,16 +65,16 @@ def read_points(path: Path) -> np.ndarray:
         ImportError: without h5py.
     """
     _check_file(path)
-    return _points(path, _read_h5(path, "points", ("vertices",))["vertices"])
+    return _check_points(path, _read_h5(path, "points", ("vertices",))["vertices"])
 
 
 def _check_file(path: Path) -> None:
-    if path.suffix.lower() not in ENDINGS:
+    if path.suffix.lower() not in READABLE_SUFFIXES:
         raise ConfigError(
             f"{path}: meshes that end in {path.suffix!r} cannot be read; convert it to"
-            f" one of {', '.join(ENDINGS)}."
+            f" one of {', '.join(READABLE_SUFFIXES)}."
         )
-    if not is_file(path):
+    if not is_existing_file(path):
         raise ConfigError(f"{path}: this mesh file does not exist; check the path.")
     if path.stat().st_size > MAX_FILE_BYTES:
         raise ConfigError(
@@ -118,7 +118,7 @@ def _read_h5(
 
 def _read_h5_triangles(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     data = _read_h5(path, "mesh", ("vertices", "faces"), ("colors",))
-    vertices, faces = _points(path, data["vertices"]), data["faces"]
+    vertices, faces = _check_points(path, data["vertices"]), data["faces"]
     if faces.ndim != 2 or faces.shape[1] != 3 or faces.dtype.kind not in "iu":
         raise ConfigError(
             f"{path}: 'mesh/faces' has shape {faces.shape} of {faces.dtype}, expected"
@@ -127,7 +127,7 @@ def _read_h5_triangles(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray |
     return vertices, faces.astype(np.int64), data.get("colors")
 
 
-def _points(path: Path, array: np.ndarray) -> np.ndarray:
+def _check_points(path: Path, array: np.ndarray) -> np.ndarray:
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "fiu":
         raise ConfigError(
             f"{path}: the vertices have shape {array.shape} of {array.dtype}, expected"

@@ -17,42 +17,46 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-SUFFIXES = frozenset(".stl .obj .dae .ply .off .glb .gltf .3mf .msh .mesh .h5".split())
+MESH_SUFFIXES = frozenset(
+    ".stl .obj .dae .ply .off .glb .gltf .3mf .msh .mesh .h5".split()
+)
 """What a mesh file may be called; a description cannot name any other file."""
 
 
 @dataclass(frozen=True, eq=False)
-class MeshPaths:
+class MeshLocator:
     """Finds the meshes of one description and remembers those it could not."""
 
     file: Path
     packages: Mapping[str, str | os.PathLike] = field(default_factory=dict)
-    missed: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
     def find(self, name: str) -> Path | None:
         """The file a mesh name stands for; None (and remembered) if there is none."""
         outside = False
         for root, path in self._candidates(name):
-            if not is_file(path):
+            if not is_existing_file(path):
                 continue
             real = path.resolve()
-            if real.suffix.lower() in SUFFIXES and real.is_relative_to(root.resolve()):
+            if real.suffix.lower() in MESH_SUFFIXES and real.is_relative_to(
+                root.resolve()
+            ):
                 return real
             outside = True
         why = "outside of its package or no mesh" if outside else "not found"
         note = f"{name!r} ({why})"
-        if note not in self.missed:
-            self.missed.append(note)
+        if note not in self.missing:
+            self.missing.append(note)
         return None
 
     def warn(self) -> None:
         """One warning for all meshes that were not found."""
-        if not self.missed:
+        if not self.missing:
             return
-        shown = ", ".join(self.missed[:3]) + (", …" if len(self.missed) > 3 else "")
-        plural = "meshes are" if len(self.missed) > 1 else "mesh is"
+        shown = ", ".join(self.missing[:3]) + (", …" if len(self.missing) > 3 else "")
+        plural = "meshes are" if len(self.missing) > 1 else "mesh is"
         warnings.warn(
-            f"{self.file}: {len(self.missed)} {plural} left out: {shown}. The"
+            f"{self.file}: {len(self.missing)} {plural} left out: {shown}. The"
             " kinematics is kept. Pass packages={'name': folder} to say where a"
             " package is.",
             UserWarning,
@@ -73,7 +77,7 @@ class MeshPaths:
         if scheme not in ("", "file"):
             return
         path = folder / (unquote(rest) if scheme else rest)
-        for root in [own_root(folder), *map(Path, self.packages.values())]:
+        for root in [package_root(folder), *map(Path, self.packages.values())]:
             yield root, path
 
     def _package_roots(self, package: str, folder: Path) -> Iterator[Path]:
@@ -89,7 +93,7 @@ class MeshPaths:
             yield entry / "share" / package
 
 
-def is_file(path: Path) -> bool:
+def is_existing_file(path: Path) -> bool:
     """Whether there is a file of that name; nonsensical names are none."""
     try:
         return path.is_file()
@@ -97,7 +101,7 @@ def is_file(path: Path) -> bool:
         return False
 
 
-def own_root(folder: Path) -> Path:
+def package_root(folder: Path) -> Path:
     """The folder that a description in `folder` may take relative paths from."""
     for above in [folder, *folder.parents]:
         if (above / "package.xml").is_file():

@@ -8,17 +8,17 @@ from posewise.collision import Grid
 
 from ..errors import ConfigError
 from ..validation import integer
-from .disk_cache import Arrays, remembered
-from .mesh_cleaning import clean_triangles, named
+from .disk_cache import Arrays, memoize_to_disk
+from .mesh_cleaning import clean_triangles, mesh_label
 from .shapes import Mesh
-from .triangle_distance import grid_to_triangles
-from .winding_number import inside_nodes
+from .triangle_distance import grid_distances
+from .winding_number import inside_mask
 
-MARGIN = 4
+MARGIN_CELLS = 4
 """Cells on each side of the mesh; the outermost is beyond the grid's box."""
 
 
-def mesh_grid(mesh: Mesh, resolution: Any = 64) -> Grid:
+def signed_distance_grid(mesh: Mesh, resolution: Any = 64) -> Grid:
     """Signed distances to a mesh, negative inside, at the nodes of a grid.
 
     Nodes are exact. Between them `grid_distance` errs most at edges and where two parts
@@ -41,35 +41,35 @@ def mesh_grid(mesh: Mesh, resolution: Any = 64) -> Grid:
         ConfigError: without triangles, with NaN vertices, or with no extent.
     """
     count = integer(
-        "mesh_grid: resolution",
+        "signed_distance_grid: resolution",
         resolution,
         "an integer from 12 to 512",
         lambda n: 12 <= n <= 512,
     )
     key = ("grid", count)
     if key not in mesh._cache:
-        mesh._cache[key] = _build(mesh, count)
+        mesh._cache[key] = _compute_grid(mesh, count)
     return mesh._cache[key]
 
 
-def _build(mesh: Mesh, count: int) -> Grid:
+def _compute_grid(mesh: Mesh, count: int) -> Grid:
     vertices, faces = clean_triangles(mesh)
     low, size = vertices.min(0), np.ptp(vertices, axis=0)
     if not size.max() > 0:
         raise ConfigError(
-            f"Mesh: {named(mesh)} is one point, expected triangles; give Sphere(0) for"
-            " a point."
+            f"Mesh: {mesh_label(mesh)} is one point, expected triangles; give Sphere(0)"
+            " for a point."
         )
-    spacing = float(size.max() / (count - 1 - 2 * MARGIN))
-    nodes = np.ceil(size / spacing - 1e-9).astype(int) + 1 + 2 * MARGIN
+    spacing = float(size.max() / (count - 1 - 2 * MARGIN_CELLS))
+    nodes = np.ceil(size / spacing - 1e-9).astype(int) + 1 + 2 * MARGIN_CELLS
     origin = low + (size - spacing * (nodes - 1)) / 2
     triangles = vertices[faces]
 
     def build() -> Arrays:
         shape = tuple(nodes.tolist())
-        distance = grid_to_triangles(origin, spacing, shape, triangles)
-        inside = inside_nodes(distance, origin, spacing, triangles)
+        distance = grid_distances(origin, spacing, shape, triangles)
+        inside = inside_mask(distance, origin, spacing, triangles)
         return {"values": np.where(inside, -distance, distance)}
 
-    found = remembered("grid1", (vertices, faces, count), ("values",), build)
+    found = memoize_to_disk("grid1", (vertices, faces, count), ("values",), build)
     return Grid(found["values"], origin, np.asarray(spacing))

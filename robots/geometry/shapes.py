@@ -24,7 +24,7 @@ Number = Any
 """What is one number; stored as a float."""
 
 
-def _positive(shape, **values) -> None:
+def _check_sizes(shape, **values) -> None:
     for name, value in values.items():
         what = f"{type(shape).__name__}: {name}"
         if isinstance(value, np.ndarray):
@@ -38,7 +38,7 @@ def _positive(shape, **values) -> None:
             object.__setattr__(shape, name, value)
 
 
-def _vector(shape, name: str, value, length: int) -> np.ndarray:
+def _to_vector(shape, name: str, value, length: int) -> np.ndarray:
     array = float_array(f"{type(shape).__name__}: {name}", value, f"{length} numbers")
     if array.shape != (length,):
         raise ConfigError(
@@ -48,7 +48,7 @@ def _vector(shape, name: str, value, length: int) -> np.ndarray:
     return array
 
 
-def _rounding(shape, smallest: float) -> None:
+def _check_rounding(shape, smallest: float) -> None:
     if 2 * shape.rounding > smallest + 1e-9:
         raise ConfigError(
             f"{type(shape).__name__}: rounding {shape.rounding} exceeds half of the"
@@ -63,7 +63,7 @@ class Marker:
     size: Number = 0.1
 
     def __post_init__(self):
-        _positive(self, size=self.size)
+        _check_sizes(self, size=self.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Sphere:
     radius: Number
 
     def __post_init__(self):
-        _positive(self, radius=self.radius)
+        _check_sizes(self, radius=self.radius)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Capsule:
     radius: Number
 
     def __post_init__(self):
-        _positive(self, length=self.length, radius=self.radius)
+        _check_sizes(self, length=self.length, radius=self.radius)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +95,9 @@ class Box:
     rounding: Number = 0.0
 
     def __post_init__(self):
-        object.__setattr__(self, "size", _vector(self, "size", self.size, 3))
-        _positive(self, size=self.size, rounding=self.rounding)
-        _rounding(self, float(self.size.min()))
+        object.__setattr__(self, "size", _to_vector(self, "size", self.size, 3))
+        _check_sizes(self, size=self.size, rounding=self.rounding)
+        _check_rounding(self, float(self.size.min()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +109,10 @@ class Cylinder:
     rounding: Number = 0.0
 
     def __post_init__(self):
-        _positive(self, length=self.length, radius=self.radius, rounding=self.rounding)
-        _rounding(self, float(min(self.length, 2 * self.radius)))
+        _check_sizes(
+            self, length=self.length, radius=self.radius, rounding=self.rounding
+        )
+        _check_rounding(self, float(min(self.length, 2 * self.radius)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +122,8 @@ class Ellipsoid:
     radii: Numbers
 
     def __post_init__(self):
-        object.__setattr__(self, "radii", _vector(self, "radii", self.radii, 3))
-        _positive(self, radii=self.radii)
+        object.__setattr__(self, "radii", _to_vector(self, "radii", self.radii, 3))
+        _check_sizes(self, radii=self.radii)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +134,10 @@ class Convex:
     rounding: Number = 0.0
 
     def __post_init__(self):
-        object.__setattr__(self, "vertices", _points(self, "vertices", self.vertices))
-        _positive(self, rounding=self.rounding)
+        object.__setattr__(
+            self, "vertices", _to_points(self, "vertices", self.vertices)
+        )
+        _check_sizes(self, rounding=self.rounding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +153,8 @@ class PointCloud:
     radius: Number = 0.0
 
     def __post_init__(self):
-        object.__setattr__(self, "points", _points(self, "points", self.points))
-        _positive(self, radius=self.radius)
+        object.__setattr__(self, "points", _to_points(self, "points", self.points))
+        _check_sizes(self, radius=self.radius)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +224,7 @@ Shape = (
 )
 
 
-def _points(shape, name: str, value) -> np.ndarray:
+def _to_points(shape, name: str, value) -> np.ndarray:
     array = float_array(f"{type(shape).__name__}: {name}", value, "(n, 3) numbers")
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise ConfigError(

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float
 
-PAIRS = 8_000
+MAX_PAIRS_PER_BATCH = 8_000
 """Pairs of a cube and a triangle that are looked at together (fits caches)."""
-THIN = 1e-13
+MIN_RELATIVE_HEIGHT = 1e-13
 """A triangle of less height, as a fraction of its length, has no plane of its own."""
-EIGHT = np.stack(np.meshgrid(*[[0, 1]] * 3, indexing="ij"), -1).reshape(8, 1, 3)
+OCTANTS = np.stack(np.meshgrid(*[[0, 1]] * 3, indexing="ij"), -1).reshape(8, 1, 3)
 
 
-def grid_to_triangles(
+def grid_distances(
     origin: Float[np.ndarray, "3"],
     spacing: float,
     shape: tuple[int, int, int],
@@ -23,7 +23,7 @@ def grid_to_triangles(
     Cubes of nodes are halved again and again, each with the triangles that may be
     nearest to one of its nodes.
     """
-    table = _table(triangles)
+    table = _triangle_frames(triangles)
     field = np.empty(shape)
     side = 2 ** int(np.ceil(np.log2(max(shape))))
     every = np.arange(len(triangles))
@@ -31,10 +31,10 @@ def grid_to_triangles(
     while stack:
         side, corners, triangle, cube = stack.pop()
         half, count = side // 2, len(corners)
-        small = half * EIGHT + corners
+        small = half * OCTANTS + corners
         used = (small < shape).all(-1)
         centres = np.moveaxis(origin + spacing * (small + (half - 1) / 2), -1, 0)
-        offset = _offsets(centres[:, :, cube], table[:, triangle])
+        offset = _closest_offsets(centres[:, :, cube], table[:, triangle])
         distance = np.sqrt(np.einsum("ijk,ijk->jk", offset, offset))
         starts = np.flatnonzero(np.diff(cube, prepend=-1))
         nearest = np.minimum.reduceat(distance, starts, axis=1)
@@ -46,7 +46,7 @@ def grid_to_triangles(
         )
         child, pair = np.nonzero(near & used[:, cube])
         owner = child * count + cube[pair]
-        for part in _parts(small.reshape(-1, 3), triangle[pair], owner):
+        for part in _batches(small.reshape(-1, 3), triangle[pair], owner):
             stack.append((half, *part))
     return field
 
@@ -76,18 +76,18 @@ def _may_be_nearest(
     return distance <= nearest[:, cube] + slack * (1 + 1e-9) + 1e-12 * radius
 
 
-def _parts(
+def _batches(
     corners: np.ndarray, triangle: np.ndarray, cube: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Cubes that have triangles, numbered anew, in parts of about `PAIRS` pairs."""
+    """Yield the cubes with triangles, in batches of about `MAX_PAIRS_PER_BATCH`."""
     starts = np.flatnonzero(np.diff(cube, prepend=-1))
-    cuts = starts[np.flatnonzero(np.diff(starts // PAIRS)) + 1]
+    cuts = starts[np.flatnonzero(np.diff(starts // MAX_PAIRS_PER_BATCH)) + 1]
     for own, tri in zip(np.split(cube, cuts), np.split(triangle, cuts), strict=True):
         present, number = np.unique(own, return_inverse=True)
         yield corners[present], tri, number
 
 
-def _table(triangles: np.ndarray) -> np.ndarray:
+def _triangle_frames(triangles: np.ndarray) -> np.ndarray:
     """For each triangle (columns): corner a, axes x (along its longest edge a b), y, z,
     then b = (l, 0) and c = (u, v) in them."""
     sides = np.linalg.norm(np.roll(triangles, -1, axis=1) - triangles, axis=2)
@@ -95,11 +95,11 @@ def _table(triangles: np.ndarray) -> np.ndarray:
     a, b, c = np.moveaxis(np.take_along_axis(triangles, turn[..., None], 1), 1, 0)
     length = np.linalg.norm(b - a, axis=1, keepdims=True)
     x = np.where(length > 0, b - a, [1.0, 0, 0]) / np.where(length > 0, length, 1)
-    y = _across(c - a, x)
-    thin = np.linalg.norm(y, axis=1, keepdims=True) <= THIN * length
+    y = _reject(c - a, x)
+    thin = np.linalg.norm(y, axis=1, keepdims=True) <= MIN_RELATIVE_HEIGHT * length
     y = np.where(thin, np.eye(3)[np.abs(x).argmin(1)], y)
     for _ in range(2):  # the second time takes away what rounding left
-        y = _across(y, x)
+        y = _reject(y, x)
         y /= np.linalg.norm(y, axis=1, keepdims=True)
     z = np.cross(x, y)
     u = np.einsum("ij,ij->i", c - a, x)
@@ -109,11 +109,11 @@ def _table(triangles: np.ndarray) -> np.ndarray:
     )
 
 
-def _across(vectors: np.ndarray, axes: np.ndarray) -> np.ndarray:
+def _reject(vectors: np.ndarray, axes: np.ndarray) -> np.ndarray:
     return vectors - np.einsum("ij,ij->i", vectors, axes)[:, None] * axes
 
 
-def _offsets(points: np.ndarray, table: np.ndarray) -> np.ndarray:
+def _closest_offsets(points: np.ndarray, table: np.ndarray) -> np.ndarray:
     """From the nearest point of the triangle to the point: (3, ..., pairs).
 
     In the triangle's plane the nearest of three edges decides, unless the point lies
@@ -122,7 +122,12 @@ def _offsets(points: np.ndarray, table: np.ndarray) -> np.ndarray:
     a, X, Y, Z, (l, u, v) = np.split(table, [3, 6, 9, 12])
     p = points - a[:, None]
     x, y, z = (np.einsum("ijk,ik->jk", p, axis) for axis in (X, Y, Z))
-    over = (v > THIN * l) & (y >= 0) & (u * y <= v * x) & ((l - u) * y <= v * (l - x))
+    over = (
+        (v > MIN_RELATIVE_HEIGHT * l)
+        & (y >= 0)
+        & (u * y <= v * x)
+        & ((l - u) * y <= v * (l - x))
+    )
     ex, ey = x - np.clip(x, 0, l), y
     for du, x0 in ((u, 0.0), (u - l, l)):
         t = ((x - x0) * du + y * v) / np.maximum(du * du + v * v, 1e-300)

@@ -3,9 +3,9 @@
 import numpy as np
 from jaxtyping import Bool, Float
 
-PAIRS = 100_000
+MAX_PAIRS_PER_BATCH = 100_000
 """Pairs of a point and a triangle that are looked at together (fits caches)."""
-SAMPLES = 8
+SAMPLES_PER_REGION = 8
 """Nodes of a connected region that are asked where they are."""
 
 
@@ -16,7 +16,7 @@ def winding_numbers(
 
     About a surface with holes it is a fraction: the solid angle seen, over 4π.
     """
-    step = max(1, PAIRS // len(triangles))
+    step = max(1, MAX_PAIRS_PER_BATCH // len(triangles))
     parts = np.split(points, range(step, len(points), step))
     return np.concatenate([_solid_angles(p, triangles) for p in parts]) / (4 * np.pi)
 
@@ -29,7 +29,7 @@ def _solid_angles(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     return 2 * np.arctan2(volume, A * B * C + ab * C + bc * A + ca * B).sum(1)
 
 
-def inside_nodes(
+def inside_mask(
     distance: Float[np.ndarray, "nx ny nz"],
     origin: Float[np.ndarray, "3"],
     spacing: float,
@@ -48,20 +48,20 @@ def inside_nodes(
         spacing: of the nodes.
         triangles: the surface.
     """
-    label = _joined(distance, spacing)
+    label = _connected_regions(distance, spacing)
     order = np.random.default_rng(0).permutation(label.size)
     order = order[np.argsort(label[order], kind="stable")]
     starts = np.flatnonzero(np.diff(label[order], prepend=-1))
     sizes = np.diff(starts, append=label.size)
     rank = np.arange(label.size) - np.repeat(starts, sizes)
-    asked = order[rank < SAMPLES]
+    asked = order[rank < SAMPLES_PER_REGION]
     points = origin + spacing * np.stack(np.unravel_index(asked, distance.shape), -1)
     number = np.bincount(label[asked], winding_numbers(points, triangles))
     inside = np.abs(number / np.bincount(label[asked])) > 0.5
     return inside[label].reshape(distance.shape)
 
 
-def _joined(distance: np.ndarray, spacing: float) -> np.ndarray:
+def _connected_regions(distance: np.ndarray, spacing: float) -> np.ndarray:
     """A number for each node, the same for nodes that no surface separates."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components

@@ -11,17 +11,17 @@ import numpy as np
 
 from ..errors import ConfigError
 from ..world.frame import Frame, Joint
-from .joint_types import Node, joint_type, motion, resolve_axis
-from .mimic_joints import Drive, joint_drives, moved_value
+from .joint_types import JointNode, joint_transform, joint_type, resolve_axis
+from .mimic_joints import MimicRelation, motion_value, resolve_mimics
 from .transforms import (
     IDENTITY,
-    hat,
     pose_multiply,
     quat_multiply,
     quat_to_matrix,
     rotate,
+    skew,
 )
-from .tree import Tree
+from .tree import KinematicTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +34,10 @@ class JointSlot:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class KinematicsLayout:
     """A tree, its data arrays, and where each joint stands in q."""
 
-    tree: Tree
+    tree: KinematicTree
     data: dict[str, np.ndarray]
     slots: tuple[JointSlot, ...]
 
@@ -67,7 +67,7 @@ def topological_order(frames: Sequence[Frame]) -> list[int]:
     return order
 
 
-class _Motion(NamedTuple):
+class _ScalarMotion(NamedTuple):
     """Along or about `axis` by multiplier · q[coordinate] + offset."""
 
     coordinate: int
@@ -76,7 +76,7 @@ class _Motion(NamedTuple):
     axis: np.ndarray
 
 
-class _Dof(NamedTuple):
+class _ElementaryDof(NamedTuple):
     """One elementary degree of freedom."""
 
     node: int
@@ -86,21 +86,21 @@ class _Dof(NamedTuple):
     axis: np.ndarray
 
 
-class _Node(NamedTuple):
+class _TreeNode(NamedTuple):
     """A moving body: its origin in the parent node, and how it moves there."""
 
     parent: int
     level: int
     pose: np.ndarray
-    slides: tuple[_Motion, ...]
-    turn: _Motion | None
+    slides: tuple[_ScalarMotion, ...]
+    turn: _ScalarMotion | None
     ball: int | None
     """First of four quaternion coordinates."""
     columns: tuple[int, ...]
     """Tangent columns: of the slides, then of the turn or the ball."""
 
 
-class _Carry(NamedTuple):
+class _FrameMount(NamedTuple):
     """What carries a frame: a node, and the frame's pose in it."""
 
     node: int
@@ -109,12 +109,14 @@ class _Carry(NamedTuple):
     """The frame coincides with the node by construction."""
 
 
-def build(frames: Sequence[Frame], values: Mapping[int, np.ndarray]) -> Layout:
+def build_kinematics(
+    frames: Sequence[Frame], values: Mapping[int, np.ndarray]
+) -> KinematicsLayout:
     """The structure and data of a world; `values` holds all joint coordinates.
 
     Locked joints, and what mimics them, are composed into constant poses.
     """
-    drives = joint_drives(frames)
+    drives = resolve_mimics(frames)
 
     def moving(i: int) -> Joint | None:
         """The joint by which a frame moves, if it does."""
@@ -134,13 +136,13 @@ def build(frames: Sequence[Frame], values: Mapping[int, np.ndarray]) -> Layout:
             slots.append(JointSlot(i, nq, own.dim))
             nq += own.dim
 
-    columns, column_coordinate, balls = _columns(frames, slots)
-    nodes: list[_Node] = []
-    carry: dict[int, _Carry] = {}
+    columns, column_coordinate, balls = _tangent_columns(frames, slots)
+    nodes: list[_TreeNode] = []
+    carry: dict[int, _FrameMount] = {}
     for i in topological_order(frames):
         frame = frames[i]
         up = -1 if frame.parent is None else frame.parent
-        above = carry.get(up, _Carry(-1, IDENTITY, False))
+        above = carry.get(up, _FrameMount(-1, IDENTITY, False))
         node: int = above.node
         pose: np.ndarray = pose_multiply(above.pose, np.asarray(frame.origin, float))
         joint, mover, exact = frame.joint, moving(i), False
@@ -149,20 +151,20 @@ def build(frames: Sequence[Frame], values: Mapping[int, np.ndarray]) -> Layout:
             for spec in joint_type(mover.type).nodes:
                 at, first = start[drive.source], columns[drive.source]
                 level = 0 if node < 0 else nodes[node].level + 1
-                made = _make_node(node, level, pose, spec, mover, drive, at, first)
+                made = _build_node(node, level, pose, spec, mover, drive, at, first)
                 nodes.append(made)
                 node, pose, exact = len(nodes) - 1, IDENTITY, True
         elif joint is not None and joint.dim:
             drive = drives[i]
-            q = moved_value(joint.type, np.asarray(values[drive.source]), drive)
-            pose = pose_multiply(pose, motion(joint.type, joint.axis, q))
-        carry[i] = _Carry(node, pose, exact)
+            q = motion_value(joint.type, np.asarray(values[drive.source]), drive)
+            pose = pose_multiply(pose, joint_transform(joint.type, joint.axis, q))
+        carry[i] = _FrameMount(node, pose, exact)
     placed = [carry[i] for i in range(len(frames))]
-    tree = _structure(nodes, placed, column_coordinate, balls)
-    return Layout(tree, _data(tree, nodes, placed), tuple(slots))
+    tree = _build_tree(nodes, placed, column_coordinate, balls)
+    return KinematicsLayout(tree, _build_data(tree, nodes, placed), tuple(slots))
 
 
-def _columns(
+def _tangent_columns(
     frames: Sequence[Frame], slots: Sequence[JointSlot]
 ) -> tuple[dict[int, dict[int, int]], list[int], list[tuple[int, int]]]:
     """First tangent column by coordinate for each joint, and the columns' makers."""
@@ -187,20 +189,22 @@ def _columns(
     return columns, coordinate, balls
 
 
-def _make_node(
+def _build_node(
     parent: int,
     level: int,
     pose: np.ndarray,
-    spec: Node,
+    spec: JointNode,
     joint: Joint,
-    drive: Drive,
+    drive: MimicRelation,
     start: int,
     columns: Mapping[int, int],
-) -> _Node:
+) -> _TreeNode:
     multiplier, offset = drive.scale * drive.multiplier, drive.scale * drive.offset
 
-    def moving(k: int, axis: Any) -> _Motion:
-        return _Motion(start + k, multiplier, offset, resolve_axis(axis, joint.axis))
+    def moving(k: int, axis: Any) -> _ScalarMotion:
+        return _ScalarMotion(
+            start + k, multiplier, offset, resolve_axis(axis, joint.axis)
+        )
 
     slides = tuple(moving(k, axis) for k, axis in spec.translations)
     used = [columns[k] for k, _ in spec.translations]
@@ -217,54 +221,60 @@ def _make_node(
             )
         ball = start + spec.ball
         used += [columns[spec.ball] + i for i in range(3)]
-    return _Node(parent, level, pose, slides, turn, ball, tuple(used))
+    return _TreeNode(parent, level, pose, slides, turn, ball, tuple(used))
 
 
-def _sorted(nodes: Sequence[_Node]) -> tuple[list[_Node], dict[int, int]]:
+def _sort_by_level(
+    nodes: Sequence[_TreeNode],
+) -> tuple[list[_TreeNode], dict[int, int]]:
     """Nodes by level, and the new place of each; the world stays -1."""
     order = sorted(range(len(nodes)), key=lambda i: nodes[i].level)
     rank = {old: new for new, old in enumerate(order)} | {-1: -1}
     return [nodes[i] for i in order], rank
 
 
-def _dofs(rows: Sequence[_Node]) -> list[_Dof]:
+def _elementary_dofs(rows: Sequence[_TreeNode]) -> list[_ElementaryDof]:
     """Elementary dofs: one for each column in order, then those of mimic joints."""
-    found: list[_Dof] = []
+    found: list[_ElementaryDof] = []
     for i, row in enumerate(rows):
         columns = iter(row.columns)
         for slide in row.slides:
-            found.append(_Dof(i, False, next(columns), slide.multiplier, slide.axis))
+            found.append(
+                _ElementaryDof(i, False, next(columns), slide.multiplier, slide.axis)
+            )
         if row.turn is not None:
             found.append(
-                _Dof(i, True, next(columns), row.turn.multiplier, row.turn.axis)
+                _ElementaryDof(
+                    i, True, next(columns), row.turn.multiplier, row.turn.axis
+                )
             )
         if row.ball is not None:
-            found += [_Dof(i, True, next(columns), 1.0, a) for a in np.eye(3)]
+            found += [_ElementaryDof(i, True, next(columns), 1.0, a) for a in np.eye(3)]
     found.sort(key=lambda dof: dof.column)
     seen: set[int] = set()
-    leaders: list[_Dof] = []
-    followers: list[_Dof] = []
+    leaders: list[_ElementaryDof] = []
+    followers: list[_ElementaryDof] = []
     for dof in found:
         (followers if dof.column in seen else leaders).append(dof)
         seen.add(dof.column)
     return leaders + followers
 
 
-def _structure(
-    nodes: Sequence[_Node],
-    placed: Sequence[_Carry],
+def _build_tree(
+    nodes: Sequence[_TreeNode],
+    placed: Sequence[_FrameMount],
     column_coordinate: Sequence[int],
     balls: Sequence[tuple[int, int]],
-) -> Tree:
-    rows, rank = _sorted(nodes)
+) -> KinematicTree:
+    rows, rank = _sort_by_level(nodes)
     nv = len(column_coordinate)
     nq = nv + len(balls)
     level = np.array([r.level for r in rows], int)
     edges = np.searchsorted(level, np.arange(level.max(initial=-1) + 2)).tolist()
     slides = [i for i, r in enumerate(rows) if r.slides]
     ball_nodes = [i for i, r in enumerate(rows) if r.ball is not None]
-    dofs = _dofs(rows)
-    return Tree(
+    dofs = _elementary_dofs(rows)
+    return KinematicTree(
         n_frames=len(placed),
         nq=nq,
         nv=nv,
@@ -277,49 +287,51 @@ def _structure(
         ball_coordinate=tuple(r.ball for r in rows if r.ball is not None),
         slide_nodes=tuple(slides),
         slide_coordinates=tuple(
-            tuple(s.coordinate for s in _three(rows[i], nq)) for i in slides
+            tuple(s.coordinate for s in _pad_slides(rows[i], nq)) for i in slides
         ),
         dof_nodes=tuple(d.node for d in dofs),
-        dof_turns=tuple(d.turn for d in dofs),
+        dof_is_rotation=tuple(d.turn for d in dofs),
         dof_columns=tuple(d.column for d in dofs),
         column_coordinate=tuple(column_coordinate),
         balls=tuple(balls),
         frame_nodes=tuple(rank[c.node] for c in placed),
         rigid_frames=tuple(f for f, c in enumerate(placed) if not c.exact),
-        unit=len(dofs) == nv and all(d.multiplier == 1 for d in dofs),
+        columns_are_dofs=len(dofs) == nv and all(d.multiplier == 1 for d in dofs),
     )
 
 
-def _data(
-    tree: Tree, nodes: Sequence[_Node], placed: Sequence[_Carry]
+def _build_data(
+    tree: KinematicTree, nodes: Sequence[_TreeNode], placed: Sequence[_FrameMount]
 ) -> dict[str, np.ndarray]:
     """Everything a node's motion needs, in the axes of its parent node."""
-    rows, _ = _sorted(nodes)
+    rows, _ = _sort_by_level(nodes)
     origins = _stack([r.pose for r in rows], (7,))
     p, quats = origins[:, :3], origins[:, 3:]
     R = quat_to_matrix(quats)
-    turns = [r.turn or _Motion(0, 0.0, 0.0, np.zeros(3)) for r in rows]
+    turns = [r.turn or _ScalarMotion(0, 0.0, 0.0, np.zeros(3)) for r in rows]
     axis = _stack([t.axis for t in turns], (3,))
     along = axis[:, :, None] * axis[:, None, :]
     offsets = _stack([placed[f].pose for f in tree.rigid_frames], (7,))
-    slide_nodes, ball_nodes = tree.table.slides, np.array(tree.ball_nodes, int)
-    slides = [_three(rows[i], tree.nq) for i in slide_nodes]
+    slide_nodes, ball_nodes = tree.indices.slide_nodes, np.array(tree.ball_nodes, int)
+    slides = [_pad_slides(rows[i], tree.nq) for i in slide_nodes]
     slide_axis = _stack([[s.axis for s in three] for three in slides], (3, 3))
-    dofs = _dofs(rows)
+    dofs = _elementary_dofs(rows)
     dof_axis = _stack([d.axis for d in dofs], (3,))
-    in_parent = rotate(R[tree.table.dof_nodes], dof_axis)
+    in_parent = rotate(R[tree.indices.dof_nodes], dof_axis)
     return dict(
         node_p=p,
-        turn_R=np.stack([R @ along, R @ (np.eye(3) - along), R @ hat(axis)]),
-        turn_quat=np.stack([quats, quat_multiply(quats, _pure(axis))]),
-        turn_multiplier=_stack([t.multiplier for t in turns], ()),
-        turn_offset=_stack([t.offset for t in turns], ()),
+        rotation_basis=np.stack([R @ along, R @ (np.eye(3) - along), R @ skew(axis)]),
+        rotation_quat_basis=np.stack(
+            [quats, quat_multiply(quats, _pure_quaternions(axis))]
+        ),
+        angle_multiplier=_stack([t.multiplier for t in turns], ()),
+        angle_offset=_stack([t.offset for t in turns], ()),
         ball_R=R[ball_nodes],
         ball_quat=quats[ball_nodes],
         slide_axis=slide_axis @ np.swapaxes(R[slide_nodes], -1, -2),
         slide_multiplier=_stack([[s.multiplier for s in t] for t in slides], (3,)),
         slide_offset=_stack([[s.offset for s in t] for t in slides], (3,)),
-        dof_axis=np.where(tree.table.turns[:, None], dof_axis, in_parent),
+        dof_axis=np.where(tree.indices.is_rotation[:, None], dof_axis, in_parent),
         dof_multiplier=_stack([d.multiplier for d in dofs], ()),
         frame_R=quat_to_matrix(offsets[:, 3:]),
         frame_p=offsets[:, :3],
@@ -327,13 +339,13 @@ def _data(
     )
 
 
-def _three(row: _Node, nq: int) -> list[_Motion]:
+def _pad_slides(row: _TreeNode, nq: int) -> list[_ScalarMotion]:
     """The slides of a node, padded to three."""
-    nothing = _Motion(nq, 0.0, 0.0, np.zeros(3))
+    nothing = _ScalarMotion(nq, 0.0, 0.0, np.zeros(3))
     return [*row.slides, nothing, nothing, nothing][:3]
 
 
-def _pure(v: np.ndarray) -> np.ndarray:
+def _pure_quaternions(v: np.ndarray) -> np.ndarray:
     """Vectors as quaternions with no real part."""
     return np.concatenate([np.zeros_like(v[:, :1]), v], -1)
 

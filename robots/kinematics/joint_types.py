@@ -15,12 +15,12 @@ import numpy as np
 
 from ..errors import ConfigError, unknown_name
 from .transforms import (
-    axis_angle,
+    axis_angle_to_quat,
     pose_inverse,
     pose_multiply,
+    quat_log,
     quat_normalize,
     quat_to_matrix,
-    rotation_vector,
 )
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -29,7 +29,7 @@ Axis = tuple[float, float, float] | str
 
 
 @dataclass(frozen=True)
-class Node:
+class JointNode:
     """Translation along axes, then a turn; entries are (coordinate, axis)."""
 
     translations: tuple[tuple[int, Axis], ...] = ()
@@ -43,7 +43,7 @@ class JointType:
     """How many coordinates, which nodes, and whether it needs an axis."""
 
     dim: int
-    nodes: tuple[Node, ...]
+    nodes: tuple[JointNode, ...]
     needs_axis: bool = False
 
     @property
@@ -53,15 +53,15 @@ class JointType:
 
 
 def _hinge(axis: Axis) -> JointType:
-    return JointType(1, (Node(rotation=(0, axis)),), axis == "axis")
+    return JointType(1, (JointNode(rotation=(0, axis)),), axis == "axis")
 
 
 def _slide(axis: Axis) -> JointType:
-    return JointType(1, (Node(translations=((0, axis),)),), axis == "axis")
+    return JointType(1, (JointNode(translations=((0, axis),)),), axis == "axis")
 
 
 _XYZ = ((0, X), (1, Y), (2, Z))
-_FREE = JointType(7, (Node(translations=_XYZ, ball=3),))
+_FREE = JointType(7, (JointNode(translations=_XYZ, ball=3),))
 
 JOINT_TYPES: dict[str, JointType] = {
     "hingeX": _hinge(X),
@@ -71,21 +71,23 @@ JOINT_TYPES: dict[str, JointType] = {
     "transX": _slide(X),
     "transY": _slide(Y),
     "transZ": _slide(Z),
-    "transXY": JointType(2, (Node(_XYZ[:2]),)),
-    "trans3": JointType(3, (Node(_XYZ),)),
-    "transXYPhi": JointType(3, (Node(_XYZ[:2], rotation=(2, Z)),)),
-    "phiTransXY": JointType(3, (Node(rotation=(0, Z)), Node(((1, X), (2, Y))))),
-    "transYPhi": JointType(2, (Node(((0, Y),), rotation=(1, Z)),)),
-    "universal": JointType(2, (Node(rotation=(0, X)), Node(rotation=(1, Y)))),
-    "quatBall": JointType(4, (Node(ball=0),)),
+    "transXY": JointType(2, (JointNode(_XYZ[:2]),)),
+    "trans3": JointType(3, (JointNode(_XYZ),)),
+    "transXYPhi": JointType(3, (JointNode(_XYZ[:2], rotation=(2, Z)),)),
+    "phiTransXY": JointType(
+        3, (JointNode(rotation=(0, Z)), JointNode(((1, X), (2, Y))))
+    ),
+    "transYPhi": JointType(2, (JointNode(((0, Y),), rotation=(1, Z)),)),
+    "universal": JointType(2, (JointNode(rotation=(0, X)), JointNode(rotation=(1, Y)))),
+    "quatBall": JointType(4, (JointNode(ball=0),)),
     "free": _FREE,
-    "XBall": JointType(5, (Node(((0, X),), ball=1),)),
+    "XBall": JointType(5, (JointNode(((0, X),), ball=1),)),
     "rigid": JointType(0, ()),
     "revolute": _hinge("axis"),
     "continuous": _hinge("axis"),
     "prismatic": _slide("axis"),
     "planar": JointType(
-        3, (Node(((0, "normal1"), (1, "normal2")), rotation=(2, "axis")),), True
+        3, (JointNode(((0, "normal1"), (1, "normal2")), rotation=(2, "axis")),), True
     ),
     "floating": _FREE,
     "fixed": JointType(0, ()),
@@ -113,13 +115,15 @@ def joint_type(name: Any) -> JointType:
         nodes = []
         for i, letter in enumerate(name[1:]):
             if letter == "w":
-                nodes.append(Node(ball=i))
+                nodes.append(JointNode(ball=i))
                 continue
             axis = _LETTERS[letter.lower()]
             if letter.isupper():
                 axis = (-axis[0], -axis[1], -axis[2])
             turn = letter.lower() in "abc"
-            nodes.append(Node(rotation=(i, axis)) if turn else Node(((i, axis),)))
+            nodes.append(
+                JointNode(rotation=(i, axis)) if turn else JointNode(((i, axis),))
+            )
         return JointType(len(name) - 1 + 3 * name.endswith("w"), tuple(nodes))
     raise ConfigError(unknown_name("joint type", name, JOINT_TYPES))
 
@@ -142,7 +146,7 @@ def resolve_axis(axis: Axis, own: np.ndarray | None) -> np.ndarray:
     return first if axis == "normal1" else np.cross(a, first)
 
 
-def zero_value(name: str) -> np.ndarray:
+def neutral_value(name: str) -> np.ndarray:
     """The coordinates of no motion: zeros, and identity quaternions."""
     kind = joint_type(name)
     q = np.zeros(kind.dim)
@@ -151,7 +155,7 @@ def zero_value(name: str) -> np.ndarray:
     return q
 
 
-def motion(name: str, axis: np.ndarray | None, q: np.ndarray) -> np.ndarray:
+def joint_transform(name: str, axis: np.ndarray | None, q: np.ndarray) -> np.ndarray:
     """The pose (7,) of a joint's motion at coordinates q."""
     total = np.array([0.0, 0, 0, 1, 0, 0, 0])
     for node in joint_type(name).nodes:
@@ -160,7 +164,7 @@ def motion(name: str, axis: np.ndarray | None, q: np.ndarray) -> np.ndarray:
             step[:3] += resolve_axis(a, axis) * q[i]
         if node.rotation is not None:
             i, a = node.rotation
-            step[3:] = axis_angle(resolve_axis(a, axis), q[i])
+            step[3:] = axis_angle_to_quat(resolve_axis(a, axis), q[i])
         if node.ball is not None:
             step[3:] = quat_normalize(np.asarray(q[node.ball : node.ball + 4], float))
         total = pose_multiply(total, step)
@@ -175,12 +179,12 @@ def value_from_pose(
     Exact for every joint of one node; for `universal`, `phiTransXY` and generic joints
     the nodes are peeled off one by one.
     """
-    q = zero_value(name)
+    q = neutral_value(name)
     rest = np.asarray(pose, float)
     nodes = joint_type(name).nodes
     if name == "phiTransXY":
-        q[0] = _angle(rest[3:], np.array(Z))
-        rest = pose_multiply(motion("hingeZ", None, -q[:1]), rest)
+        q[0] = _twist_angle(rest[3:], np.array(Z))
+        rest = pose_multiply(joint_transform("hingeZ", None, -q[:1]), rest)
         q[1:] = rest[:2]
     elif name == "universal":
         R = quat_to_matrix(rest[3:])
@@ -195,22 +199,22 @@ def value_from_pose(
             if node.rotation is not None:
                 i, a = node.rotation
                 about = resolve_axis(a, axis)
-                q[i] = _angle(rest[3:], about)
-                step[3:] = axis_angle(about, q[i])
+                q[i] = _twist_angle(rest[3:], about)
+                step[3:] = axis_angle_to_quat(about, q[i])
             if node.ball is not None:
                 q[node.ball : node.ball + 4] = step[3:] = rest[3:]
             rest = pose_multiply(pose_inverse(step), rest)
-    return q, pose_distance(motion(name, axis, q), np.asarray(pose, float))
+    return q, pose_distance(joint_transform(name, axis, q), np.asarray(pose, float))
 
 
 def pose_distance(a: np.ndarray, b: np.ndarray) -> float:
     """The larger of the position error [m] and the angle [rad] between two poses."""
     d = pose_multiply(pose_inverse(a), b)
-    turn = np.linalg.norm(rotation_vector(d[3:]))
+    turn = np.linalg.norm(quat_log(d[3:]))
     return max(math.hypot(*d[:3]), float(turn))
 
 
-def _angle(quat: np.ndarray, axis: np.ndarray) -> float:
+def _twist_angle(quat: np.ndarray, axis: np.ndarray) -> float:
     """The turn about `axis` nearest to a rotation, in (-π, π] (swing-twist)."""
     angle = 2 * np.arctan2(quat[1:] @ axis, quat[0])
     return float(angle - 2 * np.pi * np.round(angle / (2 * np.pi)))

@@ -10,18 +10,23 @@ from posewise.compilation.precision import full_matmul_precision
 
 from ..typing import Array
 from .transforms import quat_exp, quat_multiply, quat_normalize
-from .tree import Tree
+from .tree import KinematicTree
 
 
 @full_matmul_precision
 def tangent_to_coordinates(
-    tree: Tree, q: Float[Array, "*#batch nq"], J: Float[Array, "*#batch rows nv"]
+    tree: KinematicTree,
+    q: Float[Array, "*#batch nq"],
+    J: Float[Array, "*#batch rows nv"],
 ) -> Float[Array, "*batch rows nq"]:
     """A Jacobian with respect to q from one with respect to the tangent space."""
     if not tree.balls:
         return J
     xp = J.__array_namespace__() if not isinstance(J, np.ndarray) else np
-    parts, columns = tree.table.quaternions, tree.table.spins
+    parts, columns = (
+        tree.indices.quaternion_coordinates,
+        tree.indices.quaternion_columns,
+    )
     raw = q[..., parts]
     norm = xp.sqrt(xp.sum(raw * raw, -1, keepdims=True))
     norm = xp.where(norm == 0, 1.0, norm)
@@ -50,14 +55,16 @@ def tangent_to_coordinates(
 
 @full_matmul_precision
 def coordinates_to_tangent(
-    tree: Tree, q: Float[Array, "*#batch nq"], J: Float[Array, "*#batch rows nq"]
+    tree: KinematicTree,
+    q: Float[Array, "*#batch nq"],
+    J: Float[Array, "*#batch rows nq"],
 ) -> Float[Array, "*batch rows nv"]:
     """A Jacobian with respect to the tangent space from one with respect to q."""
     if not tree.balls:
         return J
     xp = J.__array_namespace__() if not isinstance(J, np.ndarray) else np
     single = [c for c in tree.column_coordinate if c >= 0]
-    parts = tree.table.quaternions
+    parts = tree.indices.quaternion_coordinates
     raw = q[..., parts]
     w, x, y, z = (raw[..., i] for i in range(4))
     half = 0.5 * xp.stack(
@@ -83,13 +90,16 @@ def coordinates_to_tangent(
 
 
 def integrate(
-    tree: Tree, q: Float[Array, "*batch nq"], v: Float[Array, "*batch nv"]
+    tree: KinematicTree, q: Float[Array, "*batch nq"], v: Float[Array, "*batch nv"]
 ) -> Float[Array, "*batch nq"]:
     """q ⊕ v: coordinates add, quaternions turn by `v` in their own frame."""
     xp = q.__array_namespace__()
     if not tree.balls:
         return q + v
-    parts, columns = tree.table.quaternions, tree.table.spins
+    parts, columns = (
+        tree.indices.quaternion_coordinates,
+        tree.indices.quaternion_columns,
+    )
     turned = quat_multiply(quat_normalize(q[..., parts]), quat_exp(v[..., columns]))
     turned = turned.reshape((*q.shape[:-1], -1))
     source = np.zeros(tree.nq, int)

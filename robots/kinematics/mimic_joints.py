@@ -11,7 +11,7 @@ from .joint_types import joint_type
 
 
 @dataclass
-class Drive:
+class MimicRelation:
     """What drives a joint: scale · (multiplier · q + offset) of a source joint."""
 
     source: int
@@ -20,7 +20,7 @@ class Drive:
     scale: float
 
 
-def joint_drives(frames: Sequence[Frame]) -> dict[int, Drive]:
+def resolve_mimics(frames: Sequence[Frame]) -> dict[int, MimicRelation]:
     """For each jointed frame, the frame whose coordinates drive it.
 
     Raises:
@@ -28,7 +28,7 @@ def joint_drives(frames: Sequence[Frame]) -> dict[int, Drive]:
     """
     joints = {i: f.joint for i, f in enumerate(frames) if f.joint is not None}
     by_name = {joint.name: i for i, joint in joints.items()}
-    drives: dict[int, Drive] = {}
+    drives: dict[int, MimicRelation] = {}
     for i, own in joints.items():
         multiplier, offset, k, seen = 1.0, 0.0, i, {i}
         joint = own
@@ -54,11 +54,11 @@ def joint_drives(frames: Sequence[Frame]) -> dict[int, Drive]:
                 f" {joint.name!r} ({joint.type}), which has {joint.dim} coordinates"
                 f" instead of {own.dim}."
             )
-        drives[i] = Drive(k, multiplier, offset, joint.scale)
+        drives[i] = MimicRelation(k, multiplier, offset, joint.scale)
     return drives
 
 
-def driven_value(type_: str, q: np.ndarray, drive: Drive) -> np.ndarray:
+def mimic_value(type_: str, q: np.ndarray, drive: MimicRelation) -> np.ndarray:
     """A joint's own coordinates, given those of the joint that drives it."""
     value = drive.multiplier * q + drive.offset
     for b in joint_type(type_).balls:
@@ -66,9 +66,9 @@ def driven_value(type_: str, q: np.ndarray, drive: Drive) -> np.ndarray:
     return value
 
 
-def moved_value(type_: str, q: np.ndarray, drive: Drive) -> np.ndarray:
+def motion_value(type_: str, q: np.ndarray, drive: MimicRelation) -> np.ndarray:
     """The coordinates at which a driven joint's motion is evaluated."""
-    value = driven_value(type_, q, drive)
+    value = mimic_value(type_, q, drive)
     scaled = drive.scale * value
     for b in joint_type(type_).balls:
         scaled[b : b + 4] = value[b : b + 4]

@@ -15,7 +15,7 @@ from ..typing import Array
 IDENTITY = np.array([0.0, 0, 0, 1, 0, 0, 0])
 
 
-def _hamilton() -> Float[np.ndarray, "16 4"]:
+def _hamilton_table() -> Float[np.ndarray, "16 4"]:
     """What the product of each two units is."""
     table = np.zeros((4, 4, 4))
     table[0] = table[:, 0] = np.eye(4)
@@ -25,11 +25,11 @@ def _hamilton() -> Float[np.ndarray, "16 4"]:
     return table.reshape(16, 4)
 
 
-_HAMILTON = _hamilton()
+_HAMILTON_TABLE = _hamilton_table()
 
 
-def hat(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3 3"]:
-    """The matrix of the cross product: `hat(v) @ u = v × u`."""
+def skew(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3 3"]:
+    """The matrix of the cross product: `skew(v) @ u = v × u`."""
     xp = v.__array_namespace__()
     x, y, z = v[..., 0], v[..., 1], v[..., 2]
     o = xp.zeros_like(x)
@@ -60,7 +60,7 @@ def quat_multiply(
 ) -> Float[Array, "*batch 4"]:
     """The Hamilton product `a ⊗ b`."""
     products = a[..., :, None] * b[..., None, :]
-    table = _HAMILTON.astype(products.dtype)
+    table = _HAMILTON_TABLE.astype(products.dtype)
     return products.reshape(*products.shape[:-2], 16) @ table
 
 
@@ -112,7 +112,7 @@ def matrix_to_quat(R: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 4"]:
     return chosen / xp.sqrt(xp.sum(chosen * chosen, -1, keepdims=True))
 
 
-def rotation_vector(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 3"]:
+def quat_log(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 3"]:
     """The rotation vector (axis times angle in [0, π]) of a unit quaternion."""
     xp = q.__array_namespace__()
     q = xp.where(q[..., :1] < 0, -q, q)
@@ -136,21 +136,25 @@ def quat_exp(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 4"]:
     return quat_normalize(xp.concatenate([real, factor * v], -1))
 
 
-def axis_angle(axis: Float[Array, "*#batch 3"], angle) -> Float[Array, "*batch 4"]:
+def axis_angle_to_quat(
+    axis: Float[Array, "*#batch 3"], angle
+) -> Float[Array, "*batch 4"]:
     """The quaternion of a turn by `angle` [rad] about `axis`; zero axis: identity."""
     axis, angle = np.asarray(axis, float), np.asarray(angle, float)
     norm = np.linalg.norm(axis, axis=-1, keepdims=True)
     return quat_exp(axis / np.where(norm == 0, 1.0, norm) * angle[..., None])
 
 
-def rpy(roll: float, pitch: float, yaw: float) -> Float[np.ndarray, "4"]:
-    """The quaternion of URDF's `rpy`: `Rz(yaw) Ry(pitch) Rx(roll)`, in radians."""
+def rpy_to_quat(roll: float, pitch: float, yaw: float) -> Float[np.ndarray, "4"]:
+    """The quaternion of URDF's `rpy`, `Rz(yaw) Ry(pitch) Rx(roll)`, in radians."""
     x, y, z = np.eye(3)
-    turn = quat_multiply(axis_angle(z, yaw), axis_angle(y, pitch))
-    return quat_multiply(turn, axis_angle(x, roll))
+    turn = quat_multiply(axis_angle_to_quat(z, yaw), axis_angle_to_quat(y, pitch))
+    return quat_multiply(turn, axis_angle_to_quat(x, roll))
 
 
-def pose(position=(0.0, 0.0, 0.0), quaternion=(1.0, 0, 0, 0)) -> Float[np.ndarray, "7"]:
+def make_pose(
+    position=(0.0, 0.0, 0.0), quaternion=(1.0, 0, 0, 0)
+) -> Float[np.ndarray, "7"]:
     """A pose from a position [m] and a quaternion (normalised)."""
     q = quat_normalize(np.asarray(quaternion, float))
     return np.concatenate([np.asarray(position, float), q])

@@ -9,7 +9,7 @@ Ints = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Tree:
+class KinematicTree:
     """The static structure of a world: nodes by level, dofs, frames."""
 
     n_frames: int
@@ -29,7 +29,7 @@ class Tree:
     """Coordinates that translate each slide node; nq: none."""
     dof_nodes: Ints
     """Node that each elementary dof moves."""
-    dof_turns: tuple[bool, ...]
+    dof_is_rotation: tuple[bool, ...]
     """True for a turn, False for a translation."""
     dof_columns: Ints
     """Column of the tangent space that each elementary dof feeds; first one dof for
@@ -43,7 +43,7 @@ class Tree:
     rigid_frames: Ints
     """Frames with an offset from their node; the others coincide with it."""
 
-    unit: bool
+    columns_are_dofs: bool
     """Each tangent column is one dof, moving at unit speed: J needs no folding."""
 
     def __post_init__(self):
@@ -53,7 +53,7 @@ class Tree:
         return self._hash  # type: ignore[attr-defined]
 
     @cached_property
-    def mask(self) -> np.ndarray:
+    def dof_mask(self) -> np.ndarray:
         """(n_frames + 1, dofs): dof j moves frame f; the last row is the world."""
         moves = np.zeros((len(self.parents) + 1, len(self.dof_nodes)), bool)
         for node, parent in enumerate(self.parents):
@@ -62,33 +62,33 @@ class Tree:
         return moves[[*self.frame_nodes, -1]]
 
     @cached_property
-    def table(self) -> "IndexTable":
+    def indices(self) -> "TreeIndices":
         """The structure as index arrays."""
-        return IndexTable(self)
+        return TreeIndices(self)
 
 
-class IndexTable:
+class TreeIndices:
     """Index arrays of a tree, made once."""
 
-    def __init__(self, tree: Tree):
+    def __init__(self, tree: KinematicTree):
         n = len(tree.parents)
         as_array = lambda values: np.array(values, int)
         parents = as_array(tree.parents)
-        self.rotation = as_array(tree.rotation_coordinate)
-        self.ball_parts = as_array(tree.ball_coordinate)[:, None] + np.arange(4)
+        self.rotation_coordinates = as_array(tree.rotation_coordinate)
+        self.ball_coordinates = as_array(tree.ball_coordinate)[:, None] + np.arange(4)
         self.ball_rows = np.arange(n)
         self.ball_rows[as_array(tree.ball_nodes)] = n + np.arange(len(tree.ball_nodes))
-        self.slides = as_array(tree.slide_nodes)
+        self.slide_nodes = as_array(tree.slide_nodes)
         self.slide_coordinates = as_array(tree.slide_coordinates).reshape(-1, 3)
         self.slide_rows = np.arange(n)
-        self.slide_rows[self.slides] = n + np.arange(len(self.slides))
-        self.up: list[np.ndarray | None] = []
+        self.slide_rows[self.slide_nodes] = n + np.arange(len(self.slide_nodes))
+        self.parent_rows: list[np.ndarray | None] = []
         """For each level, the parents' places in the level before; None: in order."""
         before = 0
         for first, last in tree.levels:
             local = parents[first:last] - before
             straight = np.array_equal(local, np.arange(first - before))
-            self.up.append(None if straight else local)
+            self.parent_rows.append(None if straight else local)
             before = first
         self.ancestors: list[np.ndarray] = []
         """Of each node and, last, the world: the node 1, 2, 4, … levels up, while any
@@ -97,21 +97,25 @@ class IndexTable:
         while (up[:n] < n).any():
             self.ancestors.append(up)
             up = up[up]
-        self.carriers = np.append(as_array(tree.frame_nodes), n)
+        self.frame_nodes = np.append(as_array(tree.frame_nodes), n)
         """The node that carries each frame and, last, the world."""
         rigid = as_array(tree.rigid_frames)
-        self.offsets = np.full(len(self.carriers), len(rigid))
+        self.offset_rows = np.full(len(self.frame_nodes), len(rigid))
         """The pose on it: of a rigid frame, or, after all of these, none."""
-        self.offsets[rigid] = np.arange(len(rigid))
+        self.offset_rows[rigid] = np.arange(len(rigid))
         self.dof_nodes = as_array(tree.dof_nodes)
-        self.turns = np.array(tree.dof_turns, bool)
-        self.all_turn = bool(self.turns.all())
-        self.dof_basis = np.where(
-            self.turns, self.dof_nodes, parents[self.dof_nodes] if n else 0
+        self.is_rotation = np.array(tree.dof_is_rotation, bool)
+        self.is_all_rotation = bool(self.is_rotation.all())
+        self.axis_nodes = np.where(
+            self.is_rotation, self.dof_nodes, parents[self.dof_nodes] if n else 0
         )
         led = as_array(tree.dof_columns[tree.nv :])
-        self.followers = np.zeros((len(led), tree.nv))
-        self.followers[np.arange(len(led)), led] = 1.0
+        self.mimic_columns = np.zeros((len(led), tree.nv))
+        self.mimic_columns[np.arange(len(led)), led] = 1.0
         """Which column each dof of a mimic joint adds to."""
-        self.quaternions = as_array([b[0] for b in tree.balls])[:, None] + np.arange(4)
-        self.spins = as_array([b[1] for b in tree.balls])[:, None] + np.arange(3)
+        self.quaternion_coordinates = as_array([b[0] for b in tree.balls])[
+            :, None
+        ] + np.arange(4)
+        self.quaternion_columns = as_array([b[1] for b in tree.balls])[
+            :, None
+        ] + np.arange(3)

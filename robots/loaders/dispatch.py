@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LoadError
-from ..geometry.mesh_paths import is_file
+from ..geometry.mesh_paths import is_existing_file
 from ..world.frame import Model
 
 
@@ -14,7 +14,7 @@ def read_file(path: Path) -> tuple[Model, bool]:
     Raises:
         LoadError: for an unknown kind of file, a missing one, or a broken one.
     """
-    if not is_file(path):
+    if not is_existing_file(path):
         raise LoadError(f"No file {str(path)!r}; give the path of a model file.")
     match path.suffix.lower():
         case ".urdf":

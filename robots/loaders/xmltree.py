@@ -20,24 +20,24 @@ MAX_ELEMENTS = 500_000
 
 
 @dataclass(frozen=True, eq=False)
-class Element:
+class XmlElement:
     """One XML element."""
 
     tag: str
     attributes: dict[str, str]
     file: str
     line: int
-    children: list["Element"] = field(default_factory=list)
+    children: list["XmlElement"] = field(default_factory=list)
 
-    def all(self, tag: str) -> list["Element"]:
+    def all(self, tag: str) -> list["XmlElement"]:
         """The children of that tag, in file order."""
         return [child for child in self.children if child.tag == tag]
 
-    def first(self, tag: str) -> "Element | None":
+    def first(self, tag: str) -> "XmlElement | None":
         """The first child of that tag, or None."""
         return next((child for child in self.children if child.tag == tag), None)
 
-    def walk(self) -> Iterator["Element"]:
+    def iter(self) -> Iterator["XmlElement"]:
         """This element and all below it, in file order."""
         stack = [self]
         while stack:
@@ -115,7 +115,7 @@ class Element:
         return value
 
 
-def read_xml(path: str | os.PathLike) -> Element:
+def read_xml(path: str | os.PathLike) -> XmlElement:
     """The root element of an XML file.
 
     Raises:
@@ -137,13 +137,13 @@ def read_xml(path: str | os.PathLike) -> Element:
     return parse_xml(data, str(file))
 
 
-def parse_xml(data: bytes, file: str) -> Element:
+def parse_xml(data: bytes, file: str) -> XmlElement:
     """The root element of XML text; `file` is what errors call it."""
     if not data.strip():
         raise LoadError(f"{file}: the file is empty, expected XML; check the path.")
     parser = expat.ParserCreate()
-    roots: list[Element] = []
-    stack: list[Element] = []
+    roots: list[XmlElement] = []
+    stack: list[XmlElement] = []
     count = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -154,7 +154,7 @@ def parse_xml(data: bytes, file: str) -> Element:
                 f"{file}, line {parser.CurrentLineNumber}: more than {MAX_ELEMENTS}"
                 " elements; split the file."
             )
-        element = Element(tag, attributes, file, parser.CurrentLineNumber)
+        element = XmlElement(tag, attributes, file, parser.CurrentLineNumber)
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 

@@ -11,22 +11,22 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ..geometry.bounding_boxes import volumes
+from ..geometry.bounding_boxes import body_volumes
 from ..kinematics.builder import topological_order
 from ..world.frame import Frame
 
-DENSITY = 1000.0
+WATER_DENSITY = 1000.0
 """[kg/m³]"""
-GRAIN = 1e-3
+MIN_LINK_MASS = 1e-3
 """Mass of a moving link of which nothing is known [kg]."""
 
 
-class Mass(NamedTuple):
+class FrameMass(NamedTuple):
     """Of one frame."""
 
     mass: float
     """[kg]"""
-    shares: Float[np.ndarray, " bodies"]
+    body_fractions: Float[np.ndarray, " bodies"]
     """How it is spread over the frame's bodies; none: it has no shape of any size."""
     com: Float[np.ndarray, "3"]
     """Centre of mass in the frame [m]."""
@@ -34,29 +34,29 @@ class Mass(NamedTuple):
     """About it, in the frame's axes [kg m²]; None: that of the bodies."""
 
 
-def masses(frames: Sequence[Frame]) -> list[Mass]:
+def frame_masses(frames: Sequence[Frame]) -> list[FrameMass]:
     """The mass of each frame; of what no joint carries, only what is said.
 
     Raises:
         ConfigError: for shapes that cannot be used, see `frame_bodies`.
     """
-    links = link_heads(frames)
+    links = link_roots(frames)
     known = {head for f, head in zip(frames, links, strict=True) if f.mass}
     found = []
     for frame, head in zip(frames, links, strict=True):
-        found.append(_mass(frame, head is None or head in known))
+        found.append(_frame_mass(frame, head is None or head in known))
     total: dict[int, float] = {}
     for own, head in zip(found, links, strict=True):
         if head is not None:
             total[head] = total.get(head, 0.0) + own.mass
     for head, mass in total.items():
         if mass == 0:
-            ball = ball_inertia(GRAIN)
-            found[head] = Mass(GRAIN, np.zeros(0), found[head].com, ball)
+            ball = ball_inertia(MIN_LINK_MASS)
+            found[head] = FrameMass(MIN_LINK_MASS, np.zeros(0), found[head].com, ball)
     return found
 
 
-def link_heads(frames: Sequence[Frame]) -> list[int | None]:
+def link_roots(frames: Sequence[Frame]) -> list[int | None]:
     """The jointed frame of each frame's link; None: it stands in the world."""
     heads: dict[int, int | None] = {}
     for i in topological_order(frames):
@@ -66,16 +66,16 @@ def link_heads(frames: Sequence[Frame]) -> list[int | None]:
     return [heads[i] for i in range(len(frames))]
 
 
-def _mass(frame: Frame, known: bool) -> Mass:
+def _frame_mass(frame: Frame, known: bool) -> FrameMass:
     size, centres = np.zeros(0), np.zeros((0, 3))
     if any(g.collision for g in frame.geometries):
-        size, centres = volumes(frame)
+        size, centres = body_volumes(frame)
     volume = float(size.sum())
     shares = size / volume if volume > 0 else np.zeros(0)
     com = shares @ centres if volume > 0 else np.zeros(3)
     if frame.com is not None:
         com = np.asarray(frame.com, float)
-    mass = (frame.mass or 0.0) if known else DENSITY * volume
+    mass = (frame.mass or 0.0) if known else WATER_DENSITY * volume
     inertia = None
     if known and frame.inertia is not None:
         given = np.asarray(frame.inertia, float)
@@ -83,10 +83,10 @@ def _mass(frame: Frame, known: bool) -> Mass:
             inertia = given
     if inertia is None and mass > 0 and not len(shares):
         inertia = ball_inertia(mass)
-    return Mass(mass, shares, com, inertia)
+    return FrameMass(mass, shares, com, inertia)
 
 
 def ball_inertia(mass: float) -> Float[np.ndarray, "3 3"]:
     """Inertia of a ball of water."""
-    radius = (3 * mass / (4 * np.pi * DENSITY)) ** (1 / 3)
+    radius = (3 * mass / (4 * np.pi * WATER_DENSITY)) ** (1 / 3)
     return 0.4 * mass * radius**2 * np.eye(3)

@@ -10,13 +10,13 @@ from jaxtyping import Float, Int
 from ..config import Config
 from ..contact.collision_pairs import can_collide
 from ..errors import ConfigError
-from ..kinematics.joint_types import joint_type, motion, resolve_axis
-from ..kinematics.mimic_joints import Drive, joint_drives, moved_value
+from ..kinematics.joint_types import joint_transform, joint_type, resolve_axis
+from ..kinematics.mimic_joints import MimicRelation, motion_value, resolve_mimics
 from ..kinematics.transforms import IDENTITY, pose_multiply, quat_to_matrix
 from ..world.frame import Frame, Joint
 from ..world.friction import contact_friction
-from .geoms import geoms
-from .masses import Mass, masses
+from .geoms import frame_geoms
+from .masses import FrameMass, frame_masses
 from .mujoco_extra import import_mujoco
 
 TIMESTEP = 2e-3
@@ -25,24 +25,24 @@ SOLREF = [2 * TIMESTEP, 1.0]
 SOLIMP = [0.99, 0.999, 1e-4, 0.5, 2.0]
 """Contacts as stiff as the time step allows: a tower of ten boxes moves 0.04 mm in 2 s
 (MuJoCo's defaults: 6 mm)."""
-HELD = 1e6
+HOLDING_FRICTION = 1e6
 """Dry friction of a joint that is held [N, Nm]."""
-HELD_SOLIMP = [0.9999, 0.9999, 1e-4, 0.5, 2.0]
+HOLDING_SOLIMP = [0.9999, 0.9999, 1e-4, 0.5, 2.0]
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class CoordinateMap:
     """Where the entries of q are in MuJoCo's qpos.
 
     qpos[place] = factor · q[source] + shift, but for quaternions.
     """
 
-    place: Int[np.ndarray, " n"]
+    qpos_index: Int[np.ndarray, " n"]
     source: Int[np.ndarray, " n"]
     factor: Float[np.ndarray, " n"]
     shift: Float[np.ndarray, " n"]
-    quat_place: Int[np.ndarray, "k 4"]
-    quat_source: Int[np.ndarray, "k 4"]
+    quat_qpos_index: Int[np.ndarray, "k 4"]
+    quat_q_index: Int[np.ndarray, "k 4"]
     nq: int
 
     def to_qpos(
@@ -50,10 +50,10 @@ class Coordinates:
     ) -> Float[np.ndarray, "*batch size"]:
         """MuJoCo's coordinates, `size` of them."""
         qpos = np.zeros((*q.shape[:-1], size))
-        qpos[..., self.place] = self.factor * q[..., self.source] + self.shift
-        quat = q[..., self.quat_source]
+        qpos[..., self.qpos_index] = self.factor * q[..., self.source] + self.shift
+        quat = q[..., self.quat_q_index]
         length = np.linalg.norm(quat, axis=-1, keepdims=True)
-        qpos[..., self.quat_place] = quat / length
+        qpos[..., self.quat_qpos_index] = quat / length
         return qpos
 
     def to_q(
@@ -63,9 +63,9 @@ class Coordinates:
         q = np.zeros((*qpos.shape[:-1], self.nq))
         # what comes first is written last
         q[..., self.source[::-1]] = (
-            (qpos[..., self.place] - self.shift) / self.factor
+            (qpos[..., self.qpos_index] - self.shift) / self.factor
         )[..., ::-1]
-        q[..., self.quat_source[::-1]] = qpos[..., self.quat_place[::-1]]
+        q[..., self.quat_q_index[::-1]] = qpos[..., self.quat_qpos_index[::-1]]
         return q
 
 
@@ -75,33 +75,33 @@ class TwinModel:
 
     model: Any
     """`mujoco.MjModel`."""
-    coordinates: Coordinates
+    coordinates: CoordinateMap
     frame_bodies: Int[np.ndarray, " frames"]
     """MuJoCo's body of each frame."""
     body_frames: Int[np.ndarray, " bodies"]
     """The frame of each body, -1: the world."""
 
 
-def build_twin(C: Config, loose: frozenset[int]) -> TwinModel:
+def build_twin_model(C: Config, movable: frozenset[int]) -> TwinModel:
     """The model of a world.
 
     Args:
         C: the world; it is not changed.
-        loose: frames whose joints, and what follows them, move freely; all others but
+        movable: frames whose joints, and what follows them, move freely; all others but
             free ones are held.
 
     Raises:
         ConfigError: for what MuJoCo cannot say, with its own words.
         ImportError: without MuJoCo.
     """
-    return _Builder(C, loose).build()
+    return _ModelBuilder(C, movable).build()
 
 
-class _Builder:
-    def __init__(self, C: Config, loose: frozenset[int]) -> None:
+class _ModelBuilder:
+    def __init__(self, C: Config, movable: frozenset[int]) -> None:
         self.mujoco = import_mujoco("A twin")
-        self.C, self.loose = C, loose
-        self.drives = joint_drives(C.frames)
+        self.C, self.movable = C, movable
+        self.drives = resolve_mimics(C.frames)
         layout = C._snapshot()[0]
         self.nodes = layout.tree.frame_nodes
         self.starts = {s.frame: s.start for s in layout.slots}
@@ -111,7 +111,7 @@ class _Builder:
 
     def build(self) -> TwinModel:
         C = self.C
-        weights = masses(C.frames)
+        weights = frame_masses(C.frames)
         self._bodies(weights)
         self._exclude()
         model = self._compile()
@@ -134,7 +134,7 @@ class _Builder:
         option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
         return spec
 
-    def _bodies(self, weights: Sequence[Mass]) -> None:
+    def _bodies(self, weights: Sequence[FrameMass]) -> None:
         made: dict[int | None, Any] = {None: self.spec.worldbody}
         todo = [i for i, f in enumerate(self.C.frames) if f.parent is None]
         for i in todo:
@@ -161,8 +161,10 @@ class _Builder:
         if joint is None or joint.dim == 0 or self._moving(i):
             return origin
         drive = self.drives[i]
-        q = moved_value(joint.type, self.C._values[drive.source], drive)
-        return np.asarray(pose_multiply(origin, motion(joint.type, joint.axis, q)))
+        q = motion_value(joint.type, self.C._values[drive.source], drive)
+        return np.asarray(
+            pose_multiply(origin, joint_transform(joint.type, joint.axis, q))
+        )
 
     # -- joints ------------------------------------------------------------------
 
@@ -178,7 +180,7 @@ class _Builder:
             self.scalars += [(f"{name}:{k}", start + k, 1.0, 0.0) for k in range(3)]
             self.quats.append((f"{name}:3", start + 3))
             return
-        held = not free and drive.source not in self.loose
+        held = not free and drive.source not in self.movable
         for node in joint_type(joint.type).nodes:
             moves = [(k, axis, kinds.mjJNT_SLIDE) for k, axis in node.translations]
             if node.rotation is not None:
@@ -208,10 +210,12 @@ class _Builder:
     def _hold(self, made: Any, held: bool) -> None:
         """As by a brake: dry friction that nothing overcomes."""
         if held:
-            made.frictionloss = HELD
-            made.solref_friction, made.solimp_friction = SOLREF, HELD_SOLIMP
+            made.frictionloss = HOLDING_FRICTION
+            made.solref_friction, made.solimp_friction = SOLREF, HOLDING_SOLIMP
 
-    def _limit(self, made: Any, joint: Joint, drive: Drive, k: int, held: bool) -> None:
+    def _limit(
+        self, made: Any, joint: Joint, drive: MimicRelation, k: int, held: bool
+    ) -> None:
         """Limits of a joint that moves freely and follows none."""
         if held or joint.limits is None or joint.mimic is not None:
             return
@@ -222,7 +226,7 @@ class _Builder:
             made.range = np.clip(ends, -1e9, 1e9)
             made.solref_limit, made.solimp_limit = SOLREF, SOLIMP
 
-    def _follow(self, name: str, leader: str, drive: Drive) -> None:
+    def _follow(self, name: str, leader: str, drive: MimicRelation) -> None:
         made = self.spec.add_equality(name=name, name1=name, name2=leader)
         made.type = self.mujoco.mjtEq.mjEQ_JOINT
         made.objtype = self.mujoco.mjtObj.mjOBJ_JOINT
@@ -230,7 +234,7 @@ class _Builder:
         data[:2] = drive.scale * drive.offset, drive.multiplier
         made.data, made.solref, made.solimp = data, SOLREF, SOLIMP
 
-    def _coordinates(self, model: Any) -> Coordinates:
+    def _coordinates(self, model: Any) -> CoordinateMap:
         def place(name: str) -> int:
             joint, _, k = name.rpartition(":")
             return int(model.joint(joint).qposadr[0]) + int(k)
@@ -240,7 +244,7 @@ class _Builder:
         places, sources, factors, shifts = (
             zip(*self.scalars, strict=True) if (self.scalars) else ((), (), (), ())
         )
-        return Coordinates(
+        return CoordinateMap(
             at([place(n) for n in places]),
             at(sources),
             np.array(factors, float),
@@ -252,10 +256,12 @@ class _Builder:
 
     # -- shapes and masses -------------------------------------------------------
 
-    def _matter(self, frame: Frame, body: Any, own: Mass, moves: bool) -> None:
+    def _matter(self, frame: Frame, body: Any, own: FrameMass, moves: bool) -> None:
         if any(g.collision for g in frame.geometries):
-            made = geoms(frame, moves)
-            shares = own.shares if len(own.shares) else np.zeros(len(made))
+            made = frame_geoms(frame, moves)
+            shares = (
+                own.body_fractions if len(own.body_fractions) else np.zeros(len(made))
+            )
             for k, geom in enumerate(made):
                 self._geom(frame, body, geom, float(own.mass * shares[k]), k)
         if own.inertia is not None and own.mass > 0:
@@ -282,7 +288,7 @@ class _Builder:
         I = inertia
         body.fullinertia = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
 
-    def _shift_centres(self, model: Any, weights: Sequence[Mass]) -> bool:
+    def _shift_centres(self, model: Any, weights: Sequence[FrameMass]) -> bool:
         """Give bodies the inertia of their shapes about a centre of mass of their own.
 
         Returns:

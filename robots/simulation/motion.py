@@ -16,7 +16,7 @@ class SimulationError(PosewiseError):
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class SimulatedTrajectory:
     """A world over time, as simulated; the first instant is the start."""
 
     C: Config
@@ -39,7 +39,7 @@ class Motion:
             ConfigError: for an unknown name, with near matches.
         """
         i, q = self.C.index(frame), self.q[..., instants, :]
-        p = self.C.walk(q).frames.p[..., i, :]
+        p = self.C.forward_pass(q).frames.p[..., i, :]
         return np.concatenate([p, self.C.quaternions_at(q)[..., i, :]], -1)
 
     def at(self, instant: int = -1) -> Config:
@@ -54,7 +54,7 @@ class Motion:
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
+class SimulatedContact:
     """A contact point of two frames in a simulation."""
 
     a: str
@@ -70,7 +70,7 @@ class Touch:
 
 
 @dataclass(frozen=True, eq=False)
-class Hits:
+class RayHits:
     """What rays meet first."""
 
     distance: Float[np.ndarray, " rays"]
@@ -79,7 +79,7 @@ class Hits:
     """Indices (rays,) of the frames that are met; -1: none."""
 
 
-def check_sane(mujoco: Any, datas: Iterable[Any]) -> None:
+def check_stable(mujoco: Any, datas: Iterable[Any]) -> None:
     """Raise a SimulationError when MuJoCo found numbers that are not sane."""
     kinds = mujoco.mjtWarning
     bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)

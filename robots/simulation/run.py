@@ -10,7 +10,7 @@ from jaxtyping import Float
 from ..errors import ConfigError
 from ..kinematics.joint_types import joint_dim
 from ..validation import float_array, number
-from .motion import Touch, check_sane
+from .motion import SimulatedContact, check_stable
 
 if TYPE_CHECKING:
     from .twin import Twin
@@ -51,7 +51,7 @@ class Motor:
             object.__setattr__(self, name, value)
 
 
-class Centre(NamedTuple):
+class CentreOfMass(NamedTuple):
     """A centre of mass, and how it moves."""
 
     position: Float[np.ndarray, "3"]
@@ -66,9 +66,9 @@ class TwinRun:
     def __init__(self, twin: Twin, q: Any, motors: Mapping[str, Any]) -> None:
         self.twin = twin
         self._mujoco, self._model = twin._mujoco, twin.model
-        self._motors = [self._wired(name, m) for name, m in motors.items()]
+        self._motors = [self._motor_with_map(name, m) for name, m in motors.items()]
         self._data = twin._data(q)
-        self._look()
+        self._update_kinematics()
 
     @property
     def time(self) -> float:
@@ -109,8 +109,8 @@ class TwinRun:
                 data.qfrc_applied,
             )  # fmt: skip
         self._mujoco.mj_step(self._model, data)
-        check_sane(self._mujoco, [data])
-        self._look()
+        check_stable(self._mujoco, [data])
+        self._update_kinematics()
 
     def position(self, frame: str) -> Float[np.ndarray, "3"]:
         """Where a frame is [m, world].
@@ -120,24 +120,24 @@ class TwinRun:
         """
         return np.array(self._data.xpos[self._body(frame)])
 
-    def centre(self, frame: str) -> Centre:
+    def centre_of_mass(self, frame: str) -> CentreOfMass:
         """The centre of mass of a frame with all that hangs from it.
 
         Raises:
             ConfigError: for an unknown name, with near matches.
         """
         body, data = self._body(frame), self._data
-        return Centre(
+        return CentreOfMass(
             np.array(data.subtree_com[body]), np.array(data.subtree_linvel[body])
         )
 
-    def contacts(self) -> list[Touch]:
+    def contacts(self) -> list[SimulatedContact]:
         """Contact points and forces that acted during the last step; none at first."""
-        return self.twin._touches(self._data)
+        return self.twin._contacts(self._data)
 
     # -- inside ------------------------------------------------------------------
 
-    def _look(self) -> None:
+    def _update_kinematics(self) -> None:
         """Poses and velocities of now; contacts stay those of the step."""
         for see in ("mj_kinematics", "mj_comPos", "mj_comVel", "mj_subtreeVel"):
             getattr(self._mujoco, see)(self._model, self._data)
@@ -145,7 +145,7 @@ class TwinRun:
     def _body(self, frame: str) -> int:
         return int(self.twin._built.frame_bodies[self.twin._index(frame)])
 
-    def _wired(self, name: str, given: Any) -> tuple[Motor, "_Wire"]:
+    def _motor_with_map(self, name: str, given: Any) -> tuple[Motor, "_MotorMap"]:
         C = self.twin.C
         i = C._joint_frame(name)
         joint = C._joint(i)
@@ -158,21 +158,21 @@ class TwinRun:
                 f"Joint {name!r} ({joint.type}) is locked or has not one coordinate; a"
                 " motor drives one."
             )
-        if i not in self.twin._loose:
+        if i not in self.twin._movable:
             raise ConfigError(
                 f"Joint {name!r} is held; a motor needs it among those of"
-                " Twin(C, loose=...)."
+                " Twin(C, movable_joints=...)."
             )
         motor = given if isinstance(given, Motor) else Motor(given)
         made, places = self._model.joint(f"{i}.0"), self.twin._built.coordinates
         qpos = int(made.qposadr[0])
-        at = int(np.flatnonzero(places.place == qpos)[0])
+        at = int(np.flatnonzero(places.qpos_index == qpos)[0])
         dof = int(made.dofadr[0])
         scales = float(places.factor[at]), float(places.shift[at])
-        return motor, _Wire(qpos, dof, *scales)
+        return motor, _MotorMap(qpos, dof, *scales)
 
 
-class _Wire(NamedTuple):
+class _MotorMap(NamedTuple):
     """Where a joint is in MuJoCo: qpos = factor q + shift."""
 
     qpos: int

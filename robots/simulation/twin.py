@@ -16,14 +16,14 @@ from jaxtyping import Float
 
 from ..config import Config
 from ..errors import ConfigError, unknown_name
-from ..kinematics.mimic_joints import joint_drives
+from ..kinematics.mimic_joints import resolve_mimics
 from ..validation import float_array, number
-from .model import TIMESTEP, TwinModel, build_twin
-from .motion import Hits, Motion, Touch, check_sane
+from .model import TIMESTEP, TwinModel, build_twin_model
+from .motion import RayHits, SimulatedContact, SimulatedTrajectory, check_stable
 from .mujoco_extra import import_mujoco
 from .run import TwinRun
 
-FAR = 1e3
+MAX_DISTANCE = 1e3
 """Beyond this, distances are not looked for [m]."""
 
 
@@ -31,36 +31,40 @@ class Twin:
     """A world in MuJoCo; neither changes the other, and later edits do not show.
 
     Free joints move freely. All other joints are held where they start, as by brakes,
-    but those named as loose. Frames weigh what their `mass` says; a moving link without
-    any mass weighs as much as its shapes would in water's density. The friction of two
-    things that touch is the larger of their attributes `contact_friction`, each 0.5
+    but the movable ones. A frame weighs its `mass`; a moving link without any mass
+    weighs as much as its shapes would at the density of water. The friction of two
+    frames in contact is the larger of their attributes `contact_friction`, each 0.5
     where there is none. Equal worlds share one compiled model.
 
     Args:
         C: the world.
-        loose: joints (by joint or frame name) that move freely, within their limits,
-            with all that mimic them.
+        movable_joints: joints (by joint or frame name) that move freely, within their
+            limits, with all that mimic them.
 
     Raises:
         ConfigError: for unknown joints, and for what MuJoCo cannot say.
         ImportError: without MuJoCo; names the extra.
     """
 
-    def __init__(self, C: Config, *, loose: Iterable[str] = ()) -> None:
-        names = [loose] if isinstance(loose, str) else list(loose)
+    def __init__(self, C: Config, *, movable_joints: Iterable[str] = ()) -> None:
+        names = (
+            [movable_joints]
+            if isinstance(movable_joints, str)
+            else list(movable_joints)
+        )
         self.C = C.copy()
-        drives = joint_drives(C.frames)
-        self._loose = frozenset(drives[C._joint_frame(name)].source for name in names)
+        drives = resolve_mimics(C.frames)
+        self._movable = frozenset(drives[C._joint_frame(name)].source for name in names)
         self._mujoco = import_mujoco("A twin")
         locked = tuple(
             (i, value.tobytes())
             for i, value in sorted(C._values.items())
             if not C._joint(i).active
         )
-        scene = _Scene(C.frames, C._ignored, locked, self._loose, self.C)
-        self._built = _shared(scene)
+        scene = _ModelKey(C.frames, C._ignored, locked, self._movable, self.C)
+        self._built = _cached_model(scene)
 
-    def without(self, frames: Iterable[str]) -> "Twin":
+    def without_contacts(self, frames: Iterable[str]) -> "Twin":
         """The same, in which these frames touch nothing.
 
         Args:
@@ -107,7 +111,7 @@ class Twin:
 
     def simulate(
         self, seconds: Any, q: Any = None, forces: Mapping[str, Any] | None = None
-    ) -> Motion:
+    ) -> SimulatedTrajectory:
         """Let go and see: everything starts at rest. Batches run on threads.
 
         Args:
@@ -133,9 +137,11 @@ class Twin:
         path = np.concatenate([start[:, None], states], 1)[..., 1 : 1 + size]
         times = TIMESTEP * np.arange(steps + 1)
         found = self._built.coordinates.to_q(path)
-        return Motion(self.C, times, found.reshape(*batch, steps + 1, self.C.nq))
+        return SimulatedTrajectory(
+            self.C, times, found.reshape(*batch, steps + 1, self.C.nq)
+        )
 
-    def contacts(self, q: Any = None, after: Any = 0.0) -> list[Touch]:
+    def contacts(self, q: Any = None, after: Any = 0.0) -> list[SimulatedContact]:
         """Contact points and their forces.
 
         Args:
@@ -154,14 +160,16 @@ class Twin:
             spec = self._mujoco.mjtState.mjSTATE_FULLPHYSICS
             self._mujoco.mj_setState(self.model, data, state, spec)
         self._mujoco.mj_forward(self.model, data)
-        return self._touches(data)
+        return self._contacts(data)
 
-    def start(self, q: Any = None, motors: Mapping[str, Any] | None = None) -> TwinRun:
+    def start_run(
+        self, q: Any = None, motors: Mapping[str, Any] | None = None
+    ) -> TwinRun:
         """A run that is advanced step by step, with motors; it starts at rest.
 
         Args:
             q: where it starts (nq,); default: where the twin was made.
-            motors: for loose joints of one coordinate (by joint or frame name) a
+            motors: for movable joints of one coordinate (by joint or frame name) a
                 `Motor`, or the constant effort of one [N, N m].
 
         Raises:
@@ -169,7 +177,7 @@ class Twin:
         """
         return TwinRun(self, q, motors or {})
 
-    def rays(self, origin: Any, directions: Any, q: Any = None) -> Hits:
+    def cast_rays(self, origin: Any, directions: Any, q: Any = None) -> RayHits:
         """What rays meet first, of the shapes for collision.
 
         Args:
@@ -209,7 +217,7 @@ class Twin:
             if n
             else np.zeros(0, int)
         )
-        return Hits(np.where(hit, distance.ravel(), np.inf), frames)
+        return RayHits(np.where(hit, distance.ravel(), np.inf), frames)
 
     def distance(
         self, a: str, b: str, q: Any = None
@@ -226,17 +234,17 @@ class Twin:
         """
         data = self._data(q)
         sides = [self._geoms_of(name) for name in (a, b)]
-        best, ends = FAR, np.zeros(6)
+        best, ends = MAX_DISTANCE, np.zeros(6)
         for i in sides[0]:
             for j in sides[1]:
                 fromto = np.zeros(6)
                 d = self._mujoco.mj_geomDistance(self.model, data, i, j, best, fromto)
                 if d < best:
                     best, ends = d, fromto
-        if best == FAR:
+        if best == MAX_DISTANCE:
             raise ConfigError(
-                f"{a!r} and {b!r} have no distance below {FAR:g} m, or are half-spaces,"
-                " which have none."
+                f"{a!r} and {b!r} have no distance below {MAX_DISTANCE:g} m, or are"
+                " half-spaces, which have none."
             )
         return float(best), ends[:3], ends[3:]
 
@@ -294,7 +302,7 @@ class Twin:
             spec = int(self._mujoco.mjtState.mjSTATE_XFRC_APPLIED)
             options = {"control": wide, "control_spec": spec}
         states, _ = rollout.rollout(self.model, datas, start, **options)
-        check_sane(self._mujoco, datas)
+        check_stable(self._mujoco, datas)
         return states
 
     def _forces(self, forces: Mapping[str, Any], steps: int) -> np.ndarray | None:
@@ -318,17 +326,17 @@ class Twin:
             table[:, body, : wrench.shape[-1]] = wrench
         return table.reshape(steps, -1)
 
-    def _touches(self, data: Any) -> list[Touch]:
-        return [self._touch(data, k) for k in range(data.ncon)]
+    def _contacts(self, data: Any) -> list[SimulatedContact]:
+        return [self._contact(data, k) for k in range(data.ncon)]
 
-    def _touch(self, data: Any, k: int) -> Touch:
+    def _contact(self, data: Any, k: int) -> SimulatedContact:
         contact = data.contact[k]
         force = np.zeros(6)
         self._mujoco.mj_contactForce(self.model, data, k, force)
         axes = np.array(contact.frame).reshape(3, 3)
         a, b = (self.C.frames[self._geom_frames[g]].name for g in contact.geom)
         point, distance = np.array(contact.pos), float(contact.dist)
-        return Touch(a, b, point, axes[0], force[:3] @ axes, distance)
+        return SimulatedContact(a, b, point, axes[0], force[:3] @ axes, distance)
 
     def _index(self, frame: str) -> int:
         i = self.C.index(frame)
@@ -352,16 +360,16 @@ class Twin:
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _ModelKey:
     """What decides the compiled model."""
 
     frames: tuple
     ignored: frozenset
     locked: tuple
-    loose: frozenset
+    movable: frozenset
     C: Config = field(compare=False)
 
 
 @lru_cache(maxsize=32)
-def _shared(scene: _Scene) -> TwinModel:
-    return build_twin(scene.C, scene.loose)
+def _cached_model(scene: _ModelKey) -> TwinModel:
+    return build_twin_model(scene.C, scene.movable)

@@ -9,19 +9,21 @@ from ..config import Config
 from ..geometry import shapes
 from ..kinematics.transforms import quat_to_matrix
 from ..world.frame import Geometry
-from .figures import figure
+from .figures import new_figure
 
-LIGHT = np.array([0.4, -0.5, 0.77])
-DEFAULT = (0.62, 0.68, 0.74, 1.0)
+LIGHT_DIRECTION = np.array([0.4, -0.5, 0.77])
+DEFAULT_COLOR = (0.62, 0.68, 0.74, 1.0)
 
 
-def picture(title: str = "", size: tuple[float, float] = (7.0, 6.0)) -> tuple[Any, Any]:
+def new_axes(
+    title: str = "", size: tuple[float, float] = (7.0, 6.0)
+) -> tuple[Any, Any]:
     """A matplotlib figure (without a window) and its 3D axes.
 
     Raises:
         ImportError: without matplotlib; names the extra.
     """
-    made = figure(*size)
+    made = new_figure(*size)
     axes = made.add_subplot(projection="3d", title=title)
     axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
     return made, axes
@@ -36,7 +38,7 @@ def draw_shapes(axes: Any, *layers: tuple[Config, Iterable[str], float]) -> None
 
     axes.computed_zorder = False
     for order, (C, frames, alpha) in enumerate(layers, start=1):
-        walk = C.walk().frames
+        walk = C.forward_pass().frames
         placed: list[np.ndarray] = []
         colors: list[np.ndarray] = []
         for name in frames:
@@ -56,7 +58,7 @@ def draw_skeleton(
     axes: Any, C: Config, q: np.ndarray, tip: str, color: Any, width: float = 2.0
 ) -> None:
     """Draw the chain of frames from the root to `tip` at coordinates q."""
-    p = C.walk(q).frames.p[chain(C, tip)]
+    p = C.forward_pass(q).frames.p[frame_chain(C, tip)]
     axes.plot(*p.T, color=color, linewidth=width, marker="o", markersize=2.5)
 
 
@@ -65,18 +67,18 @@ def draw_path(axes: Any, C: Config, path: np.ndarray, tip: str, count: int = 6) 
     for k in np.unique(np.linspace(0, len(path) - 1, count).astype(int)):
         share = (k + 1) / len(path)
         draw_skeleton(axes, C, path[k], tip, (0.1, 0.25, 0.6, 0.15 + 0.85 * share))
-    trace = C.walk(path).frames.p[:, C.index(tip)]
+    trace = C.forward_pass(path).frames.p[:, C.index(tip)]
     axes.plot(*trace.T, color="tab:orange", linewidth=1.5)
 
 
-def fit(axes: Any, points: np.ndarray, margin: float = 0.1) -> None:
+def fit_axes(axes: Any, points: np.ndarray, margin: float = 0.1) -> None:
     """Equal scales around points (n, 3)."""
     low, high = points.min(0) - margin, points.max(0) + margin
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     axes.set_box_aspect(high - low)
 
 
-def chain(C: Config, tip: str) -> list[int]:
+def frame_chain(C: Config, tip: str) -> list[int]:
     """Indices of the frames from the root to `tip`."""
     i: int | None = C.index(tip)
     found: list[int] = []
@@ -90,9 +92,11 @@ def shade(face: np.ndarray, color: Sequence[float] | None, alpha: float) -> np.n
     """RGBA of a polygon lit from one side."""
     normal = np.cross(face[1] - face[0], face[2] - face[0])
     length = np.linalg.norm(normal)
-    bright = 0.75 if length == 0 else 0.65 + 0.35 * abs(normal @ LIGHT) / length
+    bright = (
+        0.75 if length == 0 else 0.65 + 0.35 * abs(normal @ LIGHT_DIRECTION) / length
+    )
     rgba = np.ones(4)
-    rgba[: len(color or DEFAULT)] = color or DEFAULT
+    rgba[: len(color or DEFAULT_COLOR)] = color or DEFAULT_COLOR
     rgba[:3] *= bright
     rgba[3] *= alpha
     return np.clip(rgba, 0, 1)
@@ -102,16 +106,16 @@ def polygons(geometry: Geometry, around: int = 20) -> list[np.ndarray]:
     """Faces (k, 3) of a shape in its frame; none for shapes without a body."""
     match geometry.shape:
         case shapes.Box(size, _):
-            faces = _box(size / 2)
+            faces = _box_faces(size / 2)
         case shapes.Cylinder(length, radius, _):
-            faces = _turned([(0, -0.5), (1, -0.5), (1, 0.5), (0, 0.5)], around)
+            faces = _revolve([(0, -0.5), (1, -0.5), (1, 0.5), (0, 0.5)], around)
             faces = [f * [radius, radius, length] for f in faces]
         case shapes.Sphere(radius):
-            faces = _turned(_arc(0.0, radius), around)
+            faces = _revolve(_capsule_profile(0.0, radius), around)
         case shapes.Capsule(length, radius):
-            faces = _turned(_arc(length, radius), around)
+            faces = _revolve(_capsule_profile(length, radius), around)
         case shapes.Ellipsoid(radii):
-            faces = [f * radii for f in _turned(_arc(0.0, 1.0), around)]
+            faces = [f * radii for f in _revolve(_capsule_profile(0.0, 1.0), around)]
         case shapes.Convex(vertices, _):
             import trimesh
 
@@ -128,7 +132,7 @@ def polygons(geometry: Geometry, around: int = 20) -> list[np.ndarray]:
     return [np.asarray(f) @ R.T + geometry.pose[:3] for f in faces]
 
 
-def _box(half: np.ndarray, piece: float = 0.08) -> list[np.ndarray]:
+def _box_faces(half: np.ndarray, piece: float = 0.08) -> list[np.ndarray]:
     """The six faces of a box, cut into pieces."""
     square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     faces = []
@@ -142,7 +146,7 @@ def _box(half: np.ndarray, piece: float = 0.08) -> list[np.ndarray]:
     return faces
 
 
-def _arc(length: float, radius: float) -> list[tuple[float, float]]:
+def _capsule_profile(length: float, radius: float) -> list[tuple[float, float]]:
     """Profile (r, z) of a capsule, from below to above."""
     angles = np.linspace(-np.pi / 2, np.pi / 2, 12)
     side = np.where(angles < 0, -length / 2, length / 2)
@@ -150,7 +154,7 @@ def _arc(length: float, radius: float) -> list[tuple[float, float]]:
     return list(zip(r, z, strict=True))
 
 
-def _turned(profile: Sequence[tuple[float, float]], around: int) -> list[np.ndarray]:
+def _revolve(profile: Sequence[tuple[float, float]], around: int) -> list[np.ndarray]:
     """Quads of a profile (r, z) turned about z."""
     angle = np.linspace(0, 2 * np.pi, around + 1)
     ring = np.stack([np.cos(angle), np.sin(angle)], -1)

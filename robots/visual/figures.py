@@ -3,7 +3,7 @@
 from typing import Any
 
 
-def figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Any:
     """A matplotlib figure without a window [inch].
 
     Raises:

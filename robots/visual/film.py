@@ -9,12 +9,12 @@ from jaxtyping import Float
 from ..config import Config
 from ..geometry.shapes import Marker
 from .drawing import draw_shapes, polygons
-from .figures import figure
+from .figures import new_figure
 
-WIDTH = 3.0
+PANEL_WIDTH = 3.0
 """Of one picture [inch]."""
-SHADOW = (0.9, 0.9, 0.92, 1.0)
-MOST = 4
+SHADOW_COLOR = (0.9, 0.9, 0.92, 1.0)
+MAX_COLUMNS = 4
 """Pictures side by side."""
 
 
@@ -37,16 +37,16 @@ def film_strip(
         ConfigError: for unknown frames, with near matches.
     """
     names = worlds[0].frame_names if frames is None else tuple(frames)
-    faces = [_faces(world, names) for world in worlds]
+    faces = [_world_faces(world, names) for world in worlds]
     points = _points(worlds, names, faces)
     columns = _columns(len(worlds))
     rows = -(-len(worlds) // columns)
-    made = figure(WIDTH * columns, WIDTH * rows)
+    made = new_figure(PANEL_WIDTH * columns, PANEL_WIDTH * rows)
     for k, (world, title) in enumerate(zip(worlds, titles, strict=True)):
         axes = made.add_subplot(rows, columns, k + 1, projection="3d")
         axes.set_title(title, fontsize=9, loc="left", color="0.3")
         axes.set_axis_off()
-        _look(axes, points, view)
+        _set_view(axes, points, view)
         _draw_shadow(axes, faces[k], points[:, 2].min())
         draw_shapes(axes, (world, names, 1.0))
         _draw_markers(axes, world, names)
@@ -55,12 +55,12 @@ def film_strip(
 
 def _columns(count: int) -> int:
     """One row for up to three pictures, else rows of about the same length."""
-    return count if count <= 3 else min(-(-count // 2), MOST)
+    return count if count <= 3 else min(-(-count // 2), MAX_COLUMNS)
 
 
-def _faces(world: Config, names: Sequence[str]) -> list[np.ndarray]:
+def _world_faces(world: Config, names: Sequence[str]) -> list[np.ndarray]:
     """Polygons (k, 3) in the world, of all that is drawn of frames."""
-    walk = world.walk().frames
+    walk = world.forward_pass().frames
     found = []
     for name in names:
         i = world.index(name)
@@ -84,7 +84,7 @@ def _points(
     return np.concatenate([points, points * [1, 1, 0] + [0, 0, points[:, 2].min()]])
 
 
-def _look(
+def _set_view(
     axes: Any, points: Float[np.ndarray, "n 3"], view: tuple[float, float]
 ) -> None:
     """Without perspective, so that just the points fill the square of the axes."""
@@ -115,13 +115,15 @@ def _draw_shadow(axes: Any, faces: Sequence[np.ndarray], floor: float) -> None:
 
     flat = [np.column_stack([f[:, :2], np.full(len(f), floor)]) for f in faces]
     if flat:
-        style = dict(facecolors=[SHADOW], edgecolors=[SHADOW], linewidths=0.3)
+        style = dict(
+            facecolors=[SHADOW_COLOR], edgecolors=[SHADOW_COLOR], linewidths=0.3
+        )
         axes.add_collection3d(Poly3DCollection(flat, zorder=0, **style))
 
 
 def _draw_markers(axes: Any, world: Config, names: Sequence[str]) -> None:
     """The axes of markers: x red, y green, z blue."""
-    walk = world.walk().frames
+    walk = world.forward_pass().frames
     for name in names:
         i = world.index(name)
         for geometry in world.frame(name).geometries:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ConfigError, LoadError, unknown_name
 from ..geometry.shapes import Marker
-from ..kinematics.joint_types import zero_value
+from ..kinematics.joint_types import neutral_value
 from ..kinematics.transforms import IDENTITY, pose_multiply
 from ..loaders.dispatch import read_file
 from .argument_parsing import (
@@ -89,7 +89,7 @@ class AssembledWorld(EditableWorld):
         state = None
         if joint is not None:
             made = parse_joint(name, joint, axis, limits, mimic, multiplier, offset)
-            state = zero_value(joint)
+            state = neutral_value(joint)
             if joint in ("free", "floating") and mimic is None:
                 state, origin = origin, IDENTITY.copy()
             if q is not None:
@@ -186,7 +186,7 @@ class AssembledWorld(EditableWorld):
                 up, origin = root, pose_multiply(placed, origin)
                 if joint is not None and made is None:
                     made = parse_joint(prefix + frame.name, joint, None, None, None)
-                    values[i] = zero_value(joint)
+                    values[i] = neutral_value(joint)
                     if joint in ("free", "floating"):
                         values[i], origin = origin, IDENTITY
                     made = replace(made, q=values[i])
@@ -214,7 +214,7 @@ class AssembledWorld(EditableWorld):
             for k, frame in enumerate(frames):
                 if frame.joint is not None and frame.joint.dim:
                     start = frame.joint.q
-                    value = zero_value(frame.joint.type) if start is None else start
+                    value = neutral_value(frame.joint.type) if start is None else start
                     self._values[before + k] = np.array(value, float)
             for k, value in values.items():
                 self._values[before + k] = parse_joint_value(

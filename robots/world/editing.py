@@ -9,7 +9,7 @@ from ..contact.collision_rules import CollisionRules
 from ..errors import ConfigError
 from ..geometry.shapes import Marker
 from ..kinematics.builder import topological_order
-from ..kinematics.joint_types import joint_type, value_from_pose, zero_value
+from ..kinematics.joint_types import joint_type, neutral_value, value_from_pose
 from ..kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
 from .argument_parsing import (
     parse_color,
@@ -52,7 +52,7 @@ class EditableWorld(CollisionRules):
             made = parse_joint(self._frames[i].name, joint, None, None, None)
             value, error = value_from_pose(joint, None, pose)
             if error > 1e-6:
-                value = zero_value(joint)
+                value = neutral_value(joint)
             else:
                 origin = IDENTITY.copy()
             made = replace(made, q=value)
@@ -96,7 +96,7 @@ class EditableWorld(CollisionRules):
         if joint is not None:
             made = parse_joint(old.name, joint, axis, limits, mimic, multiplier, offset)
             reached, error = value_from_pose(joint, made.axis, pose)
-            value = zero_value(joint)
+            value = neutral_value(joint)
             if error <= 1e-6 and mimic is None:
                 value, origin = reached, IDENTITY.copy()
             made = replace(made, q=value)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..errors import ConfigError, unknown_name
-from ..geometry.hulls import volume_and_centre
+from ..geometry.hulls import volume_and_centroid
 from ..kinematics.transforms import quat_to_matrix
 from ..typing import RegionKind
 from ..validation import float_array
@@ -65,7 +65,7 @@ def parse_cavity(what: str, size: Any, pose: Any, planes: Any) -> tuple[Any, Any
         if pose is not None:
             raise ConfigError(f"{what}: planes are in the frame; drop pose.")
     corners = polytope_corners(made)
-    if len(corners) < 4 or volume_and_centre(corners)[0] < COINCIDENCE_TOLERANCE**2:
+    if len(corners) < 4 or volume_and_centroid(corners)[0] < COINCIDENCE_TOLERANCE**2:
         raise ConfigError(f"{what}: its planes have no point, or no room, in common.")
     if np.abs(corners).max() >= MAX_EXTENT - 1:
         raise ConfigError(f"{what} is unbounded; close it by further planes.")

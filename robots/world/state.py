@@ -9,10 +9,16 @@ import numpy as np
 
 from ..contact.collision_pairs import FramePair
 from ..errors import ConfigError, unknown_name
-from ..kinematics.builder import Layout, build
-from ..kinematics.forward import Kinematics, Walk, index_of, quaternions, walk
-from ..kinematics.joint_types import zero_value
-from ..kinematics.mimic_joints import driven_value, joint_drives
+from ..kinematics.builder import KinematicsLayout, build_kinematics
+from ..kinematics.forward import (
+    ForwardPass,
+    Kinematics,
+    forward_pass,
+    frame_index,
+    frame_quaternions,
+)
+from ..kinematics.joint_types import neutral_value
+from ..kinematics.mimic_joints import mimic_value, resolve_mimics
 from ..validation import CONVERSION_ERRORS, float_array
 from .agents import Agent, Camera
 from .argument_parsing import numbers_key
@@ -43,9 +49,9 @@ class WorldState:
         self._states: dict[str, ObjectState] = {}
         self._features: dict[Any, Any] = {}
         self._ignored: frozenset[FramePair] = frozenset()
-        self._cache: tuple[Layout, Kinematics] | None = None
+        self._cache: tuple[KinematicsLayout, Kinematics] | None = None
         self._jax_kinematics: Kinematics | None = None
-        self._walk: Walk | None = None
+        self._walk: ForwardPass | None = None
         self._pairs: np.ndarray | None = None
         self._view: View | None = None
         self._forget()
@@ -199,9 +205,9 @@ class WorldState:
     def joint_value(self, joint: Any) -> np.ndarray:
         """Coordinates (dim,) of any joint: moving, locked or mimicking."""
         i = self._joint_frame(joint)
-        drive = joint_drives(self._frames)[i]
+        drive = resolve_mimics(self._frames)[i]
         value = self._values[drive.source]
-        return driven_value(self._joint(i).type, value, drive)
+        return mimic_value(self._joint(i).type, value, drive)
 
     def kinematics(self) -> Kinematics:
         """A frozen snapshot of the kinematics, for JAX code.
@@ -214,19 +220,19 @@ class WorldState:
             self._jax_kinematics = replace(K, **jax.device_put(given))
         return self._jax_kinematics
 
-    def walk(self, q: np.ndarray | None = None) -> Walk:
+    def forward_pass(self, q: np.ndarray | None = None) -> ForwardPass:
         """Poses and twists (NumPy) at `q` (default: the state); the state's is kept."""
         K = self._snapshot()[1]
         if q is not None:
-            return walk(K, np.asarray(q, float))
+            return forward_pass(K, np.asarray(q, float))
         if self._walk is None:
-            self._walk = walk(K, self.q)
+            self._walk = forward_pass(K, self.q)
         return self._walk
 
     def quaternions_at(self, q: np.ndarray | None = None) -> np.ndarray:
-        """Orientations (…, frames + 1, 4) at `q`, the world's last; see `walk`."""
+        """Orientations (…, frames + 1, 4) at `q`, the world's last; see `forward_pass`."""
         K = self._snapshot()[1]
-        return quaternions(K, self.q if q is None else np.asarray(q, float))
+        return frame_quaternions(K, self.q if q is None else np.asarray(q, float))
 
     def pose(self, frame: Any) -> np.ndarray:
         """World pose (7,) of a frame, `(px, py, pz, w, x, y, z)`."""
@@ -234,7 +240,9 @@ class WorldState:
 
     def poses(self) -> np.ndarray:
         """World poses (frames, 7)."""
-        return np.concatenate([self.walk().frames.p, self.quaternions_at()], -1)[:-1]
+        return np.concatenate(
+            [self.forward_pass().frames.p, self.quaternions_at()], -1
+        )[:-1]
 
     # -- features ----------------------------------------------------------------
 
@@ -276,9 +284,9 @@ class WorldState:
         self._walk = None
         self._pairs = None
 
-    def _snapshot(self) -> tuple[Layout, Kinematics]:
+    def _snapshot(self) -> tuple[KinematicsLayout, Kinematics]:
         if self._cache is None:
-            layout = build(self._frames, self._values)
+            layout = build_kinematics(self._frames, self._values)
             nq = layout.tree.nq
             limits = np.tile(np.array([[-np.inf], [np.inf]]), (1, nq))
             home, speed = np.zeros(nq), np.full(nq, np.inf)
@@ -289,7 +297,7 @@ class WorldState:
                     limits[:, part] = joint.limits
                 if joint.velocity is not None:
                     speed[part] = joint.velocity
-                home[part] = zero_value(joint.type) if joint.q is None else joint.q
+                home[part] = neutral_value(joint.type) if joint.q is None else joint.q
             names = tuple(f.name for f in self._frames)
             K = Kinematics(
                 layout.tree,
@@ -309,7 +317,9 @@ class WorldState:
         return joint
 
     def _pose_at(self, i: int) -> np.ndarray:
-        return np.concatenate([self.walk().frames.p[i], self.quaternions_at()[i]])
+        return np.concatenate(
+            [self.forward_pass().frames.p[i], self.quaternions_at()[i]]
+        )
 
     def _joint_frame(self, name: Any) -> int:
         """Index of the frame that carries a joint, by joint or frame name."""
@@ -332,7 +342,7 @@ class WorldState:
 
     def _parent(self, parent: Any) -> int | None:
         names, count = [f.name for f in self._frames], len(self._frames)
-        i = index_of(parent, names, count)
+        i = frame_index(parent, names, count)
         return None if i == count else i
 
     def _names_in_use(self) -> Iterable[str]:

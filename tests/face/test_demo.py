@@ -109,7 +109,7 @@ def test_the_box_stands_on_the_region(seed):
     poses = plain_poses(C)
     corners = np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, -1).T
     corners = corners * C.frame("box").shape.size / 2
-    frames = C.walk().frames
+    frames = C.forward_pass().frames
     box, region = C.index("box"), C.index("region")
     seen = corners @ frames.R[box].T + poses[box][:3] - poses[region][:3]
     seen = seen @ frames.R[region]

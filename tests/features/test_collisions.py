@@ -316,7 +316,7 @@ def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices):
     R, p = np.zeros((2, 3, len(g.frames), 3, 3)), np.zeros((2, 3, len(g.frames), 3))
     for k in np.ndindex(2, 3):
         q = np.clip(C.q + 0.1 * rng.normal(size=C.nq), low, high)
-        walk = C.kinematics().walk(q[None])
+        walk = C.kinematics().forward_pass(q[None])
         R[k], p[k] = walk.frames.R[0, g.frames], walk.frames.p[0, g.frames]
     R, p = jnp.asarray(R), jnp.asarray(p)
     params = jax.tree.map(jnp.asarray, g.params)

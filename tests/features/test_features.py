@@ -432,7 +432,7 @@ def test_standing_above_holds_only_if_every_surface_point_does(shape):
         C.add_frame("it", "table", joint="free", pose=where, shape=shape)
         rows = C.eval(FS.standingAbove, ["it", "table"])[0]
         points = surface(shape, rng)
-        R, p = C.walk().frames.R, C.walk().frames.p
+        R, p = C.forward_pass().frames.R, C.forward_pass().frames.p
         points = (points @ R[1].T + p[1] - p[0]) @ R[0]
         outside = np.abs(points[:, :2]) - [0.5, 0.4]
         truth = max(outside.max(), 0.05 - points[:, 2].min())

@@ -23,8 +23,8 @@ def kitchen(carried=None) -> pw.Config:
 
 def relative(C, a, b) -> np.ndarray:
     """Position and rotation of b in a, by NumPy."""
-    R = lambda n: C.walk().frames.R[C.index(n)]
-    p = lambda n: C.walk().frames.p[C.index(n)]
+    R = lambda n: C.forward_pass().frames.R[C.index(n)]
+    p = lambda n: C.forward_pass().frames.p[C.index(n)]
     return np.column_stack([R(a).T @ (p(b) - p(a)), R(a).T @ R(b)])
 
 

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 import posewise as pw
-from posewise.robots.kinematics.transforms import axis_angle
+from posewise.robots.kinematics.transforms import axis_angle_to_quat
 
 UP = np.array([0.0, 0, 1])
 
@@ -17,7 +17,7 @@ def built_once(make):
 
 
 def at(x=0.0, y=0.0, z=0.0, yaw=0.0) -> np.ndarray:
-    return np.array([x, y, z, *axis_angle(UP, yaw)])
+    return np.array([x, y, z, *axis_angle_to_quat(UP, yaw)])
 
 
 def crate(width, depth, height, wall=0.01) -> list:

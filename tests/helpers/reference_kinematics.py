@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from posewise.robots.kinematics.joint_types import motion, zero_value
+from posewise.robots.kinematics.joint_types import joint_transform, neutral_value
 from posewise.robots.kinematics.transforms import pose_multiply, quat_to_matrix
 from posewise.robots.loaders.urdf.reader import read_urdf
 from posewise.robots.world.frame import Joint, Model
@@ -41,7 +41,7 @@ def random_values(model: Model, rng: np.random.Generator) -> dict[str, np.ndarra
         if joint is None or joint.mimic is not None or not joint.active:
             continue
         q = rng.uniform(-1.5, 1.5, joint.dim)
-        for start in [i for i in np.flatnonzero(zero_value(joint.type))]:
+        for start in [i for i in np.flatnonzero(neutral_value(joint.type))]:
             q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
         values[joint.name] = q
     return values
@@ -57,7 +57,7 @@ def joint_values(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.nd
             return joint.multiplier * value(joint.mimic) + joint.offset
         if name in values and joint.active:
             return np.asarray(values[name], float)
-        return zero_value(joint.type) if joint.q is None else joint.q
+        return neutral_value(joint.type) if joint.q is None else joint.q
 
     return {name: value(name) for name in joints}
 
@@ -73,7 +73,7 @@ def frame_poses(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.nda
         joint = frame.joint
         if joint is not None:
             q = _scale(model, joint) * everything[joint.name]
-            X = pose_multiply(X, motion(joint.type, joint.axis, q))
+            X = pose_multiply(X, joint_transform(joint.type, joint.axis, q))
         poses.append(X)
     return {f.name: X for f, X in zip(model.frames, poses, strict=True)}
 

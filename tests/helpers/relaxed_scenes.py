@@ -138,7 +138,7 @@ def ahead(C, rng, count):
     q[:, robot[2]] = side + 0.4 * rng.normal(size=count)
     q[:, neck[0]] = 0.3 * rng.normal(size=count)
     q[:, a[3:]] = turns(rng, count)
-    eyes = C.walk(q).frames
+    eyes = C.forward_pass(q).frames
     i = C.index("eyes")
     depth = np.where(rng.random(count) < 0.3, 0.3, 4) * rng.uniform(-0.1, 1, count)
     off = np.stack([depth, *(1.5 * depth * rng.uniform(-1, 1, (2, count)))], -1)
@@ -197,7 +197,7 @@ def violations(name, draw, predicate, count, truth=True):
 
 def rows(C, feature, q):
     """A feature of poses in many states (count, D); one program for each structure."""
-    g, poses = feature.bind(C), C.walk(q).frames
+    g, poses = feature.bind(C), C.forward_pass(q).frames
     y = _in_all(g.symbol)(poses.R[:, g.frames], poses.p[:, g.frames], g.params)
     return g.scale * (np.asarray(y) - g.target)
 

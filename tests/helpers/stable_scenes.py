@@ -5,13 +5,13 @@ from functools import cache
 import numpy as np
 
 import posewise as pw
-from posewise.robots.kinematics.transforms import axis_angle, quat_multiply
+from posewise.robots.kinematics.transforms import axis_angle_to_quat, quat_multiply
 
 X, Y, Z = np.eye(3)
 
 
 def turned(yaw=0.0, tilt=0.0, about=X) -> np.ndarray:
-    return quat_multiply(axis_angle(Z, yaw), axis_angle(about, tilt))
+    return quat_multiply(axis_angle_to_quat(Z, yaw), axis_angle_to_quat(about, tilt))
 
 
 def table() -> pw.Config:
@@ -35,7 +35,7 @@ def boxes(count: int, shift: float = 0.0) -> pw.Config:
 def slope(degrees: float, friction: float = 0.5) -> pw.Config:
     """A cube on a board that leans."""
     C = pw.Config()
-    q = axis_angle(Y, np.deg2rad(degrees))
+    q = axis_angle_to_quat(Y, np.deg2rad(degrees))
     board = pw.Box([1, 0.6, 0.1])
     C.add_frame("board", quaternion=q, shape=board, contact_friction=friction)
     C.add_frame(
@@ -51,7 +51,7 @@ def cup() -> list:
     angle = 2 * np.pi * np.arange(16) / 16
     stave = pw.Box([0.004, 0.0166, 0.1])
     staves = [
-        (stave, [0.04 * np.cos(a), 0.04 * np.sin(a), 0.05, *axis_angle(Z, a)])
+        (stave, [0.04 * np.cos(a), 0.04 * np.sin(a), 0.05, *axis_angle_to_quat(Z, a)])
         for a in angle
     ]
     return [(pw.Cylinder(0.006, 0.04), [0, 0, 0.003, 1, 0, 0, 0]), *staves]

@@ -3,7 +3,7 @@
 import numpy as np
 
 import posewise as pw
-from posewise.robots.kinematics.joint_types import JOINT_TYPES, motion
+from posewise.robots.kinematics.joint_types import JOINT_TYPES, joint_transform
 from posewise.robots.kinematics.transforms import IDENTITY, pose_multiply
 
 TYPES = [t for t in JOINT_TYPES if t not in ("rigid", "fixed")]
@@ -82,7 +82,7 @@ def plain_poses(C) -> np.ndarray:
         pose = pose_multiply(up, frame.origin)
         if frame.joint is not None and frame.joint.dim:
             value = C.joint_value(frame.joint.name)
-            step = motion(frame.joint.type, frame.joint.axis, value)
+            step = joint_transform(frame.joint.type, frame.joint.axis, value)
             pose = pose_multiply(pose, step)
         poses.append(pose)
     return np.array(poses)

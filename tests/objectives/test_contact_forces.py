@@ -51,7 +51,7 @@ def test_a_block_rests_where_friction_holds_it(degrees, rests):
     assert solution.feasible == rests, solution.report()
     if rests:
         (found,) = solution.forces()
-        normal = slope(degrees).walk().frames.R[0][:, 2]
+        normal = slope(degrees).forward_pass().frames.R[0][:, 2]
         pressure = found.force @ normal
         assert found.frames == ("block", "table") and found.slice == 0
         np.testing.assert_allclose(found.force, [0, 0, MASS * G], atol=1e-3)
@@ -137,9 +137,9 @@ def test_a_grasp_holds_where_friction_is_enough(friction, holds):
 @pytest.mark.parametrize(("friction", "holds"), [(0.25, True), (0.15, False)])
 def test_so_it_does_in_mujoco_with_motors(friction, holds):
     pytest.importorskip("mujoco")
-    twin = pw.Twin(gripper(friction), loose=FINGERS)
+    twin = pw.Twin(gripper(friction), movable_joints=FINGERS)
     motors = {n: pw.Motor(-side * EFFORT, damping=5) for n, side in FINGERS.items()}
-    run = twin.start(motors=motors)
+    run = twin.start_run(motors=motors)
     for _ in range(250):
         run.step()
     C = gripper(friction)
@@ -296,7 +296,7 @@ def test_physics_is_newtons_and_eulers_law():
     rng, tau = np.random.default_rng(0), np.array([0.1, 0.2])
     q = np.tile(C.q, (3, 1)) + 0.1 * rng.normal(size=(3, C.nq))
     y, _ = pw.Feature(FS.physics, ["body"]).eval(C, q, tau=tau)
-    frames = C.walk(q).frames
+    frames = C.forward_pass(q).frames
     R, p = frames.R[:, C.index("body")], frames.p[:, C.index("body")]
     inertia = 1.5 / 12 * np.diag([0.2**2 + 0.1**2, 0.3**2 + 0.1**2, 0.3**2 + 0.2**2])
     centre = p + R @ [0.03, -0.02, 0.01]
@@ -418,7 +418,7 @@ def test_points_of_a_surface(name):
     C.add_frame("body", pose=pose, shape=SHAPES[name])
     C.add_frame("point", joint="trans3")
     (group,) = frame_bodies(C.frame("body"))
-    R, p = C.walk().frames.R[0], C.walk().frames.p[0]
+    R, p = C.forward_pass().frames.R[0], C.forward_pass().frames.p[0]
     body = group.body._replace(R=R @ group.body.R, p=p + group.body.p @ R.T)
     measure = jax.jit(lambda x: [a[0] for a in point_distance_and_normal(body, x)])
     slope = jax.jit(jax.grad(lambda x: measure(x)[0]))

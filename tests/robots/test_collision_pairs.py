@@ -19,7 +19,7 @@ from helpers.robotic_pairs import FILES, trees
 import posewise as pw
 import posewise.rai as ry
 from posewise.robots.contact.collision_pairs import collision_pairs
-from posewise.robots.kinematics.joint_types import zero_value
+from posewise.robots.kinematics.joint_types import neutral_value
 from posewise.robots.world.frame import Frame, Geometry, Joint
 
 needs_robotic = pytest.mark.skipif(
@@ -272,7 +272,8 @@ def test_random_trees_equal_robotics(theirs):
             Frame(
                 str(i),
                 up,
-                joint=kind and Joint(kind, str(i), active=active, q=zero_value(kind)),
+                joint=kind
+                and Joint(kind, str(i), active=active, q=neutral_value(kind)),
                 geometries=(Geometry(BALL),),
                 contact=contact,
             )
@@ -293,7 +294,7 @@ def test_files_equal_robotics(name, theirs):
     for file in FILES[name]:
         C.addFile(ry.raiPath(file))
     K, rng = C.C.kinematics(), np.random.default_rng(0)
-    poses = [C.C.walk(rng.uniform(-1, 1, C.C.nq)).frames for _ in range(2)]
+    poses = [C.C.forward_pass(rng.uniform(-1, 1, C.C.nq)).frames for _ in range(2)]
     names, moving = K.names, []
     for a, b in theirs[name]:
         i, j = names.index(a), names.index(b)

@@ -5,7 +5,11 @@ import pytest
 
 import posewise as pw
 from posewise import FS
-from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply, rpy
+from posewise.robots.kinematics.transforms import (
+    pose_inverse,
+    pose_multiply,
+    rpy_to_quat,
+)
 
 
 def table_world() -> pw.Config:
@@ -13,7 +17,9 @@ def table_world() -> pw.Config:
     C.add_frame("table", position=[0.5, 0, 0.4], shape=pw.Box([1.0, 0.8, 0.05]))
     C.add_frame("mug", joint="free", pose=[0.5, 0.1, 0.5, 1, 0, 0, 0], mass=0.3)
     C.add_frame("arm", joint="hingeZ", limits=[[-1.0], [2.0]], q=0.4)
-    C.add_frame("hand", "arm", position=[0.3, 0, 0.2], quaternion=rpy(0.1, 0.2, 0.3))
+    C.add_frame(
+        "hand", "arm", position=[0.3, 0, 0.2], quaternion=rpy_to_quat(0.1, 0.2, 0.3)
+    )
     return C
 
 
@@ -87,12 +93,12 @@ def test_attach_and_detach_keep_the_world_pose():
 
 def test_set_pose_moves_joints_that_can():
     C = table_world()
-    goal = np.array([0.2, 0.3, 0.9, *rpy(0.3, -0.5, 1.0)])
+    goal = np.array([0.2, 0.3, 0.9, *rpy_to_quat(0.3, -0.5, 1.0)])
     C.set_pose("mug", goal)
     np.testing.assert_allclose(C.pose("mug"), goal, atol=1e-12)
     C.set_pose("mug", [0, 0, 0.1, 1, 0, 0, 0], relative_to="table")
     np.testing.assert_allclose(C.pose("mug")[:3], [0.5, 0, 0.5], atol=1e-12)
-    C.set_pose("arm", [0, 0, 0, *rpy(0, 0, 0.7)])
+    C.set_pose("arm", [0, 0, 0, *rpy_to_quat(0, 0, 0.7)])
     np.testing.assert_allclose(C.q[7], 0.7)
     with pytest.raises(pw.ConfigError, match="misses"):
         C.set_pose("arm", [0.1, 0, 0, 1, 0, 0, 0])

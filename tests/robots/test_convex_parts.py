@@ -12,7 +12,7 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.geometry import convex_parts as module
 from posewise.robots.geometry import disk_cache
 from posewise.robots.geometry.coacd_process import CoacdError
-from posewise.robots.geometry.convex_parts import MAX_VERTICES, convex_parts
+from posewise.robots.geometry.convex_parts import MAX_PART_VERTICES, convex_parts
 from posewise.robots.geometry.hulls import hull_vertices, outer_hull
 from posewise.robots.geometry.shapes import Mesh
 
@@ -162,7 +162,7 @@ def check_parts(mesh: trimesh.Trimesh, parts: list[np.ndarray], beyond: float) -
     surface = trimesh.sample.sample_surface(mesh, 5000, seed=0)[0]
     gap = np.min([outside_of(part, surface) for part in parts], axis=0)
     assert gap.max() <= 1e-4 * size
-    assert max(len(part) for part in parts) <= MAX_VERTICES
+    assert max(len(part) for part in parts) <= MAX_PART_VERTICES
 
 
 def test_coacd_on_an_ell(capfd, cache, monkeypatch):
@@ -203,7 +203,7 @@ def test_coacd_that_aborts_is_explained():
 
 def test_coacd_that_never_ends_is_stopped(monkeypatch):
     pytest.importorskip("coacd")
-    monkeypatch.setattr(module, "TIME_LIMIT", 0.01)
+    monkeypatch.setattr(module, "COACD_TIME_LIMIT", 0.01)
     with pytest.raises(ConfigError, match=r"within 0.01 s\).*mode='convex'"):
         convex_parts(Mesh(ell()))
 
@@ -275,5 +275,5 @@ def test_half_a_file_is_never_seen(cache, monkeypatch):
 
     monkeypatch.setattr(disk_cache.np, "savez", fail)
     with pytest.raises(KeyboardInterrupt):
-        disk_cache.remembered("a", [1], ["x"], lambda: {"x": np.zeros(2)})
+        disk_cache.memoize_to_disk("a", [1], ["x"], lambda: {"x": np.zeros(2)})
     assert list(cache.iterdir()) == []

@@ -66,7 +66,7 @@ def build(file: Path) -> None:
     C = pw.Config()
     C.add_file(file)
     assert np.isfinite(C.q).all() and not np.isnan(C.limits).any()
-    poses = C.kinematics().walk(C.q).frames.p if C.nq else C.q
+    poses = C.kinematics().forward_pass(C.q).frames.p if C.nq else C.q
     assert np.isfinite(np.asarray(poses)).all()
 
 

@@ -50,7 +50,9 @@ def world_poses(model: Model) -> list[np.ndarray]:
                 value = q[i]
                 if joint.mimic is not None:
                     value = joint.multiplier * q[frame.attributes["mimic_index"]]
-                step = joint_types.motion(joint.type, joint.axis, joint.scale * value)
+                step = joint_types.joint_transform(
+                    joint.type, joint.axis, joint.scale * value
+                )
                 total = pose_multiply(total, step)
             found[i] = total
         return found[i]

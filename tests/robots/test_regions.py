@@ -13,7 +13,7 @@ from helpers.worlds import random_pose
 import posewise as pw
 from posewise import PosewiseError, logic
 from posewise.logic.relaxed.constraint_terms import conjuncts
-from posewise.robots.kinematics.transforms import axis_angle, quat_to_matrix
+from posewise.robots.kinematics.transforms import axis_angle_to_quat, quat_to_matrix
 
 LOW, HIGH = np.array([-0.19, -0.14, 0.01]), np.array([0.19, 0.14, 0.19])
 SIX = [*([*n, h] for n, h in zip(np.eye(3), HIGH, strict=True)),
@@ -136,7 +136,7 @@ def poses(C, count):
     local[::2, 2] = 0.04 + rng.normal(scale=1e-4, size=len(local[::2]))
     quats = rng.normal(size=(count, 4))
     for k in range(0, count, 2):
-        turn = axis_angle(np.array([0.0, 0, 1]), rng.uniform(-3, 3))
+        turn = axis_angle_to_quat(np.array([0.0, 0, 1]), rng.uniform(-3, 3))
         quats[k] = pw.robots.kinematics.transforms.quat_multiply(crate[3:], turn)
     quats /= np.linalg.norm(quats, axis=1, keepdims=True)
     return np.concatenate([local @ R.T + crate[:3], quats], 1), local

@@ -10,7 +10,7 @@ from helpers.mesh_cases import BOX, NAMES, ell, reference_mesh, triangles
 from posewise.collision import Grid, grid_distance
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry import sdf_grid as module
-from posewise.robots.geometry.sdf_grid import mesh_grid
+from posewise.robots.geometry.sdf_grid import signed_distance_grid
 from posewise.robots.geometry.shapes import Mesh
 
 RNG = np.random.default_rng(0)
@@ -66,7 +66,7 @@ def ball(spacing=0.1, side=24) -> Grid:
 @pytest.mark.parametrize("name", NAMES)
 def test_reference_meshes(name):
     mesh = reference_mesh(name)
-    grid = mesh_grid(Mesh(mesh), 32)
+    grid = signed_distance_grid(Mesh(mesh), 32)
     h = float(grid.spacing)
     at = nodes(grid).reshape(-1, 3)
     some = RNG.integers(0, len(at), 150)
@@ -80,7 +80,7 @@ def test_reference_meshes(name):
 
 def test_the_box_leaves_room():
     mesh = ell()
-    grid = mesh_grid(Mesh(mesh, scale=[1, 2, 3]), resolution=40)
+    grid = signed_distance_grid(Mesh(mesh, scale=[1, 2, 3]), resolution=40)
     low, high = box_of(grid)
     h = float(grid.spacing)
     assert max(grid.values.shape) == 40
@@ -97,7 +97,7 @@ def test_surfaces_without_volume(name):
         "line": [[0, 0, 0], [1, 1, 1], [2, 2, 2]],
     }[name]
     mesh = triangles(vertices, [[0, 1, 2]])
-    grid = mesh_grid(Mesh(mesh), 20)
+    grid = signed_distance_grid(Mesh(mesh), 20)
     if name == "line":
         along = np.clip(nodes(grid).mean(-1), 0, 2)[..., None]
         exact = np.linalg.norm(nodes(grid) - along, axis=-1)
@@ -108,7 +108,7 @@ def test_surfaces_without_volume(name):
 
 
 def test_an_open_box_is_a_shell():
-    grid = mesh_grid(Mesh(triangles(BOX.vertices, BOX.faces[:-2])), 24)
+    grid = signed_distance_grid(Mesh(triangles(BOX.vertices, BOX.faces[:-2])), 24)
     points = points_in_box(grid, 200)
     error = distance(grid, points) - brute(
         triangles(BOX.vertices, BOX.faces[:-2]), points
@@ -118,21 +118,25 @@ def test_an_open_box_is_a_shell():
 
 def test_small_holes_and_wrong_turns_do_not_matter():
     fine = BOX.subdivide().subdivide().subdivide().subdivide()
-    full = mesh_grid(Mesh(BOX), 24).values
+    full = signed_distance_grid(Mesh(BOX), 24).values
     holed = triangles(fine.vertices, np.delete(fine.faces, [5, 300], axis=0))
     turned = triangles(BOX.vertices, BOX.faces[:, ::-1])
     soup = triangles(
         BOX.vertices[BOX.faces].reshape(-1, 3), np.arange(36).reshape(-1, 3)
     )
-    np.testing.assert_allclose(mesh_grid(Mesh(holed), 24).values, full, atol=0.05)
+    np.testing.assert_allclose(
+        signed_distance_grid(Mesh(holed), 24).values, full, atol=0.05
+    )
     for mesh in (turned, soup):
-        np.testing.assert_allclose(mesh_grid(Mesh(mesh), 24).values, full, atol=1e-12)
+        np.testing.assert_allclose(
+            signed_distance_grid(Mesh(mesh), 24).values, full, atol=1e-12
+        )
 
 
 def test_a_cavity_is_outside():
     vertices = np.concatenate([BOX.vertices, BOX.vertices / 2])
     faces = np.concatenate([BOX.faces, BOX.faces[:, ::-1] + 8])
-    grid = mesh_grid(Mesh(triangles(vertices, faces)), 32)
+    grid = signed_distance_grid(Mesh(triangles(vertices, faces)), 32)
     at = distance(grid, np.array([[0.0, 0, 0], [0.375, 0, 0], [0.6, 0, 0]]))
     np.testing.assert_allclose(at, [0.25, -0.125, 0.1], atol=0.02)
 
@@ -145,24 +149,24 @@ def test_bad_meshes():
         (np.ones((3, 3)), [[0, 1, 2]], "one point"),
     ]:
         with pytest.raises(ConfigError, match=message):
-            mesh_grid(Mesh(triangles(vertices, faces)))
+            signed_distance_grid(Mesh(triangles(vertices, faces)))
     for resolution in (3, 1000, 20.5, "fine"):
         with pytest.raises(ConfigError, match="resolution.*12 to 512"):
-            mesh_grid(Mesh(BOX), resolution)
+            signed_distance_grid(Mesh(BOX), resolution)
 
 
 def test_grids_are_computed_once(monkeypatch):
     calls = []
-    exact = module.grid_to_triangles
+    exact = module.grid_distances
     count = lambda *args: calls.append(1) or exact(*args)
-    monkeypatch.setattr(module, "grid_to_triangles", count)
+    monkeypatch.setattr(module, "grid_distances", count)
     mesh = Mesh(BOX)
-    grid = mesh_grid(mesh, 16)
-    assert mesh_grid(mesh, 16) is grid
-    again = mesh_grid(Mesh(BOX), 16)
+    grid = signed_distance_grid(mesh, 16)
+    assert signed_distance_grid(mesh, 16) is grid
+    again = signed_distance_grid(Mesh(BOX), 16)
     assert len(calls) == 1
     assert all(map(np.array_equal, jax.tree.leaves(grid), jax.tree.leaves(again)))
-    mesh_grid(mesh, 17)
+    signed_distance_grid(mesh, 17)
     assert len(calls) == 2
 
 
@@ -210,7 +214,7 @@ def test_gradients():
 
 def test_outside_it_is_a_lower_bound_that_points_away():
     mesh = ell()
-    grid = mesh_grid(Mesh(mesh), 32)
+    grid = signed_distance_grid(Mesh(mesh), 32)
     low, high = box_of(grid)
     size = high - low
     points = RNG.uniform(low - 2 * size, high + 2 * size, (400, 3))

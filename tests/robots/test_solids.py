@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 import posewise as pw
 from posewise.robots.contact.gjk_numpy import min_distance
 from posewise.robots.contact.ray_casting import intersect_lines, ray_hits
-from posewise.robots.geometry.bounding_boxes import body_boxes, volumes
+from posewise.robots.geometry.bounding_boxes import body_boxes, body_volumes
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
 WEDGE = np.array([[0, 0, 0], [0.3, 0, 0], [0, 0.3, 0], [0, 0, 0.4], [0.1, 0.1, 0.4]])
@@ -140,7 +140,7 @@ def test_boxes_and_volumes(name):
         ends = [through[hit[:, 0]] @ turn[axis] + t[hit] for t in (enter, leave)]
         slack = np.array([ends[0].min() - low[axis], high[axis] - ends[1].max()])
         assert (slack > -1e-12).all() and (slack < 0.1 * (high - low)[axis]).all()
-    volume, centre = (x[0] for x in volumes(made))
+    volume, centre = (x[0] for x in body_volumes(made))
     points = rng.uniform(low, high, (60000 if "hull" not in name else 2000, 3)) @ turn
     inside = holds((points - pose[:3]) @ quat_to_matrix(pose[3:]))
     share = inside.mean()
@@ -230,7 +230,7 @@ def test_gaps_and_the_narrow_phase_agree(a):
         for _ in range(5):
             C.set_pose("a", random_pose(rng, 0.3))
             C.set_pose("b", random_pose(rng, 0.3))
-            poses = C.walk().frames
+            poses = C.forward_pass().frames
             sides = [[(C.frames[i], poses.R[i], poses.p[i])] for i in range(2)]
             expected = max(C.signed_distance("a", "b")[0], 0.0)
             assert min_distance(*sides).distance == pytest.approx(expected, abs=1e-7)

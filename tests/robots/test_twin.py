@@ -10,7 +10,7 @@ from helpers.worlds import TYPES, random_pose, random_q
 
 import posewise as pw
 from posewise.logic.exact.solids import nearest, thing
-from posewise.robots.geometry.bounding_boxes import volumes
+from posewise.robots.geometry.bounding_boxes import body_volumes
 from posewise.robots.kinematics.joint_types import JOINT_TYPES
 from posewise.robots.models import model_names
 from posewise.robots.simulation.motion import SimulationError
@@ -50,7 +50,7 @@ def test_poses_are_ours():
         for q in random_q(C, rng, 2):
             data.qpos[:] = twin.qpos(q)
             mujoco.mj_kinematics(twin.model, data)
-            ours = C.walk(q).frames
+            ours = C.forward_pass(q).frames
             R = data.xmat[bodies].reshape(-1, 3, 3)
             np.testing.assert_allclose(data.xpos[bodies], ours.p[:-1], atol=1e-9)
             np.testing.assert_allclose(R, ours.R[:-1], atol=1e-9)
@@ -75,7 +75,7 @@ def test_masses_are_ours():
         if frame.mass is not None:
             assert body.mass[0] == pytest.approx(frame.mass, rel=1e-9)
         elif frame.name.startswith("s"):
-            expected = 1000 * volumes(frame)[0].sum()
+            expected = 1000 * body_volumes(frame)[0].sum()
             assert body.mass[0] == pytest.approx(max(expected, 1e-3), rel=1e-9)
         if frame.inertia is not None:
             own = np.sort(np.linalg.eigvalsh(frame.inertia))
@@ -130,7 +130,7 @@ def test_shapes_are_ours():
     assert twin.distance("ground", "ball", C.q)[0] == pytest.approx(
         C.pose("ball")[2] + 0.98
     )
-    hits = twin.rays([0, 0, 1], [[0, 0, -3], [0.5, 0, -1], [0, 0, 1]], C.q)
+    hits = twin.cast_rays([0, 0, 1], [[0, 0, -3], [0.5, 0, -1], [0, 0, 1]], C.q)
     assert [C.frames[i].name for i in hits.frame[:2]] == ["sphere", "ground"]
     np.testing.assert_allclose(hits.distance, [0.95, 2 * np.sqrt(1.25), np.inf])
     assert hits.frame[2] == -1
@@ -154,7 +154,7 @@ def test_pairs_that_collide_are_ours():
     C.ignore_collisions("b", "child")
     assert colliding(C) == {tuple(sorted(p)) for p in C.collision_pairs()}
     assert len(C.collision_pairs()) == 3
-    assert {t.a for t in Twin(C).without(["b"]).contacts()} == {"child"}
+    assert {t.a for t in Twin(C).without_contacts(["b"]).contacts()} == {"child"}
 
 
 def test_things_fall_and_are_pushed():
@@ -202,7 +202,7 @@ def test_equal_worlds_share_a_model():
     D = C.copy()
     D.q = C.q + 0.01
     assert Twin(C).model is Twin(D).model
-    assert Twin(C).model is not Twin(C, loose=["b0"]).model
+    assert Twin(C).model is not Twin(C, movable_joints=["b0"]).model
     D.ignore_collisions("b0", "table")
     assert Twin(C).model is not Twin(D).model
     E = C.copy()
@@ -222,7 +222,7 @@ def test_joints_are_held_or_loose():
     C = pendulum()
     held = Twin(C).simulate(2.0)
     assert np.abs(held.q - 0.1).max() < 1e-4
-    twin = Twin(C, loose=["swing"])
+    twin = Twin(C, movable_joints=["swing"])
     loose = twin.simulate(2.2)
     turns = np.flatnonzero(np.diff(np.sign(loose.q[:, 0])))
     half = np.diff(loose.times[turns]).mean()
@@ -233,7 +233,7 @@ def test_joints_are_held_or_loose():
 
 def test_followers_follow():
     C = pendulum()
-    twin = Twin(C, loose=["swing"])
+    twin = Twin(C, movable_joints=["swing"])
     data = mujoco.MjData(twin.model)
     data.qpos[:] = twin.qpos()
     for _ in range(200):
@@ -270,11 +270,14 @@ def test_moving_half_spaces_hold():
         (lambda t: t.simulate(1, forces={"b0": np.zeros((3, 6))}), "or 500 rows"),
         (lambda t: t.simulate(1, forces={"world": [0, 0, 1]}), "name a frame"),
         (lambda t: t.q([1, 2]), "qpos has shape"),
-        (lambda t: t.rays([0, 0], [[0, 0, 1]]), "expected \\(3,\\) and \\(n, 3\\)"),
-        (lambda t: t.rays([0, 0, 0], [[0, 0, 0]]), "no direction"),
+        (
+            lambda t: t.cast_rays([0, 0], [[0, 0, 1]]),
+            "expected \\(3,\\) and \\(n, 3\\)",
+        ),
+        (lambda t: t.cast_rays([0, 0, 0], [[0, 0, 0]]), "no direction"),
         (lambda t: t.distance("b0", "tabel"), "did you mean 'table'"),
         (lambda t: t.contacts(after=-1), "after is -1"),
-        (lambda t: Twin(t.C, loose=["b"]), "No joint 'b'"),
+        (lambda t: Twin(t.C, movable_joints=["b"]), "No joint 'b'"),
     ],
 )
 def test_errors_say_what_to_do(ask, message):

@@ -27,7 +27,7 @@ from posewise.robots.geometry.shapes import (
     Mesh,
 )
 from posewise.robots.kinematics.joint_types import joint_dim
-from posewise.robots.kinematics.transforms import pose, rpy
+from posewise.robots.kinematics.transforms import make_pose, rpy_to_quat
 from posewise.robots.loaders.urdf.formatting import pose_to_rpy
 from posewise.robots.loaders.urdf.reader import read_urdf
 from posewise.robots.loaders.urdf.writer import write_urdf
@@ -432,8 +432,8 @@ def test_rpy_at_and_near_the_singularity():
     rng = np.random.default_rng(3)
     for pitch in [0.3, np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, 2.0]:
         for _ in range(5):
-            X = pose((0.0, 0, 0), rpy(rng.normal(), pitch, rng.normal()))
-            Y = pose((0.0, 0, 0), rpy(*pose_to_rpy(X)))
+            X = make_pose((0.0, 0, 0), rpy_to_quat(rng.normal(), pitch, rng.normal()))
+            Y = make_pose((0.0, 0, 0), rpy_to_quat(*pose_to_rpy(X)))
             np.testing.assert_allclose(matrix(X), matrix(Y), atol=1e-15)
 
 
@@ -457,7 +457,7 @@ def test_joints_of_rai_become_chains(tmp_path: Path, kind: str):
     rng = np.random.default_rng(4)
     dim = joint_dim(kind)
     limits = np.array([-np.ones(dim), 2 * np.ones(dim)])
-    origin = pose((1.0, 2, 3), rng.normal(size=4))
+    origin = make_pose((1.0, 2, 3), rng.normal(size=4))
     scale = 1.0 if kind == "free" else 2.0
     model = Model(
         (
@@ -544,6 +544,6 @@ def test_what_cannot_be_written():
     free = Frame("c", 0, joint=Joint("free", "c", scale=2.0))
     with pytest.raises(ConfigError, match="no free joint that mimics or is scaled"):
         write_urdf(Model((Frame("a"), free)))
-    world = Model((Frame("a"), Frame("world", origin=pose((1.0, 0, 0)))))
+    world = Model((Frame("a"), Frame("world", origin=make_pose((1.0, 0, 0)))))
     with pytest.raises(ConfigError, match="'world'"):
         write_urdf(world)

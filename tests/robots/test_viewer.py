@@ -15,7 +15,11 @@ from posewise import ConfigError
 from posewise.objectives import Solution
 from posewise.objectives.placement import Placement
 from posewise.robots.visual.viewer import View
-from posewise.robots.visual.viewer.overlays import OVERLAYS, Stage, draw_collisions
+from posewise.robots.visual.viewer.overlays import (
+    OVERLAYS,
+    OverlayContext,
+    draw_collisions,
+)
 from posewise.solvers import Status
 
 viser = pytest.importorskip("viser", reason="the viewer needs the extra viz")
@@ -125,7 +129,7 @@ def test_witness_points_are_drawn(view):
         _collision_pairs=lambda: np.array([[0, 1]]),
         _contacts=lambda pairs, margin: {0: SimpleNamespace(**ends)},
     )
-    (handle,) = draw_collisions(Stage(view._server.scene, stub, 0.1))
+    (handle,) = draw_collisions(OverlayContext(view._server.scene, stub, 0.1))
     pair = "/collisions/a - b|c"
     assert {pair, f"{pair}/witnesses", f"{pair}/depth"} <= nodes(view)
     handle.remove()
@@ -143,7 +147,7 @@ def test_dragging_moves_the_frame_and_calls_back():
 
     with C.view(browser=False) as view:
         view.on_move("target", react)
-        drag = view._drags["target"]
+        drag = view._gizmos["target"]
         gizmo = view._server.scene.get_handle_by_name("/drag/target")
         np.testing.assert_allclose(gizmo.position, [1, 0, 0])
         for x in (2.0, 3.0):

@@ -4,12 +4,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .nodes import Graph, Node, Value
+from .nodes import GraphNode, NodeGraph, Value
 
-Charge = Callable[[Node], None]
+CountNode = Callable[[GraphNode], None]
 
 
-def merge(charge: Charge, edit: Node, target: Node, parents: list[Node | str]) -> None:
+def merge_edit(
+    charge: CountNode,
+    edit: GraphNode,
+    target: GraphNode,
+    parents: list[GraphNode | str],
+) -> None:
     """Overwrite what has the same name and type, append what has no such match.
 
     Args:
@@ -23,29 +28,31 @@ def merge(charge: Charge, edit: Node, target: Node, parents: list[Node | str]) -
         return
     if parents:
         target.parents = list(parents)
-    if not isinstance(edit.value, Graph) or not isinstance(target.value, Graph):
+    if not isinstance(edit.value, NodeGraph) or not isinstance(target.value, NodeGraph):
         target.value = _copy(edit.value)
         return
-    known: dict[tuple[str, type], list[Node]] = {}
+    known: dict[tuple[str, type], list[GraphNode]] = {}
     for node in target.value.nodes:
         known.setdefault((node.key, type(node.value)), []).append(node)
     for attribute in list(edit.value.nodes):
         charge(attribute)
         matches = known.setdefault((attribute.key, type(attribute.value)), [])
         for match in matches:
-            match.place = attribute.place
-            merge(charge, attribute, match, attribute.parents)
+            match.location = attribute.location
+            merge_edit(charge, attribute, match, attribute.parents)
         if not matches:
             matches.append(_clone(charge, attribute))
             target.value.nodes.append(matches[0])
 
 
-def _clone(charge: Charge, node: Node) -> Node:
+def _clone(charge: CountNode, node: GraphNode) -> GraphNode:
     charge(node)
     value: Value = node.value
-    if isinstance(value, Graph):
-        value = Graph([_clone(charge, n) for n in value.nodes])
-    return Node(node.key, _copy(value), node.place, node.tags, list(node.parents))
+    if isinstance(value, NodeGraph):
+        value = NodeGraph([_clone(charge, n) for n in value.nodes])
+    return GraphNode(
+        node.key, _copy(value), node.location, node.tags, list(node.parents)
+    )
 
 
 def _copy(value: Value) -> Value:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
-from .joints import JointDraft, joint_word, load_motion, read_joint
-from .nodes import Attributes, Graph, Node, Place
+from .joints import JointDraft, initial_transform, joint_type_name, read_joint
+from .nodes import Attributes, GraphNode, NodeGraph, SourceLocation
 from .poses import read_pose
 from .shapes import ShapeDraft, read_shape
 
@@ -47,10 +47,10 @@ class FrameDrafts:
         LoadError: naming file, line and frame of what is wrong.
     """
 
-    def __init__(self, graph: Graph, path: Path):
+    def __init__(self, graph: NodeGraph, path: Path):
         self.path = path
         self.drafts: list[FrameDraft] = []
-        self.state: Node | None = None
+        self.state: GraphNode | None = None
         """The top-level node `q: [..]`."""
         self._known_poses: dict[int, np.ndarray] = {}
         self._pose_steps = 0
@@ -60,11 +60,11 @@ class FrameDrafts:
         for i in range(len(self.drafts)):
             self._fill(i)
 
-    def _declare(self, graph: Graph) -> None:
+    def _declare(self, graph: NodeGraph) -> None:
         """One draft per node, with its parent."""
         index: dict[int, int] = {}
         for node in graph.nodes:
-            if not isinstance(node.value, Graph):
+            if not isinstance(node.value, NodeGraph):
                 if node.key != "q":
                     node.fail(
                         "only frames `name: { attributes }` and `q: [numbers]` may"
@@ -81,7 +81,7 @@ class FrameDrafts:
         for node in graph.nodes:
             if id(node) not in index:
                 continue
-            parents = [p for p in node.parents if isinstance(p, Node) and p.alive]
+            parents = [p for p in node.parents if isinstance(p, GraphNode) and p.alive]
             if len(parents) > 1:
                 node.fail(
                     f"has {len(parents)} parents, a frame has at most one; rai's old"
@@ -114,7 +114,7 @@ class FrameDrafts:
         """The attributes of a declared frame."""
         attributes = self.drafts[i].attributes
         if attributes is None:
-            return Attributes(Node("", Graph(), Place(self.path, 1)))
+            return Attributes(GraphNode("", NodeGraph(), SourceLocation(self.path, 1)))
         return attributes
 
     def _fill(self, i: int) -> None:
@@ -134,7 +134,7 @@ class FrameDrafts:
         pose = read_pose(attributes, "pose")
         if pose is not None:
             draft.Q = pose
-        word = joint_word(attributes) if "joint" in attributes else None
+        word = joint_type_name(attributes) if "joint" in attributes else None
         if word is not None:
             self._add_joint(i, word, relative)
         if not np.isfinite(draft.Q).all():
@@ -191,7 +191,7 @@ class FrameDrafts:
             draft.Q = relative
         draft.joint = read_joint(attributes, word, draft.Q)
         if draft.joint.joint.dim:
-            draft.Q = load_motion(draft.joint.joint)
+            draft.Q = initial_transform(draft.joint.joint)
 
     def _add_post(self, i: int, before: np.ndarray | None) -> None:
         """The pose of the only child so far."""

@@ -12,33 +12,33 @@ from pathlib import Path
 from typing import NoReturn
 
 from ...errors import LoadError, unknown_name
-from ...geometry.mesh_paths import own_root
-from .edit import merge
-from .nodes import FileRef, Graph, Node, describe
+from ...geometry.mesh_paths import package_root
+from .edit import merge_edit
+from .nodes import FileReference, GraphNode, NodeGraph, describe
 from .syntax import MAX_DEPTH, MAX_NODES, parse_g
 from .yaml_syntax import parse_yml
 
-YAML_ENDINGS = (".yml", ".yaml")
-ENDINGS = (".g", *YAML_ENDINGS)
+YAML_SUFFIXES = (".yml", ".yaml")
+GRAPH_SUFFIXES = (".g", *YAML_SUFFIXES)
 MAX_FILE_BYTES = 4_000_000
 MAX_FILES = 500
 MAX_INCLUDE_DEPTH = 20
-MAX_PREFIX = 100
-MAX_SCANNED = 20_000_000
+MAX_PREFIX_LENGTH = 100
+MAX_SCANNED_NODES = 20_000_000
 """Nodes looked at by deletions."""
 
 _PARENTS = re.compile(r"\(([^()]*)\)")
 
 
-def read_graph(path: Path) -> Graph:
+def read_graph(path: Path) -> NodeGraph:
     """The nodes of a file after includes, prefixes, deletions and edits.
 
     Raises:
         LoadError: naming file and line of what cannot be read.
     """
-    graph = Graph()
-    root = own_root(path.resolve().parent)
-    _Reader(root).read(path, _Scope(graph, path.parent), None)
+    graph = NodeGraph()
+    root = package_root(path.resolve().parent)
+    _GraphReader(root).read(path, _Scope(graph, path.parent), None)
     return graph
 
 
@@ -46,24 +46,24 @@ def read_graph(path: Path) -> Graph:
 class _Scope:
     """Where nodes go while a file or a group is read."""
 
-    graph: Graph
+    graph: NodeGraph
     base: Path
     outer: "_Scope | None" = None
     prefix: str = ""
     depth: int = 0
-    names: dict[str, Node] = field(default_factory=dict)
+    names: dict[str, GraphNode] = field(default_factory=dict)
     """First node of each name, shared by a file and its includes."""
 
 
-class _Reader:
+class _GraphReader:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.open_files: list[Path] = []
         self.files = 0
         self.count = 0
-        self.scanned = 0
+        self.scanned_count = 0
 
-    def read(self, path: Path, scope: _Scope, include: Node | None) -> None:
+    def read(self, path: Path, scope: _Scope, include: GraphNode | None) -> None:
         """Append the nodes of a file to the scope's graph, and end that graph."""
 
         def fail(message: str) -> NoReturn:
@@ -85,10 +85,10 @@ class _Reader:
                 f"more than {MAX_INCLUDE_DEPTH} files within each other, or"
                 f" {MAX_FILES} in all; include less."
             )
-        if path.suffix not in ENDINGS:
+        if path.suffix not in GRAPH_SUFFIXES:
             fail(
                 f"the name ends in {path.suffix!r}, expected one of"
-                f" {', '.join(ENDINGS)} (rai's graph files)."
+                f" {', '.join(GRAPH_SUFFIXES)} (rai's graph files)."
             )
         if size is None:
             fail("there is no such file; check the path.")
@@ -100,20 +100,20 @@ class _Reader:
             raise LoadError(
                 f"{path}: cannot be read as UTF-8 text ({error}); save it as UTF-8."
             ) from error
-        parse = parse_yml if path.suffix in YAML_ENDINGS else parse_g
+        parse = parse_yml if path.suffix in YAML_SUFFIXES else parse_g
         self.open_files.append(path)
-        self.add(parse(text, path), scope)
+        self.add_nodes(parse(text, path), scope)
         self.open_files.pop()
 
-    def add(self, nodes: list[Node], scope: _Scope) -> None:
+    def add_nodes(self, nodes: list[GraphNode], scope: _Scope) -> None:
         """Take nodes in reading order, then end the graph they belong to."""
         start = len(scope.graph.nodes)
         for node in nodes:
-            self.charge(node)
-            self.take(node, scope)
+            self.count_node(node)
+            self.process(node, scope)
         end_graph(self, scope, start)
 
-    def charge(self, node: Node) -> None:
+    def count_node(self, node: GraphNode) -> None:
         """Count a node, so that no file grows without bound."""
         self.count += 1
         if self.count > MAX_NODES:
@@ -121,61 +121,63 @@ class _Reader:
                 f"this is node number {MAX_NODES + 1}; that many are not a model."
             )
 
-    def scan(self, node: Node, scope: _Scope) -> None:
+    def count_scan(self, node: GraphNode, scope: _Scope) -> None:
         """Count the work of a deletion, so that no file takes for ever."""
-        self.scanned += len(scope.graph.nodes)
-        if self.scanned > MAX_SCANNED:
+        self.scanned_count += len(scope.graph.nodes)
+        if self.scanned_count > MAX_SCANNED_NODES:
             node.fail("too many deletions; leave these nodes out of the file instead.")
 
-    def take(self, node: Node, scope: _Scope) -> None:
+    def process(self, node: GraphNode, scope: _Scope) -> None:
         """Act on one node: a special key, or a node of the graph."""
         match node.key:
             case "Include":
                 self.include(node, scope)
                 return
             case "Prefix":
-                scope.prefix = _prefix(node)
+                scope.prefix = _prefix_value(node)
                 return
-            case "Delete" if not isinstance(node.value, Graph):
+            case "Delete" if not isinstance(node.value, NodeGraph):
                 if not isinstance(node.value, str):
                     node.fail(
                         f"is {describe(node.value)}, expected `Delete: name` with the"
                         " name of a node."
                     )
-                self.scan(node, scope)
+                self.count_scan(node, scope)
                 _delete(scope, [n for n in scope.graph.nodes if n.key == node.value])
                 return
             case "Quit":
                 return
             case "ChDir":
-                if not isinstance(node.value, FileRef):
+                if not isinstance(node.value, FileReference):
                     node.fail(f"is {describe(node.value)}, expected `<folder>`.")
                 scope.base = node.value.path
                 return
-        _cut_key(node)
-        node.parents = [_find(scope, name) or name for name in _names(node)]
-        if isinstance(node.value, FileRef):
-            node.value = FileRef(node.value.text, scope.base, self.root)
-        if isinstance(node.value, Graph):
-            inner, node.value = node.value.nodes, Graph()
+        _split_key(node)
+        node.parents = [
+            _find_node(scope, name) or name for name in _take_parent_names(node)
+        ]
+        if isinstance(node.value, FileReference):
+            node.value = FileReference(node.value.text, scope.base, self.root)
+        if isinstance(node.value, NodeGraph):
+            inner, node.value = node.value.nodes, NodeGraph()
             if scope.depth >= MAX_DEPTH:
                 node.fail(f"groups are nested deeper than {MAX_DEPTH} levels.")
             deeper = _Scope(node.value, scope.base, scope, depth=scope.depth + 1)
-            self.add(inner, deeper)
+            self.add_nodes(inner, deeper)
             if "DeleteBranch" in node.tags:
-                self.scan(node, scope)
-                _delete(scope, _branch(scope.graph, node.key))
+                self.count_scan(node, scope)
+                _delete(scope, _subtree(scope.graph, node.key))
                 return
         node.key = scope.prefix + node.key
         scope.graph.nodes.append(node)
         scope.names.setdefault(node.key, node)
 
-    def include(self, node: Node, scope: _Scope) -> None:
+    def include(self, node: GraphNode, scope: _Scope) -> None:
         """Read a file into the same graph; a pending prefix is used up on it."""
-        if not isinstance(node.value, FileRef):
+        if not isinstance(node.value, FileReference):
             node.fail(f"is {describe(node.value)}, expected a file as in <panda.g>.")
-        file = FileRef(node.value.text, scope.base, self.root)
-        if file.outside:
+        file = FileReference(node.value.text, scope.base, self.root)
+        if file.is_outside_model:
             node.fail(
                 f"<{node.value.text}> lies outside of {self.root}; put it there or"
                 " below (a package.xml marks the folder of all files of a package)."
@@ -189,11 +191,11 @@ class _Reader:
         if scope.prefix:
             for added in scope.graph.nodes[start:]:
                 _add_prefix(added, scope.prefix)
-            _rename(scope)
+            _rebuild_names(scope)
         scope.prefix = ""
 
 
-def end_graph(reader: _Reader, scope: _Scope, start: int) -> None:
+def end_graph(reader: _GraphReader, scope: _Scope, start: int) -> None:
     """Resolve the parents left over, then merge the graph's own `Edit` nodes.
 
     Args:
@@ -206,7 +208,7 @@ def end_graph(reader: _Reader, scope: _Scope, start: int) -> None:
     for node in own:
         for i, parent in enumerate(node.parents):
             if isinstance(parent, str):
-                found = _find(scope, parent)
+                found = _find_node(scope, parent)
                 if found is None:
                     node.fail(
                         unknown_name("parent node", parent, scope.names)
@@ -216,14 +218,14 @@ def end_graph(reader: _Reader, scope: _Scope, start: int) -> None:
     for node in own:
         if node.key == "Edit" and node.parents:
             target, *parents = node.parents
-            if isinstance(target, Node):
-                merge(reader.charge, node, target, parents)
+            if isinstance(target, GraphNode):
+                merge_edit(reader.count_node, node, target, parents)
             node.alive = False
     edits = [n for n in own if "Edit" in n.tags]
     if edits:
-        same: dict[str, list[Node]] = {}
+        same: dict[str, list[GraphNode]] = {}
         for node in nodes:
-            if node.alive and isinstance(node.value, Graph):
+            if node.alive and isinstance(node.value, NodeGraph):
                 same.setdefault(node.key, []).append(node)
         for edit in edits:
             if not edit.alive:
@@ -231,15 +233,15 @@ def end_graph(reader: _Reader, scope: _Scope, start: int) -> None:
             edit.alive = False
             for target in same[edit.key]:
                 if target.alive:
-                    merge(reader.charge, edit, target, edit.parents)
+                    merge_edit(reader.count_node, edit, target, edit.parents)
     if not all(n.alive for n in own):
         scope.graph.nodes[:] = [n for n in nodes if n.alive]
-        _rename(scope)
+        _rebuild_names(scope)
 
 
-def _cut_key(node: Node) -> None:
-    """Split a group's key into tags and name; parentheses stay for `_names`."""
-    if not isinstance(node.value, Graph):
+def _split_key(node: GraphNode) -> None:
+    """Split a group's key into tags and name; names of parents stay."""
+    if not isinstance(node.value, NodeGraph):
         return
     parentheses = "".join(_PARENTS.findall(node.key)[:1])
     *tags, name = _PARENTS.sub(" ", node.key).split() or [""]
@@ -248,9 +250,9 @@ def _cut_key(node: Node) -> None:
     node.parents = list(parentheses.split())
 
 
-def _names(node: Node) -> list[str]:
+def _take_parent_names(node: GraphNode) -> list[str]:
     """The parents' names of a key, which are cut from it."""
-    if isinstance(node.value, Graph):
+    if isinstance(node.value, NodeGraph):
         return [str(p) for p in node.parents]
     match = _PARENTS.search(node.key)
     if match is None:
@@ -259,7 +261,7 @@ def _names(node: Node) -> list[str]:
     return match.group(1).split()
 
 
-def _find(scope: _Scope, name: str) -> Node | None:
+def _find_node(scope: _Scope, name: str) -> GraphNode | None:
     level: _Scope | None = scope
     while level is not None:
         if name in level.names:
@@ -268,48 +270,48 @@ def _find(scope: _Scope, name: str) -> Node | None:
     return None
 
 
-def _prefix(node: Node) -> str:
-    if isinstance(node.value, str) and len(node.value) <= MAX_PREFIX:
+def _prefix_value(node: GraphNode) -> str:
+    if isinstance(node.value, str) and len(node.value) <= MAX_PREFIX_LENGTH:
         return node.value
     if node.value is not False:
         node.fail(
-            f"is {describe(node.value)}, expected a word of at most {MAX_PREFIX}"
+            f"is {describe(node.value)}, expected a word of at most {MAX_PREFIX_LENGTH}"
             " letters, or `Prefix: False` to end the prefix."
         )
     return ""
 
 
-def _add_prefix(node: Node, prefix: str) -> None:
+def _add_prefix(node: GraphNode, prefix: str) -> None:
     node.key = prefix + node.key
-    if isinstance(node.value, Graph):
+    if isinstance(node.value, NodeGraph):
         for attribute in node.value.nodes:
             if attribute.key.startswith("mimic") and isinstance(attribute.value, str):
                 attribute.value = prefix + attribute.value
 
 
-def _rename(scope: _Scope) -> None:
+def _rebuild_names(scope: _Scope) -> None:
     """Find the first node of each name anew."""
     scope.names.clear()
     for node in scope.graph.nodes:
         scope.names.setdefault(node.key, node)
 
 
-def _delete(scope: _Scope, doomed: list[Node]) -> None:
+def _delete(scope: _Scope, doomed: list[GraphNode]) -> None:
     for node in doomed:
         node.alive = False
     if doomed:
         scope.graph.nodes[:] = [n for n in scope.graph.nodes if n.alive]
-        _rename(scope)
+        _rebuild_names(scope)
 
 
-def _branch(graph: Graph, name: str) -> list[Node]:
+def _subtree(graph: NodeGraph, name: str) -> list[GraphNode]:
     """The nodes of a name and all their descendants."""
-    children: dict[int, list[Node]] = {}
+    children: dict[int, list[GraphNode]] = {}
     for node in graph.nodes:
         for parent in node.parents:
             children.setdefault(id(parent), []).append(node)
     todo = [n for n in graph.nodes if n.key == name]
-    found: dict[int, Node] = {}
+    found: dict[int, GraphNode] = {}
     while todo:
         node = todo.pop()
         if id(node) not in found:

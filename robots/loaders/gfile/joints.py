@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import ConfigError, unknown_name
-from ...kinematics.joint_types import joint_type, motion, value_from_pose
+from ...kinematics.joint_types import joint_transform, joint_type, value_from_pose
 from ...kinematics.transforms import quat_normalize
 from ...world.frame import Joint
 from .nodes import Attributes
 
-RAI_JOINTS = (
+RAI_JOINT_TYPES = (
     *("hingeX", "hingeY", "hingeZ", "hinge", "transX", "transY", "transZ", "transXY"),
     *("trans3", "transXYPhi", "phiTransXY", "transYPhi", "universal", "quatBall"),
     *("free", "XBall", "rigid"),
@@ -34,11 +34,11 @@ class JointDraft:
 
     joint: Joint
     mimic: str | None = None
-    left: float = 0.0
+    unreachable: float = 0.0
     """What of the frame's pose is outside the joint's range (m or rad)."""
 
 
-def joint_word(attributes: Attributes) -> str | None:
+def joint_type_name(attributes: Attributes) -> str | None:
     """The joint's type; None where there is no joint.
 
     Raises:
@@ -52,12 +52,12 @@ def joint_word(attributes: Attributes) -> str | None:
             "joint",
             f"the joint type {word!r} is not supported ({_UNSUPPORTED[word]}).",
         )
-    if word in RAI_JOINTS:
+    if word in RAI_JOINT_TYPES:
         return word
     try:
         if not word.startswith("_"):
             raise ConfigError(
-                unknown_name("rai joint type", word, [*RAI_JOINTS, "none"])
+                unknown_name("rai joint type", word, [*RAI_JOINT_TYPES, "none"])
             )
         joint_type(word)
     except ConfigError as error:
@@ -70,7 +70,7 @@ def read_joint(attributes: Attributes, word: str, Q: np.ndarray) -> JointDraft:
 
     Args:
         attributes: the frame's.
-        word: the type, from `joint_word`.
+        word: the type, from `joint_type_name`.
         Q: the frame's pose in its parent (7,); without an attribute `q` the joint's
             value is read off it.
 
@@ -80,7 +80,7 @@ def read_joint(attributes: Attributes, word: str, Q: np.ndarray) -> JointDraft:
     name = attributes.node.key
     kind = joint_type(word)
     if kind.dim == 0:
-        return JointDraft(Joint(word, name), _mimic(attributes))
+        return JointDraft(Joint(word, name), _mimic_name(attributes))
     axis = _axis(attributes, word)
     scale = attributes.number("joint_scale", 1.0)
     if scale == 0:
@@ -119,10 +119,10 @@ def read_joint(attributes: Attributes, word: str, Q: np.ndarray) -> JointDraft:
         velocity=None if rates is None else np.full(kind.dim, rates[0]),
         effort=None if rates is None else np.full(kind.dim, rates[1]),
     )
-    return JointDraft(joint, _mimic(attributes), left)
+    return JointDraft(joint, _mimic_name(attributes), left)
 
 
-def follow(draft: JointDraft, target: Joint, attributes: Attributes) -> Joint:
+def make_mimic(draft: JointDraft, target: Joint, attributes: Attributes) -> Joint:
     """A mimicking joint, given the joint it follows.
 
     rai copies the other joint's motion; a `joint_scale` of -1 inverts it, any other
@@ -155,10 +155,10 @@ def follow(draft: JointDraft, target: Joint, attributes: Attributes) -> Joint:
     )
 
 
-def load_motion(joint: Joint) -> np.ndarray:
+def initial_transform(joint: Joint) -> np.ndarray:
     """The motion (7,) at the joint's own value."""
     q = np.zeros(0) if joint.q is None else joint.q
-    return motion(joint.type, joint.axis, joint.scale * q)
+    return joint_transform(joint.type, joint.axis, joint.scale * q)
 
 
 def _axis(attributes: Attributes, word: str) -> np.ndarray | None:
@@ -199,7 +199,7 @@ def _limits(attributes: Attributes, word: str, dim: int) -> np.ndarray | None:
     return limits
 
 
-def _mimic(attributes: Attributes) -> str | None:
+def _mimic_name(attributes: Attributes) -> str | None:
     return attributes.word("mimic")
 
 

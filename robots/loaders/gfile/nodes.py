@@ -12,7 +12,7 @@ from ...errors import LoadError
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceLocation:
     """Where something stands in a file."""
 
     file: Path
@@ -26,7 +26,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class FileRef:
+class FileReference:
     """A file named between `<` and `>`, relative to the directory of its mention."""
 
     text: str
@@ -35,7 +35,7 @@ class FileRef:
     """Only what lies in this folder is read; None: not known yet."""
 
     @property
-    def outside(self) -> bool:
+    def is_outside_model(self) -> bool:
         """Whether it is none of this model's files, links followed."""
         try:
             return self.root is None or not self.path.resolve().is_relative_to(
@@ -51,19 +51,19 @@ class FileRef:
 
 
 @dataclass(frozen=True)
-class Names:
+class NodeNames:
     """Names of nodes between parentheses."""
 
     names: tuple[str, ...]
 
 
 @dataclass(eq=False)
-class Graph:
+class NodeGraph:
     """A list of nodes in order; keys may repeat."""
 
-    nodes: list["Node"] = field(default_factory=list)
+    nodes: list["GraphNode"] = field(default_factory=list)
 
-    def first(self, *keys: str) -> "Node | None":
+    def first(self, *keys: str) -> "GraphNode | None":
         """The first node with the first of the keys that occurs."""
         for key in keys:
             for node in self.nodes:
@@ -72,31 +72,44 @@ class Graph:
         return None
 
 
-Value = bool | float | int | str | FileRef | Names | np.ndarray | tuple | list | Graph
+Value = (
+    bool
+    | float
+    | int
+    | str
+    | FileReference
+    | NodeNames
+    | np.ndarray
+    | tuple
+    | list
+    | NodeGraph
+)
 """A tuple holds strings, a list holds number arrays; `type(value)` tells them apart."""
 
 
 @dataclass(eq=False)
-class Node:
+class GraphNode:
     """A key, parents and a value; its place is for messages."""
 
     key: str
     value: Value
-    place: Place
+    location: SourceLocation
     tags: tuple[str, ...] = ()
     """Words before the key of a graph, such as `Edit`."""
-    parents: list["Node | str"] = field(default_factory=list)
+    parents: list["GraphNode | str"] = field(default_factory=list)
     """Resolved nodes; a string is a name not found yet."""
     alive: bool = True
     """False once deleted or merged into another node."""
 
     def fail(self, message: str, cause: Exception | None = None) -> NoReturn:
         """Raise a `LoadError` at this node."""
-        self.place.fail(f"{_title(self)}: {message}", cause)
+        self.location.fail(f"{_node_title(self)}: {message}", cause)
 
 
-def _title(node: Node) -> str:
-    return f"frame {node.key!r}" if isinstance(node.value, Graph) else repr(node.key)
+def _node_title(node: GraphNode) -> str:
+    return (
+        f"frame {node.key!r}" if isinstance(node.value, NodeGraph) else repr(node.key)
+    )
 
 
 _KINDS: dict[type, str] = {
@@ -104,36 +117,36 @@ _KINDS: dict[type, str] = {
     float: "a number",
     int: "a number",
     str: "a string",
-    FileRef: "a file",
-    Names: "names in parentheses",
+    FileReference: "a file",
+    NodeNames: "names in parentheses",
     np.ndarray: "an array of numbers",
     tuple: "an array of strings",
     list: "a list of arrays",
-    Graph: "a group in braces",
+    NodeGraph: "a group in braces",
 }
 
 
 def describe(value: Value) -> str:
     """A value in words, for messages."""
-    shown = "" if isinstance(value, Graph) else f" ({plain(value)!r})"
+    shown = "" if isinstance(value, NodeGraph) else f" ({to_plain_value(value)!r})"
     return _KINDS[type(value)] + (shown if len(shown) < 60 else shown[:57] + "…)")
 
 
-def plain(value: Value) -> Any:
+def to_plain_value(value: Value) -> Any:
     """A value as bool, number, string, list or dictionary."""
     match value:
         case np.ndarray():
             return value.tolist()
-        case FileRef():
+        case FileReference():
             return str(value.path)
-        case Names():
+        case NodeNames():
             return list(value.names)
         case tuple():
             return list(value)
         case list():
             return [array.tolist() for array in value]
-        case Graph():
-            return {n.key: plain(n.value) for n in reversed(value.nodes)}
+        case NodeGraph():
+            return {n.key: to_plain_value(n.value) for n in reversed(value.nodes)}
         case _:
             return value
 
@@ -141,24 +154,24 @@ def plain(value: Value) -> Any:
 class Attributes:
     """The attributes of one frame, read with the type they must have."""
 
-    def __init__(self, node: Node):
+    def __init__(self, node: GraphNode):
         self.node = node
-        self._first: dict[str, Node] = {}
-        if isinstance(node.value, Graph):
+        self._first: dict[str, GraphNode] = {}
+        if isinstance(node.value, NodeGraph):
             for attribute in node.value.nodes:
                 self._first.setdefault(attribute.key, attribute)
 
     def __contains__(self, key: str) -> bool:
         return key in self._first
 
-    def get(self, key: str) -> Node | None:
+    def get(self, key: str) -> GraphNode | None:
         """The first attribute of that name."""
         return self._first.get(key)
 
     def fail(self, key: str, message: str, cause: Exception | None = None) -> NoReturn:
         """Raise a `LoadError` at an attribute."""
-        place = self._first[key].place if key in self._first else self.node.place
-        place.fail(f"{_title(self.node)}, attribute {key!r}: {message}", cause)
+        place = self._first[key].location if key in self._first else self.node.location
+        place.fail(f"{_node_title(self.node)}, attribute {key!r}: {message}", cause)
 
     def number(self, key: str, default: float) -> float:
         """A finite number; a flag counts as 1."""
@@ -192,7 +205,7 @@ class Attributes:
         attribute = self.get(key)
         if attribute is None:
             return None
-        if isinstance(attribute.value, Names) and len(attribute.value.names) == 1:
+        if isinstance(attribute.value, NodeNames) and len(attribute.value.names) == 1:
             return attribute.value.names[0]
         if not isinstance(attribute.value, str):
             self.fail(key, f"is {describe(attribute.value)}, expected a word.")
@@ -202,12 +215,12 @@ class Attributes:
         """True or false."""
         return bool(self.number(key, float(default)))
 
-    def file(self, key: str) -> FileRef | None:
+    def file(self, key: str) -> FileReference | None:
         """A file; None where absent."""
         attribute = self.get(key)
         if attribute is None:
             return None
-        if not isinstance(attribute.value, FileRef):
+        if not isinstance(attribute.value, FileReference):
             self.fail(
                 key, f"is {describe(attribute.value)}, expected a file as in <a.h5>."
             )
@@ -215,7 +228,7 @@ class Attributes:
 
     def plain(self) -> dict[str, Any]:
         """All attributes as plain Python values."""
-        return {key: plain(node.value) for key, node in self._first.items()}
+        return {key: to_plain_value(node.value) for key, node in self._first.items()}
 
 
 def _as_float(value: bool | int | float) -> float:

@@ -6,14 +6,14 @@ import numpy as np
 
 from ...kinematics.transforms import (
     IDENTITY,
-    axis_angle,
-    pose,
+    axis_angle_to_quat,
+    make_pose,
     pose_multiply,
     quat_multiply,
 )
 from .nodes import Attributes, describe
 
-MAX_TEXT = 5000
+MAX_TEXT_LENGTH = 5000
 """Letters of a pose written as text."""
 
 _COUNTS = {"t": 3, "q": 4, "r": 4, "d": 4, "E": 3, "p": 7}
@@ -34,7 +34,7 @@ def read_pose(attributes: Attributes, key: str) -> np.ndarray | None:
         return None
     value = attribute.value
     if isinstance(value, str):
-        return _program(attributes, key, value)
+        return _parse_pose_text(attributes, key, value)
     if not isinstance(value, np.ndarray):
         attributes.fail(
             key,
@@ -51,22 +51,24 @@ def read_pose(attributes: Attributes, key: str) -> np.ndarray | None:
     if not np.isfinite(numbers).all():
         attributes.fail(key, f"is {numbers.tolist()}, expected finite numbers.")
     if len(numbers) == 3:
-        return pose(numbers)
+        return make_pose(numbers)
     if not numbers[-4:].any():
         attributes.fail(key, "has the quaternion 0 0 0 0; identity is 1 0 0 0.")
     quaternion = numbers[-4:] / np.abs(numbers[-4:]).max()
-    return pose(numbers[:-4] if len(numbers) == 7 else (0, 0, 0), quaternion)
+    return make_pose(numbers[:-4] if len(numbers) == 7 else (0, 0, 0), quaternion)
 
 
-def _program(attributes: Attributes, key: str, text: str) -> np.ndarray:
-    if len(text) > MAX_TEXT:
-        attributes.fail(key, f"is a text of {len(text)} letters, at most {MAX_TEXT}.")
+def _parse_pose_text(attributes: Attributes, key: str, text: str) -> np.ndarray:
+    if len(text) > MAX_TEXT_LENGTH:
+        attributes.fail(
+            key, f"is a text of {len(text)} letters, at most {MAX_TEXT_LENGTH}."
+        )
     total = IDENTITY.copy()
-    at = _end(_SKIPPED, text, 0)
+    at = _skip(_SKIPPED, text, 0)
     if text[at : at + 1] == "|":
         at += 1
     while True:
-        at = _end(_SKIPPED, text, at)
+        at = _skip(_SKIPPED, text, at)
         if at >= len(text) or text[at] in "|>":
             break
         if text[at] == "T":
@@ -81,7 +83,7 @@ def _program(attributes: Attributes, key: str, text: str) -> np.ndarray:
                     f"has {len(numbers)} bare numbers in {text!r}, expected 7: x y z"
                     " and the quaternion w x y z.",
                 )
-            total = pose_multiply(total, _step(attributes, key, "p", numbers))
+            total = pose_multiply(total, _step_pose(attributes, key, "p", numbers))
             break
         if step is None or step.group(1) not in _COUNTS:
             attributes.fail(
@@ -99,36 +101,40 @@ def _program(attributes: Attributes, key: str, text: str) -> np.ndarray:
                 f"{step.group()!r} needs {count} numbers separated by blanks.",
             )
         total = pose_multiply(
-            total, _step(attributes, key, letter, [float(w) for w in words])
+            total, _step_pose(attributes, key, letter, [float(w) for w in words])
         )
         at = step.end()
     if not np.isfinite(total).all() or not total[3:].any():
         attributes.fail(key, f"{text!r} gives no finite pose.")
-    return pose(total[:3], total[3:])
+    return make_pose(total[:3], total[3:])
 
 
-def _step(
+def _step_pose(
     attributes: Attributes, key: str, letter: str, numbers: list[float]
 ) -> np.ndarray:
     n = np.array(numbers)
     match letter:
         case "t":
-            return pose(n)
+            return make_pose(n)
         case "q":
             return np.concatenate([np.zeros(3), n])
         case "p":
             return np.concatenate([n[:3], n[3:]])
         case "E":
             x, y, z = np.eye(3)
-            turn = quat_multiply(axis_angle(x, n[0]), axis_angle(y, n[1]))
-            return pose((0, 0, 0), quat_multiply(turn, axis_angle(z, n[2])))
+            turn = quat_multiply(
+                axis_angle_to_quat(x, n[0]), axis_angle_to_quat(y, n[1])
+            )
+            return make_pose(
+                (0, 0, 0), quat_multiply(turn, axis_angle_to_quat(z, n[2]))
+            )
         case _:
             angle = np.deg2rad(n[0]) if letter == "d" else n[0]
             if not np.isfinite([angle, *n[1:]]).all():
                 attributes.fail(key, f"has the turn {numbers}, which is not finite.")
-            return pose((0, 0, 0), axis_angle(n[1:], angle))
+            return make_pose((0, 0, 0), axis_angle_to_quat(n[1:], angle))
 
 
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
     match = pattern.match(text, at)
     return at if match is None else match.end()

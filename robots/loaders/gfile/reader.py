@@ -15,7 +15,7 @@ from ...kinematics.transforms import IDENTITY
 from ...world.frame import Frame, Joint, Model
 from .frames import FrameDraft, FrameDrafts
 from .graph import read_graph
-from .joints import follow
+from .joints import make_mimic
 
 
 def read_gfile(path: str | PathLike[str]) -> Model:
@@ -40,10 +40,10 @@ def read_gfile(path: str | PathLike[str]) -> Model:
     reading = FrameDrafts(read_graph(path), path)
     names = {draft.name: i for i, draft in enumerate(reading.drafts)}
     _mimic_shapes(reading, names)
-    joints = _Joints(reading, names).joints
+    joints = _JointResolver(reading, names).joints
     _warn(path, reading.drafts)
-    frames = tuple(_frame(d, joints.get(i)) for i, d in enumerate(reading.drafts))
-    return Model(frames, _values(reading, frames))
+    frames = tuple(_make_frame(d, joints.get(i)) for i, d in enumerate(reading.drafts))
+    return Model(frames, _state_values(reading, frames))
 
 
 def _mimic_shapes(reading: FrameDrafts, names: dict[str, int]) -> None:
@@ -64,7 +64,7 @@ def _mimic_shapes(reading: FrameDrafts, names: dict[str, int]) -> None:
         draft.shape = source.shape
 
 
-class _Joints:
+class _JointResolver:
     """The joints by frame index, followers with the joint they follow in the end."""
 
     def __init__(self, reading: FrameDrafts, names: dict[str, int]):
@@ -95,7 +95,7 @@ class _Joints:
             draft = drafts[k].joint
             if draft is not None:
                 attributes = self.reading.attributes(k)
-                self.joints[k] = follow(draft, self.joints[i], attributes)
+                self.joints[k] = make_mimic(draft, self.joints[i], attributes)
                 drafts[k].extra["mimic_index"] = drafts[i].extra.get("mimic_index", i)
             i = k
 
@@ -111,12 +111,12 @@ class _Joints:
         return target
 
 
-def _frame(draft: FrameDraft, joint: Joint | None) -> Frame:
+def _make_frame(draft: FrameDraft, joint: Joint | None) -> Frame:
     attributes = draft.attributes.plain() if draft.attributes is not None else {}
     attributes |= draft.extra
     shape = draft.shape
     if shape is not None:
-        attributes |= shape.described()
+        attributes |= shape.rai_attributes()
     moving = joint is not None and joint.dim > 0
     return Frame(
         draft.name,
@@ -131,7 +131,9 @@ def _frame(draft: FrameDraft, joint: Joint | None) -> Frame:
     )
 
 
-def _values(reading: FrameDrafts, frames: tuple[Frame, ...]) -> dict[int, np.ndarray]:
+def _state_values(
+    reading: FrameDrafts, frames: tuple[Frame, ...]
+) -> dict[int, np.ndarray]:
     """The joint values of a top-level `q`, by frame index."""
     state = reading.state
     if state is None:
@@ -156,7 +158,11 @@ def _values(reading: FrameDrafts, frames: tuple[Frame, ...]) -> dict[int, np.nda
 def _warn(path: Path, drafts: list[FrameDraft]) -> None:
     """One warning about what was left out."""
     missing = [p for d in drafts if d.shape for p in d.shape.missing]
-    lost = [d for d in drafts if d.joint and not d.joint.mimic and d.joint.left > 1e-6]
+    lost = [
+        d
+        for d in drafts
+        if d.joint and not d.joint.mimic and d.joint.unreachable > 1e-6
+    ]
     notes = []
     if missing:
         notes.append(

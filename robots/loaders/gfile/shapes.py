@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import ConfigError, unknown_name
 from ...geometry.mesh_files import read_convex_parts, read_mesh, read_points
-from ...geometry.mesh_paths import is_file
+from ...geometry.mesh_paths import is_existing_file
 from ...geometry.shapes import (
     Box,
     Capsule,
@@ -22,9 +22,9 @@ from ...geometry.shapes import (
     Sphere,
 )
 from ...world.frame import Geometry
-from .nodes import Attributes, FileRef
+from .nodes import Attributes, FileReference
 
-SIZES: dict[str, int | None] = {
+SIZE_COUNTS: dict[str, int | None] = {
     "box": 3,
     "sphere": 1,
     "capsule": 2,
@@ -61,7 +61,7 @@ class ShapeDraft:
     missing: list[Path] = field(default_factory=list)
     """Mesh files that are not there."""
 
-    def described(self) -> dict[str, Any]:
+    def rai_attributes(self) -> dict[str, Any]:
         """rai's own word and size, for the frame's attributes."""
         return {"shape": self.word, "size": self.size.tolist()}
 
@@ -74,7 +74,7 @@ def read_shape(attributes: Attributes) -> ShapeDraft | None:
     """
     if not any(key in attributes for key in SHAPE_KEYS):
         return None
-    draft = _declared(attributes)
+    draft = _read_draft(attributes)
     contact = attributes.number("contact", 0.0)
     if abs(contact) > 1e6:
         attributes.fail("contact", f"is {contact:g}, expected a small integer.")
@@ -88,11 +88,11 @@ def read_shape(attributes: Attributes) -> ShapeDraft | None:
     return draft
 
 
-def _declared(attributes: Attributes) -> ShapeDraft:
+def _read_draft(attributes: Attributes) -> ShapeDraft:
     word = attributes.word("shape") or attributes.word("type")
     key = "shape" if "shape" in attributes else "type"
-    if word is not None and word not in SIZES:
-        attributes.fail(key, unknown_name("rai shape", word, SIZES))
+    if word is not None and word not in SIZE_COUNTS:
+        attributes.fail(key, unknown_name("rai shape", word, SIZE_COUNTS))
     if "mesh" in attributes or "mesh_decomp" in attributes:
         word = "mesh"
     if word is None:
@@ -101,7 +101,7 @@ def _declared(attributes: Attributes) -> ShapeDraft:
     size = np.zeros(0) if size is None else size
     if not np.isfinite(size).all():
         attributes.fail("size", f"is {size.tolist()}, expected finite numbers.")
-    count = SIZES[word]
+    count = SIZE_COUNTS[word]
     if count is not None and len(size) != count:
         attributes.fail(
             "size",
@@ -109,7 +109,7 @@ def _declared(attributes: Attributes) -> ShapeDraft:
         )
     draft = ShapeDraft(word, size)
     try:
-        shapes = _shapes(attributes, draft)
+        shapes = _make_shapes(attributes, draft)
     except ConfigError as error:
         key = "core" if "core" in attributes else "size"
         attributes.fail(key, str(error), error)
@@ -119,7 +119,9 @@ def _declared(attributes: Attributes) -> ShapeDraft:
     return draft
 
 
-def _shapes(attributes: Attributes, draft: ShapeDraft) -> Sequence[Shape | Geometry]:
+def _make_shapes(
+    attributes: Attributes, draft: ShapeDraft
+) -> Sequence[Shape | Geometry]:
     size = draft.size
     match draft.word:
         case "box":
@@ -144,7 +146,7 @@ def _shapes(attributes: Attributes, draft: ShapeDraft) -> Sequence[Shape | Geome
         case "ssBoxElip":
             return [_box_plus_ellipsoid(attributes, size)]
         case "ssCvx":
-            return _core(attributes, draft)
+            return _convex_core(attributes, draft)
         case "mesh" | "pointCloud":
             return _from_files(attributes, draft)
         case _:
@@ -181,12 +183,12 @@ def _box_plus_ellipsoid(attributes: Attributes, size: np.ndarray) -> Convex:
     return Convex(np.unique((signs * corner).reshape(-1, 3), axis=0), rounding)
 
 
-def _core(attributes: Attributes, draft: ShapeDraft) -> list[Shape]:
+def _convex_core(attributes: Attributes, draft: ShapeDraft) -> list[Shape]:
     attribute = attributes.get("core")
     rounding = float(draft.size[0])
-    if attribute is not None and isinstance(attribute.value, FileRef):
+    if attribute is not None and isinstance(attribute.value, FileReference):
         path = attribute.value.path
-        if not _there(attribute.value):
+        if not _is_available(attribute.value):
             draft.missing.append(path)
             return []
         return [Convex(np.asarray(read_mesh(path).vertices), rounding)]
@@ -214,7 +216,7 @@ def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape | Geome
     try:
         for key, file in files.items():
             path = file.path
-            if not _there(file):
+            if not _is_available(file):
                 draft.missing.append(path)
             elif key == "mesh_points":
                 found.append(PointCloud(read_points(path) * scale))
@@ -222,9 +224,9 @@ def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape | Geome
                 parts = [Convex(part * scale) for part in read_convex_parts(path)]
                 alone = "mesh" not in files
                 found += [Geometry(part, visual=alone) for part in parts]
-            if key == "mesh" and not file.outside:
+            if key == "mesh" and not file.is_outside_model:
                 parted = files.get("mesh_decomp")
-                split = parted is not None and _there(parted)
+                split = parted is not None and _is_available(parted)
                 hull = Mesh(path, mode="convex", scale=scale)
                 found.append(Geometry(hull, collision=not split))
     except ConfigError as error:
@@ -232,8 +234,8 @@ def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape | Geome
     return found
 
 
-def _there(file: FileRef) -> bool:
-    return not file.outside and is_file(file.path)
+def _is_available(file: FileReference) -> bool:
+    return not file.is_outside_model and is_existing_file(file.path)
 
 
 def _color(attributes: Attributes) -> tuple[float, ...] | None:

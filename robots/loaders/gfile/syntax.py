@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from .nodes import FileRef, Graph, Names, Node, Place, Value
+from .nodes import FileReference, GraphNode, NodeGraph, NodeNames, SourceLocation, Value
 
 MAX_DEPTH = 30
 """Braces within braces."""
@@ -31,7 +31,7 @@ _ARRAY_WORD = re.compile(r"[^ \t\r\n,\]\"]+")
 _NAMES = re.compile(r"\(([^()\n]*)\)")
 
 
-def parse_g(text: str, file: Path) -> list[Node]:
+def parse_g(text: str, file: Path) -> list[GraphNode]:
     """The nodes of a `.g` text; parents and tags are still part of the keys.
 
     Args:
@@ -41,17 +41,17 @@ def parse_g(text: str, file: Path) -> list[Node]:
     Raises:
         LoadError: with file and line, where the text breaks the grammar.
     """
-    return _Parser(text, file).file_nodes()
+    return _GraphParser(text, file).file_nodes()
 
 
-def as_file(text: str, base: Path) -> str | FileRef:
+def to_file_reference(text: str, base: Path) -> str | FileReference:
     """A string, or the file it names if it is written `<..>`."""
     if len(text) > 2 and text[0] == "<" and text[-1] == ">":
-        return FileRef(text[1:-1], base)
+        return FileReference(text[1:-1], base)
     return text
 
 
-class _Parser:
+class _GraphParser:
     def __init__(self, text: str, file: Path):
         self.text = text
         self.file = file
@@ -60,8 +60,8 @@ class _Parser:
         self.count = 0
         self.breaks = [i for i, c in enumerate(text) if c == "\n"]
 
-    def place(self, at: int) -> Place:
-        return Place(self.file, bisect_right(self.breaks, at - 1) + 1)
+    def place(self, at: int) -> SourceLocation:
+        return SourceLocation(self.file, bisect_right(self.breaks, at - 1) + 1)
 
     def fail(self, message: str, at: int | None = None) -> NoReturn:
         self.place(self.at if at is None else at).fail(message)
@@ -76,7 +76,7 @@ class _Parser:
         self.at = match.end()
         return match.group()
 
-    def file_nodes(self) -> list[Node]:
+    def file_nodes(self) -> list[GraphNode]:
         self.take(_BETWEEN)
         braced = self.peek() == "{"
         if braced:
@@ -91,11 +91,11 @@ class _Parser:
             )
         return nodes
 
-    def nodes(self, depth: int) -> list[Node]:
+    def nodes(self, depth: int) -> list[GraphNode]:
         """Nodes up to a closing brace (not eaten) or the end."""
         if depth > MAX_DEPTH:
             self.fail(f"braces are nested deeper than {MAX_DEPTH} levels.")
-        nodes: list[Node] = []
+        nodes: list[GraphNode] = []
         while True:
             self.take(_BETWEEN)
             if self.peek() in ("", "}"):
@@ -105,7 +105,7 @@ class _Parser:
                 self.fail(f"more than {MAX_NODES} nodes; that many are not a model.")
             nodes.append(self.node(depth))
 
-    def group(self, depth: int = 0) -> list[Node]:
+    def group(self, depth: int = 0) -> list[GraphNode]:
         start = self.at
         self.at += 1
         nodes = self.nodes(depth)
@@ -114,7 +114,7 @@ class _Parser:
         self.at += 1
         return nodes
 
-    def node(self, depth: int) -> Node:
+    def node(self, depth: int) -> GraphNode:
         start = self.at
         place = self.place(start)
         key = self.take(_KEY)
@@ -136,18 +136,18 @@ class _Parser:
             value = self.value(depth)
         elif not key:
             self.fail(f"found {self.peek()!r}, expected a node such as `name: value`.")
-        return Node(key, value, place)
+        return GraphNode(key, value, place)
 
     def value(self, depth: int) -> Value:
         c = self.peek()
         if c == "" or c in "\r\n,;}#":
             return True
         if c == "{":
-            return Graph(self.group(depth + 1))
+            return NodeGraph(self.group(depth + 1))
         if c == "[":
             return self.array()
         if c in "\"'":
-            return as_file(self.quoted(c), self.base)
+            return to_file_reference(self.quoted(c), self.base)
         if c == "<":
             return self.file_ref()
         if c in "!~":
@@ -158,7 +158,7 @@ class _Parser:
             if match is None:
                 self.fail("this parenthesis ( is never closed.")
             self.at = match.end()
-            return Names(tuple(match.group(1).split()))
+            return NodeNames(tuple(match.group(1).split()))
         if c.isdigit() or c in "-.":
             return self.number()
         word = self.take(_WORD)
@@ -187,14 +187,14 @@ class _Parser:
         self.at = end + 1
         return text
 
-    def file_ref(self) -> FileRef:
+    def file_ref(self) -> FileReference:
         line_end = self.text.find("\n", self.at)
         end = self.text.find(">", self.at, len(self.text) if line_end < 0 else line_end)
         if end < 0:
             self.fail("this file name is never closed; add the missing >.")
         name = self.text[self.at + 1 : end]
         self.at = end + 1
-        return FileRef(name, self.base)
+        return FileReference(name, self.base)
 
     def array(self) -> np.ndarray | tuple[str, ...] | list[np.ndarray]:
         start = self.at

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import LoadError
-from .nodes import Graph, Node, Place, Value
-from .syntax import MAX_DEPTH, MAX_NODES, as_file
+from .nodes import GraphNode, NodeGraph, SourceLocation, Value
+from .syntax import MAX_DEPTH, MAX_NODES, to_file_reference
 
 _INTEGER = re.compile(r"[-+]?\d{1,18}")
 
 
-def parse_yml(text: str, file: Path) -> list[Node]:
+def parse_yml(text: str, file: Path) -> list[GraphNode]:
     """The nodes of a `.yml` text; parents and tags are still part of the keys.
 
     Args:
@@ -33,7 +33,7 @@ def parse_yml(text: str, file: Path) -> list[Node]:
         ) from error
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Events(yaml, yaml.parse(text, Loader=loader), file).nodes()
+        return _YamlParser(yaml, yaml.parse(text, Loader=loader), file).nodes()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1
@@ -44,19 +44,19 @@ def parse_yml(text: str, file: Path) -> list[Node]:
         ) from error
 
 
-class _Events:
+class _YamlParser:
     def __init__(self, yaml: Any, events: Any, file: Path):
         self.yaml = yaml
         self.events = events
         self.file = file
         self.count = 0
 
-    def place(self, event: Any) -> Place:
-        return Place(self.file, event.start_mark.line + 1)
+    def place(self, event: Any) -> SourceLocation:
+        return SourceLocation(self.file, event.start_mark.line + 1)
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[GraphNode]:
         """The nodes of all documents."""
-        found: list[Node] = []
+        found: list[GraphNode] = []
         for event in self.events:
             if isinstance(event, self.yaml.MappingStartEvent):
                 found += self.mapping(0)
@@ -64,7 +64,7 @@ class _Events:
                 self.place(event).fail("expected `name: {attributes}` at the top.")
         return found
 
-    def mapping(self, depth: int) -> list[Node]:
+    def mapping(self, depth: int) -> list[GraphNode]:
         found = []
         for event in self.events:
             if isinstance(event, self.yaml.MappingEndEvent):
@@ -78,12 +78,12 @@ class _Events:
             if not isinstance(event, self.yaml.ScalarEvent):
                 place.fail("a key must be a plain name.")
             value = self.value(next(self.events), depth)
-            found.append(Node(event.value.strip(), value, place))
+            found.append(GraphNode(event.value.strip(), value, place))
         return found
 
     def value(self, event: Any, depth: int) -> Value:
         if isinstance(event, self.yaml.MappingStartEvent):
-            return Graph(self.mapping(depth + 1))
+            return NodeGraph(self.mapping(depth + 1))
         if isinstance(event, self.yaml.SequenceStartEvent):
             return self.sequence()
         if isinstance(event, self.yaml.AliasEvent):
@@ -97,8 +97,8 @@ class _Events:
             return False
         if _INTEGER.fullmatch(text):
             return int(text)
-        number = _number(text)
-        return as_file(text, self.file.parent) if number is None else number
+        number = _parse_number(text)
+        return to_file_reference(text, self.file.parent) if number is None else number
 
     def sequence(self) -> np.ndarray | tuple[str, ...]:
         items = []
@@ -110,13 +110,13 @@ class _Events:
                     "a list may hold only numbers or words, no lists or mappings."
                 )
             items.append(event.value)
-        numbers = [_number(item) for item in items]
+        numbers = [_parse_number(item) for item in items]
         if any(number is None for number in numbers):
             return tuple(items)
         return np.array(numbers, float)
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         return None if "_" in text else float(text)
     except ValueError:

@@ -18,7 +18,7 @@ def ignored_bodies(mujoco: Any, model: Any) -> set[FramePair]:
     Those on the two sides of a joint, those in `<contact><exclude>`, and those of which
     no two geoms match by `contype` and `conaffinity`.
     """
-    matching, solid = _matching(model)
+    matching, solid = _matching_bodies(model)
     ignored = {(a, b) for a, b in np.argwhere(np.triu(~matching, 1)).tolist()}
     signatures = np.asarray(model.exclude_signature, int)
     ignored |= ordered_pairs(
@@ -30,7 +30,7 @@ def ignored_bodies(mujoco: Any, model: Any) -> set[FramePair]:
     return {(a, b) for a, b in ignored if solid[a] and solid[b]}
 
 
-def _matching(model: Any) -> tuple[np.ndarray, np.ndarray]:
+def _matching_bodies(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Whether two bodies' geoms match (bodies, bodies); whether one has any (bodies,).
 
     Two geoms match when the one's contype and the other's conaffinity share a bit.

@@ -6,7 +6,7 @@ MuJoCo itself opens any. See `mesh_paths` for what a model's folders are.
 from pathlib import Path
 from typing import Any
 
-from ...geometry.mesh_paths import is_file, own_root
+from ...geometry.mesh_paths import is_existing_file, package_root
 from ..xmltree import read_xml
 
 
@@ -17,7 +17,7 @@ def check_includes(file: Path) -> None:
         LoadError: for includes from elsewhere, and XML that is refused.
     """
     folder = file.resolve().parent
-    root = own_root(folder)
+    root = package_root(folder)
     seen: set[Path] = set()
     pending = [file.resolve()]
     while pending:
@@ -25,7 +25,7 @@ def check_includes(file: Path) -> None:
         if at in seen:
             continue
         seen.add(at)
-        for element in read_xml(at).walk():
+        for element in read_xml(at).iter():
             name = element.attributes.get("file", "")
             if element.tag != "include" or not name:
                 continue
@@ -34,13 +34,13 @@ def check_includes(file: Path) -> None:
                 raise element.error(
                     f"{name!r} lies outside of {root}; put it there or below."
                 )
-            pending += [place.resolve() for place in places if is_file(place)]
+            pending += [place.resolve() for place in places if is_existing_file(place)]
 
 
 def foreign_assets(spec: Any, file: Path) -> list[str]:
     """Files of meshes, height fields and skins that lie elsewhere."""
     folder = file.resolve().parent
-    root = own_root(folder)
+    root = package_root(folder)
     names = [a.file for a in [*spec.meshes, *spec.hfields, *spec.skins] if a.file]
     places = lambda name: (folder / name, folder / spec.meshdir / name)
     return [n for n in names if not all(_inside(p, root) for p in places(n))]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import LoadError
-from ...geometry.mesh_paths import is_file
+from ...geometry.mesh_paths import is_existing_file
 from ...geometry.shapes import (
     Box,
     Capsule,
@@ -30,11 +30,11 @@ from ...geometry.shapes import (
     Shape,
     Sphere,
 )
-from ...kinematics.joint_types import joint_dim, zero_value
+from ...kinematics.joint_types import joint_dim, neutral_value
 from ...kinematics.transforms import (
     IDENTITY,
-    axis_angle,
-    pose,
+    axis_angle_to_quat,
+    make_pose,
     pose_multiply,
     quat_to_matrix,
 )
@@ -44,9 +44,9 @@ from .contacts import ignored_bodies
 from .files import check_includes, foreign_assets
 
 FREE, BALL, SLIDE, HINGE = range(4)
-TYPES = {FREE: "free", BALL: "quatBall", SLIDE: "prismatic", HINGE: "hinge"}
+JOINT_TYPE_NAMES = {FREE: "free", BALL: "quatBall", SLIDE: "prismatic", HINGE: "hinge"}
 DEFAULT_COLOR = (0.5, 0.5, 0.5, 1.0)
-HIDDEN_GROUP = 3
+FIRST_HIDDEN_GROUP = 3
 """MuJoCo's viewer does not draw geoms of this group and above."""
 
 
@@ -62,7 +62,7 @@ def read_mjcf(path: str | os.PathLike) -> Model:
     """
     mujoco = import_mujoco("Reading MJCF")
     file = Path(path)
-    if not is_file(file):
+    if not is_existing_file(file):
         raise LoadError(f"{file}: there is no such file; check the path.")
     check_includes(file)
     try:
@@ -72,7 +72,7 @@ def read_mjcf(path: str | os.PathLike) -> Model:
             f"{file}: MuJoCo cannot read it: {_one_line(error)}; mend it there."
         ) from error
     compiled, massless = _compile(mujoco, spec, file)
-    return _Reader(mujoco, compiled, file, massless).read()
+    return _MjcfReader(mujoco, compiled, file, massless).read()
 
 
 def _compile(mujoco: Any, spec: Any, file: Path) -> tuple[Any, frozenset[int]]:
@@ -121,7 +121,7 @@ def _compile(mujoco: Any, spec: Any, file: Path) -> tuple[Any, frozenset[int]]:
 
 
 @dataclass(eq=False)
-class _Reader:
+class _MjcfReader:
     mujoco: Any
     model: Any
     file: Path
@@ -146,7 +146,7 @@ class _Reader:
             ("CAMERA", m.cam_bodyid, m.cam_pos, m.cam_quat),
         ):
             for i, body in enumerate(bodies):
-                self._marker(kind, i, int(body), pose(positions[i], quats[i]))
+                self._marker(kind, i, int(body), make_pose(positions[i], quats[i]))
         self._equalities()
         if self.left_out:
             shown = ", ".join(self.left_out[:5])
@@ -177,7 +177,7 @@ class _Reader:
         m = self.model
         parent = self.body_frame[int(m.body_parentid[body])]
         name = self._name("BODY", body)
-        origin = pose(m.body_pos[body], m.body_quat[body])
+        origin = make_pose(m.body_pos[body], m.body_quat[body])
         first, count = int(m.body_jntadr[body]), int(m.body_jntnum[body])
         frame = Frame(name, parent, origin)
         for j in range(first, first + count):
@@ -216,14 +216,14 @@ class _Reader:
         step = IDENTITY.copy()
         step[:3] = anchor
         if m.jnt_type[j] == HINGE:
-            step[3:] = axis_angle(m.jnt_axis[j], -ref)
+            step[3:] = axis_angle_to_quat(m.jnt_axis[j], -ref)
         elif m.jnt_type[j] == SLIDE:
             step[:3] = -ref * m.jnt_axis[j]
         return np.asarray(pose_multiply(origin, step))
 
     def _joint(self, j: int) -> Joint:
         m = self.model
-        kind = TYPES[int(m.jnt_type[j])]
+        kind = JOINT_TYPE_NAMES[int(m.jnt_type[j])]
         dim, start = joint_dim(kind), int(m.jnt_qposadr[j])
         q = np.array(m.qpos0[start : start + dim])
         limits = effort = None
@@ -236,7 +236,7 @@ class _Reader:
             self._name("JOINT", j),
             axis=np.array(m.jnt_axis[j]) if dim == 1 else None,
             limits=limits,
-            q=None if np.array_equal(q, zero_value(kind)) else q,
+            q=None if np.array_equal(q, neutral_value(kind)) else q,
             effort=effort,
         )
 
@@ -272,9 +272,9 @@ class _Reader:
             rgba = tuple(float(v) for v in m.mat_rgba[material])
         return Geometry(
             shape,
-            pose(m.geom_pos[geom], m.geom_quat[geom]),
+            make_pose(m.geom_pos[geom], m.geom_quat[geom]),
             collision=bool(m.geom_contype[geom] or m.geom_conaffinity[geom]),
-            visual=bool(m.geom_group[geom] < HIDDEN_GROUP),
+            visual=bool(m.geom_group[geom] < FIRST_HIDDEN_GROUP),
             color=rgba,
         )
 

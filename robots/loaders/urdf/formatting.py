@@ -8,7 +8,7 @@ import numpy as np
 from ...kinematics.transforms import IDENTITY, quat_to_matrix
 
 
-def words(values: Iterable[float] | np.ndarray) -> str:
+def format_numbers(values: Iterable[float] | np.ndarray) -> str:
     """Numbers so that reading them gives them back."""
     return " ".join(repr(float(v) + 0.0).removesuffix(".0") for v in values)
 
@@ -27,10 +27,12 @@ def add_origin(element: ET.Element, pose: np.ndarray) -> None:
     """Add `<origin>` for a pose (7,), unless it is the identity."""
     if np.array_equal(pose, IDENTITY):
         return
-    rpy = words(pose_to_rpy(pose))
-    ET.SubElement(element, "origin", xyz=words(pose[:3]), rpy=rpy)
+    rpy = format_numbers(pose_to_rpy(pose))
+    ET.SubElement(element, "origin", xyz=format_numbers(pose[:3]), rpy=rpy)
 
 
 def add_axis(element: ET.Element, axis: np.ndarray | None) -> None:
     """Add `<axis>`; None is URDF's default, x."""
-    ET.SubElement(element, "axis", xyz=words([1, 0, 0] if axis is None else axis))
+    ET.SubElement(
+        element, "axis", xyz=format_numbers([1, 0, 0] if axis is None else axis)
+    )

@@ -6,11 +6,16 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from ...errors import ConfigError
-from ...kinematics.joint_types import joint_type, motion, resolve_axis, zero_value
+from ...kinematics.joint_types import (
+    joint_transform,
+    joint_type,
+    neutral_value,
+    resolve_axis,
+)
 from ...kinematics.transforms import IDENTITY, pose_multiply
 from ...world.frame import Frame, Joint, Model
-from .formatting import add_axis, add_origin, words
-from .reader import UNLIMITED
+from .formatting import add_axis, add_origin, format_numbers
+from .reader import UNLIMITED_BOUND
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +36,7 @@ class JointWriter:
         joint, origin = frame.joint, frame.origin
         if joint is not None and i not in self.moving:
             q = self._locked_value(i, joint)
-            locked = motion(joint.type, joint.axis, q)
+            locked = joint_transform(joint.type, joint.axis, q)
             origin = np.asarray(pose_multiply(origin, locked))
         if joint is None or i not in self.moving:
             name = frame.attributes.get("joint_name", f"{frame.name}_fixed")
@@ -91,18 +96,20 @@ class JointWriter:
             limits = np.sort(joint.scale * joint.limits[:, k])
         unlimited = bool(np.all(np.isinf(limits)))
         kind = "prismatic" if slides else "continuous" if unlimited else "revolute"
-        element = self._add_joint(_coordinate(joint, k), kind, parent, child, origin)
+        element = self._add_joint(
+            _coordinate_name(joint, k), kind, parent, child, origin
+        )
         bounds = {
-            key: UNLIMITED if values is None else abs(factor) * float(values[k])
+            key: UNLIMITED_BOUND if values is None else abs(factor) * float(values[k])
             for key, values, factor in (
                 ("effort", joint.effort, 1.0),
                 ("velocity", joint.velocity, joint.scale),
             )
         }
         if kind != "continuous":
-            lower, upper = np.clip(limits, -UNLIMITED, UNLIMITED)
+            lower, upper = np.clip(limits, -UNLIMITED_BOUND, UNLIMITED_BOUND)
             bounds = {"lower": float(lower), "upper": float(upper)} | bounds
-        text = {key: words([value]) for key, value in bounds.items()}
+        text = {key: format_numbers([value]) for key, value in bounds.items()}
         known = joint.effort is not None or joint.velocity is not None
         if known or kind != "continuous":
             ET.SubElement(element, "limit", text)
@@ -111,8 +118,8 @@ class JointWriter:
             followed = joint.mimic if joint.dim == 1 else f"{joint.mimic}_{k}"
             mimic = {
                 "joint": followed,
-                "multiplier": words([joint.multiplier]),
-                "offset": words([leader.scale * joint.offset]),
+                "multiplier": format_numbers([joint.multiplier]),
+                "offset": format_numbers([leader.scale * joint.offset]),
             }
             ET.SubElement(element, "mimic", mimic)
 
@@ -148,7 +155,7 @@ class JointWriter:
         """What a joint that does not move stands at, in the unit of motion."""
         k, leader, multiplier, offset = self._leader(i, joint)
         q = self.model.q.get(k, leader.q)
-        q = zero_value(leader.type) if q is None else q
+        q = neutral_value(leader.type) if q is None else q
         return leader.scale * (multiplier * q + offset)
 
     def _add_joint(
@@ -159,7 +166,7 @@ class JointWriter:
         ET.SubElement(element, "parent", link=parent)
         ET.SubElement(element, "child", link=frame.name)
         dynamics = {
-            key: words([frame.attributes[key]])
+            key: format_numbers([frame.attributes[key]])
             for key in ("damping", "friction")
             if isinstance(frame.attributes.get(key), int | float)
         }
@@ -175,5 +182,5 @@ class JointWriter:
         return name
 
 
-def _coordinate(joint: Joint, k: int) -> str:
+def _coordinate_name(joint: Joint, k: int) -> str:
     return joint.name if joint.dim == 1 else f"{joint.name}_{k}"

@@ -20,7 +20,7 @@ from ...geometry.shapes import (
     Sphere,
 )
 from ...world.frame import Frame, Geometry
-from .formatting import add_origin, words
+from .formatting import add_origin, format_numbers
 
 if TYPE_CHECKING:
     from trimesh import Trimesh
@@ -38,20 +38,23 @@ def add_link(robot: ET.Element, frame: Frame, meshes: Path | None) -> None:
     if frame.mass is not None:
         inertial = ET.SubElement(link, "inertial")
         com = np.zeros(3) if frame.com is None else frame.com
-        ET.SubElement(inertial, "origin", xyz=words(com), rpy="0 0 0")
-        ET.SubElement(inertial, "mass", value=words([frame.mass]))
+        ET.SubElement(inertial, "origin", xyz=format_numbers(com), rpy="0 0 0")
+        ET.SubElement(inertial, "mass", value=format_numbers([frame.mass]))
         if frame.inertia is not None:
             pairs = [("xyz"[i] + "xyz"[j], i, j) for i in range(3) for j in range(i, 3)]
-            values = {f"i{pair}": words([frame.inertia[i, j]]) for pair, i, j in pairs}
+            values = {
+                f"i{pair}": format_numbers([frame.inertia[i, j]])
+                for pair, i, j in pairs
+            }
             ET.SubElement(inertial, "inertia", values)
     for k, geometry in enumerate(frame.geometries):
-        _geometry(link, frame, k, geometry, meshes)
+        _add_geometry(link, frame, k, geometry, meshes)
 
 
-def _geometry(
+def _add_geometry(
     link: ET.Element, frame: Frame, k: int, geometry: Geometry, meshes: Path | None
 ) -> None:
-    described = _shape(geometry.shape, f"{frame.name}_{k}", meshes)
+    described = _shape_element(geometry.shape, f"{frame.name}_{k}", meshes)
     if described is None:
         return
     tag, attributes = described
@@ -64,32 +67,35 @@ def _geometry(
         if use == "visual" and geometry.color is not None:
             material = ET.SubElement(element, "material", name=f"{frame.name}_{k}")
             color = [*geometry.color, 1.0][:4]
-            ET.SubElement(material, "color", rgba=words(color))
+            ET.SubElement(material, "color", rgba=format_numbers(color))
 
 
-def _shape(
+def _shape_element(
     shape: Shape, name: str, meshes: Path | None
 ) -> tuple[str, dict[str, str]] | None:
     """The tag and attributes of a shape; None for one without extent."""
     if isinstance(shape, Box):
-        return "box", {"size": words(shape.size)}
+        return "box", {"size": format_numbers(shape.size)}
     if isinstance(shape, Sphere):
-        return "sphere", {"radius": words([shape.radius])}
+        return "sphere", {"radius": format_numbers([shape.radius])}
     if isinstance(shape, Cylinder | Capsule):
         sizes = {
-            "radius": words([shape.radius]),
-            "length": words([shape.length]),
+            "radius": format_numbers([shape.radius]),
+            "length": format_numbers([shape.length]),
         }
         return ("capsule" if isinstance(shape, Capsule) else "cylinder"), sizes
     if isinstance(shape, Mesh) and isinstance(shape.source, str | os.PathLike):
         file = str(Path(shape.source).absolute())
-        return "mesh", {"filename": file, "scale": words(np.asarray(shape.scale))}
+        return "mesh", {
+            "filename": file,
+            "scale": format_numbers(np.asarray(shape.scale)),
+        }
     if isinstance(shape, Mesh | Convex | Ellipsoid):
-        return "mesh", {"filename": _save(shape, name, meshes)}
+        return "mesh", {"filename": _save_mesh(shape, name, meshes)}
     return None
 
 
-def _save(shape: Mesh | Convex | Ellipsoid, name: str, meshes: Path | None) -> str:
+def _save_mesh(shape: Mesh | Convex | Ellipsoid, name: str, meshes: Path | None) -> str:
     """Write a shape's triangles, and return how the file is referred to."""
     if meshes is None:
         raise ConfigError(

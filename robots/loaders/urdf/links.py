@@ -3,37 +3,39 @@
 import numpy as np
 
 from ...errors import ConfigError
-from ...geometry.mesh_paths import MeshPaths
+from ...geometry.mesh_paths import MeshLocator
 from ...geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from ...kinematics.transforms import IDENTITY, pose, quat_to_matrix, rpy
+from ...kinematics.transforms import IDENTITY, make_pose, quat_to_matrix, rpy_to_quat
 from ...world.frame import Geometry
-from ..xmltree import Element
+from ..xmltree import XmlElement
 
 Color = tuple[float, ...]
 
 
-def read_origin(element: Element) -> np.ndarray:
+def read_origin(element: XmlElement) -> np.ndarray:
     """The pose (7,) in the child `<origin xyz rpy>`; identity without one."""
     origin = element.first("origin")
     if origin is None:
         return IDENTITY.copy()
     roll, pitch, yaw = origin.numbers("rpy", 3, (0.0, 0.0, 0.0)).tolist()
-    return pose(origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), rpy(roll, pitch, yaw))
+    return make_pose(
+        origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), rpy_to_quat(roll, pitch, yaw)
+    )
 
 
-def read_materials(root: Element) -> dict[str, Color]:
+def read_materials(root: XmlElement) -> dict[str, Color]:
     """Colours by material name, wherever in the file they are first given."""
     visuals = [v for link in root.all("link") for v in link.all("visual")]
     colors: dict[str, Color] = {}
     for material in [m for e in [root, *visuals] for m in e.all("material")]:
-        color, name = _own_color(material), material.attributes.get("name", "")
+        color, name = _element_color(material), material.attributes.get("name", "")
         if color is not None and name:
             colors.setdefault(name, color)
     return colors
 
 
 def read_geometries(
-    link: Element, materials: dict[str, Color], meshes: MeshPaths
+    link: XmlElement, materials: dict[str, Color], meshes: MeshLocator
 ) -> tuple[Geometry, ...]:
     """The shapes of a link, those for collision first."""
     found = []
@@ -56,7 +58,7 @@ def read_geometries(
 
 
 def read_inertial(
-    link: Element,
+    link: XmlElement,
 ) -> tuple[float | None, np.ndarray | None, np.ndarray | None]:
     """Mass, centre of mass (3,) and inertia (3, 3) in the link's axes, if given."""
     inertial = link.first("inertial")
@@ -82,7 +84,7 @@ def read_inertial(
     return mass, X[:3], inertia
 
 
-def _read_shape(element: Element, meshes: MeshPaths) -> Shape | None:
+def _read_shape(element: XmlElement, meshes: MeshLocator) -> Shape | None:
     """The shape in a `<collision>` or `<visual>`; None for a mesh left out.
 
     Meshes collide as their convex hulls, as in MuJoCo.
@@ -115,7 +117,7 @@ def _read_shape(element: Element, meshes: MeshPaths) -> Shape | None:
     )
 
 
-def _read_scale(mesh: Element) -> np.ndarray:
+def _read_scale(mesh: XmlElement) -> np.ndarray:
     """The scale (3,); one number stands for three."""
     words = mesh.attributes.get("scale", "1").split()
     scale = mesh.numbers("scale", 1 if len(words) == 1 else 3, (1.0,))
@@ -124,14 +126,16 @@ def _read_scale(mesh: Element) -> np.ndarray:
     return np.broadcast_to(scale, (3,)).copy()
 
 
-def _read_color(visual: Element, materials: dict[str, Color]) -> Color | None:
+def _read_color(visual: XmlElement, materials: dict[str, Color]) -> Color | None:
     material = visual.first("material")
     if material is None:
         return None
-    return _own_color(material) or materials.get(material.attributes.get("name", ""))
+    return _element_color(material) or materials.get(
+        material.attributes.get("name", "")
+    )
 
 
-def _own_color(material: Element) -> Color | None:
+def _element_color(material: XmlElement) -> Color | None:
     color = material.first("color")
     if color is None:
         return None

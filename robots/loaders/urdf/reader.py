@@ -13,14 +13,14 @@ import numpy as np
 
 from ...contact.collision_pairs import FramePair, adjacent_bodies, can_collide
 from ...errors import unknown_name
-from ...geometry.mesh_paths import MeshPaths
+from ...geometry.mesh_paths import MeshLocator
 from ...kinematics.joint_types import joint_dim
 from ...kinematics.transforms import IDENTITY
 from ...world.frame import Frame, Joint, Model
-from ..xmltree import Element, read_xml
+from ..xmltree import XmlElement, read_xml
 from .links import read_geometries, read_inertial, read_materials, read_origin
 
-JOINT_TYPES = (
+URDF_JOINT_TYPES = (
     "revolute",
     "continuous",
     "prismatic",
@@ -28,7 +28,7 @@ JOINT_TYPES = (
     "floating",
     "planar",
 )
-UNLIMITED = 1e9
+UNLIMITED_BOUND = 1e9
 """A limit this large is none: URDF's revolute and prismatic joints must have one."""
 
 
@@ -57,13 +57,13 @@ def read_urdf(
     if root.tag != "robot":
         raise root.error("expected the root <robot>; this file is no URDF.")
     _refuse_xacro(root)
-    links, joints = _named(root, "link"), _named(root, "joint")
+    links, joints = _elements_by_name(root, "link"), _elements_by_name(root, "joint")
     if not links:
         raise root.error("has no <link>; a robot needs at least one.")
-    above = _joints_above(links, joints)
+    above = _parent_joints(links, joints)
     order = _parents_first(links, above)
     _check_mimics(joints)
-    meshes = MeshPaths(Path(path), dict(packages or {}))
+    meshes = MeshLocator(Path(path), dict(packages or {}))
     materials = read_materials(root)
     index = {name: i for i, name in enumerate(order)}
     frames = []
@@ -74,7 +74,7 @@ def read_urdf(
         frames.append(
             Frame(
                 name=name,
-                parent=None if joint is None else index[_end(joint, "parent")],
+                parent=None if joint is None else index[_linked_name(joint, "parent")],
                 origin=IDENTITY.copy() if joint is None else read_origin(joint),
                 joint=None if joint is None else _read_joint(joint),
                 geometries=geometries,
@@ -86,10 +86,10 @@ def read_urdf(
             )
         )
     meshes.warn()
-    return Model(tuple(frames), ignored=_adjacent(frames))
+    return Model(tuple(frames), ignored=_adjacent_links(frames))
 
 
-def _adjacent(frames: list[Frame]) -> frozenset[FramePair]:
+def _adjacent_links(frames: list[Frame]) -> frozenset[FramePair]:
     """Pairs of links that a joint connects, and so may touch at all times.
 
     What floats, or is connected to the link "world", lies on what it may hit.
@@ -106,9 +106,11 @@ def _adjacent(frames: list[Frame]) -> frozenset[FramePair]:
     return frozenset((a, b) for a, b in pairs if solid[a] and solid[b])
 
 
-def _refuse_xacro(root: Element) -> None:
+def _refuse_xacro(root: XmlElement) -> None:
     """Raise where xacro was left unprocessed in what is read."""
-    parts = [e for child in root.children if child.tag in _READ for e in child.walk()]
+    parts = [
+        e for child in root.children if child.tag in _PARSED_TAGS for e in child.iter()
+    ]
     for element in [root, *root.children, *parts]:
         values = element.attributes.values() if element in parts else ()
         found = next((v for v in values if "${" in v or "$(" in v), None)
@@ -120,12 +122,12 @@ def _refuse_xacro(root: Element) -> None:
             )
 
 
-_READ = ("link", "joint", "material")
+_PARSED_TAGS = ("link", "joint", "material")
 
 
-def _named(root: Element, tag: str) -> dict[str, Element]:
+def _elements_by_name(root: XmlElement, tag: str) -> dict[str, XmlElement]:
     """The elements of a tag by name."""
-    found: dict[str, Element] = {}
+    found: dict[str, XmlElement] = {}
     for element in root.all(tag):
         name = element.text("name")
         if name in found:
@@ -137,7 +139,7 @@ def _named(root: Element, tag: str) -> dict[str, Element]:
     return found
 
 
-def _end(joint: Element, tag: str) -> str:
+def _linked_name(joint: XmlElement, tag: str) -> str:
     """The link named by a joint's `<parent>` or `<child>`."""
     end = joint.first(tag)
     if end is None:
@@ -145,17 +147,17 @@ def _end(joint: Element, tag: str) -> str:
     return end.text("link")
 
 
-def _joints_above(
-    links: dict[str, Element], joints: dict[str, Element]
-) -> dict[str, Element]:
+def _parent_joints(
+    links: dict[str, XmlElement], joints: dict[str, XmlElement]
+) -> dict[str, XmlElement]:
     """Each child link's joint."""
-    above: dict[str, Element] = {}
+    above: dict[str, XmlElement] = {}
     for joint in joints.values():
         for tag in ("parent", "child"):
-            name = _end(joint, tag)
+            name = _linked_name(joint, tag)
             if name not in links:
                 raise joint.error(f"its {tag}: {unknown_name('link', name, links)}")
-        child = _end(joint, "child")
+        child = _linked_name(joint, "child")
         if child in above:
             other = above[child].text("name")
             raise joint.error(
@@ -167,7 +169,9 @@ def _joints_above(
     return above
 
 
-def _parents_first(links: dict[str, Element], above: dict[str, Element]) -> list[str]:
+def _parents_first(
+    links: dict[str, XmlElement], above: dict[str, XmlElement]
+) -> list[str]:
     """Link names in file order, except that parents go before their children."""
     roots = [name for name in links if name not in above]
     if len(roots) > 1:
@@ -188,24 +192,24 @@ def _parents_first(links: dict[str, Element], above: dict[str, Element]) -> list
             chain[name] = None
             if name not in above:
                 break
-            name = _end(above[name], "parent")
+            name = _linked_name(above[name], "parent")
         placed.update(dict.fromkeys(reversed(chain)))
     return list(placed)
 
 
-def _check_mimics(joints: dict[str, Element]) -> None:
+def _check_mimics(joints: dict[str, XmlElement]) -> None:
     """Raise for a mimic of an unknown or unfit joint, or of itself in the end."""
     follows: dict[str, str] = {}
     for name, joint in joints.items():
         mimic = joint.first("mimic")
-        if mimic is None or _type(joint) == "fixed":
+        if mimic is None or _joint_type_name(joint) == "fixed":
             continue
         followed = mimic.text("joint")
         if followed not in joints:
             raise mimic.error(
                 f"of joint {name!r}: {unknown_name('joint', followed, joints)}"
             )
-        dims = [joint_dim(_type(joints[n])) for n in (name, followed)]
+        dims = [joint_dim(_joint_type_name(joints[n])) for n in (name, followed)]
         if dims[0] != dims[1]:
             raise mimic.error(
                 f"joint {name!r} has {dims[0]} coordinates, but {followed!r} has"
@@ -227,17 +231,17 @@ def _check_mimics(joints: dict[str, Element]) -> None:
         settled.update(seen)
 
 
-def _type(joint: Element) -> str:
+def _joint_type_name(joint: XmlElement) -> str:
     kind = joint.text("type")
-    if kind not in JOINT_TYPES:
+    if kind not in URDF_JOINT_TYPES:
         raise joint.error(
-            f"type is {kind!r}, expected one of {', '.join(JOINT_TYPES)}."
+            f"type is {kind!r}, expected one of {', '.join(URDF_JOINT_TYPES)}."
         )
     return kind
 
 
-def _read_joint(joint: Element) -> Joint | None:
-    kind = _type(joint)
+def _read_joint(joint: XmlElement) -> Joint | None:
+    kind = _joint_type_name(joint)
     if kind == "fixed":
         return None
     dim = joint_dim(kind)
@@ -256,7 +260,7 @@ def _read_joint(joint: Element) -> Joint | None:
     )
 
 
-def _read_axis(joint: Element) -> np.ndarray:
+def _read_axis(joint: XmlElement) -> np.ndarray:
     element = joint.first("axis")
     if element is None:
         return np.array([1.0, 0.0, 0.0])
@@ -270,7 +274,7 @@ def _read_axis(joint: Element) -> np.ndarray:
     return axis / length
 
 
-def _read_limits(limit: Element | None) -> np.ndarray | None:
+def _read_limits(limit: XmlElement | None) -> np.ndarray | None:
     """The limits (2, 1); None without any."""
     if limit is None or not {"lower", "upper"} & limit.attributes.keys():
         return None
@@ -280,23 +284,23 @@ def _read_limits(limit: Element | None) -> np.ndarray | None:
             f"lower {limits[0]} is above upper {limits[1]}; swap them, or make the"
             " joint continuous if it has no limits."
         )
-    bounds = [np.sign(v) * np.inf if abs(v) >= UNLIMITED else v for v in limits]
+    bounds = [np.sign(v) * np.inf if abs(v) >= UNLIMITED_BOUND else v for v in limits]
     return None if np.all(np.isinf(bounds)) else np.array(bounds)[:, None]
 
 
-def _read_bound(limit: Element | None, name: str, dim: int) -> np.ndarray | None:
+def _read_bound(limit: XmlElement | None, name: str, dim: int) -> np.ndarray | None:
     """The largest speed or effort (dim,); None without one."""
     if limit is None or name not in limit.attributes:
         return None
     value = limit.number(name, infinite=True)
     if value < 0:
         raise limit.error(f"{name} is {value}, expected a number >= 0.")
-    return None if value >= UNLIMITED else np.full(dim, value)
+    return None if value >= UNLIMITED_BOUND else np.full(dim, value)
 
 
-def _attributes(joint: Element) -> dict[str, Any]:
+def _attributes(joint: XmlElement) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    if _type(joint) == "fixed":
+    if _joint_type_name(joint) == "fixed":
         found["joint_name"] = joint.text("name")
     dynamics = joint.first("dynamics")
     if dynamics is not None:

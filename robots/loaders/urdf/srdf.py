@@ -4,9 +4,9 @@ import os
 from typing import Any
 
 from ...errors import LoadError
-from ..xmltree import Element, read_xml
+from ..xmltree import XmlElement, read_xml
 
-COLLISION_TAGS = {
+LINK_ATTRIBUTES = {
     "disable_default_collisions": ("link",),
     "enable_collisions": ("link1", "link2"),
     "disable_collisions": ("link1", "link2"),
@@ -16,7 +16,7 @@ COLLISION_TAGS = {
 
 def read_srdf(
     path: Any,
-) -> dict[str, dict[tuple[str, ...], Element]]:
+) -> dict[str, dict[tuple[str, ...], XmlElement]]:
     """By tag, the links that each element about collisions names, and the element.
 
     Raises:
@@ -29,5 +29,5 @@ def read_srdf(
         raise root.error("expected the root <robot>; this file is no SRDF.")
     return {
         tag: {tuple(e.text(name) for name in names): e for e in root.all(tag)}
-        for tag, names in COLLISION_TAGS.items()
+        for tag, names in LINK_ATTRIBUTES.items()
     }

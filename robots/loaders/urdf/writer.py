@@ -46,7 +46,7 @@ def write_urdf(
     joints.find_moving()
     _refuse_repeated("joint", list(joints.moving.values()))
     joints.joints.update(joints.moving.values())
-    world = _world(model)
+    world = _root_link_name(model)
     if world not in names:
         joints.links.add(world)
         ET.SubElement(robot, "link", name=world)
@@ -61,7 +61,7 @@ def write_urdf(
     return f'<?xml version="1.0"?>\n{text}\n'
 
 
-def _world(model: Model) -> str:
+def _root_link_name(model: Model) -> str:
     """The name of the root link; one of the frames', or `world` to be added."""
     frames = model.frames
     roots = [f for f in frames if f.parent is None]

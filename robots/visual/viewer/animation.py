@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Clip:
+class Animation:
     """A world in T slices."""
 
     world: "Callable[[int], Config]"
@@ -26,7 +26,7 @@ class Clip:
     """How long each slice is shown [s]."""
 
 
-def path_clip(C: "Config", path: Any, dt: Any) -> Clip:
+def path_animation(C: "Config", path: Any, dt: Any) -> Animation:
     """A path (T, nq) of a world, slices `dt` [s] apart.
 
     Raises:
@@ -44,6 +44,6 @@ def path_clip(C: "Config", path: Any, dt: Any) -> Clip:
         found.q = path[t]
         return found
 
-    positions, turns = world.walk(path).frames.p, world.quaternions_at(path)
+    positions, turns = world.forward_pass(path).frames.p, world.quaternions_at(path)
     poses = np.concatenate([positions, turns], -1)[:, :-1]
-    return Clip(at, poses, np.full(len(path), dt))
+    return Animation(at, poses, np.full(len(path), dt))

@@ -6,11 +6,11 @@ import numpy as np
 
 from ...geometry import shapes
 from ...world.frame import Geometry
-from ..drawing import DEFAULT
+from ..drawing import DEFAULT_COLOR
 
-GROUND = 4.0
+GROUND_SIZE = 4.0
 """Edge of the square that stands for a half-space [m]."""
-DOT = 0.004
+MIN_POINT_SIZE = 0.004
 """Points without a radius are drawn this wide [m]."""
 
 
@@ -22,7 +22,7 @@ def draw_geometry(scene: Any, node: str, geometry: Geometry) -> None:
     """
     shape = geometry.shape
     place = dict(position=geometry.pose[:3], wxyz=geometry.pose[3:])
-    color, opacity = split_color(geometry.color or DEFAULT)
+    color, opacity = split_color(geometry.color or DEFAULT_COLOR)
     style: dict[str, Any] = dict(color=color, opacity=opacity, **place)
     match shape:
         case shapes.Marker(size):
@@ -37,13 +37,15 @@ def draw_geometry(scene: Any, node: str, geometry: Geometry) -> None:
         case shapes.Cylinder(length, radius):
             scene.add_cylinder(node, radius=radius, height=length, **style)
         case shapes.Plane():
-            size = dict(width=GROUND, height=GROUND)
+            size = dict(width=GROUND_SIZE, height=GROUND_SIZE)
             scene.add_grid(node, plane_color=color, plane_opacity=0.5, **size, **place)
         case shapes.PointCloud(points, radius):
-            dots = dict(point_size=max(2 * radius, DOT), point_shape="circle")
+            dots = dict(
+                point_size=max(2 * radius, MIN_POINT_SIZE), point_shape="circle"
+            )
             dots |= dict(precision="float32", **place)
             scene.add_point_cloud(node, points=points, colors=color, **dots)
-        case shapes.Mesh() if geometry.color is None and _colored(shape.mesh):
+        case shapes.Mesh() if geometry.color is None and _has_colors(shape.mesh):
             scene.add_mesh_trimesh(node, shape.mesh, **place)
         case _:
             vertices, faces = _triangles(shape)
@@ -58,7 +60,7 @@ def split_color(rgba: Any) -> tuple[tuple[int, ...], float | None]:
     return rgb, None if opaque else float(numbers[3])
 
 
-def _colored(mesh: Any) -> bool:
+def _has_colors(mesh: Any) -> bool:
     return mesh.visual.kind is not None
 
 

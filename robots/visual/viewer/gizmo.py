@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from .latest_value import Newest
+from .latest_value import LatestValueWorker
 
-SIZE = 0.15
+GIZMO_SIZE = 0.15
 """Length of the arrows [m]."""
 
 
-class Drag:
+class Gizmo:
     """Arrows and rings at a pose; `moved` gets the newest pose they are dragged to."""
 
     def __init__(
@@ -23,9 +23,9 @@ class Drag:
         moved: Callable[[Float[np.ndarray, "7"]], None],
     ) -> None:
         self._held = False
-        self._newest = Newest(f"posewise drag {frame}", moved)
+        self._newest = LatestValueWorker(f"posewise drag {frame}", moved)
         node = f"/drag/{frame.replace('/', '|')}"
-        self._gizmo = server.scene.add_transform_controls(node, scale=SIZE)
+        self._gizmo = server.scene.add_transform_controls(node, scale=GIZMO_SIZE)
         self.place(pose)
         self._gizmo.on_update(self._dragged)
 

@@ -6,7 +6,7 @@ from threading import Condition, Thread
 from typing import Any
 
 
-class Newest:
+class LatestValueWorker:
     """Calls `handle` with the newest item, one at a time, in a thread of its own."""
 
     def __init__(self, name: str, handle: Callable[[Any], None]) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .overlays import FOLLOWING, OVERLAYS, Stage
+from .overlays import LIVE_OVERLAYS, OVERLAYS, OverlayContext
 
 if TYPE_CHECKING:
     from ...config import Config
 
 
-class Layers:
+class OverlayLayers:
     """The overlays that are shown, and their nodes."""
 
     def __init__(self, server: Any, toggle: Callable[[str, bool], None]) -> None:
@@ -26,14 +26,16 @@ class Layers:
         return tuple(self._handles)
 
     @property
-    def following(self) -> bool:
+    def has_live_overlay(self) -> bool:
         """Whether one is shown that is drawn anew whenever something has moved."""
-        return bool(FOLLOWING & self._handles.keys())
+        return bool(LIVE_OVERLAYS & self._handles.keys())
 
     def show(self, name: str, world: "Config") -> None:
         """Draw an overlay, anew if it is there."""
         self._remove(name)
-        self._handles[name] = OVERLAYS[name](Stage(self._scene, world, self.margin))
+        self._handles[name] = OVERLAYS[name](
+            OverlayContext(self._scene, world, self.margin)
+        )
         self._boxes[name].value = True
 
     def hide(self, name: str) -> None:
@@ -49,7 +51,7 @@ class Layers:
 
     def follow(self, world: "Config") -> None:
         """Draw anew what has nodes of its own where things have moved."""
-        for name in FOLLOWING & self._handles.keys():
+        for name in LIVE_OVERLAYS & self._handles.keys():
             self.show(name, world)
 
     def _remove(self, name: str) -> None:

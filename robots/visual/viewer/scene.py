@@ -9,11 +9,11 @@ from jaxtyping import Float
 from ...world.frame import Frame
 from .bodies import draw_geometry
 
-AXES = 0.08
+AXES_LENGTH = 0.08
 """Length of the axes of a frame [m]."""
 
 
-class Scene:
+class FrameScene:
     """Nodes of the frames; all are children of the world, so that frames may be
     attached to others while a path plays."""
 
@@ -29,7 +29,9 @@ class Scene:
         self._poses = np.full((len(frames), 7), np.nan)
         self.handles = []
         for node, frame in zip(node_names(frames), frames, strict=True):
-            axes = dict(axes_length=AXES, axes_radius=AXES / 25, show_axes=False)
+            axes = dict(
+                axes_length=AXES_LENGTH, axes_radius=AXES_LENGTH / 25, show_axes=False
+            )
             self.handles.append(self._server.scene.add_frame(node, **axes))
             for k, geometry in enumerate(frame.geometries):
                 if geometry.visual:

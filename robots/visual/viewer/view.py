@@ -12,12 +12,12 @@ from jaxtyping import Float
 
 from ...errors import ConfigError, unknown_name
 from ...validation import number
-from .animation import Clip
-from .gizmo import Drag
-from .layers import Layers
+from .animation import Animation
+from .gizmo import Gizmo
+from .layers import OverlayLayers
 from .overlays import OVERLAYS
 from .player import Player
-from .scene import Scene
+from .scene import FrameScene
 from .server import HOST, open_page, start_server, stop_server
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class View:
     """
 
     def __init__(
-        self, config: "Config", clip: Clip | None = None, browser: bool = True
+        self, config: "Config", clip: Animation | None = None, browser: bool = True
     ) -> None:
         """Start the server, draw the world, and open the page.
 
@@ -51,12 +51,12 @@ class View:
         self._server: Any = start_server()
         atexit.register(self.close)
         self.url = f"http://{HOST}:{self._server.get_port()}"
-        self._scene, self._drawn = Scene(self._server), ()
-        self._clip, self._player = clip, None
-        self._drags: dict[str, Drag] = {}
+        self._scene, self._drawn = FrameScene(self._server), ()
+        self._animation, self._player = clip, None
+        self._gizmos: dict[str, Gizmo] = {}
         if clip is not None:
             self._player = Player(self._server, clip.pauses, self._show_slice)
-        self._layers = Layers(self._server, self._toggle)
+        self._layers = OverlayLayers(self._server, self._toggle)
         self.update()
         self._scene.look_at_all()
         if browser:
@@ -80,7 +80,7 @@ class View:
         """
         with self._lock:
             self._running()
-            drawn = _what_is_drawn(self.config)
+            drawn = _drawn_state(self.config)
             if drawn != self._drawn:
                 self._layers.clear()
                 self._scene.draw(self.config.frames)
@@ -92,7 +92,7 @@ class View:
                 return
             self._scene.move(self.config.poses())
             self._layers.follow(self.config)
-            for frame, drag in self._drags.items():
+            for frame, drag in self._gizmos.items():
                 drag.place(self.config.pose(frame))
 
     def show(self, *overlays: str, margin: Any = None) -> None:
@@ -111,7 +111,7 @@ class View:
             self._running()
             if margin is not None:
                 self._layers.margin = number("margin", margin, "one number (metres)")
-            for name in _known(overlays):
+            for name in _check_overlays(overlays):
                 self._layers.show(name, self._world())
 
     def hide(self, *overlays: str) -> None:
@@ -122,7 +122,7 @@ class View:
         """
         with self._lock:
             self._running()
-            for name in _known(overlays):
+            for name in _check_overlays(overlays):
                 self._layers.hide(name)
 
     def on_move(self, frame: str, react: Callable[["Config"], Any]) -> None:
@@ -141,16 +141,16 @@ class View:
         """
         with self._lock:
             server = self._running()
-            if self._clip is not None:
+            if self._animation is not None:
                 raise ConfigError(
                     "This view plays a path, in which nothing can be dragged; drag in"
                     " the view of a world, C.view()."
                 )
             self.config._own(frame)
-            if frame in self._drags:
-                self._drags[frame].stop()
+            if frame in self._gizmos:
+                self._gizmos[frame].stop()
             moved = lambda pose: self._moved(frame, pose, react)
-            self._drags[frame] = Drag(server, frame, self.config.pose(frame), moved)
+            self._gizmos[frame] = Gizmo(server, frame, self.config.pose(frame), moved)
 
     def save(self, file: Any) -> Path:
         """Write what is shown as one HTML page that needs nothing else, nor a network.
@@ -168,7 +168,7 @@ class View:
             raise ConfigError(f"file is {str(file)!r}, expected a name like 'x.html'.")
         with self._lock:
             server = self._running()
-            pauses = () if self._clip is None else self._clip.pauses
+            pauses = () if self._animation is None else self._animation.pauses
             if len(pauses):
                 self._show_slice(0)
             recording = server.get_scene_serializer()
@@ -189,7 +189,7 @@ class View:
         atexit.unregister(self.close)
         if self._player is not None:
             self._player.stop()
-        for drag in self._drags.values():
+        for drag in self._gizmos.values():
             drag.stop()
         stop_server(server)
 
@@ -209,17 +209,17 @@ class View:
 
     def _world(self) -> "Config":
         """The world that is in sight."""
-        if self._clip is None or self._player is None:
+        if self._animation is None or self._player is None:
             return self.config
-        return self._clip.world(self._player.slice)
+        return self._animation.world(self._player.slice)
 
     def _show_slice(self, t: int) -> None:
         with self._lock:
-            if self.closed or self._clip is None:
+            if self.closed or self._animation is None:
                 return
-            self._scene.move(self._clip.poses[t])
-            if self._layers.following:
-                self._layers.follow(self._clip.world(t))
+            self._scene.move(self._animation.poses[t])
+            if self._layers.has_live_overlay:
+                self._layers.follow(self._animation.world(t))
 
     def _toggle(self, overlay: str, on: bool) -> None:
         """What a check box of the page does."""
@@ -244,14 +244,14 @@ class View:
                 self.update()
 
 
-def _known(overlays: tuple[str, ...]) -> tuple[str, ...]:
+def _check_overlays(overlays: tuple[str, ...]) -> tuple[str, ...]:
     for name in overlays:
         if name not in OVERLAYS:
             raise ConfigError(unknown_name("overlay", name, OVERLAYS))
     return overlays
 
 
-def _what_is_drawn(C: "Config") -> tuple[Any, ...]:
+def _drawn_state(C: "Config") -> tuple[Any, ...]:
     """What makes it necessary to draw a world anew when it changes."""
     frames = ((f.name, f.geometries) for f in C.frames)
     return (*frames, *C.regions, C.rooms, *C.cameras.values(), *C.agents.values())

@@ -88,7 +88,7 @@ ROWS = ["OnFloor", "InRoom", "InSameRoomAsAgent", "InFoVOfAgent", "InHandOfAgent
 def test_all_can_be_one_kernel(predicate):
     C = world("box")
     statement, draw = PREDICATES[predicate]
-    poses = C.walk(states("box", draw, 60)[0]).frames
+    poses = C.forward_pass(states("box", draw, 60)[0]).frames
     for truth in (True, False):
         for row in conjuncts(statement.relaxed(C, truth), C):
             g = row.feature.bind(C)

@@ -10,7 +10,7 @@ from helpers.worlds import plain_poses
 
 import posewise as pw
 from posewise import PosewiseError, logic
-from posewise.robots.kinematics.transforms import axis_angle, quat_multiply
+from posewise.robots.kinematics.transforms import axis_angle_to_quat, quat_multiply
 
 TIP = "panda_hand_tcp"
 
@@ -82,7 +82,7 @@ def test_reach_agrees_with_least_squares_from_many_starts():
         def off(x, target=target):
             q = np.broadcast_to(C.q, (*x.shape[:-1], C.nq)).copy()
             q[..., arm] = x
-            return C.walk(q).frames.p[..., C.index(TIP), :] - target
+            return C.forward_pass(q).frames.p[..., C.index(TIP), :] - target
 
         def differences(x, off=off):
             moved = np.stack([x, *(x + 1e-6 * np.eye(x.size))])
@@ -123,8 +123,8 @@ def test_pycrams_rule():
     """The orientation counts; so do the target, floors, and what stands still."""
     C = kitchen().copy()
     C.set_pose("ground", at(z=0.1))
-    q = axis_angle(np.array([0, 0, 1.0]), -0.88)
-    down = quat_multiply(q, axis_angle(np.array([0, 1.0, 0]), np.pi / 2))
+    q = axis_angle_to_quat(np.array([0, 0, 1.0]), -0.88)
+    down = quat_multiply(q, axis_angle_to_quat(np.array([0, 1.0, 0]), np.pi / 2))
     pose = [*C.pose("milk")[:3], *down]
     assert logic.reachable(C, pose, "robot", legacy=True)
     assert not logic.reachable(C, "milk", "robot", legacy=True)

@@ -151,7 +151,7 @@ def test_steps_are_those_of_simulate():
     C = boxes(1)
     C.set_pose("b0", [0, 0, 0.76, 1, 0, 0, 0])
     twin = pw.Twin(C)
-    run, push = twin.start(), [1.0, 0, 0, 0, 0, 0.01]
+    run, push = twin.start_run(), [1.0, 0, 0, 0, 0, 0.01]
     for _ in range(40):
         run.step({"b0": push})
     motion = twin.simulate(0.08, forces={"b0": push})
@@ -164,7 +164,7 @@ def test_motors_drive_to_targets():
     C = pw.Config()
     C.add_frame("a", joint="transX", mass=0.5)
     C.add_frame("b", joint="transX", mimic="a", multiplier=-2.0)
-    run = pw.Twin(C, loose=["a"]).start(
+    run = pw.Twin(C, movable_joints=["a"]).start_run(
         motors={"a": pw.Motor(2.0, target=0.1, stiffness=200, damping=20)}
     )
     for _ in range(500):
@@ -213,11 +213,11 @@ def test_motors_and_wrenches_that_do_not_fit():
         pw.Motor(damping=-1)
     twin = pw.Twin(gripper())
     with pytest.raises(pw.PosewiseError, match="'left' is held"):
-        twin.start(motors={"left": 1.0})
+        twin.start_run(motors={"left": 1.0})
     with pytest.raises(pw.PosewiseError, match="expected 6 finite numbers"):
-        twin.start().step({"block": [0, 0, np.nan]})
+        twin.start_run().step({"block": [0, 0, np.nan]})
     with pytest.raises(pw.PosewiseError, match="ran away"):
-        run = twin.start()
+        run = twin.start_run()
         for _ in range(50):
             run.step({"block": [1e15, 0, 0, 0, 1e15, 0]})
 
