@@ -83,8 +83,8 @@ def _decompose_with_coacd(
         except CoacdError as error:
             raise ConfigError(
                 f"Mesh: {mesh_label(mesh)} cannot be decomposed ({error}); close its"
-                " surface and mend crossing triangles, or give mode='convex' (its hull) or"
-                " mode='sdf' (a grid)."
+                " surface and mend crossing triangles, or give mode='convex' (its"
+                " hull) or mode='sdf' (a grid)."
             ) from error
         parts = [outer_hull(part, MAX_PART_VERTICES) for part in made]
         ends = np.cumsum([len(part) for part in parts])
