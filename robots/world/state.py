@@ -230,7 +230,7 @@ class WorldState:
         return self._walk
 
     def quaternions_at(self, q: np.ndarray | None = None) -> np.ndarray:
-        """Orientations (…, frames + 1, 4) at `q`, the world's last; see `forward_pass`."""
+        """Orientations (…, frames + 1, 4) at `q`, the world's last."""
         K = self._snapshot()[1]
         return frame_quaternions(K, self.q if q is None else np.asarray(q, float))
 
