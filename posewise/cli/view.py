@@ -11,7 +11,7 @@ import numpy as np
 from posewise.robots.config import Config
 from posewise.robots.errors import LoadError
 from posewise.robots.validation import number
-from posewise.robots.visual.viewer import View, path_clip
+from posewise.robots.visual.viewer import View, path_animation
 
 from .commands import check_output_paths
 from .problem_file import read_problem
@@ -35,7 +35,7 @@ def run_view(options: Any) -> bool:
     clip = None
     if solved is not None:
         C, path, dt = _load_solution(C, solved)
-        clip = None if path is None else path_clip(C, path, dt)
+        clip = None if path is None else path_animation(C, path, dt)
     shown = C if clip is None else clip.world(0)
     with View(shown, clip, browser=page is None) as view:
         if page is not None:
