@@ -22,7 +22,7 @@ import numpy as np
 
 import posewise as pw
 from posewise.logic import bddl
-from posewise.logic.exact.solids import Solid, bounding_box, thing
+from posewise.logic.geometry.frame_groups import FrameGroup, bounding_box, find_object
 from posewise.robots.contact.gjk_numpy import min_distance
 from posewise.robots.contact.proximity import nearest_contacts
 
@@ -70,14 +70,14 @@ def run(source: Path | str, seed: int) -> Run:
 
 def overlaps(C: pw.Config) -> int:
     """Pairs of objects that overlap by more than what rounding leaves."""
-    solids = {name: thing(C, name) for name in C.objects}
+    solids = {name: find_object(C, name) for name in C.objects}
     boxes = {name: bounding_box(solid) for name, solid in solids.items()}
     found = 0
     for a, b in itertools.combinations(solids, 2):
         (low_a, high_a), (low_b, high_b) = boxes[a], boxes[b]
         if (np.minimum(high_a, high_b) - np.maximum(low_a, low_b) > ROUNDING).all():
             placed = [
-                [(C.frames[i], *s.pose(i)) for i in s.solid_frames]
+                [(C.frames[i], *s.pose(i)) for i in s.collision_frames]
                 for s in (solids[a], solids[b])
             ]
             gap = min_distance(*placed)
@@ -86,9 +86,9 @@ def overlaps(C: pw.Config) -> int:
     return found
 
 
-def depth(a: Solid, b: Solid) -> float:
+def depth(a: FrameGroup, b: FrameGroup) -> float:
     """How deep two things that meet are in each other [m]."""
-    pairs = list(itertools.product(a.solid_frames, b.solid_frames))
+    pairs = list(itertools.product(a.collision_frames, b.collision_frames))
     poses = a.C.forward_pass().frames
     contacts = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, ROUNDING)
     return max((-float(c.distance) for c in contacts.values()), default=0.0)

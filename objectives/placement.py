@@ -142,7 +142,7 @@ def solve_placement(
     for statement in _check_constraints(constraints):
         if hasattr(statement, "add_witnesses"):
             more = statement.add_witnesses(C, world)
-            (reach if more else lower).append(statement.improve)
+            (reach if more else lower).append(statement.improve_starts)
             added |= more
     if region is None:
         corners = default_region(world, names)
@@ -234,11 +234,11 @@ def _moved(
 
 def _hints(world: Config, name: str, constraints: Sequence[Any]) -> PlacementHints:
     """What statements say of where a movable may be found."""
-    asked = [s.region_of(world, name) for s in constraints if hasattr(s, "region_of")]
+    asked = [s.start_region(world, name) for s in constraints if hasattr(s, "region_of")]
     voters = [s for s in constraints if hasattr(s, "admits")]
 
     def votes(poses: Float[np.ndarray, "n 7"]) -> Any:
-        return np.sum([s.admits(world, name, poses) for s in voters], axis=0)
+        return np.sum([s.admits_poses(world, name, poses) for s in voters], axis=0)
 
     boxes = [np.asarray(box) for box in asked if box is not None]
     return PlacementHints(boxes, votes if voters else None)

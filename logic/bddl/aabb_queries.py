@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from posewise.robots.config import Config
 from posewise.robots.geometry.bounding_boxes import body_boxes
 
-from ..exact.solids import is_solid, subtree
+from ..geometry.frame_groups import has_collision_shape, subtree
 
 FAR = 1e3
 """What is larger is cut there: half-spaces [m]."""
@@ -47,7 +47,11 @@ def boxes_of(C: Config, without: Collection[int] = ()) -> Boxes:
         without: indices of frames that do not count.
     """
     owner = _owners(C)
-    solid = [i for i in range(len(C.frames)) if is_solid(C, i) and i not in without]
+    solid = [
+        i
+        for i in range(len(C.frames))
+        if has_collision_shape(C, i) and i not in without
+    ]
     return _boxes(C, solid, [owner[i] for i in solid], np.eye(3), np.zeros(3))
 
 

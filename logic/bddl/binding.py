@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 
-from ..exact.rooms import InRoom, rooms_called
+from ..exact.rooms import InRoom, rooms_named
 from .grammar import IN_ROOM
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _candidates(C: Config, category: str, room: str | None) -> list[str]:
             for name, agent in C.agents.items()
         ]
     if category == FLOOR and not found and room and C.rooms is not None:
-        found = [room.name for room in rooms_called(C.rooms, room)]
+        found = [room.name for room in rooms_named(C.rooms, room)]
     return found
 
 

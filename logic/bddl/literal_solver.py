@@ -14,10 +14,10 @@ from posewise.robots.errors import ConfigError
 from ..exact.contact import InContactWith
 from ..exact.joint_openness import Open
 from ..exact.next_to import NextTo
-from ..exact.solids import bounding_box, branch, thing
 from ..formulas.connectives import Not
 from ..formulas.predicate import Predicate
-from ..planning.dnf_search import things_in
+from ..geometry.frame_groups import bounding_box, find_object, subtree_group
+from ..planning.dnf_search import object_names
 from ..states.state_predicate import StatePredicate
 from .placing import carried, optimize, place
 
@@ -121,7 +121,7 @@ class Attempt:
         for other in [x for x in pending if x not in self.hopeless]:
             absent = [x for x in pending if x != other]
             asked = _between_placed(relations, other, absent)
-            if any(name in things_in(p) for p in asked):
+            if any(name in object_names(p) for p in asked):
                 found[other] = asked
         return found
 
@@ -149,14 +149,14 @@ class Attempt:
         mutual: list[tuple[str, ...]] = []
         for literal in unmet:
             leaf, truth = _leaf(literal)
-            names = [n for n in things_in(literal) if self.movable(self.world, n)]
+            names = [n for n in object_names(literal) if self.movable(self.world, n)]
             stuck = (
                 truth
                 and not isinstance(leaf, MUTUAL)
-                and not self.movable(self.world, things_in(literal)[0])
+                and not self.movable(self.world, object_names(literal)[0])
             )
             if stuck or not names:
-                fixed = " and ".join(things_in(literal))
+                fixed = " and ".join(object_names(literal))
                 self.failures[literal] = f"Nothing of {fixed} can be moved."
             elif literal in blocked:
                 riders = [x for name in names[1:] for x in carried(self.world, name)]
@@ -175,7 +175,7 @@ class Attempt:
     def _with_places(self) -> set[str]:
         """Things that shall be somewhere, whatever they are beside."""
         places = [p for p in self.literals if not isinstance(p, Not) | _is_state(p)]
-        return {things_in(p)[0] for p in places if not isinstance(p, MUTUAL)}
+        return {object_names(p)[0] for p in places if not isinstance(p, MUTUAL)}
 
     def _order(self, movers: Sequence[str]) -> list[str]:
         """What carries others first, then what is to be beside what already stands, or
@@ -185,13 +185,13 @@ class Attempt:
         beside = {name: set[str]() for name in movers}
         for literal in self.literals:
             leaf, truth = _leaf(literal)
-            names = things_in(literal)
+            names = object_names(literal)
             if truth and isinstance(leaf, MUTUAL):
                 for name in set(names) & set(movers):
                     beside[name] |= set(names) - {name}
             elif truth and set(names) <= set(movers):
                 below[names[0]] |= set(names[1:])
-        box = lambda name: bounding_box(thing(self.world, name))
+        box = lambda name: bounding_box(find_object(self.world, name))
         size = {name: float(np.prod(np.ptp(box(name), axis=0))) for name in movers}
         left, found, placed = list(movers), list[str](), self._with_places()
 
@@ -229,11 +229,15 @@ def open_or_close(C: Config, statement: Open, wanted: bool) -> None:
 def _meets(C: Config, owner: str, joint: str) -> bool:
     """Whether what a joint moves meets other things."""
     moving = next(f.name for f in C.frames if f.joint and f.joint.name == joint)
-    leaf = branch(C, moving)
-    others = [thing(C, name) for name in C.objects if name != owner]
-    placed = lambda solid: [(C.frames[i], *solid.pose(i)) for i in solid.solid_frames]
+    leaf = subtree_group(C, moving)
+    others = [find_object(C, name) for name in C.objects if name != owner]
+    placed = lambda solid: [
+        (C.frames[i], *solid.pose(i)) for i in solid.collision_frames
+    ]
     own = placed(leaf)
-    return any(_overlap(own, placed(other)) for other in others if other.solid_frames)
+    return any(
+        _overlap(own, placed(other)) for other in others if other.collision_frames
+    )
 
 
 def _overlap(own: list, other: list) -> bool:
@@ -248,7 +252,7 @@ def _between_placed(
     return [
         p
         for p in relations
-        if name in things_in(p) and not set(things_in(p)) & set(pending)
+        if name in object_names(p) and not set(object_names(p)) & set(pending)
     ]
 
 

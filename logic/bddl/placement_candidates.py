@@ -15,11 +15,16 @@ from posewise.robots.kinematics.transforms import (
     quat_to_matrix,
 )
 
-from ..exact.contact import TOLERANCE, InContactWith
+from ..exact.contact import CONTACT_TOLERANCE, InContactWith
 from ..exact.next_to import NextTo
-from ..exact.solids import centre_of_mass, is_solid, subtree, thing
 from ..formulas.predicate import Predicate
-from ..planning.dnf_search import things_in
+from ..geometry.frame_groups import (
+    centre_of_mass,
+    find_object,
+    has_collision_shape,
+    subtree,
+)
+from ..planning.dnf_search import object_names
 from .aabb_queries import Boxes, boxes_of, free, gaps, level, turned_boxes
 from .support_surfaces import NEAR, RESTING, Tops, draw, tops_for
 
@@ -38,7 +43,12 @@ UP = np.array([0.0, 0.0, 1.0])
 
 def solid(C: Config, names: Iterable[str]) -> list[int]:
     """Frames with shapes of things."""
-    return [i for name in names for i in thing(C, name).frames if is_solid(C, i)]
+    return [
+        i
+        for name in names
+        for i in find_object(C, name).frames
+        if has_collision_shape(C, i)
+    ]
 
 
 def placed(C: Config, frames: Sequence[int]) -> list[PosedFrame]:
@@ -168,11 +178,11 @@ class Mover:
         """The things that it is to be next to, but for its own riders."""
         for literal in literals:
             if isinstance(literal, NextTo):
-                (other,) = set(things_in(literal)) - {self.name}
+                (other,) = set(object_names(literal)) - {self.name}
                 boxes, root = self.others.of(other), literal.semantics == "igibson"
                 pair = ((self.name, other), (other, self.name))
                 own, height = (
-                    float(centre_of_mass(thing(self.C, *names), root)[2])
+                    float(centre_of_mass(find_object(self.C, *names), root)[2])
                     for names in pair
                 )
                 if boxes.owners:
@@ -187,7 +197,7 @@ class Mover:
             gap = min_distance(lowered, under)
             if gap is None or gap.distance == 0:
                 return None
-            if gap.distance <= TOLERANCE / 2:
+            if gap.distance <= CONTACT_TOLERANCE / 2:
                 return drop
             drop += gap.distance - RESTING
         return None

@@ -13,9 +13,9 @@ from posewise.robots.contact.proximity import nearest_contacts
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 
 from ..errors import PredicateError
-from ..exact.contact import TOLERANCE
+from ..exact.contact import CONTACT_TOLERANCE
 from ..formulas.predicate import Predicate
-from ..planning.dnf_search import things_in
+from ..planning.dnf_search import object_names
 from .aabb_queries import Boxes, boxes_of
 from .placement_candidates import Mover, placed, solid
 
@@ -100,7 +100,7 @@ def optimize(
         literals: that are to hold.
         seed: of the random starts.
     """
-    involved = {name, *(n for p in literals for n in things_in(p))}
+    involved = {name, *(n for p in literals for n in object_names(p))}
     try:
         placements = solve_placement(
             _alone(C, involved), list(literals), [name], starts=16, seed=seed
@@ -131,14 +131,14 @@ def _overlaps(C: Config, name: str) -> bool:
     """Whether a thing penetrates another by more than what counts as contact."""
     boxes, own = boxes_of(C), solid(C, [name])
     low, high = boxes.of(name).around
-    room = -TOLERANCE
+    room = -CONTACT_TOLERANCE
     for other in set(boxes.owners) - {name}:
         (foot, head), theirs = boxes.of(other).around, solid(C, [other])
         if (np.minimum(high, head) - np.maximum(low, foot) > room).all():
             pairs = [(i, j) for i in own for j in theirs]
             poses = C.forward_pass().frames
             found = nearest_contacts(C.frames, poses.R, poses.p, pairs, 0.0)
-            if any(float(c.distance) < -TOLERANCE for c in found.values()):
+            if any(float(c.distance) < -CONTACT_TOLERANCE for c in found.values()):
                 return True
     return False
 
@@ -165,7 +165,7 @@ def _rides(C: Config, boxes: Boxes, rider: str, below: str) -> bool:
     (low, high), (foot, head) = own.around, other.around
     middle = (low + high)[:2] / 2
     above = (foot[:2] <= middle) & (middle <= head[:2])
-    if not above.all() or low[2] <= foot[2] or low[2] > head[2] + TOLERANCE:
+    if not above.all() or low[2] <= foot[2] or low[2] > head[2] + CONTACT_TOLERANCE:
         return False
     a, b = (placed(C, solid(C, [x])) for x in (rider, below))
-    return min_distance(a, b, TOLERANCE) is not None
+    return min_distance(a, b, CONTACT_TOLERANCE) is not None

@@ -11,7 +11,7 @@ from posewise.robots.config import Config
 from posewise.robots.validation import integer
 
 from ..errors import PredicateError
-from ..formulas.messages import written
+from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
 from ..planning.dnf_search import Branch, branches
 from .binding import FLOOR
@@ -39,12 +39,12 @@ class Solved:
     """Of each literal that was tried: whether it holds, and why not."""
     branch: str
     """Which literals were to make it true, one of the alternatives."""
-    tried: int
+    branches_tried: int
     """How many alternatives were tried."""
 
     def __str__(self) -> str:
         made = "solved" if self.holds else "not solved"
-        return f"{made}, {self.tried} tried: {self.branch}\n{self.report}"
+        return f"{made}, {self.branches_tried} tried: {self.branch}\n{self.report}"
 
 
 def solve_init(
@@ -170,7 +170,7 @@ def make_true(
             break
     if best is None:
         why = "It cannot become true, whatever is done."
-        finding = Finding(written(formula), False, why)
+        finding = Finding(format_predicate(formula), False, why)
         return Solved(C.copy(), False, Report((finding,)), "nothing", 0)
     return best
 
@@ -191,7 +191,7 @@ def _attempts(
 
 def _solved(branch: Branch, attempt: Attempt, done: bool, tried: int) -> Solved:
     findings = [
-        Finding(written(p), p.holds(attempt.world), attempt.why(p))
+        Finding(format_predicate(p), p.holds(attempt.world), attempt.why(p))
         for p in branch.literals
     ]
     return Solved(attempt.world, done, Report(tuple(findings)), str(branch), tried)

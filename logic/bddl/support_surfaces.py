@@ -8,14 +8,14 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 
-from ..exact.contact import TOLERANCE, InContactWith
+from ..exact.contact import CONTACT_TOLERANCE, InContactWith
 from ..exact.containment import InsideOf
 from ..exact.floors import OnFloor, room_floors
 from ..exact.next_to import NextTo
-from ..exact.rooms import InRoom, map_of, rooms_called
+from ..exact.rooms import InRoom, room_map, rooms_named
 from ..exact.support import OnTopOf, Under
 from ..formulas.predicate import Predicate
-from ..planning.dnf_search import things_in
+from ..planning.dnf_search import object_names
 from .aabb_queries import FAR, Boxes
 
 RESTING = 2e-5
@@ -70,12 +70,12 @@ def tops_for(
     tops = tops.within(low, high)
     placed = [p for p in literals if isinstance(p, _PLACED)]
     on = [p for p in placed if isinstance(p, OnTopOf | OnFloor)]
-    below = [b for a, b in map(things_in, on) if a == name and b in owners]
+    below = [b for a, b in map(object_names, on) if a == name and b in owners]
     if below:
         tops = _joined(_owned(tops, below), _rims(others, below))
     level = None
     for literal in placed:
-        a, b = things_in(literal)
+        a, b = object_names(literal)
         if isinstance(literal, InRoom) or literal is not None and _is_room(C, b):
             tops = _in_room(C, tops, literal, a, b)
             continue
@@ -87,7 +87,7 @@ def tops_for(
         match literal:
             case OnTopOf() | OnFloor() if a == name:
                 heights = np.append(own.high[:, 2], high[2])
-                here = np.abs(tops.z[:, None] - heights).min(-1) <= TOLERANCE
+                here = np.abs(tops.z[:, None] - heights).min(-1) <= CONTACT_TOLERANCE
                 tops = tops.rows(np.flatnonzero(here).tolist())
                 tops = tops.within(*_limits(low, high))
             case InsideOf() if a == name:
@@ -181,8 +181,8 @@ def _is_room(C: Config, name: str) -> bool:
 
 def _in_room(C: Config, tops: Tops, literal: Predicate, a: str, room: str) -> Tops:
     """Tops in a room; of what is its floor, where the literal says so."""
-    rooms = map_of(C)
-    found = rooms_called(rooms, room)
+    rooms = room_map(C)
+    found = rooms_named(rooms, room)
     cells = np.isin(rooms.labels, [rooms.rooms.index(r) for r in found])
     at = np.argwhere(cells)
     middle = np.array(cells.shape) / 2

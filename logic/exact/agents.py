@@ -11,14 +11,14 @@ from posewise.robots.validation import number
 from posewise.robots.world.agents import DEFAULT_REACH, Agent
 
 from ..errors import PredicateError
-from ..relaxed.constraint_terms import Rows, Term
-from ..relaxed.distances import reached
-from ..relaxed.object_features import feature_of, pair_of, settled
-from ..relaxed.rooms import in_same_room, origin_in_room, walls
+from ..geometry.frame_groups import centre_of_mass, find_object
+from ..relaxed.constraint_terms import ConstraintTerm, Inequality
+from ..relaxed.contact import reach_rows
+from ..relaxed.object_features import constant_row, feature_on_frames, object_pair
+from ..relaxed.rooms import origin_in_room_rows, room_walls, same_room_rows
 from .messages import length
-from .rooms import cells_of, map_of, region_in
-from .solids import centre_of_mass, thing
-from .verdict import Judged, Verdict
+from .rooms import room_cells, room_map, rooms_region
+from .verdict import SemanticPredicate, Verdict
 
 
 def find_agent(C: Config, name: str) -> Agent:
@@ -39,7 +39,7 @@ def find_agent(C: Config, name: str) -> Agent:
 
 
 @dataclass(frozen=True)
-class InReachOfAgent(Judged):
+class InReachOfAgent(SemanticPredicate):
     """a's centre of mass is less than 2 m away from the origin of the agent's base.
 
     Neither the surface nor the arm matters. "igibson": the centre is that of a's root
@@ -67,8 +67,10 @@ class InReachOfAgent(Judged):
         number(what, self.reach, "> 0 (metres)", positive, PredicateError)
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Judged`."""
-        centre = centre_of_mass(thing(C, self.a), root=self.semantics == "igibson")
+        """See `SemanticPredicate`."""
+        centre = centre_of_mass(
+            find_object(C, self.a), root=self.semantics == "igibson"
+        )
         base = C.pose(find_agent(C, self.agent).base)[:3]
         distance = float(np.linalg.norm(centre - base))
         truth = distance < self.reach
@@ -76,13 +78,13 @@ class InReachOfAgent(Judged):
         away = f"{self.a}'s centre of mass is {distance:.3f} m from {self.agent}"
         return Verdict(truth, lambda: f"{away}, {text} {length(self.reach)}.")
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """The distance of the centre of mass from the base."""
         root = self.semantics == "igibson"
-        pair = pair_of(C, self.a, find_agent(C, self.agent).base, root)
-        return Rows(pair.feature(reached(self.reach, truth)))
+        pair = object_pair(C, self.a, find_agent(C, self.agent).base, root)
+        return Inequality(pair.feature(reach_rows(self.reach, truth)))
 
-    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+    def start_region(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
         if name != self.a:
             return None
@@ -91,7 +93,7 @@ class InReachOfAgent(Judged):
 
 
 @dataclass(frozen=True)
-class InSameRoomAsAgent(Judged):
+class InSameRoomAsAgent(SemanticPredicate):
     """a's centre of mass is in the same room of `C.rooms` as the agent's base.
 
     Points that are in no room are in the same room as nothing.
@@ -115,10 +117,10 @@ class InSameRoomAsAgent(Judged):
     agent: Any
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Judged`."""
-        rooms = map_of(C)
+        """See `SemanticPredicate`."""
+        rooms = room_map(C)
         igibson = self.semantics == "igibson"
-        a = thing(C, self.a)
+        a = find_object(C, self.a)
         place = centre_of_mass(a, root=igibson)
         ours = rooms.room_at(place, truncate=igibson)
         base = C.pose(find_agent(C, self.agent).base)
@@ -135,17 +137,17 @@ class InSameRoomAsAgent(Judged):
         text = f"{where}: {name(theirs)!r} {rule} among {list(listed)}."
         return Verdict(truth, lambda: text)
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """How far both are from the walls; what no pose changes is 1 or -1."""
-        rooms, igibson = map_of(C), self.semantics == "igibson"
-        a, base = thing(C, self.a), find_agent(C, self.agent).base
+        rooms, igibson = room_map(C), self.semantics == "igibson"
+        a, base = find_object(C, self.a), find_agent(C, self.agent).base
         listed = C.frames[a.frames[0]].attributes.get("in_rooms")
-        about = lambda chosen: walls(rooms, cells_of(rooms, chosen), igibson)
+        about = lambda chosen: room_walls(rooms, room_cells(rooms, chosen), igibson)
         if igibson and listed:
             found = about([room for room in rooms.rooms if room.name in listed])
-            known = settled(not truth)
-            build = origin_in_room(found, truth) if len(found) else known
-            return Rows(feature_of([thing(C, base)], build))
+            known = constant_row(not truth)
+            build = origin_in_room_rows(found, truth) if len(found) else known
+            return Inequality(feature_on_frames([find_object(C, base)], build))
         own = [
             (about([ours]), about([theirs]))
             for ours in rooms.rooms
@@ -154,19 +156,19 @@ class InSameRoomAsAgent(Judged):
         ]
         own = [pair for pair in own if all(map(len, pair))]
         if not own:
-            return Rows(feature_of([a], settled(not truth)))
+            return Inequality(feature_on_frames([a], constant_row(not truth)))
         error = 0.5 * self.bound
-        pair = pair_of(C, self.a, base, root=igibson)
-        return Rows(pair.feature(in_same_room(own, truth, error)), error=error)
+        pair = object_pair(C, self.a, base, root=igibson)
+        return Inequality(pair.feature(same_room_rows(own, truth, error)), error=error)
 
-    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+    def start_region(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
-        base, rooms = find_agent(C, self.agent).base, map_of(C)
+        base, rooms = find_agent(C, self.agent).base, room_map(C)
         if name not in (self.a, base):
             return None
         if name == self.a:
             there = C.pose(base)[:3]
         else:
-            there = centre_of_mass(thing(C, self.a))
+            there = centre_of_mass(find_object(C, self.a))
         room = rooms.room_at(there)
-        return None if room is None else region_in(rooms, [room])
+        return None if room is None else rooms_region(rooms, [room])

@@ -9,21 +9,27 @@ from posewise.robots.config import Config
 from posewise.robots.validation import number
 
 from ..errors import PredicateError
-from ..relaxed.constraint_terms import Rows, Term
-from ..relaxed.distances import STRICT, apart
-from ..relaxed.distances import within as distance_within
-from ..relaxed.object_features import pair_of
+from ..geometry.frame_groups import (
+    are_within,
+    closest_separation,
+    find_object,
+    penetration_bound,
+    region_around,
+)
+from ..relaxed.constraint_terms import ConstraintTerm, Inequality
+from ..relaxed.contact import STRICT_MARGIN, beyond_distance_rows
+from ..relaxed.contact import within_distance_rows as distance_within
+from ..relaxed.object_features import object_pair
 from .messages import length, relation
-from .solids import nearest, overlap_bound, region_about, thing, within
-from .verdict import Judged, Verdict
+from .verdict import SemanticPredicate, Verdict
 
-TOLERANCE = 1e-4
+CONTACT_TOLERANCE = 1e-4
 """Things nearer than this touch [m]: what a solver leaves of a gap, and far less than
 the slack of a physics engine."""
 
 
 @dataclass(frozen=True)
-class InContactWith(Judged):
+class InContactWith(SemanticPredicate):
     """The signed distance of a and b is at most the tolerance: they touch or overlap.
 
     It is the exact distance of the nearest two convex parts, whatever else is between.
@@ -44,47 +50,49 @@ class InContactWith(Judged):
 
     a: Any
     b: Any
-    tolerance: Any = field(default=TOLERANCE, kw_only=True)
+    tolerance: Any = field(default=CONTACT_TOLERANCE, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Judged`."""
-        a, b = thing(C, self.a, self.b), thing(C, self.b, self.a)
-        truth = within(a, b, self.tolerance)
+        """See `SemanticPredicate`."""
+        a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
+        truth = are_within(a, b, self.tolerance)
 
         def reason() -> str:
-            gap = nearest(a, b)
+            gap = closest_separation(a, b)
             if not truth:
                 return f"{relation(gap, self.a, self.b)}: not in contact."
             if gap.distance > 0:
                 how = f"with a gap of {length(gap.distance)}"
             else:
-                how = f"overlapping by at most {length(overlap_bound(a, b))}"
+                how = f"overlapping by at most {length(penetration_bound(a, b))}"
             return f"{self.a} touches {self.b}, {how}."
 
         return Verdict(truth, reason)
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """The distance of the nearest parts; see `Predicate`."""
-        pair = pair_of(C, self.a, self.b)
+        pair = object_pair(C, self.a, self.b)
         if not truth:
-            return Rows(pair.feature(apart(self.tolerance + STRICT)))
-        error = contact_error(self.tolerance, self.bound)
+            return Inequality(
+                pair.feature(beyond_distance_rows(self.tolerance + STRICT_MARGIN))
+            )
+        error = contact_smoothing_error(self.tolerance, self.bound)
         feature = pair.feature(distance_within(self.tolerance, error))
-        return Rows(feature, scale=100.0, error=error)
+        return Inequality(feature, scale=100.0, error=error)
 
-    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+    def start_region(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
         if name not in (self.a, self.b):
             return None
         other = self.b if name == self.a else self.a
-        return region_about(C, name, other, -1.0, 1.0)
+        return region_around(C, name, other, -1.0, 1.0)
 
 
-def contact_error(tolerance: float, bound: float) -> float:
+def contact_smoothing_error(tolerance: float, bound: float) -> float:
     """By how much smooth minima of distances may be above the least one [m].
 
     So little that things need not overlap, where the tolerance allows.
@@ -92,7 +100,7 @@ def contact_error(tolerance: float, bound: float) -> float:
     return min(0.5 * tolerance, bound) or bound
 
 
-def check_tolerance(statement: Judged, tolerance: Any) -> None:
+def check_tolerance(statement: SemanticPredicate, tolerance: Any) -> None:
     """A length >= 0, else a PredicateError."""
     what = f"{type(statement).__name__}: tolerance"
     number(what, tolerance, ">= 0 (metres)", lambda x: x >= 0, PredicateError)

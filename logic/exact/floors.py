@@ -10,15 +10,20 @@ from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.geometry.shapes import Plane
 from posewise.robots.world.rooms import Room, RoomMap
 
-from ..relaxed.constraint_terms import AllOf, AnyOf, Term
-from .contact import TOLERANCE, InContactWith, check_tolerance, contact_error
-from .rooms import middle_in, region_in
-from .solids import bounding_box, thing, with_shapes
-from .verdict import Judged, Verdict
+from ..geometry.frame_groups import bounding_box, find_object, require_shapes
+from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Disjunction
+from .contact import (
+    CONTACT_TOLERANCE,
+    InContactWith,
+    check_tolerance,
+    contact_smoothing_error,
+)
+from .rooms import middle_in_rooms, rooms_region
+from .verdict import SemanticPredicate, Verdict
 
 
 @dataclass(frozen=True)
-class OnFloor(Judged):
+class OnFloor(SemanticPredicate):
     """a touches the floor; where a room is named, that room's floor, in that room.
 
     The room is the one at the middle of a's bounding box, by `C.rooms`. Its floor is
@@ -44,15 +49,15 @@ class OnFloor(Judged):
 
     a: Any
     floor_or_room: Any
-    tolerance: Any = field(default=TOLERANCE, kw_only=True)
+    tolerance: Any = field(default=CONTACT_TOLERANCE, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Judged`."""
-        a = with_shapes(thing(C, self.a))
+        """See `SemanticPredicate`."""
+        a = require_shapes(find_object(C, self.a))
         room = self._room(C)
         if C.rooms is None or room is None:
             return self._touch(self.floor_or_room).verdict(C)
@@ -70,28 +75,34 @@ class OnFloor(Judged):
         text = "" if self.semantics == "document" else f"In {room.name}: "
         return Verdict(best.truth, lambda: f"{text}{best.reason()}")
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Contact with a floor, and how far the middle is from the room's walls."""
         room, bound = self._room(C), 0.5 * self.bound
         touches = [self._touch(f).relaxed(C, truth) for f in self._floors(C, room)]
-        error = contact_error(0.5 * self.tolerance, bound)
-        contact = AnyOf(tuple(touches), error) if truth else AllOf(tuple(touches))
+        error = contact_smoothing_error(0.5 * self.tolerance, bound)
+        contact = (
+            Disjunction(tuple(touches), error) if truth else Conjunction(tuple(touches))
+        )
         if room is None or self.semantics == "document":
             return contact
         igibson = self.semantics == "igibson"
-        within = middle_in(C, self.a, [room], truth, igibson)
-        return AllOf((within, contact)) if truth else AnyOf((within, contact), bound)
+        within = middle_in_rooms(C, self.a, [room], truth, igibson)
+        return (
+            Conjunction((within, contact))
+            if truth
+            else Disjunction((within, contact), bound)
+        )
 
-    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+    def start_region(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`: on the floor, in the room."""
         if name != self.a:
             return None
         room = self._room(C)
-        low, high = bounding_box(thing(C, self._floors(C, room)[0], name))
-        size = np.ptp(bounding_box(thing(C, name)), axis=0)
+        low, high = bounding_box(find_object(C, self._floors(C, room)[0], name))
+        size = np.ptp(bounding_box(find_object(C, name)), axis=0)
         box = np.array([[*low[:2], high[2]], [*high[:2], high[2] + size[2]]])
         if C.rooms is not None and room is not None:
-            about = region_in(C.rooms, [room])
+            about = rooms_region(C.rooms, [room])
             if about is not None:
                 box = np.array(
                     [np.maximum(box[0], about[0]), np.minimum(box[1], about[1])]
@@ -134,7 +145,7 @@ def room_floors(C: Config, rooms: RoomMap, room: Room, a: str) -> list[str]:
     """
     named = room.floor or rooms.floor
     if named is not None:
-        thing(C, named)
+        find_object(C, named)
         return [named]
     like = lambda category: (category or "").split(".")[0] == "floor"
     found = [name for name, thing in C.objects.items() if like(thing.category)]

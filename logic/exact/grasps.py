@@ -12,32 +12,37 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.world.agents import Agent
 
 from ..errors import PredicateError
-from ..relaxed.constraint_terms import AllOf, AnyOf, Rows, Term
-from ..relaxed.distances import STRICT, apart
-from ..relaxed.distances import within as near
-from ..relaxed.grasps import attached, hangs, opposed
-from ..relaxed.object_features import Pair, feature_of
-from .agents import find_agent
-from .contact import TOLERANCE, check_tolerance, contact_error
-from .messages import length
-from .solids import (
-    Solid,
+from ..geometry.frame_groups import (
+    FrameGroup,
+    are_within,
     bounding_box,
+    closest_separation,
     contact_normal,
-    nearest,
+    find_object,
+    require_shapes,
     subtree,
-    thing,
-    with_shapes,
-    within,
 )
-from .verdict import Judged, Verdict
+from ..relaxed.constraint_terms import (
+    Conjunction,
+    ConstraintTerm,
+    Disjunction,
+    Inequality,
+)
+from ..relaxed.contact import STRICT_MARGIN, beyond_distance_rows
+from ..relaxed.contact import within_distance_rows as near
+from ..relaxed.grasps import attachment_rows, is_attached, opposed_contact_rows
+from ..relaxed.object_features import ObjectPair, feature_on_frames
+from .agents import find_agent
+from .contact import CONTACT_TOLERANCE, check_tolerance, contact_smoothing_error
+from .messages import length
+from .verdict import SemanticPredicate, Verdict
 
-OPPOSED = -0.5
+MAX_OPPOSED_COSINE = -0.5
 """Cosine of the angle of two contact normals, at most: 120 degrees or more."""
 
 
 @dataclass(frozen=True)
-class InHandOfAgent(Judged):
+class InHandOfAgent(SemanticPredicate):
     """a hangs rigidly on a hand of the agent, or two fingers hold it from two sides.
 
     Attached: a's root frame has no joint, and hangs on a hand's frame or one below it
@@ -61,17 +66,17 @@ class InHandOfAgent(Judged):
 
     a: Any
     agent: Any
-    tolerance: Any = field(default=TOLERANCE, kw_only=True)
+    tolerance: Any = field(default=CONTACT_TOLERANCE, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Judged`."""
-        agent, a = self._agent(C), thing(C, self.a)
+        """See `SemanticPredicate`."""
+        agent, a = self._agent(C), find_object(C, self.a)
         for hand in agent.hands:
-            if hangs(a, C.index(hand)):
+            if is_attached(a, C.index(hand)):
                 text = f"{self.a} is attached to {hand} of {self.agent}."
                 return Verdict(True, partial(str, text))
         if self.semantics != "posewise":
@@ -81,7 +86,7 @@ class InHandOfAgent(Judged):
         verdicts = [self._held(a, h, fingers(C, h, f)) for h, f in agent.hands.items()]
         return max(verdicts, key=lambda v: v.truth)
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Contacts of two fingers of one hand, and their normals.
 
         Being attached is no matter of poses: where a is attached, a row is -1, or 1.
@@ -97,12 +102,12 @@ class InHandOfAgent(Judged):
                 " it (C.attach, or a mode switch), or ask semantics='posewise', which"
                 " sees fingers that hold it."
             )
-        agent, a = self._agent(C), thing(C, self.a)
-        hands = [Solid(C, hand, (C.index(hand),)) for hand in agent.hands]
-        on = [hand for hand in hands if hangs(a, hand.frames[0])]
+        agent, a = self._agent(C), find_object(C, self.a)
+        hands = [FrameGroup(C, hand, (C.index(hand),)) for hand in agent.hands]
+        on = [hand for hand in hands if is_attached(a, hand.frames[0])]
         if truth and on:
-            return Rows(feature_of([a, on[0]], attached(truth)))
-        with_shapes(a)
+            return Inequality(feature_on_frames([a, on[0]], attachment_rows(truth)))
+        require_shapes(a)
         pairs = [
             pair
             for hand, named in agent.hands.items()
@@ -110,30 +115,43 @@ class InHandOfAgent(Judged):
         ]
         if not truth:
             free = [self._free(C, a, *pair) for pair in pairs]
-            off = [Rows(feature_of([a, hand], attached(truth))) for hand in hands]
-            return AllOf((*off, *free))
+            off = [
+                Inequality(feature_on_frames([a, hand], attachment_rows(truth)))
+                for hand in hands
+            ]
+            return Conjunction((*off, *free))
         if not pairs:
             raise PredicateError(
                 f"{self!r}: no hand of {self.agent!r} has two fingers with shapes to"
                 " hold a thing; name them: C.add_agent(..., hands={'hand': ['left',"
                 " 'right']})."
             )
-        error = contact_error(0.5 * self.tolerance, 0.5 * self.bound)
-        return AnyOf(tuple(self._grip(C, a, *pair, error) for pair in pairs), error)
+        error = contact_smoothing_error(0.5 * self.tolerance, 0.5 * self.bound)
+        return Disjunction(
+            tuple(self._grip(C, a, *pair, error) for pair in pairs), error
+        )
 
-    def _grip(self, C: Config, a: Solid, f: Solid, g: Solid, error: float) -> Term:
+    def _grip(
+        self, C: Config, a: FrameGroup, f: FrameGroup, g: FrameGroup, error: float
+    ) -> ConstraintTerm:
         touch = near(self.tolerance, error)
-        touching = [Pair(C, x, a, False).feature(touch) for x in (f, g)]
-        rows = tuple(Rows(x, scale=100.0, error=error) for x in touching)
-        facing = feature_of([f, g, a], opposed(OPPOSED))
-        return AllOf((*rows, Rows(facing, scale=100.0)))
+        touching = [ObjectPair(C, x, a, False).feature(touch) for x in (f, g)]
+        rows = tuple(Inequality(x, scale=100.0, error=error) for x in touching)
+        facing = feature_on_frames([f, g, a], opposed_contact_rows(MAX_OPPOSED_COSINE))
+        return Conjunction((*rows, Inequality(facing, scale=100.0)))
 
-    def _free(self, C: Config, a: Solid, f: Solid, g: Solid) -> Term:
-        gap = apart(self.tolerance + STRICT)
-        free = tuple(Rows(Pair(C, x, a, False).feature(gap)) for x in (f, g))
-        return AnyOf(free, contact_error(0.5 * self.tolerance, 0.5 * self.bound))
+    def _free(
+        self, C: Config, a: FrameGroup, f: FrameGroup, g: FrameGroup
+    ) -> ConstraintTerm:
+        gap = beyond_distance_rows(self.tolerance + STRICT_MARGIN)
+        free = tuple(
+            Inequality(ObjectPair(C, x, a, False).feature(gap)) for x in (f, g)
+        )
+        return Disjunction(
+            free, contact_smoothing_error(0.5 * self.tolerance, 0.5 * self.bound)
+        )
 
-    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+    def start_region(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`: about a hand's fingers."""
         if name != self.a:
             return None
@@ -154,13 +172,13 @@ class InHandOfAgent(Judged):
             )
         return agent
 
-    def _held(self, a: Solid, hand: str, held_by: list[Solid]) -> Verdict:
-        with_shapes(a)
-        touching = [f for f in held_by if within(f, a, self.tolerance)]
+    def _held(self, a: FrameGroup, hand: str, held_by: list[FrameGroup]) -> Verdict:
+        require_shapes(a)
+        touching = [f for f in held_by if are_within(f, a, self.tolerance)]
         normals = [contact_normal(f, a) for f in touching]
         for (f, x), (g, y) in combinations(zip(touching, normals, strict=True), 2):
             cosine = float(np.dot(x, y))
-            if cosine <= OPPOSED:
+            if cosine <= MAX_OPPOSED_COSINE:
                 angle = np.degrees(np.arccos(max(cosine, -1.0)))
                 both = f"{self.a} is between {f.name} and {g.name}"
                 text = f"{both}, which touch it from sides {angle:.0f} degrees apart."
@@ -168,7 +186,11 @@ class InHandOfAgent(Judged):
         return Verdict(False, lambda: self._loose(a, hand, held_by, touching))
 
     def _loose(
-        self, a: Solid, hand: str, held_by: list[Solid], touching: list[Solid]
+        self,
+        a: FrameGroup,
+        hand: str,
+        held_by: list[FrameGroup],
+        touching: list[FrameGroup],
     ) -> str:
         count = f"{len(touching)} of {len(held_by)} fingers of {hand} touch {self.a}"
         if len(touching) > 1:
@@ -176,12 +198,12 @@ class InHandOfAgent(Judged):
         free = [f for f in held_by if f not in touching]
         if not free:
             return f"{count}, and it takes two."
-        gaps = [nearest(f, a).distance for f in free]
+        gaps = [closest_separation(f, a).distance for f in free]
         near = int(np.argmin(gaps))
         return f"{count}; {free[near].name} is {length(gaps[near])} from it."
 
 
-def fingers(C: Config, hand: str, named: tuple[str, ...] = ()) -> list[Solid]:
+def fingers(C: Config, hand: str, named: tuple[str, ...] = ()) -> list[FrameGroup]:
     """The fingers of a hand, each with all that hangs on it but objects.
 
     Args:
@@ -196,8 +218,8 @@ def fingers(C: Config, hand: str, named: tuple[str, ...] = ()) -> list[Solid]:
         jointed = {i for i in below if _moves(C, i)}
         nested = {j for i in jointed for j in subtree(C, i)[1:]}
         roots = [i for i in below if i in jointed - nested]
-    found = [Solid(C, C.frames[i].name, subtree(C, i, objects)) for i in roots]
-    return [finger for finger in found if finger.solid_frames]
+    found = [FrameGroup(C, C.frames[i].name, subtree(C, i, objects)) for i in roots]
+    return [finger for finger in found if finger.collision_frames]
 
 
 def _moves(C: Config, i: int) -> bool:

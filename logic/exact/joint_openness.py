@@ -12,15 +12,15 @@ from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 
+from ..geometry.frame_groups import FrameGroup, find_object
 from ..relaxed import joint_openness
-from ..relaxed.constraint_terms import Rows, Term
-from ..relaxed.object_features import feature_of, settled
-from .solids import Solid, thing
-from .verdict import Judged, Verdict
+from ..relaxed.constraint_terms import ConstraintTerm, Inequality
+from ..relaxed.object_features import constant_row, feature_on_frames
+from .verdict import SemanticPredicate, Verdict
 
-FRACTION = 0.05
+CLOSED_FRACTION = 0.05
 """Of a joint's range that counts as closed."""
-UNANNOTATED = {"joints": None, "both_sides": False}
+DEFAULT_ANNOTATION = {"joints": None, "both_sides": False}
 """What is taken for objects that are not `openable`."""
 
 
@@ -36,12 +36,12 @@ class OpeningJoint(NamedTuple):
     def margin(self, q: float) -> float:
         """How far it is open beyond the threshold, as a fraction of its range."""
         done = (q - self.closed) / (self.open - self.closed)
-        beyond = done - FRACTION
-        return min(beyond, 1 - FRACTION - done) if self.both_sides else beyond
+        beyond = done - CLOSED_FRACTION
+        return min(beyond, 1 - CLOSED_FRACTION - done) if self.both_sides else beyond
 
 
 @dataclass(frozen=True)
-class Open(Judged):
+class Open(SemanticPredicate):
     """One of a's relevant joints is more than 5 % of its range away from closed.
 
     Relevant joints are named in the object's abilities: {"openable": {"joints":
@@ -67,7 +67,7 @@ class Open(Judged):
     a: Any
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Judged`."""
+        """See `SemanticPredicate`."""
         joints = self.joints(C)
         if not joints:
             return Verdict(False, lambda: f"{self.a} has no joint that opens it.")
@@ -86,14 +86,16 @@ class Open(Judged):
 
         return Verdict(margins[best] > 0, reason)
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Shares of the joints' ranges; 1 or -1 where no joint opens it."""
         joints = self.joints(C)
         if not joints:
-            return Rows(feature_of([thing(C, self.a)], settled(not truth)))
+            return Inequality(
+                feature_on_frames([find_object(C, self.a)], constant_row(not truth))
+            )
         names = tuple(joint.name for joint in joints)
         error = 0.5 * self.bound
-        return Rows(Feature(_symbol(self, truth), names), error=truth * error)
+        return Inequality(Feature(_symbol(self, truth), names), error=truth * error)
 
     def numbers(self, C: Config) -> dict[str, Any]:
         """What its rows need of a world's joints; see `relaxed.openings`."""
@@ -101,15 +103,15 @@ class Open(Judged):
         return {
             "ends": [[joint.closed, joint.open] for joint in joints],
             "both": [float(joint.both_sides) for joint in joints],
-            "least": FRACTION,
+            "least": CLOSED_FRACTION,
             "error": 0.5 * self.bound,
         }
 
     def joints(self, C: Config) -> list[OpeningJoint]:
         """The relevant joints of a world's object; see the class."""
-        slides = _joints(thing(C, self.a))
+        slides = _joints(find_object(C, self.a))
         known = C.objects[self.a].abilities if self.a in C.objects else {}
-        annotation = known.get("openable", UNANNOTATED)
+        annotation = known.get("openable", DEFAULT_ANNOTATION)
         named, both = annotation["joints"], annotation["both_sides"]
         if named is None:
             if self.semantics == "igibson":
@@ -121,7 +123,7 @@ class Open(Judged):
         return [_opening(self.a, n, d, both, slides) for n, d in named.items()]
 
 
-def _joints(owner: Solid) -> dict[str, np.ndarray | None]:
+def _joints(owner: FrameGroup) -> dict[str, np.ndarray | None]:
     """Finite limits (2,) of a thing's joints of one coordinate; None: it has none."""
     found: dict[str, np.ndarray | None] = {}
     for i in owner.frames:
@@ -153,4 +155,4 @@ def _opening(
 @lru_cache(maxsize=256)
 def _symbol(statement: Open, truth: bool) -> Symbol:
     """One for each statement, so that it is compiled once."""
-    return joint_openness.symbol(truth, statement.numbers)
+    return joint_openness.openness_symbol(truth, statement.numbers)

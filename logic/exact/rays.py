@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .solids import Solid, first_hits
+from ..geometry.frame_groups import FrameGroup, first_hits
 
 ANGLES = np.arange(8) * np.pi / 8
 HORIZONTAL = np.stack([np.cos(ANGLES), np.sin(ANGLES), np.zeros(8)], -1)
@@ -14,8 +14,8 @@ IGIBSON_RANGE = np.array([1.0] * 8 + [5.0])
 """How far iGibson looks along each of `AXES` [m]."""
 
 
-def hits_both_ways(
-    thing: Solid,
+def hits_along_axes(
+    thing: FrameGroup,
     origin: Float[np.ndarray, "*points 3"],
     axes: Float[np.ndarray, "n 3"],
     reach: Float[np.ndarray, " n"] | float = np.inf,
@@ -35,7 +35,7 @@ def hits_both_ways(
     return np.where(hits <= np.reshape(reach, (-1, 1)), hits, np.inf)
 
 
-def crossed(both: Bool[np.ndarray, "*points 9"]) -> Bool[np.ndarray, "*points"]:
+def is_surrounded(both: Bool[np.ndarray, "*points 9"]) -> Bool[np.ndarray, "*points"]:
     """Whether something is on both sides along two orthogonal axes.
 
     Args:

@@ -11,15 +11,20 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.world.rooms import Room, RoomMap
 
-from ..relaxed.constraint_terms import Rows, Term
-from ..relaxed.object_features import feature_of, settled
-from ..relaxed.rooms import in_room, walls
-from .solids import Solid, bounding_box, thing, with_shapes
-from .verdict import Judged, Verdict
+from ..geometry.frame_groups import (
+    FrameGroup,
+    bounding_box,
+    find_object,
+    require_shapes,
+)
+from ..relaxed.constraint_terms import ConstraintTerm, Inequality
+from ..relaxed.object_features import constant_row, feature_on_frames
+from ..relaxed.rooms import in_room_rows, room_walls
+from .verdict import SemanticPredicate, Verdict
 
 
 @dataclass(frozen=True)
-class InRoom(Judged):
+class InRoom(SemanticPredicate):
     """The middle of a's bounding box is in a room of that name or type, by `C.rooms`.
 
     What the map names as the floor of a room is in it, and so is the room itself.
@@ -45,32 +50,34 @@ class InRoom(Judged):
     distinct = False
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Judged`."""
-        rooms = map_of(C)
-        wanted = rooms_called(rooms, self.room)
+        """See `SemanticPredicate`."""
+        rooms = room_map(C)
+        wanted = rooms_named(rooms, self.room)
         here = self._rooms(C, rooms)
         truth = any(room in wanted for room in here)
         names = " and ".join(room.name for room in here) or "no room"
         rule = "" if truth else f", not in {self.room}"
         return Verdict(truth, lambda: f"{self.a} is in {names}{rule}.")
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """How far the middle is from the walls; what no pose changes is 1 or -1."""
-        rooms = map_of(C)
-        wanted = rooms_called(rooms, self.room)
+        rooms = room_map(C)
+        wanted = rooms_named(rooms, self.room)
         always = self._always(C, rooms)
         if always is not None:
             right = any(room in wanted for room in always) is truth
-            any_frame = Solid(C, C.frames[0].name, (0,))  # a may be a room
-            return Rows(feature_of([any_frame], settled(right)))
+            any_frame = FrameGroup(C, C.frames[0].name, (0,))  # a may be a room
+            return Inequality(feature_on_frames([any_frame], constant_row(right)))
         igibson = self.semantics == "igibson"
-        return middle_in(C, self.a, wanted, truth, igibson)
+        return middle_in_rooms(C, self.a, wanted, truth, igibson)
 
-    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+    def start_region(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
-        rooms = map_of(C)
+        rooms = room_map(C)
         return (
-            region_in(rooms, rooms_called(rooms, self.room)) if name == self.a else None
+            rooms_region(rooms, rooms_named(rooms, self.room))
+            if name == self.a
+            else None
         )
 
     def _rooms(self, C: Config, rooms: RoomMap) -> list[Room]:
@@ -78,7 +85,7 @@ class InRoom(Judged):
         always = self._always(C, rooms)
         if always is not None:
             return always
-        low, high = bounding_box(with_shapes(thing(C, self.a)))
+        low, high = bounding_box(require_shapes(find_object(C, self.a)))
         truncate = self.semantics == "igibson"
         here = rooms.room_at((low + high) / 2, truncate)
         return [] if here is None else [here]
@@ -88,39 +95,45 @@ class InRoom(Judged):
         own = [r for r in rooms.rooms if self.a in (r.name, r.floor or rooms.floor)]
         if own:
             return own
-        a = with_shapes(thing(C, self.a))
+        a = require_shapes(find_object(C, self.a))
         listed = C.frames[a.frames[0]].attributes.get("in_rooms")
         if self.semantics == "igibson" and listed:
             return [r for r in rooms.rooms if r.name in listed or r.type in listed]
         return None if np.isfinite(bounding_box(a)).all() else []
 
 
-def middle_in(
+def middle_in_rooms(
     C: Config, a: str, rooms: Sequence[Room], truth: bool, truncate: bool
-) -> Term:
+) -> ConstraintTerm:
     """Rows that the middle of a thing's bounding box is in one of the rooms, or not."""
-    made = map_of(C)
-    about = walls(made, cells_of(made, rooms), truncate)
+    made = room_map(C)
+    about = room_walls(made, room_cells(made, rooms), truncate)
     if not len(about):
-        return Rows(feature_of([thing(C, a)], settled(not truth)))
-    return Rows(feature_of([with_shapes(thing(C, a))], in_room(about, truth)))
+        return Inequality(
+            feature_on_frames([find_object(C, a)], constant_row(not truth))
+        )
+    return Inequality(
+        feature_on_frames(
+            [require_shapes(find_object(C, a))], in_room_rows(about, truth)
+        )
+    )
 
 
-def cells_of(rooms: RoomMap, chosen: Sequence[Room]) -> Bool[np.ndarray, "nx ny"]:
+def room_cells(rooms: RoomMap, chosen: Sequence[Room]) -> Bool[np.ndarray, "nx ny"]:
     """Which cells are some rooms'."""
     places = [i for i, room in enumerate(rooms.rooms) if room in chosen]
     return np.isin(rooms.labels, places)
 
 
-def region_in(rooms: RoomMap, chosen: Sequence[Room]) -> np.ndarray | None:
+def rooms_region(rooms: RoomMap, chosen: Sequence[Room]) -> np.ndarray | None:
     """The box about some rooms, of any height (2, 3); None: they have no cells."""
-    about = walls(rooms, cells_of(rooms, chosen)).reshape(-1, 2)
+    about = room_walls(rooms, room_cells(rooms, chosen)).reshape(-1, 2)
     if not len(about):
         return None
     return np.array([[*about.min(0), -np.inf], [*about.max(0), np.inf]])
 
 
-def map_of(C: Config) -> RoomMap:
+def room_map(C: Config) -> RoomMap:
     """The map of rooms.
 
     Raises:
@@ -134,7 +147,7 @@ def map_of(C: Config) -> RoomMap:
     return C.rooms
 
 
-def rooms_called(rooms: RoomMap, name: str) -> list[Room]:
+def rooms_named(rooms: RoomMap, name: str) -> list[Room]:
     """The rooms of that name, or of that type.
 
     Raises:

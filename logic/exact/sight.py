@@ -14,25 +14,25 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.bounding_boxes import body_boxes
 from posewise.robots.world.agents import Camera
 
-from ..relaxed.constraint_terms import Rows, Term
-from ..relaxed.object_features import feature_of
-from ..relaxed.sight import out_of_view, shown
+from ..relaxed.constraint_terms import Inequality, ConstraintTerm
+from ..relaxed.object_features import feature_on_frames
+from ..relaxed.sight import out_of_view_rows, visible_rows
 from .agents import find_agent
-from .solids import Solid, is_solid, thing, with_shapes
-from .verdict import Judged, Verdict
+from ..geometry.frame_groups import FrameGroup, has_collision_shape, find_object, require_shapes
+from .verdict import SemanticPredicate, Verdict
 
-RAYS = 2048
+RAYS_PER_CHUNK = 2048
 """Pixels that are looked at together."""
-PAIRS = 200_000
+RAY_PARTS_PER_CHUNK = 200_000
 """Pairs of a ray and a convex part that are looked at together."""
-FAR = 2.0
+MAX_START_DEPTH = 2.0
 """Things start no deeper in view than this [m]."""
-FIRST = 128
+FIRST_CHUNK = 128
 """Pixels that are looked at first: where a thing is not hidden, few will do."""
 
 
 @dataclass(frozen=True)
-class InFoVOfAgent(Judged):
+class InFoVOfAgent(SemanticPredicate):
     """At least one pixel of the agent's camera shows a.
 
     A pixel shows what the ray through its centre meets first, of all collision shapes
@@ -55,12 +55,12 @@ class InFoVOfAgent(Judged):
     agent: Any
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Judged`."""
-        camera, a = self._camera(C), with_shapes(thing(C, self.a))
-        truth = any(seen.any() for seen in seen_pixels(a, camera))
+        """See `SemanticPredicate`."""
+        camera, a = self._camera(C), require_shapes(find_object(C, self.a))
+        truth = any(seen.any() for seen in visible_pixels(a, camera))
 
         def reason() -> str:
-            parts = list(seen_pixels(a, camera))
+            parts = list(visible_pixels(a, camera))
             seen, met = sum(int(x.sum()) for x in parts), sum(len(x) for x in parts)
             shown = f"{seen} of {camera.width * camera.height} pixels of {camera.name}"
             if seen:
@@ -70,22 +70,22 @@ class InFoVOfAgent(Judged):
 
         return Verdict(truth, reason)
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """An ellipsoid in a part of a that is in view, larger than a pixel and clear.
 
         That it is false: all parts out of view; what is hidden is not told.
         """
-        camera, a = self._camera(C), with_shapes(thing(C, self.a))
-        eye, error = Solid(C, camera.name, (C.index(camera.name),)), 0.5 * self.bound
+        camera, a = self._camera(C), require_shapes(find_object(C, self.a))
+        eye, error = FrameGroup(C, camera.name, (C.index(camera.name),)), 0.5 * self.bound
         if not truth:
-            feature = feature_of([a, eye], out_of_view(camera, error))
-            return Rows(feature, error=error)
-        rest = [i for i in range(len(C.frames)) if is_solid(C, i) and i not in a.frames]
-        others = Solid(C, "", tuple(rest))
-        feature = feature_of([a, eye, others], shown(camera, error))
-        return Rows(feature, error=error)
+            feature = feature_on_frames([a, eye], out_of_view_rows(camera, error))
+            return Inequality(feature, error=error)
+        rest = [i for i in range(len(C.frames)) if has_collision_shape(C, i) and i not in a.frames]
+        others = FrameGroup(C, "", tuple(rest))
+        feature = feature_on_frames([a, eye, others], visible_rows(camera, error))
+        return Inequality(feature, error=error)
 
-    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+    def start_region(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`: about what the camera sees, no farther than 2 m."""
         camera = self._camera(C)
         if name != self.a:
@@ -93,7 +93,7 @@ class InFoVOfAgent(Judged):
         high = np.tan(camera.vertical_fov / 2)
         edges = np.array([1.0, high * camera.width / camera.height, high])
         corners = np.array([[1, y, z] for y in (-1, 1) for z in (-1, 1)]) * edges
-        depths = np.array([camera.near, max(min(camera.far, FAR), camera.near)])
+        depths = np.array([camera.near, max(min(camera.far, MAX_START_DEPTH), camera.near)])
         points = (depths[:, None, None] * corners).reshape(-1, 3)
         poses, i = C.forward_pass().frames, C.index(camera.name)
         points = points @ poses.R[i].T + poses.p[i]
@@ -109,23 +109,23 @@ class InFoVOfAgent(Judged):
         return C.cameras[agent.camera]
 
 
-def seen_pixels(a: Solid, camera: Camera) -> Iterator[Bool[np.ndarray, " n"]]:
+def visible_pixels(a: FrameGroup, camera: Camera) -> Iterator[Bool[np.ndarray, " n"]]:
     """For each pixel whose ray meets a thing, whether that comes first; in parts."""
     C = a.C
-    view = View.of(C, camera)
-    own = view.depth(a.solid_frames, view.rays)
+    view = CameraRays.of(C, camera)
+    own = view.depth(a.collision_frames, view.rays)
     met = np.flatnonzero(np.isfinite(own))
     if not len(met):
         return
     met = np.random.default_rng(0).permutation(met)
-    rest = [i for i in range(len(C.frames)) if is_solid(C, i) and i not in a.frames]
-    rest = view.between(rest, view.rays[met], float(own[met].max()))
-    for pixels in np.split(met, [*range(FIRST, len(met), RAYS)]):
+    rest = [i for i in range(len(C.frames)) if has_collision_shape(C, i) and i not in a.frames]
+    rest = view.frames_in_cone(rest, view.rays[met], float(own[met].max()))
+    for pixels in np.split(met, [*range(FIRST_CHUNK, len(met), RAYS_PER_CHUNK)]):
         yield own[pixels] <= view.depth(rest, view.rays[pixels])
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class CameraRays:
     """A camera where it stands."""
 
     C: Config
@@ -135,12 +135,12 @@ class View:
     """In the world, of unit depth."""
 
     @classmethod
-    def of(cls, C: Config, camera: Camera) -> "View":
+    def of(cls, C: Config, camera: Camera) -> "CameraRays":
         poses = C.forward_pass().frames
         i = C.index(camera.name)
         return cls(C, camera, poses.p[i], camera.pixel_rays() @ poses.R[i].T)
 
-    def balls(self, frames: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    def bounding_spheres(self, frames: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Centres, seen from the camera, and radii of balls about frames' shapes."""
         poses = self.C.forward_pass().frames
         boxes = [body_boxes(self.C.frames[i], poses.R[i], poses.p[i]) for i in frames]
@@ -151,11 +151,11 @@ class View:
         radius = np.linalg.norm(high - low, axis=-1) / 2
         return (low + high) / 2 - self.origin, np.where(bounded[:, 0], radius, np.inf)
 
-    def between(
+    def frames_in_cone(
         self, frames: Sequence[int], rays: Float[np.ndarray, "n 3"], depth: float
     ) -> list[int]:
         """The frames that may be met by some of these rays, no deeper than that."""
-        centre, radius = self.balls(frames)
+        centre, radius = self.bounding_spheres(frames)
         unit = rays / np.linalg.norm(rays, axis=-1, keepdims=True)
         axis = unit.mean(0) / np.linalg.norm(unit.mean(0))
         spread = np.arccos(np.clip((unit @ axis).min(), -1, 1))
@@ -174,7 +174,7 @@ class View:
         poses = self.C.forward_pass().frames
         nearest = np.full(len(rays), np.inf)
         square = (rays**2).sum(-1)
-        for i, centre, radius in zip(frames, *self.balls(frames), strict=True):
+        for i, centre, radius in zip(frames, *self.bounding_spheres(frames), strict=True):
             along = rays @ centre
             off = np.maximum(centre @ centre - along**2 / square, 0)
             may = (off <= (radius * (1 + 1e-6)) ** 2) & (
@@ -183,7 +183,7 @@ class View:
             rows = np.flatnonzero(may)
             R = poses.R[i]
             parts = sum(len(group) for group in frame_bodies(self.C.frames[i]))
-            step = max(PAIRS // parts, 1)
+            step = max(RAY_PARTS_PER_CHUNK // parts, 1)
             for part in np.split(rows, [*range(step, len(rows), step)]):
                 start = np.broadcast_to((self.origin - poses.p[i]) @ R, (len(part), 3))
                 hit = ray_hits(self.C.frames[i], start, rays[part] @ R)

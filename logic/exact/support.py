@@ -10,28 +10,33 @@ from jaxtyping import Bool, Float
 from posewise.robots.config import Config
 from posewise.robots.world.regions import Region
 
-from ..relaxed import regions as relaxed_regions
-from ..relaxed.constraint_terms import AllOf, AnyOf, Rows, Term
-from ..relaxed.object_features import pair_of
-from ..relaxed.rays import DOWN, UP, meets, misses
-from .contact import TOLERANCE, InContactWith, check_tolerance
-from .messages import length
-from .rays import IGIBSON_RANGE, VERTICAL, hits_both_ways
-from .regions import above_support, box_about, supports
-from .solids import (
-    Solid,
+from ..geometry.frame_groups import (
+    FrameGroup,
     bounding_box,
     centre_of_mass,
-    centres_at,
-    region_about,
-    thing,
-    with_shapes,
+    centres_of_mass_at,
+    find_object,
+    region_around,
+    require_shapes,
 )
-from .verdict import Judged, Verdict
+from ..relaxed import regions as relaxed_regions
+from ..relaxed.constraint_terms import (
+    Conjunction,
+    ConstraintTerm,
+    Disjunction,
+    Inequality,
+)
+from ..relaxed.object_features import object_pair
+from ..relaxed.rays import DOWN, UP, ray_hit_rows, ray_miss_rows
+from .contact import CONTACT_TOLERANCE, InContactWith, check_tolerance
+from .messages import length
+from .rays import IGIBSON_RANGE, VERTICAL, hits_along_axes
+from .regions import above_support, checked_supports, regions_box
+from .verdict import SemanticPredicate, Verdict
 
 
 @dataclass(frozen=True)
-class OnTopOf(Judged):
+class OnTopOf(SemanticPredicate):
     """a touches b, and b is straight below a's centre of mass and not above it.
 
     Below and above along the world's z; a convex part of b that holds the centre itself
@@ -53,14 +58,14 @@ class OnTopOf(Judged):
 
     a: Any
     b: Any
-    tolerance: Any = field(default=TOLERANCE, kw_only=True)
+    tolerance: Any = field(default=CONTACT_TOLERANCE, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Judged`."""
+        """See `SemanticPredicate`."""
         place = _Place.of(self, C)
         if not place.below or place.above != (self.semantics == "document"):
             return Verdict(False, lambda: f"{place.sentence(C)}.")
@@ -69,65 +74,67 @@ class OnTopOf(Judged):
             return touch
         return Verdict(True, lambda: f"{place.sentence(C)}; {touch.reason()}")
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Contact, a ray down that meets b, and one up that does not.
 
         Where b has annotated supports, a stands on one of them, with its centre
         straight above it, which says less.
         """
-        pair = pair_of(C, self.a, self.b)
+        pair = object_pair(C, self.a, self.b)
         if truth and (regions := self._supports(pair.b)):
             error = min(0.5 * self.tolerance, self.bound)
             stands = []
             for region in regions:
-                over = relaxed_regions.above(pair, region)
-                on = relaxed_regions.stands(pair, region, self.tolerance, error)
-                near = Rows(pair.feature(on), scale=100.0, error=error)
-                stands.append(AllOf((Rows(pair.feature(over)), near)))
+                over = relaxed_regions.above_support_rows(pair, region)
+                on = relaxed_regions.touching_support_rows(
+                    pair, region, self.tolerance, error
+                )
+                near = Inequality(pair.feature(on), scale=100.0, error=error)
+                stands.append(Conjunction((Inequality(pair.feature(over)), near)))
             free = _straight(self, C, UP, False)
-            return AllOf((AnyOf(tuple(stands), 0.5 * self.bound), free))
+            return Conjunction((Disjunction(tuple(stands), 0.5 * self.bound), free))
         touch = InContactWith(
             self.a, self.b, tolerance=self.tolerance, bound=self.bound
         )
         below = _straight(self, C, DOWN, truth)
         above = _straight(self, C, UP, truth is (self.semantics == "document"))
         parts = (touch.relaxed(C, truth), below, above)
-        return AllOf(parts) if truth else AnyOf(parts, 0.5 * self.bound)
+        return Conjunction(parts) if truth else Disjunction(parts, 0.5 * self.bound)
 
-    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+    def start_region(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
         if name != self.a:
             return None
-        b, up = thing(C, self.b, self.a), np.array([0.0, 0.0, 1.0])
+        b, up = find_object(C, self.b, self.a), np.array([0.0, 0.0, 1.0])
         if regions := self._supports(b):
-            high = np.ptp(bounding_box(thing(C, self.a, self.b)), axis=0)[2]
-            return box_about(b, regions) + np.array([0.0, high])[:, None] * up
-        return region_about(C, name, self.b, 0.0, up)
+            high = np.ptp(bounding_box(find_object(C, self.a, self.b)), axis=0)[2]
+            return regions_box(b, regions) + np.array([0.0, high])[:, None] * up
+        return region_around(C, name, self.b, 0.0, up)
 
-    def _supports(self, b: Solid) -> list[Region]:
+    def _supports(self, b: FrameGroup) -> list[Region]:
         """Annotated supports; of other semantics, things may stand elsewhere only."""
-        return supports(b) if self.semantics == "posewise" else []
+        return checked_supports(b) if self.semantics == "posewise" else []
 
-    def admits(
+    def admits_poses(
         self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
         """See `Predicate`."""
         if name != self.a:
-            return super().admits(C, name, poses)
+            return super().admits_poses(C, name, poses)
         up, down = _distances(self, C, poses)
-        a, b = thing(C, self.a, self.b), thing(C, self.b, self.a)
+        a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
         # what lies flat is still this high
         low, high = bounding_box(a, a.pose(a.frames[0])[0])
         up, down = np.isfinite(up), np.isfinite(down) & (down >= (high - low).min() / 2)
         if regions := self._supports(b):
-            centres = centres_at(a, poses)
+            centres = centres_of_mass_at(a, poses)
             over = [above_support(b, r, centres) for r in regions]
             return down & ~up & np.any(over, axis=0)
         return down & (up == (self.semantics == "document"))
 
 
 @dataclass(frozen=True)
-class Under(Judged):
+class Under(SemanticPredicate):
     """b is straight above a's centre of mass and not below it; see `OnTopOf`.
 
     Contact does not matter. "document": b is both above and below, as its text has it.
@@ -146,29 +153,29 @@ class Under(Judged):
     b: Any
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Judged`."""
+        """See `SemanticPredicate`."""
         place = _Place.of(self, C)
         truth = place.above and place.below == (self.semantics == "document")
         return Verdict(truth, lambda: f"{place.sentence(C)}.")
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """A ray up that meets b, and one down that does not."""
         above = _straight(self, C, UP, truth)
         below = _straight(self, C, DOWN, truth is (self.semantics == "document"))
         parts = (above, below)
-        return AllOf(parts) if truth else AnyOf(parts, 0.5 * self.bound)
+        return Conjunction(parts) if truth else Disjunction(parts, 0.5 * self.bound)
 
-    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+    def start_region(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`."""
         down = np.array([0.0, 0.0, 2.0])
-        return region_about(C, name, self.b, -down, 0.0) if name == self.a else None
+        return region_around(C, name, self.b, -down, 0.0) if name == self.a else None
 
-    def admits(
+    def admits_poses(
         self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
         """See `Predicate`."""
         if name != self.a:
-            return super().admits(C, name, poses)
+            return super().admits_poses(C, name, poses)
         up, down = np.isfinite(_distances(self, C, poses))
         return up & (down == (self.semantics == "document"))
 
@@ -181,22 +188,24 @@ def _distances(
     inf where it is not there.
     """
     igibson = statement.semantics == "igibson"
-    a = thing(C, statement.a, statement.b)
-    b = with_shapes(thing(C, statement.b, statement.a))
+    a = find_object(C, statement.a, statement.b)
+    b = require_shapes(find_object(C, statement.b, statement.a))
     reach = IGIBSON_RANGE[8:] if igibson else np.inf
-    centres = centres_at(a, poses, root=igibson)
-    return hits_both_ways(b, centres, VERTICAL, reach)[:, 0].T
+    centres = centres_of_mass_at(a, poses, root=igibson)
+    return hits_along_axes(b, centres, VERTICAL, reach)[:, 0].T
 
 
-def _straight(statement: Any, C: Config, direction: np.ndarray, there: bool) -> Rows:
+def _straight(
+    statement: Any, C: Config, direction: np.ndarray, there: bool
+) -> Inequality:
     """Whether b is straight above or below a's centre."""
     igibson = statement.semantics == "igibson"
     reach = float(IGIBSON_RANGE[8]) if igibson else np.inf
-    pair = pair_of(C, statement.a, statement.b, root=igibson)
+    pair = object_pair(C, statement.a, statement.b, root=igibson)
     if not there:
-        return Rows(pair.feature(misses(direction, reach)))
+        return Inequality(pair.feature(ray_miss_rows(direction, reach)))
     error = 0.25 * statement.bound
-    return Rows(pair.feature(meets(direction, reach, error)), error=error)
+    return Inequality(pair.feature(ray_hit_rows(direction, reach, error)), error=error)
 
 
 @dataclass(frozen=True)
@@ -213,11 +222,11 @@ class _Place:
     @classmethod
     def of(cls, statement: OnTopOf | Under, C: Config) -> "_Place":
         igibson = statement.semantics == "igibson"
-        a = thing(C, statement.a, statement.b)
-        b = with_shapes(thing(C, statement.b, statement.a))
+        a = find_object(C, statement.a, statement.b)
+        b = require_shapes(find_object(C, statement.b, statement.a))
         centre = centre_of_mass(a, root=igibson)
         reach = IGIBSON_RANGE[8:] if igibson else np.inf
-        up, down = hits_both_ways(b, centre, VERTICAL, reach)[0].tolist()
+        up, down = hits_along_axes(b, centre, VERTICAL, reach)[0].tolist()
         return cls(statement.a, statement.b, centre, up, down)
 
     @property
@@ -238,7 +247,7 @@ class _Place:
         if there:
             other = "above" if self.below else "below"
             return f"{self.b} is {there[0]} {centre} and not {other} it"
-        low, high = bounding_box(thing(C, self.b, self.a))
+        low, high = bounding_box(find_object(C, self.b, self.a))
         beside = np.maximum(low - self.centre, self.centre - high)[:2]
         if beside.max() > 0:
             axis = int(beside.argmax())

@@ -15,7 +15,7 @@ from ..formulas.predicate import Predicate
 Semantics = Literal["posewise", "igibson", "document"]
 
 
-BOUND = 2e-3
+DEFAULT_BOUND = 2e-3
 
 
 class Verdict(NamedTuple):
@@ -27,7 +27,7 @@ class Verdict(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Named(Predicate):
+class VerdictPredicate(Predicate):
     """A predicate on names, with one method that finds the truth and the reason.
 
     Raises:
@@ -66,7 +66,7 @@ class Named(Predicate):
 
 
 @dataclass(frozen=True)
-class Judged(Named):
+class SemanticPredicate(VerdictPredicate):
     """A predicate that can be meant in several ways.
 
     Its `semantics`: "posewise", the intended meaning, which does not change when the
@@ -74,11 +74,11 @@ class Judged(Named):
     geometry; "document", the words of its documentation.
 
     Raises:
-        PredicateError: as `Named`, and for unknown semantics.
+        PredicateError: as `VerdictPredicate`, and for unknown semantics.
     """
 
     semantics: Any = field(default="posewise", kw_only=True)
-    bound: Any = field(default=BOUND, kw_only=True)
+    bound: Any = field(default=DEFAULT_BOUND, kw_only=True)
     """Where it is true by that much, `violation` is at most 0 [m, or 1]."""
 
     def __post_init__(self) -> None:

@@ -13,13 +13,21 @@ from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
 
-from ..planning.schedule import Plans, When, all_of, any_of
-from ..relaxed.constraint_terms import AllOf, AnyOf, Term
-from .formula import WAYS, Connective, Formula, plans_of, rows_of, set_parts, whole
-from .messages import Case, tally, written
+from ..planning.schedule import Plans, Schedule, plans_for_all, plans_for_any
+from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Disjunction
+from .formula import (
+    MAX_COMBINATIONS,
+    Connective,
+    Formula,
+    natural_number,
+    plans_of,
+    set_parts,
+    term_of,
+)
+from .messages import Case, describe_cases, format_predicate
 from .predicate import Predicate
 
-ERROR = 1e-3
+DISJUNCTION_ERROR = 1e-3
 """How far the smooth minimum of alternatives may be above the least [m, or 1]."""
 
 
@@ -48,7 +56,7 @@ class Not(Connective):
     ) -> str:
         """See `Connective`."""
         rule = "holds and should not" if truth(self.part) else "does not hold, rightly"
-        return f"{written(self.part)} {rule}: {why(self.part)}"
+        return f"{format_predicate(self.part)} {rule}: {why(self.part)}"
 
     def ground(self, C: Config) -> Predicate:
         """See `Predicate`."""
@@ -61,13 +69,13 @@ class Not(Connective):
     def __invert__(self) -> Predicate:
         return self.part
 
-    def rows(self, C: Config) -> Term:
+    def rows(self, C: Config) -> ConstraintTerm:
         """See `Formula`."""
         if isinstance(self.part, Formula):
             return super().rows(C)
         return self.part.relaxed(C, False)
 
-    def normal_plans(self, C: Config, when: When) -> Plans:
+    def normal_plans(self, C: Config, when: Schedule) -> Plans:
         """See `Formula`."""
         if isinstance(self.part, Formula):
             return super().normal_plans(C, when)
@@ -77,7 +85,7 @@ class Not(Connective):
         return f"~{_bracketed(self.part)}"
 
 
-class _Counted(Connective):
+class _CountingConnective(Connective):
     """At least so many of its parts hold."""
 
     @property
@@ -101,17 +109,17 @@ class _Counted(Connective):
             return why(self.parts[0])
         cases = [Case("", truth(p), partial(why, p)) for p in self.parts]
         holds = self.decide(case.truth for case in cases)
-        return tally(cases, holds, "part", self._demand())
+        return describe_cases(cases, holds, "part", self._demand())
 
     def _demand(self) -> str:
         return ""
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(written, self.parts))})"
+        return f"{type(self).__name__}({', '.join(map(format_predicate, self.parts))})"
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class And(_Counted):
+class And(_CountingConnective):
     """All its parts hold, as `p & q`; And() holds always.
 
     Parts that are And themselves count as their parts.
@@ -126,11 +134,11 @@ class And(_Counted):
     parts: tuple[Predicate, ...]
 
     def __init__(self, *parts: Any) -> None:
-        set_parts(self, *_flat(And, parts))
+        set_parts(self, *_flatten(And, parts))
 
     @property
     def needed(self) -> int:
-        """See `_Counted`."""
+        """See `_CountingConnective`."""
         return len(self.parts)
 
     def ground(self, C: Config) -> Predicate:
@@ -141,36 +149,36 @@ class And(_Counted):
         """See `Predicate`."""
         return (Or if negate else And)(*(p.nnf(negate) for p in self.parts))
 
-    def rows(self, C: Config) -> Term:
+    def rows(self, C: Config) -> ConstraintTerm:
         """See `Formula`."""
-        return AllOf(tuple(rows_of(p, C) for p in self.parts))
+        return Conjunction(tuple(term_of(p, C) for p in self.parts))
 
-    def normal_plans(self, C: Config, when: When) -> Plans:
+    def normal_plans(self, C: Config, when: Schedule) -> Plans:
         """See `Formula`."""
-        return all_of([plans_of(p, C, when) for p in self.parts])
+        return plans_for_all([plans_of(p, C, when) for p in self.parts])
 
-    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+    def start_region(self, C: Config, name: str) -> np.ndarray | None:
         """See `Predicate`: what the regions of the parts share."""
-        found = [p.region_of(C, name) for p in self.parts]
+        found = [p.start_region(C, name) for p in self.parts]
         boxes = np.array([box for box in found if box is not None])
         if not len(boxes):
             return None
         shared = np.stack([boxes[:, 0].max(0), boxes[:, 1].min(0)])
         return shared if (shared[0] <= shared[1]).all() else boxes[0]
 
-    def admits(
+    def admits_poses(
         self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
         """See `Predicate`: those that all parts admit."""
-        every = [p.admits(C, name, poses) for p in self.parts]
-        return np.all([super().admits(C, name, poses), *every], axis=0)
+        every = [p.admits_poses(C, name, poses) for p in self.parts]
+        return np.all([super().admits_poses(C, name, poses), *every], axis=0)
 
     def __repr__(self) -> str:
-        return _joined(" & ", self.parts) or super().__repr__()
+        return _infix(" & ", self.parts) or super().__repr__()
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Or(_Counted):
+class Or(_CountingConnective):
     """One of its parts holds, or more, as `p | q`; Or() never does.
 
     Parts that are Or themselves count as their parts.
@@ -185,11 +193,11 @@ class Or(_Counted):
     parts: tuple[Predicate, ...]
 
     def __init__(self, *parts: Any) -> None:
-        set_parts(self, *_flat(Or, parts))
+        set_parts(self, *_flatten(Or, parts))
 
     @property
     def needed(self) -> int:
-        """See `_Counted`."""
+        """See `_CountingConnective`."""
         return 1
 
     def ground(self, C: Config) -> Predicate:
@@ -200,22 +208,22 @@ class Or(_Counted):
         """See `Predicate`."""
         return (And if negate else Or)(*(p.nnf(negate) for p in self.parts))
 
-    def rows(self, C: Config) -> Term:
+    def rows(self, C: Config) -> ConstraintTerm:
         """See `Formula`."""
         if not self.parts:
             return super().rows(C)
-        return AnyOf(tuple(rows_of(p, C) for p in self.parts), ERROR)
+        return Disjunction(tuple(term_of(p, C) for p in self.parts), DISJUNCTION_ERROR)
 
-    def normal_plans(self, C: Config, when: When) -> Plans:
+    def normal_plans(self, C: Config, when: Schedule) -> Plans:
         """See `Formula`."""
-        return any_of([partial(plans_of, p, C, when) for p in self.parts])
+        return plans_for_any([partial(plans_of, p, C, when) for p in self.parts])
 
     def __repr__(self) -> str:
-        return _joined(" | ", self.parts) or super().__repr__()
+        return _infix(" | ", self.parts) or super().__repr__()
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class AtLeast(_Counted):
+class AtLeast(_CountingConnective):
     """n of its parts hold, or more.
 
     Args:
@@ -230,12 +238,12 @@ class AtLeast(_Counted):
     parts: tuple[Predicate, ...]
 
     def __init__(self, n: Any, *parts: Any) -> None:
-        object.__setattr__(self, "n", whole("AtLeast: n", n))
+        object.__setattr__(self, "n", natural_number("AtLeast: n", n))
         set_parts(self, *parts)
 
     @property
     def needed(self) -> int:
-        """See `_Counted`."""
+        """See `_CountingConnective`."""
         return self.n
 
     def ground(self, C: Config) -> Predicate:
@@ -259,22 +267,24 @@ class AtLeast(_Counted):
     def _demand(self) -> str:
         return f" (at least {self.n} should)"
 
-    def rows(self, C: Config) -> Term:
+    def rows(self, C: Config) -> ConstraintTerm:
         """See `Formula`: every way to choose n of the parts is an alternative."""
-        if not 0 < comb(len(self.parts), self.n) <= WAYS:
+        if not 0 < comb(len(self.parts), self.n) <= MAX_COMBINATIONS:
             return super().rows(C)
-        ways = combinations([rows_of(p, C) for p in self.parts], self.n)
-        return AnyOf(tuple(AllOf(way) for way in ways), ERROR)
+        ways = combinations([term_of(p, C) for p in self.parts], self.n)
+        return Disjunction(tuple(Conjunction(way) for way in ways), DISJUNCTION_ERROR)
 
-    def normal_plans(self, C: Config, when: When) -> Plans:
+    def normal_plans(self, C: Config, when: Schedule) -> Plans:
         """See `Formula`."""
-        if not 0 < comb(len(self.parts), self.n) <= WAYS:
+        if not 0 < comb(len(self.parts), self.n) <= MAX_COMBINATIONS:
             return super().normal_plans(C, when)
         ways = combinations([plans_of(p, C, when) for p in self.parts], self.n)
-        return any_of([partial(all_of, way) for way in ways])
+        return plans_for_any([partial(plans_for_all, way) for way in ways])
 
     def __repr__(self) -> str:
-        return f"AtLeast({', '.join([str(self.n), *map(written, self.parts)])})"
+        return (
+            f"AtLeast({', '.join([str(self.n), *map(format_predicate, self.parts)])})"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -318,19 +328,19 @@ class Implies(Connective):
         return (~self.premise | self.conclusion).nnf(negate)
 
     def __repr__(self) -> str:
-        return f"Implies({', '.join(map(written, self.parts))})"
+        return f"Implies({', '.join(map(format_predicate, self.parts))})"
 
 
-def _flat(kind: type[_Counted], parts: tuple[Any, ...]) -> Iterator[Any]:
+def _flatten(kind: type[_CountingConnective], parts: tuple[Any, ...]) -> Iterator[Any]:
     for part in parts:
         yield from part.parts if isinstance(part, kind) else (part,)
 
 
-def _joined(operator: str, parts: tuple[Predicate, ...]) -> str:
+def _infix(operator: str, parts: tuple[Predicate, ...]) -> str:
     """Parts as operands; nothing where there are less than two."""
     return operator.join(map(_bracketed, parts)) if len(parts) > 1 else ""
 
 
 def _bracketed(part: Predicate) -> str:
     joined = isinstance(part, And | Or) and len(part.parts) > 1
-    return f"({part!r})" if joined else written(part)
+    return f"({part!r})" if joined else format_predicate(part)

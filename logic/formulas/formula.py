@@ -12,14 +12,14 @@ from posewise.robots.validation import integer
 from posewise.robots.world.object_states import ObjectState
 
 from ..errors import PredicateError
-from ..planning.schedule import Plans, When
-from ..planning.trajectory import Course, course
-from ..relaxed.constraint_terms import Term
+from ..planning.schedule import Plans, Schedule
+from ..planning.trajectory import StateTrajectory, state_trajectory
+from ..relaxed.constraint_terms import ConstraintTerm
 from ..states.state_predicate import StatePredicate
-from .messages import written
+from .messages import format_predicate
 from .predicate import Predicate, Witnesses
 
-WAYS = 64
+MAX_COMBINATIONS = 64
 """So many ways to choose n of m are tried as alternatives."""
 
 
@@ -30,16 +30,16 @@ class Formula(Predicate):
     """The predicates it is made of."""
 
     @abstractmethod
-    def holds_on(self, course: Course) -> bool:
+    def holds_on(self, trajectory: StateTrajectory) -> bool:
         """Its truth along a path; see `holds_along`."""
 
     @abstractmethod
-    def explain_on(self, course: Course) -> str:
+    def explain_on(self, trajectory: StateTrajectory) -> str:
         """The sentence of `explain_along`."""
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """The rows of its parts; see `Predicate`."""
-        return rows_of(self.ground(C).nnf(not truth), C)
+        return term_of(self.ground(C).nnf(not truth), C)
 
     def add_witnesses(self, C: Config, world: Config) -> Witnesses:
         """See `Predicate`: those of its parts."""
@@ -48,24 +48,24 @@ class Formula(Predicate):
             found |= leaf.add_witnesses(C, world)
         return found
 
-    def improve(
+    def improve_starts(
         self, C: Config, q: Float[np.ndarray, "n nq"]
     ) -> Float[np.ndarray, "n nq"]:
         """See `Predicate`: by one part after the other."""
         for leaf in leaves(self.ground(C)):
-            q = leaf.improve(C, q)
+            q = leaf.improve_starts(C, q)
         return q
 
     @property
-    def momentary(self) -> bool:  # type: ignore[override]
+    def is_momentary(self) -> bool:  # type: ignore[override]
         """See `Predicate`."""
-        return all(part.momentary for part in self.parts)
+        return all(part.is_momentary for part in self.parts)
 
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """See `Predicate`."""
         return plans_of(self.ground(C).nnf(not truth), C, when)
 
-    def normal_plans(self, C: Config, when: When) -> Plans:
+    def normal_plans(self, C: Config, when: Schedule) -> Plans:
         """`plans`, when it is in negation normal form and not momentary.
 
         Raises:
@@ -73,15 +73,15 @@ class Formula(Predicate):
         """
         return [when.rows(self, C)]
 
-    def rows(self, C: Config) -> Term:
+    def rows(self, C: Config) -> ConstraintTerm:
         """Its rows, when it is in negation normal form.
 
         Raises:
             PredicateError: where there are none.
         """
         raise PredicateError(
-            f"{written(self)} has no rows for a solver: it speaks of a path, never"
-            f" holds, or has more than {WAYS} ways to; it can only be checked."
+            f"{format_predicate(self)} has no rows for a solver: it speaks of a path, never"
+            f" holds, or has more than {MAX_COMBINATIONS} ways to; it can only be checked."
         )
 
     def holds_along(
@@ -124,25 +124,25 @@ class Formula(Predicate):
 
     def _along(
         self, C: Config, path: Any, times: Any, states: Any
-    ) -> tuple["Formula", Course]:
-        formula = _of_path(self.ground(C))
+    ) -> tuple["Formula", StateTrajectory]:
+        formula = _path_formula(self.ground(C))
         for leaf in leaves(formula):
             if isinstance(leaf, StatePredicate) and states is None:
                 raise PredicateError(
-                    f"{written(leaf)} depends on how states develop; give"
+                    f"{format_predicate(leaf)} depends on how states develop; give"
                     " states=logic.rollout(C, path)."
                 )
-        return formula, course(C, path, times, states)
+        return formula, state_trajectory(C, path, times, states)
 
 
-def rows_of(part: Predicate, C: Config) -> Term:
+def term_of(part: Predicate, C: Config) -> ConstraintTerm:
     """Of a formula in negation normal form, or of a predicate."""
     return part.rows(C) if isinstance(part, Formula) else part.relaxed(C)
 
 
-def plans_of(part: Predicate, C: Config, when: When) -> Plans:
+def plans_of(part: Predicate, C: Config, when: Schedule) -> Plans:
     """Of a formula in negation normal form, or of a predicate."""
-    if part.momentary:
+    if part.is_momentary:
         return [when.rows(part, C)]
     if isinstance(part, Formula):
         return part.normal_plans(C, when)
@@ -158,16 +158,16 @@ def leaves(predicate: Predicate) -> Iterator[Predicate]:
         yield from leaves(part)
 
 
-def _of_path(part: Predicate) -> Formula:
+def _path_formula(part: Predicate) -> Formula:
     """The formula itself, when all of it speaks of paths."""
     if not isinstance(part, Formula):
         raise PredicateError(
-            f"{written(part)} speaks of one moment, not of a path; put it into Always,"
+            f"{format_predicate(part)} speaks of one moment, not of a path; put it into Always,"
             " Eventually, Until or Sequence."
         )
     if isinstance(part, Connective):
         for inner in part.parts:
-            _of_path(inner)
+            _path_formula(inner)
     return part
 
 
@@ -192,15 +192,15 @@ class Connective(Formula):
         """See `Predicate`."""
         return self.reason(lambda p: p.holds(C), lambda p: p.explain(C))
 
-    def holds_on(self, course: Course) -> bool:
+    def holds_on(self, trajectory: StateTrajectory) -> bool:
         """See `Formula`."""
-        return self.decide(_of_path(p).holds_on(course) for p in self.parts)
+        return self.decide(_path_formula(p).holds_on(trajectory) for p in self.parts)
 
-    def explain_on(self, course: Course) -> str:
+    def explain_on(self, trajectory: StateTrajectory) -> str:
         """See `Formula`."""
         return self.reason(
-            lambda p: _of_path(p).holds_on(course),
-            lambda p: _of_path(p).explain_on(course),
+            lambda p: _path_formula(p).holds_on(trajectory),
+            lambda p: _path_formula(p).explain_on(trajectory),
         )
 
 
@@ -219,7 +219,7 @@ def set_parts(formula: Formula, *parts: Any) -> None:
     object.__setattr__(formula, "parts", parts)
 
 
-def whole(what: str, n: Any) -> int:
+def natural_number(what: str, n: Any) -> int:
     """A whole number >= 0.
 
     Raises:

@@ -13,7 +13,7 @@ class Case(NamedTuple):
     why: Callable[[], str]
 
 
-def written(leaf: Any) -> str:
+def format_predicate(leaf: Any) -> str:
     """A predicate as one would write it: without what is left at its default."""
     parameters = getattr(leaf, "__dataclass_params__", None)
     if parameters is None or not parameters.repr:
@@ -28,7 +28,9 @@ def written(leaf: Any) -> str:
     return f"{type(leaf).__name__}({', '.join(shown + options)})"
 
 
-def tally(cases: Sequence[Case], truth: bool, noun: str, demand: str = "") -> str:
+def describe_cases(
+    cases: Sequence[Case], truth: bool, noun: str, demand: str = ""
+) -> str:
     """How many of the cases decide a truth, which they are, and why each is so."""
     if not cases:
         return f"There is no {noun}: this {'always' if truth else 'never'} holds."

@@ -8,12 +8,12 @@ from posewise.robots.config import Config
 
 from ..errors import PredicateError
 from .connectives import And, AtLeast, Or
-from .formula import Connective, whole
+from .formula import Connective, natural_number
 from .predicate import Predicate
-from .quantifiers import Domain, Quantifier, case, check_domain, names_in
+from .quantifiers import Domain, Quantifier, check_domain, domain_names, make_case
 
 
-class _OverPairs(Quantifier):
+class _PairQuantifier(Quantifier):
     """A quantifier with two variables, which never stand for the same object.
 
     Its body makes a matrix: a row for each object of the first domain, and in it, in
@@ -57,7 +57,8 @@ class _OverPairs(Quantifier):
     def explain(self, C: Config) -> str:
         """See `Predicate`."""
         rows = [
-            [case(f"{a} and {b}", p, C) for a, b, p in row] for row in self._cells(C)
+            [make_case(f"{a} and {b}", p, C) for a, b, p in row]
+            for row in self._cells(C)
         ]
         columns = [list(column) for column in zip(*rows, strict=True)]
         lone = [
@@ -84,7 +85,7 @@ class _OverPairs(Quantifier):
         ]
 
     def _pairs(self, C: Config) -> list[list[tuple[str, str]]]:
-        first, second = (names_in(C, domain) for domain in self.domains)
+        first, second = (domain_names(C, domain) for domain in self.domains)
         rows = [[(a, b) for b in second if b != a] for a in first]
         if len({len(row) for row in rows}) > 1:
             shared = sorted(set(first) & set(second))
@@ -96,7 +97,7 @@ class _OverPairs(Quantifier):
 
 
 @dataclass(frozen=True, repr=False)
-class ForPairs(_OverPairs):
+class ForPairs(_PairQuantifier):
     """Objects of two domains can be paired off, by BDDL's rule.
 
     With L the number of objects in the smaller domain, at least L objects of the first
@@ -120,12 +121,12 @@ class ForPairs(_OverPairs):
     body: Any
 
     def needed(self, rows: int, columns: int) -> int:
-        """See `_OverPairs`."""
+        """See `_PairQuantifier`."""
         return min(rows, columns)
 
 
 @dataclass(frozen=True, repr=False)
-class ForNPairs(_OverPairs):
+class ForNPairs(_PairQuantifier):
     """At least n objects of each domain are in a pair that holds; see `ForPairs`.
 
     Args:
@@ -146,10 +147,10 @@ class ForNPairs(_OverPairs):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "n", whole("ForNPairs: n", self.n))
+        object.__setattr__(self, "n", natural_number("ForNPairs: n", self.n))
 
     def needed(self, rows: int, columns: int) -> int:
-        """See `_OverPairs`."""
+        """See `_PairQuantifier`."""
         return self.n
 
     def _head(self) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from posewise.objectives.interval import Alternative, ObjectiveSpecs, SliceInter
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
-from ..planning.schedule import Plans, When, whole_span
+from ..planning.schedule import Plans, Schedule, schedule_over
 from ..relaxed import constraint_terms
 
 Witnesses = dict[str, dict[str, str]]
@@ -25,7 +25,7 @@ class Predicate(ABC):
     formulas Not, And and Or.
     """
 
-    momentary: ClassVar[bool] = True
+    is_momentary: ClassVar[bool] = True
     """It is about one configuration, whatever was before."""
 
     @abstractmethod
@@ -36,7 +36,7 @@ class Predicate(ABC):
     def explain(self, C: Config) -> str:
         """One English sentence: what makes it true or false, with the numbers."""
 
-    def relaxed(self, C: Config, truth: bool = True) -> constraint_terms.Term:
+    def relaxed(self, C: Config, truth: bool = True) -> constraint_terms.ConstraintTerm:
         """Rows that are at most 0 only where it is true (or only where it is false).
 
         Raises:
@@ -72,10 +72,10 @@ class Predicate(ABC):
         Raises:
             PredicateError: where there are none.
         """
-        plans = self.plans(C, whole_span(span))
+        plans = self.plans(C, schedule_over(span))
         return [Alternative(plan.name, plan.objectives) for plan in plans]
 
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """Ways to make it true (or false) at given times; see `plans`.
 
         Raises:
@@ -83,14 +83,14 @@ class Predicate(ABC):
         """
         return [when.rows(self, C, truth)]
 
-    def region_of(self, C: Config, name: str) -> np.ndarray | None:
+    def start_region(self, C: Config, name: str) -> np.ndarray | None:
         """Where to look for that thing: a box (2, 3) for its origin in the world [m].
 
         A hint for random starts, no more; None: anywhere.
         """
         return None
 
-    def admits(
+    def admits_poses(
         self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
         """Which poses of that thing's root frame do not rule it out by their place.
@@ -112,7 +112,7 @@ class Predicate(ABC):
         """
         return {}
 
-    def improve(
+    def improve_starts(
         self, C: Config, q: Float[np.ndarray, "n nq"]
     ) -> Float[np.ndarray, "n nq"]:
         """Starts of a solver, its witnesses moved to where it is likelier to hold."""

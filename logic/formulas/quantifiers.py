@@ -10,10 +10,10 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 
 from ..errors import PredicateError
-from ..planning.trajectory import Course
+from ..planning.trajectory import StateTrajectory
 from .connectives import And, AtLeast, Or
-from .formula import Connective, Formula, whole
-from .messages import Case, tally, written
+from .formula import Connective, Formula, natural_number
+from .messages import Case, describe_cases, format_predicate
 from .predicate import Predicate
 
 Domain = Any
@@ -52,13 +52,13 @@ class Quantifier(Formula):
             " formula.ground(C).nnf()."
         )
 
-    def holds_on(self, course: Course) -> bool:
+    def holds_on(self, trajectory: StateTrajectory) -> bool:
         """See `Formula`."""
-        return self.expand(course.C).holds_on(course)
+        return self.expand(trajectory.C).holds_on(trajectory)
 
-    def explain_on(self, course: Course) -> str:
+    def explain_on(self, trajectory: StateTrajectory) -> str:
         """See `Formula`."""
-        return self.expand(course.C).explain_on(course)
+        return self.expand(trajectory.C).explain_on(trajectory)
 
     def _check(self) -> None:
         """Domains as tuples or categories, and a body that can be called."""
@@ -85,10 +85,10 @@ class Quantifier(Formula):
 
     def __repr__(self) -> str:
         head = ", ".join(map(repr, self._head()))
-        return f"{type(self).__name__}({head}, {_shown(self.body)})"
+        return f"{type(self).__name__}({head}, {_format_body(self.body)})"
 
 
-class _OverOne(Quantifier):
+class _ObjectQuantifier(Quantifier):
     """A quantifier with one variable."""
 
     domain: Domain
@@ -105,19 +105,19 @@ class _OverOne(Quantifier):
 
     def instances(self, C: Config) -> dict[str, Predicate]:
         """The body for each name."""
-        return {name: self._instance(name) for name in names_in(C, self.domain)}
+        return {name: self._instance(name) for name in domain_names(C, self.domain)}
 
     def explain(self, C: Config) -> str:
         """See `Predicate`."""
-        cases = [case(f"{name}: ", p, C) for name, p in self.instances(C).items()]
+        cases = [make_case(f"{name}: ", p, C) for name, p in self.instances(C).items()]
         return self._reason(cases, self.holds(C))
 
     def _reason(self, cases: Sequence[Case], truth: bool) -> str:
-        return tally(cases, truth, "case")
+        return describe_cases(cases, truth, "case")
 
 
 @dataclass(frozen=True, repr=False)
-class ForAll(_OverOne):
+class ForAll(_ObjectQuantifier):
     """The body holds for every object; for none at all it holds too.
 
     Args:
@@ -139,7 +139,7 @@ class ForAll(_OverOne):
 
 
 @dataclass(frozen=True, repr=False)
-class Exists(_OverOne):
+class Exists(_ObjectQuantifier):
     """The body holds for one object or more; see `ForAll`.
 
     Args:
@@ -160,7 +160,7 @@ class Exists(_OverOne):
 
 
 @dataclass(frozen=True, repr=False)
-class ForN(_OverOne):
+class ForN(_ObjectQuantifier):
     """The body holds for exactly n objects, no more and no less; see `ForAll`.
 
     Args:
@@ -180,7 +180,7 @@ class ForN(_OverOne):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "n", whole("ForN: n", self.n))
+        object.__setattr__(self, "n", natural_number("ForN: n", self.n))
 
     def expand(self, C: Config) -> Connective:
         """See `Quantifier`: n hold or more, and of the m in all m - n do not."""
@@ -192,13 +192,13 @@ class ForN(_OverOne):
 
     def _reason(self, cases: Sequence[Case], truth: bool) -> str:
         many = sum(case.truth for case in cases) >= self.n
-        return tally(cases, many, "case", f" (exactly {self.n} should hold)")
+        return describe_cases(cases, many, "case", f" (exactly {self.n} should hold)")
 
     def _head(self) -> tuple[Any, ...]:
         return (self.n, *self.domains)
 
 
-def names_in(C: Config, domain: Domain) -> tuple[str, ...]:
+def domain_names(C: Config, domain: Domain) -> tuple[str, ...]:
     """Names of a domain; of a category those of its objects, in the world's order.
 
     Raises:
@@ -235,7 +235,7 @@ def check_domain(what: str, domain: Any) -> Domain:
     return names
 
 
-def case(label: str, predicate: Predicate, C: Config) -> Case:
+def make_case(label: str, predicate: Predicate, C: Config) -> Case:
     return Case(label, predicate.holds(C), lambda: predicate.explain(C))
 
 
@@ -246,12 +246,12 @@ class _Variable(str):
         return str(self)
 
 
-def _shown(body: Callable[..., Predicate]) -> str:
+def _format_body(body: Callable[..., Predicate]) -> str:
     """A body as a lambda: called with the names of its own arguments."""
     try:
         taken = [p for p in signature(body).parameters.values() if p.default is p.empty]
         variables = [_Variable(p.name) for p in taken]
-        made = written(body(*variables))
+        made = format_predicate(body(*variables))
     except Exception:  # whatever a body does with names of no objects
         return "..."
     return f"lambda {', '.join(variables)}: {made}"

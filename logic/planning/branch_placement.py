@@ -10,7 +10,7 @@ from posewise.robots.validation import integer
 
 from ..errors import PredicateError
 from ..formulas.predicate import Predicate
-from .dnf_search import Branch, branches, things_in
+from .dnf_search import Branch, branches, object_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class BranchPlacement:
     """
     branch: Branch | None
     """The one that won; its text is what it demands."""
-    tried: int
+    branches_tried: int
     """How many branches were solved for, or known to be impossible."""
 
     @property
@@ -68,7 +68,7 @@ def solve_branches(
 
 def _speaks_of(literal: Predicate, movable: Any, C: Config) -> bool:
     """Whether its truth may depend on where the movables are."""
-    names = things_in(literal)
+    names = object_names(literal)
     chosen = [movable] if isinstance(movable, str) else movable
     parts = {part for name in chosen for part in (name, *_below(C, name))}
     return not names or bool(parts & set(names))

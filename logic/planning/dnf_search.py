@@ -12,16 +12,16 @@ from posewise.robots.errors import ConfigError
 from ..errors import PredicateError
 from ..exact.containment import InsideOf
 from ..exact.floors import OnFloor
-from ..exact.solids import nearest, thing
 from ..exact.support import OnTopOf
 from ..formulas.connectives import And, AtLeast, Not, Or
 from ..formulas.formula import Formula
-from ..formulas.messages import written
+from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
+from ..geometry.frame_groups import closest_separation, find_object
 
-PLACES = (InsideOf, OnFloor, OnTopOf)
+RESTING_PREDICATES = (InsideOf, OnFloor, OnTopOf)
 """Where a thing rests: rarely in two of them at a time."""
-CROWDED = 4
+SECOND_PLACE_COST = 4
 """A second place of a thing costs as much as so many literals to be made true."""
 
 
@@ -35,7 +35,7 @@ class Branch:
     """How many do not hold yet; more where one thing is asked to be in two places."""
 
     def __str__(self) -> str:
-        return " & ".join(map(written, self.literals)) or "nothing"
+        return " & ".join(map(format_predicate, self.literals)) or "nothing"
 
 
 def branches(formula: Any, C: Config) -> Iterator[Branch]:
@@ -54,11 +54,11 @@ def branches(formula: Any, C: Config) -> Iterator[Branch]:
     """
     if not isinstance(formula, Predicate):
         raise PredicateError(f"formula is {formula!r}, expected a predicate.")
-    table = _Table(C)
+    table = _LiteralTable(C)
     root = table.need(formula.ground(C).nnf())
     order, seen = count(), set[frozenset[int]]()
-    heap: list[tuple[tuple[float, int], int, _Search]] = []
-    new = [_Search(0, 0, frozenset(), (root,))]
+    heap: list[tuple[tuple[float, int], int, _SearchState]] = []
+    new = [_SearchState(0, 0, frozenset(), (root,))]
     while new or heap:
         for state in filter(None, map(table.settled, new)):
             heapq.heappush(heap, (state.priority, next(order), state))
@@ -72,7 +72,7 @@ def branches(formula: Any, C: Config) -> Iterator[Branch]:
                 yield table.branch(state)
 
 
-class _Need(NamedTuple):
+class _Requirement(NamedTuple):
     """At least n of the parts, literals (numbers) or needs, are to be true."""
 
     n: int
@@ -85,22 +85,22 @@ class _Need(NamedTuple):
         """What it costs at least, if nothing else is true yet."""
         return sum(self.costs[: self.n]) if self.n <= len(self.parts) else float("inf")
 
-    def rest(self, n: int) -> "_Need":
+    def rest(self, n: int) -> "_Requirement":
         """n of the parts but the first."""
-        return _Need(n, self.parts[1:], self.costs[1:])
+        return _Requirement(n, self.parts[1:], self.costs[1:])
 
 
-_Part = int | _Need
+_Part = int | _Requirement
 
 
 @dataclass(frozen=True)
-class _Search:
+class _SearchState:
     """What was chosen so far, and what is still open."""
 
     depth: int
     cost: int
     chosen: frozenset[int]
-    open: tuple[_Need, ...]
+    open: tuple[_Requirement, ...]
 
     @property
     def priority(self) -> tuple[float, int]:
@@ -108,17 +108,17 @@ class _Search:
         return self.cost + sum(need.least for need in self.open), -self.depth
 
 
-def _split(state: _Search) -> list[_Search]:
+def _split(state: _SearchState) -> list[_SearchState]:
     """The first open need: its cheapest part is made true, or does not count."""
     first, *rest = state.open
-    taken = _Need(1, first.parts[:1], first.costs[:1])
+    taken = _Requirement(1, first.parts[:1], first.costs[:1])
     return [
-        _Search(state.depth + 1, state.cost, state.chosen, (*needs, *rest))
+        _SearchState(state.depth + 1, state.cost, state.chosen, (*needs, *rest))
         for needs in ((taken, first.rest(first.n - 1)), (first.rest(first.n),))
     ]
 
 
-class _Table:
+class _LiteralTable:
     """Literals by number: 2 k is a leaf, 2 k + 1 its negation."""
 
     def __init__(self, C: Config) -> None:
@@ -128,12 +128,12 @@ class _Table:
         self.gaps: list[float] = []
         self.names: list[tuple[str, ...]] = []
 
-    def need(self, formula: Predicate) -> _Need:
+    def need(self, formula: Predicate) -> _Requirement:
         """A formula in negation normal form, of numbers."""
         found = self._part(formula)
-        if isinstance(found, _Need):
+        if isinstance(found, _Requirement):
             return found
-        return _Need(1, (found,), (self._cost(found)[0],))
+        return _Requirement(1, (found,), (self._cost(found)[0],))
 
     def _part(self, formula: Predicate) -> _Part:
         match formula:
@@ -147,30 +147,30 @@ class _Table:
                 return 2 * self._index(leaf) + 1
             case Formula():
                 raise PredicateError(
-                    f"{written(formula)} speaks of a path; branches are of one moment."
+                    f"{format_predicate(formula)} speaks of a path; branches are of one moment."
                 )
             case _:
                 return 2 * self._index(formula)
         made = sorted(map(self._part, parts), key=self._cost)
-        return _Need(n, tuple(made), tuple(self._cost(p)[0] for p in made))
+        return _Requirement(n, tuple(made), tuple(self._cost(p)[0] for p in made))
 
     def _index(self, leaf: Predicate) -> int:
         if leaf not in self.leaves:
             holds = leaf.holds(self.C)
             self.leaves.append(leaf)
-            self.names.append(things_in(leaf))
+            self.names.append(object_names(leaf))
             self.costs.append((int(not holds), int(holds)))
-            self.gaps.append(0.0 if holds else _gap(leaf, self.C))
+            self.gaps.append(0.0 if holds else _object_distance(leaf, self.C))
         return self.leaves.index(leaf)
 
     def _cost(self, part: _Part) -> tuple[float, float]:
         """How much there is to be done, and how far things are apart."""
-        if isinstance(part, _Need):
+        if isinstance(part, _Requirement):
             gaps = [self._cost(p)[1] for p in part.parts[: part.n]]
             return part.least, sum(gaps)
         return self.costs[part // 2][part % 2], self.gaps[part // 2]
 
-    def settled(self, state: _Search) -> _Search | None:
+    def settled(self, state: _SearchState) -> _SearchState | None:
         """With all that has no alternative chosen; None: it cannot become true."""
         chosen, needs, cost = set(state.chosen), list(state.open), state.cost
         while True:
@@ -186,21 +186,21 @@ class _Table:
             if not forced:
                 break
             for part in forced:
-                if isinstance(part, _Need):
+                if isinstance(part, _Requirement):
                     needs.append(part)
                 elif part ^ 1 in chosen:
                     return None
                 elif part not in chosen:
                     cost += int(self._cost(part)[0])
-                    cost += CROWDED * self._crowds(part, chosen)[0]
+                    cost += SECOND_PLACE_COST * self._crowds(part, chosen)[0]
                     chosen.add(part)
-        return _Search(state.depth, cost, frozenset(chosen), tuple(needs))
+        return _SearchState(state.depth, cost, frozenset(chosen), tuple(needs))
 
-    def _reduced(self, need: _Need, chosen: set[int]) -> _Need:
+    def _reduced(self, need: _Requirement, chosen: set[int]) -> _Requirement:
         """Without the parts that are true already, or cannot become so."""
         n, parts = need.n, list[_Part]()
         for part in need.parts:
-            if isinstance(part, _Need):
+            if isinstance(part, _Requirement):
                 part = self._reduced(part, chosen)
                 if part.n <= 0:
                     n -= 1
@@ -211,20 +211,22 @@ class _Table:
             elif part ^ 1 not in chosen:
                 parts.append(part)
         if n <= 0:
-            return _Need(0, (), ())
+            return _Requirement(0, (), ())
         crowds = [self._crowds(p, chosen) for p in parts]
         costs = [
-            self._cost(p)[0] + CROWDED * places
+            self._cost(p)[0] + SECOND_PLACE_COST * places
             for p, (places, _) in zip(parts, crowds, strict=True)
         ]
         order = sorted(range(len(parts)), key=lambda k: (costs[k], crowds[k][1]))
-        return _Need(n, tuple(parts[k] for k in order), tuple(costs[k] for k in order))
+        return _Requirement(
+            n, tuple(parts[k] for k in order), tuple(costs[k] for k in order)
+        )
 
     def _crowds(self, part: _Part, chosen: set[int]) -> tuple[int, int]:
         """How many other places its thing has, and how often its things are in such a
         relation already.
         """
-        if isinstance(part, _Need) or part % 2:
+        if isinstance(part, _Requirement) or part % 2:
             return 0, 0
         leaf, names = self.leaves[part // 2], self.names[part // 2]
         if len(names) != 2:
@@ -232,12 +234,12 @@ class _Table:
         others = [k // 2 for k in chosen if k % 2 == 0 and k != part]
         alike = [k for k in others if isinstance(self.leaves[k], type(leaf))]
         again = sum(len({*names} & {*self.names[k]}) for k in alike)
-        if not isinstance(leaf, PLACES):
+        if not isinstance(leaf, RESTING_PREDICATES):
             return 0, again
         own = [k for k in others if self.names[k][:1] == names[:1]]
-        return sum(isinstance(self.leaves[k], PLACES) for k in own), again
+        return sum(isinstance(self.leaves[k], RESTING_PREDICATES) for k in own), again
 
-    def branch(self, state: _Search) -> Branch:
+    def branch(self, state: _SearchState) -> Branch:
         found = [
             self.leaves[k // 2] if k % 2 == 0 else ~self.leaves[k // 2]
             for k in sorted(state.chosen)
@@ -245,7 +247,7 @@ class _Table:
         return Branch(tuple(found), state.cost)
 
 
-def things_in(literal: Predicate) -> tuple[str, ...]:
+def object_names(literal: Predicate) -> tuple[str, ...]:
     """Names that a literal speaks of."""
     leaf = literal.part if isinstance(literal, Not) else literal
     named: Sequence[Any] = fields(leaf) if is_dataclass(leaf) else ()
@@ -253,12 +255,14 @@ def things_in(literal: Predicate) -> tuple[str, ...]:
     return tuple(v for v in values if isinstance(v, str))
 
 
-def _gap(leaf: Predicate, C: Config) -> float:
+def _object_distance(leaf: Predicate, C: Config) -> float:
     """How far the two things of a predicate are apart [m]; 0 where it is not known."""
-    names = things_in(leaf)
+    names = object_names(leaf)
     if len(names) != 2:
         return 0.0
     try:
-        return nearest(thing(C, *names), thing(C, *names[::-1])).distance
+        return closest_separation(
+            find_object(C, *names), find_object(C, *names[::-1])
+        ).distance
     except ConfigError:
         return 0.0

@@ -22,14 +22,14 @@ from ..relaxed import constraint_terms
 if TYPE_CHECKING:
     from ..formulas.predicate import Predicate
 
-MOST = 256
+MAX_PLANS = 256
 """So many plans are made at most; of more, some that lie evenly among them."""
-Claim = tuple[tuple[Any, ...], Any]
+Assumption = tuple[tuple[Any, ...], Any]
 """What is spoken of, e.g. ("in range", "steak", "stove", slice), and what is said."""
 
 
-Row = tuple[Feature, OT, Slices]
-Made = tuple[Row, ...]
+TimedObjective = tuple[Feature, OT, Slices]
+TimedObjectives = tuple[TimedObjective, ...]
 """Objectives."""
 
 
@@ -37,8 +37,8 @@ class Plan(NamedTuple):
     """One way to make a statement true."""
 
     name: str = ""
-    objectives: Made = ()
-    claims: frozenset[Claim] = frozenset()
+    objectives: TimedObjectives = ()
+    assumptions: frozenset[Assumption] = frozenset()
     """What its rows say in short: plans that say different things of one do not go
     together."""
 
@@ -47,25 +47,25 @@ Plans = Sequence[Plan]
 
 
 @dataclass(frozen=True, eq=False)
-class When:
+class Schedule:
     """When a statement shall hold."""
 
     span: SliceInterval
     """Of the path."""
     slices: Slices
     """On all of these, what is true of one moment."""
-    held: Slices
+    state_slices: Slices
     """On all of these, what depends on the past: extended states."""
-    within: Slices
+    action_slices: Slices
     """Consecutive slices, in which that may be brought about."""
     _made: dict[Any, Any] = field(default_factory=dict, repr=False)
 
-    def on(self, slices: Slices) -> "When":
+    def on(self, slices: Slices) -> "Schedule":
         """On other slices; what depends on the past has all the time until then."""
         within = tuple(range(slices[-1] + 1))
-        return replace(self, slices=slices, held=slices, within=within)
+        return replace(self, slices=slices, state_slices=slices, action_slices=within)
 
-    def selected(self, times: Sequence[float], what: str) -> Slices:
+    def select_slices(self, times: Sequence[float], what: str) -> Slices:
         """Slices of a statement's own times; none: those it is added on.
 
         Raises:
@@ -93,38 +93,38 @@ class When:
         key = part, truth
         if truth:
             return Plan("", self._on_slices(key, lambda: part.objectives(C, self.span)))
-        return Plan("", self.made(key, C, lambda: part.relaxed(C, truth)))
+        return Plan("", self.constraint_objectives(key, C, lambda: part.relaxed(C, truth)))
 
-    def made(
-        self, key: Any, C: Config, term: Callable[[], constraint_terms.Term]
-    ) -> Made:
+    def constraint_objectives(
+        self, key: Any, C: Config, term: Callable[[], constraint_terms.ConstraintTerm]
+    ) -> TimedObjectives:
         """Rows on all slices: features under one key are made once for all plans."""
         return self._on_slices(
             key, lambda: constraint_terms.objectives(term(), C, self.span)
         )
 
-    def _on_slices(self, key: Any, rows: Callable[[], ObjectiveSpecs]) -> Made:
+    def _on_slices(self, key: Any, rows: Callable[[], ObjectiveSpecs]) -> TimedObjectives:
         if key not in self._made:
             self._made[key] = [(feature, type) for feature, type, _ in rows()]
         return tuple((feature, type, self.slices) for feature, type in self._made[key])
 
 
-def whole_span(interval: SliceInterval) -> When:
+def schedule_over(interval: SliceInterval) -> Schedule:
     """Moments on the slices of a span; states at its end, by what happens in it."""
-    return When(interval, interval.slices, interval.last, interval.slices)
+    return Schedule(interval, interval.slices, interval.last, interval.slices)
 
 
-def joined(plans: Iterable[Plan]) -> Plan | None:
+def conjoin(plans: Iterable[Plan]) -> Plan | None:
     """All of them at once; None where they exclude each other."""
     parts = list(plans)
-    claims: frozenset[Claim] = frozenset().union(*(p.claims for p in parts))
+    claims: frozenset[Assumption] = frozenset().union(*(p.assumptions for p in parts))
     if len({subject for subject, _ in claims}) < len(claims):
         return None
     name = ", ".join(dict.fromkeys(p.name for p in parts if p.name))
     return Plan(name, tuple(o for p in parts for o in p.objectives), claims)
 
 
-def all_of(parts: Sequence[Plans]) -> Plans:
+def plans_for_all(parts: Sequence[Plans]) -> Plans:
     """Plans for all parts at once.
 
     Raises:
@@ -132,8 +132,8 @@ def all_of(parts: Sequence[Plans]) -> Plans:
     """
     found: Plans = [Plan()]
     for part in parts:
-        both = (joined(pair) for pair in product(found, part))
-        found = thinned([plan for plan in both if plan is not None])
+        both = (conjoin(pair) for pair in product(found, part))
+        found = subsample([plan for plan in both if plan is not None])
         if not found:
             raise PredicateError(
                 "These statements exclude each other on a path of so few or such long"
@@ -142,7 +142,7 @@ def all_of(parts: Sequence[Plans]) -> Plans:
     return found
 
 
-def any_of(parts: Sequence[Callable[[], Plans]]) -> Plans:
+def plans_for_any(parts: Sequence[Callable[[], Plans]]) -> Plans:
     """Plans for one of the parts, of those that have any.
 
     Raises:
@@ -157,14 +157,14 @@ def any_of(parts: Sequence[Callable[[], Plans]]) -> Plans:
             failed.append(error)
     if failed and not found:
         raise failed[0]
-    return thinned(found)
+    return subsample(found)
 
 
-def thinned(plans: Plans) -> Plans:
-    """At most `MOST`, evenly."""
-    if len(plans) <= MOST:
+def subsample(plans: Plans) -> Plans:
+    """At most `MAX_PLANS`, evenly."""
+    if len(plans) <= MAX_PLANS:
         return plans
-    return [plans[k] for k in np.linspace(0, len(plans) - 1, MOST).astype(int)]
+    return [plans[k] for k in np.linspace(0, len(plans) - 1, MAX_PLANS).astype(int)]
 
 
 def _first_names(parts: Sequence[Plans]) -> list[str]:

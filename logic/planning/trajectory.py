@@ -16,8 +16,8 @@ from ..states.rollout import at
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
-    """Configurations of a world, one for each of increasing times; see `course`."""
+class StateTrajectory:
+    """Configurations of a world, one for each of increasing times; see `state_trajectory`."""
 
     C: Config
     """A copy of its own, which `at` moves."""
@@ -25,7 +25,7 @@ class Course:
     times: Float[np.ndarray, " T"]
     states: Mapping[str, ObjectState] | None
 
-    def at(self, k: int) -> Config:
+    def world_at(self, k: int) -> Config:
         """The world at slice k, until `at` is asked again."""
         self.C.q = self.path[k]
         if self.states is not None:
@@ -64,9 +64,9 @@ class Course:
         return k + int(((time - start) / (end - start) + 0.500001) // 1)
 
 
-def course(
+def state_trajectory(
     C: Config, path: Any, times: Any, states: Mapping[str, ObjectState] | None = None
-) -> Course:
+) -> StateTrajectory:
     """A world along a path.
 
     Args:
@@ -99,10 +99,10 @@ def course(
                 f" steps, the path has {len(path)}; make them by logic.rollout(C,"
                 " path)."
             )
-    return Course(C.copy(), path, times, states)
+    return StateTrajectory(C.copy(), path, times, states)
 
 
-def given_times(what: str, times: Any) -> tuple[float, ...]:
+def check_times(what: str, times: Any) -> tuple[float, ...]:
     """Times of a statement: none, one, two (from, to) or more.
 
     Raises:

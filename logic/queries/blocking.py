@@ -10,26 +10,32 @@ from posewise.robots.config import Config
 from posewise.robots.validation import float_array, integer
 
 from ..errors import PredicateError
-from ..exact.solids import Solid, is_solid, subtree, thing, within
 from ..formulas.predicate import Predicate, Witnesses
-from ..relaxed.clearance import clear
-from ..relaxed.constraint_terms import AllOf, Rows, Term
-from ..relaxed.distances import STRICT
-from .frame_owners import is_floor, owners, robot_frames
-from .ghost_arm import arm_and_shadow, cast, objects, reaching
-from .reachable import (
-    STARTS,
-    TOLERANCE,
-    TURN,
-    check_arm,
-    goal_poses,
-    goals_at,
-    in_base,
-    judged,
-    target_of,
+from ..geometry.frame_groups import (
+    FrameGroup,
+    are_within,
+    find_object,
+    has_collision_shape,
+    subtree,
 )
-from .serial_chain import Arm
-from .tip_distance import aimed
+from ..relaxed.clearance import clearance_feature
+from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Inequality
+from ..relaxed.contact import STRICT_MARGIN
+from .frame_owners import frames_by_owner, is_floor, robot_frames
+from .ghost_arm import add_ghost_arm, arm_with_ghost, move_ghost_arm, object_frames
+from .reachable import (
+    DEFAULT_STARTS,
+    LEGACY_ANGLE_TOLERANCE,
+    REACH_TOLERANCE,
+    check_arm,
+    check_target,
+    evaluate_reach,
+    in_arm_base,
+    target_poses,
+    target_poses_at,
+)
+from .serial_chain import SerialChain
+from .tip_distance import tip_distance_feature
 
 
 @dataclass(frozen=True)
@@ -65,12 +71,12 @@ class Blocking(Predicate):
     tip: Any = None
     grasp: Any = field(default=None, kw_only=True)
     legacy: bool = field(default=False, kw_only=True)
-    starts: Any = field(default=STARTS, kw_only=True)
+    starts: Any = field(default=DEFAULT_STARTS, kw_only=True)
     """Of the inverse kinematics."""
 
     def __post_init__(self) -> None:
         check_arm("Blocking", self.robot, self.tip)
-        object.__setattr__(self, "target", target_of("Blocking", self.target))
+        object.__setattr__(self, "target", check_target("Blocking", self.target))
         some = lambda n: n >= 1
         integer("Blocking: starts", self.starts, ">= 1", some, PredicateError)
         if self.grasp is not None:
@@ -78,11 +84,11 @@ class Blocking(Predicate):
 
     def holds(self, C: Config) -> bool:
         """See `Predicate`."""
-        return bool(self.found(C))
+        return bool(self.obstacles(C))
 
     def explain(self, C: Config) -> str:
         """See `Predicate`."""
-        ways = self.found_at_each(C)
+        ways = self.obstacles_per_solution(C)
         if not ways:
             return f"{self.target} cannot be reached, so that nothing is in the way."
         free = sum(not way for way in ways)
@@ -93,33 +99,37 @@ class Blocking(Predicate):
         met = ", ".join(fewest)
         return f"{count}, each of which touches something, such as {met}."
 
-    def found(self, C: Config) -> list[str] | None:
+    def obstacles(self, C: Config) -> list[str] | None:
         """Names of what is touched where the fewest things are; None: out of reach."""
-        ways = self.found_at_each(C)
+        ways = self.obstacles_per_solution(C)
         return min(ways, key=len) if ways else None
 
-    def found_at_each(self, C: Config) -> list[list[str]]:
+    def obstacles_per_solution(self, C: Config) -> list[list[str]]:
         """For each way in which the target is reached, what is touched there."""
-        arm = Arm.of(C, self.robot, self.tip)
+        arm = SerialChain.of(C, self.robot, self.tip)
         bodies = self._bodies(C, arm)
         world = C.copy()
         found = []
         for q in self._ways(C, arm):
             world.q = q
-            robot = Solid(world, arm.base, self._robot(C, arm, arm.first_moving))
-            others = {k: Solid(world, k, frames) for k, frames in bodies.items()}
-            found.append([k for k, body in others.items() if within(robot, body, 0.0)])
+            robot = FrameGroup(world, arm.base, self._robot(C, arm, arm.first_moving))
+            others = {k: FrameGroup(world, k, frames) for k, frames in bodies.items()}
+            found.append(
+                [k for k, body in others.items() if are_within(robot, body, 0.0)]
+            )
         return found
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """That it is false: the tip is there, and all clear, at the solver's state; of
         the shadow of the arm where there is one, as in `solve_placement`.
         """
         if truth or self.legacy:
             return super().relaxed(C, truth)
-        arm, copies = arm_and_shadow(C, self.robot, self.tip, self.target)
+        arm, copies = arm_with_ghost(C, self.robot, self.tip, self.target)
         tip, turn = copies.get(arm.tip, arm.tip), self._turn
-        near = Rows(aimed(C, tip, self.target, TOLERANCE, turn, self.grasp))
+        near = Inequality(
+            tip_distance_feature(C, tip, self.target, REACH_TOLERANCE, turn, self.grasp)
+        )
         frames = tuple(i for x in self._bodies(C, arm).values() for i in x)
         if not frames:
             return near
@@ -127,41 +137,49 @@ class Blocking(Predicate):
         ours = [C.frames[i].name for i in self._robot(C, arm, first)]
         places = [copies.get(name, name) for name in ours]
         others = [C.frames[i].name for i in frames]
-        return AllOf((near, Rows(clear(places, others, STRICT, ours))))
+        return Conjunction(
+            (near, Inequality(clearance_feature(places, others, STRICT_MARGIN, ours)))
+        )
 
     def add_witnesses(self, C: Config, world: Config) -> Witnesses:
         """See `Predicate`: the shadow of the arm."""
-        return cast(Arm.of(C, self.robot, self.tip), self.target, world)
+        return add_ghost_arm(
+            SerialChain.of(C, self.robot, self.tip), self.target, world
+        )
 
-    def improve(
+    def improve_starts(
         self, C: Config, q: Float[np.ndarray, "n nq"]
     ) -> Float[np.ndarray, "n nq"]:
         """See `Predicate`: by inverse kinematics of the shadow."""
-        arm, copies = arm_and_shadow(C, self.robot, self.tip, self.target)
-        goals = goals_at(C, self.target, q)
+        arm, copies = arm_with_ghost(C, self.robot, self.tip, self.target)
+        goals = target_poses_at(C, self.target, q)
         if self.grasp is not None:
             goals[:, 3:] = self.grasp
-        return reaching(C, copies, arm.tip, q, goals, self._turn is not None)
+        return move_ghost_arm(C, copies, arm.tip, q, goals, self._turn is not None)
 
     @property
     def _turn(self) -> float | None:
-        return None if self.grasp is None and not self.legacy else TURN
+        return (
+            None if self.grasp is None and not self.legacy else LEGACY_ANGLE_TOLERANCE
+        )
 
-    def _ways(self, C: Config, arm: Arm) -> list[Float[np.ndarray, " nq"]]:
+    def _ways(self, C: Config, arm: SerialChain) -> list[Float[np.ndarray, " nq"]]:
         """Configurations of the world in which the tip is there."""
-        goal = goal_poses(C, [self.target])
+        goal = target_poses(C, [self.target])
         if self.grasp is not None:
             goal[:, 3:] = self.grasp
-        goal = in_base(arm, goal)
+        goal = in_arm_base(arm, goal)
         turned = self._turn is not None
         (found,) = arm.solve(goal, turned, self.starts, 0, every_start=True)
         q = np.tile(C.q, (len(found) + 1, 1))
         q[1:, arm.coordinates] = found
         goals = np.tile(goal, (len(q), 1))
-        ways = list(q[judged(arm, q, goals, TOLERANCE, self._turn).reached])
+        ways = list(
+            q[evaluate_reach(arm, q, goals, REACH_TOLERANCE, self._turn).reached]
+        )
         return ways[:1] if self.legacy else ways
 
-    def _robot(self, C: Config, arm: Arm, first: int) -> tuple[int, ...]:
+    def _robot(self, C: Config, arm: SerialChain, first: int) -> tuple[int, ...]:
         """Frames with shapes of the robot that may touch something.
 
         Args:
@@ -172,18 +190,18 @@ class Blocking(Predicate):
         if self.legacy and arm.base != "world":
             every = robot_frames(C, arm.base)
         else:
-            every = subtree(C, first, objects(C))
-        return tuple(i for i in every if is_solid(C, i))
+            every = subtree(C, first, object_frames(C))
+        return tuple(i for i in every if has_collision_shape(C, i))
 
-    def _bodies(self, C: Config, arm: Arm) -> dict[str, tuple[int, ...]]:
+    def _bodies(self, C: Config, arm: SerialChain) -> dict[str, tuple[int, ...]]:
         """What can be in the way, by name."""
         root = arm.chain[0] if arm.base == "world" else C.index(arm.base)
         carried = subtree(C, root)
         out = set(carried)
         if not self.legacy and isinstance(self.target, str):
-            out |= set(thing(C, self.target).frames)
+            out |= set(find_object(C, self.target).frames)
         found = {}
-        for name, body in owners(C).items():
+        for name, body in frames_by_owner(C).items():
             frames = tuple(i for i in body.frames if i not in out)
             if frames and (self.legacy or not is_floor(C, body)):
                 found[name] = frames
@@ -215,7 +233,7 @@ def blocking(
         PredicateError: see `Blocking`.
         ConfigError: see `Blocking`.
     """
-    return Blocking(target, robot, tip, grasp=grasp, legacy=legacy).found(C)
+    return Blocking(target, robot, tip, grasp=grasp, legacy=legacy).obstacles(C)
 
 
 def _unit(what: str, grasp: Any) -> tuple[float, ...]:

@@ -6,9 +6,9 @@ from typing import Any
 from posewise.robots.config import Config
 
 from ..exact.contact import InContactWith
-from ..exact.solids import Solid, thing, within
+from ..geometry.frame_groups import FrameGroup, are_within, find_object
 
-TOUCHING = 1e-3
+LEGACY_CONTACT_GAP = 1e-3
 """Gap that counts as contact [m]."""
 
 
@@ -29,19 +29,19 @@ class Touching(InContactWith):
         ConfigError: on asking, for unknown names, and things without shapes.
     """
 
-    tolerance: Any = field(default=TOUCHING, kw_only=True)
+    tolerance: Any = field(default=LEGACY_CONTACT_GAP, kw_only=True)
 
     def links(self, C: Config) -> list[tuple[str, str]]:
         """Names of the frames of a and b that touch."""
-        a, b = thing(C, self.a, self.b), thing(C, self.b, self.a)
+        a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
         alone = lambda side: [
-            Solid(C, C.frames[i].name, (i,)) for i in side.solid_frames
+            FrameGroup(C, C.frames[i].name, (i,)) for i in side.collision_frames
         ]
         return [
             (x.name, y.name)
             for x in alone(a)
             for y in alone(b)
-            if within(x, y, self.tolerance)
+            if are_within(x, y, self.tolerance)
         ]
 
 

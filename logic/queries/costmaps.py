@@ -17,20 +17,20 @@ from posewise.robots.validation import float_array, integer, number
 
 from ..errors import PredicateError
 from ..exact.agents import find_agent
-from ..exact.solids import Solid, first_hits, subtree, thing
+from ..geometry.frame_groups import FrameGroup, find_object, first_hits, subtree
 from .costmap import Costmap, cell_middles
-from .frame_owners import is_floor, owners
-from .reachable import TOLERANCE, goal_poses
-from .serial_chain import Arm
+from .frame_owners import frames_by_owner, is_floor
+from .reachable import REACH_TOLERANCE, target_poses
+from .serial_chain import SerialChain
 
-SIZE = 200
-RESOLUTION = 0.02
+DEFAULT_CELLS = 200
+DEFAULT_RESOLUTION = 0.02
 """[m]"""
-HEIGHTS = (1.27, 1.6)
+DEFAULT_CAMERA_HEIGHTS = (1.27, 1.6)
 """Of PyCRAM's robot's camera, lowest and highest [m]."""
-TOO_NEAR = 0.15
+INNER_FRACTION = 0.15
 """Of the sides, on either side of the middle."""
-RAYS = 50_000
+RAYS_PER_CHUNK = 50_000
 """Rays that are looked at together."""
 UP = np.array([0.0, 0, 1])
 
@@ -42,8 +42,8 @@ def occupancy_costmap(
     *,
     robot: Any = None,
     height: Any = 5.0,
-    size: Any = SIZE,
-    resolution: Any = RESOLUTION,
+    size: Any = DEFAULT_CELLS,
+    resolution: Any = DEFAULT_RESOLUTION,
 ) -> Costmap:
     """1 where nothing but floor is on a vertical line, nor near; else 0.
 
@@ -66,10 +66,10 @@ def occupancy_costmap(
     """
     (middle, _), n, edge = _grid(C, centre, size, resolution)
     distance, height = _length("distance", distance), _length("height", height)
-    places = _places(middle, n, edge)
+    places = _cell_positions(middle, n, edge)
     starts = places + height * UP
     down = np.tile(-height * UP, (len(places), 1))
-    blocked = _blocked(C, starts, down, _robot(C, robot))
+    blocked = _are_blocked(C, starts, down, _carried_frames(C, robot))
     free = ~blocked.reshape(n, n)
     reach = max(int(distance / edge), 1)
     padded = np.pad(free, reach)
@@ -82,12 +82,12 @@ def occupancy_costmap(
 def visibility_costmap(
     C: Config,
     target: Any,
-    heights: Any = HEIGHTS,
+    heights: Any = DEFAULT_CAMERA_HEIGHTS,
     *,
     robot: Any = None,
     count: Any = 4,
-    size: Any = SIZE,
-    resolution: Any = RESOLUTION,
+    size: Any = DEFAULT_CELLS,
+    resolution: Any = DEFAULT_RESOLUTION,
 ) -> Costmap:
     """The share of camera heights from which nothing hides the target's origin.
 
@@ -108,15 +108,15 @@ def visibility_costmap(
     low, high = _pair("heights", heights)
     several = lambda k: k >= 1
     count = integer("count", count, "an integer >= 1", several, PredicateError)
-    out = _robot(C, robot)
+    out = _carried_frames(C, robot)
     if isinstance(target, str):
-        out |= set(thing(C, target).frames)
-    places = _places(middle, n, edge)
+        out |= set(find_object(C, target).frames)
+    places = _cell_positions(middle, n, edge)
     seen = np.zeros(len(places))
     for z in np.linspace(low, high, count):
         eyes = np.column_stack([places[:, :2], np.full(len(places), z)])
         starts = np.tile(goal, (len(eyes), 1))
-        seen += ~_blocked(C, starts, eyes - starts, out)
+        seen += ~_are_blocked(C, starts, eyes - starts, out)
     return Costmap(seen.reshape(n, n) / count, edge, middle)
 
 
@@ -126,7 +126,7 @@ def reachability_costmap(
     robot: Any,
     tip: Any = None,
     *,
-    tolerance: Any = TOLERANCE,
+    tolerance: Any = REACH_TOLERANCE,
     starts: Any = 4,
     size: Any = 40,
     resolution: Any = 0.1,
@@ -155,10 +155,10 @@ def reachability_costmap(
     tolerance = _length("tolerance", tolerance)
     several = lambda k: k >= 1
     starts = integer("starts", starts, "an integer >= 1", several, PredicateError)
-    arm = Arm.of(C, robot, tip)
+    arm = SerialChain.of(C, robot, tip)
     base = np.array(arm.base_pose)
     ahead = quat_to_matrix(base[3:])[:, 0]
-    places = _places(middle, n, edge)
+    places = _cell_positions(middle, n, edge)
     off = goal[:2] - places[:, :2]
     yaw = np.arctan2(off[:, 1], off[:, 0]) - np.arctan2(ahead[1], ahead[0])
     turn = quat_multiply(axis_angle_to_quat(UP, yaw), np.tile(base[3:], (n * n, 1)))
@@ -177,8 +177,8 @@ def ring_costmap(
     inner: Any,
     outer: Any,
     *,
-    size: Any = SIZE,
-    resolution: Any = RESOLUTION,
+    size: Any = DEFAULT_CELLS,
+    resolution: Any = DEFAULT_RESOLUTION,
 ) -> Costmap:
     """1 where the horizontal distance from the centre is between two radii; else 0.
 
@@ -205,8 +205,8 @@ def gaussian_costmap(
     centre: Any,
     sigma: Any = 0.3,
     *,
-    size: Any = SIZE,
-    resolution: Any = RESOLUTION,
+    size: Any = DEFAULT_CELLS,
+    resolution: Any = DEFAULT_RESOLUTION,
 ) -> Costmap:
     """exp(-d² / 2 sigma²) of the distance d from the centre; 0 where it is too near.
 
@@ -227,7 +227,7 @@ def gaussian_costmap(
     sigma = _length("sigma", sigma)
     cells = cell_middles(n, edge)
     values = np.exp(-(cells**2).sum(-1) / (2 * sigma**2))
-    values[(np.abs(cells) <= TOO_NEAR * n * edge).all(-1)] = 0.0
+    values[(np.abs(cells) <= INNER_FRACTION * n * edge).all(-1)] = 0.0
     return Costmap(values.reshape(n, n), edge, middle)
 
 
@@ -238,7 +238,7 @@ def _grid(
 
     Of a pose its turn about z is that of the grid; else its axes are the world's.
     """
-    goal = goal_poses(C, [centre])[0]
+    goal = target_poses(C, [centre])[0]
     middle = np.array([*goal[:2], 0.0, 1.0, 0, 0, 0])
     if not isinstance(centre, str):
         x = quat_to_matrix(goal[3:])[:, 0]
@@ -248,7 +248,7 @@ def _grid(
     return (middle, goal[:3]), n, _length("resolution", resolution)
 
 
-def _places(
+def _cell_positions(
     middle: Float[np.ndarray, "7"], n: int, edge: float
 ) -> Float[np.ndarray, "cells 3"]:
     """Middles of all cells in the world [m]."""
@@ -256,26 +256,28 @@ def _places(
     return cells @ quat_to_matrix(middle[3:]).T + middle[:3]
 
 
-def _robot(C: Config, robot: Any) -> set[int]:
+def _carried_frames(C: Config, robot: Any) -> set[int]:
     """A robot's frames, with all that it holds."""
     if robot is None:
         return set()
     return set(subtree(C, C.index(find_agent(C, robot).base)))
 
 
-def _blocked(
+def _are_blocked(
     C: Config,
     starts: Float[np.ndarray, "n 3"],
     ways: Float[np.ndarray, "n 3"],
     out: set[int],
 ) -> Bool[np.ndarray, " n"]:
     """Whether segments enter anything but floors and those frames."""
-    things = [x for x in owners(C).values() if not is_floor(C, x)]
+    things = [x for x in frames_by_owner(C).values() if not is_floor(C, x)]
     frames = tuple(i for x in things for i in x.frames if i not in out)
     hit = np.zeros(len(starts), bool)
-    for first in range(0, len(starts), RAYS):
-        part = slice(first, first + RAYS)
-        hit[part] = first_hits(Solid(C, "all", frames), starts[part], ways[part]) <= 1
+    for first in range(0, len(starts), RAYS_PER_CHUNK):
+        part = slice(first, first + RAYS_PER_CHUNK)
+        hit[part] = (
+            first_hits(FrameGroup(C, "all", frames), starts[part], ways[part]) <= 1
+        )
     return hit
 
 

@@ -4,10 +4,10 @@ from posewise.robots.config import Config
 from posewise.robots.geometry.shapes import Plane
 from posewise.robots.world.agents import Agent
 
-from ..exact.solids import Solid, is_solid, subtree
+from ..geometry.frame_groups import FrameGroup, has_collision_shape, subtree
 
 
-def owners(C: Config) -> dict[str, Solid]:
+def frames_by_owner(C: Config) -> dict[str, FrameGroup]:
     """All solid frames by the things they belong to, in the order of the frames.
 
     A thing is an object, or an agent, with what hangs on its root but no other thing;
@@ -17,14 +17,14 @@ def owners(C: Config) -> dict[str, Solid]:
     roots |= {C.index(name): name for name in C.objects}
     members: dict[str, list[int]] = {}
     for i, frame in enumerate(C.frames):
-        if not is_solid(C, i):
+        if not has_collision_shape(C, i):
             continue
         up: int | None = i
         while up is not None and up not in roots:
             up = C.frames[up].parent
         name = frame.name if up is None else roots[up]
         members.setdefault(name, []).append(i)
-    return {name: Solid(C, name, tuple(found)) for name, found in members.items()}
+    return {name: FrameGroup(C, name, tuple(found)) for name, found in members.items()}
 
 
 def robot_frames(C: Config, base: str) -> tuple[int, ...]:
@@ -32,7 +32,7 @@ def robot_frames(C: Config, base: str) -> tuple[int, ...]:
     return subtree(C, C.index(base), {C.index(name) for name in C.objects})
 
 
-def is_floor(C: Config, thing: Solid) -> bool:
+def is_floor(C: Config, thing: FrameGroup) -> bool:
     """Whether a thing is called "floor", is of such a category, or has a Plane."""
     name = thing.name
     category = C.objects[name].category if name in C.objects else None
@@ -42,7 +42,7 @@ def is_floor(C: Config, thing: Solid) -> bool:
     return any(isinstance(shape, Plane) for shape in shapes)
 
 
-def agent_of(C: Config, camera: str) -> Agent | None:
+def agent_with_camera(C: Config, camera: str) -> Agent | None:
     """The agent that looks with a camera."""
     looking = [agent for agent in C.agents.values() if agent.camera == camera]
     return looking[0] if looking else None

@@ -13,15 +13,15 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
 
-from ..exact.solids import subtree
 from ..formulas.predicate import Witnesses
-from .serial_chain import Arm, bare
+from ..geometry.frame_groups import subtree
+from .serial_chain import SerialChain, bare_model
 
-STARTS = 4
+GHOST_STARTS = 4
 """Of the inverse kinematics from each start of a solver."""
 
 
-def cast(arm: Arm, target: Any, world: Config) -> Witnesses:
+def add_ghost_arm(arm: SerialChain, target: Any, world: Config) -> Witnesses:
     """Add to a world the shadow of an arm that reaches for a target, once.
 
     Args:
@@ -34,11 +34,11 @@ def cast(arm: Arm, target: Any, world: Config) -> Witnesses:
     """
     C, first, prefix = arm.C, arm.first_moving, _prefix(arm.tip, target)
     chain = arm.chain[arm.chain.index(first) :]
-    if not shadow(world, arm.tip, target):
-        frames = dict.fromkeys((*chain, *subtree(C, first, objects(C))))
+    if not find_ghost_arm(world, arm.tip, target):
+        frames = dict.fromkeys((*chain, *subtree(C, first, object_frames(C))))
         parent = C.frames[first].parent
         base = "world" if parent is None else C.frames[parent].name
-        world.add_model(bare(C, list(frames), chain), prefix, base)
+        world.add_model(bare_model(C, list(frames), chain), prefix, base)
     joints = {}
     for i in chain:
         joint = world.frame(prefix + C.frames[i].name).joint
@@ -48,7 +48,7 @@ def cast(arm: Arm, target: Any, world: Config) -> Witnesses:
     return {prefix: joints}
 
 
-def shadow(C: Config, tip: str, target: Any) -> dict[str, str]:
+def find_ghost_arm(C: Config, tip: str, target: Any) -> dict[str, str]:
     """The shadow of the arm with that tip that reaches for a target: by the names of
     the arm's frames, from the first that moves on, those of their copies; {}: none.
     """
@@ -56,20 +56,20 @@ def shadow(C: Config, tip: str, target: Any) -> dict[str, str]:
     return {n[len(prefix) :]: n for n in names if n.startswith(prefix)}
 
 
-def arm_and_shadow(
+def arm_with_ghost(
     C: Config, robot: str, tip: str | None, target: Any
-) -> tuple[Arm, dict[str, str]]:
+) -> tuple[SerialChain, dict[str, str]]:
     """An arm and its shadow that reaches for a target; with none the arm must move.
 
     Raises:
-        ConfigError: see `Arm.of`.
+        ConfigError: see `SerialChain.of`.
     """
-    arm = Arm.between(C, robot, tip)
-    copies = shadow(C, arm.tip, target)
-    return (arm, copies) if copies else (Arm.of(C, robot, tip), {})
+    arm = SerialChain.between(C, robot, tip)
+    copies = find_ghost_arm(C, arm.tip, target)
+    return (arm, copies) if copies else (SerialChain.of(C, robot, tip), {})
 
 
-def reaching(
+def move_ghost_arm(
     C: Config,
     copies: dict[str, str],
     tip: str,
@@ -89,13 +89,13 @@ def reaching(
     """
     parent = C.frame(next(iter(copies.values()))).parent
     base = "world" if parent is None else C.frames[parent].name
-    arm, q = Arm.between(C, base, copies[tip]), q.copy()
-    local = pose_multiply(pose_inverse(poses_at(C, base, q)), goals)
-    q[:, arm.coordinates] = np.concatenate(arm.solve(local, turned, STARTS, 0))
+    arm, q = SerialChain.between(C, base, copies[tip]), q.copy()
+    local = pose_multiply(pose_inverse(frame_poses_at(C, base, q)), goals)
+    q[:, arm.coordinates] = np.concatenate(arm.solve(local, turned, GHOST_STARTS, 0))
     return q
 
 
-def poses_at(
+def frame_poses_at(
     C: Config, frame: str, q: Float[np.ndarray, "n nq"]
 ) -> Float[np.ndarray, "n 7"]:
     """Poses of a frame in the world at some coordinates."""
@@ -107,7 +107,7 @@ def poses_at(
     )
 
 
-def objects(C: Config) -> set[int]:
+def object_frames(C: Config) -> set[int]:
     """Root frames of all objects, where what is a robot's ends."""
     return {C.index(name) for name in C.objects}
 

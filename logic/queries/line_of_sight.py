@@ -43,18 +43,18 @@ from posewise.robots.world.agents import Camera
 from posewise.robots.world.frame import Frame
 
 from ..errors import PredicateError
-from ..exact.solids import Solid, is_solid
-from ..relaxed.distances import STRICT
-from ..relaxed.object_features import Pair
-from ..relaxed.parts import Parts, all_parts_of, placed, rows
-from .pixel_visibility import PIXELS, box_corners, find_camera, solid_thing
-from .sight_cone_clearance import clearances
+from ..geometry.frame_groups import FrameGroup, has_collision_shape
+from ..relaxed.contact import STRICT_MARGIN
+from ..relaxed.object_features import ObjectPair
+from ..relaxed.parts import PartKinds, all_parts, posed_parts, gather_rows
+from .pixel_visibility import RASTER_PIXELS, box_corners, find_camera, find_visible_object
+from .sight_cone_clearance import sight_clearances
 
-NEAREST = 0.75
+MIN_DEPTH_RATIO = 0.75
 """No part of what is seen is nearer than this share of the depth of its middle."""
 
 
-def fully_visible(C: Config, name: str, camera: str, threshold: float) -> Feature:
+def visibility_feature(C: Config, name: str, camera: str, threshold: float) -> Feature:
     """At most 0 only where that share of a thing is visible; see `Visible`.
 
     Rows: for each frame with shapes six sides of the view frustum and the nearest
@@ -65,29 +65,29 @@ def fully_visible(C: Config, name: str, camera: str, threshold: float) -> Featur
         PredicateError: for a plane.
         ConfigError: for unknown names, and a thing that no ray can meet.
     """
-    target, made = solid_thing(C, name), find_camera(C, camera)
-    shrink = _shrink(target, made, threshold)
-    frames = [i for i in range(len(C.frames)) if is_solid(C, i)]
-    return _pair(C, target, made, frames).feature(_build(made, shrink))
+    target, made = find_visible_object(C, name), find_camera(C, camera)
+    shrink = _shrink_factor(target, made, threshold)
+    frames = [i for i in range(len(C.frames)) if has_collision_shape(C, i)]
+    return _pair(C, target, made, frames).feature(_sight_rows(made, shrink))
 
 
-def nothing_between(
+def unoccluded_feature(
     C: Config, name: str, camera: str, frames: Sequence[int]
 ) -> Feature:
     """At most 0 only where none of these frames is before a thing; clearances [m]."""
-    target, made = solid_thing(C, name), find_camera(C, camera)
-    return _pair(C, target, made, frames).feature(_build(None, 1.0))
+    target, made = find_visible_object(C, name), find_camera(C, camera)
+    return _pair(C, target, made, frames).feature(_sight_rows(None, 1.0))
 
 
-def _pair(C: Config, target: Solid, camera: Camera, frames: Sequence[int]) -> Pair:
+def _pair(C: Config, target: FrameGroup, camera: Camera, frames: Sequence[int]) -> ObjectPair:
     """The thing; and the camera's frame with those that may hide it from there."""
     eye = C.index(camera.name)
-    hiding = [i for i in frames if i not in target.frames and not _around(C, i, eye)]
+    hiding = [i for i in frames if i not in target.frames and not _encloses_camera(C, i, eye)]
     others = tuple(i for i in hiding if i != eye)
-    return Pair(C, target, Solid(C, camera.name, (eye, *others)), False)
+    return ObjectPair(C, target, FrameGroup(C, camera.name, (eye, *others)), False)
 
 
-def _around(C: Config, frame: int, eye: int) -> bool:
+def _encloses_camera(C: Config, frame: int, eye: int) -> bool:
     """Whether the camera is in all parts of a frame, and fixed to it."""
     if (
         C._snapshot()[1].tree.frame_nodes[frame]
@@ -100,18 +100,18 @@ def _around(C: Config, frame: int, eye: int) -> bool:
     return bool(((enter < 0) & (leave > 0)).all())
 
 
-def _build(camera: Camera | None, shrink: float) -> Any:
+def _sight_rows(camera: Camera | None, shrink: float) -> Any:
     """Clearances of the sight of things, for a camera after the sides of its view."""
 
-    def build(pair: Pair) -> Any:
-        solid = pair.solid("a")
+    def build(pair: ObjectPair) -> Any:
+        solid = pair.shape_positions("a")
         boxes = [_box(pair.C.frames[pair.frames[i]]) for i in solid]
         low, high = (np.array(x) for x in zip(*boxes, strict=True))
         corners = box_corners(low, high).reshape(8, -1, 3).swapaxes(0, 1)
         eye = len(pair.a.frames)
         others = list(range(eye + 1, len(pair.frames)))
-        others = [i for i in others if is_solid(pair.C, pair.frames[i])]
-        parts, arrays = all_parts_of(
+        others = [i for i in others if has_collision_shape(pair.C, pair.frames[i])]
+        parts, arrays = all_parts(
             [pair.C.frames[pair.frames[i]] for i in others], "b"
         )
         arrays |= {
@@ -123,18 +123,18 @@ def _build(camera: Camera | None, shrink: float) -> Any:
         }
         sides = 0
         if camera is not None:
-            balls = [_ball(pair.C.frames[pair.frames[i]]) for i in solid]
+            balls = [_inner_ball(pair.C.frames[pair.frames[i]]) for i in solid]
             thickest = int(np.argmax([radius for _, radius in balls]))
             arrays |= _frustum(camera) | {
                 "thickest": np.array([thickest]),
                 "ball": balls[thickest][0],
                 "radius": np.array(balls[thickest][1]),
-                "pixel": np.array((1 + _slope(camera)) / PIXELS),
+                "pixel": np.array((1 + _max_slope(camera)) / RASTER_PIXELS),
             }
             sides = 7 * len(solid) + 1
         count = sum(len(arrays[f"b{g}_0"]) for g in range(len(parts.kinds)))
         rows = sides + len(solid) * count
-        return _rows(parts, camera is not None), arrays, rows
+        return _sight_function(parts, camera is not None), arrays, rows
 
     return build
 
@@ -159,33 +159,33 @@ def _frustum(camera: Camera) -> dict[str, np.ndarray]:
     return {"normals": normals, "depths": np.array([camera.near, camera.far])}
 
 
-def _shrink(target: Solid, camera: Camera, threshold: float) -> float:
+def _shrink_factor(target: FrameGroup, camera: Camera, threshold: float) -> float:
     """How much of a single convex part must be unhidden; 1: all of any other thing."""
-    frames = [target.C.frames[i] for i in target.solid_frames]
+    frames = [target.C.frames[i] for i in target.collision_frames]
     if len(frames) != 1 or sum(len(g) for g in frame_bodies(frames[0])) != 1:
         return 1.0
     low, high = _box(frames[0])
-    centre, radius = _ball(frames[0])
+    centre, radius = _inner_ball(frames[0])
     radius -= float(np.linalg.norm(centre - (low + high) / 2))
     if radius <= 0 or threshold <= 0:
         return 1.0
-    r = NEAREST * radius / np.linalg.norm(high - low) * PIXELS / (1 + _slope(camera))
+    r = MIN_DEPTH_RATIO * radius / np.linalg.norm(high - low) * RASTER_PIXELS / (1 + _max_slope(camera))
     least = threshold * (1 + 1 / r + 1 / (np.pi * r**2))
     linear = (1 / r + np.sqrt(1 / r**2 + 4 * least)) / 2
     if linear >= 1:
         return 1.0
-    odds = linear / (1 - linear) / NEAREST
+    odds = linear / (1 - linear) / MIN_DEPTH_RATIO
     return float(odds / (1 + odds))
 
 
-def _slope(camera: Camera) -> float:
+def _max_slope(camera: Camera) -> float:
     """Of the flattest sight: a thing's image is no wider than its diameter times
     1 + slope, by its least depth.
     """
     return float(np.tan(camera.vertical_fov / 2) * max(1, camera.width / camera.height))
 
 
-def _ball(frame: Frame) -> tuple[Float[np.ndarray, "3"], float]:
+def _inner_ball(frame: Frame) -> tuple[Float[np.ndarray, "3"], float]:
     """Centre and radius of a ball in the thickest part of a frame; 0: it is flat."""
     found: list[tuple[np.ndarray, float]] = [(np.zeros(3), 0.0)]
     for group in frame_bodies(frame):
@@ -203,26 +203,26 @@ def _ball(frame: Frame) -> tuple[Float[np.ndarray, "3"], float]:
 
 
 @lru_cache(maxsize=256)
-def _rows(parts: Parts, frustum: bool) -> Any:
+def _sight_function(parts: PartKinds, frustum: bool) -> Any:
     def sight(R: Any, p: Any, **arrays: Any) -> Any:
-        eye_R, eye = (rows(x, arrays["eye"])[0] for x in (R, p))
-        turn, place = (rows(x, arrays["of_a"]) for x in (R, p))
+        eye_R, eye = (gather_rows(x, arrays["eye"])[0] for x in (R, p))
+        turn, place = (gather_rows(x, arrays["of_a"]) for x in (R, p))
         corners = arrays["corners"]
         around = jnp.einsum("fij,fkj->fki", turn, corners) + place[:, None] - eye
         middle = jnp.mean(around, 1, keepdims=True)
         found = []
         if frustum:
             inside, thickest = around @ eye_R, arrays["thickest"]
-            ball = rows(turn, thickest)[0] @ arrays["ball"] + rows(place, thickest)[0]
+            ball = gather_rows(turn, thickest)[0] @ arrays["ball"] + gather_rows(place, thickest)[0]
             depth = (ball - eye) @ eye_R[:, 0]
             found.append(_outside(inside, arrays).ravel())
             found.append(_too_thin(inside, depth, arrays)[None])
         seen = middle + arrays["shrink"] * (around - middle)
         hull = jnp.concatenate([jnp.zeros_like(middle), seen], 1)
         edges, at = turn.swapaxes(1, 2), arrays["of_b"]
-        for body in placed(parts, rows(R, at), rows(p, at), arrays):
+        for body in posed_parts(parts, gather_rows(R, at), gather_rows(p, at), arrays):
             seen_from = body._replace(p=body.p - eye)
-            found.append((STRICT - clearances(hull, edges, seen_from)).ravel())
+            found.append((STRICT_MARGIN - sight_clearances(hull, edges, seen_from)).ravel())
         return jnp.concatenate(found)
 
     return sight
@@ -237,7 +237,7 @@ def _outside(
     near, far = arrays["depths"]
     nearest = amin(depth)
     more = [near - nearest, amax(depth) - far]
-    more.append(NEAREST * jnp.mean(depth, 1) - nearest)
+    more.append(MIN_DEPTH_RATIO * jnp.mean(depth, 1) - nearest)
     return jnp.concatenate([sides, jnp.stack(more, -1)], 1)
 
 

@@ -7,10 +7,10 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 
 from ..formulas.predicate import Predicate
-from ..relaxed.constraint_terms import Rows, Term
-from .frame_owners import owners
-from .line_of_sight import nothing_between
-from .pixel_visibility import Look, look_at
+from ..relaxed.constraint_terms import ConstraintTerm, Inequality
+from .frame_owners import frames_by_owner
+from .line_of_sight import unoccluded_feature
+from .pixel_visibility import PixelCounts, count_pixels
 from .query_arguments import check_names, with_camera
 
 
@@ -41,13 +41,13 @@ class Occluding(Predicate):
     def __post_init__(self) -> None:
         check_names(self)
 
-    def found(self, C: Config) -> list[str]:
+    def occluders(self, C: Config) -> list[str]:
         """Names of what hides it, those that hide more first."""
         return self._listed(C, self._look(C))
 
     def holds(self, C: Config) -> bool:
         """See `Predicate`."""
-        return bool(self.found(C))
+        return bool(self.occluders(C))
 
     def explain(self, C: Config) -> str:
         """See `Predicate`."""
@@ -56,26 +56,26 @@ class Occluding(Predicate):
         if not found:
             what = "Nothing hides any" if self.by is None else f"{self.by} hides none"
             return f"{what} of {self.object} from {self.camera}."
-        listed = ", ".join(f"{k} ({look.hidden[k]} pixels)" for k in found)
-        whole = f"{look.alone} that would show {self.object} in {self.camera}"
+        listed = ", ".join(f"{k} ({look.occluded_by[k]} pixels)" for k in found)
+        whole = f"{look.unoccluded} that would show {self.object} in {self.camera}"
         return f"Of {whole}, some are hidden by {listed}."
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """That it is false: nothing between the camera and any of the object."""
         if truth or self.legacy:
             return super().relaxed(C, truth)
         frames = [i for x in self._things(C).values() for i in x]
-        return Rows(nothing_between(C, self.object, self.camera, frames))
+        return Inequality(unoccluded_feature(C, self.object, self.camera, frames))
 
-    def _look(self, C: Config) -> Look:
-        return look_at(C, self.object, self.camera, self.legacy)
+    def _look(self, C: Config) -> PixelCounts:
+        return count_pixels(C, self.object, self.camera, self.legacy)
 
-    def _listed(self, C: Config, look: Look) -> list[str]:
-        known, hidden = self._things(C), look.hidden
+    def _listed(self, C: Config, look: PixelCounts) -> list[str]:
+        known, hidden = self._things(C), look.occluded_by
         return sorted((k for k in hidden if k in known), key=lambda k: -hidden[k])
 
     def _things(self, C: Config) -> dict[str, tuple[int, ...]]:
-        things = {name: thing.frames for name, thing in owners(C).items()}
+        things = {name: thing.frames for name, thing in frames_by_owner(C).items()}
         if self.by is None:
             return things
         if self.by not in things:
@@ -105,4 +105,4 @@ def occluding(
         ConfigError: see `Occluding`.
     """
     world, name = with_camera(C, camera, front_facing_axis)
-    return Occluding(object, name, legacy=legacy).found(world)
+    return Occluding(object, name, legacy=legacy).occluders(world)

@@ -11,34 +11,34 @@ from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.world.agents import Camera
 
 from ..exact.agents import find_agent
-from ..exact.sight import View
-from ..exact.solids import Solid, part_boxes, thing, with_shapes
-from .frame_owners import agent_of, owners, robot_frames
+from ..exact.sight import CameraRays
+from ..geometry.frame_groups import FrameGroup, part_boxes, find_object, require_shapes
+from .frame_owners import agent_with_camera, frames_by_owner, robot_frames
 
-PIXELS = 256
+RASTER_PIXELS = 256
 """Rows and columns of a raster."""
-PYCRAM = dict(vertical_fov=np.pi / 2, width=PIXELS, height=PIXELS, near=0.2, far=100.0)
+PYCRAM_CAMERA = dict(vertical_fov=np.pi / 2, width=RASTER_PIXELS, height=RASTER_PIXELS, near=0.2, far=100.0)
 """PyCRAM's camera."""
 
 
 @dataclass(frozen=True)
-class Look:
+class PixelCounts:
     """How many pixels show a thing."""
 
-    alone: int
+    unoccluded: int
     """Those that would, were nothing else there."""
-    seen: int
+    visible: int
     """Those that do."""
-    hidden: dict[str, int]
+    occluded_by: dict[str, int]
     """By the things that come first, those that do not."""
 
     @property
-    def share(self) -> float:
+    def visible_fraction(self) -> float:
         """Of the pixels that would show it, how many do; 0 where none would."""
-        return self.seen / self.alone if self.alone else 0.0
+        return self.visible / self.unoccluded if self.unoccluded else 0.0
 
 
-def look_at(C: Config, name: str, camera: str, legacy: bool) -> Look:
+def count_pixels(C: Config, name: str, camera: str, legacy: bool) -> PixelCounts:
     """How a thing looks through a camera, by 256 x 256 rays.
 
     Rays are spread evenly over the part of the image that bounds the thing, so that it
@@ -56,35 +56,35 @@ def look_at(C: Config, name: str, camera: str, legacy: bool) -> Look:
         ConfigError: for unknown names, an agent without a camera, and a thing without
             shapes.
     """
-    a = solid_thing(C, name)
+    a = find_visible_object(C, name)
     made = find_camera(C, camera)
-    view = _pycram_view(C, made) if legacy else _close_view(a, made)
-    others = {k: x.frames for k, x in owners(C).items()}
+    view = _pycram_view(C, made) if legacy else _close_up(a, made)
+    others = {k: x.frames for k, x in frames_by_owner(C).items()}
     others = {k: tuple(i for i in x if i not in a.frames) for k, x in others.items()}
-    depth = view.depth(a.solid_frames, view.rays)
-    agent = agent_of(C, made.name)
+    depth = view.depth(a.collision_frames, view.rays)
+    agent = agent_with_camera(C, made.name)
     if legacy and agent is not None:
         robot = [i for i in robot_frames(C, agent.base) if i not in a.frames]
         solid = set(robot).intersection(*[sum(others.values(), ())])
         depth[depth > view.depth(sorted(solid), view.rays)] = np.inf
     met = np.flatnonzero(np.isfinite(depth))
     if not len(met):
-        return Look(0, 0, {})
-    first, hider = _first(view, others, met, depth[met])
+        return PixelCounts(0, 0, {})
+    first, hider = _first_occluders(view, others, met, depth[met])
     seen = depth[met] <= first
     count = np.bincount(hider[~seen], minlength=len(others))
     hidden = {k: int(n) for k, n in zip(others, count, strict=True) if n}
-    return Look(len(met), int(seen.sum()), hidden)
+    return PixelCounts(len(met), int(seen.sum()), hidden)
 
 
-def solid_thing(C: Config, name: str) -> Solid:
+def find_visible_object(C: Config, name: str) -> FrameGroup:
     """The thing of that name, which has a shape for collision.
 
     Raises:
         ConfigError: for an unknown name, and a thing that no ray can meet.
     """
-    a = with_shapes(thing(C, name))
-    if not a.solid_frames:
+    a = require_shapes(find_object(C, name))
+    if not a.collision_frames:
         raise ConfigError(
             f"{name!r} has no shape for collision, which rays could meet; give it one,"
             f" e.g. C.set_shape({name!r}, Box([.1, .1, .1]))."
@@ -115,8 +115,8 @@ def find_camera(C: Config, name: Any) -> Camera:
     return C.cameras[agent.camera]
 
 
-def _first(
-    view: View,
+def _first_occluders(
+    view: CameraRays,
     others: dict[str, tuple[int, ...]],
     met: Int[np.ndarray, " n"],
     own: Float[np.ndarray, " n"],
@@ -124,7 +124,7 @@ def _first(
     """For some pixels, how deep the first other thing is, and which it is."""
     rays = view.rays[met]
     every = [i for frames in others.values() for i in frames]
-    near = set(view.between(every, rays, float(own.max())))
+    near = set(view.frames_in_cone(every, rays, float(own.max())))
     depth, first = np.full(len(met), np.inf), np.zeros(len(met), int)
     for k, frames in enumerate(others.values()):
         may = [i for i in frames if i in near]
@@ -135,9 +135,9 @@ def _first(
     return depth, first
 
 
-def _pycram_view(C: Config, camera: Camera) -> View:
+def _pycram_view(C: Config, camera: Camera) -> CameraRays:
     """PyCRAM's camera where this one is, upright; straight up or down, as it stands."""
-    view = View.of(C, replace(camera, **PYCRAM))
+    view = CameraRays.of(C, replace(camera, **PYCRAM_CAMERA))
     R = C.forward_pass().frames.R[C.index(camera.name)]
     left = np.cross([0.0, 0, 1], R[:, 0])
     if np.linalg.norm(left) < 1e-9:
@@ -147,7 +147,7 @@ def _pycram_view(C: Config, camera: Camera) -> View:
     return replace(view, rays=view.camera.pixel_rays() @ upright.T)
 
 
-def _close_view(a: Solid, camera: Camera) -> View:
+def _close_up(a: FrameGroup, camera: Camera) -> CameraRays:
     """Rays over the part of the image that bounds a thing; over all, where it is beside
     the camera.
     """
@@ -160,13 +160,13 @@ def _close_view(a: Solid, camera: Camera) -> View:
     if (corners[:, 0] > 0).all():
         image = corners[:, 1:] / corners[:, :1]
         low, up = np.maximum(low, image.min(0)), np.minimum(up, image.max(0))
-    step = (np.arange(PIXELS) + 0.5) / PIXELS
+    step = (np.arange(RASTER_PIXELS) + 0.5) / RASTER_PIXELS
     y, z = (lo + step * max(hi - lo, 0.0) for lo, hi in zip(low, up, strict=True))
     y, z = np.meshgrid(y, z)
     rays = np.stack([np.ones(y.size), y.ravel(), z.ravel()], -1)
     if (low >= up).any():
         rays = rays[:0]
-    return View(C, camera, p, rays @ R.T)
+    return CameraRays(C, camera, p, rays @ R.T)
 
 
 def box_corners(

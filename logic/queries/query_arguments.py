@@ -54,7 +54,7 @@ def with_camera(C: Config, camera: Any, axis: Any) -> tuple[Config, str]:
         return C, camera
     pose = parse_pose("camera", None, None, camera)
     if axis is not None:
-        pose[3:] = _looking(pose[3:], finite_vector("front_facing_axis", axis, 3))
+        pose[3:] = _facing(pose[3:], finite_vector("front_facing_axis", axis, 3))
     world = C.copy()
     name = "camera"
     while name in world.frame_names:
@@ -63,7 +63,7 @@ def with_camera(C: Config, camera: Any, axis: Any) -> tuple[Config, str]:
     return world, name
 
 
-def _looking(quaternion: np.ndarray, axis: np.ndarray) -> np.ndarray:
+def _facing(quaternion: np.ndarray, axis: np.ndarray) -> np.ndarray:
     """Orientation whose x is an axis of the given one, and its y level, if it can."""
     length = np.linalg.norm(axis)
     if length < 1e-9:

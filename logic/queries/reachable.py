@@ -19,19 +19,19 @@ from posewise.robots.world.argument_parsing import finite_vector, parse_pose
 
 from ..errors import PredicateError
 from ..exact.messages import length
-from ..exact.solids import thing
 from ..formulas.predicate import Predicate, Witnesses
-from ..relaxed.constraint_terms import Rows, Term
-from .ghost_arm import arm_and_shadow, cast, poses_at, reaching
+from ..geometry.frame_groups import find_object
+from ..relaxed.constraint_terms import ConstraintTerm, Inequality
+from .ghost_arm import add_ghost_arm, arm_with_ghost, frame_poses_at, move_ghost_arm
 from .query_arguments import check_name
-from .serial_chain import Arm
-from .tip_distance import aimed
+from .serial_chain import SerialChain
+from .tip_distance import tip_distance_feature
 
-TOLERANCE = 0.01
+REACH_TOLERANCE = 0.01
 """[m]"""
-TURN = 1e-2
+LEGACY_ANGLE_TOLERANCE = 1e-2
 """Of PyCRAM's inverse kinematics, about [rad]."""
-STARTS = 20
+DEFAULT_STARTS = 20
 
 
 class Reach(NamedTuple):
@@ -52,9 +52,9 @@ def reach(
     robot: Any,
     tip: Any = None,
     *,
-    tolerance: Any = TOLERANCE,
+    tolerance: Any = REACH_TOLERANCE,
     turn: Any = None,
-    starts: int = STARTS,
+    starts: int = DEFAULT_STARTS,
     seed: int = 0,
 ) -> Reach:
     """Which of many targets a tip can reach: one batch of inverse kinematics.
@@ -79,17 +79,17 @@ def reach(
         ConfigError: for unknown names, arms that are none, and targets that do not fit.
     """
     check_tolerances("reach", tolerance, turn)
-    arm = Arm.of(C, robot, tip)
-    goals = in_base(arm, goal_poses(C, targets))
+    arm = SerialChain.of(C, robot, tip)
+    goals = in_arm_base(arm, target_poses(C, targets))
     q = np.tile(C.q, (len(goals), 1))
     if len(goals):
         found = arm.solve(goals, turn is not None, starts, seed)
         q[:, arm.coordinates] = np.concatenate(found)
-    return judged(arm, q, goals, tolerance, turn)
+    return evaluate_reach(arm, q, goals, tolerance, turn)
 
 
-def judged(
-    arm: Arm,
+def evaluate_reach(
+    arm: SerialChain,
     q: Float[np.ndarray, "n nq"],
     goals: Float[np.ndarray, "n 7"],
     tolerance: float,
@@ -106,14 +106,14 @@ def judged(
     return Reach(q, distance, angle, good)
 
 
-def goal_poses(C: Config, targets: Any) -> Float[np.ndarray, "n 7"]:
+def target_poses(C: Config, targets: Any) -> Float[np.ndarray, "n 7"]:
     """World poses of named things, or of positions, whose orientation is the world's.
 
     Raises:
         ConfigError: for unknown names, and numbers of a wrong shape.
     """
     if isinstance(targets, Sequence) and all(isinstance(t, str) for t in targets):
-        found = [C.pose(C.frames[thing(C, t).frames[0]].name) for t in targets]
+        found = [C.pose(C.frames[find_object(C, t).frames[0]].name) for t in targets]
         return np.array(found).reshape(-1, 7)
     given = float_array("targets", targets, "(n, 3) or (n, 7) numbers, or names")
     rows = given.reshape(-1, given.shape[-1]) if given.ndim else given.reshape(1, 1)
@@ -125,16 +125,18 @@ def goal_poses(C: Config, targets: Any) -> Float[np.ndarray, "n 7"]:
     )
 
 
-def goals_at(
+def target_poses_at(
     C: Config, target: Any, q: Float[np.ndarray, "n nq"]
 ) -> Float[np.ndarray, "n 7"]:
     """World poses of a target at some coordinates."""
     if isinstance(target, str):
-        return poses_at(C, C.frames[thing(C, target).frames[0]].name, q)
-    return np.tile(goal_poses(C, [target]), (len(q), 1))
+        return frame_poses_at(C, C.frames[find_object(C, target).frames[0]].name, q)
+    return np.tile(target_poses(C, [target]), (len(q), 1))
 
 
-def in_base(arm: Arm, goals: Float[np.ndarray, "n 7"]) -> Float[np.ndarray, "n 7"]:
+def in_arm_base(
+    arm: SerialChain, goals: Float[np.ndarray, "n 7"]
+) -> Float[np.ndarray, "n 7"]:
     """World poses, seen in an arm's base."""
     return np.asarray(pose_multiply(pose_inverse(arm.base_pose)[None], goals))
 
@@ -170,14 +172,14 @@ class Reachable(Predicate):
     target: Any
     robot: Any
     tip: Any = None
-    tolerance: Any = field(default=TOLERANCE, kw_only=True)
+    tolerance: Any = field(default=REACH_TOLERANCE, kw_only=True)
     turn: Any = field(default=None, kw_only=True)
     legacy: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         check_tolerances("Reachable", self.tolerance, self.turn)
         check_arm("Reachable", self.robot, self.tip)
-        object.__setattr__(self, "target", target_of("Reachable", self.target))
+        object.__setattr__(self, "target", check_target("Reachable", self.target))
 
     def holds(self, C: Config) -> bool:
         """See `Predicate`."""
@@ -186,7 +188,7 @@ class Reachable(Predicate):
     def explain(self, C: Config) -> str:
         """See `Predicate`."""
         near = self._nearest(C)
-        tip = Arm.of(C, self.robot, self.tip).tip
+        tip = SerialChain.of(C, self.robot, self.tip).tip
         away = f"{tip} comes within {length(near.distance[0])} of {self.target}"
         if self._turn is not None:
             away += f", turned by {near.angle[0]:.3f} rad"
@@ -201,36 +203,42 @@ class Reachable(Predicate):
         near = self._nearest(C)
         return near.q[0] if near.reached[0] else None
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """The distance (and angle) of the tip, by whatever joints the solver moves; of
         the shadow of the arm where there is one, as in `solve_placement`.
         """
         if not truth:
             return super().relaxed(C, truth)
-        arm, copies = arm_and_shadow(C, self.robot, self.tip, self.target)
+        arm, copies = arm_with_ghost(C, self.robot, self.tip, self.target)
         tip = copies.get(arm.tip, arm.tip)
-        return Rows(aimed(C, tip, self.target, self.tolerance, self._turn))
+        return Inequality(
+            tip_distance_feature(C, tip, self.target, self.tolerance, self._turn)
+        )
 
     def add_witnesses(self, C: Config, world: Config) -> Witnesses:
         """See `Predicate`: the shadow of the arm."""
-        return cast(Arm.of(C, self.robot, self.tip), self.target, world)
+        return add_ghost_arm(
+            SerialChain.of(C, self.robot, self.tip), self.target, world
+        )
 
-    def improve(
+    def improve_starts(
         self, C: Config, q: Float[np.ndarray, "n nq"]
     ) -> Float[np.ndarray, "n nq"]:
         """See `Predicate`: by inverse kinematics of the shadow."""
-        arm, copies = arm_and_shadow(C, self.robot, self.tip, self.target)
-        goals = goals_at(C, self.target, q)
-        return reaching(C, copies, arm.tip, q, goals, self._turn is not None)
+        arm, copies = arm_with_ghost(C, self.robot, self.tip, self.target)
+        goals = target_poses_at(C, self.target, q)
+        return move_ghost_arm(C, copies, arm.tip, q, goals, self._turn is not None)
 
     @property
     def _turn(self) -> float | None:
-        return TURN if self.legacy and self.turn is None else self.turn
+        return (
+            LEGACY_ANGLE_TOLERANCE if self.legacy and self.turn is None else self.turn
+        )
 
     def _nearest(self, C: Config) -> Reach:
-        arm = Arm.of(C, self.robot, self.tip)
-        goals = in_base(arm, goal_poses(C, [self.target]))
-        here = judged(arm, C.q[None], goals, self.tolerance, self._turn)
+        arm = SerialChain.of(C, self.robot, self.tip)
+        goals = in_arm_base(arm, target_poses(C, [self.target]))
+        here = evaluate_reach(arm, C.q[None], goals, self.tolerance, self._turn)
         if here.reached[0]:
             return here
         options: Any = dict(tolerance=self.tolerance, turn=self._turn)
@@ -242,7 +250,7 @@ def reachable(
     target: Any,
     robot: Any,
     tip: Any = None,
-    threshold: Any = TOLERANCE,
+    threshold: Any = REACH_TOLERANCE,
     *,
     legacy: bool = False,
 ) -> bool:
@@ -264,7 +272,7 @@ def reachable(
     return made.holds(C)
 
 
-def target_of(what: str, target: Any) -> Any:
+def check_target(what: str, target: Any) -> Any:
     """A name as it is; numbers as a tuple, so that predicates stay comparable.
 
     Raises:

@@ -31,14 +31,14 @@ from posewise.solvers.interruptible import NO_PROGRESS
 
 from ..exact.agents import find_agent
 
-OPTIONS: Any = dict(mu=1e3, damping=1.0, max_step=1.0, max_iterations=40)
+IK_OPTIONS: Any = dict(mu=1e3, damping=1.0, max_step=1.0, max_iterations=40)
 """Nothing but feasibility: trust the Newton steps, and soon start anew."""
-METRES, TURN = 5.0, 1.0
+POSITION_SCALE, ROTATION_SCALE = 5.0, 1.0
 """What residuals of positions and quaternions are scaled by."""
 
 
 @dataclass(frozen=True, eq=False)
-class Arm:
+class SerialChain:
     """A chain of joints of a world, from a base that stands still to a tip."""
 
     C: Config
@@ -48,7 +48,7 @@ class Arm:
     """Frames from below the base to the tip."""
 
     @classmethod
-    def of(cls, C: Config, robot: str, tip: str | None) -> "Arm":
+    def of(cls, C: Config, robot: str, tip: str | None) -> "SerialChain":
         """The joints between a robot's base and a tip.
 
         Args:
@@ -61,7 +61,7 @@ class Arm:
                 does not hang on the base, and an arm without moving joints.
         """
         arm = cls.between(C, robot, tip)
-        if not arm.chain or arm.alone.nq == 0:
+        if not arm.chain or arm.own_world.nq == 0:
             raise ConfigError(
                 f"No joint moves between {arm.base!r} and {arm.tip!r}; unlock some, or"
                 " name a frame further up as the robot ('world': all joints above the"
@@ -70,7 +70,7 @@ class Arm:
         return arm
 
     @classmethod
-    def between(cls, C: Config, robot: str, tip: str | None) -> "Arm":
+    def between(cls, C: Config, robot: str, tip: str | None) -> "SerialChain":
         """The same, whether joints move or not; see `of`."""
         base = "world"
         if robot != "world":
@@ -96,22 +96,22 @@ class Arm:
         return cls(C, base, tip, tuple(chain))
 
     @cached_property
-    def alone(self) -> Config:
+    def own_world(self) -> Config:
         """The arm, its base in the world's origin; joints have the same names."""
         world = Config()
-        world.add_model(bare(self.C, self.chain, self.chain), duplicates=True)
+        world.add_model(bare_model(self.C, self.chain, self.chain), duplicates=True)
         return world
 
     @property
     def first_moving(self) -> int:
         """The frame, in the world, on the first joint that moves."""
-        slots = self.alone._snapshot()[0].slots
+        slots = self.own_world._snapshot()[0].slots
         return self.chain[slots[0].frame]
 
     @cached_property
     def coordinates(self) -> Int[np.ndarray, " n"]:
         """Which entries of the world's q are the arm's."""
-        return self.C.coordinates(self.alone.joint_names)
+        return self.C.coordinates(self.own_world.joint_names)
 
     @cached_property
     def base_pose(self) -> Float[np.ndarray, "7"]:
@@ -120,8 +120,8 @@ class Arm:
 
     def tips(self, q: Float[np.ndarray, "n nq"]) -> Float[np.ndarray, "n 7"]:
         """Poses of the tip in the base, at coordinates of the arm."""
-        poses = self.alone.forward_pass(q).frames.p[:, len(self.chain) - 1]
-        turns = self.alone.quaternions_at(q)[:, len(self.chain) - 1]
+        poses = self.own_world.forward_pass(q).frames.p[:, len(self.chain) - 1]
+        turns = self.own_world.quaternions_at(q)[:, len(self.chain) - 1]
         return np.concatenate([poses, turns], -1)
 
     def solve(
@@ -143,7 +143,7 @@ class Arm:
         """
         komo, aim = self._problem(turned)
         targets = {aim: goals if turned else goals[:, :3]}
-        chosen = make_settings(komo, AUGMENTED_LAGRANGIAN, 1e-3, False, OPTIONS)
+        chosen = make_settings(komo, AUGMENTED_LAGRANGIAN, 1e-3, False, IK_OPTIONS)
         seed, starts = check_starts(komo, seed, starts)
         problems = make_problem_batch([komo], targets)
         which = range(problems.count)
@@ -157,15 +157,15 @@ class Arm:
         return [np.array([s.q for s in group]) for group in kept]
 
     def _problem(self, turned: bool) -> tuple[KOMO, Any]:
-        komo = KOMO(self.alone)
+        komo = KOMO(self.own_world)
         if turned:
-            aim: Any = dict(symbol=FS.pose, scale=[METRES] * 3 + [TURN] * 4)
+            aim: Any = dict(symbol=FS.pose, scale=[POSITION_SCALE] * 3 + [ROTATION_SCALE] * 4)
         else:
-            aim = dict(symbol=FS.position, scale=METRES)
+            aim = dict(symbol=FS.position, scale=POSITION_SCALE)
         return komo, komo.add_objective(None, frames=[self.tip], type=OT.eq, **aim)
 
 
-def bare(C: Config, frames: Sequence[int], moving: Collection[int]) -> Model:
+def bare_model(C: Config, frames: Sequence[int], moving: Collection[int]) -> Model:
     """Copies of frames without shapes and masses, at the present state.
 
     Args:

@@ -7,14 +7,14 @@ from posewise.robots.config import Config
 from posewise.robots.geometry.bounding_boxes import body_boxes
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
-from ..exact.solids import is_solid
+from ..geometry.frame_groups import has_collision_shape
 from ..relaxed.support_graph import Stack
 
-TOUCH = 1e-3
+CONTACT_OVERLAP = 1e-3
 """Boxes that overlap by less may touch [m]."""
 
 
-def lowered(
+def lower_onto_support(
     C: Config, stack: Stack, q: Float[np.ndarray, "n nq"]
 ) -> Float[np.ndarray, "n nq"]:
     """Coordinates at which the first thing of a stack stands on what is below it.
@@ -22,16 +22,16 @@ def lowered(
     By upright boxes about parts: on the highest that is below its middle. Where it is
     as in the world, or above nothing, it stays.
     """
-    own = [C.index(stack.names[i]) for i in stack.things[0]]
+    own = [C.index(stack.names[i]) for i in stack.objects[0]]
     at = C.coordinates([stack.root])
-    parts = [i for i in own if is_solid(C, i)]
-    below = {j for i, j in stack.pairs if i in stack.things[0]}
+    parts = [i for i in own if has_collision_shape(C, i)]
+    below = {j for i, j in stack.pairs if i in stack.objects[0]}
     walk, q = C.forward_pass(q).frames, q.copy()
     for k in np.flatnonzero((q[:, at] != C.q[at]).any(1)):
         box = lambda i, k=k: body_boxes(C.frames[i], walk.R[k, i], walk.p[k, i])
-        low, high = _joined([box(i) for i in parts])
+        low, high = _concatenate_boxes([box(i) for i in parts])
         low, high = low.min(0), high.max(0)
-        lows, tops = _joined([box(C.index(stack.names[j])) for j in below])
+        lows, tops = _concatenate_boxes([box(C.index(stack.names[j])) for j in below])
         over = ((lows < high) & (tops > low))[:, :2].all(1)
         over &= tops[:, 2] < (low + high)[2] / 2
         if over.any():
@@ -39,18 +39,18 @@ def lowered(
     return q
 
 
-def apart(
+def are_clear(
     C: Config, stack: Stack, poses: Float[np.ndarray, "n 7"]
 ) -> Bool[np.ndarray, " n"]:
     """At which poses of its root the first thing of a stack overlaps with nothing.
 
     By upright boxes about parts, so that some are left out that would do.
     """
-    own = {C.index(stack.names[i]) for i in stack.things[0]}
+    own = {C.index(stack.names[i]) for i in stack.objects[0]}
     pairs = [pair for pair in C._collision_pairs().tolist() if own & {*pair}]
     others = sorted({i for pair in pairs for i in pair} - own)
     frames, root = C.forward_pass().frames, C.index(stack.root)
-    lows, tops = _joined(
+    lows, tops = _concatenate_boxes(
         [body_boxes(C.frames[i], frames.R[i], frames.p[i]) for i in others]
     )
     free = []
@@ -60,13 +60,13 @@ def apart(
             turn @ frames.R[i],
             turn @ (frames.p[i] - frames.p[root]) + p,
         )
-        parts = [body_boxes(C.frames[i], *at(i)) for i in own if is_solid(C, i)]
-        low, high = (x[:, None] for x in _joined(parts))
-        meets = (lows < high - TOUCH) & (tops > low + TOUCH)
+        parts = [body_boxes(C.frames[i], *at(i)) for i in own if has_collision_shape(C, i)]
+        low, high = (x[:, None] for x in _concatenate_boxes(parts))
+        meets = (lows < high - CONTACT_OVERLAP) & (tops > low + CONTACT_OVERLAP)
         free.append(not meets.all(-1).any())
     return np.array(free)
 
 
-def _joined(boxes: list) -> tuple[np.ndarray, np.ndarray]:
+def _concatenate_boxes(boxes: list) -> tuple[np.ndarray, np.ndarray]:
     low, high = (np.concatenate(x) for x in zip(*boxes, strict=True))
     return low, high

@@ -12,7 +12,7 @@ from posewise.collision.vec3_tuple import vector_components
 from posewise.features.safe_math import amax, amin, sqrt
 
 
-def clearances(
+def sight_clearances(
     hull: Float[jax.Array, "f 9 3"], edges: Float[jax.Array, "f 3 3"], body: Any
 ) -> Float[jax.Array, "f n"]:
     """Distances of hulls about the camera to other parts, at most the signed ones [m].
@@ -35,7 +35,7 @@ def clearances(
         return amin(heights)
     f, n = len(hull), len(body.p)
     rays, axes = hull[:, 1:], body.R.swapaxes(1, 2)
-    own = jnp.concatenate([edges, _products(rays, edges)], 1)
+    own = jnp.concatenate([edges, _cross_products(rays, edges)], 1)
     lines = jnp.concatenate([rays, edges], 1)
     across = jnp.cross(lines[:, None, :, None], axes[None, :, None])
     middle = jnp.mean(rays, 1)[:, None]
@@ -52,7 +52,7 @@ def clearances(
     turned = jnp.einsum("nij,fnki->nfkj", body.R, d).reshape(n, -1, 3)
 
     def reach(way: jax.Array) -> Float[jax.Array, "f n ways"]:
-        far = _height(body.core, vector_components(way)) + body.radius
+        far = _support_height(body.core, vector_components(way)) + body.radius
         return far.T.reshape(n, f, -1).swapaxes(0, 1)
 
     over, under = reach(turned), reach(-turned)
@@ -63,14 +63,14 @@ def clearances(
     return amax(jnp.where(good[..., 0], gap, -jnp.inf))
 
 
-def _products(
+def _cross_products(
     a: Float[jax.Array, "f i 3"], b: Float[jax.Array, "f j 3"]
 ) -> Float[jax.Array, "f ij 3"]:
     """Cross products of each with each."""
     return jnp.cross(a[:, :, None], b[:, None]).reshape(len(a), -1, 3)
 
 
-def _height(core: Any, d: Any) -> Any:
+def _support_height(core: Any, d: Any) -> Any:
     """Return `support_function`, differentiable on axes of symmetry as well."""
     if not isinstance(core, collision.BoxPlusEllipsoid):
         return support_function(core, d)

@@ -19,19 +19,19 @@ from posewise.robots.validation import number
 
 from ..errors import PredicateError
 from ..exact.messages import length
-from ..exact.solids import thing
-from ..exact.verdict import Named, Verdict
-from ..relaxed.constraint_terms import AllOf, Term
-from ..relaxed.stack_equilibrium import rests
-from ..relaxed.support_graph import free_roots, stack_about
-from .settle_poses import apart, lowered
+from ..exact.verdict import Verdict, VerdictPredicate
+from ..geometry.frame_groups import find_object
+from ..relaxed.constraint_terms import Conjunction, ConstraintTerm
+from ..relaxed.stack_equilibrium import standing_term
+from ..relaxed.support_graph import find_stack, free_joint_frames
+from .settle_poses import are_clear, lower_onto_support
 
-DECIMALS = 3
+LEGACY_DECIMALS = 3
 """To which PyCRAM rounds positions in metres."""
 
 
 @dataclass(frozen=True)
-class Stable(Named):
+class Stable(VerdictPredicate):
     """a stays where it is while the world is simulated for 2 s.
 
     By `Twin`: free joints move, all other joints are held. First everything may settle,
@@ -83,9 +83,9 @@ class Stable(Named):
             )  # fmt: skip
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Named`."""
-        root = thing(C, self.a).frames[0]
-        if free_roots(C)[root] is None:
+        """See `VerdictPredicate`."""
+        root = find_object(C, self.a).frames[0]
+        if free_joint_frames(C)[root] is None:
             return Verdict(True, lambda: f"{self.a} hangs on no free joint: stable.")
         return self.judged(Twin(C))
 
@@ -98,7 +98,7 @@ class Stable(Named):
             text = f"{self.a} is thrown out of what it overlaps: not stable."
             return Verdict(False, lambda: text)
         if self.legacy:
-            first, last = (np.round(x, DECIMALS) for x in drift.ends)
+            first, last = (np.round(x, LEGACY_DECIMALS) for x in drift.ends)
             truth = bool((first == last).all())
         else:
             truth = bool(
@@ -108,30 +108,30 @@ class Stable(Named):
             )
         return Verdict(truth, lambda: self._sentence(drift, truth))
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Equilibrium of all that rests on something; see the class."""
         if not truth:
             return super().relaxed(C, truth)
-        stack = stack_about(C, thing(C, self.a).frames[0])
-        return AllOf(()) if stack is None else rests(stack)
+        stack = find_stack(C, find_object(C, self.a).frames[0])
+        return Conjunction(()) if stack is None else standing_term(stack)
 
-    def improve(
+    def improve_starts(
         self, C: Config, q: Float[np.ndarray, "n nq"]
     ) -> Float[np.ndarray, "n nq"]:
         """See `Predicate`: it is lowered onto what is below it."""
-        stack = stack_about(C, thing(C, self.a).frames[0])
+        stack = find_stack(C, find_object(C, self.a).frames[0])
         if stack is None or not C._joint(C.index(stack.root)).active:
             return q
-        return lowered(C, stack, q)
+        return lower_onto_support(C, stack, q)
 
-    def admits(
+    def admits_poses(
         self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
         """See `Predicate`: where it overlaps with nothing."""
-        stack = stack_about(C, thing(C, self.a).frames[0])
+        stack = find_stack(C, find_object(C, self.a).frames[0])
         if stack is None or stack.root != name:
-            return super().admits(C, name, poses)
-        return apart(C, stack, poses)
+            return super().admits_poses(C, name, poses)
+        return are_clear(C, stack, poses)
 
     def _sentence(self, drift: "_Drift", truth: bool) -> str:
         judged = "stable" if truth else "not stable"

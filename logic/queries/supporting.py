@@ -13,24 +13,24 @@ from posewise.robots.simulation.motion import SimulationError
 from posewise.robots.simulation.twin import Twin
 
 from ..exact.messages import length
-from ..exact.solids import thing
-from ..exact.verdict import Named, Verdict
-from ..relaxed.constraint_terms import AllOf, Rows, Term
-from ..relaxed.distances import STRICT, apart
-from ..relaxed.object_features import Pair
+from ..geometry.frame_groups import find_object
+from ..exact.verdict import VerdictPredicate, Verdict
+from ..relaxed.constraint_terms import Conjunction, Inequality, ConstraintTerm
+from ..relaxed.contact import STRICT_MARGIN, beyond_distance_rows
+from ..relaxed.object_features import ObjectPair
 from .contact import Touching
 from .stable import Stable
 
-FALL = 1e-3
+MIN_FALL = 1e-3
 """What moves by more, once its support is gone, was held up by it [m]."""
-WATCH = 0.5
+FALL_DURATION = 0.5
 """How long it is watched [s]."""
-CLEAR = 2e-3
+MIN_CLEARANCE = 2e-3
 """By the rows, the supported thing is no nearer to anything else [m]."""
 
 
 @dataclass(frozen=True)
-class Supporting(Named):
+class Supporting(VerdictPredicate):
     """a holds b up: they touch, b is stable, and falls once nothing touches a.
 
     By `Twin`, in which a is made to touch nothing: then b moves by more than 1 mm in
@@ -57,7 +57,7 @@ class Supporting(Named):
     legacy: Any = field(default=False, kw_only=True)
 
     def verdict(self, C: Config) -> Verdict:
-        """See `Named`."""
+        """See `VerdictPredicate`."""
         touch = Touching(self.a, self.b).verdict(C)
         if not touch.truth:
             return touch
@@ -67,25 +67,25 @@ class Supporting(Named):
         if not stable.truth:
             return stable
         fall = self._fall(C)
-        truth = fall > FALL
-        text = f"Without {self.a}, {self.b} moves by {length(fall)} in {WATCH:g} s."
+        truth = fall > MIN_FALL
+        text = f"Without {self.a}, {self.b} moves by {length(fall)} in {FALL_DURATION:g} s."
         return Verdict(truth, lambda: text)
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Contact, and heights or an equilibrium; see the class."""
         if not truth:
             return super().relaxed(C, truth)
         touch = Touching(self.a, self.b).relaxed(C)
-        roots = [C.frames[thing(C, x).frames[0]].name for x in (self.a, self.b)]
+        roots = [C.frames[find_object(C, x).frames[0]].name for x in (self.a, self.b)]
         if self.legacy:
-            height = Feature(_height, roots)
-            return AllOf((touch, Rows(height)))
+            height = Feature(_height_difference, roots)
+            return Conjunction((touch, Inequality(height)))
         stable = Stable(self.b).relaxed(C)
-        return AllOf((touch, stable, *self._alone(C)))
+        return Conjunction((touch, stable, *self._alone(C)))
 
     def _above(self, C: Config) -> Verdict:
         low, high = (
-            C.pose(C.frames[thing(C, x).frames[0]].name)[2] for x in (self.a, self.b)
+            C.pose(C.frames[find_object(C, x).frames[0]].name)[2] for x in (self.a, self.b)
         )
         where = "above" if high > low else "not above"
         text = f"{self.b} touches {self.a}, and its origin is {where} {self.a}'s."
@@ -93,28 +93,28 @@ class Supporting(Named):
 
     def _fall(self, C: Config) -> float:
         """How far b moves when a touches nothing [m]; inf: it is thrown away."""
-        solid = thing(C, self.a, self.b).solid_frames
+        solid = find_object(C, self.a, self.b).collision_frames
         twin = Twin(C).without_contacts([C.frames[i].name for i in solid])
         try:
-            poses = twin.simulate(WATCH).poses(self.b, np.array([0, -1]))
+            poses = twin.simulate(FALL_DURATION).poses(self.b, np.array([0, -1]))
         except SimulationError:
             return np.inf
         return float(np.linalg.norm(poses[1, :3] - poses[0, :3]))
 
-    def _alone(self, C: Config) -> list[Rows]:
+    def _alone(self, C: Config) -> list[Inequality]:
         """Rows that keep b away from all but a."""
-        a, b = thing(C, self.a, self.b), thing(C, self.b, self.a)
+        a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
         pairs = C._collision_pairs()
         mine = np.isin(pairs, b.frames)
         others = set(pairs[mine[:, ::-1]].tolist()) - {*a.frames, *b.frames}
         if not others:
             return []
         rest = type(b)(C, "everything else", tuple(sorted(others)))
-        return [Rows(Pair(C, b, rest, False).feature(apart(CLEAR)))]
+        return [Inequality(ObjectPair(C, b, rest, False).feature(beyond_distance_rows(MIN_CLEARANCE)))]
 
 
-def _height(a: Pose, b: Pose) -> Float[jax.Array, "1"]:
-    return (a.p - b.p)[2:] + STRICT
+def _height_difference(a: Pose, b: Pose) -> Float[jax.Array, "1"]:
+    return (a.p - b.p)[2:] + STRICT_MARGIN
 
 
 def supporting(C: Config, a: str, b: str, **options: Any) -> bool:

@@ -13,11 +13,11 @@ from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
 
 from ..errors import PredicateError
-from ..exact.solids import thing
-from ..relaxed.distances import STRICT
+from ..geometry.frame_groups import find_object
+from ..relaxed.contact import STRICT_MARGIN
 
 
-def aimed(
+def tip_distance_feature(
     C: Config,
     tip: str,
     target: Any,
@@ -40,7 +40,7 @@ def aimed(
     """
     goal, anchor = np.array(IDENTITY), "world"
     if isinstance(target, str):
-        anchor = C.frames[thing(C, target).frames[0]].name
+        anchor = C.frames[find_object(C, target).frames[0]].name
     else:
         goal[: len(target)] = target
     axes = anchor
@@ -70,13 +70,13 @@ def _unresolved(R: Any, p: Any) -> Any:
 
 def _distance(R: Any, p: Any, **arrays: Any) -> Any:
     goal = R[1] @ arrays["place"] + p[1]
-    return (norm(p[0] - goal) - arrays["most"] + STRICT)[None]
+    return (norm(p[0] - goal) - arrays["most"] + STRICT_MARGIN)[None]
 
 
 def _distance_and_chord(R: Any, p: Any, **arrays: Any) -> Any:
     off = R[0] - R[2] @ arrays["turned"]
     chord = norm(off.reshape(-1)) / np.sqrt(2)  # 2 sin(angle / 2)
-    angle = (chord - arrays["chord"] + STRICT)[None]
+    angle = (chord - arrays["chord"] + STRICT_MARGIN)[None]
     return jnp.concatenate([_distance(R, p, **arrays), angle])
 
 

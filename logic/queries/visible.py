@@ -11,13 +11,13 @@ from posewise.robots.validation import number
 
 from ..errors import PredicateError
 from ..formulas.predicate import Predicate
-from ..relaxed.constraint_terms import Rows, Term
-from .line_of_sight import fully_visible
-from .pixel_visibility import Look, look_at
+from ..relaxed.constraint_terms import ConstraintTerm, Inequality
+from .line_of_sight import visibility_feature
+from .pixel_visibility import PixelCounts, count_pixels
 from .query_arguments import check_names, with_camera
-from .visibility_sampling import glimpsed
+from .visibility_sampling import sees_box
 
-THRESHOLD = 0.8
+DEFAULT_THRESHOLD = 0.8
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Visible(Predicate):
 
     object: Any
     camera: Any
-    threshold: Any = field(default=THRESHOLD, kw_only=True)
+    threshold: Any = field(default=DEFAULT_THRESHOLD, kw_only=True)
     legacy: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -63,43 +63,45 @@ class Visible(Predicate):
 
     def holds(self, C: Config) -> bool:
         """See `Predicate`."""
-        return self._judge(self.look(C))
+        return self._judge(self.pixel_counts(C))
 
     def explain(self, C: Config) -> str:
         """See `Predicate`."""
-        look = self.look(C)
-        if not look.alone:
+        look = self.pixel_counts(C)
+        if not look.unoccluded:
             where = "it is out of view, too near, too far or too small"
             return f"No pixel of {self.camera} would show {self.object}: {where}."
-        share = f"{look.share:.0%} of {self.object} shows in {self.camera}"
+        share = f"{look.visible_fraction:.0%} of {self.object} shows in {self.camera}"
         what = "more than" if self.legacy else "at least"
         verdict = "is" if self._judge(look) else "is not"
-        listed = sorted(look.hidden, key=lambda name: -look.hidden[name])
+        listed = sorted(look.occluded_by, key=lambda name: -look.occluded_by[name])
         hides = f"; hidden by {', '.join(listed)}" if listed else ""
         return f"{share}, which {verdict} {what} {self.threshold:.0%}{hides}."
 
-    def look(self, C: Config) -> Look:
+    def pixel_counts(self, C: Config) -> PixelCounts:
         """How many pixels show the object, and what hides it in how many others."""
-        return look_at(C, self.object, self.camera, self.legacy)
+        return count_pixels(C, self.object, self.camera, self.legacy)
 
-    def admits(
+    def admits_poses(
         self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
         """See `Predicate`: where a few rays meet it."""
         if name != self.object:
-            return super().admits(C, name, poses)
-        return glimpsed(C, name, self.camera, poses)
+            return super().admits_poses(C, name, poses)
+        return sees_box(C, name, self.camera, poses)
 
-    def _judge(self, look: Look) -> bool:
+    def _judge(self, look: PixelCounts) -> bool:
         if self.legacy:
-            return look.share > self.threshold > 0
-        return look.seen > 0 and look.share >= self.threshold
+            return look.visible_fraction > self.threshold > 0
+        return look.visible > 0 and look.visible_fraction >= self.threshold
 
-    def relaxed(self, C: Config, truth: bool = True) -> Term:
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """All of it is in the picture, and nothing before it; see `sightlines`."""
         if self.legacy or not truth:
             return super().relaxed(C, truth)
-        return Rows(fully_visible(C, self.object, self.camera, self.threshold))
+        return Inequality(
+            visibility_feature(C, self.object, self.camera, self.threshold)
+        )
 
 
 def visible(
@@ -107,7 +109,7 @@ def visible(
     object: Any,
     camera: Any,
     front_facing_axis: Any = None,
-    threshold: Any = THRESHOLD,
+    threshold: Any = DEFAULT_THRESHOLD,
     *,
     legacy: bool = False,
 ) -> bool:

@@ -14,7 +14,7 @@ from posewise.robots.config import Config
 from ..errors import PredicateError
 
 
-def clear(
+def clearance_feature(
     a: Sequence[str], b: Sequence[str], margin: float, shapes: Sequence[str]
 ) -> Feature:
     """At most 0 only where all of a are at least a margin away from all of b [m].

@@ -17,15 +17,15 @@ from posewise import collision
 from posewise.features.safe_math import amin
 from posewise.robots.geometry.hulls import outer_hull
 
-AROUND = 12
+RIM_POINTS = 12
 """Points on a rim."""
-CORNERS = 24
+MAX_HULL_POINTS = 24
 """Points of a hull, at most."""
-FEW = 4
+MAX_PARTS_WITH_EDGES = 4
 """Of things with more parts than this, boxes are told by their corners alone."""
 
 
-def samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
+def contact_samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
     """Points of a core, in its frame, at which it may touch something.
 
     Args:
@@ -35,12 +35,12 @@ def samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
     match core:
         case collision.Box(half):
             grid = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
-            corners = np.abs(grid).sum(1) >= (3 if parts > FEW else 2)
+            corners = np.abs(grid).sum(1) >= (3 if parts > MAX_PARTS_WITH_EDGES else 2)
             long = half > 0
             grid = grid[corners] if long.sum() == 3 else grid
             return np.unique(grid * half, axis=0)
         case collision.BoxPlusEllipsoid(half, radii) if radii[2] == 0:
-            turn = 2 * np.pi * np.arange(AROUND) / AROUND
+            turn = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
             rim = np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
             rim = np.concatenate([rim, np.zeros((1, 3))])
             flat = np.sign(rim) * half * [1, 1, 0] + rim * radii
@@ -52,11 +52,11 @@ def samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
             ball = grid / np.where(length > 0, length, 1.0)
             return np.unique(np.sign(grid) * half + ball * radii, axis=0)
         case collision.Hull(vertices):
-            return outer_hull(np.asarray(vertices), CORNERS)
+            return outer_hull(np.asarray(vertices), MAX_HULL_POINTS)
     raise TypeError(f"{type(core).__name__} has no corners.")
 
 
-def is_drum(core: Any) -> bool:
+def is_cylinder(core: Any) -> bool:
     """Whether a core is a cylinder about z, or a disc."""
     if not isinstance(core, collision.BoxPlusEllipsoid):
         return False
@@ -64,7 +64,7 @@ def is_drum(core: Any) -> bool:
     return bool(not half[:2].any() and radii[2] == 0 and radii[0] == radii[1])
 
 
-def nearest(
+def closest_surface_points(
     body: collision.Body, x: Float[jax.Array, "n 3"], drum: bool
 ) -> tuple[Float[jax.Array, " n"], Float[jax.Array, "n 3"]]:
     """Signed distances of points to bodies [m], and the bodies' nearest points.
@@ -72,7 +72,7 @@ def nearest(
     Args:
         body: n of one kind.
         x: in the world.
-        drum: all cores are, see `is_drum`.
+        drum: all cores are, see `is_cylinder`.
     """
     core, radius = body.core, body.radius
     local = jnp.einsum("nji,nj->ni", body.R, x - body.p)

@@ -11,9 +11,9 @@ from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.geometry.hulls import hull_planes, volume_and_centroid
 from posewise.robots.world.frame import Frame
 
-MOST = 12
+MAX_ELLIPSOIDS = 12
 """So many are looked at: of the largest parts the whole ones, then the halves."""
-THIN = 1e-4
+MIN_SEMI_AXIS = 1e-4
 """Parts with an ellipsoid thinner than this are left out [m]."""
 
 
@@ -32,7 +32,9 @@ class Ellipsoid(NamedTuple):
     """Half the size of that box (3,)."""
 
 
-def within_parts(frames: Sequence[Frame]) -> tuple[Int[np.ndarray, " n"], Ellipsoid]:
+def inner_ellipsoids(
+    frames: Sequence[Frame],
+) -> tuple[Int[np.ndarray, " n"], Ellipsoid]:
     """Ellipsoids in the parts of frames: each part's, and four of half its size in it.
 
     Returns:
@@ -45,17 +47,17 @@ def within_parts(frames: Sequence[Frame]) -> tuple[Int[np.ndarray, " n"], Ellips
         for group in frame_bodies(frame)
         if group.kind[0] is not collision.HalfSpace
         for one in _of_group(group.body)
-        if one.semi.min() >= THIN
+        if one.semi.min() >= MIN_SEMI_AXIS
     ]
     found.sort(key=lambda each: -float(each[1].semi.prod()))
     halves = [(i, half) for i, one in found for half in _halves(one)]
-    every = (found + halves)[:MOST]
+    every = (found + halves)[:MAX_ELLIPSOIDS]
     columns = zip(*(one for _, one in every), strict=True)
-    many = Ellipsoid(*map(np.array, columns)) if every else NONE
+    many = Ellipsoid(*map(np.array, columns)) if every else NO_ELLIPSOIDS
     return np.array([i for i, _ in every], int), many
 
 
-NONE = Ellipsoid(np.zeros((0, 3, 3)), *np.zeros((4, 0, 3)))
+NO_ELLIPSOIDS = Ellipsoid(np.zeros((0, 3, 3)), *np.zeros((4, 0, 3)))
 
 
 def _of_group(body: Any) -> list[Ellipsoid]:

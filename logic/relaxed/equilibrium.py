@@ -15,17 +15,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-RIDGE = 1e-4
+FORCE_PENALTY = 1e-4
 """ρ: what forces cost."""
-STEPS = 40
+MAX_NEWTON_STEPS = 40
 """Newton steps; about ten are needed."""
-ENOUGH = 1e-11
+GRADIENT_TOLERANCE = 1e-11
 """Gradient that counts as none."""
-SHORTER = (1.0, 0.5, 0.2, 0.05, 0.01)
+STEP_FRACTIONS = (1.0, 0.5, 0.2, 0.05, 0.01)
 """Shares of a Newton step that are tried."""
 
 
-class Forces(NamedTuple):
+class FrictionContacts(NamedTuple):
     """Where forces can act, and on what."""
 
     G: Float[jax.Array, "n 3 dofs"]
@@ -35,8 +35,8 @@ class Forces(NamedTuple):
     friction: Float[jax.Array, " n"]
 
 
-def imbalance(
-    forces: Forces, b: Float[jax.Array, "loads dofs"]
+def force_imbalance(
+    forces: FrictionContacts, b: Float[jax.Array, "loads dofs"]
 ) -> Float[jax.Array, " loads"]:
     """sqrt(2 r) for each of the loads, never less than the exact one.
 
@@ -52,30 +52,32 @@ def imbalance(
     return jnp.sqrt(2 * jnp.maximum(r, jnp.finfo(r.dtype).tiny))
 
 
-def _dual(forces: Forces, b: Any, y: Any) -> Any:
+def _dual(forces: FrictionContacts, b: Any, y: Any) -> Any:
     """Minus the dual's objective, convex in y."""
     f = _project(forces, forces.G @ y)
-    return 0.5 * y @ y + jnp.sum(f * f) / (2 * RIDGE) - b @ y
+    return 0.5 * y @ y + jnp.sum(f * f) / (2 * FORCE_PENALTY) - b @ y
 
 
-def _primal(forces: Forces, b: Any, y: Any) -> Any:
-    f = _project(forces, forces.G @ y) / RIDGE
+def _primal(forces: FrictionContacts, b: Any, y: Any) -> Any:
+    f = _project(forces, forces.G @ y) / FORCE_PENALTY
     missing = jnp.einsum("nid,ni->d", forces.G, f) - b
-    return 0.5 * missing @ missing + 0.5 * RIDGE * jnp.sum(f * f)
+    return 0.5 * missing @ missing + 0.5 * FORCE_PENALTY * jnp.sum(f * f)
 
 
-def _solve(forces: Forces, b: Float[jax.Array, " dofs"]) -> Float[jax.Array, " dofs"]:
+def _solve(
+    forces: FrictionContacts, b: Float[jax.Array, " dofs"]
+) -> Float[jax.Array, " dofs"]:
     """Newton's method on the dual, which is convex, with shorter steps where needed."""
-    G, shares = forces.G, jnp.array(SHORTER, b.dtype)
+    G, shares = forces.G, jnp.array(STEP_FRACTIONS, b.dtype)
 
     def gradient(y: Any) -> Any:
         f = _project(forces, G @ y)
-        return y - b + jnp.einsum("nid,ni->d", G, f) / RIDGE
+        return y - b + jnp.einsum("nid,ni->d", G, f) / FORCE_PENALTY
 
     def step(state: Any) -> Any:
         y, g, k = state
-        slope = _slope(forces, G @ y)
-        H = jnp.einsum("nid,nij,nje->de", G, slope, G) / RIDGE
+        slope = _projection_jacobian(forces, G @ y)
+        H = jnp.einsum("nid,nij,nje->de", G, slope, G) / FORCE_PENALTY
         H = H + jnp.eye(len(b), dtype=b.dtype)
         tried = y - shares[:, None] * jnp.linalg.solve(H, g)
         best = jnp.argmin(jax.vmap(lambda y: _dual(forces, b, y))(tried))
@@ -84,12 +86,14 @@ def _solve(forces: Forces, b: Float[jax.Array, " dofs"]) -> Float[jax.Array, " d
 
     def going(state: Any) -> Any:
         _, g, k = state
-        return (jnp.max(jnp.abs(g)) > ENOUGH) & (k < STEPS)
+        return (jnp.max(jnp.abs(g)) > GRADIENT_TOLERANCE) & (k < MAX_NEWTON_STEPS)
 
     return jax.lax.while_loop(going, step, (b, gradient(b), 0))[0]
 
 
-def _split(forces: Forces, v: Any) -> tuple[Any, Any, Any, Any, Any]:
+def _cone_coordinates(
+    forces: FrictionContacts, v: Any
+) -> tuple[Any, Any, Any, Any, Any]:
     """Along the normal; its tangential length and direction; inside; on the edge."""
     n, mu = forces.normal, forces.friction
     along = jnp.sum(v * n, -1)
@@ -103,18 +107,18 @@ def _split(forces: Forces, v: Any) -> tuple[Any, Any, Any, Any, Any]:
     return along, length, direction, inside, edge
 
 
-def _project(forces: Forces, v: Any) -> Float[jax.Array, "n 3"]:
+def _project(forces: FrictionContacts, v: Any) -> Float[jax.Array, "n 3"]:
     """The nearest forces in the cones."""
-    along, length, direction, inside, edge = _split(forces, v)
+    along, length, direction, inside, edge = _cone_coordinates(forces, v)
     mu = forces.friction
     s = (along + mu * length) / (1 + mu * mu)
     on_edge = s[:, None] * (forces.normal + mu[:, None] * direction)
     return jnp.where(inside[:, None], v, jnp.where(edge[:, None], on_edge, 0.0))
 
 
-def _slope(forces: Forces, v: Any) -> Float[jax.Array, "n 3 3"]:
+def _projection_jacobian(forces: FrictionContacts, v: Any) -> Float[jax.Array, "n 3 3"]:
     """The projection's derivative."""
-    along, length, direction, inside, edge = _split(forces, v)
+    along, length, direction, inside, edge = _cone_coordinates(forces, v)
     n, mu = forces.normal, forces.friction
     outer = lambda a: a[:, :, None] * a[:, None, :]
     eye = jnp.eye(3, dtype=v.dtype)

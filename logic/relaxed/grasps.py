@@ -8,20 +8,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..exact.solids import Solid, subtree
-from .object_features import BuildOf, settled, solid_places
-from .parts import Distances, contacts, distances_of
+from ..geometry.frame_groups import FrameGroup, subtree
+from .object_features import GroupRows, constant_row, shape_positions
+from .parts import PartPairKinds, part_contacts, part_pairs
 from .smooth import largest, smallest
 
-TIED = 1e-6
+TIE_TOLERANCE = 1e-6
 """Parts no farther away than the nearest ones and this may be the nearest [m]."""
-LEVER = 0.1
+ANGLE_LEVER = 0.1
 """What angles are multiplied by, to be compared with distances [m]."""
-SURE = 1e-4
+ANGLE_MARGIN = 1e-4
 """By how much angles are above what is asked for."""
 
 
-def opposed(cosine: float) -> BuildOf:
+def opposed_contact_rows(cosine: float) -> GroupRows:
     """At most 0 only where the contacts of two fingers with a thing are opposed.
 
     Of three things: two fingers, and the one. For each two pairs of parts that may be
@@ -31,16 +31,18 @@ def opposed(cosine: float) -> BuildOf:
         cosine: what that of the nearest ones is to be less than.
     """
 
-    def build(things: tuple[Solid, ...]) -> Any:
+    def build(things: tuple[FrameGroup, ...]) -> Any:
         C, first = things[0].C, np.cumsum([0] + [len(x.frames) for x in things])
         frames = [C.frames[i] for x in things for i in x.frames]
-        solid = [solid_places(x, int(k)) for x, k in zip(things, first, strict=False)]
-        least = np.arccos(np.clip(cosine, -1.0, 1.0)) + SURE
+        solid = [
+            shape_positions(x, int(k)) for x, k in zip(things, first, strict=False)
+        ]
+        least = np.arccos(np.clip(cosine, -1.0, 1.0)) + ANGLE_MARGIN
         arrays: dict[str, np.ndarray] = {"least": np.array(least)}
         which = []
         for k in range(2):
             pairs = [(i, j) for i in solid[k] for j in solid[2]]
-            met, numbers = distances_of(frames, pairs)
+            met, numbers = part_pairs(frames, pairs)
             which.append(met)
             arrays |= {f"finger_{k}_{name}": x for name, x in numbers.items()}
         return _opposed(which[0], which[1]), arrays, 1
@@ -48,7 +50,7 @@ def opposed(cosine: float) -> BuildOf:
     return build
 
 
-def attached(truth: bool) -> BuildOf:
+def attachment_rows(truth: bool) -> GroupRows:
     """-1 where a thing's root hangs on a hand and on no other object there, else 1.
 
     Of two things: the one, and the hand. By what hangs on what, not by poses; a thing
@@ -58,14 +60,16 @@ def attached(truth: bool) -> BuildOf:
         truth: or only where it is not, or 1.
     """
 
-    def build(things: tuple[Solid, ...]) -> Any:
+    def build(things: tuple[FrameGroup, ...]) -> Any:
         a, hand = things
-        return settled(hangs(a, hand.frames[0], rigidly=truth) is truth)(things)
+        return constant_row(is_attached(a, hand.frames[0], rigidly=truth) is truth)(
+            things
+        )
 
     return build
 
 
-def hangs(a: Solid, hand: int, rigidly: bool = True) -> bool:
+def is_attached(a: FrameGroup, hand: int, rigidly: bool = True) -> bool:
     """Whether a thing's root hangs on a hand, and not on another object there.
 
     Args:
@@ -83,16 +87,16 @@ def hangs(a: Solid, hand: int, rigidly: bool = True) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _opposed(first: Distances, second: Distances) -> Any:
+def _opposed(first: PartPairKinds, second: PartPairKinds) -> Any:
     def opposed(R: Any, p: Any, **arrays: Any) -> Any:
         met = []
         for k, which in enumerate((first, second)):
             mark = f"finger_{k}_"
             own = {n.removeprefix(mark): x for n, x in arrays.items() if mark in n}
-            met.append(contacts(which, R, p, own))
+            met.append(part_contacts(which, R, p, own))
         normals = met[0].normal[:, None], met[1].normal[None]
-        short = LEVER * (arrays["least"] - _angle(*normals))
-        behind = [smallest(m.distance) + TIED - m.distance for m in met]
+        short = ANGLE_LEVER * (arrays["least"] - _angle(*normals))
+        behind = [smallest(m.distance) + TIE_TOLERANCE - m.distance for m in met]
         rest = jnp.minimum(behind[0][:, None], behind[1][None])
         told = jnp.where(rest >= 0, short, jnp.minimum(short, rest))
         return largest(told.reshape(-1))[None]

@@ -11,11 +11,11 @@ from posewise.features.symbol import Symbol
 
 from .smooth import mellowmin
 
-STRICT = 1e-6
+STRICT_MARGIN = 1e-6
 """By what strict inequalities are kept, a share of the range."""
 
 
-def opened(
+def any_open(
     q: Float[jax.Array, " joints"], *, ends: Any, both: Any, least: Any, error: Any
 ) -> Float[jax.Array, "1"]:
     """At most 0 only where one joint is open.
@@ -27,13 +27,13 @@ def opened(
         least: the share of the range that counts as closed.
         error: how far the row may lie above what is exact.
     """
-    return mellowmin(STRICT - _margins(q, ends, both, least), error)[None]
+    return mellowmin(STRICT_MARGIN - _margins(q, ends, both, least), error)[None]
 
 
-def closed(
+def all_closed(
     q: Float[jax.Array, " joints"], *, ends: Any, both: Any, least: Any, error: Any
 ) -> Float[jax.Array, " joints"]:
-    """At most 0 only where no joint is open; see `opened`."""
+    """At most 0 only where no joint is open; see `any_open`."""
     return _margins(q, ends, both, least)
 
 
@@ -43,10 +43,10 @@ def _margins(q: Any, ends: Any, both: Any, least: Any) -> Any:
     return jnp.where(both > 0, jnp.minimum(beyond, 1 - least - done), beyond)
 
 
-def symbol(truth: bool, numbers: Any) -> Symbol:
+def openness_symbol(truth: bool, numbers: Any) -> Symbol:
     """Of joints; `numbers` gives its arrays in a world."""
     return Symbol(
-        opened if truth else closed,
+        any_open if truth else all_closed,
         "opened" if truth else "closed",
         frames=(1, None),
         dim=1 if truth else None,

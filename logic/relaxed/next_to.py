@@ -8,13 +8,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from .distances import STRICT
-from .object_features import Build, Pair, centre
-from .parts import Distances, Parts, distances, distances_of, parts_of, reaches, rows
+from .contact import STRICT_MARGIN
+from .object_features import ObjectPair, PairRows, mass_centre
+from .parts import (
+    PartKinds,
+    PartPairKinds,
+    bounded_parts,
+    gather_rows,
+    part_distances,
+    part_extents,
+    part_pairs,
+)
 from .smooth import largest, mellowmin, smallest
 
 
-def near(error: float) -> Build:
+def near_rows(error: float) -> PairRows:
     """At most 0 only where the distance is at most a third of the mean edge.
 
     Edges are those of the bounding boxes in the axes of the things' root frames.
@@ -23,24 +31,24 @@ def near(error: float) -> Build:
         error: how far the row may lie above what is exact.
     """
 
-    def build(pair: Pair) -> Any:
+    def build(pair: ObjectPair) -> Any:
         which, sides, arrays = _measured(pair)
         return _near(which, sides), arrays | {"error": np.array(float(error))}, 1
 
     return build
 
 
-def far() -> Build:
+def far_rows() -> PairRows:
     """At most 0 only where the distance is above a third of the mean edge."""
 
-    def build(pair: Pair) -> Any:
+    def build(pair: ObjectPair) -> Any:
         which, sides, arrays = _measured(pair)
         return _far(which, sides), arrays, arrays["order"].size
 
     return build
 
 
-def boxes_near(truth: bool) -> Build:
+def box_distance_rows(truth: bool) -> PairRows:
     """At most 0 only where the world's bounding boxes are no farther apart than a third
     of their mean edge.
 
@@ -48,7 +56,7 @@ def boxes_near(truth: bool) -> Build:
         truth: or only where they are.
     """
 
-    def build(pair: Pair) -> Any:
+    def build(pair: ObjectPair) -> Any:
         sides, arrays = _sides(pair)
         sign = np.array(1.0 if truth else -1.0)
         return _boxes(sides), arrays | {"sign": sign}, 1
@@ -56,7 +64,7 @@ def boxes_near(truth: bool) -> Build:
     return build
 
 
-def at_height(error: float, both: bool = True) -> Build:
+def height_rows(error: float, both: bool = True) -> PairRows:
     """At most 0 only where a's centre is at the height of a part of b, or b's of a's.
 
     The height is along the world's z.
@@ -66,20 +74,20 @@ def at_height(error: float, both: bool = True) -> Build:
         both: b's centre counts.
     """
 
-    def build(pair: Pair) -> Any:
+    def build(pair: ObjectPair) -> Any:
         sides, arrays = _sides(pair)
-        arrays |= pair.masses("a") | pair.masses("b")
+        arrays |= pair.mass_arrays("a") | pair.mass_arrays("b")
         return _level(sides, both), arrays | {"error": np.array(float(error))}, 1
 
     return build
 
 
-def off_height(both: bool = True) -> Build:
-    """At most 0 only where `at_height` cannot be: a row for each part."""
+def off_height_rows(both: bool = True) -> PairRows:
+    """At most 0 only where `height_rows` cannot be: a row for each part."""
 
-    def build(pair: Pair) -> Any:
+    def build(pair: ObjectPair) -> Any:
         sides, arrays = _sides(pair)
-        arrays |= pair.masses("a") | pair.masses("b")
+        arrays |= pair.mass_arrays("a") | pair.mass_arrays("b")
         counted = sides if both else sides[1:]
         dim = sum(len(arrays[f"{s.prefix}{g}_0"]) for s in counted
                   for g in range(len(s.kinds)))  # fmt: skip
@@ -88,37 +96,41 @@ def off_height(both: bool = True) -> Build:
     return build
 
 
-Sides = tuple[Parts, Parts]
+Sides = tuple[PartKinds, PartKinds]
 
 
-def _sides(pair: Pair) -> tuple[Sides, dict[str, np.ndarray]]:
+def _sides(pair: ObjectPair) -> tuple[Sides, dict[str, np.ndarray]]:
     """Parts of a and of b."""
-    found: list[Parts] = []
+    found: list[PartKinds] = []
     arrays: dict[str, np.ndarray] = {}
     for side, root in (("a", 0), ("b", len(pair.a.frames))):
-        solid = pair.solid(side)
+        solid = pair.shape_positions(side)
         frames = [pair.C.frames[pair.frames[i]] for i in solid]
-        parts, own = parts_of(frames, f"box_{side}_")
+        parts, own = bounded_parts(frames, f"box_{side}_")
         found.append(parts)
         arrays |= own | {f"of_{parts.prefix}": np.array(solid)}
         arrays[f"root_{parts.prefix}"] = np.array(root)
     return (found[0], found[1]), arrays
 
 
-def _measured(pair: Pair) -> tuple[Distances, Sides, dict[str, np.ndarray]]:
+def _measured(pair: ObjectPair) -> tuple[PartPairKinds, Sides, dict[str, np.ndarray]]:
     """Pairs of parts, and the parts."""
     sides, arrays = _sides(pair)
-    pairs = [(i, j) for i in pair.solid("a") for j in pair.solid("b")]
-    which, meets = distances_of([pair.C.frames[i] for i in pair.frames], pairs)
+    pairs = [
+        (i, j) for i in pair.shape_positions("a") for j in pair.shape_positions("b")
+    ]
+    which, meets = part_pairs([pair.C.frames[i] for i in pair.frames], pairs)
     return which, sides, arrays | meets
 
 
 def _box(
-    parts: Parts, R: jax.Array, p: jax.Array, axes: jax.Array, arrays: dict
+    parts: PartKinds, R: jax.Array, p: jax.Array, axes: jax.Array, arrays: dict
 ) -> tuple[Float[jax.Array, " n"], Float[jax.Array, " n"]]:
     """Ends of a thing's bounding box along axes."""
     at = arrays[f"of_{parts.prefix}"]
-    low, high = reaches(parts, rows(R, at), rows(p, at), axes, arrays)
+    low, high = part_extents(
+        parts, gather_rows(R, at), gather_rows(p, at), axes, arrays
+    )
     return smallest(low), largest(high)
 
 
@@ -127,25 +139,25 @@ def _third(sides: Sides, R: jax.Array, p: jax.Array, arrays: dict) -> jax.Array:
     edges = []
     for parts in sides:
         root = arrays[f"root_{parts.prefix}"]
-        low, high = _box(parts, R, p, rows(R, root[None])[0].T, arrays)
+        low, high = _box(parts, R, p, gather_rows(R, root[None])[0].T, arrays)
         edges.append(jnp.mean(high - low))
     return (edges[0] + edges[1]) / 6
 
 
 @lru_cache(maxsize=256)
-def _near(which: Distances, sides: Sides) -> Any:
+def _near(which: PartPairKinds, sides: Sides) -> Any:
     def near(R: Any, p: Any, **arrays: Any) -> Any:
-        d = mellowmin(distances(which, R, p, arrays), arrays["error"])
-        return (d - _third(sides, R, p, arrays) + STRICT)[None]
+        d = mellowmin(part_distances(which, R, p, arrays), arrays["error"])
+        return (d - _third(sides, R, p, arrays) + STRICT_MARGIN)[None]
 
     return near
 
 
 @lru_cache(maxsize=256)
-def _far(which: Distances, sides: Sides) -> Any:
+def _far(which: PartPairKinds, sides: Sides) -> Any:
     def far(R: Any, p: Any, **arrays: Any) -> Any:
-        least = _third(sides, R, p, arrays) + STRICT
-        return least - distances(which, R, p, arrays)
+        least = _third(sides, R, p, arrays) + STRICT_MARGIN
+        return least - part_distances(which, R, p, arrays)
 
     return far
 
@@ -162,7 +174,7 @@ def _boxes(sides: Sides) -> Any:
         square = jnp.sum(out * out)
         apart = jnp.sqrt(jnp.where(square > 0, square, 1.0)) * (square > 0)
         signed = apart + jnp.minimum(largest(gap), 0.0)
-        return (arrays["sign"] * (signed - third) + STRICT)[None]
+        return (arrays["sign"] * (signed - third) + STRICT_MARGIN)[None]
 
     return boxes_near
 
@@ -173,8 +185,10 @@ def _off(sides: Sides, both: bool, R: Any, p: Any, arrays: dict) -> jax.Array:
     found = []
     for parts, other in ((sides[1], "a"), (sides[0], "b"))[: 1 + both]:
         at = arrays[f"of_{parts.prefix}"]
-        low, high = reaches(parts, rows(R, at), rows(p, at), up, arrays)
-        z = centre(R, p, arrays, other)[2]
+        low, high = part_extents(
+            parts, gather_rows(R, at), gather_rows(p, at), up, arrays
+        )
+        z = mass_centre(R, p, arrays, other)[2]
         found.append(jnp.maximum(low[:, 0] - z, z - high[:, 0]))
     return jnp.concatenate(found)
 
@@ -191,6 +205,6 @@ def _level(sides: Sides, both: bool) -> Any:
 @lru_cache(maxsize=256)
 def _off_level(sides: Sides, both: bool) -> Any:
     def off_height(R: Any, p: Any, **arrays: Any) -> Any:
-        return STRICT - _off(sides, both, R, p, arrays)
+        return STRICT_MARGIN - _off(sides, both, R, p, arrays)
 
     return off_height

@@ -22,16 +22,16 @@ from posewise.robots.world.frame import Frame
 from ..errors import PredicateError
 
 
-class Parts(NamedTuple):
+class PartKinds(NamedTuple):
     """Kinds of the convex parts of frames, group by group."""
 
     kinds: tuple[Any, ...]
     prefix: str
 
 
-def parts_of(
+def bounded_parts(
     frames: Sequence[Frame], prefix: str
-) -> tuple[Parts, dict[str, np.ndarray]]:
+) -> tuple[PartKinds, dict[str, np.ndarray]]:
     """The bounded parts of frames, and their numbers.
 
     Raises:
@@ -43,12 +43,12 @@ def parts_of(
                 f"{frame.name!r} is a plane, which has no size to be relaxed; name"
                 " something bounded."
             )
-    return all_parts_of(frames, prefix)
+    return all_parts(frames, prefix)
 
 
-def all_parts_of(
+def all_parts(
     frames: Sequence[Frame], prefix: str
-) -> tuple[Parts, dict[str, np.ndarray]]:
+) -> tuple[PartKinds, dict[str, np.ndarray]]:
     """The parts of frames, planes too, and their numbers."""
     kinds: list[Any] = []
     arrays: dict[str, np.ndarray] = {}
@@ -62,11 +62,11 @@ def all_parts_of(
         leaves = (*body.core, *body[1:], at)
         arrays |= {f"{prefix}{g}_{k}": np.asarray(x) for k, x in enumerate(leaves)}
         kinds.append(kind[0])
-    return Parts(tuple(kinds), prefix), arrays
+    return PartKinds(tuple(kinds), prefix), arrays
 
 
-def placed(
-    parts: Parts,
+def posed_parts(
+    parts: PartKinds,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
     arrays: dict[str, jax.Array],
@@ -77,13 +77,13 @@ def placed(
         *sizes, radius, own, place, at = (
             arrays[f"{parts.prefix}{g}_{k}"] for k in range(n + 4)
         )
-        turn = rows(R, at)
-        centre = jnp.einsum("nij,nj->ni", turn, place) + rows(p, at)
+        turn = gather_rows(R, at)
+        centre = jnp.einsum("nij,nj->ni", turn, place) + gather_rows(p, at)
         yield collision.Body(core(*sizes), radius, turn @ own, centre)
 
 
-def reaches(
-    parts: Parts,
+def part_extents(
+    parts: PartKinds,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
     axes: Float[jax.Array, "n 3"],
@@ -92,7 +92,7 @@ def reaches(
     """Lowest and highest coordinate of each part along axes of the world [m]."""
     low: list[jax.Array] = []
     high: list[jax.Array] = []
-    for body in placed(parts, R, p, arrays):
+    for body in posed_parts(parts, R, p, arrays):
         middle = jnp.einsum("nj,aj->an", body.p, axes)
         for sign, ends in ((-1.0, low), (1.0, high)):
             d = jnp.einsum("nij,ai->naj", body.R, sign * axes)
@@ -101,7 +101,7 @@ def reaches(
     return jnp.concatenate(low), jnp.concatenate(high)
 
 
-class Distances(NamedTuple):
+class PartPairKinds(NamedTuple):
     """Kinds of the pairs of parts that meet."""
 
     kinds: CoreTypes
@@ -109,9 +109,9 @@ class Distances(NamedTuple):
     """Pairs of parts stand in the order of the pairs of frames."""
 
 
-def distances_of(
+def part_pairs(
     frames: Sequence[Frame], pairs: Sequence[tuple[int, int]]
-) -> tuple[Distances, dict[str, np.ndarray]]:
+) -> tuple[PartPairKinds, dict[str, np.ndarray]]:
     """All pairs of parts of pairs of frames, and their numbers."""
     meets = group_body_pairs(frames, pairs)
     kinds, arrays = pack(meets)
@@ -124,21 +124,21 @@ def distances_of(
     owner = np.concatenate([m.pair for m in meets])
     order = np.argsort(owner, kind="stable")
     ordered = np.array_equal(order, np.arange(len(order)))
-    return Distances(kinds, ordered), arrays | {"order": order}
+    return PartPairKinds(kinds, ordered), arrays | {"order": order}
 
 
-def distances(
-    which: Distances,
+def part_distances(
+    which: PartPairKinds,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
     arrays: dict[str, jax.Array],
 ) -> Float[jax.Array, " pairs"]:
     """Signed distance of each pair of parts [m], one pair of frames after the other."""
-    return contacts(which, R, p, arrays).distance
+    return part_contacts(which, R, p, arrays).distance
 
 
-def contacts(
-    which: Distances,
+def part_contacts(
+    which: PartPairKinds,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
     arrays: dict[str, jax.Array],
@@ -150,8 +150,8 @@ def contacts(
         for side, core in zip("ab", types, strict=True):
             at, n = arrays[f"frame_{side}{g}"], len(core._fields)
             leaves = [arrays[f"{side}{g}_{k}"] for k in range(n + 3)]
-            turn = rows(R, at)
-            place = rows(p, at) + jnp.einsum("nij,nj->ni", turn, leaves[n + 2])
+            turn = gather_rows(R, at)
+            place = gather_rows(p, at) + jnp.einsum("nij,nj->ni", turn, leaves[n + 2])
             sides.append(
                 collision.Body(
                     core(*leaves[:n]), leaves[n], turn @ leaves[n + 1], place
@@ -166,10 +166,10 @@ def contacts(
     every = jax.tree.map(lambda *x: jnp.concatenate(x), *found)
     if which.ordered:
         return every
-    return jax.tree.map(lambda x: rows(x, arrays["order"]), every)
+    return jax.tree.map(lambda x: gather_rows(x, arrays["order"]), every)
 
 
-def rows(x: Float[jax.Array, "m ..."], at: Any) -> Float[jax.Array, "n ..."]:
+def gather_rows(x: Float[jax.Array, "m ..."], at: Any) -> Float[jax.Array, "n ..."]:
     """x[at], as a product: its derivative in reverse is one too, and no scatter."""
     chosen = (jnp.asarray(at)[:, None] == np.arange(len(x))).astype(x.dtype)
     return jnp.tensordot(chosen, x, 1)

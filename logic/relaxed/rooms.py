@@ -11,19 +11,25 @@ from jaxtyping import Bool, Float
 
 from posewise.robots.world.rooms import RoomMap
 
-from ..exact.solids import Solid
-from .distances import STRICT
-from .object_features import Build, BuildOf, Pair, centre, solid_places
-from .parts import Parts, parts_of, reaches, rows
+from ..geometry.frame_groups import FrameGroup
+from .contact import STRICT_MARGIN
+from .object_features import (
+    GroupRows,
+    ObjectPair,
+    PairRows,
+    mass_centre,
+    shape_positions,
+)
+from .parts import PartKinds, bounded_parts, gather_rows, part_extents
 from .smooth import any_of, largest, mellowmin, smallest
 
-LEAST = 8
+MIN_WALLS = 8
 """So many walls, times a power of two, a room is said to have: fewer programs."""
 
 
-def walls(
+def room_walls(
     rooms: RoomMap, cells: Bool[np.ndarray, "nx ny"], truncate: bool = False
-) -> Float[np.ndarray, "walls 2 2"]:
+) -> Float[np.ndarray, "room_walls 2 2"]:
     """Both ends of each straight wall about some cells, in the world [m].
 
     Some at the end have no length, to fill up; none: there is no cell.
@@ -43,7 +49,7 @@ def walls(
     found += [[a[::-1], b[::-1]] for a, b in _across(cells.T, *lines[::-1])]
     if not found:
         return np.zeros((0, 2, 2))
-    size = LEAST
+    size = MIN_WALLS
     while size < len(found):
         size *= 2
     return _filled(np.array(found), size)
@@ -66,8 +72,8 @@ def _across(cells: np.ndarray, x: np.ndarray, y: np.ndarray) -> list[list[list[f
     return found
 
 
-def inside(
-    point: Float[jax.Array, "2"], walls: Float[jax.Array, "walls 2 2"]
+def depth_inside(
+    point: Float[jax.Array, "2"], walls: Float[jax.Array, "room_walls 2 2"]
 ) -> Float[jax.Array, ""]:
     """How far a point is from the nearest wall [m]; minus that where it is outside."""
     start, along = walls[:, 0], walls[:, 1] - walls[:, 0]
@@ -81,33 +87,35 @@ def inside(
     return jnp.where(jnp.sum(crossed) % 2 == 1, distance, -distance)
 
 
-def in_room(about: Float[np.ndarray, "walls 2 2"], truth: bool) -> BuildOf:
+def in_room_rows(about: Float[np.ndarray, "room_walls 2 2"], truth: bool) -> GroupRows:
     """At most 0 only where the middle of a thing's bounding box is within walls.
 
     Args:
-        about: see `walls`, at least one.
+        about: see `room_walls`, at least one.
         truth: or only where it is not.
     """
 
-    def build(things: tuple[Solid, ...]) -> Any:
-        solid = solid_places(things[0], 0)
+    def build(things: tuple[FrameGroup, ...]) -> Any:
+        solid = shape_positions(things[0], 0)
         frames = [things[0].C.frames[things[0].frames[i]] for i in solid]
-        parts, arrays = parts_of(frames, "a")
+        parts, arrays = bounded_parts(frames, "a")
         arrays |= {"walls": about, "sign": _sign(truth), "solid": np.array(solid)}
         return _in_room(parts), arrays, 1
 
     return build
 
 
-def origin_in_room(about: Float[np.ndarray, "walls 2 2"], truth: bool) -> BuildOf:
+def origin_in_room_rows(
+    about: Float[np.ndarray, "room_walls 2 2"], truth: bool
+) -> GroupRows:
     """At most 0 only where the origin of a thing's root is within walls (or not)."""
     given = {"walls": about, "sign": _sign(truth)}
     return lambda things: (_origin_in_room, given, 1)
 
 
-def in_same_room(
+def same_room_rows(
     about: Sequence[tuple[np.ndarray, np.ndarray]], truth: bool, error: float
-) -> Build:
+) -> PairRows:
     """At most 0 only where a's centre is in a room, and b's origin in its partner.
 
     Args:
@@ -118,8 +126,8 @@ def in_same_room(
     most = max(len(walls) for pair in about for walls in pair)
     pairs = np.array([[_filled(walls, most) for walls in pair] for pair in about])
 
-    def build(pair: Pair) -> Any:
-        arrays = pair.masses() | {"root": np.array(len(pair.a.frames))}
+    def build(pair: ObjectPair) -> Any:
+        arrays = pair.mass_arrays() | {"root": np.array(len(pair.a.frames))}
         arrays |= {"pairs": pairs, "error": np.array(float(error))}
         fn = _in_same_room if truth else _in_no_same_room
         return fn, arrays, 1 if truth else len(pairs)
@@ -132,34 +140,38 @@ def _sign(truth: bool) -> np.ndarray:
 
 
 @lru_cache(maxsize=256)
-def _in_room(parts: Parts) -> Any:
+def _in_room(parts: PartKinds) -> Any:
     def in_room(R: Any, p: Any, **arrays: Any) -> Any:
         at, level = arrays["solid"], jnp.eye(2, 3, dtype=p.dtype)
-        low, high = reaches(parts, rows(R, at), rows(p, at), level, arrays)
+        low, high = part_extents(
+            parts, gather_rows(R, at), gather_rows(p, at), level, arrays
+        )
         middle = (smallest(low) + largest(high)) / 2
-        return (STRICT - arrays["sign"] * inside(middle, arrays["walls"]))[None]
+        return (STRICT_MARGIN - arrays["sign"] * depth_inside(middle, arrays["walls"]))[
+            None
+        ]
 
     return in_room
 
 
 def _origin_in_room(R: Any, p: Any, **arrays: Any) -> Any:
-    within = inside(p[0, :2], arrays["walls"])
-    return (STRICT - arrays["sign"] * within)[None]
+    within = depth_inside(p[0, :2], arrays["walls"])
+    return (STRICT_MARGIN - arrays["sign"] * within)[None]
 
 
 def _depths(R: Any, p: Any, arrays: dict) -> Float[jax.Array, "2 pairs"]:
     """How far inside its room of each pair one is, and the other."""
-    ours = centre(R, p, arrays)[:2]
-    theirs = rows(p, arrays["root"][None])[0, :2]
-    within = jax.vmap(inside, (None, 0))
+    ours = mass_centre(R, p, arrays)[:2]
+    theirs = gather_rows(p, arrays["root"][None])[0, :2]
+    within = jax.vmap(depth_inside, (None, 0))
     pairs = arrays["pairs"]
     return jnp.stack([within(ours, pairs[:, 0]), within(theirs, pairs[:, 1])])
 
 
 def _in_same_room(R: Any, p: Any, **arrays: Any) -> Any:
     both = jnp.minimum(*_depths(R, p, arrays))
-    return any_of(STRICT - both, arrays["error"])[None]
+    return any_of(STRICT_MARGIN - both, arrays["error"])[None]
 
 
 def _in_no_same_room(R: Any, p: Any, **arrays: Any) -> Any:
-    return mellowmin(STRICT + _depths(R, p, arrays), arrays["error"])
+    return mellowmin(STRICT_MARGIN + _depths(R, p, arrays), arrays["error"])

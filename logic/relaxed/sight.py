@@ -18,18 +18,25 @@ from posewise import collision
 from posewise.robots.world.agents import Camera
 
 from ..errors import PredicateError
-from ..exact.solids import Solid
-from .distances import STRICT
-from .ellipsoids import within_parts
-from .object_features import BuildOf, solid_places
-from .parts import Parts, all_parts_of, parts_of, placed, reaches, rows
-from .rays import CLEAR
+from ..geometry.frame_groups import FrameGroup
+from .contact import STRICT_MARGIN
+from .ellipsoids import inner_ellipsoids
+from .object_features import GroupRows, shape_positions
+from .parts import (
+    PartKinds,
+    all_parts,
+    bounded_parts,
+    gather_rows,
+    part_extents,
+    posed_parts,
+)
+from .rays import RAY_CLEARANCE
 from .smooth import largest, mellowmin
 
-TINY = 1e-12
+NORM_EPSILON = 1e-12
 
 
-def shown(camera: Camera, error: float) -> BuildOf:
+def visible_rows(camera: Camera, error: float) -> GroupRows:
     """At most 0 only where a pixel of the camera shows a thing, which needs more room.
 
     Of three things: the one, the camera's frame, and the frames of all others.
@@ -42,10 +49,10 @@ def shown(camera: Camera, error: float) -> BuildOf:
         PredicateError: for things too thin for an ellipsoid.
     """
 
-    def build(things: tuple[Solid, ...]) -> Any:
+    def build(things: tuple[FrameGroup, ...]) -> Any:
         a, _, rest = things
-        solid = solid_places(a, 0)
-        owner, targets = within_parts([a.C.frames[a.frames[i]] for i in solid])
+        solid = shape_positions(a, 0)
+        owner, targets = inner_ellipsoids([a.C.frames[a.frames[i]] for i in solid])
         if not len(owner):
             raise PredicateError(
                 f"{a.name!r} has no part thick enough to be seen for sure; give it a"
@@ -53,7 +60,7 @@ def shown(camera: Camera, error: float) -> BuildOf:
             )
         first = len(a.frames) + 1
         frames = [rest.C.frames[i] for i in rest.frames]
-        others, arrays = all_parts_of(frames, "other")
+        others, arrays = all_parts(frames, "other")
         arrays |= targets._asdict() | {"at": np.array(solid)[owner]}
         arrays |= _numbers(camera, a) | {"error": np.array(float(error))}
         arrays["others"] = first + np.arange(len(frames))
@@ -62,7 +69,7 @@ def shown(camera: Camera, error: float) -> BuildOf:
     return build
 
 
-def out_of_view(camera: Camera, error: float) -> BuildOf:
+def out_of_view_rows(camera: Camera, error: float) -> GroupRows:
     """At most 0 only where each part is outside one of the six sides of the view.
 
     Of two things: the one, and the camera's frame.
@@ -79,12 +86,12 @@ def out_of_view(camera: Camera, error: float) -> BuildOf:
     )
     sides /= np.linalg.norm(sides, axis=1, keepdims=True)
     axes = np.concatenate([sides, [[-1.0, 0, 0], [1.0, 0, 0]]])
-    beyond = np.array([0.0, 0, 0, 0, -camera.near, camera.far]) + STRICT
+    beyond = np.array([0.0, 0, 0, 0, -camera.near, camera.far]) + STRICT_MARGIN
 
-    def build(things: tuple[Solid, ...]) -> Any:
+    def build(things: tuple[FrameGroup, ...]) -> Any:
         a = things[0]
-        solid = solid_places(a, 0)
-        parts, arrays = parts_of([a.C.frames[a.frames[i]] for i in solid], "part")
+        solid = shape_positions(a, 0)
+        parts, arrays = bounded_parts([a.C.frames[a.frames[i]] for i in solid], "part")
         arrays |= _numbers(camera, a) | {"error": np.array(float(error))}
         arrays |= {"solid": np.array(solid), "sides": axes, "beyond": beyond}
         count = sum(len(arrays[f"part{g}_0"]) for g in range(len(parts.kinds)))
@@ -93,7 +100,7 @@ def out_of_view(camera: Camera, error: float) -> BuildOf:
     return build
 
 
-def _numbers(camera: Camera, a: Solid) -> dict[str, np.ndarray]:
+def _numbers(camera: Camera, a: FrameGroup) -> dict[str, np.ndarray]:
     high = np.tan(camera.vertical_fov / 2)
     edges = np.array([high * camera.width / camera.height, high])
     return {
@@ -106,27 +113,27 @@ def _numbers(camera: Camera, a: Solid) -> dict[str, np.ndarray]:
 
 
 def _length(x: Float[jax.Array, "*n 3"]) -> Float[jax.Array, "*n"]:
-    return jnp.sqrt(jnp.sum(x * x, -1) + TINY)
+    return jnp.sqrt(jnp.sum(x * x, -1) + NORM_EPSILON)
 
 
 @lru_cache(maxsize=256)
-def _shown(others: Parts) -> Any:
+def _shown(others: PartKinds) -> Any:
     def shown(R: Any, p: Any, **arrays: Any) -> Any:
         eye = arrays["eye"]
-        R_eye, p_eye = rows(R, eye)[0], rows(p, eye)[0]
-        R_at, p_at = rows(R, arrays["at"]), rows(p, arrays["at"])
+        R_eye, p_eye = gather_rows(R, eye)[0], gather_rows(p, eye)[0]
+        R_at, p_at = gather_rows(R, arrays["at"]), gather_rows(p, arrays["at"])
         axes = arrays["axes"] @ jnp.swapaxes(R_at, -1, -2) @ R_eye
         place = lambda x: (p_at + jnp.einsum("nij,nj->ni", R_at, x) - p_eye) @ R_eye
         c = place(arrays["centre"])
         covered, stretch = _covered(c, axes, arrays)
         x = jnp.maximum(c[:, 0], 0.0)
-        begin = arrays["near"] / jnp.maximum(x, arrays["near"] + TINY)
+        begin = arrays["near"] / jnp.maximum(x, arrays["near"] + NORM_EPSILON)
         start, end = begin[:, None] * c, stretch[:, None] * c
         spread = arrays["pitch"] / jnp.sqrt(2.0)
         inview = jnp.abs(c[:, 1:]) - c[:, :1] * arrays["edges"]
         demands = [
             covered[:, None],
-            arrays["near"] + CLEAR - c[:, :1],
+            arrays["near"] + RAY_CLEARANCE - c[:, :1],
             stretch[:, None] * c[:, :1] - arrays["far"],
             inview,
             _met_late(place(arrays["middle"]), start, axes, spread, arrays)[:, None],
@@ -134,8 +141,8 @@ def _shown(others: Parts) -> Any:
         if others.kinds:
             world = lambda y: p_eye + y @ R_eye.T
             at = arrays["others"]
-            there = placed(others, rows(R, at), rows(p, at), arrays)
-            room = spread * stretch * x + CLEAR
+            there = posed_parts(others, gather_rows(R, at), gather_rows(p, at), arrays)
+            room = spread * stretch * x + RAY_CLEARANCE
             demands += _unhidden(world(start), world(end), p_eye, room, there)
         worst = largest(jnp.concatenate(demands, 1).T)
         return mellowmin(worst, arrays["error"])[None]
@@ -162,7 +169,7 @@ def _covered(c: jax.Array, axes: jax.Array, arrays: dict) -> tuple[Any, Any]:
     along = largest(_length(corners).T) * x / reach
     demand = jnp.maximum(x * aside + along - 1, 2 * along - 1)
     thin = jnp.min(arrays["semi"], -1)
-    return thin * demand + STRICT, 1 / (1 - jnp.minimum(along, 0.5))
+    return thin * demand + STRICT_MARGIN, 1 / (1 - jnp.minimum(along, 0.5))
 
 
 def _met_late(
@@ -171,7 +178,7 @@ def _met_late(
     """At most 0 only where parts are not met before the camera's near plane [m]."""
     ends = [jnp.einsum("nij,nj->ni", axes, x - middle) for x in (0.0, start)]
     beside = jnp.maximum(jnp.minimum(*ends), -jnp.maximum(*ends)) - arrays["half"]
-    return CLEAR + spread * arrays["near"] - largest(beside.T)
+    return RAY_CLEARANCE + spread * arrays["near"] - largest(beside.T)
 
 
 def _unhidden(
@@ -182,7 +189,7 @@ def _unhidden(
     found = []
     for body in others:
         d = collision.contact(lines, jax.tree.map(lambda x: x[None], body)).distance
-        within = CLEAR + d[-1:]
+        within = RAY_CLEARANCE + d[-1:]
         found.append(jnp.where(within <= 0, within, room[:, None] - d[:-1]))
     return found
 
@@ -204,12 +211,14 @@ def _segments(start: jax.Array, end: jax.Array, eye: jax.Array) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _out_of_view(parts: Parts) -> Any:
+def _out_of_view(parts: PartKinds) -> Any:
     def out_of_view(R: Any, p: Any, **arrays: Any) -> Any:
         eye, at = arrays["eye"], arrays["solid"]
-        axes = arrays["sides"] @ rows(R, eye)[0].T
-        low, _ = reaches(parts, rows(R, at), rows(p, at), axes, arrays)
-        beyond = low - axes @ rows(p, eye)[0]
+        axes = arrays["sides"] @ gather_rows(R, eye)[0].T
+        low, _ = part_extents(
+            parts, gather_rows(R, at), gather_rows(p, at), axes, arrays
+        )
+        beyond = low - axes @ gather_rows(p, eye)[0]
         return mellowmin((arrays["beyond"] - beyond).T, arrays["error"])
 
     return out_of_view

@@ -23,50 +23,50 @@ from posewise.robots.world.frame import Frame
 from posewise.robots.world.friction import contact_friction
 
 from ..errors import PredicateError
-from .constraint_terms import AllOf, Rows, Term
-from .contact_points import is_drum, nearest, samples
-from .equilibrium import Forces, imbalance
-from .parts import rows
+from .constraint_terms import Conjunction, Inequality, ConstraintTerm
+from .contact_points import is_cylinder, closest_surface_points, contact_samples
+from .equilibrium import FrictionContacts, force_imbalance
+from .parts import gather_rows
 from .smooth import mellowmin
 from .support_graph import Stack
 
-TIPPING = 4e-3
+CENTRE_SHIFT = 4e-3
 """How far centres of mass are moved to each of four sides [m]."""
-SLACK = 0.02
+MAX_IMBALANCE = 0.02
 """What may be missing to equilibrium, in weights."""
-LEVER = 0.1
+TORQUE_LEVER = 0.1
 """A torque of a weight at this lever counts like a force of that weight [m]."""
-FRICTION_SLACK = 0.03
+FRICTION_MARGIN = 0.03
 """By this much less friction is counted on."""
-NEAR, GONE = 2e-4, 6e-4
+TOUCHING_GAP, SEPARATED_GAP = 2e-4, 6e-4
 """Gaps up to which points count as touching, and beyond which they do not [m]."""
-FAINT, REACH = 0.02, 0.01
+REMOTE_WEIGHT, REMOTE_DECAY = 0.02, 0.01
 """What points beyond count for, and how far: too little to hold, enough to tell the
 way there."""
-OVERLAP = 2e-4
+MAX_PENETRATION = 2e-4
 """Depth that is allowed [m]: things that overlap are pushed apart."""
-TOUCH = 2e-4
+MAX_SUPPORT_GAP = 2e-4
 """Gap at which something touches [m]."""
-SCALE = 100.0
+ROW_SCALE = 100.0
 """Of the rows, for a solver: they tell tenths of millimetres."""
-LEAN = 0.1
+JAMMING_BLEND = 0.1
 """Contacts count from the slope on at which friction cannot jam, to this much less."""
 
 
-def rests(stack: Stack) -> Term:
+def standing_term(stack: Stack) -> ConstraintTerm:
     """The stack stands, and overlaps with nothing else.
 
     Raises:
-        PredicateError: see `resting`.
+        PredicateError: see `standing_feature`.
     """
-    standing = Rows(resting(stack), scale=SCALE)
-    if not stack.apart:
+    standing = Inequality(standing_feature(stack), scale=ROW_SCALE)
+    if not stack.clear_frames:
         return standing
-    clear = Feature(FS.collisionRows, stack.apart, target=OVERLAP)
-    return AllOf((standing, Rows(clear, scale=SCALE)))
+    clear = Feature(FS.collisionRows, stack.clear_frames, target=MAX_PENETRATION)
+    return Conjunction((standing, Inequality(clear, scale=ROW_SCALE)))
 
 
-def resting(stack: Stack) -> Feature:
+def standing_feature(stack: Stack) -> Feature:
     """Six rows: overlap [m], a gap below the first thing [m], and four imbalances.
 
     Imbalances are in weights, for centres of mass moved to four sides.
@@ -82,9 +82,9 @@ def resting(stack: Stack) -> Feature:
 
     def resolve(C: Config, names: Sequence[str]) -> Any:
         at = np.array([C.index(name) for name in names])
-        kinds, arrays = _touching(C, at, stack)
-        symbol = _symbol(kinds, len(stack.things))
-        return symbol, at, arrays | _weights(C, at, stack)
+        kinds, arrays = _body_pair_data(C, at, stack)
+        symbol = _symbol(kinds, len(stack.objects))
+        return symbol, at, arrays | _mass_data(C, at, stack)
 
     symbol = Symbol(
         _unresolved, frames=(0, None), takes_frame_stack=True, resolve=resolve
@@ -96,18 +96,18 @@ def _unresolved(R: Any, p: Any) -> Any:
     raise PredicateError("This is a feature of a world; use Feature.eval.")
 
 
-class _Kind(NamedTuple):
+class _BodyPairKind(NamedTuple):
     """Of pairs of bodies: types of cores, and whether they are cylinders."""
 
     cores: tuple[Any, ...]
     drums: tuple[bool, ...]
 
 
-def _weights(C: Config, at: np.ndarray, stack: Stack) -> dict[str, np.ndarray]:
+def _mass_data(C: Config, at: np.ndarray, stack: Stack) -> dict[str, np.ndarray]:
     """Each thing's share of the weight, and where its mass is."""
     every = frame_masses(C.frames)
-    share = np.zeros((len(stack.things), len(at)))
-    for k, places in enumerate(stack.things):
+    share = np.zeros((len(stack.objects), len(at)))
+    for k, places in enumerate(stack.objects):
         for i in places:
             share[k, i] = every[at[i]].mass
     weight = share.sum(1)
@@ -119,21 +119,21 @@ def _weights(C: Config, at: np.ndarray, stack: Stack) -> dict[str, np.ndarray]:
     }
 
 
-def _touching(
+def _body_pair_data(
     C: Config, at: np.ndarray, stack: Stack
-) -> tuple[tuple[_Kind, ...], dict[str, np.ndarray]]:
+) -> tuple[tuple[_BodyPairKind, ...], dict[str, np.ndarray]]:
     """Pairs of bodies by kind, and points of the first ones."""
-    bodies = {i: _single(C.frames[at[i]]) for pair in stack.pairs for i in pair}
-    owner = {i: k for k, places in enumerate(stack.things) for i in places}
-    parts = [sum(len(bodies.get(i, ())) for i in places) for places in stack.things]
-    groups: dict[Any, list[_Pair]] = {}
+    bodies = {i: _frame_bodies(C.frames[at[i]]) for pair in stack.pairs for i in pair}
+    owner = {i: k for k, places in enumerate(stack.objects) for i in places}
+    parts = [sum(len(bodies.get(i, ())) for i in places) for places in stack.objects]
+    groups: dict[Any, list[_BodyPair]] = {}
     for i, j in stack.pairs:
         friction = max(contact_friction(C.frames[at[k]]) for k in (i, j))
         for a in bodies[i]:
-            cloud = samples(a.core, parts[owner[i]])
+            cloud = contact_samples(a.core, parts[owner[i]])
             for b in bodies[j]:
                 things = owner[i], owner.get(j, -1)
-                made = _Pair((a, b), cloud, (i, j), things, friction)
+                made = _BodyPair((a, b), cloud, (i, j), things, friction)
                 groups.setdefault(made.key, []).append(made)
     arrays: dict[str, np.ndarray] = {}
     for g, pairs in enumerate(groups.values()):
@@ -142,8 +142,8 @@ def _touching(
             leaves = [np.stack(column) for column in zip(*rows, strict=True)]
             arrays |= {f"{side}{g}_{n}": x for n, x in enumerate(leaves)}
         counts = [len(pair.cloud) for pair in pairs]
-        which = np.eye(len(stack.things) + 1)[:, :-1]  # the world is no thing
-        whose = np.array([pair.things for pair in pairs])
+        which = np.eye(len(stack.objects) + 1)[:, :-1]  # the world is no thing
+        whose = np.array([pair.objects for pair in pairs])
         rough = np.array([pair.friction for pair in pairs])
         arrays |= {
             f"cloud{g}": np.concatenate([pair.cloud for pair in pairs]),
@@ -151,12 +151,12 @@ def _touching(
             f"frames{g}": np.array([pair.frames for pair in pairs]),
             f"upper{g}": which[whose[:, 0]],
             f"lower{g}": which[whose[:, 1]],
-            f"friction{g}": np.maximum(rough - FRICTION_SLACK, 0.0),
+            f"friction{g}": np.maximum(rough - FRICTION_MARGIN, 0.0),
         }
     return tuple(key[0] for key in groups), arrays
 
 
-class _One(NamedTuple):
+class _FrameBody(NamedTuple):
     """A convex body in its frame."""
 
     core: Any
@@ -165,14 +165,14 @@ class _One(NamedTuple):
     p: Any
 
 
-class _Pair(NamedTuple):
+class _BodyPair(NamedTuple):
     """Two bodies that may touch."""
 
-    bodies: tuple[_One, _One]
+    bodies: tuple[_FrameBody, _FrameBody]
     cloud: np.ndarray
     """Points of the first."""
     frames: tuple[int, int]
-    things: tuple[int, int]
+    objects: tuple[int, int]
     """Those they belong to; -1: the world."""
     friction: float
 
@@ -180,21 +180,21 @@ class _Pair(NamedTuple):
     def key(self) -> Any:
         """What pairs of one group have in common."""
         cores = [x.core for x in self.bodies]
-        kind = _Kind(tuple(map(type, cores)), tuple(map(is_drum, cores)))
+        kind = _BodyPairKind(tuple(map(type, cores)), tuple(map(is_cylinder, cores)))
         return kind, *(np.shape(getattr(core, "vertices", ())) for core in cores)
 
 
-def _single(frame: Frame) -> list[_One]:
+def _frame_bodies(frame: Frame) -> list[_FrameBody]:
     found = []
     for group in frame_bodies(frame):
         body: Any = group.body
         for k in range(len(group)):
             core = type(body.core)(*(np.asarray(x[k]) for x in body.core))
-            found.append(_One(core, body.radius[k], body.R[k], body.p[k]))
+            found.append(_FrameBody(core, body.radius[k], body.R[k], body.p[k]))
     return found
 
 
-class _Points(NamedTuple):
+class _ContactPoints(NamedTuple):
     """Points where things may touch."""
 
     p: Any
@@ -206,47 +206,47 @@ class _Points(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _symbol(kinds: tuple[_Kind, ...], things: int) -> Symbol:
+def _symbol(kinds: tuple[_BodyPairKind, ...], things: int) -> Symbol:
     def run(R: Any, p: Any, **arrays: Any) -> Any:
         found, gaps, mine = [], [], []
         for g, kind in enumerate(kinds):
-            points, gap = _points(g, kind, R, p, arrays)
+            points, gap = _contact_points(g, kind, R, p, arrays)
             found.append(points)
             gaps.append(gap)
             first = arrays[f"upper{g}"][:, 0] + arrays[f"lower{g}"][:, 0]
             mine.append(jnp.where(first > 0, gap, 1e3))
-        points = _Points(*(jnp.concatenate(x) for x in zip(*found, strict=True)))
-        overlap = -amin(jnp.concatenate(gaps)) - OVERLAP
-        apart = mellowmin(jnp.concatenate(mine), TOUCH / 8) - TOUCH
-        missing = imbalance(*_balance(points, R, p, arrays)) - SLACK
+        points = _ContactPoints(*(jnp.concatenate(x) for x in zip(*found, strict=True)))
+        overlap = -amin(jnp.concatenate(gaps)) - MAX_PENETRATION
+        apart = mellowmin(jnp.concatenate(mine), MAX_SUPPORT_GAP / 8) - MAX_SUPPORT_GAP
+        missing = force_imbalance(*_balance_equations(points, R, p, arrays)) - MAX_IMBALANCE
         return jnp.concatenate([jnp.stack([overlap, apart]), missing])
 
     return Symbol(run, "resting", frames=(0, None), dim=6, takes_frame_stack=True)
 
 
-def _points(g: int, kind: _Kind, R: Any, p: Any, arrays: dict) -> tuple[_Points, Any]:
+def _contact_points(g: int, kind: _BodyPairKind, R: Any, p: Any, arrays: dict) -> tuple[_ContactPoints, Any]:
     """Points of one group, and the signed distances of its pairs."""
     of, at = arrays[f"of{g}"], arrays[f"frames{g}"]
     sides = []
     for s, (side, core) in enumerate(zip("ab", kind.cores, strict=True)):
         n = len(core._fields)
         leaves = [arrays[f"{side}{g}_{k}"] for k in range(n + 3)]
-        turn = rows(R, at[:, s])
-        place = rows(p, at[:, s]) + jnp.einsum("nij,nj->ni", turn, leaves[n + 2])
+        turn = gather_rows(R, at[:, s])
+        place = gather_rows(p, at[:, s]) + jnp.einsum("nij,nj->ni", turn, leaves[n + 2])
         sides.append(
             collision.Body(core(*leaves[:n]), leaves[n], turn @ leaves[n + 1], place)
         )
     pair = collision.contact(*sides)
-    a, b = (jax.tree.map(lambda x: rows(x, of), body) for body in sides)
+    a, b = (jax.tree.map(lambda x: gather_rows(x, of), body) for body in sides)
     x = jnp.einsum("nij,nj->ni", a.R, arrays[f"cloud{g}"]) + a.p
-    _, q = nearest(b, x, kind.drums[1])
-    gap, _ = nearest(a, q, kind.drums[0])
-    pick = lambda name: rows(arrays[f"{name}{g}"], of)
-    normal, friction = rows(pair.normal, of), pick("friction")
-    points = _Points(
+    _, q = closest_surface_points(b, x, kind.drums[1])
+    gap, _ = closest_surface_points(a, q, kind.drums[0])
+    pick = lambda name: gather_rows(arrays[f"{name}{g}"], of)
+    normal, friction = gather_rows(pair.normal, of), pick("friction")
+    points = _ContactPoints(
         q,
         normal,
-        _touch(gap) * _upright(normal, friction, pick("lower")),
+        _touch_weight(gap) * _no_jamming_weight(normal, friction, pick("lower")),
         friction,
         pick("upper"),
         pick("lower"),
@@ -254,24 +254,24 @@ def _points(g: int, kind: _Kind, R: Any, p: Any, arrays: dict) -> tuple[_Points,
     return points, pair.distance
 
 
-def _touch(gap: Any) -> Any:
+def _touch_weight(gap: Any) -> Any:
     """1 where a point touches, and next to nothing where it does not."""
-    t = jnp.clip((GONE - gap) / (GONE - NEAR), 0.0, 1.0)
-    beyond = jnp.maximum(gap - NEAR, 0.0)
-    return (1 - FAINT) * t * t * (3 - 2 * t) + FAINT * jnp.exp(-beyond / REACH)
+    t = jnp.clip((SEPARATED_GAP - gap) / (SEPARATED_GAP - TOUCHING_GAP), 0.0, 1.0)
+    beyond = jnp.maximum(gap - TOUCHING_GAP, 0.0)
+    return (1 - REMOTE_WEIGHT) * t * t * (3 - 2 * t) + REMOTE_WEIGHT * jnp.exp(-beyond / REMOTE_DECAY)
 
 
-def _upright(normal: Any, friction: Any, lower: Any) -> Any:
+def _no_jamming_weight(normal: Any, friction: Any, lower: Any) -> Any:
     """0 for contacts so steep that friction could jam things between them."""
     # of two things that both move, either may be the upper one
     rise = normal[:, 2]
     rise = jnp.where(jnp.sum(lower, 1) > 0, jnp.abs(rise), rise)
     steepest = friction / jnp.sqrt(1 + friction * friction)
-    t = jnp.clip((rise - steepest) / LEAN, 0.0, 1.0)
+    t = jnp.clip((rise - steepest) / JAMMING_BLEND, 0.0, 1.0)
     return t * t * (3 - 2 * t)
 
 
-def _balance(points: _Points, R: Any, p: Any, arrays: dict) -> tuple[Forces, Any]:
+def _balance_equations(points: _ContactPoints, R: Any, p: Any, arrays: dict) -> tuple[FrictionContacts, Any]:
     """Forces at points on all things, and what they have to add up to."""
     share, ratio = arrays["share"], arrays["ratio"]
     things = len(ratio)
@@ -279,7 +279,7 @@ def _balance(points: _Points, R: Any, p: Any, arrays: dict) -> tuple[Forces, Any
     eye = jnp.eye(3, dtype=p.dtype)
     blocks = []
     for k in range(things):
-        arm = (points.p - centre[k]) / LEVER
+        arm = (points.p - centre[k]) / TORQUE_LEVER
         # f · (y × arm): a matrix that takes y
         x, y, z = arm.T
         o = jnp.zeros_like(x)
@@ -288,11 +288,11 @@ def _balance(points: _Points, R: Any, p: Any, arrays: dict) -> tuple[Forces, Any
         sign = (points.upper[:, k] - points.lower[:, k]) * points.weight * ratio[k]
         blocks.append(sign[:, None, None] * both)
     G = jnp.concatenate(blocks, -1)
-    tip = TIPPING / LEVER
+    tip = CENTRE_SHIFT / TORQUE_LEVER
     side = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]) * tip
     # a weight at (x, y) is balanced by a torque (y, -x)
     one = np.concatenate(
         [np.tile([0.0, 0, 1], (4, 1)), side[:, 1:], -side[:, :1], np.zeros((4, 1))], 1
     )
     b = jnp.asarray(np.tile(one, (1, things)), p.dtype)
-    return Forces(G, points.normal, points.friction), b
+    return FrictionContacts(G, points.normal, points.friction), b

@@ -7,7 +7,7 @@ from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.world.frame import Frame
 
-from ..exact.solids import subtree
+from ..geometry.frame_groups import subtree
 
 
 @dataclass(frozen=True)
@@ -16,17 +16,17 @@ class Stack:
 
     names: tuple[str, ...]
     """Of the frames."""
-    things: tuple[tuple[int, ...], ...]
+    objects: tuple[tuple[int, ...], ...]
     """Frames of each thing on a free joint, the one in question first."""
     pairs: tuple[tuple[int, int], ...]
     """Frames that can touch, the first one of a thing."""
-    apart: tuple[str, ...]
+    clear_frames: tuple[str, ...]
     """Frames of things that may also meet what holds nothing."""
     root: str
     """The frame on whose free joint the thing in question hangs."""
 
 
-def stack_about(C: Config, frame: int) -> Stack | None:
+def find_stack(C: Config, frame: int) -> Stack | None:
     """What can rest on what in a world.
 
     Robots hold nothing, nor does what is locked on a free joint, other than the thing
@@ -39,7 +39,7 @@ def stack_about(C: Config, frame: int) -> Stack | None:
     Returns:
         None: the thing hangs on no free joint, so that it stays where it is.
     """
-    owner = free_roots(C)
+    owner = free_joint_frames(C)
     first = owner[frame]
     if first is None:
         return None
@@ -70,7 +70,7 @@ def stack_about(C: Config, frame: int) -> Stack | None:
     )
 
 
-def free_roots(C: Config) -> list[int | None]:
+def free_joint_frames(C: Config) -> list[int | None]:
     """For each frame the frame on a free joint that it hangs on, if any."""
     found: list[int | None] = []
     for i in range(len(C.frames)):

@@ -36,9 +36,9 @@ from posewise.robots.config import Config
 from posewise.robots.simulation.masses import frame_masses as frame_masses
 from posewise.robots.validation import number
 
-from ..exact.solids import Solid, thing, with_shapes
-from ..relaxed.object_features import centre, feature_of, masses, solid_places
-from ..relaxed.parts import Distances, contacts, distances_of
+from ..geometry.frame_groups import FrameGroup, find_object, require_shapes
+from ..relaxed.object_features import mass_centre, feature_on_frames, mass_arrays, shape_positions
+from ..relaxed.parts import PartPairKinds, part_contacts, part_pairs
 from ..relaxed.smooth import smallest
 from .criterion import Criterion
 from .event import EventError
@@ -133,7 +133,7 @@ class _GraspContext(NamedTuple):
             ObjectiveError: where it has none.
         """
         every = frame_masses(self.C.frames)
-        total = sum(every[i].mass for i in thing(self.C, self.obj).frames)
+        total = sum(every[i].mass for i in find_object(self.C, self.obj).frames)
         if not total > 0:
             raise ObjectiveError(
                 f"{self.obj!r} has no mass, which forces are asked for; give it one:"
@@ -143,14 +143,14 @@ class _GraspContext(NamedTuple):
 
     def centre(self, order: int, scale: float, target: Any = None) -> Feature:
         """Of mass of the object in the world, or what it does [m, m/s, m/s²]."""
-        made = feature_of([thing(self.C, self.obj)], _center_of_mass_function)
+        made = feature_on_frames([find_object(self.C, self.obj)], _center_of_mass_function)
         given = dict(order=order, scale=scale, target=target)
         return Feature(made.symbol, made.frames, **given)
 
     def on_object_and_robot(self, build: Any) -> Feature:
         """Of the object and the bodies of the robot."""
-        bodies = [with_shapes(thing(self.C, name)) for name in self.robot]
-        return feature_of([with_shapes(thing(self.C, self.obj)), *bodies], build)
+        bodies = [require_shapes(find_object(self.C, name)) for name in self.robot]
+        return feature_on_frames([require_shapes(find_object(self.C, self.obj)), *bodies], build)
 
 
 def _final_position_rows(
@@ -214,53 +214,53 @@ def _scaled(feature: Feature, factor: float) -> Feature:
 # -- functions of poses ----------------------------------------------------------------
 
 
-def _center_of_mass_function(things: tuple[Solid, ...]) -> Any:
-    return _center_of_mass, masses(things[0]), 3
+def _center_of_mass_function(things: tuple[FrameGroup, ...]) -> Any:
+    return _center_of_mass, mass_arrays(things[0]), 3
 
 
 def _center_of_mass(R: Any, p: Any, **arrays: Any) -> Any:
-    return centre(R, p, arrays)
+    return mass_centre(R, p, arrays)
 
 
 def _robot_object_pairs(
-    things: tuple[Solid, ...],
-) -> tuple[Distances, dict[str, np.ndarray]]:
+    things: tuple[FrameGroup, ...],
+) -> tuple[PartPairKinds, dict[str, np.ndarray]]:
     """All pairs of a frame of the object and one of the robot, and whose they are."""
     first = np.cumsum([0, *(len(t.frames) for t in things)])
-    own = solid_places(things[0], 0)
+    own = shape_positions(things[0], 0)
     sides = [
-        solid_places(t, int(k)) for t, k in zip(things[1:], first[1:], strict=False)
+        shape_positions(t, int(k)) for t, k in zip(things[1:], first[1:], strict=False)
     ]
     pairs = [(i, j) for body in sides for i in own for j in body]
     C = things[0].C
-    which, arrays = distances_of([C.frames[i] for t in things for i in t.frames], pairs)
+    which, arrays = part_pairs([C.frames[i] for t in things for i in t.frames], pairs)
     each = [len(own) * len(body) for body in sides]
     owner = np.repeat(np.arange(len(sides)), each)
     return which, arrays | {"owner": _robot_body_of_pairs(which, arrays, owner)}
 
 
 def _robot_body_of_pairs(
-    which: Distances, arrays: dict[str, np.ndarray], owner: np.ndarray
+    which: PartPairKinds, arrays: dict[str, np.ndarray], owner: np.ndarray
 ) -> np.ndarray:
     """Of each pair of parts, in order, the body of the robot."""
     pair = np.concatenate([arrays[f"pair{g}"] for g in range(len(which.kinds))])
     return owner[pair[arrays["order"]]]
 
 
-def _gap_function(things: tuple[Solid, ...]) -> Any:
+def _gap_function(things: tuple[FrameGroup, ...]) -> Any:
     which, arrays = _robot_object_pairs(things)
     return _gap_rows(which, len(things) - 1), arrays, len(things) - 1
 
 
-def _offset_function(things: tuple[Solid, ...]) -> Any:
+def _offset_function(things: tuple[FrameGroup, ...]) -> Any:
     which, arrays = _robot_object_pairs(things)
-    return _offset_rows(which), arrays | masses(things[0]), 3
+    return _offset_rows(which), arrays | mass_arrays(things[0]), 3
 
 
 @lru_cache(maxsize=256)
-def _gap_rows(which: Distances, bodies: int) -> Any:
+def _gap_rows(which: PartPairKinds, bodies: int) -> Any:
     def gaps(R: Any, p: Any, **arrays: Any) -> Any:
-        d = contacts(which, R, p, arrays).distance
+        d = part_contacts(which, R, p, arrays).distance
         mine = arrays["owner"] == np.arange(bodies)[:, None]
         least = smallest(jnp.where(mine, d, jnp.inf).T)
         return jnp.maximum(least, 0.0) / LENGTH_UNIT
@@ -269,11 +269,11 @@ def _gap_rows(which: Distances, bodies: int) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _offset_rows(which: Distances) -> Any:
+def _offset_rows(which: PartPairKinds) -> Any:
     def offset(R: Any, p: Any, **arrays: Any) -> Any:
-        found = contacts(which, R, p, arrays)
+        found = part_contacts(which, R, p, arrays)
         weight = jax.nn.sigmoid(-found.distance / CONTACT_SMOOTHING_LENGTH)
-        arms = found.point_a - centre(R, p, arrays)
+        arms = found.point_a - mass_centre(R, p, arrays)
         return weight @ arms / (weight.sum() + MIN_WEIGHT_SUM)
 
     return offset

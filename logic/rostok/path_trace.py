@@ -11,7 +11,7 @@ from posewise.robots.config import Config
 from posewise.robots.simulation.masses import frame_masses
 from posewise.robots.validation import float_array, number
 
-from ..exact.solids import centre_of_mass, thing, with_shapes
+from ..geometry.frame_groups import centre_of_mass, find_object, require_shapes
 from .grasp_simulation import ROTATION_Z_UP_TO_Y_UP
 from .trace import OBJECT, Contact, Trace, TraceError
 
@@ -53,9 +53,9 @@ def path_trace(
     dt = number("dt", dt, "> 0 s", lambda x: x > 0, TraceError)
     max_gap = number("touch", max_gap, ">= 0 m", lambda x: x >= 0, TraceError)
     for name in (obj, *robot):
-        with_shapes(thing(C, name))
+        require_shapes(find_object(C, name))
     every = frame_masses(C.frames)
-    mass = sum(every[i].mass for i in thing(C, obj).frames)
+    mass = sum(every[i].mass for i in find_object(C, obj).frames)
     if not mass > 0:
         raise TraceError(
             f"{obj!r} has no mass, which forces on it are made of; give it one:"
@@ -64,7 +64,7 @@ def path_trace(
     world, centres, places, found = C.copy(), [], [], []
     for q in (C.q, *given):
         world.q = q
-        centres.append(centre_of_mass(thing(world, obj)))
+        centres.append(centre_of_mass(find_object(world, obj)))
         places.append([world.pose(_root_frame(C, name))[:3] for name in robot])
         found.append(_bodies_in_contact(world, obj, robot, max_gap))
     positions = np.array(centres)
@@ -95,7 +95,7 @@ def path_trace(
 
 
 def _root_frame(C: Config, name: str) -> str:
-    return C.frames[thing(C, name).frames[0]].name
+    return C.frames[find_object(C, name).frames[0]].name
 
 
 def _bodies_in_contact(

@@ -11,7 +11,7 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.world.object_states import ObjectState, Particles
 from posewise.robots.world.objects import WorldObject
 
-from ..planning.schedule import Plans, When
+from ..planning.schedule import Plans, Schedule
 from .dirt import CLEAN, CLEAN_FLOOR, dirt_level, dirty
 from .relaxed.contact_plans import dirty_plans
 from .relaxed.soaked_plans import soaked_plans
@@ -54,7 +54,7 @@ class Soaked(StatePredicate):
         wet = max(C.states[thing.name].wetness, self._level(thing))
         C.set_state(thing.name, wetness=wet if value else 0)
 
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """See `soaked_plans`: standing below a water source for as long as it takes."""
         thing = self._thing(C)
         return soaked_plans(C, when, thing.name, self._level(thing), truth)
@@ -103,7 +103,7 @@ class _Specked(StatePredicate):
         new = sprinkle(C, thing.name, count, seed) if value else cleaned
         C.set_state(thing.name, **{self.kind: new})
 
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """See `wiped_plans`: a tool touches enough particles, or no tool touches it."""
         thing = self._thing(C)
         share = self._share(getattr(C.states[thing.name], self.kind).active, thing)

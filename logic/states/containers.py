@@ -11,7 +11,7 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.world.object_states import ObjectState
 from posewise.robots.world.objects import WorldObject
 
-from ..planning.schedule import Plans, When
+from ..planning.schedule import Plans, Schedule
 from .filling import capacity, least_filled
 from .relaxed.filled_plans import filled_plans
 from .state_predicate import StatePredicate, check_flag
@@ -42,7 +42,7 @@ class _Holding(StatePredicate):
         full = max(C.states[thing.name].contents, self._level(thing))
         C.set_state(thing.name, contents=full if value else 0)
 
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """See `filled_plans`: standing below a water source for as long as it takes, or
         never while it runs."""
         thing = self._thing(C)

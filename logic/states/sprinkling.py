@@ -12,7 +12,7 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.validation import integer
 from posewise.robots.world.object_states import Particles
 
-from ..exact.solids import Solid, bounding_box
+from ..geometry.frame_groups import FrameGroup, bounding_box
 
 OUTWARD = 1e-6
 """So far off its part, by the object's size, a particle must be in no other part, and
@@ -42,9 +42,9 @@ def sprinkle(C: Config, name: str, count: Any = 20, seed: Any = 0) -> Particles:
     count = integer("count", count, "an integer >= 1", lambda x: x >= 1)
     seed = integer("seed", seed, "an integer >= 0", lambda x: x >= 0)
     rng = np.random.default_rng(seed)
-    solid = Solid(C, name, tuple(_rigid(C, C.index(name))))
+    solid = FrameGroup(C, name, tuple(_rigid(C, C.index(name))))
     low, high = bounding_box(solid)
-    usable = bool(solid.solid_frames) and np.isfinite(high - low).all()
+    usable = bool(solid.collision_frames) and np.isfinite(high - low).all()
     placed = np.zeros((0, 3))
     for _ in range(ATTEMPTS + count if usable else 0):
         placed = np.concatenate([placed, _places(solid, low, high, rng)])
@@ -73,7 +73,7 @@ def _rigid(C: Config, root: int) -> list[int]:
 
 
 def _places(
-    solid: Solid,
+    solid: FrameGroup,
     low: Float[np.ndarray, "3"],
     high: Float[np.ndarray, "3"],
     rng: np.random.Generator,
@@ -110,11 +110,11 @@ def _unit(x: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
 
 
 def _each(
-    solid: Solid,
+    solid: FrameGroup,
     ask: Callable[..., Any],
     origin: Float[np.ndarray, "n 3"],
     direction: Float[np.ndarray, "n 3"],
 ) -> list[Any]:
     """What `ask` says of lines in the world, for each frame of a thing."""
-    posed = [(solid.C.frames[i], *solid.pose(i)) for i in solid.solid_frames]
+    posed = [(solid.C.frames[i], *solid.pose(i)) for i in solid.collision_frames]
     return [ask(frame, (origin - p) @ R, direction @ R) for frame, R, p in posed]

@@ -31,7 +31,7 @@ class StatePredicate(Predicate):
 
     object: str
 
-    momentary: ClassVar[bool] = False
+    is_momentary: ClassVar[bool] = False
     ability: ClassVar[str]
 
     def holds(self, C: Config) -> bool:

@@ -10,7 +10,7 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.world.object_states import ObjectState
 from posewise.robots.world.objects import WorldObject
 
-from ..planning.schedule import Plans, When
+from ..planning.schedule import Plans, Schedule
 from .relaxed.contact_plans import sliced_plans
 from .relaxed.toggled_plans import toggled_plans
 from .state_predicate import StatePredicate, check_flag
@@ -26,7 +26,7 @@ class ToggledOn(StatePredicate):
 
     ability = "toggleable"
 
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """See `toggled_plans`: a finger presses the button, or none does."""
         return toggled_plans(C, when, self._thing(C).name, truth)
 
@@ -52,7 +52,7 @@ class Sliced(StatePredicate):
 
     ability = "sliceable"
 
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """See `sliced_plans`: a blade touches it, or none does.
 
         How hard it presses is not known of a path: that it cuts is what

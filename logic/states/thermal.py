@@ -10,7 +10,7 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.world.object_states import ObjectState
 from posewise.robots.world.objects import WorldObject
 
-from ..planning.schedule import Plans, When, all_of
+from ..planning.schedule import Plans, Schedule, plans_for_all
 from .relaxed.thermal_plans import Thermal, passed_plans, reached_plans, unreached_plans
 from .state_predicate import StatePredicate, check_flag, check_semantics
 
@@ -60,7 +60,7 @@ class Cooked(StatePredicate):
         within = cook <= highest < burn
         C.set_state(thing.name, max_temperature=highest if within else cook)
 
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """See `thermal_plans`: dwelling in range of a source, or not for so long."""
         thing = self._thing(C)
         cook, burn = self._bounds(thing)
@@ -70,7 +70,7 @@ class Cooked(StatePredicate):
         parts = [reached_plans(cooked)]
         if np.isfinite(burn):
             parts.append(unreached_plans(Thermal(C, thing.name, burn, when, "burnt")))
-        return all_of(parts)
+        return plans_for_all(parts)
 
     def _bounds(self, thing: WorldObject) -> tuple[float, float]:
         burn = np.inf
@@ -98,7 +98,7 @@ class _Limit(StatePredicate):
     word: ClassVar[str]
     """See `Thermal`."""
 
-    def plans(self, C: Config, when: When, truth: bool = True) -> Plans:
+    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """See `thermal_plans`: dwelling in range of a source until then, or away."""
         thing = self._thing(C)
         task = Thermal(C, thing.name, self._limit(thing), when, self.word)

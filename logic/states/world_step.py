@@ -20,18 +20,18 @@ from posewise.robots.world.object_states import ObjectState, Particles
 from posewise.robots.world.objects import WorldObject
 from posewise.robots.world.regions import Region
 
-from ..exact.contact import TOLERANCE
-from ..exact.containment import holding
+from ..exact.contact import CONTACT_TOLERANCE
+from ..exact.containment import contains_points
 from ..exact.joint_openness import Open
-from ..exact.solids import (
-    Solid,
+from ..geometry.frame_groups import (
+    FrameGroup,
+    are_within,
     bounding_box,
-    branch,
     centre_of_mass,
+    find_object,
     first_hits,
-    is_solid,
-    thing,
-    within,
+    has_collision_shape,
+    subtree_group,
 )
 from .dirt import wipe_step
 from .filling import DOWN, capacity, goes_into
@@ -61,18 +61,18 @@ class World:
     decay: float
 
     @cached_property
-    def solids(self) -> dict[str, Solid]:
+    def solids(self) -> dict[str, FrameGroup]:
         """Objects with all their parts."""
-        return {name: thing(self.C, name) for name in self.C.objects}
+        return {name: find_object(self.C, name) for name in self.C.objects}
 
     @cached_property
-    def catchers(self) -> dict[str, Solid]:
+    def catchers(self) -> dict[str, FrameGroup]:
         """What droplets fall into: objects, and frames of none that have shapes."""
         owned = {i for solid in self.solids.values() for i in solid.frames}
         loose = {
-            frame.name: Solid(self.C, frame.name, (i,))
+            frame.name: FrameGroup(self.C, frame.name, (i,))
             for i, frame in enumerate(self.C.frames)
-            if i not in owned and is_solid(self.C, i)
+            if i not in owned and has_collision_shape(self.C, i)
         }
         return self.solids | loose
 
@@ -93,11 +93,11 @@ class World:
         }
 
     @cached_property
-    def areas(self) -> dict[tuple[str, str], Solid]:
+    def areas(self) -> dict[tuple[str, str], FrameGroup]:
         """What tools clean or cut with, by object and ability."""
         tools = ("cleaningTool", "slicer")
         links = self.links.items()
-        return {key: branch(self.C, at) for key, at in links if key[1] in tools}
+        return {key: subtree_group(self.C, at) for key, at in links if key[1] in tools}
 
     @cached_property
     def sources(self) -> list[Source]:
@@ -178,7 +178,7 @@ class World:
         """Which objects a source warms, or cools, with their centres of mass there."""
         if source.parameters["requires_inside"]:
             others = np.array(self.heated) != source.owner
-            return others & holding(self.solids[source.owner], centres)
+            return others & contains_points(self.solids[source.owner], centres)
         away = np.linalg.norm(self.origin(source.point) - centres, axis=-1)
         return away <= source.parameters["distance_threshold"]
 
@@ -242,23 +242,25 @@ class World:
                         left: Any = self.left(getattr(state, kind), dirty.name, area)
                         states[dirty.name] = replace(state, **{kind: left})
 
-    def left(self, dirt: Particles, name: str, area: Solid) -> Particles:
+    def left(self, dirt: Particles, name: str, area: FrameGroup) -> Particles:
         """Particles of an object that a tool's area leaves."""
-        if not dirt.active.any() or not area.solid_frames:
+        if not dirt.active.any() or not area.collision_frames:
             return dirt
         R, p = self.solids[name].pose(self.solids[name].frames[0])
         low, high = bounding_box(area)
         where = dirt.positions @ R.T + p
-        left = wipe_step(dirt.active, where, low - TOLERANCE, high + TOLERANCE, True)
+        left = wipe_step(
+            dirt.active, where, low - CONTACT_TOLERANCE, high + CONTACT_TOLERANCE, True
+        )
         if (left == dirt.active).all() or not self.touch(area, name):
             return dirt
         return replace(dirt, active=left)
 
-    def touch(self, part: Solid, name: str) -> bool:
+    def touch(self, part: FrameGroup, name: str) -> bool:
         """Whether a part touches an object; what has no shape touches nothing."""
         whole = self.solids[name]
-        shapes = part.solid_frames and whole.solid_frames
-        return bool(shapes) and within(part, whole, TOLERANCE)
+        shapes = part.collision_frames and whole.collision_frames
+        return bool(shapes) and are_within(part, whole, CONTACT_TOLERANCE)
 
     def cut(self, k: int, states: States) -> None:
         for knife in self.having("slicer"):
@@ -275,7 +277,7 @@ class World:
                     )
                     states[food.name] = replace(state, sliced=cut)
 
-    def force(self, k: int, knife: str, blade: Solid, name: str) -> float:
+    def force(self, k: int, knife: str, blade: FrameGroup, name: str) -> float:
         """Normal force of a blade on an object [N]."""
         if isinstance(self.forces, dict):
             recorded = self.forces.get((knife, name))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from posewise.logic.bddl import Solved
-from posewise.logic.formulas.messages import written
+from posewise.logic.formulas.messages import format_predicate
 from posewise.objectives import Placement, Solution
 from posewise.objectives.objective import select_slices
 from posewise.robots.errors import PosewiseError
@@ -58,7 +58,7 @@ def check_predicates(problem: ProblemFile) -> CommandResult:
             p = statement.predicate
             verdicts.append(
                 PredicateCheck(
-                    written(p), p.holds(problem.world), p.explain(problem.world)
+                    format_predicate(p), p.holds(problem.world), p.explain(problem.world)
                 )
             )
     count = sum(bool(v.holds) for v in verdicts)
@@ -134,7 +134,7 @@ def summarize_activity(phases: dict[str, Solved]) -> CommandResult:
         data[name] = {
             "solved": solved.holds,
             "alternative": solved.branch,
-            "tried": solved.tried,
+            "tried": solved.branches_tried,
             "literals": literals,
             "poses": {n: solved.config.pose(n) for n in solved.config.objects},
         }
@@ -158,15 +158,15 @@ def _check_on_slices(
 ) -> PredicateCheck:
     """Whether it holds exactly on all slices on which it shall."""
     p = statement.predicate
-    if not p.momentary:
+    if not p.is_momentary:
         reason = "It speaks of a path: its rows were solved, not checked exactly."
-        return PredicateCheck(written(p), None, reason)
+        return PredicateCheck(format_predicate(p), None, reason)
     T = len(solution.path)
-    for t in select_slices(statement.times, per_phase, T, written(p)):
+    for t in select_slices(statement.times, per_phase, T, format_predicate(p)):
         world = solution.at(t)
         if not p.holds(world):
             break
-    return PredicateCheck(written(p), p.holds(world), f"Slice {t}: {p.explain(world)}")
+    return PredicateCheck(format_predicate(p), p.holds(world), f"Slice {t}: {p.explain(world)}")
 
 
 def _check_at_placement(
@@ -179,7 +179,7 @@ def _check_at_placement(
     except PosewiseError as error:
         return [PredicateCheck("placement", False, str(error))]
     made = [s.predicate for s in problem.predicates]
-    return [PredicateCheck(written(p), p.holds(world), p.explain(world)) for p in made]
+    return [PredicateCheck(format_predicate(p), p.holds(world), p.explain(world)) for p in made]
 
 
 def _solution_data(solution: Solution) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import numpy as np
 
 import posewise as pw
 from posewise.compilation.precision import full_matmul_precision
-from posewise.logic.relaxed.constraint_terms import conjuncts
+from posewise.logic.relaxed.constraint_terms import inequalities
 
 
 def at(x, y, z):
@@ -191,7 +191,7 @@ def judged(name, draw, predicate, count):
 def violations(name, draw, predicate, count, truth=True):
     """In each state the largest of its rows, or of its negation's."""
     C, q = world(name), states(name, draw, count)
-    terms = conjuncts(predicate.relaxed(C, truth), C)
+    terms = inequalities(predicate.relaxed(C, truth), C)
     return np.max([rows(C, row.feature, q).max(1) for row in terms], 0)
 
 

@@ -12,7 +12,7 @@ from helpers.worlds import random_pose
 
 import posewise as pw
 from posewise import PosewiseError, logic
-from posewise.logic.relaxed.constraint_terms import conjuncts
+from posewise.logic.relaxed.constraint_terms import inequalities
 from posewise.robots.kinematics.transforms import axis_angle_to_quat, quat_to_matrix
 
 LOW, HIGH = np.array([-0.19, -0.14, 0.01]), np.array([0.19, 0.14, 0.19])
@@ -151,7 +151,7 @@ def judged(C, statement, where, crates=None):
         where: poses of the item.
         crates: poses of the crate; None: as it is.
     """
-    first = itertools.islice(conjuncts(statement.relaxed(C), C), 2)
+    first = itertools.islice(inequalities(statement.relaxed(C), C), 2)
     rows = [r.feature.function(C) for r in first]
     q = np.tile(C.q, (len(where), 1))
     q[:, C.coordinates(["item"])] = where
@@ -173,7 +173,7 @@ def test_rows_of_a_cavity_are_linear_and_sound():
     np.testing.assert_allclose(
         said, (local @ faces[:, :3].T - faces[:, 3]).max(1) + 1e-5, atol=1e-9
     )
-    np.testing.assert_array_equal(INSIDE.admits(C, "item", where), said <= 0)
+    np.testing.assert_array_equal(INSIDE.admits_poses(C, "item", where), said <= 0)
 
 
 def test_rows_of_a_support_are_sound_and_let_things_stand():
@@ -204,7 +204,7 @@ def test_places_that_are_admitted_are_those_that_hold(statement):
     rng = np.random.default_rng(2)
     where = np.array([random_pose(rng) for _ in range(100)])
     where[:, :3] = C.pose("bare")[:3] + rng.uniform(-0.3, 0.3, (100, 3))
-    admitted = statement.admits(C, "item", where)
+    admitted = statement.admits_poses(C, "item", where)
     truth = []
     for pose in where:
         C.set_pose("item", pose)
@@ -214,7 +214,7 @@ def test_places_that_are_admitted_are_those_that_hold(statement):
     else:
         np.testing.assert_array_equal(admitted, truth)
     assert 0 < admitted.sum() < 100
-    assert statement.admits(C, "bare", where).all()
+    assert statement.admits_poses(C, "bare", where).all()
 
 
 def test_supports_of_parts_that_move_are_not_used():
@@ -227,10 +227,10 @@ def test_supports_of_parts_that_move_are_not_used():
     C.add_region(
         "chest", "bottom", "support", size=[0.4, 0.4], pose=at(z=0.01), frame="drawer"
     )
-    count = lambda: len(list(conjuncts(logic.OnTopOf("item", "chest").relaxed(C), C)))
+    count = lambda: len(list(inequalities(logic.OnTopOf("item", "chest").relaxed(C), C)))
     assert count() == 3
     C.lock("drawer")
-    rows = conjuncts(logic.OnTopOf("item", "chest").relaxed(C), C)
+    rows = inequalities(logic.OnTopOf("item", "chest").relaxed(C), C)
     names = [r.feature.bind(C).symbol.name for r in rows]
     assert "stands_on_support" in names
 
@@ -259,10 +259,10 @@ def test_what_nothing_encloses_is_no_cavity_and_not_used_while_a_door_moves():
     C.add_frame("door", "corner", joint="hingeZ", position=[-0.2, 0.2, 0])
     C.set_shape("door", pw.Box([0.4, 0.02, 0.4]))
     C.add_object("item", [(pw.Sphere(0.02), None)], joint="free")
-    before = len(list(conjuncts(logic.InsideOf("item", "corner").relaxed(C), C)))
+    before = len(list(inequalities(logic.InsideOf("item", "corner").relaxed(C), C)))
     C.add_region("corner", "room", size=[0.1, 0.1, 0.1])
     relaxed = logic.InsideOf("item", "corner").relaxed
-    assert len(list(conjuncts(relaxed(C), C))) == before
+    assert len(list(inequalities(relaxed(C), C))) == before
     C.lock("door")
     with pytest.raises(PosewiseError, match="'room' of 'corner' is no cavity"):
         relaxed(C)

@@ -9,7 +9,7 @@ from helpers.stable_scenes import boxes, table, turned
 from helpers.worlds import TYPES, random_pose, random_q
 
 import posewise as pw
-from posewise.logic.exact.solids import nearest, thing
+from posewise.logic.geometry.frame_groups import closest_separation, find_object
 from posewise.robots.geometry.bounding_boxes import body_volumes
 from posewise.robots.kinematics.joint_types import JOINT_TYPES
 from posewise.robots.models import model_names
@@ -123,7 +123,7 @@ def test_shapes_are_ours():
         for _ in range(4):
             d = rng.normal(size=3)
             C.set_pose("ball", [*(0.3 * d / np.linalg.norm(d) + [k, 0, 0]), 1, 0, 0, 0])
-            ours = nearest(thing(C, name), thing(C, "ball")).distance
+            ours = closest_separation(find_object(C, name), find_object(C, "ball")).distance
             theirs = twin.distance(name, "ball", C.q)[0]
             room = INSCRIBED.get(name, 3e-5)
             assert -1e-5 <= theirs - ours <= room, name

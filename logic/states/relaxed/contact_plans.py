@@ -6,16 +6,16 @@ from posewise.objectives.interval import Slices
 from posewise.robots.config import Config
 
 from ...errors import PredicateError
-from ...exact.contact import TOLERANCE
-from ...exact.solids import Solid, branch, thing
-from ...planning.schedule import Made, Plan, Plans, When, any_of
-from ...relaxed.constraint_terms import Rows
-from ...relaxed.distances import STRICT, apart, within
-from ...relaxed.object_features import Pair
+from ...exact.contact import CONTACT_TOLERANCE
+from ...geometry.frame_groups import FrameGroup, find_object, subtree_group
+from ...planning.schedule import Plan, Plans, Schedule, TimedObjectives, plans_for_any
+from ...relaxed.constraint_terms import Inequality
+from ...relaxed.contact import STRICT_MARGIN, beyond_distance_rows, within_distance_rows
+from ...relaxed.object_features import ObjectPair
 from ..dirt import dirty
 
 
-def sliced_plans(C: Config, when: When, name: str, value: bool) -> Plans:
+def sliced_plans(C: Config, when: Schedule, name: str, value: bool) -> Plans:
     """A blade touches the object on some slice before; or none does on any.
 
     Raises:
@@ -36,12 +36,12 @@ def sliced_plans(C: Config, when: When, name: str, value: bool) -> Plans:
             f"Nothing can slice {name!r}: give an object with shapes the ability"
             " slicer."
         )
-    slices = [k for k in when.within if k <= when.held[0]][::-1]
+    slices = [k for k in when.action_slices if k <= when.state_slices[0]][::-1]
     cut = partial(_touching, C, when, name)
-    return any_of([partial(cut, blade, k) for k in slices for blade in blades])
+    return plans_for_any([partial(cut, blade, k) for k in slices for blade in blades])
 
 
-def dirty_plans(C: Config, when: When, name: str, kind: str, share: float) -> Plans:
+def dirty_plans(C: Config, when: Schedule, name: str, kind: str, share: float) -> Plans:
     """No cleaning tool touches an object that is dirty.
 
     Raises:
@@ -55,23 +55,29 @@ def dirty_plans(C: Config, when: When, name: str, kind: str, share: float) -> Pl
     return [_untouched(C, when, tools(C, "cleaningTool", name), name)]
 
 
-def tools(C: Config, ability: str, name: str) -> list[tuple[str, Solid]]:
+def tools(C: Config, ability: str, name: str) -> list[tuple[str, FrameGroup]]:
     """Owners and working parts of tools, those of other objects than one."""
     owners = [o for o in C.objects.values() if ability in o.abilities]
-    found = [(o.name, branch(C, o.link(ability))) for o in owners if o.name != name]
-    return [(owner, part) for owner, part in found if part.solid_frames]
+    found = [
+        (o.name, subtree_group(C, o.link(ability))) for o in owners if o.name != name
+    ]
+    return [(owner, part) for owner, part in found if part.collision_frames]
 
 
-def touching(C: Config, when: When, part: Solid, name: str, slices: Slices) -> Made:
+def touching(
+    C: Config, when: Schedule, part: FrameGroup, name: str, slices: Slices
+) -> TimedObjectives:
     """A part touches an object on slices."""
-    error = 0.5 * TOLERANCE
-    pair = Pair(C, part, thing(C, name), False)
-    row = lambda: Rows(pair.feature(within(TOLERANCE, error)), 100.0, error)
-    return when.on(slices).made(("touch", part.name, name), C, row)
+    error = 0.5 * CONTACT_TOLERANCE
+    pair = ObjectPair(C, part, find_object(C, name), False)
+    row = lambda: Inequality(
+        pair.feature(within_distance_rows(CONTACT_TOLERANCE, error)), 100.0, error
+    )
+    return when.on(slices).constraint_objectives(("touch", part.name, name), C, row)
 
 
 def _touching(
-    C: Config, when: When, name: str, blade: tuple[str, Solid], k: int
+    C: Config, when: Schedule, name: str, blade: tuple[str, FrameGroup], k: int
 ) -> Plans:
     owner, part = blade
     title = f"{owner} touches {name} at t = {when.time(k):g}"
@@ -79,12 +85,14 @@ def _touching(
 
 
 def _untouched(
-    C: Config, when: When, parts: list[tuple[str, Solid]], name: str
+    C: Config, when: Schedule, parts: list[tuple[str, FrameGroup]], name: str
 ) -> Plan:
     """No part touches an object on any slice until the last one."""
-    until, rows = when.on(tuple(range(when.held[-1] + 1))), Plan().objectives
+    until, rows = when.on(tuple(range(when.state_slices[-1] + 1))), Plan().objectives
     for _, part in parts:
-        pair = Pair(C, part, thing(C, name), False)
-        row = lambda pair=pair: Rows(pair.feature(apart(TOLERANCE + STRICT)))
-        rows += until.made(("apart", part.name, name), C, row)
+        pair = ObjectPair(C, part, find_object(C, name), False)
+        row = lambda pair=pair: Inequality(
+            pair.feature(beyond_distance_rows(CONTACT_TOLERANCE + STRICT_MARGIN))
+        )
+        rows += until.constraint_objectives(("apart", part.name, name), C, row)
     return Plan("", rows)

@@ -8,14 +8,16 @@ from posewise.robots.config import Config
 from posewise.robots.world.objects import WorldObject
 
 from ...errors import PredicateError
-from ...planning.schedule import Plan, Plans, When, all_of, any_of
-from ...relaxed.constraint_terms import Rows
+from ...planning.schedule import Plan, Plans, Schedule, plans_for_all, plans_for_any
+from ...relaxed.constraint_terms import Inequality
 from .range_rows import clear_of_column
 from .toggled_plans import toggled_plans
 from .water_plans import Catching, drips, taps_of, water_plans
 
 
-def filled_plans(C: Config, when: When, name: str, level: int, value: bool) -> Plans:
+def filled_plans(
+    C: Config, when: Schedule, name: str, level: int, value: bool
+) -> Plans:
     """So many droplets are in a container on `when.held`, or fewer.
 
     Fewer: each water source is off, or none of the container's cavities comes below it,
@@ -34,31 +36,33 @@ def filled_plans(C: Config, when: When, name: str, level: int, value: bool) -> P
                 f" C.add_region({name!r}, ...)."
             )
         ways = [Catching("fill", name, needed, into) for into in cavities or (None,)]
-        return any_of([partial(water_plans, C, when, way) for way in ways])
+        return plans_for_any([partial(water_plans, C, when, way) for way in ways])
     if needed <= 0:
         raise PredicateError(
             f"{name!r} holds {level - needed} droplets, and nothing takes any out; set"
             f" it before, e.g. by C.set_state({name!r}, contents=0)."
         )
-    return all_of([_kept_from(C, when, name, tap) for tap in taps_of(C)])
+    return plans_for_all([_kept_from(C, when, name, tap) for tap in taps_of(C)])
 
 
-def _kept_from(C: Config, when: When, name: str, tap: WorldObject) -> Plans:
+def _kept_from(C: Config, when: Schedule, name: str, tap: WorldObject) -> Plans:
     beside = partial(_beside, C, when, name, tap)
     if drips(C, tap):
         return beside()
-    return any_of([partial(toggled_plans, C, when, tap.name, False), beside])
+    return plans_for_any([partial(toggled_plans, C, when, tap.name, False), beside])
 
 
-def _beside(C: Config, when: When, name: str, tap: WorldObject) -> Plans:
+def _beside(C: Config, when: Schedule, name: str, tap: WorldObject) -> Plans:
     """A ball about each cavity never meets the line down from a tap."""
-    until, rows = when.on(tuple(range(when.held[-1] + 1))), Plan().objectives
+    until, rows = when.on(tuple(range(when.state_slices[-1] + 1))), Plan().objectives
     point = tap.link("waterSource")
     for region in C.objects[name].cavities:
         middle = (region.corners.min(0) + region.corners.max(0)) / 2
         radius = float(np.linalg.norm(region.corners - middle, axis=1).max())
-        made = lambda at=middle, by=radius, on=region.frame: Rows(
+        made = lambda at=middle, by=radius, on=region.frame: Inequality(
             clear_of_column(C, on, point, at, by)
         )
-        rows += until.made((clear_of_column, point, name, region.name), C, made)
+        rows += until.constraint_objectives(
+            (clear_of_column, point, name, region.name), C, made
+        )
     return [Plan(f"{name} beside {tap.name}", rows)]

@@ -17,7 +17,7 @@ from posewise.features.safe_math import norm
 from posewise.features.symbol import Pose, Symbol
 from posewise.robots.config import Config
 
-from ...exact.solids import mass_shares, thing
+from ...geometry.frame_groups import find_object, mass_fractions
 
 MARGIN = 5e-3
 """Room on either side of a range, for paths that are curved between slices [m]."""
@@ -57,7 +57,7 @@ def clear_of_column(
 
 
 def _centre(C: Config, a: str) -> Float[np.ndarray, "3"]:
-    return mass_shares(thing(C, a), root=True)[1][0]
+    return mass_fractions(find_object(C, a), root=True)[1][0]
 
 
 def _feature(

@@ -3,11 +3,13 @@
 from posewise.robots.config import Config
 
 from ...errors import PredicateError
-from ...planning.schedule import Plan, Plans, When
+from ...planning.schedule import Plan, Plans, Schedule
 from .water_plans import Catching, taps_of, water_plans
 
 
-def soaked_plans(C: Config, when: When, name: str, level: int, value: bool) -> Plans:
+def soaked_plans(
+    C: Config, when: Schedule, name: str, level: int, value: bool
+) -> Plans:
     """So many droplets are absorbed on `when.held`, or fewer.
 
     Raises:

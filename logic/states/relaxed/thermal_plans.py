@@ -19,11 +19,20 @@ from posewise.robots.config import Config
 from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 
 from ...errors import PredicateError
-from ...exact.containment import InsideOf, holding
+from ...exact.containment import InsideOf, contains_points
 from ...exact.joint_openness import Open
-from ...exact.solids import centre_of_mass, thing
-from ...planning.schedule import Claim, Made, Plan, Plans, Row, When, all_of, any_of
-from ...relaxed.constraint_terms import Rows
+from ...geometry.frame_groups import centre_of_mass, find_object
+from ...planning.schedule import (
+    Assumption,
+    Plan,
+    Plans,
+    Schedule,
+    TimedObjective,
+    TimedObjectives,
+    plans_for_all,
+    plans_for_any,
+)
+from ...relaxed.constraint_terms import Inequality
 from ..clock import step_of
 from ..sources import Source, may_work, sources_of
 from ..temperature import DECAY
@@ -42,7 +51,7 @@ class Thermal:
     """Of the object."""
     limit: float
     """[°C]."""
-    when: When
+    when: Schedule
     word: str
     """"cooked", "burnt": what it is from then on; "frozen", "heated": while so."""
 
@@ -131,7 +140,7 @@ def reached_plans(task: Thermal) -> Plans:
             f"Nothing in this world {does} {task.name!r} to {task.limit:g} °C; give an"
             f" object the ability {which}Source, or switch it on."
         )
-    return any_of([partial(_dwelling, task, source) for source in able])
+    return plans_for_any([partial(_dwelling, task, source) for source in able])
 
 
 def unreached_plans(task: Thermal) -> Plans:
@@ -154,7 +163,7 @@ def unreached_plans(task: Thermal) -> Plans:
             f" to {start:g} °C, or it was hotter before."
         )
     counts = [_allowed(task, s, start) for s in strong]
-    last = task.when.held[-1]
+    last = task.when.state_slices[-1]
     if len(strong) == 1 and counts[0] > last:
         return [Plan()]
     windows = [
@@ -177,7 +186,7 @@ def passed_plans(task: Thermal) -> Plans:
     """
     if not task.beyond(task.now):
         return unreached_plans(task)
-    first, goal = task.when.held[0], task.before
+    first, goal = task.when.state_slices[0], task.before
     passes = lambda T: T > goal if task.cold else T < goal
     keeping = [s for s in task.sources if not passes(s.temperature)]
     n = first + 2
@@ -199,8 +208,8 @@ def _dwelling(task: Thermal, source: Source) -> Plans:
     here = [s.temperature for s in against if _reached_now(task, s)]
     start = task.farthest(task.now, AMBIENT_TEMPERATURE, *here)
     n = _steps(start, task.limit, source.temperature, source.rate, task.tau)
-    first, last = when.held[0], when.held[-1]
-    begin = when.within[0]
+    first, last = when.state_slices[0], when.state_slices[-1]
+    begin = when.action_slices[0]
     if begin + n - 1 > first:
         raise PredicateError(
             f"{task.what} takes {n} slices of {task.tau:g} s in range of"
@@ -211,7 +220,7 @@ def _dwelling(task: Thermal, source: Source) -> Plans:
     starts = [latest] if task.passing else range(latest, begin - 1, -1)
     ends = [last if task.passing else s + n - 1 for s in starts]
     windows = [tuple(range(s, e + 1)) for s, e in zip(starts, ends, strict=True)]
-    return any_of([partial(_window, task, source, against, w) for w in windows])
+    return plans_for_any([partial(_window, task, source, against, w) for w in windows])
 
 
 def _window(
@@ -232,16 +241,16 @@ def _window(
     parts: list[Plans] = [[Plan(name, tuple(rows), claims)]]
     if required["requires_toggled_on"]:
         parts.append(toggled_plans(C, when.on(slices), source.owner, True))
-    return all_of(parts)
+    return plans_for_all(parts)
 
 
 def _avoiding(
     task: Thermal, sources: Sequence[Source], allowed: Source | None, window: Slices
 ) -> Plan:
     """Out of range of all sources, but for one of them on some slices."""
-    every = range(task.when.held[-1] + 1)
-    rows: list[Row] = []
-    claims: set[Claim] = set()
+    every = range(task.when.state_slices[-1] + 1)
+    rows: list[TimedObjective] = []
+    claims: set[Assumption] = set()
     name = ""
     for source in sources:
         out = tuple(k for k in every if source is not allowed or k not in window)
@@ -254,11 +263,13 @@ def _avoiding(
     return Plan(name, tuple(rows), frozenset(claims))
 
 
-def _claim(task: Thermal, source: Source, k: int, truth: bool) -> Claim:
+def _claim(task: Thermal, source: Source, k: int, truth: bool) -> Assumption:
     return ("in range", task.name, source.owner, source.point, k), truth
 
 
-def _reach(task: Thermal, source: Source, slices: Slices, truth: bool) -> Made:
+def _reach(
+    task: Thermal, source: Source, slices: Slices, truth: bool
+) -> TimedObjectives:
     """In the range of a source, or out of it, on slices."""
     if not slices:
         return ()
@@ -267,21 +278,23 @@ def _reach(task: Thermal, source: Source, slices: Slices, truth: bool) -> Made:
         return _rows(task, inside, slices, truth)
     C, make = task.C, within_range if truth else out_of_range
     given = task.name, source.point, source.parameters["distance_threshold"]
-    return task.when.on(slices).made((make, given), C, lambda: Rows(make(C, *given)))
+    return task.when.on(slices).constraint_objectives(
+        (make, given), C, lambda: Inequality(make(C, *given))
+    )
 
 
 def _rows(
     task: Thermal, predicate: InsideOf | Open, slices: Slices, truth: bool
-) -> Made:
+) -> TimedObjectives:
     return task.when.on(slices).rows(predicate, task.C, truth).objectives
 
 
 def _reached_now(task: Thermal, source: Source) -> bool:
     """Whether the object is in a source's range as it is, or almost."""
     C = task.C
-    centre = centre_of_mass(thing(C, task.name), root=True)
+    centre = centre_of_mass(find_object(C, task.name), root=True)
     if _inside(source):
-        return bool(holding(thing(C, source.owner), centre[None])[0])
+        return bool(contains_points(find_object(C, source.owner), centre[None])[0])
     away = np.linalg.norm(C.pose(source.point)[:3] - centre)
     return bool(away <= source.parameters["distance_threshold"] + RANGE_MARGIN)
 
@@ -299,7 +312,7 @@ def _steps(start: float, goal: float, source: float, rate: float, tau: float) ->
 
 def _allowed(task: Thermal, source: Source, start: float) -> int:
     """Slices in range that do not suffice, each with the way into it."""
-    goal, total = task.before, task.when.held[-1] + 1
+    goal, total = task.before, task.when.state_slices[-1] + 1
     if source.rate == 0:
         return total
     ratio = (source.temperature - start) / (source.temperature - goal)

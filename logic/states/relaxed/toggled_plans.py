@@ -6,15 +6,15 @@ from posewise.objectives.interval import Slices
 from posewise.robots.config import Config
 
 from ...errors import PredicateError
-from ...planning.schedule import Made, Plan, Plans, When, any_of
-from ...relaxed.constraint_terms import Rows
+from ...planning.schedule import Plan, Plans, Schedule, TimedObjectives, plans_for_any
+from ...relaxed.constraint_terms import Inequality
 from ..clock import step_of
 from ..sources import pressing
 from ..switches import PRESS_DISTANCE, PRESS_STEPS
 from .range_rows import clear_of_origin, near_origin
 
 
-def toggled_plans(C: Config, when: When, name: str, value: bool) -> Plans:
+def toggled_plans(C: Config, when: Schedule, name: str, value: bool) -> Plans:
     """The switch has that value on all slices of `when.held`.
 
     As it is now: no finger comes near, on slices or between them. Else one finger is
@@ -27,7 +27,7 @@ def toggled_plans(C: Config, when: When, name: str, value: bool) -> Plans:
     step_of(when.span, f"Switching {name!r}")
     state, fingers = C.states[name], pressing(C)
     button = C.object(name).link("toggleable")
-    first, last = when.held[0], when.held[-1]
+    first, last = when.state_slices[0], when.state_slices[-1]
     if bool(state.toggled_on) == value:
         claim = frozenset({(("pressed", name), False)})
         every = tuple(range(last + 1))
@@ -38,7 +38,7 @@ def toggled_plans(C: Config, when: When, name: str, value: bool) -> Plans:
             f"Nothing can switch {name!r} {word}: there is no finger; give an agent"
             " hands with fingers that have shapes, by C.add_agent(..., hands=...)."
         )
-    begin = max(when.within[0], int(state.near_steps > 0))
+    begin = max(when.action_slices[0], int(state.near_steps > 0))
     starts = range(first - PRESS_STEPS + 1, begin - 1, -1)
     if not starts:
         raise PredicateError(
@@ -46,12 +46,12 @@ def toggled_plans(C: Config, when: When, name: str, value: bool) -> Plans:
             f" its button, and there are {max(first + 1 - begin, 0)}; take more slices."
         )
     press = partial(_press, C, when, name, fingers, button)
-    return any_of([partial(press, f, s) for s in starts for f in fingers])
+    return plans_for_any([partial(press, f, s) for s in starts for f in fingers])
 
 
 def _press(
     C: Config,
-    when: When,
+    when: Schedule,
     name: str,
     fingers: tuple[str, ...],
     button: str,
@@ -61,10 +61,10 @@ def _press(
     end = start + PRESS_STEPS
     near = tuple(range(start, end))
     # on the ways into the press and out of it the finger crosses the range once
-    apart = tuple(k for k in range(when.held[-1] + 1) if not start <= k <= end)
+    apart = tuple(k for k in range(when.state_slices[-1] + 1) if not start <= k <= end)
     given = finger, button, PRESS_DISTANCE
-    rows = when.on(near).made(
-        (near_origin, given), C, lambda: Rows(near_origin(C, *given))
+    rows = when.on(near).constraint_objectives(
+        (near_origin, given), C, lambda: Inequality(near_origin(C, *given))
     )
     rows += _clear(C, when, fingers, button, apart)
     title = f"{finger} presses {button} on slices {near[0]} to {near[-1]}"
@@ -72,12 +72,14 @@ def _press(
 
 
 def _clear(
-    C: Config, when: When, fingers: tuple[str, ...], button: str, slices: Slices
-) -> Made:
+    C: Config, when: Schedule, fingers: tuple[str, ...], button: str, slices: Slices
+) -> TimedObjectives:
     """No finger near a button on the ways into slices."""
-    found: Made = ()
+    found: TimedObjectives = ()
     for finger in fingers if slices else ():
         given = finger, button, PRESS_DISTANCE
-        make = lambda given=given: Rows(clear_of_origin(C, *given))
-        found += when.on(slices).made((clear_of_origin, given), C, make)
+        make = lambda given=given: Inequality(clear_of_origin(C, *given))
+        found += when.on(slices).constraint_objectives(
+            (clear_of_origin, given), C, make
+        )
     return found

@@ -17,12 +17,30 @@ from posewise.robots.world.objects import WorldObject
 from posewise.robots.world.regions import Region
 
 from ...errors import PredicateError
-from ...exact.solids import Solid, first_hits, is_solid, thing
-from ...planning.schedule import Made, Plan, Plans, When, all_of, any_of
-from ...relaxed.constraint_terms import Rows
-from ...relaxed.object_features import Build, Pair, at_point
-from ...relaxed.pour_into import pours_into
-from ...relaxed.rays import CLEAR, DOWN, FAR, meets, misses
+from ...geometry.frame_groups import (
+    FrameGroup,
+    find_object,
+    first_hits,
+    has_collision_shape,
+)
+from ...planning.schedule import (
+    Plan,
+    Plans,
+    Schedule,
+    TimedObjectives,
+    plans_for_all,
+    plans_for_any,
+)
+from ...relaxed.constraint_terms import Inequality
+from ...relaxed.object_features import ObjectPair, PairRows, with_point
+from ...relaxed.pour_into import pour_into_rows
+from ...relaxed.rays import (
+    DEFAULT_HIT_RANGE,
+    DOWN,
+    RAY_CLEARANCE,
+    ray_hit_rows,
+    ray_miss_rows,
+)
 from ..clock import step_of
 from ..filling import UPRIGHT
 from ..sources import pressing
@@ -49,7 +67,7 @@ class Catching:
     """The cavity that they shall go through; None: they only have to meet it."""
 
 
-def water_plans(C: Config, when: When, task: Catching) -> Plans:
+def water_plans(C: Config, when: Schedule, task: Catching) -> Plans:
     """So many droplets are caught until `when.held`.
 
     Raises:
@@ -63,7 +81,7 @@ def water_plans(C: Config, when: When, task: Catching) -> Plans:
             f"Nothing can {task.verb} {task.name!r}: there is no water source that"
             " stands still and runs, or could be switched on by a finger of an agent."
         )
-    return any_of([partial(_below, C, when, task, tap) for tap in still])
+    return plans_for_any([partial(_below, C, when, task, tap) for tap in still])
 
 
 def taps_of(C: Config) -> list[WorldObject]:
@@ -81,10 +99,14 @@ def _on(C: Config, tap: WorldObject) -> bool:
     return "toggleable" not in tap.abilities or bool(C.states[tap.name].toggled_on)
 
 
-def _below(C: Config, when: When, task: Catching, tap: WorldObject) -> Plans:
+def _below(C: Config, when: Schedule, task: Catching, tap: WorldObject) -> Plans:
     """All times at which droplets of a tap may be caught."""
     doing, needed = f"{task.verb.capitalize()}ing", task.needed
-    tau, begin, first = step_of(when.span, doing), when.within[0], when.held[0]
+    tau, begin, first = (
+        step_of(when.span, doing),
+        when.action_slices[0],
+        when.state_slices[0],
+    )
     on = _on(C, tap)
     clocks = [_drops(C, tap, first + 1, tau, n, on) for n in {1, _finer(tau)}]
     if on:
@@ -105,66 +127,68 @@ def _below(C: Config, when: When, task: Catching, tap: WorldObject) -> Plans:
             f" are not all let go within slices {begin} to {first}, of {tau:g} s"
             f"{few if left < needed else '; take more or longer slices'}."
         )
-    return any_of(made)
+    return plans_for_any(made)
 
 
 def _switched(
-    C: Config, when: When, task: Catching, tap: WorldObject, wait: int, start: int
+    C: Config, when: Schedule, task: Catching, tap: WorldObject, wait: int, start: int
 ) -> Plans:
     """Switched on by a press from a slice on, and below it from the slice before."""
     on = start + PRESS_STEPS - 1
     end = on + wait
     pressed = when.on(tuple(range(on, end + 1)))
-    pressed = replace(pressed, within=tuple(range(start, on + 1)))
+    pressed = replace(pressed, action_slices=tuple(range(start, on + 1)))
     toggled = toggled_plans(C, pressed, tap.name, True)
-    return all_of([toggled, _windowed(C, when, task, tap, start - 1, end)])
+    return plans_for_all([toggled, _windowed(C, when, task, tap, start - 1, end)])
 
 
 def _windowed(
-    C: Config, when: When, task: Catching, tap: WorldObject, start: int, end: int
+    C: Config, when: Schedule, task: Catching, tap: WorldObject, start: int, end: int
 ) -> Plans:
     """Below a tap on slices, with nothing in between."""
     name, slices = task.name, tuple(range(start, end + 1))
     point = tap.link("waterSource")
     at = C.index(point)
-    source = Solid(C, point, (at,))
+    source = FrameGroup(C, point, (at,))
     R, p = source.pose(at)
     spout, drop = R.T @ SPOUT, p + SPOUT
     others = _others(C, name)
     fixed = [x for x in others if _stands_still(C, x.name)]
     heights = [first_hits(x, drop[None], DOWN).item() for x in fixed]
-    reach = min([FAR, *heights]) - CLEAR
+    reach = min([DEFAULT_HIT_RANGE, *heights]) - RAY_CLEARANCE
     here, made = when.on(slices), Plan().objectives
 
-    def rows(what: Any, other: Solid, build: Build, error: float = 0.0) -> Made:
-        pair = Pair(C, source, other, True)
-        term = lambda: Rows(pair.feature(at_point(build, spout)), error=error)
-        return here.made((what, point, other.name), C, term)
+    def rows(
+        what: Any, other: FrameGroup, build: PairRows, error: float = 0.0
+    ) -> TimedObjectives:
+        pair = ObjectPair(C, source, other, True)
+        term = lambda: Inequality(pair.feature(with_point(build, spout)), error=error)
+        return here.constraint_objectives((what, point, other.name), C, term)
 
-    own = thing(C, name)
-    made += rows("below", own, meets(DOWN, reach, ERROR), ERROR)
+    own = find_object(C, name)
+    made += rows("below", own, ray_hit_rows(DOWN, reach, ERROR), ERROR)
     if task.into is not None:
-        made += rows(task.into, own, pours_into(task.into, UPRIGHT))
+        made += rows(task.into, own, pour_into_rows(task.into, UPRIGHT))
     for other in (x for x in others if x not in fixed):
-        made += rows("beside", other, misses(DOWN, reach))
+        made += rows("beside", other, ray_miss_rows(DOWN, reach))
     return [Plan(f"{name} below {tap.name} on slices {start} to {end}", made)]
 
 
-def _others(C: Config, name: str) -> list[Solid]:
+def _others(C: Config, name: str) -> list[FrameGroup]:
     """What else droplets could fall onto: objects, and frames of none with shapes."""
-    solids = [thing(C, n) for n in C.objects]
+    solids = [find_object(C, n) for n in C.objects]
     owned = {i for solid in solids for i in solid.frames}
     loose = [
-        Solid(C, frame.name, (i,))
+        FrameGroup(C, frame.name, (i,))
         for i, frame in enumerate(C.frames)
-        if i not in owned and is_solid(C, i)
+        if i not in owned and has_collision_shape(C, i)
     ]
-    return [x for x in (*solids, *loose) if x.name != name and x.solid_frames]
+    return [x for x in (*solids, *loose) if x.name != name and x.collision_frames]
 
 
 def _stands_still(C: Config, name: str) -> bool:
     """No joint moves a frame, or the parts of an object."""
-    frames = thing(C, name).frames
+    frames = find_object(C, name).frames
     up: list[int] = list(frames)
     for i in up:
         parent = C.frames[i].parent

@@ -15,12 +15,19 @@ from posewise.objectives.interval import Slices
 from posewise.robots.config import Config
 
 from ...errors import PredicateError
-from ...exact.contact import TOLERANCE
-from ...exact.solids import Solid, bounding_box
-from ...planning.schedule import Made, Plan, Plans, When, all_of, any_of
-from ...relaxed.constraint_terms import Rows
-from ...relaxed.object_features import Pair, at_point
-from ...relaxed.rays import enclosed
+from ...exact.contact import CONTACT_TOLERANCE
+from ...geometry.frame_groups import FrameGroup, bounding_box
+from ...planning.schedule import (
+    Plan,
+    Plans,
+    Schedule,
+    TimedObjectives,
+    plans_for_all,
+    plans_for_any,
+)
+from ...relaxed.constraint_terms import Inequality
+from ...relaxed.object_features import ObjectPair, with_point
+from ...relaxed.rays import in_box_rows
 from .contact_plans import tools, touching
 from .handling_rows import removals_needed
 from .soaked_plans import soaked_plans
@@ -29,7 +36,7 @@ ROOM = 1e-3
 """By so much a tool's box is taken to be smaller than it is [m]."""
 
 
-def wiped_plans(C: Config, when: When, name: str, kind: str, share: float) -> Plans:
+def wiped_plans(C: Config, when: Schedule, name: str, kind: str, share: float) -> Plans:
     """Not more than a share of the particles are left on `when.held`.
 
     Raises:
@@ -47,20 +54,26 @@ def wiped_plans(C: Config, when: When, name: str, kind: str, share: float) -> Pl
             " ability cleaningTool."
         )
     wipe = partial(_wiping, C, when, name, kind, needed)
-    return any_of([partial(wipe, owner, part) for owner, part in found])
+    return plans_for_any([partial(wipe, owner, part) for owner, part in found])
 
 
 def _wiping(
-    C: Config, when: When, name: str, kind: str, needed: int, owner: str, tool: Solid
+    C: Config,
+    when: Schedule,
+    name: str,
+    kind: str,
+    needed: int,
+    owner: str,
+    tool: FrameGroup,
 ) -> Plans:
     """All times at which a tool may wipe."""
     particles = getattr(C.states[name], kind)
-    R, p = Solid(C, name, (C.index(name),)).pose(C.index(name))
+    R, p = FrameGroup(C, name, (C.index(name),)).pose(C.index(name))
     low, high = bounding_box(tool)
     where = particles.positions @ R.T + p
     size = np.maximum(high - low - ROOM, 0.0)
     places = _in_order(where, cover(where, particles.active, size, needed), low)
-    first, begin, n = when.held[0], when.within[0], len(places)
+    first, begin, n = when.state_slices[0], when.action_slices[0], len(places)
     if first + 1 - begin < n:
         raise PredicateError(
             f"Wiping {needed} {kind} particles off {name!r} takes {owner!r} {n} slices,"
@@ -75,37 +88,41 @@ def _wiping(
     visit = partial(_visiting, C, when, name, particles.positions, owner, tool, places)
     wet = kind == "dust" or C.states[owner].wetness >= 1
     if wet:
-        return any_of([partial(visit, slices) for slices in times])
+        return plans_for_any([partial(visit, slices) for slices in times])
     soak = lambda k: soaked_plans(C, when.on((k,)), owner, 1, True)
-    both = lambda slices: all_of([soak(slices[0]), visit(slices)])
-    return any_of([partial(both, slices) for slices in times])
+    both = lambda slices: plans_for_all([soak(slices[0]), visit(slices)])
+    return plans_for_any([partial(both, slices) for slices in times])
 
 
 def _visiting(
     C: Config,
-    when: When,
+    when: Schedule,
     name: str,
     positions: Float[np.ndarray, "n 3"],
     owner: str,
-    tool: Solid,
+    tool: FrameGroup,
     places: list[np.ndarray],
     slices: Slices,
 ) -> Plans:
     """Particles of each place in the tool's box on a slice, while the tool touches."""
-    rows: Made = touching(C, when, tool, name, slices)
-    pair = Pair(C, Solid(C, name, (C.index(name),)), tool, True)
+    rows: TimedObjectives = touching(C, when, tool, name, slices)
+    pair = ObjectPair(C, FrameGroup(C, name, (C.index(name),)), tool, True)
     for k, group in zip(slices, places, strict=True):
         for i in group.tolist():
             make = lambda i=i: _held(pair, positions[i])
-            rows += when.on((k,)).made(("wiped", tool.name, name, i), C, make)
+            rows += when.on((k,)).constraint_objectives(
+                ("wiped", tool.name, name, i), C, make
+            )
     title = f"{owner} wipes {name} on slices {slices[0]} to {slices[-1]}"
     return [Plan(title, rows)]
 
 
-def _held(pair: Pair, position: np.ndarray) -> Rows:
+def _held(pair: ObjectPair, position: np.ndarray) -> Inequality:
     """A point of a is in b's box along the world's axes, as roll-outs widen it."""
-    inside = pair.feature(at_point(enclosed(False), position))
-    return Rows(Feature(inside.symbol, inside.frames, target=TOLERANCE), 100.0)
+    inside = pair.feature(with_point(in_box_rows(False), position))
+    return Inequality(
+        Feature(inside.symbol, inside.frames, target=CONTACT_TOLERANCE), 100.0
+    )
 
 
 def cover(

@@ -10,7 +10,7 @@ from posewise.logic import bddl
 from posewise.logic.bddl.literal_solver import Attempt
 from posewise.logic.bddl.placement_candidates import Mover
 from posewise.logic.bddl.solving import is_loose
-from posewise.logic.exact.solids import nearest, thing
+from posewise.logic.geometry.frame_groups import closest_separation, find_object
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
 
@@ -93,7 +93,11 @@ def test_what_was_placed_where_a_thing_still_stood_is_not_carried_off():
     wanted = logic.NextTo("tray", "cup")
     assert bddl.placing.place(C, "tray", [wanted], staying=["cup"])
     np.testing.assert_array_equal(C.pose("cup"), before)
-    assert wanted.holds(C) and nearest(thing(C, "tray"), thing(C, "cup")).distance > 0
+    assert (
+        wanted.holds(C)
+        and closest_separation(find_object(C, "tray"), find_object(C, "cup")).distance
+        > 0
+    )
 
 
 def test_room_is_left_for_what_comes_next():

@@ -10,7 +10,7 @@ from helpers.predicate_scenes import at
 import posewise as pw
 from posewise import logic
 from posewise.logic import bddl
-from posewise.logic.exact.solids import bounding_box, thing
+from posewise.logic.geometry.frame_groups import bounding_box, find_object
 
 TIDYING = """
 (define (problem tidying) (:domain igibson)
@@ -68,14 +68,14 @@ def begun(seed: int = 0) -> bddl.Solved:
 
 
 def box(C: pw.Config, name: str) -> np.ndarray:
-    return np.array(bounding_box(thing(C, name)))
+    return np.array(bounding_box(find_object(C, name)))
 
 
 def meeting(C: pw.Config) -> list[tuple[str, str]]:
     """Pairs of objects that share more than a surface, of boxes and upright cans."""
     found = []
     for a, b in combinations(C.objects, 2):
-        apart = logic.exact.solids.nearest(thing(C, a), thing(C, b)).distance
+        apart = logic.exact.solids.nearest(find_object(C, a), find_object(C, b)).distance
         (low_a, high_a), (low_b, high_b) = box(C, a), box(C, b)
         shared = np.minimum(high_a, high_b) - np.maximum(low_a, low_b)
         if apart == 0 and shared.min() > 1e-6:
@@ -135,7 +135,7 @@ def test_init_is_made_true():
     before = scene.q.copy()
     solved = begun()
     C, p = solved.config, tidying()
-    assert solved.holds and solved.tried == 1 and p.init_holds(C)
+    assert solved.holds and solved.branches_tried == 1 and p.init_holds(C)
     assert len(solved.report.satisfied) == len(p.init)
     assert (scene.q == before).all() and not logic.Stained("table.n.02_1").holds(scene)
     assert meeting(C) == []
@@ -164,7 +164,7 @@ def test_goals_are_made_true_from_there():
     # what stands on the carton came along
     shift = C.pose("carton.n.02_1")[:3] - start.pose("carton.n.02_1")[:3]
     assert np.linalg.norm(shift) > 0.5
-    gap = logic.exact.solids.nearest(thing(C, "jar.n.01_1"), thing(C, "carton.n.02_1"))
+    gap = logic.exact.solids.nearest(find_object(C, "jar.n.01_1"), find_object(C, "carton.n.02_1"))
     assert gap.distance < 1e-4
     within = {}
     for apple in tidying().objects["apple.n.01"]:

@@ -10,7 +10,7 @@ from helpers.scripted_predicates import Is, random_formula, sliders, truth
 
 import posewise as pw
 from posewise import FS, OT, Feature, logic
-from posewise.logic.planning.dnf_search import things_in
+from posewise.logic.planning.dnf_search import object_names
 
 A, B, C, D = (Is(k) for k in range(4))
 
@@ -74,7 +74,7 @@ def test_things_are_paired_off_and_nearer_ones_first():
     begin = perf_counter()
     first = next(logic.branches(logic.ForPairs(boxes, balls, inside), world))
     assert perf_counter() - begin < 5.0
-    pairs = [things_in(p) for p in first.literals]
+    pairs = [object_names(p) for p in first.literals]
     assert sorted(pairs) == [(f"ball{k}", f"box{k}") for k in range(6)]
     assert first.cost == 6
 
@@ -135,11 +135,11 @@ def test_placement_tries_branches_until_one_holds():
     )
     last = high & At("cup", 0.3001)
     won = solve((low & middle) | (At("tray", 0.4) & low) | (At("tray", 0.5) & last))
-    assert won.feasible and won.tried == 3
+    assert won.feasible and won.branches_tried == 3
     assert str(won.branch) == "At('tray', 0.5) & At('cup', 0.3) & At('cup', 0.3001)"
     np.testing.assert_allclose(won.placement.poses["cup"][2], 0.3, atol=1e-3)
     stuck = solve(low & middle)
-    assert not stuck.feasible and stuck.branch is None and stuck.tried == 1
+    assert not stuck.feasible and stuck.branch is None and stuck.branches_tried == 1
     assert world.pose("cup")[2] == 0
     with pytest.raises(logic.PredicateError, match="limit is 0, expected an integer"):
         solve(low, limit=0)

@@ -86,13 +86,13 @@ def test_against_brute_force(make, columns, expected):
 
 def test_windows_select_the_slices_of_komo():
     """The rule of objectives: nearest slice, ties to the later, ends clipped."""
-    from posewise.logic.planning.trajectory import course
+    from posewise.logic.planning.trajectory import state_trajectory
     from posewise.objectives.objective import select_slices
 
     rng = np.random.default_rng(0)
     for _ in range(300):
         per_phase, T = int(rng.integers(1, 12)), int(rng.integers(2, 30))
-        on = course(C, np.zeros((T, 3)), np.arange(1, T + 1) / per_phase)
+        on = state_trajectory(C, np.zeros((T, 3)), np.arange(1, T + 1) / per_phase)
         count = int(rng.integers(1, 3))
         times = np.sort(rng.uniform(-0.1, 1.1 * T / per_phase, count)).round(2)
         window = tuple(times.tolist())

@@ -10,7 +10,7 @@ from helpers.scripted_predicates import sliders
 import posewise as pw
 from posewise import OT, logic
 from posewise.logic import Always, Eventually, Sequence, Until
-from posewise.logic.relaxed.constraint_terms import Rows
+from posewise.logic.relaxed.constraint_terms import Inequality
 from posewise.objectives.solve.alternatives import resolve_alternatives
 
 T = 6
@@ -38,7 +38,7 @@ class Beyond(logic.Predicate):
         sign = 1.0 if truth else -1.0
         target = 0.5 + 1e-4 * sign
         frame = f"slider{self.k}"
-        return Rows(pw.Feature(height, [frame], scale=-sign, target=target))
+        return Inequality(pw.Feature(height, [frame], scale=-sign, target=target))
 
 
 P, Q, R = Beyond(0), Beyond(1), Beyond(2)

@@ -22,8 +22,8 @@ from posewise.logic import (
     Open,
     Under,
 )
-from posewise.logic.exact.containment import holding
-from posewise.logic.exact.solids import bounding_box, thing
+from posewise.logic.exact.containment import contains_points
+from posewise.logic.geometry.frame_groups import bounding_box, find_object
 from posewise.robots.kinematics.transforms import pose_multiply
 
 TRUTHS = {
@@ -219,9 +219,9 @@ def test_our_models(pose, p, truth):
 def test_many_centres_at_once_are_judged_as_one_by_one():
     C, rng = kitchen(), np.random.default_rng(0)
     for name in ("my_microwave", "cupboard", "tray"):
-        low, high = bounding_box(thing(C, name))
+        low, high = bounding_box(find_object(C, name))
         centres = rng.uniform(low - 0.02, high + 0.02, (25, 3))
-        found = holding(thing(C, name), centres)
+        found = contains_points(find_object(C, name), centres)
         p = InsideOf("cube", name, semantics="igibson")
         for centre, truth in zip(centres, found, strict=True):
             C.set_pose("cube", at(*centre))

@@ -18,7 +18,7 @@ from helpers.relaxed_scenes import (
 import posewise as pw
 from posewise import PosewiseError, logic
 from posewise.compilation.single_kernel import is_single_kernel_compatible
-from posewise.logic.relaxed.constraint_terms import conjuncts
+from posewise.logic.relaxed.constraint_terms import inequalities
 
 ERROR = 2e-3
 PREDICATES = {
@@ -90,7 +90,7 @@ def test_all_can_be_one_kernel(predicate):
     statement, draw = PREDICATES[predicate]
     poses = C.forward_pass(states("box", draw, 60)[0]).frames
     for truth in (True, False):
-        for row in conjuncts(statement.relaxed(C, truth), C):
+        for row in inequalities(statement.relaxed(C, truth), C):
             g = row.feature.bind(C)
             fn = lambda R, p, given, g=g: g.symbol.fn(R, p, **given)
             made = jax.make_jaxpr(jax.jacrev(fn, (0, 1)))
@@ -104,7 +104,7 @@ def test_derivatives(predicate):
     """They are those of differences, and none is lost where a is far away."""
     statement, draw = PREDICATES[predicate]
     C, rng = afar(), np.random.default_rng(1)
-    for r in conjuncts(statement.relaxed(C), C):
+    for r in inequalities(statement.relaxed(C), C):
         y, J = r.feature.eval(C)
         assert np.isfinite(J).all() and (np.abs(J[y > 0]).max(1) > 1e-2).all()
         f = jax.jit(r.feature.function(C))
@@ -166,33 +166,33 @@ def test_sizes_are_data():
     D.rooms = pw.RoomMap([pw.Room("kitchen_0", cells=[0, 0, 4, 3])], size=9)
     for statement, _ in PREDICATES.values():
         if "kitchen" in repr(statement) or "InFoV" in repr(statement):
-            mine, other = (list(conjuncts(statement.relaxed(X), X)) for X in (C, D))
+            mine, other = (list(inequalities(statement.relaxed(X), X)) for X in (C, D))
             for x, y in zip(mine, other, strict=True):
                 assert x.feature.bind(C).symbol is y.feature.bind(D).symbol
 
 
 def test_walls_tell_rooms():
     """Distances to walls have the sign of what cells say, truncated or not."""
-    from posewise.logic.relaxed.rooms import inside, walls
+    from posewise.logic.relaxed.rooms import depth_inside, room_walls
 
     C, rng = world("box"), np.random.default_rng(2)
     points = rng.uniform(-3, 3, (3000, 2))
     for k, room in enumerate(C.rooms.rooms):
         for truncate in (False, True):
-            about = walls(C.rooms, C.rooms.labels == k, truncate)
-            depth = jax.jit(jax.vmap(inside, (0, None)))(points, about)
+            about = room_walls(C.rooms, C.rooms.labels == k, truncate)
+            depth = jax.jit(jax.vmap(depth_inside, (0, None)))(points, about)
             mine = [C.rooms.room_at(xy, truncate) is room for xy in points]
             np.testing.assert_array_equal(np.asarray(depth) > 0, mine)
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_ellipsoids_are_within_parts(name):
-    from posewise.logic.relaxed.ellipsoids import within_parts
+    from posewise.logic.relaxed.ellipsoids import inner_ellipsoids
     from posewise.robots.contact.ray_casting import intersect_lines
 
     C, rng = world(name), np.random.default_rng(3)
     frame = C.frames[C.index("a")]
-    at, found = within_parts([frame])
+    at, found = inner_ellipsoids([frame])
     assert len(at) >= 5
     for axes, centre, semi in zip(*found[:3], strict=True):
         unit = rng.normal(size=(200, 3))
@@ -226,10 +226,10 @@ def test_what_no_pose_changes(name):
 def test_where_to_look():
     C = afar()
     for statement, _ in PREDICATES.values():
-        box = statement.region_of(C, "a")
+        box = statement.start_region(C, "a")
         assert box is None or (box.shape == (2, 3) and (box[0] <= box[1]).all())
-        assert statement.region_of(C, "ball") is None
-    kitchen = PREDICATES["OnFloor"][0].region_of(C, "a")
+        assert statement.start_region(C, "ball") is None
+    kitchen = PREDICATES["OnFloor"][0].start_region(C, "a")
     np.testing.assert_allclose(kitchen, [[-2.5, -2.5, 0], [0.5, 2.0, 0.08]])
 
 

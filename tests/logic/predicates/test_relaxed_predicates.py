@@ -6,7 +6,7 @@ from helpers.relaxed_scenes import THINGS, around, at, judged, states, violation
 
 import posewise as pw
 from posewise import PosewiseError, logic
-from posewise.logic.relaxed.constraint_terms import bound, conjuncts
+from posewise.logic.relaxed.constraint_terms import error_bound, inequalities
 
 ERROR = 2e-3
 PREDICATES = {
@@ -59,7 +59,7 @@ def test_derivatives(predicate):
     rng = np.random.default_rng(1)
     # neither upright nor lowered, where faces are parallel and distances have kinks
     generic = [q for i, q in enumerate(states("crate", around, 30)) if i % 2 and i % 3]
-    for r in conjuncts(PREDICATES[predicate].relaxed(C), C):
+    for r in inequalities(PREDICATES[predicate].relaxed(C), C):
         f = r.feature.function(C)
         for q in generic:
             C.q = q
@@ -76,7 +76,7 @@ def test_bounds_are_what_was_asked_for():
     for kind in (logic.InContactWith, logic.OnTopOf, logic.InsideOf, logic.NextTo):
         for wanted in (1e-3, 1e-2):
             statement = kind("a", "b", bound=wanted)
-            assert 0 < bound(statement.relaxed(C), C) <= wanted
+            assert 0 < error_bound(statement.relaxed(C), C) <= wanted
             assert statement.bound == wanted
     with pytest.raises(PosewiseError, match="bound is 0, expected > 0"):
         logic.NextTo("a", "b", bound=0)
@@ -99,10 +99,10 @@ def test_what_is_found_holds(predicate):
 def test_shapes_are_those_of_the_world_that_is_solved():
     """Not of the one in which the statement was made."""
     C = world("block").copy()
-    feature = next(conjuncts(PREDICATES["NextTo"].relaxed(C), C)).feature
+    feature = next(inequalities(PREDICATES["NextTo"].relaxed(C), C)).feature
     C.set_shape("a", pw.Sphere(0.2))
     C.q = at(0.6, 0.05, 0.4)
-    fresh = next(conjuncts(PREDICATES["NextTo"].relaxed(C), C)).feature
+    fresh = next(inequalities(PREDICATES["NextTo"].relaxed(C), C)).feature
     assert feature.eval(C)[0] == pytest.approx(fresh.eval(C)[0], abs=1e-12)
 
 

@@ -48,7 +48,7 @@ def test_the_shadow_reaches_and_the_arm_stays():
             world.set_joint(joints[joint], value)
         for claim in (REACH, CLEAR):
             np.testing.assert_allclose(claim.violation(world), claim.violation(C))
-    q = (REACH & CLEAR).improve(world, world.q[None])[0]
+    q = (REACH & CLEAR).improve_starts(world, world.q[None])[0]
     np.testing.assert_array_equal(q[:7], world.q[:7])
     world.q = q
     assert REACH.violation(world) <= 0
@@ -142,7 +142,7 @@ def test_starts_are_lowered(start, height):
     world = locked(C, "a")
     q = np.stack([world.q, world.q])
     q[0, :3] = start
-    lowered = STABLE.improve(world, q)
+    lowered = STABLE.improve_starts(world, q)
     np.testing.assert_allclose(lowered[0, :3], [*start[:2], height], atol=1e-12)
     np.testing.assert_array_equal(lowered[1], world.q)
 

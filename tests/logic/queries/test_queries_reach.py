@@ -115,7 +115,7 @@ def test_pycrams_scenes():
     blocked = logic.Blocking("milk", "robot")
     assert blocked.holds(C) and not (~blocked).holds(C)
     assert "each of which touches something, such as lid" in blocked.explain(C)
-    assert all("lid" in way for way in blocked.found_at_each(C))
+    assert all("lid" in way for way in blocked.obstacles_per_solution(C))
 
 
 @pytest.mark.slow

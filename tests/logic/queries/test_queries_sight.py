@@ -11,8 +11,8 @@ from helpers.sight_scenes import before_camera, counted, image_rays, random_stat
 
 import posewise as pw
 from posewise import PosewiseError, logic
-from posewise.logic.queries.pixel_visibility import look_at
-from posewise.logic.relaxed.constraint_terms import conjuncts
+from posewise.logic.queries.pixel_visibility import count_pixels
+from posewise.logic.relaxed.constraint_terms import inequalities
 
 SEEN, CLEAR = logic.Visible("milk", "eyes"), ~logic.Occluding("milk", "eyes")
 
@@ -67,7 +67,10 @@ def test_the_robots_own_body_does_not_count_in_pycrams_rule():
     C = kitchen()
     C.add_frame("blinker", "torso", position=[0.6, 0, 0.2], shape=pw.Sphere(0.04))
     C.set_pose("milk", at(*(C.pose("eyes")[:3] + [1.3, 0.1, 0])))
-    shares = [look_at(C, "milk", "eyes", legacy).share for legacy in (False, True)]
+    shares = [
+        count_pixels(C, "milk", "eyes", legacy).visible_fraction
+        for legacy in (False, True)
+    ]
     assert 0 < shares[0] < 0.9 and shares[1] == 1
     assert logic.occluding(C, "milk", "eyes") == ["robot"]
     assert logic.occluding(C, "milk", "eyes", legacy=True) == []
@@ -88,7 +91,9 @@ def test_thresholds(threshold, legacy, plain):
         C, "cube0", "eyes", threshold=threshold, legacy=rule
     )
     assert (ask(True), ask(False)) == (legacy, plain)
-    assert logic.Visible("cube0", "eyes").look(C).share == pytest.approx(0.5, abs=0.01)
+    assert logic.Visible("cube0", "eyes").pixel_counts(
+        C
+    ).visible_fraction == pytest.approx(0.5, abs=0.01)
 
 
 def test_small_things_are_looked_at_closely():
@@ -102,15 +107,15 @@ def check_against_mujoco(states, pixels):
     for q in states:
         C.q = q
         for name in ("milk", "can"):
-            look = look_at(C, name, "eyes", True)
+            look = count_pixels(C, name, "eyes", True)
             alone, seen, hidden = counted(C, name, image_rays(C, 256))
-            assert abs(look.alone - alone) <= 2 and abs(look.seen - seen) <= 2
-            for other in {*look.hidden, *hidden}:
-                assert abs(look.hidden.get(other, 0) - hidden.get(other, 0)) <= 2
+            assert abs(look.unoccluded - alone) <= 2 and abs(look.visible - seen) <= 2
+            for other in {*look.occluded_by, *hidden}:
+                assert abs(look.occluded_by.get(other, 0) - hidden.get(other, 0)) <= 2
             alone, seen, hidden = counted(C, name, image_rays(C, pixels))
             if alone > 1000:
-                close = look_at(C, name, "eyes", False)
-                assert abs(close.share - seen / alone) < 0.03
+                close = count_pixels(C, name, "eyes", False)
+                assert abs(close.visible_fraction - seen / alone) < 0.03
 
 
 def test_pixels_agree_with_mujoco():
@@ -128,7 +133,7 @@ def test_pixels_agree_with_mujoco_in_100_scenes():
 def rows(statement):
     """Its worst row for many states."""
     C = before_camera()
-    (row,) = conjuncts(statement.relaxed(C), C)
+    (row,) = inequalities(statement.relaxed(C), C)
     worst = row.feature.function(C)
     return jax.jit(jax.vmap(lambda q: jnp.max(worst(q))))
 
@@ -141,7 +146,7 @@ def test_rows_are_sound():
     assert len(certified) >= 5 and 0 in certified % 3
     for k in certified[:8]:
         C.q = states[k]
-        assert SEEN.look(C).share >= 0.8
+        assert SEEN.pixel_counts(C).visible_fraction >= 0.8
 
 
 @pytest.mark.slow
@@ -152,16 +157,16 @@ def test_rows_are_sound_in_600_scenes():
     complete = 0
     for q, all_seen, all_clear in zip(states, seen, clear, strict=True):
         C.q = q
-        look = SEEN.look(C)
-        assert look.share >= 0.8 or all_seen > 0
-        assert not look.hidden or all_clear > 0
-        complete += look.share > 0.99
+        look = SEEN.pixel_counts(C)
+        assert look.visible_fraction >= 0.8 or all_seen > 0
+        assert not look.occluded_by or all_clear > 0
+        complete += look.visible_fraction > 0.99
     assert (seen <= 0).sum() > 0.5 * complete > 50
 
 
 def test_rows_have_right_derivatives():
     C, rng = before_camera().copy(), np.random.default_rng(0)
-    feature = next(conjuncts(SEEN.relaxed(C), C)).feature
+    feature = next(inequalities(SEEN.relaxed(C), C)).feature
 
     def value(q):
         C.q = q
@@ -213,7 +218,7 @@ def test_a_camera_finds_what_it_shall_see():
         (lambda C: logic.visible(C, "milk", [1, 2]), "shape .2,., expected .7,."),
         (lambda C: logic.visible(C, "milk", "eyes", [1, 0, 0]), "looks along its x"),
         (lambda C: logic.visible(C, "milk", at(), [0, 0, 0]), "expected a direction"),
-        (lambda C: logic.Occluding("milk", "eyes", by="cn").found(C), "mean 'can'"),
+        (lambda C: logic.Occluding("milk", "eyes", by="cn").occluders(C), "mean 'can'"),
         (lambda C: (~SEEN).violation(C), "can only be checked"),
         (lambda C: logic.Occluding("milk", "eyes").violation(C), "only be checked"),
     ],

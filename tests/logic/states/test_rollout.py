@@ -6,7 +6,12 @@ from helpers.predicate_scenes import built_once
 
 import posewise as pw
 from posewise import ConfigError, ObjectState, Particles, logic
-from posewise.logic.exact.solids import bounding_box, branch, first_hits, thing
+from posewise.logic.geometry.frame_groups import (
+    bounding_box,
+    find_object,
+    first_hits,
+    subtree_group,
+)
 from posewise.robots.world.object_states import Stream
 
 UNIT = [1.0, 0, 0, 0]
@@ -389,12 +394,12 @@ def test_boxes_around_shapes(shape, half):
     C = pw.Config()
     C.add_frame("a", pose=[1, 2, 3, *UNIT])
     C.add_frame("b", "a", shape=shape)
-    low, high = bounding_box(branch(C, "a"))
+    low, high = bounding_box(subtree_group(C, "a"))
     np.testing.assert_allclose(low, [1, 2, 3] - np.array(half), atol=1e-12)
     np.testing.assert_allclose(high, [1, 2, 3] + np.array(half), atol=1e-12)
     turn = [np.sqrt(0.5), 0, 0, np.sqrt(0.5)]
     C.set_pose("a", [1, 2, 3, *turn])
-    low, high = bounding_box(branch(C, "a"))
+    low, high = bounding_box(subtree_group(C, "a"))
     np.testing.assert_allclose(high - low, 2 * np.array(half)[[1, 0, 2]], atol=1e-12)
 
 
@@ -402,7 +407,7 @@ def test_rays_enter_only_from_outside():
     C = pw.Config()
     C.add_frame("wall", shape=pw.Box([0.2, 2, 2]))
     hit = lambda x, d: first_hits(
-        thing(C, "wall"),
+        find_object(C, "wall"),
         np.array([[x, 0.0, 0.0]]),
         np.array([[d, 0.0, 0.0], [0, 0, 1]]),
     ).tolist()

@@ -12,13 +12,13 @@ from posewise.features.symbol import Pose, Symbol
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
-from .parts import rows
+from .parts import gather_rows
 from .smooth import largest, mellowmin
 
-Choices = tuple[tuple[Feature, ...], ...]
+FeatureChoices = tuple[tuple[Feature, ...], ...]
 
 
-def alternatives(choices: Choices, error: float) -> Feature:
+def disjunction_feature(choices: FeatureChoices, error: float) -> Feature:
     """At most 0 only where all features of one of the choices are.
 
     Args:
@@ -48,7 +48,7 @@ def _unresolved(R: Any, p: Any) -> Any:
 
 
 def _resolved(
-    C: Config, choices: Choices, error: float
+    C: Config, choices: FeatureChoices, error: float
 ) -> tuple[Symbol, np.ndarray, dict[str, np.ndarray]]:
     structure: list[Any] = []
     arrays: dict[str, np.ndarray] = {}
@@ -86,7 +86,7 @@ def _symbol(structure: tuple[Any, ...]) -> Symbol:
         for j, (symbol, at, keys) in enumerate(choice):
             name = f"{i}_{j}_"
             params = {k: arrays[name + k] for k in keys}
-            here, there = rows(R, np.array(at)), rows(p, np.array(at))
+            here, there = gather_rows(R, np.array(at)), gather_rows(p, np.array(at))
             if symbol.takes_frame_stack:
                 y = symbol.fn(here, there, **params)
             else:

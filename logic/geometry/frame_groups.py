@@ -16,12 +16,12 @@ from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.geometry.bounding_boxes import body_boxes, body_volumes
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
-ALMOST = 1e-6
+OVERLAP_TOLERANCE = 1e-6
 """Gap that counts as none when overlapping parts are looked up [m]."""
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class FrameGroup:
     """A thing as predicates see it: some frames of a world, where they stand."""
 
     C: Config
@@ -30,9 +30,9 @@ class Solid:
     """Indices of its frames, the root first."""
 
     @cached_property
-    def solid_frames(self) -> tuple[int, ...]:
+    def collision_frames(self) -> tuple[int, ...]:
         """Those with shapes for collision."""
-        return tuple(i for i in self.frames if is_solid(self.C, i))
+        return tuple(i for i in self.frames if has_collision_shape(self.C, i))
 
     def pose(self, frame: int) -> tuple[np.ndarray, np.ndarray]:
         """Orientation and origin of a frame in the world."""
@@ -40,12 +40,12 @@ class Solid:
         return poses.R[frame], poses.p[frame]
 
 
-def is_solid(C: Config, frame: int) -> bool:
+def has_collision_shape(C: Config, frame: int) -> bool:
     """Whether a frame has a shape for collision."""
     return any(g.collision for g in C.frames[frame].geometries)
 
 
-def thing(C: Config, name: str, *others: str) -> Solid:
+def find_object(C: Config, name: str, *others: str) -> FrameGroup:
     """An object with all its parts, or a frame alone.
 
     Parts are what hangs on the object's root, but neither other objects nor the other
@@ -60,17 +60,17 @@ def thing(C: Config, name: str, *others: str) -> Solid:
             raise ConfigError("'world' is the origin and no thing; name an object.")
         raise ConfigError(unknown_name("object or frame", name, known))
     if name not in C.objects:
-        return Solid(C, name, (C.index(name),))
-    cut = _places(C, (*C.objects, *others))
-    return Solid(C, name, subtree(C, C.index(name), cut))
+        return FrameGroup(C, name, (C.index(name),))
+    cut = _frame_indices(C, (*C.objects, *others))
+    return FrameGroup(C, name, subtree(C, C.index(name), cut))
 
 
-def branch(C: Config, frame: str) -> Solid:
+def subtree_group(C: Config, frame: str) -> FrameGroup:
     """A frame with all that hangs on it, but no other object."""
-    return Solid(C, frame, subtree(C, C.index(frame), _places(C, C.objects)))
+    return FrameGroup(C, frame, subtree(C, C.index(frame), _frame_indices(C, C.objects)))
 
 
-def _places(C: Config, names: Iterable[str]) -> set[int]:
+def _frame_indices(C: Config, names: Iterable[str]) -> set[int]:
     """Indices of those frames that there are."""
     first = {C.frames[i].name: i for i in reversed(range(len(C.frames)))}
     return {first[name] for name in names if name in first}
@@ -87,13 +87,13 @@ def subtree(C: Config, root: int, cut: Any = ()) -> tuple[int, ...]:
     return tuple(found)
 
 
-def with_shapes(thing: Solid) -> Solid:
+def require_shapes(thing: FrameGroup) -> FrameGroup:
     """The thing itself.
 
     Raises:
         ConfigError: when it has no shape at all, so that nothing can meet it.
     """
-    frames = thing.solid_frames
+    frames = thing.collision_frames
     if not frames and not any(thing.C.frames[i].geometries for i in thing.frames):
         raise ConfigError(
             f"{thing.name!r} has no shape; give it one, e.g."
@@ -103,7 +103,7 @@ def with_shapes(thing: Solid) -> Solid:
 
 
 def part_boxes(
-    thing: Solid, axes: Float[np.ndarray, "3 3"] | None = None
+    thing: FrameGroup, axes: Float[np.ndarray, "3 3"] | None = None
 ) -> tuple[Float[np.ndarray, "parts 3"], Float[np.ndarray, "parts 3"]]:
     """Corners of the boxes about its convex parts.
 
@@ -112,7 +112,7 @@ def part_boxes(
         axes: orientation of the boxes in the world; None: the world's.
     """
     turn = np.eye(3) if axes is None else axes.T
-    frames = thing.solid_frames or thing.frames[:1]
+    frames = thing.collision_frames or thing.frames[:1]
     parts = []
     for i in frames:
         R, p = thing.pose(i)
@@ -122,14 +122,14 @@ def part_boxes(
 
 
 def bounding_box(
-    thing: Solid, axes: Float[np.ndarray, "3 3"] | None = None
+    thing: FrameGroup, axes: Float[np.ndarray, "3 3"] | None = None
 ) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
     """Corners of the tight box about it; see `part_boxes`."""
     low, high = part_boxes(thing, axes)
     return low.min(0), high.max(0)
 
 
-def region_about(
+def region_around(
     C: Config, name: str, other: str, low: Any = 0.0, high: Any = 0.0
 ) -> Float[np.ndarray, "2 3"] | None:
     """The other thing's bounding box, wider by the size of the named one.
@@ -141,13 +141,13 @@ def region_about(
         low: added to the lower corner, in sizes of the named thing.
         high: added to the upper corner.
     """
-    box = np.array(bounding_box(thing(C, other, name)))
-    extent = np.ptp(bounding_box(thing(C, name, other)), axis=0)
+    box = np.array(bounding_box(find_object(C, other, name)))
+    extent = np.ptp(bounding_box(find_object(C, name, other)), axis=0)
     box += np.array([low * extent, high * extent])
     return box if np.isfinite(box).all() else None
 
 
-def centre_of_mass(thing: Solid, root: bool = False) -> Float[np.ndarray, "3"]:
+def centre_of_mass(thing: FrameGroup, root: bool = False) -> Float[np.ndarray, "3"]:
     """Centre of mass in the world [m].
 
     Of each frame its own (`com`), else the centroid of its shapes at uniform density,
@@ -157,15 +157,15 @@ def centre_of_mass(thing: Solid, root: bool = False) -> Float[np.ndarray, "3"]:
         thing: whose frames count.
         root: only its root frame counts, as iGibson has it.
     """
-    shares, points = mass_shares(thing, root)
+    shares, points = mass_fractions(thing, root)
     frames = thing.frames[: len(shares)]
     poses = [thing.pose(i) for i in frames]
     places = [R @ x + p for (R, p), x in zip(poses, points, strict=True)]
     return shares @ np.array(places)
 
 
-def centres_at(
-    thing: Solid, poses: Float[np.ndarray, "n 7"], root: bool = False
+def centres_of_mass_at(
+    thing: FrameGroup, poses: Float[np.ndarray, "n 7"], root: bool = False
 ) -> Float[np.ndarray, "n 3"]:
     """Where its centre of mass is when its root frame is at some poses [m]."""
     R, p = thing.pose(thing.frames[0])
@@ -173,8 +173,8 @@ def centres_at(
     return poses[:, :3] + quat_to_matrix(poses[:, 3:]) @ own
 
 
-def mass_shares(
-    thing: Solid, root: bool = False
+def mass_fractions(
+    thing: FrameGroup, root: bool = False
 ) -> tuple[Float[np.ndarray, " frames"], Float[np.ndarray, "frames 3"]]:
     """Each frame's share of the mass, and its centre in the frame.
 
@@ -183,7 +183,7 @@ def mass_shares(
     frames = thing.frames[:1] if root else thing.frames
     found = [_frame_mass(thing, i) for i in frames]
     points = np.array([centre for *_, centre in found])
-    solid = np.array([float(is_solid(thing.C, i)) for i in frames])
+    solid = np.array([float(has_collision_shape(thing.C, i)) for i in frames])
     first = np.eye(len(frames))[0]
     for weights in (*np.array([f[:2] for f in found]).T, solid, first):
         if weights.sum() > 0:
@@ -191,11 +191,11 @@ def mass_shares(
     return first, points
 
 
-def _frame_mass(thing: Solid, i: int) -> tuple[float, float, np.ndarray]:
+def _frame_mass(thing: FrameGroup, i: int) -> tuple[float, float, np.ndarray]:
     """Mass (0: unknown), volume, and centre in the frame."""
     frame = thing.C.frames[i]
     volume, centre = 0.0, np.zeros(3)
-    if is_solid(thing.C, i):
+    if has_collision_shape(thing.C, i):
         parts, centres = body_volumes(frame)
         volume = float(parts.sum())
         bounded = np.isfinite(centres).all(-1)
@@ -206,7 +206,7 @@ def _frame_mass(thing: Solid, i: int) -> tuple[float, float, np.ndarray]:
 
 
 def first_hits(
-    thing: Solid,
+    thing: FrameGroup,
     origin: Float[np.ndarray, "#rays 3"],
     directions: Float[np.ndarray, "rays 3"],
 ) -> Float[np.ndarray, " rays"]:
@@ -215,7 +215,7 @@ def first_hits(
     A part that a ray starts in does not count. In lengths of the directions.
     """
     nearest = np.full(len(directions), np.inf)
-    for i in thing.solid_frames:
+    for i in thing.collision_frames:
         R, p = thing.pose(i)
         start = np.broadcast_to((origin - p) @ R, directions.shape)
         hit = ray_hits(thing.C.frames[i], start, directions @ R)
@@ -223,18 +223,18 @@ def first_hits(
     return nearest
 
 
-def within(a: Solid, b: Solid, distance: float) -> bool:
+def are_within(a: FrameGroup, b: FrameGroup, distance: float) -> bool:
     """Whether the nearest points of two things are no farther apart than that [m]."""
-    return min_distance(_placed(a), _placed(b), distance) is not None
+    return min_distance(_posed_frames(a), _posed_frames(b), distance) is not None
 
 
-def nearest(a: Solid, b: Solid) -> Separation:
+def closest_separation(a: FrameGroup, b: FrameGroup) -> Separation:
     """The gap between two things, 0 where they overlap, and the normal from b to a.
 
     Raises:
         ConfigError: when one has no shape, or both are half-spaces only.
     """
-    gap = min_distance(_placed(a), _placed(b))
+    gap = min_distance(_posed_frames(a), _posed_frames(b))
     if gap is None:
         raise ConfigError(
             f"{a.name!r} and {b.name!r} are half-spaces, which have no distance."
@@ -242,33 +242,33 @@ def nearest(a: Solid, b: Solid) -> Separation:
     return gap
 
 
-def overlap_bound(a: Solid, b: Solid) -> float:
+def penetration_bound(a: FrameGroup, b: FrameGroup) -> float:
     """What the depth of overlapping things is at most, by boxes about parts [m]."""
     (low_a, high_a), (low_b, high_b) = part_boxes(a), part_boxes(b)
     shared = np.minimum(high_a[:, None] - low_b, high_b - low_a[:, None]).min(-1)
     return max(float(shared.max()), 0.0)
 
 
-def contact_normal(a: Solid, b: Solid) -> Float[np.ndarray, "3"]:
+def contact_normal(a: FrameGroup, b: FrameGroup) -> Float[np.ndarray, "3"]:
     """The unit normal from b to a of two things that touch, where they are deepest.
 
     Of overlapping things by the narrow phase that collisions use.
     """
-    gap = nearest(a, b)
+    gap = closest_separation(a, b)
     if gap.distance > 0:
         return gap.normal
-    sides = [x.solid_frames or x.frames[:1] for x in (a, b)]
+    sides = [x.collision_frames or x.frames[:1] for x in (a, b)]
     pairs = [(i, j) for i in sides[0] for j in sides[1]]
     poses = a.C.forward_pass().frames
-    found = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, ALMOST)
+    found = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, OVERLAP_TOLERANCE)
     if not found:
         return gap.normal
     deepest = min(found.values(), key=lambda c: float(c.distance))
     return np.asarray(deepest.normal, float)
 
 
-def _placed(thing: Solid) -> list[PosedFrame]:
+def _posed_frames(thing: FrameGroup) -> list[PosedFrame]:
     """Its frames with shapes; a Marker is a point."""
-    C = with_shapes(thing).C
-    frames = thing.solid_frames or [i for i in thing.frames if C.frames[i].geometries]
+    C = require_shapes(thing).C
+    frames = thing.collision_frames or [i for i in thing.frames if C.frames[i].geometries]
     return [(C.frames[i], *thing.pose(i)) for i in frames]

@@ -1,0 +1,1 @@
+"""Geometry of objects that the exact checks and the relaxations share."""
