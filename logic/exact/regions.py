@@ -77,9 +77,9 @@ def checked_supports(b: FrameGroup) -> list[Region]:
         if point is not None:
             raise PredicateError(
                 f"Region {region.name!r} of {b.name!r} is no support: there is no"
-                f" surface of {b.name!r} within {length(SUPPORT_SURFACE_TOLERANCE)} of the point"
-                f" {_rounded(point)} in frame {region.frame!r}, or its front is"
-                " the wrong one."
+                f" surface of {b.name!r} within {length(SUPPORT_SURFACE_TOLERANCE)}"
+                f" of the point {_rounded(point)} in frame {region.frame!r}, or its"
+                " front is the wrong one."
             )
     return found
 

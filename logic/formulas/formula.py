@@ -80,8 +80,9 @@ class Formula(Predicate):
             PredicateError: where there are none.
         """
         raise PredicateError(
-            f"{format_predicate(self)} has no rows for a solver: it speaks of a path, never"
-            f" holds, or has more than {MAX_COMBINATIONS} ways to; it can only be checked."
+            f"{format_predicate(self)} has no rows for a solver: it speaks of a path,"
+            f" never holds, or has more than {MAX_COMBINATIONS} ways to; it can only be"
+            " checked."
         )
 
     def holds_along(
@@ -162,8 +163,8 @@ def _path_formula(part: Predicate) -> Formula:
     """The formula itself, when all of it speaks of paths."""
     if not isinstance(part, Formula):
         raise PredicateError(
-            f"{format_predicate(part)} speaks of one moment, not of a path; put it into Always,"
-            " Eventually, Until or Sequence."
+            f"{format_predicate(part)} speaks of one moment, not of a path; put it"
+            " into Always, Eventually, Until or Sequence."
         )
     if isinstance(part, Connective):
         for inner in part.parts:

@@ -121,7 +121,8 @@ class Always(_SinglePart):
         """See `Formula`."""
         k = self._first(trajectory, False)
         if k is None:
-            return f"{format_predicate(self.part)} holds {_span(trajectory, self._slices(trajectory))}."
+            span = _span(trajectory, self._slices(trajectory))
+            return f"{format_predicate(self.part)} holds {span}."
         return f"{_when(trajectory, k)}: {self.part.explain(trajectory.world_at(k))}"
 
     def nnf(self, negate: bool = False) -> Predicate:
@@ -214,7 +215,8 @@ class Until(Temporal):
             return f"{_when(trajectory, k)}: {goal}"
         if self.part.holds(trajectory.world_at(k)):
             span = _span(trajectory, self._slices(trajectory))
-            return f"{format_predicate(self.goal)} does not hold {span}; at the end: {goal}"
+            shown = format_predicate(self.goal)
+            return f"{shown} does not hold {span}; at the end: {goal}"
         part = self.part.explain(trajectory.world_at(k))
         return f"{_when(trajectory, k)}: {part} And not yet: {goal}"
 
@@ -326,8 +328,8 @@ def _require_momentary(part: Predicate) -> None:
     """Raise a PredicateError for statements of paths within others."""
     if isinstance(part, Temporal):
         raise PredicateError(
-            f"{format_predicate(part)} speaks of a path, and stands within another statement of"
-            " one; join them by &, | and ~ instead."
+            f"{format_predicate(part)} speaks of a path, and stands within another"
+            " statement of one; join them by &, | and ~ instead."
         )
     for inner in part.parts if isinstance(part, Formula) else ():
         _require_momentary(inner)

@@ -67,7 +67,9 @@ def find_object(C: Config, name: str, *others: str) -> FrameGroup:
 
 def subtree_group(C: Config, frame: str) -> FrameGroup:
     """A frame with all that hangs on it, but no other object."""
-    return FrameGroup(C, frame, subtree(C, C.index(frame), _frame_indices(C, C.objects)))
+    return FrameGroup(
+        C, frame, subtree(C, C.index(frame), _frame_indices(C, C.objects))
+    )
 
 
 def _frame_indices(C: Config, names: Iterable[str]) -> set[int]:
@@ -270,5 +272,7 @@ def contact_normal(a: FrameGroup, b: FrameGroup) -> Float[np.ndarray, "3"]:
 def _posed_frames(thing: FrameGroup) -> list[PosedFrame]:
     """Its frames with shapes; a Marker is a point."""
     C = require_shapes(thing).C
-    frames = thing.collision_frames or [i for i in thing.frames if C.frames[i].geometries]
+    frames = thing.collision_frames or [
+        i for i in thing.frames if C.frames[i].geometries
+    ]
     return [(C.frames[i], *thing.pose(i)) for i in frames]

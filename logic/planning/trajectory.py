@@ -17,7 +17,7 @@ from ..states.rollout import at
 
 @dataclass(frozen=True, eq=False)
 class StateTrajectory:
-    """Configurations of a world, one for each of increasing times; see `state_trajectory`."""
+    """Configurations of a world at increasing times; see `state_trajectory`."""
 
     C: Config
     """A copy of its own, which `at` moves."""

@@ -46,8 +46,13 @@ from ..errors import PredicateError
 from ..geometry.frame_groups import FrameGroup, has_collision_shape
 from ..relaxed.contact import STRICT_MARGIN
 from ..relaxed.object_features import ObjectPair
-from ..relaxed.parts import PartKinds, all_parts, posed_parts, gather_rows
-from .pixel_visibility import RASTER_PIXELS, box_corners, find_camera, find_visible_object
+from ..relaxed.parts import PartKinds, all_parts, gather_rows, posed_parts
+from .pixel_visibility import (
+    RASTER_PIXELS,
+    box_corners,
+    find_camera,
+    find_visible_object,
+)
 from .sight_cone_clearance import sight_clearances
 
 MIN_DEPTH_RATIO = 0.75
@@ -79,10 +84,14 @@ def unoccluded_feature(
     return _pair(C, target, made, frames).feature(_sight_rows(None, 1.0))
 
 
-def _pair(C: Config, target: FrameGroup, camera: Camera, frames: Sequence[int]) -> ObjectPair:
+def _pair(
+    C: Config, target: FrameGroup, camera: Camera, frames: Sequence[int]
+) -> ObjectPair:
     """The thing; and the camera's frame with those that may hide it from there."""
     eye = C.index(camera.name)
-    hiding = [i for i in frames if i not in target.frames and not _encloses_camera(C, i, eye)]
+    hiding = [
+        i for i in frames if i not in target.frames and not _encloses_camera(C, i, eye)
+    ]
     others = tuple(i for i in hiding if i != eye)
     return ObjectPair(C, target, FrameGroup(C, camera.name, (eye, *others)), False)
 
@@ -111,9 +120,7 @@ def _sight_rows(camera: Camera | None, shrink: float) -> Any:
         eye = len(pair.a.frames)
         others = list(range(eye + 1, len(pair.frames)))
         others = [i for i in others if has_collision_shape(pair.C, pair.frames[i])]
-        parts, arrays = all_parts(
-            [pair.C.frames[pair.frames[i]] for i in others], "b"
-        )
+        parts, arrays = all_parts([pair.C.frames[pair.frames[i]] for i in others], "b")
         arrays |= {
             "corners": corners,
             "shrink": np.array(shrink),
@@ -169,7 +176,13 @@ def _shrink_factor(target: FrameGroup, camera: Camera, threshold: float) -> floa
     radius -= float(np.linalg.norm(centre - (low + high) / 2))
     if radius <= 0 or threshold <= 0:
         return 1.0
-    r = MIN_DEPTH_RATIO * radius / np.linalg.norm(high - low) * RASTER_PIXELS / (1 + _max_slope(camera))
+    r = (
+        MIN_DEPTH_RATIO
+        * radius
+        / np.linalg.norm(high - low)
+        * RASTER_PIXELS
+        / (1 + _max_slope(camera))
+    )
     least = threshold * (1 + 1 / r + 1 / (np.pi * r**2))
     linear = (1 / r + np.sqrt(1 / r**2 + 4 * least)) / 2
     if linear >= 1:
@@ -213,7 +226,10 @@ def _sight_function(parts: PartKinds, frustum: bool) -> Any:
         found = []
         if frustum:
             inside, thickest = around @ eye_R, arrays["thickest"]
-            ball = gather_rows(turn, thickest)[0] @ arrays["ball"] + gather_rows(place, thickest)[0]
+            ball = (
+                gather_rows(turn, thickest)[0] @ arrays["ball"]
+                + gather_rows(place, thickest)[0]
+            )
             depth = (ball - eye) @ eye_R[:, 0]
             found.append(_outside(inside, arrays).ravel())
             found.append(_too_thin(inside, depth, arrays)[None])
@@ -222,7 +238,9 @@ def _sight_function(parts: PartKinds, frustum: bool) -> Any:
         edges, at = turn.swapaxes(1, 2), arrays["of_b"]
         for body in posed_parts(parts, gather_rows(R, at), gather_rows(p, at), arrays):
             seen_from = body._replace(p=body.p - eye)
-            found.append((STRICT_MARGIN - sight_clearances(hull, edges, seen_from)).ravel())
+            found.append(
+                (STRICT_MARGIN - sight_clearances(hull, edges, seen_from)).ravel()
+            )
         return jnp.concatenate(found)
 
     return sight

@@ -68,7 +68,8 @@ class Supporting(VerdictPredicate):
             return stable
         fall = self._fall(C)
         truth = fall > MIN_FALL
-        text = f"Without {self.a}, {self.b} moves by {length(fall)} in {FALL_DURATION:g} s."
+        moves = f"{self.b} moves by {length(fall)} in {FALL_DURATION:g} s"
+        text = f"Without {self.a}, {moves}."
         return Verdict(truth, lambda: text)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:

@@ -89,7 +89,7 @@ def surrounded_rows(reach: Any, own: bool, error: float) -> PairRows:
 
 
 def not_surrounded_rows(reach: Any, own: bool, error: float) -> PairRows:
-    """At most 0 only where `surrounded_rows` cannot be: a row for each two of the axes."""
+    """At most 0 only where `surrounded_rows` cannot be: a row for each two axes."""
     axes = np.concatenate([AXES, -AXES])
     far = np.tile(np.broadcast_to(np.minimum(reach, DEFAULT_MISS_RANGE), 9), 2)
 

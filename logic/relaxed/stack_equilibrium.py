@@ -23,8 +23,8 @@ from posewise.robots.world.frame import Frame
 from posewise.robots.world.friction import contact_friction
 
 from ..errors import PredicateError
-from .constraint_terms import Conjunction, Inequality, ConstraintTerm
-from .contact_points import is_cylinder, closest_surface_points, contact_samples
+from .constraint_terms import Conjunction, ConstraintTerm, Inequality
+from .contact_points import closest_surface_points, contact_samples, is_cylinder
 from .equilibrium import FrictionContacts, force_imbalance
 from .parts import gather_rows
 from .smooth import mellowmin
@@ -218,13 +218,17 @@ def _symbol(kinds: tuple[_BodyPairKind, ...], things: int) -> Symbol:
         points = _ContactPoints(*(jnp.concatenate(x) for x in zip(*found, strict=True)))
         overlap = -amin(jnp.concatenate(gaps)) - MAX_PENETRATION
         apart = mellowmin(jnp.concatenate(mine), MAX_SUPPORT_GAP / 8) - MAX_SUPPORT_GAP
-        missing = force_imbalance(*_balance_equations(points, R, p, arrays)) - MAX_IMBALANCE
+        missing = (
+            force_imbalance(*_balance_equations(points, R, p, arrays)) - MAX_IMBALANCE
+        )
         return jnp.concatenate([jnp.stack([overlap, apart]), missing])
 
     return Symbol(run, "resting", frames=(0, None), dim=6, takes_frame_stack=True)
 
 
-def _contact_points(g: int, kind: _BodyPairKind, R: Any, p: Any, arrays: dict) -> tuple[_ContactPoints, Any]:
+def _contact_points(
+    g: int, kind: _BodyPairKind, R: Any, p: Any, arrays: dict
+) -> tuple[_ContactPoints, Any]:
     """Points of one group, and the signed distances of its pairs."""
     of, at = arrays[f"of{g}"], arrays[f"frames{g}"]
     sides = []
@@ -258,7 +262,9 @@ def _touch_weight(gap: Any) -> Any:
     """1 where a point touches, and next to nothing where it does not."""
     t = jnp.clip((SEPARATED_GAP - gap) / (SEPARATED_GAP - TOUCHING_GAP), 0.0, 1.0)
     beyond = jnp.maximum(gap - TOUCHING_GAP, 0.0)
-    return (1 - REMOTE_WEIGHT) * t * t * (3 - 2 * t) + REMOTE_WEIGHT * jnp.exp(-beyond / REMOTE_DECAY)
+    return (1 - REMOTE_WEIGHT) * t * t * (3 - 2 * t) + REMOTE_WEIGHT * jnp.exp(
+        -beyond / REMOTE_DECAY
+    )
 
 
 def _no_jamming_weight(normal: Any, friction: Any, lower: Any) -> Any:
@@ -271,7 +277,9 @@ def _no_jamming_weight(normal: Any, friction: Any, lower: Any) -> Any:
     return t * t * (3 - 2 * t)
 
 
-def _balance_equations(points: _ContactPoints, R: Any, p: Any, arrays: dict) -> tuple[FrictionContacts, Any]:
+def _balance_equations(
+    points: _ContactPoints, R: Any, p: Any, arrays: dict
+) -> tuple[FrictionContacts, Any]:
     """Forces at points on all things, and what they have to add up to."""
     share, ratio = arrays["share"], arrays["ratio"]
     things = len(ratio)

@@ -37,7 +37,12 @@ from posewise.robots.simulation.masses import frame_masses as frame_masses
 from posewise.robots.validation import number
 
 from ..geometry.frame_groups import FrameGroup, find_object, require_shapes
-from ..relaxed.object_features import mass_centre, feature_on_frames, mass_arrays, shape_positions
+from ..relaxed.object_features import (
+    feature_on_frames,
+    mass_arrays,
+    mass_centre,
+    shape_positions,
+)
 from ..relaxed.parts import PartPairKinds, part_contacts, part_pairs
 from ..relaxed.smooth import smallest
 from .criterion import Criterion
@@ -143,14 +148,18 @@ class _GraspContext(NamedTuple):
 
     def centre(self, order: int, scale: float, target: Any = None) -> Feature:
         """Of mass of the object in the world, or what it does [m, m/s, m/s²]."""
-        made = feature_on_frames([find_object(self.C, self.obj)], _center_of_mass_function)
+        made = feature_on_frames(
+            [find_object(self.C, self.obj)], _center_of_mass_function
+        )
         given = dict(order=order, scale=scale, target=target)
         return Feature(made.symbol, made.frames, **given)
 
     def on_object_and_robot(self, build: Any) -> Feature:
         """Of the object and the bodies of the robot."""
         bodies = [require_shapes(find_object(self.C, name)) for name in self.robot]
-        return feature_on_frames([require_shapes(find_object(self.C, self.obj)), *bodies], build)
+        return feature_on_frames(
+            [require_shapes(find_object(self.C, self.obj)), *bodies], build
+        )
 
 
 def _final_position_rows(

@@ -58,7 +58,9 @@ def check_predicates(problem: ProblemFile) -> CommandResult:
             p = statement.predicate
             verdicts.append(
                 PredicateCheck(
-                    format_predicate(p), p.holds(problem.world), p.explain(problem.world)
+                    format_predicate(p),
+                    p.holds(problem.world),
+                    p.explain(problem.world),
                 )
             )
     count = sum(bool(v.holds) for v in verdicts)
@@ -166,7 +168,9 @@ def _check_on_slices(
         world = solution.at(t)
         if not p.holds(world):
             break
-    return PredicateCheck(format_predicate(p), p.holds(world), f"Slice {t}: {p.explain(world)}")
+    return PredicateCheck(
+        format_predicate(p), p.holds(world), f"Slice {t}: {p.explain(world)}"
+    )
 
 
 def _check_at_placement(
@@ -179,7 +183,10 @@ def _check_at_placement(
     except PosewiseError as error:
         return [PredicateCheck("placement", False, str(error))]
     made = [s.predicate for s in problem.predicates]
-    return [PredicateCheck(format_predicate(p), p.holds(world), p.explain(world)) for p in made]
+    return [
+        PredicateCheck(format_predicate(p), p.holds(world), p.explain(world))
+        for p in made
+    ]
 
 
 def _solution_data(solution: Solution) -> dict[str, Any]:

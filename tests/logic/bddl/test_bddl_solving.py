@@ -75,7 +75,9 @@ def meeting(C: pw.Config) -> list[tuple[str, str]]:
     """Pairs of objects that share more than a surface, of boxes and upright cans."""
     found = []
     for a, b in combinations(C.objects, 2):
-        apart = logic.exact.solids.nearest(find_object(C, a), find_object(C, b)).distance
+        apart = logic.exact.solids.nearest(
+            find_object(C, a), find_object(C, b)
+        ).distance
         (low_a, high_a), (low_b, high_b) = box(C, a), box(C, b)
         shared = np.minimum(high_a, high_b) - np.maximum(low_a, low_b)
         if apart == 0 and shared.min() > 1e-6:
@@ -164,7 +166,9 @@ def test_goals_are_made_true_from_there():
     # what stands on the carton came along
     shift = C.pose("carton.n.02_1")[:3] - start.pose("carton.n.02_1")[:3]
     assert np.linalg.norm(shift) > 0.5
-    gap = logic.exact.solids.nearest(find_object(C, "jar.n.01_1"), find_object(C, "carton.n.02_1"))
+    gap = logic.exact.solids.nearest(
+        find_object(C, "jar.n.01_1"), find_object(C, "carton.n.02_1")
+    )
     assert gap.distance < 1e-4
     within = {}
     for apple in tidying().objects["apple.n.01"]:
