@@ -234,7 +234,9 @@ def _moved(
 
 def _hints(world: Config, name: str, constraints: Sequence[Any]) -> PlacementHints:
     """What statements say of where a movable may be found."""
-    asked = [s.start_region(world, name) for s in constraints if hasattr(s, "region_of")]
+    asked = [
+        s.start_region(world, name) for s in constraints if hasattr(s, "region_of")
+    ]
     voters = [s for s in constraints if hasattr(s, "admits")]
 
     def votes(poses: Float[np.ndarray, "n 7"]) -> Any:

@@ -93,7 +93,9 @@ class Schedule:
         key = part, truth
         if truth:
             return Plan("", self._on_slices(key, lambda: part.objectives(C, self.span)))
-        return Plan("", self.constraint_objectives(key, C, lambda: part.relaxed(C, truth)))
+        return Plan(
+            "", self.constraint_objectives(key, C, lambda: part.relaxed(C, truth))
+        )
 
     def constraint_objectives(
         self, key: Any, C: Config, term: Callable[[], constraint_terms.ConstraintTerm]
@@ -103,7 +105,9 @@ class Schedule:
             key, lambda: constraint_terms.objectives(term(), C, self.span)
         )
 
-    def _on_slices(self, key: Any, rows: Callable[[], ObjectiveSpecs]) -> TimedObjectives:
+    def _on_slices(
+        self, key: Any, rows: Callable[[], ObjectiveSpecs]
+    ) -> TimedObjectives:
         if key not in self._made:
             self._made[key] = [(feature, type) for feature, type, _ in rows()]
         return tuple((feature, type, self.slices) for feature, type in self._made[key])

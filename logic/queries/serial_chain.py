@@ -159,7 +159,9 @@ class SerialChain:
     def _problem(self, turned: bool) -> tuple[KOMO, Any]:
         komo = KOMO(self.own_world)
         if turned:
-            aim: Any = dict(symbol=FS.pose, scale=[POSITION_SCALE] * 3 + [ROTATION_SCALE] * 4)
+            aim: Any = dict(
+                symbol=FS.pose, scale=[POSITION_SCALE] * 3 + [ROTATION_SCALE] * 4
+            )
         else:
             aim = dict(symbol=FS.position, scale=POSITION_SCALE)
         return komo, komo.add_objective(None, frames=[self.tip], type=OT.eq, **aim)

@@ -82,7 +82,9 @@ def error_bound(term: ConstraintTerm, C: Config) -> float:
     return max((r.error for r in inequalities(term, C)), default=0.0)
 
 
-def objectives(term: ConstraintTerm, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+def objectives(
+    term: ConstraintTerm, C: Config, interval: SliceInterval
+) -> ObjectiveSpecs:
     """The rows as inequalities on all slices, with room for what a solver leaves."""
     for r in inequalities(term, C):
         yield _scaled(r), OT.ineq, interval.slices

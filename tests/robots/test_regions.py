@@ -227,7 +227,9 @@ def test_supports_of_parts_that_move_are_not_used():
     C.add_region(
         "chest", "bottom", "support", size=[0.4, 0.4], pose=at(z=0.01), frame="drawer"
     )
-    count = lambda: len(list(inequalities(logic.OnTopOf("item", "chest").relaxed(C), C)))
+    count = lambda: len(
+        list(inequalities(logic.OnTopOf("item", "chest").relaxed(C), C))
+    )
     assert count() == 3
     C.lock("drawer")
     rows = inequalities(logic.OnTopOf("item", "chest").relaxed(C), C)
