@@ -14,11 +14,16 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.bounding_boxes import body_boxes
 from posewise.robots.world.agents import Camera
 
-from ..relaxed.constraint_terms import Inequality, ConstraintTerm
+from ..geometry.frame_groups import (
+    FrameGroup,
+    find_object,
+    has_collision_shape,
+    require_shapes,
+)
+from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from ..relaxed.object_features import feature_on_frames
 from ..relaxed.sight import out_of_view_rows, visible_rows
 from .agents import find_agent
-from ..geometry.frame_groups import FrameGroup, has_collision_shape, find_object, require_shapes
 from .verdict import SemanticPredicate, Verdict
 
 RAYS_PER_CHUNK = 2048
@@ -76,11 +81,18 @@ class InFoVOfAgent(SemanticPredicate):
         That it is false: all parts out of view; what is hidden is not told.
         """
         camera, a = self._camera(C), require_shapes(find_object(C, self.a))
-        eye, error = FrameGroup(C, camera.name, (C.index(camera.name),)), 0.5 * self.bound
+        eye, error = (
+            FrameGroup(C, camera.name, (C.index(camera.name),)),
+            0.5 * self.bound,
+        )
         if not truth:
             feature = feature_on_frames([a, eye], out_of_view_rows(camera, error))
             return Inequality(feature, error=error)
-        rest = [i for i in range(len(C.frames)) if has_collision_shape(C, i) and i not in a.frames]
+        rest = [
+            i
+            for i in range(len(C.frames))
+            if has_collision_shape(C, i) and i not in a.frames
+        ]
         others = FrameGroup(C, "", tuple(rest))
         feature = feature_on_frames([a, eye, others], visible_rows(camera, error))
         return Inequality(feature, error=error)
@@ -93,7 +105,9 @@ class InFoVOfAgent(SemanticPredicate):
         high = np.tan(camera.vertical_fov / 2)
         edges = np.array([1.0, high * camera.width / camera.height, high])
         corners = np.array([[1, y, z] for y in (-1, 1) for z in (-1, 1)]) * edges
-        depths = np.array([camera.near, max(min(camera.far, MAX_START_DEPTH), camera.near)])
+        depths = np.array(
+            [camera.near, max(min(camera.far, MAX_START_DEPTH), camera.near)]
+        )
         points = (depths[:, None, None] * corners).reshape(-1, 3)
         poses, i = C.forward_pass().frames, C.index(camera.name)
         points = points @ poses.R[i].T + poses.p[i]
@@ -118,7 +132,11 @@ def visible_pixels(a: FrameGroup, camera: Camera) -> Iterator[Bool[np.ndarray, "
     if not len(met):
         return
     met = np.random.default_rng(0).permutation(met)
-    rest = [i for i in range(len(C.frames)) if has_collision_shape(C, i) and i not in a.frames]
+    rest = [
+        i
+        for i in range(len(C.frames))
+        if has_collision_shape(C, i) and i not in a.frames
+    ]
     rest = view.frames_in_cone(rest, view.rays[met], float(own[met].max()))
     for pixels in np.split(met, [*range(FIRST_CHUNK, len(met), RAYS_PER_CHUNK)]):
         yield own[pixels] <= view.depth(rest, view.rays[pixels])
@@ -174,7 +192,9 @@ class CameraRays:
         poses = self.C.forward_pass().frames
         nearest = np.full(len(rays), np.inf)
         square = (rays**2).sum(-1)
-        for i, centre, radius in zip(frames, *self.bounding_spheres(frames), strict=True):
+        for i, centre, radius in zip(
+            frames, *self.bounding_spheres(frames), strict=True
+        ):
             along = rays @ centre
             off = np.maximum(centre @ centre - along**2 / square, 0)
             may = (off <= (radius * (1 + 1e-6)) ** 2) & (

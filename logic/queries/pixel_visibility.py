@@ -12,12 +12,18 @@ from posewise.robots.world.agents import Camera
 
 from ..exact.agents import find_agent
 from ..exact.sight import CameraRays
-from ..geometry.frame_groups import FrameGroup, part_boxes, find_object, require_shapes
+from ..geometry.frame_groups import FrameGroup, find_object, part_boxes, require_shapes
 from .frame_owners import agent_with_camera, frames_by_owner, robot_frames
 
 RASTER_PIXELS = 256
 """Rows and columns of a raster."""
-PYCRAM_CAMERA = dict(vertical_fov=np.pi / 2, width=RASTER_PIXELS, height=RASTER_PIXELS, near=0.2, far=100.0)
+PYCRAM_CAMERA = dict(
+    vertical_fov=np.pi / 2,
+    width=RASTER_PIXELS,
+    height=RASTER_PIXELS,
+    near=0.2,
+    far=100.0,
+)
 """PyCRAM's camera."""
 
 

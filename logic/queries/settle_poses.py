@@ -60,7 +60,9 @@ def are_clear(
             turn @ frames.R[i],
             turn @ (frames.p[i] - frames.p[root]) + p,
         )
-        parts = [body_boxes(C.frames[i], *at(i)) for i in own if has_collision_shape(C, i)]
+        parts = [
+            body_boxes(C.frames[i], *at(i)) for i in own if has_collision_shape(C, i)
+        ]
         low, high = (x[:, None] for x in _concatenate_boxes(parts))
         meets = (lows < high - CONTACT_OVERLAP) & (tops > low + CONTACT_OVERLAP)
         free.append(not meets.all(-1).any())

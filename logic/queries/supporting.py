@@ -13,9 +13,9 @@ from posewise.robots.simulation.motion import SimulationError
 from posewise.robots.simulation.twin import Twin
 
 from ..exact.messages import length
+from ..exact.verdict import Verdict, VerdictPredicate
 from ..geometry.frame_groups import find_object
-from ..exact.verdict import VerdictPredicate, Verdict
-from ..relaxed.constraint_terms import Conjunction, Inequality, ConstraintTerm
+from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Inequality
 from ..relaxed.contact import STRICT_MARGIN, beyond_distance_rows
 from ..relaxed.object_features import ObjectPair
 from .contact import Touching
@@ -86,7 +86,8 @@ class Supporting(VerdictPredicate):
 
     def _above(self, C: Config) -> Verdict:
         low, high = (
-            C.pose(C.frames[find_object(C, x).frames[0]].name)[2] for x in (self.a, self.b)
+            C.pose(C.frames[find_object(C, x).frames[0]].name)[2]
+            for x in (self.a, self.b)
         )
         where = "above" if high > low else "not above"
         text = f"{self.b} touches {self.a}, and its origin is {where} {self.a}'s."
@@ -111,7 +112,13 @@ class Supporting(VerdictPredicate):
         if not others:
             return []
         rest = type(b)(C, "everything else", tuple(sorted(others)))
-        return [Inequality(ObjectPair(C, b, rest, False).feature(beyond_distance_rows(MIN_CLEARANCE)))]
+        return [
+            Inequality(
+                ObjectPair(C, b, rest, False).feature(
+                    beyond_distance_rows(MIN_CLEARANCE)
+                )
+            )
+        ]
 
 
 def _height_difference(a: Pose, b: Pose) -> Float[jax.Array, "1"]:

@@ -123,7 +123,9 @@ def test_shapes_are_ours():
         for _ in range(4):
             d = rng.normal(size=3)
             C.set_pose("ball", [*(0.3 * d / np.linalg.norm(d) + [k, 0, 0]), 1, 0, 0, 0])
-            ours = closest_separation(find_object(C, name), find_object(C, "ball")).distance
+            ours = closest_separation(
+                find_object(C, name), find_object(C, "ball")
+            ).distance
             theirs = twin.distance(name, "ball", C.q)[0]
             room = INSCRIBED.get(name, 3e-5)
             assert -1e-5 <= theirs - ours <= room, name
