@@ -235,9 +235,9 @@ def _moved(
 def _hints(world: Config, name: str, constraints: Sequence[Any]) -> PlacementHints:
     """What statements say of where a movable may be found."""
     asked = [
-        s.start_region(world, name) for s in constraints if hasattr(s, "region_of")
+        s.start_region(world, name) for s in constraints if hasattr(s, "start_region")
     ]
-    voters = [s for s in constraints if hasattr(s, "admits")]
+    voters = [s for s in constraints if hasattr(s, "admits_poses")]
 
     def votes(poses: Float[np.ndarray, "n 7"]) -> Any:
         return np.sum([s.admits_poses(world, name, poses) for s in voters], axis=0)
