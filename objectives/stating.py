@@ -14,6 +14,7 @@ from .objective import OT, Objective, ObjectiveError, select_slices
 from .path_problem import PathProblem
 from .presets.contact_constraints import contact_constraints, force_unit, friction_of
 from .presets.mode_switch import make_mode_switch
+from .presets.preset import Preset
 from .solve.alternatives import ResolvedAlternative
 
 
@@ -240,7 +241,8 @@ class Statements(PathProblem):
             raise ObjectiveError(
                 f"{constraint!r} has no objectives(); use add_objective for features."
             )
-        name = type(constraint).__name__
+        is_preset = isinstance(constraint, Preset)
+        name = constraint.name if is_preset else type(constraint).__name__
         span = select_interval(times, self.slices_per_phase, self.tau, name)
         ways = tuple(
             ResolvedAlternative(

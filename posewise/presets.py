@@ -1,7 +1,7 @@
 """Constraint presets: `komo.add(presets.grasp_box("gripper", "box", "palm"), [1.0])`.
 
-Each constrains what its own description says, in scaled units (a row counts as
-satisfied within the solver's tolerance after scaling).
+Rows are in scaled units: after scaling, a row counts as satisfied within the solver's
+tolerance.
 """
 
 from .objectives.presets.grasping import grasp_box as grasp_box
@@ -19,6 +19,7 @@ from .objectives.presets.motion import (
     target_relative_xy_position as target_relative_xy_position,
 )
 from .objectives.presets.motion import target_x_orientation as target_x_orientation
+from .objectives.presets.preset import Preset as Preset
 from .objectives.presets.templates import (
     setup_inverse_kinematics as setup_inverse_kinematics,
 )

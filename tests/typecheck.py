@@ -7,6 +7,9 @@ from beartype import BeartypeConf, beartype
 
 VALIDATES_ITSELF = frozenset(
     """
+    posewise.objectives.presets.grasping
+    posewise.objectives.presets.helpers
+    posewise.objectives.presets.motion
     """.split()
 )
 """Modules whose functions check user input and answer with a sentence.

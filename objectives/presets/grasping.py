@@ -1,23 +1,24 @@
-"""Presets of holding and standing: grasps of boxes and cylinders, places on a table.
+"""Presets for grasping boxes and cylinders, and for placing boxes on tables.
 
-A gripper frame has its x along the line on which the fingers close, and its z pointing
-from the fingers back to the palm. Objects are frames with their shape at the origin.
-Positions hold at the times given; orientations already 0.2 phases before, and the
-palm's clearance 0.3 phases before.
+The x axis of a gripper frame is the line along which the fingers close, and its z axis
+points from the fingers back to the palm. The shape of an object is centred at the
+origin of its frame. Positions hold at the given times; orientations hold from 0.2
+phases before, and the clearance of the palm from 0.3 phases before, so that the
+gripper arrives aligned.
 """
 
-from dataclasses import dataclass
-from itertools import permutations
-from typing import Any
+from typing import get_args
 
 import numpy as np
 
 from posewise.features import FS, Feature
 from posewise.robots.config import Config
 from posewise.robots.geometry.shapes import Box, Cylinder
+from posewise.robots.typing import Axis, FrameName
 
 from ..interval import ObjectiveSpecs, SliceInterval
 from ..objective import OT
+from ..typing import AxisPair, SignedAxis
 from .helpers import (
     AXES,
     check_choice,
@@ -29,194 +30,181 @@ from .helpers import (
     outer_size,
     projection,
 )
+from .preset import Preset
 
 ALIGNMENT_LEAD = 0.2
+"""Time before the interval from which orientations hold [phases]."""
 CLEARANCE_LEAD = 0.3
+"""Time before the interval from which the palm keeps its clearance [phases]."""
 PALM_CLEARANCE = 0.001
+"""Least signed distance of the palm from what it must not touch [m]."""
 
 
-@dataclass(frozen=True)
-class grasp_top_box:
-    """The gripper in a box's centre, its axes along the box's axes, up to signs.
+def grasp_top_box(
+    gripper: FrameName, box: FrameName, direction: AxisPair = "xz"
+) -> Preset:
+    """Constrain a gripper to a box's centre, aligned with the axes of the box.
 
-    Equalities: the three differences of position in the world (x10, m), and three
-    products of axes.
+    Axes are aligned up to their signs. The rows are equalities: the three differences
+    of position in the world (x10, m), and three inner products of axes.
 
     Args:
-        gripper: its frame.
-        box: a frame; its shape does not matter.
-        direction: two axes of the box: along the gripper's x (the fingers' line), then
-            along the gripper's z ("xz": the fingers close along x, from above).
+        gripper: frame of the gripper.
+        box: frame of the box; it needs no shape.
+        direction: the box's axis along the gripper's x (the line of the fingers), then
+            the box's axis along the gripper's z; with "xz" the fingers close along x
+            and the gripper comes from above.
 
     Raises:
-        ObjectiveError: for a direction that is not two different axes.
+        ObjectiveError: if `direction` is not two different axes.
     """
+    check_choice("grasp_top_box: direction", direction, get_args(AxisPair))
 
-    gripper: Any
-    box: Any
-    direction: Any = "xz"
-
-    def __post_init__(self) -> None:
-        choices = tuple(a + b for a, b in permutations(AXES, 2))
-        check_choice("grasp_top_box: direction", self.direction, choices)
-
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
-        pair = (self.gripper, self.box)
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        pair = (gripper, box)
         yield Feature(FS.positionDiff, pair, scale=10.0), OT.eq, interval.slices
-        lead = interval.extended_back(ALIGNMENT_LEAD)
-        closing, _ = self.direction
-        third = other_axes(self.direction)
-        yield orthogonal_axes(self.gripper, "z", self.box, closing + third), OT.eq, lead
-        yield orthogonal_axes(self.gripper, "x", self.box, third), OT.eq, lead
+        approach = interval.extended_back(ALIGNMENT_LEAD)
+        closing, _ = direction
+        third = other_axes(direction)
+        yield orthogonal_axes(gripper, "z", box, closing + third), OT.eq, approach
+        yield orthogonal_axes(gripper, "x", box, third), OT.eq, approach
+
+    return Preset("grasp_top_box", build)
 
 
-@dataclass(frozen=True)
-class grasp_box:
-    """The fingers close on two opposite faces of a box.
+def grasp_box(
+    gripper: FrameName,
+    box: FrameName,
+    palm: FrameName,
+    direction: Axis = "x",
+    margin: float = 0.02,
+) -> Preset:
+    """Constrain the fingers to close on two opposite faces of a box.
 
-    The gripper is in the middle plane between the faces (x10, m), within them less the
-    margin (x10, m; in their middle where they are smaller), and its x is along the
-    faces' normal, up to sign (two products of axes). The palm is 1 mm or more from the
-    box (x10, m).
+    The gripper is in the middle plane between the faces (equality, x10, m), at least
+    the margin inside their edges (inequality, x10, m; at the middle of faces smaller
+    than twice the margin), and its x axis is along the normal of the faces, up to sign
+    (equality, two inner products of axes). The signed distance of the palm from the
+    box is at least 1 mm (inequality, x10, m).
 
     Args:
-        gripper: its frame.
-        box: a frame with a Box.
-        palm: a frame with a shape, or a Marker.
-        direction: "x", "y" or "z": the normal of the faces, an axis of the box.
-        margin: how far within the faces [m].
+        gripper: frame of the gripper.
+        box: frame with a Box.
+        palm: frame with a shape, or a Marker.
+        direction: "x", "y" or "z": the axis of the box that is normal to the faces.
+        margin: least distance from the edges of the faces [m].
 
     Raises:
         ObjectiveError: for another direction, or a margin < 0.
         ConfigError: on adding, for a frame without a Box.
     """
+    check_choice("grasp_box: direction", direction, tuple(AXES))
+    check_length("grasp_box: margin", margin)
 
-    gripper: Any
-    box: Any
-    palm: Any
-    direction: Any = "x"
-    margin: Any = 0.02
-
-    def __post_init__(self) -> None:
-        check_choice("grasp_box: direction", self.direction, tuple(AXES))
-        check_length("grasp_box: margin", self.margin)
-
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
-        pair = (self.gripper, self.box)
-        size = outer_size(C, "grasp_box: box", self.box, (Box,))
-        plane = other_axes(self.direction)
-        middle = 10 * projection(self.direction)
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        pair = (gripper, box)
+        size = outer_size(C, "grasp_box: box", box, (Box,))
+        plane = other_axes(direction)
+        middle = 10 * projection(direction)
         yield Feature(FS.positionRel, pair, scale=middle), OT.eq, interval.slices
-        for side in inside_box(*pair, plane, np.maximum(size / 2 - self.margin, 0.0)):
+        for side in inside_box(*pair, plane, np.maximum(size / 2 - margin, 0.0)):
             yield side, OT.ineq, interval.slices
-        aligned = orthogonal_axes(self.gripper, "x", self.box, plane)
+        aligned = orthogonal_axes(gripper, "x", box, plane)
         yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
-        yield (
-            min_clearance(self.palm, self.box, PALM_CLEARANCE),
-            OT.ineq,
-            interval.extended_back(CLEARANCE_LEAD),
-        )
+        palm_clear = min_clearance(palm, box, PALM_CLEARANCE)
+        yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)
+
+    return Preset("grasp_box", build)
 
 
-@dataclass(frozen=True)
-class grasp_cylinder:
-    """The fingers close across a cylinder.
+def grasp_cylinder(
+    gripper: FrameName, cylinder: FrameName, palm: FrameName, margin: float = 0.02
+) -> Preset:
+    """Constrain the fingers to close across a cylinder.
 
-    The gripper is on the cylinder's axis (x10, m), the margin or more from its ends
-    (x10, m; in the middle where it is shorter), and its x is orthogonal to that axis.
-    The palm is 1 mm or more from the cylinder (x10, m).
+    The gripper is on the cylinder's axis (equality, x10, m), at least the margin from
+    the ends (inequality, x10, m; at the middle of a cylinder shorter than twice the
+    margin), and its x axis is orthogonal to the cylinder's axis (equality). The signed
+    distance of the palm from the cylinder is at least 1 mm (inequality, x10, m).
 
     Args:
-        gripper: its frame.
-        cylinder: a frame with a Cylinder.
-        palm: a frame with a shape, or a Marker.
-        margin: how far from the ends [m].
+        gripper: frame of the gripper.
+        cylinder: frame with a Cylinder.
+        palm: frame with a shape, or a Marker.
+        margin: least distance from the ends [m].
 
     Raises:
         ObjectiveError: for a margin < 0.
         ConfigError: on adding, for a frame without a Cylinder.
     """
+    check_length("grasp_cylinder: margin", margin)
 
-    gripper: Any
-    cylinder: Any
-    palm: Any
-    margin: Any = 0.02
-
-    def __post_init__(self) -> None:
-        check_length("grasp_cylinder: margin", self.margin)
-
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
-        pair = (self.gripper, self.cylinder)
-        what = "grasp_cylinder: cylinder"
-        size = outer_size(C, what, self.cylinder, (Cylinder,))
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        pair = (gripper, cylinder)
+        size = outer_size(C, "grasp_cylinder: cylinder", cylinder, (Cylinder,))
         across = 10 * projection("xy")
         yield Feature(FS.positionRel, pair, scale=across), OT.eq, interval.slices
-        for end in inside_box(*pair, "z", np.maximum(size / 2 - self.margin, 0.0)):
+        for end in inside_box(*pair, "z", np.maximum(size / 2 - margin, 0.0)):
             yield end, OT.ineq, interval.slices
-        aligned = orthogonal_axes(self.gripper, "x", self.cylinder, "z")
+        aligned = orthogonal_axes(gripper, "x", cylinder, "z")
         yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
-        yield (
-            min_clearance(self.palm, self.cylinder, PALM_CLEARANCE),
-            OT.ineq,
-            interval.extended_back(CLEARANCE_LEAD),
-        )
+        palm_clear = min_clearance(palm, cylinder, PALM_CLEARANCE)
+        yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)
+
+    return Preset("grasp_cylinder", build)
 
 
-@dataclass(frozen=True)
-class place_box:
-    """A box (or cylinder) stands on a table's top face, on a chosen side of its own.
+def place_box(
+    box: FrameName,
+    table: FrameName,
+    palm: FrameName,
+    direction: SignedAxis = "z",
+    margin: float = 0.02,
+) -> Preset:
+    """Constrain a box (or cylinder) to stand on a table's top face.
 
-    All in the table's frame, of which z is up: the centres are half of both heights
-    apart along z (equality, x10, m); the object's centre is within the top face less
-    the margin (x10, m; in its middle where that is smaller); the chosen axis of the
-    object points up (equality of unit vectors). The palm is 1 mm or more from the table
-    (x10, m).
+    Positions are in the table's frame, whose z axis points up. Along z the centres are
+    half the sum of both heights apart (equality, x10, m). The object's centre is at
+    least the margin inside the edges of the top face (inequality, x10, m; at the middle
+    of a face smaller than twice the margin). The chosen axis of the object points up
+    (equality of unit vectors). The signed distance of the palm from the table is at
+    least 1 mm (inequality, x10, m).
 
     Args:
-        box: a frame with a Box or a Cylinder.
-        table: a frame with a Box.
-        palm: a frame with a shape, or a Marker.
-        direction: "x", "y", "z", "-x", "-y" or "-z": the box's axis that points up.
-        margin: how far within the table's top face [m].
+        box: frame with a Box or a Cylinder.
+        table: frame with a Box.
+        palm: frame with a shape, or a Marker.
+        direction: "x", "y", "z", "-x", "-y" or "-z": the axis of the box that points
+            up.
+        margin: least distance from the edges of the table's top face [m].
 
     Raises:
         ObjectiveError: for another direction, or a margin < 0.
         ConfigError: on adding, for frames without these shapes.
     """
+    check_choice("place_box: direction", direction, get_args(SignedAxis))
+    check_length("place_box: margin", margin)
 
-    box: Any
-    table: Any
-    palm: Any
-    direction: Any = "z"
-    margin: Any = 0.02
-
-    def __post_init__(self) -> None:
-        choices = (*AXES, *(f"-{a}" for a in AXES))
-        check_choice("place_box: direction", self.direction, choices)
-        check_length("place_box: margin", self.margin)
-
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
-        pair = (self.box, self.table)
-        axis = self.direction[-1]
-        size = outer_size(C, "place_box: box", self.box)
-        top = outer_size(C, "place_box: table", self.table, (Box,))
-        apart_z = (size[AXES.index(axis)] + top[2]) / 2
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        pair = (box, table)
+        axis = direction[-1]
+        size = outer_size(C, "place_box: box", box)
+        top = outer_size(C, "place_box: table", table, (Box,))
+        center_height = (size[AXES.index(axis)] + top[2]) / 2
         height = Feature(
-            FS.positionRel, pair, scale=10 * projection("z"), target=[0, 0, apart_z]
+            FS.positionRel,
+            pair,
+            scale=10 * projection("z"),
+            target=[0, 0, center_height],
         )
         yield height, OT.eq, interval.slices
-        for side in inside_box(*pair, "xy", np.maximum(top / 2 - self.margin, 0.0)):
+        for side in inside_box(*pair, "xy", np.maximum(top / 2 - margin, 0.0)):
             yield side, OT.ineq, interval.slices
-        sign = -1.0 if self.direction.startswith("-") else 1.0
+        sign = -1.0 if direction.startswith("-") else 1.0
         upright = sign * projection(axis)[0]
-        up = Feature(FS.vectorZRel, (self.table, self.box), target=upright)
+        up = Feature(FS.vectorZRel, (table, box), target=upright)
         yield up, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
-        yield (
-            min_clearance(self.palm, self.table, PALM_CLEARANCE),
-            OT.ineq,
-            interval.extended_back(CLEARANCE_LEAD),
-        )
+        palm_clear = min_clearance(palm, table, PALM_CLEARANCE)
+        yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)
+
+    return Preset("place_box", build)

@@ -1,6 +1,4 @@
-"""Features that several presets are made of, and their arguments' checks."""
-
-from typing import Any
+"""Features that several presets share, and checks of their arguments."""
 
 import numpy as np
 from jaxtyping import Float
@@ -10,38 +8,48 @@ from posewise.features.regions import centered_shape
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.shapes import Box, Cylinder
+from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
 
 from ..objective import ObjectiveError
 
 AXES = "xyz"
+"""Axes of a frame, in order."""
 
 
 def projection(axes: str) -> Float[np.ndarray, "rows 3"]:
-    """The matrix that picks these axes ("xz") of a vector."""
+    """Return the matrix that selects axes ("xz") of a vector."""
     return np.eye(3)[[AXES.index(a) for a in axes]]
 
 
 def other_axes(axes: str) -> str:
-    """The axes ("yz") that are not among these ("x")."""
+    """Return the axes ("yz") that are not among the given ones ("x")."""
     return "".join(a for a in AXES if a not in axes)
 
 
-def orthogonal_axes(a: Any, axis: str, b: Any, axes: str) -> Feature:
-    """Products of an axis of `a` with axes of `b`: zero where they are orthogonal.
-
-    One kind of feature for all axes of `b`, so that another choice compiles nothing.
-    """
+def orthogonal_axes(a: FrameName, axis: str, b: FrameName, axes: str) -> Feature:
+    """Return inner products of an axis of `a` with axes of `b`: zero if orthogonal."""
+    # The axes of b are selected by the scale, which is data: with one symbol for each
+    # axis of b, every other choice of axes would compile another program.
     symbol = FS[f"vector{axis.upper()}Rel"]
     return Feature(symbol, (a, b), scale=projection(axes))
 
 
 def inside_box(
-    a: Any, b: Any, axes: str, half: Float[np.ndarray, "3"], scale: float = 10.0
+    a: FrameName,
+    b: FrameName,
+    axes: str,
+    half: Float[np.ndarray, "3"],
+    scale: float = 10.0,
 ) -> tuple[Feature, Feature]:
-    """Origin of `a` at most `half` [m] from that of `b` along axes of `b`, both ways.
+    """Return two inequalities that bound the offset of `a` along axes of `b`.
 
-    Two inequalities, scaled by `scale`.
+    Args:
+        a: frame whose origin is bounded.
+        b: frame in which the offset from its origin is measured.
+        axes: axes of `b` along which it is bounded, such as "xy".
+        half: largest offset to either side along x, y and z (3,) [m].
+        scale: of the rows.
     """
     rows = scale * projection(axes)
     upper = Feature(FS.positionRel, (a, b), scale=rows, target=half)
@@ -49,15 +57,18 @@ def inside_box(
     return upper, lower
 
 
-def min_clearance(a: Any, b: Any, margin: float) -> Feature:
-    """Distance of the shapes of `a` and `b` at least a margin [m]: 10 · (m - d)."""
+def min_clearance(a: FrameName, b: FrameName, margin: float) -> Feature:
+    """Return the inequality 10 · (margin - d) <= 0 for the signed distance d [m]."""
     return Feature(FS.negDistance, (a, b), scale=10.0, target=-margin)
 
 
 def outer_size(
-    C: Config, what: str, frame: Any, kinds: tuple[type, ...] = (Box, Cylinder)
+    C: Config,
+    argument: str,
+    frame: FrameName,
+    kinds: tuple[type, ...] = (Box, Cylinder),
 ) -> Float[np.ndarray, "3"]:
-    """Full extents [m] of a frame's box or cylinder along its axes.
+    """Return the full extents (3,) [m] of a frame's box or cylinder along its axes.
 
     Raises:
         ConfigError: for another shape, or one off the frame's origin.
@@ -66,20 +77,20 @@ def outer_size(
     try:
         shape = centered_shape(C, frame, kinds, name)
     except ConfigError as error:
-        raise ConfigError(f"{what}: {error}") from None
+        raise ConfigError(f"{argument}: {error}") from None
     if isinstance(shape, Box):
         return shape.size
     return np.array([2 * shape.radius, 2 * shape.radius, shape.length])
 
 
-def check_choice(what: str, given: Any, choices: tuple[str, ...]) -> None:
-    """Raise an ObjectiveError unless `given` is one of the choices."""
-    if given not in choices:
+def check_choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
+    """Raise an ObjectiveError unless the value is one of the choices."""
+    if value not in choices:
         raise ObjectiveError(
-            f"{what} is {given!r}, expected one of {', '.join(map(repr, choices))}."
+            f"{argument} is {value!r}, expected one of {', '.join(map(repr, choices))}."
         )
 
 
-def check_length(what: str, given: Any) -> None:
-    """Raise an ObjectiveError unless `given` is a number of metres >= 0."""
-    number(what, given, "a number >= 0 (metres)", lambda x: x >= 0, ObjectiveError)
+def check_length(argument: str, value: object) -> None:
+    """Raise an ObjectiveError unless the value is a number of metres >= 0."""
+    number(argument, value, "a number >= 0 (metres)", lambda x: x >= 0, ObjectiveError)

@@ -1,11 +1,11 @@
-"""Presets of motion: straight approaches and pushes, rest, and simple targets.
+"""Presets for straight approaches and pushes, for rest, and for simple targets.
 
-A gripper frame has its x along the line on which the fingers close, and its z pointing
-from the fingers back to the palm. What speaks of velocities needs k_order >= 1.
+The x axis of a gripper frame is the line along which the fingers close, and its z axis
+points from the fingers back to the palm. Presets that constrain velocities need a KOMO
+with `k_order >= 1`.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -14,115 +14,110 @@ from jaxtyping import Float
 
 from posewise.features import FS, Feature, Pose
 from posewise.robots.config import Config
+from posewise.robots.typing import FrameName, Frames, VectorLike
 from posewise.robots.validation import float_array
 
-from ..interval import ObjectiveSpecs, SliceInterval
+from ..interval import ObjectiveSpecs, SliceInterval, Slices
 from ..objective import OT, ObjectiveError
 from .helpers import check_length, min_clearance, projection
+from .preset import Preset
 
 
-@dataclass(frozen=True)
-class retract:
-    """The gripper leaves: straight along its own z, without turning, by a distance.
+def retract(gripper: FrameName, distance: float = 0.03) -> Preset:
+    """Constrain a gripper to retreat straight along its own z axis, without turning.
 
-    Between the slices of the interval the gripper does not turn (x10, rad/s), does not
-    move along its x and y (x10, m/s), and never moves back along its z (x10, m/s). In
-    the middle half of these steps it covers the distance (x10, m/s), each step as much
-    as the others, so that it may begin and end at rest (with three steps or more).
+    In the steps of the interval the gripper does not rotate (equality, x10, rad/s),
+    does not move along its x and y axes (equality, x10, m/s), and never moves against
+    its z axis (inequality, x10, m/s). In the middle half of the steps it has at least
+    the constant speed that covers the distance (inequality, x10, m/s), so that with
+    three steps or more it may begin and end at rest.
 
     Args:
-        gripper: its frame.
+        gripper: frame of the gripper.
         distance: least travel [m].
 
     Raises:
         ObjectiveError: for a distance < 0; on adding, for times that are no interval.
     """
+    check_length("retract: distance", distance)
 
-    gripper: Any
-    distance: Any = 0.03
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        steps = interval.steps("retract")
+        return _straight_motion(gripper, distance, 1.0, interval, steps)
 
-    def __post_init__(self) -> None:
-        check_length("retract: distance", self.distance)
-
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
-        return _straight("retract", self.gripper, self.distance, 1.0, interval)
+    return Preset("retract", build)
 
 
-@dataclass(frozen=True)
-class approach:
-    """The gripper arrives: straight along its own -z; see `retract`.
+def approach(gripper: FrameName, distance: float = 0.03) -> Preset:
+    """Constrain a gripper to approach straight against its z axis; see `retract`.
 
     Args:
-        gripper: its frame.
+        gripper: frame of the gripper.
         distance: least travel [m].
 
     Raises:
         ObjectiveError: for a distance < 0; on adding, for times that are no interval.
     """
+    check_length("approach: distance", distance)
 
-    gripper: Any
-    distance: Any = 0.03
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        steps = interval.steps("approach")
+        return _straight_motion(gripper, distance, -1.0, interval, steps)
 
-    def __post_init__(self) -> None:
-        check_length("approach: distance", self.distance)
-
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
-        return _straight("approach", self.gripper, self.distance, -1.0, interval)
+    return Preset("approach", build)
 
 
-def _straight(
-    what: str, gripper: Any, distance: float, sign: float, interval: SliceInterval
+def _straight_motion(
+    gripper: FrameName,
+    distance: float,
+    sign: float,
+    interval: SliceInterval,
+    steps: Slices,
 ) -> ObjectiveSpecs:
-    steps = interval.steps(what)
+    """Yield a motion along the gripper's z axis (sign 1) or against it (-1)."""
     yield Feature(FS.angularVel, gripper, scale=10.0), OT.eq, steps
-    across = 10 * projection("xy")
-    yield Feature(FS.bodyVel, gripper, scale=across), OT.eq, steps
+    lateral = 10 * projection("xy")
+    yield Feature(FS.bodyVel, gripper, scale=lateral), OT.eq, steps
     along = -10 * sign * projection("z")
     yield Feature(FS.bodyVel, gripper, scale=along), OT.ineq, steps
-    rest = max(len(steps) // 4, 1) if len(steps) > 2 else 0
-    middle = steps[rest : len(steps) - rest]
+    # The outer quarters may be slower, so that the motion can start and end at rest.
+    quarter = max(len(steps) // 4, 1) if len(steps) > 2 else 0
+    middle = steps[quarter : len(steps) - quarter]
     speed = sign * distance / interval.duration(middle)
     fast = Feature(FS.bodyVel, gripper, scale=along, target=[0, 0, speed])
     yield fast, OT.ineq, middle
 
 
-@dataclass(frozen=True)
-class straight_push:
-    """The gripper pushes an object straight ahead, in the plane orthogonal to its z.
+def straight_push(gripper: FrameName, object: FrameName, gap: float = 0.025) -> Preset:
+    """Constrain a gripper to push an object straight, orthogonally to its z axis.
 
-    Ahead is `f = z_object × x_gripper`. At the first slice the gripper is `gap` from
-    the object's surface (x10, m), behind its origin along f by 2 cm or more (x10, m),
-    not beside or above it (x10, m), its x orthogonal to the object's z, and its y
-    between ahead and up (products with both >= 0.2). On all steps of the interval it
-    does not turn (x10, rad/s), the object keeps its pose in the gripper (x10, 1/s), and
-    moves neither sideways nor along its z nor back (x10, m/s).
+    The push is along `f = z_object × x_gripper`. In the first slice the gripper is
+    `gap` from the object's surface (equality, x10, m), at least 2 cm behind the
+    object's origin along f (inequality, x10, m), and neither beside nor above it
+    (equality, x10, m); its x axis is orthogonal to the object's z axis (equality), and
+    its y axis is between f and z_object (inner products with both >= 0.2). In all steps
+    of the interval the gripper does not rotate (equality, x10, rad/s), the object keeps
+    its pose in the gripper (equality, x10, m/s and 1/s), the gripper does not move
+    along its x axis, nor the object along its z axis (equality, x10, m/s), and the
+    object does not move backwards along f (inequality, x10, m/s).
 
     Args:
-        gripper: its frame, with a shape or a Marker.
-        object: a frame with a shape, that can move.
-        gap: distance of gripper and object while pushing [m].
+        gripper: frame of the gripper, with a shape or a Marker.
+        object: movable frame with a shape.
+        gap: signed distance of gripper and object while pushing [m].
 
     Raises:
         ObjectiveError: for a gap < 0; on adding, for times that are no interval.
         ConfigError: on adding, for frames without shapes.
     """
+    check_length("straight_push: gap", gap)
 
-    gripper: Any
-    object: Any
-    gap: Any = 0.025
-
-    def __post_init__(self) -> None:
-        check_length("straight_push: gap", self.gap)
-
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         steps, start = interval.steps("straight_push"), interval.first
-        pair = (self.gripper, self.object)
+        pair = (gripper, object)
         x, z = 10 * projection("x"), 10 * projection("z")
         rows = np.diag([10.0, 10, 10, 1, 1, 1])
-        yield min_clearance(*pair, self.gap), OT.eq, start
+        yield min_clearance(*pair, gap), OT.eq, start
         yield Feature(push_stance, pair, scale=rows[[0, 2, 3]]), OT.eq, start
         behind = Feature(
             push_stance,
@@ -131,19 +126,21 @@ class straight_push:
             target=[0, -0.02, 0, 0, 0.2, 0.2],
         )
         yield behind, OT.ineq, start
-        yield Feature(FS.angularVel, self.gripper, scale=10.0), OT.eq, steps
+        yield Feature(FS.angularVel, gripper, scale=10.0), OT.eq, steps
         yield Feature(FS.poseRel, pair, order=1, scale=10.0), OT.eq, steps
-        yield Feature(FS.bodyVel, self.gripper, scale=x), OT.eq, steps
-        yield Feature(FS.bodyVel, self.object, scale=z), OT.eq, steps
+        yield Feature(FS.bodyVel, gripper, scale=x), OT.eq, steps
+        yield Feature(FS.bodyVel, object, scale=z), OT.eq, steps
         yield Feature(push_progress, pair, order=1, scale=-10.0), OT.ineq, steps
+
+    return Preset("straight_push", build)
 
 
 def push_stance(gripper: Pose, pushed: Pose) -> Float[jax.Array, "6"]:
-    """The gripper's place [m] and axes, seen along a push of an object.
+    """Return the gripper's position [m] and axes relative to a push of an object.
 
-    Rows: place from the object's origin along x_gripper, `f` and z_object, where the
-    push is along `f = z_object × x_gripper`; x_gripper · z_object; y_gripper · f;
-    y_gripper · z_object.
+    Rows: the offset from the object's origin to the gripper's along x_gripper, f and
+    z_object, where `f = z_object × x_gripper` is the direction of the push;
+    x_gripper · z_object; y_gripper · f; y_gripper · z_object.
     """
     side, up = gripper.R[:, 0], pushed.R[:, 2]
     ahead = jnp.cross(up, side)
@@ -154,146 +151,148 @@ def push_stance(gripper: Pose, pushed: Pose) -> Float[jax.Array, "6"]:
 
 
 def push_progress(gripper: Pose, pushed: Pose) -> Float[jax.Array, "1"]:
-    """Place of the object along the push, in the world [m]; see `push_stance`."""
+    """Return the object's world position along the push [m]; see `push_stance`."""
     return jnp.sum(pushed.p * jnp.cross(pushed.R[:, 2], gripper.R[:, 0]))[None]
 
 
-@dataclass(frozen=True)
-class freeze_joint:
-    """Joints keep their coordinates throughout an interval.
+def freeze_joint(joints: Frames = ()) -> Preset:
+    """Constrain joints to keep their coordinates throughout an interval.
 
-    Velocities of the coordinates are zero on its steps (x10, rad/s or m/s). An interval
-    from time 0 begins at the present state.
+    Velocities of the coordinates are zero in its steps (equality, x10, rad/s or m/s).
+    An interval from time 0 begins at the present state.
 
     Args:
-        joints: names of joints; none: all.
+        joints: names of joints; empty for all joints.
     """
 
-    joints: Any = ()
-
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
-        still = Feature(FS.qItself, self.joints, order=1, scale=10.0)
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        still = Feature(FS.qItself, joints, order=1, scale=10.0)
         yield still, OT.eq, interval.steps("freeze_joint")
 
+    return Preset("freeze_joint", build)
 
-@dataclass(frozen=True)
-class freeze_relative_pose:
-    """`frame` keeps its pose in `relative_to` throughout an interval.
 
-    Velocities of the relative position and quaternion are zero on its steps (x10,
-    m/s and 1/s).
+def freeze_relative_pose(frame: FrameName, relative_to: FrameName) -> Preset:
+    """Constrain a frame to keep its pose in another one throughout an interval.
+
+    Velocities of the relative position and quaternion are zero in its steps (equality,
+    x10, m/s and 1/s).
+
+    Args:
+        frame: frame whose pose is constant.
+        relative_to: frame in which the pose is measured.
     """
 
-    frame: Any
-    relative_to: Any
-
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
-        pair = (self.frame, self.relative_to)
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        pair = (frame, relative_to)
         still = Feature(FS.poseRel, pair, order=1, scale=10.0)
         yield still, OT.eq, interval.steps("freeze_relative_pose")
 
+    return Preset("freeze_relative_pose", build)
 
-@dataclass(frozen=True)
-class stop:
-    """Joints are at rest: velocities zero on the slices at the times (rad/s or m/s).
+
+def stop(joints: Frames = ()) -> Preset:
+    """Constrain joints to be at rest: zero velocities on the slices [rad/s, m/s].
 
     Args:
-        joints: names of joints; none: all.
+        joints: names of joints; empty for all joints.
     """
 
-    joints: Any = ()
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        yield Feature(FS.qItself, joints, order=1), OT.eq, interval.slices
 
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
-        yield Feature(FS.qItself, self.joints, order=1), OT.eq, interval.slices
+    return Preset("stop", build)
 
 
-@dataclass(frozen=True)
-class no_collisions:
-    """Pairs of frames stay apart by a margin: an inequality for each pair (x10, m).
+def no_collisions(
+    pairs: Sequence[tuple[FrameName, FrameName]], margin: float = 0.001
+) -> Preset:
+    """Constrain pairs of frames to keep a margin: one inequality for each (x10, m).
 
     Args:
-        pairs: of names of frames with collision shapes, e.g. `[("palm", "box")]`.
-        margin: least distance [m].
+        pairs: pairs of names of frames with collision shapes, e.g.
+            `[("palm", "box")]`.
+        margin: least signed distance [m].
 
     Raises:
         ObjectiveError: for anything but pairs of names, or a margin < 0.
     """
+    check_length("no_collisions: margin", margin)
+    try:
+        are_pairs = len(pairs) > 0 and all(
+            len(pair) == 2 and not isinstance(pair, str) for pair in pairs
+        )
+    except TypeError:
+        are_pairs = False
+    if not are_pairs:
+        raise ObjectiveError(
+            f"no_collisions: pairs is {pairs!r}, expected pairs of names, e.g."
+            " [('palm', 'box')]."
+        )
 
-    pairs: Any
-    margin: Any = 0.001
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        for a, b in pairs:
+            yield min_clearance(a, b, margin), OT.ineq, interval.slices
 
-    def __post_init__(self) -> None:
-        check_length("no_collisions: margin", self.margin)
-        try:
-            good = len(self.pairs) and all(
-                len(pair) == 2 and not isinstance(pair, str) for pair in self.pairs
-            )
-        except TypeError:
-            good = False
-        if not good:
-            raise ObjectiveError(
-                f"no_collisions: pairs is {self.pairs!r}, expected pairs of names, e.g."
-                " [('palm', 'box')]."
-            )
-
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
-        for a, b in self.pairs:
-            yield min_clearance(a, b, self.margin), OT.ineq, interval.slices
+    return Preset("no_collisions", build)
 
 
-@dataclass(frozen=True)
-class target_relative_xy_position:
-    """The origin of `frame` at given x and y [m] in `relative_to`; z is free (x10)."""
+def target_relative_xy_position(
+    frame: FrameName, relative_to: FrameName, position: VectorLike
+) -> Preset:
+    """Constrain the x and y of a frame in another one; z is free.
 
-    frame: Any
-    relative_to: Any
-    position: Any
+    Args:
+        frame: frame whose origin is constrained (equality, x10, m).
+        relative_to: frame in which the position is measured.
+        position: x and y (2,) [m].
 
-    def __post_init__(self) -> None:
-        _vector("target_relative_xy_position: position", self.position, 2)
+    Raises:
+        ObjectiveError: for a position that is not two finite numbers.
+    """
+    xy = _vector("target_relative_xy_position: position", position, 2)
 
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         place = Feature(
             FS.positionRel,
-            (self.frame, self.relative_to),
+            (frame, relative_to),
             scale=10 * projection("xy"),
-            target=[*np.asarray(self.position, float), 0.0],
+            target=[*xy, 0.0],
         )
         yield place, OT.eq, interval.slices
 
+    return Preset("target_relative_xy_position", build)
 
-@dataclass(frozen=True)
-class target_x_orientation:
-    """The x axis of `frame` points along a world vector, of any length > 0 (x10)."""
 
-    frame: Any
-    vector: Any
+def target_x_orientation(frame: FrameName, vector: VectorLike) -> Preset:
+    """Constrain the x axis of a frame to a direction in the world (equality, x10).
 
-    def __post_init__(self) -> None:
-        vector = _vector("target_x_orientation: vector", self.vector, 3)
-        if not vector.any():
-            raise ObjectiveError(
-                "target_x_orientation: vector is zero, expected a direction."
-            )
+    Args:
+        frame: frame whose x axis is constrained.
+        vector: direction in the world (3,), of any length > 0.
 
-    def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `Statement`."""
-        vector = np.asarray(self.vector, float)
-        unit = vector / np.linalg.norm(vector)
-        yield (
-            Feature(FS.vectorX, self.frame, scale=10.0, target=unit),
-            OT.eq,
-            interval.slices,
+    Raises:
+        ObjectiveError: for a vector that is not three finite numbers, or is zero.
+    """
+    direction = _vector("target_x_orientation: vector", vector, 3)
+    if not direction.any():
+        raise ObjectiveError(
+            "target_x_orientation: vector is zero, expected a direction."
         )
 
+    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
+        unit = direction / np.linalg.norm(direction)
+        along = Feature(FS.vectorX, frame, scale=10.0, target=unit)
+        yield along, OT.eq, interval.slices
 
-def _vector(what: str, given: Any, size: int) -> Float[np.ndarray, " n"]:
-    vector = float_array(what, given, f"{size} numbers", ObjectiveError)
+    return Preset("target_x_orientation", build)
+
+
+def _vector(argument: str, value: VectorLike, size: int) -> Float[np.ndarray, " n"]:
+    """Return an argument as a new array of finite numbers, or raise."""
+    vector = float_array(argument, value, f"{size} numbers", ObjectiveError)
     if vector.shape != (size,) or not np.isfinite(vector).all():
-        raise ObjectiveError(f"{what} is {given!r}, expected {size} finite numbers.")
-    return vector
+        raise ObjectiveError(
+            f"{argument} is {value!r}, expected {size} finite numbers."
+        )
+    return np.array(vector)

@@ -55,7 +55,10 @@ CONTROL_KEYS = ("control", "scale", "target", "times", "joints", "name")
 MODE_SWITCH_KEYS = ("switch", "frames", "times", "scale")
 OBJECTIVE_KINDS = ("feature", "control", "switch", "preset")
 PRESETS: Mapping[str, Callable[..., Any]] = {
-    name: kind for name, kind in vars(presets).items() if isinstance(kind, type)
+    name: factory
+    for name, factory in vars(presets).items()
+    if inspect.isfunction(factory)
+    and inspect.signature(factory).return_annotation is presets.Preset
 }
 """Constraint presets by name."""
 

@@ -109,7 +109,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("preset", "want"), CASES, ids=[repr(p).replace("'", "") for p, _ in CASES]
+    ("preset", "want"), CASES, ids=[preset.name for preset, _ in CASES]
 )
 def test_rows_are_what_numpy_says(preset, want):
     C = scene()

@@ -1,0 +1,23 @@
+"""Type aliases of what users pass to problems, presets and placement."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from posewise.solvers import Progress
+
+Times: TypeAlias = float | Sequence[float] | np.ndarray | None
+"""Times in phases: None or [] for all slices, [t] for one, [a, b] for an interval."""
+Order: TypeAlias = Literal[0, 1, 2]
+"""Order of a difference: 0 for values, 1 for velocities, 2 for accelerations."""
+ModeKind: TypeAlias = Literal["stable", "stableOn", "rigid"]
+"""How a mode switch attaches a frame to its new parent; see `KOMO.add_mode_switch`."""
+ContactKind: TypeAlias = Literal["sticking", "sliding", "complementary"]
+"""What a contact may do; see `KOMO.add_contact`."""
+AxisPair: TypeAlias = Literal["xy", "xz", "yx", "yz", "zx", "zy"]
+"""Two different axes of a frame, in order."""
+SignedAxis: TypeAlias = Literal["x", "y", "z", "-x", "-y", "-z"]
+"""An axis of a frame, or its opposite."""
+ProgressLike: TypeAlias = bool | Callable[[Progress], None]
+"""Whether progress is reported on stderr, or a function that receives it."""
