@@ -36,7 +36,7 @@ def pair_symbol(
     unit: str,
     wrenches: Callable[..., Any] | None = None,
     sum_of: Callable[[dict], dict] | None = None,
-    nonnegative: bool = False,
+    is_nonnegative: bool = False,
 ) -> Symbol:
     """The symbol of a function of kinds of pairs, poses and numbers of pairs.
 
@@ -48,7 +48,7 @@ def pair_symbol(
         unit: of rows.
         wrenches: of kinds, R, p and the numbers.
         sum_of: of its numbers those of a sum.
-        nonnegative: whether rows are.
+        is_nonnegative: whether rows are.
     """
     of = lambda fn: lambda R, p, **params: fn(kinds, R, p, params)
     return Symbol(
@@ -60,7 +60,7 @@ def pair_symbol(
         takes_frame_stack=True,
         value_and_wrenches=wrenches and of(wrenches),
         pair_sum=sum_of and (kinds, sum_of),
-        is_nonnegative=nonnegative,
+        is_nonnegative=is_nonnegative,
     )
 
 

@@ -238,7 +238,7 @@ REPAIRS = {
     ),
     "action and reaction": (
         dict(contacts=touches(range(5, 61), "left", (2.0, 0, 0))
-             + touches(range(5, 61), "obj", (2.0, 0, 0), first_step="right")), {},
+             + touches(range(5, 61), "obj", (2.0, 0, 0), first="right")), {},
         "ForceCriterion", 1.0, 1 / 5,
     ),
     "links": (
