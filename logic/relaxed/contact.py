@@ -6,9 +6,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from ..smooth_extrema import mellowmin_within
 from .object_features import ObjectPair, PairRows, mass_centre
 from .parts import PartPairKinds, gather_rows, part_distances, part_pairs
-from .smooth import mellowmin
 
 STRICT_MARGIN = 1e-6
 """By what strict inequalities are kept [m]."""
@@ -72,7 +72,7 @@ def _distances(pair: ObjectPair) -> tuple[PartPairKinds, dict[str, np.ndarray]]:
 def _within(which: PartPairKinds) -> Any:
     def near(R: Any, p: Any, **arrays: Any) -> Any:
         d = part_distances(which, R, p, arrays)
-        return (mellowmin(d, arrays["error"]) - arrays["least"])[None]
+        return (mellowmin_within(d, arrays["error"]) - arrays["least"])[None]
 
     return near
 

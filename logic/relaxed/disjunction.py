@@ -12,8 +12,8 @@ from posewise.features.symbol import Pose, Symbol
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
+from ..smooth_extrema import largest, mellowmin_within
 from .parts import gather_rows
-from .smooth import largest, mellowmin
 
 FeatureChoices = tuple[tuple[Feature, ...], ...]
 
@@ -99,6 +99,6 @@ def _symbol(structure: tuple[Any, ...]) -> Symbol:
 
     def run(R: Any, p: Any, **arrays: Any) -> Any:
         rows = [worst(i, choice, R, p, arrays) for i, choice in enumerate(structure)]
-        return mellowmin(jnp.stack(rows), arrays["error"])[None]
+        return mellowmin_within(jnp.stack(rows), arrays["error"])[None]
 
     return Symbol(run, "alternatives", frames=(0, None), dim=1, takes_frame_stack=True)

@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ..geometry.frame_groups import FrameGroup, subtree
+from ..smooth_extrema import largest, smallest
 from .object_features import GroupRows, constant_row, shape_positions
 from .parts import PartPairKinds, part_contacts, part_pairs
-from .smooth import largest, smallest
 
 TIE_TOLERANCE = 1e-6
 """Parts no farther away than the nearest ones and this may be the nearest [m]."""

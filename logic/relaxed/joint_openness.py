@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from posewise.features.symbol import Symbol
 
-from .smooth import mellowmin
+from ..smooth_extrema import mellowmin_within
 
 STRICT_MARGIN = 1e-6
 """By what strict inequalities are kept, a share of the range."""
@@ -27,7 +27,7 @@ def any_open(
         least: the share of the range that counts as closed.
         error: how far the row may lie above what is exact.
     """
-    return mellowmin(STRICT_MARGIN - _margins(q, ends, both, least), error)[None]
+    return mellowmin_within(STRICT_MARGIN - _margins(q, ends, both, least), error)[None]
 
 
 def all_closed(

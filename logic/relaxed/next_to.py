@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ..smooth_extrema import largest, mellowmin_within, smallest
 from .contact import STRICT_MARGIN
 from .object_features import ObjectPair, PairRows, mass_centre
 from .parts import (
@@ -19,7 +20,6 @@ from .parts import (
     part_extents,
     part_pairs,
 )
-from .smooth import largest, mellowmin, smallest
 
 
 def near_rows(error: float) -> PairRows:
@@ -147,7 +147,7 @@ def _third(sides: Sides, R: jax.Array, p: jax.Array, arrays: dict) -> jax.Array:
 @lru_cache(maxsize=256)
 def _near(which: PartPairKinds, sides: Sides) -> Any:
     def near(R: Any, p: Any, **arrays: Any) -> Any:
-        d = mellowmin(part_distances(which, R, p, arrays), arrays["error"])
+        d = mellowmin_within(part_distances(which, R, p, arrays), arrays["error"])
         return (d - _third(sides, R, p, arrays) + STRICT_MARGIN)[None]
 
     return near
@@ -197,7 +197,7 @@ def _off(sides: Sides, both: bool, R: Any, p: Any, arrays: dict) -> jax.Array:
 def _level(sides: Sides, both: bool) -> Any:
     def at_height(R: Any, p: Any, **arrays: Any) -> Any:
         off = _off(sides, both, R, p, arrays)
-        return mellowmin(off, arrays["error"])[None]
+        return mellowmin_within(off, arrays["error"])[None]
 
     return at_height
 

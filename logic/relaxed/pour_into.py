@@ -11,12 +11,12 @@ from jaxtyping import Float
 from posewise.robots.world.regions import Region
 
 from ..exact.regions import CAVITY_MARGIN
+from ..smooth_extrema import largest
 from .contact import STRICT_MARGIN
 from .object_features import ObjectPair, PairRows, mass_centre
 from .parts import gather_rows
 from .rays import DEFAULT_HIT_RANGE, RAY_CLEARANCE, UP, ray_miss_rows
 from .regions import frame_position
-from .smooth import largest
 
 RIM_SLOPE = 10.0
 """Rows of the way down yield by so much per metre that it is off the cavity."""

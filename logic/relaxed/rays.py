@@ -13,6 +13,7 @@ from posewise.robots.geometry.shapes import Capsule, Marker
 from posewise.robots.world.frame import Frame, Geometry
 
 from ..exact.rays import AXES
+from ..smooth_extrema import largest, mellowmin_within, smallest
 from .object_features import ObjectPair, PairRows, mass_centre
 from .parts import (
     PartPairKinds,
@@ -22,7 +23,6 @@ from .parts import (
     part_extents,
     part_pairs,
 )
-from .smooth import largest, mellowmin, smallest
 
 RAY_CLEARANCE = 1e-4
 """What a ray does not meet is no nearer than this, and where it starts [m]."""
@@ -205,7 +205,7 @@ def _hit(rays: jax.Array, start: jax.Array) -> Float[jax.Array, "rays parts"]:
 def _meets(which: PartPairKinds) -> Any:
     def ray_meets(R: Any, p: Any, **arrays: Any) -> Any:
         hit = _hit(*_to_parts(which, R, p, arrays))
-        return mellowmin(hit.reshape(-1), arrays["error"])[None]
+        return mellowmin_within(hit.reshape(-1), arrays["error"])[None]
 
     return ray_meets
 
@@ -221,11 +221,13 @@ def _misses(which: PartPairKinds, start: RayOrigin) -> Any:
 @lru_cache(maxsize=256)
 def _surrounded(which: PartPairKinds) -> Any:
     def on_both_sides(R: Any, p: Any, **arrays: Any) -> Any:
-        hit = mellowmin(_hit(*_to_parts(which, R, p, arrays)).T, arrays["error"])
+        hit = mellowmin_within(_hit(*_to_parts(which, R, p, arrays)).T, arrays["error"])
         both = jnp.maximum(*hit.reshape(2, 9))
         upright = jnp.maximum(both[8], both[:8])
         level = jnp.maximum(both[:4], both[4:8])
-        return mellowmin(jnp.concatenate([upright, level]), arrays["error"])[None]
+        return mellowmin_within(jnp.concatenate([upright, level]), arrays["error"])[
+            None
+        ]
 
     return on_both_sides
 
@@ -238,7 +240,7 @@ def _not_surrounded(which: PartPairKinds) -> Any:
         upright = jnp.repeat(missed[:, 8:], 8, 1), missed[:, :8]
         level = missed[:, :4], missed[:, 4:8]
         ways = [jnp.concatenate(x, 1) for x in zip(upright, level, strict=True)]
-        return mellowmin(jnp.concatenate(ways), arrays["error"])
+        return mellowmin_within(jnp.concatenate(ways), arrays["error"])
 
     return on_no_two_sides
 

@@ -17,10 +17,10 @@ from ..exact.regions import (
     SUPPORT_EDGE_MARGIN,
     SUPPORT_SURFACE_TOLERANCE,
 )
+from ..smooth_extrema import mellowmin_within
 from .contact import STRICT_MARGIN
 from .object_features import ObjectPair, PairRows, mass_centre
 from .parts import PartPairKinds, gather_rows, part_distances, part_pairs
-from .smooth import mellowmin
 
 SHEET_THICKNESS, MAX_SKEW = 1e-6, 1e-7
 """Thickness of a box that stands for a rectangle [m], and what it may be skew by."""
@@ -142,6 +142,6 @@ def _stands(which: PartPairKinds, single: bool) -> Any:
         every_R = jnp.concatenate([gather_rows(R, at), turn[None]])
         every_p = jnp.concatenate([gather_rows(p, at), place[None]])
         d = part_distances(which, every_R, every_p, arrays)
-        return (mellowmin(d, arrays["error"]) - arrays["least"])[None]
+        return (mellowmin_within(d, arrays["error"]) - arrays["least"])[None]
 
     return stands_on_support

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float
 from posewise.robots.world.rooms import RoomMap
 
 from ..geometry.frame_groups import FrameGroup
+from ..smooth_extrema import harmonic_mellowmin, largest, mellowmin_within, smallest
 from .contact import STRICT_MARGIN
 from .object_features import (
     GroupRows,
@@ -21,7 +22,6 @@ from .object_features import (
     shape_positions,
 )
 from .parts import PartKinds, bounded_parts, gather_rows, part_extents
-from .smooth import any_of, largest, mellowmin, smallest
 
 MIN_WALLS = 8
 """So many walls, times a power of two, a room is said to have: fewer programs."""
@@ -170,8 +170,8 @@ def _depths(R: Any, p: Any, arrays: dict) -> Float[jax.Array, "2 pairs"]:
 
 def _in_same_room(R: Any, p: Any, **arrays: Any) -> Any:
     both = jnp.minimum(*_depths(R, p, arrays))
-    return any_of(STRICT_MARGIN - both, arrays["error"])[None]
+    return harmonic_mellowmin(STRICT_MARGIN - both, arrays["error"])[None]
 
 
 def _in_no_same_room(R: Any, p: Any, **arrays: Any) -> Any:
-    return mellowmin(STRICT_MARGIN + _depths(R, p, arrays), arrays["error"])
+    return mellowmin_within(STRICT_MARGIN + _depths(R, p, arrays), arrays["error"])

@@ -19,6 +19,7 @@ from posewise.robots.world.agents import Camera
 
 from ..errors import PredicateError
 from ..geometry.frame_groups import FrameGroup
+from ..smooth_extrema import largest, mellowmin_within
 from .contact import STRICT_MARGIN
 from .ellipsoids import inner_ellipsoids
 from .object_features import GroupRows, shape_positions
@@ -31,7 +32,6 @@ from .parts import (
     posed_parts,
 )
 from .rays import RAY_CLEARANCE
-from .smooth import largest, mellowmin
 
 NORM_EPSILON = 1e-12
 
@@ -145,7 +145,7 @@ def _shown(others: PartKinds) -> Any:
             room = spread * stretch * x + RAY_CLEARANCE
             demands += _unhidden(world(start), world(end), p_eye, room, there)
         worst = largest(jnp.concatenate(demands, 1).T)
-        return mellowmin(worst, arrays["error"])[None]
+        return mellowmin_within(worst, arrays["error"])[None]
 
     return shown
 
@@ -219,6 +219,6 @@ def _out_of_view(parts: PartKinds) -> Any:
             parts, gather_rows(R, at), gather_rows(p, at), axes, arrays
         )
         beyond = low - axes @ gather_rows(p, eye)[0]
-        return mellowmin((arrays["beyond"] - beyond).T, arrays["error"])
+        return mellowmin_within((arrays["beyond"] - beyond).T, arrays["error"])
 
     return out_of_view

@@ -23,11 +23,11 @@ from posewise.robots.world.frame import Frame
 from posewise.robots.world.friction import contact_friction
 
 from ..errors import PredicateError
+from ..smooth_extrema import mellowmin_within
 from .constraint_terms import Conjunction, ConstraintTerm, Inequality
 from .contact_points import closest_surface_points, contact_samples, is_cylinder
 from .equilibrium import FrictionContacts, force_imbalance
 from .parts import gather_rows
-from .smooth import mellowmin
 from .support_graph import Stack
 
 CENTRE_SHIFT = 4e-3
@@ -217,7 +217,10 @@ def _symbol(kinds: tuple[_BodyPairKind, ...], things: int) -> Symbol:
             mine.append(jnp.where(first > 0, gap, 1e3))
         points = _ContactPoints(*(jnp.concatenate(x) for x in zip(*found, strict=True)))
         overlap = -amin(jnp.concatenate(gaps)) - MAX_PENETRATION
-        apart = mellowmin(jnp.concatenate(mine), MAX_SUPPORT_GAP / 8) - MAX_SUPPORT_GAP
+        apart = (
+            mellowmin_within(jnp.concatenate(mine), MAX_SUPPORT_GAP / 8)
+            - MAX_SUPPORT_GAP
+        )
         missing = (
             force_imbalance(*_balance_equations(points, R, p, arrays)) - MAX_IMBALANCE
         )

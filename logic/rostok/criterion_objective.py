@@ -44,7 +44,7 @@ from ..relaxed.object_features import (
     shape_positions,
 )
 from ..relaxed.parts import PartPairKinds, part_contacts, part_pairs
-from ..relaxed.smooth import smallest
+from ..smooth_extrema import smallest
 from .criterion import Criterion
 from .event import EventError
 from .grasp_criteria import (
