@@ -17,9 +17,10 @@ from .predicates import PREDICATES as PREDICATES
 from .problem import Problem as Problem
 from .problem import parse as parse
 from .scene import make_scene as make_scene
-from .solving import Solved as Solved
+from .solving import ActivitySolution as ActivitySolution
 from .solving import solve_goal as solve_goal
 from .solving import solve_init as solve_init
-from .task import Finding as Finding
+from .task import ConditionResult as ConditionResult
 from .task import Report as Report
 from .task import Task as Task
+from .task import bind as bind

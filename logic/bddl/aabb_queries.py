@@ -11,12 +11,12 @@ from posewise.robots.geometry.bounding_boxes import body_boxes
 
 from ..geometry.frame_groups import has_collision_shape, subtree
 
-FAR = 1e3
+MAX_EXTENT = 1e3
 """What is larger is cut there: half-spaces [m]."""
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes:
+class AxisAlignedBoxes:
     """Boxes along the world's axes."""
 
     low: Float[np.ndarray, "n 3"]
@@ -24,40 +24,40 @@ class Boxes:
     owners: tuple[str, ...]
     """The thing that each is a part of."""
 
-    def of(self, owner: str) -> "Boxes":
+    def owned_by(self, owner: str) -> "AxisAlignedBoxes":
         """Those of one thing."""
-        return self.rows([k for k, name in enumerate(self.owners) if name == owner])
+        return self.select([k for k, name in enumerate(self.owners) if name == owner])
 
-    def rows(self, at: Sequence[int]) -> "Boxes":
+    def select(self, at: Sequence[int]) -> "AxisAlignedBoxes":
         """Some of them."""
         owners = tuple(self.owners[k] for k in at)
-        return Boxes(self.low[list(at)], self.high[list(at)], owners)
+        return AxisAlignedBoxes(self.low[list(at)], self.high[list(at)], owners)
 
     @property
-    def around(self) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
+    def bounds(self) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
         """Corners of the box about all of them."""
         return self.low.min(0), self.high.max(0)
 
 
-def boxes_of(C: Config, without: Collection[int] = ()) -> Boxes:
+def world_boxes(C: Config, without: Collection[int] = ()) -> AxisAlignedBoxes:
     """Boxes about all convex parts of a world.
 
     Args:
         C: the world.
         without: indices of frames that do not count.
     """
-    owner = _owners(C)
+    owner = _owner_names(C)
     solid = [
         i
         for i in range(len(C.frames))
         if has_collision_shape(C, i) and i not in without
     ]
-    return _boxes(C, solid, [owner[i] for i in solid], np.eye(3), np.zeros(3))
+    return _body_boxes(C, solid, [owner[i] for i in solid], np.eye(3), np.zeros(3))
 
 
-def turned_boxes(
+def rotated_boxes(
     C: Config, frames: Sequence[int], root: int, turn: np.ndarray
-) -> Boxes:
+) -> AxisAlignedBoxes:
     """Boxes about frames that turn with a root, whose origin is at zero.
 
     Args:
@@ -68,16 +68,16 @@ def turned_boxes(
     """
     origin = C.forward_pass().frames.p[root]
     names = [C.frames[i].name for i in frames]
-    return _boxes(C, frames, names, turn, -turn @ origin)
+    return _body_boxes(C, frames, names, turn, -turn @ origin)
 
 
-def _boxes(
+def _body_boxes(
     C: Config,
     frames: Sequence[int],
     names: Sequence[str],
     turn: np.ndarray,
     shift: np.ndarray,
-) -> Boxes:
+) -> AxisAlignedBoxes:
     poses = C.forward_pass().frames
     found = [
         body_boxes(C.frames[i], turn @ poses.R[i], turn @ poses.p[i] + shift)
@@ -86,10 +86,12 @@ def _boxes(
     low = np.concatenate([np.zeros((0, 3)), *(x for x, _ in found)])
     high = np.concatenate([np.zeros((0, 3)), *(x for _, x in found)])
     owners = [n for n, (x, _) in zip(names, found, strict=True) for _ in x]
-    return Boxes(np.maximum(low, -FAR), np.minimum(high, FAR), tuple(owners))
+    return AxisAlignedBoxes(
+        np.maximum(low, -MAX_EXTENT), np.minimum(high, MAX_EXTENT), tuple(owners)
+    )
 
 
-def _owners(C: Config) -> list[str]:
+def _owner_names(C: Config) -> list[str]:
     """For each frame the object that it is a part of, or its own name."""
     names = [frame.name for frame in C.frames]
     roots = {C.index(name) for name in C.objects}
@@ -99,8 +101,11 @@ def _owners(C: Config) -> list[str]:
     return names
 
 
-def free(
-    at: Float[np.ndarray, "n 3"], mover: Boxes, others: Boxes, clear: float
+def is_free(
+    at: Float[np.ndarray, "n 3"],
+    mover: AxisAlignedBoxes,
+    others: AxisAlignedBoxes,
+    clear: float,
 ) -> Bool[np.ndarray, " n"]:
     """Where boxes that move with an origin meet no others.
 
@@ -116,13 +121,13 @@ def free(
     low = at[:, None] + mover.low - room
     high = at[:, None] + mover.high + room
     near = (others.low < high.max((0, 1))) & (others.high > low.min((0, 1)))
-    kept = others.rows(np.flatnonzero(near.all(-1)).tolist())
+    kept = others.select(np.flatnonzero(near.all(-1)).tolist())
     meets = (low[:, :, None] < kept.high) & (high[:, :, None] > kept.low)
     return ~meets.all(-1).any((1, 2))
 
 
-def gaps(
-    at: Float[np.ndarray, "n 3"], mover: Boxes, other: Boxes
+def box_distances(
+    at: Float[np.ndarray, "n 3"], mover: AxisAlignedBoxes, other: AxisAlignedBoxes
 ) -> Float[np.ndarray, " n"]:
     """Distances of boxes that move with an origin to the nearest of others [m].
 
@@ -136,11 +141,11 @@ def gaps(
     return np.linalg.norm(apart, axis=-1).min((1, 2))
 
 
-def level(
+def is_level(
     at: Float[np.ndarray, "n 3"],
-    mover: Boxes,
+    mover: AxisAlignedBoxes,
     centre: float,
-    other: Boxes,
+    other: AxisAlignedBoxes,
     height: float,
 ) -> Bool[np.ndarray, " n"]:
     """Where boxes that move with an origin are at the height of another thing's centre

@@ -8,7 +8,7 @@ from typing import Any
 
 from posewise.robots.world.abilities import ABILITIES, REQUIRED_ABILITIES
 
-TABLE: dict[str, dict[str, dict[str, Any]]] = {
+DEFAULT_ABILITIES: dict[str, dict[str, dict[str, Any]]] = {
     "microwave.n.02": {"heatSource": {"requires_inside": True}},
     "oven.n.01": {"heatSource": {"requires_inside": True}},
     "stove.n.01": {"heatSource": {}},
@@ -29,7 +29,7 @@ def abilities_of(synset: str) -> dict[str, dict[str, Any]]:
     there are our parameters' too.
     """
     known = _taxonomy().get(synset)
-    found = dict(TABLE.get(synset, {}))
+    found = dict(DEFAULT_ABILITIES.get(synset, {}))
     for ability, values in (known or {}).items():
         if ability in ABILITIES:
             found[ability] = _parameters(ability, values)

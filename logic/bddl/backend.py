@@ -6,8 +6,8 @@ from typing import Any
 from posewise.robots.config import Config
 
 from ..formulas.predicate import Predicate
-from .predicates import PREDICATES, arity, of_things
-from .solving import sample as sample_in
+from .predicates import PREDICATES, apply_predicate, arity
+from .solving import sample_condition as sample_in
 
 
 def backend(
@@ -44,11 +44,11 @@ def backend(
             made = predicates[predicate_name]
 
             def evaluate(self: Any, *things: Any) -> bool:
-                return of_things(made, [thing.name for thing in things]).holds(C)
+                return apply_predicate(made, [thing.name for thing in things]).holds(C)
 
             def sample(self: Any, *things_and_state: Any) -> bool:
                 *things, wanted = things_and_state
-                asked = of_things(made, [thing.name for thing in things])
+                asked = apply_predicate(made, [thing.name for thing in things])
                 return sample_in(C, asked if wanted else ~asked)
 
             base = UnaryAtomicFormula if arity(made) == 1 else BinaryAtomicFormula

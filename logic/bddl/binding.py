@@ -1,37 +1,33 @@
 """Which things of a world the objects of a problem are."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 
 from ..exact.rooms import InRoom, rooms_named
 from .grammar import IN_ROOM
-
-if TYPE_CHECKING:
-    from .problem import Problem
-else:
-    Problem = object
+from .problem import Problem
 
 AGENT = "agent.n.01"
 FLOOR = "floor.n.01"
 
 
 def bind_names(problem: Problem, C: Config, names: Any) -> dict[str, str]:
-    """Names in the world by instance; see `Problem.bind`.
+    """Names in the world by instance; see `bind`.
 
     Raises:
         ConfigError: for unknown names, two instances of one thing, and instances that
             nothing is found for; with near matches.
     """
-    bound = _given(problem, C, names)
+    bound = _checked_names(problem, C, names)
     for instance in problem.instances:
         taken = instance in bound or instance in bound.values()
         if instance in C.objects and not taken:
             bound[instance] = instance
     missing = []
-    for instance, category, room in _by_need(problem):
+    for instance, category, room in _instances_in_rooms_first(problem):
         if instance in bound:
             continue
         free = [n for n in _candidates(C, category, room) if n not in bound.values()]
@@ -42,11 +38,11 @@ def bind_names(problem: Problem, C: Config, names: Any) -> dict[str, str]:
         else:
             missing.append((instance, category, room))
     if missing:
-        raise ConfigError(_nothing_for(missing, C, bound.values()))
+        raise ConfigError(_missing_message(missing, C, bound.values()))
     return {instance: bound[instance] for instance in problem.instances}
 
 
-def _given(problem: Problem, C: Config, names: Any) -> dict[str, str]:
+def _checked_names(problem: Problem, C: Config, names: Any) -> dict[str, str]:
     """The names that the user gave, checked."""
     rooms = () if C.rooms is None else C.rooms.rooms
     known = [*C.objects, *C.frame_names, *(room.name for room in rooms)]
@@ -75,7 +71,7 @@ def _given(problem: Problem, C: Config, names: Any) -> dict[str, str]:
     return bound
 
 
-def _by_need(problem: Problem) -> list[tuple[str, str, str | None]]:
+def _instances_in_rooms_first(problem: Problem) -> list[tuple[str, str, str | None]]:
     """Instances with category and room, those that must be in a room first."""
     room_of = {str(f[1]): str(f[2]) for f in problem.init if f[0] == IN_ROOM}
     found = [
@@ -100,7 +96,7 @@ def _candidates(C: Config, category: str, room: str | None) -> list[str]:
     return found
 
 
-def _nothing_for(
+def _missing_message(
     missing: list[tuple[str, str, str | None]], C: Config, taken: Iterable[str]
 ) -> str:
     """What to say of instances that nothing was found for."""
@@ -123,6 +119,6 @@ def _nothing_for(
         sentences.append(f"Nothing{where} for {', '.join(instances)}: {why}")
     example = missing[0][0]
     return (
-        f"{' '.join(sentences)} Add objects with that category, or name them: bind(C,"
-        f" {{{example!r}: 'name'}})."
+        f"{' '.join(sentences)} Add objects with that category, or name them:"
+        f" bind(problem, C, {{{example!r}: 'name'}})."
     )

@@ -10,14 +10,14 @@ from .reader import Expression, Form, Word
 IN_ROOM = "inroom"
 """The predicate whose second term is a room and no object."""
 
-Objects = Mapping[str, tuple[str, ...]]
+InstancesByCategory = Mapping[str, tuple[str, ...]]
 """Instances by category."""
 
 
-class Quantified(NamedTuple):
+class QuantifiedCondition(NamedTuple):
     """The pieces of a quantified condition."""
 
-    n: int | None
+    number: int | None
     """Of forn and fornpairs."""
     variables: tuple[str, ...]
     categories: tuple[str, ...]
@@ -37,7 +37,7 @@ QUANTIFIERS = {
 
 
 def check_condition(
-    expression: Expression, objects: Objects, variables: Sequence[str] = ()
+    expression: Expression, objects: InstancesByCategory, variables: Sequence[str] = ()
 ) -> Form:
     """A condition that follows the grammar, on names that are known.
 
@@ -51,38 +51,37 @@ def check_condition(
     """
     if not isinstance(expression, Form) or not expression:
         raise LoadError(
-            f"{expression.place}: {str(expression)!r} is no condition; expected e.g."
+            f"{expression.location}: {str(expression)!r} is no condition; expected e.g."
             " (ontop mug.n.04_1 table.n.02_1)."
         )
     head = expression[0]
     if not isinstance(head, Word):
         raise LoadError(
-            f"{expression.place}: a condition begins with {head}, expected a predicate"
-            f" or one of {', '.join([*CONNECTIVES, *QUANTIFIERS])}."
+            f"{expression.location}: a condition begins with {head}, expected a"
+            f" predicate or one of {', '.join([*CONNECTIVES, *QUANTIFIERS])}."
         )
     if head in CONNECTIVES:
         expected, given = CONNECTIVES[head], expression[1:]
         if expected is not None and len(given) != expected:
             raise LoadError(
-                f"{expression.place}: {head} has {len(given)} conditions, expected"
+                f"{expression.location}: {head} has {len(given)} conditions, expected"
                 f" {expected}."
             )
         for condition in given:
             check_condition(condition, objects, variables)
     elif head in QUANTIFIERS:
-        parts = quantified(expression)
+        parts = parse_quantifier(expression)
         for category in parts.categories:
             if category not in objects:
-                raise LoadError(
-                    f"{expression.place}: {unknown_name('category', category, objects)}"
-                )
+                message = unknown_name("category", category, objects)
+                raise LoadError(f"{expression.location}: {message}")
         check_condition(parts.body, objects, [*variables, *parts.variables])
     else:
         _check_atom(expression, objects, variables)
     return expression
 
 
-def quantified(form: Form) -> Quantified:
+def parse_quantifier(form: Form) -> QuantifiedCondition:
     """The pieces of forall, exists, forn, forpairs or fornpairs.
 
     Raises:
@@ -98,10 +97,10 @@ def quantified(form: Form) -> Quantified:
     fits = fits and all(isinstance(word, Word) for h in headers for word in h)
     number = str(parts[0][0]) if fits and counts and len(parts[0]) == 1 else ""
     if not fits or counts and not number.isdecimal():
-        raise LoadError(f"{form.place}: {form[0]} is not of the form {pattern}.")
-    return Quantified(
+        raise LoadError(f"{form.location}: {form[0]} is not of the form {pattern}.")
+    return QuantifiedCondition(
         int(number) if counts else None,
-        tuple(name(str(h[0])) for h in headers),
+        tuple(term_name(str(h[0])) for h in headers),
         tuple(str(h[2]) for h in headers),
         parts[-1],
     )
@@ -123,20 +122,23 @@ def atoms_in(condition: Form) -> Iterator[Form]:
             yield from atoms_in(part)
 
 
-def name(term: str) -> str:
+def term_name(term: str) -> str:
     """A term without its question mark: variables and instances share their names."""
     return term.strip("?")
 
 
-def _check_atom(form: Form, objects: Objects, variables: Sequence[str]) -> None:
+def _check_atom(
+    form: Form, objects: InstancesByCategory, variables: Sequence[str]
+) -> None:
     known = [*variables, *(i for instances in objects.values() for i in instances)]
     for k, term in enumerate(form[1:]):
         if not isinstance(term, Word):
             raise LoadError(
-                f"{term.place}: {form[0]} is of {term}, expected a name or a variable."
+                f"{term.location}: {form[0]} has the term {term}, expected a name or a"
+                " variable."
             )
         if form[0] == IN_ROOM and k == 1:
             continue
-        if name(term) not in known:
-            what = unknown_name("object or variable", name(term), known)
-            raise LoadError(f"{term.place}: {what}")
+        if term_name(term) not in known:
+            what = unknown_name("object or variable", term_name(term), known)
+            raise LoadError(f"{term.location}: {what}")

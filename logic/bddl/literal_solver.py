@@ -19,63 +19,63 @@ from ..formulas.predicate import Predicate
 from ..geometry.frame_groups import bounding_box, find_object, subtree_group
 from ..planning.dnf_search import object_names
 from ..states.state_predicate import StatePredicate
-from .placing import carried, optimize, place
+from .object_placement import carried_objects, optimize_placement, place_object
 
-ROUNDS = 3
+MAX_ROUNDS = 3
 """How often what does not hold yet is seen to."""
-MUTUAL = (NextTo, InContactWith)
+SYMMETRIC_RELATIONS = (NextTo, InContactWith)
 """Relations for which either thing can be moved."""
-OPENINGS = (0.9, 0.5, 0.2, 0.08)
+OPENING_FRACTIONS = (0.9, 0.5, 0.2, 0.08)
 """Shares of a joint's range, the first at which nothing is met is taken."""
 
-Movable = Callable[[Config, str], bool]
+IsMovable = Callable[[Config, str], bool]
 Place = Callable[[Config, str, Sequence[Predicate], Sequence[str], int], bool]
 
 
 @dataclass(eq=False)
-class Attempt:
+class LiteralSolver:
     """One try to make literals true, in a world of its own."""
 
     world: Config
     literals: tuple[Predicate, ...]
-    movable: Movable
+    movable: IsMovable
     """Whether a thing may be moved."""
     seed: int = 0
-    snug: bool = False
+    prefer_adjacent: bool = False
     """Whether things are placed beside each other first."""
-    optimal: bool = False
+    use_optimization: bool = False
     """Whether things without a free spot are placed by optimization."""
     failures: dict[Predicate, str] = field(default_factory=dict)
     """Why literals could not be made true."""
-    stranded: list[str] = field(default_factory=list)
+    unplaced: list[str] = field(default_factory=list)
     """Things that are in the way where they are, and found no other place."""
-    hopeless: set[str] = field(default_factory=set)
+    crowded_out: set[str] = field(default_factory=set)
     """Things for which room was to be left, in vain."""
 
-    def run(self) -> bool:
+    def solve(self) -> bool:
         """Whether all hold in the end, exactly."""
-        for _ in range(ROUNDS):
-            unmet = self.unmet()
-            if not unmet and not self.stranded:
+        for _ in range(MAX_ROUNDS):
+            unmet = self.unsatisfied()
+            if not unmet and not self.unplaced:
                 return True
             blocked, self.failures = set(self.failures), {}
             for literal in unmet:
-                self._set(literal)
+                self._set_state(literal)
             self._place_all([p for p in unmet if not p.holds(self.world)], blocked)
-        return not self.unmet() and not self.stranded
+        return not self.unsatisfied() and not self.unplaced
 
-    def unmet(self) -> list[Predicate]:
+    def unsatisfied(self) -> list[Predicate]:
         """Those that do not hold."""
         return [p for p in self.literals if not p.holds(self.world)]
 
-    def why(self, literal: Predicate) -> str:
+    def explain(self, literal: Predicate) -> str:
         """What is known of a literal: what failed, or why it holds or does not."""
         told = literal.explain(self.world)
         return f"{self.failures[literal]} {told}" if literal in self.failures else told
 
-    def _set(self, literal: Predicate) -> None:
+    def _set_state(self, literal: Predicate) -> None:
         """Make a state what it should be; of relations nothing."""
-        leaf, truth = _leaf(literal)
+        leaf, truth = _split_negation(literal)
         try:
             if isinstance(leaf, Open):
                 open_or_close(self.world, leaf, truth)
@@ -90,27 +90,30 @@ class Attempt:
     ) -> None:
         relations = [p for p in self.literals if not _is_state(p)]
         wrong = [p for p in unmet if p in relations]
-        movers = [*self.stranded, *self._movers(wrong, blocked)]
-        pending = self._order(list(dict.fromkeys(movers)))
-        self.stranded, staying, promised = list(pending), list[str](), set[str]()
+        movers = [*self.unplaced, *self._objects_to_move(wrong, blocked)]
+        pending = self._placement_order(list(dict.fromkeys(movers)))
+        self.unplaced, staying, promised = list(pending), list[str](), set[str]()
         while pending:
             name, *pending = pending
-            wanted = _between_placed(relations, name, pending)
-            later = self._next_to_come(relations, name, pending)
-            resting = [p for p in wanted if not isinstance(p, MUTUAL)]
+            wanted = _applicable_relations(relations, name, pending)
+            later = self._pending_neighbours(relations, name, pending)
+            resting = [p for p in wanted if not isinstance(p, SYMMETRIC_RELATIONS)]
             tries = [wanted] if resting in ([], wanted) else [wanted, resting]
             promised |= later.keys()
             around = (pending, tuple(staying), later)
             if any(self._place(name, these, *around) for these in tries):
-                self.stranded.remove(name)
-                staying += [name, *carried(self.world, name, (*pending, *staying))]
+                self.unplaced.remove(name)
+                staying += [
+                    name,
+                    *carried_objects(self.world, name, (*pending, *staying)),
+                ]
             elif name in promised:
-                self.hopeless.add(name)
+                self.crowded_out.add(name)
             for p in wanted:
                 if not p.holds(self.world):
                     self.failures[p] = f"No free spot was found for {name}."
 
-    def _next_to_come(
+    def _pending_neighbours(
         self, relations: Sequence[Predicate], name: str, pending: Sequence[str]
     ) -> dict[str, list[Predicate]]:
         """Of things that are to be placed beside or on one: what is to hold then.
@@ -118,9 +121,9 @@ class Attempt:
         Not of those for which that has not helped before.
         """
         found: dict[str, list[Predicate]] = {}
-        for other in [x for x in pending if x not in self.hopeless]:
+        for other in [x for x in pending if x not in self.crowded_out]:
             absent = [x for x in pending if x != other]
-            asked = _between_placed(relations, other, absent)
+            asked = _applicable_relations(relations, other, absent)
             if any(name in object_names(p) for p in asked):
                 found[other] = asked
         return found
@@ -133,12 +136,16 @@ class Attempt:
         staying: Sequence[str],
         later: Mapping[str, Sequence[Predicate]],
     ) -> bool:
-        how: Any = dict(later=later, seed=self.seed, snug=self.snug)
-        if place(self.world, name, literals, absent, staying, **how):
+        how: Any = dict(
+            pending_literals=later, seed=self.seed, prefer_adjacent=self.prefer_adjacent
+        )
+        if place_object(self.world, name, literals, absent, staying, **how):
             return True
-        return self.optimal and optimize(self.world, name, literals, seed=self.seed)
+        return self.use_optimization and optimize_placement(
+            self.world, name, literals, seed=self.seed
+        )
 
-    def _movers(
+    def _objects_to_move(
         self, unmet: Iterable[Predicate], blocked: Collection[Predicate]
     ) -> list[str]:
         """Things to be moved: those that shall be somewhere, and all but one of those
@@ -148,52 +155,56 @@ class Attempt:
         movers: list[str] = []
         mutual: list[tuple[str, ...]] = []
         for literal in unmet:
-            leaf, truth = _leaf(literal)
+            leaf, truth = _split_negation(literal)
             names = [n for n in object_names(literal) if self.movable(self.world, n)]
             stuck = (
                 truth
-                and not isinstance(leaf, MUTUAL)
+                and not isinstance(leaf, SYMMETRIC_RELATIONS)
                 and not self.movable(self.world, object_names(literal)[0])
             )
             if stuck or not names:
                 fixed = " and ".join(object_names(literal))
                 self.failures[literal] = f"Nothing of {fixed} can be moved."
             elif literal in blocked:
-                riders = [x for name in names[1:] for x in carried(self.world, name)]
+                riders = [
+                    x for name in names[1:] for x in carried_objects(self.world, name)
+                ]
                 movers += [*names, *riders]
-            elif truth and isinstance(leaf, MUTUAL) and len(names) == 2:
+            elif truth and isinstance(leaf, SYMMETRIC_RELATIONS) and len(names) == 2:
                 mutual.append(tuple(names))
             else:
                 movers.append(names[0])
         degree = Counter(name for names in mutual for name in names)
-        placed = self._with_places()
+        placed = self._located_objects()
         for a, b in sorted(mutual, key=lambda names: -max(degree[n] for n in names)):
             anchor = max((a, b), key=lambda n: (n in movers, n in placed, degree[n]))
             movers.append(b if anchor == a else a)
         return list(dict.fromkeys(movers))
 
-    def _with_places(self) -> set[str]:
+    def _located_objects(self) -> set[str]:
         """Things that shall be somewhere, whatever they are beside."""
         places = [p for p in self.literals if not isinstance(p, Not) | _is_state(p)]
-        return {object_names(p)[0] for p in places if not isinstance(p, MUTUAL)}
+        return {
+            object_names(p)[0] for p in places if not isinstance(p, SYMMETRIC_RELATIONS)
+        }
 
-    def _order(self, movers: Sequence[str]) -> list[str]:
+    def _placement_order(self, movers: Sequence[str]) -> list[str]:
         """What carries others first, then what is to be beside what already stands, or
         has a place; among equals the larger.
         """
         below = {name: set[str]() for name in movers}
         beside = {name: set[str]() for name in movers}
         for literal in self.literals:
-            leaf, truth = _leaf(literal)
+            leaf, truth = _split_negation(literal)
             names = object_names(literal)
-            if truth and isinstance(leaf, MUTUAL):
+            if truth and isinstance(leaf, SYMMETRIC_RELATIONS):
                 for name in set(names) & set(movers):
                     beside[name] |= set(names) - {name}
             elif truth and set(names) <= set(movers):
                 below[names[0]] |= set(names[1:])
         box = lambda name: bounding_box(find_object(self.world, name))
         size = {name: float(np.prod(np.ptp(box(name), axis=0))) for name in movers}
-        left, found, placed = list(movers), list[str](), self._with_places()
+        left, found, placed = list(movers), list[str](), self._located_objects()
 
         def late(name: str) -> tuple[bool, bool, bool, float]:
             waits = bool(beside[name]) and beside[name] <= set(left)
@@ -220,13 +231,13 @@ def open_or_close(C: Config, statement: Open, wanted: bool) -> None:
             C.set_joint(joint.name, joint.closed)
         return
     joint = joints[0]
-    for share in OPENINGS:
+    for share in OPENING_FRACTIONS:
         C.set_joint(joint.name, joint.closed + share * (joint.open - joint.closed))
-        if not _meets(C, statement.a, joint.name):
+        if not _joint_collides(C, statement.a, joint.name):
             return
 
 
-def _meets(C: Config, owner: str, joint: str) -> bool:
+def _joint_collides(C: Config, owner: str, joint: str) -> bool:
     """Whether what a joint moves meets other things."""
     moving = next(f.name for f in C.frames if f.joint and f.joint.name == joint)
     leaf = subtree_group(C, moving)
@@ -236,16 +247,18 @@ def _meets(C: Config, owner: str, joint: str) -> bool:
     ]
     own = placed(leaf)
     return any(
-        _overlap(own, placed(other)) for other in others if other.collision_frames
+        _is_overlapping(own, placed(other))
+        for other in others
+        if other.collision_frames
     )
 
 
-def _overlap(own: list, other: list) -> bool:
+def _is_overlapping(own: list, other: list) -> bool:
     gap = min_distance(own, other, 0.0) if own and other else None
     return gap is not None
 
 
-def _between_placed(
+def _applicable_relations(
     relations: Iterable[Predicate], name: str, pending: Collection[str]
 ) -> list[Predicate]:
     """Those of a thing and of others that are in place."""
@@ -256,10 +269,10 @@ def _between_placed(
     ]
 
 
-def _leaf(literal: Predicate) -> tuple[Predicate, bool]:
+def _split_negation(literal: Predicate) -> tuple[Predicate, bool]:
     """A literal without its negation, and whether there was none."""
     return (literal.part, False) if isinstance(literal, Not) else (literal, True)
 
 
 def _is_state(literal: Predicate) -> bool:
-    return isinstance(_leaf(literal)[0], StatePredicate | Open)
+    return isinstance(_split_negation(literal)[0], StatePredicate | Open)

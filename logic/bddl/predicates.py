@@ -14,9 +14,10 @@ from ..exact.rooms import InRoom
 from ..exact.support import OnTopOf, Under
 from ..formulas.connectives import Or
 from ..formulas.predicate import Predicate
-from ..states.cleanliness import Dusty, Soaked, Stained
-from ..states.switched import Sliced, ToggledOn
-from ..states.thermal import Burnt, Cooked, Frozen
+from ..states.dirt_predicates import Dusty, Stained
+from ..states.thermal_predicates import Burnt, Cooked, Frozen
+from ..states.toggle_slice_predicates import Sliced, ToggledOn
+from ..states.water_predicates import Soaked
 from .grammar import IN_ROOM
 
 PREDICATES: dict[str, Callable[..., Predicate]] = {
@@ -40,7 +41,7 @@ PREDICATES: dict[str, Callable[..., Predicate]] = {
 """Classes by BDDL's names: all that conditions of BEHAVIOR-100 use."""
 
 
-def predicate_for(
+def predicate_class(
     name: str, predicates: Mapping[str, Callable[..., Predicate]]
 ) -> Callable[..., Predicate]:
     """The class of a predicate.
@@ -51,13 +52,13 @@ def predicate_for(
     if name not in predicates:
         raise ConfigError(
             f"{unknown_name('predicate of BDDL', name, predicates)} There are:"
-            f" {', '.join(sorted(predicates))}; to add one: problem.bind(C,"
-            f" predicates={{**logic.bddl.PREDICATES, {name!r}: ...}})."
+            f" {', '.join(sorted(predicates))}; to add one:"
+            f" bind(problem, C, predicates={{**logic.bddl.PREDICATES, {name!r}: ...}})."
         )
     return predicates[name]
 
 
-def of_things(made: Callable[..., Predicate], names: Sequence[str]) -> Predicate:
+def apply_predicate(made: Callable[..., Predicate], names: Sequence[str]) -> Predicate:
     """A predicate of some things; nothing is in a relation to itself.
 
     Quantifiers over one category twice name a thing twice, e.g. "next to another one".

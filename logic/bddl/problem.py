@@ -1,19 +1,13 @@
 """A problem of BDDL: objects by category, how things begin, and the goal."""
 
 import warnings
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from posewise.robots.config import Config
 from posewise.robots.errors import LoadError, unknown_name
 
-from ..formulas.predicate import Predicate
-from .binding import bind_names
-from .grammar import Objects, atoms_in, check_condition, is_atom
-from .predicates import PREDICATES
-from .reader import Form, Word, read
-from .task import Report, Task
+from .grammar import InstancesByCategory, atoms_in, check_condition, is_atom
+from .reader import Form, Word, read_form
 
 SECTIONS = ("problem", ":domain", ":objects", ":init", ":goal")
 
@@ -25,7 +19,7 @@ class Problem:
     name: str
     domain: str
     """E.g. "igibson" (BEHAVIOR-100) or "omnigibson" (BEHAVIOR-1K); of no effect."""
-    objects: Objects = field(hash=False)
+    objects: InstancesByCategory = field(hash=False)
     """Instances by category, `{"apple.n.01": ("apple.n.01_1", ...)}`."""
     init: tuple[Form, ...]
     """Literals: conditions of one predicate, or of not and one predicate."""
@@ -43,47 +37,6 @@ class Problem:
         conditions = (*self.init, *self.goal)
         return frozenset(str(atom[0]) for c in conditions for atom in atoms_in(c))
 
-    def bind(
-        self,
-        C: Config,
-        names: Any = None,
-        predicates: Mapping[str, Callable[..., Predicate]] = PREDICATES,
-    ) -> Task:
-        """The same of the objects of a world.
-
-        Instances that are not named are those of the same name, or else objects of the
-        same category, in the world's order; an instance that is to begin in a room is
-        looked for in it. Agents stand for agent.n.01, and rooms for floors of which the
-        world has no objects.
-
-        Args:
-            C: the world.
-            names: objects, frames or rooms by instance, {"apple.n.01_1": "apple"}.
-            predicates: classes, or functions of names, by BDDL's predicates; to add to
-                those there are: {**logic.bddl.PREDICATES, "folded": Folded}.
-
-        Raises:
-            ConfigError: for unknown names, two instances of one thing, and instances
-                that nothing is found for; with near matches.
-        """
-        return Task(self, bind_names(self, C, names), dict(predicates))
-
-    def goal_holds(self, C: Config, names: Any = None) -> bool:
-        """Whether the goal is true of the world; see `bind`."""
-        return self.bind(C, names).goal.holds(C)
-
-    def init_holds(self, C: Config, names: Any = None) -> bool:
-        """Whether all of :init is true of the world; see `bind`."""
-        return self.bind(C, names).init.holds(C)
-
-    def goal_report(self, C: Config, names: Any = None) -> Report:
-        """Which conditions of the goal are satisfied, and why; see `bind`."""
-        return self.bind(C, names).goal_report(C)
-
-    def init_report(self, C: Config, names: Any = None) -> Report:
-        """Which literals of :init are satisfied, and why; see `bind`."""
-        return self.bind(C, names).init_report(C)
-
 
 def parse(text: str, source: str = "text") -> Problem:
     """The problem that a text defines.
@@ -99,9 +52,9 @@ def parse(text: str, source: str = "text") -> Problem:
     Raises:
         LoadError: with line and column, and near matches of unknown names.
     """
-    form = read(text, source)
+    form = read_form(text, source)
     if not form or form[0] != "define":
-        raise LoadError(f"{form.place}: expected (define (problem ...) ...).")
+        raise LoadError(f"{form.location}: expected (define (problem ...) ...).")
     sections = _sections(form)
     objects = _objects(sections[":objects"])
     return Problem(
@@ -117,25 +70,27 @@ def _sections(define: Form) -> dict[str, Form]:
     found: dict[str, Form] = {}
     for part in define[1:]:
         if isinstance(part, Word):
-            warnings.warn(f"{part.place}: {part!r} is no section.", stacklevel=4)
+            warnings.warn(f"{part.location}: {part!r} is no section.", stacklevel=4)
             continue
         head = str(part[0]) if part else ""
         if head == ":requirements":
             continue
         if head not in SECTIONS:
-            raise LoadError(f"{part.place}: {unknown_name('section', head, SECTIONS)}")
+            raise LoadError(
+                f"{part.location}: {unknown_name('section', head, SECTIONS)}"
+            )
         if head in found:
-            raise LoadError(f"{part.place}: there are two sections {head}.")
+            raise LoadError(f"{part.location}: there are two sections {head}.")
         found[head] = part
     for head in SECTIONS:
         if head not in found:
-            raise LoadError(f"{define.place}: there is no section ({head} ...).")
+            raise LoadError(f"{define.location}: there is no section ({head} ...).")
     return found
 
 
 def _single(section: Form) -> str:
     if len(section) != 2 or not isinstance(section[1], Word):
-        raise LoadError(f"{section.place}: {section} is not ({section[0]} NAME).")
+        raise LoadError(f"{section.location}: {section} is not ({section[0]} NAME).")
     return str(section[1])
 
 
@@ -145,13 +100,13 @@ def _objects(section: Form) -> dict[str, tuple[str, ...]]:
     words = iter(section[1:])
     for word in words:
         if not isinstance(word, Word):
-            raise LoadError(f"{word.place}: {word} in :objects, expected a name.")
+            raise LoadError(f"{word.location}: {word} in :objects, expected a name.")
         if word != "-":
             waiting.append(str(word))
             continue
         category = next(words, None)
         if not isinstance(category, Word) or category == "-":
-            raise LoadError(f"{word.place}: no category follows the '-'.")
+            raise LoadError(f"{word.location}: no category follows the '-'.")
         objects.setdefault(str(category), []).extend(waiting)
         waiting = []
     if waiting:
@@ -160,25 +115,25 @@ def _objects(section: Form) -> dict[str, tuple[str, ...]]:
     everything = [i for instances in made.values() for i in instances]
     for instance in everything:
         if everything.count(instance) > 1:
-            raise LoadError(f"{section.place}: {instance!r} is in two categories.")
+            raise LoadError(f"{section.location}: {instance!r} is in two categories.")
     return made
 
 
-def _literal(condition: Any, objects: Objects) -> Form:
+def _literal(condition: Any, objects: InstancesByCategory) -> Form:
     form = check_condition(condition, objects)
     atom = form[1] if form[0] == "not" else form
     if not isinstance(atom, Form) or not is_atom(atom):
         raise LoadError(
-            f"{form.place}: {form} in :init, expected (p ...) or (not ...)."
+            f"{form.location}: {form} in :init, expected (p ...) or (not ...)."
         )
     return form
 
 
-def _heads(section: Form, objects: Objects) -> tuple[Form, ...]:
+def _heads(section: Form, objects: InstancesByCategory) -> tuple[Form, ...]:
     if len(section) < 2:
-        raise LoadError(f"{section.place}: the goal is empty.")
+        raise LoadError(f"{section.location}: the goal is empty.")
     if len(section) > 2:
-        rest = section[2].place
+        rest = section[2].location
         warnings.warn(
             f"{rest}: this does not count, since :goal takes one condition; join them"
             " by (and ...).",

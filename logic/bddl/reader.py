@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from posewise.robots.errors import LoadError
 
-TOKEN = re.compile(r"[()]|[^\s()]+")
+TOKEN_PATTERN = re.compile(r"[()]|[^\s()]+")
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """Where something stands in a text; lines and columns count from 1."""
 
     source: str
@@ -22,13 +22,13 @@ class Place(NamedTuple):
 class Word(str):
     """A word, in lower case."""
 
-    place: Place
+    location: SourceLocation
 
 
 class Form(tuple):
     """Words and forms that stand in parentheses; written as such by `str`."""
 
-    place: Place
+    location: SourceLocation
 
     def __str__(self) -> str:
         return f"({' '.join(map(str, self))})"
@@ -37,7 +37,7 @@ class Form(tuple):
 Expression = Form | Word
 
 
-def read(text: str, source: str = "text") -> Form:
+def read_form(text: str, source: str = "text") -> Form:
     """The one form that a text consists of; comments run from ; to the end of a line.
 
     Args:
@@ -49,10 +49,10 @@ def read(text: str, source: str = "text") -> Form:
             names line and column.
     """
     forms: list[Expression] = []
-    open_: list[tuple[Place, list[Expression]]] = []
+    open_: list[tuple[SourceLocation, list[Expression]]] = []
     for number, line in enumerate(text.splitlines(), 1):
-        for token in TOKEN.finditer(line.partition(";")[0].lower()):
-            place = Place(source, number, token.start() + 1)
+        for token in TOKEN_PATTERN.finditer(line.partition(";")[0].lower()):
+            place = SourceLocation(source, number, token.start() + 1)
             if token[0] == "(":
                 open_.append((place, forms))
                 forms = []
@@ -61,17 +61,17 @@ def read(text: str, source: str = "text") -> Form:
                     raise LoadError(f"{place}: ')' closes nothing; remove it.")
                 place, outer = open_.pop()
                 form = Form(forms)
-                form.place = place
+                form.location = place
                 outer.append(form)
                 forms = outer
             else:
                 word = Word(token[0])
-                word.place = place
+                word.location = place
                 forms.append(word)
     if open_:
         raise LoadError(f"{open_[-1][0]}: '(' is never closed.")
     if len(forms) != 1 or not isinstance(forms[0], Form):
         what = f"{len(forms)} expressions" if forms else "nothing"
-        place = forms[-1].place if forms else Place(source, 1, 1)
+        place = forms[-1].location if forms else SourceLocation(source, 1, 1)
         raise LoadError(f"{place}: there is {what}, expected one (define ...).")
     return forms[0]

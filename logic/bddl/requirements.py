@@ -3,17 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
-from .grammar import IN_ROOM, QUANTIFIERS, is_atom, name, quantified
+from .grammar import IN_ROOM, QUANTIFIERS, is_atom, parse_quantifier, term_name
+from .problem import Problem
 from .reader import Form
 
-if TYPE_CHECKING:
-    from .problem import Problem
-else:
-    Problem = object
-
-ABILITY_OF = {
+ABILITY_BY_PREDICATE = {
     "burnt": "burnable",
     "cooked": "cookable",
     "dusty": "dustyable",
@@ -28,7 +23,7 @@ ABILITY_OF = {
 
 
 @dataclass(frozen=True)
-class Demands:
+class Requirements:
     """What is said of things anywhere in a problem, true or not."""
 
     inside: Mapping[str, frozenset[str]]
@@ -41,7 +36,7 @@ class Demands:
     """Type of the room by instance that is said to be in one."""
 
 
-def demands_of(problem: Problem) -> Demands:
+def requirements_of(problem: Problem) -> Requirements:
     """What a problem asks of its things."""
     category = {i: c for c, found in problem.objects.items() for i in found}
     inside: dict[str, set[str]] = {}
@@ -52,15 +47,15 @@ def demands_of(problem: Problem) -> Demands:
         for predicate, *terms in _ground_atoms(condition, problem, {}):
             if predicate == IN_ROOM:
                 rooms.setdefault(terms[0], terms[1])
-            elif predicate in ABILITY_OF:
+            elif predicate in ABILITY_BY_PREDICATE:
                 found = abilities.setdefault(category[terms[0]], set())
-                found.add(ABILITY_OF[predicate])
+                found.add(ABILITY_BY_PREDICATE[predicate])
             elif predicate in ("inside", "ontop"):
                 lower = category[terms[1]]
                 table = inside if predicate == "inside" else on
                 table.setdefault(lower, set()).add(terms[0])
     frozen = lambda table: {k: frozenset(v) for k, v in table.items()}
-    return Demands(frozen(inside), frozen(on), frozen(abilities), rooms)
+    return Requirements(frozen(inside), frozen(on), frozen(abilities), rooms)
 
 
 def _ground_atoms(
@@ -69,10 +64,10 @@ def _ground_atoms(
     """Predicates with the instances that variables may stand for."""
     head = str(condition[0])
     if is_atom(condition):
-        terms = [name(str(t)) for t in condition[1:]]
+        terms = [term_name(str(t)) for t in condition[1:]]
         yield [head, *(scope.get(t, t) for t in terms)]
     elif head in QUANTIFIERS:
-        parts = quantified(condition)
+        parts = parse_quantifier(condition)
         for found in product(*(problem.objects[c] for c in parts.categories)):
             inner = {**scope, **dict(zip(parts.variables, found, strict=True))}
             yield from _ground_atoms(parts.body, problem, inner)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,20 +15,16 @@ from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
 from ..planning.dnf_search import Branch, branches
 from .binding import FLOOR
-from .literal_solver import Attempt, Movable
-from .task import Finding, Report
+from .literal_solver import IsMovable, LiteralSolver
+from .problem import Problem
+from .task import ConditionResult, Report, bind
 
-if TYPE_CHECKING:
-    from .problem import Problem
-else:
-    Problem = object
-
-TRIES = 2
+TRIES_PER_BRANCH = 2
 """How often a branch is tried: things anywhere, then beside each other."""
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class ActivitySolution:
     """A world that was looked for, and what came of each literal."""
 
     config: Config
@@ -49,7 +45,7 @@ class Solved:
 
 def solve_init(
     C: Config, problem: Problem, *, seed: Any = 0, names: Any = None, limit: Any = 8
-) -> Solved:
+) -> ActivitySolution:
     """A world in which all of :init holds.
 
     Things are placed one by one, what carries others first, on free spots where they
@@ -60,7 +56,7 @@ def solve_init(
             is.
         problem: as `load` reads it.
         seed: of where things are placed.
-        names: see `Problem.bind`.
+        names: see `bind`.
         limit: how many times at most it is begun anew.
 
     Raises:
@@ -68,13 +64,13 @@ def solve_init(
             class.
         PredicateError: for a seed or limit that is no such number.
     """
-    formula = problem.bind(C, names).init
-    return make_true(C, formula, seed=seed, limit=limit, movable=is_placeable)
+    formula = bind(problem, C, names).init
+    return satisfy_formula(C, formula, seed=seed, limit=limit, movable=is_placeable)
 
 
 def solve_goal(
     C: Config, problem: Problem, *, seed: Any = 0, names: Any = None, limit: Any = 8
-) -> Solved:
+) -> ActivitySolution:
     """A world in which the goal holds.
 
     Of its alternatives those come first for which the least has to be changed. Loose
@@ -85,7 +81,7 @@ def solve_goal(
         C: a world with a thing for each object; it stays as it is.
         problem: as `load` reads it.
         seed: of where things are placed.
-        names: see `Problem.bind`.
+        names: see `bind`.
         limit: how many alternatives are tried.
 
     Raises:
@@ -93,11 +89,11 @@ def solve_goal(
             class.
         PredicateError: for a seed or limit that is no such number.
     """
-    formula = problem.bind(C, names).goal
-    return make_true(C, formula, seed=seed, limit=limit, movable=is_loose)
+    formula = bind(problem, C, names).goal
+    return satisfy_formula(C, formula, seed=seed, limit=limit, movable=is_loose)
 
 
-def sample(C: Config, formula: Predicate, seed: Any = 0) -> bool:
+def sample_condition(C: Config, formula: Predicate, seed: Any = 0) -> bool:
     """Make a formula true in a world itself, which stays as it is where that fails.
 
     Args:
@@ -108,13 +104,13 @@ def sample(C: Config, formula: Predicate, seed: Any = 0) -> bool:
     Returns:
         Whether it is true now.
     """
-    found = make_true(C, formula, seed=seed, limit=1, movable=is_placeable)
+    found = satisfy_formula(C, formula, seed=seed, limit=1, movable=is_placeable)
     if found.holds:
-        adopt(C, found.config)
+        copy_world_state(C, found.config)
     return found.holds
 
 
-def adopt(C: Config, world: Config) -> None:
+def copy_world_state(C: Config, world: Config) -> None:
     """Give a world the poses, joint values and states of a changed copy."""
     for name in C.objects:
         if not np.array_equal(C.pose(name), world.pose(name)):
@@ -141,12 +137,12 @@ def is_loose(C: Config, name: str) -> bool:
     return joint is not None and joint.type == "free"
 
 
-def make_true(
-    C: Config, formula: Predicate, *, seed: Any, limit: Any, movable: Movable
-) -> Solved:
+def satisfy_formula(
+    C: Config, formula: Predicate, *, seed: Any, limit: Any, movable: IsMovable
+) -> ActivitySolution:
     """A world in which a formula holds; see `solve_goal`.
 
-    When nothing else helps, things without a free spot are placed by optimization.
+    Schedule nothing else helps, things without a free spot are placed by optimization.
 
     Args:
         C: the world; it stays as it is.
@@ -159,43 +155,51 @@ def make_true(
         what, x, f"an integer >= {least}", lambda n: n >= least, PredicateError
     )
     seed, limit = whole("seed", seed, 0), whole("limit", limit, 1)
-    best: Solved | None = None
+    best: ActivitySolution | None = None
     found = list(islice(branches(formula, C), limit))
     for branch, attempt, tried in _attempts(C, found, seed, movable):
-        done = attempt.run() and formula.holds(attempt.world)
-        solved = _solved(branch, attempt, done, tried)
-        if best is None or done or _count(solved) > _count(best):
+        done = attempt.solve() and formula.holds(attempt.world)
+        solved = _solution(branch, attempt, done, tried)
+        if best is None or done or _num_satisfied(solved) > _num_satisfied(best):
             best = solved
         if done:
             break
     if best is None:
         why = "It cannot become true, whatever is done."
-        finding = Finding(format_predicate(formula), False, why)
-        return Solved(C.copy(), False, Report((finding,)), "nothing", 0)
+        finding = ConditionResult(format_predicate(formula), False, why)
+        return ActivitySolution(C.copy(), False, Report((finding,)), "nothing", 0)
     return best
 
 
 def _attempts(
-    C: Config, found: list[Branch], seed: int, movable: Movable
-) -> Iterator[tuple[Branch, Attempt, int]]:
+    C: Config, found: list[Branch], seed: int, movable: IsMovable
+) -> Iterator[tuple[Branch, LiteralSolver, int]]:
     """Each branch a few times; then the first one with optimization."""
     plain = (
         (k, branch, seed + t, t % 2 == 1, False)
         for k, branch in enumerate(found, 1)
-        for t in range(TRIES)
+        for t in range(TRIES_PER_BRANCH)
     )
     last = ((len(found), branch, seed, True, True) for branch in found[:1])
     for k, branch, own, snug, optimal in chain(plain, last):
-        yield branch, Attempt(C.copy(), branch.literals, movable, own, snug, optimal), k
+        yield (
+            branch,
+            LiteralSolver(C.copy(), branch.literals, movable, own, snug, optimal),
+            k,
+        )
 
 
-def _solved(branch: Branch, attempt: Attempt, done: bool, tried: int) -> Solved:
+def _solution(
+    branch: Branch, attempt: LiteralSolver, done: bool, tried: int
+) -> ActivitySolution:
     findings = [
-        Finding(format_predicate(p), p.holds(attempt.world), attempt.why(p))
+        ConditionResult(format_predicate(p), p.holds(attempt.world), attempt.explain(p))
         for p in branch.literals
     ]
-    return Solved(attempt.world, done, Report(tuple(findings)), str(branch), tried)
+    return ActivitySolution(
+        attempt.world, done, Report(tuple(findings)), str(branch), tried
+    )
 
 
-def _count(solved: Solved) -> int:
+def _num_satisfied(solved: ActivitySolution) -> int:
     return len(solved.report.satisfied)

@@ -2,28 +2,28 @@
 
 from typing import Literal, NamedTuple
 
-Form = Literal[
+BodyTemplate = Literal[
     "ball", "box", "cabinet", "can", "crate", "leaf", "rack", "table", "tree"
 ]
 
 
-class Look(NamedTuple):
+class BodySpec(NamedTuple):
     """The form of a thing, and its outer size along x, y and z [m]."""
 
-    form: Form
+    template: BodyTemplate
     size: tuple[float, float, float]
 
 
-DEFAULT = Look("box", (0.12, 0.08, 0.06))
+DEFAULT_BODY = BodySpec("box", (0.12, 0.08, 0.06))
 """Of whatever there is no word for."""
-BALLS = {
+BALL_WORDS = {
     0.035: "strawberry grape olive raspberry mushroom chestnut radish",
     0.05: "candy egg plum cookie date",
     0.07: "apple orange peach tomato lemon onion",
     0.15: "lettuce broccoli ball melon",
     0.2: "pumpkin",
 }
-CANS = {
+CAN_WORDS = {
     (0.07, 0.12): "pop beer can soup glass candle jelly bottle juice water milk",
     (0.08, 0.1): "cup mug yogurt pot",
     (0.09, 0.2): "beverage oil catsup detergent perfume shampoo sauce",
@@ -35,7 +35,7 @@ CANS = {
     (0.4, 0.4): "caldron",
     (0.5, 1.6): "agent",
 }
-BOXES = {
+BOX_WORDS = {
     (0.03, 0.03, 0.01): "jewelry bracelet earphone bag tea_bag necklace",
     (0.15, 0.015, 0.015): "pen pencil marker highlighter toothbrush spoon",
     (0.2, 0.02, 0.01): "knife fork scraper screwdriver",
@@ -62,7 +62,7 @@ BOXES = {
     (2.0, 0.65, 0.9): "countertop counter",
     (3.0, 1.5, 1.3): "vehicle",
 }
-OTHERS: dict[Form, dict[tuple[float, float, float], str]] = {
+TEMPLATE_WORDS: dict[BodyTemplate, dict[tuple[float, float, float], str]] = {
     "cabinet": {
         (0.5, 0.4, 0.3): "microwave",
         (0.6, 0.6, 0.85): "oven dishwasher washer dryer",
@@ -90,29 +90,31 @@ OTHERS: dict[Form, dict[tuple[float, float, float], str]] = {
 }
 
 
-def _by_word() -> dict[str, Look]:
-    found: dict[str, Look] = {}
-    tables: list[tuple[Form, dict[tuple[float, float, float], str]]] = [
-        ("ball", {(d, d, d): words for d, words in BALLS.items()}),
-        ("can", {(d, d, h): words for (d, h), words in CANS.items()}),
-        ("box", BOXES),
-        *OTHERS.items(),
+def _by_word() -> dict[str, BodySpec]:
+    found: dict[str, BodySpec] = {}
+    tables: list[tuple[BodyTemplate, dict[tuple[float, float, float], str]]] = [
+        ("ball", {(d, d, d): words for d, words in BALL_WORDS.items()}),
+        ("can", {(d, d, h): words for (d, h), words in CAN_WORDS.items()}),
+        ("box", BOX_WORDS),
+        *TEMPLATE_WORDS.items(),
     ]
     for form, sizes in tables:
         for size, words in sizes.items():
-            found |= dict.fromkeys(words.split(), Look(form, size))
+            found |= dict.fromkeys(words.split(), BodySpec(form, size))
     return found
 
 
-LOOKS = _by_word()
+BODY_BY_WORD = _by_word()
 """Looks by word."""
 
 
-def look(synset: str) -> Look:
+def body_of_synset(synset: str) -> BodySpec:
     """How a thing of a synset looks.
 
     By its word, `electric_refrigerator` of electric_refrigerator.n.01; else by the last
-    part of that, `refrigerator`; else `DEFAULT`.
+    part of that, `refrigerator`; else `DEFAULT_BODY`.
     """
     word = synset.partition(".")[0]
-    return LOOKS.get(word) or LOOKS.get(word.rpartition("_")[2], DEFAULT)
+    return BODY_BY_WORD.get(word) or BODY_BY_WORD.get(
+        word.rpartition("_")[2], DEFAULT_BODY
+    )

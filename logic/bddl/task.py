@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
@@ -13,23 +13,20 @@ from ..formulas.connectives import And, Implies, Not, Or
 from ..formulas.pair_quantifiers import ForNPairs, ForPairs
 from ..formulas.predicate import Predicate
 from ..formulas.quantifiers import Exists, ForAll, ForN
-from .grammar import IN_ROOM, QUANTIFIERS, atoms_in, name, quantified
-from .predicates import arity, of_things, predicate_for
+from .binding import bind_names
+from .grammar import IN_ROOM, QUANTIFIERS, atoms_in, parse_quantifier, term_name
+from .predicates import PREDICATES, apply_predicate, arity, predicate_class
+from .problem import Problem
 from .reader import Form
 
-if TYPE_CHECKING:
-    from .problem import Problem
-else:
-    Problem = object
-
-OVER_NAMES: dict[str, Callable[..., Predicate]] = {
+QUANTIFIER_CLASSES: dict[str, Callable[..., Predicate]] = {
     "forall": ForAll,
     "exists": Exists,
     "forn": ForN,
     "forpairs": ForPairs,
     "fornpairs": ForNPairs,
 }
-JOINED: dict[str, Callable[..., Predicate]] = {
+CONNECTIVE_CLASSES: dict[str, Callable[..., Predicate]] = {
     "and": And,
     "or": Or,
     "not": Not,
@@ -38,7 +35,7 @@ JOINED: dict[str, Callable[..., Predicate]] = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class ConditionResult:
     """What became of one condition."""
 
     condition: str
@@ -52,20 +49,20 @@ class Finding:
 class Report:
     """What became of each condition; `print` it."""
 
-    findings: tuple[Finding, ...]
+    results: tuple[ConditionResult, ...]
 
     @property
-    def satisfied(self) -> tuple[Finding, ...]:
+    def satisfied(self) -> tuple[ConditionResult, ...]:
         """Those that hold."""
-        return tuple(f for f in self.findings if f.holds)
+        return tuple(f for f in self.results if f.holds)
 
     @property
-    def unsatisfied(self) -> tuple[Finding, ...]:
+    def unsatisfied(self) -> tuple[ConditionResult, ...]:
         """Those that do not."""
-        return tuple(f for f in self.findings if not f.holds)
+        return tuple(f for f in self.results if not f.holds)
 
     def __str__(self) -> str:
-        lines = [f"{len(self.satisfied)} of {len(self.findings)} conditions hold."]
+        lines = [f"{len(self.satisfied)} of {len(self.results)} conditions hold."]
         for f in (*self.unsatisfied, *self.satisfied):
             lines += [f"{'+' if f.holds else '-'} {f.condition}", f"  {f.reason}"]
         return "\n".join(lines)
@@ -73,7 +70,7 @@ class Report:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A problem whose objects are things of a world; made by `Problem.bind`."""
+    """A problem whose objects are things of a world; made by `bind`."""
 
     problem: Problem
     names: Mapping[str, str]
@@ -123,49 +120,57 @@ class Task:
             ConfigError: for predicates that have no class here.
         """
         head, scope = str(condition[0]), variables or {}
-        if head in JOINED:
-            return JOINED[head](*(self.formula(p, scope) for p in condition[1:]))
+        if head in CONNECTIVE_CLASSES:
+            return CONNECTIVE_CLASSES[head](
+                *(self.formula(p, scope) for p in condition[1:])
+            )
         if head in QUANTIFIERS:
-            parts = quantified(condition)
-            domains = [self._things(category) for category in parts.categories]
-            count = [] if parts.n is None else [parts.n]
-            body = Body(self, parts.variables, parts.body, tuple(scope.items()))
-            return OVER_NAMES[head](*count, *domains, body)
-        made, terms = predicate_for(head, self.predicates), condition[1:]
+            parts = parse_quantifier(condition)
+            domains = [
+                self._names_of_category(category) for category in parts.categories
+            ]
+            count = [] if parts.number is None else [parts.number]
+            body = QuantifierBody(
+                self, parts.variables, parts.body, tuple(scope.items())
+            )
+            return QUANTIFIER_CLASSES[head](*count, *domains, body)
+        made, terms = predicate_class(head, self.predicates), condition[1:]
         if head == IN_ROOM:
-            return made(self._thing(terms[0], scope), str(terms[1]))
-        return of_things(made, [self._thing(term, scope) for term in terms])
+            return made(self._name_of_term(terms[0], scope), str(terms[1]))
+        return apply_predicate(
+            made, [self._name_of_term(term, scope) for term in terms]
+        )
 
     def _formulas(self, conditions: tuple[Form, ...]) -> list[Predicate]:
         """Conditions as formulas, after a look at all that quantifiers hide."""
         for condition in conditions:
             for atom in atoms_in(condition):
-                expected = arity(predicate_for(str(atom[0]), self.predicates))
+                expected = arity(predicate_class(str(atom[0]), self.predicates))
                 if len(atom) != expected + 1:
                     raise ConfigError(
-                        f"{atom.place}: {atom[0]} has {len(atom) - 1} terms, expected"
-                        f" {expected}."
+                        f"{atom.location}: {atom[0]} has {len(atom) - 1} terms,"
+                        f" expected {expected}."
                     )
         return [self.formula(condition) for condition in conditions]
 
-    def _things(self, category: str) -> tuple[str, ...]:
+    def _names_of_category(self, category: str) -> tuple[str, ...]:
         return tuple(self.names[i] for i in self.problem.objects[category])
 
-    def _thing(self, term: str, variables: Mapping[str, str]) -> str:
+    def _name_of_term(self, term: str, variables: Mapping[str, str]) -> str:
         """The name in the world of a variable or instance."""
-        own = name(term)
+        own = term_name(term)
         return variables[own] if own in variables else self.names[own]
 
     def _report(self, C: Config, conditions: tuple[Form, ...]) -> Report:
         found = [
-            Finding(str(condition), p.holds(C), p.explain(C))
+            ConditionResult(str(condition), p.holds(C), p.explain(C))
             for condition, p in zip(conditions, self._formulas(conditions), strict=True)
         ]
         return Report(tuple(found))
 
 
 @dataclass(frozen=True)
-class Body:
+class QuantifierBody:
     """What a quantifier says of names: its condition, with its variables replaced."""
 
     task: Task
@@ -187,3 +192,30 @@ class Body:
         return Signature(
             [Parameter(a, Parameter.POSITIONAL_OR_KEYWORD) for a in arguments]
         )
+
+
+def bind(
+    problem: Problem,
+    C: Config,
+    names: Any = None,
+    predicates: Mapping[str, Callable[..., Predicate]] = PREDICATES,
+) -> Task:
+    """Bind the objects of a problem to the objects of a world.
+
+    Instances that are not named are bound to the object of the same name, or else to
+    an object of the same category, in the world's order; an instance that :init puts
+    into a room is looked for in that room. Agents stand for agent.n.01, and rooms for
+    floors of which the world has no objects.
+
+    Args:
+        problem: as `load` reads it.
+        C: the world.
+        names: objects, frames or rooms by instance, {"apple.n.01_1": "apple"}.
+        predicates: classes, or functions of names, by BDDL's predicates; to add to
+            the defaults: {**logic.bddl.PREDICATES, "folded": Folded}.
+
+    Raises:
+        ConfigError: for unknown names, two instances bound to one object, and instances
+            without a matching object; with near matches.
+    """
+    return Task(problem, bind_names(problem, C, names), dict(predicates))

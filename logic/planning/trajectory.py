@@ -12,7 +12,7 @@ from posewise.robots.validation import float_array
 from posewise.robots.world.object_states import ObjectState
 
 from ..errors import PredicateError
-from ..states.rollout import at
+from ..states.rollout import states_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class StateTrajectory:
         """The world at slice k, until `at` is asked again."""
         self.C.q = self.path[k]
         if self.states is not None:
-            self.C.states = at(self.states, k)
+            self.C.states = states_at(self.states, k)
         return self.C
 
     def slices(self, times: tuple[float, ...], what: str) -> tuple[int, ...]:

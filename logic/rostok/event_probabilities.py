@@ -15,7 +15,6 @@ from jaxtyping import Float
 from posewise.features import safe_math
 from posewise.robots.typing import Array
 
-from ..states.schedule import ends_of_tests, ends_of_waits, first_past
 from .body_events import EventBodyTooLow, EventFlyingApart
 from .contact_events import (
     EventContact,
@@ -26,6 +25,7 @@ from .contact_events import (
 from .event import EventError, SimulationSingleEvent
 from .grasp_events import EventGrasp, EventStopExternalForce
 from .softening import at_least_two, chance
+from .step_indices import ends_of_tests, ends_of_waits, first_past
 from .thresholds import (
     LENGTH_UNIT,
     MAX_INITIAL_CONTACT_STEPS,

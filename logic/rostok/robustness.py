@@ -22,8 +22,8 @@ from jaxtyping import Float
 from posewise.features import safe_math
 from posewise.robots.typing import Array
 
-from ..states.schedule import ends_of_tests, ends_of_waits
 from .softening import every, some, some_so_far
+from .step_indices import ends_of_tests, ends_of_waits
 from .thresholds import (
     LENGTH_UNIT,
     MAX_INITIAL_CONTACT_STEPS,

@@ -15,30 +15,31 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.validation import float_array, number
 from posewise.robots.world.object_states import AMBIENT_TEMPERATURE, ObjectState
 
-from .temperature import DECAY, STEP
-from .world_step import FALLING, World
+from .thermal_rules import DEFAULT_DECAY, DEFAULT_STEP
+from .world_step import STRAIGHT_DOWN, StateSimulator
 
-History = dict[str, ObjectState]
+StateHistory = dict[str, ObjectState]
 """States by object; every field has the steps as its leading axis."""
 
 
 def rollout(
     C: Config,
     path: Any,
-    dt: Any = STEP,
+    dt: Any = DEFAULT_STEP,
     *,
     fingers: Any = (),
     forces: Any = None,
     droplets: Any = None,
     ambient: Any = AMBIENT_TEMPERATURE,
-    decay: Any = DECAY,
-) -> History:
+    decay: Any = DEFAULT_DECAY,
+) -> StateHistory:
     """States of every object after each step of a path; the Config is not changed.
 
     It begins with the states of the Config, at the path's first configuration one step
     later. The rules are those of iGibson 2.0, but for what droplets fill, which it does
     not know; objects without an ability keep what it
-    would change. To go on from the last step: `C.states = logic.at(history, -1)`.
+    would change. To go on from the last step: `C.states =
+    logic.states_at(history, -1)`.
 
     Things are inside as by `InsideOf` of iGibson's semantics, touch as by
     `InContactWith`, and are where the centre of mass of their root frame is. Doors are
@@ -68,7 +69,7 @@ def rollout(
     """
     path = _path(C, path)
     dt = number("dt", dt, "a number > 0 (s)", lambda x: x > 0)
-    world = World(
+    world = StateSimulator(
         C.copy(),
         dt,
         tuple(_fingers(C, fingers)),
@@ -85,7 +86,7 @@ def rollout(
     return {n: jax.tree.map(_stack, *(s[n] for s in found)) for n in states}
 
 
-def at(history: Mapping[str, ObjectState], step: int) -> dict[str, ObjectState]:
+def states_at(history: Mapping[str, ObjectState], step: int) -> dict[str, ObjectState]:
     """States of all objects after one step of a roll-out (from 0; -1: the last)."""
     return {n: jax.tree.map(lambda x: x[step], s) for n, s in history.items()}
 
@@ -129,11 +130,12 @@ def _forces(C: Config, forces: Any, steps: int) -> Any:
 
 
 def _droplets(C: Config, droplets: Any, steps: int) -> Any:
-    if droplets is None or isinstance(droplets, str) and droplets == FALLING:
+    if droplets is None or isinstance(droplets, str) and droplets == STRAIGHT_DOWN:
         return droplets
     if not isinstance(droplets, Mapping):
         raise ConfigError(
-            f'droplets is {droplets!r}, expected {FALLING!r} or {{"object": (T,)}}.'
+            f"droplets is {droplets!r}, expected {STRAIGHT_DOWN!r} or"
+            ' {"object": (T,)}.'
         )
     made = {}
     for name, values in droplets.items():

@@ -36,8 +36,8 @@ class StatePredicate(Predicate):
 
     def holds(self, C: Config) -> bool:
         """Whether it is true of the states that the world has now."""
-        thing = self._thing(C)
-        return bool(self._true(C.states[thing.name], thing))
+        thing = self._object(C)
+        return bool(self._evaluate(C.states[thing.name], thing))
 
     def holds_along(
         self, C: Config, history: Mapping[str, ObjectState]
@@ -47,28 +47,28 @@ class StatePredicate(Predicate):
         Raises:
             ConfigError: as `holds`, and when the object is not in the history.
         """
-        thing = self._thing(C)
+        thing = self._object(C)
         if thing.name not in history:
             raise ConfigError(
                 f"The history has no object {thing.name!r}; make it by"
                 " logic.rollout(C, path)."
             )
-        return np.asarray(self._true(history[thing.name], thing))
+        return np.asarray(self._evaluate(history[thing.name], thing))
 
     def explain(self, C: Config) -> str:
         """One sentence: the state, and the threshold it is compared with."""
-        thing = self._thing(C)
-        return self._reason(C.states[thing.name], thing)
+        thing = self._object(C)
+        return self._describe(C.states[thing.name], thing)
 
     @abstractmethod
-    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+    def _evaluate(self, state: ObjectState, thing: WorldObject) -> Any:
         """Truth of a state, elementwise where its fields are arrays over time."""
 
     @abstractmethod
-    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+    def _describe(self, state: ObjectState, thing: WorldObject) -> str:
         """The sentence of `explain`."""
 
-    def _thing(self, C: Config) -> WorldObject:
+    def _object(self, C: Config) -> WorldObject:
         thing = C.object(self.object)
         thing.ability(self.ability)
         return thing
@@ -84,7 +84,7 @@ def check_semantics(predicate: Any) -> None:
         )
 
 
-def check_flag(predicate: Any, value: Any) -> None:
+def check_truth_value(predicate: Any, value: Any) -> None:
     """Raise a ConfigError unless a predicate is to be made True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ConfigError(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from posewise.logic.bddl import Solved
+from posewise.logic.bddl import ActivitySolution
 from posewise.logic.formulas.messages import format_predicate
 from posewise.objectives import Placement, Solution
 from posewise.objectives.objective import select_slices
@@ -121,7 +121,7 @@ def summarize_placements(
     return CommandResult(any(fair), text, data, arrays)
 
 
-def summarize_activity(phases: dict[str, Solved]) -> CommandResult:
+def summarize_activity(phases: dict[str, ActivitySolution]) -> CommandResult:
     """An activity of BDDL: each literal of :init and of the goal."""
     good = len(phases) == 2 and all(s.holds for s in phases.values())
     text = "\n\n".join(f"{name}: {solved}" for name, solved in phases.items())
@@ -131,7 +131,7 @@ def summarize_activity(phases: dict[str, Solved]) -> CommandResult:
     for name, solved in phases.items():
         literals = [
             {"literal": f.condition, "holds": f.holds, "reason": f.reason}
-            for f in solved.report.findings
+            for f in solved.report.results
         ]
         data[name] = {
             "solved": solved.holds,

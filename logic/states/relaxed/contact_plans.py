@@ -12,7 +12,7 @@ from ...planning.schedule import Plan, Plans, Schedule, TimedObjectives, plans_f
 from ...relaxed.constraint_terms import Inequality
 from ...relaxed.contact import STRICT_MARGIN, beyond_distance_rows, within_distance_rows
 from ...relaxed.object_features import ObjectPair
-from ..dirt import dirty
+from ..dirt_rules import is_dirty
 
 
 def sliced_plans(C: Config, when: Schedule, name: str, value: bool) -> Plans:
@@ -28,16 +28,16 @@ def sliced_plans(C: Config, when: Schedule, name: str, value: bool) -> Plans:
             f"{name!r} is sliced, which cannot be undone; begin with a world where it"
             " is whole."
         )
-    blades = tools(C, "slicer", name)
+    blades = tool_parts(C, "slicer", name)
     if sliced or not value:
-        return [_untouched(C, when, blades, name)] if not sliced else [Plan()]
+        return [_no_touch_plan(C, when, blades, name)] if not sliced else [Plan()]
     if not blades:
         raise PredicateError(
             f"Nothing can slice {name!r}: give an object with shapes the ability"
             " slicer."
         )
     slices = [k for k in when.action_slices if k <= when.state_slices[0]][::-1]
-    cut = partial(_touching, C, when, name)
+    cut = partial(_touch_plans, C, when, name)
     return plans_for_any([partial(cut, blade, k) for k in slices for blade in blades])
 
 
@@ -47,15 +47,15 @@ def dirty_plans(C: Config, when: Schedule, name: str, kind: str, share: float) -
     Raises:
         PredicateError: where it is clean: nothing makes it dirty.
     """
-    if not dirty(getattr(C.states[name], kind).active, share):
+    if not is_dirty(getattr(C.states[name], kind).active, share):
         raise PredicateError(
             f"{name!r} has not that much {kind}, and nothing along a path brings some;"
             " set it before, e.g. by logic.Dusty(...).set(C)."
         )
-    return [_untouched(C, when, tools(C, "cleaningTool", name), name)]
+    return [_no_touch_plan(C, when, tool_parts(C, "cleaningTool", name), name)]
 
 
-def tools(C: Config, ability: str, name: str) -> list[tuple[str, FrameGroup]]:
+def tool_parts(C: Config, ability: str, name: str) -> list[tuple[str, FrameGroup]]:
     """Owners and working parts of tools, those of other objects than one."""
     owners = [o for o in C.objects.values() if ability in o.abilities]
     found = [
@@ -64,7 +64,7 @@ def tools(C: Config, ability: str, name: str) -> list[tuple[str, FrameGroup]]:
     return [(owner, part) for owner, part in found if part.collision_frames]
 
 
-def touching(
+def touch_rows(
     C: Config, when: Schedule, part: FrameGroup, name: str, slices: Slices
 ) -> TimedObjectives:
     """A part touches an object on slices."""
@@ -76,15 +76,15 @@ def touching(
     return when.on(slices).constraint_objectives(("touch", part.name, name), C, row)
 
 
-def _touching(
+def _touch_plans(
     C: Config, when: Schedule, name: str, blade: tuple[str, FrameGroup], k: int
 ) -> Plans:
     owner, part = blade
     title = f"{owner} touches {name} at t = {when.time(k):g}"
-    return [Plan(title, touching(C, when, part, name, (k,)))]
+    return [Plan(title, touch_rows(C, when, part, name, (k,)))]
 
 
-def _untouched(
+def _no_touch_plan(
     C: Config, when: Schedule, parts: list[tuple[str, FrameGroup]], name: str
 ) -> Plan:
     """No part touches an object on any slice until the last one."""

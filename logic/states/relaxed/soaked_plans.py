@@ -4,13 +4,13 @@ from posewise.robots.config import Config
 
 from ...errors import PredicateError
 from ...planning.schedule import Plan, Plans, Schedule
-from .water_plans import Catching, taps_of, water_plans
+from .water_plans import DropletGoal, droplet_plans, usable_taps
 
 
 def soaked_plans(
     C: Config, when: Schedule, name: str, level: int, value: bool
 ) -> Plans:
-    """So many droplets are absorbed on `when.held`, or fewer.
+    """So many droplets are absorbed on `when.state_slices`, or fewer.
 
     Raises:
         PredicateError: where no source can, in no such time; and where it shall stay
@@ -18,8 +18,8 @@ def soaked_plans(
     """
     needed = level - int(C.states[name].wetness)
     if value:
-        return water_plans(C, when, Catching("soak", name, needed))
-    if needed > 0 and not taps_of(C):
+        return droplet_plans(C, when, DropletGoal("soak", name, needed))
+    if needed > 0 and not usable_taps(C):
         return [Plan()]
     why = "there is water" if needed > 0 else "it is soaked, and nothing dries it"
     raise PredicateError(

@@ -11,12 +11,12 @@ from jaxtyping import Float
 
 from posewise.robots.errors import ConfigError
 
-from ..heating import Envelope
 from .aggregates import Scalar, mellowmax, smooth_max
+from .temperature_envelope import TemperatureEnvelope
 
-MARGIN = 1e-4
+STRICT_MARGIN = 1e-4
 """Of strict inequalities [°C]."""
-Row = Float[jax.Array, "1"]
+ScalarRow = Float[jax.Array, "1"]
 
 
 def dwell_rows(
@@ -50,7 +50,9 @@ def dwell_rows(
     return distance[start : start + steps] - (threshold - delta)
 
 
-def reached_rows(T: Envelope, limit: Scalar, sharpness: Scalar = 5.0) -> Row:
+def reached_rows(
+    T: TemperatureEnvelope, limit: Scalar, sharpness: Scalar = 5.0
+) -> ScalarRow:
     """Cooked, burnt: at some step T >= limit [°C]; misses by ln(T) / sharpness.
 
     Args:
@@ -61,23 +63,25 @@ def reached_rows(T: Envelope, limit: Scalar, sharpness: Scalar = 5.0) -> Row:
     return (limit - mellowmax(T.lower, sharpness))[None]
 
 
-def not_reached_rows(T: Envelope, limit: Scalar, sharpness: Scalar = 5.0) -> Row:
+def not_reached_rows(
+    T: TemperatureEnvelope, limit: Scalar, sharpness: Scalar = 5.0
+) -> ScalarRow:
     """Not cooked, not burnt: at all steps T < limit [°C]; see `reached_rows`."""
-    return (smooth_max(T.upper, sharpness) - limit + MARGIN)[None]
+    return (smooth_max(T.upper, sharpness) - limit + STRICT_MARGIN)[None]
 
 
-def cold_rows(T: Envelope, limit: Scalar) -> Row:
+def cold_rows(T: TemperatureEnvelope, limit: Scalar) -> ScalarRow:
     """Frozen: after the last step T <= limit [°C]."""
     return (T.upper[-1] - limit)[None]
 
 
-def not_cold_rows(T: Envelope, limit: Scalar) -> Row:
+def not_cold_rows(T: TemperatureEnvelope, limit: Scalar) -> ScalarRow:
     """Not frozen: after the last step T > limit [°C]."""
-    return (limit - T.lower[-1] + MARGIN)[None]
+    return (limit - T.lower[-1] + STRICT_MARGIN)[None]
 
 
 def cooked_not_burnt_rows(
-    T: Envelope, cook: Scalar, burn: Scalar, sharpness: Scalar = 5.0
+    T: TemperatureEnvelope, cook: Scalar, burn: Scalar, sharpness: Scalar = 5.0
 ) -> Float[jax.Array, "2"]:
     """Cooked as the document has it: T_cook <= T_max < T_burn [°C]."""
     rows = reached_rows(T, cook, sharpness), not_reached_rows(T, burn, sharpness)

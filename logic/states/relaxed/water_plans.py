@@ -41,20 +41,20 @@ from ...relaxed.rays import (
     ray_hit_rows,
     ray_miss_rows,
 )
-from ..clock import step_of
-from ..filling import UPRIGHT
-from ..sources import pressing
-from ..switches import PRESS_STEPS
-from ..temperature import STEP
-from ..water import SPOUT, stream_step
+from ..button_fingers import button_fingers
+from ..container_rules import MIN_OPENING_UP
+from ..resampling import slice_duration
+from ..thermal_rules import DEFAULT_STEP
+from ..toggle_slice_rules import PRESS_STEPS
+from ..water_rules import SPOUT_OFFSET, stream_step
 from .toggled_plans import toggled_plans
 
-ERROR = 1e-3
+HIT_TOLERANCE = 1e-3
 """Of the row of a droplet's way down meeting the object [m]."""
 
 
 @dataclass(frozen=True, eq=False)
-class Catching:
+class DropletGoal:
     """What shall catch droplets."""
 
     verb: str
@@ -63,61 +63,70 @@ class Catching:
     """The object."""
     needed: int
     """So many more."""
-    into: Region | None = None
+    cavity: Region | None = None
     """The cavity that they shall go through; None: they only have to meet it."""
 
 
-def water_plans(C: Config, when: Schedule, task: Catching) -> Plans:
-    """So many droplets are caught until `when.held`.
+def droplet_plans(C: Config, when: Schedule, task: DropletGoal) -> Plans:
+    """So many droplets are caught until `when.state_slices`.
 
     Raises:
         PredicateError: where no source can, in no such time.
     """
     if task.needed <= 0:
         return [Plan()]
-    still = [o for o in taps_of(C) if _stands_still(C, o.link("waterSource"))]
+    still = [o for o in usable_taps(C) if _is_static(C, o.link("waterSource"))]
     if not still:
         raise PredicateError(
             f"Nothing can {task.verb} {task.name!r}: there is no water source that"
             " stands still and runs, or could be switched on by a finger of an agent."
         )
-    return plans_for_any([partial(_below, C, when, task, tap) for tap in still])
+    return plans_for_any([partial(_tap_plans, C, when, task, tap) for tap in still])
 
 
-def taps_of(C: Config) -> list[WorldObject]:
+def usable_taps(C: Config) -> list[WorldObject]:
     """Water sources that drip, or could be switched on."""
     taps = [o for o in C.objects.values() if "waterSource" in o.abilities]
-    return [o for o in taps if drips(C, o) or pressing(C)]
+    return [o for o in taps if is_dripping(C, o) or button_fingers(C)]
 
 
-def drips(C: Config, tap: WorldObject) -> bool:
+def is_dripping(C: Config, tap: WorldObject) -> bool:
     """Whether a water source is on, or just was: one more droplet may fall then."""
-    return _on(C, tap) or bool(C.states[tap.name].stream.running)
+    return _is_on(C, tap) or bool(C.states[tap.name].stream.running)
 
 
-def _on(C: Config, tap: WorldObject) -> bool:
+def _is_on(C: Config, tap: WorldObject) -> bool:
     return "toggleable" not in tap.abilities or bool(C.states[tap.name].toggled_on)
 
 
-def _below(C: Config, when: Schedule, task: Catching, tap: WorldObject) -> Plans:
+def _tap_plans(C: Config, when: Schedule, task: DropletGoal, tap: WorldObject) -> Plans:
     """All times at which droplets of a tap may be caught."""
     doing, needed = f"{task.verb.capitalize()}ing", task.needed
     tau, begin, first = (
-        step_of(when.span, doing),
+        slice_duration(when.span, doing),
         when.action_slices[0],
         when.state_slices[0],
     )
-    on = _on(C, tap)
-    clocks = [_drops(C, tap, first + 1, tau, n, on) for n in {1, _finer(tau)}]
+    on = _is_on(C, tap)
+    clocks = [
+        _droplet_counts(C, tap, first + 1, tau, n, on)
+        for n in {1, _steps_per_slice(tau)}
+    ]
     if on:
-        ends = [(s, _until(clocks, s, needed)) for s in range(begin, first + 1)]
+        ends = [
+            (s, _first_slice_with(clocks, s, needed)) for s in range(begin, first + 1)
+        ]
         windows = [(s, e) for s, e in ends if e is not None and e <= first]
-        made = [partial(_windowed, C, when, task, tap, s, e) for s, e in windows[::-1]]
+        made = [
+            partial(_window_plans, C, when, task, tap, s, e) for s, e in windows[::-1]
+        ]
     else:
-        wait = _until(clocks, 0, needed)
+        wait = _first_slice_with(clocks, 0, needed)
         last = begin if wait is None else first - PRESS_STEPS + 1 - wait
         starts = range(last, begin, -1)
-        made = [partial(_switched, C, when, task, tap, wait or 0, s) for s in starts]
+        made = [
+            partial(_switch_on_plans, C, when, task, tap, wait or 0, s) for s in starts
+        ]
     if not made:
         left = C.states[tap.name].stream.left
         more = f"stream=Stream(left={needed})"
@@ -130,8 +139,13 @@ def _below(C: Config, when: Schedule, task: Catching, tap: WorldObject) -> Plans
     return plans_for_any(made)
 
 
-def _switched(
-    C: Config, when: Schedule, task: Catching, tap: WorldObject, wait: int, start: int
+def _switch_on_plans(
+    C: Config,
+    when: Schedule,
+    task: DropletGoal,
+    tap: WorldObject,
+    wait: int,
+    start: int,
 ) -> Plans:
     """Switched on by a press from a slice on, and below it from the slice before."""
     on = start + PRESS_STEPS - 1
@@ -139,11 +153,11 @@ def _switched(
     pressed = when.on(tuple(range(on, end + 1)))
     pressed = replace(pressed, action_slices=tuple(range(start, on + 1)))
     toggled = toggled_plans(C, pressed, tap.name, True)
-    return plans_for_all([toggled, _windowed(C, when, task, tap, start - 1, end)])
+    return plans_for_all([toggled, _window_plans(C, when, task, tap, start - 1, end)])
 
 
-def _windowed(
-    C: Config, when: Schedule, task: Catching, tap: WorldObject, start: int, end: int
+def _window_plans(
+    C: Config, when: Schedule, task: DropletGoal, tap: WorldObject, start: int, end: int
 ) -> Plans:
     """Below a tap on slices, with nothing in between."""
     name, slices = task.name, tuple(range(start, end + 1))
@@ -151,9 +165,9 @@ def _windowed(
     at = C.index(point)
     source = FrameGroup(C, point, (at,))
     R, p = source.pose(at)
-    spout, drop = R.T @ SPOUT, p + SPOUT
-    others = _others(C, name)
-    fixed = [x for x in others if _stands_still(C, x.name)]
+    spout, drop = R.T @ SPOUT_OFFSET, p + SPOUT_OFFSET
+    others = _obstacles(C, name)
+    fixed = [x for x in others if _is_static(C, x.name)]
     heights = [first_hits(x, drop[None], DOWN).item() for x in fixed]
     reach = min([DEFAULT_HIT_RANGE, *heights]) - RAY_CLEARANCE
     here, made = when.on(slices), Plan().objectives
@@ -166,15 +180,15 @@ def _windowed(
         return here.constraint_objectives((what, point, other.name), C, term)
 
     own = find_object(C, name)
-    made += rows("below", own, ray_hit_rows(DOWN, reach, ERROR), ERROR)
-    if task.into is not None:
-        made += rows(task.into, own, pour_into_rows(task.into, UPRIGHT))
+    made += rows("below", own, ray_hit_rows(DOWN, reach, HIT_TOLERANCE), HIT_TOLERANCE)
+    if task.cavity is not None:
+        made += rows(task.cavity, own, pour_into_rows(task.cavity, MIN_OPENING_UP))
     for other in (x for x in others if x not in fixed):
         made += rows("beside", other, ray_miss_rows(DOWN, reach))
     return [Plan(f"{name} below {tap.name} on slices {start} to {end}", made)]
 
 
-def _others(C: Config, name: str) -> list[FrameGroup]:
+def _obstacles(C: Config, name: str) -> list[FrameGroup]:
     """What else droplets could fall onto: objects, and frames of none with shapes."""
     solids = [find_object(C, n) for n in C.objects]
     owned = {i for solid in solids for i in solid.frames}
@@ -186,7 +200,7 @@ def _others(C: Config, name: str) -> list[FrameGroup]:
     return [x for x in (*solids, *loose) if x.name != name and x.collision_frames]
 
 
-def _stands_still(C: Config, name: str) -> bool:
+def _is_static(C: Config, name: str) -> bool:
     """No joint moves a frame, or the parts of an object."""
     frames = find_object(C, name).frames
     up: list[int] = list(frames)
@@ -197,12 +211,12 @@ def _stands_still(C: Config, name: str) -> bool:
     return not {j.name for j in joints if j is not None} & set(C.joint_names)
 
 
-def _finer(tau: float) -> int:
+def _steps_per_slice(tau: float) -> int:
     """Steps in a slice, as `resample` has them by default."""
-    return max(int(np.ceil(tau / STEP - 1e-9)), 1)
+    return max(int(np.ceil(tau / DEFAULT_STEP - 1e-9)), 1)
 
 
-def _drops(
+def _droplet_counts(
     C: Config, tap: WorldObject, T: int, tau: float, n: int, on: bool
 ) -> Int[np.ndarray, "T 2"]:
     """Droplets let go by a tap: before each slice, and up to it.
@@ -226,7 +240,7 @@ def _drops(
     return np.stack([count[at] - np.array(fallen)[at], count[at]], -1)
 
 
-def _until(
+def _first_slice_with(
     clocks: Sequence[Int[np.ndarray, "T 2"]], start: int, needed: int
 ) -> int | None:
     """The first slice until which enough droplets fall, from a slice on."""

@@ -28,16 +28,16 @@ from ...planning.schedule import (
 from ...relaxed.constraint_terms import Inequality
 from ...relaxed.object_features import ObjectPair, with_point
 from ...relaxed.rays import in_box_rows
-from .contact_plans import tools, touching
-from .handling_rows import removals_needed
+from .contact_plans import tool_parts, touch_rows
 from .soaked_plans import soaked_plans
+from .wiping_rows import removals_needed
 
-ROOM = 1e-3
+TOOL_BOX_MARGIN = 1e-3
 """By so much a tool's box is taken to be smaller than it is [m]."""
 
 
 def wiped_plans(C: Config, when: Schedule, name: str, kind: str, share: float) -> Plans:
-    """Not more than a share of the particles are left on `when.held`.
+    """Not more than a share of the particles are left on `when.state_slices`.
 
     Raises:
         PredicateError: where there is no tool, or no time.
@@ -47,17 +47,17 @@ def wiped_plans(C: Config, when: Schedule, name: str, kind: str, share: float) -
     needed = removals_needed(len(particles.active), share) - gone
     if needed <= 0:
         return [Plan()]
-    found = tools(C, "cleaningTool", name)
+    found = tool_parts(C, "cleaningTool", name)
     if not found:
         raise PredicateError(
             f"Nothing can wipe {kind} off {name!r}: give an object with shapes the"
             " ability cleaningTool."
         )
-    wipe = partial(_wiping, C, when, name, kind, needed)
+    wipe = partial(_tool_plans, C, when, name, kind, needed)
     return plans_for_any([partial(wipe, owner, part) for owner, part in found])
 
 
-def _wiping(
+def _tool_plans(
     C: Config,
     when: Schedule,
     name: str,
@@ -71,8 +71,10 @@ def _wiping(
     R, p = FrameGroup(C, name, (C.index(name),)).pose(C.index(name))
     low, high = bounding_box(tool)
     where = particles.positions @ R.T + p
-    size = np.maximum(high - low - ROOM, 0.0)
-    places = _in_order(where, cover(where, particles.active, size, needed), low)
+    size = np.maximum(high - low - TOOL_BOX_MARGIN, 0.0)
+    places = _nearest_first(
+        where, group_by_box(where, particles.active, size, needed), low
+    )
     first, begin, n = when.state_slices[0], when.action_slices[0], len(places)
     if first + 1 - begin < n:
         raise PredicateError(
@@ -85,7 +87,9 @@ def _wiping(
         for stride in strides
         for s in range(first - (n - 1) * stride, begin - 1, -1)
     ]
-    visit = partial(_visiting, C, when, name, particles.positions, owner, tool, places)
+    visit = partial(
+        _visit_plans, C, when, name, particles.positions, owner, tool, places
+    )
     wet = kind == "dust" or C.states[owner].wetness >= 1
     if wet:
         return plans_for_any([partial(visit, slices) for slices in times])
@@ -94,7 +98,7 @@ def _wiping(
     return plans_for_any([partial(both, slices) for slices in times])
 
 
-def _visiting(
+def _visit_plans(
     C: Config,
     when: Schedule,
     name: str,
@@ -105,11 +109,11 @@ def _visiting(
     slices: Slices,
 ) -> Plans:
     """Particles of each place in the tool's box on a slice, while the tool touches."""
-    rows: TimedObjectives = touching(C, when, tool, name, slices)
+    rows: TimedObjectives = touch_rows(C, when, tool, name, slices)
     pair = ObjectPair(C, FrameGroup(C, name, (C.index(name),)), tool, True)
     for k, group in zip(slices, places, strict=True):
         for i in group.tolist():
-            make = lambda i=i: _held(pair, positions[i])
+            make = lambda i=i: _in_tool_box(pair, positions[i])
             rows += when.on((k,)).constraint_objectives(
                 ("wiped", tool.name, name, i), C, make
             )
@@ -117,7 +121,7 @@ def _visiting(
     return [Plan(title, rows)]
 
 
-def _held(pair: ObjectPair, position: np.ndarray) -> Inequality:
+def _in_tool_box(pair: ObjectPair, position: np.ndarray) -> Inequality:
     """A point of a is in b's box along the world's axes, as roll-outs widen it."""
     inside = pair.feature(with_point(in_box_rows(False), position))
     return Inequality(
@@ -125,7 +129,7 @@ def _held(pair: ObjectPair, position: np.ndarray) -> Inequality:
     )
 
 
-def cover(
+def group_by_box(
     where: Float[np.ndarray, "n 3"],
     active: Bool[np.ndarray, " n"],
     size: Float[np.ndarray, "3"],
@@ -148,7 +152,7 @@ def cover(
     return groups
 
 
-def _in_order(
+def _nearest_first(
     where: Float[np.ndarray, "n 3"], groups: list[np.ndarray], start: np.ndarray
 ) -> list[np.ndarray]:
     """Each time the nearest group that is left."""

@@ -151,7 +151,7 @@ def test_rare_conditions_have_the_same_truth(goal):
 def test_bddl_evaluates_on_a_world():
     """The states of test_goal_and_init_of_a_world, by bddl's own evaluation."""
     C, p = kitchen(), logic.bddl.load(PACKING)
-    task = p.bind(C)
+    task = logic.bddl.bind(p, C)
     scope = task.scope(C)
     assert scope["apple.n.01_1"] is C.object("apple0")
     goal = compiled(p, task.predicates, "goal", scope, C)
@@ -167,7 +167,7 @@ def test_bddl_evaluates_on_a_world():
         done, found = activity.evaluate_goal_conditions(goal)
         report = task.goal_report(C)
         assert done is (not report.unsatisfied) is task.goal.holds(C) is (step == 3)
-        held = [k for k, f in enumerate(report.findings) if f.holds]
+        held = [k for k, f in enumerate(report.results) if f.holds]
         assert found["satisfied"] == held
         assert all(head.evaluate() for head in init) is task.init.holds(C)
 
@@ -177,7 +177,7 @@ def test_options_of_bddl_are_grounded_by_its_own_means(monkeypatch):
     """Its options are conjunctions of atoms of ours, none of which is reached yet."""
     monkeypatch.undo()
     C, p = kitchen(), logic.bddl.load(PACKING)
-    task = p.bind(C)
+    task = logic.bddl.bind(p, C)
     scope, conds = task.scope(C), conditions(p)
     backend = logic.bddl.backend(C)
     goal = activity.get_goal_conditions(conds, backend, scope)

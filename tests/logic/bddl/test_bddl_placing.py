@@ -7,8 +7,9 @@ from helpers.predicate_scenes import at
 import posewise as pw
 from posewise import logic
 from posewise.logic import bddl
-from posewise.logic.bddl.literal_solver import Attempt
-from posewise.logic.bddl.placement_candidates import Mover
+from posewise.logic.bddl.literal_solver import LiteralSolver
+from posewise.logic.bddl.object_placement import carried_objects, place_object
+from posewise.logic.bddl.placement_candidates import PlacementCandidates
 from posewise.logic.bddl.solving import is_loose
 from posewise.logic.geometry.frame_groups import closest_separation, find_object
 from posewise.robots.kinematics.transforms import quat_to_matrix
@@ -34,7 +35,9 @@ def spots(C: pw.Config, name: str, *literals: logic.Predicate, riders=()) -> lis
     """All spots; the thing is moved to each as it comes."""
     found = []
     rng = np.random.default_rng(0)
-    for pose in Mover(C, name, tuple(riders), ()).spots(literals, rng, False):
+    for pose in PlacementCandidates(C, name, tuple(riders), ()).poses(
+        literals, rng, False
+    ):
         C.set_pose(name, pose)
         found.append(pose)
     return found
@@ -80,8 +83,8 @@ def test_a_thing_may_be_next_to_what_it_carries():
     C.set_pose("cup", at(1.5, -0.9, 0.17 + 1e-5))
     beside = logic.NextTo("stand", "cup")
     wanted = [logic.OnTopOf("stand", "table"), beside]
-    assert beside.holds(C) and bddl.placing.carried(C, "stand") == ["cup"]
-    assert bddl.placing.place(C, "stand", wanted)
+    assert beside.holds(C) and carried_objects(C, "stand") == ["cup"]
+    assert place_object(C, "stand", wanted)
     assert all(p.holds(C) for p in (*wanted, logic.OnTopOf("cup", "stand")))
 
 
@@ -91,7 +94,7 @@ def test_what_was_placed_where_a_thing_still_stood_is_not_carried_off():
     C.set_pose("cup", at(1.5, 0, 0.01))
     before = C.pose("cup")
     wanted = logic.NextTo("tray", "cup")
-    assert bddl.placing.place(C, "tray", [wanted], staying=["cup"])
+    assert place_object(C, "tray", [wanted], staying=["cup"])
     np.testing.assert_array_equal(C.pose("cup"), before)
     assert (
         wanted.holds(C)
@@ -109,10 +112,12 @@ def test_room_is_left_for_what_comes_next():
     for seed in range(3):
         C.set_pose("tray", at(1.5))
         after = {"cup": later}
-        assert bddl.placing.place(C, "tray", on[:1], ["cup"], later=after, seed=seed)
-        assert bddl.placing.place(C, "cup", later, seed=seed)
+        assert place_object(
+            C, "tray", on[:1], ["cup"], pending_literals=after, seed=seed
+        )
+        assert place_object(C, "cup", later, seed=seed)
     after = {"cup": [on[1], logic.InsideOf("cup", "tray"), logic.Under("cup", "floor")]}
-    assert bddl.placing.place(C, "tray", on[:1], ["cup"], later=after)
+    assert place_object(C, "tray", on[:1], ["cup"], pending_literals=after)
     assert on[0].holds(C)
 
 
@@ -125,10 +130,14 @@ def test_what_has_a_place_comes_before_what_is_beside_it(monkeypatch):
 
     def place(C, name, *args, **options):
         order.append(name)
-        return bddl.placing.place(C, name, *args, **options)
+        return place_object(C, name, *args, **options)
 
-    monkeypatch.setattr(bddl.literal_solver, "place", place)
-    assert Attempt(C, literals, is_loose).run() and order == ["tray", "cake", "cup"]
+    monkeypatch.setattr(bddl.literal_solver, "place_object", place)
+    assert LiteralSolver(C, literals, is_loose).solve() and order == [
+        "tray",
+        "cake",
+        "cup",
+    ]
 
 
 def test_room_that_helps_nobody_is_left_once(monkeypatch):
@@ -136,13 +145,14 @@ def test_room_that_helps_nobody_is_left_once(monkeypatch):
     on_floor = [logic.OnFloor(name, "floor") for name in ("tray", "cup")]
     asked = []
 
-    def place(*args, later, **options):
-        asked.append(list(later))
-        return bddl.placing.place(*args, later=later, **options)
+    def place(*args, pending_literals, **options):
+        asked.append(list(pending_literals))
+        options["pending_literals"] = pending_literals
+        return place_object(*args, **options)
 
-    monkeypatch.setattr(bddl.literal_solver, "place", place)
+    monkeypatch.setattr(bddl.literal_solver, "place_object", place)
     literals = (*on_floor, logic.OnTopOf("cup", "tray"))
-    assert not Attempt(C, literals, is_loose).run()
+    assert not LiteralSolver(C, literals, is_loose).solve()
     assert asked.count(["cup"]) == 1 and asked.count([]) > 1
 
 
@@ -166,7 +176,9 @@ BETWEEN = """
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_table_stands_astride_two_rooms_if_that_is_what_it_takes(seed, monkeypatch):
-    monkeypatch.setattr(bddl.literal_solver, "optimize", lambda *a, **k: False)
+    monkeypatch.setattr(
+        bddl.literal_solver, "optimize_placement", lambda *a, **k: False
+    )
     problem = bddl.parse(BETWEEN)
     solved = bddl.solve_init(bddl.make_scene(problem, seed), problem, seed=seed)
     assert solved.holds, str(solved)

@@ -10,7 +10,12 @@ from helpers.predicate_scenes import at
 import posewise as pw
 from posewise import logic
 from posewise.logic import bddl
-from posewise.logic.geometry.frame_groups import bounding_box, find_object
+from posewise.logic.bddl.object_placement import optimize_placement, place_object
+from posewise.logic.geometry.frame_groups import (
+    bounding_box,
+    closest_separation,
+    find_object,
+)
 
 TIDYING = """
 (define (problem tidying) (:domain igibson)
@@ -57,13 +62,18 @@ TIDYING = """
 """
 
 
+def never(*arguments: object, **options: object) -> bool:
+    """Find no placement."""
+    return False
+
+
 @cache
 def tidying() -> bddl.Problem:
     return bddl.parse(TIDYING)
 
 
 @cache
-def begun(seed: int = 0) -> bddl.Solved:
+def begun(seed: int = 0) -> bddl.ActivitySolution:
     return bddl.solve_init(bddl.make_scene(tidying(), seed), tidying(), seed=seed)
 
 
@@ -75,9 +85,7 @@ def meeting(C: pw.Config) -> list[tuple[str, str]]:
     """Pairs of objects that share more than a surface, of boxes and upright cans."""
     found = []
     for a, b in combinations(C.objects, 2):
-        apart = logic.exact.solids.nearest(
-            find_object(C, a), find_object(C, b)
-        ).distance
+        apart = closest_separation(find_object(C, a), find_object(C, b)).distance
         (low_a, high_a), (low_b, high_b) = box(C, a), box(C, b)
         shared = np.minimum(high_a, high_b) - np.maximum(low_a, low_b)
         if apart == 0 and shared.min() > 1e-6:
@@ -90,7 +98,7 @@ def test_scenes_have_what_the_problem_speaks_of():
     C = bddl.make_scene(p)
     assert set(C.objects) == set(p.instances)
     assert all(C.objects[i].category == c for c, v in p.objects.items() for i in v)
-    assert p.bind(C).names == {i: i for i in p.instances}
+    assert bddl.bind(p, C).names == {i: i for i in p.instances}
     assert [(r.type, r.floor) for r in C.rooms.rooms] == [
         ("kitchen", "floor.n.01_1"),
         ("garage", "floor.n.01_2"),
@@ -137,7 +145,7 @@ def test_init_is_made_true():
     before = scene.q.copy()
     solved = begun()
     C, p = solved.config, tidying()
-    assert solved.holds and solved.branches_tried == 1 and p.init_holds(C)
+    assert solved.holds and solved.branches_tried == 1 and bddl.bind(p, C).init.holds(C)
     assert len(solved.report.satisfied) == len(p.init)
     assert (scene.q == before).all() and not logic.Stained("table.n.02_1").holds(scene)
     assert meeting(C) == []
@@ -157,7 +165,7 @@ def test_goals_are_made_true_from_there():
     before = start.q.copy()
     solved = bddl.solve_goal(start, tidying())
     C = solved.config
-    assert solved.holds and tidying().goal_holds(C), str(solved)
+    assert solved.holds and bddl.bind(tidying(), C).goal.holds(C), str(solved)
     assert (start.q == before).all() and meeting(C) == []
     assert not solved.report.unsatisfied and str(solved).startswith("solved, 1 tried")
     # the alternative that held already was taken
@@ -166,7 +174,7 @@ def test_goals_are_made_true_from_there():
     # what stands on the carton came along
     shift = C.pose("carton.n.02_1")[:3] - start.pose("carton.n.02_1")[:3]
     assert np.linalg.norm(shift) > 0.5
-    gap = logic.exact.solids.nearest(
+    gap = closest_separation(
         find_object(C, "jar.n.01_1"), find_object(C, "carton.n.02_1")
     )
     assert gap.distance < 1e-4
@@ -204,7 +212,7 @@ FEW = "cup.n.01_1 - cup.n.01 table.n.02_1 table.n.02_2 - table.n.02"
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_told(goal, words, monkeypatch):
-    monkeypatch.setattr(bddl.literal_solver, "optimize", lambda *a, **k: False)
+    monkeypatch.setattr(bddl.literal_solver, "optimize_placement", never)
     rooms = "(inroom table.n.02_1 hall) (inroom table.n.02_2 hall)"
     text = (
         f"(define (problem p) (:domain d) (:objects {FEW}) (:init {rooms})"
@@ -223,7 +231,7 @@ def test_things_are_let_down_onto_what_is_not_flat():
     C.add_object("can", can, pose=at(1, 1, 0.05), joint="free")
     C.add_object("hill", [(pw.Sphere(0.5), None)])
     on_it = logic.OnTopOf("can", "hill")
-    found = logic.bddl.placing.place(C, "can", [on_it])
+    found = place_object(C, "can", [on_it])
     assert found and on_it.holds(C) and meeting(C) == []
 
 
@@ -261,7 +269,7 @@ def test_what_fits_in_no_quarter_turn_is_placed_by_optimization():
     stick = [(pw.Box([0.05, 0.05, 0.5]), None)]
     C.add_object("stick", stick, joint="free", pose=stands)
     inside = logic.InsideOf("stick", "shelf")
-    assert not bddl.placing.place(C, "stick", [inside])
+    assert not place_object(C, "stick", [inside])
     np.testing.assert_array_equal(C.pose("stick"), stands)
-    assert bddl.placing.optimize(C, "stick", [inside])
+    assert optimize_placement(C, "stick", [inside])
     assert inside.holds(C) and not C.collisions(margin=-1e-4)

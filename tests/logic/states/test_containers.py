@@ -11,8 +11,8 @@ from helpers.plan_rows import satisfied, ways
 import posewise as pw
 from posewise import ConfigError, logic
 from posewise.logic import PredicateError
-from posewise.logic.states.relaxed import handling_rows
-from posewise.logic.states.water import SPOUT
+from posewise.logic.states.relaxed import water_rows
+from posewise.logic.states.water_rules import SPOUT_OFFSET
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
 UNIT = [1.0, 0, 0, 0]
@@ -55,7 +55,7 @@ def turned(axis: int, degrees: float) -> list:
 def caught(C: pw.Config, pose, steps=50) -> tuple[int, int]:
     """Droplets in the cup, and absorbed by it, after it was at a pose for a while."""
     C.set_pose("cup", pose)
-    last = logic.at(logic.rollout(C, np.tile(C.q, (steps, 1)), **FALLING), -1)
+    last = logic.states_at(logic.rollout(C, np.tile(C.q, (steps, 1)), **FALLING), -1)
     return last["cup"].contents, last["cup"].wetness
 
 
@@ -120,7 +120,7 @@ def test_a_basin_below_its_own_tap_fills():
     C.add_object("sink", walls(), abilities=basin)
     C.add_frame("spout", "sink", position=[0, 0, 0.3])
     C.add_region("sink", "bowl", size=[0.08, 0.08, 0.08], pose=[0, 0, 0.06, *UNIT])
-    last = logic.at(logic.rollout(C, np.zeros((99, 0)), **FALLING), -1)
+    last = logic.states_at(logic.rollout(C, np.zeros((99, 0)), **FALLING), -1)
     assert last["sink"].contents == 20 and last["sink"].stream.left == 10
 
 
@@ -147,7 +147,7 @@ def test_our_mug_can_be_filled():
     C.add_object("tap", pose=[0, 0, 0.5, *UNIT], abilities={"waterSource": {}})
     C.set_state("tap", stream=pw.Stream(left=40))
     C.load("mug")
-    C.states = logic.at(logic.rollout(C, np.zeros((200, 0)), **FALLING), -1)
+    C.states = logic.states_at(logic.rollout(C, np.zeros((200, 0)), **FALLING), -1)
     assert C.states["mug"].contents == 40 and FILLED("mug").holds(C)
     C.add_frame("pea", pose=[0.03, 0, 0.05, *UNIT], shape=pw.Sphere(0.004))
     inside = logic.InsideOf("pea", "mug")
@@ -297,7 +297,7 @@ def test_gaps_are_those_of_a_box_and_upright_of_the_roll_out():
     path[80:, 3:] = [turned(rng.integers(3), a) for a in rng.uniform(-60, 60, 120)]
     R, p, drop = quat_to_matrix(path[:, 3:]), path[:, :3], np.array([0, 0, 0.5])
     region = C.objects["cup"].cavities[0]
-    gap = handling_rows.cavity_gap(np.tile(drop - SPOUT, (200, 1)), R, p, region, k)
+    gap = water_rows.cavity_gap(np.tile(drop - SPOUT_OFFSET, (200, 1)), R, p, region, k)
     height = R[:, 2, 2] * 0.055 + p[:, 2]
     place = np.column_stack([np.zeros((200, 2)), height]) - p
     local = np.einsum("nji,nj->ni", R, place) - [0, 0, 0.055]
@@ -307,8 +307,8 @@ def test_gaps_are_those_of_a_box_and_upright_of_the_roll_out():
     assert ((off >= -1e-12) & (off <= np.log(8) / k)).all()
     stays = np.array([caught(C, q, 2)[0] for q in path[:80]]) > 0
     assert stays[exact[:80] <= 0].all() and 20 < (exact[:80] <= 0).sum() < 60
-    row = handling_rows.soaked_rows(gap, np.arange(200), 20)
-    assert row[0] <= 0 < handling_rows.soaked_rows(gap, np.arange(200), 190)[0]
+    row = water_rows.soaked_rows(gap, np.arange(200), 20)
+    assert row[0] <= 0 < water_rows.soaked_rows(gap, np.arange(200), 190)[0]
 
 
 def test_gradients_of_gaps():
@@ -318,7 +318,7 @@ def test_gradients_of_gaps():
     def gap(x):
         c, s, one, zero = jnp.cos(x[3]), jnp.sin(x[3]), jnp.ones(()), jnp.zeros(())
         R = jnp.array([[c, zero, s], [zero, one, zero], [-s, zero, c]])
-        return handling_rows.cavity_gap(source, R, x[:3], region, 50.0)
+        return water_rows.cavity_gap(source, R, x[:3], region, 50.0)
 
     given = np.asarray(jax.jit(jax.grad(gap))(q))
     steps = 1e-6 * np.eye(4)

@@ -78,9 +78,9 @@ def test_a_path_in_pieces_is_one_path():
     whole = logic.rollout(C, path, **given)
     for part in (path[:23], path[23:24], path[24:]):
         last = logic.rollout(C, part, **given)
-        C.states = logic.at(last, -1)
-    for name, state in logic.at(whole, -1).items():
-        assert repr(state) == repr(logic.at(last, -1)[name])
+        C.states = logic.states_at(last, -1)
+    for name, state in logic.states_at(whole, -1).items():
+        assert repr(state) == repr(logic.states_at(last, -1)[name])
     assert whole["stove"].toggled_on[-1]
 
 

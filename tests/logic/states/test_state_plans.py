@@ -113,7 +113,7 @@ def at_end(C, statement):
 
     def holds(history):
         W = C.copy()
-        W.states = logic.at(history, -1)
+        W.states = logic.states_at(history, -1)
         return statement.holds(W)
 
     return holds

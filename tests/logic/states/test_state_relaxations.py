@@ -7,16 +7,22 @@ import pytest
 
 import posewise as pw
 from posewise import ConfigError, logic
-from posewise.logic.states import heating
-from posewise.logic.states.dirt import dirty, wipe_step
-from posewise.logic.states.relaxed import aggregates, handling_rows, thermal_rows
-from posewise.logic.states.switches import toggle_history
-from posewise.logic.states.temperature import (
+from posewise.logic.states.dirt_rules import is_dirty, wipe_step
+from posewise.logic.states.relaxed import (
+    aggregates,
+    temperature_envelope,
+    thermal_rows,
+    toggle_rows,
+    water_rows,
+    wiping_rows,
+)
+from posewise.logic.states.thermal_rules import (
     dwell_steps,
     temperature_history,
     temperature_step,
 )
-from posewise.logic.states.water import SPOUT, emission
+from posewise.logic.states.toggle_slice_rules import toggle_history
+from posewise.logic.states.water_rules import SPOUT_OFFSET, emission
 
 DT, STEPS, DELTA, THRESHOLD = 0.1, 60, 0.03, 0.2
 T_SOURCES = np.array([500.0, 90.0, -18.0])
@@ -37,11 +43,11 @@ def smooth_paths(rng, *shape, size=0.3) -> np.ndarray:
 
 def envelope(position, sources, active, start, temperatures=T_SOURCES, rates=RATES):
     """Enclosed temperatures, gates and their bound, all from positions."""
-    distance = heating.source_distances(position, sources)
-    gates = heating.gates(distance - THRESHOLD, DELTA, active=active)
+    distance = temperature_envelope.source_distances(position, sources)
+    gates = temperature_envelope.range_gates(distance - THRESHOLD, DELTA, active=active)
     args = start, gates, temperatures, rates, DT
-    enclosed = heating.temperature_envelope(*args)
-    return enclosed, gates, heating.envelope_bound(*args)
+    enclosed = temperature_envelope.temperature_envelope(*args)
+    return enclosed, gates, temperature_envelope.envelope_bound(*args)
 
 
 @pytest.fixture(scope="module")
@@ -111,19 +117,19 @@ def test_thermal_rows_imply_the_truth(courses, limit, sharpness):
     assert ((limit <= highest) & (highest < limit + 40))[both].all()
     miss = np.log(STEPS) / sharpness + np.asarray(bound[:, -1])
     assert hot[margin[0] <= -miss].all()
-    assert mild[margin[1] <= -miss - thermal_rows.MARGIN].all()
+    assert mild[margin[1] <= -miss - thermal_rows.STRICT_MARGIN].all()
     assert cold[margin[2] <= -bound[:, -1]].all()
-    assert warm[margin[3] <= -bound[:, -1] - thermal_rows.MARGIN].all()
+    assert warm[margin[3] <= -bound[:, -1] - thermal_rows.STRICT_MARGIN].all()
 
 
 def test_gates_of_a_relaxed_inside_leave_room_for_its_bound():
     violation = jnp.array([[-0.2], [-0.01], [0.0], [0.04], [0.2]])
-    made = heating.gates(
+    made = temperature_envelope.range_gates(
         violation, 0.05, slack=0.04, active=jnp.array([[1], [1]] + [[1]] * 3)
     )
     assert made.upper[:4].ravel().tolist() == [1, 1, 1, 1] and made.upper[4] == 0
     assert made.lower[0] == 1 and (made.lower[2:] == 0).all()
-    off = heating.gates(violation, 0.05, active=0.0)
+    off = temperature_envelope.range_gates(violation, 0.05, active=0.0)
     assert (off.lower == 0).all() and (off.upper == 0).all()
 
 
@@ -142,14 +148,14 @@ def test_envelopes_enclose_the_roll_out_of_a_world():
     exact = logic.rollout(C, path, DT)["egg"].temperature
     K = C.kinematics()
 
-    def enclosed(path):
+    def in_box_rows(path):
         at = K.poses(path)[..., :3]
         one = lambda name: at[:, K.index(name)]
         sources = jnp.stack([one("stove"), one("ice")], 1)
         temperatures, rates = np.array([300.0, -18.0]), np.array([0.2, 0.02])
         return envelope(one("egg"), sources, 1.0, 23.0, temperatures, rates)[0]
 
-    lowest = lambda path: (jnp.sum((T := enclosed(path)).lower), T)
+    lowest = lambda path: (jnp.sum((T := in_box_rows(path)).lower), T)
     slope, T = jax.jit(jax.grad(lowest, has_aux=True))(path)
     assert (T.lower <= exact + 1e-9).all() and (exact <= T.upper + 1e-9).all()
     assert np.ptp(exact) > 20
@@ -208,11 +214,11 @@ def test_soaking_implies_caught_droplets(level):
     drops = np.flatnonzero(emission(np.ones(STEPS, bool), 0.1))
     ball = smooth_paths(rng, PATHS, size=0.1) - [0, 0, 0.3]
     spout, radius, sharpness = smooth_paths(rng, PATHS, size=0.02), 0.05, 1000.0
-    column = lambda *at: handling_rows.column_gap(*at, radius, sharpness)
+    column = lambda *at: water_rows.column_gap(*at, radius, sharpness)
     gap = jax.jit(column)(spout, ball)
-    soaked = jax.vmap(lambda g: handling_rows.soaked_rows(g, drops, level))
+    soaked = jax.vmap(lambda g: water_rows.soaked_rows(g, drops, level))
     row = jax.jit(soaked)(gap)[:, 0]
-    away = ball - spout - SPOUT
+    away = ball - spout - SPOUT_OFFSET
     beside, above = np.hypot(away[..., 0], away[..., 1]) - radius, away[..., 2] + radius
     exact = np.maximum(beside, above)
     off = np.asarray(gap) - exact
@@ -235,9 +241,9 @@ def test_wiping_implies_clean(wet):
     low, high = center - half, center + half
     touch = np.abs(center[..., 2:]) - 0.03
     work = np.concatenate([touch] + [rng.normal(-1, 1, touch.shape)] * wet, -1)
-    needed = handling_rows.removals_needed(n, 0.5)
+    needed = wiping_rows.removals_needed(n, 0.5)
     row = jax.jit(
-        jax.vmap(lambda *a: handling_rows.wiped_rows(*a, needed, sharpness)[0])
+        jax.vmap(lambda *a: wiping_rows.wiped_rows(*a, needed, sharpness)[0])
     )(particles, low, high, work)
     clean = []
     for i in range(SWIPES):
@@ -246,7 +252,7 @@ def test_wiping_implies_clean(wet):
             works = bool((work[i, t] <= 0).all())
             args = particles[i, t], low[i, t], high[i, t], works
             active = wipe_step(active, *args)
-        clean.append(not dirty(active))
+        clean.append(not is_dirty(active))
     relaxed = np.asarray(row <= 0)
     assert not (relaxed & ~np.array(clean)).any()
     assert 10 < relaxed.sum() < SWIPES - 10
@@ -263,9 +269,9 @@ def test_wiping_implies_clean(wet):
     "count, threshold, needed", [(20, 0.5, 10), (20, 0.75, 5), (5, 0.5, 3), (1, 0.5, 1)]
 )
 def test_removals_needed_are_the_fewest(count, threshold, needed):
-    assert handling_rows.removals_needed(count, threshold) == needed
-    assert not dirty(np.arange(count) >= needed, threshold)
-    assert dirty(np.arange(count) >= needed - 1, threshold)
+    assert wiping_rows.removals_needed(count, threshold) == needed
+    assert not is_dirty(np.arange(count) >= needed, threshold)
+    assert is_dirty(np.arange(count) >= needed - 1, threshold)
 
 
 def test_toggling_implies_the_switches_of_the_windows():
@@ -279,7 +285,7 @@ def test_toggling_implies_the_switches_of_the_windows():
     fingers[:, :, 1:] += rng.uniform(0, 0.1, (PATHS, 1, 2)) * near[:, None]
     for i in np.flatnonzero(rng.random(PATHS) < 0.4):
         fingers[i, rng.integers(40)] = rng.uniform(0.05, 0.15)
-    toggled = jax.vmap(lambda d: handling_rows.toggled_rows(d, windows))
+    toggled = jax.vmap(lambda d: toggle_rows.toggled_rows(d, windows))
     rows = np.asarray(jax.jit(toggled)(fingers))
     assert rows.shape == (PATHS, 18 + 22 * 3)
     satisfied = np.flatnonzero((rows <= 0).all(-1))
@@ -294,7 +300,7 @@ def test_toggling_implies_the_switches_of_the_windows():
 )
 def test_windows_that_do_not_fit(windows):
     with pytest.raises(ConfigError, match="does not fit"):
-        handling_rows.toggled_rows(jnp.ones((40, 1)), windows)
+        toggle_rows.toggled_rows(jnp.ones((40, 1)), windows)
 
 
 def numeric(f, x, h=1e-6) -> np.ndarray:
@@ -318,17 +324,23 @@ def wiped_of(x):
     center = x[:FEW]
     particles = jnp.asarray(np.random.default_rng(8).uniform(-0.2, 0.2, (FEW, 6, 3)))
     args = particles, center - 0.1, center + 0.1, x[FEW : 2 * FEW, :1]
-    return handling_rows.wiped_rows(*args, 3, 50.0)[0]
+    return wiping_rows.wiped_rows(*args, 3, 50.0)[0]
 
 
 def soaked_of(x):
-    gap = handling_rows.column_gap(x[:FEW], x[FEW : 2 * FEW] - 0.3, 0.05, 50.0)
-    return handling_rows.soaked_rows(gap, [1, 5, 9], 2, 50.0)[0]
+    gap = water_rows.column_gap(x[:FEW], x[FEW : 2 * FEW] - 0.3, 0.05, 50.0)
+    return water_rows.soaked_rows(gap, [1, 5, 9], 2, 50.0)[0]
 
 
 def toggled_of(x):
-    distance = jnp.stack([heating.norm(x[:FEW]), heating.norm(x[FEW : 2 * FEW])], -1)
-    rows = handling_rows.toggled_rows(distance, [(2, 8)], sharpness=20.0)
+    distance = jnp.stack(
+        [
+            temperature_envelope.norm(x[:FEW]),
+            temperature_envelope.norm(x[FEW : 2 * FEW]),
+        ],
+        -1,
+    )
+    rows = toggle_rows.toggled_rows(distance, [(2, 8)], sharpness=20.0)
     return (rows * jnp.arange(len(rows))).sum()
 
 
@@ -346,16 +358,16 @@ def test_gradients(f):
 
 
 def test_steps_that_overshoot_have_no_envelope():
-    gates = heating.Gates(jnp.ones((3, 1)), jnp.ones((3, 1)))
+    gates = temperature_envelope.Gates(jnp.ones((3, 1)), jnp.ones((3, 1)))
     with pytest.raises(ConfigError, match="take a smaller dt"):
-        heating.temperature_envelope(
+        temperature_envelope.temperature_envelope(
             23.0, gates, np.array([200.0]), np.array([2.0]), 0.6
         )
 
 
 def test_no_source_at_all():
-    gates = heating.Gates(jnp.ones((50, 0)), jnp.ones((50, 0)))
-    T = heating.temperature_envelope(80.0, gates, np.zeros(0), np.zeros(0))
+    gates = temperature_envelope.Gates(jnp.ones((50, 0)), jnp.ones((50, 0)))
+    T = temperature_envelope.temperature_envelope(80.0, gates, np.zeros(0), np.zeros(0))
     exact = temperature_history(80.0, np.zeros((50, 0), bool), np.zeros(0), np.zeros(0))
     np.testing.assert_allclose(T.lower, exact)
     np.testing.assert_allclose(T.upper, exact)
@@ -365,6 +377,6 @@ def test_rows_that_do_not_fit():
     with pytest.raises(ConfigError, match="steps 5 to 15 are not all in a trajectory"):
         thermal_rows.dwell_rows(jnp.zeros(12), 0.2, 10, 5)
     with pytest.raises(ConfigError, match="1 droplets are let go, and it takes 2"):
-        handling_rows.soaked_rows(jnp.zeros(12), [3], 2)
+        water_rows.soaked_rows(jnp.zeros(12), [3], 2)
     with pytest.raises(ConfigError, match="expected steps within 0 to 11"):
-        handling_rows.soaked_rows(jnp.zeros(12), [3, 12], 2)
+        water_rows.soaked_rows(jnp.zeros(12), [3, 12], 2)

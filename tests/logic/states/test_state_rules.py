@@ -5,15 +5,19 @@ import pytest
 from helpers.oracle import reference
 
 from posewise import ConfigError
-from posewise.logic.states.dirt import dirt_level, dirty, wipe_step
-from posewise.logic.states.switches import slice_history, slice_step, toggle_history
-from posewise.logic.states.temperature import (
+from posewise.logic.states.dirt_rules import dirt_level, is_dirty, wipe_step
+from posewise.logic.states.thermal_rules import (
     dwell_steps,
-    source_active,
+    is_source_active,
     temperature_history,
     temperature_step,
 )
-from posewise.logic.states.water import emission, soaked, wetness
+from posewise.logic.states.toggle_slice_rules import (
+    slice_history,
+    slice_step,
+    toggle_history,
+)
+from posewise.logic.states.water_rules import emission, is_soaked, wetness
 
 STEP = 1 / 30
 
@@ -47,7 +51,7 @@ def in_range(case, t) -> np.ndarray:
     p = linear(case["object_position"], t)
     found = np.zeros((len(t), len(case["sources"])), bool)
     for s, source in enumerate(case["sources"]):
-        active = source_active(
+        active = is_source_active(
             constant(source.get("toggled"), t),
             constant(source.get("open"), t),
             np.array([source.get("requires_toggled_on", False)]),
@@ -104,9 +108,9 @@ def test_toggle(case):
 @pytest.mark.parametrize("case", series("soaked"))
 def test_soaked(case):
     level = wetness(np.array(case["new_droplet_contacts"]))
-    assert soaked(level).tolist() == case["expected_code"]
+    assert is_soaked(level).tolist() == case["expected_code"]
     assert level.tolist() == case["wetness_doc"]
-    assert soaked(level, case["w_soaked"]).tolist() == case["expected_doc"]
+    assert is_soaked(level, case["w_soaked"]).tolist() == case["expected_doc"]
 
 
 @pytest.mark.parametrize("case", series("dirt"))
@@ -122,7 +126,7 @@ def test_dirt(case):
         wet = case["dirt"] == "dusty" or case["tool_soaked"][k]
         box = center[k] - half, center[k] + half
         active = wipe_step(active, particles, *box, case["touching"][k] and wet)
-        found.append(bool(dirty(active, 0.75 if case["floor"] else 0.5)))
+        found.append(bool(is_dirty(active, 0.75 if case["floor"] else 0.5)))
     assert found == case["expected"]
     assert active.sum() == case["remaining_final"]
 
@@ -170,7 +174,7 @@ def test_requirements_of_a_source(toggled, opened):
         for needs_on, needs_shut in needs
     ]
     shape = np.ones(4, bool)
-    active = source_active(shape & toggled, shape & opened, needs[:, 0], needs[:, 1])
+    active = is_source_active(shape & toggled, shape & opened, needs[:, 0], needs[:, 1])
     assert active.tolist() == expected
 
 
@@ -232,12 +236,12 @@ def test_droplets_by_rate_of_the_states():
 
 def test_dirt_by_hand():
     active = np.array([[1, 1, 1], [1, 0, 1], [1, 0, 0]], bool)
-    assert dirty(active).tolist() == [True, True, False]
+    assert is_dirty(active).tolist() == [True, True, False]
     np.testing.assert_allclose(dirt_level(active), [1, 2 / 3, 1 / 3])
-    assert not dirty(np.zeros(0, bool)) and dirt_level(np.zeros(0, bool)) == 0
+    assert not is_dirty(np.zeros(0, bool)) and dirt_level(np.zeros(0, bool)) == 0
     half = np.arange(20) < 10
-    assert not dirty(half) and dirty(np.arange(20) < 11)
-    assert not dirty(np.arange(20) < 15, 0.75) and dirty(np.arange(20) < 16, 0.75)
+    assert not is_dirty(half) and is_dirty(np.arange(20) < 11)
+    assert not is_dirty(np.arange(20) < 15, 0.75) and is_dirty(np.arange(20) < 16, 0.75)
     corner = np.array([[0.0, 0, 0], [1.0, 1, 1], [1.0, 1, 1.001]])
     box = np.zeros(3), np.ones(3)
     left = wipe_step(np.ones(3, bool), corner, *box, True)

@@ -8,14 +8,14 @@ from jaxtyping import Bool, Int
 
 from posewise.robots.world.object_states import Stream
 
-DROP_PERIOD = 0.1
+DROPLET_PERIOD = 0.1
 """Nominal time between two droplets [s]."""
-SPOUT = np.array([0.0, 0.0, -0.05])
+SPOUT_OFFSET = np.array([0.0, 0.0, -0.05])
 """Where droplets begin, from a source's point, in the world [m]."""
 
 
 def stream_step(
-    stream: Stream, dt: float, period: float = DROP_PERIOD
+    stream: Stream, dt: float, period: float = DROPLET_PERIOD
 ) -> tuple[Stream, bool]:
     """A running stream one step later, and whether a droplet was let go.
 
@@ -31,7 +31,7 @@ def stream_step(
 def emission(
     running: Bool[np.ndarray, " T"],
     dt: float,
-    period: float = DROP_PERIOD,
+    period: float = DROPLET_PERIOD,
     drops: int = 10,
 ) -> Bool[np.ndarray, " T"]:
     """At which of T steps a source lets a droplet go.
@@ -56,6 +56,6 @@ def wetness(
     return start + np.cumsum(new_droplets)
 
 
-def soaked(wetness: Any, level: Any = 1) -> Any:
+def is_soaked(wetness: Any, level: Any = 1) -> Any:
     """Whether so many droplets were absorbed; iGibson's latch is level 1."""
     return np.asarray(wetness) >= level

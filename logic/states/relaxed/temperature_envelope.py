@@ -17,8 +17,8 @@ from posewise.features.safe_math import norm
 from posewise.robots.errors import ConfigError
 from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 
-from .relaxed.aggregates import smoothstep
-from .temperature import DECAY, STEP
+from ..thermal_rules import DEFAULT_DECAY, DEFAULT_STEP
+from .aggregates import smoothstep
 
 Activity = Shaped[Any, "*#time sources"] | float | bool
 
@@ -30,7 +30,7 @@ class Gates(NamedTuple):
     upper: Float[jax.Array, "T sources"]
 
 
-class Envelope(NamedTuple):
+class TemperatureEnvelope(NamedTuple):
     """Temperatures after each step [°C]: lower <= exact <= upper."""
 
     lower: Float[jax.Array, " T"]
@@ -44,7 +44,7 @@ def source_distances(
     return norm(jnp.asarray(position)[:, None] - sources)
 
 
-def gates(
+def range_gates(
     violation: Float[jax.Array, "T sources"],
     delta: float,
     slack: float = 0.0,
@@ -71,10 +71,10 @@ def temperature_envelope(
     gates: Gates,
     source_temperature: Float[Any, " sources"],
     heating_rate: Float[Any, " sources"],
-    dt: float = STEP,
+    dt: float = DEFAULT_STEP,
     ambient: float = AMBIENT_TEMPERATURE,
-    decay: float = DECAY,
-) -> Envelope:
+    decay: float = DEFAULT_DECAY,
+) -> TemperatureEnvelope:
     """Temperatures between which the exact roll-out of one object lies, at every step.
 
     Each source adds rate · (T_source - T) times the gate that makes it least (most),
@@ -102,14 +102,16 @@ def temperature_envelope(
         toward = jnp.where(heat > 0, below, above) * heat
         return T + dt * (toward.sum() + jnp.where(rest > 0, idle, most) * rest)
 
-    def step(T: Envelope, at: tuple[Gates, Gates]) -> tuple[Envelope, Envelope]:
+    def step(
+        T: TemperatureEnvelope, at: tuple[Gates, Gates]
+    ) -> tuple[TemperatureEnvelope, TemperatureEnvelope]:
         gate, idle = at
         lower = change(T.lower, gate.lower, gate.upper, idle.lower, idle.upper)
         upper = change(T.upper, gate.upper, gate.lower, idle.upper, idle.lower)
-        return Envelope(lower, upper), Envelope(lower, upper)
+        return TemperatureEnvelope(lower, upper), TemperatureEnvelope(lower, upper)
 
     T0 = jnp.asarray(start, gates.lower.dtype)
-    return jax.lax.scan(step, Envelope(T0, T0), (gates, alone))[1]
+    return jax.lax.scan(step, TemperatureEnvelope(T0, T0), (gates, alone))[1]
 
 
 def envelope_bound(
@@ -117,9 +119,9 @@ def envelope_bound(
     gates: Gates,
     source_temperature: Float[Any, " sources"],
     heating_rate: Float[Any, " sources"],
-    dt: float = STEP,
+    dt: float = DEFAULT_STEP,
     ambient: float = AMBIENT_TEMPERATURE,
-    decay: float = DECAY,
+    decay: float = DEFAULT_DECAY,
 ) -> Float[jax.Array, " T"]:
     """How far apart the envelopes may be after each step [°C], for `bound`.
 

@@ -3,9 +3,9 @@
 import numpy as np
 from jaxtyping import Bool, Float
 
-CLEAN = 0.5
+DIRTY_SHARE = 0.5
 """An object is dirty while more than this share of its particles is there."""
-CLEAN_FLOOR = 0.75
+DIRTY_FLOOR_SHARE = 0.75
 """The same for floors."""
 
 
@@ -35,8 +35,8 @@ def dirt_level(active: Bool[np.ndarray, "*T n"]) -> Float[np.ndarray, "*T"]:
     return np.asarray(np.sum(active, -1) / max(n, 1))
 
 
-def dirty(
-    active: Bool[np.ndarray, "*T n"], threshold: float = CLEAN
+def is_dirty(
+    active: Bool[np.ndarray, "*T n"], threshold: float = DIRTY_SHARE
 ) -> Bool[np.ndarray, "*T"]:
     """Whether more than a share of the particles is still there."""
     n = np.shape(active)[-1]

@@ -4,18 +4,18 @@ from typing import Any, NamedTuple
 
 from posewise.robots.config import Config
 
-from ..exact.grasps import fingers
+from .button_fingers import button_fingers
 
-SOURCES = ("heatSource", "coldSource")
+SOURCE_ABILITIES = ("heatSource", "coldSource")
 
 
-class Source(NamedTuple):
+class ThermalSource(NamedTuple):
     """What warms or cools things near it, or in it."""
 
     owner: str
     parameters: dict[str, Any]
     """Of the ability."""
-    point: str
+    frame: str
     """The frame that it works from."""
 
     @property
@@ -29,24 +29,19 @@ class Source(NamedTuple):
         return self.parameters["heating_rate"]
 
 
-def sources_of(C: Config) -> list[Source]:
+def find_thermal_sources(C: Config) -> list[ThermalSource]:
     """Sources of heat, then those of cold."""
     return [
-        Source(owner.name, owner.abilities[kind], owner.link(kind))
-        for kind in SOURCES
+        ThermalSource(owner.name, owner.abilities[kind], owner.link(kind))
+        for kind in SOURCE_ABILITIES
         for owner in C.objects.values()
         if kind in owner.abilities
     ]
 
 
-def pressing(C: Config) -> tuple[str, ...]:
-    """Frames that press buttons: the fingers of all agents' hands."""
-    every = (pair for agent in C.agents.values() for pair in agent.hands.items())
-    found = (f.name for hand, named in every for f in fingers(C, hand, named))
-    return tuple(dict.fromkeys(found))
-
-
-def may_work(C: Config, source: Source) -> bool:
+def can_be_active(C: Config, source: ThermalSource) -> bool:
     """Whether a source could ever be on: it is, or there are fingers to switch it."""
     needs = source.parameters["requires_toggled_on"]
-    return not needs or bool(C.states[source.owner].toggled_on) or bool(pressing(C))
+    return (
+        not needs or bool(C.states[source.owner].toggled_on) or bool(button_fingers(C))
+    )

@@ -16,22 +16,22 @@ from ..errors import PredicateError
 from ..exact.contact import CONTACT_TOLERANCE
 from ..formulas.predicate import Predicate
 from ..planning.dnf_search import object_names
-from .aabb_queries import Boxes, boxes_of
-from .placement_candidates import Mover, placed, solid
+from .aabb_queries import AxisAlignedBoxes, world_boxes
+from .placement_candidates import PlacementCandidates, posed_frames, solid_frames
 
-NOTHING: Mapping[str, Sequence[Predicate]] = MappingProxyType({})
+NO_LITERALS: Mapping[str, Sequence[Predicate]] = MappingProxyType({})
 
 
-def place(
+def place_object(
     C: Config,
     name: str,
     literals: Sequence[Predicate],
     absent: Collection[str] = (),
     staying: Collection[str] = (),
     *,
-    later: Mapping[str, Sequence[Predicate]] = NOTHING,
+    pending_literals: Mapping[str, Sequence[Predicate]] = NO_LITERALS,
     seed: int = 0,
-    snug: bool = False,
+    prefer_adjacent: bool = False,
 ) -> bool:
     """Move a thing, with all that it carries, to a free spot where literals hold.
 
@@ -44,17 +44,17 @@ def place(
         literals: that are to hold.
         absent: things that do not count, since they will be moved themselves.
         staying: things that stay where they are, even if they are on it.
-        later: what is to hold of the absent that come beside it or on it; if possible
-            each of them has a free spot then.
+        pending_literals: literals of the absent objects that come beside it or on it
+            later; if possible each of these objects keeps a free pose.
         seed: of the spots.
-        snug: whether spots beside others are tried first.
+        prefer_adjacent: whether spots beside others are tried first.
 
     Returns:
         Whether such a spot was found.
     """
-    mover = _mover(C, name, absent, staying)
+    mover = _candidates(C, name, absent, staying)
     before = C.pose(name)
-    stood = {rider: C.pose(rider) for rider in mover.riders}
+    stood = {rider: C.pose(rider) for rider in mover.carried}
 
     def move(pose: Float[np.ndarray, "7"]) -> None:
         moved = pose_multiply(pose, pose_inverse(before))
@@ -63,15 +63,20 @@ def place(
             C.set_pose(rider, pose_multiply(moved, old))
 
     def has_spot(other: str) -> bool:
-        stay = (*staying, name, *mover.riders)
-        return any(True for _ in spots(_mover(C, other, absent, stay), later[other]))
+        stay = (*staying, name, *mover.carried)
+        return any(
+            True
+            for _ in spots(_candidates(C, other, absent, stay), pending_literals[other])
+        )
 
-    spots = lambda of, asked: of.spots(asked, np.random.default_rng(seed), snug)
+    spots = lambda of, asked: of.poses(
+        asked, np.random.default_rng(seed), prefer_adjacent
+    )
     cramped: np.ndarray | None = None
     for pose in spots(mover, literals):
         move(pose)
         if all(p.holds(C) for p in literals):
-            if all(map(has_spot, later)):
+            if all(map(has_spot, pending_literals)):
                 return True
             cramped = pose if cramped is None else cramped
     if cramped is not None:
@@ -82,14 +87,14 @@ def place(
     return False
 
 
-def _mover(
+def _candidates(
     C: Config, name: str, absent: Collection[str], staying: Collection[str]
-) -> Mover:
-    riders = carried(C, name, (*absent, *staying))
-    return Mover(C, name, tuple(riders), tuple(absent))
+) -> PlacementCandidates:
+    riders = carried_objects(C, name, (*absent, *staying))
+    return PlacementCandidates(C, name, tuple(riders), tuple(absent))
 
 
-def optimize(
+def optimize_placement(
     C: Config, name: str, literals: Sequence[Predicate], *, seed: int = 0
 ) -> bool:
     """The same by optimization, in any orientation; what it carries stays behind.
@@ -103,7 +108,7 @@ def optimize(
     involved = {name, *(n for p in literals for n in object_names(p))}
     try:
         placements = solve_placement(
-            _alone(C, involved), list(literals), [name], starts=16, seed=seed
+            _reduced_world(C, involved), list(literals), [name], starts=16, seed=seed
         )
     except PredicateError:
         return False
@@ -111,13 +116,13 @@ def optimize(
     for found in placements:
         if found.feasible:
             found.apply(C)
-            if all(p.holds(C) for p in literals) and not _overlaps(C, name):
+            if all(p.holds(C) for p in literals) and not _is_penetrating(C, name):
                 return True
     C.set_pose(name, before)
     return False
 
 
-def _alone(C: Config, involved: Collection[str]) -> Config:
+def _reduced_world(C: Config, involved: Collection[str]) -> Config:
     """A copy with just these objects, so that alike ones are programs compiled once."""
     world = C.copy()
     for other in C.objects:
@@ -127,13 +132,13 @@ def _alone(C: Config, involved: Collection[str]) -> Config:
     return world
 
 
-def _overlaps(C: Config, name: str) -> bool:
+def _is_penetrating(C: Config, name: str) -> bool:
     """Whether a thing penetrates another by more than what counts as contact."""
-    boxes, own = boxes_of(C), solid(C, [name])
-    low, high = boxes.of(name).around
+    boxes, own = world_boxes(C), solid_frames(C, [name])
+    low, high = boxes.owned_by(name).bounds
     room = -CONTACT_TOLERANCE
     for other in set(boxes.owners) - {name}:
-        (foot, head), theirs = boxes.of(other).around, solid(C, [other])
+        (foot, head), theirs = boxes.owned_by(other).bounds, solid_frames(C, [other])
         if (np.minimum(high, head) - np.maximum(low, foot) > room).all():
             pairs = [(i, j) for i in own for j in theirs]
             poses = C.forward_pass().frames
@@ -143,29 +148,29 @@ def _overlaps(C: Config, name: str) -> bool:
     return False
 
 
-def carried(C: Config, name: str, absent: Collection[str] = ()) -> list[str]:
+def carried_objects(C: Config, name: str, absent: Collection[str] = ()) -> list[str]:
     """Loose things that stand on a thing, or in it, and on these, and so on."""
-    boxes = boxes_of(C)
+    boxes = world_boxes(C)
     found = [name]
     for below in found:
         found += [
             other
             for other in C.objects
-            if other not in (*found, *absent) and _rides(C, boxes, other, below)
+            if other not in (*found, *absent) and _is_carried(C, boxes, other, below)
         ]
     return found[1:]
 
 
-def _rides(C: Config, boxes: Boxes, rider: str, below: str) -> bool:
+def _is_carried(C: Config, boxes: AxisAlignedBoxes, rider: str, below: str) -> bool:
     """Whether a loose thing touches another one, and its middle is above its foot."""
     joint = C.frame(rider).joint
-    own, other = boxes.of(rider), boxes.of(below)
+    own, other = boxes.owned_by(rider), boxes.owned_by(below)
     if joint is None or joint.type != "free" or not own.owners or not other.owners:
         return False
-    (low, high), (foot, head) = own.around, other.around
+    (low, high), (foot, head) = own.bounds, other.bounds
     middle = (low + high)[:2] / 2
     above = (foot[:2] <= middle) & (middle <= head[:2])
     if not above.all() or low[2] <= foot[2] or low[2] > head[2] + CONTACT_TOLERANCE:
         return False
-    a, b = (placed(C, solid(C, [x])) for x in (rider, below))
+    a, b = (posed_frames(C, solid_frames(C, [x])) for x in (rider, below))
     return min_distance(a, b, CONTACT_TOLERANCE) is not None

@@ -9,17 +9,20 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.validation import number
 from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 
-DECAY = 0.02
+DEFAULT_DECAY = 0.02
 """How fast objects go back to the ambient temperature [1/s]."""
-STEP = 1 / 30
+DEFAULT_STEP = 1 / 30
 """Time between two updates of the states [s]."""
 
 
-Truth = Bool[np.ndarray, "..."] | bool
+BoolLike = Bool[np.ndarray, "..."] | bool
 
 
-def source_active(
-    toggled_on: Truth, open: Truth, requires_toggled_on: Truth, requires_closed: Truth
+def is_source_active(
+    toggled_on: BoolLike,
+    open: BoolLike,
+    requires_toggled_on: BoolLike,
+    requires_closed: BoolLike,
 ) -> Bool[np.ndarray, "..."]:
     """Whether sources of heat or cold work."""
     on = np.logical_or(toggled_on, np.logical_not(requires_toggled_on))
@@ -33,7 +36,7 @@ def temperature_step(
     heating_rate: Float[np.ndarray, " sources"],
     dt: float,
     ambient: float = AMBIENT_TEMPERATURE,
-    decay: float = DECAY,
+    decay: float = DEFAULT_DECAY,
 ) -> Float[np.ndarray, "*objects"]:
     """Temperatures [°C] one step later: T + dt · Σ rate · (T_source - T).
 
@@ -61,9 +64,9 @@ def temperature_history(
     in_range: Bool[np.ndarray, "T sources"],
     source_temperature: Float[np.ndarray, " sources"],
     heating_rate: Float[np.ndarray, " sources"],
-    dt: float = STEP,
+    dt: float = DEFAULT_STEP,
     ambient: float = AMBIENT_TEMPERATURE,
-    decay: float = DECAY,
+    decay: float = DEFAULT_DECAY,
 ) -> Float[np.ndarray, " T"]:
     """Temperature [°C] of one object after each of T steps; see `temperature_step`."""
     T, found = np.asarray(start, float), np.empty(len(in_range))
@@ -80,7 +83,7 @@ def dwell_steps(
     target: Any,
     source_temperature: Any,
     heating_rate: Any,
-    dt: Any = STEP,
+    dt: Any = DEFAULT_STEP,
 ) -> int:
     """Steps in range of one source alone until a temperature is reached.
 

@@ -14,15 +14,15 @@ from posewise.robots.world.objects import WorldObject
 from posewise.robots.world.regions import Region
 
 DOWN = np.array([[0.0, 0.0, -1.0]])
-DROPLET = 4 / 3 * np.pi * 0.01**3
+DROPLET_VOLUME = 4 / 3 * np.pi * 0.01**3
 """Volume of a droplet, a ball 2 cm wide as in iGibson [m³]."""
-FILLED = 30
+FILLED_PERCENT = 30
 """What is filled holds more than so much of its capacity [%]."""
-UPRIGHT = np.cos(np.pi / 4)
+MIN_OPENING_UP = np.cos(np.pi / 4)
 """An opening is up where the z axis of the cavity's frame has at least this z."""
 
 
-def capacity(thing: WorldObject) -> int:
+def droplet_capacity(thing: WorldObject) -> int:
     """How many droplets a container holds.
 
     As annotated; else those of the volume of its cavities, at least one.
@@ -40,15 +40,15 @@ def capacity(thing: WorldObject) -> int:
             f" C.add_region({thing.name!r}, ...)."
         )
     volume = sum(volume_and_centroid(region.corners)[0] for region in thing.cavities)
-    return max(int(volume / DROPLET), 1)
+    return max(int(volume / DROPLET_VOLUME), 1)
 
 
-def least_filled(capacity: int) -> int:
+def min_filled_droplets(capacity: int) -> int:
     """The least droplets in a container of a capacity that is filled."""
-    return FILLED * capacity // 100 + 1
+    return FILLED_PERCENT * capacity // 100 + 1
 
 
-def goes_into(
+def falls_into(
     C: Config, region: Region, start: Float[np.ndarray, "3"], drop: float
 ) -> bool:
     """Whether what falls straight down goes through a cavity whose opening is up.
@@ -65,4 +65,4 @@ def goes_into(
         (start - p)[None] @ R, DOWN @ R
     )
     through = max(enter.item(), 0.0) <= min(leave.item(), drop)
-    return bool(through and R[2, 2] >= UPRIGHT)
+    return bool(through and R[2, 2] >= MIN_OPENING_UP)

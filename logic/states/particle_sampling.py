@@ -14,17 +14,17 @@ from posewise.robots.world.object_states import Particles
 
 from ..geometry.frame_groups import FrameGroup, bounding_box
 
-OUTWARD = 1e-6
+SURFACE_OFFSET = 1e-6
 """So far off its part, by the object's size, a particle must be in no other part, and
 not have its own part straight above."""
-LINES = 2000
+LINES_PER_BATCH = 2000
 """How many are shot at the object at a time."""
-ATTEMPTS = 50
+MAX_BATCHES = 50
 """How often, at most, and once more for each particle."""
 UP = np.array([0.0, 0.0, 1.0])
 
 
-def sprinkle(C: Config, name: str, count: Any = 20, seed: Any = 0) -> Particles:
+def sample_particles(C: Config, name: str, count: Any = 20, seed: Any = 0) -> Particles:
     """Particles on the shapes of an object's own frame and of what is fixed to it.
 
     Uniform over the surfaces that do not face down, as the object stands, and are not
@@ -42,12 +42,12 @@ def sprinkle(C: Config, name: str, count: Any = 20, seed: Any = 0) -> Particles:
     count = integer("count", count, "an integer >= 1", lambda x: x >= 1)
     seed = integer("seed", seed, "an integer >= 0", lambda x: x >= 0)
     rng = np.random.default_rng(seed)
-    solid = FrameGroup(C, name, tuple(_rigid(C, C.index(name))))
+    solid = FrameGroup(C, name, tuple(_rigidly_attached(C, C.index(name))))
     low, high = bounding_box(solid)
     usable = bool(solid.collision_frames) and np.isfinite(high - low).all()
     placed = np.zeros((0, 3))
-    for _ in range(ATTEMPTS + count if usable else 0):
-        placed = np.concatenate([placed, _places(solid, low, high, rng)])
+    for _ in range(MAX_BATCHES + count if usable else 0):
+        placed = np.concatenate([placed, _surface_points(solid, low, high, rng)])
         if len(placed) >= count:
             break
     else:
@@ -60,7 +60,7 @@ def sprinkle(C: Config, name: str, count: Any = 20, seed: Any = 0) -> Particles:
     return Particles((placed[:count] - p) @ R, np.ones(count, bool))
 
 
-def _rigid(C: Config, root: int) -> list[int]:
+def _rigidly_attached(C: Config, root: int) -> list[int]:
     """A frame and all that is fixed to it, those of no other object."""
     found, objects = [root], C.objects
     for up in found:
@@ -72,13 +72,13 @@ def _rigid(C: Config, root: int) -> list[int]:
     return found
 
 
-def _places(
+def _surface_points(
     solid: FrameGroup,
     low: Float[np.ndarray, "3"],
     high: Float[np.ndarray, "3"],
     rng: np.random.Generator,
 ) -> Float[np.ndarray, "n 3"]:
-    """Points on a thing, in the world, that may hold particles; see `sprinkle`.
+    """Points on a thing, in the world, that may hold particles; see `sample_particles`.
 
     Where lines of uniform direction and place enter a convex part, they do so uniformly
     over its surface (Crofton's formula).
@@ -90,26 +90,28 @@ def _places(
         rng: of the lines.
     """
     size = np.linalg.norm(high - low)
-    direction = _unit(rng.normal(size=(LINES, 3)))
-    aside = _unit(np.cross(direction, rng.normal(size=(LINES, 3))))
-    radius = size / 2 * np.sqrt(rng.random((LINES, 1)))
+    direction = _normalize(rng.normal(size=(LINES_PER_BATCH, 3)))
+    aside = _normalize(np.cross(direction, rng.normal(size=(LINES_PER_BATCH, 3))))
+    radius = size / 2 * np.sqrt(rng.random((LINES_PER_BATCH, 1)))
     origin = (low + high) / 2 + radius * aside - size * direction
-    depth = np.concatenate(_each(solid, ray_hits, origin, direction), -1)
+    depth = np.concatenate(_intersect_parts(solid, ray_hits, origin, direction), -1)
     line, part = np.nonzero(np.isfinite(depth))
     points = origin[line] + depth[line, part, None] * direction[line]
-    above = points - OUTWARD * size * direction[line]
-    upward = _each(solid, intersect_lines, above, np.broadcast_to(UP, above.shape))
+    above = points - SURFACE_OFFSET * size * direction[line]
+    upward = _intersect_parts(
+        solid, intersect_lines, above, np.broadcast_to(UP, above.shape)
+    )
     enter, leave = (np.concatenate(x, -1) for x in zip(*upward, strict=True))
     hidden = ((enter <= 0) & (leave >= 0)).any(-1)
     own = enter[np.arange(len(part)), part]
     return points[~hidden & ~((0 < own) & (own < np.inf))]
 
 
-def _unit(x: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
+def _normalize(x: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
     return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
-def _each(
+def _intersect_parts(
     solid: FrameGroup,
     ask: Callable[..., Any],
     origin: Float[np.ndarray, "n 3"],

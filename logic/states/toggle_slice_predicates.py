@@ -13,7 +13,7 @@ from posewise.robots.world.objects import WorldObject
 from ..planning.schedule import Plans, Schedule
 from .relaxed.contact_plans import sliced_plans
 from .relaxed.toggled_plans import toggled_plans
-from .state_predicate import StatePredicate, check_flag
+from .state_predicate import StatePredicate, check_truth_value
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,17 @@ class ToggledOn(StatePredicate):
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """See `toggled_plans`: a finger presses the button, or none does."""
-        return toggled_plans(C, when, self._thing(C).name, truth)
+        return toggled_plans(C, when, self._object(C).name, truth)
 
     def set(self, C: Config, value: Any = True) -> None:
         """Switch the object on or off."""
-        check_flag(self, value)
-        C.set_state(self._thing(C).name, toggled_on=bool(value))
+        check_truth_value(self, value)
+        C.set_state(self._object(C).name, toggled_on=bool(value))
 
-    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+    def _evaluate(self, state: ObjectState, thing: WorldObject) -> Any:
         return np.asarray(state.toggled_on)
 
-    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+    def _describe(self, state: ObjectState, thing: WorldObject) -> str:
         return f"{thing.name} is switched {'on' if state.toggled_on else 'off'}."
 
 
@@ -58,7 +58,7 @@ class Sliced(StatePredicate):
         How hard it presses is not known of a path: that it cuts is what
         `rollout(..., forces=...)` is told.
         """
-        return sliced_plans(C, when, self._thing(C).name, truth)
+        return sliced_plans(C, when, self._object(C).name, truth)
 
     def set(self, C: Config, value: Any = True) -> None:
         """Cut the object.
@@ -66,8 +66,8 @@ class Sliced(StatePredicate):
         Raises:
             ConfigError: for False, when it is cut already: that cannot be undone.
         """
-        check_flag(self, value)
-        thing = self._thing(C)
+        check_truth_value(self, value)
+        thing = self._object(C)
         if not value and C.states[thing.name].sliced:
             raise ConfigError(
                 f"{thing.name!r} is sliced, which cannot be undone; begin with a world"
@@ -75,10 +75,10 @@ class Sliced(StatePredicate):
             )
         C.set_state(thing.name, sliced=bool(value))
 
-    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+    def _evaluate(self, state: ObjectState, thing: WorldObject) -> Any:
         return np.asarray(state.sliced)
 
-    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+    def _describe(self, state: ObjectState, thing: WorldObject) -> str:
         force = thing.ability("sliceable")["slice_force"]
         if state.sliced:
             return f"{thing.name} has been sliced."

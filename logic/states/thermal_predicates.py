@@ -11,10 +11,15 @@ from posewise.robots.world.object_states import ObjectState
 from posewise.robots.world.objects import WorldObject
 
 from ..planning.schedule import Plans, Schedule, plans_for_all
-from .relaxed.thermal_plans import Thermal, passed_plans, reached_plans, unreached_plans
-from .state_predicate import StatePredicate, check_flag, check_semantics
+from .relaxed.thermal_plans import (
+    TemperatureGoal,
+    avoid_plans,
+    reach_plans,
+    recover_plans,
+)
+from .state_predicate import StatePredicate, check_semantics, check_truth_value
 
-FROZEN_BELOW = (-50.0, -10.0)
+FROZEN_OFFSETS = (-50.0, -10.0)
 """Temperatures of objects that are made frozen, from their freezing point [°C]."""
 
 
@@ -45,8 +50,8 @@ class Cooked(StatePredicate):
         Raises:
             ConfigError: where nothing can be cooked and not burnt (document).
         """
-        check_flag(self, value)
-        thing = self._thing(C)
+        check_truth_value(self, value)
+        thing = self._object(C)
         cook, burn = self._bounds(thing)
         highest = C.states[thing.name].max_temperature
         if not value:
@@ -62,14 +67,16 @@ class Cooked(StatePredicate):
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """See `thermal_plans`: dwelling in range of a source, or not for so long."""
-        thing = self._thing(C)
+        thing = self._object(C)
         cook, burn = self._bounds(thing)
         if not truth:
-            return unreached_plans(Thermal(C, thing.name, cook, when, "cooked"))
-        cooked = Thermal(C, thing.name, cook, when, "cooked")
-        parts = [reached_plans(cooked)]
+            return avoid_plans(TemperatureGoal(C, thing.name, cook, when, "cooked"))
+        cooked = TemperatureGoal(C, thing.name, cook, when, "cooked")
+        parts = [reach_plans(cooked)]
         if np.isfinite(burn):
-            parts.append(unreached_plans(Thermal(C, thing.name, burn, when, "burnt")))
+            parts.append(
+                avoid_plans(TemperatureGoal(C, thing.name, burn, when, "burnt"))
+            )
         return plans_for_all(parts)
 
     def _bounds(self, thing: WorldObject) -> tuple[float, float]:
@@ -78,43 +85,45 @@ class Cooked(StatePredicate):
             burn = thing.ability("burnable")["burn_temperature"]
         return thing.ability("cookable")["cook_temperature"], burn
 
-    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
+    def _evaluate(self, state: ObjectState, thing: WorldObject) -> Any:
         cook, burn = self._bounds(thing)
         return (state.max_temperature >= cook) & (state.max_temperature < burn)
 
-    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
+    def _describe(self, state: ObjectState, thing: WorldObject) -> str:
         cook, burn = self._bounds(thing)
         if state.max_temperature >= burn:
-            return _reached(thing, state, "its burn temperature", burn)
-        return _reached(thing, state, "its cook temperature", cook)
+            return _peak_sentence(thing, state, "its burn temperature", burn)
+        return _peak_sentence(thing, state, "its cook temperature", cook)
 
 
 @dataclass(frozen=True)
-class _Limit(StatePredicate):
+class _TemperatureThreshold(StatePredicate):
     """One temperature that an object reached, or is past."""
 
     parameter: ClassVar[str]
     """The temperature's name among the ability's parameters."""
-    word: ClassVar[str]
-    """See `Thermal`."""
+    outcome: ClassVar[str]
+    """See `TemperatureGoal`."""
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """See `thermal_plans`: dwelling in range of a source until then, or away."""
-        thing = self._thing(C)
-        task = Thermal(C, thing.name, self._limit(thing), when, self.word)
+        thing = self._object(C)
+        task = TemperatureGoal(
+            C, thing.name, self._threshold(thing), when, self.outcome
+        )
         if truth:
-            return reached_plans(task)
-        return passed_plans(task) if task.passing else unreached_plans(task)
+            return reach_plans(task)
+        return recover_plans(task) if task.is_transient else avoid_plans(task)
 
-    def _limit(self, thing: WorldObject) -> float:
+    def _threshold(self, thing: WorldObject) -> float:
         return float(thing.ability(self.ability)[self.parameter])
 
 
 @dataclass(frozen=True)
-class _Past(_Limit):
+class _PeakTemperatureThreshold(_TemperatureThreshold):
     """One temperature that an object once reached, which it never gets over."""
 
-    what: ClassVar[str]
+    threshold_name: ClassVar[str]
     """The temperature's name."""
 
     def set(self, C: Config, value: Any = True) -> None:
@@ -122,33 +131,33 @@ class _Past(_Limit):
 
         Not true: 1 °C below the limit at most. The object's temperature stays.
         """
-        check_flag(self, value)
-        thing = self._thing(C)
-        limit, highest = self._limit(thing), C.states[thing.name].max_temperature
+        check_truth_value(self, value)
+        thing = self._object(C)
+        limit, highest = self._threshold(thing), C.states[thing.name].max_temperature
         new = max(highest, limit) if value else min(highest, limit - 1.0)
         C.set_state(thing.name, max_temperature=new)
 
-    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
-        return np.asarray(state.max_temperature >= self._limit(thing))
+    def _evaluate(self, state: ObjectState, thing: WorldObject) -> Any:
+        return np.asarray(state.max_temperature >= self._threshold(thing))
 
-    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
-        return _reached(thing, state, self.what, self._limit(thing))
+    def _describe(self, state: ObjectState, thing: WorldObject) -> str:
+        return _peak_sentence(thing, state, self.threshold_name, self._threshold(thing))
 
 
 @dataclass(frozen=True)
-class Burnt(_Past):
+class Burnt(_PeakTemperatureThreshold):
     """The object once was as hot as its burn temperature: T_max >= T_burn.
 
     Args:
         object: its name; it must be burnable.
     """
 
-    ability, parameter, word = "burnable", "burn_temperature", "burnt"
-    what = "its burn temperature"
+    ability, parameter, outcome = "burnable", "burn_temperature", "burnt"
+    threshold_name = "its burn temperature"
 
 
 @dataclass(frozen=True)
-class OnFire(_Past):
+class OnFire(_PeakTemperatureThreshold):
     """The object has caught fire: T_max >= T_ignite (OmniGibson).
 
     It burns on; that fire heats what is near is not simulated.
@@ -157,63 +166,65 @@ class OnFire(_Past):
         object: its name; it must be flammable.
     """
 
-    ability, parameter, word = "flammable", "ignition_temperature", "on fire"
-    what = "its ignition temperature"
+    ability, parameter, outcome = "flammable", "ignition_temperature", "on fire"
+    threshold_name = "its ignition temperature"
 
 
 @dataclass(frozen=True)
-class Frozen(_Limit):
+class Frozen(_TemperatureThreshold):
     """The object is now at its freezing temperature or below: T <= T_freeze.
 
     Args:
         object: its name; it must be freezable.
     """
 
-    ability, parameter, word = "freezable", "freeze_temperature", "frozen"
+    ability, parameter, outcome = "freezable", "freeze_temperature", "frozen"
 
     def set(self, C: Config, value: Any = True, *, seed: int = 0) -> None:
         """Make the object frozen (10 to 50 °C below, at random), or 1 °C above."""
-        check_flag(self, value)
-        thing = self._thing(C)
-        below = np.random.default_rng(seed).uniform(*FROZEN_BELOW)
-        new = self._limit(thing) + (below if value else 1.0)
+        check_truth_value(self, value)
+        thing = self._object(C)
+        below = np.random.default_rng(seed).uniform(*FROZEN_OFFSETS)
+        new = self._threshold(thing) + (below if value else 1.0)
         C.set_state(thing.name, temperature=new)
 
-    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
-        return np.asarray(state.temperature <= self._limit(thing))
+    def _evaluate(self, state: ObjectState, thing: WorldObject) -> Any:
+        return np.asarray(state.temperature <= self._threshold(thing))
 
-    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
-        side = "at or below" if self._true(state, thing) else "above"
-        return _now(thing, state, side, "freezing", self._limit(thing))
+    def _describe(self, state: ObjectState, thing: WorldObject) -> str:
+        side = "at or below" if self._evaluate(state, thing) else "above"
+        return _temperature_sentence(
+            thing, state, side, "freezing", self._threshold(thing)
+        )
 
 
 @dataclass(frozen=True)
-class Heated(_Limit):
+class Heated(_TemperatureThreshold):
     """The object is now as hot as its heat temperature: T >= T_heat (OmniGibson).
 
     Args:
         object: its name; it must be heatable.
     """
 
-    ability, parameter, word = "heatable", "heat_temperature", "heated"
+    ability, parameter, outcome = "heatable", "heat_temperature", "heated"
 
     def set(self, C: Config, value: Any = True) -> None:
         """Make the object as hot as that, or 1 °C colder; what is so stays."""
-        check_flag(self, value)
-        thing = self._thing(C)
+        check_truth_value(self, value)
+        thing = self._object(C)
         if self.holds(C) != value:
-            new = self._limit(thing) - (0.0 if value else 1.0)
+            new = self._threshold(thing) - (0.0 if value else 1.0)
             C.set_state(thing.name, temperature=new)
 
-    def _true(self, state: ObjectState, thing: WorldObject) -> Any:
-        return np.asarray(state.temperature >= self._limit(thing))
+    def _evaluate(self, state: ObjectState, thing: WorldObject) -> Any:
+        return np.asarray(state.temperature >= self._threshold(thing))
 
-    def _reason(self, state: ObjectState, thing: WorldObject) -> str:
-        side = "at or above" if self._true(state, thing) else "below"
-        return _now(thing, state, side, "heat", self._limit(thing))
+    def _describe(self, state: ObjectState, thing: WorldObject) -> str:
+        side = "at or above" if self._evaluate(state, thing) else "below"
+        return _temperature_sentence(thing, state, side, "heat", self._threshold(thing))
 
 
-def _now(
+def _temperature_sentence(
     thing: WorldObject, state: ObjectState, side: str, what: str, limit: float
 ) -> str:
     return (
@@ -222,7 +233,9 @@ def _now(
     )
 
 
-def _reached(thing: WorldObject, state: ObjectState, what: str, limit: float) -> str:
+def _peak_sentence(
+    thing: WorldObject, state: ObjectState, what: str, limit: float
+) -> str:
     highest = state.max_temperature
     if highest == -np.inf:
         return (

@@ -10,11 +10,11 @@ from posewise.robots.config import Config
 from posewise.robots.validation import float_array, number
 
 from ..errors import PredicateError
-from .temperature import STEP
+from .thermal_rules import DEFAULT_STEP
 
 
 def resample(
-    C: Config, path: Any, duration: Any, dt: Any = STEP
+    C: Config, path: Any, duration: Any, dt: Any = DEFAULT_STEP
 ) -> tuple[Float[np.ndarray, "steps nq"], float]:
     """A path in finer steps, for `rollout`: straight between slices.
 
@@ -59,7 +59,7 @@ def resample(
     return found, tau / n
 
 
-def step_of(interval: SliceInterval, what: str) -> float:
+def slice_duration(interval: SliceInterval, what: str) -> float:
     """The time from each slice to the next [s].
 
     Raises:

@@ -19,48 +19,48 @@ from posewise.robots.config import Config
 
 from ...geometry.frame_groups import find_object, mass_fractions
 
-MARGIN = 5e-3
+RANGE_MARGIN = 5e-3
 """Room on either side of a range, for paths that are curved between slices [m]."""
 
 
 def within_range(C: Config, a: str, b: str, distance: float) -> Feature:
     """At most 0 only where a's centre of mass is within a distance of b's origin [m].
 
-    By `MARGIN` less, so that it holds between two such slices too: straight motion
-    stays in a ball, and a curve of moderate steps bulges by less than that. For the
-    centre of mass only the object's root frame counts, as iGibson has it.
+    By `RANGE_MARGIN` less, so that it holds between two such slices too: straight
+    motion stays in a ball, and a curve of moderate steps bulges by less than that. For
+    the centre of mass only the object's root frame counts, as iGibson has it.
     """
-    return _feature(C, a, b, _centre(C, a), distance - MARGIN, False)
+    return _range_feature(C, a, b, _centre(C, a), distance - RANGE_MARGIN, False)
 
 
-def near_origin(C: Config, a: str, b: str, distance: float) -> Feature:
+def origin_within_range(C: Config, a: str, b: str, distance: float) -> Feature:
     """The same of a's origin."""
-    return _feature(C, a, b, np.zeros(3), distance - MARGIN, False)
+    return _range_feature(C, a, b, np.zeros(3), distance - RANGE_MARGIN, False)
 
 
 def out_of_range(C: Config, a: str, b: str, distance: float) -> Feature:
     """At most 0 only where, on the way from the slice before, a's centre of mass is
-    never within a distance of b's origin [m], by `MARGIN` more; of order 1."""
-    return _feature(C, a, b, _centre(C, a), distance + MARGIN, True)
+    never within a distance of b's origin [m], by `RANGE_MARGIN` more; of order 1."""
+    return _range_feature(C, a, b, _centre(C, a), distance + RANGE_MARGIN, True)
 
 
-def clear_of_origin(C: Config, a: str, b: str, distance: float) -> Feature:
+def origin_out_of_range(C: Config, a: str, b: str, distance: float) -> Feature:
     """The same of a's origin."""
-    return _feature(C, a, b, np.zeros(3), distance + MARGIN, True)
+    return _range_feature(C, a, b, np.zeros(3), distance + RANGE_MARGIN, True)
 
 
-def clear_of_column(
+def outside_column(
     C: Config, a: str, b: str, point: Float[np.ndarray, "3"], distance: float
 ) -> Feature:
     """The same of a point of a, and of the vertical line through b's origin."""
-    return _feature(C, a, b, point, distance + MARGIN, True, across=True)
+    return _range_feature(C, a, b, point, distance + RANGE_MARGIN, True, across=True)
 
 
 def _centre(C: Config, a: str) -> Float[np.ndarray, "3"]:
     return mass_fractions(find_object(C, a), root=True)[1][0]
 
 
-def _feature(
+def _range_feature(
     C: Config,
     a: str,
     b: str,
@@ -73,9 +73,11 @@ def _feature(
         at = np.array([world.index(name) for name in names])
         params = {"point": point, "limit": np.array(float(limit))}
         params["axes"] = np.array([1.0, 1.0, 1.0 - across])
-        return PASSING if passing else WITHIN, at, params
+        return OUT_OF_RANGE if passing else IN_RANGE, at, params
 
-    return Feature(replace(PASSING if passing else WITHIN, resolve=resolve), (a, b))
+    return Feature(
+        replace(OUT_OF_RANGE if passing else IN_RANGE, resolve=resolve), (a, b)
+    )
 
 
 def _offset(a: Pose, b: Pose, point: Any, axes: Any) -> Float[jax.Array, "3"]:
@@ -88,7 +90,7 @@ def _within(
     return (norm(_offset(a, b, point, axes)) - limit)[None]
 
 
-def _passing(
+def _out_of_range(
     old: tuple[Pose, Pose],
     new: tuple[Pose, Pose],
     *,
@@ -105,5 +107,7 @@ def _passing(
     return (limit - norm(start + jnp.clip(share, 0, 1) * way))[None]
 
 
-WITHIN = Symbol(_within, "in range", frames=(2, 2), dim=1, unit="m")
-PASSING = Symbol(_passing, "out of range", frames=(2, 2), dim=1, unit="m", window=1)
+IN_RANGE = Symbol(_within, "in range", frames=(2, 2), dim=1, unit="m")
+OUT_OF_RANGE = Symbol(
+    _out_of_range, "out of range", frames=(2, 2), dim=1, unit="m", window=1
+)
