@@ -1,5 +1,7 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
+from posewise.robots.world.object_states import states_at as states_at
+
 from . import bddl as bddl
 from . import rostok as rostok
 from .errors import PredicateError as PredicateError
@@ -68,7 +70,6 @@ from .states.relaxed import water_rows as water_rows
 from .states.relaxed import wiping_rows as wiping_rows
 from .states.resampling import resample as resample
 from .states.rollout import rollout as rollout
-from .states.rollout import states_at as states_at
 from .states.thermal_predicates import Burnt as Burnt
 from .states.thermal_predicates import Cooked as Cooked
 from .states.thermal_predicates import Frozen as Frozen

@@ -9,10 +9,9 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.validation import float_array
-from posewise.robots.world.object_states import ObjectState
+from posewise.robots.world.object_states import ObjectState, states_at
 
 from ..errors import PredicateError
-from ..states.rollout import states_at
 
 
 @dataclass(frozen=True, eq=False)

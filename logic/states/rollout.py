@@ -86,11 +86,6 @@ def rollout(
     return {n: jax.tree.map(_stack, *(s[n] for s in found)) for n in states}
 
 
-def states_at(history: Mapping[str, ObjectState], step: int) -> dict[str, ObjectState]:
-    """States of all objects after one step of a roll-out (from 0; -1: the last)."""
-    return {n: jax.tree.map(lambda x: x[step], s) for n, s in history.items()}
-
-
 def _stack(*leaves: Any) -> np.ndarray:
     return np.stack([np.asarray(x) for x in leaves])
 

@@ -82,6 +82,20 @@ def parse_state(name: str, old: ObjectState, values: Mapping[str, Any]) -> Objec
     return replace(old, **made)
 
 
+def states_at(history: Mapping[str, ObjectState], step: int) -> dict[str, ObjectState]:
+    """Return the states of all objects after one step of a roll-out.
+
+    Args:
+        history: states by object, whose fields have the steps as their leading axis.
+        step: from 0; -1 is the last.
+    """
+
+    def pick(x: Any) -> Any:
+        return x[step]
+
+    return {name: jax.tree.map(pick, state) for name, state in history.items()}
+
+
 def _count(what: str, value: Any) -> int:
     return integer(what, value, "an integer >= 0", lambda x: x >= 0)
 
