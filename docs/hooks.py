@@ -1,4 +1,4 @@
-"""What the site is made of besides its pages: notebooks, and pictures.
+"""MkDocs hooks that add notebooks and pictures to the site.
 
 Pictures are drawn when there are none, and kept until `make clean`.
 """

@@ -1,0 +1,103 @@
+"""Limits of structure, types, comments and documentation (CONTRIBUTING.md)."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def load_house():
+    spec = importlib.util.spec_from_file_location("house", ROOT / "tools/house.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+house = load_house()
+
+
+def test_imports_have_no_circles_and_go_one_way():
+    graph = house.import_graph()
+    assert house.circles(graph) == []
+    assert house.upward_imports(graph) == []
+
+
+def test_circles_and_upward_imports_are_found():
+    graph = {
+        "posewise.collision.a": {"posewise.collision.b", "posewise.robots.c"},
+        "posewise.collision.b": {"posewise.collision.a"},
+        "posewise.robots.c": set(),
+    }
+    assert house.circles(graph) == [["posewise.collision.a", "posewise.collision.b"]]
+    found = ["posewise.collision.a imports posewise.robots.c"]
+    assert house.upward_imports(graph) == found
+
+
+def test_public_arguments_are_typed():
+    arguments = list(house.public_arguments())
+    untyped = [name for name, is_untyped in arguments if is_untyped]
+    assert len(untyped) < 0.03 * len(arguments), "\n".join(untyped)
+
+
+def test_folders_are_small():
+    folder, count = house.modules_per_folder().most_common(1)[0]
+    assert count <= 30, folder
+
+
+def test_docstrings_are_sentences():
+    assert len(house.odd_docstrings()) < 20
+
+
+@pytest.mark.parametrize("folder", house.COMMENTED)
+def test_numerics_are_commented(folder):
+    assert house.comment_share(folder) >= 0.03
+
+
+def test_readme_is_short_and_shows_a_moving_picture():
+    lines, pictures = house.readme()
+    assert lines <= 150
+    (picture,) = pictures
+    data = picture.read_bytes()
+    assert len(data) < 1.5e6
+    frames = data.count(b"\x21\xf9\x04")  # graphic control extensions of a GIF
+    assert data.startswith(b"GIF89a") and frames > 10
+
+
+def table_rows(text: str, heading: str) -> list[dict[str, str]]:
+    """The rows of the first table after a heading, by the table's column names."""
+    after = text[text.index(heading) :]
+    lines = re.search(r"(?m)(?:^\|.*\n)+", after)[0].splitlines()
+    cells = [[c.strip() for c in line.strip("|").split("|")] for line in lines]
+    # three groups of columns have the same names; they are numbered
+    names = []
+    for name in cells[0]:
+        names.append(name + "'" * sum(n.rstrip("'") == name for n in names))
+    return [dict(zip(names, row, strict=True)) for row in cells[2:]]
+
+
+def test_readme_repeats_the_measured_figures():
+    readme = (ROOT / "README.md").read_text()
+    results = (ROOT / "benchmarks/RESULTS.md").read_text()
+    measured = {
+        row["problem"].rstrip("*"): row
+        for row in table_rows(results, "## `python benchmarks/komo.py`")
+    }
+    shown = table_rows(readme, "# posewise")
+    assert len(shown) >= 5
+    for row in shown:
+        name = re.search(r"`(\w+)`", row["problem"])[1]
+        figures = measured[name]
+        options = [
+            (figures["rai default: ms"], figures["success"]),
+            (figures["rai manip: ms"], figures["success'"]),
+        ]
+        rai = min(options, key=lambda option: float(option[0]))
+        assert row["rai: ms, success"] == ", ".join(rai), name
+        ours = figures["posewise: ms"], figures["success''"]
+        assert row["posewise: ms, success"] == ", ".join(ours), name
+        assert row["ratio"] == figures["ratio"], name
