@@ -1,7 +1,7 @@
-"""What goes wrong with statements."""
+"""Errors of predicates, formulas and queries."""
 
 from posewise.robots.errors import PosewiseError
 
 
 class PredicateError(PosewiseError):
-    """A predicate that makes no statement, or none of this world."""
+    """A predicate, formula or query that has no meaning, in general or in a world."""

@@ -1,1 +1,1 @@
-"""Predicates, and the formulas that connect them."""
+"""Predicates, and the formulas that combine them."""

@@ -1,24 +1,24 @@
-"""Quantifiers over pairs of objects, by the rule of BDDL."""
+"""Quantifiers over pairs of objects, by the rules of BDDL."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
-from .connectives import And, AtLeast, Or
-from .formula import Connective, natural_number
-from .predicate import Predicate
+from .connectives import AtLeast, natural_number
+from .predicate import And, Connective, Or, Predicate
 from .quantifiers import Domain, Quantifier, check_domain, domain_names, make_case
 
 
 class _PairQuantifier(Quantifier):
     """A quantifier with two variables, which never stand for the same object.
 
-    Its body makes a matrix: a row for each object of the first domain, and in it, in
-    order, one for each of the second that is another object. Thus over one category
-    with itself, the columns of a row are those that the object leaves.
+    Its body makes a matrix. A row belongs to an object of the first domain and holds,
+    in order, one entry for each different object of the second domain. Thus over one
+    category with itself, the columns of a row are the other objects of the category.
     """
 
     first: Domain
@@ -26,21 +26,20 @@ class _PairQuantifier(Quantifier):
 
     @property
     def domains(self) -> tuple[Domain, ...]:
-        """See `Quantifier`."""
         return (self.first, self.second)
 
     def __post_init__(self) -> None:
-        self._check()
-        for which in ("first", "second"):
-            domain = check_domain(type(self).__name__, getattr(self, which))
-            object.__setattr__(self, which, domain)
+        self._check_body()
+        for field in ("first", "second"):
+            domain = check_domain(type(self).__name__, getattr(self, field))
+            object.__setattr__(self, field, domain)
 
     @abstractmethod
-    def needed(self, rows: int, columns: int) -> int:
-        """How many rows, and how many columns, are to have a pair that holds."""
+    def min_lines(self, rows: int, columns: int) -> int:
+        """Return how many rows, and how many columns, need a pair that holds."""
 
     def matrix(self, C: Config) -> tuple[tuple[Predicate, ...], ...]:
-        """The body for each pair.
+        """Return the body for each pair.
 
         Raises:
             PredicateError: when the domains share some names, but not all.
@@ -48,36 +47,36 @@ class _PairQuantifier(Quantifier):
         return tuple(tuple(p for *_, p in row) for row in self._cells(C))
 
     def expand(self, C: Config) -> Connective:
-        """See `Quantifier`."""
         rows = self.matrix(C)
         columns = tuple(zip(*rows, strict=True))
-        n = self.needed(len(rows), len(columns))
-        return And(*(AtLeast(n, *(Or(*line) for line in s)) for s in (rows, columns)))
+        n = self.min_lines(len(rows), len(columns))
+        sides = (rows, columns)
+        return And(*(AtLeast(n, *(Or(*line) for line in side)) for side in sides))
 
     def explain(self, C: Config) -> str:
-        """See `Predicate`."""
         rows = [
             [make_case(f"{a} and {b}", p, C) for a, b, p in row]
             for row in self._cells(C)
         ]
         columns = [list(column) for column in zip(*rows, strict=True)]
-        lone = [
-            [line for line in s if not any(c.truth for c in line)]
-            for s in (rows, columns)
+        unmatched = [
+            [line for line in side if not any(c.truth for c in line)]
+            for side in (rows, columns)
         ]
-        have = [len(rows) - len(lone[0]), len(columns) - len(lone[1])]
-        n = self.needed(len(rows), len(columns))
+        matched = [len(rows) - len(unmatched[0]), len(columns) - len(unmatched[1])]
+        n = self.min_lines(len(rows), len(columns))
         text = (
-            f"{have[0]} of {len(rows)} rows and {have[1]} of {len(columns)} columns"
-            f" have a pair that holds (at least {n} of each should)"
+            f"{matched[0]} of {len(rows)} rows and {matched[1]} of {len(columns)}"
+            f" columns have a pair that holds (at least {n} of each should)"
         )
-        if min(have) >= n:
-            found = [case.label for row in rows for case in row if case.truth]
-            return f"{text}: {', '.join(found)}." if found else f"{text}."
-        tried = next(iter(lone[0] if have[0] < n else lone[1]), [])
-        reasons = [f"{case.label}: {case.why()}" for case in tried]
-        told = [f"{text}; e.g. none of these:", *reasons] if reasons else [f"{text}."]
-        return " ".join(told)
+        if min(matched) >= n:
+            pairs = [case.label for row in rows for case in row if case.truth]
+            return f"{text}: {', '.join(pairs)}." if pairs else f"{text}."
+        example = next(iter(unmatched[0] if matched[0] < n else unmatched[1]), [])
+        if not example:
+            return f"{text}."
+        reasons = [f"{case.label}: {case.why()}" for case in example]
+        return " ".join([f"{text}; e.g. none of these:", *reasons])
 
     def _cells(self, C: Config) -> list[list[tuple[str, str, Predicate]]]:
         return [
@@ -98,60 +97,60 @@ class _PairQuantifier(Quantifier):
 
 @dataclass(frozen=True, repr=False)
 class ForPairs(_PairQuantifier):
-    """Objects of two domains can be paired off, by BDDL's rule.
+    """Pairing quantifier: objects of two domains can be paired, by BDDL's rule.
 
-    With L the number of objects in the smaller domain, at least L objects of the first
-    are in a pair that holds, and at least L of the second. That is weaker than pairs
-    that share no object. Nothing is paired with itself; over the same names twice, a
-    column is a place among the other names, not a name.
+    Let L be the size of the smaller domain. At least L objects of the first domain must
+    be in a pair that holds, and at least L of the second. This is weaker than L pairs
+    that share no object. No object is paired with itself; over the same names twice, a
+    column is a position among the other names, not a name.
 
     Args:
         first: a category, or a list of names; see `ForAll`.
-        second: another one.
+        second: another category, or a list of names.
         body: a function from two names to a predicate.
 
     Raises:
-        PredicateError: for what is no function, and names that are no strings; on
-            asking, when the domains share some names but not all.
-        ConfigError: on asking, for a category that no object has, with near matches.
+        PredicateError: when `body` is not a function, or names are not strings; when
+            evaluated, for domains that share some names but not all.
+        ConfigError: when evaluated, for a category that no object has.
     """
 
     first: Domain
     second: Domain
-    body: Any
+    body: Callable[[str, str], Predicate]
 
-    def needed(self, rows: int, columns: int) -> int:
-        """See `_PairQuantifier`."""
+    def min_lines(self, rows: int, columns: int) -> int:
         return min(rows, columns)
 
 
 @dataclass(frozen=True, repr=False)
 class ForNPairs(_PairQuantifier):
-    """At least n objects of each domain are in a pair that holds; see `ForPairs`.
+    """Pairing quantifier: n or more objects of each domain are in a pair that holds.
+
+    See `ForPairs`.
 
     Args:
-        n: how many.
+        n: the number of objects.
         first: a category, or a list of names.
-        second: another one.
+        second: another category, or a list of names.
         body: a function from two names to a predicate.
 
     Raises:
-        PredicateError: as `ForPairs`, and for an n that is no whole number >= 0.
-        ConfigError: on asking, for a category that no object has, with near matches.
+        PredicateError: as `ForPairs`, and when n is not an integer >= 0.
+        ConfigError: when evaluated, for a category that no object has.
     """
 
-    n: Any
+    n: int
     first: Domain
     second: Domain
-    body: Any
+    body: Callable[[str, str], Predicate]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "n", natural_number("ForNPairs: n", self.n))
 
-    def needed(self, rows: int, columns: int) -> int:
-        """See `_PairQuantifier`."""
+    def min_lines(self, rows: int, columns: int) -> int:
         return self.n
 
-    def _head(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return (self.n, *self.domains)

@@ -1,152 +1,602 @@
-"""What every predicate answers: does it hold, exactly, why not, and how to reach it."""
+"""Predicates, and the formulas that their operators `~`, `&` and `|` make.
+
+Both are in one module because each needs the other: `p & q` of two predicates is an
+`And`, and an `And` is a predicate.
+"""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import combinations
+from math import comb
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.objectives.interval import Alternative, ObjectiveSpecs, SliceInterval
 from posewise.robots.config import Config
+from posewise.robots.typing import FrameName, MatrixLike, VectorLike
+from posewise.robots.world.object_states import ObjectState
 
 from ..errors import PredicateError
-from ..planning.schedule import Plans, Schedule, schedule_over
+from ..planning.schedule import (
+    Plan,
+    Plans,
+    Schedule,
+    plans_for_all,
+    plans_for_any,
+    schedule_over,
+)
+from ..planning.trajectory import StateTrajectory, state_trajectory
 from ..relaxed import constraint_terms
+from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Disjunction
+from .messages import Case, describe_cases, format_predicate
+
+DISJUNCTION_ERROR = 1e-3
+"""Bound on how far a disjunction's smooth minimum is above the minimum [m, or 1].
+
+A larger value makes rows smoother and less complete.
+"""
+MAX_COMBINATIONS = 64
+"""Maximum number of choices of n parts out of m that become alternatives (count)."""
 
 Witnesses = dict[str, dict[str, str]]
-"""By what is added to a world, joints of that with those that stand for them."""
+"""For each ghost arm added to a world, the real joint names mapped to their copies."""
 
 
 class Predicate(ABC):
     """A statement about objects of a world, with an exact check.
 
     Predicates are frozen dataclasses of names and numbers; the world is an argument, so
-    that one predicate can be asked of many worlds. `~p`, `p & q` and `p | q` are the
+    that one predicate can be checked in many worlds. `~p`, `p & q` and `p | q` are the
     formulas Not, And and Or.
     """
 
     is_momentary: ClassVar[bool] = True
-    """It is about one configuration, whatever was before."""
+    """Whether the truth depends on one configuration alone, not on the past."""
+    needs_history: ClassVar[bool] = False
+    """Whether the truth along a path depends on a roll-out of extended states."""
 
     @abstractmethod
     def holds(self, C: Config) -> bool:
-        """Whether it is true of the world as it is now: computed exactly."""
+        """Return whether the predicate is true of the world, computed exactly."""
 
     @abstractmethod
     def explain(self, C: Config) -> str:
-        """One English sentence: what makes it true or false, with the numbers."""
+        """Return one sentence that says why it is true or false, with the numbers."""
 
-    def relaxed(self, C: Config, truth: bool = True) -> constraint_terms.ConstraintTerm:
-        """Rows that are at most 0 only where it is true (or only where it is false).
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        """Return inequalities that hold only where the predicate does.
+
+        Args:
+            C: the world.
+            truth: False for inequalities that hold only where the predicate does not.
 
         Raises:
-            PredicateError: where there are no such rows.
+            PredicateError: when there are no such inequalities.
         """
-        what = "" if truth else "The negation of "
+        subject = "" if truth else "The negation of "
         raise PredicateError(
-            f"{what}{self!r} has no rows for a solver: it can only be checked."
+            f"{subject}{self!r} has no rows for a solver; check it by holds(C)."
         )
 
-    def violation(self, C: Config) -> float:
-        """The largest of its rows [m, or 1]: at most 0 only where it holds.
+    def term(self, C: Config) -> ConstraintTerm:
+        """Return `relaxed(C)` of a predicate in negation normal form.
 
         Raises:
-            PredicateError: where it has no rows.
+            PredicateError: when there are no such inequalities.
+        """
+        return self.relaxed(C)
+
+    def violation(self, C: Config) -> float:
+        """Return the largest row [m, or 1]; at most 0 only where the predicate holds.
+
+        Raises:
+            PredicateError: when the predicate has no rows.
         """
         return constraint_terms.violation(self.relaxed(C), C)
 
     def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """Its rows as inequalities; see `posewise.objectives.interval`.
+        """Yield the rows as inequalities; see `posewise.objectives.interval`.
 
         Raises:
-            PredicateError: where it has no rows.
+            PredicateError: when the predicate has no rows.
         """
         return constraint_terms.objectives(self.relaxed(C), C, interval)
 
-    def alternatives(self, C: Config, span: SliceInterval) -> list[Alternative]:
-        """Ways to make it true of a path, for `KOMO.add`.
+    def alternatives(self, C: Config, interval: SliceInterval) -> list[Alternative]:
+        """Return the alternatives that make it true of a path, for `KOMO.add`.
 
-        What is about one moment holds on all slices of the span; what depends on the
-        past (extended states) at its end, by what happens in it.
+        A momentary predicate holds on all slices of the interval. A predicate of
+        extended states holds at the end of the interval, by actions within it.
 
         Raises:
-            PredicateError: where there are none.
+            PredicateError: when there is none.
         """
-        plans = self.plans(C, schedule_over(span))
+        plans = self.plans(C, schedule_over(interval))
         return [Alternative(plan.name, plan.objectives) for plan in plans]
 
-    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
-        """Ways to make it true (or false) at given times; see `plans`.
+    def plans(self, C: Config, schedule: Schedule, truth: bool = True) -> Plans:
+        """Return the plans that make it true, or false, on a schedule.
 
         Raises:
-            PredicateError: where there are none.
+            PredicateError: when there is none.
         """
-        return [when.rows(self, C, truth)]
+        return [self._momentary_plan(C, schedule, truth)]
 
-    def start_region(self, C: Config, name: str) -> np.ndarray | None:
-        """Where to look for that thing: a box (2, 3) for its origin in the world [m].
+    def normal_form_plans(self, C: Config, schedule: Schedule) -> Plans:
+        """Return `plans` of a predicate in negation normal form.
 
-        A hint for random starts, no more; None: anywhere.
+        Raises:
+            PredicateError: when there is none.
+        """
+        return self.plans(C, schedule)
+
+    def _momentary_plan(self, C: Config, schedule: Schedule, truth: bool = True) -> Plan:
+        """Return the plan whose rows hold on all slices of the schedule."""
+
+        def specs() -> ObjectiveSpecs:
+            if truth:
+                return self.objectives(C, schedule.interval)
+            term = self.relaxed(C, truth)
+            return constraint_terms.objectives(term, C, schedule.interval)
+
+        return Plan("", schedule.timed_objectives((self, truth), specs))
+
+    def start_region(
+        self, C: Config, name: FrameName
+    ) -> Float[np.ndarray, "2 3"] | None:
+        """Return a box for the origin of an object in the world [m]; None: anywhere.
+
+        The box is only a hint for random starts.
         """
         return None
 
     def admits_poses(
-        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+        self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
-        """Which poses of that thing's root frame do not rule it out by their place.
+        """Return which poses of an object's root frame may satisfy the predicate.
 
-        A hint for random starts, no more: all else of the world as it is now.
+        The answer is only a hint for random starts; all other frames stay where they
+        are in the world.
         """
         return np.ones(len(poses), bool)
 
     def add_witnesses(self, C: Config, world: Config) -> Witnesses:
-        """Add to a copy of a world what its rows need besides, such as an arm that
-        reaches while the arm itself stays as it is.
+        """Add frames to a copy of the world that the rows need, such as a ghost arm.
+
+        A ghost arm reaches for a target while the real arm stays where it is.
 
         Args:
             C: the world.
             world: the copy, in which joints may be locked.
 
         Returns:
-            By what was added, joints of the world with those that stand for them.
+            For each addition, joints of the world mapped to their copies.
         """
         return {}
 
     def improve_starts(
         self, C: Config, q: Float[np.ndarray, "n nq"]
     ) -> Float[np.ndarray, "n nq"]:
-        """Starts of a solver, its witnesses moved to where it is likelier to hold."""
+        """Return starts of a solver, moved to where the predicate is likelier to hold."""
         return q
 
     def ground(self, C: Config) -> "Predicate":
-        """The same for this world, made of And, Or, Not and AtLeast of predicates."""
+        """Return an equivalent formula without quantifiers and Implies for this world.
+
+        Its connectives are And, Or, Not and AtLeast.
+        """
         return self
 
     def nnf(self, negate: bool = False) -> "Predicate":
-        """Negation normal form: the same, or its negation, with Not on leaves only.
+        """Return the negation normal form: an equivalent with Not on leaves only.
+
+        Args:
+            negate: return the normal form of the negation.
 
         Raises:
-            PredicateError: for quantifiers, which are to be grounded before.
+            PredicateError: for quantifiers, which must be grounded before.
         """
         return ~self if negate else self
 
     def __invert__(self) -> "Predicate":
-        from .connectives import Not
-
         return Not(self)
 
     def __and__(self, other: "Predicate") -> "Predicate":
-        from .connectives import And
-
         return And(self, other)
 
     def __or__(self, other: "Predicate") -> "Predicate":
-        from .connectives import Or
-
         return Or(self, other)
 
     def __bool__(self) -> bool:
         raise PredicateError(
-            f"{type(self).__name__} is true or false of a world only: ask holds(C), and"
-            " join predicates by &, | and ~, not by and, or and not."
+            f"{type(self).__name__} is true or false only of a world: call holds(C),"
+            " and join predicates by &, | and ~ instead of and, or and not."
         )
+
+
+class Formula(Predicate):
+    """A predicate composed of other predicates, about one moment or about a path."""
+
+    parts: tuple[Predicate, ...]
+    """The predicates that it is composed of."""
+
+    @abstractmethod
+    def holds_on(self, trajectory: StateTrajectory) -> bool:
+        """Return its truth along a path; see `holds_along`."""
+
+    @abstractmethod
+    def explain_on(self, trajectory: StateTrajectory) -> str:
+        """Return the sentence of `explain_along`."""
+
+    @property
+    def is_momentary(self) -> bool:  # type: ignore[override]
+        return all(part.is_momentary for part in self.parts)
+
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        return self.ground(C).nnf(not truth).term(C)
+
+    def term(self, C: Config) -> ConstraintTerm:
+        raise PredicateError(
+            f"{format_predicate(self)} has no rows for a solver, because it is about a"
+            f" path, never holds, or has more than {MAX_COMBINATIONS} alternatives;"
+            " check it by holds or holds_along."
+        )
+
+    def plans(self, C: Config, schedule: Schedule, truth: bool = True) -> Plans:
+        return self.ground(C).nnf(not truth).normal_form_plans(C, schedule)
+
+    def normal_form_plans(self, C: Config, schedule: Schedule) -> Plans:
+        if self.is_momentary:
+            return [self._momentary_plan(C, schedule)]
+        return self.path_plans(C, schedule)
+
+    def path_plans(self, C: Config, schedule: Schedule) -> Plans:
+        """Return plans of a formula that is in normal form and not momentary.
+
+        Raises:
+            PredicateError: when there is none.
+        """
+        return [self._momentary_plan(C, schedule)]
+
+    def add_witnesses(self, C: Config, world: Config) -> Witnesses:
+        witnesses: Witnesses = {}
+        for leaf in leaves(self.ground(C)):
+            witnesses |= leaf.add_witnesses(C, world)
+        return witnesses
+
+    def improve_starts(
+        self, C: Config, q: Float[np.ndarray, "n nq"]
+    ) -> Float[np.ndarray, "n nq"]:
+        for leaf in leaves(self.ground(C)):
+            q = leaf.improve_starts(C, q)
+        return q
+
+    def holds_along(
+        self,
+        C: Config,
+        path: MatrixLike,
+        times: VectorLike,
+        states: Mapping[str, ObjectState] | None = None,
+    ) -> bool:
+        """Return whether Always, Eventually, Until or Sequence formulas hold on a path.
+
+        Only the slices decide; motion between slices is not checked.
+
+        Args:
+            C: the world, which is not changed.
+            path: configurations (T, nq).
+            times: one for each slice (T,), in the unit of the formula's times: those of
+                KOMO count in phases, `numpy.arange(1, T + 1) / slices_per_phase`.
+            states: extended states along the path, from `rollout(C, path)`.
+
+        Raises:
+            PredicateError: for momentary predicates outside Always, Eventually, Until
+                and Sequence; predicates of extended states without `states`; and times
+                that select no slice.
+            ConfigError: as the predicates raise.
+        """
+        formula, trajectory = self._along(C, path, times, states)
+        return formula.holds_on(trajectory)
+
+    def explain_along(
+        self,
+        C: Config,
+        path: MatrixLike,
+        times: VectorLike,
+        states: Mapping[str, ObjectState] | None = None,
+    ) -> str:
+        """Return why it is true or false of a path, and when; see `holds_along`."""
+        formula, trajectory = self._along(C, path, times, states)
+        return formula.explain_on(trajectory)
+
+    def _along(
+        self,
+        C: Config,
+        path: MatrixLike,
+        times: VectorLike,
+        states: Mapping[str, ObjectState] | None,
+    ) -> tuple["Formula", StateTrajectory]:
+        formula = _path_formula(self.ground(C))
+        for leaf in leaves(formula):
+            if leaf.needs_history and states is None:
+                raise PredicateError(
+                    f"{format_predicate(leaf)} depends on how states develop; give"
+                    " states=logic.rollout(C, path)."
+                )
+        return formula, state_trajectory(C, path, times, states)
+
+
+class Connective(Formula):
+    """A formula whose truth is a function of the truths of its parts."""
+
+    @abstractmethod
+    def decide(self, truths: Iterator[bool]) -> bool:
+        """Return its truth from those of its parts, taking no more than needed."""
+
+    @abstractmethod
+    def reason(
+        self, truth: Callable[[Predicate], bool], why: Callable[[Predicate], str]
+    ) -> str:
+        """Return the sentence of `explain` from the truths and reasons of its parts."""
+
+    def holds(self, C: Config) -> bool:
+        return self.decide(p.holds(C) for p in self.parts)
+
+    def explain(self, C: Config) -> str:
+        return self.reason(lambda p: p.holds(C), lambda p: p.explain(C))
+
+    def holds_on(self, trajectory: StateTrajectory) -> bool:
+        return self.decide(_path_formula(p).holds_on(trajectory) for p in self.parts)
+
+    def explain_on(self, trajectory: StateTrajectory) -> str:
+        return self.reason(
+            lambda p: _path_formula(p).holds_on(trajectory),
+            lambda p: _path_formula(p).explain_on(trajectory),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Not(Connective):
+    """The negation of a predicate, `~p`.
+
+    Args:
+        part: a predicate.
+
+    Raises:
+        PredicateError: when `part` is not a predicate.
+    """
+
+    part: Predicate
+
+    def __post_init__(self) -> None:
+        set_parts(self, self.part)
+
+    def decide(self, truths: Iterator[bool]) -> bool:
+        return not next(truths)
+
+    def reason(
+        self, truth: Callable[[Predicate], bool], why: Callable[[Predicate], str]
+    ) -> str:
+        rule = "holds and should not" if truth(self.part) else "does not hold, rightly"
+        return f"{format_predicate(self.part)} {rule}: {why(self.part)}"
+
+    def ground(self, C: Config) -> Predicate:
+        return ~self.part.ground(C)
+
+    def nnf(self, negate: bool = False) -> Predicate:
+        return self.part.nnf(not negate)
+
+    def term(self, C: Config) -> ConstraintTerm:
+        if isinstance(self.part, Formula):
+            return super().term(C)
+        return self.part.relaxed(C, False)
+
+    def path_plans(self, C: Config, schedule: Schedule) -> Plans:
+        if isinstance(self.part, Formula):
+            return super().path_plans(C, schedule)
+        return self.part.plans(C, schedule, False)
+
+    def __invert__(self) -> Predicate:
+        return self.part
+
+    def __repr__(self) -> str:
+        return f"~{_bracketed(self.part)}"
+
+
+class CountingConnective(Connective):
+    """A connective that holds when at least `needed` of its parts do.
+
+    And, Or and AtLeast differ only in that number.
+    """
+
+    @property
+    @abstractmethod
+    def needed(self) -> int:
+        """The number of parts that must hold."""
+
+    def decide(self, truths: Iterator[bool]) -> bool:
+        missing, left = self.needed, len(self.parts)
+        while 0 < missing <= left:
+            missing -= next(truths)
+            left -= 1
+        return missing <= 0
+
+    def reason(
+        self, truth: Callable[[Predicate], bool], why: Callable[[Predicate], str]
+    ) -> str:
+        if len(self.parts) == 1 == self.needed:
+            return why(self.parts[0])
+        cases = [Case("", truth(p), partial(why, p)) for p in self.parts]
+        holds = self.decide(case.truth for case in cases)
+        return describe_cases(cases, holds, "part", self._demand())
+
+    def _demand(self) -> str:
+        return ""
+
+    def ground(self, C: Config) -> Predicate:
+        return self._rebuild(self.needed, [p.ground(C) for p in self.parts])
+
+    def nnf(self, negate: bool = False) -> Predicate:
+        # Fewer than n of m parts hold exactly where m + 1 - n or more do not.
+        opposite = max(len(self.parts) + 1 - self.needed, 0)
+        needed = opposite if negate else self.needed
+        return self._rebuild(needed, [p.nnf(negate) for p in self.parts])
+
+    def _rebuild(self, needed: int, parts: Sequence[Predicate]) -> Predicate:
+        """Return the simplest formula that `needed` of some parts hold."""
+        if needed == 0:
+            return And()
+        if needed > len(parts):
+            return Or()
+        return And(*parts) if needed == len(parts) else Or(*parts)
+
+    def term(self, C: Config) -> ConstraintTerm:
+        if not self._is_enumerable():
+            return super().term(C)
+        chosen = combinations([p.term(C) for p in self.parts], self.needed)
+        return Disjunction(tuple(map(Conjunction, chosen)), DISJUNCTION_ERROR)
+
+    def path_plans(self, C: Config, schedule: Schedule) -> Plans:
+        if not self._is_enumerable():
+            return super().path_plans(C, schedule)
+        # Each part is planned when the first combination needs it, and only once.
+        plans = [cache(partial(p.normal_form_plans, C, schedule)) for p in self.parts]
+        chosen = combinations(plans, self.needed)
+        return plans_for_any([partial(_plan_together, c) for c in chosen])
+
+    def _is_enumerable(self) -> bool:
+        """Return whether there are combinations of parts, and not too many."""
+        count = comb(len(self.parts), self.needed)
+        return 0 < count <= max(MAX_COMBINATIONS, len(self.parts))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(format_predicate, self.parts))})"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class And(CountingConnective):
+    """A conjunction, `p & q`; And() always holds.
+
+    Parts that are And themselves are replaced by their parts.
+
+    Args:
+        *parts: predicates.
+
+    Raises:
+        PredicateError: when a part is not a predicate.
+    """
+
+    parts: tuple[Predicate, ...]
+
+    def __init__(self, *parts: Predicate) -> None:
+        set_parts(self, *_flatten(And, parts))
+
+    @property
+    def needed(self) -> int:
+        return len(self.parts)
+
+    def start_region(
+        self, C: Config, name: FrameName
+    ) -> Float[np.ndarray, "2 3"] | None:
+        regions = [p.start_region(C, name) for p in self.parts]
+        boxes = np.array([box for box in regions if box is not None])
+        if not len(boxes):
+            return None
+        shared = np.stack([boxes[:, 0].max(0), boxes[:, 1].min(0)])
+        return shared if (shared[0] <= shared[1]).all() else boxes[0]
+
+    def admits_poses(
+        self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
+    ) -> Bool[np.ndarray, " n"]:
+        every = [p.admits_poses(C, name, poses) for p in self.parts]
+        return np.all([super().admits_poses(C, name, poses), *every], axis=0)
+
+    def __repr__(self) -> str:
+        return _infix(" & ", self.parts) or super().__repr__()
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Or(CountingConnective):
+    """A disjunction, `p | q`; Or() never holds.
+
+    Parts that are Or themselves are replaced by their parts.
+
+    Args:
+        *parts: predicates.
+
+    Raises:
+        PredicateError: when a part is not a predicate.
+    """
+
+    parts: tuple[Predicate, ...]
+
+    def __init__(self, *parts: Predicate) -> None:
+        set_parts(self, *_flatten(Or, parts))
+
+    @property
+    def needed(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        return _infix(" | ", self.parts) or super().__repr__()
+
+
+def set_parts(formula: Formula, *parts: Any) -> None:
+    """Set the parts of a frozen formula while it is being constructed.
+
+    Raises:
+        PredicateError: when a part is not a predicate.
+    """
+    for part in parts:
+        if not isinstance(part, Predicate):
+            raise PredicateError(
+                f"{type(formula).__name__}: {part!r} is no predicate; expected e.g."
+                " logic.OnTopOf('mug', 'table')."
+            )
+    object.__setattr__(formula, "parts", parts)
+
+
+def leaves(predicate: Predicate) -> Iterator[Predicate]:
+    """Yield the predicates at the leaves of a quantifier-free formula, in order."""
+    if not isinstance(predicate, Formula):
+        yield predicate
+        return
+    for part in predicate.parts:
+        yield from leaves(part)
+
+
+def _path_formula(part: Predicate) -> Formula:
+    """Return a formula after checking that all of it is about a path."""
+    if not isinstance(part, Formula):
+        raise PredicateError(
+            f"{format_predicate(part)} is about one moment, not about a path; put it"
+            " into Always, Eventually, Until or Sequence."
+        )
+    if isinstance(part, Connective):
+        for inner in part.parts:
+            _path_formula(inner)
+    return part
+
+
+def _plan_together(parts: Iterable[Callable[[], Plans]]) -> Plans:
+    """Return the plans that make all of some parts true."""
+    return plans_for_all([part() for part in parts])
+
+
+def _flatten(kind: type[CountingConnective], parts: tuple[Any, ...]) -> Iterator[Any]:
+    for part in parts:
+        yield from part.parts if isinstance(part, kind) else (part,)
+
+
+def _infix(operator: str, parts: tuple[Predicate, ...]) -> str:
+    """Return the parts as operands; an empty text for fewer than two."""
+    return operator.join(map(_bracketed, parts)) if len(parts) > 1 else ""
+
+
+def _bracketed(part: Predicate) -> str:
+    is_compound = isinstance(part, And | Or) and len(part.parts) > 1
+    return f"({part!r})" if is_compound else format_predicate(part)

@@ -1,81 +1,91 @@
-"""Formulas of paths: always, eventually, until, and one after the other."""
+"""Temporal formulas over the slices of a path: Always, Eventually, Until, Sequence.
 
+Always, Eventually and Until are the operators of linear temporal logic over finite
+traces (De Giacomo and Vardi, "Linear temporal logic and linear dynamic logic on finite
+traces", IJCAI 2013), here over the slices that their `times` select.
+"""
+
+from collections.abc import Sequence as Sequential
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Any
+from typing import Any, TypeAlias
 
 from posewise.objectives.interval import Slices
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
-from ..planning.schedule import MAX_PLANS, Plans, Schedule, plans_for_all, plans_for_any
+from ..planning.schedule import (
+    MAX_PLANS,
+    Plans,
+    Schedule,
+    plans_for_all,
+    plans_for_any,
+)
 from ..planning.trajectory import StateTrajectory, check_times
-from .formula import Formula, plans_of, set_parts
 from .messages import format_predicate
-from .predicate import Predicate
+from .predicate import Formula, Predicate, set_parts
 
-Times = Any
+Times: TypeAlias = Sequential[float] | float | None
 """None: all slices; [t]: one; [from, to]: all between; more: each. Kept as a tuple."""
 
 
 class Temporal(Formula):
     """A statement about the slices of a path that `times` select.
 
-    `times` are as those of `KOMO.add_objective`: None or [] for all slices, [t] for the
-    nearest one, [from, to] for all from one to the other inclusive; three or more are
-    that many single ones.
+    `times` are as in `KOMO.add_objective`: None or [] for all slices, [t] for the
+    nearest slice, [from, to] for all slices between and including both; three or more
+    times each select one slice.
     """
 
     is_momentary = False
     times: Times
 
     def holds(self, C: Config) -> bool:
-        """Raise a PredicateError: it is not about one moment."""
         raise PredicateError(
-            f"{type(self).__name__} speaks of a path; ask holds_along(C, path, times)."
+            f"{type(self).__name__} is about a path; call holds_along(C, path, times)."
         )
 
     def explain(self, C: Config) -> str:
-        """Raise a PredicateError: it is not about one moment."""
         raise PredicateError(
-            f"{type(self).__name__} speaks of a path; ask explain_along(C, path,"
+            f"{type(self).__name__} is about a path; call explain_along(C, path,"
             " times)."
         )
 
-    def _with(self, *parts: Predicate) -> "Temporal":
-        """The same of other parts."""
+    def _with_parts(self, *parts: Predicate) -> "Temporal":
+        """Return the same statement about other parts."""
         kind: Any = type(self)
         return kind(*parts, times=self.times)
 
     def ground(self, C: Config) -> Predicate:
-        """See `Predicate`."""
-        return self._with(*(p.ground(C) for p in self.parts))
+        return self._with_parts(*(p.ground(C) for p in self.parts))
 
     def nnf(self, negate: bool = False) -> Predicate:
-        """See `Predicate`; Until and Sequence count as leaves."""
-        made = self._with(*(p.nnf() for p in self.parts))
-        return ~made if negate else made
+        # Until and Sequence have no dual here, so they count as leaves.
+        formula = self._with_parts(*(p.nnf() for p in self.parts))
+        return ~formula if negate else formula
 
     def _slices(self, trajectory: StateTrajectory) -> tuple[int, ...]:
-        return trajectory.slices(self.times, type(self).__name__)
+        return trajectory.select_slices(self.times, type(self).__name__)
 
-    def _selected(self, when: Schedule) -> Slices:
+    def _scheduled_slices(self, schedule: Schedule) -> Slices:
         for part in self.parts:
             _require_momentary(part)
-        return when.select_slices(self.times, type(self).__name__)
+        return schedule.select_slices(self.times, type(self).__name__)
 
-    def _comes(self, part: Predicate, C: Config, when: Schedule, k: int) -> Plans:
-        """Plans of a part on one slice, under names that say when."""
-        named = f"{format_predicate(part)} at t = {when.time(k):g}"
-        plans = plans_of(part, C, when.on((k,)))
+    def _plans_at(
+        self, part: Predicate, C: Config, schedule: Schedule, k: int
+    ) -> Plans:
+        """Return the plans of a part on one slice, with the time in their names."""
+        name = f"{format_predicate(part)} at t = {schedule.slice_time(k):g}"
+        plans = part.normal_form_plans(C, schedule.on_slices((k,)))
         return [
-            p._replace(name=f"{named} ({p.name})" if p.name else named) for p in plans
+            p._replace(name=f"{name} ({p.name})" if p.name else name) for p in plans
         ]
 
-    def _set(self, *parts: Any) -> None:
-        """Parts and times, checked."""
+    def _set_fields(self, *parts: Predicate) -> None:
+        """Set the parts and times after checking them."""
         set_parts(self, *parts)
         times = check_times(type(self).__name__, self.times)
         object.__setattr__(self, "times", times)
@@ -89,152 +99,147 @@ class Temporal(Formula):
 class _SinglePart(Temporal):
     """A statement about the slices on which one predicate holds."""
 
-    part: Any
+    part: Predicate
 
     def __post_init__(self) -> None:
-        self._set(self.part)
+        self._set_fields(self.part)
 
-    def _first(self, trajectory: StateTrajectory, truth: bool) -> int | None:
+    def _first_slice(self, trajectory: StateTrajectory, truth: bool) -> int | None:
         return first_slice(self.part, trajectory, self._slices(trajectory), truth)
 
 
 @dataclass(frozen=True, repr=False)
 class Always(_SinglePart):
-    """Its part holds on all slices of the times.
+    """A predicate holds on all slices of the times.
 
     Args:
-        part: a predicate of one moment.
+        part: a momentary predicate.
         times: see `Temporal`.
 
     Raises:
-        PredicateError: for what is no predicate, and times that are none.
+        PredicateError: when `part` is not a predicate, or `times` are not times.
     """
 
-    part: Any
+    part: Predicate
     times: Times = None
 
     def holds_on(self, trajectory: StateTrajectory) -> bool:
-        """See `Formula`."""
-        return self._first(trajectory, False) is None
+        return self._first_slice(trajectory, False) is None
 
     def explain_on(self, trajectory: StateTrajectory) -> str:
-        """See `Formula`."""
-        k = self._first(trajectory, False)
+        k = self._first_slice(trajectory, False)
         if k is None:
             span = _span(trajectory, self._slices(trajectory))
             return f"{format_predicate(self.part)} holds {span}."
-        return f"{_when(trajectory, k)}: {self.part.explain(trajectory.world_at(k))}"
+        reason = self.part.explain(trajectory.world_at(k))
+        return f"{_instant(trajectory, k)}: {reason}"
 
     def nnf(self, negate: bool = False) -> Predicate:
-        """See `Predicate`."""
         kind = Eventually if negate else Always
         return kind(self.part.nnf(negate), self.times)
 
-    def normal_plans(self, C: Config, when: Schedule) -> Plans:
-        """See `Formula`: the rows of the part on all slices."""
-        return plans_of(self.part, C, when.on(self._selected(when)))
+    def path_plans(self, C: Config, schedule: Schedule) -> Plans:
+        slices = self._scheduled_slices(schedule)
+        return self.part.normal_form_plans(C, schedule.on_slices(slices))
 
 
 @dataclass(frozen=True, repr=False)
 class Eventually(_SinglePart):
-    """Its part holds on one slice of the times, or more.
+    """A predicate holds on at least one slice of the times.
 
     Args:
-        part: a predicate of one moment.
+        part: a momentary predicate.
         times: see `Temporal`.
 
     Raises:
-        PredicateError: for what is no predicate, and times that are none.
+        PredicateError: when `part` is not a predicate, or `times` are not times.
     """
 
-    part: Any
+    part: Predicate
     times: Times = None
 
     def holds_on(self, trajectory: StateTrajectory) -> bool:
-        """See `Formula`."""
-        return self._first(trajectory, True) is not None
+        return self._first_slice(trajectory, True) is not None
 
     def explain_on(self, trajectory: StateTrajectory) -> str:
-        """See `Formula`."""
-        k, slices = self._first(trajectory, True), self._slices(trajectory)
+        k, slices = self._first_slice(trajectory, True), self._slices(trajectory)
         if k is not None:
-            return (
-                f"{_when(trajectory, k)}: {self.part.explain(trajectory.world_at(k))}"
-            )
-        last = self.part.explain(trajectory.world_at(slices[-1]))
+            reason = self.part.explain(trajectory.world_at(k))
+            return f"{_instant(trajectory, k)}: {reason}"
+        reason = self.part.explain(trajectory.world_at(slices[-1]))
         never = (
             f"{format_predicate(self.part)} does not hold {_span(trajectory, slices)}"
         )
-        return f"{never}; {_when(trajectory, slices[-1]).lower()}: {last}"
+        return f"{never}; {_instant(trajectory, slices[-1]).lower()}: {reason}"
 
     def nnf(self, negate: bool = False) -> Predicate:
-        """See `Predicate`."""
         kind = Always if negate else Eventually
         return kind(self.part.nnf(negate), self.times)
 
-    def normal_plans(self, C: Config, when: Schedule) -> Plans:
-        """See `Formula`: the rows of the part on one slice, the last one first."""
-        slices = self._selected(when)
-        comes = partial(self._comes, self.part, C, when)
-        return plans_for_any([partial(comes, k) for k in slices[::-1]])
+    def path_plans(self, C: Config, schedule: Schedule) -> Plans:
+        # Late slices come first, because they leave most time to reach the state.
+        slices = self._scheduled_slices(schedule)
+        plans_at = partial(self._plans_at, self.part, C, schedule)
+        return plans_for_any([partial(plans_at, k) for k in slices[::-1]])
 
 
 @dataclass(frozen=True, repr=False)
 class Until(Temporal):
-    """On some slice of the times the goal holds, and on all before it the part.
+    """A goal holds on some slice of the times, and a predicate on all slices before.
 
-    The goal must come (strong until); on the slice where it does, the part need not
-    hold. Slices before the times do not count.
+    The goal must be reached (strong until). On the slice where it is, the predicate
+    need not hold. Slices before the times do not count.
 
     Args:
-        part: a predicate of one moment.
-        goal: another one.
+        part: a momentary predicate.
+        goal: a momentary predicate.
         times: see `Temporal`.
 
     Raises:
-        PredicateError: for what is no predicate, and times that are none.
+        PredicateError: when an argument is not a predicate, or `times` are not times.
     """
 
-    part: Any
-    goal: Any
+    part: Predicate
+    goal: Predicate
     times: Times = None
 
     def __post_init__(self) -> None:
-        self._set(self.part, self.goal)
+        self._set_fields(self.part, self.goal)
 
     def holds_on(self, trajectory: StateTrajectory) -> bool:
-        """See `Formula`."""
-        truth, _ = self._end(trajectory)
+        truth, _ = self._deciding_slice(trajectory)
         return truth
 
     def explain_on(self, trajectory: StateTrajectory) -> str:
-        """See `Formula`."""
-        truth, k = self._end(trajectory)
+        truth, k = self._deciding_slice(trajectory)
         goal = self.goal.explain(trajectory.world_at(k))
         if truth:
-            return f"{_when(trajectory, k)}: {goal}"
+            return f"{_instant(trajectory, k)}: {goal}"
         if self.part.holds(trajectory.world_at(k)):
             span = _span(trajectory, self._slices(trajectory))
             shown = format_predicate(self.goal)
             return f"{shown} does not hold {span}; at the end: {goal}"
         part = self.part.explain(trajectory.world_at(k))
-        return f"{_when(trajectory, k)}: {part} And not yet: {goal}"
+        return f"{_instant(trajectory, k)}: {part} And not yet: {goal}"
 
-    def normal_plans(self, C: Config, when: Schedule) -> Plans:
-        """See `Formula`: the goal on one slice, and the part on all before it."""
-        slices = self._selected(when)
-        until = partial(self._until, C, when, slices)
-        return plans_for_any([partial(until, k) for k in slices[::-1]])
+    def path_plans(self, C: Config, schedule: Schedule) -> Plans:
+        slices = self._scheduled_slices(schedule)
+        plans_until = partial(self._plans_until, C, schedule, slices)
+        return plans_for_any([partial(plans_until, k) for k in slices[::-1]])
 
-    def _until(self, C: Config, when: Schedule, slices: Slices, k: int) -> Plans:
+    def _plans_until(
+        self, C: Config, schedule: Schedule, slices: Slices, k: int
+    ) -> Plans:
+        """Return plans for the goal on slice k and the part on all slices before."""
         before = tuple(j for j in slices if j < k)
-        comes = self._comes(self.goal, C, when, k)
+        goal_plans = self._plans_at(self.goal, C, schedule, k)
         if not before:
-            return comes
-        return plans_for_all([comes, plans_of(self.part, C, when.on(before))])
+            return goal_plans
+        part_plans = self.part.normal_form_plans(C, schedule.on_slices(before))
+        return plans_for_all([goal_plans, part_plans])
 
-    def _end(self, trajectory: StateTrajectory) -> tuple[bool, int]:
-        """The slice that decides: where the goal comes, or the part fails."""
+    def _deciding_slice(self, trajectory: StateTrajectory) -> tuple[bool, int]:
+        """Return the truth, and the slice where the goal holds or the part fails."""
         slices = self._slices(trajectory)
         for k in slices:
             if self.goal.holds(trajectory.world_at(k)):
@@ -246,96 +251,94 @@ class Until(Temporal):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Sequence(Temporal):
-    """Its parts hold one after the other: on slices k1 <= k2 <= ... of the times.
+    """Predicates hold one after the other, on slices k1 <= k2 <= ... of the times.
 
-    Two parts may hold on the same slice; nothing is said of what holds in between.
+    Two predicates may hold on the same slice. Slices between are not constrained.
 
     Args:
-        *parts: predicates of one moment.
+        *parts: momentary predicates.
         times: see `Temporal`.
 
     Raises:
-        PredicateError: for no parts, what is no predicate, and times that are none.
+        PredicateError: without parts, when a part is not a predicate, or `times` are
+            not times.
     """
 
     parts: tuple[Predicate, ...]
     times: Times = field(default=None, kw_only=True)
 
-    def __init__(self, *parts: Any, times: Times = None) -> None:
+    def __init__(self, *parts: Predicate, times: Times = None) -> None:
         if not parts:
             raise PredicateError("Sequence: there are no parts; give two or more.")
         object.__setattr__(self, "times", times)
-        self._set(*parts)
+        self._set_fields(*parts)
 
     def holds_on(self, trajectory: StateTrajectory) -> bool:
-        """See `Formula`."""
-        return None not in self._found(trajectory)
+        return None not in self._earliest_slices(trajectory)
 
     def explain_on(self, trajectory: StateTrajectory) -> str:
-        """See `Formula`."""
-        found = self._found(trajectory)
+        earliest = self._earliest_slices(trajectory)
         slices = self._slices(trajectory)
-        if None not in found:
-            named = zip(self.parts, found, strict=True)
-            comes = [
+        if None not in earliest:
+            reached = [
                 f"{format_predicate(p)} holds at t = {trajectory.times[k]:g}"
-                for p, k in named
+                for p, k in zip(self.parts, earliest, strict=True)
             ]
-            return f"{', then '.join(comes)}."
-        i = found.index(None)
-        after = slices if i == 0 else [k for k in slices if k >= (found[i - 1] or 0)]
-        part, last = self.parts[i], after[-1]
+            return f"{', then '.join(reached)}."
+        i = earliest.index(None)
+        start = slices[0] if i == 0 else earliest[i - 1] or 0
+        remaining = tuple(k for k in slices if i == 0 or k >= start)
+        part, last = self.parts[i], remaining[-1]
         return (
-            f"Part {i + 1} of {len(found)}, {format_predicate(part)}, does not hold"
-            f" {_span(trajectory, tuple(after))}; {_when(trajectory, last).lower()}:"
+            f"Part {i + 1} of {len(earliest)}, {format_predicate(part)}, does not hold"
+            f" {_span(trajectory, remaining)}; {_instant(trajectory, last).lower()}:"
             f" {part.explain(trajectory.world_at(last))}"
         )
 
-    def normal_plans(self, C: Config, when: Schedule) -> Plans:
-        """See `Formula`: each part on a slice, in all orders there are, or many."""
-        slices, n = self._selected(when), len(self.parts)
+    def path_plans(self, C: Config, schedule: Schedule) -> Plans:
+        slices, n = self._scheduled_slices(schedule), len(self.parts)
+        # Every second slice is dropped until all orders are few enough to plan.
         while len(slices) > n and comb(len(slices) + n - 1, n) > MAX_PLANS:
             slices = tuple(sorted({slices[0], *slices[1:-1:2], slices[-1]}))
-        every = combinations_with_replacement(slices, n)
-        in_turn = partial(self._in_turn, C, when)
-        return plans_for_any([partial(in_turn, ks) for ks in every])
+        orders = combinations_with_replacement(slices, n)
+        plans_on = partial(self._plans_on, C, schedule)
+        return plans_for_any([partial(plans_on, order) for order in orders])
 
-    def _in_turn(self, C: Config, when: Schedule, ks: Slices) -> Plans:
-        pairs = zip(self.parts, ks, strict=True)
-        return plans_for_all([self._comes(part, C, when, k) for part, k in pairs])
+    def _plans_on(self, C: Config, schedule: Schedule, order: Slices) -> Plans:
+        """Return plans in which each part holds on its slice."""
+        pairs = zip(self.parts, order, strict=True)
+        return plans_for_all([self._plans_at(p, C, schedule, k) for p, k in pairs])
 
-    def _found(self, trajectory: StateTrajectory) -> list[int | None]:
-        """For each part the earliest slice on which it can hold in turn."""
-        left: tuple[int, ...] = self._slices(trajectory)
-        found: list[int | None] = []
+    def _earliest_slices(self, trajectory: StateTrajectory) -> list[int | None]:
+        """Return for each part the earliest slice after that of the part before."""
+        remaining: tuple[int, ...] = self._slices(trajectory)
+        earliest: list[int | None] = []
         for part in self.parts:
-            k = first_slice(part, trajectory, left, True)
-            found.append(k)
-            left = () if k is None else tuple(j for j in left if j >= k)
-        return found
+            k = first_slice(part, trajectory, remaining, True)
+            earliest.append(k)
+            remaining = () if k is None else tuple(j for j in remaining if j >= k)
+        return earliest
 
 
 def first_slice(
     part: Predicate, trajectory: StateTrajectory, slices: tuple[int, ...], truth: bool
 ) -> int | None:
-    """The first of some slices on which a predicate has that truth, or None."""
-    return next(
-        (k for k in slices if part.holds(trajectory.world_at(k)) == truth), None
-    )
+    """Return the first of some slices on which a predicate has a truth, or None."""
+    return next((k for k in slices if part.holds(trajectory.world_at(k)) == truth), None)
 
 
 def _require_momentary(part: Predicate) -> None:
-    """Raise a PredicateError for statements of paths within others."""
+    """Raise a PredicateError for temporal formulas inside of temporal formulas."""
     if isinstance(part, Temporal):
         raise PredicateError(
-            f"{format_predicate(part)} speaks of a path, and stands within another"
-            " statement of one; join them by &, | and ~ instead."
+            f"{format_predicate(part)} is about a path, and is part of another"
+            " statement about a path; join them by &, | and ~ instead."
         )
     for inner in part.parts if isinstance(part, Formula) else ():
         _require_momentary(inner)
 
 
-def _when(trajectory: StateTrajectory, k: int) -> str:
+def _instant(trajectory: StateTrajectory, k: int) -> str:
     return f"At t = {trajectory.times[k]:g} (slice {k})"
 
 

@@ -1,1 +1,1 @@
-"""Alternatives of a formula and the schedules that make one of them true."""
+"""Plans and schedules of formulas, trajectories of states, and search over branches."""

@@ -1,13 +1,13 @@
-"""Ways to make statements about paths true: which rows hold on which slices.
+"""Plans that make statements about paths true: which rows hold on which slices.
 
-What is a disjunction over time (on some slice, for a while) becomes several plans, each
-without any approximation of its own: errors are those of the rows alone.
+A disjunction over time (on some slice, for a while) becomes several plans. None of them
+adds an approximation: the error of a plan is that of its rows.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,29 +18,31 @@ from posewise.robots.config import Config
 
 from ..errors import PredicateError
 from ..relaxed import constraint_terms
-
-if TYPE_CHECKING:
-    from ..formulas.predicate import Predicate
+from ..relaxed.constraint_terms import ConstraintTerm
 
 MAX_PLANS = 256
-"""So many plans are made at most; of more, some that lie evenly among them."""
+"""Maximum number of plans of a statement (count).
+
+More plans find more solutions but slow `KOMO.add`; of more, an even subsample is kept.
+"""
+
 Assumption = tuple[tuple[Any, ...], Any]
-"""What is spoken of, e.g. ("in range", "steak", "stove", slice), and what is said."""
-
-
+"""A fact and its value, such as (("in range", "steak", "stove", slice), True)."""
 TimedObjective = tuple[Feature, OT, Slices]
+"""A feature, its type, and the slices on which it holds."""
 TimedObjectives = tuple[TimedObjective, ...]
-"""Objectives."""
 
 
 class Plan(NamedTuple):
-    """One way to make a statement true."""
+    """One of several alternatives that make a statement true."""
 
     name: str = ""
     objectives: TimedObjectives = ()
     assumptions: frozenset[Assumption] = frozenset()
-    """What its rows say in short: plans that say different things of one do not go
-    together."""
+    """Facts that the rows bring about.
+
+    Two plans that assign different values to one fact cannot be combined.
+    """
 
 
 Plans = Sequence[Plan]
@@ -48,124 +50,129 @@ Plans = Sequence[Plan]
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """When a statement shall hold."""
+    """Slices on which a statement must hold."""
 
-    span: SliceInterval
-    """Of the path."""
+    interval: SliceInterval
+    """Interval of the path to which the statement is added."""
     slices: Slices
-    """On all of these, what is true of one moment."""
+    """Slices on which momentary predicates hold."""
     state_slices: Slices
-    """On all of these, what depends on the past: extended states."""
+    """Slices on which predicates of extended states hold."""
     action_slices: Slices
-    """Consecutive slices, in which that may be brought about."""
-    _made: dict[Any, Any] = field(default_factory=dict, repr=False)
+    """Consecutive slices in which actions may bring these states about."""
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
-    def on(self, slices: Slices) -> "Schedule":
-        """On other slices; what depends on the past has all the time until then."""
-        within = tuple(range(slices[-1] + 1))
-        return replace(self, slices=slices, state_slices=slices, action_slices=within)
+    def on_slices(self, slices: Slices) -> "Schedule":
+        """Return the schedule for other slices.
 
-    def select_slices(self, times: Sequence[float], what: str) -> Slices:
-        """Slices of a statement's own times; none: those it is added on.
+        Actions that bring about a state there may use all slices until the last one.
+        """
+        until = tuple(range(slices[-1] + 1))
+        return replace(self, slices=slices, state_slices=slices, action_slices=until)
+
+    def select_slices(self, times: Sequence[float], label: str) -> Slices:
+        """Return the slices that a statement's times select; by default, all of these.
 
         Raises:
             ObjectiveError: when no slice is selected.
-            PredicateError: when both it and what it is added to name times.
+            PredicateError: when both the statement and `KOMO.add` name times.
         """
         if not times:
             return self.slices
-        if len(self.slices) < len(self.span.tau):
+        if len(self.slices) < len(self.interval.tau):
             raise PredicateError(
-                f"{what} has times {list(times)} of its own; add it without times, or"
+                f"{label} has times {list(times)} of its own; add it without times, or"
                 " leave them out."
             )
         groups = [times] if len(times) <= 2 else [[t] for t in times]
-        per_phase, T = self.span.slices_per_phase, len(self.span.tau)
-        found = [select_slices(g, per_phase, T, what) for g in groups]
-        return tuple(dict.fromkeys(k for slices in found for k in slices))
+        per_phase, T = self.interval.slices_per_phase, len(self.interval.tau)
+        selected = [select_slices(g, per_phase, T, label) for g in groups]
+        return tuple(dict.fromkeys(k for slices in selected for k in slices))
 
-    def time(self, k: int) -> float:
-        """The time of a slice, in phases."""
-        return (k + 1) / self.span.slices_per_phase
-
-    def rows(self, part: "Predicate", C: Config, truth: bool = True) -> Plan:
-        """The rows of a predicate of one moment, on all slices."""
-        key = part, truth
-        if truth:
-            return Plan("", self._on_slices(key, lambda: part.objectives(C, self.span)))
-        return Plan(
-            "", self.constraint_objectives(key, C, lambda: part.relaxed(C, truth))
-        )
+    def slice_time(self, k: int) -> float:
+        """Return the time of a slice, in phases."""
+        return (k + 1) / self.interval.slices_per_phase
 
     def constraint_objectives(
-        self, key: Any, C: Config, term: Callable[[], constraint_terms.ConstraintTerm]
+        self, key: Any, C: Config, make_term: Callable[[], ConstraintTerm]
     ) -> TimedObjectives:
-        """Rows on all slices: features under one key are made once for all plans."""
-        return self._on_slices(
-            key, lambda: constraint_terms.objectives(term(), C, self.span)
-        )
+        """Return the rows of a constraint term on all slices; see `timed_objectives`."""
 
-    def _on_slices(
-        self, key: Any, rows: Callable[[], ObjectiveSpecs]
+        def specs() -> ObjectiveSpecs:
+            return constraint_terms.objectives(make_term(), C, self.interval)
+
+        return self.timed_objectives(key, specs)
+
+    def timed_objectives(
+        self, key: Any, make_specs: Callable[[], ObjectiveSpecs]
     ) -> TimedObjectives:
-        if key not in self._made:
-            self._made[key] = [(feature, type) for feature, type, _ in rows()]
-        return tuple((feature, type, self.slices) for feature, type in self._made[key])
+        """Return objectives on all slices.
+
+        Features of one key are built once and shared by all plans, so that equal rows
+        of different plans are the same objects and compile once.
+        """
+        if key not in self._cache:
+            self._cache[key] = [(feature, type) for feature, type, _ in make_specs()]
+        return tuple((feature, type, self.slices) for feature, type in self._cache[key])
 
 
 def schedule_over(interval: SliceInterval) -> Schedule:
-    """Moments on the slices of a span; states at its end, by what happens in it."""
+    """Return a schedule for an interval.
+
+    Momentary predicates hold on all its slices, states on its last slice, by actions
+    within the interval.
+    """
     return Schedule(interval, interval.slices, interval.last, interval.slices)
 
 
 def conjoin(plans: Iterable[Plan]) -> Plan | None:
-    """All of them at once; None where they exclude each other."""
+    """Return the conjunction of plans; None when their assumptions contradict."""
     parts = list(plans)
-    claims: frozenset[Assumption] = frozenset().union(*(p.assumptions for p in parts))
-    if len({subject for subject, _ in claims}) < len(claims):
+    facts: frozenset[Assumption] = frozenset().union(*(p.assumptions for p in parts))
+    if len({subject for subject, _ in facts}) < len(facts):
         return None
     name = ", ".join(dict.fromkeys(p.name for p in parts if p.name))
-    return Plan(name, tuple(o for p in parts for o in p.objectives), claims)
+    return Plan(name, tuple(o for p in parts for o in p.objectives), facts)
 
 
 def plans_for_all(parts: Sequence[Plans]) -> Plans:
-    """Plans for all parts at once.
+    """Return plans that make all parts true.
 
     Raises:
-        PredicateError: where all exclude each other.
+        PredicateError: when every combination of plans is contradictory.
     """
-    found: Plans = [Plan()]
+    combined: Plans = [Plan()]
     for part in parts:
-        both = (conjoin(pair) for pair in product(found, part))
-        found = subsample([plan for plan in both if plan is not None])
-        if not found:
+        pairs = (conjoin(pair) for pair in product(combined, part))
+        combined = subsample([plan for plan in pairs if plan is not None])
+        if not combined:
             raise PredicateError(
                 "These statements exclude each other on a path of so few or such long"
                 f" slices: {', '.join(_first_names(parts))}; take more slices."
             )
-    return found
+    return combined
 
 
 def plans_for_any(parts: Sequence[Callable[[], Plans]]) -> Plans:
-    """Plans for one of the parts, of those that have any.
+    """Return plans that make one of the parts true; parts without plans are skipped.
 
     Raises:
-        PredicateError: of the first part, where none has.
+        PredicateError: the error of the first part, when no part has plans.
     """
-    found: list[Plan] = []
-    failed: list[PredicateError] = []
+    plans: list[Plan] = []
+    errors: list[PredicateError] = []
     for part in parts:
         try:
-            found += part()
+            plans += part()
         except PredicateError as error:
-            failed.append(error)
-    if failed and not found:
-        raise failed[0]
-    return subsample(found)
+            errors.append(error)
+    if errors and not plans:
+        raise errors[0]
+    return subsample(plans)
 
 
 def subsample(plans: Plans) -> Plans:
-    """At most `MAX_PLANS`, evenly."""
+    """Return at most `MAX_PLANS` plans, evenly spaced."""
     if len(plans) <= MAX_PLANS:
         return plans
     return [plans[k] for k in np.linspace(0, len(plans) - 1, MAX_PLANS).astype(int)]

@@ -1,6 +1,6 @@
-"""A world along a path: where it is, and in what states, at each time."""
+"""Trajectories: the configuration and extended states of a world over time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
+from posewise.robots.typing import MatrixLike, VectorLike
 from posewise.robots.validation import float_array
 from posewise.robots.world.object_states import ObjectState, states_at
 
@@ -16,45 +17,49 @@ from ..errors import PredicateError
 
 @dataclass(frozen=True, eq=False)
 class StateTrajectory:
-    """Configurations of a world at increasing times; see `state_trajectory`."""
+    """Configurations, and optionally states, of a world at increasing times."""
 
     C: Config
-    """A copy of its own, which `at` moves."""
+    """A private copy of the world, which `world_at` changes."""
     path: Float[np.ndarray, "T nq"]
     times: Float[np.ndarray, " T"]
     states: Mapping[str, ObjectState] | None
+    """States of all objects, with time as the leading axis; None: those of C."""
 
     def world_at(self, k: int) -> Config:
-        """The world at slice k, until `at` is asked again."""
+        """Return the world at slice k, valid until the next call."""
         self.C.q = self.path[k]
         if self.states is not None:
             self.C.states = states_at(self.states, k)
         return self.C
 
-    def slices(self, times: tuple[float, ...], what: str) -> tuple[int, ...]:
-        """Slices that times select, by the rule of `KOMO.add_objective`.
+    def select_slices(self, times: Sequence[float], label: str) -> tuple[int, ...]:
+        """Return the slices that times select, by the rule of `KOMO.add_objective`.
 
-        None: all; t: the nearest one; a, b: all from that nearest to a to that nearest
-        to b; more: the nearest to each. A negative time is the last slice; an interval
-        is clipped to the path.
+        No time selects all slices; one time the nearest slice; two times all slices
+        from the nearest one to the first time to that of the second; more times the
+        nearest slice each. A negative time is the last slice. An interval is clipped to
+        the path.
 
         Raises:
-            PredicateError: when no slice is selected, with the times that exist.
+            PredicateError: when no slice is selected, with the times of the path.
         """
         last = len(self.times) - 1
-        found = [last if t < 0 else self._nearest(t) for t in times] or [0, last]
-        if len(found) == 2:
-            low, high = max(found[0], 0), min(found[1], last)
-            found = list(range(low, high + 1))
-        if not found or min(found) < 0 or max(found) > last:
+        slices = [last if t < 0 else self._nearest(t) for t in times] or [0, last]
+        if len(slices) == 2:
+            low, high = max(slices[0], 0), min(slices[1], last)
+            slices = list(range(low, high + 1))
+        if not slices or min(slices) < 0 or max(slices) > last:
             raise PredicateError(
-                f"{what}: times {list(times)} select no slice; those of the path lie at"
-                f" {self.times[0]:g} to {self.times[-1]:g}."
+                f"{label}: times {list(times)} select no slice; those of the path lie"
+                f" at {self.times[0]:g} to {self.times[-1]:g}."
             )
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(slices))
 
     def _nearest(self, time: float) -> int:
-        """The nearest slice, beyond the path where that is more than half a step."""
+        """Return the nearest slice; outside the path beyond half a step of its ends."""
+        # Half a step is rounded up with a tolerance, because times such as 1/3 phases
+        # are not exact in floating point.
         if len(self.times) == 1:
             return int((time - self.times[0] + 0.500001) // 1)
         k = int(np.searchsorted(self.times, time)) - 1
@@ -64,55 +69,59 @@ class StateTrajectory:
 
 
 def state_trajectory(
-    C: Config, path: Any, times: Any, states: Mapping[str, ObjectState] | None = None
+    C: Config,
+    path: MatrixLike,
+    times: VectorLike,
+    states: Mapping[str, ObjectState] | None = None,
 ) -> StateTrajectory:
-    """A world along a path.
+    """Return the trajectory of a world along a path.
 
     Args:
-        C: the world; it is not changed.
+        C: the world, which is not changed.
         path: configurations (T, nq).
-        times: one for each (T,), increasing, not negative.
-        states: of the objects, by `rollout(C, path)`; None: those of C throughout.
+        times: one for each configuration (T,), increasing and not negative.
+        states: states of the objects, from `rollout(C, path)`; None: those of C at all
+            times.
 
     Raises:
-        PredicateError: for arguments that do not fit each other.
+        PredicateError: when the arguments do not fit each other.
     """
-    path = float_array("path", path, f"(T, {C.nq}) numbers", PredicateError)
-    if path.ndim != 2 or path.shape[1] != C.nq or not len(path):
+    q = float_array("path", path, f"(T, {C.nq}) numbers", PredicateError)
+    if q.ndim != 2 or q.shape[1] != C.nq or not len(q):
         raise PredicateError(
-            f"path has shape {path.shape}, expected (T, {C.nq}) with T >= 1: one"
+            f"path has shape {q.shape}, expected (T, {C.nq}) with T >= 1: one"
             " configuration for each time."
         )
-    expected = f"({len(path)},) increasing numbers >= 0: one for each slice"
-    times = float_array("times", times, expected, PredicateError)
-    good = times.shape == (len(path),) and np.isfinite(times).all()
-    if not good or times[0] < 0 or (np.diff(times) <= 0).any():
-        raise PredicateError(f"times are {times.tolist()}, expected {expected}.")
-    if not np.isfinite(path).all():
-        k = int(np.argmin(np.isfinite(path).all(-1)))
+    expected = f"({len(q)},) increasing numbers >= 0: one for each slice"
+    t = float_array("times", times, expected, PredicateError)
+    good = t.shape == (len(q),) and np.isfinite(t).all()
+    if not good or t[0] < 0 or (np.diff(t) <= 0).any():
+        raise PredicateError(f"times are {t.tolist()}, expected {expected}.")
+    if not np.isfinite(q).all():
+        k = int(np.argmin(np.isfinite(q).all(-1)))
         raise PredicateError(f"path has a NaN or infinite entry in slice {k}.")
     for name, state in (states or {}).items():
-        if np.shape(state.temperature)[:1] != (len(path),):
+        if np.shape(state.temperature)[:1] != (len(q),):
             raise PredicateError(
                 f"states of {name!r} have {len(np.atleast_1d(state.temperature))}"
-                f" steps, the path has {len(path)}; make them by logic.rollout(C,"
-                " path)."
+                f" steps, the path has {len(q)}; make them by logic.rollout(C, path)."
             )
-    return StateTrajectory(C.copy(), path, times, states)
+    return StateTrajectory(C.copy(), q, t, states)
 
 
-def check_times(what: str, times: Any) -> tuple[float, ...]:
-    """Times of a statement: none, one, two (from, to) or more.
+def check_times(label: str, times: Any) -> tuple[float, ...]:
+    """Return the times of a statement as a tuple: none, one, two (from, to) or more.
 
     Raises:
-        PredicateError: for what are no finite numbers, and intervals that end early.
+        PredicateError: for entries that are not finite numbers, and intervals that end
+            before they begin.
     """
     expected = "none, [t], [from, to] or a list of times"
-    given = float_array(
-        f"{what}: times", [] if times is None else times, expected, PredicateError
+    array = float_array(
+        f"{label}: times", [] if times is None else times, expected, PredicateError
     )
-    values = tuple(np.atleast_1d(given).tolist())
-    early = len(values) == 2 and 0 <= values[1] < values[0]
-    if given.ndim > 1 or not np.isfinite(given).all() or early:
-        raise PredicateError(f"{what}: times are {times!r}, expected {expected}.")
+    values = tuple(np.atleast_1d(array).tolist())
+    is_reversed = len(values) == 2 and 0 <= values[1] < values[0]
+    if array.ndim > 1 or not np.isfinite(array).all() or is_reversed:
+        raise PredicateError(f"{label}: times are {times!r}, expected {expected}.")
     return values
