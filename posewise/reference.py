@@ -11,8 +11,7 @@ from typing import Any
 from . import logic
 from .features import FS
 from .features.symbol import Symbol
-from .logic.formulas.formula import Formula
-from .logic.formulas.predicate import Predicate
+from .logic.formulas.predicate import Formula, Predicate
 
 HEAD = """\
 # Reference

@@ -14,8 +14,7 @@ from posewise.robots.errors import ConfigError
 from ..exact.contact import InContactWith
 from ..exact.joint_openness import Open
 from ..exact.next_to import NextTo
-from ..formulas.connectives import Not
-from ..formulas.predicate import Predicate
+from ..formulas.predicate import Not, Predicate
 from ..geometry.frame_groups import bounding_box, find_object, subtree_group
 from ..planning.dnf_search import object_names
 from ..states.state_predicate import StatePredicate

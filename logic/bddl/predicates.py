@@ -12,8 +12,7 @@ from ..exact.joint_openness import Open
 from ..exact.next_to import NextTo
 from ..exact.rooms import InRoom
 from ..exact.support import OnTopOf, Under
-from ..formulas.connectives import Or
-from ..formulas.predicate import Predicate
+from ..formulas.predicate import Or, Predicate
 from ..states.dirt_predicates import Dusty, Stained
 from ..states.thermal_predicates import Burnt, Cooked, Frozen
 from ..states.toggle_slice_predicates import Sliced, ToggledOn

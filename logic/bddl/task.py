@@ -9,9 +9,9 @@ from typing import Any
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 
-from ..formulas.connectives import And, Implies, Not, Or
+from ..formulas.connectives import Implies
 from ..formulas.pair_quantifiers import ForNPairs, ForPairs
-from ..formulas.predicate import Predicate
+from ..formulas.predicate import And, Not, Or, Predicate
 from ..formulas.quantifiers import Exists, ForAll, ForN
 from .binding import bind_names
 from .grammar import IN_ROOM, QUANTIFIERS, atoms_in, parse_quantifier, term_name

@@ -134,7 +134,9 @@ class Predicate(ABC):
         """
         return self.plans(C, schedule)
 
-    def _momentary_plan(self, C: Config, schedule: Schedule, truth: bool = True) -> Plan:
+    def _momentary_plan(
+        self, C: Config, schedule: Schedule, truth: bool = True
+    ) -> Plan:
         """Return the plan whose rows hold on all slices of the schedule."""
 
         def specs() -> ObjectiveSpecs:
@@ -181,7 +183,7 @@ class Predicate(ABC):
     def improve_starts(
         self, C: Config, q: Float[np.ndarray, "n nq"]
     ) -> Float[np.ndarray, "n nq"]:
-        """Return starts of a solver, moved to where the predicate is likelier to hold."""
+        """Return starts, moved to where the predicate is likelier to hold."""
         return q
 
     def ground(self, C: Config) -> "Predicate":

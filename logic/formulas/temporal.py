@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from posewise.objectives.interval import Slices
 from posewise.robots.config import Config
@@ -66,13 +66,18 @@ class Temporal(Formula):
         formula = self._with_parts(*(p.nnf() for p in self.parts))
         return ~formula if negate else formula
 
+    @property
+    def _times(self) -> tuple[float, ...]:
+        """`times` as `_set_fields` keeps them."""
+        return cast(tuple[float, ...], self.times)
+
     def _slices(self, trajectory: StateTrajectory) -> tuple[int, ...]:
-        return trajectory.select_slices(self.times, type(self).__name__)
+        return trajectory.select_slices(self._times, type(self).__name__)
 
     def _scheduled_slices(self, schedule: Schedule) -> Slices:
         for part in self.parts:
             _require_momentary(part)
-        return schedule.select_slices(self.times, type(self).__name__)
+        return schedule.select_slices(self._times, type(self).__name__)
 
     def _plans_at(
         self, part: Predicate, C: Config, schedule: Schedule, k: int
@@ -92,7 +97,7 @@ class Temporal(Formula):
 
     def __repr__(self) -> str:
         shown = [format_predicate(p) for p in self.parts]
-        shown += [f"times={list(self.times)}"] if self.times else []
+        shown += [f"times={list(self._times)}"] if self._times else []
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -324,7 +329,9 @@ def first_slice(
     part: Predicate, trajectory: StateTrajectory, slices: tuple[int, ...], truth: bool
 ) -> int | None:
     """Return the first of some slices on which a predicate has a truth, or None."""
-    return next((k for k in slices if part.holds(trajectory.world_at(k)) == truth), None)
+    return next(
+        (k for k in slices if part.holds(trajectory.world_at(k)) == truth), None
+    )
 
 
 def _require_momentary(part: Predicate) -> None:

@@ -13,10 +13,9 @@ from ..errors import PredicateError
 from ..exact.containment import InsideOf
 from ..exact.floors import OnFloor
 from ..exact.support import OnTopOf
-from ..formulas.connectives import And, AtLeast, Not, Or
-from ..formulas.formula import Formula
+from ..formulas.connectives import AtLeast
 from ..formulas.messages import format_predicate
-from ..formulas.predicate import Predicate
+from ..formulas.predicate import And, Formula, Not, Or, Predicate
 from ..geometry.frame_groups import closest_separation, find_object
 
 RESTING_PREDICATES = (InsideOf, OnFloor, OnTopOf)

@@ -81,7 +81,7 @@ class Schedule:
             return self.slices
         if len(self.slices) < len(self.interval.tau):
             raise PredicateError(
-                f"{label} has times {list(times)} of its own; add it without times, or"
+                f"{label} itself has times {list(times)}; add it without times, or"
                 " leave them out."
             )
         groups = [times] if len(times) <= 2 else [[t] for t in times]
@@ -96,7 +96,7 @@ class Schedule:
     def constraint_objectives(
         self, key: Any, C: Config, make_term: Callable[[], ConstraintTerm]
     ) -> TimedObjectives:
-        """Return the rows of a constraint term on all slices; see `timed_objectives`."""
+        """Return the rows of a term on all slices; see `timed_objectives`."""
 
         def specs() -> ObjectiveSpecs:
             return constraint_terms.objectives(make_term(), C, self.interval)

@@ -32,6 +32,7 @@ class StatePredicate(Predicate):
     object: str
 
     is_momentary: ClassVar[bool] = False
+    needs_history: ClassVar[bool] = True
     ability: ClassVar[str]
 
     def holds(self, C: Config) -> bool:

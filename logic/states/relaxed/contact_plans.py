@@ -73,14 +73,16 @@ def touch_rows(
     row = lambda: Inequality(
         pair.feature(within_distance_rows(CONTACT_TOLERANCE, error)), 100.0, error
     )
-    return when.on(slices).constraint_objectives(("touch", part.name, name), C, row)
+    return when.on_slices(slices).constraint_objectives(
+        ("touch", part.name, name), C, row
+    )
 
 
 def _touch_plans(
     C: Config, when: Schedule, name: str, blade: tuple[str, FrameGroup], k: int
 ) -> Plans:
     owner, part = blade
-    title = f"{owner} touches {name} at t = {when.time(k):g}"
+    title = f"{owner} touches {name} at t = {when.slice_time(k):g}"
     return [Plan(title, touch_rows(C, when, part, name, (k,)))]
 
 
@@ -88,7 +90,10 @@ def _no_touch_plan(
     C: Config, when: Schedule, parts: list[tuple[str, FrameGroup]], name: str
 ) -> Plan:
     """No part touches an object on any slice until the last one."""
-    until, rows = when.on(tuple(range(when.state_slices[-1] + 1))), Plan().objectives
+    until, rows = (
+        when.on_slices(tuple(range(when.state_slices[-1] + 1))),
+        Plan().objectives,
+    )
     for _, part in parts:
         pair = ObjectPair(C, part, find_object(C, name), False)
         row = lambda pair=pair: Inequality(

@@ -54,7 +54,10 @@ def _not_filled_by(C: Config, when: Schedule, name: str, tap: WorldObject) -> Pl
 
 def _clear_of_tap(C: Config, when: Schedule, name: str, tap: WorldObject) -> Plans:
     """A ball about each cavity never meets the line down from a tap."""
-    until, rows = when.on(tuple(range(when.state_slices[-1] + 1))), Plan().objectives
+    until, rows = (
+        when.on_slices(tuple(range(when.state_slices[-1] + 1))),
+        Plan().objectives,
+    )
     point = tap.link("waterSource")
     for region in C.objects[name].cavities:
         middle = (region.corners.min(0) + region.corners.max(0)) / 2

@@ -84,7 +84,7 @@ class TemperatureGoal:
     @property
     def tau(self) -> float:
         """Time from slice to slice [s]."""
-        return slice_duration(self.when.span, self.description)
+        return slice_duration(self.when.interval, self.description)
 
     @property
     def temperature(self) -> float:
@@ -249,7 +249,7 @@ def _dwell_window_plans(
         rows += _predicate_rows(task, Open(source.owner), slices, False)
     parts: list[Plans] = [[Plan(name, tuple(rows), claims)]]
     if required["requires_toggled_on"]:
-        parts.append(toggled_plans(C, when.on(slices), source.owner, True))
+        parts.append(toggled_plans(C, when.on_slices(slices), source.owner, True))
     return plans_for_all(parts)
 
 
@@ -292,7 +292,7 @@ def _range_rows(
         return _predicate_rows(task, inside, slices, truth)
     C, make = task.C, within_range if truth else out_of_range
     given = task.name, source.frame, source.parameters["distance_threshold"]
-    return task.when.on(slices).constraint_objectives(
+    return task.when.on_slices(slices).constraint_objectives(
         (make, given), C, lambda: Inequality(make(C, *given))
     )
 
@@ -300,7 +300,9 @@ def _range_rows(
 def _predicate_rows(
     task: TemperatureGoal, predicate: InsideOf | Open, slices: Slices, truth: bool
 ) -> TimedObjectives:
-    return task.when.on(slices).rows(predicate, task.C, truth).objectives
+    schedule = task.when.on_slices(slices)
+    (plan,) = predicate.plans(task.C, schedule, truth)
+    return plan.objectives
 
 
 def _is_in_range_now(task: TemperatureGoal, source: ThermalSource) -> bool:

@@ -24,7 +24,7 @@ def toggled_plans(C: Config, when: Schedule, name: str, value: bool) -> Plans:
     Raises:
         PredicateError: where there is nothing to press it, or no time.
     """
-    slice_duration(when.span, f"Switching {name!r}")
+    slice_duration(when.interval, f"Switching {name!r}")
     state, fingers = C.states[name], button_fingers(C)
     button = C.object(name).link("toggleable")
     first, last = when.state_slices[0], when.state_slices[-1]
@@ -63,7 +63,7 @@ def _press_plans(
     # on the ways into the press and out of it the finger crosses the range once
     apart = tuple(k for k in range(when.state_slices[-1] + 1) if not start <= k <= end)
     given = finger, button, PRESS_DISTANCE
-    rows = when.on(near).constraint_objectives(
+    rows = when.on_slices(near).constraint_objectives(
         (origin_within_range, given),
         C,
         lambda: Inequality(origin_within_range(C, *given)),
@@ -81,7 +81,7 @@ def _clear_rows(
     for finger in fingers if slices else ():
         given = finger, button, PRESS_DISTANCE
         make = lambda given=given: Inequality(origin_out_of_range(C, *given))
-        found += when.on(slices).constraint_objectives(
+        found += when.on_slices(slices).constraint_objectives(
             (origin_out_of_range, given), C, make
         )
     return found

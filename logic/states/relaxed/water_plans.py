@@ -103,7 +103,7 @@ def _tap_plans(C: Config, when: Schedule, task: DropletGoal, tap: WorldObject) -
     """All times at which droplets of a tap may be caught."""
     doing, needed = f"{task.verb.capitalize()}ing", task.needed
     tau, begin, first = (
-        slice_duration(when.span, doing),
+        slice_duration(when.interval, doing),
         when.action_slices[0],
         when.state_slices[0],
     )
@@ -150,7 +150,7 @@ def _switch_on_plans(
     """Switched on by a press from a slice on, and below it from the slice before."""
     on = start + PRESS_STEPS - 1
     end = on + wait
-    pressed = when.on(tuple(range(on, end + 1)))
+    pressed = when.on_slices(tuple(range(on, end + 1)))
     pressed = replace(pressed, action_slices=tuple(range(start, on + 1)))
     toggled = toggled_plans(C, pressed, tap.name, True)
     return plans_for_all([toggled, _window_plans(C, when, task, tap, start - 1, end)])
@@ -170,7 +170,7 @@ def _window_plans(
     fixed = [x for x in others if _is_static(C, x.name)]
     heights = [first_hits(x, drop[None], DOWN).item() for x in fixed]
     reach = min([DEFAULT_HIT_RANGE, *heights]) - RAY_CLEARANCE
-    here, made = when.on(slices), Plan().objectives
+    here, made = when.on_slices(slices), Plan().objectives
 
     def rows(
         what: Any, other: FrameGroup, build: PairRows, error: float = 0.0

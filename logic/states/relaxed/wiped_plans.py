@@ -93,7 +93,7 @@ def _tool_plans(
     wet = kind == "dust" or C.states[owner].wetness >= 1
     if wet:
         return plans_for_any([partial(visit, slices) for slices in times])
-    soak = lambda k: soaked_plans(C, when.on((k,)), owner, 1, True)
+    soak = lambda k: soaked_plans(C, when.on_slices((k,)), owner, 1, True)
     both = lambda slices: plans_for_all([soak(slices[0]), visit(slices)])
     return plans_for_any([partial(both, slices) for slices in times])
 
@@ -114,7 +114,7 @@ def _visit_plans(
     for k, group in zip(slices, places, strict=True):
         for i in group.tolist():
             make = lambda i=i: _in_tool_box(pair, positions[i])
-            rows += when.on((k,)).constraint_objectives(
+            rows += when.on_slices((k,)).constraint_objectives(
                 ("wiped", tool.name, name, i), C, make
             )
     title = f"{owner} wipes {name} on slices {slices[0]} to {slices[-1]}"
