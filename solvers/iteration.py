@@ -91,7 +91,7 @@ def step(
         )
         ahead = refused & argmax_mask(push)
         again = settled | jnp.any(ahead)
-        changed |= {"proposal": now.trial, "met": now.forced_active | ahead}
+        changed |= {"trial": now.trial, "forced_active": now.forced_active | ahead}
         return _StepSearch(changed, settled, c.settled | settled, c.tries + 1, again)
 
     none = jnp.zeros((), bool)
@@ -109,7 +109,8 @@ def step(
 
 
 CHANGED = (
-    "proposal met multipliers mu damping last_violation stalls status done".split()
+    "trial forced_active multipliers mu damping last_violation stalls status"
+    " done".split()
 )
 """Of the state, what the search for a step changes."""
 
