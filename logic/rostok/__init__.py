@@ -10,8 +10,9 @@ from .contact_events import EventContactTimeOut as EventContactTimeOut
 from .contact_events import EventSlipOut as EventSlipOut
 from .criterion import Criterion as Criterion
 from .criterion_objective import CriterionObjective as CriterionObjective
+from .errors import EventError as EventError
+from .errors import TraceError as TraceError
 from .event import EventCommands as EventCommands
-from .event import EventError as EventError
 from .event import SimulationSingleEvent as SimulationSingleEvent
 from .event_builders import EventBodyTooLowBuilder as EventBodyTooLowBuilder
 from .event_builders import EventBuilder as EventBuilder
@@ -53,6 +54,5 @@ from .smooth_events import SmoothResult as SmoothResult
 from .smooth_events import smooth_events as smooth_events
 from .trace import Contact as Contact
 from .trace import Trace as Trace
-from .trace import TraceError as TraceError
 from .trace_arrays import TraceArrays as TraceArrays
 from .trace_arrays import trace_arrays as trace_arrays

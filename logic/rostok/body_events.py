@@ -1,103 +1,95 @@
-"""rostok's events of the robot's bodies: flown apart, and too low."""
+"""rostok's events of the robot's bodies: flying apart, and dropping too low."""
 
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.validation import number
 
+from . import event_probabilities as probabilities
 from . import robustness as rows
-from .event import EventCommands, EventError, SimulationSingleEvent, check_limit
-from .sensors import SensorReading
-from .trace_arrays import validate_arrays
+from .errors import EventError
+from .event import BuiltInEvent, EventRule, Step, check_limit
+
+MAX_DATA_DISTANCE = 1e9
+"""Stand-in for an infinite `max_distance` in arrays [m].
+
+No body is this far away; a finite number keeps derivatives finite.
+"""
 
 
-class EventFlyingApart(SimulationSingleEvent):
-    """A body of the robot is far from its first body.
+def _flying_apart_occurs(event: "EventFlyingApart", step: Step) -> bool:
+    base, *others = step.robot.get_body_trajectory_point().values()
+    # A NaN distance fails the comparison, so that an unmeasured body counts as far.
+    near = (np.linalg.norm(base - p) <= event.max_distance for p in others)
+    return not (np.isfinite(base).all() and all(near))
 
-    A body without a measured position counts as far away.
+
+class EventFlyingApart(BuiltInEvent):
+    """A body of the robot is too far from its first body; stops the run.
+
+    A body without a measured position counts as too far.
 
     Args:
-        max_distance: of the bodies' positions [m].
+        max_distance: largest allowed distance between body positions [m].
 
     Raises:
         EventError: for a negative distance.
     """
 
     outcome = "robot flown apart"
+    rule = EventRule(
+        occurs=_flying_apart_occurs,
+        probabilities=probabilities.flying_apart,
+        robustness=rows.flying_apart_rows,
+        avoidance=rows.no_flying_apart_rows,
+    )
 
-    def __init__(self, max_distance: Any) -> None:
+    def __init__(self, max_distance: float) -> None:
         super().__init__()
         self.max_distance = check_limit("EventFlyingApart: max_distance", max_distance)
 
-    def event_check(
-        self,
-        current_time: float,
-        step_n: int,
-        robot_data: SensorReading,
-        env_data: SensorReading,
-    ) -> EventCommands:
-        """STOP when it happens."""
-        self._require_new()
-        base, *others = robot_data.get_body_trajectory_point().values()
-        near = (np.linalg.norm(base - p) <= self.max_distance for p in others)
-        if np.isfinite(base).all() and all(near):
-            return EventCommands.CONTINUE
-        self._record(step_n)
-        return EventCommands.STOP
+    def row_parameters(self) -> dict[str, Any]:
+        return {"max_distance": self.max_distance}
 
-    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.flying_apart_rows(*validate_arrays(trace, tau), self.max_distance)
-
-    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.no_flying_apart_rows(
-            *validate_arrays(trace, tau), self.max_distance
-        )
+    def probability_data(self, times: Float[np.ndarray, " steps"]) -> dict[str, Any]:
+        return {"max_distance": min(self.max_distance, MAX_DATA_DISTANCE)}
 
 
-class EventBodyTooLow(SimulationSingleEvent):
-    """The robot's first body is below a height.
+def _too_low_occurs(event: "EventBodyTooLow", step: Step) -> bool:
+    base, *_ = step.robot.get_body_trajectory_point().values()
+    return bool(base[1] < event.ref_height)
 
-    Repaired: rostok stops without `state` and `step_n`.
+
+class EventBodyTooLow(BuiltInEvent):
+    """The first body of the robot is below a given height; stops the run.
+
+    Repaired: rostok stops without setting `state` and `step_n`.
 
     Args:
-        ref_height: the least y that is allowed [m, world].
+        ref_height: smallest allowed y coordinate [m, world].
 
     Raises:
-        EventError: for no finite height.
+        EventError: for a height that is not finite.
     """
 
     outcome = "robot too low"
+    rule = EventRule(
+        occurs=_too_low_occurs,
+        probabilities=probabilities.body_too_low,
+        robustness=rows.too_low_rows,
+        avoidance=rows.not_too_low_rows,
+        is_recorded_in_legacy=False,
+    )
 
-    def __init__(self, ref_height: Any) -> None:
+    def __init__(self, ref_height: float) -> None:
         super().__init__()
-        what = "EventBodyTooLow: ref_height"
-        self.ref_height = number(what, ref_height, error=EventError)
+        label = "EventBodyTooLow: ref_height"
+        self.ref_height = number(label, ref_height, error=EventError)
 
-    def event_check(
-        self,
-        current_time: float,
-        step_n: int,
-        robot_data: SensorReading,
-        env_data: SensorReading,
-    ) -> EventCommands:
-        """STOP when it happens."""
-        self._require_new()
-        base, *_ = robot_data.get_body_trajectory_point().values()
-        if not base[1] < self.ref_height:
-            return EventCommands.CONTINUE
-        if not robot_data.legacy:
-            self._record(step_n)
-        return EventCommands.STOP
+    def row_parameters(self) -> dict[str, Any]:
+        return {"ref_height": self.ref_height}
 
-    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.too_low_rows(*validate_arrays(trace, tau), self.ref_height)
-
-    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.not_too_low_rows(*validate_arrays(trace, tau), self.ref_height)
+    def probability_data(self, times: Float[np.ndarray, " steps"]) -> dict[str, Any]:
+        return {"ref_height": self.ref_height}

@@ -1,57 +1,67 @@
-"""rostok's events of contact: the first one, too late, too early, and lost."""
+"""rostok's contact events: first contact, time-out, initial contact, slip."""
 
 from typing import Any
 
-import jax
+import numpy as np
 from jaxtyping import Float
 
+from .step_indices import ends_of_waits, first_past
+from . import event_probabilities as probabilities
 from . import robustness as rows
-from .event import EventCommands, SimulationSingleEvent, check_kind, check_limit
-from .sensors import SensorReading
+from .event import (
+    BuiltInEvent,
+    EventCommands,
+    EventRule,
+    Step,
+    check_kind,
+    check_limit,
+)
 from .thresholds import MAX_INITIAL_CONTACT_STEPS
-from .trace_arrays import validate_arrays
 
 
-class EventContact(SimulationSingleEvent):
-    """Something touches the object.
+def _is_object_touched(step: Step) -> bool:
+    return step.environment.get_amount_contacts()[0] > 0
+
+
+def _contact_occurs(event: "EventContact", step: Step) -> bool:
+    if event.from_body:
+        return step.robot.n_fingers > 0
+    return _is_object_touched(step)
+
+
+class EventContact(BuiltInEvent):
+    """First contact with the object; the run continues.
 
     Args:
-        take_from_body: count the robot's bodies but the palm that touch anything but
-            the robot, instead of the object's contacts.
+        take_from_body: whether contacts of the robot's bodies other than the palm with
+            anything but the robot count, instead of the contacts of the object.
     """
 
-    def __init__(self, take_from_body: Any = False) -> None:
+    rule = EventRule(
+        occurs=_contact_occurs,
+        probabilities=probabilities.contact,
+        robustness=rows.contact_rows,
+        avoidance=rows.no_contact_rows,
+        command=EventCommands.CONTINUE,
+    )
+
+    def __init__(self, take_from_body: bool = False) -> None:
         super().__init__()
         self.from_body = bool(take_from_body)
 
-    def event_check(
-        self,
-        current_time: float,
-        step_n: int,
-        robot_data: SensorReading,
-        env_data: SensorReading,
-    ) -> EventCommands:
-        """CONTINUE."""
-        self._require_new()
-        fingers = robot_data.n_fingers
-        if (fingers if self.from_body else env_data.get_amount_contacts()[0]) > 0:
-            self._record(step_n)
-        return EventCommands.CONTINUE
-
-    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.contact_rows(*validate_arrays(trace, tau), self.from_body)
-
-    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.no_contact_rows(*validate_arrays(trace, tau), self.from_body)
+    def row_parameters(self) -> dict[str, Any]:
+        return {"from_body": self.from_body}
 
 
-class EventContactTimeOut(SimulationSingleEvent):
-    """No contact by a time.
+def _timeout_occurs(event: "EventContactTimeOut", step: Step) -> bool:
+    return not event.contact_event.state and step.time > event.reference_time
+
+
+class EventContactTimeOut(BuiltInEvent):
+    """No contact by a given time; stops the run.
 
     Args:
-        ref_time: the last time without contact that is allowed [s].
+        ref_time: last time at which the contact may still be missing [s].
         contact_event: the EventContact of the same run.
 
     Raises:
@@ -59,122 +69,89 @@ class EventContactTimeOut(SimulationSingleEvent):
     """
 
     outcome = "contact time-out"
+    rule = EventRule(
+        occurs=_timeout_occurs,
+        probabilities=probabilities.timeout,
+        robustness=rows.timeout_rows,
+        avoidance=rows.no_timeout_rows,
+    )
 
-    def __init__(self, ref_time: Any, contact_event: Any) -> None:
+    def __init__(self, ref_time: float, contact_event: EventContact) -> None:
         super().__init__()
         self.reference_time = check_limit("EventContactTimeOut: ref_time", ref_time)
-        self.contact_event: EventContact = check_kind(self, contact_event, EventContact)
+        self.contact_event = check_kind(self, contact_event, EventContact)
+        self.required_event = self.contact_event
 
-    def event_check(
-        self,
-        current_time: float,
-        step_n: int,
-        robot_data: SensorReading,
-        env_data: SensorReading,
-    ) -> EventCommands:
-        """STOP after that time, unless the contact has happened."""
-        self._require_new()
-        if self.contact_event.state or not current_time > self.reference_time:
-            return EventCommands.CONTINUE
-        self._record(step_n)
-        return EventCommands.STOP
+    def row_parameters(self) -> dict[str, Any]:
+        return {
+            "ref_time": self.reference_time,
+            "from_body": self.contact_event.from_body,
+        }
 
-    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.timeout_rows(
-            *validate_arrays(trace, tau),
-            (self.reference_time, self.contact_event.from_body),
-        )
-
-    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.no_timeout_rows(
-            *validate_arrays(trace, tau),
-            (self.reference_time, self.contact_event.from_body),
-        )
+    def probability_data(self, times: Float[np.ndarray, " steps"]) -> dict[str, Any]:
+        return {"is_timeout_step": first_past(times, self.reference_time)}
 
 
-class EventContactInInitialPosition(SimulationSingleEvent):
-    """The object is touched within the first four steps.
+def _initial_contact_occurs(event: "EventContactInInitialPosition", step: Step) -> bool:
+    return step.number < MAX_INITIAL_CONTACT_STEPS and _is_object_touched(step)
 
-    Repaired: rostok stops without `state` and `step_n`.
+
+class EventContactInInitialPosition(BuiltInEvent):
+    """Contact with the object within the first four steps; stops the run.
+
+    Repaired: rostok stops without setting `state` and `step_n`.
     """
 
     outcome = "contact in the initial position"
-
-    def event_check(
-        self,
-        current_time: float,
-        step_n: int,
-        robot_data: SensorReading,
-        env_data: SensorReading,
-    ) -> EventCommands:
-        """STOP when it happens."""
-        self._require_new()
-        if (
-            step_n >= MAX_INITIAL_CONTACT_STEPS
-            or not env_data.get_amount_contacts()[0] > 0
-        ):
-            return EventCommands.CONTINUE
-        if not env_data.legacy:
-            self._record(step_n)
-        return EventCommands.STOP
-
-    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.initial_contact_rows(*validate_arrays(trace, tau), False)
-
-    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.no_initial_contact_rows(*validate_arrays(trace, tau), False)
+    rule = EventRule(
+        occurs=_initial_contact_occurs,
+        probabilities=probabilities.initial_contact,
+        robustness=rows.initial_contact_rows,
+        avoidance=rows.no_initial_contact_rows,
+        is_recorded_in_legacy=False,
+    )
 
 
-class EventSlipOut(SimulationSingleEvent):
-    """The fingers touched something, and have touched nothing for a time since.
+def _slip_out_occurs(event: "EventSlipOut", step: Step) -> bool:
+    if step.robot.n_fingers > 0:
+        event.time_last_contact = step.time
+        return False
+    last = event.time_last_contact
+    return last is not None and step.time - last > event.reference_time
 
-    Fingers are all bodies but the first; it may happen before any grasp.
+
+class EventSlipOut(BuiltInEvent):
+    """Loss of all finger contacts for longer than a given time; stops the run.
+
+    Fingers are all bodies but the first. The event needs an earlier contact but no
+    grasp.
 
     Args:
-        ref_time: the longest time without contact that is allowed [s].
+        ref_time: longest allowed time without contact [s].
 
     Raises:
         EventError: for a negative time.
     """
 
     outcome = "object slipped out"
+    rule = EventRule(
+        occurs=_slip_out_occurs,
+        probabilities=probabilities.slip_out,
+        robustness=rows.slip_out_rows,
+        avoidance=rows.no_slip_out_rows,
+    )
 
-    def __init__(self, ref_time: Any) -> None:
+    def __init__(self, ref_time: float) -> None:
         super().__init__()
         self.reference_time = check_limit("EventSlipOut: ref_time", ref_time)
         self.time_last_contact: float | None = None
 
     def reset(self) -> None:
-        """Forget what happened, for a new run."""
         super().reset()
         self.time_last_contact = None
 
-    def event_check(
-        self,
-        current_time: float,
-        step_n: int,
-        robot_data: SensorReading,
-        env_data: SensorReading,
-    ) -> EventCommands:
-        """STOP when it happens."""
-        self._require_new()
-        if robot_data.n_fingers > 0:
-            self.time_last_contact = current_time
-            return EventCommands.CONTINUE
-        last = self.time_last_contact
-        if last is None or not current_time - last > self.reference_time:
-            return EventCommands.CONTINUE
-        self._record(step_n)
-        return EventCommands.STOP
+    def row_parameters(self) -> dict[str, Any]:
+        return {"ref_time": self.reference_time}
 
-    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.slip_out_rows(*validate_arrays(trace, tau), self.reference_time)
-
-    def avoidance(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.no_slip_out_rows(*validate_arrays(trace, tau), self.reference_time)
+    def probability_data(self, times: Float[np.ndarray, " steps"]) -> dict[str, Any]:
+        return {"wait_end": ends_of_waits(times, self.reference_time)}

@@ -1,15 +1,15 @@
-"""What all of rostok's criteria share: rewards of a run, the larger the better.
+"""The base class of rostok's criteria, which reward a run; larger is better.
 
-`calculate_reward` reads the result of `run_events`, whose `legacy` decides: rostok's
-arithmetic bit for bit, or the repaired one; "Repaired" says where they differ. `smooth`
-reads the result of `smooth_events`.
+`calculate_reward` reads the result of `run_events`, whose flag `legacy` selects
+rostok's exact arithmetic or the repaired one; "Repaired" in the docstring of a class
+marks where they differ. `smooth` reads the result of `smooth_events`.
 
-Builders given to a criterion, or events, stand for the event of that class in the
-result, as in rostok.
+A criterion finds its events in the result by their class. As in rostok, the builder or
+event passed to the criterion only names this class.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TypeVar
 
 import jax
 import numpy as np
@@ -17,106 +17,117 @@ from jaxtyping import Float
 
 from posewise.robots.validation import number
 
-from . import smooth_criteria as forms
-from .event import EventError, SimulationSingleEvent
+from . import smooth_criteria
+from .errors import EventError
+from .event import SimulationSingleEvent
 from .event_builders import EventBuilder
 from .event_loop import SimulationResult
 from .smooth_events import SmoothResult
 
+Event = TypeVar("Event", bound=SimulationSingleEvent)
+EventSource = EventBuilder | SimulationSingleEvent
+"""Builder or event that names the class of an event in the result."""
+
 
 class Criterion(ABC):
-    """A reward of a run; subclass it for a criterion of your own.
+    """Reward of a run; subclass it for a custom criterion.
 
     Args:
-        legacy: take any argument, as rostok does, zeros included; for results of
-            `run_events(..., legacy=True)` only.
+        legacy: whether to accept any argument, zeros included, as rostok does; for
+            results of `run_events(..., legacy=True)` only.
     """
 
     def __init__(self, *, legacy: bool = False) -> None:
         self.legacy = legacy
 
     @abstractmethod
-    def calculate_reward(self, simulation_output: Any) -> float:
-        """The reward.
+    def calculate_reward(self, simulation_output: SimulationResult) -> float:
+        """Return the reward.
 
         Args:
-            simulation_output: the result of `run_events`.
+            simulation_output: result of `run_events`.
 
         Raises:
-            EventError: when the run had no event of a class that is asked for (legacy:
+            EventError: if the run had no event of a required class (with `legacy` an
                 AttributeError, as in rostok); for a legacy criterion with a result that
-                is not.
-            ZeroDivisionError: legacy, for zero arguments.
+                is not legacy.
+            ZeroDivisionError: with `legacy`, for arguments that are zero.
         """
 
-    def smooth(self, run: Any) -> Float[jax.Array, ""]:
-        """The reward as a smooth function; the exact one as the temperature falls.
+    def smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+        """Return the smooth reward, which tends to the exact one as tau falls.
 
         Args:
-            run: the result of `smooth_events`.
+            run: result of `smooth_events`.
 
         Raises:
-            EventError: when the run had no event of a class that is asked for; for a
-                criterion without a smooth form.
+            EventError: if the run had no event of a required class; for a criterion
+                without a smooth form.
         """
-        return self._smooth(check_smooth_result(self, run))
+        return self._smooth_reward(check_smooth_result(self, run))
 
-    def residual(self, run: Any) -> Float[jax.Array, " rows"]:
-        """A vector whose squares to minimise for the same end, for sos objectives.
+    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+        """Return residuals whose squares decrease as the reward increases.
 
-        √(1 - reward), or what the class says. It does not ask for a grasp: that is for
-        `EventGrasp.robustness`, a constraint.
+        The residual is √(1 - reward) unless the class defines another one. It does not
+        require a grasp; use `EventGrasp.robustness` as a constraint for that.
 
         Args:
-            run: the result of `smooth_events`.
+            run: result of `smooth_events`.
 
         Raises:
-            EventError: see `smooth`.
+            EventError: as in `smooth`.
         """
-        return self._residual(check_smooth_result(self, run))
+        return self._residual_rows(check_smooth_result(self, run))
 
-    def _smooth(self, run: SmoothResult) -> Float[jax.Array, ""]:
+    def _smooth_reward(self, run: SmoothResult) -> Float[jax.Array, ""]:
+        """Return the smooth reward; override it in a custom criterion."""
         raise EventError(
-            f"{type(self).__name__} has no smooth form; define _smooth(run)."
+            f"{type(self).__name__} has no smooth form; define _smooth_reward(run)."
         )
 
-    def _residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
-        return forms.root_shortfall(self._smooth(run))
+    def _residual_rows(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+        """Return the residuals; override it for other residuals than √(1 - reward)."""
+        return smooth_criteria.root_shortfall(self._smooth_reward(run))
 
-    def _find_event(self, kind: type[SimulationSingleEvent], result: Any) -> Any:
+    def _find_event(self, kind: type[Event], result: SimulationResult) -> Event:
+        """Return the event of a class in a result."""
         check_result(self, result)
         if self.legacy and not result.legacy:
             raise EventError(
-                f"{type(self).__name__} is legacy, the result is not; walk along the"
-                " trace with run_events(..., legacy=True)."
+                f"{type(self).__name__} is legacy but the result is not; use"
+                " run_events(..., legacy=True)."
             )
-        found = next((e for e in result.events if isinstance(e, kind)), None)
-        if found is None:
-            raise (AttributeError if result.legacy else EventError)(
-                f"{type(self).__name__} asks for an {kind.__name__}, which the run did"
-                " not have; put it among the events."
-            )
-        return found
+        for event in result.events:
+            if isinstance(event, kind):
+                return event
+        raise (AttributeError if result.legacy else EventError)(
+            f"{type(self).__name__} needs an {kind.__name__}, which the run did not"
+            " have; add it to the events."
+        )
 
-    def _check_positive(self, name: str, value: Any) -> Any:
+    def _check_positive(self, name: str, value: float) -> float:
+        """Return a number > 0; with `legacy` any number."""
         if self.legacy:
             return value
-        what = f"{type(self).__name__}: {name}"
-        return number(what, value, "> 0", lambda x: x > 0, EventError)
+        label = f"{type(self).__name__}: {name}"
+        return number(label, value, "> 0", lambda x: x > 0, EventError)
 
-    def _check_builder(self, given: Any, kind: type[SimulationSingleEvent]) -> None:
-        given_kind = (
-            given.event_class if isinstance(given, EventBuilder) else type(given)
-        )
-        if not issubclass(given_kind, kind):
+    def _check_source(
+        self, source: EventSource, kind: type[SimulationSingleEvent]
+    ) -> None:
+        """Raise an EventError unless a builder or event names the expected class."""
+        is_builder = isinstance(source, EventBuilder)
+        event_class = source.event_class if is_builder else type(source)
+        if not issubclass(event_class, kind):
             raise EventError(
-                f"{type(self).__name__} got {given!r} where the builder of an"
-                f" {kind.__name__} is expected."
+                f"{type(self).__name__} got {source!r}, expected the builder of an"
+                f" {kind.__name__}."
             )
 
 
-def check_result(reader: Any, result: Any) -> None:
-    """Raise an EventError for what is no result of run_events."""
+def check_result(reader: object, result: SimulationResult) -> None:
+    """Raise an EventError for anything but a result of run_events."""
     if not isinstance(result, SimulationResult):
         raise EventError(
             f"{type(reader).__name__}: simulation_output is {type(result).__name__},"
@@ -124,11 +135,11 @@ def check_result(reader: Any, result: Any) -> None:
         )
 
 
-def check_smooth_result(reader: Any, run: Any) -> SmoothResult:
-    """The run, if it is a result of smooth_events.
+def check_smooth_result(reader: object, run: SmoothResult) -> SmoothResult:
+    """Return the argument if it is a result of smooth_events.
 
     Raises:
-        EventError: else.
+        EventError: for anything else.
     """
     if not isinstance(run, SmoothResult):
         raise EventError(
@@ -139,5 +150,5 @@ def check_smooth_result(reader: Any, run: Any) -> SmoothResult:
 
 
 def nan_to_zero(reward: float) -> float:
-    """A reward; of what was not measured, none."""
+    """Return the reward, or 0 if it is NaN because an input was not measured."""
     return 0.0 if np.isnan(reward) else reward

@@ -46,7 +46,7 @@ from ..relaxed.object_features import (
 from ..relaxed.parts import PartPairKinds, part_contacts, part_pairs
 from ..smooth_extrema import smallest
 from .criterion import Criterion
-from .event import EventError
+from .errors import EventError
 from .grasp_criteria import (
     GraspTimeCriterion,
     InstantContactingLinkCriterion,

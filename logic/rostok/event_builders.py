@@ -1,10 +1,7 @@
-"""rostok's builders: each makes an event of a run, in the order of calls."""
+"""rostok's builders, which make new events for each run in the order of calls."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
-
-from posewise.robots.validation import number
 
 from .body_events import EventBodyTooLow, EventFlyingApart
 from .contact_events import (
@@ -13,192 +10,168 @@ from .contact_events import (
     EventContactTimeOut,
     EventSlipOut,
 )
-from .event import EventError, SimulationSingleEvent, check_kind, check_limit
+from .errors import EventError
+from .event import SimulationSingleEvent
 from .grasp_events import EventGrasp, EventStopExternalForce
 
 
-class EventBuilder(ABC):
-    """Puts an event of a class into a container that has none of it yet.
+class EventBuilder:
+    """Builder that adds an event of one class to a container without such an event.
 
-    Builders may be kept: each run gets new events, and criteria find theirs in the
-    result by the builder.
+    Builders can be reused: each run gets new events, and criteria use the builder to
+    find their event in the result.
 
     Args:
-        event_class: the class of the event.
+        event_class: class of the event.
+        arguments: arguments of the class by name; builders in them stand for the events
+            that they have built in the same container.
+        found_class: class that `find_event` looks for; by default `event_class`.
+
+    Raises:
+        EventError: for arguments that the class rejects.
     """
 
-    def __init__(self, event_class: type[SimulationSingleEvent]) -> None:
+    def __init__(
+        self,
+        event_class: type[SimulationSingleEvent],
+        arguments: Mapping[str, Any] | None = None,
+        found_class: type[SimulationSingleEvent] | None = None,
+    ) -> None:
         self.event_class = event_class
+        self.found_class = found_class or event_class
+        self.arguments = dict(arguments or {})
+        # A first event checks the arguments where the user passes them.
+        prototypes = {
+            name: value.prototype if isinstance(value, EventBuilder) else value
+            for name, value in self.arguments.items()
+        }
+        self.prototype = event_class(**prototypes)
 
     def find_event(
         self, event_list: Iterable[SimulationSingleEvent]
     ) -> SimulationSingleEvent | None:
-        """The first event of this class in a container, or None."""
-        return next((e for e in event_list if type(e) is self.event_class), None)
+        """Return the first event of the class in a container, or None."""
+        return next((e for e in event_list if type(e) is self.found_class), None)
 
     def build_event(self, event_list: list[SimulationSingleEvent]) -> None:
-        """Append the event to a container.
+        """Append a new event to a container.
 
         Raises:
-            EventError: when the container has an event of this class already, or lacks
-                the one that this one needs.
+            EventError: if the container has an event of the class, or lacks an event
+                that the new one requires.
         """
         if self.find_event(event_list) is not None:
             raise EventError(
-                f"There is an {self.event_class.__name__} in the container already;"
-                " a container holds one event of each class."
+                f"The container has an {self.found_class.__name__} already; a container"
+                " holds one event of each class."
             )
-        event_list.append(self._make_event(event_list))
+        arguments = {
+            name: self._built(value, event_list)
+            if isinstance(value, EventBuilder)
+            else value
+            for name, value in self.arguments.items()
+        }
+        event_list.append(self.event_class(**arguments))
 
-    @abstractmethod
-    def _make_event(
-        self, event_list: list[SimulationSingleEvent]
-    ) -> SimulationSingleEvent:
-        """The event; what it needs is looked up in the container."""
-
-    def _required_event(
+    def _built(
         self, builder: "EventBuilder", event_list: list[SimulationSingleEvent]
     ) -> SimulationSingleEvent:
-        found = builder.find_event(event_list)
-        if found is None:
+        event = builder.find_event(event_list)
+        if event is None:
             raise EventError(
                 f"{self.event_class.__name__} needs an {builder.event_class.__name__}"
-                " in the container; build that one first."
+                " in the container; build that event first."
             )
-        return found
+        return event
 
 
-class EventContactBuilder(EventBuilder):
-    """Makes an `EventContact`; see there."""
-
-    def __init__(self, take_from_body: Any = False) -> None:
-        super().__init__(EventContact)
-        self.from_body = bool(take_from_body)
-
-    def _make_event(self, event_list: list[SimulationSingleEvent]) -> EventContact:
-        return EventContact(self.from_body)
+def EventContactBuilder(take_from_body: bool = False) -> EventBuilder:
+    """Return a builder of `EventContact`."""
+    return EventBuilder(EventContact, {"take_from_body": take_from_body})
 
 
-class EventContactTimeOutBuilder(EventBuilder):
-    """Makes an `EventContactTimeOut`; see there."""
-
-    def __init__(self, ref_time: Any, event_contact_builder: Any) -> None:
-        super().__init__(EventContactTimeOut)
-        self.reference_time = check_limit(
-            "EventContactTimeOutBuilder: ref_time", ref_time
-        )
-        self.event_contact_builder = check_kind(
-            self, event_contact_builder, EventContactBuilder
-        )
-
-    def _make_event(
-        self, event_list: list[SimulationSingleEvent]
-    ) -> EventContactTimeOut:
-        contact = self._required_event(self.event_contact_builder, event_list)
-        return EventContactTimeOut(self.reference_time, contact)
+def EventContactTimeOutBuilder(
+    ref_time: float, event_contact_builder: EventBuilder
+) -> EventBuilder:
+    """Return a builder of `EventContactTimeOut`."""
+    contact = _check_builder(
+        "EventContactTimeOutBuilder", event_contact_builder, EventContact
+    )
+    return EventBuilder(
+        EventContactTimeOut, {"ref_time": ref_time, "contact_event": contact}
+    )
 
 
-class EventFlyingApartBuilder(EventBuilder):
-    """Makes an `EventFlyingApart`; see there."""
-
-    def __init__(self, max_distance: Any) -> None:
-        super().__init__(EventFlyingApart)
-        what = "EventFlyingApartBuilder: max_distance"
-        self.max_distance = check_limit(what, max_distance)
-
-    def _make_event(self, event_list: list[SimulationSingleEvent]) -> EventFlyingApart:
-        return EventFlyingApart(self.max_distance)
+def EventFlyingApartBuilder(max_distance: float) -> EventBuilder:
+    """Return a builder of `EventFlyingApart`."""
+    return EventBuilder(EventFlyingApart, {"max_distance": max_distance})
 
 
-class EventSlipOutBuilder(EventBuilder):
-    """Makes an `EventSlipOut`; see there."""
-
-    def __init__(self, ref_time: Any) -> None:
-        super().__init__(EventSlipOut)
-        self.reference_time = check_limit("EventSlipOutBuilder: ref_time", ref_time)
-
-    def _make_event(self, event_list: list[SimulationSingleEvent]) -> EventSlipOut:
-        return EventSlipOut(self.reference_time)
+def EventSlipOutBuilder(ref_time: float) -> EventBuilder:
+    """Return a builder of `EventSlipOut`."""
+    return EventBuilder(EventSlipOut, {"ref_time": ref_time})
 
 
-class EventGraspBuilder(EventBuilder):
-    """Makes an `EventGrasp`; see there."""
-
-    def __init__(
-        self,
-        grasp_limit_time: Any,
-        event_contact_builder: Any,
-        verbosity: Any = 0,
-        simulation_stop: Any = False,
-    ) -> None:
-        super().__init__(EventGrasp)
-        what = "EventGraspBuilder: grasp_limit_time"
-        self.grasp_limit_time = check_limit(what, grasp_limit_time)
-        self.event_contact_builder = check_kind(
-            self, event_contact_builder, EventContactBuilder
-        )
-        self.verbosity = verbosity
-        self.simulation_stop = simulation_stop
-
-    def _make_event(self, event_list: list[SimulationSingleEvent]) -> EventGrasp:
-        contact = self._required_event(self.event_contact_builder, event_list)
-        return EventGrasp(
-            self.grasp_limit_time, contact, self.verbosity, self.simulation_stop
-        )
+def EventGraspBuilder(
+    grasp_limit_time: float,
+    event_contact_builder: EventBuilder,
+    verbosity: int = 0,
+    simulation_stop: bool = False,
+) -> EventBuilder:
+    """Return a builder of `EventGrasp`."""
+    contact = _check_builder("EventGraspBuilder", event_contact_builder, EventContact)
+    arguments = {
+        "grasp_limit_time": grasp_limit_time,
+        "contact_event": contact,
+        "verbosity": verbosity,
+        "simulation_stop": simulation_stop,
+    }
+    return EventBuilder(EventGrasp, arguments)
 
 
-class EventStopExternalForceBuilder(EventBuilder):
-    """Makes an `EventStopExternalForce`; see there."""
-
-    def __init__(self, event_grasp_builder: Any, force_test_time: Any) -> None:
-        super().__init__(EventStopExternalForce)
-        self.event_grasp_builder = check_kind(
-            self, event_grasp_builder, EventGraspBuilder
-        )
-        what = "EventStopExternalForceBuilder: force_test_time"
-        self.force_test_time = check_limit(what, force_test_time)
-
-    def _make_event(
-        self, event_list: list[SimulationSingleEvent]
-    ) -> EventStopExternalForce:
-        grasp = self._required_event(self.event_grasp_builder, event_list)
-        return EventStopExternalForce(grasp, self.force_test_time)
+def EventStopExternalForceBuilder(
+    event_grasp_builder: EventBuilder, force_test_time: float
+) -> EventBuilder:
+    """Return a builder of `EventStopExternalForce`."""
+    grasp = _check_builder(
+        "EventStopExternalForceBuilder", event_grasp_builder, EventGrasp
+    )
+    arguments = {"grasp_event": grasp, "force_test_time": force_test_time}
+    return EventBuilder(EventStopExternalForce, arguments)
 
 
-class EventBodyTooLowBuilder(EventBuilder):
-    """Makes an `EventBodyTooLow`; see there.
+def EventBodyTooLowBuilder(ref_height: float, *, legacy: bool = False) -> EventBuilder:
+    """Return a builder of `EventBodyTooLow`.
 
-    Repaired: rostok's builder looks for an EventStopExternalForce where it should look
-    for its own class: it clashes with that one, and may be built twice.
+    Repaired: rostok's builder looks for an EventStopExternalForce instead of its own
+    class, so that it clashes with that event and can build its own event twice.
 
     Args:
-        ref_height: the least y that is allowed [m, world].
-        legacy: as rostok.
+        ref_height: smallest allowed y coordinate [m, world].
+        legacy: whether to reproduce rostok.
     """
-
-    def __init__(self, ref_height: Any, *, legacy: bool = False) -> None:
-        super().__init__(EventStopExternalForce if legacy else EventBodyTooLow)
-        what = "EventBodyTooLowBuilder: ref_height"
-        self.ref_height = number(what, ref_height, error=EventError)
-
-    def _make_event(self, event_list: list[SimulationSingleEvent]) -> EventBodyTooLow:
-        return EventBodyTooLow(self.ref_height)
+    found_class = EventStopExternalForce if legacy else None
+    return EventBuilder(EventBodyTooLow, {"ref_height": ref_height}, found_class)
 
 
-class EventContactInInitialPositionBuilder(EventBuilder):
-    """Makes an `EventContactInInitialPosition`; see there.
+def EventContactInInitialPositionBuilder(*, legacy: bool = False) -> EventBuilder:
+    """Return a builder of `EventContactInInitialPosition`.
 
     Repaired: as `EventBodyTooLowBuilder`.
 
     Args:
-        legacy: as rostok.
+        legacy: whether to reproduce rostok.
     """
+    found_class = EventStopExternalForce if legacy else None
+    return EventBuilder(EventContactInInitialPosition, found_class=found_class)
 
-    def __init__(self, *, legacy: bool = False) -> None:
-        cls = EventStopExternalForce if legacy else EventContactInInitialPosition
-        super().__init__(cls)
 
-    def _make_event(
-        self, event_list: list[SimulationSingleEvent]
-    ) -> EventContactInInitialPosition:
-        return EventContactInInitialPosition()
+def _check_builder(
+    owner: str, builder: EventBuilder, event_class: type[SimulationSingleEvent]
+) -> EventBuilder:
+    """Return a builder if it builds events of the expected class."""
+    if not isinstance(builder, EventBuilder) or builder.event_class is not event_class:
+        raise EventError(
+            f"{owner} got {builder!r}, expected its {event_class.__name__}Builder."
+        )
+    return builder

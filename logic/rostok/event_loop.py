@@ -1,16 +1,16 @@
-"""The walk along a recorded trace, asking events, and what it gives."""
+"""The loop that checks events along a recorded trace, and its result."""
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from .contact_events import EventContactTimeOut
-from .event import EventCommands, EventError, SimulationSingleEvent
+from .errors import EventError, TraceError
+from .event import EventCommands, SimulationSingleEvent
 from .event_builders import EventBuilder
-from .grasp_events import EventGrasp, EventStopExternalForce
 from .sensors import (
     DataStorage,
     Sensor,
@@ -18,36 +18,39 @@ from .sensors import (
     environment_sensor,
     robot_sensor,
 )
-from .trace import Trace, TraceError
+from .trace import Trace
+
+Events = Iterable[SimulationSingleEvent] | Iterable[EventBuilder]
 
 
 class CommandRecord(NamedTuple):
-    """A command other than CONTINUE."""
+    """Command other than CONTINUE that an event gave."""
 
     event: str
-    """The class of the event that gave it."""
+    """Name of the event's class."""
     step_n: int
     command: EventCommands
 
 
 @dataclass(frozen=True, eq=False)
 class SimulationResult:
-    """What criteria read: a trace up to where its events stopped it."""
+    """Input of criteria: a trace up to the step at which its events stopped it."""
 
     trace: Trace
     legacy: bool
-    """Whether everything is as rostok computes it."""
+    """Whether all values are exactly those of rostok."""
     events: tuple[SimulationSingleEvent, ...]
-    """As the run left them, in the container's order."""
+    """Copies of the events after the run, in the container's order."""
     commands: tuple[CommandRecord, ...]
     stopped_by: SimulationSingleEvent | None
-    """The one that ended the run, or None at the end of the trace."""
+    """Event that ended the run, or None at the end of the trace."""
     n_steps: int
-    """Steps until the stop. (rostok's own attribute of this name is always 0.)"""
+    """Number of steps until the stop; rostok's own attribute of this name is always
+    0."""
     environment: Sensor
-    """What the object's sensor read, over the whole trace."""
+    """Series of the object's sensor over the whole trace."""
     robot: Sensor
-    """What the robot's sensor read, over the whole trace."""
+    """Series of the robot's sensor over the whole trace."""
 
     @property
     def time(self) -> float:
@@ -61,15 +64,15 @@ class SimulationResult:
 
     @property
     def outcome(self) -> str:
-        """How the run ended, in words."""
+        """Description of how the run ended."""
         event = self.stopped_by
         return "end of the trace" if event is None else event.outcome
 
     @property
     def activation_time(self) -> float | None:
-        """When the disturbance of the grasp test starts [s], or None.
+        """Start of the disturbance in the force test [s], or None.
 
-        Repaired: in rostok ACTIVATE has no effect; legacy: None.
+        Repaired: ACTIVATE has no effect in rostok; with `legacy` this is None.
         """
         steps = (c.step_n for c in self.commands if c.command is EventCommands.ACTIVATE)
         first = None if self.legacy else next(steps, None)
@@ -77,47 +80,53 @@ class SimulationResult:
 
     @property
     def environment_final_ds(self) -> DataStorage:
-        """The object's series until the stop."""
+        """Series of the object's sensor until the stop."""
         return DataStorage(self.environment, self.n_steps + 1)
 
     @property
     def robot_final_ds(self) -> DataStorage:
-        """The robot's series until the stop."""
+        """Series of the robot's sensor until the stop."""
         return DataStorage(self.robot, self.n_steps + 1)
 
 
-def run_events(trace: Any, events: Any, legacy: bool = False) -> SimulationResult:
-    """Walk along a trace as rostok's simulation does, asking events at each step.
+def run_events(trace: Trace, events: Events, legacy: bool = False) -> SimulationResult:
+    """Check events along a trace at each step, as rostok's simulation does.
 
-    Events that have happened are not asked again; STOP ends the run at once, so that
-    later events of the container do not see that step. Events given are reset and left
-    as the run left them; builders make new ones.
+    Events that have occurred are not checked again. STOP ends the run at once, so that
+    later events of the container are not checked at that step. Events are reset first
+    and keep the state in which the run leaves them; builders make new events.
 
     Args:
-        trace: a `Trace`.
+        trace: recorded trace.
         events: events, or builders of events, in the container's order.
-        legacy: rostok's results bit for bit, for the criteria too, and no checks of the
-            container. See each class for what is repaired otherwise.
+        legacy: whether to reproduce rostok's results exactly, for the criteria too, and
+            to skip the checks of the container. Each class says what is repaired
+            otherwise.
 
     Raises:
         TraceError: for another kind of trace.
-        EventError: for what is no event; for two events of a class, or an event without
-            the one that it needs.
+        EventError: for objects that are not events; for two events of a class; for an
+            event without the event that it requires.
     """
     if not isinstance(trace, Trace):
         raise TraceError(f"trace is {type(trace).__name__}, expected a Trace.")
-    walk = EventLoop(events, legacy)
+    loop = EventLoop(events, legacy)
     robot, environment = robot_sensor(trace, legacy), environment_sensor(trace, legacy)
     for k in range(1, trace.n_steps + 1):
-        if not walk.step(trace.dt, robot, environment, k):
+        if not loop.step(trace.dt, robot, environment, k):
             break
-    return walk.result(trace, robot, environment)
+    return loop.result(trace, robot, environment)
 
 
 class EventLoop:
-    """Events that are asked step after step; see `run_events`."""
+    """Container of events that is checked step by step.
 
-    def __init__(self, events: Any, legacy: bool = False) -> None:
+    Args:
+        events: events or builders, as in `run_events`.
+        legacy: as in `run_events`.
+    """
+
+    def __init__(self, events: Events, legacy: bool = False) -> None:
         self.container = make_container(events, check=not legacy)
         for event in self.container:
             event.reset()
@@ -127,17 +136,24 @@ class EventLoop:
         self.n_steps = 0
 
     def step(self, dt: float, robot: Sensor, environment: Sensor, k: int) -> bool:
-        """Ask all events about one more step [s], read at instant k; False: stop."""
+        """Check all events after one more step; return False if the run stops.
+
+        Args:
+            dt: length of the step [s].
+            robot: the robot's sensor.
+            environment: the object's sensor.
+            k: index of the instant at which the sensors are read.
+        """
         readings = SensorReading(robot, k), SensorReading(environment, k)
-        number = self.n_steps
+        step_n = self.n_steps
         self.n_steps += 1
         for j, event in enumerate(self.container):
             if event.state:
                 continue
-            command = event.event_check(number * dt, number, *readings)
+            command = event.event_check(step_n * dt, step_n, *readings)
             if command is not EventCommands.CONTINUE:
                 self.commands.append(
-                    CommandRecord(type(event).__name__, number, command)
+                    CommandRecord(type(event).__name__, step_n, command)
                 )
             if command is EventCommands.STOP:
                 self.stopped_by = j
@@ -147,62 +163,61 @@ class EventLoop:
     def result(
         self, trace: Trace, robot: Sensor, environment: Sensor
     ) -> SimulationResult:
-        """What criteria read, given the whole trace and its sensors."""
-        final = tuple(copy.deepcopy(self.container))
+        """Return the input of criteria, given the whole trace and its sensors."""
+        events = tuple(copy.deepcopy(self.container))
         return SimulationResult(
-            trace,
-            self.legacy,
-            final,
-            tuple(self.commands),
-            None if self.stopped_by is None else final[self.stopped_by],
-            self.n_steps,
-            environment,
-            robot,
+            trace=trace,
+            legacy=self.legacy,
+            events=events,
+            commands=tuple(self.commands),
+            stopped_by=None if self.stopped_by is None else events[self.stopped_by],
+            n_steps=self.n_steps,
+            environment=environment,
+            robot=robot,
         )
 
 
-def make_container(events: Any, check: bool) -> list[SimulationSingleEvent]:
-    """New events from builders, or the events themselves."""
+def make_container(events: Events, check: bool) -> list[SimulationSingleEvent]:
+    """Return the given events, or new events from builders.
+
+    Args:
+        events: events or builders, as in `run_events`.
+        check: whether to check the classes and requirements of given events.
+
+    Raises:
+        EventError: as in `run_events`.
+    """
     try:
-        given = list(events)
+        members = list(events)
     except TypeError:
-        given = [events]
+        members = [events]
     container: list[SimulationSingleEvent] = []
-    if given and all(isinstance(e, EventBuilder) for e in given):
-        for builder in given:
+    if members and all(isinstance(e, EventBuilder) for e in members):
+        for builder in members:
             builder.build_event(container)
         return container
-    for event in given:
+    for event in members:
         if not isinstance(event, SimulationSingleEvent):
             raise EventError(
                 f"events holds {event!r}, expected events only, or builders only."
             )
     if check:
-        _check_container(given)
-    return given
-
-
-def required_event(event: SimulationSingleEvent) -> SimulationSingleEvent | None:
-    """The event of the same run that this one looks at."""
-    match event:
-        case EventContactTimeOut() | EventGrasp():
-            return event.contact_event
-        case EventStopExternalForce():
-            return event.grasp_event
-    return None
+        _check_container(members)
+    return members
 
 
 def _check_container(container: list[SimulationSingleEvent]) -> None:
-    kinds = [type(e).__name__ for e in container]
-    for kind in kinds:
-        if kinds.count(kind) > 1:
+    """Raise an EventError for repeated classes and missing required events."""
+    names = [type(e).__name__ for e in container]
+    for name in names:
+        if names.count(name) > 1:
             raise EventError(
-                f"events holds {kinds.count(kind)} of {kind}, expected one of a class."
+                f"events holds {names.count(name)} of {name}, expected one of a class."
             )
     for event in container:
-        needed = required_event(event)
-        if needed is not None and all(needed is not e for e in container):
+        required = event.required_event
+        if required is not None and all(required is not e for e in container):
             raise EventError(
                 f"events holds an {type(event).__name__} but not the"
-                f" {type(needed).__name__} that it was made with; add that one."
+                f" {type(required).__name__} that it was made with; add that event."
             )

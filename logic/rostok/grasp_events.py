@@ -1,75 +1,97 @@
-"""rostok's events of the grasp, and of the test that follows it."""
+"""rostok's events of the grasp, and of the force test after it."""
 
-import math
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
+from .step_indices import ends_of_tests, first_past
+from . import event_probabilities as probabilities
 from . import robustness as rows
 from .contact_events import EventContact
+from .errors import EventError
 from .event import (
+    BuiltInEvent,
     EventCommands,
-    EventError,
-    SimulationSingleEvent,
+    EventRule,
+    Step,
     check_kind,
     check_limit,
 )
 from .sensors import SensorReading
 from .thresholds import MAX_STEADY_SPEED, MIN_GRASPING_FINGERS, MIN_STEADY_STEPS
-from .trace_arrays import validate_arrays
 
 
-class EventGrasp(SimulationSingleEvent):
-    """The object is steady in two fingers for ten steps in a row after the contact.
+def _grasp_occurs(event: "EventGrasp", step: Step) -> bool:
+    if not event.contact_event.state:
+        return False
+    speed = np.linalg.norm(step.environment.get_velocity()[0])
+    is_held = step.robot.n_fingers >= MIN_GRASPING_FINGERS
+    is_steady = speed <= MAX_STEADY_SPEED and is_held
+    event.grasp_steps = event.grasp_steps + 1 if is_steady else 0
+    if event.grasp_steps < MIN_STEADY_STEPS:
+        return False
+    event.grasp_time = step.time
+    return True
 
-    Steady: at most 0.01 m/s, while two bodies but the first touch something that is not
-    the robot. Past the time limit the run stops; this is not the event itself.
 
-    Repaired: rostok leaves no trace of a stop at the limit; here it is in
-    `limit_step_n` and in the result's `outcome`.
+class EventGrasp(BuiltInEvent):
+    """Steady hold for ten consecutive steps after the contact; activates the force
+    test.
+
+    The object is steady if its speed is at most 0.01 m/s while two bodies other than
+    the palm touch anything but the robot. After the time limit the run stops without
+    the event.
+
+    Repaired: rostok does not record a stop at the limit; here `limit_step_n` and the
+    `outcome` of the result do.
 
     Args:
-        grasp_limit_time: the last time at which a grasp is waited for [s].
+        grasp_limit_time: last time at which the run still waits for the grasp [s].
         contact_event: the EventContact of the same run.
-        verbosity: above 0 a line is printed when it happens.
-        simulation_stop: False; in rostok True waits for a key, of which a recorded
-            trace has no need.
+        verbosity: if above 0, the event prints a line when it occurs.
+        simulation_stop: must be False; with True rostok waits for a key, which is
+            useless for a recorded trace.
 
     Raises:
-        EventError: for a negative time, another kind of event, simulation_stop.
+        EventError: for a negative time, another kind of event, or `simulation_stop`.
     """
 
     outcome = "grasp time-out"
+    rule = EventRule(
+        occurs=_grasp_occurs,
+        probabilities=probabilities.grasp,
+        robustness=rows.grasp_rows,
+        command=EventCommands.ACTIVATE,
+    )
 
     def __init__(
         self,
-        grasp_limit_time: Any,
-        contact_event: Any,
-        verbosity: Any = 0,
-        simulation_stop: Any = False,
+        grasp_limit_time: float,
+        contact_event: EventContact,
+        verbosity: int = 0,
+        simulation_stop: bool = False,
     ) -> None:
         super().__init__(verbosity)
         if simulation_stop:
             raise EventError(
-                "EventGrasp: simulation_stop is True, expected False: a recorded trace"
-                " does not wait for a key."
+                "EventGrasp: simulation_stop is True, expected False because a recorded"
+                " trace does not wait for a key."
             )
-        self.grasp_limit_time = check_limit(
-            "EventGrasp: grasp_limit_time", grasp_limit_time
-        )
-        self.contact_event: EventContact = check_kind(self, contact_event, EventContact)
+        label = "EventGrasp: grasp_limit_time"
+        self.grasp_limit_time = check_limit(label, grasp_limit_time)
+        self.contact_event = check_kind(self, contact_event, EventContact)
+        self.required_event = self.contact_event
+        self._clear_counters()
+
+    def reset(self) -> None:
+        super().reset()
+        self._clear_counters()
+
+    def _clear_counters(self) -> None:
         self.grasp_steps = 0
         self.grasp_time: float | None = None
         self.limit_step_n: int | None = None
-
-    def reset(self) -> None:
-        """Forget what happened, for a new run."""
-        super().reset()
-        self.grasp_steps = 0
-        self.grasp_time = None
-        self.limit_step_n = None
 
     def event_check(
         self,
@@ -78,72 +100,61 @@ class EventGrasp(SimulationSingleEvent):
         robot_data: SensorReading,
         env_data: SensorReading,
     ) -> EventCommands:
-        """STOP past the limit; ACTIVATE when it happens."""
         self._require_new()
         if current_time > self.grasp_limit_time:
             self.limit_step_n = step_n
             return EventCommands.STOP
-        if not self.contact_event.state:
-            return EventCommands.CONTINUE
-        slow = np.linalg.norm(env_data.get_velocity()[0]) <= MAX_STEADY_SPEED
-        held = robot_data.n_fingers >= MIN_GRASPING_FINGERS
-        self.grasp_steps = self.grasp_steps + 1 if slow and held else 0
-        if self.grasp_steps < MIN_STEADY_STEPS:
-            return EventCommands.CONTINUE
-        self.grasp_time = current_time
-        self._record(step_n)
-        return EventCommands.ACTIVATE
+        return super().event_check(current_time, step_n, robot_data, env_data)
 
-    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.grasp_rows(
-            *validate_arrays(trace, tau),
-            (self.grasp_limit_time, self.contact_event.from_body, -math.inf),
-        )
+    def row_parameters(self) -> dict[str, Any]:
+        return {
+            "limit_time": self.grasp_limit_time,
+            "from_body": self.contact_event.from_body,
+        }
+
+    def probability_data(self, times: Float[np.ndarray, " steps"]) -> dict[str, Any]:
+        return {
+            "is_in_time": times <= self.grasp_limit_time,
+            "is_limit_step": first_past(times, self.grasp_limit_time),
+        }
 
 
-class EventStopExternalForce(SimulationSingleEvent):
-    """The grasp was tested for long enough.
+def _force_test_ends(event: "EventStopExternalForce", step: Step) -> bool:
+    start = event.grasp_event.grasp_time
+    return start is not None and step.time > start + event.force_test_time
 
-    The only event that may be asked again after it happened, as in rostok.
+
+class EventStopExternalForce(BuiltInEvent):
+    """End of the force test that follows the grasp; stops the run.
+
+    As in rostok, this is the only event that may be checked again after it occurred.
 
     Args:
         grasp_event: the EventGrasp of the same run.
-        force_test_time: the duration of the test [s].
+        force_test_time: duration of the test [s].
 
     Raises:
         EventError: for a negative time, or another kind of event.
     """
 
     outcome = "end of the force test"
+    rule = EventRule(
+        occurs=_force_test_ends,
+        probabilities=probabilities.end_of_force_test,
+        robustness=rows.grasp_rows,
+        is_repeatable=True,
+    )
 
-    def __init__(self, grasp_event: Any, force_test_time: Any) -> None:
+    def __init__(self, grasp_event: EventGrasp, force_test_time: float) -> None:
         super().__init__()
-        self.grasp_event: EventGrasp = check_kind(self, grasp_event, EventGrasp)
-        what = "EventStopExternalForce: force_test_time"
-        self.force_test_time = check_limit(what, force_test_time)
+        self.grasp_event = check_kind(self, grasp_event, EventGrasp)
+        self.required_event = self.grasp_event
+        label = "EventStopExternalForce: force_test_time"
+        self.force_test_time = check_limit(label, force_test_time)
 
-    def event_check(
-        self,
-        current_time: float,
-        step_n: int,
-        robot_data: SensorReading,
-        env_data: SensorReading,
-    ) -> EventCommands:
-        """STOP when it happens."""
-        start = self.grasp_event.grasp_time
-        if start is None or not current_time > start + self.force_test_time:
-            return EventCommands.CONTINUE
-        self._record(step_n)
-        return EventCommands.STOP
+    def row_parameters(self) -> dict[str, Any]:
+        parameters = self.grasp_event.row_parameters()
+        return {**parameters, "test_duration": self.force_test_time}
 
-    def robustness(self, trace: Any, tau: Any) -> Float[jax.Array, " rows"]:
-        """See `SimulationSingleEvent`."""
-        return rows.grasp_rows(
-            *validate_arrays(trace, tau),
-            (
-                self.grasp_event.grasp_limit_time,
-                self.grasp_event.contact_event.from_body,
-                self.force_test_time,
-            ),
-        )
+    def probability_data(self, times: Float[np.ndarray, " steps"]) -> dict[str, Any]:
+        return {"test_end": ends_of_tests(times, self.force_test_time)}

@@ -13,7 +13,7 @@ from posewise.robots.simulation.run import TwinRun
 from posewise.robots.simulation.twin import Twin
 from posewise.robots.validation import number
 
-from .event import EventError
+from .errors import EventError
 from .event_loop import EventLoop, SimulationResult
 from .forces import ExternalForces, ForceTemplate
 from .sensors import Sensor, environment_sensor, robot_sensor

@@ -12,8 +12,9 @@ from posewise.robots.simulation.masses import frame_masses
 from posewise.robots.validation import float_array, number
 
 from ..geometry.frame_groups import centre_of_mass, find_object, require_shapes
+from .errors import TraceError
 from .grasp_simulation import ROTATION_Z_UP_TO_Y_UP
-from .trace import OBJECT, Contact, Trace, TraceError
+from .trace import OBJECT, Contact, Trace
 
 MAX_CONTACT_GAP = 1e-3
 """Gap up to which bodies touch [m]."""

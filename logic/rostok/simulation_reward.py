@@ -1,7 +1,6 @@
 """The weighted sum of criteria."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,56 +10,60 @@ from posewise.compilation.precision import full_matmul_precision
 from posewise.robots.validation import number
 
 from .criterion import Criterion, check_result, check_smooth_result
-from .event import EventError
+from .errors import EventError
+from .event_loop import SimulationResult
+from .smooth_events import SmoothResult
 
 ZERO_REWARD_TOLERANCE = 1e-3
-"""rostok: totals within this of zero count as nothing,"""
+"""Largest magnitude of a total that rostok treats as zero."""
 ZERO_REWARD_REPLACEMENT = 0.02
-"""and nothing is worth this."""
+"""Reward that rostok returns instead of a total of zero."""
 
 
 class SimulationReward:
-    """The weighted sum of criteria.
+    """Weighted sum of criteria.
 
     Repaired: nothing is rounded. rostok rounds each reward and the total to three
-    decimals and makes a total within 0.001 of zero 0.02, more than a true 0.01.
+    decimals, and returns 0.02 for a total within 0.001 of zero, more than for a total
+    of 0.01.
 
     Args:
-        verbosity: above 0 the rewards are printed.
+        verbosity: if above 0, rewards are printed.
     """
 
-    def __init__(self, verbosity: Any = 0) -> None:
+    def __init__(self, verbosity: int = 0) -> None:
         self.criteria: list[Criterion] = []
         self.weights: list[float] = []
         self.verbosity = verbosity
 
-    def add_criterion(self, citerion: Any, weight: Any) -> None:
-        """Add a criterion. (The argument's name is rostok's.)
+    def add_criterion(self, citerion: Criterion, weight: float) -> None:
+        """Add a criterion.
 
         Args:
-            citerion: a `Criterion`.
-            weight: its weight, of any sign.
+            citerion: the criterion; the name of the argument is rostok's.
+            weight: weight of any sign.
 
         Raises:
-            EventError: for what is no criterion, or no finite number.
+            EventError: for an object that is not a criterion, or an infinite weight.
         """
         if not isinstance(citerion, Criterion):
             raise EventError(f"citerion is {citerion!r}, expected a Criterion.")
-        what = f"Weight of {type(citerion).__name__}"
-        self.weights.append(number(what, weight, error=EventError))
+        label = f"Weight of {type(citerion).__name__}"
+        self.weights.append(number(label, weight, error=EventError))
         self.criteria.append(citerion)
 
     def calculate_reward(
-        self, simulation_output: Any, partial: bool = False
+        self, simulation_output: SimulationResult, partial: bool = False
     ) -> float | list[float]:
-        """The weighted sum; partial: the rewards themselves, without weights.
+        """Return the weighted sum, or the single rewards.
 
         Args:
-            simulation_output: the result of `run_events`.
-            partial: give a list, in the order in which criteria were added.
+            simulation_output: result of `run_events`.
+            partial: whether to return a list of the rewards without weights, in the
+                order in which criteria were added.
 
         Raises:
-            EventError: what the criteria raise.
+            EventError: as the criteria.
         """
         check_result(self, simulation_output)
         legacy = simulation_output.legacy
@@ -75,41 +78,39 @@ class SimulationReward:
         total = sum(w * r for w, r in zip(self.weights, rewards, strict=True))
         if not legacy:
             return total
-        return (
-            ZERO_REWARD_REPLACEMENT
-            if abs(total) <= ZERO_REWARD_TOLERANCE
-            else round(total, 3)
-        )
+        if abs(total) <= ZERO_REWARD_TOLERANCE:
+            return ZERO_REWARD_REPLACEMENT
+        return round(total, 3)
 
     @full_matmul_precision
-    def smooth(self, run: Any, partial: bool = False) -> Float[jax.Array, "*criteria"]:
-        """The weighted sum as a smooth function; partial: the rewards themselves.
+    def smooth(
+        self, run: SmoothResult, partial: bool = False
+    ) -> Float[jax.Array, "*criteria"]:
+        """Return the smooth weighted sum, or the single smooth rewards.
 
         Args:
-            run: the result of `smooth_events`.
-            partial: give an array, in the order in which criteria were added.
+            run: result of `smooth_events`.
+            partial: whether to return an array of the rewards without weights, in the
+                order in which criteria were added.
 
         Raises:
-            EventError: what the criteria raise.
+            EventError: as the criteria.
         """
         check_smooth_result(self, run)
         rewards = jnp.array([c.smooth(run) for c in self.criteria])
         return rewards if partial else rewards @ jnp.array(self.weights)
 
-    def residual(self, run: Any) -> Float[jax.Array, " rows"]:
-        """√weight · residual of each criterion, one after another, for sos objectives.
-
-        Args:
-            run: the result of `smooth_events`.
+    def residual(self, run: SmoothResult) -> Float[jax.Array, " rows"]:
+        """Return the residuals of all criteria, each times the root of its weight.
 
         Raises:
-            EventError: for a negative weight; what the criteria raise.
+            EventError: for a negative weight, and as the criteria.
         """
         check_smooth_result(self, run)
         if min(self.weights, default=0.0) < 0:
             raise EventError(
-                f"weights are {self.weights}; only weights >= 0 have a residual, for"
-                " others take smooth()."
+                f"weights are {self.weights}, expected weights >= 0 because residuals"
+                " are squared; use smooth() for negative weights."
             )
         pairs = zip(self.criteria, self.weights, strict=True)
         rows = [math.sqrt(w) * c.residual(run) for c, w in pairs]

@@ -1,12 +1,12 @@
-"""Chances of rostok's events along a trace: smooth, and exact as the temperature falls.
+"""Smooth probabilities of rostok's events along a trace, exact as temperature falls.
 
-For each event alone, p_i is the chance that it happens first at step i (see
-`event_chances`), and S_i = 1 - Σ p that it has not by then. A run goes on while no stop
-has happened, so that in it
+For each event alone, p_i is the probability that it first occurs at step i (see
+`event_probabilities`), and S_i = 1 - Σ_{k <= i} p_k that it has not occurred by then. A
+run continues until a stop occurs, so that in a run
 
     P(event first at step i) = p_i · Π_stops S_i or S_{i-1},
 
-S_i for stops that are asked before the event in a step, S_{i-1} for those after.
+with S_i for stops that are checked before the event in a step, S_{i-1} for the others.
 """
 
 from dataclasses import dataclass, field
@@ -21,10 +21,10 @@ from posewise.compilation.precision import full_matmul_precision
 from posewise.robots.typing import Array
 
 from .contact_events import EventContact
-from .event import EventError, SimulationSingleEvent
-from .event_loop import make_container, required_event
+from .errors import EventError
+from .event import BuiltInEvent, EventCommands, SimulationSingleEvent
+from .event_loop import Events, make_container
 from .event_probabilities import (
-    PROBABILITY_MODELS,
     EventStructure,
     PerStep,
     ProbabilityContext,
@@ -32,8 +32,10 @@ from .event_probabilities import (
     survival,
 )
 from .grasp_events import EventGrasp
+from .trace import Trace
 from .trace_arrays import (
     ContactProbabilities,
+    Temperature,
     TraceArrays,
     contact_probabilities,
     validate_arrays,
@@ -43,117 +45,129 @@ from .trace_arrays import (
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class SmoothResult:
-    """Chances of the events of a run; what `Criterion.smooth` reads."""
+    """Probabilities of the events of a run; input of `Criterion.smooth`."""
 
     structures: tuple[EventStructure, ...] = field(metadata=dict(static=True))
     arrays: TraceArrays
     tau: Float[Array, "*batch"]
     contacts: ContactProbabilities
     first_step: Float[Array, "*batch events steps"]
-    """That an event happens first at a step, in the container's order."""
+    """Probability that each event first occurs at a step, in the container's order."""
     grasp_limit: Float[Array, "*batch steps"]
-    """That the run stops at a step because no grasp came in time."""
+    """Probability that the run stops at a step because the grasp is too late."""
     alive: Float[Array, "*batch steps"]
-    """That the run goes on after a step."""
+    """Probability that the run continues after a step."""
 
     @property
     def executed(self) -> PerStep:
-        """That a step is made."""
+        """Probability that the run executes a step."""
         return shift_one_step(self.alive)
 
     @property
     def last_step(self) -> PerStep:
-        """That a step is the last one: of a stop, or of the end of the trace."""
+        """Probability that a step is the last one, by a stop or the trace's end."""
         return (self.executed - self.alive).at[-1].add(self.alive[-1])
 
     def first_step_of(self, kind: type[SimulationSingleEvent]) -> PerStep:
-        """That the event of a class happens first at a step.
+        """Return the probability that the event of a class first occurs at each step.
 
         Raises:
-            EventError: when the run has no event of the class.
+            EventError: if the run had no event of the class.
         """
-        for j, k in enumerate(self.structures):
-            if k.event is kind:
+        for j, structure in enumerate(self.structures):
+            if structure.event_class is kind:
                 return self.first_step[j]
         raise EventError(
-            f"The run had no {kind.__name__}; put it, or its builder, among the events."
+            f"The run had no {kind.__name__}; add it, or its builder, to the events."
         )
 
     def probability_of(self, kind: type[SimulationSingleEvent]) -> Float[Array, ""]:
-        """That the event of a class happens; see `first_of`."""
+        """Return the probability that the event of a class occurs.
+
+        Raises:
+            EventError: if the run had no event of the class.
+        """
         return self.first_step_of(kind).sum()
 
 
-def smooth_events(trace: Any, events: Any, tau: Any) -> SmoothResult:
-    """Chances of events along a trace: the smooth side of `run_events`.
+def smooth_events(
+    trace: Trace | TraceArrays, events: Events, tau: Temperature
+) -> SmoothResult:
+    """Compute probabilities of events along a trace: the smooth form of `run_events`.
 
-    As tau -> 0 every chance goes to 0 or 1 as the (repaired) exact run says, unless a
-    number of the trace lies on a threshold. Differentiable in all arrays and in tau;
-    works under jit, vmap and grad.
+    As tau -> 0 every probability tends to 0 or 1 as in the repaired exact run, unless a
+    number of the trace lies on a threshold. The result is differentiable in all arrays
+    and in tau, and works under jit, vmap and grad.
 
     Args:
-        trace: a `Trace`, or `TraceArrays` to differentiate by.
-        events: events, or builders of events, in the container's order; those of this
-            module only. Neither changes.
-        tau: temperature > 0, without unit: margins are relative to the thresholds of
-            force, speed and count, and in cm for distances.
+        trace: recorded trace, or `TraceArrays` to differentiate by.
+        events: built-in events, or their builders, in the container's order; they are
+            not changed.
+        tau: temperature > 0 without unit, because margins are relative to the
+            thresholds of force, speed and count, and in cm for distances.
 
     Raises:
-        TraceError: see `Trace.arrays`; for shapes that do not fit; for tau.
-        EventError: see `run_events`; for an event of another class.
+        TraceError: for a NaN in the trace, shapes that do not fit, or an invalid tau.
+        EventError: for custom events, and as in `run_events`.
     """
-    arrays, tau = validate_arrays(trace, tau)
+    arrays, temperature = validate_arrays(trace, tau)
     container = make_container(events, check=True)
-    kinds, numbers = [], []
+    structures, data = [], []
     for event in container:
-        if type(event) not in PROBABILITY_MODELS:
-            known = ", ".join(k.__name__ for k in PROBABILITY_MODELS)
+        if not isinstance(event, BuiltInEvent):
             raise EventError(
-                f"{type(event).__name__} has no smooth form; these have: {known}."
+                f"{type(event).__name__} has no smooth form; only the built-in events"
+                " have one. Leave it out, or use run_events."
             )
-        needed = required_event(event)
-        place = None if needed is None else [e is needed for e in container].index(True)
+        required = event.required_event
+        index = None
+        if required is not None:
+            index = [e is required for e in container].index(True)
         from_body = isinstance(event, EventContact) and event.from_body
-        kinds.append(EventStructure(type(event), place, from_body))
-        numbers.append(PROBABILITY_MODELS[type(event)].data(event, arrays.times))
-    return _run(tuple(kinds), tuple(numbers), arrays, tau)
+        structures.append(EventStructure(type(event), index, from_body))
+        data.append(event.probability_data(arrays.times))
+    return _run(tuple(structures), tuple(data), arrays, temperature)
 
 
 @partial(jax.jit, static_argnums=0)
 @full_matmul_precision
 def _run(
-    kinds: tuple[EventStructure, ...],
-    numbers: tuple[Any, ...],
+    structures: tuple[EventStructure, ...],
+    data: tuple[dict[str, Any], ...],
     arrays: TraceArrays,
     tau: Float[Array, ""],
 ) -> SmoothResult:
-    run = ProbabilityContext(
-        kinds, numbers, arrays, contact_probabilities(arrays, tau), tau, {}
-    )
-    alone = [run.chances(j) for j in range(len(kinds))]
+    contacts = contact_probabilities(arrays, tau)
+    context = ProbabilityContext(structures, data, arrays, contacts, tau, {})
+    alone = [context.first_step(j) for j in range(len(structures))]
     stops = [
-        (j, c) for j, c in enumerate(alone) if PROBABILITY_MODELS[kinds[j].event].stops
+        (j, probabilities)
+        for j, probabilities in enumerate(alone)
+        if structures[j].event_class.rule.command is EventCommands.STOP
     ]
-    limited = (0, jnp.zeros(arrays.n_steps))
-    for j, kind in enumerate(kinds):
-        if kind.event is EventGrasp:
-            limited = (j, numbers[j]["limit"] * (1 - alone[j].sum()))
-    stops.append(limited)
+    # The time limit of the grasp stops a run too, although no event occurs then.
+    limit = (0, jnp.zeros(arrays.n_steps))
+    for j, structure in enumerate(structures):
+        if structure.event_class is EventGrasp:
+            limit = (j, data[j]["is_limit_step"] * (1 - alone[j].sum()))
+    stops.append(limit)
 
-    def first(place: int, chances: PerStep) -> PerStep:
-        goes_on = jnp.ones(arrays.n_steps)
+    def in_run(index: int, probabilities: PerStep) -> PerStep:
+        """Return probabilities times those that no other stop comes before."""
+        survives = jnp.ones(arrays.n_steps)
         for j, stop in stops:
-            if stop is not chances:
-                left = survival(stop)
-                goes_on = goes_on * (left if j < place else shift_one_step(left))
-        return chances * goes_on
+            if stop is not probabilities:
+                survived = survival(stop)
+                survives *= survived if j < index else shift_one_step(survived)
+        return probabilities * survives
 
+    first_step = [in_run(j, probabilities) for j, probabilities in enumerate(alone)]
     return SmoothResult(
-        kinds,
-        arrays,
-        tau,
-        run.contacts,
-        jnp.array([first(*c) for c in enumerate(alone)]).reshape(-1, arrays.n_steps),
-        first(*limited),
-        jnp.prod(jnp.stack([survival(c) for _, c in stops]), 0),
+        structures=structures,
+        arrays=arrays,
+        tau=tau,
+        contacts=contacts,
+        first_step=jnp.array(first_step).reshape(-1, arrays.n_steps),
+        grasp_limit=in_run(*limit),
+        alive=jnp.prod(jnp.stack([survival(stop) for _, stop in stops]), 0),
     )

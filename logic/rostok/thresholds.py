@@ -1,16 +1,24 @@
-"""Numbers that rostok fixes, and the units in which smooth forms measure margins."""
+"""Thresholds that rostok fixes, and the length unit of smooth margins."""
 
 MIN_CONTACT_FORCE = 1e-3
-"""A weaker force is no contact [N]."""
+"""Smallest reaction that counts as a contact [N]; a larger value ignores more
+touches."""
 MAX_NET_FORCE = 100.0
-"""An instant with a larger net force is left out as a fault of the simulation [N]."""
+"""Largest plausible net force on the object [N].
+
+`ForceCriterion` skips instants above it because rostok takes them for simulation
+faults.
+"""
 MIN_STEADY_STEPS = 10
-"""A grasp is this many steady steps in a row."""
+"""Consecutive steady steps that make a grasp (count)."""
 MAX_STEADY_SPEED = 0.01
-"""Fastest steady object [m/s]."""
+"""Largest speed of an object that counts as steady [m/s]."""
 MIN_GRASPING_FINGERS = 2
-"""Fewest bodies but the palm that hold a steady object."""
+"""Smallest number of bodies, without the palm, that hold a steady object (count)."""
 MAX_INITIAL_CONTACT_STEPS = 4
-"""Steps within which a contact counts as initial."""
+"""Number of first steps in which a contact counts as initial (count)."""
 LENGTH_UNIT = 0.01
-"""Unit of margins of distances [m]; speeds and forces have their own thresholds."""
+"""Unit of smooth distance margins [m].
+
+Margins of speeds and forces are relative to their own thresholds instead.
+"""

@@ -1,120 +1,141 @@
-"""A recorded trace of a grasp: where the bodies were, and what touched what."""
+"""Recorded traces of grasps: positions of bodies, and contacts between them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
-from posewise.robots.errors import PosewiseError, unknown_name
+from posewise.robots.errors import unknown_name
 from posewise.robots.validation import CONVERSION_ERRORS, float_array, integer, number
 
+from .errors import TraceError
+
 OBJECT, FLOOR = "obj", "floor"
-
-
-class TraceError(PosewiseError):
-    """A recorded trace that is incomplete or contradicts itself."""
+"""Names of the object and of the floor in contacts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """Two bodies that touch at one stored instant, at one point.
+    """Contact of two bodies at one point, at one stored instant.
 
     Args:
         k: index of the instant.
         a: "obj", a robot body, or "floor".
         b: the other body.
-        pa: the point on `a` [m, world].
-        pb: the point on `b` [m, world].
-        f: the reaction [N, world]: what `a` exerts on `b`.
+        pa: contact point on `a` [m, world].
+        pb: contact point on `b` [m, world].
+        f: force that `a` exerts on `b` [N, world].
     """
 
-    k: Any
-    a: Any
-    b: Any
-    pa: Any
-    pb: Any
-    f: Any
+    k: int
+    a: str
+    b: str
+    pa: Float[np.ndarray, "3"]
+    pb: Float[np.ndarray, "3"]
+    f: Float[np.ndarray, "3"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Trace:
-    """K stored instants of a robot and an object, the first before the first step.
+    """Stored instants of a robot and an object; the first one is before the first step.
 
-    Step i of the simulation starts at time i·dt and is seen at instant i + 1. All is in
-    the world frame, of which y is up, as in rostok. NaN stands for "not measured".
-    Contacts at instant 0 are ignored.
+    Step i of the simulation starts at time i·dt, and its result is stored at instant
+    i + 1. All values are in the world frame, whose y axis points up as in rostok. NaN
+    stands for "not measured". Contacts at instant 0 are ignored.
 
     Args:
         dt: length of a step [s].
         robot_ids: names of the robot's bodies, the palm (base) first.
-        obj_pos: the object's centre of mass (K, 3) [m].
-        obj_vel: its velocity (K, 3) [m/s].
-        robot_pos: for each robot body its position (K, 3) [m].
+        obj_pos: positions of the object's center of mass (K, 3) [m].
+        obj_vel: velocities of the object's center of mass (K, 3) [m/s].
+        robot_pos: positions (K, 3) of each robot body [m].
         contacts: `Contact`s, or mappings with the same entries.
 
     Raises:
-        TraceError: for wrong shapes, infinite numbers, unknown bodies.
+        TraceError: for wrong shapes, infinite numbers, or unknown bodies.
     """
 
-    dt: Any
-    robot_ids: Any
-    obj_pos: Any
-    obj_vel: Any
-    robot_pos: Any
-    contacts: Any
+    dt: float
+    robot_ids: tuple[str, ...]
+    obj_pos: Float[np.ndarray, "K 3"]
+    obj_vel: Float[np.ndarray, "K 3"]
+    robot_pos: dict[str, Float[np.ndarray, "K 3"]]
+    contacts: tuple[Contact, ...]
 
-    def __post_init__(self) -> None:
-        put = lambda name, value: object.__setattr__(self, name, value)
-        put("dt", number("dt", self.dt, "> 0 s", lambda x: x > 0, TraceError))
-        put("robot_ids", _check_robot_ids(self.robot_ids))
-        position = _check_positions("obj_pos", self.obj_pos)
+    def __init__(
+        self,
+        dt: float,
+        robot_ids: Sequence[str],
+        obj_pos: ArrayLike,
+        obj_vel: ArrayLike,
+        robot_pos: Mapping[str, ArrayLike],
+        contacts: Iterable[Contact | Mapping[str, Any]],
+    ) -> None:
+        step = number("dt", dt, "> 0 s", lambda x: x > 0, TraceError)
+        names = _check_robot_ids(robot_ids)
+        position = _check_positions("obj_pos", obj_pos)
         K = len(position)
         if K < 2:
             raise TraceError(
                 f"obj_pos has {K} rows, expected 2 or more: the initial state and one"
                 " for each step."
             )
-        put("obj_pos", position)
-        put("obj_vel", _check_positions("obj_vel", self.obj_vel, K))
-        put("robot_pos", self._positions(K))
-        bodies = (OBJECT, FLOOR, *self.robot_ids)
-        contacts = _to_list("contacts", self.contacts, "a list of contacts")
-        made = (_check_contact(j, c, K, bodies) for j, c in enumerate(contacts))
-        put("contacts", tuple(made))
-
-    def _positions(self, K: int) -> dict[str, np.ndarray]:
-        given = self.robot_pos
-        if not isinstance(given, Mapping):
-            raise TraceError(
-                f"robot_pos is {type(given).__name__}, expected a mapping from each"
-                " robot body to its positions."
-            )
-        for name in given:
-            if name not in self.robot_ids:
-                raise TraceError(unknown_name("robot body", name, self.robot_ids))
-        missing = [b for b in self.robot_ids if b not in given]
-        if missing:
-            raise TraceError(f"robot_pos has no positions of {missing}.")
-        return {
-            b: _check_positions(f"robot_pos[{b!r}]", given[b], K)
-            for b in self.robot_ids
+        velocity = _check_positions("obj_vel", obj_vel, K)
+        bodies = (OBJECT, FLOOR, *names)
+        records = _to_list("contacts", contacts, "a list of contacts")
+        fields = {
+            "dt": step,
+            "robot_ids": names,
+            "obj_pos": position,
+            "obj_vel": velocity,
+            "robot_pos": _check_robot_positions(robot_pos, names, K),
+            "contacts": tuple(
+                _check_contact(j, record, K, bodies) for j, record in enumerate(records)
+            ),
         }
+        for name, value in fields.items():
+            # The class is frozen, so that only object's own setter can fill it.
+            object.__setattr__(self, name, value)
 
     @property
     def n_steps(self) -> int:
-        """Number of steps: one less than the stored instants."""
+        """Number of steps, which is the number of stored instants minus one."""
         return len(self.obj_pos) - 1
 
 
-def _to_list(what: str, value: Any, expected: str) -> list[Any]:
+def _check_robot_positions(
+    robot_pos: Any, names: tuple[str, ...], K: int
+) -> dict[str, np.ndarray]:
+    if not isinstance(robot_pos, Mapping):
+        raise TraceError(
+            f"robot_pos is {type(robot_pos).__name__}, expected a mapping from each"
+            " robot body to its positions."
+        )
+    for name in robot_pos:
+        if name not in names:
+            raise TraceError(unknown_name("robot body", name, names))
+    missing = [name for name in names if name not in robot_pos]
+    if missing:
+        raise TraceError(
+            f"robot_pos has no positions of {missing}; add them, with NaN where they"
+            " were not measured."
+        )
+    return {
+        name: _check_positions(f"robot_pos[{name!r}]", robot_pos[name], K)
+        for name in names
+    }
+
+
+def _to_list(label: str, value: Any, expected: str) -> list[Any]:
     if isinstance(value, str | bytes | Mapping):
-        raise TraceError(f"{what} is {value!r}, expected {expected}.")
+        raise TraceError(f"{label} is {value!r}, expected {expected}.")
     try:
         return list(value)
     except TypeError:
-        raise TraceError(f"{what} is {value!r}, expected {expected}.") from None
+        raise TraceError(f"{label} is {value!r}, expected {expected}.") from None
 
 
 def _check_robot_ids(value: Any) -> tuple[str, ...]:
@@ -129,55 +150,65 @@ def _check_robot_ids(value: Any) -> tuple[str, ...]:
 
 
 def _check_positions(
-    what: str, value: Any, K: int | None = None
+    label: str, value: Any, K: int | None = None
 ) -> Float[np.ndarray, "K 3"]:
     expected = f"({'K' if K is None else K}, 3)"
-    array = float_array(what, value, f"numbers {expected}", TraceError)
+    array = float_array(label, value, f"numbers {expected}", TraceError)
     if array.ndim != 2 or array.shape[1] != 3 or K not in (None, len(array)):
-        raise TraceError(f"{what} has shape {array.shape}, expected {expected}.")
-    return _read_only_copy(what, array)
+        raise TraceError(f"{label} has shape {array.shape}, expected {expected}.")
+    return _read_only_copy(label, array)
 
 
-def _check_vector(what: str, value: Any) -> Float[np.ndarray, "3"]:
-    array = float_array(what, value, "three numbers", TraceError)
+def _check_vector(label: str, value: Any) -> Float[np.ndarray, "3"]:
+    array = float_array(label, value, "three numbers", TraceError)
     if array.shape != (3,):
-        raise TraceError(f"{what} is {value!r}, expected three numbers.")
-    return _read_only_copy(what, array)
+        raise TraceError(f"{label} is {value!r}, expected three numbers.")
+    return _read_only_copy(label, array)
 
 
-def _read_only_copy(what: str, array: np.ndarray) -> np.ndarray:
+def _read_only_copy(label: str, array: np.ndarray) -> np.ndarray:
     if np.isinf(array).any():
-        raise TraceError(f"{what} is infinite somewhere; NaN stands for 'no data'.")
+        raise TraceError(
+            f"{label} has infinite entries, expected finite numbers, or NaN for"
+            " values that were not measured."
+        )
     array = array.copy()
     array.setflags(write=False)
     return array
 
 
-def _check_contact(j: int, given: Any, K: int, bodies: tuple[str, ...]) -> Contact:
-    what = f"contacts[{j}]"
-    if isinstance(given, Contact):
-        given = vars(given)
+def _check_contact(j: int, record: Any, K: int, bodies: tuple[str, ...]) -> Contact:
+    label = f"contacts[{j}]"
+    if isinstance(record, Contact):
+        record = vars(record)
     names = tuple(Contact.__dataclass_fields__)
-    if not isinstance(given, Mapping) or set(given) != set(names):
-        raise TraceError(f"{what} is {given!r}, expected {', '.join(names)}.")
+    if not isinstance(record, Mapping) or set(record) != set(names):
+        raise TraceError(
+            f"{label} is {record!r}, expected the entries {', '.join(names)}."
+        )
     for side in "ab":
-        if given[side] not in bodies:
-            raise TraceError(f"{what}: {unknown_name('body', given[side], bodies)}")
-    if given["a"] == given["b"]:
-        raise TraceError(f"{what} is of {given['a']!r} with itself.")
-    inside = lambda k: 0 <= k < K
-    k = integer(f"{what}: k", given["k"], f"0 to {K - 1}", inside, TraceError)
-    return Contact(k, given["a"], given["b"], *_contact_vectors(what, given))
+        if record[side] not in bodies:
+            raise TraceError(f"{label}: {unknown_name('body', record[side], bodies)}")
+    if record["a"] == record["b"]:
+        raise TraceError(
+            f"{label} is a contact of {record['a']!r} with itself, expected two bodies."
+        )
+    k = integer(
+        f"{label}: k", record["k"], f"0 to {K - 1}", lambda k: 0 <= k < K, TraceError
+    )
+    pa, pb, force = _contact_vectors(label, record)
+    return Contact(k, record["a"], record["b"], pa, pb, force)
 
 
-def _contact_vectors(what: str, given: Mapping[str, Any]) -> Float[np.ndarray, "3 3"]:
-    """Points and force of a contact: checked together, which is fast, or one by one."""
+def _contact_vectors(label: str, record: Mapping[str, Any]) -> Float[np.ndarray, "3 3"]:
+    """Return the points and the force of a contact, checked."""
     names = ("pa", "pb", "f")
+    # One conversion of all three is fast; single ones follow only to name the culprit.
     try:
-        rows = np.array([given[n] for n in names], float)
+        rows = np.array([record[n] for n in names], float)
     except CONVERSION_ERRORS:
         rows = np.empty(0)
     if rows.shape != (3, 3) or np.isinf(rows).any():
-        return np.array([_check_vector(f"{what}: {n}", given[n]) for n in names])
+        return np.array([_check_vector(f"{label}: {n}", record[n]) for n in names])
     rows.setflags(write=False)
     return rows

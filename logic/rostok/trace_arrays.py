@@ -1,4 +1,4 @@
-"""A trace as arrays: what smooth forms of events and criteria are functions of."""
+"""Traces as arrays, on which the smooth forms of events and criteria are defined."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,40 +13,51 @@ from posewise.features import safe_math
 from posewise.robots.typing import Array
 from posewise.robots.validation import number
 
+from .errors import TraceError
 from .softening import chance, log_not
 from .thresholds import LENGTH_UNIT, MIN_CONTACT_FORCE
-from .trace import OBJECT, Trace, TraceError
+from .trace import OBJECT, Trace
+
+Temperature = float | Float[Array, ""]
+"""Temperature tau > 0 of smooth forms; may be a traced scalar."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class TraceArrays:
-    """A trace of K instants, B robot bodies and up to J contacts at an instant.
+    """Trace of K instants, B robot bodies and up to J contacts at an instant.
 
-    A pytree whose arrays may be traced, batched and differentiated; `Trace.arrays()`
-    makes one, and so can any roll-out or path. All is in the world frame with y up.
-    Instant 0 is before the first step; its contacts are ignored.
+    The pytree's arrays may be traced, batched and differentiated. `trace_arrays` makes
+    them from a recorded trace; roll-outs and paths can provide them too. All values are
+    in the world frame with y up. Instant 0 is before the first step, so that its
+    contacts are ignored.
     """
 
     dt: float = field(metadata=dict(static=True))
     """Length of a step [s]."""
     obj_pos: Float[Array, "*batch K 3"]
-    """The object's centre of mass [m]."""
+    """Position of the object's center of mass [m]."""
     obj_vel: Float[Array, "*batch K 3"]
-    """Its velocity [m/s]."""
+    """Velocity of the object's center of mass [m/s]."""
     robot_pos: Float[Array, "*batch K B 3"]
     """Positions of the robot's bodies [m], the palm first."""
     points: Float[Array, "*batch K J 3"]
-    """Where contacts are [m]; anything where there is none."""
+    """Contact points [m]; arbitrary in unused slots."""
     forces: Float[Array, "*batch K J 3"]
-    """Their forces [N], on the object where it takes part; 0 where there is none."""
+    """Contact forces [N], on the object if it takes part; 0 in unused slots."""
     incidence: Float[Array, "*batch K J bodies"]
-    """1 where a contact is of the object (first column) or of a robot body (the others)
-    with something else than the robot; else 0."""
+    """Contact-body incidence matrix: entries are 1 or 0.
+
+    The first column marks contacts of the object, the others contacts of a robot body
+    with anything but the robot.
+    """
     distances: Float[Array, "*batch K bodies"] | None = None
-    """Signed distances [m] of the object to the nearest other body, and of each robot
-    body to the nearest thing that is not the robot. Where given, bodies touch when
-    these are <= 0; forces then serve criteria of forces only."""
+    """Signed distances [m] to the nearest body, or None.
+
+    The first column belongs to the object; the others to the robot's bodies, whose
+    distances to other parts of the robot do not count. If given, bodies are in contact
+    where distances are <= 0, and forces are used only by the criteria of forces.
+    """
 
     @property
     def n_steps(self) -> int:
@@ -55,12 +66,12 @@ class TraceArrays:
 
     @property
     def times(self) -> Float[np.ndarray, " steps"]:
-        """Times at which steps start [s]."""
+        """Start times of the steps [s]."""
         return np.arange(self.n_steps) * self.dt
 
 
 def trace_arrays(trace: Trace) -> TraceArrays:
-    """The arrays of a recorded trace; contacts with a NaN are left out.
+    """Return the arrays of a recorded trace without the contacts that have a NaN.
 
     Raises:
         TraceError: for a NaN in a position or velocity.
@@ -78,36 +89,40 @@ def trace_arrays(trace: Trace) -> TraceArrays:
                 " velocity. Fill the gap, or use run_events."
             )
     columns = {b: j for j, b in enumerate((OBJECT, *trace.robot_ids))}
-    rows: list[list[Any]] = [[] for _ in trace.obj_pos]
+    records: list[list[Any]] = [[] for _ in trace.obj_pos]
     for c in trace.contacts:
         if c.k > 0 and not np.isnan([c.pa, c.pb, c.f]).any():
             point, force = (c.pb, c.f) if c.b == OBJECT else (c.pa, -c.f)
             sides = [columns[b] for b in (c.a, c.b) if b in columns]
-            outer = OBJECT in (c.a, c.b) or len(sides) == 1
-            rows[c.k].append((point, force, sides if outer else []))
-    K, J = len(rows), max(map(len, rows))
+            # Two robot bodies in contact with each other hold nothing.
+            is_external = OBJECT in (c.a, c.b) or len(sides) == 1
+            records[c.k].append((point, force, sides if is_external else []))
+    K, J = len(records), max(map(len, records))
     points, forces = np.zeros((2, K, J, 3))
-    touching = np.zeros((K, J, len(columns)))
-    for k, row in enumerate(rows):
-        for j, (point, force, sides) in enumerate(row):
+    incidence = np.zeros((K, J, len(columns)))
+    for k, contacts in enumerate(records):
+        for j, (point, force, sides) in enumerate(contacts):
             points[k, j], forces[k, j] = point, force
-            touching[k, j, sides] = 1
+            incidence[k, j, sides] = 1
     return TraceArrays(
-        trace.dt,
-        np.array(trace.obj_pos),
-        np.array(trace.obj_vel),
-        robot_pos,
-        points,
-        forces,
-        touching,
+        dt=trace.dt,
+        obj_pos=np.array(trace.obj_pos),
+        obj_vel=np.array(trace.obj_vel),
+        robot_pos=robot_pos,
+        points=points,
+        forces=forces,
+        incidence=incidence,
     )
 
 
-def validate_arrays(trace: Any, tau: Any) -> tuple[TraceArrays, Float[jax.Array, ""]]:
-    """The arrays of either kind of trace, and a checked temperature.
+def validate_arrays(
+    trace: Trace | TraceArrays, tau: Temperature
+) -> tuple[TraceArrays, Float[jax.Array, ""]]:
+    """Return the arrays of either kind of trace, and the checked temperature.
 
     Raises:
-        TraceError: for what is no trace, shapes that do not fit, tau that is not > 0.
+        TraceError: for another kind of trace, shapes that do not fit, or a tau that is
+            not > 0.
     """
     if isinstance(trace, Trace):
         trace = trace_arrays(trace)
@@ -143,18 +158,18 @@ def validate_arrays(trace: Any, tau: Any) -> tuple[TraceArrays, Float[jax.Array,
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class ContactProbabilities:
-    """Who touches after each step, with which chance."""
+    """Probabilities of contact after each step."""
 
     contact: Float[Array, "*batch steps J"]
-    """Of each contact: that its force counts."""
+    """Probability of each contact that its force counts."""
     strength: Float[Array, "*batch steps J"]
-    """Force of each contact [N]."""
+    """Magnitude of each contact force [N]."""
     log_no_body: Float[Array, "*batch steps bodies"]
-    """Logarithm of the chance that a body (the object first) touches nothing."""
+    """Log probability that a body (the object first) touches nothing."""
 
     @property
     def body(self) -> Float[Array, "steps bodies"]:
-        """Of each body, the object first: that it touches something."""
+        """Probability of each body, the object first, that it touches something."""
         return -jnp.expm1(self.log_no_body)
 
 
@@ -162,24 +177,24 @@ class ContactProbabilities:
 def contact_probabilities(
     arrays: TraceArrays, tau: Float[Array, ""]
 ) -> ContactProbabilities:
-    """Chances of contact at a temperature; contacts are independent of each other."""
+    """Return probabilities of contact, with contacts independent of each other."""
     strength = safe_math.norm(arrays.forces[1:])
     margin = strength / MIN_CONTACT_FORCE - 1
     touching = arrays.incidence[1:]
     contact = chance(margin, tau) * touching.max(-1, initial=0.0)
     if arrays.distances is None:
-        none = jnp.einsum("kj,kjb->kb", log_not(margin, tau), touching)
+        log_no_body = jnp.einsum("kj,kjb->kb", log_not(margin, tau), touching)
     else:
-        none = log_not(-arrays.distances[1:] / LENGTH_UNIT, tau)
-    return ContactProbabilities(contact, strength, none)
+        log_no_body = log_not(-arrays.distances[1:] / LENGTH_UNIT, tau)
+    return ContactProbabilities(contact, strength, log_no_body)
 
 
 def contact_violation(
     arrays: TraceArrays,
 ) -> Float[Array, "steps J bodies"]:
-    """z <= 0 where a contact, or the distance (J = 1), lets a body touch, after steps.
+    """Return z <= 0 where a contact force, or a distance (J = 1), means contact.
 
-    In units of the weakest force, or of 1 cm.
+    The margins are in units of the weakest contact force, or of 1 cm.
     """
     if arrays.distances is not None:
         return arrays.distances[1:, None] / LENGTH_UNIT
