@@ -164,7 +164,7 @@ class Study:
         room = SLOTS - arrays.points.shape[1]
         if room < 0 or missing:
             raise ValueError(f"{-room} contacts too many, {missing} steps missing.")
-        names = ("points", "forces", "touching")
+        names = ("points", "forces", "incidence")
         pad = lambda a: np.pad(a, ((0, 0), (0, room), (0, 0)))
         arrays = replace(arrays, **{n: pad(getattr(arrays, n)) for n in names})
         run = rostok.smooth_events(arrays, self.events, TAU)

@@ -1,15 +1,26 @@
 """Runtime checks of annotations; an int is accepted where a float is (PEP 484)."""
-
-from collections.abc import Callable
-from typing import Any
-
-from beartype import BeartypeConf, beartype
-
-VALIDATES_ITSELF = frozenset(
     """
-    posewise.objectives.presets.grasping
-    posewise.objectives.presets.helpers
-    posewise.objectives.presets.motion
+    VALIDATES_ITSELF = frozenset(
+    from beartype import BeartypeConf, beartype
+    from collections.abc import Callable
+    from typing import Any
+    posewise.logic.rostok.body_events
+    posewise.logic.rostok.contact_events
+    posewise.logic.rostok.criterion
+    posewise.logic.rostok.criterion_objective
+    posewise.logic.rostok.event
+    posewise.logic.rostok.event_builders
+    posewise.logic.rostok.event_loop
+    posewise.logic.rostok.forces
+    posewise.logic.rostok.grasp_criteria
+    posewise.logic.rostok.grasp_events
+    posewise.logic.rostok.grasp_simulation
+    posewise.logic.rostok.path_trace
+    posewise.logic.rostok.run_criteria
+    posewise.logic.rostok.simulation_reward
+    posewise.logic.rostok.smooth_events
+    posewise.logic.rostok.trace
+    posewise.logic.rostok.trace_arrays
     """.split()
 )
 """Modules whose functions check user input and answer with a sentence.

@@ -117,8 +117,9 @@ class Criterion(ABC):
         self, source: EventSource, kind: type[SimulationSingleEvent]
     ) -> None:
         """Raise an EventError unless a builder or event names the expected class."""
-        is_builder = isinstance(source, EventBuilder)
-        event_class = source.event_class if is_builder else type(source)
+        event_class: type = type(source)
+        if isinstance(source, EventBuilder):
+            event_class = source.event_class
         if not issubclass(event_class, kind):
             raise EventError(
                 f"{type(self).__name__} got {source!r}, expected the builder of an"

@@ -1,25 +1,26 @@
 """rostok's criteria as costs of a path on which an object is grasped.
 
-A path says where the object and the robot's bodies are, how near to each other, and
-how the object's centre of mass moves. When things happen is not free in it: the grasp
-is complete at a given time, and is tested from there on. Forces it says in sum only:
-what carries the object is m (a - g), if nothing but the robot touches it.
+A path determines where the object and the robot's bodies are, how near they are to each
+other, and how the object's center of mass moves. Times of events are not free: the
+grasp is complete at a given time, and its test lasts from then on. Only the sum of the
+contact forces is known, m (a - g), provided that nothing but the robot touches the
+object.
 
-Rows are least squares, all 0 only where the reward is 1:
+The rows are least squares, all of them 0 only if the reward is 1:
 
 | criterion | rows | 1 - reward is at most |
 |---|---|---|
 | FinalPosition | √n · step / reference, for the n steps of the test | their norm |
 | Force | m (a - g) / √n, for the n slices of the test [N] | their norm |
-| InstantObjectCOG | centre of the contacts minus centre of mass [m] | their norm |
+| InstantObjectCOG | center of the contacts minus center of mass [m] | their norm |
 | InstantContactingLink | gap of each body to the object [cm], over √bodies | – |
-| Time, GraspTime | none: the times are given | – |
+| Time, GraspTime | none, because the times are fixed | – |
 
-Contacts count as equal in the centre of the contacts. InstantForce is about how each
-one differs from their mean, which a path does not say.
+Contacts have equal weights in the center of the contacts. InstantForce has no rows: it
+compares single contact forces, which a path does not determine.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -33,7 +34,7 @@ from posewise.features.motions import GRAVITY
 from posewise.objectives.interval import ObjectiveSpecs, SliceInterval
 from posewise.objectives.objective import OT, ObjectiveError, slice_index
 from posewise.robots.config import Config
-from posewise.robots.simulation.masses import frame_masses as frame_masses
+from posewise.robots.simulation.masses import frame_masses
 from posewise.robots.validation import number
 
 from ..geometry.frame_groups import FrameGroup, find_object, require_shapes
@@ -59,62 +60,66 @@ from .smooth_criteria import MIN_WEIGHT_SUM
 from .thresholds import LENGTH_UNIT
 
 CONTACT_SMOOTHING_LENGTH = 1e-3
-"""Contacts count less in their centre within such gaps [m]."""
+"""Gap over which the weight of a contact in the contacts' center decays [m].
+
+A larger value lets more distant pairs take part and makes the rows smoother.
+"""
 FeatureOnSlices = tuple[Feature, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
 class CriterionObjective:
-    """A criterion, or a weighted sum of them, as costs for `KOMO.add`; see above.
+    """Costs for `KOMO.add` from one criterion, or from a weighted sum of criteria.
 
-    That the object is grasped is for constraints to say.
+    Use constraints to make the robot grasp the object; these costs do not.
 
     Args:
-        criterion: one of rostok's, or a `SimulationReward` of them: rows of each count
-            by its weight.
-        obj: what is grasped, with a mass where forces are asked for.
-        robot: names of its bodies, as in a `Trace`.
-        grasp: when the grasp is complete [phases]; the test goes on to the end of the
-            times it is added on.
+        criterion: criterion of rostok, or a `SimulationReward`, whose weights scale the
+            squared rows of its criteria.
+        obj: the grasped object; criteria of forces need its mass.
+        robot: names of the robot's bodies, as in a `Trace`.
+        grasp_time: time at which the grasp is complete [phases]; the test lasts from
+            then to the end of the times passed to `KOMO.add`.
 
     Raises:
-        EventError: for what is no criterion, one without rows, or a negative weight.
-        ObjectiveError: on adding, for a time of the grasp that leaves no test.
-        ConfigError: on adding, for unknown names, and things without shapes.
+        EventError: for an object that is not a criterion, a criterion without rows, or
+            a negative weight.
+        ObjectiveError: in `KOMO.add`, for a grasp time that leaves no test.
+        ConfigError: in `KOMO.add`, for unknown names, and objects without shapes.
     """
 
-    criterion: Any
-    obj: Any
-    robot: Any
-    grasp: Any
+    criterion: Criterion | SimulationReward
+    obj: str
+    robot: Sequence[str]
+    grasp_time: float
 
     def __post_init__(self) -> None:
-        number("CriterionObjective: grasp", self.grasp, "a time > 0", lambda x: x > 0)
-        for criterion, weight in self._weighted():
+        label = "CriterionObjective: grasp_time"
+        number(label, self.grasp_time, "a time > 0", lambda x: x > 0)
+        for criterion, weight in self._weighted_criteria():
             if type(criterion) not in ROW_BUILDERS:
                 raise EventError(_no_rows_message(criterion))
             if weight < 0:
                 raise EventError(
-                    f"{type(criterion).__name__} has weight {weight}; only weights >= 0"
-                    " have rows: a solver minimises their squares."
+                    f"{type(criterion).__name__} has weight {weight}, expected a weight"
+                    " >= 0 because a solver minimizes the squares of its rows."
                 )
 
     def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """See `posewise.objectives.interval`."""
-        start = slice_index(float(self.grasp), interval.slices_per_phase)
-        test = tuple(k for k in interval.slices if k > start)
-        if not test or start < interval.slices[0]:
+        grasp = slice_index(float(self.grasp_time), interval.slices_per_phase)
+        test = tuple(k for k in interval.slices if k > grasp)
+        if not test or grasp < interval.slices[0]:
             raise ObjectiveError(
-                f"grasp is {self.grasp}, slice {start}, but the times select slices"
-                f" {interval.slices[0]} to {interval.slices[-1]}; the grasp is one of"
-                " them and the test is after it."
+                f"grasp_time is {self.grasp_time}, slice {grasp}, but the times select"
+                f" slices {interval.slices[0]} to {interval.slices[-1]}; expected a grasp within"
+                " these slices and at least one later slice for the test."
             )
-        setting = _GraspContext(C, self.obj, tuple(self.robot), start, test, interval)
-        for criterion, weight in self._weighted():
-            for feature, slices in ROW_BUILDERS[type(criterion)](criterion, setting):
+        context = _GraspContext(C, self.obj, tuple(self.robot), grasp, test, interval)
+        for criterion, weight in self._weighted_criteria():
+            for feature, slices in ROW_BUILDERS[type(criterion)](criterion, context):
                 yield _scaled(feature, np.sqrt(weight)), OT.sos, slices
 
-    def _weighted(self) -> Iterator[tuple[Criterion, float]]:
+    def _weighted_criteria(self) -> Iterator[tuple[Criterion, float]]:
         if isinstance(self.criterion, SimulationReward):
             yield from zip(self.criterion.criteria, self.criterion.weights, strict=True)
         else:
@@ -122,74 +127,79 @@ class CriterionObjective:
 
 
 class _GraspContext(NamedTuple):
-    """A grasp in a world, and its slices."""
+    """Grasp in a world, and the slices of its test."""
 
     C: Config
     obj: str
     robot: tuple[str, ...]
     grasp: int
+    """Slice at which the grasp is complete."""
     test: tuple[int, ...]
-    span: SliceInterval
+    interval: SliceInterval
 
     def mass(self) -> float:
-        """Of the object [kg].
+        """Return the mass of the object [kg].
 
         Raises:
-            ObjectiveError: where it has none.
+            ObjectiveError: if the object has no mass.
         """
-        every = frame_masses(self.C.frames)
-        total = sum(every[i].mass for i in find_object(self.C, self.obj).frames)
+        masses_of_frames = frame_masses(self.C.frames)
+        total = sum(masses_of_frames[i].mass for i in thing(self.C, self.obj).frames)
         if not total > 0:
             raise ObjectiveError(
-                f"{self.obj!r} has no mass, which forces are asked for; give it one:"
+                f"{self.obj!r} has no mass, but ForceCriterion needs one; call"
                 f" C.set_mass({self.obj!r}, 0.3)."
             )
         return float(total)
 
-    def centre(self, order: int, scale: float, target: Any = None) -> Feature:
-        """Of mass of the object in the world, or what it does [m, m/s, m/s²]."""
-        made = feature_on_frames(
-            [find_object(self.C, self.obj)], _center_of_mass_function
+    def center_of_mass(
+        self, order: int, scale: float, target: list[float] | None = None
+    ) -> Feature:
+        """Return the object's center of mass, or its velocity or acceleration."""
+        feature = feature_of([thing(self.C, self.obj)], _center_of_mass_function)
+        return Feature(
+            feature.symbol, feature.frames, order=order, scale=scale, target=target
         )
-        given = dict(order=order, scale=scale, target=target)
-        return Feature(made.symbol, made.frames, **given)
 
-    def on_object_and_robot(self, build: Any) -> Feature:
-        """Of the object and the bodies of the robot."""
-        bodies = [require_shapes(find_object(self.C, name)) for name in self.robot]
-        return feature_on_frames(
-            [require_shapes(find_object(self.C, self.obj)), *bodies], build
-        )
+    def on_object_and_robot(self, build: Callable[..., Any]) -> Feature:
+        """Return a feature on the frames of the object and of all robot bodies."""
+        bodies = [with_shapes(thing(self.C, name)) for name in self.robot]
+        return feature_of([with_shapes(thing(self.C, self.obj)), *bodies], build)
 
 
 def _final_position_rows(
-    criterion: Any, at: _GraspContext
+    criterion: FinalPositionCriterion, context: _GraspContext
 ) -> Iterator[FeatureOnSlices]:
-    share = np.sqrt(len(at.test)) / criterion.reference_distance
-    for tau in np.unique(at.span.tau[list(at.test)]):
-        slices = tuple(k for k in at.test if at.span.tau[k] == tau)
-        yield at.centre(1, float(tau * share)), slices
+    # With n steps d_k of the test, |Σ d_k|² <= n Σ |d_k|² (Cauchy and Schwarz): the norm
+    # of the rows bounds the displacement over the reference.
+    scale = np.sqrt(len(context.test)) / criterion.reference_distance
+    # Velocities times tau are steps, so that slices with the same tau share a feature.
+    for tau in np.unique(context.interval.tau[list(context.test)]):
+        slices = tuple(k for k in context.test if context.interval.tau[k] == tau)
+        yield context.center_of_mass(1, float(tau * scale)), slices
 
 
-def _force_rows(criterion: Any, at: _GraspContext) -> Iterator[FeatureOnSlices]:
-    scale = at.mass() / np.sqrt(len(at.test))
-    yield at.centre(2, scale, [0.0, 0.0, -GRAVITY]), at.test
+def _force_rows(
+    criterion: ForceCriterion, context: _GraspContext
+) -> Iterator[FeatureOnSlices]:
+    scale = context.mass() / np.sqrt(len(context.test))
+    yield context.center_of_mass(2, scale, [0.0, 0.0, -GRAVITY]), context.test
 
 
 def _contacting_link_rows(
-    criterion: Any, at: _GraspContext
+    criterion: InstantContactingLinkCriterion, context: _GraspContext
 ) -> Iterator[FeatureOnSlices]:
-    yield (
-        _scaled(at.on_object_and_robot(_gap_function), 1 / np.sqrt(len(at.robot))),
-        (at.grasp,),
-    )
+    gaps = context.on_object_and_robot(_gap_function)
+    yield _scaled(gaps, 1 / np.sqrt(len(context.robot))), (context.grasp,)
 
 
-def _center_rows(criterion: Any, at: _GraspContext) -> Iterator[FeatureOnSlices]:
-    yield at.on_object_and_robot(_offset_function), (at.grasp,)
+def _center_rows(
+    criterion: InstantObjectCOGCriterion, context: _GraspContext
+) -> Iterator[FeatureOnSlices]:
+    yield context.on_object_and_robot(_offset_function), (context.grasp,)
 
 
-def _no_rows(criterion: Any, at: _GraspContext) -> Iterator[FeatureOnSlices]:
+def _no_rows(criterion: Criterion, context: _GraspContext) -> Iterator[FeatureOnSlices]:
     yield from ()
 
 
@@ -201,30 +211,37 @@ ROW_BUILDERS: dict[type, Callable[[Any, _GraspContext], Iterator[FeatureOnSlices
     TimeCriterion: _no_rows,
     GraspTimeCriterion: _no_rows,
 }
+"""Function that builds the features of each class of criteria."""
 
 
-def _no_rows_message(criterion: Any) -> str:
+def _no_rows_message(criterion: object) -> str:
     known = ", ".join(kind.__name__ for kind in ROW_BUILDERS)
     if isinstance(criterion, InstantForceCriterion):
         return (
             "InstantForceCriterion compares the forces of single contacts, which a path"
-            " does not say; leave it out and judge the result by a simulation,"
-            f" simulate_grasp. These have rows: {known}."
+            " does not determine; leave it out and judge the result with"
+            f" simulate_grasp. These criteria have rows: {known}."
         )
-    return f"{criterion!r} is no criterion with rows; these have some: {known}."
+    return f"criterion is {criterion!r}, expected one with rows: {known}."
 
 
 def _scaled(feature: Feature, factor: float) -> Feature:
-    own: Any = 1.0 if feature.scale is None else feature.scale
-    given = dict(order=feature.order, target=feature.target, scale=own * factor)
-    return Feature(feature.symbol, feature.frames, **given)
+    """Return a feature with its scale multiplied by a factor."""
+    scale: Any = 1.0 if feature.scale is None else feature.scale
+    return Feature(
+        feature.symbol,
+        feature.frames,
+        order=feature.order,
+        target=feature.target,
+        scale=scale * factor,
+    )
 
 
 # -- functions of poses ----------------------------------------------------------------
 
 
-def _center_of_mass_function(things: tuple[FrameGroup, ...]) -> Any:
-    return _center_of_mass, mass_arrays(things[0]), 3
+def _center_of_mass_function(solids: tuple[Solid, ...]) -> Any:
+    return _center_of_mass, masses(solids[0]), 3
 
 
 def _center_of_mass(R: Any, p: Any, **arrays: Any) -> Any:
@@ -232,57 +249,71 @@ def _center_of_mass(R: Any, p: Any, **arrays: Any) -> Any:
 
 
 def _robot_object_pairs(
-    things: tuple[FrameGroup, ...],
-) -> tuple[PartPairKinds, dict[str, np.ndarray]]:
-    """All pairs of a frame of the object and one of the robot, and whose they are."""
-    first = np.cumsum([0, *(len(t.frames) for t in things)])
-    own = shape_positions(things[0], 0)
-    sides = [
-        shape_positions(t, int(k)) for t, k in zip(things[1:], first[1:], strict=False)
+    solids: tuple[Solid, ...],
+) -> tuple[Distances, dict[str, np.ndarray]]:
+    """Return the pairs of a frame of the object and a frame of the robot.
+
+    Returns:
+        The distances to compute, and their arrays; the array "owner" holds the index of
+        the robot body of each pair of parts.
+    """
+    first = np.cumsum([0, *(len(solid.frames) for solid in solids)])
+    object_frames = solid_places(solids[0], 0)
+    robot_frames = [
+        solid_places(solid, int(k))
+        for solid, k in zip(solids[1:], first[1:], strict=False)
     ]
-    pairs = [(i, j) for body in sides for i in own for j in body]
-    C = things[0].C
-    which, arrays = part_pairs([C.frames[i] for t in things for i in t.frames], pairs)
-    each = [len(own) * len(body) for body in sides]
-    owner = np.repeat(np.arange(len(sides)), each)
-    return which, arrays | {"owner": _robot_body_of_pairs(which, arrays, owner)}
+    pairs = [(i, j) for body in robot_frames for i in object_frames for j in body]
+    C = solids[0].C
+    frames = [C.frames[i] for solid in solids for i in solid.frames]
+    distances, arrays = distances_of(frames, pairs)
+    counts = [len(object_frames) * len(body) for body in robot_frames]
+    body_of_pair = np.repeat(np.arange(len(robot_frames)), counts)
+    owner = _body_of_part_pairs(distances, arrays, body_of_pair)
+    return distances, arrays | {"owner": owner}
 
 
-def _robot_body_of_pairs(
-    which: PartPairKinds, arrays: dict[str, np.ndarray], owner: np.ndarray
+def _body_of_part_pairs(
+    distances: Distances, arrays: dict[str, np.ndarray], body_of_pair: np.ndarray
 ) -> np.ndarray:
-    """Of each pair of parts, in order, the body of the robot."""
-    pair = np.concatenate([arrays[f"pair{g}"] for g in range(len(which.kinds))])
-    return owner[pair[arrays["order"]]]
+    """Return the robot body of each pair of parts, in the order of the distances."""
+    groups = range(len(distances.kinds))
+    pair = np.concatenate([arrays[f"pair{g}"] for g in groups])
+    return body_of_pair[pair[arrays["order"]]]
 
 
-def _gap_function(things: tuple[FrameGroup, ...]) -> Any:
-    which, arrays = _robot_object_pairs(things)
-    return _gap_rows(which, len(things) - 1), arrays, len(things) - 1
+def _gap_function(solids: tuple[Solid, ...]) -> Any:
+    distances, arrays = _robot_object_pairs(solids)
+    return _gap_rows(distances, len(solids) - 1), arrays, len(solids) - 1
 
 
-def _offset_function(things: tuple[FrameGroup, ...]) -> Any:
-    which, arrays = _robot_object_pairs(things)
-    return _offset_rows(which), arrays | mass_arrays(things[0]), 3
+def _offset_function(solids: tuple[Solid, ...]) -> Any:
+    distances, arrays = _robot_object_pairs(solids)
+    return _offset_rows(distances), arrays | masses(solids[0]), 3
 
 
+# Cached, because programs are compiled for each function object.
 @lru_cache(maxsize=256)
-def _gap_rows(which: PartPairKinds, bodies: int) -> Any:
+def _gap_rows(distances: Distances, num_bodies: int) -> Any:
+    """Return the function of the gap between each robot body and the object [cm]."""
+
     def gaps(R: Any, p: Any, **arrays: Any) -> Any:
-        d = part_contacts(which, R, p, arrays).distance
-        mine = arrays["owner"] == np.arange(bodies)[:, None]
-        least = smallest(jnp.where(mine, d, jnp.inf).T)
-        return jnp.maximum(least, 0.0) / LENGTH_UNIT
+        distance = contacts(distances, R, p, arrays).distance
+        is_of_body = arrays["owner"] == np.arange(num_bodies)[:, None]
+        gap = smallest(jnp.where(is_of_body, distance, jnp.inf).T)
+        return jnp.maximum(gap, 0.0) / LENGTH_UNIT
 
     return gaps
 
 
 @lru_cache(maxsize=256)
-def _offset_rows(which: PartPairKinds) -> Any:
+def _offset_rows(distances: Distances) -> Any:
+    """Return the function of the contacts' center minus the center of mass [m]."""
+
     def offset(R: Any, p: Any, **arrays: Any) -> Any:
-        found = part_contacts(which, R, p, arrays)
-        weight = jax.nn.sigmoid(-found.distance / CONTACT_SMOOTHING_LENGTH)
-        arms = found.point_a - mass_centre(R, p, arrays)
-        return weight @ arms / (weight.sum() + MIN_WEIGHT_SUM)
+        witnesses = contacts(distances, R, p, arrays)
+        weights = jax.nn.sigmoid(-witnesses.distance / CONTACT_SMOOTHING_LENGTH)
+        offsets = witnesses.point_a - centre(R, p, arrays)
+        return weights @ offsets / (weights.sum() + MIN_WEIGHT_SUM)
 
     return offset

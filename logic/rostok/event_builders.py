@@ -45,7 +45,7 @@ class EventBuilder:
             name: value.prototype if isinstance(value, EventBuilder) else value
             for name, value in self.arguments.items()
         }
-        self.prototype = event_class(**prototypes)
+        self.prototype: SimulationSingleEvent = event_class(**prototypes)
 
     def find_event(
         self, event_list: Iterable[SimulationSingleEvent]
@@ -65,7 +65,7 @@ class EventBuilder:
                 f"The container has an {self.found_class.__name__} already; a container"
                 " holds one event of each class."
             )
-        arguments = {
+        arguments: dict[str, Any] = {
             name: self._built(value, event_list)
             if isinstance(value, EventBuilder)
             else value
@@ -143,8 +143,8 @@ def EventStopExternalForceBuilder(
 def EventBodyTooLowBuilder(ref_height: float, *, legacy: bool = False) -> EventBuilder:
     """Return a builder of `EventBodyTooLow`.
 
-    Repaired: rostok's builder looks for an EventStopExternalForce instead of its own
-    class, so that it clashes with that event and can build its own event twice.
+    Repaired: rostok's builder looks for an EventStopExternalForce instead of an
+    EventBodyTooLow, so that it clashes with that event and can build its event twice.
 
     Args:
         ref_height: smallest allowed y coordinate [m, world].

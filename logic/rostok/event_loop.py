@@ -20,7 +20,8 @@ from .sensors import (
 )
 from .trace import Trace
 
-Events = Iterable[SimulationSingleEvent] | Iterable[EventBuilder]
+Events = Iterable[SimulationSingleEvent | EventBuilder]
+"""Events only, or builders only."""
 
 
 class CommandRecord(NamedTuple):
@@ -190,10 +191,13 @@ def make_container(events: Events, check: bool) -> list[SimulationSingleEvent]:
     try:
         members = list(events)
     except TypeError:
-        members = [events]
+        raise EventError(
+            f"events is {events!r}, expected events only, or builders only."
+        ) from None
+    builders = [e for e in members if isinstance(e, EventBuilder)]
     container: list[SimulationSingleEvent] = []
-    if members and all(isinstance(e, EventBuilder) for e in members):
-        for builder in members:
+    if members and len(builders) == len(members):
+        for builder in builders:
             builder.build_event(container)
         return container
     for event in members:
@@ -201,9 +205,10 @@ def make_container(events: Events, check: bool) -> list[SimulationSingleEvent]:
             raise EventError(
                 f"events holds {event!r}, expected events only, or builders only."
             )
+        container.append(event)
     if check:
-        _check_container(members)
-    return members
+        _check_container(container)
+    return container
 
 
 def _check_container(container: list[SimulationSingleEvent]) -> None:

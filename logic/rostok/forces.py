@@ -58,7 +58,7 @@ class ForceTemplate(ABC):
         Raises:
             EventError: for an object that is not an event.
         """
-        self.event = check_kind(self, event, SimulationSingleEvent)
+        self.event = check_kind(self, event, SimulationSingleEvent)  # type: ignore[type-abstract]
         if not use_time:
             self.start_time = np.inf
 

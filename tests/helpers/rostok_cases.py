@@ -135,7 +135,7 @@ def padded(trace: rostok.Trace) -> rostok.TraceArrays:
     """The arrays of a random trace, all of the same shapes."""
     arrays = rostok.trace_arrays(trace)
     fill = lambda a: np.pad(a, ((0, 0), (0, SLOTS - a.shape[1]), (0, 0)))
-    names = ("points", "forces", "touching")
+    names = ("points", "forces", "incidence")
     return replace(arrays, **{n: fill(getattr(arrays, n)) for n in names})
 
 

@@ -53,7 +53,7 @@ def komo_with(*what) -> pw.KOMO:
     goal = dict(type=pw.OT.sos, scale=1.0, target=[0.25, 0, 0.1])
     komo.add_objective([2.0], pw.FS.position, ["palm"], **goal)
     for one in what:
-        komo.add(rostok.CriterionObjective(one, "box", ROBOT, grasp=1.0))
+        komo.add(rostok.CriterionObjective(one, "box", ROBOT, grasp_time=1.0))
     return komo
 
 
@@ -77,7 +77,7 @@ def rows_of(name: str):
     """The rows of a criterion as a function of a path that begins at rest."""
     C, made = (
         gripper(),
-        rostok.CriterionObjective(CRITERIA[name], "box", ROBOT, grasp=1.0),
+        rostok.CriterionObjective(CRITERIA[name], "box", ROBOT, grasp_time=1.0),
     )
     span = pw.objectives.interval.span_of(None, SLICES, np.full(2 * SLICES, DT), "test")
     parts = []
@@ -132,11 +132,11 @@ def test_the_exact_reward_rises(name):
             lambda: rostok.CriterionObjective(
                 rostok.InstantForceCriterion(GRASP), "box", ROBOT, 1.0
             ),
-            "forces of single contacts, which a path does not say; leave it out",
+            "forces of single contacts, which a path does not determine; leave it out",
         ),
         (
             lambda: rostok.CriterionObjective("time", "box", ROBOT, 1.0),
-            "'time' is no criterion",
+            "criterion is 'time', expected one with rows",
         ),
         (
             lambda: rostok.CriterionObjective(
@@ -146,13 +146,13 @@ def test_the_exact_reward_rises(name):
         ),
         (
             lambda: rostok.CriterionObjective(CRITERIA["force"], "box", ROBOT, 0.0),
-            "grasp is 0",
+            "grasp_time is 0",
         ),
         (
             lambda: komo_with().add(
                 rostok.CriterionObjective(CRITERIA["force"], "box", ROBOT, 2.0)
             ),
-            "the grasp is one of them and the test is after it",
+            "expected a grasp within these slices",
         ),
         (
             lambda: komo_with().add(

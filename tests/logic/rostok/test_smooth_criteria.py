@@ -373,7 +373,7 @@ BAD = {
     "tau": (lambda: smooth(tau=0), "tau is 0, expected > 0"),
     "trace": (lambda: smooth(trace=3), "trace is int, expected a Trace or TraceArrays"),
     "gap": (gap, "obj_vel has a NaN at instant 7"),
-    "own event": (lambda: smooth(events=[Bell()]), "Bell has no smooth form; these"),
+    "own event": (lambda: smooth(events=[Bell()]), "Bell has no smooth form; only"),
     "own criterion": (lambda: Fond().smooth(smooth()), "Fond has no smooth form"),
     "missing event": (
         lambda: criteria_of(PARAMS, False)["ForceCriterion"].smooth(smooth()),
@@ -386,7 +386,7 @@ BAD = {
     "shapes": (
         lambda: smooth(replace(
             traces(12)[0][1], incidence=np.zeros((41, SLOTS, 3)))),
-        r"touching has shape \(41, 6, 3\), expected \(41, 6, 5\)"),
+        r"incidence has shape \(41, 6, 3\), expected \(41, 6, 5\)"),
 }  # fmt: skip
 
 
