@@ -1,9 +1,12 @@
 """Runtime checks of annotations; an int is accepted where a float is (PEP 484)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from beartype import BeartypeConf, beartype
+
+VALIDATES_ITSELF = frozenset(
     """
-    VALIDATES_ITSELF = frozenset(
-    from beartype import BeartypeConf, beartype
-    from collections.abc import Callable
-    from typing import Any
     posewise.logic.rostok.body_events
     posewise.logic.rostok.contact_events
     posewise.logic.rostok.criterion
@@ -21,6 +24,9 @@
     posewise.logic.rostok.smooth_events
     posewise.logic.rostok.trace
     posewise.logic.rostok.trace_arrays
+    posewise.objectives.presets.grasping
+    posewise.objectives.presets.helpers
+    posewise.objectives.presets.motion
     """.split()
 )
 """Modules whose functions check user input and answer with a sentence.

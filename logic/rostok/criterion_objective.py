@@ -110,9 +110,9 @@ class CriterionObjective:
         test = tuple(k for k in interval.slices if k > grasp)
         if not test or grasp < interval.slices[0]:
             raise ObjectiveError(
-                f"grasp_time is {self.grasp_time}, slice {grasp}, but the times select"
-                f" slices {interval.slices[0]} to {interval.slices[-1]}; expected a grasp within"
-                " these slices and at least one later slice for the test."
+                f"grasp_time is {self.grasp_time}, slice {grasp}; the times select"
+                f" slices {interval.slices[0]} to {interval.slices[-1]}; expected a"
+                " grasp within these slices and at least one later slice for the test."
             )
         context = _GraspContext(C, self.obj, tuple(self.robot), grasp, test, interval)
         for criterion, weight in self._weighted_criteria():
@@ -170,8 +170,8 @@ class _GraspContext(NamedTuple):
 def _final_position_rows(
     criterion: FinalPositionCriterion, context: _GraspContext
 ) -> Iterator[FeatureOnSlices]:
-    # With n steps d_k of the test, |Σ d_k|² <= n Σ |d_k|² (Cauchy and Schwarz): the norm
-    # of the rows bounds the displacement over the reference.
+    # With n steps d_k of the test, |Σ d_k|² <= n Σ |d_k|² (Cauchy and Schwarz), so that
+    # the norm of the rows bounds the displacement over the reference.
     scale = np.sqrt(len(context.test)) / criterion.reference_distance
     # Velocities times tau are steps, so that slices with the same tau share a feature.
     for tau in np.unique(context.interval.tau[list(context.test)]):

@@ -56,6 +56,9 @@ class SimulationSingleEvent(ABC):
         self.step_n: int | None = None
         self.verbosity = verbosity
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(state={self.state}, step_n={self.step_n})"
+
     def reset(self) -> None:
         """Return to the state before any step, for a new run."""
         self.state = False

@@ -47,6 +47,9 @@ class EventBuilder:
         }
         self.prototype: SimulationSingleEvent = event_class(**prototypes)
 
+    def __repr__(self) -> str:
+        return f"EventBuilder({self.event_class.__name__})"
+
     def find_event(
         self, event_list: Iterable[SimulationSingleEvent]
     ) -> SimulationSingleEvent | None:

@@ -420,7 +420,7 @@ def test_a_missing_event_is_named():
     for legacy, error in ((False, rostok.EventError), (True, AttributeError)):
         result = rostok.run_events(trace, [contact], legacy=legacy)
         for name, criterion in criteria_of(PARAMS, legacy).items():
-            with pytest.raises(error, match=f"{name} asks for an Event"):
+            with pytest.raises(error, match=f"{name} needs an Event"):
                 criterion.calculate_reward(result)
 
 
@@ -461,7 +461,7 @@ BAD = {
     "one row": (bad_trace(obj_pos=np.zeros((1, 3))), "obj_pos has 1 rows"),
     "columns": (bad_trace(obj_pos=np.zeros((5, 2))), r"expected \(K, 3\)"),
     "rows": (bad_trace(obj_vel=np.zeros((5, 3))), r"obj_vel.*\(5, 3\).*\(61, 3\)"),
-    "infinite": (bad_trace(obj_vel=np.full((61, 3), np.inf)), "obj_vel is infinite"),
+    "infinite": (bad_trace(obj_vel=np.full((61, 3), np.inf)), "obj_vel has infinite entries"),
     "no body": (bad_trace(robot_ids=[]), "robot_ids is \\[\\], expected one or more"),
     "a body twice": (bad_trace(robot_ids=["palm"] * 3), "different names"),
     "a reserved name": (bad_trace(robot_ids=["obj"]), "none of them 'obj'"),
@@ -473,7 +473,7 @@ BAD = {
     "contact name": (bad_trace(contacts=touches([5], "lef")), "did you mean 'left'"),
     "contact k": (bad_trace(contacts=touches([61], "left")), "k is 61, expected 0 to"),
     "contact with itself": (bad_trace(contacts=touches([1], "obj")), "with itself"),
-    "contact keys": (bad_trace(contacts=[{"k": 1}]), r"contacts\[0\] is .*expected k"),
+    "contact keys": (bad_trace(contacts=[{"k": 1}]), r"contacts\[0\] is .*expected the entries k"),
     "contact force": (
         bad_trace(contacts=[{**CONTACT, "f": [1, 2]}]), "f is .*three numbers"),
     "contacts": (bad_trace(contacts=3), "contacts is 3, expected a list"),
@@ -499,15 +499,15 @@ BAD = {
     "height": (lambda: rostok.EventBodyTooLow(None), "ref_height is None"),
     "other event": (
         lambda: rostok.EventContactTimeOut(1, rostok.EventFlyingApart(1)),
-        "where its EventContact is"),
+        "expected its EventContact"),
     "key": (
         lambda: rostok.EventGrasp(1, rostok.EventContact(), 0, True),
         "simulation_stop"),
     "other builder": (
         lambda: rostok.InstantForceCriterion(rostok.EventContactBuilder()),
-        "the builder of an EventGrasp is expected"),
+        "expected the builder of an EventGrasp"),
     "builder of builder": (
-        lambda: rostok.EventGraspBuilder(1.0, 2.0), "EventContactBuilder is expected"),
+        lambda: rostok.EventGraspBuilder(1.0, 2.0), "expected its EventContactBuilder"),
     "steps": (
         lambda: rostok.GraspTimeCriterion(builders()["grasp"], 1.5), "an integer > 0"),
     "no criterion": (

@@ -165,8 +165,8 @@ BAD = {
         1, dimension="4d"
     ),
     "seed is -1": lambda: rostok.RandomForces(1, seed=-1),
-    "ForceTemplate is expected": lambda: rostok.ExternalForces([3]),
-    "SimulationSingleEvent is expected": lambda: (
+    "expected its ForceTemplate": lambda: rostok.ExternalForces([3]),
+    "expected its SimulationSingleEvent": lambda: (
         rostok.YaxisSin().set_activation_by_event("grasp")
     ),
     "time is nan": lambda: rostok.YaxisSin().calculate_spatial_force(np.nan),

@@ -194,7 +194,7 @@ def foreign() -> rostok.YaxisSin:
         (dict(seconds=0), "seconds is 0, expected > 0"),
         (dict(q=[0.0]), "q has shape \\(1,\\)"),
         (dict(events=[3]), "events holds 3"),
-        (dict(force=3), "force is 3, expected a law"),
+        (dict(force=3), "force is 3, expected a force law"),
         (dict(force=foreign()), "not among the events"),
         (dict(force=rostok.ExternalForces([foreign()])), "not among the events"),
     ],

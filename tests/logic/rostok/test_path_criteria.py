@@ -79,7 +79,9 @@ def rows_of(name: str):
         gripper(),
         rostok.CriterionObjective(CRITERIA[name], "box", ROBOT, grasp_time=1.0),
     )
-    span = pw.objectives.interval.span_of(None, SLICES, np.full(2 * SLICES, DT), "test")
+    span = pw.objectives.interval.select_interval(
+        None, SLICES, np.full(2 * SLICES, DT), "test"
+    )
     parts = []
     for feature, kind, slices in made.objectives(C, span):
         assert kind is pw.OT.sos
@@ -152,7 +154,7 @@ def test_the_exact_reward_rises(name):
             lambda: komo_with().add(
                 rostok.CriterionObjective(CRITERIA["force"], "box", ROBOT, 2.0)
             ),
-            "expected a grasp within these slices",
+            "grasp within these slices",
         ),
         (
             lambda: komo_with().add(

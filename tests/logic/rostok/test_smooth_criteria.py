@@ -377,11 +377,11 @@ BAD = {
     "own criterion": (lambda: Fond().smooth(smooth()), "Fond has no smooth form"),
     "missing event": (
         lambda: criteria_of(PARAMS, False)["ForceCriterion"].smooth(smooth()),
-        "no EventContactTimeOut; put it"),
+        "no EventContactTimeOut; add it"),
     "negative weight": (negative, r"weights are \[-1.0\]"),
     "grasp avoided": (
         lambda: rostok.EventGrasp(1, rostok.EventContact()).avoidance(
-            rostok.Trace(**hand_trace()), 1), "no form in which to avoid"),
+            rostok.Trace(**hand_trace()), 1), "has no avoidance rows"),
     "own event's rows": (lambda: Bell().robustness(None, 1), "Bell has no robustness"),
     "shapes": (
         lambda: smooth(replace(
