@@ -41,7 +41,7 @@ class EventBuilder:
         self.found_class = found_class or event_class
         self.arguments = dict(arguments or {})
         # A first event checks the arguments where the user passes them.
-        prototypes = {
+        prototypes: dict[str, Any] = {
             name: value.prototype if isinstance(value, EventBuilder) else value
             for name, value in self.arguments.items()
         }

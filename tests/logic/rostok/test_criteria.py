@@ -461,7 +461,7 @@ BAD = {
     "one row": (bad_trace(obj_pos=np.zeros((1, 3))), "obj_pos has 1 rows"),
     "columns": (bad_trace(obj_pos=np.zeros((5, 2))), r"expected \(K, 3\)"),
     "rows": (bad_trace(obj_vel=np.zeros((5, 3))), r"obj_vel.*\(5, 3\).*\(61, 3\)"),
-    "infinite": (bad_trace(obj_vel=np.full((61, 3), np.inf)), "obj_vel has infinite entries"),
+    "infinite": (bad_trace(obj_vel=np.full((61, 3), np.inf)), "obj_vel has infinite"),
     "no body": (bad_trace(robot_ids=[]), "robot_ids is \\[\\], expected one or more"),
     "a body twice": (bad_trace(robot_ids=["palm"] * 3), "different names"),
     "a reserved name": (bad_trace(robot_ids=["obj"]), "none of them 'obj'"),
@@ -473,7 +473,7 @@ BAD = {
     "contact name": (bad_trace(contacts=touches([5], "lef")), "did you mean 'left'"),
     "contact k": (bad_trace(contacts=touches([61], "left")), "k is 61, expected 0 to"),
     "contact with itself": (bad_trace(contacts=touches([1], "obj")), "with itself"),
-    "contact keys": (bad_trace(contacts=[{"k": 1}]), r"contacts\[0\] is .*expected the entries k"),
+    "contact keys": (bad_trace(contacts=[{"k": 1}]), r"contacts\[0\] is .*entries k"),
     "contact force": (
         bad_trace(contacts=[{**CONTACT, "f": [1, 2]}]), "f is .*three numbers"),
     "contacts": (bad_trace(contacts=3), "contacts is 3, expected a list"),
