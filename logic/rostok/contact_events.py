@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from .step_indices import ends_of_waits, first_past
 from . import event_probabilities as probabilities
 from . import robustness as rows
 from .event import (
@@ -16,6 +15,7 @@ from .event import (
     check_kind,
     check_limit,
 )
+from .step_indices import ends_of_waits, first_past
 from .thresholds import MAX_INITIAL_CONTACT_STEPS
 
 

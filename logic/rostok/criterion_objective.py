@@ -144,7 +144,9 @@ class _GraspContext(NamedTuple):
             ObjectiveError: if the object has no mass.
         """
         masses_of_frames = frame_masses(self.C.frames)
-        total = sum(masses_of_frames[i].mass for i in thing(self.C, self.obj).frames)
+        total = sum(
+            masses_of_frames[i].mass for i in find_object(self.C, self.obj).frames
+        )
         if not total > 0:
             raise ObjectiveError(
                 f"{self.obj!r} has no mass, but ForceCriterion needs one; call"
@@ -156,15 +158,19 @@ class _GraspContext(NamedTuple):
         self, order: int, scale: float, target: list[float] | None = None
     ) -> Feature:
         """Return the object's center of mass, or its velocity or acceleration."""
-        feature = feature_of([thing(self.C, self.obj)], _center_of_mass_function)
+        feature = feature_on_frames(
+            [find_object(self.C, self.obj)], _center_of_mass_function
+        )
         return Feature(
             feature.symbol, feature.frames, order=order, scale=scale, target=target
         )
 
     def on_object_and_robot(self, build: Callable[..., Any]) -> Feature:
         """Return a feature on the frames of the object and of all robot bodies."""
-        bodies = [with_shapes(thing(self.C, name)) for name in self.robot]
-        return feature_of([with_shapes(thing(self.C, self.obj)), *bodies], build)
+        bodies = [require_shapes(find_object(self.C, name)) for name in self.robot]
+        return feature_on_frames(
+            [require_shapes(find_object(self.C, self.obj)), *bodies], build
+        )
 
 
 def _final_position_rows(
@@ -240,8 +246,8 @@ def _scaled(feature: Feature, factor: float) -> Feature:
 # -- functions of poses ----------------------------------------------------------------
 
 
-def _center_of_mass_function(solids: tuple[Solid, ...]) -> Any:
-    return _center_of_mass, masses(solids[0]), 3
+def _center_of_mass_function(groups: tuple[FrameGroup, ...]) -> Any:
+    return _center_of_mass, mass_arrays(groups[0]), 3
 
 
 def _center_of_mass(R: Any, p: Any, **arrays: Any) -> Any:
@@ -249,56 +255,56 @@ def _center_of_mass(R: Any, p: Any, **arrays: Any) -> Any:
 
 
 def _robot_object_pairs(
-    solids: tuple[Solid, ...],
-) -> tuple[Distances, dict[str, np.ndarray]]:
+    groups: tuple[FrameGroup, ...],
+) -> tuple[PartPairKinds, dict[str, np.ndarray]]:
     """Return the pairs of a frame of the object and a frame of the robot.
 
     Returns:
-        The distances to compute, and their arrays; the array "owner" holds the index of
+        The kinds of part pairs, and their arrays; the array "owner" holds the index of
         the robot body of each pair of parts.
     """
-    first = np.cumsum([0, *(len(solid.frames) for solid in solids)])
-    object_frames = solid_places(solids[0], 0)
+    first = np.cumsum([0, *(len(group.frames) for group in groups)])
+    object_frames = shape_positions(groups[0], 0)
     robot_frames = [
-        solid_places(solid, int(k))
-        for solid, k in zip(solids[1:], first[1:], strict=False)
+        shape_positions(group, int(k))
+        for group, k in zip(groups[1:], first[1:], strict=False)
     ]
     pairs = [(i, j) for body in robot_frames for i in object_frames for j in body]
-    C = solids[0].C
-    frames = [C.frames[i] for solid in solids for i in solid.frames]
-    distances, arrays = distances_of(frames, pairs)
+    C = groups[0].C
+    frames = [C.frames[i] for group in groups for i in group.frames]
+    kinds, arrays = part_pairs(frames, pairs)
     counts = [len(object_frames) * len(body) for body in robot_frames]
     body_of_pair = np.repeat(np.arange(len(robot_frames)), counts)
-    owner = _body_of_part_pairs(distances, arrays, body_of_pair)
-    return distances, arrays | {"owner": owner}
+    owner = _body_of_part_pairs(kinds, arrays, body_of_pair)
+    return kinds, arrays | {"owner": owner}
 
 
 def _body_of_part_pairs(
-    distances: Distances, arrays: dict[str, np.ndarray], body_of_pair: np.ndarray
+    kinds: PartPairKinds, arrays: dict[str, np.ndarray], body_of_pair: np.ndarray
 ) -> np.ndarray:
-    """Return the robot body of each pair of parts, in the order of the distances."""
-    groups = range(len(distances.kinds))
-    pair = np.concatenate([arrays[f"pair{g}"] for g in groups])
+    """Return the robot body of each pair of parts, in the order of part contacts."""
+    num_kinds = len(kinds.kinds)
+    pair = np.concatenate([arrays[f"pair{k}"] for k in range(num_kinds)])
     return body_of_pair[pair[arrays["order"]]]
 
 
-def _gap_function(solids: tuple[Solid, ...]) -> Any:
-    distances, arrays = _robot_object_pairs(solids)
-    return _gap_rows(distances, len(solids) - 1), arrays, len(solids) - 1
+def _gap_function(groups: tuple[FrameGroup, ...]) -> Any:
+    kinds, arrays = _robot_object_pairs(groups)
+    return _gap_rows(kinds, len(groups) - 1), arrays, len(groups) - 1
 
 
-def _offset_function(solids: tuple[Solid, ...]) -> Any:
-    distances, arrays = _robot_object_pairs(solids)
-    return _offset_rows(distances), arrays | masses(solids[0]), 3
+def _offset_function(groups: tuple[FrameGroup, ...]) -> Any:
+    kinds, arrays = _robot_object_pairs(groups)
+    return _offset_rows(kinds), arrays | mass_arrays(groups[0]), 3
 
 
 # Cached, because programs are compiled for each function object.
 @lru_cache(maxsize=256)
-def _gap_rows(distances: Distances, num_bodies: int) -> Any:
+def _gap_rows(kinds: PartPairKinds, num_bodies: int) -> Any:
     """Return the function of the gap between each robot body and the object [cm]."""
 
     def gaps(R: Any, p: Any, **arrays: Any) -> Any:
-        distance = contacts(distances, R, p, arrays).distance
+        distance = part_contacts(kinds, R, p, arrays).distance
         is_of_body = arrays["owner"] == np.arange(num_bodies)[:, None]
         gap = smallest(jnp.where(is_of_body, distance, jnp.inf).T)
         return jnp.maximum(gap, 0.0) / LENGTH_UNIT
@@ -307,13 +313,13 @@ def _gap_rows(distances: Distances, num_bodies: int) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _offset_rows(distances: Distances) -> Any:
+def _offset_rows(kinds: PartPairKinds) -> Any:
     """Return the function of the contacts' center minus the center of mass [m]."""
 
     def offset(R: Any, p: Any, **arrays: Any) -> Any:
-        witnesses = contacts(distances, R, p, arrays)
+        witnesses = part_contacts(kinds, R, p, arrays)
         weights = jax.nn.sigmoid(-witnesses.distance / CONTACT_SMOOTHING_LENGTH)
-        offsets = witnesses.point_a - centre(R, p, arrays)
+        offsets = witnesses.point_a - mass_centre(R, p, arrays)
         return weights @ offsets / (weights.sum() + MIN_WEIGHT_SUM)
 
     return offset

@@ -15,8 +15,7 @@ from posewise.features import safe_math
 from posewise.robots.typing import Array
 
 from .errors import EventError
-from .softening import at_least_two, chance
-from .step_indices import ends_of_tests, ends_of_waits, first_past
+from .logistic import at_least_two, probability
 from .thresholds import (
     LENGTH_UNIT,
     MAX_INITIAL_CONTACT_STEPS,
@@ -118,7 +117,7 @@ def flying_apart(context: ProbabilityContext, j: int) -> PerStep:
     positions = context.arrays.robot_pos[1:]
     distance = safe_math.norm(positions[:, 1:] - positions[:, :1])
     margin = (distance - context.data[j]["max_distance"]) / LENGTH_UNIT
-    is_far = chance(margin, context.tau)
+    is_far = probability(margin, context.tau)
     return _first_occurrence(1 - jnp.prod(1 - is_far, -1))
 
 
@@ -147,7 +146,7 @@ def grasp(context: ProbabilityContext, j: int) -> PerStep:
     """
     required, is_checked_first = context.required(j)
     speed = safe_math.norm(context.arrays.obj_vel[1:])
-    is_slow = chance(1 - speed / MAX_STEADY_SPEED, context.tau)
+    is_slow = probability(1 - speed / MAX_STEADY_SPEED, context.tau)
     is_steady = is_slow * at_least_two(context.contacts.body[:, 2:])
 
     def step(carry: Any, inputs: Any) -> Any:
@@ -186,7 +185,7 @@ def body_too_low(context: ProbabilityContext, j: int) -> PerStep:
     """Return the probabilities of an EventBodyTooLow."""
     height = context.arrays.robot_pos[1:, 0, 1]
     margin = (context.data[j]["ref_height"] - height) / LENGTH_UNIT
-    return _first_occurrence(chance(margin, context.tau))
+    return _first_occurrence(probability(margin, context.tau))
 
 
 def initial_contact(context: ProbabilityContext, j: int) -> PerStep:

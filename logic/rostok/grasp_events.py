@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from .step_indices import ends_of_tests, first_past
 from . import event_probabilities as probabilities
 from . import robustness as rows
 from .contact_events import EventContact
@@ -19,6 +18,7 @@ from .event import (
     check_limit,
 )
 from .sensors import SensorReading
+from .step_indices import ends_of_tests, first_past
 from .thresholds import MAX_STEADY_SPEED, MIN_GRASPING_FINGERS, MIN_STEADY_STEPS
 
 

@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float, Int
 from posewise.features import safe_math
 from posewise.robots.typing import Array
 
-from .softening import every, some, some_so_far
+from ..smooth_extrema import cumulative_mellowmin, mellowmin, smooth_max
 from .step_indices import ends_of_tests, ends_of_waits
 from .thresholds import (
     LENGTH_UNIT,
@@ -59,7 +59,9 @@ def compile_rows(fn: Callable[..., Rows]) -> Callable[..., Rows]:
 @compile_rows
 def contact_rows(arrays: TraceArrays, tau: Tau, *, from_body: bool) -> Rows:
     """Return one row for a contact at any step."""
-    return some(_contact_violations(arrays, from_body), tau)[None] + STRICTNESS_MARGIN
+    return (
+        mellowmin(_contact_violations(arrays, from_body), tau)[None] + STRICTNESS_MARGIN
+    )
 
 
 @compile_rows
@@ -77,7 +79,7 @@ def timeout_rows(
     if not late.size:
         return _violated_row()
     early_contacts = _contact_violations(arrays, from_body)[: late[0] + 1]
-    return every(STRICTNESS_MARGIN - early_contacts, tau)[None]
+    return smooth_max(STRICTNESS_MARGIN - early_contacts, tau)[None]
 
 
 @compile_rows
@@ -90,7 +92,7 @@ def no_timeout_rows(
     if not late.size:
         return -_violated_row()
     early_contacts = _contact_violations(arrays, from_body)[: late[0]]
-    return some(early_contacts, tau)[None] + STRICTNESS_MARGIN
+    return mellowmin(early_contacts, tau)[None] + STRICTNESS_MARGIN
 
 
 @compile_rows
@@ -99,7 +101,7 @@ def flying_apart_rows(arrays: TraceArrays, tau: Tau, *, max_distance: float) -> 
     margins = _distance_margins(arrays, max_distance)
     if not margins.size:
         return _violated_row()
-    return some(-margins, tau)[None] + STRICTNESS_MARGIN
+    return mellowmin(-margins, tau)[None] + STRICTNESS_MARGIN
 
 
 @compile_rows
@@ -115,12 +117,12 @@ def slip_out_rows(arrays: TraceArrays, tau: Tau, *, ref_time: float) -> Rows:
     starts, is_inside, windows = _wait_windows(arrays, ref_time)
     if not starts.size:
         return _violated_row()
-    no_contact = every(STRICTNESS_MARGIN - contacts, tau, 1)[windows]
+    no_contact = smooth_max(STRICTNESS_MARGIN - contacts, tau, 1)[windows]
     # A huge negative number leaves steps outside of the window out of the maximum.
     no_contact = jnp.where(is_inside, no_contact, -1 / STRICTNESS_MARGIN)
-    contact = some(contacts, tau, 1)[starts] + STRICTNESS_MARGIN
+    contact = mellowmin(contacts, tau, 1)[starts] + STRICTNESS_MARGIN
     parts = jnp.concatenate([contact[:, None], no_contact], 1)
-    return some(every(parts, tau, 1), tau)[None]
+    return mellowmin(smooth_max(parts, tau, 1), tau)[None]
 
 
 @compile_rows
@@ -131,12 +133,12 @@ def no_slip_out_rows(arrays: TraceArrays, tau: Tau, *, ref_time: float) -> Rows:
     starts, is_inside, windows = _wait_windows(arrays, ref_time)
     if not starts.size:
         return -_violated_row()
-    later_contact = some(contacts, tau, 1)[windows]
+    later_contact = mellowmin(contacts, tau, 1)[windows]
     # A huge positive number leaves steps outside of the window out of the minimum.
     later_contact = jnp.where(is_inside, later_contact, 1 / STRICTNESS_MARGIN)
-    no_contact = every(STRICTNESS_MARGIN - contacts, tau, 1)[starts]
+    no_contact = smooth_max(STRICTNESS_MARGIN - contacts, tau, 1)[starts]
     alternatives = jnp.concatenate([no_contact[:, None], later_contact], 1)
-    return some(alternatives, tau, 1) + STRICTNESS_MARGIN
+    return mellowmin(alternatives, tau, 1) + STRICTNESS_MARGIN
 
 
 @compile_rows
@@ -165,22 +167,22 @@ def grasp_rows(
     finger_pairs = list(combinations(range(2, arrays.robot_pos.shape[1] + 1), 2))
     if not last.size or not finger_pairs:
         return _violated_row()
-    fingers = some(contact_violation(arrays), tau, 1)
+    fingers = mellowmin(contact_violation(arrays), tau, 1)
     speed = safe_math.norm(arrays.obj_vel[1:]) / MAX_STEADY_SPEED - 1
-    held = some(every(fingers[:, np.array(finger_pairs)], tau, 2), tau, 1)
-    steady = every(jnp.stack([speed, held], 1), tau, 1)
+    held = mellowmin(smooth_max(fingers[:, np.array(finger_pairs)], tau, 2), tau, 1)
+    steady = smooth_max(jnp.stack([speed, held], 1), tau, 1)
     # The contact must come before the window, whatever the order of the container.
-    contact_so_far = some_so_far(_contact_violations(arrays, from_body), tau)
+    contact_so_far = cumulative_mellowmin(_contact_violations(arrays, from_body), tau)
     earlier_contact = contact_so_far[last - MIN_STEADY_STEPS]
     window = steady[last[:, None] - np.arange(MIN_STEADY_STEPS)]
     parts = jnp.concatenate([earlier_contact[:, None], window], 1)
-    return some(every(parts, tau, 1), tau)[None] + STRICTNESS_MARGIN
+    return mellowmin(smooth_max(parts, tau, 1), tau)[None] + STRICTNESS_MARGIN
 
 
 @compile_rows
 def too_low_rows(arrays: TraceArrays, tau: Tau, *, ref_height: float) -> Rows:
     """Return one row for the first body below a height at any step."""
-    return some(_height_margins(arrays, ref_height), tau)[None] + STRICTNESS_MARGIN
+    return mellowmin(_height_margins(arrays, ref_height), tau)[None] + STRICTNESS_MARGIN
 
 
 @compile_rows
@@ -193,7 +195,7 @@ def not_too_low_rows(arrays: TraceArrays, tau: Tau, *, ref_height: float) -> Row
 def initial_contact_rows(arrays: TraceArrays, tau: Tau) -> Rows:
     """Return one row for a contact with the object within the first four steps."""
     contacts = _contact_violations(arrays, False)[:MAX_INITIAL_CONTACT_STEPS]
-    return some(contacts, tau)[None] + STRICTNESS_MARGIN
+    return mellowmin(contacts, tau)[None] + STRICTNESS_MARGIN
 
 
 @compile_rows

@@ -14,7 +14,7 @@ from posewise.robots.typing import Array
 from posewise.robots.validation import number
 
 from .errors import TraceError
-from .softening import chance, log_not
+from .logistic import log_complement, probability
 from .thresholds import LENGTH_UNIT, MIN_CONTACT_FORCE
 from .trace import OBJECT, Trace
 
@@ -181,11 +181,11 @@ def contact_probabilities(
     strength = safe_math.norm(arrays.forces[1:])
     margin = strength / MIN_CONTACT_FORCE - 1
     touching = arrays.incidence[1:]
-    contact = chance(margin, tau) * touching.max(-1, initial=0.0)
+    contact = probability(margin, tau) * touching.max(-1, initial=0.0)
     if arrays.distances is None:
-        log_no_body = jnp.einsum("kj,kjb->kb", log_not(margin, tau), touching)
+        log_no_body = jnp.einsum("kj,kjb->kb", log_complement(margin, tau), touching)
     else:
-        log_no_body = log_not(-arrays.distances[1:] / LENGTH_UNIT, tau)
+        log_no_body = log_complement(-arrays.distances[1:] / LENGTH_UNIT, tau)
     return ContactProbabilities(contact, strength, log_no_body)
 
 
