@@ -1,4 +1,9 @@
-"""Events and criteria of grasps on recorded traces: exact, and smooth."""
+"""Events, criteria and external forces of rostok for grasps: exact and smooth.
+
+Names and argument names are those of rostok. `run_events` checks events along a
+recorded `Trace` exactly; `smooth_events` computes their differentiable probabilities.
+Criteria reward either result, and `CriterionObjective` adds them to a KOMO as costs.
+"""
 
 from .body_events import EventBodyTooLow as EventBodyTooLow
 from .body_events import EventFlyingApart as EventFlyingApart

@@ -1,7 +1,7 @@
 """Logistic probabilities of comparisons, and of independent events.
 
-A margin > 0 means that a comparison holds. The temperature tau > 0 is in the unit of the
-margin and may be traced; probabilities tend to 0 or 1 as tau -> 0.
+A margin > 0 means that a comparison holds. The temperature tau > 0 is in the unit of
+the margin and may be traced; probabilities tend to 0 or 1 as tau -> 0.
 """
 
 import jax

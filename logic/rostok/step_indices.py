@@ -1,4 +1,4 @@
-"""Which step a time or a wait ends at, as the floats of a clock say."""
+"""Indices of the steps at which times and waits end, with the rounding of a clock."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -7,26 +7,31 @@ from jaxtyping import Float, Int
 def first_past(
     times: Float[np.ndarray, " steps"], limit: float
 ) -> Float[np.ndarray, " steps"]:
-    """1 at the first step with t > limit, 0 at all others."""
-    late = times > limit
-    return np.diff(late.astype(float), prepend=0.0)
+    """Return 1 at the first step with t > limit, and 0 at all other steps."""
+    is_late = times > limit
+    return np.diff(is_late.astype(float), prepend=0.0)
 
 
 def ends_of_tests(
     times: Float[np.ndarray, " steps"], duration: float
 ) -> Int[np.ndarray, " steps"]:
-    """For each step the first one with t > its time + duration; else their number."""
+    """Return for each step t_i the first step with t > t_i + duration.
+
+    The index is the number of steps if there is no such step.
+    """
     return np.searchsorted(times, times + duration, "right")
 
 
 def ends_of_waits(
     times: Float[np.ndarray, " steps"], wait: float
 ) -> Int[np.ndarray, " steps"]:
-    """For each step the first one with t - its time > wait; else their number.
+    """Return for each step t_i the first step with t - t_i > wait.
 
-    One step more or less than `ends_of_tests` where rounding decides.
+    The index is the number of steps if there is no such step. Rounding may make it
+    differ from `ends_of_tests` by one step, because exact events compare differences.
     """
-    near = ends_of_tests(times, wait)[:, None] + np.arange(-1, 2)
-    at = times[np.clip(near, 0, len(times) - 1)]
-    over = (at - times[:, None] > wait) | (near >= len(times))
-    return np.minimum(near[np.arange(len(times)), over.argmax(1)], len(times))
+    candidates = ends_of_tests(times, wait)[:, None] + np.arange(-1, 2)
+    candidate_times = times[np.clip(candidates, 0, len(times) - 1)]
+    is_over = (candidate_times - times[:, None] > wait) | (candidates >= len(times))
+    first = candidates[np.arange(len(times)), is_over.argmax(1)]
+    return np.minimum(first, len(times))

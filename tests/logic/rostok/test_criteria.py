@@ -172,7 +172,7 @@ def test_events_given_are_reset_and_left_as_the_run_left_them():
 
 @pytest.mark.parametrize("name", PARAMS["order"])
 def test_events_are_asked_once(name):
-    """Asking again raises, but for the end of the force test: as rostok says."""
+    """Checking again raises, except for the end of the force test, as in rostok."""
     known = recorded_cases()["check_after_occurrence"]
     contacts = {
         "timeout": [],

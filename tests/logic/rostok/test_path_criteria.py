@@ -94,7 +94,7 @@ def rows_of(name: str):
 
 
 def test_rows_bound_the_exact_rewards():
-    """Of any path that is at rest for a phase."""
+    """The bound holds for any path that is at rest for a phase."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
         path = np.zeros((2 * SLICES, 2))

@@ -109,7 +109,7 @@ def soft(arrays, tau):
 
 
 def moved(arrays, x: dict, tau):
-    """Of all that may be traced, one number."""
+    """Return one number that depends on all that may be traced."""
     return soft(replace(arrays, **x), tau).sum()
 
 
