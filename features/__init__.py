@@ -1,7 +1,7 @@
-"""φ: differentiable features of frame poses and joint values."""
+"""Differentiable features φ of frame poses and joint values."""
 
+from .errors import FeatureError as FeatureError
 from .feature import Feature as Feature
-from .feature import FeatureError as FeatureError
 from .symbol import Pose as Pose
 from .symbol import Symbol as Symbol
 from .table import FS as FS

@@ -22,7 +22,7 @@ from posewise.robots.contact.body_pairs import (
 )
 
 from .collision_sums import bounding_ball_params
-from .feature import FeatureError
+from .errors import FeatureError
 from .safe_math import subgradient_weights
 from .symbol import Symbol
 
@@ -34,32 +34,52 @@ def pair_symbol(
     kinds: CoreTypes,
     dim: int,
     unit: str,
+<<<<<<< HEAD
     wrenches: Callable[..., Any] | None = None,
     sum_of: Callable[[dict], dict] | None = None,
+=======
+    value_and_wrenches: Callable[..., Any] | None = None,
+    sum_params: Callable[[dict], dict] | None = None,
+>>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
     is_nonnegative: bool = False,
 ) -> Symbol:
-    """The symbol of a function of kinds of pairs, poses and numbers of pairs.
+    """Return the symbol of a function of pair types, poses and params of pairs.
 
     Args:
-        fn: of kinds, R, p and the numbers.
-        name: see `Symbol`, as for all below.
-        kinds: see `pack`.
+        fn: `(kinds, R, p, params)` to y (D,).
+        name: of the symbol.
+        kinds: types of the cores of each pair; static, see `pack`.
         dim: D.
+<<<<<<< HEAD
         unit: of rows.
         wrenches: of kinds, R, p and the numbers.
         sum_of: of its numbers those of a sum.
         is_nonnegative: whether rows are.
+=======
+        unit: of the rows.
+        value_and_wrenches: `(kinds, R, p, params)`; see `Symbol.value_and_wrenches`.
+        sum_params: from the params to those of a sum; see `Symbol.pair_sum`.
+        is_nonnegative: whether rows are never negative.
+>>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
     """
-    of = lambda fn: lambda R, p, **params: fn(kinds, R, p, params)
+
+    def with_kinds(fn: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda R, p, **params: fn(kinds, R, p, params)
+
     return Symbol(
-        of(fn),
+        with_kinds(fn),
         name,
         frames=(0, None),
         dim=dim,
         unit=unit,
         takes_frame_stack=True,
+<<<<<<< HEAD
         value_and_wrenches=wrenches and of(wrenches),
         pair_sum=sum_of and (kinds, sum_of),
+=======
+        value_and_wrenches=value_and_wrenches and with_kinds(value_and_wrenches),
+        pair_sum=sum_params and (kinds, sum_params),
+>>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
         is_nonnegative=is_nonnegative,
     )
 

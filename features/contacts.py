@@ -22,7 +22,7 @@ from posewise.robots.world.contact_forces import (
     contact_force_variables,
 )
 
-from .feature import FeatureError
+from .errors import FeatureError
 from .motions import PoseTuple
 from .safe_math import norm, subgradient_weights
 from .symbol import Pose, Symbol

@@ -1,26 +1,33 @@
-"""A feature: symbol + frames + order, target, scale; its value and Jacobian."""
+"""Features: a symbol on frames with order, target and scale; value and Jacobian."""
 
 import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+<<<<<<< HEAD
 from posewise.robots.errors import ConfigError, PosewiseError
 from posewise.robots.kinematics.forward import Kinematics, fold_dofs, frame_quaternions
+=======
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError
+from posewise.robots.kinematics.forward import Kinematics, fold_dofs, quaternions
+>>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
 from posewise.robots.kinematics.manifold import (
     coordinates_to_tangent,
     tangent_to_coordinates,
 )
-from posewise.robots.typing import Array
+from posewise.robots.typing import Array, Frames, VectorLike
 from posewise.robots.validation import float_array, integer, number
 
+from .errors import FeatureError
 from .evaluate import (
     FeatureInputs,
     apply_scale_and_target,
@@ -30,23 +37,25 @@ from .evaluate import (
     make_quaternions_continuous,
 )
 from .symbol import Symbol
-
-if TYPE_CHECKING:
-    from posewise.robots.config import Config
-
-
-class FeatureError(PosewiseError):
-    """Frames, order, target or scale that do not fit a feature symbol."""
+from .typing import (
+    Coordinates,
+    HasSymbol,
+    Order,
+    PoseFunction,
+    ScaleLike,
+    SymbolLike,
+    TargetLike,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class BoundFeature:
-    """A feature in a given world: indices and arrays, ready to be evaluated."""
+    """A feature in a given world, as indices and arrays that are ready to evaluate."""
 
     symbol: Symbol
     order: int
     frames: np.ndarray
-    """Indices (m,) into the world's frames, the world itself last."""
+    """Indices (m,) of frames; that of the world's origin comes last."""
     coordinates: np.ndarray
     """Indices (n,) into q."""
     params: dict[str, np.ndarray]
@@ -57,7 +66,7 @@ class BoundFeature:
 
     @property
     def dim(self) -> int:
-        """Number of rows after scaling."""
+        """Return the number of rows after scaling."""
         return self.scale.shape[0]
 
 
@@ -79,74 +88,57 @@ class Feature:
 
     def __init__(
         self,
-        symbol: Any,
-        frames: Any = (),
+        symbol: SymbolLike,
+        frames: Frames = (),
         *,
-        order: Any = None,
-        target: Any = None,
-        scale: Any = None,
-        **options: Any,
+        order: Order | None = None,
+        target: TargetLike | None = None,
+        scale: ScaleLike | None = None,
+        **options: float,
     ) -> None:
-        frames = _as_names(frames)
-        if hasattr(symbol, "symbol"):
-            symbol = symbol.symbol
-        if not isinstance(symbol, Symbol):
-            if not callable(symbol):
+        names = _as_names(frames)
+        phi = _as_symbol(symbol, len(names))
+        for option in options:
+            if option not in phi.options:
+                known = ", ".join(phi.options) or "none"
                 raise FeatureError(
-                    f"symbol is {symbol!r}, expected an entry of FS or a function."
+                    f"{phi.name}: no option {option!r}; its options: {known}."
                 )
-            symbol = custom_symbol(symbol, len(frames))
-        for name in options:
-            if name not in symbol.options:
-                known = ", ".join(symbol.options) or "none"
-                raise FeatureError(
-                    f"{symbol.name}: no option {name!r}; its options: {known}."
-                )
-        low, high = symbol.frames
-        if len(frames) < low or (high is not None and len(frames) > high):
+        low, high = phi.frames
+        if len(names) < low or (high is not None and len(names) > high):
             count = f"{low}" if low == high else f"{low} or more"
             raise FeatureError(
-                f"{symbol.name}: got {len(frames)} frames {list(frames)}, expected"
-                f" {count}."
+                f"{phi.name}: got {len(names)} frames {list(names)}, expected {count}."
             )
-        order = integer(
-            f"{symbol.name}: order",
-            symbol.window if order is None else order,
-            " or ".join(map(str, range(symbol.window, 3))),
-            lambda k: symbol.window <= k <= 2,
+        k = integer(
+            f"{phi.name}: order",
+            phi.window if order is None else order,
+            " or ".join(map(str, range(phi.window, 3))),
+            lambda k: phi.window <= k <= 2,
             FeatureError,
         )
-        for name in options:
-            number(f"{symbol.name}: {name}", options[name], error=FeatureError)
-        self.scale = None if scale is None else _as_array(symbol, "scale", scale, 2)
-        self.target = None if target is None else _as_array(symbol, "target", target, 1)
-        wide = symbol.unprojected
-        if wide is not None and wide.dim is not None:
-            widths = {
-                None if self.scale is None else self.scale.shape[-1],
-                None if self.target is None else self.target.size,
-            }
-            columns = self.scale is not None and self.scale.ndim == 2
-            if wide.dim in widths and (columns or self.target is not None):
-                symbol = wide
-        self.symbol = symbol
-        self.frames = frames
-        self.order = order
+        for option, value in options.items():
+            number(f"{phi.name}: {option}", value, error=FeatureError)
+        self.scale = None if scale is None else _as_array(phi, "scale", scale, 2)
+        self.target = None if target is None else _as_array(phi, "target", target, 1)
+        self.symbol = _unprojected(phi, self.scale, self.target)
+        self.frames = names
+        self.order = cast(Order, k)
         self.options = dict(options)
-        self._bound: tuple[Any, BoundFeature] | None = None
+        self._bound: tuple[object, BoundFeature] | None = None
 
     def __repr__(self) -> str:
         order = f", order={self.order}" if self.order else ""
         return f"Feature({self.symbol.name}, {list(self.frames)}{order})"
 
     def with_frames(self, frames: tuple[str, ...]) -> "Feature":
-        """The same on other frames."""
+        """Return the same feature on other frames."""
         new = copy.copy(self)
         new.frames, new._bound = frames, None
         return new
 
-    def bind(self, C: "Config") -> BoundFeature:
-        """Indices and arrays of this feature in a world.
+    def bind(self, C: Config) -> BoundFeature:
+        """Look up the indices and arrays of this feature in a world.
 
         Raises:
             ConfigError: for unknown frames, with near matches.
@@ -157,7 +149,7 @@ class Feature:
             self._bound = snapshot, self._bind(C)
         return self._bound[1]
 
-    def _bind(self, C: "Config") -> BoundFeature:
+    def _bind(self, C: Config) -> BoundFeature:
         symbol = self.symbol
         params: dict[str, np.ndarray] = {}
         options = {**symbol.options, **self.options}
@@ -200,18 +192,22 @@ class Feature:
             np.array(np.broadcast_to(target, (D,)), float),
         )
 
-    def check(self, C: "Config") -> None:
-        """Raise what `ground` raises."""
+    def check(self, C: Config) -> None:
+        """Raise the errors of `bind`."""
         self.bind(C)
 
-    def dim(self, C: "Config") -> int:
-        """Number of rows of y in a world."""
+    def dim(self, C: Config) -> int:
+        """Return the number of rows of y in a world."""
         return self.bind(C).dim
 
     def eval(
-        self, C: "Config", q: Any = None, tau: Any = 1.0, coordinates: str = "q"
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Value and Jacobian.
+        self,
+        C: Config,
+        q: VectorLike | None = None,
+        tau: float | VectorLike = 1.0,
+        coordinates: Coordinates = "q",
+    ) -> tuple[Float[np.ndarray, " D"], Float[np.ndarray, "D ..."]]:
+        """Compute value and Jacobian.
 
         Args:
             C: the world.
@@ -263,12 +259,13 @@ class Feature:
         return out[:, 0], J[0] if slices == 1 else np.moveaxis(J, 0, 1)
 
     def function(
-        self, C: "Config", tau: Any = 1.0
+        self, C: Config, tau: float | VectorLike = 1.0
     ) -> Callable[[Float[Array, "*slices nq"]], Float[jax.Array, " rows"]]:
-        """A pure JAX function of q (nq,), or (k + 1, nq) oldest first, to y (D,).
+        """Return a pure JAX function from q to y (D,).
 
-        For tau see `eval`.
-        Works under `jit`, `vmap`, `grad`, `jacfwd`, `jacrev` and `hessian`.
+        q is (nq,), or (k + 1, nq) with the oldest slice first, and `tau` is that of
+        `eval`. The function works under `jit`, `vmap`, `grad`, `jacfwd`, `jacrev` and
+        `hessian`.
         """
         g = self.bind(C)
         K = C.kinematics()
@@ -285,17 +282,17 @@ class Feature:
                 )
             time = jnp.asarray(steps, Q.dtype)
             x = FeatureInputs(R, p, quats, Q[:, g.coordinates], time)
-            like = lambda a: jnp.asarray(a, Q.dtype)
+            scale = jnp.asarray(g.scale, Q.dtype)
+            target = jnp.asarray(g.target, Q.dtype)
             params = {k: _cast(v, Q.dtype) for k, v in g.params.items()}
             raw = evaluate_symbol(g.symbol, g.order, x, params, K)
-            return apply_scale_and_target(g.symbol, raw, like(g.scale), like(g.target))[
-                0
-            ]
+            y, _ = apply_scale_and_target(g.symbol, raw, scale, target)
+            return y
 
         return phi
 
-    def _time_steps(self, tau: Any) -> np.ndarray:
-        """The time of each step."""
+    def _time_steps(self, tau: float | VectorLike) -> Float[np.ndarray, " steps"]:
+        """Return the time of each step [s]."""
         expected = f"seconds > 0: one number, or {self.order}"
         steps = float_array("tau", tau, expected, FeatureError)
         if steps.shape not in ((), (self.order,)) or not (steps > 0).all():
@@ -303,19 +300,48 @@ class Feature:
         return np.broadcast_to(steps, self.order)
 
 
+def _as_symbol(symbol: SymbolLike, frame_count: int) -> Symbol:
+    if isinstance(symbol, Symbol):
+        return symbol
+    entry: HasSymbol | PoseFunction = symbol
+    if isinstance(getattr(entry, "symbol", None), Symbol):
+        return entry.symbol  # type: ignore[union-attr]
+    if not callable(entry):
+        raise FeatureError(
+            f"symbol is {symbol!r}, expected an entry of FS or a function."
+        )
+    return custom_symbol(entry, frame_count)
+
+
+def _unprojected(
+    symbol: Symbol, scale: np.ndarray | None, target: np.ndarray | None
+) -> Symbol:
+    """Return the symbol without its projection if scale or target address that."""
+    wide = symbol.unprojected
+    if wide is None or wide.dim is None:
+        return symbol
+    widths = {
+        None if scale is None else scale.shape[-1],
+        None if target is None else target.size,
+    }
+    is_matrix = scale is not None and scale.ndim == 2
+    addressed = wide.dim in widths and (is_matrix or target is not None)
+    return wide if addressed else symbol
+
+
 @lru_cache(maxsize=256)
-def custom_symbol(fn: Callable[..., Any], frames: int) -> Symbol:
-    """A user's function of poses as a symbol."""
+def custom_symbol(fn: PoseFunction, frames: int) -> Symbol:
+    """Return the symbol of a user's function of poses."""
     name = getattr(fn, "__name__", "custom")
     return Symbol(fn, name, frames=(frames, frames), uses_quaternions=True)
 
 
 @cache
 def _compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
-    """One small compiled program for each kind of feature.
+    """Compile one small program for each symbol and order.
 
-    Each row: y, then the derivatives by slice (coordinates), or by slice and frame
-    (force, moment).
+    Each row of its result has y, then the derivatives by slice (coordinates), or by
+    slice and frame (force, moment).
     """
 
     def run(x, params, scale, target, K):
@@ -338,14 +364,14 @@ def _compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
 
 
 def _assemble_jacobian(
-    C: "Config",
+    C: Config,
     g: BoundFeature,
     Q: np.ndarray,
     twists: np.ndarray,
     derivatives: np.ndarray,
     coordinates: str,
 ) -> np.ndarray:
-    """Jacobian (slices, rows, columns) from a program's derivatives and twists."""
+    """Return the Jacobian (slices, rows, columns) of derivatives and joint twists."""
     K: Kinematics = C._snapshot()[1]
     slices, rows = len(Q), len(derivatives)
     if g.symbol.input_kind == "joints":
@@ -360,8 +386,8 @@ def _assemble_jacobian(
     return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
 
 
-def _infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: "Config") -> int:
-    """Number of rows, by tracing the function once."""
+def _infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
+    """Return the number of rows, found by tracing the function once."""
     k = symbol.window + 1
     eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
     zeros = (np.zeros((k, m, 3)), np.zeros((k, m, 4)), np.zeros((k, n)))

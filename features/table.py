@@ -2,10 +2,10 @@
 
 from enum import Enum
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from posewise.robots.typing import Frames
 from posewise.robots.world.friction import DEFAULT_FRICTION
 
 from . import (
@@ -22,6 +22,7 @@ from . import (
 )
 from .feature import Feature
 from .symbol import Symbol
+from .typing import Order, ScaleLike, TargetLike
 from .vectors import VectorForm
 
 _frame_symbol = partial(Symbol, frames=(1, 1))
@@ -335,9 +336,22 @@ class FS(Enum):
         """The symbol's function and calling convention."""
         return self.value
 
-    def on(self, frames: Any = (), **options: Any) -> Feature:
-        """This symbol on frames: see `Feature`."""
-        return Feature(self, frames, **options)
+    def on(
+        self,
+        frames: Frames = (),
+        *,
+        order: Order | None = None,
+        target: TargetLike | None = None,
+        scale: ScaleLike | None = None,
+        **options: float,
+    ) -> Feature:
+        """Return this symbol on frames as a `Feature`, which documents the arguments.
+
+        >>> from posewise import FS
+        >>> FS.position.on(["hand"], target=[0.3, 0, 0.5])
+        Feature(position, ['hand'])
+        """
+        return Feature(self, frames, order=order, target=target, scale=scale, **options)
 
     def __repr__(self) -> str:
         return f"FS.{self.name}"

@@ -7,6 +7,7 @@ from .interruptible import ProgressReporter as ProgressReporter
 from .interruptible import solve_interruptible as solve_interruptible
 from .multistart import solve_multistart as solve_multistart
 from .options import Options as Options
+from .options import SolverOptions as SolverOptions
 from .residuals import EQ as EQ
 from .residuals import INEQ as INEQ
 from .residuals import SOS as SOS

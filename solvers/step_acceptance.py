@@ -1,8 +1,7 @@
-"""Whether a trial point is taken, how the next step is bent, and what has ended."""
+"""Accept or reject a trial step, update the damping, and test for termination."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,147 +30,173 @@ from .state import (
 from .status import Status
 
 MAX_DAMPING_GROWTH = 100.0
-"""Damping grows by at most so much for what one step missed."""
+"""Largest factor by which one rejected step raises the damping."""
 STALL_WINDOW = 8
-"""So many feasible passes are given to lower the cost by `progress_tolerance`."""
+"""Number of feasible iterations in which the cost has to fall by `progress_tolerance`.
+A longer window ends fewer slow solves."""
 MAX_FEASIBLE_ITERATIONS = 96
-"""After so many in a row that counts even where convergence seems near."""
+"""Number of consecutive feasible iterations after which too little progress ends a
+solve even if convergence seems near."""
 SOC_MAX_VIOLATION = 100.0
-"""Steps are corrected for the bend of rows that are violated by less than so many
-tolerances."""
+"""Largest violation, in tolerances, at which second-order corrections are tried. They
+help near feasible points only, where constraints are the cause of a rejection."""
 
 
 class TrialOutcome(NamedTuple):
-    """A state, with its proposal accepted or not."""
+    """The state after a trial step was accepted or rejected."""
 
     state: SolverState
-    rows: tuple[ResidualBlock, ...]
-    """Where it is now."""
-    tried: Float[jax.Array, " N"]
-    """Values at the trial point."""
+    blocks: tuple[ResidualBlock, ...]
+    """Residuals at the iterate."""
+    trial_residuals: Float[jax.Array, " N"]
+    """Residuals at the trial point."""
     merit: Float[jax.Array, ""]
-    """What is minimised, where it is now."""
+    """Augmented Lagrangian at the iterate."""
     violation: Float[jax.Array, ""]
-    """The largest violation there."""
-    solved: Bool[jax.Array, ""]
-    """Whether the subproblem is."""
+    """Largest violation at the iterate."""
+    subproblem_is_solved: Bool[jax.Array, ""]
 
 
 def evaluate_trial(
-    options: Options, s: SolverState, rows: tuple[ResidualBlock, ...]
+    options: Options, s: SolverState, blocks: tuple[ResidualBlock, ...]
 ) -> TrialOutcome:
-    """What becomes of a proposal.
+    """Accept or reject a trial step.
+
+    A step is accepted if it does not increase the augmented Lagrangian. Damping follows
+    the ratio of actual and predicted decrease (Marquardt 1963; Nocedal and Wright 2006,
+    chapter 4).
 
     Args:
-        options: with traced numbers.
-        s: the state that made it.
-        rows: those at the trial point.
+        options: of the solver, as traced numbers.
+        s: the state with the trial step.
+        blocks: residuals at the trial point.
     """
-    proposal = s.trial
-    predicted, solvable = proposal.predicted_decrease, proposal.is_solvable
-    first = s.iterations == 0
-    pairs = zip(rows, s.linearization, strict=True)
-    earlier = tuple(r._replace(y=known.y, J=known.J) for r, known in pairs)
+    trial = s.trial
+    predicted_decrease, is_solvable = trial.predicted_decrease, trial.is_solvable
+    is_first = s.iterations == 0
+    pairs = zip(blocks, s.linearization, strict=True)
+    known = tuple(b._replace(y=at_x.y, J=at_x.J) for b, at_x in pairs)
     old, new = extrapolate_inactive(
-        ExtrapolatedRows(earlier, s.extrapolated), rows, proposal.step
+        ExtrapolatedRows(known, s.extrapolated), blocks, trial.step
     )
-    s = s._replace(row_scale=jnp.where(first, row_scaling(rows), s.row_scale))
-    before, line = flatten(old.blocks), flatten(new.blocks)
-    both = FlatResiduals(jnp.stack([before.y, line.y]), line.kind)
-    merit, after = jnp.sum(
+    # Scaled by the Jacobian at the start, so that the merit stays one function.
+    s = s._replace(row_scale=jnp.where(is_first, row_scaling(blocks), s.row_scale))
+    before, after = flatten(old.blocks), flatten(new.blocks)
+    both = FlatResiduals(jnp.stack([before.y, after.y]), after.kind)
+    merit_before, merit_after = jnp.sum(
         augmented_lagrangian_terms(both, s.multipliers, s.penalty).merit, -1
     )
-    worst_before, worst_after = max_violation(both)
+    violation_before, violation_after = max_violation(both)
     cost_before, cost_after = total_cost(both)
-    finite = jnp.isfinite(after) & _all_finite(rows, line)
-    accepted = first | (solvable & finite & (after <= merit))
-    broken = first & ~finite
+    is_finite = jnp.isfinite(merit_after) & _all_finite(blocks, after)
+    decreases = merit_after <= merit_before
+    accepted = is_first | (is_solvable & is_finite & decreases)
+    is_bad_input = is_first & ~is_finite
 
-    x = jnp.where(accepted & ~broken, proposal.x, s.x)
-    either = lambda a, b: jnp.where(accepted, a, b)
-    kept = tuple(map(partial(_select_block, either), new.blocks, old.blocks))
-    ahead = newly_active(before, line, s.multipliers, s.penalty) & ~s.forced_active
-    ahead = ahead & solvable & finite
-    # what it was to stop at, but did not reach, is let go
-    more = jnp.any(ahead)
-    reached = s.forced_active & (more | (line.y > -s.multipliers / (2 * s.penalty)))
-    seen = more | (proposal.is_clipped & finite)
-    correct = (
-        ~accepted
-        & solvable
-        & finite
-        & ~seen
-        & ~s.is_correction
-        & ~jnp.any(s.forced_active)
+    def select(a: jax.Array, b: jax.Array) -> jax.Array:
+        return jnp.where(accepted, a, b)
+
+    x = jnp.where(accepted & ~is_bad_input, trial.x, s.x)
+    iterate = tuple(map(partial(_select_block, accepted), new.blocks, old.blocks))
+
+    # -- cause of a rejection ---------------------------------------------------------
+    # A step that ran into an inequality is no fault of the model of the other rows: the
+    # next one takes that inequality as active, at the same damping.
+    activated = newly_active(before, after, s.multipliers, s.penalty) & ~s.forced_active
+    activated = activated & is_solvable & is_finite
+    has_activated = jnp.any(activated)
+    # Of the inequalities that were forced to be active, those stay that the trial point
+    # reached, φ > -λ/2μ: others were in the way of nothing.
+    is_reached = after.y > -s.multipliers / (2 * s.penalty)
+    still_active = s.forced_active & (has_activated | is_reached)
+    is_explained = has_activated | (trial.is_clipped & is_finite)
+    is_correction = ~accepted & is_solvable & is_finite & ~is_explained
+    is_correction = is_correction & ~s.is_correction & ~jnp.any(s.forced_active)
+    is_nearly_feasible = violation_before <= SOC_MAX_VIOLATION * options.tolerance
+    is_correction = is_correction & is_nearly_feasible
+
+    # -- damping ----------------------------------------------------------------------
+    decrease = merit_before - merit_after
+    is_good = accepted & ~is_first & (decrease > 0.25 * predicted_decrease)
+    # If the merit is as curved all along the step as its value at the end tells, the
+    # Hessian lacks 2 (actual - predicted change) / ‖δ‖² of curvature.
+    square = jnp.maximum(jnp.sum(trial.step**2), 1e-30)
+    increase = jnp.where(is_finite, merit_after - merit_before, 0.0)
+    missing_curvature = 2 * (increase + predicted_decrease) / square
+    raised_damping = jnp.clip(
+        missing_curvature, 10 * s.damping, MAX_DAMPING_GROWTH * s.damping
     )
-    correct = correct & (worst_before <= SOC_MAX_VIOLATION * options.tolerance)
-    good = accepted & ~first & (merit - after > 0.25 * predicted)
-    # what stiffness the system lacks, if the value is as bent all along the step
-    square = jnp.maximum(jnp.sum(proposal.step**2), 1e-30)
-    missed = 2 * (jnp.where(finite, after - merit, 0.0) + predicted) / square
-    stiffer = jnp.clip(missed, 10 * s.damping, MAX_DAMPING_GROWTH * s.damping)
-    stiffer = jnp.maximum(stiffer, predicted / square)
+    raised_damping = jnp.maximum(raised_damping, predicted_decrease / square)
     damping = jnp.where(
         accepted,
-        jnp.where(good, s.damping * 0.2, s.damping * 2.0),
-        jnp.where(seen | correct, s.damping, stiffer),
+        jnp.where(is_good, s.damping * 0.2, s.damping * 2.0),
+        jnp.where(is_explained | is_correction, s.damping, raised_damping),
     )
-    damping = jnp.where(first, s.damping, damping)
+    damping = jnp.where(is_first, s.damping, damping)
 
-    worst = jnp.where(accepted, worst_after, worst_before)
-    holds = worst <= options.tolerance
-    enough = jnp.where(holds, options.cost_tolerance, options.inner_tolerance)
-    enough = enough * relative_scale(merit)
-    small = step_is_negligible(options, proposal, enough)
-    stuck = ~accepted & (s.damping > 1e10)
-    # where constraints hold, a step may not be short for the damping's sake
-    flat = model_is_flat(proposal, enough)
-    still = ~holds | flat
-    # nor where they are far from it, for the damping that follows a refusal
-    hampered = s.rejected & (worst > 10 * options.tolerance)
-    hampered = hampered | jnp.any(s.forced_active) | jnp.any(s.clamped_mask)
-    gained = merit - after > 1e-3 * enough
-    still = still & ~(hampered & gained)
-    solved = ~first & ((accepted & small & still) | stuck)
-    converged = solved & holds & ~stuck
+    # -- end of the subproblem --------------------------------------------------------
+    violation = jnp.where(accepted, violation_after, violation_before)
+    is_feasible = violation <= options.tolerance
+    relative = jnp.where(is_feasible, options.cost_tolerance, options.inner_tolerance)
+    decrease_tolerance = relative * relative_scale(merit_before)
+    is_negligible = step_is_negligible(options, trial, decrease_tolerance)
+    is_stuck = ~accepted & (s.damping > 1e10)
+    # At feasible points, a step that is short because of its damping proves nothing.
+    is_flat = model_is_flat(trial, decrease_tolerance)
+    is_stationary = ~is_feasible | is_flat
+    # Far from them, neither does one that is short because of an earlier rejection.
+    is_hampered = s.rejected & (violation > 10 * options.tolerance)
+    is_hampered = is_hampered | jnp.any(s.forced_active) | jnp.any(s.clamped_mask)
+    has_gained = decrease > 1e-3 * decrease_tolerance
+    is_stationary = is_stationary & ~(is_hampered & has_gained)
+    is_solved = ~is_first & ((accepted & is_negligible & is_stationary) | is_stuck)
+    converged = is_solved & is_feasible & ~is_stuck
+
+    # -- stalls -----------------------------------------------------------------------
     cost = jnp.where(accepted, cost_after, cost_before)
-    noted = holds & (s.feasible_iterations > 0)
-    patience = jnp.where(holds, s.feasible_iterations + 1, 0)
-    over = noted & ((patience - 1) % STALL_WINDOW == 0)
-    idle = over & (s.reference_cost - cost < options.progress_tolerance * (1e-3 + cost))
-    idle = idle & (~flat | (patience > MAX_FEASIBLE_ITERATIONS))
-    idle = holds & ((idle & ~converged) | stuck)
+    has_reference = is_feasible & (s.feasible_iterations > 0)
+    feasible_iterations = jnp.where(is_feasible, s.feasible_iterations + 1, 0)
+    window_ends = has_reference & ((feasible_iterations - 1) % STALL_WINDOW == 0)
+    cost_tolerance = options.progress_tolerance * (1e-3 + cost)
+    has_stalled = window_ends & (s.reference_cost - cost < cost_tolerance)
+    is_overdue = feasible_iterations > MAX_FEASIBLE_ITERATIONS
+    has_stalled = has_stalled & (~is_flat | is_overdue)
+    ends_feasible = is_feasible & ((has_stalled & ~converged) | is_stuck)
+
     status = jnp.where(converged, int(Status.CONVERGED), s.status)
-    status = jnp.where(idle, int(Status.FEASIBLE), status)
-    status = jnp.where(broken, int(Status.BAD_INPUT), status)
-    judged = s._replace(
+    status = jnp.where(ends_feasible, int(Status.FEASIBLE), status)
+    status = jnp.where(is_bad_input, int(Status.BAD_INPUT), status)
+    state = s._replace(
         x=x,
-        linearization=tuple(Linearization(r.y, r.J) for r in kept),
-        kind=line.kind.astype(np.int32),
-        extrapolated=jax.tree.map(either, new.extrapolated, old.extrapolated),
-        is_correction=correct,
+        linearization=tuple(Linearization(b.y, b.J) for b in iterate),
+        kind=after.kind.astype(np.int32),
+        extrapolated=jax.tree.map(select, new.extrapolated, old.extrapolated),
+        is_correction=is_correction,
         damping=jnp.clip(damping, options.damping_min, 1e12),
         rejected=~accepted,
-        forced_active=jnp.where(accepted, False, reached | ahead),
-        clamped_mask=jnp.where(accepted, False, s.clamped_mask | proposal.clamped_mask),
-        feasible_iterations=patience,
-        reference_cost=jnp.where(over | ~noted, cost, s.reference_cost),
+        forced_active=jnp.where(accepted, False, still_active | activated),
+        clamped_mask=jnp.where(accepted, False, s.clamped_mask | trial.clamped_mask),
+        feasible_iterations=feasible_iterations,
+        reference_cost=jnp.where(window_ends | ~has_reference, cost, s.reference_cost),
         iterations=s.iterations + 1,
         status=status,
-        done=converged | idle | broken,
+        done=converged | ends_feasible | is_bad_input,
     )
-    merit = jnp.where(accepted, after, merit)
-    return TrialOutcome(judged, kept, line.y, merit, worst, solved)
+    merit = jnp.where(accepted, merit_after, merit_before)
+    return TrialOutcome(state, iterate, after.y, merit, violation, is_solved)
 
 
 def _select_block(
-    either: Callable[[Any, Any], Any], new: ResidualBlock, old: ResidualBlock
+    accepted: jax.Array, new: ResidualBlock, old: ResidualBlock
 ) -> ResidualBlock:
-    return new._replace(y=either(new.y, old.y), J=either(new.J, old.J))
+    y, J = jnp.where(accepted, new.y, old.y), jnp.where(accepted, new.J, old.J)
+    return new._replace(y=y, J=J)
 
 
-def _all_finite(rows: tuple[ResidualBlock, ...], line: FlatResiduals) -> jax.Array:
-    ok = jnp.isfinite(line.y).all()
-    for r in rows:
-        ok = ok & jnp.isfinite(r.J).all()
-    return ok
+def _all_finite(
+    blocks: tuple[ResidualBlock, ...], residuals: FlatResiduals
+) -> Bool[jax.Array, ""]:
+    is_finite = jnp.isfinite(residuals.y).all()
+    for block in blocks:
+        is_finite = is_finite & jnp.isfinite(block.J).all()
+    return is_finite

@@ -7,6 +7,8 @@ from beartype import BeartypeConf, beartype
 
 VALIDATES_ITSELF = frozenset(
     """
+    posewise.features.feature
+    posewise.features.table
     posewise.logic.rostok.body_events
     posewise.logic.rostok.contact_events
     posewise.logic.rostok.criterion

@@ -8,13 +8,18 @@ import numpy as np
 
 from posewise.features import Feature
 from posewise.features.safe_math import norm
-from posewise.features.symbol import Symbol
+from posewise.features.symbol import Symbol, unresolved
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
 
+<<<<<<< HEAD
 from ..errors import PredicateError
 from ..geometry.frame_groups import find_object
 from ..relaxed.contact import STRICT_MARGIN
+=======
+from ..exact.solids import thing
+from ..relaxed.distances import STRICT
+>>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
 
 
 def tip_distance_feature(
@@ -59,13 +64,9 @@ def tip_distance_feature(
         return symbol, np.array([C.index(name) for name in names]), arrays
 
     made = Symbol(
-        _unresolved, "aimed", frames=(3, 3), takes_frame_stack=True, resolve=resolve
+        unresolved, "aimed", frames=(3, 3), takes_frame_stack=True, resolve=resolve
     )
     return Feature(made, (tip, anchor, axes))
-
-
-def _unresolved(R: Any, p: Any) -> Any:
-    raise PredicateError("This is a feature of a world; use Feature.eval.")
 
 
 def _distance(R: Any, p: Any, **arrays: Any) -> Any:

@@ -8,10 +8,8 @@ import numpy as np
 
 from posewise.features import Feature
 from posewise.features.collisions import pair_rows_symbol
-from posewise.features.symbol import Symbol
+from posewise.features.symbol import Symbol, unresolved
 from posewise.robots.config import Config
-
-from ..errors import PredicateError
 
 
 def clearance_feature(
@@ -33,10 +31,6 @@ def clearance_feature(
         return symbol, np.array([C.index(name) for name in names]), arrays
 
     symbol = Symbol(
-        _unresolved, frames=(0, None), takes_frame_stack=True, resolve=resolve
+        unresolved, frames=(0, None), takes_frame_stack=True, resolve=resolve
     )
     return Feature(symbol, (*a, *b))
-
-
-def _unresolved(R: Any, p: Any) -> Any:
-    raise PredicateError("This is a feature of a world; use Feature.eval.")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from posewise.features import Feature
-from posewise.features.symbol import Pose, Symbol
+from posewise.features.symbol import Pose, Symbol, unresolved
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
@@ -37,14 +37,10 @@ def disjunction_feature(choices: FeatureChoices, error: float) -> Feature:
         return _resolved(C, tuple(tuple(map(move, c)) for c in choices), error)
 
     symbol = Symbol(
-        _unresolved, "alternatives", frames=(0, None), dim=1, takes_frame_stack=True,
+        unresolved, "alternatives", frames=(0, None), dim=1, takes_frame_stack=True,
         resolve=resolve,
     )  # fmt: skip
     return Feature(symbol, names)
-
-
-def _unresolved(R: Any, p: Any) -> Any:
-    raise PredicateError("Alternatives are features of a world; use Feature.eval.")
 
 
 def _resolved(

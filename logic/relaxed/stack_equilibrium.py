@@ -15,7 +15,7 @@ import numpy as np
 from posewise import collision
 from posewise.features import FS, Feature
 from posewise.features.safe_math import amin
-from posewise.features.symbol import Symbol
+from posewise.features.symbol import Symbol, unresolved
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.simulation.masses import frame_masses
@@ -87,16 +87,20 @@ def standing_feature(stack: Stack) -> Feature:
         return symbol, at, arrays | _mass_data(C, at, stack)
 
     symbol = Symbol(
-        _unresolved, frames=(0, None), takes_frame_stack=True, resolve=resolve
+        unresolved, frames=(0, None), takes_frame_stack=True, resolve=resolve
     )
     return Feature(symbol, stack.names)
 
 
+<<<<<<< HEAD
 def _unresolved(R: Any, p: Any) -> Any:
     raise PredicateError("This is a feature of a world; use Feature.eval.")
 
 
 class _BodyPairKind(NamedTuple):
+=======
+class _Kind(NamedTuple):
+>>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
     """Of pairs of bodies: types of cores, and whether they are cylinders."""
 
     cores: tuple[Any, ...]

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from posewise.features import FS, Feature
+from posewise.features.typing import Order
 
 from ..chain.modes import ModeSwitch
 from ..objective import OT, Objective, ObjectiveError, select_slices
@@ -42,7 +43,7 @@ def make_mode_switch(
         ends.append((slices[-1], FS.poseRel, [frame, parent]))
     still: list[Objective] = []
 
-    def hold(t: int, symbol: Any, of: list[str], order: int) -> None:
+    def hold(t: int, symbol: Any, of: list[str], order: Order) -> None:
         feature = Feature(symbol, of, order=order, scale=scale)
         name = f"{label} no {'jump' if order == 1 else 'jolt'}"
         still.append(Objective(name, feature, OT.eq, (t,)))

@@ -292,7 +292,7 @@ def _read_feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:
         found["type"].fail(unknown_name("type of objective", type_, OT.__members__))
     if "name" in given:
         found["name"].text("a name for reports")
-    numbers = {k: given.get(k) for k in ("order", "target", "scale")}
+    numbers: dict[str, Any] = {k: given.get(k) for k in ("order", "target", "scale")}
     options = {k: given[k] for k in symbol.options if k in given}
     made = Feature(FS[name], _read_names(found, "frames"), **numbers, **options)
     return made, OT[type_], given

@@ -1,5 +1,7 @@
 """The linear algebra against dense solves, the solver against known optima."""
 
+from dataclasses import fields
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +15,7 @@ from posewise.solvers.inactive_linearization import (
     without_extrapolation,
 )
 from posewise.solvers.linear_system import assemble, newton_step, partition_variables
+from posewise.solvers.options import SolverOptions
 from posewise.solvers.residuals import (
     augmented_lagrangian_terms,
     expand_columns,
@@ -358,3 +361,8 @@ def test_a_row_that_is_flat_takes_the_line_of_the_other_point():
     np.testing.assert_array_equal(before.blocks[0].J[1, 0, 0], J[1, 1, 0, 0])
     np.testing.assert_array_equal(after.blocks[0].J[2], J[0, 2])
     np.testing.assert_array_equal(after.blocks[0].J[3], J[1, 3])
+
+
+def test_keywords_of_solves_are_the_options():
+    keywords = set(SolverOptions.__annotations__) | {"tolerance"}
+    assert keywords == {field.name for field in fields(Options)}
