@@ -34,13 +34,8 @@ def pair_symbol(
     kinds: CoreTypes,
     dim: int,
     unit: str,
-<<<<<<< HEAD
-    wrenches: Callable[..., Any] | None = None,
-    sum_of: Callable[[dict], dict] | None = None,
-=======
     value_and_wrenches: Callable[..., Any] | None = None,
     sum_params: Callable[[dict], dict] | None = None,
->>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
     is_nonnegative: bool = False,
 ) -> Symbol:
     """Return the symbol of a function of pair types, poses and params of pairs.
@@ -50,17 +45,10 @@ def pair_symbol(
         name: of the symbol.
         kinds: types of the cores of each pair; static, see `pack`.
         dim: D.
-<<<<<<< HEAD
-        unit: of rows.
-        wrenches: of kinds, R, p and the numbers.
-        sum_of: of its numbers those of a sum.
-        is_nonnegative: whether rows are.
-=======
         unit: of the rows.
         value_and_wrenches: `(kinds, R, p, params)`; see `Symbol.value_and_wrenches`.
         sum_params: from the params to those of a sum; see `Symbol.pair_sum`.
         is_nonnegative: whether rows are never negative.
->>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
     """
 
     def with_kinds(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -73,13 +61,8 @@ def pair_symbol(
         dim=dim,
         unit=unit,
         takes_frame_stack=True,
-<<<<<<< HEAD
-        value_and_wrenches=wrenches and of(wrenches),
-        pair_sum=sum_of and (kinds, sum_of),
-=======
         value_and_wrenches=value_and_wrenches and with_kinds(value_and_wrenches),
         pair_sum=sum_params and (kinds, sum_params),
->>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
         is_nonnegative=is_nonnegative,
     )
 

@@ -12,14 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-<<<<<<< HEAD
-from posewise.robots.errors import ConfigError, PosewiseError
-from posewise.robots.kinematics.forward import Kinematics, fold_dofs, frame_quaternions
-=======
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.kinematics.forward import Kinematics, fold_dofs, quaternions
->>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
+from posewise.robots.kinematics.forward import Kinematics, fold_dofs, frame_quaternions
 from posewise.robots.kinematics.manifold import (
     coordinates_to_tangent,
     tangent_to_coordinates,

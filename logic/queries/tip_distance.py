@@ -12,14 +12,8 @@ from posewise.features.symbol import Symbol, unresolved
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
 
-<<<<<<< HEAD
-from ..errors import PredicateError
 from ..geometry.frame_groups import find_object
 from ..relaxed.contact import STRICT_MARGIN
-=======
-from ..exact.solids import thing
-from ..relaxed.distances import STRICT
->>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
 
 
 def tip_distance_feature(

@@ -14,8 +14,6 @@ from posewise.features import Feature
 from posewise.features.symbol import Symbol, unresolved
 from posewise.robots.config import Config
 
-<<<<<<< HEAD
-from ..errors import PredicateError
 from ..geometry.frame_groups import (
     FrameGroup,
     find_object,
@@ -23,10 +21,6 @@ from ..geometry.frame_groups import (
     require_shapes,
 )
 from .parts import gather_rows
-=======
-from ..exact.solids import Solid, mass_shares, thing, with_shapes
-from .parts import rows
->>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,15 +120,7 @@ def _symbol(fn: Any, dim: int) -> Symbol:
     return Symbol(fn, name, frames=(0, None), dim=dim, unit="m", takes_frame_stack=True)
 
 
-<<<<<<< HEAD
-def _unresolved(R: Any, p: Any) -> Any:
-    raise PredicateError("This is a feature of a world; use Feature.eval.")
-
-
 def constant_row(truth: bool) -> GroupRows:
-=======
-def settled(truth: bool) -> BuildOf:
->>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
     """A row of what no pose changes: -1 or 1."""
     return lambda things: (_settled, {"value": np.array([-1.0 if truth else 1.0])}, 1)
 

@@ -92,15 +92,7 @@ def standing_feature(stack: Stack) -> Feature:
     return Feature(symbol, stack.names)
 
 
-<<<<<<< HEAD
-def _unresolved(R: Any, p: Any) -> Any:
-    raise PredicateError("This is a feature of a world; use Feature.eval.")
-
-
 class _BodyPairKind(NamedTuple):
-=======
-class _Kind(NamedTuple):
->>>>>>> 85ee644 (Type the state that the search for a step changes, and what features take)
     """Of pairs of bodies: types of cores, and whether they are cylinders."""
 
     cores: tuple[Any, ...]

@@ -31,6 +31,7 @@ import numpy as np
 
 from posewise.features import Feature
 from posewise.features.motions import GRAVITY
+from posewise.features.typing import Order
 from posewise.objectives.interval import ObjectiveSpecs, SliceInterval
 from posewise.objectives.objective import OT, ObjectiveError, slice_index
 from posewise.robots.config import Config
@@ -155,7 +156,7 @@ class _GraspContext(NamedTuple):
         return float(total)
 
     def center_of_mass(
-        self, order: int, scale: float, target: list[float] | None = None
+        self, order: Order, scale: float, target: list[float] | None = None
     ) -> Feature:
         """Return the object's center of mass, or its velocity or acceleration."""
         feature = feature_on_frames(
