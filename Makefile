@@ -6,7 +6,7 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint docs clean
+.PHONY: demo test test-slow test-plain-jit lint docs clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/posewise demo --out out
@@ -16,6 +16,10 @@ test: $(VENV)/.installed-test
 
 test-slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
+
+# without posewise's work-arounds for XLA, by `jax.jit` alone
+test-plain-jit: $(VENV)/.installed-test
+	POSEWISE_PLAIN_JIT=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" $(TESTS)
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

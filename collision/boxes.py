@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.materialize import materialize
 
 from .vec3_array import (
@@ -28,7 +29,7 @@ from .vec3_array import (
     rotate,
     rotate_back,
 )
-from .vec3_tuple import Array, pairwise_reduce
+from .vec3_tuple import pairwise_reduce
 
 EDGE_SWAPS = np.array([(0, 0), (1, 0), (0, 1), (1, 1)], bool)
 """Of A's edges and of B's, whether neighbours of those that face each other most."""

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import compute_where
 
 from .contact import Contact, batched_contact
@@ -23,7 +24,6 @@ from .cores import (
     half_extents,
 )
 from .vec3_tuple import (
-    Array,
     Matrix,
     Scalar,
     Vector,

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.precision import full_matmul_precision
 
 from .cores import Body, Core, HalfSpace, Hull, support_point
@@ -32,7 +33,6 @@ from .vec3_array import (
     rotate,
     rotate_back,
 )
-from .vec3_tuple import Array
 
 
 @full_matmul_precision

@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
+
 from . import vec3_array
 from .vec3_array import pairs_last
 from .vec3_tuple import (
-    Array,
     Scalar,
     Vector,
     add,

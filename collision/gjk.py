@@ -14,10 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.materialize import materialize
 
 from .vec3_array import Scalars, Vectors, component_sum, dot, rotate_back
-from .vec3_tuple import Array, pairwise_reduce
+from .vec3_tuple import pairwise_reduce
 
 
 class ClosestPoint(NamedTuple):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from .vec3_tuple import Array
+from posewise.compilation.arrays import Array
 
 
 @jax.tree_util.register_dataclass

@@ -5,12 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.precision import full_matmul_precision
 
 from .contact import contact
 from .cores import Body, Box, BoxPlusEllipsoid, HalfSpace
 
-Array = jax.Array | np.ndarray
 DistanceAndNormal = tuple[Float[jax.Array, " n"], Float[jax.Array, "n 3"]]
 EDGE_RADIUS = 1e-3
 """Radius that edges have for normals [m]."""

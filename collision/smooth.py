@@ -16,6 +16,7 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.precision import full_matmul_precision
 
 from .contact import CORE_ORDER, Contact, contact
@@ -29,7 +30,6 @@ from .cores import (
     Segment,
     broadcast_batch,
 )
-from .vec3_tuple import Array
 
 NUM_ASCENT_STEPS = 24
 Point = Float[Array, "3"]

@@ -7,11 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import dynamic_row
 
 from .cores import Box, BoxPlusEllipsoid, Core, HalfSpace, Hull, Segment
 from .vec3_array import Vectors, dot, pairs_last
-from .vec3_tuple import Array, max_component, vector_components
+from .vec3_tuple import max_component, vector_components
 
 FlatDirections = Float[Array, "2 3 #pairs"]
 """Unit directions at right angles, zero where there are none."""

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from .vec3_tuple import Array
+from posewise.compilation.arrays import Array
 
 Scalars = Float[Array, "... #pairs"]
 Vectors = Float[Array, "... 3 #pairs"]

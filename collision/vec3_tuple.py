@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-Array = jax.Array | np.ndarray
+from posewise.compilation.arrays import Array
+
 Scalar = Float[Array, "..."]
 Vector = tuple[Scalar, ...]
 """Three components."""

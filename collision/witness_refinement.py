@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.materialize import materialize
 
 from .cores import Core, Hull, characteristic_length, support_point
@@ -23,7 +24,6 @@ from .surfaces import (
     tangent_basis,
 )
 from .vec3_array import Matrix, Scalars, Vectors, dot, norm, rotate, rotate_back
-from .vec3_tuple import Array
 
 MAX_NEWTON_STEPS = 12
 

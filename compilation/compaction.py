@@ -1,4 +1,10 @@
-"""Work on those members of a batch that need it, however many they are."""
+"""Stream compaction: evaluate a function only on selected entries of a batch.
+
+XLA has no dynamic shapes. The indices of the selected entries are therefore written to
+the front of an array of full length, and a loop processes that array chunk by chunk
+until all selected entries are done. On CPUs, rows are read and written one at a time,
+because XLA expands gathers and scatters into slow general loops there.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,169 +15,210 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int, UInt
 
+from .arrays import Array
 from .materialize import materialize
 
-Array = jax.Array | np.ndarray
-
 MAX_ACCELERATOR_CHUNK = 16384
-"""So many members at a time on accelerators, if as many may be."""
+"""Size up to which chunks are enlarged on accelerators [entries].
+
+Larger chunks take fewer steps, whose number dominates there, but more memory.
+"""
 
 
 def compute_where(
-    fn: Callable[..., Any], needed: Array, args: Any, otherwise: Any, chunk: int
+    fn: Callable[..., Any], mask: Array, args: Any, default: Any, chunk_size: int
 ) -> Any:
-    """`fn(*args)` where `needed` (pairs,), `otherwise` elsewhere.
+    """Return `fn(*args)` where a mask holds, `default` elsewhere.
 
-    Runs in chunks, as many as it takes: the cost grows with the number of members, and
-    none is ever dropped. All arrays have pairs as their first axis.
+    The cost grows with the number of entries where the mask holds, and none of them is
+    left out. All arrays have the n entries as their first axis.
+
+    Args:
+        fn: the function, of arrays with any number of entries.
+        mask: booleans (n,).
+        args: arguments of the function.
+        default: result where the mask does not hold.
+        chunk_size: number of entries processed at a time on CPUs.
     """
-    if len(needed) == 1:  # a loop's work would be the same in each run: done beforehand
-        return jax.lax.cond(needed[0], lambda: fn(*args), lambda: otherwise)
+    if len(mask) == 1:
+        # XLA would move the work out of a loop, where it is done unconditionally
+        return jax.lax.cond(mask[0], lambda: fn(*args), lambda: default)
 
-    def some(of: Array, _: Array, found: Any) -> Any:
-        part = materialize(partial(jax.tree.map, lambda x: gather(x, of)), args)
-        return jax.tree.map(lambda x, new: scatter_set(x, of, new), found, fn(*part))
+    def evaluate_chunk(indices: Array, _: Array, results: Any) -> Any:
+        select = partial(jax.tree.map, lambda x: gather(x, indices))
+        chunk = materialize(select, args)
+        return jax.tree.map(
+            lambda x, new: scatter_set(x, indices, new), results, fn(*chunk)
+        )
 
-    return fold_chunks(compact(needed), chunk, some, otherwise)
+    return fold_chunks(compact(mask), chunk_size, evaluate_chunk, default)
 
 
 class CompactIndices(NamedTuple):
-    """Some of a batch."""
+    """Indices of the selected entries of a batch."""
 
-    at: Int[jax.Array, " n_and_one"]
-    """Their places, first in the list, which has one to spare."""
-    total: Int[jax.Array, ""]
+    indices: Int[jax.Array, " n_and_one"]
+    """The first `length` are those selected; the last place is never used."""
+    length: Int[jax.Array, ""]
 
 
-def compact(chosen: Bool[Array, " n"]) -> CompactIndices:
-    """Those chosen."""
-    n = len(chosen)
-    return append(empty_indices(n), jnp.arange(n), chosen)
+def compact(mask: Bool[Array, " n"]) -> CompactIndices:
+    """Return the indices where a mask holds, in ascending order."""
+    n = len(mask)
+    return append(empty_indices(n), jnp.arange(n), mask)
 
 
 def empty_indices(n: int) -> CompactIndices:
-    """None of n."""
+    """Return no indices, with room for n."""
     return CompactIndices(jnp.zeros(n + 1, int), jnp.zeros((), int))
 
 
 def append(
-    known: CompactIndices, at: Int[Array, " k"], chosen: Bool[Array, " k"]
+    known: CompactIndices, indices: Int[Array, " k"], mask: Bool[Array, " k"]
 ) -> CompactIndices:
-    """With more members: the places where chosen."""
+    """Return `known` followed by the indices where a mask holds."""
     if jax.default_backend() != "cpu":
-        rank = known.total + jnp.cumsum(chosen) - 1
-        rank = jnp.where(chosen, rank, len(known.at))
+        # exclusive prefix sum of the mask: the place of each selected index
+        rank = known.length + jnp.cumsum(mask) - 1
+        rank = jnp.where(mask, rank, len(known.indices))
         return CompactIndices(
-            known.at.at[rank].set(at, mode="drop"), known.total + chosen.sum()
+            known.indices.at[rank].set(indices, mode="drop"), known.length + mask.sum()
         )
 
-    # there before it is added up, which takes less time then
-    spare = 32 * max(1, -(-len(chosen) // 32)) - len(chosen)
-    padded = materialize(lambda c: jnp.pad(c, (0, spare)), chosen)
+    # On CPUs, 32 entries form a word, and a loop visits its set bits only: the loop
+    # takes as many steps as there are words and selected entries. The mask is
+    # materialized because otherwise XLA computes it within the reduction.
+    spare = 32 * max(1, -(-len(mask) // 32)) - len(mask)
+    padded = materialize(lambda c: jnp.pad(c, (0, spare)), mask)
     words = materialize(_pack_bits, padded.reshape(-1, 32))
 
-    def note(s: tuple[Any, Any, CompactIndices]) -> tuple[Any, Any, CompactIndices]:
-        k, word, found = s
+    def visit(
+        s: tuple[Any, Any, CompactIndices],
+    ) -> tuple[Any, Any, CompactIndices]:
+        k, word, compacted = s
+        # word & -word is the lowest set bit; one less has as many bits as its index
         lowest = jax.lax.population_count((word & -word) - 1)
-        one = 32 * k + lowest.astype(k.dtype)
-        put = update_slice(found.at, dynamic_row(at, one)[None], found.total)
-        found = CompactIndices(put, found.total + (word != 0).astype(found.total.dtype))
-        rest = word & (word - 1)
+        index = dynamic_row(indices, 32 * k + lowest.astype(k.dtype))
+        # Written even if the word is zero, without a branch: the count does not
+        # increase then and the next index overwrites it. The spare place serves this.
+        grown = update_slice(compacted.indices, index[None], compacted.length)
+        count = compacted.length + (word != 0).astype(compacted.length.dtype)
+        rest = word & (word - 1)  # without its lowest set bit
         k = k + (rest == 0)
-        return k, jnp.where(rest == 0, dynamic_row(words, k), rest), found
+        word = jnp.where(rest == 0, dynamic_row(words, k), rest)
+        return k, word, CompactIndices(grown, count)
 
     begin = jnp.zeros((), int), words[0], known
-    return jax.lax.while_loop(lambda s: s[0] < len(words), note, begin)[2]
+    return jax.lax.while_loop(lambda s: s[0] < len(words), visit, begin)[2]
 
 
-def _pack_bits(chosen: Bool[Array, "words 32"]) -> UInt[jax.Array, " words"]:
-    """Of each word, the lowest bit for the first of them."""
+def _pack_bits(mask: Bool[Array, "words 32"]) -> UInt[jax.Array, " words"]:
+    """Return words whose lowest bit is the first of 32 booleans."""
     values = np.uint32(1) << np.arange(32, dtype=np.uint32)
-    return jnp.sum(jnp.where(chosen, values, np.uint32(0)), 1, dtype=jnp.uint32)
+    return jnp.sum(jnp.where(mask, values, np.uint32(0)), 1, dtype=jnp.uint32)
 
 
 def fold_chunks(
-    members: CompactIndices,
-    chunk: int,
-    add: Callable[[Array, Array, Any], Any],
-    begin: Any,
+    compacted: CompactIndices,
+    chunk_size: int,
+    body: Callable[[Array, Array, Any], Any],
+    init: Any,
 ) -> Any:
-    """`add(some of the members, which of them count, state)`, chunk by chunk.
+    """Return the state after a function has processed all indices, chunk by chunk.
 
-    Those that do not count are repetitions of the last one.
+    Args:
+        compacted: the indices.
+        chunk_size: number of indices per chunk on CPUs.
+        body: maps the indices of a chunk, a mask of those that count, and the state to
+            the next state. Indices that do not count repeat the last one.
+        init: the first state.
     """
-    at, total = members
-    n = len(at) - 1
-    chunk = min(chunk, n)
-    if jax.default_backend() != "cpu":  # there it is the number of steps that counts
-        chunk = max(chunk, min(n // 16, MAX_ACCELERATOR_CHUNK))
+    indices, count = compacted
+    n = len(indices) - 1
+    chunk_size = min(chunk_size, n)
+    if jax.default_backend() != "cpu":
+        # the time on accelerators is that of the number of steps
+        chunk_size = max(chunk_size, min(n // 16, MAX_ACCELERATOR_CHUNK))
 
-    def run(state: Any) -> Any:
-        start, found = state
-        k = start + jnp.arange(chunk)
-        of = gather(at, jnp.minimum(k, total - 1))
-        return start + chunk, add(of, k < total, found)
+    def process(carry: Any) -> Any:
+        start, state = carry
+        k = start + jnp.arange(chunk_size)
+        chunk = gather(indices, jnp.minimum(k, count - 1))
+        return start + chunk_size, body(chunk, k < count, state)
 
-    zero = jnp.zeros((), total.dtype)
-    return jax.lax.while_loop(lambda s: s[0] < total, run, (zero, begin))[1]
-
-
-def dynamic_row(x: Array, at: Int[Array, ""]) -> jax.Array:
-    """The row of x at a place, counted from the first; beyond the last one, that."""
-    cut, begin = jax.lax.dynamic_slice, start_indices(x, at)
-    found = cut(x, begin, (1, *x.shape[1:]), allow_negative_indices=False)
-    return jax.lax.squeeze(found, (0,))
+    zero = jnp.zeros((), count.dtype)
+    return jax.lax.while_loop(lambda carry: carry[0] < count, process, (zero, init))[1]
 
 
-def gather(x: Array, at: Int[Array, "*some"]) -> jax.Array:
-    """Rows of x, at places that are there."""
-    get = jnp.asarray(x).at[at].get
+# `allow_negative_indices=False`, "promise_in_bounds": without these JAX adds operations
+# to each access that wrap or clamp the index.
+
+
+def dynamic_row(x: Array, index: Int[Array, ""]) -> jax.Array:
+    """Return the row of x at a nonnegative index; the last row for indices beyond."""
+    start = start_indices(x, index)
+    row = jax.lax.dynamic_slice(
+        x, start, (1, *x.shape[1:]), allow_negative_indices=False
+    )
+    return jax.lax.squeeze(row, (0,))
+
+
+def gather(x: Array, indices: Int[Array, "*some"]) -> jax.Array:
+    """Return rows of x at indices that are in bounds."""
+    get = jnp.asarray(x).at[indices].get
     return get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
-def start_indices(x: Array, *at: Array) -> tuple[Array, ...]:
-    """The indices where a part of x begins, of which the first ones are given."""
-    return (*at, *[jnp.zeros_like(at[0])] * (x.ndim - len(at)))
+def start_indices(x: Array, *first: Array) -> tuple[Array, ...]:
+    """Return where a slice of x begins: the given indices, then zeros."""
+    return (*first, *[jnp.zeros_like(first[0])] * (x.ndim - len(first)))
 
 
-def update_slice(x: jax.Array, part: jax.Array, *at: Array) -> jax.Array:
-    """x with a part replaced, which begins at these first indices, from zero on."""
-    put = jax.lax.dynamic_update_slice
-    return put(x, part, start_indices(x, *at), allow_negative_indices=False)
+def update_slice(x: jax.Array, new: jax.Array, *first: Array) -> jax.Array:
+    """Return x with the slice replaced that begins at nonnegative first indices."""
+    start = start_indices(x, *first)
+    return jax.lax.dynamic_update_slice(x, new, start, allow_negative_indices=False)
 
 
-def scatter_set(old: Array, at: Int[Array, " k"], new: Array) -> jax.Array:
-    """`old` with new rows; of repeated ones any counts."""
-    return _combine_rows(old, at, new, lambda row, new: new)
+def scatter_set(x: Array, indices: Int[Array, " k"], new: Array) -> jax.Array:
+    """Return x with new rows; which one is kept at repeated indices is undefined."""
+    return _combine_rows(x, indices, new, lambda row, new: new)
 
 
-def scatter_add(total: Array, at: Int[Array, " k"], parts: Array) -> jax.Array:
-    """The sum of parts at rows."""
-    return _combine_rows(total, at, parts, jnp.add)
+def scatter_add(x: Array, indices: Int[Array, " k"], new: Array) -> jax.Array:
+    """Return x with new rows added; those at repeated indices add up."""
+    return _combine_rows(x, indices, new, jnp.add)
 
 
-def scatter_min(old: Array, at: Int[Array, " k"], new: Array) -> jax.Array:
-    """`old` with new rows where their first number is less; of equal ones any."""
+def scatter_min(x: Array, indices: Int[Array, " k"], new: Array) -> jax.Array:
+    """Return x with new rows where their first entry is less than that of x.
+
+    At repeated indices the row with the least first entry is kept.
+    """
     if jax.default_backend() == "cpu":
-        lesser = lambda row, new: jnp.where(new[:, :1] < row[:, :1], new, row)
-        return _combine_rows(old, at, new, lesser)
-    bound = jnp.asarray(old)[:, 0].at[at].min(new[:, 0])
-    mine = (new[:, 0] <= bound[at]) & (new[:, 0] < old[at, 0])
-    return jnp.asarray(old).at[jnp.where(mine, at, len(old))].set(new, mode="drop")
+
+        def keep_less(row: Array, new: Array) -> Array:
+            return jnp.where(new[:, :1] < row[:, :1], new, row)
+
+        return _combine_rows(x, indices, new, keep_less)
+    # first the least key of each row, then the rows that have it
+    bound = jnp.asarray(x)[:, 0].at[indices].min(new[:, 0])
+    is_least = (new[:, 0] <= bound[indices]) & (new[:, 0] < x[indices, 0])
+    place = jnp.where(is_least, indices, len(x))
+    return jnp.asarray(x).at[place].set(new, mode="drop")
 
 
 def _combine_rows(
-    x: Array, at: Array, new: Array, combine: Callable[..., Any]
+    x: Array, indices: Array, new: Array, combine: Callable[..., Any]
 ) -> jax.Array:
-    """Rows of x combined with new ones, one after the other on CPUs."""
+    """Return x with its rows combined with new ones, one after the other on CPUs."""
     if jax.default_backend() != "cpu":
-        rows = jnp.asarray(x).at[at]
+        rows = jnp.asarray(x).at[indices]
         return rows.add(new) if combine is jnp.add else rows.set(new)
 
-    def one(i: Any, x: jax.Array) -> jax.Array:
-        place = dynamic_row(at, i)
-        return update_slice(
-            x, combine(dynamic_row(x, place)[None], dynamic_row(new, i)[None]), place
-        )
+    def combine_one(i: Any, x: jax.Array) -> jax.Array:
+        index = dynamic_row(indices, i)
+        row = combine(dynamic_row(x, index)[None], dynamic_row(new, i)[None])
+        return update_slice(x, row, index)
 
-    return jax.lax.fori_loop(0, len(at), one, jnp.asarray(x))
+    return jax.lax.fori_loop(0, len(indices), combine_one, jnp.asarray(x))

@@ -1,4 +1,4 @@
-"""What a value is made of, as a mark that is the same in every process."""
+"""Fingerprints of values that are equal in every process."""
 
 import dataclasses
 import functools
@@ -17,33 +17,37 @@ TRUSTED_PACKAGES = frozenset(
     "posewise jax jaxlib jaxtyping numpy optax builtins functools operator math"
     " collections".split()
 )
-"""What is named in these is told by its name: their versions are fixed elsewhere."""
+"""Packages whose functions and classes are identified by their names.
+
+Their versions, and the sources of posewise, enter the key of a program separately.
+"""
 
 
 class NotFingerprintable(TypeError):
-    """A value that could be different though it looks the same."""
+    """A value of which another process may have a different one of equal looks."""
 
 
 def fingerprint(value: Any) -> str:
-    """A digest of a value: numbers, arrays, containers, dataclasses, functions.
+    """Return a digest of numbers, arrays, containers, dataclasses or functions.
 
-    Functions made within others count with the values that they hold.
+    Functions of posewise made within other functions are identified by their code and
+    by the values in their closures.
 
     Raises:
-        Unmarked: for anything whose parts are not known, functions of users among it.
+        NotFingerprintable: for all other values, such as a user's functions.
     """
-    return _Fingerprinter().of(value)
+    return _Fingerprinter().digest(value)
 
 
 class _Fingerprinter:
     def __init__(self) -> None:
-        self.known: dict[int, tuple[str, Any]] = {}
-        """By identity; the values are kept, so that no other gets it."""
-        self.within: list[int] = []
-        """What is being marked: functions may hold themselves."""
+        self.digests: dict[int, tuple[str, Any]] = {}
+        """By identity; values are kept alive, so that no other object gets the id."""
+        self.stack: list[int] = []
+        """Values being digested: the closure of a function may hold the function."""
 
-    def of(self, v: Any) -> str:
-        """The digest of one value."""
+    def digest(self, v: Any) -> str:
+        """Return the digest of one value."""
         if type(v) in SCALAR_TYPES or v is types.NoneType:
             return _hash(type(v).__name__, repr(v))
         if isinstance(v, np.ndarray | np.generic | jax.Array):
@@ -51,27 +55,29 @@ class _Fingerprinter:
             if a.dtype.hasobject:
                 raise NotFingerprintable(f"an array of {a.dtype}")
             return _hash("array", a.dtype.str, str(a.shape), a.tobytes().hex())
-        if id(v) in self.known:
-            return self.known[id(v)][0]
-        if id(v) in self.within:
-            return _hash("within", str(self.within[::-1].index(id(v))))
-        self.within.append(id(v))
+        if id(v) in self.digests:
+            return self.digests[id(v)][0]
+        if id(v) in self.stack:
+            # a recursive value refers to itself by its distance in the stack
+            return _hash("within", str(self.stack[::-1].index(id(v))))
+        self.stack.append(id(v))
         if _is_importable(v):
-            found = _hash("name", v.__module__, v.__qualname__)
+            digest = _hash("name", v.__module__, v.__qualname__)
         else:
-            found = _hash(type(v).__name__, *map(self.of, _components(v)))
-        self.within.pop()
-        self.known[id(v)] = found, v
-        return found
+            digest = _hash(type(v).__name__, *map(self.digest, _components(v)))
+        self.stack.pop()
+        self.digests[id(v)] = digest, v
+        return digest
 
 
 def _hash(*words: str) -> str:
-    told = "".join(f"{len(word)}:{word}" for word in words)
-    return hashlib.sha256(told.encode()).hexdigest()
+    # lengths make the concatenation unique: ("ab", "c") differs from ("a", "bc")
+    text = "".join(f"{len(word)}:{word}" for word in words)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _components(v: Any) -> tuple[Any, ...]:
-    """All that makes a value what it is."""
+    """Return all values that determine a value of a known type."""
     if isinstance(v, Enum):
         return type(v), v.name
     if isinstance(v, tuple | list):
@@ -79,6 +85,7 @@ def _components(v: Any) -> tuple[Any, ...]:
     if isinstance(v, Mapping):
         return (*v.keys(), *v.values())
     if isinstance(v, frozenset) and {*map(type, v)} <= {*SCALAR_TYPES}:
+        # sorted, because the order of a set of strings differs between processes
         return tuple(sorted(map(repr, v)))
     if isinstance(v, slice):
         return v.start, v.stop, v.step
@@ -92,10 +99,12 @@ def _components(v: Any) -> tuple[Any, ...]:
         try:
             cells = [c.cell_contents for c in v.__closure__ or ()]
         except ValueError:
-            raise NotFingerprintable(f"{v.__qualname__} is not complete") from None
+            raise NotFingerprintable(
+                f"{v.__qualname__} is called before its closure is complete"
+            ) from None
         return v.__module__, v.__code__, v.__defaults__, v.__kwdefaults__, cells
     if isinstance(v, types.CodeType):
-        # of functions on one line the names are the same
+        # the bytecode too, because two lambdas on one line have the same name
         where = v.co_qualname, v.co_firstlineno
         return *where, v.co_code, v.co_consts, v.co_names, v.co_freevars
     if isinstance(v, jax.tree_util.PyTreeDef):
@@ -103,7 +112,7 @@ def _components(v: Any) -> tuple[Any, ...]:
     if dataclasses.is_dataclass(v) and not isinstance(v, type):
         fields = [f.name for f in dataclasses.fields(v)]
         return type(v), *(getattr(v, name) for name in fields)
-    if hasattr(v, "__marks__"):
+    if hasattr(v, "__fingerprint__"):
         return type(v), *v.__fingerprint__()
     raise NotFingerprintable(f"{type(v).__name__} {v!r:.80}")
 
@@ -114,14 +123,14 @@ def _top_package(v: Any) -> str | None:
 
 
 def _is_importable(v: Any) -> bool:
-    """Whether it is what its name in a known library stands for."""
+    """Whether importing the value's name from a trusted package gives the value."""
     name = getattr(v, "__qualname__", None)
     if _top_package(v) not in TRUSTED_PACKAGES or not isinstance(name, str):
         return False
     try:
-        found: Any = importlib.import_module(v.__module__)
-        for part in name.split("."):
-            found = getattr(found, part)
+        imported: Any = importlib.import_module(v.__module__)
+        for attribute in name.split("."):
+            imported = getattr(imported, attribute)
     except (AttributeError, ImportError):
         return False
-    return found is v
+    return imported is v

@@ -1,22 +1,26 @@
-"""Values computed once on CPUs, not at each use.
+"""Values that XLA for CPUs computes once instead of at each use.
 
-What is used in several places, XLA for CPUs computes in each of them anew: it fuses
-element-wise operations as far as it can. For what is used often that is most of the
-work, and of what has to be compiled. Barriers to optimisation are gone before that.
+XLA fuses element-wise operations as far as it can, and so repeats an operation in every
+kernel that reads its result. For a value with many uses this dominates the time to run
+as well as to compile. An `optimization_barrier` does not help: XLA removes barriers
+before it fuses.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 import jax
-from jax.experimental.xla_metadata import set_xla_metadata
+
+from . import private_jax
+from .plain_jit import uses_plain_jit
 
 
 def materialize(fn: Callable[..., Any], *args: Any) -> Any:
-    """`fn(*args)`, arrays that are there before they are used."""
-    if jax.default_backend() != "cpu":
+    """Return `fn(*args)`, as arrays that are stored before anything reads them."""
+    if jax.default_backend() != "cpu" or uses_plain_jit():
         return fn(*args)
     out, tree = jax.tree.flatten(jax.jit(fn)(*args))
-    # what is not inlined is not fused
-    out[0] = set_xla_metadata(out[0], inlineable="false")
+    # A call that may not be inlined cannot be fused with its users. XLA reads the
+    # attribute on one result of the call as that of the whole call.
+    out[0] = private_jax.set_xla_metadata(out[0], inlineable="false")
     return jax.tree.unflatten(tree, out)

@@ -1,4 +1,8 @@
-"""Trees of arrays as a few: each that a program or a kernel is given takes time."""
+"""Pytrees packed into few flat buffers.
+
+Each argument of a compiled program, and each array passed from kernel to kernel, adds
+overhead to every call; the arrays of a robot's problem are many and small.
+"""
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -11,53 +15,77 @@ import jax.numpy as jnp
 import numpy as np
 
 from .materialize import materialize
+from .plain_jit import uses_plain_jit
 
 MAX_SHARED_SIZE = 256
-"""Arrays of up to so many numbers go together,"""
+"""Size up to which arrays of a program's arguments share a buffer [entries].
+
+A higher limit means fewer arguments, but more entries to copy when packing.
+"""
 MAX_SHARED_SIZE_BETWEEN_KERNELS = 2048
-"""of what goes from kernel to kernel, where each array is copied, up to so many."""
+"""The same limit for pytrees passed between kernels [entries].
+
+It is higher because a kernel copies each of its results anyway.
+"""
 MAX_FUSED_SIZE = 64
-"""Arrays of more axes and more numbers than that take long to be computed in line."""
+"""Size up to which arrays of several axes are computed within the copy [entries].
+
+Above it, XLA spends more on indexing the flat buffer than on another copy.
+"""
 MAX_CACHED_TREES = 16
-"""So many sealed trees are kept."""
+"""Number of packed pytrees that a `PackCache` keeps."""
+
+LeafType = tuple[tuple[int, ...], str]
+"""Shape and name of the dtype of a leaf."""
 
 
 class PackLayout:
-    """Which array of a tree is where; there is one object for each layout."""
+    """The position of each leaf of a pytree in its buffers; equal layouts are one.
+
+    Args:
+        treedef: the structure of the pytree.
+        leaf_types: shapes and dtypes of the leaves.
+        max_shared_size: size up to which leaves share a buffer [entries].
+    """
 
     def __init__(
-        self, tree: Any, arrays: tuple[tuple[tuple[int, ...], str], ...], small: int
+        self, treedef: Any, leaf_types: tuple[LeafType, ...], max_shared_size: int
     ) -> None:
-        self.tree, self.arrays, self.small = tree, arrays, small
-        packs: dict[tuple[str, int | None], list[int]] = {}
-        for i, (shape, dtype) in enumerate(arrays):
+        self.treedef, self.leaf_types = treedef, leaf_types
+        self.max_shared_size = max_shared_size
+        groups: dict[tuple[str, int | None], list[int]] = {}
+        for i, (shape, dtype) in enumerate(leaf_types):
             size = int(np.prod(shape, dtype=int))
-            # no kernel takes booleans
+            # single kernels take no booleans, so that these travel as integers
             carrier = "int32" if dtype == "bool" else dtype
             if size:
-                alone = i if size > small else None
-                packs.setdefault((carrier, alone), []).append(i)
-        self.packs = [(dtype, own) for (dtype, _), own in packs.items()]
-        self.places: list[tuple[int, int, int] | None] = [None] * len(arrays)
-        """Of arrays with numbers: the pack, where they begin in it, and end."""
-        for k, (_, own) in enumerate(self.packs):
-            ends = np.cumsum([int(np.prod(arrays[i][0], dtype=int)) for i in own])
+                alone = i if size > max_shared_size else None
+                groups.setdefault((carrier, alone), []).append(i)
+        self.buffers = [(dtype, members) for (dtype, _), members in groups.items()]
+        """For each buffer its dtype and the indices of its leaves."""
+        self.slices: list[tuple[int, int, int] | None] = [None] * len(leaf_types)
+        """For each leaf that has entries: its buffer, and where it begins and ends."""
+        for k, (_, members) in enumerate(self.buffers):
+            sizes = [int(np.prod(leaf_types[i][0], dtype=int)) for i in members]
+            ends = np.cumsum(sizes)
             begins = [0, *ends[:-1].tolist()]
-            for i, begin, end in zip(own, begins, ends.tolist(), strict=True):
-                self.places[i] = k, begin, end
+            for i, begin, end in zip(members, begins, ends.tolist(), strict=True):
+                self.slices[i] = k, begin, end
 
     def __fingerprint__(self) -> tuple[Any, ...]:
-        return self.tree, self.arrays, self.small
+        return self.treedef, self.leaf_types, self.max_shared_size
 
     def __reduce__(self) -> Any:
-        return _pack_layout, (self.tree, self.arrays, self.small)
+        return _pack_layout, (self.treedef, self.leaf_types, self.max_shared_size)
 
-    def close(self, leaves: Sequence[Any], xp: Any = jnp) -> tuple[Any, ...]:
-        """The packs of a tree's leaves."""
-        arrays = {i: xp.asarray(leaves[i], t) for t, own in self.packs for i in own}
+    def pack(self, leaves: Sequence[Any], xp: Any = jnp) -> tuple[Any, ...]:
+        """Return the buffers of a pytree's leaves."""
+        members = [(i, dtype) for dtype, group in self.buffers for i in group]
+        arrays = {i: xp.asarray(leaves[i], dtype) for i, dtype in members}
         join = xp.concatenate
         if xp is jnp:
-            # there, and in their own shape, before they are copied
+            # XLA would fuse what computes the leaves into the concatenation, where
+            # each entry selects its leaf: leaves are stored first, in their own shape.
             join = partial(materialize, join)
             wide = {
                 i: a
@@ -65,152 +93,164 @@ class PackLayout:
                 if a.ndim > 1 and a.size > MAX_FUSED_SIZE
             }
             arrays |= materialize(dict, wide) if wide else {}
-        found = []
-        for _, own in self.packs:
-            parts = [arrays[i].reshape(-1) for i in own]
-            found.append(join(parts) if len(parts) > 1 else parts[0])
-        return tuple(found)
+        buffers = []
+        for _, group in self.buffers:
+            parts = [arrays[i].reshape(-1) for i in group]
+            buffers.append(join(parts) if len(parts) > 1 else parts[0])
+        return tuple(buffers)
 
-    def open(self, packs: Sequence[Any]) -> Any:
-        """The tree."""
-        on_host = all(isinstance(p, np.ndarray) for p in packs)
+    def unpack(self, buffers: Sequence[Any]) -> Any:
+        """Return the pytree."""
+        on_host = all(isinstance(b, np.ndarray) for b in buffers)
         leaves = []
-        for place, (shape, dtype) in zip(self.places, self.arrays, strict=True):
+        for place, (shape, dtype) in zip(self.slices, self.leaf_types, strict=True):
             if place is None:
                 leaves.append((np if on_host else jnp).zeros(shape, dtype))
                 continue
             k, begin, end = place
-            if on_host:  # at once: results of each solve are opened
-                part = packs[k][begin:end].reshape(shape)
+            if on_host:  # views, because the results of every solve are unpacked
+                leaf = buffers[k][begin:end].reshape(shape)
             else:
-                part = _slice_buffer(packs[k], begin, end, shape)
-            leaves.append(part.astype(bool) if dtype == "bool" else part)
-        return jax.tree.unflatten(self.tree, leaves)
+                leaf = _slice_buffer(buffers[k], begin, end, shape)
+            leaves.append(leaf.astype(bool) if dtype == "bool" else leaf)
+        return jax.tree.unflatten(self.treedef, leaves)
 
 
 @cache
 def _pack_layout(
-    tree: Any, arrays: tuple[tuple[tuple[int, ...], str], ...], small: int
+    treedef: Any, leaf_types: tuple[LeafType, ...], max_shared_size: int
 ) -> PackLayout:
-    return PackLayout(tree, arrays, small)
+    return PackLayout(treedef, leaf_types, max_shared_size)
 
 
-def _slice_buffer(pack: Any, begin: int, end: int, shape: tuple[int, ...]) -> Any:
-    whole = end - begin == pack.size
-    part = pack if whole else jax.lax.slice(pack, (begin,), (end,))
-    return jax.lax.reshape(part, shape)
+def _slice_buffer(buffer: Any, begin: int, end: int, shape: tuple[int, ...]) -> Any:
+    is_whole = end - begin == buffer.size
+    leaf = buffer if is_whole else jax.lax.slice(buffer, (begin,), (end,))
+    return jax.lax.reshape(leaf, shape)
 
 
 @jax.tree_util.register_pytree_node_class
 class PackedTree:
-    """A tree as a few arrays."""
+    """A pytree packed into a few buffers."""
 
-    def __init__(self, layout: PackLayout, packs: tuple[Any, ...]) -> None:
-        self.layout, self.packs = layout, packs
+    def __init__(self, layout: PackLayout, buffers: tuple[Any, ...]) -> None:
+        self.layout, self.buffers = layout, buffers
 
-    def open(self) -> Any:
-        """The tree."""
-        return self.layout.open(self.packs)
+    def unpack(self) -> Any:
+        """Return the pytree."""
+        return self.layout.unpack(self.buffers)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], PackLayout]:
-        return self.packs, self.layout
+        """Return the buffers as children and the layout as static data."""
+        return self.buffers, self.layout
 
     @classmethod
-    def tree_unflatten(cls, layout: PackLayout, packs: Any) -> "PackedTree":
-        return cls(layout, tuple(packs))
+    def tree_unflatten(cls, layout: PackLayout, buffers: Any) -> "PackedTree":
+        """Return the packed pytree of some buffers."""
+        return cls(layout, tuple(buffers))
 
 
 @jax.tree_util.register_pytree_node_class
 class Deferred:
-    """A function of sealed trees, to be computed where it is opened."""
+    """A function of packed pytrees that is computed in the kernel that reads it."""
 
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.fn, self.args = fn, args
 
-    def open(self) -> Any:
-        """Its value."""
+    def unpack(self) -> Any:
+        """Return the value of the function."""
         return self.fn(*unpack(self.args))
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Callable[..., Any]]:
+        """Return the arguments as children and the function as static data."""
         return self.args, self.fn
 
     @classmethod
     def tree_unflatten(cls, fn: Callable[..., Any], args: Any) -> "Deferred":
+        """Return the deferred call with some arguments."""
         return cls(fn, tuple(args))
 
 
 Packed = PackedTree | Deferred
+"""A value that `unpack` turns into a pytree of arrays."""
 
 
 def is_packed(value: Any) -> bool:
-    """Whether it can be opened."""
+    """Whether a value is packed."""
     return isinstance(value, Packed)
 
 
 def pack(
     tree: Any, xp: Any = jnp, max_shared_size: int = MAX_SHARED_SIZE_BETWEEN_KERNELS
 ) -> Any:
-    """A tree as a few arrays, by numpy or its like; what is sealed stays so.
+    """Return a pytree packed into a few buffers; a packed one is returned unchanged.
+
+    With POSEWISE_PLAIN_JIT=1 nothing is packed and the pytree itself is returned.
 
     Args:
-        tree: of arrays.
-        xp: numpy or its like.
-        max_shared_size: arrays of up to so many numbers go together.
+        tree: the pytree of arrays.
+        xp: NumPy or JAX's namespace of the same functions.
+        max_shared_size: size up to which arrays share a buffer [entries].
     """
-    if is_packed(tree):
+    if is_packed(tree) or uses_plain_jit():
         return tree
-    leaves, structure = jax.tree.flatten(tree)
-    arrays = tuple((np.shape(a), jnp.result_type(a).name) for a in leaves)
-    layout = _pack_layout(structure, arrays, max_shared_size)
-    return PackedTree(layout, layout.close(leaves, xp))
+    leaves, treedef = jax.tree.flatten(tree)
+    leaf_types = tuple((np.shape(a), jnp.result_type(a).name) for a in leaves)
+    layout = _pack_layout(treedef, leaf_types, max_shared_size)
+    return PackedTree(layout, layout.pack(leaves, xp))
 
 
 def unpack(tree: Any) -> Any:
-    """The tree, with all that is sealed in it opened."""
+    """Return a pytree in which every packed node is replaced by its value."""
     return jax.tree.map(
-        lambda v: v.open() if is_packed(v) else v, tree, is_leaf=is_packed
+        lambda v: v.unpack() if is_packed(v) else v, tree, is_leaf=is_packed
     )
 
 
 def fetch(tree: Any) -> Any:
-    """What a program gave, opened, in numpy."""
+    """Return the result of a program, unpacked, as NumPy arrays."""
 
-    def own(v: Any) -> Any:
+    def to_host(v: Any) -> Any:
         if isinstance(v, PackedTree):
-            return v.layout.open([np.asarray(pack) for pack in v.packs])
+            # buffers are copied to the host whole, then cut into views
+            return v.layout.unpack([np.asarray(buffer) for buffer in v.buffers])
         return np.asarray(v)
 
-    return own(tree) if is_packed(tree) else jax.tree.map(own, tree, is_leaf=is_packed)
+    if is_packed(tree):
+        return to_host(tree)
+    return jax.tree.map(to_host, tree, is_leaf=is_packed)
 
 
 class PackCache:
-    """Seals trees of arrays on the host; the last ones are known by their identity.
+    """Packed pytrees of the last arguments, looked up by the identity of the pytree.
 
     Args:
-        device: tells where they go; None: JAX's default device.
+        device: returns the device that packed arguments are put on; None: JAX's
+            default device.
     """
 
     def __init__(self, device: Callable[[], jax.Device | None]) -> None:
         self.device = device
-        self.known: OrderedDict[int, tuple[Any, PackedTree]] = OrderedDict()
+        self.entries: OrderedDict[int, tuple[Any, PackedTree]] = OrderedDict()
         self.lock = Lock()
 
-    def look(self, tree: Any) -> Any:
-        """The tree sealed, if it is one of the last ones, otherwise as it is."""
+    def lookup(self, tree: Any) -> Any:
+        """Return the packed pytree if it is in the cache, otherwise the argument."""
         with self.lock:
-            if found := self.known.get(id(tree)):
-                self.known.move_to_end(id(tree))
-                return found[1]
+            if entry := self.entries.get(id(tree)):
+                self.entries.move_to_end(id(tree))
+                return entry[1]
         return tree
 
-    def __call__(self, tree: Any) -> Any:
-        """The tree sealed; none of its arrays may be changed later."""
-        found = tree if is_packed(tree) else self.look(tree)
+    def pack(self, tree: Any) -> Any:
+        """Return the packed pytree; none of its arrays may be changed afterwards."""
+        found = tree if is_packed(tree) else self.lookup(tree)
         if is_packed(found):
             return found
-        sealed = jax.device_put(pack(tree, np, MAX_SHARED_SIZE), self.device())
+        packed = jax.device_put(pack(tree, np, MAX_SHARED_SIZE), self.device())
         with self.lock:
-            self.known[id(tree)] = tree, sealed  # kept, so that its id stays its own
-            while len(self.known) > MAX_CACHED_TREES:
-                self.known.popitem(last=False)
-        return sealed
+            # the pytree is kept alive, so that no other object gets its id
+            self.entries[id(tree)] = tree, packed
+            while len(self.entries) > MAX_CACHED_TREES:
+                self.entries.popitem(last=False)
+        return packed

@@ -1,8 +1,8 @@
-"""Matrix products with all the digits of their numbers, on every device.
+"""Full-precision matrix products on every device.
 
-By default JAX multiplies matrices of float32 with fewer digits where that is faster:
-as TF32 on NVIDIA's GPUs since Ampere, as bfloat16 on TPUs. A pose a metre away would be
-off by a millimetre.
+By default JAX multiplies float32 matrices with fewer digits where that is faster: as
+TF32 (10 bits of mantissa) on NVIDIA GPUs since Ampere, as bfloat16 (7 bits) on TPUs. A
+pose one metre away would be wrong by a millimetre.
 """
 
 from collections.abc import Callable
@@ -11,15 +11,17 @@ from typing import ParamSpec, TypeVar
 
 import jax
 
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
-def full_matmul_precision(fn: Callable[Given, Found]) -> Callable[Given, Found]:
-    """The function, in which no matrix product loses digits."""
+def full_matmul_precision(
+    fn: Callable[Arguments, Result],
+) -> Callable[Arguments, Result]:
+    """Return the function with all its matrix products in full precision."""
 
     @wraps(fn)
-    def run(*args: Given.args, **kwargs: Given.kwargs) -> Found:
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         with jax.default_matmul_precision("highest"):
             return fn(*args, **kwargs)
 

@@ -1,7 +1,7 @@
-"""Compiled programs on disk, found by what they are made of.
+"""A cache of compiled programs on disk, keyed by fingerprints.
 
-JAX's own cache is asked after a program has been traced and lowered, which takes longer
-than to read it. What is not known to be the same in every process is left to that.
+JAX's own cache is asked only after a program has been traced and lowered, which takes
+longer than reading the program. Values without a fingerprint fall back to that cache.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ from uuid import uuid4
 
 import jax
 import jaxlib
-from jax.experimental import serialize_executable
 
+from . import private_jax
 from .fingerprint import NotFingerprintable, fingerprint
 
 JAX_SETTINGS = (
@@ -31,133 +31,146 @@ JAX_SETTINGS = (
     "jax_debug_infs",
     "jax_disable_jit",
 )
-"""Of JAX's settings, those that programs depend on."""
+"""The settings of JAX that programs depend on."""
 
 
 CACHE_SALT_OPTION = "xla_gpu_algorithm_denylist_path"
-"""An option that does nothing on CPUs. With a value of its own no program is found in
-JAX's cache: of one from there XLA writes only a part, which runs in no other process.
+"""A compiler option that is unused on CPUs but enters the key of JAX's own cache.
+
+A unique value keeps JAX from taking the program from that cache: XLA serializes such a
+program without its code, so that it runs in no other process.
 """
 
 
 class _CacheDir:
-    """Where programs are kept; None: nowhere."""
+    """The folder of the cache; None: no program is kept."""
 
-    folder: Path | None = None
-
-
-def set_cache_dir(folder: Path | None) -> None:
-    """Keep what is compiled from now on in a folder, and look there first."""
-    _CacheDir.folder = folder
+    path: Path | None = None
 
 
-def load_or_compile(program: Any, made_of: Any) -> Any:
-    """A jitted function, to be compiled in this process only if it never was before.
+def set_cache_dir(path: Path | None) -> None:
+    """Keep the programs compiled from now on in a folder, and read them from there."""
+    _CacheDir.path = path
+
+
+def load_or_compile(jitted: Any, identity: Any) -> Any:
+    """Return a jitted function that reads its programs from the cache if possible.
+
+    Without a cache folder, on accelerators, and for an identity without a fingerprint,
+    the function is returned unchanged.
 
     Args:
-        program: the function.
-        made_of: all that decides what it does, besides the shapes of its arguments.
+        jitted: the function.
+        identity: all values that determine what the function computes, except the
+            shapes of its arguments.
     """
-    if _CacheDir.folder is None or jax.default_backend() != "cpu":
-        return program
+    if _CacheDir.path is None or jax.default_backend() != "cpu":
+        return jitted
     try:
-        return CachedProgram(program, fingerprint(made_of), _CacheDir.folder)
+        return CachedProgram(jitted, fingerprint(identity), _CacheDir.path)
     except NotFingerprintable:
-        return program
+        return jitted
 
 
 class CachedProgram:
-    """A jitted function with its compiled programs on disk."""
+    """A jitted function whose compiled programs are kept on disk.
 
-    def __init__(self, program: Any, mark: str, folder: Path) -> None:
-        self.program, self.mark, self.folder = program, mark, folder
-        self.runs: dict[Any, Callable[..., Any]] = {}
+    Args:
+        jitted: the function.
+        identity: its fingerprint.
+        folder: where programs are kept.
+    """
+
+    def __init__(self, jitted: Any, identity: str, folder: Path) -> None:
+        self.jitted, self.identity, self.folder = jitted, identity, folder
+        self.executables: dict[Any, Callable[..., Any]] = {}
+        """By structure, shapes and dtypes of the arguments."""
         self.lock = Lock()
 
     def __call__(self, *args: Any) -> Any:
         leaves, tree = jax.tree.flatten(args)
         key = tree, tuple(map(_abstract_value, leaves))
         with self.lock:
-            if key not in self.runs:
-                self.runs[key] = self._run(args, key)
-        return self.runs[key](*args)
+            if key not in self.executables:
+                self.executables[key] = self._load_or_compile(args, key)
+        return self.executables[key](*args)
 
     def _cache_size(self) -> int:
-        return len(self.runs)
+        return len(self.executables)
 
-    def _run(self, args: Any, key: Any) -> Callable[..., Any]:
+    def _load_or_compile(self, args: Any, key: Any) -> Callable[..., Any]:
         try:
-            name = fingerprint((self.mark, key, _environment()))
+            name = fingerprint((self.identity, key, _environment()))
         except NotFingerprintable:
-            return self.program
+            return self.jitted
         file = self.folder / f"{name}.program"
         run = _load(file, _client_of(args))
         if run is None:
-            run = self.program.lower(*args).compile({CACHE_SALT_OPTION: uuid4().hex})
+            options = {CACHE_SALT_OPTION: uuid4().hex}
+            run = self.jitted.lower(*args).compile(options)
             _store(file, run)
         return run
 
 
 def _abstract_value(a: Any) -> tuple[Any, ...]:
-    """What a program must know of an argument."""
+    """Return what a program depends on of an argument."""
     return (a.shape, a.dtype) if hasattr(a, "dtype") else (type(a).__name__,)
 
 
 def _client_of(args: Any) -> Any:
-    """That of the arrays among them, where a program is to run; None: the default."""
+    """Return the client whose devices hold the arguments; None: the default client."""
     arrays = (a for a in jax.tree.leaves(args) if isinstance(a, jax.Array))
     return next((d.client for a in arrays for d in a.devices()), None)
 
 
 def _device_ids(run: Any) -> list[int]:
-    """The numbers of those that a program runs on, in its order."""
-    where = jax.tree.leaves(run.input_shardings)[0]
-    if hasattr(where, "mesh"):
-        return [d.id for d in where.mesh.devices.flat]
-    return sorted(d.id for d in where.device_set)
+    """Return the ids of the devices of a program, in the program's order."""
+    sharding = jax.tree.leaves(run.input_shardings)[0]
+    if hasattr(sharding, "mesh"):
+        return [d.id for d in sharding.mesh.devices.flat]
+    return sorted(d.id for d in sharding.device_set)
 
 
 def _load(file: Path, client: Any) -> Any:
-    """None: it is absent, broken, or of a machine that is not like this one."""
+    """Return a program; None if it is absent, broken, or of different devices."""
+    # any exception: a pickle of another version or a truncated file may raise any
     try:
-        own, (data, ins, outs) = pickle.loads(file.read_bytes())
+        ids, (data, in_tree, out_tree) = pickle.loads(file.read_bytes())
         present = jax.devices() if client is None else client.devices()
-        found = {d.id: d for d in present}
-        devices = [found[i] for i in own]
-        given = data, ins, outs, devices[0].client, devices
-        return serialize_executable.deserialize_and_load(*given)
+        by_id = {d.id: d for d in present}
+        devices = [by_id[i] for i in ids]
+        return private_jax.deserialize_and_load(
+            data, in_tree, out_tree, devices[0].client, devices
+        )
     except Exception:
         return None
 
 
 def _store(file: Path, run: Any) -> None:
-    """At once, as others may read; a disk that is full is no reason to stop."""
+    """Write a program if possible: a full disk is no reason to stop a solve."""
     try:
-        made = serialize_executable.serialize(run)
-        data = pickle.dumps((_device_ids(run), made))
+        data = pickle.dumps((_device_ids(run), private_jax.serialize(run)))
         with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as new:
             new.write(data)
+        # renaming is atomic, so that other processes read whole files only
         os.replace(new.name, file)
     except Exception:
         return
 
 
 def _environment() -> tuple[Any, ...]:
+    """Return all values besides the function that a compiled program depends on."""
     return (
         *(getattr(jax.config, name) for name in JAX_SETTINGS),
         *(jax.__version__, jaxlib.__version__, platform.python_version()),
-        *(
-            _source_digest(),
-            _cpu_model(),
-            len(jax.devices()),
-            os.environ.get("XLA_FLAGS"),
-        ),
+        *(_source_digest(), _cpu_model()),
+        *(len(jax.devices()), os.environ.get("XLA_FLAGS")),
     )
 
 
 @cache
 def _source_digest() -> str:
-    """A digest of posewise itself."""
+    """Return a digest of all sources of posewise."""
     digest = hashlib.sha256()
     root = Path(__file__).absolute().parents[1]
     for folder, folders, files in os.walk(root, followlinks=True):
@@ -172,7 +185,7 @@ def _source_digest() -> str:
 
 @cache
 def _cpu_model() -> str:
-    """The processor, as far as programs may depend on it."""
+    """Return the model and the instruction sets of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,8 +1,9 @@
-"""Lanes of a batch on a mesh of devices: each has as many, and a program of its own.
+"""Lanes of a batch split among the devices of a mesh, each with a program of its share.
 
-Within a round no device waits for another.
+Within a round of iterations no device waits for another.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -12,7 +13,14 @@ from .packed_pytree import unpack
 
 
 def put_sharded(mesh: Mesh | None, split: bool, arrays: Any) -> Any:
-    """Arrays where a mesh wants them: lanes split among its devices, or all on each."""
+    """Return a pytree of arrays on the devices of a mesh.
+
+    Args:
+        mesh: the devices, along one axis; None leaves the arrays where they are.
+        split: whether the leading axis is split among the devices; otherwise each
+            device has all of the arrays.
+        arrays: the pytree.
+    """
     if mesh is None:
         return arrays
     spec = PartitionSpec(mesh.axis_names) if split else PartitionSpec()
@@ -20,19 +28,34 @@ def put_sharded(mesh: Mesh | None, split: bool, arrays: Any) -> Any:
 
 
 def shard_lanes(
-    run: Any, problem: Any, tree: Any, varied: Any, mesh: Mesh | None
-) -> Any:
-    """A round of some lanes as a round of all, on all devices; see `solve_many`."""
+    run: Callable[..., Any],
+    problem: Any,
+    tree: Any,
+    varied: Sequence[bool],
+    mesh: Mesh | None,
+) -> Callable[..., Any]:
+    """Return a round of all lanes on all devices, from a round of one device's lanes.
+
+    Args:
+        run: of the data's leaves, the state, initial paths, which lanes begin afresh,
+            penalties, and the solver's options.
+        problem: not used, as all devices share one structure.
+        tree: not used, for the same reason.
+        varied: for each leaf, whether it has a leading axis of lanes.
+        mesh: the devices, along one axis; None returns the function unchanged.
+    """
     if mesh is None:
         return run
     whole, split = PartitionSpec(), PartitionSpec(mesh.axis_names)
     leaves = [split if v else whole for v in varied]
-    given = leaves, split, split, split, split, whole
+    in_specs = leaves, split, split, split, split, whole
 
-    def here(*args: Any) -> Any:
+    def run_on_device(*args: Any) -> Any:
         state, out = run(*args)
-        return state, unpack(out)  # it is sealed as that of one device
+        # Results are packed by one device's lanes; concatenating buffers of several
+        # devices would not be the pack of all lanes.
+        return state, unpack(out)
 
     return jax.shard_map(
-        here, mesh=mesh, in_specs=given, out_specs=split, check_vma=False
+        run_on_device, mesh=mesh, in_specs=in_specs, out_specs=split, check_vma=False
     )

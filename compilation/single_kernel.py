@@ -1,8 +1,9 @@
-"""A whole computation as one compiled function, where XLA for CPUs would run pieces.
+"""Whole computations compiled as one kernel for CPUs.
 
 XLA runs a program for a CPU as a sequence of small kernels; for problems as small as a
-robot's, starting them takes most of the time. A call with the mark below is compiled as
-one function instead, loops and all, as XLA does by itself with its smallest loops.
+robot's, starting kernels takes most of the time. A call with the attributes of
+`SMALL_CALL_ATTRIBUTES` is compiled as one function instead, loops included, as XLA
+itself does with its smallest loops.
 """
 
 import gc
@@ -18,10 +19,8 @@ import jax
 import jax.numpy as jnp
 import jaxlib
 import numpy as np
-from jax.experimental.xla_metadata import set_xla_metadata
-from jax.extend.core import jaxprs_in_params
-from jax.interpreters.partial_eval import dce_jaxpr
 
+from . import private_jax
 from .packed_pytree import (
     MAX_SHARED_SIZE,
     Deferred,
@@ -31,30 +30,39 @@ from .packed_pytree import (
     pack,
     unpack,
 )
+from .plain_jit import uses_plain_jit
 from .precision import full_matmul_precision
 from .program_cache import load_or_compile
 from .synchronous_cpu import synchronous_cpu_device
 
 SMALL_CALL_ATTRIBUTES = {"inlineable": "false", "xla_cpu_small_call": "true"}
-XLA_OPTIONS = {
-    "xla_cpu_experimental_ynn_fusion_type": "",
-    "xla_backend_optimization_level": 1,
-    "xla_cpu_prefer_vector_width": 512,
-    "xla_disable_hlo_passes": "cpu-parallel-task-assigner,reshape-mover,"
-    "tree_reduction_rewriter",
-}
-"""No calls of libraries and no threads, which cannot be in a marked call; half the time
-to compile; vectors as wide as the processor has, which saves 2 % of a solve; no moving
-of reshapes, after which XLA finds no end of simplifying, but for a limit of rounds;
-sums in one loop, not in windows of 32 first, each of which is unrolled.
+"""Attributes that make XLA for CPUs compile a call as one function."""
 
-Those that are in XLA_FLAGS are the user's choice.
-"""
+XLA_OPTIONS = {
+    # no calls of libraries, which cannot be in a small call
+    "xla_cpu_experimental_ynn_fusion_type": "",
+    # half the time to compile of level 3
+    "xla_backend_optimization_level": 1,
+    # vectors as wide as the processor has, which saves 2 % of a solve
+    "xla_cpu_prefer_vector_width": 512,
+    "xla_disable_hlo_passes": ",".join(
+        [
+            # no threads, which cannot be in a small call
+            "cpu-parallel-task-assigner",
+            # after it, XLA simplifies reshapes until it reaches a limit of rounds
+            "reshape-mover",
+            # it splits a sum into windows of 32 entries, each of which is unrolled
+            "tree_reduction_rewriter",
+        ]
+    ),
+}
+"""Compiler options of all programs; those named in XLA_FLAGS are left to the user."""
+
 TESTED_JAXLIB = ((0, 10, 2), (0, 11))
-"""From this version of jaxlib on, and below that one, marked calls work."""
+"""Versions of jaxlib (from, below) in which small calls are known to work."""
 
 MAX_PROGRAMS = 64
-"""So many of a function are kept, those used last: each takes some 10 MB."""
+"""Number of programs of a function that are kept, the last used; each takes 10 MB."""
 
 SUPPORTED_PRIMITIVES = frozenset(
     "abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh"
@@ -69,139 +77,145 @@ SUPPORTED_PRIMITIVES = frozenset(
     " stack stop_gradient sub tan tanh transpose unstack while xla_metadata_value"
     " xor".split()
 )
-"""Primitives that have such a form; scatter, sort and LAPACK, for example, do not."""
+"""Primitives that a small call may contain; not scatter, sort and LAPACK's."""
 
 
 def is_cpu_backend() -> bool:
-    """Whether programs run on CPUs."""
+    """Whether JAX's default devices are CPUs."""
     return jax.default_backend() == "cpu"
 
 
 @cache
 def _has_small_calls() -> bool:
-    """Whether the compiler knows the mark."""
+    """Whether the compiler knows the attributes of small calls."""
     version = tuple(int(n) for n in jaxlib.version.__version__.split(".")[:3])
-    return is_cpu_backend() and TESTED_JAXLIB[0] <= version < TESTED_JAXLIB[1]
+    is_tested = TESTED_JAXLIB[0] <= version < TESTED_JAXLIB[1]
+    return not uses_plain_jit() and is_cpu_backend() and is_tested
 
 
 def _compiler_options() -> dict[str, Any]:
-    """Those that the user has not chosen."""
+    """Return the compiler options that the user has not chosen in XLA_FLAGS."""
     chosen = os.environ.get("XLA_FLAGS", "")
     return {name: value for name, value in XLA_OPTIONS.items() if name not in chosen}
 
 
 _trace_state = local()
-"""`parts`: whether the program being traced is made of parts."""
+"""`compile_in_parts`: whether the program being traced in this thread is made of parts."""
 
 
 def subprogram(fn: Callable[..., Any], *args: Any) -> Any:
-    """`fn(*args)`: a kernel of its own in a program that is made of parts.
+    """Return `fn(*args)`, computed in a kernel of its own if the program has parts.
 
-    There it gives what only other parts can open, so that nothing is done between
-    them; see `defer`.
+    The kernel's result is packed then, and only another subprogram unpacks it, so that
+    no operation remains between kernels; see `defer`.
     """
-    if getattr(_trace_state, "parts", False):
-        # taken apart once, not at each use
+    if getattr(_trace_state, "in_parts", False):
+        # without a barrier, XLA repeats the slicing of a buffer at each use of a leaf
         barrier = jax.lax.optimization_barrier
-        whole = lambda *args: fn(*jax.tree.map(barrier, unpack(args)))
-        return call_single_kernel(whole, *args)
+
+        def run(*args: Any) -> Any:
+            return fn(*jax.tree.map(barrier, unpack(args)))
+
+        return call_single_kernel(run, *args)
     return fn(*unpack(args))
 
 
 def defer(fn: Callable[..., Any], *args: Any) -> Any:
-    """`fn(*args)`, of what parts gave: computed within the part that uses it."""
-    if getattr(_trace_state, "parts", False):
+    """Return `fn(*args)`, of subprograms' results, computed where it is read."""
+    if getattr(_trace_state, "in_parts", False):
         return Deferred(fn, args)
     return fn(*unpack(args))
 
 
 def compile_in_parts(fn: Callable[..., Any], *args: Any) -> Any:
-    """`fn(*args)`, with each `subprogram` in it as one function.
+    """Return `fn(*args)`, with each `subprogram` in it as one kernel.
 
-    The time that LLVM takes grows faster than what it is given: of a large program,
-    parts are compiled several times as fast as the whole.
+    The time that LLVM takes grows faster than the size of a function: the parts of a
+    large program are compiled several times as fast as the whole.
     """
     if not _has_small_calls():
         return fn(*args)
-    _trace_state.parts = True
+    _trace_state.in_parts = True
     try:
         return fn(*args)
     finally:
-        _trace_state.parts = False
+        _trace_state.in_parts = False
 
 
 class StaticJit:
-    """A function, compiled for each value of its first arguments; one kernel on CPUs.
+    """A function compiled once for each value of its static arguments.
 
     Args:
         fn: the function.
-        static: how many of its arguments are not arrays, but hashable.
-        large: tells of these arguments whether the program is to be made of parts.
-        around: of the function without them, and of them, what is compiled: the same,
-            but spread over devices, for example.
-        seals: which of its arguments are handed over sealed. They may not be changed
-            between calls.
-        fetches: whether what it returns is opened, in numpy; else it may be sealed.
-            It is awaited then: what is sealed goes where no other thread computes.
+        num_static: number of leading arguments that are hashable instead of arrays.
+        is_large: of the static arguments, whether the program is made of parts.
+        transform: maps the function without its static arguments, and these, to the
+            function that is compiled.
+        packs: indices of the arguments that are packed before the call.
+        fetches: whether the result is awaited and returned as NumPy arrays. Packed
+            arguments are then put on a device that computes in the calling thread.
     """
 
     def __init__(
         self,
         fn: Callable[..., Any],
-        static: int = 1,
-        large: Callable[..., bool] = lambda *given: False,
-        around: Callable[..., Callable[..., Any]] = lambda run, *given: run,
-        seals: Sequence[int] = (),
+        num_static: int = 1,
+        is_large: Callable[..., bool] = lambda *static: False,
+        transform: Callable[..., Callable[..., Any]] = lambda run, *static: run,
+        packs: Sequence[int] = (),
         fetches: bool = False,
     ) -> None:
-        self.fn, self.static, self.large, self.around = fn, static, large, around
-        self.seals, self.fetches = seals, fetches
-        self.sealer = PackCache(synchronous_cpu_device if fetches else lambda: None)
+        self.fn, self.num_static, self.is_large = fn, num_static, is_large
+        self.transform, self.packs, self.fetches = transform, packs, fetches
+        self.pack_cache = PackCache(synchronous_cpu_device if fetches else lambda: None)
         self.programs: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
-        self.forgotten = 0
+        """By static arguments, the last used at the end."""
+        self.num_evicted = 0
         self.lock = Lock()
         update_wrapper(self, fn)
 
     def __call__(self, *args: Any) -> Any:
-        rest = list(args)
-        for i in self.seals:
-            rest[i] = self.sealer.look(args[i])
-        given, rest = args[: self.static], rest[self.static :]
-        unknown = [a for a in rest if not is_packed(a)]
-        if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(unknown)):
-            return full_matmul_precision(self.fn)(
-                *args
-            )  # it is up to the program around it
-        for i in self.seals:
-            rest[i - self.static] = self.sealer(rest[i - self.static])
+        arrays = list(args)
+        for i in self.packs:
+            arrays[i] = self.pack_cache.lookup(args[i])
+        static, arrays = args[: self.num_static], arrays[self.num_static :]
+        unpacked = [a for a in arrays if not is_packed(a)]
+        if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(unpacked)):
+            # the enclosing program decides how it is compiled
+            return full_matmul_precision(self.fn)(*args)
+        for i in self.packs:
+            k = i - self.num_static
+            arrays[k] = self.pack_cache.pack(arrays[k])
         with self.lock:
-            program = self.programs.pop(given, None)
-            new = program is None
-            if new:
-                options = _compiler_options() if _has_small_calls() else None
-                how = compile_in_parts if self.large(*given) else call_single_kernel
-                run = partial(how, partial(full_matmul_precision(self.fn), *given))
-                whole = self.around(run, *given)
-                jitted = jax.jit(whole, compiler_options=options)
-                made_of = self.fn, given, self.around, options
-                program = load_or_compile(jitted, made_of)
+            program = self.programs.pop(static, None)
+            is_new = program is None
+            if is_new:
+                program = self._make_program(static)
                 while len(self.programs) >= MAX_PROGRAMS:
                     _, oldest = self.programs.popitem(last=False)
-                    self.forgotten += oldest._cache_size()
-            self.programs[given] = program  # the last one
-        with _paused_garbage_collection() if new else nullcontext():
-            out = program(*rest)
+                    self.num_evicted += oldest._cache_size()
+            self.programs[static] = program
+        with _paused_garbage_collection() if is_new else nullcontext():
+            out = program(*arrays)
         return fetch(out) if self.fetches else out
 
+    def _make_program(self, static: tuple[Any, ...]) -> Any:
+        options = _compiler_options() if _has_small_calls() else None
+        run = compile_in_parts if self.is_large(*static) else call_single_kernel
+        run = partial(run, partial(full_matmul_precision(self.fn), *static))
+        whole = self.transform(run, *static)
+        identity = self.fn, static, self.transform, options
+        return load_or_compile(jax.jit(whole, compiler_options=options), identity)
+
     def num_compilations(self) -> int:
-        """How many programs have been compiled."""
+        """Return the number of programs that have been compiled."""
         present = sum(program._cache_size() for program in self.programs.values())
-        return self.forgotten + present
+        return self.num_evicted + present
 
 
 @contextmanager
 def _paused_garbage_collection() -> Iterator[None]:
-    """Python looks for no garbage: what is traced is searched again and again."""
+    """Pause garbage collection, which would search a growing trace again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -212,68 +226,76 @@ def _paused_garbage_collection() -> Iterator[None]:
 
 
 def call_single_kernel(fn: Callable[..., Any], *args: Any) -> Any:
-    """`fn(*args)` as one function, where that is possible; else a plain call.
+    """Return `fn(*args)`, as one kernel where that is possible.
 
-    It gives what is sealed, or a tuple of that. What is sealed in the arguments is
-    not opened.
+    The result is packed, or a tuple of packed values. Packed arguments are passed on to
+    the function, which unpacks them.
     """
     if not _has_small_calls():
         return fn(*args)
-    found: list[Any] = []
+    treedefs: list[Any] = []
 
-    def packs(*args: Any) -> list[jax.Array]:
-        out = fn(*(a.open() if r else a for a, r in zip(args, raw, strict=True)))
+    def packed_leaves(*packed: Any) -> list[jax.Array]:
+        pairs = zip(packed, was_plain, strict=True)
+        out = fn(*(a.unpack() if plain else a for a, plain in pairs))
         out = tuple(map(pack, out)) if type(out) is tuple else pack(out)
         leaves, tree = jax.tree.flatten(out)
-        found.append(tree)
+        treedefs.append(tree)
         return leaves
 
-    raw = [not is_packed(a) for a in args]
+    was_plain = [not is_packed(a) for a in args]
     args = tuple(map(pack, args))
-    closed = jax.make_jaxpr(packs)(*args)
-    # much of what is opened is not needed
-    jaxpr, _ = dce_jaxpr(closed.jaxpr, True, instantiate=True)
+    closed = jax.make_jaxpr(packed_leaves)(*args)
+    # drop unpacked leaves that the computation never reads
+    jaxpr, _ = private_jax.dce_jaxpr(closed.jaxpr, True, instantiate=True)
     consts = pack(closed.consts, max_shared_size=MAX_SHARED_SIZE)
-    inputs = [*consts.packs, *jax.tree.leaves(args)]
-    count = len(consts.packs)
+    inputs = [*consts.buffers, *jax.tree.leaves(args)]
+    count = len(consts.buffers)
 
     def compute(inputs: Sequence[jax.Array]) -> list[jax.Array]:
-        own = consts.layout.open(inputs[:count])
-        return jax.core.eval_jaxpr(jaxpr, own, *inputs[count:])
+        constants = consts.layout.unpack(inputs[:count])
+        return private_jax.eval_jaxpr(jaxpr, constants, *inputs[count:])
 
     if not is_single_kernel_compatible(jaxpr):
-        return jax.tree.unflatten(found[-1], compute(inputs))
+        return jax.tree.unflatten(treedefs[-1], compute(inputs))
 
-    different = list({id(a): a for a in inputs}.values())
-    at = [next(i for i, b in enumerate(different) if a is b) for a in inputs]
+    # an array that is passed twice becomes one argument of the kernel
+    distinct = list({id(a): a for a in inputs}.values())
+    places = [next(i for i, b in enumerate(distinct) if a is b) for a in inputs]
 
-    def whole(*given: jax.Array) -> list[Any]:
-        return _use_all_inputs(given, compute([given[i] for i in at]))
+    def kernel(*distinct: jax.Array) -> list[Any]:
+        return _use_all_inputs(distinct, compute([distinct[i] for i in places]))
 
-    # the mark allows no argument that is known to be constant
-    out = jax.jit(whole)(*jax.lax.optimization_barrier(different))
-    out[0] = set_xla_metadata(out[0], **SMALL_CALL_ATTRIBUTES)
-    return jax.tree.unflatten(found[-1], out)
+    # XLA rejects a small call with an argument that it knows to be constant: the
+    # barrier hides constants from it
+    out = jax.jit(kernel)(*jax.lax.optimization_barrier(distinct))
+    out[0] = private_jax.set_xla_metadata(out[0], **SMALL_CALL_ATTRIBUTES)
+    return jax.tree.unflatten(treedefs[-1], out)
 
 
-def _use_all_inputs(given: Sequence[jax.Array], results: Sequence[Any]) -> list[Any]:
-    """The results, computed in a way that needs each of what was given.
+def _use_all_inputs(inputs: Sequence[jax.Array], results: Sequence[Any]) -> list[Any]:
+    """Return the results, computed so that each input seems to be needed.
 
-    The mark allows no argument that is not used.
+    XLA rejects a small call with an unused argument.
     """
-    first = jnp.where(_opaque_false(given), jnp.zeros_like(results[0]), results[0])
+    zero = jnp.zeros_like(results[0])
+    first = jnp.where(_opaque_false(inputs), zero, results[0])
     return [first, *results[1:]]
 
 
 def is_single_kernel_compatible(jaxpr: Any) -> bool:
-    """Whether a program can be one function."""
+    """Whether a program can be compiled as one kernel."""
     return {eqn.primitive.name for eqn in _all_equations(jaxpr)} <= SUPPORTED_PRIMITIVES
 
 
-def _opaque_false(given: Sequence[jax.Array]) -> jax.Array:
-    """False, for which a compiler that does not know it needs every array."""
+def _opaque_false(inputs: Sequence[jax.Array]) -> jax.Array:
+    """Return False, computed from an entry of each input.
+
+    The entries of all inputs would have to be one odd number each, which the compiler
+    cannot exclude.
+    """
     odd = np.ones(1, bool)
-    for a in given:
+    for a in inputs:
         floats = jnp.issubdtype(a.dtype, jnp.floating)
         high = jnp.finfo(a.dtype).max if floats else jnp.iinfo(a.dtype).max
         first = jax.lax.slice(a.reshape(-1), (0,), (1,))
@@ -282,8 +304,8 @@ def _opaque_false(given: Sequence[jax.Array]) -> jax.Array:
 
 
 def _all_equations(jaxpr: Any) -> Iterator[Any]:
-    """Those of a program and of all programs within."""
+    """Yield the equations of a program and of all programs within it."""
     for eqn in jaxpr.eqns:
         yield eqn
-        for inner in jaxprs_in_params(eqn.params):
+        for inner in private_jax.jaxprs_in_params(eqn.params):
             yield from _all_equations(inner)

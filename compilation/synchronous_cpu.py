@@ -1,7 +1,7 @@
-"""A device for programs whose results are awaited at once.
+"""A CPU device for programs whose results are awaited at once.
 
-JAX hands a program for a CPU to another thread and goes on. To wake that thread, and
-then the one that waits, takes 0.1 ms: as long as a small problem takes.
+JAX runs a program for a CPU in another thread. Waking that thread, and afterwards the
+thread that waits for it, takes 0.1 ms: as long as solving a small problem.
 """
 
 from functools import cache
@@ -12,9 +12,10 @@ import jax
 
 @cache
 def synchronous_cpu_device() -> jax.Device | None:
-    """A CPU that computes in the thread that asks; None: JAX's default device.
+    """Return a CPU that computes in the calling thread; None: JAX's default device.
 
-    It has a client of its own; JAX's settings and devices stay as they are.
+    The device belongs to a client of its own, so that JAX's settings and list of
+    devices do not change.
     """
     if jax.default_backend() != "cpu" or jax.process_count() > 1:
         return None
@@ -24,4 +25,5 @@ def synchronous_cpu_device() -> jax.Device | None:
         client: Any = make_cpu_client(asynchronous=False, num_devices=1)
         return client.local_devices()[0]
     except (ImportError, AttributeError, TypeError, RuntimeError):
-        return None  # of a version that makes them in another way
+        # this version of jaxlib makes clients differently; only time is lost
+        return None

@@ -38,7 +38,7 @@ jax.config.update("jax_default_matmul_precision", "TF32_TF32_F32")
 
 collect_ignore = [
     f"helpers/{name}_process.py"
-    for name in ("backend", "cached_programs", "distributed", "fresh")
+    for name in ("backend", "cached_programs", "distributed", "fresh", "plain_jit")
 ]
 """Scripts that tests run in processes of their own."""
 

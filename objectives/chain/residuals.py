@@ -247,7 +247,7 @@ class GroupEvaluation(NamedTuple):
         """Of all instances, and the axis of instances; None: they share them."""
         if not kind.groundings:
             return b.params, 0
-        pick = partial(gather, at=b.own) if kind.groundings > 1 else lambda v: v[0]
+        pick = partial(gather, indices=b.own) if kind.groundings > 1 else lambda v: v[0]
         shared = {k: pick(v) for k, v in b.params.items()}
         return shared, 0 if kind.groundings > 1 else None
 

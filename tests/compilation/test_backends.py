@@ -1,4 +1,4 @@
-"""Batches as accelerators run them, one vmapped program, end where CPUs' do."""
+"""Batches solved by the methods for accelerators end where those for CPUs do."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import numpy as np
 SCRIPT = Path(__file__).parents[1] / "helpers" / "backend_process.py"
 
 
-def test_accelerators_compute_what_cpus_compute():
+def test_backends_agree():
     env = {**os.environ, "JAX_PLATFORMS": "cpu"}
     pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     running = [

@@ -1,11 +1,10 @@
-"""Work on chosen members of a batch, as CPUs do it and as others do."""
+"""Stream compaction, by the methods for CPUs and for accelerators."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from posewise.collision.vec3_tuple import pairwise_reduce
 from posewise.compilation.compaction import (
     append,
     compact,
@@ -20,7 +19,7 @@ rng = np.random.default_rng(0)
 
 @pytest.fixture(params=["cpu", "gpu"])
 def backend(request, monkeypatch):
-    """The way of another device runs on a CPU as well, more slowly."""
+    """Choose the method of a backend; that of GPUs also runs on CPUs, more slowly."""
     monkeypatch.setattr(jax, "default_backend", lambda: request.param)
     return request.param
 
@@ -28,7 +27,7 @@ def backend(request, monkeypatch):
 @pytest.mark.parametrize("n", [1, 2, 7, 160])
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("chunk", [1, 4, 64])
-def test_what_is_needed_is_computed_and_nothing_else(backend, n, share, chunk):
+def test_compute_where_evaluates_only_masked_entries(backend, n, share, chunk):
     x = rng.normal(size=(n, 3))
     needed = rng.uniform(size=n) < share
     seen = []
@@ -42,30 +41,30 @@ def test_what_is_needed_is_computed_and_nothing_else(backend, n, share, chunk):
     jax.effects_barrier()
     np.testing.assert_allclose(got[0], np.where(needed, x.sum(1), 0), atol=1e-14)
     np.testing.assert_array_equal(got[1], np.where(needed[:, None], 2 * x, -1))
-    # there, few steps count for more than little work
+    # accelerators take larger chunks, because the number of steps dominates
     size = max(min(chunk, n), n // 16 if backend == "gpu" else 0)
     assert len(seen) == -(-needed.sum() // size)
 
 
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 100])
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_members_are_in_order(backend, n, share):
+def test_compact_returns_ascending_indices(backend, n, share):
     chosen = rng.uniform(size=n) < share
     known = compact(jnp.asarray(chosen))
-    assert int(known.total) == chosen.sum()
-    assert known.at[: chosen.sum()].tolist() == np.flatnonzero(chosen).tolist()
+    assert int(known.length) == chosen.sum()
+    assert known.indices[: chosen.sum()].tolist() == np.flatnonzero(chosen).tolist()
 
 
-def test_members_may_be_noted_until_the_list_is_full(backend):
+def test_append_fills_the_list(backend):
     chosen = np.array([True, False, True, True])
     known = compact(jnp.asarray(chosen))
-    assert known.at[:3].tolist() == [0, 2, 3] and int(known.total) == 3
+    assert known.indices[:3].tolist() == [0, 2, 3] and int(known.length) == 3
     known = append(known, jnp.array([1, 1]), jnp.array([True, False]))
     known = append(known, jnp.array([1, 1]), jnp.array([False, False]))
-    assert known.at[:4].tolist() == [0, 2, 3, 1] and int(known.total) == 4
+    assert known.indices[:4].tolist() == [0, 2, 3, 1] and int(known.length) == 4
 
 
-def test_rows_are_put_and_added(backend):
+def test_scatter_set_and_scatter_add(backend):
     x, at = np.zeros((5, 2)), np.array([3, 0, 3])
     new = rng.normal(size=(3, 2))
     want = x.copy()
@@ -78,23 +77,8 @@ def test_rows_are_put_and_added(backend):
     assert not got[[1, 2, 4]].any()
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 15, 33])
-def test_folds_are_reductions(n):
-    x = rng.integers(0, 4, (n, 50)).astype(float)
-    less = lambda a, b: jax.tree.map(
-        lambda u, v: jnp.where(b[0] < a[0], v, u), tuple(a), tuple(b)
-    )
-    number = jnp.broadcast_to(jnp.arange(n)[:, None], x.shape)
-    least, at = pairwise_reduce(less, (jnp.asarray(x), number))
-    np.testing.assert_array_equal(least, x.min(0))
-    np.testing.assert_array_equal(
-        np.take_along_axis(x, np.asarray(at)[None], 0), [least]
-    )
-    np.testing.assert_allclose(pairwise_reduce(jnp.add, jnp.asarray(x)), x.sum(0))
-
-
 @pytest.mark.parametrize("n", [3, 100_000])
-def test_once_is_a_plain_call_for_derivatives_batches_and_loops(backend, n):
+def test_materialize_equals_a_plain_call_in_transformations(backend, n):
     fn = lambda x, y: {"sum": jnp.sin(x) * y + jnp.exp(x), "more": (x, x > 0)}
     within = lambda x, y: (
         materialize(fn, 2 * x, y)["sum"] + materialize(fn, 2 * x, y)["more"][0]

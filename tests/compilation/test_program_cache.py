@@ -1,4 +1,4 @@
-"""Programs on disk: found by what they are made of, and by nothing else."""
+"""Programs on disk are found by the fingerprint of their function."""
 
 import functools
 import json
@@ -17,29 +17,32 @@ import pytest
 
 from posewise.compilation import program_cache
 from posewise.compilation.fingerprint import NotFingerprintable, fingerprint
+from posewise.compilation.plain_jit import uses_plain_jit
+
+pytestmark = pytest.mark.skipif(uses_plain_jit(), reason="no program cache")
 
 SCRIPT = Path(__file__).parents[1] / "helpers" / "cached_programs_process.py"
 
 
-def ours(fn):
-    """As if it were a function of posewise, made within another one."""
-    fn.__module__ = "posewise.made"
+def as_posewise(fn):
+    """Return the function as if a function of posewise had made it."""
+    fn.__module__ = "posewise.inner"
     return fn
 
 
 def scaled(by, extra=None):
-    return ours(lambda x: x * by if extra is None else x + extra)
+    return as_posewise(lambda x: x * by if extra is None else x + extra)
 
 
 def pair():
-    return ours(lambda x: x + 1), ours(lambda x: x + 2)
+    return as_posewise(lambda x: x + 1), as_posewise(lambda x: x + 2)
 
 
 def recursive(last):
     def down(n):
         return n if n <= last else down(n - 1)
 
-    return ours(down)
+    return as_posewise(down)
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Colour(Enum):
 Point.__module__ = Colour.__module__ = "numpy"
 sys.modules["numpy"].Point, sys.modules["numpy"].Colour = Point, Colour
 
-MADE = {
+EXAMPLES = {
     "numbers": [lambda: 1, lambda: 1.0, lambda: True, lambda: "1", lambda: None],
     "texts": [lambda: ("ab", "c"), lambda: ("a", "bc"), lambda: ["ab", "c"]],
     "arrays": [
@@ -104,35 +107,35 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_equal_marks_for_what_is_equal_and_for_nothing_else(name):
-    first = [fingerprint(make()) for make in MADE[name]]
-    assert first == [fingerprint(make()) for make in MADE[name]]
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_fingerprints_are_equal_exactly_for_equal_values(name):
+    first = [fingerprint(make()) for make in EXAMPLES[name]]
+    assert first == [fingerprint(make()) for make in EXAMPLES[name]]
     assert len(set(first)) == len(first)
 
 
-def test_what_is_shared_counts_as_what_is_equal():
+def test_fingerprint_of_shared_and_equal_components():
     one = (1.5, np.arange(3))
     assert fingerprint((one, one)) == fingerprint((one, (1.5, np.arange(3))))
 
 
-class Own:
+class Unknown:
     pass
 
 
 UNKNOWN = {
     "a user's function": lambda x: x,
     "a user's function in a partial one": functools.partial(lambda x: x, 1),
-    "an object": Own(),
-    "a class of a user": Own,
+    "an object": Unknown(),
+    "a class of a user": Unknown,
     "a list of objects": np.array([None, 1], object),
     "a set of tuples": frozenset([(1, 2)]),
-    "a closure that holds an object": scaled(Own()),
+    "a closure that holds an object": scaled(Unknown()),
 }
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_what_may_differ_unseen_has_no_mark(name):
+def test_fingerprint_of_unknown_values_raises(name):
     with pytest.raises(NotFingerprintable):
         fingerprint({"some": (UNKNOWN[name],)})
 
@@ -144,7 +147,7 @@ def folder(tmp_path):
     program_cache.set_cache_dir(None)
 
 
-def test_kept_for_the_next_one_unless_broken(folder, monkeypatch):
+def test_program_is_read_from_disk_unless_broken(folder, monkeypatch):
     x = np.arange(3.0)
     run = program_cache.load_or_compile(jax.jit(lambda x: {"y": 2 * x}), "double")
     for given in (x, x, x + 1):
@@ -152,7 +155,9 @@ def test_kept_for_the_next_one_unless_broken(folder, monkeypatch):
     (file,) = folder.iterdir()
 
     wrong = program_cache.load_or_compile(jax.jit(lambda x: {"y": 3 * x}), "double")
-    np.testing.assert_array_equal(wrong(x)["y"], 2 * x)  # it is not looked at
+    np.testing.assert_array_equal(
+        wrong(x)["y"], 2 * x
+    )  # read from disk: the function is not called
     np.testing.assert_array_equal(wrong(np.arange(4.0))["y"], 3 * np.arange(4.0))
     np.testing.assert_array_equal(wrong(np.arange(3))["y"], 3 * np.arange(3))
     assert len(list(folder.iterdir())) == 3
@@ -181,7 +186,7 @@ program_cache.set_cache_dir(Path(sys.argv[1]))
 mesh = Mesh(np.array(jax.devices()[2:]), "d")
 for place in (None, synchronous_cpu_device(), NamedSharding(mesh, PartitionSpec("d"))):
     x = jax.device_put(np.arange(4.0), place)
-    fns = [lambda x: 2 * x, lambda x: 3 * x]  # the second one is not looked at
+    fns = [lambda x: 2 * x, lambda x: 3 * x]  # the second one is read from disk
     runs = [program_cache.load_or_compile(jax.jit(fn), repr(place)) for fn in fns]
     out = [run(x) for run in runs]
     assert all(y.tolist() == [0, 2, 4, 6] for y in out), out
@@ -190,7 +195,7 @@ for place in (None, synchronous_cpu_device(), NamedSharding(mesh, PartitionSpec(
 
 
 def test_with_several_devices(tmp_path):
-    """A program runs where it was compiled to run, not on all there are."""
+    """A program runs on the devices it was compiled for, not on all devices."""
     flags = os.environ["XLA_FLAGS"] + " --xla_force_host_platform_device_count=4"
     words = [sys.executable, "-c", SEVERAL, str(tmp_path)]
     env = {**os.environ, "XLA_FLAGS": flags}
@@ -199,7 +204,7 @@ def test_with_several_devices(tmp_path):
     assert len(list(tmp_path.glob("*.program"))) == 3
 
 
-def test_without_a_place_to_write_it_runs_all_the_same(folder):
+def test_program_runs_without_a_writable_folder(folder):
     folder.rmdir()
     run = program_cache.load_or_compile(jax.jit(lambda x: 2 * x), "double")
     assert run(np.ones(()))[()] == 2
@@ -208,31 +213,31 @@ def test_without_a_place_to_write_it_runs_all_the_same(folder):
     assert program_cache.load_or_compile(program, "double") is program
 
 
-def in_a_process(folder, shift):
+def solve_in_process(folder, shift):
     words = [sys.executable, str(SCRIPT), str(folder), str(shift)]
     out = subprocess.run(words, capture_output=True, text=True, env=os.environ)
     assert not out.returncode, out.stderr[-2000:]
     return json.loads(out.stdout)
 
 
-def test_what_jax_has_kept_is_compiled_once_more(tmp_path):
-    """XLA writes only a part of what JAX's cache gave it; it fails when it is run."""
-    first = in_a_process(tmp_path, 0.0)
+def test_programs_of_the_cache_of_jax_are_compiled_again(tmp_path):
+    """XLA serializes a program of JAX's cache without its code."""
+    first = solve_in_process(tmp_path, 0.0)
     for file in tmp_path.glob("*.program"):
         file.unlink()
     assert list(tmp_path.glob("*-cache"))
     for _ in range(2):
-        again = in_a_process(tmp_path, 0.0)
+        again = solve_in_process(tmp_path, 0.0)
         assert [r["path"] for r in again] == [r["path"] for r in first]
 
 
 def test_the_next_process_compiles_nothing(tmp_path):
-    run = partial(in_a_process, tmp_path)
+    run = partial(solve_in_process, tmp_path)
     first, again, moved = run(0.0), run(0.0), run(0.02)
     assert all(r["feasible"] for r in (*first, *again, *moved))
     assert [r["path"] for r in again] == [r["path"] for r in first]
     assert moved[0]["path"] != first[0]["path"]
-    # a user's own function is not known to be the same
+    # the function of a user has no fingerprint, so that its program is compiled
     counts = [[r["compiled"] for r in found] for found in (again, moved)]
     assert counts == [[0, counts[0][1]]] * 2 and counts[0][1] > 0
     assert first[0]["compiled"] > 0 and len(list(tmp_path.glob("*.program"))) == 2

@@ -1,4 +1,4 @@
-"""What is varied between solves is data: nothing is compiled anew."""
+"""Values that vary between solves are data: nothing is compiled again."""
 
 import logging
 
@@ -36,7 +36,7 @@ def reaching(
     duration=1.0,
     more=0,
 ) -> tuple[pw.KOMO, pw.Objective]:
-    """To a target past the obstacle; `more` objectives of a kind already there."""
+    """Reach past the obstacle; `more` objectives of a kind already present."""
     komo = pw.KOMO(C or arm(), 1, 6, 1, duration)
     komo.add_control_objective(1, weight)
     for k in range(3 + more):
@@ -90,7 +90,7 @@ def warm():
 
 @pytest.fixture
 def compiled(caplog):
-    """Messages about programs compiled so far in this test."""
+    """Return the messages about programs compiled so far in this test."""
     caplog.set_level(logging.WARNING, "jax")
     with jax.log_compiles():
         yield lambda: [
@@ -105,12 +105,12 @@ def test_compilations_are_seen(compiled):
 
 @pytest.mark.parametrize("call", ["solve", "starts"])
 @pytest.mark.parametrize("varied", VARIED)
-def test_what_varies_is_data(warm, compiled, varied, call):
+def test_varied_values_are_data(warm, compiled, varied, call):
     CALLS[call](*reaching(**VARIED[varied]))
     assert not compiled()
 
 
-def test_batches_of_other_numbers_are_data(warm, compiled):
+def test_values_of_batches_are_data(warm, compiled):
     komo, goal = reaching(arm(limit=2.0), more=1, time=0.5)
     komo.solve_batch({goal: np.zeros((2, 3))}, starts=2, seed=3, max_iterations=30)
     komo.solve_batch({goal: np.full((4, 3), 0.1)})

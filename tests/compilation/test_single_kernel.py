@@ -1,4 +1,4 @@
-"""Computations as one kernel give what plain calls give, whatever their arguments."""
+"""Computations as one kernel return what plain calls return."""
 
 from functools import partial
 
@@ -16,6 +16,7 @@ from posewise.compilation.packed_pytree import (
     pack,
     unpack,
 )
+from posewise.compilation.plain_jit import uses_plain_jit
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.single_kernel import (
     StaticJit,
@@ -33,6 +34,8 @@ from posewise.solvers.augmented_lagrangian import (
 )
 from posewise.solvers.interruptible import empty_state
 
+pytestmark = pytest.mark.skipif(uses_plain_jit(), reason="no single kernels")
+
 TABLE = np.array([True, False, True])
 LONG = np.arange(1e5)
 
@@ -44,13 +47,15 @@ def loop(x, n):
 CASES = {
     "a loop": lambda x, n, none: {"out": loop(x, n)},
     "unused arguments": lambda x, n, none: 2.0 * x,
-    "an argument handed on": lambda x, n, none: (x, n, none, jnp.zeros((2, 0))),
+    "an argument as a result": lambda x, n, none: (x, n, none, jnp.zeros((2, 0))),
     "constants": lambda x, n, none: jnp.where(TABLE, x, jnp.arange(3.0)),
     "indices": lambda x, n, none: jax.lax.dynamic_slice_in_dim(x, n[0], 3),
     "products": lambda x, n, none: jnp.outer(x, x) @ x,
     "truth values": lambda x, n, none: (x > 0, jnp.any(x > 1)),
     "a branch": lambda x, n, none: jax.lax.cond(n[0] > 1, jnp.sin, jnp.cos, x),
-    "a scatter, which has no such form": lambda x, n, none: x.at[n].add(1.0),
+    "a scatter, which no single kernel may contain": lambda x, n, none: x.at[n].add(
+        1.0
+    ),
     "LAPACK": lambda x, n, none: jnp.linalg.cholesky(jnp.outer(x, x) + jnp.eye(3)),
     "work for several threads": lambda x, n, none: jnp.exp(jnp.sin(LONG[:, None] * x)),
     "sorting": lambda x, n, none: jnp.sort(x),
@@ -59,11 +64,13 @@ CASES = {
 
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("name", CASES)
-def test_equal_to_plain_calls(name, large):
+def test_single_kernel_equals_a_plain_call(name, large):
     fn = full_matmul_precision(CASES[name])
     args = jnp.array([0.3, -1.0, 2.0]), jnp.array([2]), jnp.zeros((0, 3))
-    made = StaticJit(lambda key, *args: subprogram(fn, *args), large=lambda key: large)
-    got = fetch(made(name, *args))
+    run = StaticJit(
+        lambda key, *args: subprogram(fn, *args), is_large=lambda key: large
+    )
+    got = fetch(run(name, *args))
     want = fn(*args)
     assert jax.tree.structure(got) == jax.tree.structure(want)
     for x, y in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
@@ -71,25 +78,25 @@ def test_equal_to_plain_calls(name, large):
         np.testing.assert_allclose(x, y, rtol=1e-12)
 
 
-def test_truth_values_alone_and_nothing_at_all():
+def test_single_kernel_of_booleans_and_empty_arrays():
     given = jnp.array([False, True]), jnp.zeros(0), jnp.zeros((2, 0), bool)
     out = fetch(StaticJit(lambda key, a, b, c: (~a, b, c))("", *given))
     assert out[0].tolist() == [True, False] and out[0].dtype == bool
     assert out[1].shape == (0,) and out[2].shape == (2, 0)
 
 
-def test_compiled_once_for_each_static_argument():
+def test_static_jit_compiles_once_for_each_static_argument():
     scaled = StaticJit(lambda factor, x: factor * x)
     for factor in (2, 3, 2):
         assert fetch(scaled(factor, jnp.ones(3)))[0] == factor
     assert scaled.num_compilations() == 2
 
 
-def test_programs_used_long_ago_are_forgotten(monkeypatch):
+def test_static_jit_evicts_the_least_recently_used_program(monkeypatch):
     monkeypatch.setattr(single_kernel, "MAX_PROGRAMS", 3)
     scaled = StaticJit(lambda factor, x: factor * x)
     x = jnp.arange(3.0)
-    for factor in (1, 2, 3, 1, 4):  # 2 is the oldest then
+    for factor in (1, 2, 3, 1, 4):  # 2 is then the least recently used
         np.testing.assert_array_equal(fetch(scaled(factor, x)), factor * x)
     assert {given[0] for given in scaled.programs} == {3, 1, 4}
     assert scaled.num_compilations() == 4
@@ -99,7 +106,7 @@ def test_programs_used_long_ago_are_forgotten(monkeypatch):
     assert scaled.num_compilations() == 5
 
 
-def test_within_other_programs():
+def test_static_jit_within_other_programs():
     halved = StaticJit(lambda factor, x: loop(x, jnp.array([2])) / factor)
     x = jnp.array([[0.3, -1.0, 2.0], [1.0, 2.0, 3.0]])
     got = jax.jit(jax.vmap(lambda x: halved(2, x)))(x)
@@ -107,7 +114,7 @@ def test_within_other_programs():
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
-def test_parts_in_a_loop():
+def test_subprograms_in_a_loop():
     def first(x, n):
         return {"x": loop(x, n), "large": jnp.tile(x, MAX_SHARED_SIZE)}, x > 0
 
@@ -126,14 +133,14 @@ def test_parts_in_a_loop():
 
     given = jnp.array([0.3, -1.0, 2.0]), jnp.array([3]), TABLE
     got, want = (
-        fetch(StaticJit(run, large=lambda key: True)("", *given)),
+        fetch(StaticJit(run, is_large=lambda key: True)("", *given)),
         run("", *given),
     )
     for x, y in zip(got, unpack(want), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12)
 
 
-def test_what_is_not_needed_of_a_tree_is_not_taken_out_of_it():
+def test_subprogram_slices_only_the_leaves_it_reads():
     tree = [np.full(3, float(k)) for k in range(40)]
     run = partial(
         single_kernel.compile_in_parts, partial(subprogram, lambda t: 2 * t[7])
@@ -158,48 +165,48 @@ TREES = {
 
 @pytest.mark.parametrize("xp", [np, jnp])
 @pytest.mark.parametrize("name", TREES)
-def test_what_is_sealed_is_opened_as_it_was(name, xp):
+def test_unpack_inverts_pack(name, xp):
     tree = TREES[name]
-    sealed = pack(tree, xp)
-    assert pack(sealed) is sealed and len(sealed.packs) <= 3
-    assert all(p.dtype != bool for p in sealed.packs)
-    back = unpack({"in": sealed})["in"]
+    packed = pack(tree, xp)
+    assert pack(packed) is packed and len(packed.buffers) <= 3
+    assert all(p.dtype != bool for p in packed.buffers)
+    back = unpack({"in": packed})["in"]
     assert jax.tree.structure(back) == jax.tree.structure(tree)
     for x, y in zip(jax.tree.leaves(back), jax.tree.leaves(tree), strict=True):
         assert x.dtype == y.dtype and x.shape == y.shape
         np.testing.assert_array_equal(x, y)
-    alike = pack(jax.tree.map(lambda a: a + a, tree), np)
-    assert alike.layout is sealed.layout
+    similar = pack(jax.tree.map(lambda a: a + a, tree), np)
+    assert similar.layout is packed.layout
 
 
-def test_trees_sealed_before_are_known_while_they_live_in_memory():
-    sealer = PackCache(lambda: None)
+def test_pack_cache_returns_the_same_packed_tree():
+    cache = PackCache(lambda: None)
     trees = [{"x": np.full(3, float(k))} for k in range(40)]
     for tree in trees:
-        assert sealer.look(tree) is tree
-        assert sealer(tree) is sealer(tree) is sealer.look(tree)
-    assert sealer.look(trees[0]) is trees[0] and len(sealer.known) < 40
-    np.testing.assert_array_equal(fetch(sealer(trees[0]))["x"], trees[0]["x"])
+        assert cache.lookup(tree) is tree
+        assert cache.pack(tree) is cache.pack(tree) is cache.lookup(tree)
+    assert cache.lookup(trees[0]) is trees[0] and len(cache.entries) < 40
+    np.testing.assert_array_equal(fetch(cache.pack(trees[0]))["x"], trees[0]["x"])
 
 
-def test_what_is_awaited_has_a_device_of_its_own():
-    """It computes in the thread that asks; JAX's devices and settings stay."""
+def test_fetching_programs_run_on_the_synchronous_device():
+    """JAX's own devices and settings do not change."""
     before = jax.devices(), jnp.ones(2).devices()
     fn = lambda key, a, n: (loop(unpack(a), n), unpack(a))
-    run = StaticJit(fn, seals=(1,), fetches=True)
+    run = StaticJit(fn, packs=(1,), fetches=True)
     given = np.ones(3), np.array([4])
     for _ in range(2):
         got = run("", *given)
     assert all(isinstance(a, np.ndarray) for a in got) and run.num_compilations() == 1
     np.testing.assert_allclose(got[0], loop(*given))
-    (where,) = run.sealer(given[0]).packs[0].devices()
+    (where,) = run.pack_cache.pack(given[0]).buffers[0].devices()
     assert where == (synchronous_cpu_device() or jax.devices()[0])
     assert (where in jax.devices()) == (jax.default_backend() != "cpu")
     assert before == (jax.devices(), jnp.ones(2).devices())
 
 
 @pytest.mark.parametrize("broken", [TypeError, RuntimeError, AttributeError])
-def test_without_it_jax_has_the_results(broken, monkeypatch):
+def test_synchronous_device_is_optional(broken, monkeypatch):
     def fails(**given):
         raise broken("of another version")
 
@@ -208,7 +215,7 @@ def test_without_it_jax_has_the_results(broken, monkeypatch):
     monkeypatch.setattr(
         single_kernel, "synchronous_cpu_device", synchronous_cpu_device.__wrapped__
     )
-    run = StaticJit(lambda key, a: 2 * unpack(a), seals=(1,), fetches=True)
+    run = StaticJit(lambda key, a: 2 * unpack(a), packs=(1,), fetches=True)
     np.testing.assert_array_equal(run("", np.ones(3)), 2 * np.ones(3))
 
 
@@ -224,11 +231,11 @@ def planar_path():
 
 
 @pytest.mark.slow
-def test_rounds_are_one_program_also_where_there_are_no_kernels(monkeypatch):
+def test_rounds_are_one_program_without_single_kernels(monkeypatch):
     chain, data, x = planar_path()
     monkeypatch.setattr(single_kernel, "_has_small_calls", lambda: False)
     options = Options(max_iterations=40)
-    run = StaticJit(resume, large=compiles_in_parts, seals=(1, 5))
+    run = StaticJit(resume, is_large=compiles_in_parts, packs=(1, 5))
     state = jax.device_put(pack(empty_state(chain, data, x, options), np))
     for k in range(4):
         state, out = run(chain, data, x, state, k == 0, options, 10)
@@ -238,7 +245,7 @@ def test_rounds_are_one_program_also_where_there_are_no_kernels(monkeypatch):
     np.testing.assert_allclose(fetch(out).x, whole.x, atol=1e-9)
 
 
-def test_solves_have_such_a_form():
+def test_solves_are_single_kernel_compatible():
     chain, data, x = planar_path()
     x = jnp.asarray(x)
     run = partial(solve_from_start, chain)

@@ -1,4 +1,4 @@
-"""Solves a batch as JAX's backend of a name would, on CPUs; prints what it found."""
+"""Solve a batch on CPUs by the methods of another backend; print the results."""
 
 import json
 import sys

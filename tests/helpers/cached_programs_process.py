@@ -1,4 +1,4 @@
-"""Solve with programs kept in a folder; what was compiled and found is printed."""
+"""Solve with a program cache; print the results and the number of compilations."""
 
 import json
 import sys

@@ -1,0 +1,70 @@
+"""Compilation by `jax.jit` alone, without any work-around for XLA.
+
+Set the environment variable POSEWISE_PLAIN_JIT=1 before posewise is imported to choose
+it: to find out whether a work-around is at fault, or to use a version of JAX that lacks
+the private interfaces. Results agree to rounding; solves of small problems take several
+times as long on CPUs, and no program is read from posewise's own program cache.
+"""
+
+import os
+from collections.abc import Callable
+from functools import cache, partial, update_wrapper
+from typing import Any
+
+import jax
+import numpy as np
+
+from . import private_jax
+from .precision import full_matmul_precision
+
+VARIABLE = "POSEWISE_PLAIN_JIT"
+"""Name of the environment variable; empty or "0" means that it is not set."""
+
+
+@cache
+def uses_plain_jit() -> bool:
+    """Whether programs are compiled by `jax.jit` alone.
+
+    The answer does not change while a process runs, because programs are made when
+    modules are imported.
+    """
+    chosen = os.environ.get(VARIABLE, "") not in ("", "0")
+    return chosen or not private_jax.IS_AVAILABLE
+
+
+class PlainJit:
+    """A function compiled by `jax.jit`, with the interface of `StaticJit`.
+
+    Args:
+        fn: the function.
+        num_static: number of leading arguments that are hashable instead of arrays.
+        transform: maps the function without its static arguments, and these, to the
+            function that is compiled.
+        fetches: whether results are returned as NumPy arrays.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        num_static: int,
+        transform: Callable[..., Callable[..., Any]],
+        fetches: bool,
+    ) -> None:
+        self.fn, self.num_static, self.fetches = fn, num_static, fetches
+        self.transform = transform
+        self.jitted = jax.jit(self._run, static_argnums=tuple(range(num_static)))
+        update_wrapper(self, fn)
+
+    def _run(self, *args: Any) -> Any:
+        static, arrays = args[: self.num_static], args[self.num_static :]
+        run = partial(full_matmul_precision(self.fn), *static)
+        return self.transform(run, *static)(*arrays)
+
+    def __call__(self, *args: Any) -> Any:
+        out = self.jitted(*args)
+        is_traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(out))
+        return jax.tree.map(np.asarray, out) if self.fetches and not is_traced else out
+
+    def num_compilations(self) -> int:
+        """Return the number of programs that have been compiled."""
+        return self.jitted._cache_size()  # type: ignore[attr-defined]

@@ -1,0 +1,21 @@
+"""Private and experimental interfaces of JAX, imported in no other module.
+
+They may be missing or moved in another version of JAX. Programs are then compiled by
+`jax.jit` alone, see `uses_plain_jit`.
+"""
+
+# Each name is imported where a type checker sees it and looked up as an attribute of
+# this module, so that a missing one breaks neither the import nor plain `jax.jit`.
+try:
+    from jax.core import eval_jaxpr as eval_jaxpr
+    from jax.experimental.serialize_executable import (
+        deserialize_and_load as deserialize_and_load,
+    )
+    from jax.experimental.serialize_executable import serialize as serialize
+    from jax.experimental.xla_metadata import set_xla_metadata as set_xla_metadata
+    from jax.extend.core import jaxprs_in_params as jaxprs_in_params
+    from jax.interpreters.partial_eval import dce_jaxpr as dce_jaxpr
+
+    IS_AVAILABLE = True
+except (ImportError, AttributeError):
+    IS_AVAILABLE = False

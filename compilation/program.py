@@ -1,0 +1,43 @@
+"""The one function by which posewise compiles its programs."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .plain_jit import PlainJit, uses_plain_jit
+from .single_kernel import StaticJit
+
+
+def compile_program(
+    fn: Callable[..., Any],
+    *,
+    num_static: int = 1,
+    is_large: Callable[..., bool] = lambda *static: False,
+    transform: Callable[..., Callable[..., Any]] = lambda run, *static: run,
+    packs: Sequence[int] = (),
+    fetches: bool = False,
+) -> StaticJit | PlainJit:
+    """Return a function that is compiled once for each value of its static arguments.
+
+    On CPUs the program is one kernel where possible, because XLA otherwise spends most
+    of the time of a small problem on starting kernels. All work-arounds for XLA take
+    effect in functions made here; POSEWISE_PLAIN_JIT=1 replaces them by `jax.jit`.
+
+    Within the function, `subprogram` and `defer` mark the parts of a large program,
+    `pack` and `unpack` pass pytrees between them, and `materialize` keeps XLA from
+    computing a value at each of its uses.
+
+    Args:
+        fn: the function.
+        num_static: number of leading arguments that are hashable instead of arrays.
+        is_large: of the static arguments, whether subprograms are compiled as kernels
+            of their own, which takes LLVM less time.
+        transform: maps the function without its static arguments, and these, to the
+            function that is compiled: for example the same on several devices.
+        packs: indices of the arguments that are packed into few buffers before the
+            call. Their arrays may not be changed between calls.
+        fetches: whether the result is awaited and returned as NumPy arrays. Otherwise
+            it may be packed.
+    """
+    if uses_plain_jit():
+        return PlainJit(fn, num_static, transform, fetches)
+    return StaticJit(fn, num_static, is_large, transform, packs, fetches)
