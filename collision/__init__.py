@@ -1,4 +1,4 @@
-"""Distances between shapes; the lowest floor, which knows no robots."""
+"""Signed distances of convex bodies; this package knows no robots."""
 
 from .broad_phase import contact_within as contact_within
 from .broad_phase import distance_lower_bound as distance_lower_bound

@@ -1,4 +1,8 @@
-"""Contacts that matter: exact for pairs that may be near, bounds for all others."""
+"""Exact contacts of pairs that may be near, and bounds for all other pairs.
+
+Bounding spheres and boxes reject most pairs of a scene before the exact distance is
+computed (Ericson, "Real-Time Collision Detection", 2005, chapters 4 and 7).
+"""
 
 from typing import Any
 
@@ -10,7 +14,7 @@ from jaxtyping import Float
 from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import compute_where
 
-from .contact import Contact, batched_contact
+from .contact import Contact, batched_contact, broadcast_unbatched
 from .contact_derivatives import contact_tangents
 from .cores import (
     Body,
@@ -45,19 +49,19 @@ from .vec3_tuple import (
 )
 
 CHUNK_SIZE = 16
-"""How many near pairs are worked on at a time."""
+"""Number of near pairs computed at a time on CPUs."""
 
 
 def contact_within(a: Body, b: Body, cutoff: Float[Array, "*batch"]) -> Contact:
-    """`contact`, where the bodies may be nearer than `cutoff` [m].
+    """Return `contact` of the pairs that may be nearer than a cutoff.
 
-    All other pairs get their `distance_lower_bound`, with the points of that. The work
-    grows with the number of near pairs, and none is left out.
+    All other pairs get their `distance_lower_bound`, with its points and normal. The
+    cost grows with the number of near pairs, and none of them is left out.
 
     Args:
-        a: bodies of one kind of core, any leading batch axes.
-        b: bodies of one kind of core; axes of size one are spread.
-        cutoff: for each pair.
+        a: bodies of one type of core, with any leading batch axes.
+        b: bodies of one type of core; axes of size one are broadcast.
+        cutoff: distance for each pair [m].
     """
     a, b = broadcast_batch(a, b)
     return _contact_within(a, b, jnp.broadcast_to(cutoff, a.p.shape[:-1]))
@@ -79,37 +83,37 @@ def _contact_within_jvp(primals: Any, tangents: Any) -> Any:
 def _near_contacts(a: Body, b: Body, cutoff: Array) -> tuple[Array, ...]:
     batch = a.p.shape[:-1]
     count = a.p[..., 0].size
-    flat = lambda x: x.reshape(count, *x.shape[len(batch) :])
-    a, b, cutoff = jax.tree.map(flat, (a, b, cutoff))
+    a, b, cutoff = jax.tree.map(
+        lambda x: x.reshape(count, *x.shape[len(batch) :]), (a, b, cutoff)
+    )
     out = distance_lower_bound(a, b)
     if count:
-        out = compute_where(batched_contact, out[0] < cutoff, (a, b), out, CHUNK_SIZE)
+        is_near = out[0] < cutoff
+        out = compute_where(batched_contact, is_near, (a, b), out, CHUNK_SIZE)
     return tuple(x.reshape(*batch, *x.shape[1:]) for x in out)
 
 
 @_near_contacts.def_vmap
-def _within_vmap(size: int, batched: Any, *args: Any) -> Any:
-    spread = lambda x, is_batched: (
-        x if is_batched else jnp.broadcast_to(x, (size, *jnp.shape(x)))
-    )
-    wide = [jax.tree.map(spread, x, i) for x, i in zip(args, batched, strict=True)]
-    return _near_contacts(*wide), (True,) * 4
+def _near_contacts_vmap(size: int, batched: Any, *args: Any) -> Any:
+    a, b, cutoff = broadcast_unbatched(size, batched, args)
+    return _near_contacts(a, b, cutoff), (True,) * 4
 
 
 def distance_lower_bound(a: Body, b: Body) -> tuple[Array, ...]:
-    """A lower bound of the distance, with points and normal as in `Contact`.
+    """Return a lower bound of the distance, with points and normal as in `Contact`.
 
-    The largest of the distances of ball and ball, ball and box, box and ball around
-    the bodies. Bodies have one batch axis.
+    The bound is the greatest of three distances: of the bodies' bounding spheres, of
+    A's sphere and B's bounding box, and of A's box and B's sphere.
+
+    Args:
+        a: bodies with one batch axis.
+        b: bodies with the same batch axis.
     """
     if isinstance(a.core, HalfSpace):
-        turned = distance_lower_bound(b, a)
-        return turned[0], turned[2], turned[1], -turned[3]
-    p_a, p_b, R_b = (
-        vector_components(a.p),
-        vector_components(b.p),
-        matrix_components(b.R),
-    )
+        d, on_b, on_a, n = distance_lower_bound(b, a)
+        return d, on_a, on_b, -n
+    p_a, p_b = vector_components(a.p), vector_components(b.p)
+    R_a, R_b = matrix_components(a.R), matrix_components(b.R)
     reach_a = bounding_radius(a.core) + a.radius
     if isinstance(b.core, HalfSpace):
         n = column(R_b, 2)
@@ -119,12 +123,12 @@ def distance_lower_bound(a: Body, b: Body) -> tuple[Array, ...]:
     reach_b = bounding_radius(b.core) + b.radius
     v = sub(p_a, p_b)
     n, d = unit(v), norm(v) - reach_a - reach_b
-    toward, above = _box_separation(b.core, R_b, v)
-    back, below = _box_separation(a.core, matrix_components(a.R), neg(v))
+    from_b, above = _box_separation(b.core, R_b, v)
+    from_a, below = _box_separation(a.core, R_a, neg(v))
     above, below = above - reach_a - b.radius, below - reach_b - a.radius
-    n = select(above > d, toward, n)
+    n = select(above > d, from_b, n)
     d = jnp.maximum(d, above)
-    n = select(below > d, neg(back), n)
+    n = select(below > d, neg(from_a), n)
     on_b = add(p_b, scale(reach_b, n))
     on_a = select(below > d, add(on_b, scale(below, n)), sub(p_a, scale(reach_a, n)))
     d = jnp.maximum(d, below)
@@ -132,26 +136,38 @@ def distance_lower_bound(a: Body, b: Body) -> tuple[Array, ...]:
 
 
 def _box_separation(core: Core, R: Matrix, v: Vector) -> tuple[Vector, Scalar]:
-    """Direction and distance of a point from the box around a core; -inf inside."""
+    """Return direction and distance of a point from the box around a core.
+
+    Args:
+        core: the core.
+        R: its rotation.
+        v: the point, relative to the core's origin, in the axes of the world.
+
+    Returns:
+        The unit direction away from the box, and the distance, -inf inside the box:
+        there the spheres give the better bound.
+    """
     local = rotate_back(R, v)
     half = half_extents(core)
-    foot = tuple(jnp.clip(x, -h, h) for x, h in zip(local, half, strict=True))
-    away = rotate(R, sub(local, foot))
+    nearest = tuple(jnp.clip(x, -h, h) for x, h in zip(local, half, strict=True))
+    away = rotate(R, sub(local, nearest))
     length = norm(away)
     return unit(away), jnp.where(length > 0, length, -jnp.inf)
 
 
 def bounding_radius(core: Core) -> Scalar:
-    """Of the ball about the core's origin that holds it [m]; of numpy's arrays, too."""
+    """Return the radius of the ball around the core's origin that encloses it [m].
+
+    The result is a NumPy array if the core's sizes are.
+    """
     match core:
         case Segment(half):
             return half
         case Box(half):
             return norm(vector_components(half))
         case BoxPlusEllipsoid(half, radii):
-            return norm(vector_components(half)) + max_component(
-                vector_components(radii)
-            )
+            longest = max_component(vector_components(radii))
+            return norm(vector_components(half)) + longest
         case Hull(vertices):
             return norm(vector_components(vertices)).max(0)
     raise TypeError(f"{type(core).__name__} is not bounded.")

@@ -1,7 +1,8 @@
 """Convex bodies: a core, a pose, and a radius by which the core is inflated.
 
 The signed distance of two bodies is that of their cores minus both radii, exactly, on
-both sides of zero.
+both sides of zero: the bodies are Minkowski sums of cores and balls (van den Bergen,
+"Collision Detection in Interactive 3D Environments", 2003).
 """
 
 from typing import NamedTuple
@@ -26,39 +27,42 @@ from .vec3_tuple import (
 
 
 class Segment(NamedTuple):
-    """From -half to half along z; of zero length: a point."""
+    """A segment from -half to half along z; a point if half is zero."""
 
     half: Float[Array, "*batch"]
 
 
 class Box(NamedTuple):
-    """All corners at ±half."""
+    """A box with corners at ±half."""
 
     half: Float[Array, "*batch 3"]
 
 
 class BoxPlusEllipsoid(NamedTuple):
-    """A box swept by an ellipsoid; a cylinder: half (0, 0, h), radii (r, r, 0)."""
+    """The Minkowski sum of a box with corners at ±half and an ellipsoid.
+
+    An ellipsoid has half = 0, a cylinder half = (0, 0, h) and radii = (r, r, 0).
+    """
 
     half: Float[Array, "*batch 3"]
     radii: Float[Array, "*batch 3"]
 
 
 class Hull(NamedTuple):
-    """The convex hull of vertices; repeated ones do no harm."""
+    """The convex hull of vertices, which may repeat."""
 
     vertices: Float[Array, "*batch V 3"]
 
 
 class HalfSpace(NamedTuple):
-    """z <= 0."""
+    """The half-space z <= 0."""
 
 
 Core = Segment | Box | BoxPlusEllipsoid | Hull | HalfSpace
 
 
 class Body(NamedTuple):
-    """A core at a pose, inflated."""
+    """A core at a pose, inflated by a radius."""
 
     core: Core
     radius: Float[Array, "*batch"]
@@ -67,45 +71,55 @@ class Body(NamedTuple):
 
 
 def broadcast_batch(a: Body, b: Body) -> tuple[Body, Body]:
-    """The two with the same leading axes, those of size one spread."""
+    """Return the bodies with their leading axes broadcast against each other."""
     batch = np.broadcast_shapes(a.p.shape[:-1], b.p.shape[:-1])
 
-    def spread(body: Body) -> Body:
-        own = body.p.ndim - 1
-        to = lambda x: jnp.broadcast_to(x, (*batch, *jnp.shape(x)[own:]))
-        return jax.tree.map(to, body)
+    def broadcast(body: Body) -> Body:
+        rank = body.p.ndim - 1
+        return jax.tree.map(
+            lambda x: jnp.broadcast_to(x, (*batch, *jnp.shape(x)[rank:])), body
+        )
 
-    return spread(a), spread(b)
+    return broadcast(a), broadcast(b)
 
 
 def support_point(
     core: Core, d: Float[Array, "3 pairs"]
 ) -> Float[jax.Array, "3 pairs"]:
-    """The core's point furthest along d, in its frame.
+    """Return the core's point furthest along d, in the core's frame.
 
-    Of several, the middle one. "Several" has a tolerance: directions at a
-    right angle to an edge or a face come up all the time, and what is found must not
-    depend on the last bit.
+    Among several such points it is the middle one (of a hull the first). "Several" has
+    a tolerance, because directions at a right angle to an edge or a face are common and
+    the result must not depend on their last bit.
 
-    The core's arrays have one batch axis.
+    Args:
+        core: with arrays of one batch axis.
+        d: directions, of any length, in the core's frame.
     """
     tolerance = (3e-7 if d.dtype == jnp.float32 else 1e-12) * vec3_array.norm(d)
-    sides = lambda half: half * jnp.where(jnp.abs(d) <= tolerance, 0.0, jnp.sign(d))
+
+    def corner(half):
+        # sign(0) = 0 gives the middle of an edge or a face
+        return half * jnp.where(jnp.abs(d) <= tolerance, 0.0, jnp.sign(d))
+
     match core:
         case Segment(half):
-            return sides(np.eye(3, dtype=d.dtype)[2][:, None] * half)
+            return corner(np.eye(3, dtype=d.dtype)[2][:, None] * half)
         case Box(half):
-            return sides(half.T)
+            return corner(half.T)
         case BoxPlusEllipsoid(half, radii):
+            # The support point of an ellipsoid with axes r is r² d / |r d|; that of a
+            # Minkowski sum is the sum of its terms' support points.
             scaled = radii.T * d
             length = vec3_array.norm(scaled)
             ok = length > tolerance * max_component(vector_components(radii))
             inverse = jnp.where(ok, 1 / jnp.where(ok, length, 1.0), 0.0)
-            return radii.T * scaled * inverse + sides(half.T)
+            return radii.T * scaled * inverse + corner(half.T)
         case Hull(vertices):
             corners = pairs_last(vertices)
             along = vec3_array.dot(corners, d)
             best = jnp.max(along, 0) - tolerance * characteristic_length(core)
+            # the first of the best, by its index: argmax would depend on the last bit
             index = jnp.arange(along.shape[0])[:, None]
             chosen = jnp.min(jnp.where(along >= best, index, along.shape[0] - 1), 0)
             return jnp.take_along_axis(corners, chosen[None, None], 0)[0]
@@ -113,9 +127,12 @@ def support_point(
 
 
 def support_function(core: Core, d: Vector) -> Scalar:
-    """How far the core reaches along d from its origin (the support function).
+    """Return h(d) = max x·d over the points x of the core.
 
-    The components of d may have leading axes before the pairs.
+    Args:
+        core: with arrays of one batch axis.
+        d: directions in the core's frame; their components may have leading axes
+            before the pairs.
     """
     match core:
         case Segment(half):
@@ -124,31 +141,35 @@ def support_function(core: Core, d: Vector) -> Scalar:
             x, y, z = vector_components(half)
             return x * jnp.abs(d[0]) + y * jnp.abs(d[1]) + z * jnp.abs(d[2])
         case BoxPlusEllipsoid(half, radii):
+            # support functions of Minkowski sums add up; an ellipsoid's is |r d|
             x, y, z = vector_components(radii)
-            swept = safe_norm((x * d[0], y * d[1], z * d[2]))
-            return swept + support_function(Box(half), d)
+            ellipsoid = safe_norm((x * d[0], y * d[1], z * d[2]))
+            return ellipsoid + support_function(Box(half), d)
         case Hull(vertices):
             x, y, z = vector_components(vertices)
             a, b, c = (k[..., None, :] for k in d)
             return jnp.max(a * x + b * y + c * z, -2)
-    raise TypeError(f"{type(core).__name__} has no support point.")
+    raise TypeError(f"{type(core).__name__} has no support function.")
 
 
 def as_box_plus_ellipsoid(core: Core) -> BoxPlusEllipsoid:
-    """The same body written as a box swept by an ellipsoid."""
+    """Return a segment or a box as a `BoxPlusEllipsoid` with radii of zero."""
     match core:
         case Segment(half):
-            none = np.zeros_like(half)
-            half = np.stack([none, none, half], -1)
+            zero = np.zeros_like(half)
+            half = np.stack([zero, zero, half], -1)
         case Box(half):
             half = np.asarray(half)
         case _:
-            raise TypeError(f"{type(core).__name__} is no box swept by an ellipsoid.")
+            raise TypeError(
+                f"as_box_plus_ellipsoid: got a {type(core).__name__}, expected a"
+                " Segment or a Box."
+            )
     return BoxPlusEllipsoid(half, np.zeros_like(half))
 
 
 def half_extents(core: Core) -> Vector:
-    """Of the box about the core's origin, along its axes, that holds it [m]."""
+    """Return half sizes of the box around the core's origin that encloses it [m]."""
     match core:
         case Segment(half):
             return (jnp.zeros_like(half), jnp.zeros_like(half), half)
@@ -163,16 +184,15 @@ def half_extents(core: Core) -> Vector:
 
 
 def characteristic_length(core: Core) -> Scalar:
-    """A length of the order of the extent of cores with one batch axis."""
+    """Return a length of the order of the core's extent [m], for tolerances."""
     match core:
         case Segment(half):
             return jnp.asarray(half)
         case Box(half):
             return max_component(vector_components(half))
         case BoxPlusEllipsoid(half, radii):
-            return max_component(vector_components(half)) + max_component(
-                vector_components(radii)
-            )
+            longest = max_component(vector_components(half))
+            return longest + max_component(vector_components(radii))
         case Hull(vertices):
             return jnp.max(jnp.abs(vertices), (-1, -2))
-    raise TypeError(f"{type(core).__name__} has no size.")
+    raise TypeError(f"{type(core).__name__} is not bounded.")

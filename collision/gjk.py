@@ -1,9 +1,9 @@
-"""Closest points of two separated convex sets.
+"""Closest points of two separated convex sets by the GJK algorithm.
 
-The algorithm of Gilbert, Johnson and Keerthi, "A fast procedure for computing the
-distance between complex objects in three-dimensional space" (1988): descend over
-simplices of the difference M = A - B towards the origin. The newest vertex always
-stays, so each step looks at seven sub-simplices.
+Gilbert, Johnson and Keerthi, "A fast procedure for computing the distance between
+complex objects in three-dimensional space" (1988): descend over simplices of the
+Minkowski difference M = A - B towards the origin. The newest vertex always stays in the
+simplex, so that each step examines seven sub-simplices.
 """
 
 from collections.abc import Callable
@@ -22,86 +22,100 @@ from .vec3_tuple import pairwise_reduce
 
 
 class ClosestPoint(NamedTuple):
-    """The point of M next to the origin."""
+    """The point of M closest to the origin."""
 
     v: Vectors
+    """The point; without meaning if the origin is inside M."""
     a: Vectors
     """The point of A in v = a - b."""
     inside: Bool[Array, " #pairs"]
-    """The origin lies in M; then v means nothing."""
+    """Whether the origin lies in M, that is, A and B intersect."""
 
 
 SupportMapping = Callable[[Vectors], tuple[Vectors, Vectors]]
-"""Of a direction d: (w, a) with w = a - b the point of M furthest along d."""
+"""Maps a direction d to (w, a): the point w = a - b of M furthest along d."""
 
 
 class _GJKState(NamedTuple):
     step: Array
     w: Float[Array, "3 3 #pairs"]
-    """The simplex's vertices, in places of which one at least is free."""
+    """The simplex's vertices; of these places one at least is free."""
     a: Float[Array, "3 3 #pairs"]
+    """The points of A of the vertices."""
     has: Bool[Array, "3 #pairs"]
-    """In which places there are vertices."""
+    """Whether there is a vertex in a place."""
     weights: Float[Array, "3 #pairs"]
+    """Barycentric coordinates of v."""
     v: Vectors
     done: Array
     inside: Array
 
 
 def closest_point_to_origin(
-    difference: SupportMapping, start: Vectors, extent: Scalars, steps: int
+    support: SupportMapping, start: Vectors, extent: Scalars, max_steps: int
 ) -> ClosestPoint:
-    """The point of M next to the origin.
+    """Return the point of M closest to the origin.
 
     Args:
-        difference: support points of M.
-        start: a first direction, towards B from A.
-        extent: of M's order of size; what is much smaller counts as zero.
-        steps: at most.
+        support: support mapping of M.
+        start: a first direction, from A towards B.
+        extent: length of the order of M's size [m]; much smaller lengths count as zero.
+        max_steps: number of steps after which a pair keeps its last point.
     """
     single = start.dtype == jnp.float32
     gain, flat = (1e-6, 1e-8) if single else (1e-13, 1e-22)
     zero = (1e-6 if single else 1e-12) * extent
     rounding = 4 * jnp.finfo(extent.dtype).eps * extent
 
-    def ends(s: _GJKState, p: Vectors, near: _SimplexPoint) -> tuple[Array, Array]:
-        """Whether there is nothing nearer, and whether the origin is inside."""
+    def terminate(s: _GJKState, p: Vectors, near: _SimplexPoint) -> tuple[Array, Array]:
+        """Whether no point is closer, and whether the origin is inside M."""
         vv = dot(s.v, s.v)
         same = s.w == p
-        known = jnp.any(s.has & same[:, 0] & same[:, 1] & same[:, 2], 0)
+        is_known = jnp.any(s.has & same[:, 0] & same[:, 1] & same[:, 2], 0)
         touching = vv <= zero * zero
         along = dot(s.v, p)
-        stop = touching | (vv - along <= gain * vv + rounding * jnp.sqrt(vv)) | known
-        # all of M is beyond p: past the origin, only rounding says that it is inside
+        # The supporting plane at p has the distance v·p / |v| from the origin, a lower
+        # bound: |v|² - v·p bounds what can still be gained.
+        is_optimal = vv - along <= gain * vv + rounding * jnp.sqrt(vv)
+        stop = touching | is_optimal | is_known
+        # If the supporting plane at p lies beyond the origin, only rounding can put
+        # the origin inside the tetrahedron.
         enclosed = ~stop & (along <= 0) & near.encloses
-        # no point of M is nearer than the supporting plane at p; rounding may say so
+        # A point closer than the supporting plane, or not closer than v, is an error
+        # of rounding, so that v is kept.
         square = dot(near.point, near.point)
-        beyond = (along > 0) & (square * vv < along * along * (1 - 1e-6))
-        worse = (square >= vv) | beyond
+        below_bound = (along > 0) & (square * vv < along * along * (1 - 1e-6))
+        worse = (square >= vv) | below_bound
         inside = s.inside | (~s.done & (enclosed | touching))
         return s.done | stop | enclosed | worse, inside
 
     def advance(s: _GJKState) -> _GJKState:
-        p, pa = materialize(difference, -s.v)
+        p, pa = materialize(support, -s.v)
         near = _closest_on_simplex(p, s.w, s.has, flat)
-        done, inside = ends(s, p, near)
-        kept = near.weights > 0
-        free = jnp.stack([~kept[0], kept[0] & ~kept[1], kept[0] & kept[1]])
-        put = lambda new, old: jnp.where(free[:, None], new, old)
-        newest = 1 - component_sum(near.weights)
-        keep = lambda old, new: jnp.where(done, old, new)
+        done, inside = terminate(s, p, near)
+        # vertices without weight leave; p takes the first free place
+        stays = near.weights > 0
+        free = jnp.stack([~stays[0], stays[0] & ~stays[1], stays[0] & stays[1]])
+        weight_of_p = 1 - component_sum(near.weights)
+
+        def insert(new, old):
+            return jnp.where(free[:, None], new, old)
+
+        def unless_done(old, new):
+            return jnp.where(done, old, new)
+
         return _GJKState(
             s.step + 1,
-            keep(s.w, put(p, s.w)),
-            keep(s.a, put(pa, s.a)),
-            keep(s.has, free | kept),
-            keep(s.weights, jnp.where(free, newest, near.weights)),
-            keep(s.v, near.point),
+            unless_done(s.w, insert(p, s.w)),
+            unless_done(s.a, insert(pa, s.a)),
+            unless_done(s.has, free | stays),
+            unless_done(s.weights, jnp.where(free, weight_of_p, near.weights)),
+            unless_done(s.v, near.point),
             done,
             inside,
         )
 
-    w, a = difference(start)
+    w, a = support(start)
     none = jnp.zeros(w.shape[1:], bool)
     first = jnp.broadcast_to(np.array([[True], [False], [False]]), w.shape)
     begin = _GJKState(
@@ -115,7 +129,7 @@ def closest_point_to_origin(
         none,
     )
     end = jax.lax.while_loop(
-        lambda s: (s.step < steps) & ~jnp.all(s.done), advance, begin
+        lambda s: (s.step < max_steps) & ~jnp.all(s.done), advance, begin
     )
     point = rotate_back(end.a, end.weights)
     touching = dot(end.v, end.v) <= zero * zero
@@ -123,19 +137,28 @@ def closest_point_to_origin(
 
 
 class _SimplexPoint(NamedTuple):
-    """Of a simplex, the point next to the origin."""
+    """The point of a simplex closest to the origin."""
 
     point: Vectors
     weights: Float[Array, "3 #pairs"]
-    """Of the vertices beside the newest; zero of those that take no part."""
+    """Barycentric coordinates of the vertices besides the newest; zero of those that
+    are not in the closest sub-simplex."""
     encloses: Bool[Array, " #pairs"]
-    """All four are there, and have the origin between them."""
+    """Whether there are four vertices with the origin between them."""
 
 
 def _closest_on_simplex(p: Vectors, w: Array, has: Array, flat: float) -> _SimplexPoint:
-    """Of all simplices of p and some of w: p alone, three edges, three faces."""
-    # what comes next in a circle is a slice: of the other vertices, of the components
-    twice = lambda x, axis: jnp.concatenate([x, x], axis)
+    """Return the closest point of all sub-simplices that contain the vertex p.
+
+    These are p itself, three edges and three faces (Ericson, "Real-Time Collision
+    Detection", 2005, section 5.1, has the formulas of each).
+    """
+
+    # The next vertex and the next component in cyclic order are slices of an array
+    # written twice, which need no gathers.
+    def twice(x, axis):
+        return jnp.concatenate([x, x], axis)
+
     e = materialize(lambda p, w: twice(twice(w - p, 0), 1)[:4, :5], p, w)
     one, two = e[:3, :3], e[1:, :3]
     here, both = has, has & twice(has, 0)[1:4]
@@ -143,8 +166,11 @@ def _closest_on_simplex(p: Vectors, w: Array, has: Array, flat: float) -> _Simpl
     length, along = dot(e[:, :3], e[:, :3]), dot(p, e[:, :3])
     shared, area = dot(one, two), dot(cross, cross)
 
+    # on the edge p + s e: s = -p·e / |e|²
     s = -along[:3] / jnp.where(length[:3] > 0, length[:3], 1.0)
     on_edge = here & (length[:3] > 0) & (s > 0) & (s < 1)
+    # on the face p + u e + v f: the normal equations of u and v, by Cramer's rule;
+    # their determinant |e × f|² vanishes for degenerate faces
     solid = area > flat * length[:3] * length[1:]
     inverse = 1 / jnp.where(solid, area, 1.0)
     u = (along[1:] * shared - along[:3] * length[1:]) * inverse
@@ -153,11 +179,16 @@ def _closest_on_simplex(p: Vectors, w: Array, has: Array, flat: float) -> _Simpl
 
     at_edge = p + s[:, None] * one
     at_face = p + u[:, None] * one + v[:, None] * two
-    square = lambda ok, x: jnp.where(ok, dot(x, x), jnp.inf)
-    squares = dot(p, p), square(on_edge, at_edge), square(on_face, at_face)
+
+    def squared_norm(ok, x):
+        return jnp.where(ok, dot(x, x), jnp.inf)
+
+    squares = dot(p, p), squared_norm(on_edge, at_edge), squared_norm(on_face, at_face)
     weights = materialize(_closest_weights, *squares, s, u, v)
     point = p + rotate_back(one, weights)
 
+    # The origin is inside the tetrahedron if the volumes of the tetrahedra that it
+    # forms with each face have the same sign.
     volume = dot(cross[0], e[2, :3])
     parts = -dot(cross, p)
     positive = here & (parts * volume > 0)
@@ -169,23 +200,27 @@ def _closest_on_simplex(p: Vectors, w: Array, has: Array, flat: float) -> _Simpl
 def _closest_weights(
     at_p: Array, at_edge: Array, at_face: Array, s: Array, u: Array, v: Array
 ) -> Float[jax.Array, "3 pairs"]:
-    """Of the other vertices, in the simplex whose point is nearest.
+    """Return weights of the vertices besides p in the closest sub-simplex.
 
     Args:
-        at_p: squared distance of the newest vertex.
-        at_edge: that of the edge to each other one.
-        at_face: that of the face with each other one and the next.
-        s: weights on edges.
-        u: of the first of the others in faces.
-        v: of the second one.
+        at_p: squared distance of the vertex p.
+        at_edge: squared distance of the edge from p to each other vertex.
+        at_face: squared distance of the face of p, each other vertex and the next.
+        s: weights of the other vertices on edges.
+        u: weights of the first other vertices of faces.
+        v: weights of the second other vertices of faces.
     """
-    lesser = lambda x, y: jax.tree.map(
-        lambda old, new: jnp.where(y[0] < x[0], new, old), x, y
-    )
-    of = np.arange(3)[:, None]
-    number = jnp.broadcast_to(of, at_edge.shape)
-    best = pairwise_reduce(lesser, lesser((at_edge, number), (at_face, number + 3)))
-    choice = lesser((at_p, jnp.full_like(best[1], -1)), best)[1]
-    in_face = jnp.where(choice == (of + 2) % 3 + 3, jnp.roll(v, 1, 0), 0.0)
-    in_face = jnp.where(choice == of + 3, u, in_face)
-    return jnp.where(choice == of, s, in_face)
+
+    def select_less(x, y):
+        is_less = y[0] < x[0]
+        return jax.tree.map(lambda old, new: jnp.where(is_less, new, old), x, y)
+
+    vertex = np.arange(3)[:, None]
+    # sub-simplices are numbered: -1 is p, 0 to 2 are edges, 3 to 5 are faces
+    number = jnp.broadcast_to(vertex, at_edge.shape)
+    candidates = select_less((at_edge, number), (at_face, number + 3))
+    best = pairwise_reduce(select_less, candidates)
+    choice = select_less((at_p, jnp.full_like(best[1], -1)), best)[1]
+    in_face = jnp.where(choice == (vertex + 2) % 3 + 3, jnp.roll(v, 1, 0), 0.0)
+    in_face = jnp.where(choice == vertex + 3, u, in_face)
+    return jnp.where(choice == vertex, s, in_face)

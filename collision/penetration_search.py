@@ -1,9 +1,10 @@
-"""The direction of least penetration, looked for over the whole sphere.
+"""Search for the normal of least penetration over the whole sphere.
 
-For curved bodies, whose difference no polytope with few vertices comes close to: of
-evenly spread normals the best one of each cell, of these the best one and those not
-near it, and so on; each followed uphill by a pattern of eight neighbours that shrinks
-where none is better.
+It serves curved bodies, whose Minkowski difference no polytope with few vertices
+approximates well. The best normal of each cell of an even sampling is taken; of these,
+the best ones that are not close to each other are improved by a pattern search (Hooke
+and Jeeves, "Direct search solution of numerical and statistical problems", 1961): eight
+neighbours are tried, and the pattern shrinks where none of them is better.
 """
 
 from collections.abc import Callable
@@ -29,18 +30,32 @@ from .vec3_tuple import (
 )
 
 NUM_SAMPLES = 512
+"""Number of normals sampled on the sphere, about 0.16 rad apart."""
 NUM_CELLS = 64
+"""Number of cells, of each of which the best normal is taken."""
 NUM_CANDIDATES = 12
+"""Number of normals improved by the pattern search."""
 NUM_PATTERN_STEPS = 12
+"""Number of steps of the pattern search."""
+FIRST_PATTERN_WIDTH = 0.12
+"""Angle of the neighbours in the first step [rad]."""
+PATTERN_SHRINKAGE = 0.35
+"""Factor of the angle after a step without a better neighbour."""
 MIN_NEIGHBOUR_COSINE = np.cos(0.15)
+"""Cosine above which two candidates are so close that one is left out."""
 
 Separation = Callable[[Vector], Scalar]
-"""Of a normal: at most the signed distance, and equal to it at the right one."""
+"""Maps a normal to the separation along it: at most the signed distance, and equal to
+it at the right normal."""
 
 
 @cache
 def _fibonacci_sphere() -> np.ndarray:
-    """Normals (3, SAMPLES); those that are CELLS apart in the list share a cell."""
+    """Return normals (3, NUM_SAMPLES); those NUM_CELLS apart share a cell.
+
+    A spiral whose steps turn by the golden angle covers the sphere evenly (Swinbank and
+    Purser, "Fibonacci grids", 2006).
+    """
     k = np.arange(NUM_SAMPLES) + 0.5
     z, turn = 1 - 2 * k / NUM_SAMPLES, np.pi * (1 + 5**0.5) * k
     side = np.sqrt(1 - z * z)
@@ -51,29 +66,31 @@ def _fibonacci_sphere() -> np.ndarray:
 
 
 def _split_cell(n: np.ndarray) -> list[np.ndarray]:
+    """Return the halves of a cell, divided across its longest side."""
     widest = np.argmax(np.ptp(n, 1))
     return np.split(n[:, np.argsort(n[widest])], 2, 1)
 
 
 def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
-    """Normals (count, pairs) where the separation is greatest nearby, the best first.
+    """Return normals (count, pairs) of locally greatest separation, the best first.
 
     Args:
-        separation: of components with any leading axes before the pairs.
-        like: one number for each pair.
-        count: how many; not all need be different.
+        separation: of the normals' components, which may have any leading axes.
+        like: an array with one entry per pair, whose shape and dtype are taken.
+        count: number of normals; they need not all differ.
     """
-    start, found = _initial_normals(separation, like)
+    normals, values = _initial_normals(separation, like)
 
     def step(k, state):
         n, best, width = state
         u = perpendicular(n)
         v = cross(n, u)
-        turn = (2.4 * k + np.arange(8) * np.pi / 4)[:, None, None].astype(like.dtype)
-        aside = add(scale(jnp.cos(turn), u), scale(jnp.sin(turn), v))
-        # of vectors at right angles
-        shorter = 1 / jnp.sqrt(1 + width * width)
-        around = materialize(scale, shorter, add(n, scale(width, aside)))
+        # the pattern is turned in each step, so that all directions are tried in time
+        angle = (2.4 * k + np.arange(8) * np.pi / 4)[:, None, None].astype(like.dtype)
+        aside = add(scale(jnp.cos(angle), u), scale(jnp.sin(angle), v))
+        # n and `aside` are orthogonal: |n + w aside|² = 1 + w²
+        inverse = 1 / jnp.sqrt(1 + width * width)
+        around = materialize(scale, inverse, add(n, scale(width, aside)))
         top, picked = pairwise_reduce(
             _select_greater, (materialize(separation, around), around)
         )
@@ -81,39 +98,41 @@ def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
         return (
             select(better, picked, n),
             jnp.where(better, top, best),
-            jnp.where(better, width, width * 0.35),
+            jnp.where(better, width, width * PATTERN_SHRINKAGE),
         )
 
-    width = jnp.full_like(found, 0.12)
-    n, s, _ = jax.lax.fori_loop(0, NUM_PATTERN_STEPS, step, (start, found, width))
+    width = jnp.full_like(values, FIRST_PATTERN_WIDTH)
+    begin = (normals, values, width)
+    n, s, _ = jax.lax.fori_loop(0, NUM_PATTERN_STEPS, step, begin)
     best = []
     for _ in range(count):
         best.append(jnp.argmax(s, 0))
         s = jnp.where(np.arange(len(s))[:, None] == best[-1], -jnp.inf, s)
-    first = jnp.stack(best)
-    return tuple(jnp.take_along_axis(x, first, 0) for x in n)
+    index = jnp.stack(best)
+    return tuple(jnp.take_along_axis(x, index, 0) for x in n)
 
 
 def _initial_normals(separation: Separation, like: Scalar) -> tuple[Vector, Scalar]:
-    """For each pair some normals, none near another, the best of them first."""
+    """Return candidate normals of each pair, none close to another, best first."""
     normals = tuple(_fibonacci_sphere().astype(like.dtype)[..., None])
     wide = tuple(jnp.broadcast_to(x, (NUM_SAMPLES, len(like))) for x in normals)
     number = jnp.broadcast_to(np.arange(NUM_SAMPLES)[:, None], wide[0].shape)
-    in_cell = lambda x: x.reshape(-1, NUM_CELLS, *x.shape[1:])
-    s, at = pairwise_reduce(
-        _select_greater, jax.tree.map(in_cell, (materialize(separation, wide), number))
+    by_cell = jax.tree.map(
+        lambda x: x.reshape(-1, NUM_CELLS, *x.shape[1:]),
+        (materialize(separation, wide), number),
     )
-    n = materialize(lambda at: tuple(jnp.take(x[:, 0], at) for x in normals), at)
+    s, index = pairwise_reduce(_select_greater, by_cell)
+    n = materialize(lambda at: tuple(jnp.take(x[:, 0], at) for x in normals), index)
 
     def pick(s: Scalar, _: None) -> tuple[Scalar, tuple[Vector, Scalar]]:
         best, *picked = pairwise_reduce(_select_greater, (s, *n))
-        s = jnp.where(dot(n, tuple(picked)) > MIN_NEIGHBOUR_COSINE, -jnp.inf, s)
-        return s, (tuple(picked), best)
+        is_close = dot(n, tuple(picked)) > MIN_NEIGHBOUR_COSINE
+        return jnp.where(is_close, -jnp.inf, s), (tuple(picked), best)
 
     return jax.lax.scan(pick, s, None, NUM_CANDIDATES)[1]
 
 
 def _select_greater(a: Any, b: Any) -> Any:
-    """Of two values with what belongs to them, the greater one."""
-    more = b[0] > a[0]
-    return jax.tree.map(lambda x, y: jnp.where(more, y, x), a, b)
+    """Return the tuple whose first entry is greater."""
+    is_greater = b[0] > a[0]
+    return jax.tree.map(lambda x, y: jnp.where(is_greater, y, x), a, b)

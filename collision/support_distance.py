@@ -1,4 +1,9 @@
-"""Signed distance of any two cores that have support points."""
+"""Signed distance of any two cores that have support points.
+
+Separated cores are measured by GJK. The penetration depth of overlapping ones is the
+minimum over all normals n of the overlap along n: a search over the sphere gives first
+normals, each of which a descent then improves by GJK on shifted copies.
+"""
 
 from typing import Any, NamedTuple
 
@@ -9,8 +14,14 @@ import numpy as np
 from posewise.compilation.compaction import compute_where
 from posewise.compilation.materialize import materialize
 
-from . import cores, vec3_tuple
-from .cores import BoxPlusEllipsoid, Core
+from . import vec3_tuple
+from .cores import (
+    BoxPlusEllipsoid,
+    Core,
+    characteristic_length,
+    support_function,
+    support_point,
+)
 from .gjk import closest_point_to_origin
 from .penetration_search import best_normals
 from .vec3_array import (
@@ -27,14 +38,19 @@ from .vec3_array import (
 from .witness_refinement import refine_witness_points
 
 MAX_GJK_STEPS = 48
+"""Number of GJK steps for separated cores; more help at nearly parallel faces."""
 MAX_DESCENT_STEPS = 32
-GJK_STEPS_PER_DESCENT_STEP = (
-    16  # steps to closest points in one of the walk's, which the next improves
-)
+"""Number of steps of the descent to the least overlap."""
+GJK_STEPS_PER_DESCENT_STEP = 16
+"""Number of GJK steps within a step of the descent, which the next step improves."""
+CHUNK_SIZE = 32
+"""Number of overlapping pairs computed at a time on CPUs."""
+NUM_FACE_CANDIDATES = 6
+"""Number of normals from which the descent starts for polytopes."""
 
 
 class CorePair(NamedTuple):
-    """Two cores, one at the origin, the other at a pose."""
+    """Two cores, A at the origin and B at a pose in A's frame."""
 
     a: Core
     b: Core
@@ -42,128 +58,149 @@ class CorePair(NamedTuple):
     t: Vectors
 
     def extent(self) -> Scalars:
-        """A length of the order of the pair's extent."""
-        return (
-            cores.characteristic_length(self.a)
-            + cores.characteristic_length(self.b)
-            + norm(self.t)
-        )
+        """Return a length of the order of the pair's extent [m]."""
+        sizes = characteristic_length(self.a) + characteristic_length(self.b)
+        return sizes + norm(self.t)
 
-    def curved(self) -> bool:
-        """Whether the difference has curved sides."""
-        return isinstance(self.a, BoxPlusEllipsoid) or isinstance(
-            self.b, BoxPlusEllipsoid
-        )
+    def is_curved(self) -> bool:
+        """Whether the Minkowski difference has curved sides."""
+        cores = (self.a, self.b)
+        return any(isinstance(core, BoxPlusEllipsoid) for core in cores)
 
-    def difference(self, d: Vectors) -> tuple[Vectors, Vectors]:
-        """The point a - b furthest along d, and a; see `support`."""
-        a = cores.support_point(self.a, d)
-        b = cores.support_point(self.b, rotate_back(self.R, -d))
+    def difference_support(self, d: Vectors) -> tuple[Vectors, Vectors]:
+        """Return the point a - b of the difference furthest along d, and a."""
+        a = support_point(self.a, d)
+        b = support_point(self.b, rotate_back(self.R, -d))
         return a - (rotate(self.R, b) + self.t), a
 
     def separation(self, n: vec3_tuple.Vector) -> Scalars:
-        """How far B's furthest point along n is before A: at most the distance.
+        """Return s(n) = -n·t - h_a(-n) - h_b(n), with support functions h.
 
-        Of components, which may have leading axes before the pairs.
+        It is the gap between the supporting planes with normal n: at most the signed
+        distance, and equal to it at the right normal.
+
+        Args:
+            n: components of unit normals, with any leading axes before the pairs.
         """
         R, t = tuple(map(jnp.unstack, jnp.unstack(self.R))), jnp.unstack(self.t)
-        ours = cores.support_function(self.a, vec3_tuple.neg(n))
-        theirs = cores.support_function(self.b, vec3_tuple.rotate_back(R, n))
-        return -vec3_tuple.dot(n, t) - ours - theirs
+        reach_a = support_function(self.a, vec3_tuple.neg(n))
+        reach_b = support_function(self.b, vec3_tuple.rotate_back(R, n))
+        return -vec3_tuple.dot(n, t) - reach_a - reach_b
 
 
 def support_distance(
     a: Core, b: Core, R: Matrix, t: Vectors
 ) -> tuple[Scalars, Vectors, Vectors]:
-    """Signed distance, A's point and the normal from B to A, in A's frame.
+    """Return signed distance, A's witness point and normal, in A's frame.
 
     Args:
         a: core of A.
         b: core of B.
-        R: rotation of B in A.
-        t: position of B in A.
+        R: rotation of B in A's frame.
+        t: position of B in A's frame [m].
     """
     pair = CorePair(a, b, R, t)
-    near = closest_point_to_origin(pair.difference, t, pair.extent(), MAX_GJK_STEPS)
-    distance = norm(near.v)
-    upward = np.eye(3, dtype=t.dtype)[2][:, None]
-    apart = (distance, pairs_first(near.a), pairs_first(unit(near.v, upward)))
-    # of nearly touching sides, v is too short to have a direction
-    single = distance.dtype == jnp.float32
-    short = 3e-2 if single else 1e-3 if pair.curved() else 0.0
-    hard = near.inside | (distance < short * pair.extent())
-    args = (a, b, pairs_first(R), pairs_first(t))
-    d, p, n = compute_where(_penetration, hard, args, apart, 32)
-    p, n = pairs_last(p), pairs_last(n)
-    return (
-        refine_witness_points(a, b, R, t, n, p, p - d * n)
-        if pair.curved()
-        else (d, p, n)
+    near = closest_point_to_origin(
+        pair.difference_support, t, pair.extent(), MAX_GJK_STEPS
     )
+    distance = norm(near.v)
+    z_axis = np.eye(3, dtype=t.dtype)[2][:, None]
+    separated = (distance, pairs_first(near.a), pairs_first(unit(near.v, z_axis)))
+    # Close to touching, v is too short to have an exact direction: the same search as
+    # for overlapping cores finds the normal there.
+    single = distance.dtype == jnp.float32
+    short = 3e-2 if single else 1e-3 if pair.is_curved() else 0.0
+    is_hard = near.inside | (distance < short * pair.extent())
+    args = (a, b, pairs_first(R), pairs_first(t))
+    d, p, n = compute_where(_penetration, is_hard, args, separated, CHUNK_SIZE)
+    p, n = pairs_last(p), pairs_last(n)
+    if pair.is_curved():
+        return refine_witness_points(a, b, R, t, n, p, p - d * n)
+    return d, p, n
 
 
 def _penetration(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
+    """Return the least overlap along a normal: signed distance, A's point, normal."""
     pair = CorePair(a, b, pairs_last(R), pairs_last(t))
-    # of a polytope's faces several may be about as deep; the walk tells which is
-    count = 1 if pair.curved() else 6
+    # Several faces of a polytope may be about as deep: the descent decides between
+    # their normals. A curved difference has one deepest normal nearby.
+    count = 1 if pair.is_curved() else NUM_FACE_CANDIDATES
     n = best_normals(pair.separation, pair.t[0], count)
-    repeated = lambda x: jnp.concatenate([x] * count)
-    wide = lambda x: jnp.concatenate([x] * count, -1)
-    a, b = jax.tree.map(repeated, (a, b))
+    a, b = jax.tree.map(lambda x: jnp.concatenate([x] * count), (a, b))
+    repeated = CorePair(
+        a,
+        b,
+        jnp.concatenate([pair.R] * count, -1),
+        jnp.concatenate([pair.t] * count, -1),
+    )
     flat = jnp.stack([x.reshape(-1) for x in n])
-    out = _descend(CorePair(a, b, wide(pair.R), wide(pair.t)), flat, MAX_DESCENT_STEPS)
+    out = _descend(repeated, flat, MAX_DESCENT_STEPS)
     rows = [x.reshape(*x.shape[:-1], count, -1) for x in out]
     best = jnp.argmax(rows[0], 0)
-    pick = lambda x: jnp.take_along_axis(
-        x, best.reshape(*[1] * (x.ndim - 1), -1), -2
-    ).squeeze(-2)
-    distance, point, normal = map(pick, rows)
+
+    def select_best(x):
+        index = best.reshape(*[1] * (x.ndim - 1), -1)
+        return jnp.take_along_axis(x, index, -2).squeeze(-2)
+
+    distance, point, normal = map(select_best, rows)
     return distance, pairs_first(point), pairs_first(normal)
 
 
 def _descend(
-    pair: CorePair, n: Vectors, steps: int
+    pair: CorePair, n: Vectors, max_steps: int
 ) -> tuple[Scalars, Vectors, Vectors]:
-    """From a normal to the least overlap near it, and the witness there.
+    """Return the least overlap near a normal, with witness point and normal.
 
-    B is moved out along the normal, beyond touch; the closest points of what is then
-    apart have a normal that is no worse. No step ever reports less than the truth.
+    B is shifted out along the normal, beyond touching; the closest points of the then
+    separated cores have a normal n' with s(n') >= s(n). (Expanding one face of the
+    difference, as EPA does, van den Bergen, "Proximity queries and penetration depth
+    computation on 3D game objects", 2001, needs a polytope of growing size instead.)
+    s is at most the signed distance, so that no step reports a smaller overlap than
+    there is.
     """
     extent = pair.extent()
     single = extent.dtype == jnp.float32
-    least = (1e-7 if single else 1e-10) * extent
-    same = 0.0 if single else 1e-5  # single precision tells it too roughly
-    # how far out: where sides are curved, closest points tell the direction from afar,
-    # and if one distance does not lead on, another may
-    out = (1e-2, 1e-1, 1e-3) if pair.curved() else ((1e-3, 1e-2) if single else (1e-5,))
-    beyond = jnp.asarray(out, extent.dtype)
-    separation = lambda n: pair.separation(jnp.unstack(n))
+    min_gain = (1e-7 if single else 1e-10) * extent
+    # in single precision, equal normals differ too much to be recognized
+    max_turn = 0.0 if single else 1e-5
+    # How far B is shifted beyond touching, in extents. Curved sides tell the direction
+    # even from afar; where one distance does not improve the normal, another may.
+    if pair.is_curved():
+        shifts: tuple[float, ...] = (1e-2, 1e-1, 1e-3)
+    else:
+        shifts = (1e-3, 1e-2) if single else (1e-5,)
+    beyond = jnp.asarray(shifts, extent.dtype)
+
+    def separation(n):
+        return pair.separation(jnp.unstack(n))
 
     def step(state):
-        k, n, s, point, failed = state
-        shift = (s - beyond[jnp.minimum(failed, len(out) - 1)] * extent) * n
-        apart = pair._replace(t=pair.t + shift)
+        k, n, s, point, failures = state
+        shift = (s - beyond[jnp.minimum(failures, len(shifts) - 1)] * extent) * n
+        shifted = pair._replace(t=pair.t + shift)
         near = closest_point_to_origin(
-            apart.difference, -n, extent, GJK_STEPS_PER_DESCENT_STEP
+            shifted.difference_support, -n, extent, GJK_STEPS_PER_DESCENT_STEP
         )
         turned = materialize(unit, near.v, n)
         after = materialize(separation, turned)
-        going = (failed < len(out)) & ~near.inside
-        better = going & (after > s + least)
-        told = better | (going & (failed == 0))
-        # a normal that leads to itself is the best one near it, from any distance
-        final = going & ~better & (norm(turned - n) < same)
+        going = (failures < len(shifts)) & ~near.inside
+        better = going & (after > s + min_gain)
+        keeps_point = better | (going & (failures == 0))
+        # a normal that leads to itself is a fixed point for all shifts
+        final = going & ~better & (norm(turned - n) < max_turn)
         return (
             k + 1,
             jnp.where(better, turned, n),
             jnp.where(better, after, s),
-            jnp.where(told, near.a, point),
-            jnp.where(better, 0, jnp.where(final, len(out), failed + 1)),
+            jnp.where(keeps_point, near.a, point),
+            jnp.where(better, 0, jnp.where(final, len(shifts), failures + 1)),
         )
 
     s = materialize(separation, n)
-    begin = (0, n, s, pair.difference(-n)[1], jnp.zeros(s.shape, int))
+    begin = (0, n, s, pair.difference_support(-n)[1], jnp.zeros(s.shape, int))
     _, n, s, point, _ = jax.lax.while_loop(
-        lambda state: (state[0] < steps) & jnp.any(state[4] < len(out)), step, begin
+        lambda state: (state[0] < max_steps) & jnp.any(state[4] < len(shifts)),
+        step,
+        begin,
     )
     return s, point, n

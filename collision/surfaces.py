@@ -1,4 +1,4 @@
-"""What a surface looks like near a point: its curvature and its flat directions."""
+"""Local geometry of a core's surface: curvature and flat directions at a point."""
 
 from typing import Any
 
@@ -15,52 +15,59 @@ from .vec3_array import Vectors, dot, pairs_last
 from .vec3_tuple import max_component, vector_components
 
 FlatDirections = Float[Array, "2 3 #pairs"]
-"""Unit directions at right angles, zero where there are none."""
+"""Orthonormal directions in which the surface is flat; zero where there are fewer."""
 Curvature = Float[Array, "3 3 #pairs"]
-"""The derivative of a surface's point by the normal."""
+"""The derivative of the support point by the normal: the Hessian of the support
+function, whose eigenvalues are the principal radii of curvature [m]."""
 
 
 def surface_geometry(
     core: Core, m: Vectors, x: Vectors, flat: Any
 ) -> tuple[Curvature, FlatDirections]:
-    """Curvature and flat directions of a core where its outward normal is m.
+    """Return curvature and flat directions of a core where its outward normal is m.
 
     Along flat directions the point may slide while the normal stays.
 
     Args:
         core: with arrays of one batch axis.
         m: unit normals, in the core's frame.
-        x: the points.
-        flat: largest cosine between m and a direction that counts as flat.
+        x: the points, in the core's frame.
+        flat: greatest cosine between m and a direction that counts as flat.
     """
-    none = jnp.zeros((3, *m.shape), m.dtype)
+    zero = jnp.zeros((3, *m.shape), m.dtype)
     axes = np.eye(3, dtype=m.dtype)[..., None]
-    inside = lambda half: (jnp.abs(m) <= flat) & (jnp.abs(x) < half * (1 - 1e-6))
+
+    def is_flat_axis(half):
+        # at an end of an edge, the point could slide off
+        return (jnp.abs(m) <= flat) & (jnp.abs(x) < half * (1 - 1e-6))
+
     match core:
         case Segment(half):
-            along = inside(half)[2] * axes[2]
-            return none, jnp.stack([along, jnp.zeros_like(along)])
+            along = is_flat_axis(half)[2] * axes[2]
+            return zero, jnp.stack([along, jnp.zeros_like(along)])
         case Box(half):
-            return none, _first_two_axes(inside(half.T), m.dtype)
+            return zero, _first_two_axes(is_flat_axis(half.T), m.dtype)
         case BoxPlusEllipsoid(half, radii):
-            r, long = radii.T, half.T > 0
+            # h(m) = |r m| has the Hessian diag(r²)/h - (r² m)(r² m)ᵀ/h³; the box's
+            # support function is linear almost everywhere and adds none
+            r, is_long = radii.T, half.T > 0
             scaled = r * r * m
             length = jnp.sqrt(jnp.maximum(dot(scaled, m), 0.0))
-            cap = length <= flat * max_component(vector_components(radii))
-            inverse = jnp.where(cap, 0.0, 1 / jnp.where(cap, 1.0, length))
+            is_cap = length <= flat * max_component(vector_components(radii))
+            inverse = jnp.where(is_cap, 0.0, 1 / jnp.where(is_cap, 1.0, length))
             W = (r * r)[:, None] * axes * inverse
             W = W - scaled[:, None] * scaled * inverse**3
-            on = (jnp.abs(m) <= flat) & long | (cap & (r > 0))
+            on = (jnp.abs(m) <= flat) & is_long | (is_cap & (r > 0))
             return W, _first_two_axes(on, m.dtype)
         case Hull(vertices):
-            return none, _face_directions(pairs_last(vertices), m, x, flat)
+            return zero, _face_directions(pairs_last(vertices), m, x, flat)
         case HalfSpace():
-            return none, jnp.broadcast_to(axes[:2], (2, *m.shape))
+            return zero, jnp.broadcast_to(axes[:2], (2, *m.shape))
     raise TypeError(f"{type(core).__name__} has no surface.")
 
 
 def _first_two_axes(on: Array, dtype: Any) -> FlatDirections:
-    """The first two of the three axes that are flat."""
+    """Return the first two of the three axes for which `on` holds."""
     x, y, z = jnp.unstack(on)
     first = jnp.stack([x, y & ~x, z & ~(x | y)])
     second = jnp.stack([jnp.zeros_like(x), x & y, z & (x ^ y)])
@@ -70,42 +77,51 @@ def _first_two_axes(on: Array, dtype: Any) -> FlatDirections:
 def _face_directions(
     vertices: Array, m: Vectors, x: Vectors, flat: Any
 ) -> FlatDirections:
-    """The flat of a hull's vertices that are extreme along m, seen from x."""
+    """Return directions that span the vertices of a hull that are extreme along m."""
     along = dot(vertices, m)
     extent = jnp.max(jnp.abs(vertices), (0, 1))
-    active = along >= jnp.max(along, 0) - flat * extent
-    away = jnp.where(active[:, None], vertices - x, 0.0)
-    pick = lambda v, by: jnp.take_along_axis(v, jnp.argmax(by, 0)[None, None], 0)[0]
-    first = pick(away, dot(away, away))
+    extreme = along >= jnp.max(along, 0) - flat * extent
+    away = jnp.where(extreme[:, None], vertices - x, 0.0)
+
+    def vertex_of_max(v, key):
+        return jnp.take_along_axis(v, jnp.argmax(key, 0)[None, None], 0)[0]
+
+    first = vertex_of_max(away, dot(away, away))
     size = jnp.sqrt(dot(first, first))
-    wide = size > 1e-6 * extent
-    first = jnp.where(wide, first, 0.0) / jnp.where(wide, size, 1.0)
-    # the edges' own directions: they tell how far m is from being normal
+    has_edge = size > 1e-6 * extent
+    first = jnp.where(has_edge, first, 0.0) / jnp.where(has_edge, size, 1.0)
+    # Directions are those of the hull, not projected onto the tangents of m: their
+    # products with m are the residuals by which a Newton step turns the normal.
     off = away - dot(away, first)[:, None] * first
     across = jnp.abs(dot(off, jnp.cross(m, first, axis=0)))
-    second = pick(off, across)
+    second = vertex_of_max(off, across)
     size = jnp.sqrt(dot(second, second))
-    broad = (jnp.max(across, 0) > 1e-6 * extent) & (
+    has_face = (jnp.max(across, 0) > 1e-6 * extent) & (
         jnp.abs(dot(second, m)) < 0.1 * size
     )
-    second = jnp.where(broad, second, 0.0) / jnp.where(broad, size, 1.0)
+    second = jnp.where(has_face, second, 0.0) / jnp.where(has_face, size, 1.0)
     return jnp.stack([first, second])
 
 
 def tangent_basis(n: Vectors) -> Float[jax.Array, "2 3 #pairs"]:
-    """Two unit vectors at right angles to n and to each other."""
+    """Return two unit vectors orthogonal to n and to each other, without derivatives.
+
+    The formula is that of Duff et al., "Building an orthonormal basis, revisited"
+    (2017), which has no singular direction.
+    """
     x, y, z = jnp.unstack(n)
     sign = jnp.where(z >= 0, 1.0, -1.0)
-    # Duff et al., "Building an orthonormal basis, revisited" (2017)
     s = -1 / (sign + z)
     t = x * y * s
     rows = [1 + sign * x * x * s, sign * t, -sign * x, t, sign + y * y * s, -y]
     return jax.lax.stop_gradient(jnp.stack(rows).reshape(2, 3, -1))
 
 
-def combine(rows: Float[Array, "2 3 #pairs"], weights: Float[Array, "2 #pairs"]):
-    """The weighted sum of two vectors."""
-    return rows[0] * weights[0] + rows[1] * weights[1]
+def combine(
+    vectors: Float[Array, "2 3 #pairs"], weights: Float[Array, "2 #pairs"]
+) -> Vectors:
+    """Return the weighted sum of two vectors."""
+    return vectors[0] * weights[0] + vectors[1] * weights[1]
 
 
 def solve_saddle_system(
@@ -114,43 +130,48 @@ def solve_saddle_system(
     free: Float[Array, "2 #pairs"],
     fixed: Float[Array, "4 #pairs"],
 ) -> tuple[jax.Array, jax.Array]:
-    """S y + F c = free and Fᵀ y = fixed, with the least c where c is not determined.
+    """Solve S y + F c = free, Fᵀ y = fixed, with the least c where it is not unique.
 
+    y turns the normal within its tangents, c slides the points along flat directions.
     Where nothing determines y (concentric balls), it is zero.
     """
     single = S.dtype == jnp.float32
     tiny = 1e-5 if single else 1e-10
+    # -tiny I in the lower right block selects the least c (Tikhonov regularization)
     damp = jnp.broadcast_to(
         -tiny * np.eye(4, dtype=S.dtype)[..., None], (4, *fixed.shape)
     )
     bottom = jnp.concatenate([F.swapaxes(0, 1), damp], 1)
     M = jnp.concatenate([jnp.concatenate([S, F], 1), bottom])
-    stiff = S + jnp.sum(F[:, None] * F, 2)
-    a, b, c = stiff[0, 0], stiff[0, 1], stiff[1, 1]
+    # y is determined where S + F Fᵀ is regular, by a determinant above rounding
+    stiffness = S + jnp.sum(F[:, None] * F, 2)
+    a, b, c = stiffness[0, 0], stiffness[0, 1], stiffness[1, 1]
     rounding = 8 * jnp.finfo(S.dtype).eps * (a + c) ** 2
-    loose = jnp.abs(a * c - b * b) <= jnp.maximum(tiny * tiny, rounding)
-    M = jnp.where(loose, np.eye(6, dtype=S.dtype)[..., None], M)
+    is_singular = jnp.abs(a * c - b * b) <= jnp.maximum(tiny * tiny, rounding)
+    M = jnp.where(is_singular, np.eye(6, dtype=S.dtype)[..., None], M)
     x = jnp.sum(_invert(M) * jnp.concatenate([free, fixed]), 1)
-    x = jnp.where(loose, 0.0, x)
+    x = jnp.where(is_singular, 0.0, x)
     return x[:2], x[2:]
 
 
 def _invert(M: Float[Array, "n n pairs"]) -> jax.Array:
-    """Of many small matrices: Gauss-Jordan elimination with pivots."""
+    """Return inverses of many small matrices, by Gauss–Jordan elimination."""
+    # LAPACK has no batches on CPUs, and no place in a single kernel
     n = len(M)
-    at = np.arange(n)[:, None]
+    number = np.arange(n)[:, None]
 
     def eliminate(k: Array, A: Array) -> Array:
+        # the row of the greatest entry of the column becomes the pivot row
         column = dynamic_row(A.swapaxes(0, 1), k)
-        best = jnp.argmax(jnp.where(at >= k, jnp.abs(column), -1.0), 0)
-        chosen = (at == best)[:, None]
+        best = jnp.argmax(jnp.where(number >= k, jnp.abs(column), -1.0), 0)
+        chosen = (number == best)[:, None]
+        is_kth = (number == k)[..., None]
         pivot = jnp.sum(jnp.where(chosen, A, 0.0), 0)
-        A = jnp.where(
-            (at == k)[..., None], pivot, jnp.where(chosen, dynamic_row(A, k), A)
-        )
+        A = jnp.where(is_kth, pivot, jnp.where(chosen, dynamic_row(A, k), A))
         pivot = pivot / dynamic_row(pivot, k)
-        factor = jnp.where(at == k, 0.0, dynamic_row(A.swapaxes(0, 1), k))[:, None]
-        return jnp.where((at == k)[..., None], pivot, A - factor * pivot)
+        column = dynamic_row(A.swapaxes(0, 1), k)
+        factor = jnp.where(number == k, 0.0, column)[:, None]
+        return jnp.where(is_kth, pivot, A - factor * pivot)
 
     eye = jnp.broadcast_to(np.eye(n, dtype=M.dtype)[..., None], M.shape)
     A = jnp.concatenate([M, eye], 1)

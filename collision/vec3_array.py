@@ -1,8 +1,8 @@
-"""Vectors as one array each: components on the last axis but one, pairs on the last.
+"""3-vectors in one array each: components on the last axis but one, pairs on the last.
 
-What is done alike with all three components is one operation so, which is traced and
-compiled sooner than three. Where a loop does little for each pair, as in bounds of
-distances or for many normals, components of their own (`vectors`) take less time.
+One operation per vector instead of three keeps traces small and compilation fast. Where
+a loop does little work per pair, as in bounds of distances or in a search over many
+normals, vectors as tuples of components (`vec3_tuple`) run faster.
 """
 
 import jax
@@ -17,45 +17,45 @@ Matrix = Float[Array, "3 3 #pairs"]
 
 
 def pairs_last(x: Float[Array, "pairs ..."]) -> Float[jax.Array, "... pairs"]:
-    """An array with its first axis last."""
+    """Return an array with its first axis moved to the end."""
     return jnp.moveaxis(x, 0, -1)
 
 
 def pairs_first(x: Float[Array, "... pairs"]) -> Float[jax.Array, "pairs ..."]:
-    """An array with its last axis first."""
+    """Return an array with its last axis moved to the front."""
     return jnp.moveaxis(x, -1, 0)
 
 
 def component_sum(v: Vectors) -> Scalars:
-    """The sum of the components."""
-    part = lambda k: jax.lax.slice_in_dim(v, k, k + 1, axis=-2)
-    return (part(0) + part(1) + part(2)).squeeze(-2)
+    """Return the sum of the components."""
+    # slices instead of a reduction: element-wise over the pairs
+    x, y, z = (jax.lax.slice_in_dim(v, k, k + 1, axis=-2) for k in range(3))
+    return (x + y + z).squeeze(-2)
 
 
 def dot(a: Vectors, b: Vectors) -> Scalars:
-    """a · b."""
+    """Return a · b."""
     return component_sum(a * b)
 
 
 def norm(v: Vectors) -> Scalars:
-    """|v|."""
+    """Return |v|."""
     return jnp.sqrt(dot(v, v))
 
 
-def unit(v: Vectors, otherwise: Vectors) -> Vectors:
-    """v / |v|; where v is zero, `otherwise`."""
+def unit(v: Vectors, default: Vectors) -> Vectors:
+    """Return v / |v|, and `default` where v is zero."""
     length = norm(v)
     ok = length > 0
     inverse = 1 / jnp.where(ok, length, 1.0)
-    wide = lambda x: x[..., None, :]
-    return jnp.where(wide(ok), wide(inverse) * v, otherwise)
+    return jnp.where(ok[..., None, :], inverse[..., None, :] * v, default)
 
 
 def rotate(R: Matrix, v: Vectors) -> Vectors:
-    """R v."""
+    """Return R v."""
     return component_sum(R * v[..., None, :, :])
 
 
 def rotate_back(R: Matrix, v: Vectors) -> Vectors:
-    """Rᵀ v."""
+    """Return Rᵀ v."""
     return rotate(R.swapaxes(0, 1), v)

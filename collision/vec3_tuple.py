@@ -1,7 +1,8 @@
-"""Vectors and rotations as tuples of components, each an array with pairs last.
+"""3-vectors and rotations as tuples of components, each an array with pairs last.
 
-Written so, every operation is element-wise over the pairs of a batch and a compiler
-turns it into plain vector instructions.
+Written so, every operation is element-wise over the pairs of a batch, and the compiler
+turns it into vector instructions. `vec3_array` has the same operations for vectors in
+one array, which are traced and compiled sooner.
 """
 
 from collections.abc import Callable
@@ -16,64 +17,59 @@ from posewise.compilation.arrays import Array
 
 Scalar = Float[Array, "..."]
 Vector = tuple[Scalar, ...]
-"""Three components."""
+"""The three components."""
 Matrix = tuple[Vector, ...]
-"""Three rows."""
+"""The three rows."""
 Tree = TypeVar("Tree")
 
 
 def vector_components(a: Float[Array, "pairs *more 3"]) -> Vector:
-    """Components of an array of vectors, pairs last."""
+    """Return the components of an array of vectors, pairs last."""
     return (a[..., 0].T, a[..., 1].T, a[..., 2].T)
 
 
 def matrix_components(a: Float[Array, "pairs 3 3"]) -> Matrix:
-    """Components of an array of matrices."""
-    return (
-        vector_components(a[:, 0]),
-        vector_components(a[:, 1]),
-        vector_components(a[:, 2]),
-    )
+    """Return the components of an array of matrices, pairs last."""
+    x, y, z = (vector_components(a[:, i]) for i in range(3))
+    return (x, y, z)
 
 
 def to_array(a: Vector) -> Float[Array, "pairs 3"]:
-    """An array of vectors from components.
-
-    By selection: in a concatenation, XLA would compute what the components share anew
-    for each of them.
-    """
+    """Return the array of vectors with these components."""
     x, y, z = (c[:, None] for c in a)
     k = np.arange(3)
+    # By selection, because in a concatenation XLA for CPUs repeats the operations that
+    # the components share, once for each component.
     return jnp.where(k == 0, x, jnp.where(k == 1, y, z))
 
 
 def add(a: Vector, b: Vector) -> Vector:
-    """a + b."""
+    """Return a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 def sub(a: Vector, b: Vector) -> Vector:
-    """a - b."""
+    """Return a - b."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 def scale(s: Scalar, a: Vector) -> Vector:
-    """s · a."""
+    """Return s · a."""
     return (s * a[0], s * a[1], s * a[2])
 
 
 def neg(a: Vector) -> Vector:
-    """-a."""
+    """Return -a."""
     return (-a[0], -a[1], -a[2])
 
 
 def dot(a: Vector, b: Vector) -> Scalar:
-    """a · b."""
+    """Return a · b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def cross(a: Vector, b: Vector) -> Vector:
-    """a × b."""
+    """Return a × b."""
     return (
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -82,56 +78,58 @@ def cross(a: Vector, b: Vector) -> Vector:
 
 
 def select(condition: Array, a: Vector, b: Vector) -> Vector:
-    """a where the condition holds, else b."""
+    """Return a where the condition holds, else b."""
     return tuple(jnp.where(condition, x, y) for x, y in zip(a, b, strict=True))
 
 
 def norm(a: Vector) -> Scalar:
-    """|a|; of numpy's arrays one of them, for which nothing is compiled."""
+    """Return |a|, in NumPy for NumPy arrays, so that nothing is compiled for them."""
     square = dot(a, a)
     return square.__array_namespace__().sqrt(square)
 
 
 def safe_norm(a: Vector) -> Scalar:
-    """|a|; its derivative at zero is zero."""
+    """Return |a| with derivative zero at zero."""
     square = dot(a, a)
     zero = square == 0
+    # the inner selection keeps the derivative of the root finite where it is not used
     return jnp.where(zero, 0.0, jnp.sqrt(jnp.where(zero, 1.0, square)))
 
 
 def max_component(a: Vector) -> Scalar:
-    """The largest component; of numpy's arrays one of them."""
+    """Return the greatest component, in NumPy for NumPy arrays."""
     maximum = a[0].__array_namespace__().maximum
     return maximum(maximum(a[0], a[1]), a[2])
 
 
 def unit(a: Vector) -> Vector:
-    """a / |a|; where a is zero, along z."""
+    """Return a / |a|, and the z axis where a is zero."""
     length = norm(a)
     zero = jnp.zeros_like(length)
     ok = length > 0
-    upward = (zero, zero, zero + 1)
-    return select(ok, scale(1 / jnp.where(ok, length, 1.0), a), upward)
+    z_axis = (zero, zero, zero + 1)
+    return select(ok, scale(1 / jnp.where(ok, length, 1.0), a), z_axis)
 
 
 def rotate(R: Matrix, a: Vector) -> Vector:
-    """R a."""
+    """Return R a."""
     return (dot(R[0], a), dot(R[1], a), dot(R[2], a))
 
 
 def column(R: Matrix, i: int) -> Vector:
-    """Column i of R."""
+    """Return column i of R."""
     return (R[0][i], R[1][i], R[2][i])
 
 
 def rotate_back(R: Matrix, a: Vector) -> Vector:
-    """Rᵀ a."""
+    """Return Rᵀ a."""
     return (dot(column(R, 0), a), dot(column(R, 1), a), dot(column(R, 2), a))
 
 
 def perpendicular(a: Vector) -> Vector:
-    """A unit vector at a right angle to the unit vector a."""
+    """Return a unit vector at a right angle to the unit vector a."""
     one, zero = jnp.ones_like(a[0]), jnp.zeros_like(a[0])
+    # crossed with the axis in which a is shortest, so that the product is not short
     x, y, z = (jnp.abs(c) for c in a)
     along_x = (x <= y) & (x <= z)
     along_y = ~along_x & (y <= z)
@@ -144,14 +142,23 @@ def perpendicular(a: Vector) -> Vector:
 
 
 def pairwise_reduce(combine: Callable[[Tree, Tree], Tree], x: Tree) -> Tree:
-    """All of the first axis combined, halves with halves, earlier ones before later.
+    """Return the reduction over the first axis, by combining halves with halves.
 
-    Unlike a reduction, element-wise over the pairs.
+    Unlike a reduction of XLA, each step is element-wise over the pairs of a batch.
+
+    Args:
+        combine: an associative function; its first argument is of earlier entries.
+        x: a pytree of arrays that share the first axis.
     """
     count = len(jax.tree.leaves(x)[0])
     if count == 1:
         return jax.tree.map(lambda v: v[0], x)
     half = count // 2
-    part = lambda k: jax.tree.map(lambda v: v[k : k + half], x)
-    most = pairwise_reduce(combine, combine(part(0), part(half)))
-    return combine(most, jax.tree.map(lambda v: v[-1], x)) if count % 2 else most
+
+    def half_from(k):
+        return jax.tree.map(lambda v: v[k : k + half], x)
+
+    reduced = pairwise_reduce(combine, combine(half_from(0), half_from(half)))
+    if count % 2:
+        return combine(reduced, jax.tree.map(lambda v: v[-1], x))
+    return reduced

@@ -46,7 +46,7 @@ C = pw.load("planar3")
 tip = C.frames[-1].name
 C.add_frame("wand", tip, shape=pw.Capsule(0.1, 0.02), contact=-2)
 C.add_frame("crate", position=[0.45, 0.55, 0], shape=pw.Box([0.1] * 3, 0.01), contact=1)
-C.add_frame("ball", shape=pw.Ellipsoid([0.1, 0.2, 0.1]), position=[0.3, 0.5, 0.1])
+C.add_frame("ball", shape=pw.Ellipsoid([0.1, 0.2, 0.1]), position=[0.4, 0.5, 0.3])
 y, J = C.eval(FS.positionDiff, [tip, "crate"])
 distances = [C.signed_distance(name, "crate")[0] for name in ("wand", "ball")]
 touching = logic.Touching("ball", "crate")
