@@ -122,7 +122,7 @@ def best(run: Callable[[], object], enough: float) -> float:
 
 
 def compile_seconds(fn, args) -> float:
-    """Of a fresh compilation."""
+    """Return the time of a fresh compilation [s]."""
     jax.clear_caches()
     start = time.perf_counter()
     fn.lower(*args).compile()

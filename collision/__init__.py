@@ -14,6 +14,8 @@ from .cores import Segment as Segment
 from .cores import as_box_plus_ellipsoid as as_box_plus_ellipsoid
 from .grid import Grid as Grid
 from .grid import grid_distance as grid_distance
+from .points import closest_point_on_box as closest_point_on_box
+from .points import closest_point_on_cylinder as closest_point_on_cylinder
 from .points import point_distance_and_normal as point_distance_and_normal
 from .smooth import smooth_contact as smooth_contact
 from .smooth import smoothing_excess as smoothing_excess

@@ -1,9 +1,10 @@
-"""How distance, witness points and normal change when bodies move or change size.
+"""Derivatives of distance, witness points and normal by poses and sizes of bodies.
 
 At the optimum the normal n and the witness points satisfy p_a - p_b = d n, where each
-point is the one its body has along the normal. Near it a surface is known by its
-curvature (the Hessian of the support function) and by the flat directions in which the
-point may slide; linearised, this is a small linear system for the change of the normal.
+point is the one that its body has along the normal. Near it, a surface is described by
+its curvature (the Hessian W of the support function) and by the flat directions E in
+which the point may slide. The implicit function theorem then gives a small linear
+system for the change of the normal, from which the points' changes follow.
 """
 
 from typing import Any, NamedTuple
@@ -37,38 +38,40 @@ from .vec3_array import (
 
 @full_matmul_precision
 def contact_tangents(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[Any, ...]:
-    """Tangents of distance, point on A, point on B and normal.
+    """Return tangents of distance, point on A, point on B and normal.
 
     Args:
         a: bodies A.
         b: bodies B.
         out: their contacts.
         da: tangents of A's core sizes, radius and pose.
-        db: tangents of B's.
+        db: tangents of B's core sizes, radius and pose.
     """
     batch = out.distance.shape
-    flat = lambda x: x.reshape(-1, *x.shape[len(batch) :])
-    a, b, out, da, db = jax.tree.map(flat, (a, b, tuple(out), da, db))
-    changes = _tangents_of_pairs(
-        _MovingBody.of(a, da), _MovingBody.of(b, db), *map(pairs_last, out)
+    a, b, out, da, db = jax.tree.map(
+        lambda x: x.reshape(-1, *x.shape[len(batch) :]), (a, b, tuple(out), da, db)
     )
-    return tuple(pairs_first(x).reshape(*batch, *x.shape[:-1]) for x in changes)
+    sides = _MovingBody.of(a, da), _MovingBody.of(b, db)
+    tangents = _tangents_of_pairs(*sides, *map(pairs_last, out))
+    return tuple(pairs_first(x).reshape(*batch, *x.shape[:-1]) for x in tangents)
 
 
 class _MovingBody(NamedTuple):
-    """A body and its tangent, pairs last but for the core."""
+    """A body and its tangent; the pairs are the last axis, of the core the first."""
 
     core: Core
     radius: Array
     R: Matrix
     p: Vectors
     d: Any
-    """The same of the tangent."""
+    """The tangents of these four."""
 
     @classmethod
     def of(cls, body: Body, d: Body) -> "_MovingBody":
-        last = lambda x: (x.core, x.radius, pairs_last(x.R), pairs_last(x.p))
-        return cls(*last(body), cls(*last(d), None))
+        def fields(x):
+            return x.core, x.radius, pairs_last(x.R), pairs_last(x.p)
+
+        return cls(*fields(body), cls(*fields(d), None))
 
 
 def _tangents_of_pairs(
@@ -84,35 +87,43 @@ def _tangents_of_pairs(
     turn_a, turn_b = _normal_velocity(a, n), _normal_velocity(b, n)
     W_a, E_a = _surface_in_world(a, -n, on_a)
     W_b, E_b = _surface_in_world(b, n, on_b)
+    # Unknown are the change T y of the normal and the slides c along the flats E.
+    # p_a - p_b - d n = 0 in the tangents T: (Tᵀ (W_a + W_b) T + d) y + Tᵀ E c = free,
+    # and the flats keep at right angles to the normal: (Tᵀ E)ᵀ y = tilt.
     T = tangent_basis(n)
-    bent = dot(T[:, None], rotate(W_a + W_b, T))
-    S = bent + distance * np.eye(2, dtype=n.dtype)[..., None]
+    S = dot(T[:, None], rotate(W_a + W_b, T))
+    S = S + distance * np.eye(2, dtype=n.dtype)[..., None]
     E = jnp.concatenate([-E_a, E_b])
     free = dot(T, apart + rotate(W_a, turn_a) + rotate(W_b, turn_b))
     tilt_a = _flat_tilt(a, -n, on_a, E_a) - dot(E_a, turn_a)
     tilt_b = _flat_tilt(b, n, on_b, E_b) + dot(E_b, turn_b)
-    y, move = solve_saddle_system(
-        S, dot(T[:, None], E), free, jnp.concatenate([tilt_a, tilt_b])
-    )
+    tilt = jnp.concatenate([tilt_a, tilt_b])
+    y, slide = solve_saddle_system(S, dot(T[:, None], E), free, tilt)
     normal = combine(T, y)
-    point_a = move_a - rotate(W_a, normal - turn_a) + combine(E_a, move[:2])
-    point_b = move_b + rotate(W_b, normal - turn_b) + combine(E_b, move[2:])
+    # a point moves with the body, rolls as far as the normal turns in the body, slides
+    point_a = move_a - rotate(W_a, normal - turn_a) + combine(E_a, slide[:2])
+    point_b = move_b + rotate(W_b, normal - turn_b) + combine(E_b, slide[2:])
+    # Danskin's theorem: n and the points' motion within the surfaces do not contribute
     return dot(n, apart), point_a, point_b, normal
 
 
 def _point_velocity(side: _MovingBody, point: Vectors, outward: Vectors) -> Vectors:
-    """Velocity of the body's material point at `point`, and of its surface's growth."""
+    """Return the velocity of a witness point as a material point of the body.
+
+    It includes the growth of the surface with radius and core sizes.
+    """
     local = rotate_back(side.R, point - side.p)
     rigid = rotate(side.d.R, local) + side.d.p
     m = rotate_back(side.R, outward)
-    grown = side.d.radius * m
+    growth = side.d.radius * m
     if not isinstance(side.core, HalfSpace):
-        grown = grown + _core_growth(side.core, side.d.core, m, local - side.radius * m)
-    return rigid + rotate(side.R, grown)
+        on_core = local - side.radius * m
+        growth = growth + _core_growth(side.core, side.d.core, m, on_core)
+    return rigid + rotate(side.R, growth)
 
 
 def _core_growth(core: Core, d: Core, m: Vectors, x: Vectors) -> Vectors:
-    """Change of the core's point x, extreme along m, with the core's sizes."""
+    """Return the change of the core's point x, extreme along m, with core sizes."""
     m, x = jax.lax.stop_gradient((m, x))
     if isinstance(core, Hull) and isinstance(d, Hull):
         weights = jax.lax.stop_gradient(
@@ -125,33 +136,41 @@ def _core_growth(core: Core, d: Core, m: Vectors, x: Vectors) -> Vectors:
 def _flat_tilt(
     side: _MovingBody, outward: Vectors, point: Vectors, E: FlatDirections
 ) -> Array:
-    """Velocity, along the flats E, of the outward normal of a hull that is deformed."""
+    """Return the velocity, along flats E, of the outward normal of a deformed hull."""
     if not (isinstance(side.core, Hull) and isinstance(side.d.core, Hull)):
         return jnp.zeros((2, *outward.shape[1:]), outward.dtype)
     m, x = _to_core_frame(side, outward, point)
     E = rotate_back(side.R, E)
     vertices = pairs_last(side.core.vertices)
-    still = jax.lax.stop_gradient
-    weights = still(_vertex_weights(vertices, m, x))
-    rise = dot(pairs_last(side.d.core.vertices), still(m))
+    weights = jax.lax.stop_gradient(_vertex_weights(vertices, m, x))
+    rise = dot(pairs_last(side.d.core.vertices), jax.lax.stop_gradient(m))
     rise = rise - jnp.sum(weights * rise, 0)
+    # least squares: the plane through the face's vertices as they rise along m
     across = dot((vertices - x)[:, None], E) * _extreme_vertices(vertices, m)[:, None]
-    across = pairs_first(still(across))
+    across = pairs_first(jax.lax.stop_gradient(across))
     gram = across.swapaxes(-1, -2) @ across
     inverse = jnp.linalg.pinv(gram, rtol=1e-6, hermitian=True)
     return -jnp.einsum("pij,pvj,vp->ip", inverse, across, rise)
 
 
+def _flat_cosine(dtype: Any) -> float:
+    """Return the greatest cosine between normal and a direction counted as flat."""
+    return 1e-5 if dtype == jnp.float32 else 1e-9
+
+
 def _extreme_vertices(vertices: Array, m: Vectors) -> Array:
-    """Which vertices are extreme along m."""
+    """Return which vertices are extreme along m."""
     along = dot(vertices, m)
     extent = jnp.max(jnp.abs(vertices), (0, 1))
-    flat = 1e-5 if m.dtype == jnp.float32 else 1e-9
-    return along >= jnp.max(along, 0) - flat * extent
+    return along >= jnp.max(along, 0) - _flat_cosine(m.dtype) * extent
 
 
 def _vertex_weights(vertices: Array, m: Vectors, x: Vectors) -> Array:
-    """Shares in x of the vertices that are extreme along m, the least ones."""
+    """Return weights of the vertices extreme along m, whose weighted mean is x.
+
+    They are those of least norm: x is linear in the vertices with weights that sum to
+    one, A w = (0, 1), and w = Aᵀ (A Aᵀ)⁺ (0, 1).
+    """
     away = jnp.concatenate([vertices - x, jnp.ones_like(vertices[:, :1])], 1)
     away = pairs_first(away * _extreme_vertices(vertices, m)[:, None])
     gram = away.swapaxes(-1, -2) @ away
@@ -163,24 +182,25 @@ def _vertex_weights(vertices: Array, m: Vectors, x: Vectors) -> Array:
 def _to_core_frame(
     side: _MovingBody, outward: Vectors, point: Vectors
 ) -> tuple[Vectors, Vectors]:
-    """The normal and the core's point under a surface point, in the core's frame."""
+    """Return the normal and the core's point under a surface point, in its frame."""
     m = rotate_back(side.R, outward)
     return m, rotate_back(side.R, point - side.p) - side.radius * m
 
 
 def _normal_velocity(side: _MovingBody, n: Vectors) -> Vectors:
-    """Velocity of n if it were fixed in the body."""
+    """Return the velocity of n if n were fixed in the body."""
     return rotate(side.d.R, rotate_back(side.R, n))
 
 
 def _surface_in_world(
     side: _MovingBody, outward: Vectors, point: Vectors
 ) -> tuple[Curvature, FlatDirections]:
-    """Curvature and flat directions at a witness point, in the world."""
+    """Return curvature and flat directions at a witness point, in the world."""
     m, x = _to_core_frame(side, outward, point)
-    flat = 1e-5 if m.dtype == jnp.float32 else 1e-9
-    W, E = surface_geometry(side.core, m, x, flat)
+    W, E = surface_geometry(side.core, m, x, _flat_cosine(m.dtype))
+    # the ball's support function radius |m| has the Hessian radius (I - m mᵀ)
     eye = np.eye(3, dtype=m.dtype)[..., None]
     W = W + side.radius * (eye - m[:, None] * m)
+    # R W Rᵀ, with W symmetric
     W = rotate(side.R, rotate(side.R, W).swapaxes(0, 1))
     return W, rotate(side.R, jax.lax.stop_gradient(E))

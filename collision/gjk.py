@@ -68,7 +68,7 @@ def closest_point_to_origin(
     rounding = 4 * jnp.finfo(extent.dtype).eps * extent
 
     def terminate(s: _GJKState, p: Vectors, near: _SimplexPoint) -> tuple[Array, Array]:
-        """Whether no point is closer, and whether the origin is inside M."""
+        """Return whether no point is closer, and whether the origin is inside M."""
         vv = dot(s.v, s.v)
         same = s.w == p
         is_known = jnp.any(s.has & same[:, 0] & same[:, 1] & same[:, 2], 0)

@@ -156,7 +156,8 @@ def solve_saddle_system(
 
 def _invert(M: Float[Array, "n n pairs"]) -> jax.Array:
     """Return inverses of many small matrices, by Gauss–Jordan elimination."""
-    # LAPACK has no batches on CPUs, and no place in a single kernel
+    # LAPACK is called for one matrix after the other on CPUs, and no single kernel may
+    # contain such calls
     n = len(M)
     number = np.arange(n)[:, None]
 

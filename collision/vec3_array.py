@@ -1,4 +1,4 @@
-"""3-vectors in one array each: components on the last axis but one, pairs on the last.
+"""3-vectors in one array each: components on the second last axis, pairs on the last.
 
 One operation per vector instead of three keeps traces small and compilation fast. Where
 a loop does little work per pair, as in bounds of distances or in a search over many

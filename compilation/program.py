@@ -29,8 +29,8 @@ def compile_program(
     Args:
         fn: the function.
         num_static: number of leading arguments that are hashable instead of arrays.
-        is_large: of the static arguments, whether subprograms are compiled as kernels
-            of their own, which takes LLVM less time.
+        is_large: of the static arguments, whether each subprogram is compiled as a
+            separate kernel, which takes LLVM less time.
         transform: maps the function without its static arguments, and these, to the
             function that is compiled: for example the same on several devices.
         packs: indices of the arguments that are packed into few buffers before the

@@ -104,7 +104,7 @@ _trace_state = local()
 
 
 def subprogram(fn: Callable[..., Any], *args: Any) -> Any:
-    """Return `fn(*args)`, computed in a kernel of its own if the program has parts.
+    """Return `fn(*args)`, computed in a separate kernel if the program has parts.
 
     The kernel's result is packed then, and only another subprogram unpacks it, so that
     no operation remains between kernels; see `defer`.

@@ -14,7 +14,7 @@ import jax
 def synchronous_cpu_device() -> jax.Device | None:
     """Return a CPU that computes in the calling thread; None: JAX's default device.
 
-    The device belongs to a client of its own, so that JAX's settings and list of
+    The device belongs to a separate client, so that JAX's settings and list of
     devices do not change.
     """
     if jax.default_backend() != "cpu" or jax.process_count() > 1:

@@ -39,7 +39,7 @@ def solved(a, b, i):
 
 
 def outside(body, points):
-    """How far points are outside [m]."""
+    """Return the distance by which points are outside [m]."""
     local = np.einsum("nji,nj->ni", body.R, points - body.p)
     return np.maximum(np.abs(local) - body.core.half, 0).max(-1)
 

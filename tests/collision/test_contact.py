@@ -685,7 +685,7 @@ def test_batches_are_one_by_one():
 
 
 def test_nested_batches_of_boxes():
-    """Those whose work depends on how many overlap."""
+    """Pairs of cores whose work depends on the number of overlaps."""
     a, b = random_pairs((Box, Box), seed=13, n=12)
     grid = jax.tree.map(lambda x: jnp.asarray(x).reshape(3, 4, *x.shape[1:]), (a, b))
     out = jax.jit(jax.vmap(jax.vmap(contact)))(*grid)

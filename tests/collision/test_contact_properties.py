@@ -1,4 +1,4 @@
-"""What holds of contacts of all bodies, in random batches of all kinds of pairs."""
+"""Properties of contacts of all bodies, in random batches of all kinds of pairs."""
 
 import jax
 import numpy as np
@@ -64,7 +64,7 @@ def solve_all(*pairs: tuple[Body, Body]) -> list[Contact]:
 
 @property_of(30)
 def test_symmetric(seed, pair):
-    """What A is to B, B is to A."""
+    """Exchanging A and B exchanges the points and negates the normal."""
     if pair[0] is not pair[1]:
         pair = ALIKE[seed % 4]
     a, b = random_pairs(pair, seed, n=2 * FEW)

@@ -22,7 +22,7 @@ CALLS = {"default": ("0",), "plain": ("1", "forbid"), "missing": ("0", "missing"
 
 @pytest.fixture(scope="module")
 def results():
-    """What each kind of process prints."""
+    """Return the output of each kind of process."""
     running = {}
     for name, (flag, *words) in CALLS.items():
         env = {**os.environ, VARIABLE: flag}

@@ -77,7 +77,7 @@ def capsule(half: float, r: float) -> Shape:
 
 
 def box(half, r: float = 0.0) -> Shape:
-    """Of outer half sizes; r rounds corners inwards."""
+    """Return a box of outer half sizes; r rounds corners inwards."""
     return Shape(Box(np.asarray(half) - r), r)
 
 
@@ -275,7 +275,7 @@ def separation(a: Body, b: Body, n: np.ndarray) -> np.ndarray:
 
 
 def outside_core(body: Body, outward: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """How far the core's point under a surface point lies outside the core."""
+    """Return the distance of the core's point under a surface point from the core."""
     m = np.einsum("bji,bj->bi", body.R, outward)
     x = np.einsum("bji,bj->bi", body.R, point - body.p)
     x = x - body.radius[:, None] * m
@@ -374,7 +374,7 @@ class Row(NamedTuple):
 
 
 def row(a, b, known: dict) -> Row:
-    """Of (shape, R, p) twice."""
+    """Return a pair of bodies from (shape, R, p) twice."""
     rank = lambda x: CORES.index(type(x[0].core))
     sign = 1.0
     if rank(a) > rank(b):
