@@ -100,7 +100,7 @@ def _compiler_options() -> dict[str, Any]:
 
 
 _trace_state = local()
-"""`compile_in_parts`: whether the program being traced in this thread is made of parts."""
+"""`in_parts`: whether the program being traced in this thread is made of parts."""
 
 
 def subprogram(fn: Callable[..., Any], *args: Any) -> Any:

@@ -15,8 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.compilation.packed_pytree import Packed, PackedTree, pack, unpack
-from posewise.compilation.single_kernel import StaticJit, defer, subprogram
+from posewise.compilation import Array, compile_program
+from posewise.compilation.packed_pytree import Packed, pack, unpack
+from posewise.compilation.single_kernel import defer, subprogram
 
 from .chain_problem import ChainProblem
 from .inactive_linearization import without_extrapolation
@@ -32,8 +33,6 @@ from .residuals import (
 )
 from .state import Linearization, SolverState, TrialStep
 from .status import Status
-
-Array = jax.Array | np.ndarray
 
 
 class Result(NamedTuple):
@@ -147,7 +146,7 @@ def resume(
     fresh: Any,
     options: Options | Packed,
     passes: Number,
-) -> tuple[PackedTree, Any]:
+) -> tuple[SolverState | Packed, Any]:
     """At most so many passes more: from x where `fresh`, otherwise from a state.
 
     Gives the state after them, sealed, and a `Result`, which may be so too.
@@ -173,5 +172,7 @@ def _deferred_unpack(given: Any) -> Any:
 
 
 compiles_in_parts = operator.attrgetter("is_large")
-solve = StaticJit(solve_from_start, large=compiles_in_parts, seals=(1, 3), fetches=True)
-resume_compiled = StaticJit(resume, large=compiles_in_parts, seals=(1, 5))
+solve = compile_program(
+    solve_from_start, is_large=compiles_in_parts, packs=(1, 3), fetches=True
+)
+resume_compiled = compile_program(resume, is_large=compiles_in_parts, packs=(1, 5))

@@ -22,15 +22,16 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Float, Int
 
+from posewise.compilation import compile_program
 from posewise.compilation.packed_pytree import (
     MAX_SHARED_SIZE,
-    PackedTree,
+    Packed,
     fetch,
     pack,
     unpack,
 )
 from posewise.compilation.sharding import put_sharded, shard_lanes
-from posewise.compilation.single_kernel import StaticJit, is_cpu_backend
+from posewise.compilation.single_kernel import is_cpu_backend
 
 from .augmented_lagrangian import Result, resume
 from .chain_problem import ChainProblem
@@ -233,15 +234,15 @@ def _advance_lanes(
     varied: tuple[bool, ...],
     mesh: Mesh | None,
     leaves: Sequence[jax.Array],
-    state: PackedTree,
+    state: SolverState | Packed,
     x: jax.Array,
     fresh: jax.Array,
     mu: jax.Array,
     options: Options,
-) -> tuple[PackedTree, Result]:
+) -> tuple[SolverState | Packed, Result]:
     """One round of all lanes, or of those of one device."""
 
-    def one(lane: Any) -> tuple[PackedTree, Result]:
+    def one(lane: Any) -> tuple[SolverState | Packed, Result]:
         own, state, x, fresh, mu = lane
         mine = iter(own)
         every = [next(mine) if v else a for a, v in zip(leaves, varied, strict=True)]
@@ -258,9 +259,9 @@ def _advance_lanes(
     return every(one, (own, state, x, fresh, mu))
 
 
-_advance_lanes_compiled = StaticJit(
+_advance_lanes_compiled = compile_program(
     _advance_lanes,
-    static=4,
-    large=lambda problem, *_: problem.is_large,
-    around=shard_lanes,
+    num_static=4,
+    is_large=lambda problem, *_: problem.is_large,
+    transform=shard_lanes,
 )
