@@ -110,8 +110,8 @@ def distance_lower_bound(a: Body, b: Body) -> tuple[Array, ...]:
         b: bodies with the same batch axis.
     """
     if isinstance(a.core, HalfSpace):
-        d, on_b, on_a, n = distance_lower_bound(b, a)
-        return d, on_a, on_b, -n
+        swapped = distance_lower_bound(b, a)
+        return swapped[0], swapped[2], swapped[1], -swapped[3]
     p_a, p_b = vector_components(a.p), vector_components(b.p)
     R_a, R_b = matrix_components(a.R), matrix_components(b.R)
     reach_a = bounding_radius(a.core) + a.radius

@@ -68,10 +68,9 @@ class _MovingBody(NamedTuple):
 
     @classmethod
     def of(cls, body: Body, d: Body) -> "_MovingBody":
-        def fields(x):
-            return x.core, x.radius, pairs_last(x.R), pairs_last(x.p)
-
-        return cls(*fields(body), cls(*fields(d), None))
+        tangent = cls(d.core, d.radius, pairs_last(d.R), pairs_last(d.p), None)
+        R, p = pairs_last(body.R), pairs_last(body.p)
+        return cls(body.core, body.radius, R, p, tangent)
 
 
 def _tangents_of_pairs(
