@@ -55,6 +55,7 @@ class _Fingerprinter:
             if a.dtype.hasobject:
                 raise NotFingerprintable(f"an array of {a.dtype}")
             return _hash("array", a.dtype.str, str(a.shape), a.tobytes().hex())
+        # digested once however often it occurs, which also bounds the time for DAGs
         if id(v) in self.digests:
             return self.digests[id(v)][0]
         if id(v) in self.stack:
@@ -92,6 +93,7 @@ def _components(v: Any) -> tuple[Any, ...]:
     if isinstance(v, np.dtype):
         return (v.str,)
     if isinstance(v, functools.partial):
+        # bound arguments are data of the function as much as closures are
         return v.func, v.args, v.keywords
     if isinstance(v, types.MethodType):
         return v.__func__, v.__self__

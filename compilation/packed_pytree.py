@@ -59,6 +59,7 @@ class PackLayout:
             # single kernels take no booleans, so that these travel as integers
             carrier = "int32" if dtype == "bool" else dtype
             if size:
+                # copying a large array costs more than one more buffer
                 alone = i if size > max_shared_size else None
                 groups.setdefault((carrier, alone), []).append(i)
         self.buffers = [(dtype, members) for (dtype, _), members in groups.items()]
@@ -124,6 +125,7 @@ def _pack_layout(
 
 
 def _slice_buffer(buffer: Any, begin: int, end: int, shape: tuple[int, ...]) -> Any:
+    # without the slice, a buffer of one leaf is passed on as it stands
     is_whole = end - begin == buffer.size
     leaf = buffer if is_whole else jax.lax.slice(buffer, (begin,), (end,))
     return jax.lax.reshape(leaf, shape)

@@ -90,6 +90,7 @@ class CachedProgram:
     def __call__(self, *args: Any) -> Any:
         leaves, tree = jax.tree.flatten(args)
         key = tree, tuple(map(_abstract_value, leaves))
+        # one thread compiles, so that lanes of a batch do not compile the same program
         with self.lock:
             if key not in self.executables:
                 self.executables[key] = self._load_or_compile(args, key)
@@ -164,6 +165,7 @@ def _environment() -> tuple[Any, ...]:
         *(getattr(jax.config, name) for name in JAX_SETTINGS),
         *(jax.__version__, jaxlib.__version__, platform.python_version()),
         *(_source_digest(), _cpu_model()),
+        # a program names its devices by number
         *(len(jax.devices()), os.environ.get("XLA_FLAGS")),
     )
 
@@ -176,6 +178,7 @@ def _source_digest() -> str:
     for folder, folders, files in os.walk(root, followlinks=True):
         folders.sort()
         for name in sorted(files):
+            # names too: a module that is renamed changes the names in fingerprints
             if name.endswith(".py"):
                 file = Path(folder, name)
                 digest.update(f"{file.relative_to(root)}\n".encode())

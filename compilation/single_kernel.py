@@ -175,6 +175,7 @@ class StaticJit:
         update_wrapper(self, fn)
 
     def __call__(self, *args: Any) -> Any:
+        # looked up before anything else: a packed argument has few leaves to inspect
         arrays = list(args)
         for i in self.packs:
             arrays[i] = self.pack_cache.lookup(args[i])
@@ -194,6 +195,7 @@ class StaticJit:
                 while len(self.programs) >= MAX_PROGRAMS:
                     _, oldest = self.programs.popitem(last=False)
                     self.num_evicted += oldest._cache_size()
+            # inserted again, so that the last used program is the last to be evicted
             self.programs[static] = program
         with _paused_garbage_collection() if is_new else nullcontext():
             out = program(*arrays)
@@ -243,6 +245,7 @@ def call_single_kernel(fn: Callable[..., Any], *args: Any) -> Any:
         treedefs.append(tree)
         return leaves
 
+    # Packed arguments stay packed within: the function unpacks the ones it reads.
     was_plain = [not is_packed(a) for a in args]
     args = tuple(map(pack, args))
     closed = jax.make_jaxpr(packed_leaves)(*args)
@@ -297,6 +300,7 @@ def _opaque_false(inputs: Sequence[jax.Array]) -> jax.Array:
     odd = np.ones(1, bool)
     for a in inputs:
         floats = jnp.issubdtype(a.dtype, jnp.floating)
+        # a multiple of the greatest number that no data of a robot contains
         high = jnp.finfo(a.dtype).max if floats else jnp.iinfo(a.dtype).max
         first = jax.lax.slice(a.reshape(-1), (0,), (1,))
         odd = odd & (first == np.asarray(high // 7 * 5, a.dtype))

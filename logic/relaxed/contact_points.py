@@ -14,7 +14,6 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise import collision
-from posewise.features.safe_math import amin
 from posewise.robots.geometry.hulls import outer_hull
 
 RIM_POINTS = 12
@@ -81,9 +80,9 @@ def closest_surface_points(
             d = local[:, 2]
             on = local.at[:, 2].set(0.0)
         case collision.Box(half):
-            d, on = _to_box(local, half)
+            d, on = collision.closest_point_on_box(local, half)
         case collision.BoxPlusEllipsoid(half, radii) if drum:
-            d, on = _to_drum(local, half[:, 2], radii[:, 0])
+            d, on = collision.closest_point_on_cylinder(local, half[:, 2], radii[:, 0])
         case _:
             point = collision.Box(jnp.zeros_like(x))
             eye = jnp.broadcast_to(jnp.eye(3, dtype=x.dtype), (len(x), 3, 3))
@@ -94,32 +93,3 @@ def closest_surface_points(
     out = away / jnp.where(jnp.abs(d) > 0, d, 1.0)[:, None]
     on = on + radius[:, None] * out
     return d - radius, jnp.einsum("nij,nj->ni", body.R, on) + body.p
-
-
-def _to_box(x: Any, half: Any) -> tuple[Any, Any]:
-    """Signed distance and nearest point of the surface of a box, in its axes."""
-    clipped = jnp.clip(x, -half, half)
-    away = x - clipped
-    square = jnp.sum(away * away, -1)
-    outside = square > 0
-    length = jnp.sqrt(jnp.where(outside, square, 1.0))
-    room = half - jnp.abs(x)
-    face = jnp.arange(3) == jnp.argmin(room, -1)[:, None]
-    sign = jnp.where(x < 0, -1.0, 1.0)
-    inner = jnp.where(face, sign * half, x)
-    depth = amin(room)
-    d = jnp.where(outside, length, -depth)
-    return d, jnp.where(outside[:, None], clipped, inner)
-
-
-def _to_drum(x: Any, half: Any, radius: Any) -> tuple[Any, Any]:
-    """The same of a cylinder: a box of two sides, the radial one and the axial one."""
-    square = x[:, 0] ** 2 + x[:, 1] ** 2
-    off = square > 0
-    length = jnp.sqrt(jnp.where(off, square, 1.0)) * off
-    unit = jnp.where(off[:, None], x[:, :2] / jnp.where(off, length, 1.0)[:, None], 0)
-    unit = jnp.where(off[:, None], unit, jnp.array([1.0, 0.0], x.dtype))
-    flat = jnp.stack([length, jnp.zeros_like(length), x[:, 2]], -1)
-    sides = jnp.stack([radius, jnp.full_like(radius, jnp.inf), half], -1)
-    d, on = _to_box(flat, sides)
-    return d, jnp.concatenate([on[:, :1] * unit, on[:, 2:]], -1)

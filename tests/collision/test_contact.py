@@ -8,31 +8,31 @@ from helpers.collision_cases import (
     CORE_PAIRS,
     PAIRS,
     Shape,
-    along,
-    batch,
+    batch_cases,
     bodies,
     box,
     capsule,
+    concatenate_bodies,
     cylinder,
+    directional_derivative,
+    displace,
+    distance_from_core,
     ellipsoid,
-    grouped,
+    group_by_cores,
     hull,
-    join,
-    outside_core,
-    padded,
+    pad_batch,
     pair_name,
     plane,
     random_pairs,
-    reach,
+    reference_case,
     rotation,
-    row,
-    rows_of,
-    searched,
+    searched_distance,
+    select_rows,
     separation,
-    shape_of,
-    shifted,
+    shape_from_json,
     solve,
     sphere,
+    support_value,
     tangent,
     value,
 )
@@ -55,7 +55,7 @@ every_pair = pytest.mark.parametrize("cores", CORE_PAIRS, ids=pair_name)
 CURVED = {"cylinder", "ellipsoid"}
 
 
-def curved(cores) -> bool:
+def has_curved_core(cores) -> bool:
     return BoxPlusEllipsoid in cores and HalfSpace not in cores
 
 
@@ -66,11 +66,15 @@ def reference_rows():
     rows = []
     for case in reference("collision/cases.json")["rows"]:
         ends = [
-            (shape_of(case[k]["shape"]), rotation(case[k]["quat_wxyz"]), case[k]["pos"])
+            (
+                shape_from_json(case[k]["shape"]),
+                rotation(case[k]["quat_wxyz"]),
+                case[k]["pos"],
+            )
             for k in "AB"
         ]
-        rows.append(row(*ends, case))
-    return grouped(rows)
+        rows.append(reference_case(*ends, case))
+    return group_by_cores(rows)
 
 
 def tolerance(case: dict) -> float:
@@ -85,7 +89,7 @@ def test_reference_cases(cores):
     rows = reference_rows().get(cores)
     if rows is None:
         pytest.skip("no such reference case")
-    a, b = batch(rows)
+    a, b = batch_cases(rows)
     out = solve(a, b)
     d = np.array([r.known["d"] for r in rows])
     limit = np.array([tolerance(r.known) for r in rows])
@@ -111,7 +115,7 @@ def test_reference_pairs(cores):
     rows = free_bodies().get(cores)
     if rows is None:
         pytest.skip("no such reference case")
-    a, b = batch(rows)
+    a, b = batch_cases(rows)
     out = solve(a, b)
     d = np.array([r.known["exact_d"] for r in rows])
     np.testing.assert_allclose(out.distance, d, atol=1e-8)
@@ -125,8 +129,8 @@ def free_bodies():
             ends = []
             for k, q in (("a", case["q"][:7]), ("b", case["q"][7:])):
                 ends.append((rai_shape(sample[k]), rotation(q[3:]), q[:3]))
-            rows.append(row(*ends, case))
-    return grouped(rows)
+            rows.append(reference_case(*ends, case))
+    return group_by_cores(rows)
 
 
 def rai_shape(s: dict) -> Shape:
@@ -163,8 +167,8 @@ def check_contact(a, b, out, d_tolerance=1e-6, point_tolerance=2e-5):
     )
     for body, outward, point in ((a, -n, out.point_a), (b, n, out.point_b)):
         height = np.sum((point - body.p) * outward, -1)
-        off = np.abs(height - reach(body, outward))
-        outside = outside_core(body, outward, point)
+        off = np.abs(height - support_value(body, outward))
+        outside = distance_from_core(body, outward, point)
         # in deep overlap, curved bodies' points are the last to converge: 1 in 100
         for error, limit in ((off, d_tolerance), (outside, point_tolerance)):
             assert np.mean(error > limit) <= 0.01, error.max()
@@ -172,14 +176,14 @@ def check_contact(a, b, out, d_tolerance=1e-6, point_tolerance=2e-5):
 
 
 @every_pair
-def test_certificate_and_search(cores):
+def test_contact_agrees_with_certificate_and_search(cores):
     a, b = random_pairs(cores, seed=1)
     out = solve(a, b)
     assert 0.25 < np.mean(out.distance < 0) < 0.75
     check_contact(a, b, out)
     if HalfSpace not in cores:
-        worst = searched(a, b, 1000, zooms=8) - out.distance
-        assert np.mean(worst > 1e-7) <= (0.01 if curved(cores) else 0)
+        worst = searched_distance(a, b, 1000, zooms=8) - out.distance
+        assert np.mean(worst > 1e-7) <= (0.01 if has_curved_core(cores) else 0)
         assert worst.max() < 5e-5, (worst.argmax(), worst.max())
 
 
@@ -216,7 +220,9 @@ def velocities(a: Body, b: Body, seed: int, sizes: bool):
 def differences(a, b, velocity, h):
     """Forward and backward differences of everything in a contact, and its value."""
     (da, wa), (db, wb) = velocity
-    at = [solve(shifted(a, da, wa, k * h), shifted(b, db, wb, k * h)) for k in (-1, 1)]
+    at = [
+        solve(displace(a, da, wa, k * h), displace(b, db, wb, k * h)) for k in (-1, 1)
+    ]
     mid = solve(a, b)
     per = lambda x, y: jax.tree.map(lambda x, y: (y - x) / h, x, y)
     return per(mid, at[1]), per(at[0], mid)
@@ -228,14 +234,14 @@ def test_derivatives_are_finite_differences(cores, sizes):
     a, b = random_pairs(cores, seed=2)
     velocity = velocities(a, b, seed=3, sizes=sizes)
     (da, _), (db, _) = velocity
-    out, got = along(a, b, da, db)
-    h = 1e-4 if curved(cores) else 1e-5
+    out, got = directional_derivative(a, b, da, db)
+    h = 1e-4 if has_curved_core(cores) else 1e-5
     forward, backward = differences(a, b, velocity, h)
     for name, limit, jump, share in (
-        ("distance", 2e-5 if curved(cores) else 2e-7, 0.05, 0.9),
-        ("normal", 2e-2 if curved(cores) else 2e-5, 0.3, 0.7),
-        ("point_a", 2e-2 if curved(cores) else 2e-5, 0.3, 0.7),
-        ("point_b", 2e-2 if curved(cores) else 2e-5, 0.3, 0.7),
+        ("distance", 2e-5 if has_curved_core(cores) else 2e-7, 0.05, 0.9),
+        ("normal", 2e-2 if has_curved_core(cores) else 2e-5, 0.3, 0.7),
+        ("point_a", 2e-2 if has_curved_core(cores) else 2e-5, 0.3, 0.7),
+        ("point_b", 2e-2 if has_curved_core(cores) else 2e-5, 0.3, 0.7),
     ):
         f, b_, g = (
             getattr(x, name).reshape(PAIRS, -1) for x in (forward, backward, got)
@@ -248,7 +254,7 @@ def test_derivatives_are_finite_differences(cores, sizes):
         error = np.maximum(beyond, 0).max(1) / (1 + np.abs(f).max(1))
         bad = smooth & (error > limit)
         # differences of curved bodies' deep overlaps see their last digits
-        few = 0.07 if curved(cores) else 0.0
+        few = 0.07 if has_curved_core(cores) else 0.0
         assert bad.mean() <= few, (name, [(i, error[i]) for i in np.nonzero(bad)[0]])
 
 
@@ -259,7 +265,7 @@ def test_second_derivatives(cores):
     """Along two random velocities; differences of first derivatives."""
     a, b = random_pairs(cores, seed=4)
     one, two = (velocities(a, b, seed, sizes=False) for seed in (5, 6))
-    spin = lambda body, w: moved_by(body, w)
+    spin = lambda body, w: rotate_body(body, w)
 
     def first(x, y, velocity):
         return jax.jvp(contact, (x, y), velocity)[1].distance
@@ -280,10 +286,10 @@ def test_second_derivatives(cores):
     at = []
     for k in (-1, 0, 1):
         x, y = (
-            shifted(body, by, w, k * h)
+            displace(body, by, w, k * h)
             for body, (by, w) in zip((a, b), two, strict=True)
         )
-        at.append(along(x, y, *map(np_body, rates(x, y)))[1].distance)
+        at.append(directional_derivative(x, y, *map(np_body, rates(x, y)))[1].distance)
     forward, backward = (at[2] - at[1]) / h, (at[1] - at[0]) / h
     smooth = np.abs(forward - backward) < 0.05 * (1 + np.abs(forward))
     assert smooth.mean() > 0.9
@@ -293,7 +299,7 @@ def test_second_derivatives(cores):
     assert not bad.any(), [(i, error[i]) for i in np.nonzero(bad)[0]]
 
 
-def moved_by(body, w):
+def rotate_body(body, w):
     """Rate of R when turning by w."""
     turned = jnp.cross(jnp.asarray(w)[:, None, :], jnp.swapaxes(body.R, -1, -2))
     return jnp.swapaxes(turned, -1, -2)
@@ -339,7 +345,7 @@ def test_gradient_is_the_transposed_derivative(cores):
     grad = gradient(a, b)
     velocity = velocities(a, b, seed=9, sizes=False)
     (da, _), (db, _) = velocity
-    _, t = along(a, b, da, db)
+    _, t = directional_derivative(a, b, da, db)
     stack = np.concatenate([t.distance[:, None], t.point_a, t.point_b, t.normal], 1)
     forward = np.sum(weights * stack)
     pairs = zip(jax.tree.leaves(grad), jax.tree.leaves((da, db)), strict=True)
@@ -383,11 +389,11 @@ def kinks():
 
 @pytest.mark.parametrize("name", kinks())
 def test_gradients_at_kinks_lie_between_one_sided_ones(name):
-    [group] = grouped([row(*kinks()[name], {})]).values()
-    a, b = batch(group)
+    [group] = group_by_cores([reference_case(*kinks()[name], {})]).values()
+    a, b = batch_cases(group)
     h = 1e-7
     directions = np.concatenate([np.eye(6), -np.eye(6)])
-    many = lambda body: rows_of(body, np.zeros(12, int))
+    many = lambda body: select_rows(body, np.zeros(12, int))
     a, b = many(a), many(b)
     for which in (0, 1):
         w, v = directions[:, :3], directions[:, 3:]
@@ -395,8 +401,8 @@ def test_gradients_at_kinks_lie_between_one_sided_ones(name):
         by = tangent(moving, w, v)
         stays = tangent((b, a)[which])
         pair = (by, stays) if which == 0 else (stays, by)
-        mid, got = along(a, b, *pair)
-        after = shifted(moving, by, w, h)
+        mid, got = directional_derivative(a, b, *pair)
+        after = displace(moving, by, w, h)
         out = solve(*((after, b) if which == 0 else (a, after)))
         one_sided = (out.distance - mid.distance) / h
         right, left = one_sided[:6], -one_sided[6:]
@@ -420,130 +426,148 @@ CUBE_HULL = hull(
 )
 
 
-def at(x, y, z):
+def xyz(x, y, z):
     return np.array([x, y, z], float)
 
 
 DEGENERATE = [
-    ("coincident points", sphere(0.0), sphere(0.0), at(0, 0, 0), 0.0),
-    ("concentric balls", sphere(0.1), sphere(0.2), at(0, 0, 0), -0.3),
-    ("same capsules", capsule(0.2, 0.1), capsule(0.2, 0.1), at(0, 0, 0), -0.2),
-    ("touching balls", sphere(0.1), sphere(0.2), at(0.3, 0, 0), 0.0),
-    ("capsules in line", capsule(0.2, 0.1), capsule(0.2, 0.1), at(0, 0, 1), 0.4),
-    ("point on a box", sphere(0.0), CUBE, at(0.1, 0, 0), 0.0),
-    ("point at a corner", sphere(0.0), CUBE, at(0.1, 0.1, 0.1), 0.0),
-    ("point in a box", sphere(0.0), CUBE, at(0, 0, 0), -0.1),
-    ("box without size", box([0, 0, 0]), CUBE, at(0.3, 0, 0), 0.2),
-    ("box without size inside", box([0, 0, 0]), CUBE, at(0, 0, 0), -0.1),
-    ("flat boxes crossing", box([0.2, 0.2, 0]), box([0.2, 0, 0.2]), at(0, 0, 0), -0.2),
+    ("coincident points", sphere(0.0), sphere(0.0), xyz(0, 0, 0), 0.0),
+    ("concentric balls", sphere(0.1), sphere(0.2), xyz(0, 0, 0), -0.3),
+    ("same capsules", capsule(0.2, 0.1), capsule(0.2, 0.1), xyz(0, 0, 0), -0.2),
+    ("touching balls", sphere(0.1), sphere(0.2), xyz(0.3, 0, 0), 0.0),
+    ("capsules in line", capsule(0.2, 0.1), capsule(0.2, 0.1), xyz(0, 0, 1), 0.4),
+    ("point on a box", sphere(0.0), CUBE, xyz(0.1, 0, 0), 0.0),
+    ("point at a corner", sphere(0.0), CUBE, xyz(0.1, 0.1, 0.1), 0.0),
+    ("point in a box", sphere(0.0), CUBE, xyz(0, 0, 0), -0.1),
+    ("box without size", box([0, 0, 0]), CUBE, xyz(0.3, 0, 0), 0.2),
+    ("box without size inside", box([0, 0, 0]), CUBE, xyz(0, 0, 0), -0.1),
+    ("flat boxes crossing", box([0.2, 0.2, 0]), box([0.2, 0, 0.2]), xyz(0, 0, 0), -0.2),
     (
         "flat boxes upon each other",
         box([0.2, 0.2, 0]),
         box([0.1, 0.1, 0]),
-        at(0, 0, 0),
+        xyz(0, 0, 0),
         0,
     ),
     (
         "flat boxes, one above",
         box([0.2, 0.2, 0]),
         box([0.1, 0.1, 0]),
-        at(0, 0, 0.3),
+        xyz(0, 0, 0.3),
         0.3,
     ),
-    ("same boxes", CUBE, CUBE, at(0, 0, 0), -0.2),
-    ("boxes face to face", CUBE, CUBE, at(0.2, 0, 0), 0.0),
-    ("boxes edge to edge", CUBE, CUBE, at(0.2, 0.2, 0), 0.0),
-    ("boxes corner to corner", CUBE, CUBE, at(0.2, 0.2, 0.2), 0.0),
-    ("needles across", box([1, 1e-3, 1e-3]), box([1e-3, 1, 1e-3]), at(0, 0, 0), -2e-3),
-    ("needles apart", box([1, 1e-3, 1e-3]), box([1e-3, 1, 1e-3]), at(0, 0, 0.1), 0.098),
-    ("needle in a ball", sphere(0.3), box([1, 1e-3, 1e-3]), at(0, 0, 0), -0.301),
-    ("points", POINT, POINT, at(0, 0, 0), 0.0),
-    ("points apart", POINT, POINT, at(0.3, 0, 0), 0.3),
-    ("point hull in a cube", POINT, CUBE_HULL, at(0, 0, 0), -0.1),
-    ("rod in a cube", ROD, CUBE_HULL, at(0, 0, 0), -0.1),
-    ("rods crossing", ROD, ROD, at(0, 0, 0), 0.0),
-    ("triangle in a cube", TRIANGLE, CUBE_HULL, at(0, 0, 0), -0.1),
-    ("triangle over a square", TRIANGLE, SQUARE, at(0, 0, -0.3), 0.3),
-    ("same triangles", TRIANGLE, TRIANGLE, at(0, 0, 0), 0.0),
-    ("same hulls", CUBE_HULL, CUBE_HULL, at(0, 0, 0), -0.2),
-    ("hulls face to face", CUBE_HULL, CUBE_HULL, at(0.2, 0, 0), 0.0),
-    ("square in a box", SQUARE, CUBE, at(0, 0, 0), -0.1),
-    ("point hull in a box", POINT, CUBE, at(0, 0, 0), -0.1),
-    ("segment and point hull", capsule(0.2, 0.0), POINT, at(0, 0, 0.1), 0.0),
-    ("segment in a hull", capsule(0.2, 0.0), CUBE_HULL, at(0, 0, 0), -0.1),
-    ("point in a hull", sphere(0.0), CUBE_HULL, at(0, 0, 0), -0.1),
+    ("same boxes", CUBE, CUBE, xyz(0, 0, 0), -0.2),
+    ("boxes face to face", CUBE, CUBE, xyz(0.2, 0, 0), 0.0),
+    ("boxes edge to edge", CUBE, CUBE, xyz(0.2, 0.2, 0), 0.0),
+    ("boxes corner to corner", CUBE, CUBE, xyz(0.2, 0.2, 0.2), 0.0),
+    ("needles across", box([1, 1e-3, 1e-3]), box([1e-3, 1, 1e-3]), xyz(0, 0, 0), -2e-3),
+    (
+        "needles apart",
+        box([1, 1e-3, 1e-3]),
+        box([1e-3, 1, 1e-3]),
+        xyz(0, 0, 0.1),
+        0.098,
+    ),
+    ("needle in a ball", sphere(0.3), box([1, 1e-3, 1e-3]), xyz(0, 0, 0), -0.301),
+    ("points", POINT, POINT, xyz(0, 0, 0), 0.0),
+    ("points apart", POINT, POINT, xyz(0.3, 0, 0), 0.3),
+    ("point hull in a cube", POINT, CUBE_HULL, xyz(0, 0, 0), -0.1),
+    ("rod in a cube", ROD, CUBE_HULL, xyz(0, 0, 0), -0.1),
+    ("rods crossing", ROD, ROD, xyz(0, 0, 0), 0.0),
+    ("triangle in a cube", TRIANGLE, CUBE_HULL, xyz(0, 0, 0), -0.1),
+    ("triangle over a square", TRIANGLE, SQUARE, xyz(0, 0, -0.3), 0.3),
+    ("same triangles", TRIANGLE, TRIANGLE, xyz(0, 0, 0), 0.0),
+    ("same hulls", CUBE_HULL, CUBE_HULL, xyz(0, 0, 0), -0.2),
+    ("hulls face to face", CUBE_HULL, CUBE_HULL, xyz(0.2, 0, 0), 0.0),
+    ("square in a box", SQUARE, CUBE, xyz(0, 0, 0), -0.1),
+    ("point hull in a box", POINT, CUBE, xyz(0, 0, 0), -0.1),
+    ("segment and point hull", capsule(0.2, 0.0), POINT, xyz(0, 0, 0.1), 0.0),
+    ("segment in a hull", capsule(0.2, 0.0), CUBE_HULL, xyz(0, 0, 0), -0.1),
+    ("point in a hull", sphere(0.0), CUBE_HULL, xyz(0, 0, 0), -0.1),
     (
         "same ellipsoids",
         ellipsoid([0.1, 0.2, 0.3]),
         ellipsoid([0.1, 0.2, 0.3]),
-        at(0, 0, 0),
+        xyz(0, 0, 0),
         -0.2,
     ),
     (
         "same balls, ellipsoids",
         ellipsoid([0.1] * 3),
         ellipsoid([0.1] * 3),
-        at(0, 0, 0),
+        xyz(0, 0, 0),
         -0.2,
     ),
     (
         "balls touching, ellipsoids",
         ellipsoid([0.1] * 3),
         ellipsoid([0.1] * 3),
-        at(0.2, 0, 0),
+        xyz(0.2, 0, 0),
         0.0,
     ),
     (
         "ellipsoid without size",
         ellipsoid([0.0] * 3),
         ellipsoid([0.1] * 3),
-        at(0.3, 0, 0),
+        xyz(0.3, 0, 0),
         0.2,
     ),
-    ("same cylinders", cylinder(0.1, 0.2), cylinder(0.1, 0.2), at(0, 0, 0), -0.2),
-    ("coaxial cylinders", cylinder(0.1, 0.2), cylinder(0.1, 0.2), at(0, 0, 0.5), 0.3),
-    ("cylinders touching", cylinder(0.1, 0.2), cylinder(0.1, 0.2), at(0, 0, 0.2), 0.0),
-    ("disks upon each other", cylinder(0.0, 0.2), cylinder(0.0, 0.2), at(0, 0, 0), 0.0),
-    ("disk over a disk", cylinder(0.0, 0.2), cylinder(0.0, 0.2), at(0, 0, 0.3), 0.3),
+    ("same cylinders", cylinder(0.1, 0.2), cylinder(0.1, 0.2), xyz(0, 0, 0), -0.2),
+    ("coaxial cylinders", cylinder(0.1, 0.2), cylinder(0.1, 0.2), xyz(0, 0, 0.5), 0.3),
+    ("cylinders touching", cylinder(0.1, 0.2), cylinder(0.1, 0.2), xyz(0, 0, 0.2), 0.0),
+    (
+        "disks upon each other",
+        cylinder(0.0, 0.2),
+        cylinder(0.0, 0.2),
+        xyz(0, 0, 0),
+        0.0,
+    ),
+    ("disk over a disk", cylinder(0.0, 0.2), cylinder(0.0, 0.2), xyz(0, 0, 0.3), 0.3),
     (
         "cylinder without radius",
         cylinder(0.2, 0.0),
         cylinder(0.1, 0.1),
-        at(0, 0, 0.1),
+        xyz(0, 0, 0.1),
         -0.1,
     ),
-    ("point in a cylinder", sphere(0.0), cylinder(0.2, 0.1), at(0, 0, 0), -0.1),
-    ("segment in a cylinder", capsule(0.1, 0.0), cylinder(0.2, 0.1), at(0, 0, 0), -0.1),
+    ("point in a cylinder", sphere(0.0), cylinder(0.2, 0.1), xyz(0, 0, 0), -0.1),
+    (
+        "segment in a cylinder",
+        capsule(0.1, 0.0),
+        cylinder(0.2, 0.1),
+        xyz(0, 0, 0),
+        -0.1,
+    ),
     (
         "point in an ellipsoid",
         sphere(0.0),
         ellipsoid([0.1, 0.2, 0.3]),
-        at(0, 0, 0),
+        xyz(0, 0, 0),
         -0.1,
     ),
-    ("cylinder on a box", CUBE, cylinder(0.1, 0.2), at(0, 0, -0.2), 0.0),
-    ("ellipsoid in a box", CUBE, ellipsoid([0.05] * 3), at(0, 0, 0), -0.15),
-    ("cylinder and point hull", cylinder(0.1, 0.2), POINT, at(0, 0, 0.3), 0.2),
-    ("cylinder about a point hull", cylinder(0.1, 0.2), POINT, at(0, 0, 0), -0.1),
-    ("cylinder on a plane", cylinder(0.1, 0.2), plane(), at(0, 0, -0.1), 0.0),
-    ("point on a plane", sphere(0.0), plane(), at(0, 0, 0), 0.0),
-    ("cube on a plane", CUBE, plane(), at(0, 0, -0.1), 0.0),
-    ("square on a plane", SQUARE, plane(), at(0, 0, 0), 0.0),
-    ("far away", CUBE, CUBE, at(1e3, 0, 0), 1e3 - 0.2),
-    ("far away balls", sphere(0.1), sphere(0.1), at(1e3, 0, 0), 1e3 - 0.2),
-    ("far away hulls", CUBE_HULL, CUBE_HULL, at(1e3, 0, 0), 1e3 - 0.2),
+    ("cylinder on a box", CUBE, cylinder(0.1, 0.2), xyz(0, 0, -0.2), 0.0),
+    ("ellipsoid in a box", CUBE, ellipsoid([0.05] * 3), xyz(0, 0, 0), -0.15),
+    ("cylinder and point hull", cylinder(0.1, 0.2), POINT, xyz(0, 0, 0.3), 0.2),
+    ("cylinder about a point hull", cylinder(0.1, 0.2), POINT, xyz(0, 0, 0), -0.1),
+    ("cylinder on a plane", cylinder(0.1, 0.2), plane(), xyz(0, 0, -0.1), 0.0),
+    ("point on a plane", sphere(0.0), plane(), xyz(0, 0, 0), 0.0),
+    ("cube on a plane", CUBE, plane(), xyz(0, 0, -0.1), 0.0),
+    ("square on a plane", SQUARE, plane(), xyz(0, 0, 0), 0.0),
+    ("far away", CUBE, CUBE, xyz(1e3, 0, 0), 1e3 - 0.2),
+    ("far away balls", sphere(0.1), sphere(0.1), xyz(1e3, 0, 0), 1e3 - 0.2),
+    ("far away hulls", CUBE_HULL, CUBE_HULL, xyz(1e3, 0, 0), 1e3 - 0.2),
     (
         "far away ellipsoids",
         ellipsoid([0.1] * 3),
         ellipsoid([0.1] * 3),
-        at(1e3, 0, 0),
+        xyz(1e3, 0, 0),
         1e3 - 0.2,
     ),
     (
         "far away cylinders",
         cylinder(0.1, 0.2),
         cylinder(0.1, 0.2),
-        at(0, 0, 1e3),
+        xyz(0, 0, 1e3),
         1e3 - 0.2,
     ),
 ]
@@ -552,8 +576,10 @@ DEGENERATE = [
 def degenerate_rows():
     rows = []
     for name, x, y, p, d in DEGENERATE:
-        rows.append(row((x, I, at(0, 0, 0)), (y, I, p), {"name": name, "d": d}))
-    return grouped(rows)
+        rows.append(
+            reference_case((x, I, xyz(0, 0, 0)), (y, I, p), {"name": name, "d": d})
+        )
+    return group_by_cores(rows)
 
 
 LONG = {"Curved-Curved", "Curved-Hull", "Hull-Hull"}
@@ -572,13 +598,13 @@ def test_degenerate_shapes(cores):
     rows = degenerate_rows()[cores] if cores in degenerate_rows() else []
     if not rows:
         pytest.skip("no such pair")
-    a, b = batch(rows)
+    a, b = batch_cases(rows)
     rng = np.random.default_rng(0)
     da, db = (
         tangent(x, rng.normal(size=x.p.shape), rng.normal(size=x.p.shape), 1.0)
         for x in (a, b)
     )
-    out, rate = along(a, b, da, db)
+    out, rate = directional_derivative(a, b, da, db)
     names = [r.known["name"] for r in rows]
     for part in (*out, *rate):
         finite = np.isfinite(part).reshape(len(rows), -1).all(1)
@@ -611,9 +637,12 @@ def test_scales(cores):
     a, b = random_pairs(cores, seed=10, n=40)
     d = solve(a, b).distance
     many = [(scaled(a, s), scaled(b, s)) for s in (1e-2, 1e2)]
-    out = solve(join(*[x for x, _ in many]), join(*[y for _, y in many]))
+    out = solve(
+        concatenate_bodies(*[x for x, _ in many]),
+        concatenate_bodies(*[y for _, y in many]),
+    )
     got = out.distance.reshape(2, 40) / np.array([[1e-2], [1e2]])
-    limit = 1e-6 if curved(cores) else 1e-10
+    limit = 1e-6 if has_curved_core(cores) else 1e-10
     np.testing.assert_allclose(got, [d, d], atol=limit)
 
 
@@ -638,16 +667,19 @@ IN_FLOAT32 = [
 def test_float32(cores):
     """Distances, points, normals and derivatives stay float32 and near float64's."""
     groups = [reference_rows().get(cores), free_bodies().get(cores)]
-    pairs = [batch(rows) for rows in groups if rows is not None]
+    pairs = [batch_cases(rows) for rows in groups if rows is not None]
     pairs.append(random_pairs(cores, seed=11, n=PAIRS))
-    a, b = (rows_of(join(*x), slice(0, PAIRS)) for x in zip(*pairs, strict=True))
+    a, b = (
+        select_rows(concatenate_bodies(*x), slice(0, PAIRS))
+        for x in zip(*pairs, strict=True)
+    )
     a, b = (
         jax.tree.map(lambda x: x.astype(np.float32).astype(float), x) for x in (a, b)
     )
     velocity = velocities(a, b, seed=12, sizes=False)
     (da, _), (db, _) = velocity
-    want, _ = along(a, b, da, db)
-    got, rate = along(a, b, da, db, dtype=np.float32)
+    want, _ = directional_derivative(a, b, da, db)
+    got, rate = directional_derivative(a, b, da, db, dtype=np.float32)
     for part in (*got, *rate):
         assert part.dtype == np.float32 and np.isfinite(part).all()
     np.testing.assert_allclose(got.distance, want.distance, atol=1e-4)
@@ -657,31 +689,33 @@ def test_float32(cores):
 # -- batches ---------------------------------------------------------------------------
 
 
-def same(x, y):
+def assert_same(x, y):
     jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, atol=1e-12), x, y)
 
 
 @pytest.mark.slow
-def test_batches_are_one_by_one():
+def test_contact_of_a_batch_equals_contacts_of_its_pairs():
     a, b = random_pairs((Segment, Box), seed=13, n=12)
     wide = jax.tree.map(jnp.asarray, (a, b))
     want = value(*wide)
-    same(jax.jit(jax.vmap(contact))(*wide), want)
-    single = [value(rows_of(a, k), rows_of(b, k)) for k in range(12)]
-    same(jax.tree.map(lambda *x: np.stack(x), *single), want)
+    assert_same(jax.jit(jax.vmap(contact))(*wide), want)
+    single = [value(select_rows(a, k), select_rows(b, k)) for k in range(12)]
+    assert_same(jax.tree.map(lambda *x: np.stack(x), *single), want)
     grid = jax.tree.map(lambda x: x.reshape(3, 4, *x.shape[1:]), wide)
     flat = lambda out: jax.tree.map(lambda x: x.reshape(12, *x.shape[2:]), out)
-    same(flat(value(*grid)), want)
-    same(flat(jax.jit(jax.vmap(jax.vmap(contact)))(*grid)), want)
-    same(flat(jax.jit(jax.vmap(contact))(*grid)), want)
-    first = rows_of(b, 0)
+    assert_same(flat(value(*grid)), want)
+    assert_same(flat(jax.jit(jax.vmap(jax.vmap(contact)))(*grid)), want)
+    assert_same(flat(jax.jit(jax.vmap(contact))(*grid)), want)
+    first = select_rows(b, 0)
     among = jax.jit(jax.vmap(contact, in_axes=(0, None)))(wide[0], first)
-    repeated = rows_of(b, np.zeros(12, int))
-    same(among, value(a, repeated))
+    repeated = select_rows(b, np.zeros(12, int))
+    assert_same(among, value(a, repeated))
     outer = jax.vmap(jax.vmap(contact, in_axes=(None, 0)), in_axes=(0, None))
-    table = jax.jit(outer)(rows_of(wide[0], slice(0, 3)), rows_of(wide[1], slice(0, 4)))
+    table = jax.jit(outer)(
+        select_rows(wide[0], slice(0, 3)), select_rows(wide[1], slice(0, 4))
+    )
     i, j = np.divmod(np.arange(12), 4)
-    same(flat(table), value(rows_of(a, i), rows_of(b, j)))
+    assert_same(flat(table), value(select_rows(a, i), select_rows(b, j)))
 
 
 def test_nested_batches_of_boxes():
@@ -690,16 +724,16 @@ def test_nested_batches_of_boxes():
     grid = jax.tree.map(lambda x: jnp.asarray(x).reshape(3, 4, *x.shape[1:]), (a, b))
     out = jax.jit(jax.vmap(jax.vmap(contact)))(*grid)
     flat = jax.tree.map(lambda x: x.reshape(12, *x.shape[2:]), out)
-    same(flat, solve(a, b))
+    assert_same(flat, solve(a, b))
 
 
-def test_without_jit():
+def test_contact_without_jit():
     a, b = random_pairs((Segment, Box), seed=13, n=12)
     eager = contact(*jax.tree.map(jnp.asarray, (a, b)))
     np.testing.assert_allclose(eager.distance, solve(a, b).distance, atol=1e-12)
 
 
-def test_empty_batches():
+def test_contact_of_empty_batches():
     a, b = random_pairs((Box, Box), seed=13, n=4)
     none = lambda x: jax.tree.map(lambda x: jnp.asarray(x[:0]), x)
     out = contact(none(a), none(b))
@@ -708,32 +742,32 @@ def test_empty_batches():
     assert out.distance.shape == (0,) and out.point_a.shape == (0, 3)
 
 
-def test_leading_axes_broadcast():
+def test_contact_broadcasts_leading_axes():
     """One body against many, without writing it out."""
     a, b = random_pairs((Segment, Box), seed=13, n=12)
     one = jax.tree.map(lambda x: jnp.asarray(x)[:1], a)
-    want = value(rows_of(a, np.zeros(12, int)), b)
+    want = value(select_rows(a, np.zeros(12, int)), b)
     got = value(one, jax.tree.map(jnp.asarray, b))
     np.testing.assert_allclose(got.distance, want.distance, atol=1e-12)
 
 
 @pytest.mark.parametrize("cores", [(Segment, Box), (Segment, HalfSpace)], ids=pair_name)
-def test_arguments_change_places(cores):
+def test_contact_with_exchanged_arguments(cores):
     a, b = random_pairs(cores, seed=14)
-    out, back = solve(a, b), value(*padded(b, a))
+    out, back = solve(a, b), value(*pad_batch(b, a))
     np.testing.assert_allclose(back.distance, out.distance, atol=1e-12)
     np.testing.assert_allclose(back.normal, -out.normal, atol=1e-12)
     np.testing.assert_allclose(back.point_a, out.point_b, atol=1e-12)
     np.testing.assert_allclose(back.point_b, out.point_a, atol=1e-12)
 
 
-def test_two_planes_have_no_distance():
+def test_contact_of_two_planes_raises():
     a = bodies([plane()], np.eye(3)[None], np.zeros((1, 3)))
     with pytest.raises(TypeError, match="half-spaces"):
         contact(*jax.tree.map(jnp.asarray, (a, a)))
 
 
-def test_many_pairs_are_as_few():
+def test_contact_in_chunks():
     """More than are computed at a time."""
     a, b = random_pairs((Segment, Box), seed=15, n=3000)
     np.testing.assert_allclose(value(a, b).distance, solve(a, b).distance, atol=1e-12)
@@ -743,7 +777,7 @@ def test_many_pairs_are_as_few():
 
 
 @every_pair
-def test_bounds_are_below_the_separation_along_their_normal(cores):
+def test_lower_bounds_are_below_the_separation_along_their_normal(cores):
     """And so below the distance."""
     a, b = random_pairs(cores, 3)
     d, on_a, on_b, n = (np.asarray(x) for x in distance_lower_bound(a, b))
@@ -754,7 +788,7 @@ def test_bounds_are_below_the_separation_along_their_normal(cores):
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_how_far_a_cylinder_reaches_along_its_axis_has_a_derivative(sign):
+def test_support_function_of_a_cylinder_has_a_derivative_on_its_axis(sign):
     """Straight up, where the reach of its rim has a kink."""
     can = BoxPlusEllipsoid(np.array([[0, 0, 0.06]]), np.array([[0.035, 0.035, 0]]))
     far, slope = jax.value_and_grad(

@@ -18,9 +18,9 @@ from helpers.collision_cases import (
     hull,
     random_rotations,
     random_shape,
-    row,
-    rows_of,
-    searched,
+    reference_case,
+    searched_distance,
+    select_rows,
     separation,
     solve,
 )
@@ -81,7 +81,7 @@ def many_pairs(kinds: tuple[str, str], n: int, seed: int):
     """Shapes, rotations, positions of n pairs; about two in five overlap."""
     rng = np.random.default_rng(seed)
     pools = [[random_shape(kind, rng) for _ in range(POOL)] for kind in kinds]
-    if row((pools[0][0], 0, 0), (pools[1][0], 0, 0), {}).sign < 0:
+    if reference_case((pools[0][0], 0, 0), (pools[1][0], 0, 0), {}).sign < 0:
         pools = pools[::-1]
     shapes = [[pool[k] for k in rng.integers(POOL, size=n)] for pool in pools]
     R = [random_rotations(rng, n) for _ in range(2)]
@@ -99,14 +99,14 @@ def many_pairs(kinds: tuple[str, str], n: int, seed: int):
     list(itertools.combinations_with_replacement(KINDS, 2)),
     ids="-".join,
 )
-def test_beside_coal(kinds, record_property):
+def test_contact_agrees_with_coal(kinds, record_property):
     shapes, R, p = many_pairs(kinds, ROWS, seed=sum(map(ord, "".join(kinds))))
     a, b = (bodies(s, *at) for s, *at in zip(shapes, R, p, strict=True))
     out = solve(a, b)
     theirs = coal_distances(shapes, R, p)
     assert 0.1 < np.mean(out.distance < 0) < 0.9
     proved = separation(a, b, out.normal)
-    outcome = judged(a, b, out, theirs, proved, bool(CURVED & set(kinds)))
+    outcome = classify_outcomes(a, b, out, theirs, proved, bool(CURVED & set(kinds)))
     counts = Counter(outcome)
     record_property("outcomes", dict(counts))
     print("-".join(kinds), dict(counts))
@@ -123,7 +123,9 @@ SECOND_BEST = ("too deep", "coal differs")
 """Overlaps left along another normal than the shortest one, which sampling can miss."""
 
 
-def judged(a: Body, b: Body, out, theirs, proved, is_curved: bool) -> np.ndarray:
+def classify_outcomes(
+    a: Body, b: Body, out, theirs, proved, is_curved: bool
+) -> np.ndarray:
     """The outcome of each row, in words."""
     outcome = np.full(len(theirs), "agree", dtype=object)
     differs = np.abs(out.distance - theirs) > (1e-5 if is_curved else 1e-6)
@@ -131,8 +133,8 @@ def judged(a: Body, b: Body, out, theirs, proved, is_curved: bool) -> np.ndarray
     if is_curved:
         open_ = np.nonzero(differs)[0]
         for some in np.array_split(open_, -(-len(open_) // 16)) if len(open_) else ():
-            x, y = rows_of(a, some), rows_of(b, some)
-            best = searched(x, y, 20_000, zooms=30)
+            x, y = select_rows(a, some), select_rows(b, some)
+            best = searched_distance(x, y, 20_000, zooms=30)
             for k, s in zip(some, best, strict=True):
                 d = out.distance[k]
                 failed = theirs[k] < -1e3
@@ -146,7 +148,7 @@ def judged(a: Body, b: Body, out, theirs, proved, is_curved: bool) -> np.ndarray
     return outcome
 
 
-def test_capsules_and_hulls_are_made_alike():
+def test_coal_shapes_of_capsules_and_hulls():
     """The two descriptions of a shape are the same body."""
     shapes = [[capsule(0.2, 0.1)], [hull([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])]]
     R, p = [np.eye(3)[None]] * 2, [np.array([[-0.5, 0.2, 0.2]]), np.zeros((1, 3))]

@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 from helpers.collision_cases import (
     CORE_PAIRS,
-    carried,
-    join,
-    moved,
-    padded,
+    concatenate_bodies,
+    move_body,
+    pad_batch,
     random_pairs,
     random_rotations,
-    rows_of,
+    select_rows,
     solve,
+    transform_body,
     value,
 )
 from hypothesis import HealthCheck, given, settings
@@ -50,26 +50,31 @@ def property_of(examples: int):
     return decorate
 
 
-def exactness(cores) -> float:
+def distance_tolerance(cores) -> float:
     return 5e-5 if BoxPlusEllipsoid in cores and HalfSpace not in cores else 1e-9
 
 
 def solve_all(*pairs: tuple[Body, Body]) -> list[Contact]:
     """Contacts of several batches, by one call."""
-    out = solve(join(*[a for a, _ in pairs]), join(*[b for _, b in pairs]))
+    out = solve(
+        concatenate_bodies(*[a for a, _ in pairs]),
+        concatenate_bodies(*[b for _, b in pairs]),
+    )
     ends = np.cumsum([0, *[len(a.p) for a, _ in pairs]])
     part = lambda k: slice(ends[k], ends[k + 1])
     return [jax.tree.map(lambda x, k=k: x[part(k)], out) for k in range(len(pairs))]
 
 
 @property_of(30)
-def test_symmetric(seed, pair):
+def test_contact_is_symmetric(seed, pair):
     """Exchanging A and B exchanges the points and negates the normal."""
     if pair[0] is not pair[1]:
         pair = ALIKE[seed % 4]
     a, b = random_pairs(pair, seed, n=2 * FEW)
     there, back = solve_all((a, b), (b, a))
-    np.testing.assert_allclose(there.distance, back.distance, atol=exactness(pair))
+    np.testing.assert_allclose(
+        there.distance, back.distance, atol=distance_tolerance(pair)
+    )
     # of two equally deep normals either may be found
     same = np.sum(there.normal * -back.normal, -1) > 1 - 1e-5
     assert same.mean() > 0.9
@@ -77,48 +82,52 @@ def test_symmetric(seed, pair):
 
 @pytest.mark.slow
 @property_of(30)
-def test_moves_with_the_world(seed, pair):
+def test_contact_moves_with_the_world(seed, pair):
     a, b = random_pairs(pair, seed, n=2 * FEW)
     rng = np.random.default_rng(seed)
     turn, shift = random_rotations(rng, 1)[0], rng.normal(size=3)
-    here, there = solve_all((a, b), (carried(a, turn, shift), carried(b, turn, shift)))
-    np.testing.assert_allclose(here.distance, there.distance, atol=exactness(pair))
+    here, there = solve_all(
+        (a, b), (transform_body(a, turn, shift), transform_body(b, turn, shift))
+    )
+    np.testing.assert_allclose(
+        here.distance, there.distance, atol=distance_tolerance(pair)
+    )
     close = np.sum((here.normal @ turn.T) * there.normal, -1) > 1 - 1e-5
     assert close.mean() > 0.9
 
 
 @pytest.mark.slow
 @property_of(30)
-def test_changes_no_faster_than_bodies_move(seed, pair):
+def test_distance_changes_no_faster_than_bodies_move(seed, pair):
     a, b = random_pairs(pair, seed, n=2 * FEW)
     rng = np.random.default_rng(seed)
     step = rng.normal(size=a.p.shape) * 10 ** rng.uniform(-6, 0, (len(a.p), 1))
-    before, after = solve_all((a, b), (moved(a, v=step), b))
+    before, after = solve_all((a, b), (move_body(a, v=step), b))
     change = np.abs(before.distance - after.distance)
-    assert np.all(change <= np.linalg.norm(step, axis=1) + exactness(pair))
+    assert np.all(change <= np.linalg.norm(step, axis=1) + distance_tolerance(pair))
 
 
 @pytest.mark.slow
 @property_of(30)
-def test_inflation_brings_bodies_as_much_nearer(seed, pair):
+def test_inflation_decreases_the_distance_by_its_amount(seed, pair):
     a, b = random_pairs(pair, seed, n=2 * FEW)
     more = np.random.default_rng(seed).uniform(0, 0.5, (2, len(a.p)))
     big = (a._replace(radius=a.radius + more[0]), b._replace(radius=b.radius + more[1]))
     thin, thick = solve_all((a, b), big)
     np.testing.assert_allclose(
-        thick.distance, thin.distance - more.sum(0), atol=exactness(pair)
+        thick.distance, thin.distance - more.sum(0), atol=distance_tolerance(pair)
     )
 
 
 @property_of(30)
-def test_larger_bodies_are_nearer(seed, pair):
+def test_larger_bodies_have_smaller_distances(seed, pair):
     """A shape that holds another is no further."""
     a, b = random_pairs(pair, seed, n=2 * FEW)
     grow = np.random.default_rng(seed).uniform(1, 1.5, len(a.p))
     wide = lambda x: x * grow.reshape(-1, *[1] * (x.ndim - 1))
     large = a._replace(core=jax.tree.map(wide, a.core))
     small, big = solve_all((a, b), (large, b))
-    assert np.all(big.distance <= small.distance + exactness(pair))
+    assert np.all(big.distance <= small.distance + distance_tolerance(pair))
 
 
 def degenerate(body: Body, rng: np.random.Generator) -> Body:
@@ -164,11 +173,11 @@ def test_degenerate_bodies_have_finite_contacts(seed, pair):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_places_in_a_batch_do_not_matter(seed):
+def test_contact_does_not_depend_on_the_place_in_a_batch(seed):
     a, b = random_pairs((Box, Box), seed)
     order = np.random.default_rng(seed).permutation(len(a.p))
     want = solve(a, b)
-    got = solve(rows_of(a, order), rows_of(b, order))
+    got = solve(select_rows(a, order), select_rows(b, order))
     np.testing.assert_array_equal(got.distance, want.distance[order])
-    alone = value(*padded(rows_of(a, slice(5, 6)), rows_of(b, slice(5, 6))))
+    alone = value(*pad_batch(select_rows(a, slice(5, 6)), select_rows(b, slice(5, 6))))
     np.testing.assert_allclose(alone.distance[0], want.distance[5], atol=1e-14)

@@ -1,6 +1,6 @@
-"""Bodies for tests of `contact`, and what NumPy alone can say of a contact.
+"""Bodies for tests of `contact`, and checks of contacts in NumPy alone.
 
-A pair of bodies is judged without the library's help: the separation along a unit
+The checks are independent of the library: the separation along a unit
 normal, s(n) = min_a n·a - max_b n·b, never exceeds the signed distance, and equals it
 at the right normal.
 """
@@ -26,7 +26,7 @@ from posewise.collision import (
 )
 
 PAIRS = 128
-"""Pairs in one call: the same everywhere, so that each kind compiles once."""
+"""Number of pairs in each call: always the same, so that each kind compiles once."""
 
 VERTICES = 34
 
@@ -54,7 +54,7 @@ CORE_PAIRS = [
 
 
 def pair_name(cores: tuple[type, type]) -> str:
-    """For the names of parametrised tests."""
+    """Return a name for the cases of parametrised tests."""
     return "-".join(c.__name__ for c in cores)
 
 
@@ -94,7 +94,7 @@ def ellipsoid(radii) -> Shape:
 
 
 def hull(vertices, r: float = 0.0) -> Shape:
-    """Padded to `VERTICES` by the first vertex."""
+    """Return a hull padded to `VERTICES` by its first vertex."""
     v = np.asarray(vertices, float)
     return Shape(Hull(np.concatenate([v, np.repeat(v[:1], VERTICES - len(v), 0)])), r)
 
@@ -104,32 +104,32 @@ def plane() -> Shape:
 
 
 def bodies(shapes: list[Shape], R, p) -> Body:
-    """Shapes of one kind of core as one Body."""
+    """Return shapes of one type of core as one Body."""
     stack = lambda *x: np.stack([np.asarray(y, float) for y in x])
     core = jax.tree.map(stack, *[s.core for s in shapes])
     radius = np.array([s.radius for s in shapes], float)
     return Body(core, radius, np.asarray(R, float), np.asarray(p, float))
 
 
-def rows_of(body: Body, rows) -> Body:
-    """Some rows of a batch."""
+def select_rows(body: Body, rows) -> Body:
+    """Return some entries of a batch."""
     return jax.tree.map(lambda x: x[rows], body)
 
 
-def join(*many: Body) -> Body:
-    """One batch of several."""
+def concatenate_bodies(*many: Body) -> Body:
+    """Return one batch from several."""
     return jax.tree.map(lambda *x: np.concatenate(x), *many)
 
 
-def moved(body: Body, w=0.0, v=0.0) -> Body:
-    """Turned about its own origin by the rotation vectors w (world), shifted by v."""
+def move_body(body: Body, w=0.0, v=0.0) -> Body:
+    """Return the body turned about its origin by vectors w (world), shifted by v."""
     w = np.broadcast_to(w, body.p.shape)
     turn = Rotation.from_rotvec(np.array(w).reshape(-1, 3)).as_matrix()
     return body._replace(R=turn.reshape(body.R.shape) @ body.R, p=body.p + v)
 
 
-def carried(body: Body, turn: np.ndarray, shift: np.ndarray) -> Body:
-    """Moved by a rigid motion of the world."""
+def transform_body(body: Body, turn: np.ndarray, shift: np.ndarray) -> Body:
+    """Return the body after a rigid motion of the world."""
     p = np.einsum("...ij,...j->...i", turn, body.p) + shift
     return body._replace(R=turn @ body.R, p=p)
 
@@ -162,7 +162,7 @@ def random_rotations(rng: np.random.Generator, n: int) -> np.ndarray:
     return Rotation.random(n, random_state=rng).as_matrix()
 
 
-def kinds_of(core: type) -> list[str]:
+def kinds_with_core(core: type) -> list[str]:
     """Kinds of shape with this kind of core."""
     rng = np.random.default_rng(0)
     return [k for k in KINDS if isinstance(random_shape(k, rng).core, core)]
@@ -174,7 +174,7 @@ def random_pairs(
     """Random shapes with these cores at random poses, about two in five overlapping."""
     rng = np.random.default_rng(seed)
     shapes = [
-        [random_shape(kind, rng) for kind in rng.choice(kinds_of(core), n)]
+        [random_shape(kind, rng) for kind in rng.choice(kinds_with_core(core), n)]
         for core in cores
     ]
     a, b = (bodies(s, random_rotations(rng, n), np.zeros((n, 3))) for s in shapes)
@@ -189,12 +189,12 @@ def random_pairs(
     return a, b._replace(p=a.p - (touch + gap)[:, None] * u)
 
 
-def padded(a: Body, b: Body) -> tuple[Body, Body]:
+def pad_batch(a: Body, b: Body) -> tuple[Body, Body]:
     """Filled up to `PAIRS` pairs with the last one, far apart: that costs little."""
     n = len(a.p)
     assert n <= PAIRS
     at = np.minimum(np.arange(PAIRS), n - 1)
-    a, b = rows_of(a, at), rows_of(b, at)
+    a, b = select_rows(a, at), select_rows(b, at)
     far = np.where(np.arange(PAIRS) >= n, 100.0, 0.0)[:, None]
     return a, b._replace(p=b.p + far)
 
@@ -208,9 +208,9 @@ def tangent(body: Body, w=0.0, v=0.0, radius=0.0, core=None) -> Body:
     return Body(core, np.zeros_like(body.radius) + radius, np.swapaxes(dR, -1, -2), v)
 
 
-def shifted(body: Body, by: Body, w, h: float) -> Body:
+def displace(body: Body, by: Body, w, h: float) -> Body:
     """The body after h of the velocity `by`, whose turning is w."""
-    out = moved(body, h * w, h * by.p)
+    out = move_body(body, h * w, h * by.p)
     core = jax.tree.map(lambda x, y: x + h * y, body.core, by.core)
     return out._replace(core=core, radius=body.radius + h * by.radius)
 
@@ -219,26 +219,30 @@ def shifted(body: Body, by: Body, w, h: float) -> Body:
 
 
 @jax.jit
-def _along(a: Body, b: Body, da: Body, db: Body) -> tuple[Contact, Contact]:
+def _directional_derivative(
+    a: Body, b: Body, da: Body, db: Body
+) -> tuple[Contact, Contact]:
     return jax.jvp(contact, (a, b), (da, db))
 
 
-def along(a: Body, b: Body, da: Body, db: Body, dtype=float) -> tuple[Contact, Contact]:
-    """Contacts and their derivatives along velocities; at most `PAIRS` pairs."""
+def directional_derivative(
+    a: Body, b: Body, da: Body, db: Body, dtype=float
+) -> tuple[Contact, Contact]:
+    """Return contacts and their derivatives along velocities; at most `PAIRS` pairs."""
     n = len(a.p)
-    a, b = padded(a, b)
-    da, db = padded(da, db)  # what is beyond n is not looked at
+    a, b = pad_batch(a, b)
+    da, db = pad_batch(da, db)  # what is beyond n is not looked at
     args = jax.tree.map(lambda x: jnp.asarray(x, dtype), (a, b, da, db))
-    return jax.tree.map(lambda x: np.asarray(x)[:n], _along(*args))
+    return jax.tree.map(lambda x: np.asarray(x)[:n], _directional_derivative(*args))
 
 
 def solve(a: Body, b: Body) -> Contact:
-    """Contacts of any number of pairs, by the program of `along`."""
+    """Contacts of any number of pairs, by the program of `directional_derivative`."""
     chunks = range(0, len(a.p), PAIRS)
     parts = []
     for k in chunks:
-        x, y = (rows_of(body, slice(k, k + PAIRS)) for body in (a, b))
-        parts.append(along(x, y, tangent(x), tangent(y))[0])
+        x, y = (select_rows(body, slice(k, k + PAIRS)) for body in (a, b))
+        parts.append(directional_derivative(x, y, tangent(x), tangent(y))[0])
     return jax.tree.map(lambda *x: np.concatenate(x), *parts)
 
 
@@ -248,7 +252,7 @@ value = jax.jit(contact)
 # -- what NumPy says -------------------------------------------------------------------
 
 
-def reach(body: Body, n: np.ndarray) -> np.ndarray:
+def support_value(body: Body, n: np.ndarray) -> np.ndarray:
     """Support function: how far a body reaches along n (pairs, ..., 3) from its p."""
     more = n.ndim - 2
     wide = lambda x, k=0: x.reshape(len(x), *[1] * more, *x.shape[1:])
@@ -269,12 +273,14 @@ def reach(body: Body, n: np.ndarray) -> np.ndarray:
 
 
 def separation(a: Body, b: Body, n: np.ndarray) -> np.ndarray:
-    """s(n), at most the signed distance; n (pairs, 3) or (pairs, directions, 3)."""
+    """Return s(n), at most the signed distance; n (pairs, [directions,] 3)."""
     t = np.einsum("bi,b...i->b...", a.p - b.p, n)
-    return t - reach(a, -n) - reach(b, n)
+    return t - support_value(a, -n) - support_value(b, n)
 
 
-def outside_core(body: Body, outward: np.ndarray, point: np.ndarray) -> np.ndarray:
+def distance_from_core(
+    body: Body, outward: np.ndarray, point: np.ndarray
+) -> np.ndarray:
     """Return the distance of the core's point under a surface point from the core."""
     m = np.einsum("bji,bj->bi", body.R, outward)
     x = np.einsum("bji,bj->bi", body.R, point - body.p)
@@ -302,15 +308,15 @@ def outside_core(body: Body, outward: np.ndarray, point: np.ndarray) -> np.ndarr
 
 
 def sphere_directions(n: int) -> np.ndarray:
-    """Spread evenly."""
+    """Return directions spread evenly over the sphere."""
     k = np.arange(n) + 0.5
     z, turn = 1 - 2 * k / n, np.pi * (1 + 5**0.5) * k
     side = np.sqrt(1 - z * z)
     return np.stack([side * np.cos(turn), side * np.sin(turn), z], -1)
 
 
-def searched(a: Body, b: Body, directions: int, zooms: int = 0) -> np.ndarray:
-    """The greatest s(n) over many n: a lower bound of the signed distance."""
+def searched_distance(a: Body, b: Body, directions: int, zooms: int = 0) -> np.ndarray:
+    """Return the greatest s(n) over many n: a lower bound of the signed distance."""
     D = sphere_directions(directions)
     s = separation(a, b, np.broadcast_to(D, (len(a.p), *D.shape)))
     few = min(6, directions)
@@ -336,7 +342,7 @@ def searched(a: Body, b: Body, directions: int, zooms: int = 0) -> np.ndarray:
 # -- reference data --------------------------------------------------------------------
 
 
-def shape_of(s: dict) -> Shape:
+def shape_from_json(s: dict) -> Shape:
     """A shape of the reference cases."""
     match s["type"]:
         case "sphere":
@@ -362,7 +368,7 @@ def rotation(wxyz) -> np.ndarray:
     return Rotation.from_quat(np.asarray(wxyz), scalar_first=True).as_matrix()
 
 
-class Row(NamedTuple):
+class ReferenceCase(NamedTuple):
     """A pair of shapes at poses in the order of `CORES`, and what is known of it."""
 
     shapes: tuple[Shape, Shape]
@@ -373,24 +379,26 @@ class Row(NamedTuple):
     known: dict
 
 
-def row(a, b, known: dict) -> Row:
+def reference_case(a, b, known: dict) -> ReferenceCase:
     """Return a pair of bodies from (shape, R, p) twice."""
     rank = lambda x: CORES.index(type(x[0].core))
     sign = 1.0
     if rank(a) > rank(b):
         a, b, sign = b, a, -1.0
-    return Row(*zip(a, b, strict=True), sign, known)
+    return ReferenceCase(*zip(a, b, strict=True), sign, known)
 
 
-def grouped(rows: list[Row]) -> dict[tuple[type, type], list[Row]]:
-    """By kinds of core."""
+def group_by_cores(
+    rows: list[ReferenceCase],
+) -> dict[tuple[type, type], list[ReferenceCase]]:
+    """Return the cases by their pair of core types."""
     out: dict = {}
     for r in rows:
         out.setdefault(tuple(type(s.core) for s in r.shapes), []).append(r)
     return out
 
 
-def batch(rows: list[Row]) -> tuple[Body, Body]:
+def batch_cases(rows: list[ReferenceCase]) -> tuple[Body, Body]:
     make = lambda k: bodies(
         [r.shapes[k] for r in rows], [r.R[k] for r in rows], [r.p[k] for r in rows]
     )
