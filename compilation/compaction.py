@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Int, UInt
+from jaxtyping import Bool, Int, PyTree, UInt
 
 from .arrays import Array
 from .materialize import materialize
@@ -26,8 +26,12 @@ Larger chunks take fewer steps, whose number dominates there, but more memory.
 
 
 def compute_where(
-    fn: Callable[..., Any], mask: Array, args: Any, default: Any, chunk_size: int
-) -> Any:
+    fn: Callable[..., PyTree],
+    mask: Bool[Array, " n"],
+    args: PyTree,
+    default: PyTree,
+    chunk_size: int,
+) -> PyTree:
     """Return `fn(*args)` where a mask holds, `default` elsewhere.
 
     The cost grows with the number of entries where the mask holds, and none of them is
@@ -35,7 +39,7 @@ def compute_where(
 
     Args:
         fn: the function, of arrays with any number of entries.
-        mask: booleans (n,).
+        mask: for each entry, whether the function is evaluated.
         args: arguments of the function.
         default: result where the mask does not hold.
         chunk_size: number of entries processed at a time on CPUs.
@@ -44,7 +48,7 @@ def compute_where(
         # XLA would move the work out of a loop, where it is done unconditionally
         return jax.lax.cond(mask[0], lambda: fn(*args), lambda: default)
 
-    def evaluate_chunk(indices: Array, _: Array, results: Any) -> Any:
+    def evaluate_chunk(indices: Array, _: Array, results: PyTree) -> PyTree:
         select = partial(jax.tree.map, lambda x: gather(x, indices))
         chunk = materialize(select, args)
         return jax.tree.map(
@@ -121,9 +125,9 @@ def _pack_bits(mask: Bool[Array, "words 32"]) -> UInt[jax.Array, " words"]:
 def fold_chunks(
     compacted: CompactIndices,
     chunk_size: int,
-    body: Callable[[Array, Array, Any], Any],
-    init: Any,
-) -> Any:
+    body: Callable[[Array, Array, PyTree], PyTree],
+    init: PyTree,
+) -> PyTree:
     """Return the state after a function has processed all indices, chunk by chunk.
 
     Args:
@@ -216,6 +220,7 @@ def _combine_rows(
         rows = jnp.asarray(x).at[indices]
         return rows.add(new) if combine is jnp.add else rows.set(new)
 
+    # sequential, so that repeated indices see the rows written before
     def combine_one(i: Any, x: jax.Array) -> jax.Array:
         index = dynamic_row(indices, i)
         row = combine(dynamic_row(x, index)[None], dynamic_row(new, i)[None])

@@ -27,7 +27,7 @@ class NotFingerprintable(TypeError):
     """A value of which another process may have a different one of equal looks."""
 
 
-def fingerprint(value: Any) -> str:
+def fingerprint(value: object) -> str:
     """Return a digest of numbers, arrays, containers, dataclasses or functions.
 
     Functions of posewise made within other functions are identified by their code and
@@ -119,7 +119,7 @@ def _components(v: Any) -> tuple[Any, ...]:
     raise NotFingerprintable(f"{type(v).__name__} {v!r:.80}")
 
 
-def _top_package(v: Any) -> str | None:
+def _top_package(v: object) -> str | None:
     module = getattr(v, "__module__", None)
     return module.split(".")[0] if isinstance(module, str) else None
 

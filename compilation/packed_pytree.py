@@ -8,12 +8,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from threading import Lock
+from types import ModuleType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.tree_util import PyTreeDef
+from jaxtyping import PyTree
 
+from .arrays import Array
 from .materialize import materialize
 from .plain_jit import uses_plain_jit
 
@@ -49,7 +53,7 @@ class PackLayout:
     """
 
     def __init__(
-        self, treedef: Any, leaf_types: tuple[LeafType, ...], max_shared_size: int
+        self, treedef: PyTreeDef, leaf_types: tuple[LeafType, ...], max_shared_size: int
     ) -> None:
         self.treedef, self.leaf_types = treedef, leaf_types
         self.max_shared_size = max_shared_size
@@ -79,7 +83,7 @@ class PackLayout:
     def __reduce__(self) -> Any:
         return _pack_layout, (self.treedef, self.leaf_types, self.max_shared_size)
 
-    def pack(self, leaves: Sequence[Any], xp: Any = jnp) -> tuple[Any, ...]:
+    def pack(self, leaves: Sequence[Any], xp: ModuleType = jnp) -> tuple[Any, ...]:
         """Return the buffers of a pytree's leaves."""
         members = [(i, dtype) for dtype, group in self.buffers for i in group]
         arrays = {i: xp.asarray(leaves[i], dtype) for i, dtype in members}
@@ -100,7 +104,7 @@ class PackLayout:
             buffers.append(join(parts) if len(parts) > 1 else parts[0])
         return tuple(buffers)
 
-    def unpack(self, buffers: Sequence[Any]) -> Any:
+    def unpack(self, buffers: Sequence[Array]) -> PyTree:
         """Return the pytree."""
         on_host = all(isinstance(b, np.ndarray) for b in buffers)
         leaves = []
@@ -119,7 +123,7 @@ class PackLayout:
 
 @cache
 def _pack_layout(
-    treedef: Any, leaf_types: tuple[LeafType, ...], max_shared_size: int
+    treedef: PyTreeDef, leaf_types: tuple[LeafType, ...], max_shared_size: int
 ) -> PackLayout:
     return PackLayout(treedef, leaf_types, max_shared_size)
 
@@ -138,7 +142,7 @@ class PackedTree:
     def __init__(self, layout: PackLayout, buffers: tuple[Any, ...]) -> None:
         self.layout, self.buffers = layout, buffers
 
-    def unpack(self) -> Any:
+    def unpack(self) -> PyTree:
         """Return the pytree."""
         return self.layout.unpack(self.buffers)
 
@@ -159,7 +163,7 @@ class Deferred:
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.fn, self.args = fn, args
 
-    def unpack(self) -> Any:
+    def unpack(self) -> PyTree:
         """Return the value of the function."""
         return self.fn(*unpack(self.args))
 
@@ -177,14 +181,16 @@ Packed = PackedTree | Deferred
 """A value that `unpack` turns into a pytree of arrays."""
 
 
-def is_packed(value: Any) -> bool:
+def is_packed(value: object) -> bool:
     """Whether a value is packed."""
     return isinstance(value, Packed)
 
 
 def pack(
-    tree: Any, xp: Any = jnp, max_shared_size: int = MAX_SHARED_SIZE_BETWEEN_KERNELS
-) -> Any:
+    tree: PyTree,
+    xp: ModuleType = jnp,
+    max_shared_size: int = MAX_SHARED_SIZE_BETWEEN_KERNELS,
+) -> PyTree:
     """Return a pytree packed into a few buffers; a packed one is returned unchanged.
 
     With POSEWISE_PLAIN_JIT=1 nothing is packed and the pytree itself is returned.
@@ -202,14 +208,14 @@ def pack(
     return PackedTree(layout, layout.pack(leaves, xp))
 
 
-def unpack(tree: Any) -> Any:
+def unpack(tree: PyTree) -> PyTree:
     """Return a pytree in which every packed node is replaced by its value."""
     return jax.tree.map(
         lambda v: v.unpack() if is_packed(v) else v, tree, is_leaf=is_packed
     )
 
 
-def fetch(tree: Any) -> Any:
+def fetch(tree: PyTree) -> PyTree:
     """Return the result of a program, unpacked, as NumPy arrays."""
 
     def to_host(v: Any) -> Any:
@@ -218,6 +224,7 @@ def fetch(tree: Any) -> Any:
             return v.layout.unpack([np.asarray(buffer) for buffer in v.buffers])
         return np.asarray(v)
 
+    # `is_leaf` of jax.tree.map would do for it as well, but takes longer
     if is_packed(tree):
         return to_host(tree)
     return jax.tree.map(to_host, tree, is_leaf=is_packed)
@@ -236,7 +243,7 @@ class PackCache:
         self.entries: OrderedDict[int, tuple[Any, PackedTree]] = OrderedDict()
         self.lock = Lock()
 
-    def lookup(self, tree: Any) -> Any:
+    def lookup(self, tree: PyTree) -> PyTree:
         """Return the packed pytree if it is in the cache, otherwise the argument."""
         with self.lock:
             if entry := self.entries.get(id(tree)):
@@ -244,7 +251,7 @@ class PackCache:
                 return entry[1]
         return tree
 
-    def pack(self, tree: Any) -> Any:
+    def pack(self, tree: PyTree) -> PyTree:
         """Return the packed pytree; none of its arrays may be changed afterwards."""
         found = tree if is_packed(tree) else self.lookup(tree)
         if is_packed(found):

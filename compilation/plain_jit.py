@@ -56,12 +56,14 @@ class PlainJit:
         update_wrapper(self, fn)
 
     def _run(self, *args: Any) -> Any:
+        # `jax.jit` has hashed the static arguments and traces the others
         static, arrays = args[: self.num_static], args[self.num_static :]
         run = partial(full_matmul_precision(self.fn), *static)
         return self.transform(run, *static)(*arrays)
 
     def __call__(self, *args: Any) -> Any:
         out = self.jitted(*args)
+        # within another program the result is a tracer, which has no value yet
         is_traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(out))
         return jax.tree.map(np.asarray, out) if self.fetches and not is_traced else out
 

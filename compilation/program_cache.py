@@ -53,7 +53,9 @@ def set_cache_dir(path: Path | None) -> None:
     _CacheDir.path = path
 
 
-def load_or_compile(jitted: Any, identity: Any) -> Any:
+def load_or_compile(
+    jitted: jax.stages.Wrapped, identity: object
+) -> "jax.stages.Wrapped | CachedProgram":
     """Return a jitted function that reads its programs from the cache if possible.
 
     Without a cache folder, on accelerators, and for an identity without a fingerprint,
@@ -81,7 +83,7 @@ class CachedProgram:
         folder: where programs are kept.
     """
 
-    def __init__(self, jitted: Any, identity: str, folder: Path) -> None:
+    def __init__(self, jitted: jax.stages.Wrapped, identity: str, folder: Path) -> None:
         self.jitted, self.identity, self.folder = jitted, identity, folder
         self.executables: dict[Any, Callable[..., Any]] = {}
         """By structure, shapes and dtypes of the arguments."""
@@ -107,7 +109,7 @@ class CachedProgram:
         file = self.folder / f"{name}.program"
         run = _load(file, _client_of(args))
         if run is None:
-            options = {CACHE_SALT_OPTION: uuid4().hex}
+            options: dict[str, str | bool] = {CACHE_SALT_OPTION: uuid4().hex}
             run = self.jitted.lower(*args).compile(options)
             _store(file, run)
         return run
@@ -127,6 +129,7 @@ def _client_of(args: Any) -> Any:
 def _device_ids(run: Any) -> list[int]:
     """Return the ids of the devices of a program, in the program's order."""
     sharding = jax.tree.leaves(run.input_shardings)[0]
+    # a program on several devices has an order of devices, one on a single has not
     if hasattr(sharding, "mesh"):
         return [d.id for d in sharding.mesh.devices.flat]
     return sorted(d.id for d in sharding.device_set)

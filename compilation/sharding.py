@@ -8,11 +8,13 @@ from typing import Any
 
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.tree_util import PyTreeDef
+from jaxtyping import PyTree
 
 from .packed_pytree import unpack
 
 
-def put_sharded(mesh: Mesh | None, split: bool, arrays: Any) -> Any:
+def put_sharded(mesh: Mesh | None, split: bool, arrays: PyTree) -> PyTree:
     """Return a pytree of arrays on the devices of a mesh.
 
     Args:
@@ -29,8 +31,8 @@ def put_sharded(mesh: Mesh | None, split: bool, arrays: Any) -> Any:
 
 def shard_lanes(
     run: Callable[..., Any],
-    problem: Any,
-    tree: Any,
+    problem: object,
+    tree: PyTreeDef,
     varied: Sequence[bool],
     mesh: Mesh | None,
 ) -> Callable[..., Any]:

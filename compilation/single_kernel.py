@@ -259,6 +259,7 @@ def call_single_kernel(fn: Callable[..., Any], *args: Any) -> Any:
         constants = consts.layout.unpack(inputs[:count])
         return private_jax.eval_jaxpr(jaxpr, constants, *inputs[count:])
 
+    # still packed, so that the caller gets the same structure in both cases
     if not is_single_kernel_compatible(jaxpr):
         return jax.tree.unflatten(treedefs[-1], compute(inputs))
 

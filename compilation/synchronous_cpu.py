@@ -17,6 +17,7 @@ def synchronous_cpu_device() -> jax.Device | None:
     The device belongs to a separate client, so that JAX's settings and list of
     devices do not change.
     """
+    # a second client knows nothing of the devices of other processes
     if jax.default_backend() != "cpu" or jax.process_count() > 1:
         return None
     try:
