@@ -224,7 +224,7 @@ def fetch(tree: PyTree) -> PyTree:
             return v.layout.unpack([np.asarray(buffer) for buffer in v.buffers])
         return np.asarray(v)
 
-    # `is_leaf` of jax.tree.map would do for it as well, but takes longer
+    # the common case, which needs no traversal
     if is_packed(tree):
         return to_host(tree)
     return jax.tree.map(to_host, tree, is_leaf=is_packed)

@@ -129,7 +129,7 @@ def _client_of(args: Any) -> Any:
 def _device_ids(run: Any) -> list[int]:
     """Return the ids of the devices of a program, in the program's order."""
     sharding = jax.tree.leaves(run.input_shardings)[0]
-    # a program on several devices has an order of devices, one on a single has not
+    # only a sharding on a mesh has an order of its devices
     if hasattr(sharding, "mesh"):
         return [d.id for d in sharding.mesh.devices.flat]
     return sorted(d.id for d in sharding.device_set)
