@@ -1,1 +1,1 @@
-"""Extended states (temperature, wetness, dirt, …): their rules and their predicates."""
+"""Extended states of objects: iGibson 2.0's rules, roll-outs, predicates and plans."""

@@ -6,7 +6,7 @@ from ..exact.grasps import fingers
 
 
 def button_fingers(C: Config) -> tuple[str, ...]:
-    """Frames that press buttons: the fingers of all agents' hands."""
-    every = (pair for agent in C.agents.values() for pair in agent.hands.items())
-    found = (f.name for hand, named in every for f in fingers(C, hand, named))
-    return tuple(dict.fromkeys(found))
+    """Return the names of the finger frames of all agents' hands."""
+    hands = (pair for agent in C.agents.values() for pair in agent.hands.items())
+    names = (f.name for hand, frames in hands for f in fingers(C, hand, frames))
+    return tuple(dict.fromkeys(names))

@@ -1,6 +1,7 @@
-"""Droplets that fall into containers and stay there: how many, and when it is enough.
+"""Rules for droplets that fall into containers: capacity, fill level, cavity entry.
 
-iGibson has no containers; sources, droplets and how these fall are its own.
+iGibson 2.0 has no containers: these rules extend its water sources, whose droplets and
+free fall are kept as they are defined there.
 """
 
 import numpy as np
@@ -14,55 +15,62 @@ from posewise.robots.world.objects import WorldObject
 from posewise.robots.world.regions import Region
 
 DOWN = np.array([[0.0, 0.0, -1.0]])
+"""Direction in which droplets fall, as one row (1, 3)."""
 DROPLET_VOLUME = 4 / 3 * np.pi * 0.01**3
-"""Volume of a droplet, a ball 2 cm wide as in iGibson [m³]."""
+"""Volume of a droplet, a ball 2 cm wide as in iGibson [m³]; larger fills faster."""
 FILLED_PERCENT = 30
-"""What is filled holds more than so much of its capacity [%]."""
+"""Share of its capacity that a filled container exceeds [%], as in OmniGibson."""
 MIN_OPENING_UP = np.cos(np.pi / 4)
-"""An opening is up where the z axis of the cavity's frame has at least this z."""
+"""Least z component of an upright cavity's z axis; higher demands a more upright one.
+
+The default is a tilt of 45 degrees.
+"""
 
 
-def droplet_capacity(thing: WorldObject) -> int:
-    """How many droplets a container holds.
+def droplet_capacity(container: WorldObject) -> int:
+    """Return how many droplets a container holds.
 
-    As annotated; else those of the volume of its cavities, at least one.
+    The annotated capacity, or else the volume of the cavities in droplets, at least
+    one.
 
     Raises:
-        ConfigError: for what is not fillable, and where neither is known.
+        ConfigError: if the object is not fillable, or has neither an annotated capacity
+            nor a cavity.
     """
-    annotated = thing.ability("fillable")["capacity"]
+    annotated = container.ability("fillable")["capacity"]
     if annotated is not None:
         return int(annotated)
-    if not thing.cavities:
+    if not container.cavities:
         raise ConfigError(
-            f"How much {thing.name!r} holds is not known; give it a capacity,"
+            f"The capacity of {container.name!r} is not known; give it a capacity,"
             ' abilities={"fillable": {"capacity": 20}}, or a cavity, by'
-            f" C.add_region({thing.name!r}, ...)."
+            f" C.add_region({container.name!r}, ...)."
         )
-    volume = sum(volume_and_centroid(region.corners)[0] for region in thing.cavities)
+    volume = sum(volume_and_centroid(r.corners)[0] for r in container.cavities)
     return max(int(volume / DROPLET_VOLUME), 1)
 
 
 def min_filled_droplets(capacity: int) -> int:
-    """The least droplets in a container of a capacity that is filled."""
+    """Return the least number of droplets with which a container counts as filled."""
+    # Integers, because 0.3 * capacity rounds differently for some capacities.
     return FILLED_PERCENT * capacity // 100 + 1
 
 
 def falls_into(
     C: Config, region: Region, start: Float[np.ndarray, "3"], drop: float
 ) -> bool:
-    """Whether what falls straight down goes through a cavity whose opening is up.
+    """Return whether a point falling straight down enters an upright cavity.
 
     Args:
         C: the world.
         region: the cavity.
-        start: where it begins [m].
-        drop: how far it falls [m].
+        start: where the fall begins, in the world [m].
+        drop: length of the fall [m].
     """
-    poses, at = C.forward_pass().frames, C.index(region.frame)
-    R, p = poses.R[at], poses.p[at]
-    enter, leave = Polytopes(region.planes[None], np.zeros(1, int)).intersect(
+    poses, frame = C.forward_pass().frames, C.index(region.frame)
+    R, p = poses.R[frame], poses.p[frame]
+    enter, leave = Polytopes(region.planes[None], np.zeros(1, int)).cross(
         (start - p)[None] @ R, DOWN @ R
     )
-    through = max(enter.item(), 0.0) <= min(leave.item(), drop)
-    return bool(through and R[2, 2] >= MIN_OPENING_UP)
+    passes = max(enter.item(), 0.0) <= min(leave.item(), drop)
+    return bool(passes and R[2, 2] >= MIN_OPENING_UP)

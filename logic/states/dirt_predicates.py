@@ -1,10 +1,11 @@
-"""Soaked, dusty, stained, covered: the droplets and particles that are on an object."""
+"""Predicates of the particles on an object: Dusty, Stained and Covered."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from jaxtyping import Bool
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
@@ -16,106 +17,120 @@ from .dirt_rules import DIRTY_FLOOR_SHARE, DIRTY_SHARE, dirt_level, is_dirty
 from .particle_sampling import sample_particles
 from .relaxed.contact_plans import dirty_plans
 from .relaxed.wiped_plans import wiped_plans
-from .state_predicate import StatePredicate, check_semantics, check_truth_value
+from .state_predicate import (
+    Semantics,
+    StatePredicate,
+    Truth,
+    check_semantics,
+    check_truth_value,
+)
 
 FLOOR_CATEGORIES = ("floor.n.01", "floors", "floor")
-"""Categories of floors."""
+"""Categories of floors, in BDDL and in iGibson's scenes."""
 MIN_COVERING_PARTICLES = 5
-"""Particles that cover an object."""
+"""Least number of visual particles that cover an object, as in OmniGibson."""
 ABILITY_BY_SUBSTANCE = {"dust": "dustyable", "stain": "stainable"}
-"""What particles are of, and the ability of objects that have them."""
+"""The ability of objects that can have particles of a substance."""
+
+Active = Bool[np.ndarray, "*T n"]
+"""Which particles of an object remain, at one time or after each step."""
 
 
 @dataclass(frozen=True)
 class _ParticleThreshold(StatePredicate):
-    """More than a share of the particles that ever were on an object."""
+    """More than a share of an object's particles of one kind remains."""
 
     kind: ClassVar[str]
-    """Field of `ObjectState`."""
+    """Field of `ObjectState` with the particles."""
 
     def set(
-        self, C: Config, value: Any = True, *, seed: int = 0, count: int = 20
+        self, C: Config, value: bool = True, *, seed: int = 0, count: int = 20
     ) -> None:
-        """Sprinkle particles on the object, in place of any there are, or clean it.
+        """Replace all particles of the object by new ones, or clean it.
 
         Args:
-            C: the world.
-            value: whether it is to be dirty.
+            C: the world, which is changed.
+            value: whether the object is to be dirty.
             seed: of the places.
-            count: how many particles.
+            count: number of particles.
 
         Raises:
-            ConfigError: for an object without shapes that face the sky or sideways.
+            ConfigError: if the value is no truth value, or the object has no shapes
+                with a surface that does not face down.
         """
         check_truth_value(self, value)
-        thing = self._object(C)
-        old = getattr(C.states[thing.name], self.kind)
+        target = self._object(C)
+        old = getattr(C.states[target.name], self.kind)
         cleaned = Particles(old.positions, np.zeros_like(old.active))
-        new = sample_particles(C, thing.name, count, seed) if value else cleaned
-        C.set_state(thing.name, **{self.kind: new})
+        new = sample_particles(C, target.name, count, seed) if value else cleaned
+        C.set_state(target.name, **{self.kind: new})
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
-        """See `wiped_plans`: a tool touches enough particles, or no tool touches it."""
-        thing = self._object(C)
-        share = self._threshold(getattr(C.states[thing.name], self.kind).active, thing)
+        """Return plans in which a tool wipes enough particles, or no tool touches."""
+        target = self._object(C)
+        active = getattr(C.states[target.name], self.kind).active
+        share = self._threshold(active, target)
         if truth:
-            return dirty_plans(C, when, thing.name, self.kind, share)
-        return wiped_plans(C, when, thing.name, self.kind, share)
+            return dirty_plans(C, when, target.name, self.kind, share)
+        return wiped_plans(C, when, target.name, self.kind, share)
 
     @abstractmethod
-    def _threshold(self, active: Any, thing: WorldObject) -> float:
-        """More than so much of the particles must be there."""
+    def _threshold(self, active: Active, target: WorldObject) -> float:
+        """Return the share of particles that must be exceeded."""
 
     @abstractmethod
-    def _threshold_text(self, active: Any, thing: WorldObject) -> str:
-        """That in words."""
+    def _threshold_text(self, active: Active, target: WorldObject) -> str:
+        """Return that share in words, as a part of the sentence of `explain`."""
 
-    def _evaluate(self, state: ObjectState, thing: WorldObject) -> Any:
+    def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
         active = getattr(state, self.kind).active
-        return is_dirty(active, self._threshold(active, thing))
+        return is_dirty(active, self._threshold(active, target))
 
-    def _describe(self, state: ObjectState, thing: WorldObject) -> str:
+    def _describe(self, state: ObjectState, target: WorldObject) -> str:
         active = getattr(state, self.kind).active
         word = type(self).__name__.lower()
         if not len(active):
-            return f"{thing.name} never had any {self.kind} particles."
+            return f"{target.name} never had any {self.kind} particles."
         return (
-            f"{thing.name} has {int(active.sum())} of {len(active)} {self.kind}"
+            f"{target.name} has {int(active.sum())} of {len(active)} {self.kind}"
             f" particles left ({dirt_level(active):.0%}), and is {word}"
-            f" {self._threshold_text(active, thing)}."
+            f" {self._threshold_text(active, target)}."
         )
 
 
 @dataclass(frozen=True)
 class _DirtThreshold(_ParticleThreshold):
-    semantics: str = field(default="igibson", kw_only=True)
+    """More than an annotated or default share of the particles remains."""
+
+    semantics: Semantics = field(default="igibson", kw_only=True)
 
     parameter: ClassVar[str]
+    """Parameter of the ability that annotates the share."""
 
     def __post_init__(self) -> None:
-        check_semantics(self)
+        check_semantics(type(self).__name__, self.semantics)
 
-    def _threshold(self, active: Any, thing: WorldObject) -> float:
-        annotated = thing.ability(self.ability)[self.parameter]
+    def _threshold(self, active: Active, target: WorldObject) -> float:
+        annotated = target.ability(self.ability)[self.parameter]
         if annotated is not None:
             return float(annotated)
-        floor = self.semantics == "igibson" and thing.category in FLOOR_CATEGORIES
-        return DIRTY_FLOOR_SHARE if floor else DIRTY_SHARE
+        is_floor = self.semantics == "igibson" and target.category in FLOOR_CATEGORIES
+        return DIRTY_FLOOR_SHARE if is_floor else DIRTY_SHARE
 
-    def _threshold_text(self, active: Any, thing: WorldObject) -> str:
-        return f"above {self._threshold(active, thing):.0%}"
+    def _threshold_text(self, active: Active, target: WorldObject) -> str:
+        return f"above {self._threshold(active, target):.0%}"
 
 
 @dataclass(frozen=True)
 class Dusty(_DirtThreshold):
-    """More than half of the object's dust is still there, of floors more than 3/4.
+    """More than half of the object's dust remains, or more than 3/4 on a floor.
 
-    `d_dusty`, where annotated, takes the place of that share.
+    `d_dusty`, where annotated, replaces that share.
 
     Args:
         object: its name; it must be dustyable.
-        semantics: "igibson" by default: goals of tasks were checked by its code; with
-            "document" floors are no exception.
+        semantics: "igibson" by default, because goals of BEHAVIOR-100 were checked by
+            iGibson's code; with "document" floors are no exception.
     """
 
     ability = "dustyable"
@@ -125,13 +140,13 @@ class Dusty(_DirtThreshold):
 
 @dataclass(frozen=True)
 class Stained(_DirtThreshold):
-    """More than half of the object's stains are still there, of floors more than 3/4.
+    """More than half of the object's stains remain, or more than 3/4 on a floor.
 
-    `s_stained`, where annotated, takes the place of that share.
+    `s_stained`, where annotated, replaces that share.
 
     Args:
         object: its name; it must be stainable.
-        semantics: see `Dusty`.
+        semantics: as of `Dusty`.
     """
 
     ability = "stainable"
@@ -148,7 +163,7 @@ class Covered(_ParticleThreshold):
         substance: "dust" or "stain".
 
     Raises:
-        ConfigError: for another substance.
+        ConfigError: if the substance is another one.
     """
 
     substance: str
@@ -162,16 +177,17 @@ class Covered(_ParticleThreshold):
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """Field of `ObjectState`."""
+        """Field of `ObjectState` with the particles."""
         return self.substance
 
     @property
     def ability(self) -> str:  # type: ignore[override]
-        """That the object must have."""
+        """Ability that the object must have."""
         return ABILITY_BY_SUBSTANCE[self.substance]
 
-    def _threshold(self, active: Any, thing: WorldObject) -> float:
+    def _threshold(self, active: Active, target: WorldObject) -> float:
+        # Half a particle less, so that "more than this share" means "five or more".
         return (MIN_COVERING_PARTICLES - 0.5) / max(np.shape(active)[-1], 1)
 
-    def _threshold_text(self, active: Any, thing: WorldObject) -> str:
+    def _threshold_text(self, active: Active, target: WorldObject) -> str:
         return f"with {MIN_COVERING_PARTICLES} or more"

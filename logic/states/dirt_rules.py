@@ -1,12 +1,15 @@
-"""Dust and stains: particles that a cleaning tool takes away, iGibson 2.0's rules."""
+"""Rules for dust and stains: particles that a cleaning tool removes.
+
+iGibson 2.0 (Li et al., 2021), `object_states/dirty.py` and `cleaning_tool.py`.
+"""
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 DIRTY_SHARE = 0.5
-"""An object is dirty while more than this share of its particles is there."""
+"""Share of its particles above which an object is dirty; higher is clean sooner."""
 DIRTY_FLOOR_SHARE = 0.75
-"""The same for floors."""
+"""Share of its particles above which a floor is dirty; higher is clean sooner."""
 
 
 def wipe_step(
@@ -16,21 +19,21 @@ def wipe_step(
     upper: Float[np.ndarray, "3"],
     working: bool,
 ) -> Bool[np.ndarray, " n"]:
-    """Which particles are left after a step.
+    """Return which particles remain after a step.
 
     Args:
-        active: which were there before.
+        active: which particles remained before.
         particles: their positions in the world [m].
-        lower: corner of the tool's box along the world's axes [m].
-        upper: its other corner.
-        working: whether the tool touches the object; for stains, and is soaked.
+        lower: lower corner of the tool's box along the world's axes [m].
+        upper: upper corner of that box.
+        working: whether the tool touches the object and, for stains, is soaked.
     """
     inside = ((lower <= particles) & (particles <= upper)).all(-1)
     return active & ~(inside & working)
 
 
 def dirt_level(active: Bool[np.ndarray, "*T n"]) -> Float[np.ndarray, "*T"]:
-    """Share of the particles that are still there; 0 where there never were any."""
+    """Return the share of particles that remain; 0 where there never were any."""
     n = np.shape(active)[-1]
     return np.asarray(np.sum(active, -1) / max(n, 1))
 
@@ -38,6 +41,6 @@ def dirt_level(active: Bool[np.ndarray, "*T n"]) -> Float[np.ndarray, "*T"]:
 def is_dirty(
     active: Bool[np.ndarray, "*T n"], threshold: float = DIRTY_SHARE
 ) -> Bool[np.ndarray, "*T"]:
-    """Whether more than a share of the particles is still there."""
+    """Return whether more than a share of the particles remains."""
     n = np.shape(active)[-1]
     return np.asarray(np.sum(active, -1) > n * threshold)

@@ -1,9 +1,9 @@
-"""What the predicates of extended states share: an object with an ability."""
+"""The base class of predicates of extended states: an object with an ability."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool
@@ -15,7 +15,12 @@ from posewise.robots.world.objects import WorldObject
 
 from ..formulas.predicate import Predicate
 
+Semantics: TypeAlias = Literal["igibson", "document"]
+"""Whether a predicate follows iGibson 2.0's code or its documentation."""
 SEMANTICS = ("igibson", "document")
+"""The names of these semantics."""
+Truth: TypeAlias = bool | np.bool_ | Bool[np.ndarray, "..."]
+"""A truth value, or one for each step."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class StatePredicate(Predicate):
         object: its name.
 
     Raises:
-        ConfigError: on use, for an unknown object, or one without the ability.
+        ConfigError: on use, if the object is unknown or lacks the ability.
     """
 
     object: str
@@ -36,57 +41,78 @@ class StatePredicate(Predicate):
     ability: ClassVar[str]
 
     def holds(self, C: Config) -> bool:
-        """Whether it is true of the states that the world has now."""
-        thing = self._object(C)
-        return bool(self._evaluate(C.states[thing.name], thing))
+        target = self._object(C)
+        return bool(self._evaluate(C.states[target.name], target))
 
     def holds_along(
         self, C: Config, history: Mapping[str, ObjectState]
     ) -> Bool[np.ndarray, " T"]:
-        """Whether it is true after each step of a roll-out of the world.
+        """Return the truth after each step of a roll-out of the world.
 
         Raises:
-            ConfigError: as `holds`, and when the object is not in the history.
+            ConfigError: as `holds`, and if the object is not in the history.
         """
-        thing = self._object(C)
-        if thing.name not in history:
+        target = self._object(C)
+        if target.name not in history:
             raise ConfigError(
-                f"The history has no object {thing.name!r}; make it by"
+                f"The history has no object {target.name!r}; make it by"
                 " logic.rollout(C, path)."
             )
-        return np.asarray(self._evaluate(history[thing.name], thing))
+        return np.asarray(self._evaluate(history[target.name], target))
 
     def explain(self, C: Config) -> str:
-        """One sentence: the state, and the threshold it is compared with."""
-        thing = self._object(C)
-        return self._describe(C.states[thing.name], thing)
+        """Return one sentence: the state, and the threshold it is compared with."""
+        target = self._object(C)
+        return self._describe(C.states[target.name], target)
 
     @abstractmethod
-    def _evaluate(self, state: ObjectState, thing: WorldObject) -> Any:
-        """Truth of a state, elementwise where its fields are arrays over time."""
+    def set(self, C: Config, value: bool = True) -> None:
+        """Set the state of the object so that the predicate holds, or does not.
+
+        Args:
+            C: the world, which is changed.
+            value: whether the predicate is to hold.
+
+        Raises:
+            ConfigError: if the value is neither True nor False, or no state has it.
+        """
 
     @abstractmethod
-    def _describe(self, state: ObjectState, thing: WorldObject) -> str:
-        """The sentence of `explain`."""
+    def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
+        """Return the truth, elementwise where fields of the state are arrays."""
+
+    @abstractmethod
+    def _describe(self, state: ObjectState, target: WorldObject) -> str:
+        """Return the sentence of `explain`."""
 
     def _object(self, C: Config) -> WorldObject:
-        thing = C.object(self.object)
-        thing.ability(self.ability)
-        return thing
+        """Return the object, which must have the ability."""
+        target = C.object(self.object)
+        target.ability(self.ability)
+        return target
 
 
-def check_semantics(predicate: Any) -> None:
-    """Raise a ConfigError for another semantics than the two there are."""
-    if predicate.semantics not in SEMANTICS:
+def check_semantics(predicate: str, semantics: str) -> None:
+    """Raise a ConfigError unless the semantics of a predicate are known.
+
+    Args:
+        predicate: name of its class, for the message.
+        semantics: the name to check.
+    """
+    if semantics not in SEMANTICS:
         raise ConfigError(
-            f"{type(predicate).__name__}: semantics is {predicate.semantics!r},"
-            " expected 'igibson' (as its code computes it) or 'document' (as its"
-            " documentation defines it)."
+            f"{predicate}: semantics is {semantics!r}, expected 'igibson' (as its code"
+            " computes it) or 'document' (as its documentation defines it)."
         )
 
 
-def check_truth_value(predicate: Any, value: Any) -> None:
-    """Raise a ConfigError unless a predicate is to be made True or False."""
+def check_truth_value(predicate: Predicate, value: object) -> None:
+    """Raise a ConfigError unless the value that a predicate is set to is a truth value.
+
+    Args:
+        predicate: whose method `set` received the value.
+        value: the value to check.
+    """
     if not isinstance(value, bool | np.bool_):
         raise ConfigError(
             f"{type(predicate).__name__}.set: value is {value!r}, expected True or"

@@ -1,6 +1,8 @@
-"""How temperatures change: iGibson 2.0's rule, exactly, in NumPy."""
+"""The rule by which temperatures change, exactly, in NumPy.
 
-from typing import Any
+iGibson 2.0 (Li et al., 2021), `object_states/temperature.py` and
+`heat_source_or_sink.py`.
+"""
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -10,10 +12,9 @@ from posewise.robots.validation import number
 from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 
 DEFAULT_DECAY = 0.02
-"""How fast objects go back to the ambient temperature [1/s]."""
+"""Rate of return to the ambient temperature [1/s]; higher returns faster."""
 DEFAULT_STEP = 1 / 30
-"""Time between two updates of the states [s]."""
-
+"""Time between two updates of the states [s], iGibson's render step."""
 
 BoolLike = Bool[np.ndarray, "..."] | bool
 
@@ -24,7 +25,7 @@ def is_source_active(
     requires_toggled_on: BoolLike,
     requires_closed: BoolLike,
 ) -> Bool[np.ndarray, "..."]:
-    """Whether sources of heat or cold work."""
+    """Return whether sources of heat or cold work, elementwise."""
     on = np.logical_or(toggled_on, np.logical_not(requires_toggled_on))
     return np.asarray(on & ~np.logical_and(open, requires_closed))
 
@@ -38,69 +39,52 @@ def temperature_step(
     ambient: float = AMBIENT_TEMPERATURE,
     decay: float = DEFAULT_DECAY,
 ) -> Float[np.ndarray, "*objects"]:
-    """Temperatures [°C] one step later: T + dt · Σ rate · (T_source - T).
+    """Return temperatures [°C] one step later, T + dt · Σ rate · (T_source - T).
 
-    The sum is over the active sources in range, all with the old temperature; where
-    there is none, the object goes toward the ambient temperature.
+    The sum is over the active sources in range, all with the old temperature; without
+    any, an object approaches the ambient temperature.
 
     Args:
         temperature: of the objects [°C].
         in_range: which sources are active and reach which object.
-        source_temperature: [°C].
-        heating_rate: [1/s].
+        source_temperature: of each source [°C].
+        heating_rate: of each source [1/s].
         dt: length of the step [s].
-        ambient: [°C].
+        ambient: temperature of the surroundings [°C].
         decay: rate toward the ambient temperature [1/s].
     """
     T = np.asarray(temperature, float)
-    toward = heating_rate * (source_temperature - T[..., None])
-    heat = np.where(in_range, toward, 0.0).sum(-1)
-    alone = ~np.any(in_range, -1)
-    return np.asarray(T + dt * np.where(alone, decay * (ambient - T), heat))
-
-
-def temperature_history(
-    start: float,
-    in_range: Bool[np.ndarray, "T sources"],
-    source_temperature: Float[np.ndarray, " sources"],
-    heating_rate: Float[np.ndarray, " sources"],
-    dt: float = DEFAULT_STEP,
-    ambient: float = AMBIENT_TEMPERATURE,
-    decay: float = DEFAULT_DECAY,
-) -> Float[np.ndarray, " T"]:
-    """Temperature [°C] of one object after each of T steps; see `temperature_step`."""
-    T, found = np.asarray(start, float), np.empty(len(in_range))
-    for k, reached in enumerate(in_range):
-        T = temperature_step(
-            T, reached, source_temperature, heating_rate, dt, ambient, decay
-        )
-        found[k] = T
-    return found
+    pull = heating_rate * (source_temperature - T[..., None])
+    heat = np.where(in_range, pull, 0.0).sum(-1)
+    # iGibson applies the ambient decay only where no source acts.
+    out_of_range = ~np.any(in_range, -1)
+    return np.asarray(T + dt * np.where(out_of_range, decay * (ambient - T), heat))
 
 
 def dwell_steps(
-    start: Any,
-    target: Any,
-    source_temperature: Any,
-    heating_rate: Any,
-    dt: Any = DEFAULT_STEP,
+    start: float,
+    target: float,
+    source_temperature: float,
+    heating_rate: float,
+    dt: float = DEFAULT_STEP,
 ) -> int:
-    """Steps in range of one source alone until a temperature is reached.
+    """Return the number of steps in range of a single source that reach a temperature.
 
     N = ⌈ln((T_s - T_0) / (T_s - T)) / -ln(1 - r·dt)⌉, from the closed form
     T_k = T_s - (T_s - T_0)(1 - r·dt)^k of the update rule. A source above the start
-    heats to the target or more, one below cools to it or less; 0 where that is so from
-    the start.
+    heats to the target or more, a source below cools to it or less; 0 where that holds
+    from the start.
 
     Args:
-        start: [°C].
-        target: [°C].
-        source_temperature: [°C].
-        heating_rate: [1/s].
+        start: temperature before the first step [°C].
+        target: temperature to reach [°C].
+        source_temperature: of the source [°C].
+        heating_rate: of the source [1/s].
         dt: length of a step [s].
 
     Raises:
-        ConfigError: when the source never gets the object there.
+        ConfigError: if an argument is not a suitable number, or the source never brings
+            the object to the target.
     """
     T0, T, Ts = (
         number(f"dwell_steps: {name}", x, "a temperature (°C)")
@@ -122,6 +106,6 @@ def dwell_steps(
     if (T - Ts) * (T0 - Ts) <= 0:
         raise ConfigError(
             f"A source of {Ts:g} °C never brings an object from {T0:g} °C to {T:g} °C:"
-            " it only nears its own temperature."
+            " it only approaches its own temperature."
         )
     return int(np.ceil(np.log((Ts - T0) / (Ts - T)) / -np.log1p(-rate * dt)))

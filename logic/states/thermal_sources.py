@@ -1,4 +1,4 @@
-"""Sources of heat and cold, buttons and fingers of a world: who acts on whom."""
+"""Sources of heat and cold of a world."""
 
 from typing import Any, NamedTuple
 
@@ -7,30 +7,32 @@ from posewise.robots.config import Config
 from .button_fingers import button_fingers
 
 SOURCE_ABILITIES = ("heatSource", "coldSource")
+"""Abilities of the objects that heat or cool."""
 
 
 class ThermalSource(NamedTuple):
-    """What warms or cools things near it, or in it."""
+    """A source that heats or cools objects within its range, or inside of it."""
 
     owner: str
+    """Name of the object."""
     parameters: dict[str, Any]
-    """Of the ability."""
+    """Parameters of the ability."""
     frame: str
-    """The frame that it works from."""
+    """Name of the frame from whose origin the range is measured."""
 
     @property
     def temperature(self) -> float:
-        """[°C]."""
-        return self.parameters["temperature"]
+        """Temperature of the source [°C]."""
+        return float(self.parameters["temperature"])
 
     @property
     def rate(self) -> float:
-        """How fast what it reaches nears its temperature [1/s]."""
-        return self.parameters["heating_rate"]
+        """Rate at which objects in range approach its temperature [1/s]."""
+        return float(self.parameters["heating_rate"])
 
 
 def find_thermal_sources(C: Config) -> list[ThermalSource]:
-    """Sources of heat, then those of cold."""
+    """Return the sources of heat, then the sources of cold."""
     return [
         ThermalSource(owner.name, owner.abilities[kind], owner.link(kind))
         for kind in SOURCE_ABILITIES
@@ -40,8 +42,10 @@ def find_thermal_sources(C: Config) -> list[ThermalSource]:
 
 
 def can_be_active(C: Config, source: ThermalSource) -> bool:
-    """Whether a source could ever be on: it is, or there are fingers to switch it."""
-    needs = source.parameters["requires_toggled_on"]
+    """Return whether a source is on, or could be switched on by a finger."""
+    needs_on = source.parameters["requires_toggled_on"]
     return (
-        not needs or bool(C.states[source.owner].toggled_on) or bool(button_fingers(C))
+        not needs_on
+        or bool(C.states[source.owner].toggled_on)
+        or bool(button_fingers(C))
     )

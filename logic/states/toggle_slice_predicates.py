@@ -1,7 +1,6 @@
-"""Toggled on, sliced: states that an object simply has."""
+"""Predicates of switches and cuts: ToggledOn and Sliced."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from posewise.robots.world.objects import WorldObject
 from ..planning.schedule import Plans, Schedule
 from .relaxed.contact_plans import sliced_plans
 from .relaxed.toggled_plans import toggled_plans
-from .state_predicate import StatePredicate, check_truth_value
+from .state_predicate import StatePredicate, Truth, check_truth_value
 
 
 @dataclass(frozen=True)
@@ -27,19 +26,19 @@ class ToggledOn(StatePredicate):
     ability = "toggleable"
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
-        """See `toggled_plans`: a finger presses the button, or none does."""
+        """Return plans in which a finger presses the button, or none does."""
         return toggled_plans(C, when, self._object(C).name, truth)
 
-    def set(self, C: Config, value: Any = True) -> None:
+    def set(self, C: Config, value: bool = True) -> None:
         """Switch the object on or off."""
         check_truth_value(self, value)
         C.set_state(self._object(C).name, toggled_on=bool(value))
 
-    def _evaluate(self, state: ObjectState, thing: WorldObject) -> Any:
+    def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
         return np.asarray(state.toggled_on)
 
-    def _describe(self, state: ObjectState, thing: WorldObject) -> str:
-        return f"{thing.name} is switched {'on' if state.toggled_on else 'off'}."
+    def _describe(self, state: ObjectState, target: WorldObject) -> str:
+        return f"{target.name} is switched {'on' if state.toggled_on else 'off'}."
 
 
 @dataclass(frozen=True)
@@ -53,33 +52,36 @@ class Sliced(StatePredicate):
     ability = "sliceable"
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
-        """See `sliced_plans`: a blade touches it, or none does.
+        """Return plans in which a blade touches the object, or none does.
 
-        How hard it presses is not known of a path: that it cuts is what
-        `rollout(..., forces=...)` is told.
+        The contact force is not known along a path: `rollout(..., forces=...)` receives
+        it and decides whether the blade cuts.
         """
         return sliced_plans(C, when, self._object(C).name, truth)
 
-    def set(self, C: Config, value: Any = True) -> None:
+    def set(self, C: Config, value: bool = True) -> None:
         """Cut the object.
 
         Raises:
-            ConfigError: for False, when it is cut already: that cannot be undone.
+            ConfigError: for False, if the object is cut already: a cut cannot be
+                undone.
         """
         check_truth_value(self, value)
-        thing = self._object(C)
-        if not value and C.states[thing.name].sliced:
+        target = self._object(C)
+        if not value and C.states[target.name].sliced:
             raise ConfigError(
-                f"{thing.name!r} is sliced, which cannot be undone; begin with a world"
+                f"{target.name!r} is sliced, which cannot be undone; begin with a world"
                 " where it is whole."
             )
-        C.set_state(thing.name, sliced=bool(value))
+        C.set_state(target.name, sliced=bool(value))
 
-    def _evaluate(self, state: ObjectState, thing: WorldObject) -> Any:
+    def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
         return np.asarray(state.sliced)
 
-    def _describe(self, state: ObjectState, thing: WorldObject) -> str:
-        force = thing.ability("sliceable")["slice_force"]
+    def _describe(self, state: ObjectState, target: WorldObject) -> str:
         if state.sliced:
-            return f"{thing.name} has been sliced."
-        return f"{thing.name} is whole: no blade pressed it with more than {force:g} N."
+            return f"{target.name} has been sliced."
+        force = target.ability("sliceable")["slice_force"]
+        return (
+            f"{target.name} is whole: no blade pressed it with more than {force:g} N."
+        )

@@ -1,78 +1,52 @@
-"""Buttons pressed by fingers and blades that cut: iGibson 2.0's rules, exactly."""
+"""Rules for buttons that fingers press and for blades that cut, exactly.
 
-from typing import Any
+iGibson 2.0 (Li et al., 2021), `object_states/toggle.py` and `slicer.py`.
+"""
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 PRESS_DISTANCE = 0.1
-"""A finger presses a button within less than this [m]."""
+"""Distance below which a finger presses a button [m]; longer is pressed more easily."""
 PRESS_STEPS = 5
-"""For so many steps in a row."""
+"""Number of consecutive steps of a press that flip a switch; more need a longer one."""
 SLICE_FORCE = 10.0
-"""A blade cuts above this normal force [N]."""
+"""Normal force above which a blade cuts [N]."""
 
 
 def toggle_step(
     toggled_on: bool,
     near_steps: int,
-    distance: Any,
+    distance: float,
     threshold: float = PRESS_DISTANCE,
     steps: int = PRESS_STEPS,
 ) -> tuple[bool, int]:
-    """Value of a switch, and for how many steps a finger was near, one step later.
-
-    It flips once, when the count is reached; the finger has to leave in between.
+    """Return the value of a switch and the count of its press, one step later.
 
     Args:
-        toggled_on: value before.
-        near_steps: count before.
+        toggled_on: value before the step.
+        near_steps: number of steps for which a finger was near before.
         distance: of the nearest finger to the button [m].
-        threshold: [m]; at that distance a finger is not near.
-        steps: in a row that flip it.
+        threshold: distance below which a finger is near [m].
+        steps: number of consecutive steps that flip the switch.
     """
     near_steps = near_steps + 1 if distance < threshold else 0
+    # Equality flips the switch once per press: the finger must leave in between.
     return bool(toggled_on) ^ (near_steps == steps), near_steps
 
 
-def toggle_history(
-    distance: Float[np.ndarray, " T"],
-    start: bool = False,
-    threshold: float = PRESS_DISTANCE,
-    steps: int = PRESS_STEPS,
-) -> Bool[np.ndarray, " T"]:
-    """Value of a switch after each of T steps; see `toggle_step`."""
-    value, near, found = start, 0, np.empty(len(distance), bool)
-    for k, d in enumerate(distance):
-        value, near = toggle_step(value, near, d, threshold, steps)
-        found[k] = value
-    return found
-
-
 def slice_step(
-    sliced: Any,
+    sliced: bool,
     normal_force: Float[np.ndarray, "*contacts"],
     blade: Bool[np.ndarray, "*contacts"],
     slice_force: float = SLICE_FORCE,
-) -> Any:
-    """Whether an object is in halves after a step: once cut, always.
+) -> bool:
+    """Return whether an object is cut after a step; a cut is never undone.
 
     Args:
-        sliced: whether it was before.
+        sliced: whether it was cut before.
         normal_force: of its contacts [N].
         blade: which contacts are with a slicer's blade.
-        slice_force: a cut needs more [N].
+        slice_force: force that a cut exceeds [N].
     """
-    return bool(sliced) or bool(
-        np.any((np.asarray(normal_force) > slice_force) & blade)
-    )
-
-
-def slice_history(
-    normal_force: Float[np.ndarray, " T"],
-    blade: Bool[np.ndarray, " T"],
-    slice_force: float = SLICE_FORCE,
-) -> Bool[np.ndarray, " T"]:
-    """Whether an object is in halves after each of T steps of one contact."""
-    cuts = (np.asarray(normal_force) > slice_force) & blade
-    return np.logical_or.accumulate(cuts)
+    return bool(sliced) or bool(np.any((normal_force > slice_force) & blade))

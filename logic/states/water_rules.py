@@ -1,30 +1,38 @@
-"""Water sources let go droplets, and what they touch gets wet: iGibson 2.0's rules."""
+"""Rules for water sources, which release droplets, and for objects that absorb them.
+
+iGibson 2.0 (Li et al., 2021), `object_states/water_source.py` and `soaked.py`.
+"""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool
 
-from posewise.robots.world.object_states import Stream
+from posewise.robots.typing import Array
+from posewise.robots.world.object_states import DROPLETS_PER_SOURCE, Stream
 
 DROPLET_PERIOD = 0.1
-"""Nominal time between two droplets [s]."""
+"""Nominal time between two droplets [s]; longer releases fewer."""
 SPOUT_OFFSET = np.array([0.0, 0.0, -0.05])
-"""Where droplets begin, from a source's point, in the world [m]."""
+"""Where droplets begin, from the origin of a source's frame, in the world [m]."""
 
 
 def stream_step(
     stream: Stream, dt: float, period: float = DROPLET_PERIOD
 ) -> tuple[Stream, bool]:
-    """A running stream one step later, and whether a droplet was let go.
+    """Return a running stream one step later, and whether it released a droplet.
 
-    A step that lets one go counts nothing: at 30 Hz there is one every 4 steps, not 3.
+    Args:
+        stream: the stream before the step.
+        dt: length of the step [s].
+        period: nominal time between two droplets [s].
     """
     if not stream.running or stream.left == 0:
         return stream, False
     if stream.since < period / dt:
         return replace(stream, since=stream.since + 1), False
+    # The releasing step itself is not counted, as in iGibson's code, so that at 30 Hz
+    # there is a droplet every 4 steps, not every 3.
     return replace(stream, since=0.0, left=stream.left - 1), True
 
 
@@ -32,30 +40,27 @@ def emission(
     running: Bool[np.ndarray, " T"],
     dt: float,
     period: float = DROPLET_PERIOD,
-    drops: int = 10,
+    drops: int = DROPLETS_PER_SOURCE,
 ) -> Bool[np.ndarray, " T"]:
-    """At which of T steps a source lets a droplet go.
+    """Return in which of T steps a source releases a droplet.
 
     Args:
-        running: whether it is on during each step: a tap switched on in a step runs
-            from the next one on.
+        running: whether the source is on during each step: a tap switched on in a step
+            runs from the next step on.
         dt: length of a step [s].
         period: nominal time between two droplets [s].
-        drops: how many there are; none comes back.
+        drops: number of droplets of the source; they are not replenished.
     """
-    stream, found = Stream(left=drops), np.zeros(len(running), bool)
+    stream, released = Stream(left=drops), np.zeros(len(running), bool)
     for k, on in enumerate(running):
-        stream, found[k] = stream_step(replace(stream, running=bool(on)), dt, period)
-    return found
+        stream = replace(stream, running=bool(on))
+        stream, released[k] = stream_step(stream, dt, period)
+    return released
 
 
-def wetness(
-    new_droplets: Int[np.ndarray, "*T"], start: int = 0
-) -> Int[np.ndarray, "*T"]:
-    """Droplets absorbed after each step: none is ever lost."""
-    return start + np.cumsum(new_droplets)
+def is_soaked(wetness: Array | int, level: int = 1) -> Bool[np.ndarray, "..."]:
+    """Return whether at least `level` droplets were absorbed.
 
-
-def is_soaked(wetness: Any, level: Any = 1) -> Any:
-    """Whether so many droplets were absorbed; iGibson's latch is level 1."""
-    return np.asarray(wetness) >= level
+    iGibson's code latches at the first droplet, which is level 1.
+    """
+    return np.asarray(np.asarray(wetness) >= level)

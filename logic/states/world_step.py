@@ -1,15 +1,15 @@
-"""One step of the extended states of all objects of a world, by iGibson 2.0's rules.
+"""One step of the extended states of all objects of a world.
 
-In this order: water sources, switches, temperatures and their maxima, wetness and what
-is in containers (a rule of our own), dirt, cuts. Each part changes a dictionary of the
-states by object.
+The order of the rules is iGibson 2.0's: water sources, switches, temperatures and their
+maxima, wetness and the contents of containers (a rule of our own), dirt, cuts. Each
+method updates a dictionary of the states by object.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -42,49 +42,56 @@ from .water_rules import SPOUT_OFFSET, stream_step
 
 States = dict[str, ObjectState]
 THERMAL_ABILITIES = {"cookable", "burnable", "flammable", "heatable", "freezable"}
+"""Abilities of the objects whose temperature is computed."""
 STRAIGHT_DOWN = "straight down"
+"""The rule that droplets fall vertically, in place of recorded droplets."""
+
+Forces: TypeAlias = float | dict[tuple[str, str], np.ndarray] | None
+"""Force of every contact of a blade [N], or forces by (slicer, object) and step."""
+Droplets: TypeAlias = str | dict[str, np.ndarray] | None
+"""`STRAIGHT_DOWN`, or numbers of droplets by receiver and step."""
 
 
 @dataclass(frozen=True, eq=False)
 class StateSimulator:
-    """The world at a step, and what was said of its physics.
+    """A world whose states are stepped, and the inputs from physics.
 
-    Of the geometry it asks the exact predicates; see `rollout`.
+    Geometric facts come from the exact predicates; arguments are those of `rollout`.
     """
 
     C: Config
     dt: float
     fingers: tuple[str, ...]
-    forces: float | dict[tuple[str, str], np.ndarray] | None
-    droplets: str | dict[str, np.ndarray] | None
+    forces: Forces
+    droplets: Droplets
     ambient: float
     decay: float
 
     @cached_property
-    def solids(self) -> dict[str, FrameGroup]:
+    def groups(self) -> dict[str, FrameGroup]:
         """Objects with all their parts."""
         return {name: find_object(self.C, name) for name in self.C.objects}
 
     @cached_property
-    def catchers(self) -> dict[str, FrameGroup]:
-        """What droplets fall into: objects, and frames of none that have shapes."""
-        owned = {i for solid in self.solids.values() for i in solid.frames}
-        loose = {
+    def droplet_targets(self) -> dict[str, FrameGroup]:
+        """Objects, and frames of no object that have shapes: droplets fall on them."""
+        owned = {i for group in self.groups.values() for i in group.frames}
+        unowned = {
             frame.name: FrameGroup(self.C, frame.name, (i,))
             for i, frame in enumerate(self.C.frames)
             if i not in owned and has_collision_shape(self.C, i)
         }
-        return self.solids | loose
+        return self.groups | unowned
 
     @cached_property
     def containers(self) -> dict[str, tuple[Region, ...]]:
-        """Cavities of what is fillable, by object; of those that have any."""
-        found = {o.name: o.cavities for o in self.objects_with("fillable")}
-        return {name: regions for name, regions in found.items() if regions}
+        """Cavities by object, of fillable objects that have any."""
+        cavities = {o.name: o.cavities for o in self.objects_with("fillable")}
+        return {name: regions for name, regions in cavities.items() if regions}
 
     @cached_property
     def links(self) -> dict[tuple[str, str], str]:
-        """The frames that abilities speak of, by object and ability."""
+        """Names of the frames that abilities refer to, by object and ability."""
         return {
             (name, ability): owner.link(ability)
             for name, owner in self.C.objects.items()
@@ -94,10 +101,12 @@ class StateSimulator:
 
     @cached_property
     def working_parts(self) -> dict[tuple[str, str], FrameGroup]:
-        """What tools clean or cut with, by object and ability."""
+        """The parts with which tools clean or cut, by object and ability."""
         tools = ("cleaningTool", "slicer")
         links = self.links.items()
-        return {key: subtree_group(self.C, at) for key, at in links if key[1] in tools}
+        return {
+            key: subtree_group(self.C, frame) for key, frame in links if key[1] in tools
+        }
 
     @cached_property
     def sources(self) -> list[ThermalSource]:
@@ -106,17 +115,25 @@ class StateSimulator:
 
     @cached_property
     def thermal_objects(self) -> list[str]:
-        """Names of the objects that have a temperature."""
+        """Names of the objects whose temperature is computed."""
         objects = self.C.objects.items()
         return [name for name, o in objects if THERMAL_ABILITIES & o.abilities.keys()]
 
     def objects_with(self, ability: str) -> list[WorldObject]:
+        """Return the objects that have an ability."""
         return [o for o in self.C.objects.values() if ability in o.abilities]
 
     def frame_position(self, frame: str) -> Float[np.ndarray, "3"]:
+        """Return the origin of a frame in the world [m]."""
         return self.C.forward_pass().frames.p[self.C.index(frame)]
 
     def step(self, k: int, old: Mapping[str, ObjectState]) -> States:
+        """Return the states after step k, at the world's present configuration.
+
+        Args:
+            k: number of the step, an index of recorded forces and droplets.
+            old: states before the step.
+        """
         states = dict(old)
         dripping = self.update_streams(states)
         self.update_switches(states)
@@ -127,38 +144,39 @@ class StateSimulator:
         return states
 
     def update_streams(self, states: States) -> list[WorldObject]:
-        """Let droplets go; returns the sources of which one falls."""
+        """Advance the streams, and return the sources that release a droplet."""
         dripping = []
         for source in self.objects_with("waterSource"):
             state = states[source.name]
-            stream, falls = stream_step(state.stream, self.dt)
+            stream, releases = stream_step(state.stream, self.dt)
             states[source.name] = replace(state, stream=stream)
-            dripping += [source] if falls else []
+            if releases:
+                dripping.append(source)
         return dripping
 
     def update_switches(self, states: States) -> None:
+        """Flip the switches that fingers have pressed for long enough."""
         for device in self.objects_with("toggleable") if self.fingers else ():
             state = states[device.name]
             tips = np.array([self.frame_position(f) for f in self.fingers])
             button = self.frame_position(self.links[device.name, "toggleable"])
-            distance = np.linalg.norm(tips - button, axis=-1).min()
+            distance = float(np.linalg.norm(tips - button, axis=-1).min())
             value, near = toggle_step(state.toggled_on, state.near_steps, distance)
             states[device.name] = replace(state, toggled_on=value, near_steps=near)
 
     def update_temperatures(self, states: States) -> None:
-        active = [
-            s for s in self.sources if self.thermal_objects and self.active(s, states)
-        ]
-        solids = [self.solids[name] for name in self.thermal_objects]
-        centres = np.array([centre_of_mass(x, root=True) for x in solids])
-        reached = np.zeros((len(solids), len(active)), bool)
+        """Heat and cool the thermal objects, and update their highest temperature."""
+        sources = self.sources if self.thermal_objects else []
+        active = [s for s in sources if self.is_active(s, states)]
+        groups = [self.groups[name] for name in self.thermal_objects]
+        centres = np.array([centre_of_mass(group, root=True) for group in groups])
+        in_range = np.zeros((len(groups), len(active)), bool)
         for k, source in enumerate(active):
-            reached[:, k] = self.objects_in_range(source, centres)
+            in_range[:, k] = self.objects_in_range(source, centres)
+        old = [states[name].temperature for name in self.thermal_objects]
         new = temperature_step(
-            np.array(
-                [states[name].temperature for name in self.thermal_objects], float
-            ),
-            reached,
+            np.array(old, float),
+            in_range,
             np.array([s.parameters["temperature"] for s in active]),
             np.array([s.parameters["heating_rate"] for s in active]),
             self.dt,
@@ -169,7 +187,10 @@ class StateSimulator:
             highest = max(T, states[name].max_temperature)
             states[name] = replace(states[name], temperature=T, max_temperature=highest)
 
-    def active(self, source: ThermalSource, states: Mapping[str, ObjectState]) -> bool:
+    def is_active(
+        self, source: ThermalSource, states: Mapping[str, ObjectState]
+    ) -> bool:
+        """Return whether a source works: switched on and closed, where it needs to."""
         needs_on = source.parameters["requires_toggled_on"]
         needs_closed = source.parameters["requires_closed"]
         on = bool(states[source.owner].toggled_on)
@@ -177,98 +198,134 @@ class StateSimulator:
         return bool(is_source_active(on, opened, needs_on, needs_closed))
 
     def objects_in_range(
-        self, source: ThermalSource, centres: Float[np.ndarray, "heated 3"]
-    ) -> Bool[np.ndarray, " heated"]:
-        """Which objects a source warms, or cools, with their centres of mass there."""
+        self, source: ThermalSource, centres: Float[np.ndarray, "objects 3"]
+    ) -> Bool[np.ndarray, " objects"]:
+        """Return which thermal objects are in range of a source.
+
+        Args:
+            source: the source.
+            centres: centres of mass of the objects, in the world [m].
+        """
         if source.parameters["requires_inside"]:
             others = np.array(self.thermal_objects) != source.owner
-            return others & contains_points(self.solids[source.owner], centres)
-        away = np.linalg.norm(self.frame_position(source.frame) - centres, axis=-1)
-        return away <= source.parameters["distance_threshold"]
+            return others & contains_points(self.groups[source.owner], centres)
+        distance = np.linalg.norm(self.frame_position(source.frame) - centres, axis=-1)
+        return distance <= source.parameters["distance_threshold"]
 
-    def update_water(self, k: int, states: States, dripping: list) -> None:
-        caught, held = Counter[str](), Counter[str]()
-        if isinstance(self.droplets, dict):
-            caught = Counter({n: int(c[k]) for n, c in self.droplets.items()})
-            held = caught
-        elif dripping and (self.objects_with("soakable") or self.containers):
-            for source in dripping:
-                name, into = self.droplet_target(k, source)
-                caught[name] += 1
-                held[name] += into
-                if name == source.name:
-                    stream = states[name].stream
-                    stream = replace(stream, left=stream.left + 1)
-                    states[name] = replace(states[name], stream=stream)
+    def update_water(
+        self, k: int, states: States, dripping: Sequence[WorldObject]
+    ) -> None:
+        """Let droplets fall, soak and fill objects, and start or stop the streams."""
+        caught, contained = self.caught_droplets(k, states, dripping)
         for soakable in self.objects_with("soakable"):
             state = states[soakable.name]
-            new = state.wetness + caught[soakable.name]
-            states[soakable.name] = replace(state, wetness=new)
+            wetness = state.wetness + caught[soakable.name]
+            states[soakable.name] = replace(state, wetness=wetness)
         for container in self.objects_with("fillable"):
-            if new := held[container.name]:
+            if new := contained[container.name]:
                 state = states[container.name]
                 room = max(droplet_capacity(container) - state.contents, 0)
                 contents = state.contents + min(new, room)
                 states[container.name] = replace(state, contents=contents)
+        # A tap switched on in this step runs from the next one on.
         for source in self.objects_with("waterSource"):
             state = states[source.name]
             on = state.toggled_on or "toggleable" not in source.abilities
             stream = replace(state.stream, running=bool(on))
             states[source.name] = replace(state, stream=stream)
 
+    def caught_droplets(
+        self, k: int, states: States, dripping: Sequence[WorldObject]
+    ) -> tuple[Counter[str], Counter[str]]:
+        """Return new droplets by the object they meet, and by the container they enter.
+
+        A droplet that falls onto its own source is returned to that source's stream.
+        """
+        if isinstance(self.droplets, dict):
+            recorded = Counter({n: int(c[k]) for n, c in self.droplets.items()})
+            return recorded, recorded
+        caught, contained = Counter[str](), Counter[str]()
+        matters = bool(self.objects_with("soakable") or self.containers)
+        for source in dripping if matters else ():
+            name, enters = self.droplet_target(k, source)
+            caught[name] += 1
+            contained[name] += enters
+            if name == source.name:
+                stream = states[name].stream
+                stream = replace(stream, left=stream.left + 1)
+                states[name] = replace(states[name], stream=stream)
+        return caught, contained
+
     def droplet_target(self, k: int, source: WorldObject) -> tuple[str, bool]:
-        """The object (or frame) that a droplet of a source falls onto, "" for none, and
-        whether it goes through a cavity there, and stays."""
+        """Return what a droplet of a source falls onto, and whether it is contained.
+
+        Returns:
+            The name of an object or frame, "" for none; and whether the droplet falls
+            through a cavity there, and stays.
+        """
         if self.droplets is None:
             raise ConfigError(
                 f"A droplet of {source.name!r} falls at step {k}, and droplets is not"
                 f' given; say droplets={STRAIGHT_DOWN!r}, or give {{"object": (T,)}}'
                 " counts of those that reach each soakable or fillable object."
             )
-        spout = (
-            self.frame_position(self.links[source.name, "waterSource"]) + SPOUT_OFFSET
-        )
-        hit = {
-            n: first_hits(x, spout[None], DOWN).item() for n, x in self.catchers.items()
+        spout = self.frame_position(self.links[source.name, "waterSource"])
+        spout = spout + SPOUT_OFFSET
+        depth = {
+            name: first_hits(group, spout[None], DOWN).item()
+            for name, group in self.droplet_targets.items()
         }
-        name = min(hit, key=hit.__getitem__)
-        if hit[name] == np.inf:
+        name = min(depth, key=depth.__getitem__)
+        if depth[name] == np.inf:
             return "", False
-        regions = self.containers.get(name, ())
-        return name, any(falls_into(self.C, r, spout, hit[name]) for r in regions)
+        cavities = self.containers.get(name, ())
+        return name, any(falls_into(self.C, r, spout, depth[name]) for r in cavities)
 
     def update_dirt(self, states: States) -> None:
+        """Remove the particles that cleaning tools wipe off."""
         for tool in self.objects_with("cleaningTool"):
-            area = self.working_parts[tool.name, "cleaningTool"]
+            part = self.working_parts[tool.name, "cleaningTool"]
             for kind, ability in (("dust", "dustyable"), ("stain", "stainable")):
-                soaked = kind == "dust" or states[tool.name].wetness >= 1
-                for dirty in self.objects_with(ability) if soaked else ():
+                # Only a soaked tool removes stains, as in iGibson.
+                works = kind == "dust" or states[tool.name].wetness >= 1
+                for dirty in self.objects_with(ability) if works else ():
                     if dirty.name != tool.name:
                         state = states[dirty.name]
-                        left: Any = self.left(getattr(state, kind), dirty.name, area)
-                        states[dirty.name] = replace(state, **{kind: left})
+                        old: Particles = getattr(state, kind)
+                        new = self.wiped_particles(old, dirty.name, part)
+                        changes: dict[str, Particles] = {kind: new}
+                        states[dirty.name] = replace(state, **changes)  # type: ignore[arg-type]
 
-    def left(self, dirt: Particles, name: str, area: FrameGroup) -> Particles:
-        """Particles of an object that a tool's area leaves."""
-        if not dirt.active.any() or not area.collision_frames:
-            return dirt
-        R, p = self.solids[name].pose(self.solids[name].frames[0])
-        low, high = bounding_box(area)
-        where = dirt.positions @ R.T + p
-        left = wipe_step(
-            dirt.active, where, low - CONTACT_TOLERANCE, high + CONTACT_TOLERANCE, True
-        )
-        if (left == dirt.active).all() or not self.is_touching(area, name):
-            return dirt
-        return replace(dirt, active=left)
+    def wiped_particles(
+        self, particles: Particles, name: str, part: FrameGroup
+    ) -> Particles:
+        """Return the particles of an object after a tool's part wiped them.
+
+        Args:
+            particles: of the object, before.
+            name: of the object.
+            part: working part of the tool.
+        """
+        if not particles.active.any() or not part.collision_frames:
+            return particles
+        R, p = self.groups[name].pose(self.groups[name].frames[0])
+        low, high = bounding_box(part)
+        lower, upper = low - CONTACT_TOLERANCE, high + CONTACT_TOLERANCE
+        where = particles.positions @ R.T + p
+        left = wipe_step(particles.active, where, lower, upper, True)
+        # The contact test is expensive, so it comes last.
+        if (left == particles.active).all() or not self.is_touching(part, name):
+            return particles
+        return replace(particles, active=left)
 
     def is_touching(self, part: FrameGroup, name: str) -> bool:
-        """Whether a part touches an object; what has no shape touches nothing."""
-        whole = self.solids[name]
-        shapes = part.collision_frames and whole.collision_frames
-        return bool(shapes) and are_within(part, whole, CONTACT_TOLERANCE)
+        """Return whether a part touches an object; without shapes it does not."""
+        whole = self.groups[name]
+        have_shapes = part.collision_frames and whole.collision_frames
+        return bool(have_shapes) and are_within(part, whole, CONTACT_TOLERANCE)
 
     def update_cuts(self, k: int, states: States) -> None:
+        """Cut the sliceable objects that blades press hard enough."""
         for knife in self.objects_with("slicer"):
             blade = self.working_parts[knife.name, "slicer"]
             for food in self.objects_with("sliceable"):
@@ -284,7 +341,7 @@ class StateSimulator:
                     states[food.name] = replace(state, sliced=cut)
 
     def blade_force(self, k: int, knife: str, blade: FrameGroup, name: str) -> float:
-        """Normal force of a blade on an object [N]."""
+        """Return the normal force of a blade on an object [N]."""
         if isinstance(self.forces, dict):
             recorded = self.forces.get((knife, name))
             return 0.0 if recorded is None else float(recorded[k])
@@ -294,6 +351,6 @@ class StateSimulator:
             raise ConfigError(
                 f"The blade of {knife!r} touches {name!r} at step {k}, and forces is"
                 f" not given; give forces={{({knife!r}, {name!r}): (T,)}} [N], or one"
-                " number that counts as the force of every touch."
+                " number that counts as the force of every contact."
             )
         return self.forces

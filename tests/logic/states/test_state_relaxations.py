@@ -4,9 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers.state_histories import temperature_history, toggle_history
 
 import posewise as pw
 from posewise import ConfigError, logic
+from posewise.features.safe_math import norm
 from posewise.logic.states.dirt_rules import is_dirty, wipe_step
 from posewise.logic.states.relaxed import (
     aggregates,
@@ -18,10 +20,8 @@ from posewise.logic.states.relaxed import (
 )
 from posewise.logic.states.thermal_rules import (
     dwell_steps,
-    temperature_history,
     temperature_step,
 )
-from posewise.logic.states.toggle_slice_rules import toggle_history
 from posewise.logic.states.water_rules import SPOUT_OFFSET, emission
 
 DT, STEPS, DELTA, THRESHOLD = 0.1, 60, 0.03, 0.2
@@ -43,7 +43,7 @@ def smooth_paths(rng, *shape, size=0.3) -> np.ndarray:
 
 def envelope(position, sources, active, start, temperatures=T_SOURCES, rates=RATES):
     """Enclosed temperatures, gates and their bound, all from positions."""
-    distance = temperature_envelope.source_distances(position, sources)
+    distance = norm(jnp.asarray(position)[:, None] - sources)
     gates = temperature_envelope.range_gates(distance - THRESHOLD, DELTA, active=active)
     args = start, gates, temperatures, rates, DT
     enclosed = temperature_envelope.temperature_envelope(*args)
@@ -95,9 +95,10 @@ def thermal(T, limit, sharpness):
         [
             thermal_rows.reached_rows(T, limit, sharpness),
             thermal_rows.not_reached_rows(T, limit, sharpness),
-            thermal_rows.cold_rows(T, limit),
-            thermal_rows.not_cold_rows(T, limit),
-            thermal_rows.cooked_not_burnt_rows(T, limit, limit + 40, sharpness),
+            (T.upper[-1] - limit)[None],
+            (limit - T.lower[-1] + thermal_rows.STRICT_MARGIN)[None],
+            thermal_rows.reached_rows(T, limit, sharpness),
+            thermal_rows.not_reached_rows(T, limit + 40, sharpness),
         ]
     )
     return jax.vmap(rows)(T)
@@ -335,8 +336,8 @@ def soaked_of(x):
 def toggled_of(x):
     distance = jnp.stack(
         [
-            temperature_envelope.norm(x[:FEW]),
-            temperature_envelope.norm(x[FEW : 2 * FEW]),
+            norm(x[:FEW]),
+            norm(x[FEW : 2 * FEW]),
         ],
         -1,
     )

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from helpers.oracle import reference
+from helpers.state_histories import temperature_history, toggle_history
 
-from posewise import ConfigError
+import posewise as pw
+from posewise import ConfigError, logic
 from posewise.logic.states.dirt_rules import dirt_level, is_dirty, wipe_step
 from posewise.logic.states.thermal_rules import (
     dwell_steps,
     is_source_active,
-    temperature_history,
     temperature_step,
 )
 from posewise.logic.states.toggle_slice_rules import (
@@ -17,7 +18,7 @@ from posewise.logic.states.toggle_slice_rules import (
     slice_step,
     toggle_history,
 )
-from posewise.logic.states.water_rules import emission, is_soaked, wetness
+from posewise.logic.states.water_rules import emission, is_soaked
 
 STEP = 1 / 30
 
@@ -79,8 +80,8 @@ def test_temperature(case):
         temperatures,
         rates,
         case["dt"],
-        case["ambient"],
-        case["decay_rate"],
+        ambient=case["ambient"],
+        decay=case["decay_rate"],
     )
     start = -np.inf if case["Tmax0"] is None else case["Tmax0"]
     highest = np.maximum(np.maximum.accumulate(T), start)
@@ -107,10 +108,18 @@ def test_toggle(case):
 
 @pytest.mark.parametrize("case", series("soaked"))
 def test_soaked(case):
-    level = wetness(np.array(case["new_droplet_contacts"]))
-    assert is_soaked(level).tolist() == case["expected_code"]
+    C, counts = pw.Config(), case["new_droplet_contacts"]
+    C.add_object("sponge", abilities={"soakable": {"w_soaked": case["w_soaked"]}})
+    path = np.zeros((len(counts), 0))
+    history = logic.rollout(C, path, droplets={"sponge": counts})
+    level = history["sponge"].wetness
     assert level.tolist() == case["wetness_doc"]
-    assert is_soaked(level, case["w_soaked"]).tolist() == case["expected_doc"]
+    assert is_soaked(level).tolist() == case["expected_code"]
+    for semantics in ("code", "doc"):
+        name = {"code": "igibson", "doc": "document"}[semantics]
+        soaked = logic.Soaked("sponge", semantics=name)
+        truth = soaked.holds_along(C, history)
+        assert truth.tolist() == case[f"expected_{semantics}"]
 
 
 @pytest.mark.parametrize("case", series("dirt"))
@@ -137,8 +146,11 @@ def test_sliced(case):
         np.array(case["normal_force"], float),
         np.array(case["blade_link_contact"]),
     )
-    found = slice_history(force, blade, case["slice_force"])
-    assert found.tolist() == case["expected"]
+    sliced, found = False, []
+    for f, b in zip(force, blade, strict=True):
+        sliced = slice_step(sliced, np.array([f]), np.array([b]), case["slice_force"])
+        found.append(sliced)
+    assert found == case["expected"]
 
 
 @pytest.mark.parametrize("case", series("water_stream"))
