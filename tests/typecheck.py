@@ -26,6 +26,15 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.rostok.smooth_events
     posewise.logic.rostok.trace
     posewise.logic.rostok.trace_arrays
+    posewise.logic.states.dirt_predicates
+    posewise.logic.states.particle_sampling
+    posewise.logic.states.resampling
+    posewise.logic.states.rollout
+    posewise.logic.states.state_predicate
+    posewise.logic.states.thermal_predicates
+    posewise.logic.states.thermal_rules
+    posewise.logic.states.toggle_slice_predicates
+    posewise.logic.states.water_predicates
     posewise.objectives.presets.grasping
     posewise.objectives.presets.helpers
     posewise.objectives.presets.motion

@@ -1,7 +1,7 @@
 """Rules for droplets that fall into containers: capacity, fill level, cavity entry.
 
-iGibson 2.0 has no containers: these rules extend its water sources, whose droplets and
-free fall are kept as they are defined there.
+iGibson 2.0 has no containers: these rules extend its water sources, and keep its
+droplets and their free fall.
 """
 
 import numpy as np
@@ -69,7 +69,7 @@ def falls_into(
     """
     poses, frame = C.forward_pass().frames, C.index(region.frame)
     R, p = poses.R[frame], poses.p[frame]
-    enter, leave = Polytopes(region.planes[None], np.zeros(1, int)).cross(
+    enter, leave = Polytopes(region.planes[None], np.zeros(1, int)).intersect(
         (start - p)[None] @ R, DOWN @ R
     )
     passes = max(enter.item(), 0.0) <= min(leave.item(), drop)

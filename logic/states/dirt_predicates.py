@@ -33,7 +33,7 @@ ABILITY_BY_SUBSTANCE = {"dust": "dustyable", "stain": "stainable"}
 """The ability of objects that can have particles of a substance."""
 
 Active = Bool[np.ndarray, "*T n"]
-"""Which particles of an object remain, at one time or after each step."""
+"""Truth values of particles that remain, at one time or after each step."""
 
 
 @dataclass(frozen=True)

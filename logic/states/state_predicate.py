@@ -16,7 +16,7 @@ from posewise.robots.world.objects import WorldObject
 from ..formulas.predicate import Predicate
 
 Semantics: TypeAlias = Literal["igibson", "document"]
-"""Whether a predicate follows iGibson 2.0's code or its documentation."""
+"""The reference of a predicate: iGibson 2.0's code, or its documentation."""
 SEMANTICS = ("igibson", "document")
 """The names of these semantics."""
 Truth: TypeAlias = bool | np.bool_ | Bool[np.ndarray, "..."]

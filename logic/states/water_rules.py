@@ -14,7 +14,7 @@ from posewise.robots.world.object_states import DROPLETS_PER_SOURCE, Stream
 DROPLET_PERIOD = 0.1
 """Nominal time between two droplets [s]; longer releases fewer."""
 SPOUT_OFFSET = np.array([0.0, 0.0, -0.05])
-"""Where droplets begin, from the origin of a source's frame, in the world [m]."""
+"""Start of droplets, from the origin of a source's frame, in the world [m]."""
 
 
 def stream_step(

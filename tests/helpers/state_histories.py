@@ -18,7 +18,9 @@ def temperature_history(
     """Return the temperature [°C] of one object after each of T steps."""
     T, history = np.asarray(start, float), np.empty(len(in_range))
     for k, reached in enumerate(in_range):
-        T = temperature_step(T, reached, source_temperature, heating_rate, dt, **options)
+        T = temperature_step(
+            T, reached, source_temperature, heating_rate, dt, **options
+        )
         history[k] = T
     return history
 

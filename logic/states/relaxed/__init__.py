@@ -1,1 +1,1 @@
-"""Sound rows and plans that bring extended states about."""
+"""Sound relaxations of extended states: plans for paths, and rows over trajectories."""

@@ -1,11 +1,10 @@
-"""Rows of one frame being within a distance of another one, or never near it.
+"""Features of one frame in the range of another one, or never in it.
 
-Or, of the line straight down from another one, never near that.
+Also of a frame that never meets the vertical line below another one.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,76 +15,127 @@ from posewise.features import Feature
 from posewise.features.safe_math import norm
 from posewise.features.symbol import Pose, Symbol
 from posewise.robots.config import Config
+from posewise.robots.typing import Array
 
 from ...geometry.frame_groups import find_object, mass_fractions
 
 RANGE_MARGIN = 5e-3
-"""Room on either side of a range, for paths that are curved between slices [m]."""
+"""Margin on either side of a range, for paths curved between slices [m].
+
+Larger covers stronger curvature, and is farther from complete.
+"""
+ALL_AXES = np.array([1.0, 1.0, 1.0])
+HORIZONTAL_AXES = np.array([1.0, 1.0, 0.0])
 
 
 def within_range(C: Config, a: str, b: str, distance: float) -> Feature:
-    """At most 0 only where a's centre of mass is within a distance of b's origin [m].
+    """Return a feature <= 0 only where a's centre of mass is in range of b's origin.
 
-    By `RANGE_MARGIN` less, so that it holds between two such slices too: straight
-    motion stays in a ball, and a curve of moderate steps bulges by less than that. For
-    the centre of mass only the object's root frame counts, as iGibson has it.
+    The range is smaller by `RANGE_MARGIN`, so that it also holds between two such
+    slices: a straight motion stays in a ball, and a curve of moderate steps bulges by
+    less than that. The centre of mass is that of the object's root frame alone, as in
+    iGibson.
+
+    Args:
+        C: the world.
+        a: name of the object.
+        b: name of the frame at the centre of the range.
+        distance: radius of the range [m].
     """
-    return _range_feature(C, a, b, _centre(C, a), distance - RANGE_MARGIN, False)
+    return _feature(IN_RANGE, a, b, _centre(C, a), distance - RANGE_MARGIN)
 
 
 def origin_within_range(C: Config, a: str, b: str, distance: float) -> Feature:
-    """The same of a's origin."""
-    return _range_feature(C, a, b, np.zeros(3), distance - RANGE_MARGIN, False)
+    """Return `within_range` for the origin of frame a in place of a centre of mass."""
+    return _feature(IN_RANGE, a, b, np.zeros(3), distance - RANGE_MARGIN)
 
 
 def out_of_range(C: Config, a: str, b: str, distance: float) -> Feature:
-    """At most 0 only where, on the way from the slice before, a's centre of mass is
-    never within a distance of b's origin [m], by `RANGE_MARGIN` more; of order 1."""
-    return _range_feature(C, a, b, _centre(C, a), distance + RANGE_MARGIN, True)
+    """Return a feature <= 0 only where a's centre of mass stays out of a range.
+
+    On the whole way from the slice before to this one, hence of order 1. The range is
+    larger by `RANGE_MARGIN`.
+
+    Args:
+        C: the world.
+        a: name of the object.
+        b: name of the frame at the centre of the range.
+        distance: radius of the range [m].
+    """
+    return _feature(OUT_OF_RANGE, a, b, _centre(C, a), distance + RANGE_MARGIN)
 
 
 def origin_out_of_range(C: Config, a: str, b: str, distance: float) -> Feature:
-    """The same of a's origin."""
-    return _range_feature(C, a, b, np.zeros(3), distance + RANGE_MARGIN, True)
+    """Return `out_of_range` for the origin of frame a in place of a centre of mass."""
+    return _feature(OUT_OF_RANGE, a, b, np.zeros(3), distance + RANGE_MARGIN)
 
 
 def outside_column(
     C: Config, a: str, b: str, point: Float[np.ndarray, "3"], distance: float
 ) -> Feature:
-    """The same of a point of a, and of the vertical line through b's origin."""
-    return _range_feature(C, a, b, point, distance + RANGE_MARGIN, True, across=True)
+    """Return a feature <= 0 only where a point stays clear of a vertical line.
+
+    As `out_of_range`, with horizontal distances only.
+
+    Args:
+        C: the world.
+        a: name of the frame of the point.
+        b: name of the frame through whose origin the line goes.
+        point: in frame a [m].
+        distance: least distance from the line [m].
+    """
+    limit = distance + RANGE_MARGIN
+    return _feature(OUT_OF_RANGE, a, b, point, limit, HORIZONTAL_AXES)
 
 
 def _centre(C: Config, a: str) -> Float[np.ndarray, "3"]:
+    """Return the centre of mass of an object's root frame, in that frame [m]."""
     return mass_fractions(find_object(C, a), root=True)[1][0]
 
 
-def _range_feature(
-    C: Config,
+def _feature(
+    symbol: Symbol,
     a: str,
     b: str,
-    point: np.ndarray,
+    point: Float[np.ndarray, "3"],
     limit: float,
-    passing: bool,
-    across: bool = False,
+    axes: Float[np.ndarray, "3"] = ALL_AXES,
 ) -> Feature:
-    def resolve(world: Config, names: Sequence[str]) -> Any:
-        at = np.array([world.index(name) for name in names])
-        params = {"point": point, "limit": np.array(float(limit))}
-        params["axes"] = np.array([1.0, 1.0, 1.0 - across])
-        return OUT_OF_RANGE if passing else IN_RANGE, at, params
+    """Return a feature whose numbers are data, so that others share its program.
 
-    return Feature(
-        replace(OUT_OF_RANGE if passing else IN_RANGE, resolve=resolve), (a, b)
-    )
+    Args:
+        symbol: `IN_RANGE` or `OUT_OF_RANGE`.
+        a: name of the frame of the point.
+        b: name of the other frame.
+        point: in frame a [m].
+        limit: end of the range [m].
+        axes: weights of the coordinates of the distance, 1 or 0.
+    """
+
+    def resolve(
+        world: Config, names: Sequence[str]
+    ) -> tuple[Symbol, np.ndarray, dict[str, np.ndarray]]:
+        indices = np.array([world.index(name) for name in names])
+        params = {"point": point, "limit": np.array(float(limit)), "axes": axes}
+        return symbol, indices, params
+
+    return Feature(replace(symbol, resolve=resolve), (a, b))
 
 
-def _offset(a: Pose, b: Pose, point: Any, axes: Any) -> Float[jax.Array, "3"]:
+def _offset(
+    a: Pose, b: Pose, point: Float[Array, "3"], axes: Float[Array, "3"]
+) -> Float[jax.Array, "3"]:
+    """Return the vector from b's origin to a point of a, in the world [m]."""
     return axes * (a.R @ point + a.p - b.p)
 
 
-def _within(
-    a: Pose, b: Pose, *, point: Any, limit: Any, axes: Any
+def _in_range(
+    a: Pose,
+    b: Pose,
+    *,
+    point: Float[Array, "3"],
+    limit: Float[Array, ""],
+    axes: Float[Array, "3"],
 ) -> Float[jax.Array, "1"]:
     return (norm(_offset(a, b, point, axes)) - limit)[None]
 
@@ -94,20 +144,24 @@ def _out_of_range(
     old: tuple[Pose, Pose],
     new: tuple[Pose, Pose],
     *,
-    tau: Any,
-    point: Any,
-    limit: Any,
-    axes: Any,
+    tau: Float[Array, "..."],
+    point: Float[Array, "3"],
+    limit: Float[Array, ""],
+    axes: Float[Array, "3"],
 ) -> Float[jax.Array, "1"]:
-    """limit - distance of the origin to the way between two offsets, a segment."""
+    """Return limit minus the distance of the origin from a segment of offsets."""
     start, end = _offset(*old, point, axes), _offset(*new, point, axes)
     way = end - start
-    length = way @ way
-    share = jnp.where(length > 0, -(start @ way) / jnp.where(length > 0, length, 1), 0)
-    return (limit - norm(start + jnp.clip(share, 0, 1) * way))[None]
+    squared = way @ way
+    # The inner where keeps the derivative finite for a segment of length 0.
+    safe = jnp.where(squared > 0, squared, 1)
+    fraction = jnp.where(squared > 0, -(start @ way) / safe, 0)
+    return (limit - norm(start + jnp.clip(fraction, 0, 1) * way))[None]
 
 
-IN_RANGE = Symbol(_within, "in range", frames=(2, 2), dim=1, unit="m")
+IN_RANGE = Symbol(_in_range, "in range", frames=(2, 2), dim=1, unit="m")
+"""Distance from the end of a range, <= 0 in range."""
 OUT_OF_RANGE = Symbol(
     _out_of_range, "out of range", frames=(2, 2), dim=1, unit="m", window=1
 )
+"""Penetration of a range on the way from the slice before, <= 0 out of range."""

@@ -1,4 +1,4 @@
-"""How paths soak things: by standing below a water source."""
+"""Plans in which an object is soaked below a water source."""
 
 from posewise.robots.config import Config
 
@@ -8,17 +8,24 @@ from .water_plans import DropletGoal, droplet_plans, usable_taps
 
 
 def soaked_plans(
-    C: Config, when: Schedule, name: str, level: int, value: bool
+    C: Config, schedule: Schedule, name: str, level: int, value: bool
 ) -> Plans:
-    """So many droplets are absorbed on `when.state_slices`, or fewer.
+    """Return plans in which an object has absorbed enough droplets, or has not.
+
+    Args:
+        C: the world.
+        schedule: slices; the truth is that of its `state_slices`.
+        name: of the object.
+        level: number of droplets that are enough.
+        value: whether the object is to be soaked.
 
     Raises:
-        PredicateError: where no source can, in no such time; and where it shall stay
-            dry while there is water.
+        PredicateError: if no source can soak the object in time, or it is to stay dry
+            while there is water.
     """
     needed = level - int(C.states[name].wetness)
     if value:
-        return droplet_plans(C, when, DropletGoal("soak", name, needed))
+        return droplet_plans(C, schedule, DropletGoal("soak", name, needed))
     if needed > 0 and not usable_taps(C):
         return [Plan()]
     why = "there is water" if needed > 0 else "it is soaked, and nothing dries it"

@@ -1,46 +1,46 @@
 """Rows φ <= 0 over a trajectory that make an object cooked, burnt or frozen.
 
-φ <= 0 implies the exact truth at the end of the trajectory. Each mellowed row says by
-how much it may miss: an exact margin of more than that, plus the distance of the
-envelopes (`heating.envelope_bound`), suffices for φ <= 0.
+φ <= 0 implies the exact truth at the end of the trajectory. Each smooth row states by
+how much it may miss: an exact margin of more than that, plus the width of the envelope
+(`envelope_bound`), suffices for φ <= 0.
 """
 
-import jax
-import jax.numpy as jnp
 from jaxtyping import Float
 
 from posewise.robots.errors import ConfigError
+from posewise.robots.typing import Array
 
-from .aggregates import Scalar, mellowmax, smooth_max
+from ...smooth_extrema import Scalar, mellowmax, smooth_max
 from .temperature_envelope import TemperatureEnvelope
 
 STRICT_MARGIN = 1e-4
-"""Of strict inequalities [°C]."""
-ScalarRow = Float[jax.Array, "1"]
+"""Margin of strict inequalities [°C]; larger is farther from complete."""
+ScalarRow = Float[Array, "1"]
 
 
 def dwell_rows(
-    distance: Float[jax.Array, " T"],
+    distance: Float[Array, " T"],
     threshold: float,
     steps: int,
     start: int = 0,
     delta: float = 1e-3,
-) -> Float[jax.Array, " steps"]:
-    """Rows that keep an object in range of a source for so many steps [m].
+) -> Float[Array, " steps"]:
+    """Return rows that keep an object in range of a source for some steps [m].
 
-    With `steps = max(1, dwell_steps(...))` it is cooked (burnt; of a cold source, with
-    `start = T - steps`, frozen) exactly: no envelope, and a gradient from anywhere.
-    That holds for one source alone, or with further ones that heat (cool) as well.
+    With `steps = max(1, dwell_steps(...))` the object is cooked (burnt; for a cold
+    source, with `start = T - steps`, frozen) exactly: without an envelope, and with a
+    gradient at every distance. That holds for one source, and if all further sources
+    heat (cool) as well.
 
     Args:
         distance: of the object to the source at each step [m].
         threshold: range of the source [m].
-        steps: in a row.
+        steps: number of consecutive steps.
         start: the first of them.
-        delta: so far within the range [m]; more than the solver's tolerance.
+        delta: margin within the range [m]; more than the solver's tolerance.
 
     Raises:
-        ConfigError: when the trajectory has not so many steps.
+        ConfigError: if the trajectory is too short.
     """
     if not 0 <= start <= start + steps <= len(distance):
         raise ConfigError(
@@ -51,38 +51,32 @@ def dwell_rows(
 
 
 def reached_rows(
-    T: TemperatureEnvelope, limit: Scalar, sharpness: Scalar = 5.0
+    T: TemperatureEnvelope, limit: Scalar, smoothing: Scalar = 0.2
 ) -> ScalarRow:
-    """Cooked, burnt: at some step T >= limit [°C]; misses by ln(T) / sharpness.
+    """Return a row of T >= limit at some step: cooked, burnt [°C].
+
+    It misses by smoothing · ln(T). Sound, because the lower envelope and the mellowmax
+    are both lower bounds of the highest exact temperature.
 
     Args:
         T: enclosed temperatures.
         limit: the cook or burn temperature [°C].
-        sharpness: of the mellowmax over the steps [1/°C].
+        smoothing: temperature of the mellowmax over the steps [°C].
     """
-    return (limit - mellowmax(T.lower, sharpness))[None]
+    return (limit - mellowmax(T.lower, smoothing))[None]
 
 
 def not_reached_rows(
-    T: TemperatureEnvelope, limit: Scalar, sharpness: Scalar = 5.0
+    T: TemperatureEnvelope, limit: Scalar, smoothing: Scalar = 0.2
 ) -> ScalarRow:
-    """Not cooked, not burnt: at all steps T < limit [°C]; see `reached_rows`."""
-    return (smooth_max(T.upper, sharpness) - limit + STRICT_MARGIN)[None]
+    """Return a row of T < limit at all steps: not cooked, not burnt [°C].
 
+    It misses by smoothing · ln(T). Sound, because the upper envelope and the smooth
+    maximum are both upper bounds of the highest exact temperature.
 
-def cold_rows(T: TemperatureEnvelope, limit: Scalar) -> ScalarRow:
-    """Frozen: after the last step T <= limit [°C]."""
-    return (T.upper[-1] - limit)[None]
-
-
-def not_cold_rows(T: TemperatureEnvelope, limit: Scalar) -> ScalarRow:
-    """Not frozen: after the last step T > limit [°C]."""
-    return (limit - T.lower[-1] + STRICT_MARGIN)[None]
-
-
-def cooked_not_burnt_rows(
-    T: TemperatureEnvelope, cook: Scalar, burn: Scalar, sharpness: Scalar = 5.0
-) -> Float[jax.Array, "2"]:
-    """Cooked as the document has it: T_cook <= T_max < T_burn [°C]."""
-    rows = reached_rows(T, cook, sharpness), not_reached_rows(T, burn, sharpness)
-    return jnp.concatenate(rows)
+    Args:
+        T: enclosed temperatures.
+        limit: the cook or burn temperature [°C].
+        smoothing: temperature of the smooth maximum over the steps [°C].
+    """
+    return (smooth_max(T.upper, smoothing) - limit + STRICT_MARGIN)[None]

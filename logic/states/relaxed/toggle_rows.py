@@ -1,48 +1,47 @@
-"""Rows φ <= 0 over a trajectory that switch objects on and off.
+"""Rows φ <= 0 over a trajectory that switch an object on and off.
 
-φ <= 0 implies the exact truth. Smooth ones are above the exact number by the bound that
-each states; the others are exact.
+φ <= 0 implies the exact truth, because the smooth minimum is an upper bound.
 """
 
 from collections.abc import Sequence
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.errors import ConfigError
+from posewise.robots.typing import Array
 
+from ...smooth_extrema import Scalar, mellowmin
 from ..toggle_slice_rules import PRESS_DISTANCE, PRESS_STEPS
-from .aggregates import Scalar, mellowmin
 
 STRICT_MARGIN = 1e-4
-"""Of strict inequalities [m]."""
+"""Margin of strict inequalities [m]; larger is farther from complete."""
 
 
 def toggled_rows(
-    distance: Float[jax.Array, "T fingers"],
+    distance: Float[Array, "T fingers"],
     presses: Sequence[tuple[int, int]],
     threshold: float = PRESS_DISTANCE,
     steps: int = PRESS_STEPS,
-    sharpness: Scalar = 1000.0,
-) -> Float[jax.Array, " rows"]:
-    """A button is pressed in given windows of steps, and left alone in all others [m].
+    smoothing: Scalar = 1e-3,
+) -> Float[Array, " rows"]:
+    """Return rows of pressing a button in windows of steps, and in no other step [m].
 
-    Each window flips the switch once, in its fifth step. Rows: in windows the nearest
-    finger is near (one per step; misses by ln(fingers) / sharpness), elsewhere none is
-    (one per step and finger).
+    Each window flips the switch once, in its fifth step. In windows the nearest finger
+    is near (one row for each step; misses by at most smoothing · ln(fingers)); in all
+    other steps no finger is (one exact row for each step and finger).
 
     Args:
         distance: of each finger to the button at each step [m].
         presses: windows (first, end) of steps, end excluded, in order.
-        threshold: [m].
+        threshold: distance below which a finger is near [m].
         steps: least length of a window.
-        sharpness: of the mellowmin over fingers [1/m].
+        smoothing: temperature of the mellowmin over fingers [m].
 
     Raises:
-        ConfigError: for windows that are too short, out of the trajectory, or not
-            apart by at least one step.
+        ConfigError: if a window is too short, not within the trajectory, or not
+            separated from the one before by at least one step.
     """
     near = np.zeros(len(distance), bool)
     before = -1
@@ -55,6 +54,7 @@ def toggled_rows(
             )
         near[first:end] = True
         before = end
-    pressed = mellowmin(distance[near], sharpness) - threshold + STRICT_MARGIN
-    apart = threshold - distance[~near] + STRICT_MARGIN
-    return jnp.concatenate([pressed, apart.reshape(-1)])
+    nearest = mellowmin(distance[near], smoothing, axis=-1)
+    pressed = nearest - threshold + STRICT_MARGIN
+    released = threshold - distance[~near] + STRICT_MARGIN
+    return jnp.concatenate([pressed, released.reshape(-1)])

@@ -1,13 +1,14 @@
-"""How paths bring things below a water source, while it lets enough droplets go.
+"""Plans in which an object is below a water source while enough droplets fall.
 
-Droplets fall straight down, as `rollout(..., droplets="straight down")` has it. When
-they are let go follows from the state of the source, for slices and for finer steps.
+Droplets fall straight down, as in `rollout(..., droplets="straight down")`. The state
+of the source determines when they are released. Counts hold for roll-outs with one step
+per slice as well as with the default steps of `resample`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Int
@@ -50,48 +51,55 @@ from ..water_rules import SPOUT_OFFSET, stream_step
 from .toggled_plans import toggled_plans
 
 HIT_TOLERANCE = 1e-3
-"""Of the row of a droplet's way down meeting the object [m]."""
+"""Error of the row of a droplet's fall meeting the object [m]; larger is smoother."""
 
 
 @dataclass(frozen=True, eq=False)
 class DropletGoal:
-    """What shall catch droplets."""
+    """An object that is to catch droplets."""
 
-    verb: str
-    """What they do to it: "soak", "fill"."""
+    verb: Literal["soak", "fill"]
+    """Effect of the droplets on the object."""
     name: str
-    """The object."""
+    """Name of the object."""
     needed: int
-    """So many more."""
+    """Number of further droplets."""
     cavity: Region | None = None
-    """The cavity that they shall go through; None: they only have to meet it."""
+    """The cavity through which they are to fall; None: they only have to hit."""
 
 
-def droplet_plans(C: Config, when: Schedule, task: DropletGoal) -> Plans:
-    """So many droplets are caught until `when.state_slices`.
+def droplet_plans(C: Config, schedule: Schedule, goal: DropletGoal) -> Plans:
+    """Return plans in which enough droplets are caught by `schedule.state_slices`.
+
+    Args:
+        C: the world.
+        schedule: slices.
+        goal: the object and its droplets.
 
     Raises:
-        PredicateError: where no source can, in no such time.
+        PredicateError: if no source can provide them in time.
     """
-    if task.needed <= 0:
+    if goal.needed <= 0:
         return [Plan()]
-    still = [o for o in usable_taps(C) if _is_static(C, o.link("waterSource"))]
-    if not still:
+    # Only a static source has a known line of fall, and a known clearance to what is
+    # below it.
+    static = [o for o in usable_taps(C) if _is_static(C, o.link("waterSource"))]
+    if not static:
         raise PredicateError(
-            f"Nothing can {task.verb} {task.name!r}: there is no water source that"
+            f"Nothing can {goal.verb} {goal.name!r}: there is no water source that"
             " stands still and runs, or could be switched on by a finger of an agent."
         )
-    return plans_for_any([partial(_tap_plans, C, when, task, tap) for tap in still])
+    return plans_for_any([partial(_tap_plans, C, schedule, goal, t) for t in static])
 
 
 def usable_taps(C: Config) -> list[WorldObject]:
-    """Water sources that drip, or could be switched on."""
+    """Return the water sources that drip, or could be switched on."""
     taps = [o for o in C.objects.values() if "waterSource" in o.abilities]
     return [o for o in taps if is_dripping(C, o) or button_fingers(C)]
 
 
 def is_dripping(C: Config, tap: WorldObject) -> bool:
-    """Whether a water source is on, or just was: one more droplet may fall then."""
+    """Return whether a water source is on, or just was: one more droplet may fall."""
     return _is_on(C, tap) or bool(C.states[tap.name].stream.running)
 
 
@@ -99,151 +107,199 @@ def _is_on(C: Config, tap: WorldObject) -> bool:
     return "toggleable" not in tap.abilities or bool(C.states[tap.name].toggled_on)
 
 
-def _tap_plans(C: Config, when: Schedule, task: DropletGoal, tap: WorldObject) -> Plans:
-    """All times at which droplets of a tap may be caught."""
-    doing, needed = f"{task.verb.capitalize()}ing", task.needed
-    tau, begin, first = (
-        slice_duration(when.interval, doing),
-        when.action_slices[0],
-        when.state_slices[0],
-    )
+def _tap_plans(
+    C: Config, schedule: Schedule, goal: DropletGoal, tap: WorldObject
+) -> Plans:
+    """Return plans for all times at which droplets of a tap may be caught."""
+    doing, needed = f"{goal.verb.capitalize()}ing", goal.needed
+    tau = slice_duration(schedule.interval, doing)
+    begin, first = schedule.action_slices[0], schedule.state_slices[0]
     on = _is_on(C, tap)
-    clocks = [
-        _droplet_counts(C, tap, first + 1, tau, n, on)
+    # One step per slice, and the steps that `resample` makes by default.
+    counts = [
+        _droplet_counts(C, tap, num_slices=first + 1, tau=tau, steps=n, on=on)
         for n in {1, _steps_per_slice(tau)}
     ]
     if on:
         ends = [
-            (s, _first_slice_with(clocks, s, needed)) for s in range(begin, first + 1)
+            (s, _first_slice_with(counts, s, needed)) for s in range(begin, first + 1)
         ]
         windows = [(s, e) for s, e in ends if e is not None and e <= first]
-        made = [
-            partial(_window_plans, C, when, task, tap, s, e) for s, e in windows[::-1]
+        parts = [
+            partial(_window_plans, C, schedule, goal, tap, s, e)
+            for s, e in windows[::-1]
         ]
     else:
-        wait = _first_slice_with(clocks, 0, needed)
+        wait = _first_slice_with(counts, 0, needed)
         last = begin if wait is None else first - PRESS_STEPS + 1 - wait
-        starts = range(last, begin, -1)
-        made = [
-            partial(_switch_on_plans, C, when, task, tap, wait or 0, s) for s in starts
+        parts = [
+            partial(_switch_on_plans, C, schedule, goal, tap, wait or 0, s)
+            for s in range(last, begin, -1)
         ]
-    if not made:
+    if not parts:
         left = C.states[tap.name].stream.left
         more = f"stream=Stream(left={needed})"
         few = f"; {tap.name!r} has {left} left: C.set_state({tap.name!r}, {more})"
         raise PredicateError(
-            f"{doing} {task.name!r} below {tap.name!r} takes {needed} droplets, which"
+            f"{doing} {goal.name!r} below {tap.name!r} takes {needed} droplets, which"
             f" are not all let go within slices {begin} to {first}, of {tau:g} s"
             f"{few if left < needed else '; take more or longer slices'}."
         )
-    return plans_for_any(made)
+    return plans_for_any(parts)
 
 
 def _switch_on_plans(
     C: Config,
-    when: Schedule,
-    task: DropletGoal,
+    schedule: Schedule,
+    goal: DropletGoal,
     tap: WorldObject,
     wait: int,
     start: int,
 ) -> Plans:
-    """Switched on by a press from a slice on, and below it from the slice before."""
+    """Return plans that switch a tap on, with the object below it from before.
+
+    Args:
+        C: the world.
+        schedule: slices.
+        goal: the object and its droplets.
+        tap: the water source.
+        wait: number of slices from switching on to the last droplet.
+        start: slice from which a finger presses; the object is below the tap from the
+            slice before.
+    """
     on = start + PRESS_STEPS - 1
     end = on + wait
-    pressed = when.on_slices(tuple(range(on, end + 1)))
+    pressed = schedule.on_slices(tuple(range(on, end + 1)))
     pressed = replace(pressed, action_slices=tuple(range(start, on + 1)))
     toggled = toggled_plans(C, pressed, tap.name, True)
-    return plans_for_all([toggled, _window_plans(C, when, task, tap, start - 1, end)])
+    below = _window_plans(C, schedule, goal, tap, start - 1, end)
+    return plans_for_all([toggled, below])
 
 
 def _window_plans(
-    C: Config, when: Schedule, task: DropletGoal, tap: WorldObject, start: int, end: int
+    C: Config,
+    schedule: Schedule,
+    goal: DropletGoal,
+    tap: WorldObject,
+    start: int,
+    end: int,
 ) -> Plans:
-    """Below a tap on slices, with nothing in between."""
-    name, slices = task.name, tuple(range(start, end + 1))
-    point = tap.link("waterSource")
-    at = C.index(point)
-    source = FrameGroup(C, point, (at,))
-    R, p = source.pose(at)
-    spout, drop = R.T @ SPOUT_OFFSET, p + SPOUT_OFFSET
-    others = _obstacles(C, name)
-    fixed = [x for x in others if _is_static(C, x.name)]
-    heights = [first_hits(x, drop[None], DOWN).item() for x in fixed]
-    reach = min([DEFAULT_HIT_RANGE, *heights]) - RAY_CLEARANCE
-    here, made = when.on_slices(slices), Plan().objectives
+    """Return the plan with the object below a tap on slices, and nothing in between.
+
+    Args:
+        C: the world.
+        schedule: slices.
+        goal: the object and its droplets.
+        tap: the water source.
+        start: first slice.
+        end: last slice.
+    """
+    link = tap.link("waterSource")
+    frame = C.index(link)
+    source = FrameGroup(C, link, (frame,))
+    R, p = source.pose(frame)
+    spout, release = R.T @ SPOUT_OFFSET, p + SPOUT_OFFSET
+    obstacles = _obstacles(C, goal.name)
+    static = [x for x in obstacles if _is_static(C, x.name)]
+    # Sound: a fall shorter than to the first static obstacle is not blocked by any of
+    # them, so that only moving obstacles need rows.
+    depths = [first_hits(x, release[None], DOWN).item() for x in static]
+    reach = min([DEFAULT_HIT_RANGE, *depths]) - RAY_CLEARANCE
+    window = schedule.on_slices(tuple(range(start, end + 1)))
 
     def rows(
-        what: Any, other: FrameGroup, build: PairRows, error: float = 0.0
+        relation: Hashable, other: FrameGroup, build: PairRows, error: float = 0.0
     ) -> TimedObjectives:
+        """Return rows of the source and another group, from the spout."""
         pair = ObjectPair(C, source, other, True)
-        term = lambda: Inequality(pair.feature(with_point(build, spout)), error=error)
-        return here.constraint_objectives((what, point, other.name), C, term)
 
-    own = find_object(C, name)
-    made += rows("below", own, ray_hit_rows(DOWN, reach, HIT_TOLERANCE), HIT_TOLERANCE)
-    if task.cavity is not None:
-        made += rows(task.cavity, own, pour_into_rows(task.cavity, MIN_OPENING_UP))
-    for other in (x for x in others if x not in fixed):
-        made += rows("beside", other, ray_miss_rows(DOWN, reach))
-    return [Plan(f"{name} below {tap.name} on slices {start} to {end}", made)]
+        def term() -> Inequality:
+            return Inequality(pair.feature(with_point(build, spout)), error=error)
+
+        return window.constraint_objectives((relation, link, other.name), C, term)
+
+    target = find_object(C, goal.name)
+    hit = ray_hit_rows(DOWN, reach, HIT_TOLERANCE)
+    objectives = Plan().objectives + rows("below", target, hit, HIT_TOLERANCE)
+    if goal.cavity is not None:
+        pour = pour_into_rows(goal.cavity, MIN_OPENING_UP)
+        objectives += rows(goal.cavity, target, pour)
+    for other in (x for x in obstacles if x not in static):
+        objectives += rows("beside", other, ray_miss_rows(DOWN, reach))
+    return [
+        Plan(f"{goal.name} below {tap.name} on slices {start} to {end}", objectives)
+    ]
 
 
 def _obstacles(C: Config, name: str) -> list[FrameGroup]:
-    """What else droplets could fall onto: objects, and frames of none with shapes."""
-    solids = [find_object(C, n) for n in C.objects]
-    owned = {i for solid in solids for i in solid.frames}
-    loose = [
+    """Return all groups with shapes onto which droplets could fall, except an object.
+
+    Objects, and frames of no object.
+    """
+    groups = [find_object(C, n) for n in C.objects]
+    owned = {i for group in groups for i in group.frames}
+    unowned = [
         FrameGroup(C, frame.name, (i,))
         for i, frame in enumerate(C.frames)
         if i not in owned and has_collision_shape(C, i)
     ]
-    return [x for x in (*solids, *loose) if x.name != name and x.collision_frames]
+    return [x for x in (*groups, *unowned) if x.name != name and x.collision_frames]
 
 
 def _is_static(C: Config, name: str) -> bool:
-    """No joint moves a frame, or the parts of an object."""
-    frames = find_object(C, name).frames
-    up: list[int] = list(frames)
-    for i in up:
+    """Return whether no joint moves a frame, or the parts of an object."""
+    chain: list[int] = list(find_object(C, name).frames)
+    for i in chain:
         parent = C.frames[i].parent
-        up += [] if parent is None or parent in up else [parent]
-    joints = [C.frames[i].joint for i in up]
+        if parent is not None and parent not in chain:
+            chain.append(parent)
+    joints = [C.frames[i].joint for i in chain]
     return not {j.name for j in joints if j is not None} & set(C.joint_names)
 
 
 def _steps_per_slice(tau: float) -> int:
-    """Steps in a slice, as `resample` has them by default."""
+    """Return the number of steps in a slice that `resample` makes by default."""
     return max(int(np.ceil(tau / DEFAULT_STEP - 1e-9)), 1)
 
 
 def _droplet_counts(
-    C: Config, tap: WorldObject, T: int, tau: float, n: int, on: bool
-) -> Int[np.ndarray, "T 2"]:
-    """Droplets let go by a tap: before each slice, and up to it.
+    C: Config, tap: WorldObject, *, num_slices: int, tau: float, steps: int, on: bool
+) -> Int[np.ndarray, "slices 2"]:
+    """Return the droplets that a tap releases, before each slice and up to it.
 
     Args:
         C: the world.
-        tap: its owner.
-        T: slices.
+        tap: the water source.
+        num_slices: number of slices.
         tau: time from slice to slice [s].
-        n: steps in each.
-        on: it is on now; else it is switched on in the first slice.
+        steps: number of steps in each slice.
+        on: whether the tap is on now; otherwise it is switched on in the first slice.
     """
-    stream, fallen = C.states[tap.name].stream, []
+    stream = C.states[tap.name].stream
     stream = stream if on else replace(stream, running=False)
-    for _ in range(T * n):
-        stream, falls = stream_step(stream, tau / n)
+    released = []
+    for _ in range(num_slices * steps):
+        stream, releases = stream_step(stream, tau / steps)
         stream = replace(stream, running=True)
-        fallen.append(falls)
-    count = np.cumsum(fallen)
-    at = np.arange(T) * n + (n - 1 if on else 0)
-    return np.stack([count[at] - np.array(fallen)[at], count[at]], -1)
+        released.append(releases)
+    count = np.cumsum(released)
+    # The slice is its last step, or, for a switch that flips in it, its first step.
+    at_slice = np.arange(num_slices) * steps + (steps - 1 if on else 0)
+    before = count[at_slice] - np.array(released)[at_slice]
+    return np.stack([before, count[at_slice]], -1)
 
 
 def _first_slice_with(
-    clocks: Sequence[Int[np.ndarray, "T 2"]], start: int, needed: int
+    counts: Sequence[Int[np.ndarray, "slices 2"]], start: int, needed: int
 ) -> int | None:
-    """The first slice until which enough droplets fall, from a slice on."""
-    enough = [c[start:, 1] - c[start, 0] >= needed for c in clocks]
+    """Return the first slice by which enough droplets fell, from a slice on.
+
+    Args:
+        counts: droplets before and up to each slice, for several step sizes, all of
+            which have to suffice.
+        start: the slice from which droplets are caught.
+        needed: number of droplets.
+    """
+    enough = [c[start:, 1] - c[start, 0] >= needed for c in counts]
     every = np.all(enough, 0)
     return start + int(every.argmax()) if every.any() else None

@@ -1,12 +1,11 @@
 """Rows φ <= 0 over a trajectory that soak and fill objects.
 
-φ <= 0 implies the exact truth. Smooth ones are above the exact number by the bound that
-each states; the others are exact.
+φ <= 0 implies the exact truth, because smooth maxima are upper bounds; each function
+states by how much its rows may exceed the exact number.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -14,86 +13,91 @@ from jaxtyping import Float
 from posewise.compilation.precision import full_matmul_precision
 from posewise.features.safe_math import norm
 from posewise.robots.errors import ConfigError
+from posewise.robots.typing import Array
 from posewise.robots.world.regions import Region
 
+from ...smooth_extrema import Scalar, kth_smallest, smooth_max
 from ..container_rules import MIN_OPENING_UP
 from ..water_rules import SPOUT_OFFSET
-from .aggregates import Scalar, kth_smallest, smooth_max
 
 
 def column_gap(
-    source: Float[Any, "*T 3"],
-    center: Float[Any, "*T 3"],
+    source: Float[Array, "*T 3"],
+    center: Float[Array, "*T 3"],
     radius: float,
-    sharpness: Scalar = 1000.0,
-) -> Float[jax.Array, "*T"]:
-    """How far a ball within an object is from catching a droplet that falls [m].
+    smoothing: Scalar = 1e-3,
+) -> Float[Array, "*T"]:
+    """Return how far a ball within an object is from catching a falling droplet [m].
 
-    <= 0: the vertical line down from where droplets begin enters the ball. Nothing else
-    must be in between, and the source not within the object: that is for other rows.
+    <= 0: the vertical line down from where droplets begin enters the ball. Other rows
+    have to state that nothing else is in between, and that the source is not within the
+    object. It exceeds the exact maximum of the two conditions by at most
+    smoothing · ln(2).
 
     Args:
-        source: point of the water source at each step [m].
+        source: origin of the water source's frame at each step [m].
         center: of the ball [m].
         radius: of the ball [m].
-        sharpness: of the maximum of the two conditions; above it by ln(2) / sharpness
-            [1/m].
+        smoothing: temperature of the smooth maximum [m].
     """
-    away = jnp.asarray(center) - source - SPOUT_OFFSET
-    beside, above = norm(away[..., :2]) - radius, away[..., 2] + radius
-    return smooth_max(jnp.stack([beside, above], -1), sharpness)
+    offset = jnp.asarray(center) - source - SPOUT_OFFSET
+    beside, above = norm(offset[..., :2]) - radius, offset[..., 2] + radius
+    return smooth_max(jnp.stack([beside, above], -1), smoothing, axis=-1)
 
 
 @full_matmul_precision
 def cavity_gap(
-    source: Float[Any, "*T 3"],
-    R: Float[Any, "*T 3 3"],
-    p: Float[Any, "*T 3"],
+    source: Float[Array, "*T 3"],
+    R: Float[Array, "*T 3 3"],
+    p: Float[Array, "*T 3"],
     region: Region,
-    sharpness: Scalar = 1000.0,
-) -> Float[jax.Array, "*T"]:
-    """How far a container is from a droplet falling into its cavity [m].
+    smoothing: Scalar = 1e-3,
+) -> Float[Array, "*T"]:
+    """Return how far a container is from a droplet falling into its cavity [m].
 
-    <= 0: straight below where droplets begin, as high as the middle of the cavity, is a
-    place in it, and its opening is up. That nothing is above it, and the container's
-    bottom below, is for other rows.
+    <= 0: the point straight below where droplets begin, at the height of the cavity's
+    centre, is in the cavity, and its opening is up. Other rows have to state that
+    nothing is above it, and that the container's bottom is below. It exceeds the exact
+    maximum by at most smoothing · ln(planes + 2): one condition for each plane and two
+    more.
 
     Args:
-        source: point of the water source at each step [m].
+        source: origin of the water source's frame at each step [m].
         R: orientation of the cavity's frame.
         p: its origin [m].
         region: the cavity.
-        sharpness: of the maximum of the conditions, one for each plane and two more;
-            above it by ln(planes + 2) / sharpness [1/m].
+        smoothing: temperature of the smooth maximum [m].
     """
-    R, middle = jnp.asarray(R), region.corners.mean(0)
+    R, centre = jnp.asarray(R), region.corners.mean(0)
     start = jnp.asarray(source) + SPOUT_OFFSET
-    height = R[..., 2, :] @ middle + p[..., 2]
-    place = jnp.stack([start[..., 0], start[..., 1], height], -1)
-    local = jnp.einsum("...ij,...i->...j", R, place - p)
+    height = R[..., 2, :] @ centre + p[..., 2]
+    point = jnp.stack([start[..., 0], start[..., 1], height], -1)
+    local = jnp.einsum("...ij,...i->...j", R, point - p)
     inside = local @ region.planes[:, :3].T - region.planes[:, 3]
     rest = jnp.stack([height - start[..., 2], MIN_OPENING_UP - R[..., 2, 2]], -1)
-    return smooth_max(jnp.concatenate([inside, rest], -1), sharpness)
+    return smooth_max(jnp.concatenate([inside, rest], -1), smoothing, axis=-1)
 
 
 def soaked_rows(
-    gap: Float[jax.Array, " T"],
-    drops: Any,
+    gap: Float[Array, " T"],
+    drops: Sequence[int] | np.ndarray,
     level: int = 1,
-    sharpness: Scalar = 1000.0,
-) -> Float[jax.Array, "1"]:
-    """At least `level` of the droplets are caught; misses by ln(n) / sharpness.
+    smoothing: Scalar = 1e-3,
+) -> Float[Array, "1"]:
+    """Return a row of catching at least `level` droplets [m].
+
+    It misses by at most smoothing · ln(n) for n droplets.
 
     Args:
-        gap: <= 0 where a droplet let go in that step is caught, e.g. `column_gap`, or
-            of what shall be filled `cavity_gap` [m].
-        drops: steps in which droplets are let go: `np.flatnonzero(emission(...))`.
-        level: of soaked, or filled.
-        sharpness: [1/m].
+        gap: <= 0 where a droplet released in that step is caught, e.g. `column_gap`, or
+            `cavity_gap` for a container [m].
+        drops: steps in which droplets are released: `np.flatnonzero(emission(...))`.
+        level: number of droplets that soak, or fill, the object.
+        smoothing: temperature of the smooth minimum [m].
 
     Raises:
-        ConfigError: when there are fewer droplets than it takes, or some are not in
-            the trajectory.
+        ConfigError: if there are fewer droplets than that, or a step is not in the
+            trajectory.
     """
     steps = np.asarray(drops, int)
     if not ((0 <= steps) & (steps < len(gap))).all():
@@ -106,4 +110,5 @@ def soaked_rows(
             f"soaked_rows: {len(steps)} droplets are let go, and it takes {level}; run"
             " the water for longer."
         )
-    return kth_smallest(gap[steps], level, sharpness)[None]
+    # The k-th smallest gap is <= 0 exactly where at least k droplets are caught.
+    return kth_smallest(gap[steps], level, smoothing)[None]

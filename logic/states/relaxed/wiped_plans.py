@@ -1,14 +1,15 @@
-"""How paths wipe things clean: a tool goes over enough particles, some on each slice.
+"""Plans in which a tool wipes enough particles off an object, some on each slice.
 
-Particles that go on one slice are those that the box about the tool, as it is turned
-now, can hold together; the most first, then the next most, until enough are gone. The
-tool visits these places on slices in a row, each time from one to the nearest left.
+The particles removed on one slice fit together into the axis-aligned box about the
+tool, as it is turned now: the largest group first, then the next, until enough are
+removed. The tool visits the groups on slices at equal strides, each time the nearest
+group left.
 """
 
 from functools import partial
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from posewise.features import Feature
 from posewise.objectives.interval import Slices
@@ -17,14 +18,7 @@ from posewise.robots.config import Config
 from ...errors import PredicateError
 from ...exact.contact import CONTACT_TOLERANCE
 from ...geometry.frame_groups import FrameGroup, bounding_box
-from ...planning.schedule import (
-    Plan,
-    Plans,
-    Schedule,
-    TimedObjectives,
-    plans_for_all,
-    plans_for_any,
-)
+from ...planning.schedule import Plan, Plans, Schedule, plans_for_all, plans_for_any
 from ...relaxed.constraint_terms import Inequality
 from ...relaxed.object_features import ObjectPair, with_point
 from ...relaxed.rays import in_box_rows
@@ -33,54 +27,76 @@ from .soaked_plans import soaked_plans
 from .wiping_rows import removals_needed
 
 TOOL_BOX_MARGIN = 1e-3
-"""By so much a tool's box is taken to be smaller than it is [m]."""
+"""Length by which edges of a tool's box are taken to be shorter [m].
+
+Larger needs more groups, and leaves the solver more room.
+"""
 
 
-def wiped_plans(C: Config, when: Schedule, name: str, kind: str, share: float) -> Plans:
-    """Not more than a share of the particles are left on `when.state_slices`.
+def wiped_plans(
+    C: Config, schedule: Schedule, name: str, kind: str, share: float
+) -> Plans:
+    """Return plans in which at most a share of an object's particles remains.
+
+    Args:
+        C: the world.
+        schedule: slices; the truth is that of its `state_slices`.
+        name: of the object.
+        kind: "dust" or "stain".
+        share: of all particles that ever were on the object (0 to 1).
 
     Raises:
-        PredicateError: where there is no tool, or no time.
+        PredicateError: if there is no tool, or no time.
     """
     particles = getattr(C.states[name], kind)
-    gone = len(particles.active) - int(particles.active.sum())
-    needed = removals_needed(len(particles.active), share) - gone
+    removed = len(particles.active) - int(particles.active.sum())
+    needed = removals_needed(len(particles.active), share) - removed
     if needed <= 0:
         return [Plan()]
-    found = tool_parts(C, "cleaningTool", name)
-    if not found:
+    tools = tool_parts(C, "cleaningTool", name)
+    if not tools:
         raise PredicateError(
             f"Nothing can wipe {kind} off {name!r}: give an object with shapes the"
             " ability cleaningTool."
         )
-    wipe = partial(_tool_plans, C, when, name, kind, needed)
-    return plans_for_any([partial(wipe, owner, part) for owner, part in found])
+    wipe = partial(_tool_plans, C, schedule, name, kind, needed)
+    return plans_for_any([partial(wipe, owner, part) for owner, part in tools])
 
 
 def _tool_plans(
     C: Config,
-    when: Schedule,
+    schedule: Schedule,
     name: str,
     kind: str,
     needed: int,
     owner: str,
     tool: FrameGroup,
 ) -> Plans:
-    """All times at which a tool may wipe."""
+    """Return plans for all times at which a tool may wipe.
+
+    Args:
+        C: the world.
+        schedule: slices.
+        name: of the dirty object.
+        kind: "dust" or "stain".
+        needed: number of particles to remove.
+        owner: name of the tool.
+        tool: its working part.
+    """
     particles = getattr(C.states[name], kind)
     R, p = FrameGroup(C, name, (C.index(name),)).pose(C.index(name))
     low, high = bounding_box(tool)
-    where = particles.positions @ R.T + p
+    positions = particles.positions @ R.T + p
     size = np.maximum(high - low - TOOL_BOX_MARGIN, 0.0)
-    places = _nearest_first(
-        where, group_by_box(where, particles.active, size, needed), low
-    )
-    first, begin, n = when.state_slices[0], when.action_slices[0], len(places)
+    groups = group_by_box(positions, particles.active, size, needed)
+    groups = _nearest_first(positions, groups, low)
+    first, begin, n = schedule.state_slices[0], schedule.action_slices[0], len(groups)
     if first + 1 - begin < n:
         raise PredicateError(
             f"Wiping {needed} {kind} particles off {name!r} takes {owner!r} {n} slices,"
             f" and there are {first + 1 - begin}; take more slices, or a larger tool."
         )
+    # The widest stride first: it asks for the slowest motion of the tool.
     strides = sorted({1, (first - begin) // max(n - 1, 1) or 1}, reverse=True)
     times = [
         tuple(range(s, s + (n - 1) * stride + 1, stride))
@@ -88,64 +104,84 @@ def _tool_plans(
         for s in range(first - (n - 1) * stride, begin - 1, -1)
     ]
     visit = partial(
-        _visit_plans, C, when, name, particles.positions, owner, tool, places
+        _visit_plans, C, schedule, name, particles.positions, owner, tool, groups
     )
-    wet = kind == "dust" or C.states[owner].wetness >= 1
-    if wet:
+    if kind == "dust" or C.states[owner].wetness >= 1:
         return plans_for_any([partial(visit, slices) for slices in times])
-    soak = lambda k: soaked_plans(C, when.on_slices((k,)), owner, 1, True)
-    both = lambda slices: plans_for_all([soak(slices[0]), visit(slices)])
-    return plans_for_any([partial(both, slices) for slices in times])
+
+    def soak_and_visit(slices: Slices) -> Plans:
+        """Return plans that soak the tool before its first slice, then wipe."""
+        soak = soaked_plans(C, schedule.on_slices(slices[:1]), owner, 1, True)
+        return plans_for_all([soak, visit(slices)])
+
+    return plans_for_any([partial(soak_and_visit, slices) for slices in times])
 
 
 def _visit_plans(
     C: Config,
-    when: Schedule,
+    schedule: Schedule,
     name: str,
     positions: Float[np.ndarray, "n 3"],
     owner: str,
     tool: FrameGroup,
-    places: list[np.ndarray],
+    groups: list[Int[np.ndarray, " k"]],
     slices: Slices,
 ) -> Plans:
-    """Particles of each place in the tool's box on a slice, while the tool touches."""
-    rows: TimedObjectives = touch_rows(C, when, tool, name, slices)
+    """Return the plan in which the touching tool's box holds a group on each slice.
+
+    Args:
+        C: the world.
+        schedule: slices.
+        name: of the dirty object.
+        positions: of all its particles, in its frame [m].
+        owner: name of the tool.
+        tool: its working part.
+        groups: indices of particles, one group for each slice.
+        slices: at which the groups are wiped.
+    """
+    rows = touch_rows(C, schedule, tool, name, slices)
     pair = ObjectPair(C, FrameGroup(C, name, (C.index(name),)), tool, True)
-    for k, group in zip(slices, places, strict=True):
+    for k, group in zip(slices, groups, strict=True):
         for i in group.tolist():
-            make = lambda i=i: _in_tool_box(pair, positions[i])
-            rows += when.on_slices((k,)).constraint_objectives(
-                ("wiped", tool.name, name, i), C, make
-            )
+            term = partial(_in_tool_box, pair, positions[i])
+            key = ("wiped", tool.name, name, i)
+            rows += schedule.on_slices((k,)).constraint_objectives(key, C, term)
     title = f"{owner} wipes {name} on slices {slices[0]} to {slices[-1]}"
     return [Plan(title, rows)]
 
 
-def _in_tool_box(pair: ObjectPair, position: np.ndarray) -> Inequality:
-    """A point of a is in b's box along the world's axes, as roll-outs widen it."""
+def _in_tool_box(pair: ObjectPair, position: Float[np.ndarray, "3"]) -> Inequality:
+    """Return the rows of a point of a in b's axis-aligned box."""
     inside = pair.feature(with_point(in_box_rows(False), position))
-    return Inequality(
-        Feature(inside.symbol, inside.frames, target=CONTACT_TOLERANCE), 100.0
-    )
+    # Roll-outs widen the box by the same tolerance.
+    widened = Feature(inside.symbol, inside.frames, target=CONTACT_TOLERANCE)
+    return Inequality(widened, 100.0)
 
 
 def group_by_box(
-    where: Float[np.ndarray, "n 3"],
+    positions: Float[np.ndarray, "n 3"],
     active: Bool[np.ndarray, " n"],
     size: Float[np.ndarray, "3"],
     needed: int,
-) -> list[np.ndarray]:
-    """Groups of particles, `needed` in all, each within a box of that size.
+) -> list[Int[np.ndarray, " k"]]:
+    """Return groups of particles, `needed` in all, that each fit into a box.
 
-    Greedy: each time the box, with its lower faces at particles, that holds the most.
+    Greedy, as for set cover: each time the box with its lower faces at particles that
+    holds the most.
+
+    Args:
+        positions: of all particles [m].
+        active: which particles remain.
+        size: edges of the box [m].
+        needed: number of particles.
     """
     left, groups = active.copy(), []
     while needed > 0:
-        at = np.flatnonzero(left)
-        corners = np.stack(np.meshgrid(*where[at].T, indexing="ij"), -1).reshape(-1, 3)
-        off = where[at] - corners[:, None]
-        held = ((off >= 0) & (off <= size)).all(-1)
-        group = at[held[held.sum(-1).argmax()]][:needed]
+        indices = np.flatnonzero(left)
+        corners = np.meshgrid(*positions[indices].T, indexing="ij")
+        offset = positions[indices] - np.stack(corners, -1).reshape(-1, 1, 3)
+        inside = ((offset >= 0) & (offset <= size)).all(-1)
+        group = indices[inside[inside.sum(-1).argmax()]][:needed]
         groups.append(group)
         left[group] = False
         needed -= len(group)
@@ -153,13 +189,15 @@ def group_by_box(
 
 
 def _nearest_first(
-    where: Float[np.ndarray, "n 3"], groups: list[np.ndarray], start: np.ndarray
-) -> list[np.ndarray]:
-    """Each time the nearest group that is left."""
+    positions: Float[np.ndarray, "n 3"],
+    groups: list[Int[np.ndarray, " k"]],
+    start: Float[np.ndarray, "3"],
+) -> list[Int[np.ndarray, " k"]]:
+    """Return groups in the order in which each is the nearest one left."""
     left, ordered, here = list(groups), [], start
     while left:
-        centres = np.array([where[group].min(0) for group in left])
-        nearest = int(np.linalg.norm(centres - here, axis=-1).argmin())
-        here = centres[nearest]
+        corners = np.array([positions[group].min(0) for group in left])
+        nearest = int(np.linalg.norm(corners - here, axis=-1).argmin())
+        here = corners[nearest]
         ordered.append(left.pop(nearest))
     return ordered

@@ -289,7 +289,7 @@ def test_a_cup_is_filled_at_a_tap_and_put_back():
 
 
 def test_gaps_are_those_of_a_box_and_upright_of_the_roll_out():
-    C, k = stand(capacity=20), 2000.0
+    C, smoothing = stand(capacity=20), 5e-4
     rng = np.random.default_rng(3)
     path = np.zeros((200, 7))
     path[:, :3] = rng.uniform([-0.06, -0.06, 0], [0.06, 0.06, 0.48], (200, 3))
@@ -297,14 +297,16 @@ def test_gaps_are_those_of_a_box_and_upright_of_the_roll_out():
     path[80:, 3:] = [turned(rng.integers(3), a) for a in rng.uniform(-60, 60, 120)]
     R, p, drop = quat_to_matrix(path[:, 3:]), path[:, :3], np.array([0, 0, 0.5])
     region = C.objects["cup"].cavities[0]
-    gap = water_rows.cavity_gap(np.tile(drop - SPOUT_OFFSET, (200, 1)), R, p, region, k)
+    gap = water_rows.cavity_gap(
+        np.tile(drop - SPOUT_OFFSET, (200, 1)), R, p, region, smoothing
+    )
     height = R[:, 2, 2] * 0.055 + p[:, 2]
     place = np.column_stack([np.zeros((200, 2)), height]) - p
     local = np.einsum("nji,nj->ni", R, place) - [0, 0, 0.055]
     rest = [height - 0.5, np.cos(np.pi / 4) - R[:, 2, 2]]
     exact = np.column_stack([np.abs(local) - [0.04, 0.04, 0.045], *rest]).max(1)
     off = np.asarray(gap) - exact
-    assert ((off >= -1e-12) & (off <= np.log(8) / k)).all()
+    assert ((off >= -1e-12) & (off <= smoothing * np.log(8))).all()
     stays = np.array([caught(C, q, 2)[0] for q in path[:80]]) > 0
     assert stays[exact[:80] <= 0].all() and 20 < (exact[:80] <= 0).sum() < 60
     row = water_rows.soaked_rows(gap, np.arange(200), 20)
@@ -318,7 +320,7 @@ def test_gradients_of_gaps():
     def gap(x):
         c, s, one, zero = jnp.cos(x[3]), jnp.sin(x[3]), jnp.ones(()), jnp.zeros(())
         R = jnp.array([[c, zero, s], [zero, one, zero], [-s, zero, c]])
-        return water_rows.cavity_gap(source, R, x[:3], region, 50.0)
+        return water_rows.cavity_gap(source, R, x[:3], region, 0.02)
 
     given = np.asarray(jax.jit(jax.grad(gap))(q))
     steps = 1e-6 * np.eye(4)

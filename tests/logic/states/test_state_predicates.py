@@ -244,7 +244,7 @@ def test_a_capacity_is_that_of_the_cavities():
     C = pw.Config()
     C.add_object("pot", abilities={"fillable": {}})
     filled = logic.Filled("pot", "water")
-    with pytest.raises(ConfigError, match="How much 'pot' holds is not known"):
+    with pytest.raises(ConfigError, match="The capacity of 'pot' is not known"):
         filled.holds(C)
     logic.Contains("pot", "water").set(C)
     C.add_region("pot", "left", size=[0.1, 0.1, 0.05])

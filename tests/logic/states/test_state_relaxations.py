@@ -1,5 +1,7 @@
 """Relaxed states imply the exact ones on random trajectories; gradients are right."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,9 +11,9 @@ from helpers.state_histories import temperature_history, toggle_history
 import posewise as pw
 from posewise import ConfigError, logic
 from posewise.features.safe_math import norm
+from posewise.logic import smooth_extrema
 from posewise.logic.states.dirt_rules import is_dirty, wipe_step
 from posewise.logic.states.relaxed import (
-    aggregates,
     temperature_envelope,
     thermal_rows,
     toggle_rows,
@@ -89,34 +91,34 @@ def test_envelopes_are_tight_while_no_gate_is_half_open(courses):
 
 
 @jax.jit
-def thermal(T, limit, sharpness):
+def thermal(T, limit, smoothing):
     """All thermal rows of many courses."""
     rows = lambda T: jnp.concatenate(
         [
-            thermal_rows.reached_rows(T, limit, sharpness),
-            thermal_rows.not_reached_rows(T, limit, sharpness),
+            thermal_rows.reached_rows(T, limit, smoothing),
+            thermal_rows.not_reached_rows(T, limit, smoothing),
             (T.upper[-1] - limit)[None],
             (limit - T.lower[-1] + thermal_rows.STRICT_MARGIN)[None],
-            thermal_rows.reached_rows(T, limit, sharpness),
-            thermal_rows.not_reached_rows(T, limit + 40, sharpness),
+            thermal_rows.reached_rows(T, limit, smoothing),
+            thermal_rows.not_reached_rows(T, limit + 40, smoothing),
         ]
     )
     return jax.vmap(rows)(T)
 
 
-@pytest.mark.parametrize("sharpness", [0.3, 5.0, 100.0])
+@pytest.mark.parametrize("smoothing", [3.0, 0.2, 0.01])
 @pytest.mark.parametrize("limit", [-5.0, 25.0, 60.0, 150.0])
-def test_thermal_rows_imply_the_truth(courses, limit, sharpness):
+def test_thermal_rows_imply_the_truth(courses, limit, smoothing):
     exact, _, T, _, bound = courses
     highest, last = exact.max(1), exact[:, -1]
-    rows = thermal(T, limit, sharpness)
+    rows = thermal(T, limit, smoothing)
     hot, mild, cold, warm, cooked, unburnt = np.asarray(rows).T <= 0
     margin = np.stack([limit - highest, highest - limit, last - limit, limit - last])
     for relaxed, exact_margin in zip((hot, mild, cold, warm), margin, strict=True):
         assert not (relaxed & (exact_margin > 1e-9)).any()
     both = cooked & unburnt
     assert ((limit <= highest) & (highest < limit + 40))[both].all()
-    miss = np.log(STEPS) / sharpness + np.asarray(bound[:, -1])
+    miss = np.log(STEPS) * smoothing + np.asarray(bound[:, -1])
     assert hot[margin[0] <= -miss].all()
     assert mild[margin[1] <= -miss - thermal_rows.STRICT_MARGIN].all()
     assert cold[margin[2] <= -bound[:, -1]].all()
@@ -186,27 +188,32 @@ def test_aggregates_are_on_their_side():
     rng = np.random.default_rng(3)
     x = jnp.asarray(rng.normal(0, 3, (500, 7)))
     ordered = np.sort(x)
-    largest, over, under = map(
-        jax.jit, (aggregates.smooth_max, aggregates.mellowmax, aggregates.mellowmin)
+    largest, over, under = (
+        jax.jit(partial(bound, axis=-1))
+        for bound in (
+            smooth_extrema.smooth_max,
+            smooth_extrema.mellowmax,
+            smooth_extrema.mellowmin,
+        )
     )
-    kth = jax.jit(aggregates.kth_smallest, static_argnums=1)
-    for k in (0.1, 50.0):
-        slack = np.log(7) / k
+    kth = jax.jit(smooth_extrema.kth_smallest, static_argnums=1)
+    for t in (10.0, 0.02):
+        slack = t * np.log(7)
         for smooth, exact, low, high in (
-            (largest(x, k), ordered[:, -1], 0, slack),
-            (over(x, k), ordered[:, -1], -slack, 0),
-            (under(x, k), ordered[:, 0], 0, slack),
+            (largest(x, t), ordered[:, -1], 0, slack),
+            (over(x, t), ordered[:, -1], -slack, 0),
+            (under(x, t), ordered[:, 0], 0, slack),
             *(
-                (kth(x, i, k), ordered[:, i - 1], 0, np.log(8 - i) / k)
+                (kth(x, i, t), ordered[:, i - 1], 0, t * np.log(8 - i))
                 for i in (1, 4, 7)
             ),
         ):
             off = np.asarray(smooth) - exact
             assert (low - 1e-9 <= off).all() and (off <= high + 1e-9).all()
-    mean = aggregates.kth_smallest(x, 3, 1e-7)
+    mean = smooth_extrema.kth_smallest(x, 3, 1e7)
     np.testing.assert_allclose(mean, ordered[:, 2:].mean(-1), atol=1e-4)
     with pytest.raises(ConfigError, match="from 1 to 7"):
-        aggregates.kth_smallest(x, 8, 1.0)
+        smooth_extrema.kth_smallest(x, 8, 1.0)
 
 
 @pytest.mark.parametrize("level", [1, 3])
@@ -214,8 +221,8 @@ def test_soaking_implies_caught_droplets(level):
     rng = np.random.default_rng(4)
     drops = np.flatnonzero(emission(np.ones(STEPS, bool), 0.1))
     ball = smooth_paths(rng, PATHS, size=0.1) - [0, 0, 0.3]
-    spout, radius, sharpness = smooth_paths(rng, PATHS, size=0.02), 0.05, 1000.0
-    column = lambda *at: water_rows.column_gap(*at, radius, sharpness)
+    spout, radius, smoothing = smooth_paths(rng, PATHS, size=0.02), 0.05, 1e-3
+    column = lambda *at: water_rows.column_gap(*at, radius, smoothing)
     gap = jax.jit(column)(spout, ball)
     soaked = jax.vmap(lambda g: water_rows.soaked_rows(g, drops, level))
     row = jax.jit(soaked)(gap)[:, 0]
@@ -223,17 +230,17 @@ def test_soaking_implies_caught_droplets(level):
     beside, above = np.hypot(away[..., 0], away[..., 1]) - radius, away[..., 2] + radius
     exact = np.maximum(beside, above)
     off = np.asarray(gap) - exact
-    assert ((-1e-12 <= off) & (off <= np.log(2) / sharpness + 1e-12)).all()
+    assert ((-1e-12 <= off) & (off <= np.log(2) * smoothing + 1e-12)).all()
     caught = np.sort(exact[:, drops])[:, level - 1]
     assert not ((row <= 0) & (caught > 0)).any()
-    assert (row <= 0)[caught <= -(np.log(2) + np.log(len(drops))) / sharpness].all()
+    assert (row <= 0)[caught <= -(np.log(2) + np.log(len(drops))) * smoothing].all()
     assert 20 < (row <= 0).sum() < PATHS - 20
 
 
 @pytest.mark.parametrize("wet", [False, True])
 def test_wiping_implies_clean(wet):
     rng = np.random.default_rng(5)
-    sharpness, n = 1000.0, 20
+    smoothing, n = 1e-3, 20
     flat = np.array([1.0, 0.4, 0.0])
     particles = rng.uniform(-0.2, 0.2, (SWIPES, 1, n, 3)) * flat
     particles = np.repeat(particles, STEPS, 1)
@@ -244,7 +251,7 @@ def test_wiping_implies_clean(wet):
     work = np.concatenate([touch] + [rng.normal(-1, 1, touch.shape)] * wet, -1)
     needed = wiping_rows.removals_needed(n, 0.5)
     row = jax.jit(
-        jax.vmap(lambda *a: wiping_rows.wiped_rows(*a, needed, sharpness)[0])
+        jax.vmap(lambda *a: wiping_rows.wiped_rows(*a, needed, smoothing)[0])
     )(particles, low, high, work)
     clean = []
     for i in range(SWIPES):
@@ -262,7 +269,7 @@ def test_wiping_implies_clean(wet):
     )
     worst = np.maximum(rows.max(-1), work.max(-1)[..., None]).min(1)
     exact = np.sort(worst)[:, needed - 1]
-    miss = (np.log(6 + 1 + wet) + np.log(STEPS) + np.log(n)) / sharpness
+    miss = (np.log(6 + 1 + wet) + np.log(STEPS) + np.log(n)) * smoothing
     assert relaxed[exact <= -miss].all()
 
 
@@ -325,12 +332,12 @@ def wiped_of(x):
     center = x[:FEW]
     particles = jnp.asarray(np.random.default_rng(8).uniform(-0.2, 0.2, (FEW, 6, 3)))
     args = particles, center - 0.1, center + 0.1, x[FEW : 2 * FEW, :1]
-    return wiping_rows.wiped_rows(*args, 3, 50.0)[0]
+    return wiping_rows.wiped_rows(*args, 3, 0.02)[0]
 
 
 def soaked_of(x):
-    gap = water_rows.column_gap(x[:FEW], x[FEW : 2 * FEW] - 0.3, 0.05, 50.0)
-    return water_rows.soaked_rows(gap, [1, 5, 9], 2, 50.0)[0]
+    gap = water_rows.column_gap(x[:FEW], x[FEW : 2 * FEW] - 0.3, 0.05, 0.02)
+    return water_rows.soaked_rows(gap, [1, 5, 9], 2, 0.02)[0]
 
 
 def toggled_of(x):
@@ -341,7 +348,7 @@ def toggled_of(x):
         ],
         -1,
     )
-    rows = toggle_rows.toggled_rows(distance, [(2, 8)], sharpness=20.0)
+    rows = toggle_rows.toggled_rows(distance, [(2, 8)], smoothing=0.05)
     return (rows * jnp.arange(len(rows))).sum()
 
 

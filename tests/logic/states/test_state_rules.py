@@ -13,11 +13,7 @@ from posewise.logic.states.thermal_rules import (
     is_source_active,
     temperature_step,
 )
-from posewise.logic.states.toggle_slice_rules import (
-    slice_history,
-    slice_step,
-    toggle_history,
-)
+from posewise.logic.states.toggle_slice_rules import slice_step
 from posewise.logic.states.water_rules import emission, is_soaked
 
 STEP = 1 / 30
