@@ -5,6 +5,7 @@ from .augmented_lagrangian import solve as solve
 from .interruptible import Progress as Progress
 from .interruptible import ProgressReporter as ProgressReporter
 from .interruptible import solve_interruptible as solve_interruptible
+from .multistart import BatchInputs as BatchInputs
 from .multistart import solve_multistart as solve_multistart
 from .options import Options as Options
 from .options import SolverOptions as SolverOptions

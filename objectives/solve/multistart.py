@@ -13,6 +13,7 @@ from jax.sharding import Mesh
 from posewise.robots.errors import unknown_name
 from posewise.robots.validation import integer, number
 from posewise.solvers import (
+    BatchInputs,
     Options,
     ProgressReporter,
     Result,
@@ -137,10 +138,24 @@ def solve_problems(
     owner = np.repeat(np.arange(len(which)), starts)
     if max_solutions is None and all(o.type is not OT.sos for o in komos[0].objectives):
         max_solutions = 1
-    structure = (problems.chain, problems.tree, leaves, problems.varied)
     mu = [initial_penalty(chosen.numbers, k) for k in range(first, end)] * len(which)
-    many = (*structure, owner, x, np.asarray(mu, x.dtype), chosen.numbers, watch)
-    result, kept = solve_multistart(*many, max_solutions, like, mesh)
+    inputs = BatchInputs(
+        problems.chain,
+        problems.tree,
+        leaves,
+        problems.varied,
+        problem_index=owner,
+        initial_paths=x,
+        penalties=np.asarray(mu, x.dtype),
+    )
+    result, kept = solve_multistart(
+        inputs,
+        chosen.numbers,
+        on_progress=watch,
+        max_solutions=max_solutions,
+        program_size=like,
+        mesh=mesh,
+    )
     seconds = time.perf_counter() - began
     at, start = np.divmod(kept, starts)
     start += first

@@ -48,9 +48,9 @@ def solved(monkeypatch):
     counts: list[int] = []
     real = solving.solve_multistart
 
-    def spy(problem, tree, leaves, varied, owner, *rest):
-        counts.append(int(owner.max()) + 1)
-        return real(problem, tree, leaves, varied, owner, *rest)
+    def spy(inputs, *args, **options):
+        counts.append(int(inputs.problem_index.max()) + 1)
+        return real(inputs, *args, **options)
 
     monkeypatch.setattr(solving, "solve_multistart", spy)
     return counts
@@ -122,10 +122,10 @@ def test_an_interrupted_batch_goes_on(
 def test_a_crashed_batch_goes_on(tmp_path, solved, monkeypatch):
     real, calls = solving.solve_multistart, iter([1, 2])
 
-    def fail(*args):
+    def fail(*args, **options):
         if not next(calls, None):
             raise MemoryError
-        return real(*args)
+        return real(*args, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr(solving, "solve_multistart", fail)
@@ -137,7 +137,7 @@ def test_a_crashed_batch_goes_on(tmp_path, solved, monkeypatch):
 
 
 def test_an_interrupt_before_anything_is_done(tmp_path, monkeypatch):
-    def stop(*args):
+    def stop(*args, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(solving, "solve_multistart", stop)
