@@ -1,9 +1,10 @@
 """Augmented Lagrangian with Levenberg–Marquardt Gauss–Newton steps on a chain.
 
-One loop: each pass solves one banded system and evaluates rows and Jacobians once, at
-the trial point; multipliers and the penalty are updated whenever the present
-subproblem is solved well enough. Bounds are handled by projection: a variable at its
-bound that wants to leave is held. Compiled once for each structure of problem.
+One loop: each iteration solves one banded system and evaluates rows and Jacobians once,
+at the trial point; multipliers and the penalty are updated whenever the subproblem is
+solved well enough. Bounds are handled by projection: a variable at its bound that
+descent would push outwards is fixed. One program is compiled for each structure of
+problem.
 """
 
 import operator
@@ -36,92 +37,112 @@ from .status import Status
 
 
 class Result(NamedTuple):
-    """Where a solve ended."""
+    """The point at which a solve ended."""
 
     x: Float[Array, "*batch T nq"]
     y: Float[Array, "*batch N"]
-    """Of all rows, in line."""
+    """All rows at x."""
     multipliers: Float[Array, "*batch N"]
-    """Of the Lagrangian Σ φ_sos² + Σ λ φ at x."""
+    """λ of the Lagrangian Σ φ_sos² + Σ λ φ at x."""
     violation: Float[Array, "*batch"]
+    """Largest violation, in scaled units."""
     cost: Float[Array, "*batch"]
+    """Σ φ_sos²."""
     iterations: Int[Array, "*batch"]
+    """Number of evaluated points."""
     status: Int[Array, "*batch"]
+    """A `Status`."""
 
 
 def initial_state(
     problem: ChainProblem, data: Any, x: jax.Array, options: Options
 ) -> SolverState:
-    """The state before the first pass, which evaluates x."""
-    like = jax.eval_shape(merge_like_blocks, problem.shapes(data, x))
-    empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), like)
-    number = lambda v: jnp.asarray(v, x.dtype)
-    none = number(0.0)
-    still = jnp.zeros((len(x), problem.nv), x.dtype)
+    """Return the state before the first iteration, which evaluates x."""
+    shapes = jax.eval_shape(merge_like_blocks, problem.shapes(data, x))
+    blocks = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+    rows = sum(b.y.size for b in blocks)
+
+    def scalar(value: Any) -> jax.Array:
+        return jnp.asarray(value, x.dtype)
+
+    zero, false, zero_count = scalar(0.0), jnp.zeros((), bool), jnp.zeros((), int)
+    no_step = jnp.zeros((len(x), problem.nv), x.dtype)
+    trial = TrialStep(
+        x,
+        no_step,
+        step_norm=zero,
+        predicted_decrease=zero,
+        diagonal_decrease=zero,
+        is_clipped=false,
+        clamped_mask=no_step > 0,
+        is_solvable=~false,
+    )
     return SolverState(
         x=x,
-        trial=TrialStep(x, still, none, none, none, none > 0, still > 0, none == 0),
-        linearization=tuple(Linearization(r.y, r.J) for r in empty),
-        extrapolated=without_extrapolation(empty).extrapolated,
-        kind=jnp.zeros(sum(r.y.size for r in empty), np.int32),
-        is_correction=none > 0,
-        multipliers=concatenate([r.y for r in empty]),
-        mu=number(options.mu),
-        row_scale=concatenate([jnp.ones_like(r.y) for r in empty]),
-        damping=number(options.damping),
-        rejected=jnp.zeros((), bool),
-        forced_active=jnp.zeros(sum(r.y.size for r in empty), bool),
-        clamped_mask=still > 0,
-        last_violation=number(jnp.inf),
-        stalls=jnp.zeros((), int),
-        feasible_iterations=jnp.zeros((), int),
-        reference_cost=number(jnp.inf),
-        iterations=jnp.zeros((), int),
-        pause_at=number(options.max_iterations + 1),
+        trial=trial,
+        linearization=tuple(Linearization(b.y, b.J) for b in blocks),
+        extrapolated=without_extrapolation(blocks).extrapolated,
+        kind=jnp.zeros(rows, np.int32),
+        is_correction=false,
+        multipliers=concatenate([b.y for b in blocks]),
+        mu=scalar(options.mu),
+        row_scale=concatenate([jnp.ones_like(b.y) for b in blocks]),
+        damping=scalar(options.damping),
+        rejected=false,
+        forced_active=jnp.zeros(rows, bool),
+        clamped_mask=no_step > 0,
+        last_violation=scalar(jnp.inf),
+        stalls=zero_count,
+        feasible_iterations=zero_count,
+        reference_cost=scalar(jnp.inf),
+        iterations=zero_count,
+        pause_at=scalar(options.max_iterations + 1),
         status=jnp.asarray(int(Status.ITERATION_LIMIT)),
-        done=jnp.zeros((), bool),
+        done=false,
     )
 
 
 def iterate_until_paused(
     problem: ChainProblem, data: Any, state: Any, options: Any
 ) -> Any:
-    """As far as a state says."""
+    """Iterate until the solve is done or the state's `pause_at` is reached."""
 
-    def going(s: Any) -> jax.Array:
-        s = unpack(s)
+    def goes_on(state: Any) -> jax.Array:
+        s = unpack(state)
         return ~s.done & (s.iterations < s.pause_at)
 
-    step = partial(_evaluate_and_step, problem, data, options)
-    return jax.lax.while_loop(going, step, state)
+    body = partial(_evaluate_and_step, problem, data, options)
+    return jax.lax.while_loop(goes_on, body, state)
 
 
-def extract_result(options: Options, end: SolverState) -> Result:
-    """What a state amounts to; INTERRUPTED where there is but a pause."""
-    line = FlatResiduals(concatenate([r.y for r in end.linearization]), end.kind)
-    pairs = zip(end.linearization, end.extrapolated, strict=True)
-    y = concatenate([r.y if m is None else jnp.where(m, 0.0, r.y) for r, m in pairs])
-    worst = max_violation(line)
-    over = end.status == int(Status.ITERATION_LIMIT)
-    over = over | (end.status == int(Status.INFEASIBLE))
-    feasible = worst <= 10 * options.tolerance
-    status = jnp.where(over & feasible, int(Status.FEASIBLE), end.status)
-    ended = end.done | (end.iterations > options.max_iterations)
-    status = jnp.where(ended, status, int(Status.INTERRUPTED))
+def extract_result(options: Options, s: SolverState) -> Result:
+    """Return the result of a state, INTERRUPTED if the loop is only paused."""
+    residuals = FlatResiduals(concatenate([b.y for b in s.linearization]), s.kind)
+    # Extrapolated rows are negative for the solver; the features themselves are zero.
+    pairs = zip(s.linearization, s.extrapolated, strict=True)
+    y = concatenate([b.y if m is None else jnp.where(m, 0.0, b.y) for b, m in pairs])
+    violation = max_violation(residuals)
+    is_unsolved = s.status == int(Status.ITERATION_LIMIT)
+    is_unsolved = is_unsolved | (s.status == int(Status.INFEASIBLE))
+    # The solver's tolerance is a tenth of that of solutions; see `KOMO.solve`.
+    is_feasible = violation <= 10 * options.tolerance
+    status = jnp.where(is_unsolved & is_feasible, int(Status.FEASIBLE), s.status)
+    has_ended = s.done | (s.iterations > options.max_iterations)
+    status = jnp.where(has_ended, status, int(Status.INTERRUPTED))
     return Result(
-        end.x,
+        s.x,
         y,
-        update_multipliers(line, end.multipliers, end.penalty),
-        worst,
-        total_cost(line),
-        end.iterations,
+        update_multipliers(residuals, s.multipliers, s.penalty),
+        violation,
+        total_cost(residuals),
+        s.iterations,
         status,
     )
 
 
 def _evaluate_and_step(problem: ChainProblem, data: Any, options: Any, s: Any) -> Any:
-    rows = problem.evaluate(data, defer(lambda s: s.trial.x, s))
-    return subprogram(partial(step, problem), data, options, s, rows)
+    blocks = problem.evaluate(data, defer(lambda s: s.trial.x, s))
+    return subprogram(partial(step, problem), data, options, s, blocks)
 
 
 def solve_from_start(
@@ -130,12 +151,11 @@ def solve_from_start(
     x: Float[Array, "T nq"],
     options: Options | Packed,
 ) -> Any:
-    """Solve from one initial path: a `Result`, or that sealed."""
+    """Solve from one initial path, and return a `Result`, which may be packed."""
     data, options = _deferred_unpack(data), _deferred_unpack(options)
     state = subprogram(partial(initial_state, problem), data, x, options)
-    return subprogram(
-        extract_result, options, iterate_until_paused(problem, data, state, options)
-    )
+    state = iterate_until_paused(problem, data, state, options)
+    return subprogram(extract_result, options, state)
 
 
 def resume(
@@ -143,32 +163,47 @@ def resume(
     data: Any,
     x: Float[Array, "T nq"],
     state: SolverState | Packed,
-    fresh: Any,
+    is_fresh: Any,
     options: Options | Packed,
-    passes: Number,
+    max_iterations: Number,
 ) -> tuple[SolverState | Packed, Any]:
-    """At most so many passes more: from x where `fresh`, otherwise from a state.
+    """Iterate at most so many times more, and pause.
 
-    Gives the state after them, sealed, and a `Result`, which may be so too.
+    Args:
+        problem: the structure of the problem.
+        data: its numbers.
+        x: the initial path.
+        state: the state to go on from, unless `is_fresh`.
+        is_fresh: whether to begin from x instead.
+        options: of the solver.
+        max_iterations: number of iterations until the pause.
+
+    Returns:
+        The packed state, and a `Result`, which may be packed.
     """
 
-    def resumed(
-        data: Any, x: Any, state: SolverState, fresh: Any, options: Options, passes: Any
+    def begin(
+        data: Any,
+        x: Any,
+        state: SolverState,
+        is_fresh: Any,
+        options: Options,
+        max_iterations: Any,
     ) -> SolverState:
-        begin = initial_state(problem, data, x, options)
-        state = jax.tree.map(lambda a, b: jnp.where(fresh, a, b), begin, state)
-        last = jnp.minimum(state.iterations + passes, begin.pause_at)
-        return state._replace(pause_at=last.astype(x.dtype))
+        initial = initial_state(problem, data, x, options)
+        state = jax.tree.map(lambda a, b: jnp.where(is_fresh, a, b), initial, state)
+        pause_at = jnp.minimum(state.iterations + max_iterations, initial.pause_at)
+        return state._replace(pause_at=pause_at.astype(x.dtype))
 
     data, options = _deferred_unpack(data), _deferred_unpack(options)
-    state = subprogram(resumed, data, x, state, fresh, options, passes)
+    state = subprogram(begin, data, x, state, is_fresh, options, max_iterations)
     state = iterate_until_paused(problem, data, state, options)
     return pack(state), subprogram(extract_result, options, state)
 
 
-def _deferred_unpack(given: Any) -> Any:
-    """Opened, if there are no parts that will do so."""
-    return defer(lambda tree: tree, given)
+def _deferred_unpack(tree: Any) -> Any:
+    """Unpack now, or leave that to the subprograms of a program made of parts."""
+    return defer(lambda tree: tree, tree)
 
 
 compiles_in_parts = operator.attrgetter("is_large")

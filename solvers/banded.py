@@ -18,57 +18,70 @@ from posewise.compilation.precision import full_matmul_precision
 def solve_banded(
     bands: Sequence[Float[jax.Array, "T n n"]], rhs: Float[jax.Array, "T n m"]
 ) -> Float[jax.Array, "T n m"]:
-    """x with H x = rhs, where `bands[d][t]` is H's block of slices (t, t - d).
+    """Solve H x = rhs, where `bands[d][t]` is the block of slices (t, t - d) of H.
 
-    Elimination (LDLᵀ) of one slice after the other, of which what it leaves to the
-    slices that it couples to is carried along the chain. NaN where H is not positive
-    definite.
+    Block elimination of one slice after the other, which needs no pivoting (Golub and
+    Van Loan 2013, sections 4.3 and 4.5). The Schur complement that a slice leaves to
+    later slices is carried along the chain, so that time is linear in T. The result is
+    NaN if H is not positive definite.
     """
     T, n, m = rhs.shape
-    wide = (len(bands) - 1) * n
-    # one after the other: a concatenation asks of each number where it comes from
-    upper = materialize(partial(jnp.zeros, (T, n, n + wide + m), rhs.dtype))
-    for d, part in enumerate([*bands, rhs]):
-        ahead = jnp.swapaxes(part[d:], 1, 2) if d < len(bands) else part
-        upper = jax.lax.dynamic_update_slice(upper, ahead, (0, 0, d * n))
+    width = (len(bands) - 1) * n
+    # Row t of [H_tt, H_t,t+1, …, b_t]. Blocks are written one after the other, because
+    # XLA would fuse a concatenation with its readers and select the source of each
+    # number where it is read.
+    upper = materialize(partial(jnp.zeros, (T, n, n + width + m), rhs.dtype))
+    for d, blocks in enumerate([*bands, rhs]):
+        part = jnp.swapaxes(blocks[d:], 1, 2) if d < len(bands) else blocks
+        upper = jax.lax.dynamic_update_slice(upper, part, (0, 0, d * n))
 
-    def eliminate(k: Any, c: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
-        """Column k from all other rows; and row k as it was then."""
-        rows, pivotal = c
-        mine, column = dynamic_row(rows, k), dynamic_row(rows.T, k)
-        pivot = dynamic_row(mine, k)
+    def eliminate(k: Any, carry: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
+        """Subtract row k from all other rows, and store row k as it is a pivot."""
+        rows, pivot_rows = carry
+        pivot_row, column = dynamic_row(rows, k), dynamic_row(rows.T, k)
+        pivot = dynamic_row(pivot_row, k)
         column = jnp.where(jnp.arange(n) == k, 0.0, column)
+        # NaN marks all that follows a pivot that is not positive.
         factor = column / jnp.where(pivot > 0, pivot, jnp.nan)
-        return rows - factor[:, None] * mine, update_slice(pivotal, mine[None], k)
+        rows = rows - factor[:, None] * pivot_row
+        return rows, update_slice(pivot_rows, pivot_row[None], k)
 
-    def eliminated(rows: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Of [H W b]: H⁻¹ [W b], and Wᵀ of that."""
-        if jax.default_backend() != "cpu":  # there are few steps in a library's own
+    def eliminate_slice(rows: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return H⁻¹ [W b] and Wᵀ H⁻¹ [W b] of the rows [H W b] of a slice."""
+        if jax.default_backend() != "cpu":
+            # Accelerators prefer few steps of a library to n small ones.
             factor = jax.scipy.linalg.cho_factor(rows[:, :n], lower=True)
             solved = jax.scipy.linalg.cho_solve(factor, rows[:, n:])
-            return solved, rows[:, n : n + wide].T @ solved
-        solved, rows = jax.lax.fori_loop(0, n, eliminate, (rows, jnp.zeros_like(rows)))
-        pivots = jnp.sum(rows[:, :n] * np.eye(n), -1)[:, None]  # without a gather
-        product = (rows[:, n : n + wide] / pivots).T @ rows[:, n:]
+            return solved, rows[:, n : n + width].T @ solved
+        begin = (rows, jnp.zeros_like(rows))
+        solved, pivot_rows = jax.lax.fori_loop(0, n, eliminate, begin)
+        # A masked sum takes the diagonal without a gather.
+        pivots = jnp.sum(pivot_rows[:, :n] * np.eye(n), -1)[:, None]
+        product = (pivot_rows[:, n : n + width] / pivots).T @ pivot_rows[:, n:]
         return solved[:, n:] / pivots, product
 
-    def forward(left: jax.Array, own: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """What is left to later slices; this one's x by those of later slices."""
-        none = jnp.zeros((n, n), rhs.dtype)
-        mine = [left[:n, :wide], none, left[:n, wide:]]
-        rows = own + jnp.concatenate(mine, 1) if wide else own
-        solved, product = eliminated(rows)
-        later = jnp.zeros_like(left)
-        for part, column in ((left[n:, n:wide], 0), (left[n:, wide:], wide)):
-            later = jax.lax.dynamic_update_slice(later, part, (0, column))
-        return later - product, solved
+    def forward(carried: jax.Array, own: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Eliminate a slice, and return its Schur complement for later slices.
+
+        The carry (width, width + m) is what earlier slices add to the rows of the next
+        ones.
+        """
+        no_coupling = jnp.zeros((n, n), rhs.dtype)
+        added = [carried[:n, :width], no_coupling, carried[:n, width:]]
+        rows = own + jnp.concatenate(added, 1) if width else own
+        solved, product = eliminate_slice(rows)
+        # The carry moves on by one slice.
+        shifted = jnp.zeros_like(carried)
+        for part, column in ((carried[n:, n:width], 0), (carried[n:, width:], width)):
+            shifted = jax.lax.dynamic_update_slice(shifted, part, (0, column))
+        return shifted - product, solved
 
     def backward(later: jax.Array, solved: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """x of a slice, from those of the slices it couples to."""
-        x = solved[:, wide:] - solved[:, :wide] @ later
-        return jnp.concatenate([x, later])[:wide], x
+        """Substitute the x of later slices into those of a slice."""
+        x = solved[:, width:] - solved[:, :width] @ later
+        return jnp.concatenate([x, later])[:width], x
 
-    start = jnp.zeros((wide, wide + m), rhs.dtype)
-    _, solved = jax.lax.scan(forward, start, upper)
-    end = jnp.zeros((wide, m), rhs.dtype)
-    return jax.lax.scan(backward, end, solved, reverse=True)[1]
+    nothing_carried = jnp.zeros((width, width + m), rhs.dtype)
+    _, solved = jax.lax.scan(forward, nothing_carried, upper)
+    beyond_end = jnp.zeros((width, m), rhs.dtype)
+    return jax.lax.scan(backward, beyond_end, solved, reverse=True)[1]

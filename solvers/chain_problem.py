@@ -1,4 +1,4 @@
-"""What the solver asks of a problem over a chain of slices."""
+"""Protocol of a problem over a chain of slices, which the solver solves."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -7,7 +7,7 @@ from .residuals import ResidualBlock
 
 @runtime_checkable
 class ChainProblem(Protocol):
-    """A problem over T slices; hashable by its structure, its numbers are in `data`."""
+    """A problem over T slices: hashable structure, with its numbers in `data`."""
 
     def __hash__(self) -> int: ...
 
@@ -23,7 +23,7 @@ class ChainProblem(Protocol):
 
     @property
     def order(self) -> int:
-        """How many slices back a window reaches."""
+        """Number of older slices in the longest window."""
         ...
 
     @property
@@ -33,28 +33,31 @@ class ChainProblem(Protocol):
 
     @property
     def is_large(self) -> bool:
-        """Whether evaluation is so much code that it is better compiled in parts."""
+        """Whether evaluation is so much code that it compiles sooner in parts."""
         ...
 
     def evaluate(self, data: Any, x: Any) -> Any:
         """Return all `ResidualBlock`s with Jacobians at x; in parts, as `defer` has it.
 
-        Rows of one column each only of columns that are not shared.
+        Blocks of one column each have only columns that are not shared.
         """
         ...
 
     def shapes(self, data: Any, x: Any) -> tuple[ResidualBlock, ...]:
-        """Shapes and dtypes of the rows; `evaluate` need not be traced for them."""
+        """Return shapes and dtypes of all blocks, without tracing `evaluate`."""
         ...
 
     def retract(self, data: Any, x: Any, step: Any) -> Any:
-        """x moved along a tangent step, within the bounds."""
+        """Return x moved along a tangent step, and clipped to the bounds."""
         ...
 
     def max_step_fraction(self, data: Any, x: Any, step: Any) -> Any:
-        """How much of a step, at most all, is within the bounds that x is not at."""
+        """Return the largest fraction of a step, up to 1, that crosses no bound.
+
+        Bounds that x is at do not count.
+        """
         ...
 
     def active_bounds(self, data: Any, x: Any, gradient: Any) -> Any:
-        """Which tangent directions are held by a bound against the descent."""
+        """Return which tangent directions a bound blocks against the descent."""
         ...

@@ -1,9 +1,9 @@
-"""Inequalities that are zero, with no derivative, wherever they hold.
+"""Extrapolation of inequalities that are flat where they hold.
 
-Sums of overlaps are such: a step from where nothing overlaps does not see what it runs
-into, and is refused again and again. There the line takes the row's place that it had
-where it was violated last, or is at the trial point, as far as that is not above zero:
-what is feasible stays so, and violations are what they were.
+Collision sums are an example: they have zero gradient when nothing overlaps, so a
+Gauss–Newton step ignores them and is rejected repeatedly. While such an inequality is
+satisfied we use its last linearization, capped at zero so that feasibility and
+violations are unchanged.
 """
 
 from typing import NamedTuple
@@ -20,18 +20,20 @@ Mask = Bool[jax.Array, "n rows"] | None
 
 
 class ExtrapolatedRows(NamedTuple):
-    """Rows in which lines take the place of what is flat."""
+    """Residuals in which linearizations replace rows that are flat."""
 
     blocks: tuple[ResidualBlock, ...]
     extrapolated: tuple[Mask, ...]
-    """Where they do: there the row itself is zero. None of rows that stay as they are.
-    """
+    """Which rows are replaced; there the feature itself is zero. None for blocks whose
+    rows are never replaced."""
 
 
-def without_extrapolation(groups: tuple[ResidualBlock, ...]) -> ExtrapolatedRows:
-    """The rows as they are."""
-    none = lambda r: jnp.zeros(r.y.shape, bool) if _has_single_slice(r) else None
-    return ExtrapolatedRows(groups, tuple(map(none, groups)))
+def without_extrapolation(blocks: tuple[ResidualBlock, ...]) -> ExtrapolatedRows:
+    """Return residuals in which no row is replaced."""
+    masks = tuple(
+        jnp.zeros(b.y.shape, bool) if _has_single_slice(b) else None for b in blocks
+    )
+    return ExtrapolatedRows(blocks, masks)
 
 
 def extrapolate_inactive(
@@ -39,18 +41,22 @@ def extrapolate_inactive(
     new: tuple[ResidualBlock, ...],
     step: Float[jax.Array, "T nv"],
 ) -> tuple[ExtrapolatedRows, ExtrapolatedRows]:
-    """The rows before and after a step, each with what the other tells of it.
+    """Return the residuals before and after a step, each extrapolated from the other.
 
-    Rows that look at several slices stay as they are, and those of one column each,
+    Rows on windows of several slices are never replaced, nor are rows of one column,
     which are flat nowhere.
     """
-    pairs = [
-        _extrapolate_pair(a, b, m, step)
-        for a, b, m in zip(old.blocks, new, old.extrapolated, strict=True)
-    ]
-    before, after = zip(*pairs, strict=True)
-    columns = lambda side: ExtrapolatedRows(*map(tuple, zip(*side, strict=True)))
-    return columns(before), columns(after)
+    before, before_masks, after, after_masks = [], [], [], []
+    for a, b, mask in zip(old.blocks, new, old.extrapolated, strict=True):
+        (a, a_mask), (b, b_mask) = _extrapolate_pair(a, b, mask, step)
+        before.append(a)
+        before_masks.append(a_mask)
+        after.append(b)
+        after_masks.append(b_mask)
+    return (
+        ExtrapolatedRows(tuple(before), tuple(before_masks)),
+        ExtrapolatedRows(tuple(after), tuple(after_masks)),
+    )
 
 
 BlockAndMask = tuple[ResidualBlock, Mask]
@@ -61,54 +67,60 @@ def _extrapolate_pair(
 ) -> tuple[BlockAndMask, BlockAndMask]:
     if mask is None:
         return (old, None), (new, None)
-    flat_old, flat_new = _is_flat_inequality(old), _is_flat_inequality(new)
-    left = flat_new & ~flat_old
-    earlier = new.y - _directional_derivative(new, step)
-    met = flat_old & ~flat_new & jnp.isfinite(earlier)
-    after = _replace_rows(new, left, old.y + _directional_derivative(old, step), old.J)
-    before = _replace_rows(old, met, earlier, new.J)
-    return (before, mask | met), (after, left)
+    was_flat, is_flat = _is_flat_inequality(old), _is_flat_inequality(new)
+    # Left behind: φ(x + δ) is continued by φ(x) + J(x) δ.
+    is_left = is_flat & ~was_flat
+    after = _replace_rows(
+        new, is_left, old.y + _directional_derivative(old, step), old.J
+    )
+    # Run into: φ(x) is continued backwards by φ(x + δ) - J(x + δ) δ.
+    backward = new.y - _directional_derivative(new, step)
+    is_met = was_flat & ~is_flat & jnp.isfinite(backward)
+    before = _replace_rows(old, is_met, backward, new.J)
+    return (before, mask | is_met), (after, is_left)
 
 
 def predict_linear(
-    groups: tuple[ResidualBlock, ...],
-    line: FlatResiduals,
+    blocks: tuple[ResidualBlock, ...],
+    residuals: FlatResiduals,
     step: Float[jax.Array, "T nv"],
 ) -> FlatResiduals:
-    """All rows after a step, by their derivatives.
+    """Return the first-order prediction φ + Jδ of all rows.
 
-    As they are: those that look at several slices, and those of one column each.
+    Rows on windows of several slices and rows of one column are returned unchanged.
     """
-    none = lambda r: jnp.zeros_like(r.y)
     changes = [
-        _directional_derivative(r, step) if _has_single_slice(r) else none(r)
-        for r in groups
+        _directional_derivative(b, step)
+        if _has_single_slice(b)
+        else jnp.zeros_like(b.y)
+        for b in blocks
     ]
-    return line._replace(y=line.y + concatenate(changes))
+    return residuals._replace(y=residuals.y + concatenate(changes))
 
 
-def _has_single_slice(rows: ResidualBlock) -> bool:
-    """They look at one slice, at all of its columns."""
-    return rows.J.shape[1] == 1 and rows.column is None
+def _has_single_slice(block: ResidualBlock) -> bool:
+    """Whether rows depend on one slice, and on all of its columns."""
+    return block.J.shape[1] == 1 and block.column is None
 
 
 def _directional_derivative(
-    rows: ResidualBlock, step: Float[jax.Array, "T nv"]
+    block: ResidualBlock, step: Float[jax.Array, "T nv"]
 ) -> Float[jax.Array, "n rows"]:
-    """Of plain ones with a step, by their derivatives."""
-    return jnp.sum(rows.J[:, 0] * gather(step, rows.last_slice)[:, None], -1)
+    """Return Jδ of rows that depend on one slice."""
+    return jnp.sum(block.J[:, 0] * gather(step, block.last_slice)[:, None], -1)
 
 
-def _is_flat_inequality(rows: ResidualBlock) -> jax.Array:
-    """No derivative, though it is an inequality and just holds."""
-    still = jnp.all(rows.J[:, 0] == 0, -1)
-    return still & (rows.y == 0) & (rows.kind == INEQ)[:, None]
+def _is_flat_inequality(block: ResidualBlock) -> Bool[jax.Array, "n rows"]:
+    """Return which rows are inequalities that are zero and have a zero gradient."""
+    has_no_gradient = jnp.all(block.J[:, 0] == 0, -1)
+    return has_no_gradient & (block.y == 0) & (block.kind == INEQ)[:, None]
 
 
 def _replace_rows(
-    rows: ResidualBlock, where: jax.Array, y: jax.Array, J: jax.Array
+    block: ResidualBlock, mask: jax.Array, y: jax.Array, J: jax.Array
 ) -> ResidualBlock:
-    return rows._replace(
-        y=jnp.where(where, jnp.minimum(y, 0.0), rows.y),
-        J=jnp.where(where[:, None, :, None], J, rows.J),
+    """Replace rows by linearizations, capped at 0 because the feature itself is 0."""
+    return block._replace(
+        y=jnp.where(mask, jnp.minimum(y, 0.0), block.y),
+        J=jnp.where(mask[:, None, :, None], J, block.J),
     )

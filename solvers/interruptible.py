@@ -1,7 +1,7 @@
-"""Long solves go in rounds: between two, progress is shown and an interrupt is heard.
+"""Long solves in rounds, between which progress is reported and interrupts are heard.
 
-A round is a call of a compiled program that advances by so many iterations; how many
-decides nothing but how long a round takes.
+A round is one call of a compiled program, which advances by some number of iterations.
+This number decides how long a round takes, but not what the solve results in.
 """
 
 import sys
@@ -23,29 +23,31 @@ from .state import SolverState
 from .status import Status
 
 MAX_UNINTERRUPTED_VARIABLES = 512
-"""Problems of no more variables are solved in one round: it takes little time."""
+"""Number of variables up to which a problem is solved in one round, as that takes
+little time. Higher values delay interrupts."""
 FIRST_ROUND_WORK = 20000
-"""Variables times iterations in the first round of all others."""
+"""Variables times iterations in the first round of larger problems."""
 
 REPORT_INTERVAL = 2.0
-"""Seconds between two lines, and from the first round to the first one."""
+"""Time between two lines on stderr, and from the first round to the first line [s]."""
 MIN_ROUND_SECONDS = 0.25
-"""Rounds shorter than this [s] grow."""
+"""Duration below which the next round has twice as many iterations [s]. Longer rounds
+have less overhead, but delay reports and interrupts."""
 
 
 class Progress(NamedTuple):
-    """How far one solve has come, or several."""
+    """Progress of one solve, or of several."""
 
     iterations: int
-    """Of several solves the most."""
+    """Number of iterations; the largest one of several solves."""
     violation: float
-    """The largest, in scaled units; of several solves that of the best one."""
+    """Largest violation in scaled units; of several solves that of the best one."""
     cost: float
     """Sum of squares; of several solves that of the best one."""
     finished: int
-    """Solves that have ended."""
+    """Number of solves that have ended."""
     solves: int
-    """All solves."""
+    """Number of all solves."""
 
     def __str__(self) -> str:
         many = f"{self.finished} of {self.solves} solves done, the best: "
@@ -55,28 +57,37 @@ class Progress(NamedTuple):
         )
 
 
+ProgressLike = bool | Callable[[Progress], object]
+"""Where progress goes: True prints it on stderr, False does not, a function gets it."""
+
 ProgressCallback = Callable[[Callable[[], Progress]], None]
-"""Is called after each round, with a function that tells how far it is."""
+"""A function that is called after each round, with a function to get the progress."""
 
 
 class ProgressReporter:
-    """Shows progress: True: on stderr, False: not, else a function gets `Progress`."""
+    """A `ProgressCallback` that prints progress on stderr, or calls a function.
 
-    def __init__(self, progress: bool | Callable[[Progress], Any]) -> None:
+    Args:
+        progress: True: print it, False: do not, a function: call it.
+    """
+
+    def __init__(self, progress: ProgressLike) -> None:
         self.progress = progress
         self.began = time.perf_counter()
-        self.shown: float | None = None
+        self.last_report: float | None = None
 
-    def __call__(self, look: Callable[[], Progress]) -> None:
-        """After each round; `look` tells how far it is, if anyone wants to know."""
+    def __call__(self, get_progress: Callable[[], Progress]) -> None:
+        """Report the progress after a round, if that is due."""
         now = time.perf_counter()
-        if self.shown is None:
-            self.shown = now  # the first round may have been compiled
+        if self.last_report is None:
+            # The first round may have spent its time on compilation.
+            self.last_report = now
         if callable(self.progress):
-            self.progress(look())
-        elif self.progress and now - self.shown > REPORT_INTERVAL:
-            print(f"posewise, {now - self.began:.0f} s: {look()}", file=sys.stderr)
-            self.shown = now
+            self.progress(get_progress())
+        elif self.progress and now - self.last_report > REPORT_INTERVAL:
+            seconds = now - self.began
+            print(f"posewise, {seconds:.0f} s: {get_progress()}", file=sys.stderr)
+            self.last_report = now
 
 
 NO_PROGRESS = ProgressReporter(False)
@@ -87,28 +98,36 @@ def solve_interruptible(
     data: Any,
     x: Float[jax.Array | np.ndarray, "T nq"],
     options: Options,
-    watch: ProgressReporter = NO_PROGRESS,
+    on_progress: ProgressCallback = NO_PROGRESS,
 ) -> Result:
-    """`solve`, shown and open to interrupts where it may take long."""
+    """Solve from one initial path, in rounds if the problem is large.
+
+    Raises:
+        KeyboardInterrupt: for an interrupt before the first round has ended; a later
+            one ends the solve with the status INTERRUPTED.
+    """
     size = problem.slices * problem.nv
     options = _options_as_arrays(options, x.dtype)
     if size <= MAX_UNINTERRUPTED_VARIABLES:
         return solve(problem, data, x, options)
-    spare = _empty_state_slot(problem, x.dtype)
-    if not spare:
-        spare.append(jax.device_put(pack(empty_state(problem, data, x, options), np)))
+    slot = _empty_state_slot(problem, x.dtype)
+    if not slot:
+        slot.append(jax.device_put(pack(empty_state(problem, data, x, options), np)))
 
-    def run(state: Any, fresh: bool, passes: int) -> tuple[Any, Result]:
-        state, out = resume_compiled(problem, data, x, state, fresh, options, passes)
+    def run_round(state: Any, is_fresh: bool, iterations: int) -> tuple[Any, Result]:
+        state, out = resume_compiled(
+            problem, data, x, state, is_fresh, options, iterations
+        )
         return state, fetch(out)
 
-    return run_in_rounds(run, spare[0], max(FIRST_ROUND_WORK // size, 1), watch)
+    iterations = max(FIRST_ROUND_WORK // size, 1)
+    return run_in_rounds(run_round, slot[0], iterations, on_progress)
 
 
 def empty_state(
     problem: ChainProblem, data: Any, x: Any, options: Options
 ) -> SolverState:
-    """A state of a problem's shapes that is done; nothing is compiled for it."""
+    """Return a state of a problem's shapes that is done, without compiling anything."""
     shapes = jax.eval_shape(partial(initial_state, problem), data, x, options)
     zeros = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)
     return zeros._replace(done=np.ones((), bool))
@@ -116,30 +135,30 @@ def empty_state(
 
 @lru_cache(maxsize=64)
 def _options_as_arrays(options: Options, dtype: Any) -> Options:
-    """The same object again, as what is sealed is known by that."""
+    """Return the same object for equal options, because packing is cached by object."""
     return jax.tree.map(lambda v: np.asarray(v, dtype), options)
 
 
 @lru_cache(maxsize=64)
 def _empty_state_slot(problem: Any, dtype: Any) -> list[Any]:
-    """Where a state of a problem's shapes is kept: to make one takes a millisecond."""
+    """Return a list that holds an empty state, once one is made (a millisecond)."""
     return []
 
 
 def run_in_rounds(
-    run: Callable[[Any, bool, int], tuple[Any, Result]],
+    run_round: Callable[[Any, bool, int], tuple[Any, Result]],
     state: Any,
-    passes: int,
-    watch: ProgressReporter,
+    iterations: int,
+    on_progress: ProgressCallback,
 ) -> Result:
-    """Run until all is done, or until an interrupt.
+    """Run rounds until all solves are done, or until an interrupt.
 
     Args:
-        run: from a state, whether it is to be made afresh, and a number of iterations
-            to the state and the result after them, INTERRUPTED what is not done.
-        state: anything of the right shapes.
-        passes: iterations of the first round.
-        watch: is told of every round but the last.
+        run_round: from a state, whether to begin afresh, and a number of iterations to
+            the next state and its result; solves that are not done are INTERRUPTED.
+        state: any state of the right shapes.
+        iterations: of the first round.
+        on_progress: called after every round except the last one.
 
     Raises:
         KeyboardInterrupt: for an interrupt before the first round has ended.
@@ -148,12 +167,14 @@ def run_in_rounds(
     try:
         while True:
             began = time.perf_counter()
-            state, out = run(state, out is None, passes)
-            done = np.asarray(out.status) != Status.INTERRUPTED
-            if done.all():
+            state, out = run_round(state, out is None, iterations)
+            is_done = np.asarray(out.status) != Status.INTERRUPTED
+            if is_done.all():
                 return out
-            passes *= 2 if time.perf_counter() - began < MIN_ROUND_SECONDS else 1
-            watch(partial(summarize_progress, out, int(done.sum()), done.size))
+            if time.perf_counter() - began < MIN_ROUND_SECONDS:
+                iterations *= 2
+            finished = int(is_done.sum())
+            on_progress(partial(summarize_progress, out, finished, is_done.size))
     except KeyboardInterrupt:
         if out is None:
             raise
@@ -161,7 +182,7 @@ def run_in_rounds(
 
 
 def summarize_progress(out: Result, finished: int, solves: int) -> Progress:
-    """The progress of the solves of a result."""
+    """Return the progress of the solves of a result."""
     violation, cost = np.ravel(out.violation), np.ravel(out.cost)
     best = np.lexsort((cost, violation))[0]
     return Progress(

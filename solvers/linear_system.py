@@ -1,6 +1,7 @@
-"""The linear system of one step: bands over the slices, bordered by shared columns.
+"""Linear system of one step: bands over the slices, bordered by shared columns.
 
-Most columns of the tangent space belong to one slice, and couple only slices nearby.
+Most columns of the tangent space belong to one slice and couple only neighbouring
+slices, so that the Gauss–Newton matrix of a path is banded (Toussaint 2014, KOMO).
 Shared columns are one variable for all slices; they border the banded matrix, which
 stays positive definite, and are eliminated by its Schur complement.
 """
@@ -25,85 +26,99 @@ from .banded import solve_banded
 from .residuals import LagrangianTerms, ResidualBlock, merge_like_blocks, unflatten
 
 MIN_ROWS_TO_COMPACT = 32
-"""Of more rows of one column and slice each, those that push are found first."""
+"""Number of single-column rows above which the active ones are selected first. Lower
+values pay for the selection even if there is little to skip."""
 
 
 class VariablePartition(NamedTuple):
-    """The columns of a slice's tangent space that are its own, and the shared ones."""
+    """Tangent columns that belong to one slice, and those that all slices share."""
 
     local: np.ndarray
+    """Indices of columns that are a variable of their slice."""
     shared: np.ndarray
+    """Indices of columns that are one variable for all slices."""
 
     def local_columns(self, a: jax.Array) -> jax.Array:
-        """Own columns, on the last axis."""
+        """Select the local columns on the last axis."""
         return a[..., self.local] if len(self.shared) else a
 
 
 class NewtonSystem(NamedTuple):
-    """Jᵀ curvature J, and Jᵀ slope."""
+    """Gauss–Newton matrix H = Jᵀ W J and gradient g = Jᵀ w of the merit.
+
+    W and w are the curvature and slope of each row.
+    """
 
     gradient: Float[jax.Array, "T nv"]
-    """In shared columns the sum over all slices, in each of them."""
-    bands: tuple[Float[jax.Array, "T own own"], ...]
-    """`[d][t]` is the block of slices (t, t - d); before slice d it means nothing."""
-    border: Float[jax.Array, "T own shared"]
+    """In shared columns every slice has the sum over all slices."""
+    bands: tuple[Float[jax.Array, "T local local"], ...]
+    """`[d][t]` is the block of slices (t, t - d); meaningless for t < d."""
+    border: Float[jax.Array, "T local shared"]
     corner: Float[jax.Array, "shared shared"]
 
 
 def partition_variables(nv: int, shared: tuple[int, ...]) -> VariablePartition:
-    """Own and shared columns out of nv."""
+    """Return the partition of nv tangent columns."""
     return VariablePartition(np.setdiff1d(np.arange(nv), shared), np.array(shared, int))
 
 
 @full_matmul_precision
 def assemble(
-    groups: tuple[ResidualBlock, ...],
-    weights: LagrangianTerms,
+    blocks: tuple[ResidualBlock, ...],
+    terms: LagrangianTerms,
     T: int,
-    width: int,
-    parts: VariablePartition,
+    order: int,
+    partition: VariablePartition,
 ) -> NewtonSystem:
-    """The system of all rows; `width`: how many slices back a window reaches.
+    """Sum up the system of all rows.
 
-    Rows with windows of one length are added up by one loop, which is compiled once;
-    those of one column each by another.
+    Rows with windows of one length share one loop, which is compiled once; rows of one
+    column each have another loop.
+
+    Args:
+        blocks: residuals with their Jacobians.
+        terms: slope and curvature of all rows.
+        T: number of slices.
+        order: number of older slices in the longest window.
+        partition: of the tangent columns.
     """
-    n, s, dtype = len(parts.local), len(parts.shared), groups[0].y.dtype
-    # windows may reach before the first slice: what falls there is cut off at the end
+    n, s = len(partition.local), len(partition.shared)
+    dtype = blocks[0].y.dtype
+    # Windows may begin before slice 0, so sums have `order` more slices; what falls on
+    # these belongs to fixed slices and is cut off at the end.
     sums = _BandedSums(
-        jnp.zeros((T + width, n), dtype),
-        tuple(jnp.zeros((T + width, n, n), dtype) for _ in range(width + 1)),
-        jnp.zeros((T + width, n, s), dtype),
+        jnp.zeros((T + order, n), dtype),
+        tuple(jnp.zeros((T + order, n, n), dtype) for _ in range(order + 1)),
+        jnp.zeros((T + order, n, s), dtype),
     )
     g_shared, corner = jnp.zeros(s, dtype), jnp.zeros((s, s), dtype)
-    in_order = jax.default_backend() == "cpu"
-    for each in _merge_rows(groups, weights):
-        begin = each.last_slice - (each.J.shape[1] - 1) + width
-        if each.column is not None:
-            add = (
-                _add_single_column_rows_in_loop
-                if in_order
-                else _scatter_single_column_rows
-            )
-            sums = add(each, begin, parts, sums)
+    # A CPU adds rows in a loop, without large temporaries; accelerators scatter all
+    # rows at once, because each step of a loop costs them a kernel launch.
+    is_cpu = jax.default_backend() == "cpu"
+    add_dense = _add_dense_rows_in_loop if is_cpu else _scatter_dense_rows
+    add_single = (
+        _add_single_column_rows_in_loop if is_cpu else _scatter_single_column_rows
+    )
+    for rows in _merge_rows(blocks, terms):
+        begin = rows.last_slice - (rows.J.shape[1] - 1) + order
+        if rows.column is not None:
+            sums = add_single(rows, begin, partition, sums)
             continue
-        J = parts.local_columns(each.J)
-        tied = jnp.sum(each.J[..., parts.shared], 1)
-        full = _DenseRows(begin, J, each.slope, each.curvature[:, None, None] * J, tied)
-        sums = (_add_dense_rows_in_loop if in_order else _scatter_dense_rows)(
-            full, sums
-        )
+        J = partition.local_columns(rows.J)
+        J_shared = jnp.sum(rows.J[..., partition.shared], 1)
+        WJ = rows.curvature[:, None, None] * J
+        sums = add_dense(_DenseRows(begin, J, rows.slope, WJ, J_shared), sums)
         if s:
-            g_shared += each.slope @ tied
-            corner += (each.curvature[:, None] * tied).T @ tied
-    g, bands, border = jax.tree.map(lambda a: a[width:], sums)
-    return NewtonSystem(join_columns(g, g_shared, parts), bands, border, corner)
+            g_shared += rows.slope @ J_shared
+            corner += (rows.curvature[:, None] * J_shared).T @ J_shared
+    g, bands, border = jax.tree.map(lambda a: a[order:], sums)
+    return NewtonSystem(join_columns(g, g_shared, partition), bands, border, corner)
 
 
 class _MergedRows(NamedTuple):
-    """Rows with windows of one length."""
+    """Rows with windows of one length, each an instance."""
 
-    J: Float[jax.Array, "n window partition_variables"]
+    J: Float[jax.Array, "n window columns"]
     last_slice: Int[jax.Array, " n"]
     slope: Float[jax.Array, " n"]
     curvature: Float[jax.Array, " n"]
@@ -111,177 +126,223 @@ class _MergedRows(NamedTuple):
 
 
 def _merge_rows(
-    groups: tuple[ResidualBlock, ...], weights: LagrangianTerms
+    blocks: tuple[ResidualBlock, ...], terms: LagrangianTerms
 ) -> Iterator[_MergedRows]:
-    groups = merge_like_blocks(groups)
-    slopes, curvatures = (
-        unflatten(weights.slope, groups),
-        unflatten(weights.curvature, groups),
-    )
-    for rows, slope, curvature in zip(groups, slopes, curvatures, strict=True):
-        column = None if rows.column is None else rows.column[:, 0]
-        numbers = slope[:, 0], curvature[:, 0]
-        yield _MergedRows(rows.J[:, :, 0], rows.last_slice, *numbers, column)
+    blocks = merge_like_blocks(blocks)
+    slopes = unflatten(terms.slope, blocks)
+    curvatures = unflatten(terms.curvature, blocks)
+    for block, slope, curvature in zip(blocks, slopes, curvatures, strict=True):
+        yield _MergedRows(
+            block.J[:, :, 0],
+            block.last_slice,
+            slope[:, 0],
+            curvature[:, 0],
+            None if block.column is None else block.column[:, 0],
+        )
 
 
 class _DenseRows(NamedTuple):
-    """Rows of all own columns."""
+    """Rows that may depend on all columns."""
 
     begin: Int[jax.Array, " n"]
-    J: Float[jax.Array, "n window own"]
+    """First slice of each window, in the sums."""
+    J: Float[jax.Array, "n window local"]
     slope: Float[jax.Array, " n"]
-    weighted: Float[jax.Array, "n window own"]
-    tied: Float[jax.Array, "n shared"]
-
-
-def _add_dense_rows_in_loop(rows: _DenseRows, sums: "_BandedSums") -> "_BandedSums":
-    """With rows added one after the other."""
-    m = rows.J.shape[1]
-
-    def add(i: Any, total: _BandedSums) -> _BandedSums:
-        t, J, slope, W, tied = (dynamic_row(a, i) for a in rows)
-        g = _add_slice(total.gradient, slope * J, t)
-        bands = list(total.bands)
-        for d in range(m):
-            bands[d] = _add_slice(bands[d], W[d:, :, None] * J[: m - d, None], t + d)
-        border = total.border
-        if tied.size:
-            border = _add_slice(border, W[..., None] * tied, t)
-        return total._replace(gradient=g, bands=tuple(bands), border=border)
-
-    return jax.lax.fori_loop(0, len(rows.begin), add, sums)
-
-
-def _scatter_dense_rows(rows: _DenseRows, sums: "_BandedSums") -> "_BandedSums":
-    """The same where what counts is the number of steps, not of operations."""
-    m, J, W = rows.J.shape[1], rows.J, rows.weighted
-    t = rows.begin[:, None] + np.arange(m)
-    bands = list(sums.bands)
-    for d in range(m):
-        blocks = W[:, d:, :, None] * J[:, : m - d, None]
-        bands[d] = bands[d].at[t[:, d:]].add(blocks)
-    border = sums.border.at[t].add(W[..., None] * rows.tied[:, None, None])
-    g = sums.gradient.at[t].add(rows.slope[:, None, None] * J)
-    return _BandedSums(g, tuple(bands), border)
-
-
-def _add_single_column_rows_in_loop(
-    each: _MergedRows, begin: jax.Array, parts: VariablePartition, sums: "_BandedSums"
-) -> "_BandedSums":
-    """With rows of one column each, by one entry of each block."""
-    J, m = each.J[..., 0], each.J.shape[1]
-    weighted = each.curvature[:, None] * J
-    column = _local_columns(each, parts)
-
-    def add(i: Any, total: _BandedSums) -> _BandedSums:
-        t, c = dynamic_row(begin, i), dynamic_row(column, i)
-        mine, W = dynamic_row(J, i), dynamic_row(weighted, i)
-        g = _add_slice(
-            total.gradient, (dynamic_row(each.slope, i) * mine)[:, None], t, c
-        )
-        bands = list(total.bands)
-        for d in range(m):
-            entries = W[d:] * mine[: m - d]
-            bands[d] = _add_slice(bands[d], entries[:, None, None], t + d, c, c)
-        return total._replace(gradient=g, bands=tuple(bands))
-
-    if m > 1 or len(begin) <= MIN_ROWS_TO_COMPACT:
-        return jax.lax.fori_loop(0, len(begin), add, sums)
-    # most of them are limits, of which few push
-    at, count = compact((each.slope != 0) | (each.curvature != 0))
-    return jax.lax.fori_loop(
-        0, count, lambda k, total: add(dynamic_row(at, k), total), sums
-    )
-
-
-def _scatter_single_column_rows(
-    each: _MergedRows, begin: jax.Array, parts: VariablePartition, sums: "_BandedSums"
-) -> "_BandedSums":
-    """The same all at once."""
-    J, m = each.J[..., 0], each.J.shape[1]
-    weighted = each.curvature[:, None] * J
-    t, c = begin[:, None] + np.arange(m), _local_columns(each, parts)[:, None]
-    bands = list(sums.bands)
-    for d in range(m):
-        entries = weighted[:, d:] * J[:, : m - d]
-        bands[d] = bands[d].at[t[:, d:], c, c].add(entries)
-    g = sums.gradient.at[t, c].add(each.slope[:, None] * J)
-    return sums._replace(gradient=g, bands=tuple(bands))
-
-
-def _local_columns(each: _MergedRows, parts: VariablePartition) -> jax.Array:
-    """Of each row its column's place in own ones."""
-    column = jnp.asarray(each.column)
-    return column - jnp.sum(column[:, None] > parts.shared, -1)
+    WJ: Float[jax.Array, "n window local"]
+    """Curvature times J."""
+    J_shared: Float[jax.Array, "n shared"]
+    """Derivative with respect to shared variables, summed over the window."""
 
 
 class _BandedSums(NamedTuple):
-    """Sums over rows, with slices before the first."""
+    """Sums over rows, with the fixed slices before slice 0."""
 
     gradient: jax.Array
     bands: tuple[jax.Array, ...]
     border: jax.Array
 
 
-def _add_slice(total: jax.Array, part: jax.Array, *at: jax.Array) -> jax.Array:
-    """The sum, where `part` begins at these first indices."""
-    cut, begin = jax.lax.dynamic_slice, start_indices(total, *at)
-    old = cut(total, begin, part.shape, allow_negative_indices=False)
-    return update_slice(total, old + part, *at)
+def _add_dense_rows_in_loop(rows: _DenseRows, sums: _BandedSums) -> _BandedSums:
+    """Add rows one after the other."""
+    window = rows.J.shape[1]
+
+    def add_row(i: Any, total: _BandedSums) -> _BandedSums:
+        t, J, slope, WJ, J_shared = (dynamic_row(a, i) for a in rows)
+        g = _add_slice(total.gradient, slope * J, t)
+        bands = list(total.bands)
+        for d in range(window):
+            block = WJ[d:, :, None] * J[: window - d, None]
+            bands[d] = _add_slice(bands[d], block, t + d)
+        border = total.border
+        if J_shared.size:
+            border = _add_slice(border, WJ[..., None] * J_shared, t)
+        return total._replace(gradient=g, bands=tuple(bands), border=border)
+
+    return jax.lax.fori_loop(0, len(rows.begin), add_row, sums)
+
+
+def _scatter_dense_rows(rows: _DenseRows, sums: _BandedSums) -> _BandedSums:
+    """Add all rows at once."""
+    window, J, WJ = rows.J.shape[1], rows.J, rows.WJ
+    t = rows.begin[:, None] + np.arange(window)
+    bands = list(sums.bands)
+    for d in range(window):
+        blocks = WJ[:, d:, :, None] * J[:, : window - d, None]
+        bands[d] = bands[d].at[t[:, d:]].add(blocks)
+    border = sums.border.at[t].add(WJ[..., None] * rows.J_shared[:, None, None])
+    g = sums.gradient.at[t].add(rows.slope[:, None, None] * J)
+    return _BandedSums(g, tuple(bands), border)
+
+
+def _add_single_column_rows_in_loop(
+    rows: _MergedRows,
+    begin: jax.Array,
+    partition: VariablePartition,
+    sums: _BandedSums,
+) -> _BandedSums:
+    """Add rows of one column each, which touch one entry of each block."""
+    J, window = rows.J[..., 0], rows.J.shape[1]
+    WJ = rows.curvature[:, None] * J
+    columns = _local_column_indices(rows, partition)
+
+    def add_row(i: Any, total: _BandedSums) -> _BandedSums:
+        t, c = dynamic_row(begin, i), dynamic_row(columns, i)
+        J_i, WJ_i = dynamic_row(J, i), dynamic_row(WJ, i)
+        gradient = (dynamic_row(rows.slope, i) * J_i)[:, None]
+        g = _add_slice(total.gradient, gradient, t, c)
+        bands = list(total.bands)
+        for d in range(window):
+            entries = WJ_i[d:] * J_i[: window - d]
+            bands[d] = _add_slice(bands[d], entries[:, None, None], t + d, c, c)
+        return total._replace(gradient=g, bands=tuple(bands))
+
+    if window > 1 or len(begin) <= MIN_ROWS_TO_COMPACT:
+        return jax.lax.fori_loop(0, len(begin), add_row, sums)
+    # Most rows on single slices are joint limits, of which few are active.
+    active, count = compact((rows.slope != 0) | (rows.curvature != 0))
+
+    def add_active_row(k: Any, total: _BandedSums) -> _BandedSums:
+        return add_row(dynamic_row(active, k), total)
+
+    return jax.lax.fori_loop(0, count, add_active_row, sums)
+
+
+def _scatter_single_column_rows(
+    rows: _MergedRows,
+    begin: jax.Array,
+    partition: VariablePartition,
+    sums: _BandedSums,
+) -> _BandedSums:
+    """Add all rows of one column each at once."""
+    J, window = rows.J[..., 0], rows.J.shape[1]
+    WJ = rows.curvature[:, None] * J
+    t = begin[:, None] + np.arange(window)
+    c = _local_column_indices(rows, partition)[:, None]
+    bands = list(sums.bands)
+    for d in range(window):
+        entries = WJ[:, d:] * J[:, : window - d]
+        bands[d] = bands[d].at[t[:, d:], c, c].add(entries)
+    g = sums.gradient.at[t, c].add(rows.slope[:, None] * J)
+    return sums._replace(gradient=g, bands=tuple(bands))
+
+
+def _local_column_indices(
+    rows: _MergedRows, partition: VariablePartition
+) -> Int[jax.Array, " n"]:
+    """Return the index of each row's column among the local columns."""
+    column = jnp.asarray(rows.column)
+    return column - jnp.sum(column[:, None] > partition.shared, -1)
+
+
+def _add_slice(total: jax.Array, part: jax.Array, *start: jax.Array) -> jax.Array:
+    """Add `part` to the slice of `total` that begins at these first indices."""
+    old = jax.lax.dynamic_slice(
+        total, start_indices(total, *start), part.shape, allow_negative_indices=False
+    )
+    return update_slice(total, old + part, *start)
 
 
 @full_matmul_precision
 def newton_step(
     system: NewtonSystem,
-    held: Bool[jax.Array, "T nv"],
+    fixed_mask: Bool[jax.Array, "T nv"],
     damping: Float[jax.Array, ""],
-    parts: VariablePartition,
+    partition: VariablePartition,
 ) -> tuple[Float[jax.Array, "T nv"], Float[jax.Array, ""]]:
-    """-(H + damping I)⁻¹ g on the variables not held, and the decrease it predicts."""
-    free = 1.0 - held.astype(system.gradient.dtype)
+    """Solve (H + damping I) δ = -g on the variables that are not fixed.
+
+    Returns:
+        δ, and the decrease of g·δ + ½ δᵀHδ that it predicts.
+    """
+    free = 1.0 - fixed_mask.astype(system.gradient.dtype)
     g = system.gradient * free
-    free_own, g_own = parts.local_columns(free), parts.local_columns(g)
-    eye = jnp.eye(len(parts.local), dtype=g.dtype)
+    free_local = partition.local_columns(free)
+    g_local = partition.local_columns(g)
+    # Rows and columns of fixed variables become those of the identity.
     bands = [
-        band * (free_own[:, :, None] * jnp.roll(free_own, d, 0)[:, None, :])
+        band * (free_local[:, :, None] * jnp.roll(free_local, d, 0)[:, None, :])
         for d, band in enumerate(system.bands)
     ]
-    diagonal = jnp.where(free_own > 0, damping, 1.0)
+    diagonal = jnp.where(free_local > 0, damping, 1.0)
+    eye = jnp.eye(len(partition.local), dtype=g.dtype)
     bands[0] = bands[0] + diagonal[:, :, None] * eye
-    if not len(parts.shared):
-        delta = -solve_banded(bands, g_own[..., None])[..., 0]
-        shared = jnp.zeros(0, g.dtype)
+    if not len(partition.shared):
+        delta = -solve_banded(bands, g_local[..., None])[..., 0]
+        delta_shared = jnp.zeros(0, g.dtype)
     else:
-        free_s, g_s = free[0, parts.shared], g[0, parts.shared]
-        border = system.border * free_own[:, :, None] * free_s
-        corner = system.corner * free_s[:, None] * free_s
-        corner += jnp.diag(jnp.where(free_s > 0, damping, 1.0))
-        solved = solve_banded(bands, jnp.concatenate([g_own[..., None], border], -1))
-        flat = lambda a: a.reshape(-1, a.shape[-1])
-        reduced = flat(border).T @ flat(solved)
+        # [B C; Cᵀ D] [δ; δ_s] = -[g; g_s] has the Schur complement D - Cᵀ B⁻¹ C:
+        # (D - Cᵀ B⁻¹ C) δ_s = Cᵀ B⁻¹ g - g_s
+        free_shared, g_shared = free[0, partition.shared], g[0, partition.shared]
+        border = system.border * free_local[:, :, None] * free_shared
+        corner = system.corner * free_shared[:, None] * free_shared
+        corner += jnp.diag(jnp.where(free_shared > 0, damping, 1.0))
+        rhs = jnp.concatenate([g_local[..., None], border], -1)
+        solved = solve_banded(bands, rhs)
+        reduced = _stack_slices(border).T @ _stack_slices(solved)
         schur = corner - reduced[:, 1:]
-        shared = -_solve_dense(schur, g_s - reduced[:, 0])
-        delta = -solved[..., 0] - solved[..., 1:] @ shared
-    step = join_columns(delta, shared, parts)
-    once = np.ones(g.shape)
-    once[1:, parts.shared] = 0.0
-    # g·δ + ½ δᵀHδ = ½ g·δ - ½ damping δ² for the damped step
-    predicted = -0.5 * jnp.sum(once * step * (g - damping * step))
+        delta_shared = -_solve_dense(schur, g_shared - reduced[:, 0])
+        delta = -solved[..., 0] - solved[..., 1:] @ delta_shared
+    step = join_columns(delta, delta_shared, partition)
+    # As (H + damping I) δ = -g, -(g·δ + ½ δᵀHδ) = -½ (g·δ - damping δ·δ).
+    counts = _count_shared_once(g.shape, partition)
+    predicted = -0.5 * jnp.sum(counts * step * (g - damping * step))
     return step, predicted
 
 
 def diagonal_model_decrease(
-    system: NewtonSystem, held: Bool[jax.Array, "T nv"], parts: VariablePartition
+    system: NewtonSystem,
+    fixed_mask: Bool[jax.Array, "T nv"],
+    partition: VariablePartition,
 ) -> Float[jax.Array, ""]:
-    """About how much the value can fall: Σ g²/2H over single variables not held."""
-    of = lambda H: H.reshape(*H.shape[:-2], -1)[..., :: H.shape[-1] + 1]
-    own = of(system.bands[0])
-    curvature = join_columns(own, of(system.corner), parts)
-    once = np.ones(held.shape)
-    once[1:, parts.shared] = 0.0
-    least = 1e-12 * jnp.max(curvature, initial=0.0) + jnp.finfo(own.dtype).tiny
-    g = jnp.where(held, 0.0, system.gradient)
-    return 0.5 * jnp.sum(once * g**2 / (curvature + least))
+    """Return Σ gᵢ²/2Hᵢᵢ over the variables that are not fixed.
+
+    That is about how much the merit can decrease: each term is the decrease along one
+    variable. It does not depend on the damping.
+    """
+    local = _diagonals(system.bands[0])
+    curvature = join_columns(local, _diagonals(system.corner), partition)
+    # Keeps the quotient finite for variables that no row depends on, where g is 0 too.
+    floor = 1e-12 * jnp.max(curvature, initial=0.0) + jnp.finfo(local.dtype).tiny
+    g = jnp.where(fixed_mask, 0.0, system.gradient)
+    counts = _count_shared_once(fixed_mask.shape, partition)
+    return 0.5 * jnp.sum(counts * g**2 / (curvature + floor))
+
+
+def _diagonals(H: Float[jax.Array, "*batch n n"]) -> Float[jax.Array, "*batch n"]:
+    return H.reshape(*H.shape[:-2], -1)[..., :: H.shape[-1] + 1]
+
+
+def _stack_slices(a: Float[jax.Array, "T n m"]) -> Float[jax.Array, "Tn m"]:
+    return a.reshape(-1, a.shape[-1])
+
+
+def _count_shared_once(
+    shape: tuple[int, ...], partition: VariablePartition
+) -> Float[np.ndarray, "T nv"]:
+    """Return weights with which a sum over (T, nv) counts shared variables once."""
+    counts = np.ones(shape)
+    counts[1:, partition.shared] = 0.0
+    return counts
 
 
 def _solve_dense(H: jax.Array, b: jax.Array) -> jax.Array:
@@ -289,11 +350,11 @@ def _solve_dense(H: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def join_columns(
-    own: jax.Array, shared: jax.Array, parts: VariablePartition
-) -> jax.Array:
-    """(T, nv) from own columns and shared ones, which are repeated."""
-    if not len(parts.shared):
-        return own
-    wide = jnp.broadcast_to(shared, (len(own), len(shared)))
-    back = np.argsort(np.concatenate([parts.local, parts.shared]))
-    return jnp.concatenate([own, wide], -1)[:, back]
+    local: jax.Array, shared: jax.Array, partition: VariablePartition
+) -> Float[jax.Array, "T nv"]:
+    """Return (T, nv) from local columns and shared ones, repeated in all slices."""
+    if not len(partition.shared):
+        return local
+    repeated = jnp.broadcast_to(shared, (len(local), len(shared)))
+    order = np.argsort(np.concatenate([partition.local, partition.shared]))
+    return jnp.concatenate([local, repeated], -1)[:, order]

@@ -1,8 +1,8 @@
-"""Rows of a problem over a chain of slices, and their augmented Lagrangian."""
+"""Residuals of a problem over a chain of slices, and their augmented Lagrangian."""
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,186 +10,218 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 SOS, EQ, INEQ = 0, 1, 2
-"""Kinds of rows: Σφ² is minimised, φ = 0, φ <= 0."""
+"""Kinds of rows: Σφ² is minimised, φ = 0 holds, φ <= 0 holds."""
+
+MAX_ROW_GRADIENT = 100.0
+"""Length of a row's gradient above which its penalty is scaled down. Higher values let
+stiff rows dominate the augmented Lagrangian."""
 
 
 class ResidualBlock(NamedTuple):
-    """`n` instances of one kind of feature, each on a window of slices."""
+    """Rows of `n` instances of one kind of feature, each on a window of slices."""
 
     y: Float[jax.Array, "n rows"]
     J: Float[jax.Array, "n window rows columns"]
-    """Derivative on each slice of the window, oldest first, by all nv tangent columns;
-    or by just one, see `column`."""
+    """Jacobian on each slice of the window, oldest first, with all nv tangent columns,
+    or with just one; see `column`."""
     last_slice: Int[jax.Array, " n"]
-    """The newest slice of the window; the window may reach before slice 0."""
+    """Newest slice of each window; windows may begin before slice 0."""
     kind: Int[jax.Array, " n"]
     """SOS, EQ or INEQ."""
     column: Int[jax.Array, "n rows"] | None = None
-    """The only one that each row depends on, where all have but one."""
+    """Tangent column of each row if every row of the block depends on just one."""
 
 
 def expand_columns(
-    rows: ResidualBlock, nv: int
+    block: ResidualBlock, nv: int
 ) -> Float[jax.Array, "n window rows nv"]:
-    """The derivative by all tangent columns."""
-    if rows.column is None:
-        return rows.J
-    return rows.J * (rows.column[:, None, :, None] == jnp.arange(nv))
+    """Return the Jacobian with all tangent columns."""
+    if block.column is None:
+        return block.J
+    return block.J * (block.column[:, None, :, None] == jnp.arange(nv))
 
 
-def merge_like_blocks(groups: tuple[ResidualBlock, ...]) -> tuple[ResidualBlock, ...]:
-    """The rows, each an instance of its own, with neighbours that are alike as one.
+def merge_like_blocks(blocks: tuple[ResidualBlock, ...]) -> tuple[ResidualBlock, ...]:
+    """Merge neighbouring blocks with Jacobians of one shape; each row is an instance.
 
-    Their order stays; what is done with few groups is less code.
+    The order of rows stays. Fewer blocks make programs smaller, so that they compile
+    sooner.
     """
-    alike = lambda r: (r.J.shape[1], r.J.shape[3], r.column is not None)
-    return tuple(_one(list(rows)) for _, rows in groupby(groups, alike))
+
+    def jacobian_shape(block: ResidualBlock) -> tuple[int, int, bool]:
+        return block.J.shape[1], block.J.shape[3], block.column is not None
+
+    return tuple(_merge(list(group)) for _, group in groupby(blocks, jacobian_shape))
 
 
-def _one(groups: list[ResidualBlock]) -> ResidualBlock:
-    width = [r.y.shape[1] for r in groups]
-    each = lambda a, n: jnp.repeat(a, n) if n > 1 else jnp.asarray(a)
+def _merge(blocks: list[ResidualBlock]) -> ResidualBlock:
     J = [
-        jnp.swapaxes(r.J, 1, 2).reshape(-1, r.J.shape[1], 1, r.J.shape[3])
-        for r in groups
+        jnp.swapaxes(b.J, 1, 2).reshape(-1, b.J.shape[1], 1, b.J.shape[3])
+        for b in blocks
     ]
-    single = groups[0].column is not None
+    column = None
+    if blocks[0].column is not None:
+        column = concatenate([jnp.asarray(b.column) for b in blocks])[:, None]
     return ResidualBlock(
-        concatenate([r.y for r in groups])[:, None],
+        concatenate([b.y for b in blocks])[:, None],
         jnp.concatenate(J),
-        jnp.concatenate(
-            [each(r.last_slice, n) for r, n in zip(groups, width, strict=True)]
-        ),
-        jnp.concatenate([each(r.kind, n) for r, n in zip(groups, width, strict=True)]),
-        concatenate([jnp.asarray(r.column) for r in groups])[:, None]
-        if single
-        else None,
+        _repeat_for_rows([b.last_slice for b in blocks], blocks),
+        _repeat_for_rows([b.kind for b in blocks], blocks),
+        column,
+    )
+
+
+def _repeat_for_rows(
+    values: Sequence[jax.Array], blocks: Sequence[ResidualBlock]
+) -> Shaped[jax.Array, " N"]:
+    """Repeat a number of each instance for each of its rows."""
+    counts = [block.y.shape[1] for block in blocks]
+    pairs = zip(values, counts, strict=True)
+    return jnp.concatenate(
+        [jnp.repeat(v, n) if n > 1 else jnp.asarray(v) for v, n in pairs]
     )
 
 
 class FlatResiduals(NamedTuple):
-    """The rows of all groups, one after the other: less code than group by group."""
+    """Rows of all blocks in one array, on which operations are less code."""
 
-    y: Float[jax.Array, "*lines N"]
+    y: Float[jax.Array, "*points N"]
     kind: Int[jax.Array, " N"]
 
 
-def flatten(groups: tuple[ResidualBlock, ...]) -> FlatResiduals:
-    """All rows."""
-    kinds = [jnp.repeat(rows.kind, rows.y.shape[1]) for rows in groups]
+def flatten(blocks: tuple[ResidualBlock, ...]) -> FlatResiduals:
+    """Return the rows of all blocks, one block after the other."""
+    kinds = [jnp.repeat(block.kind, block.y.shape[1]) for block in blocks]
     return FlatResiduals(
-        concatenate([rows.y for rows in groups]), jnp.concatenate(kinds)
+        concatenate([block.y for block in blocks]), jnp.concatenate(kinds)
     )
 
 
 def concatenate(values: Sequence[jax.Array]) -> Shaped[jax.Array, " N"]:
-    """Numbers of each group's rows, in line."""
+    """Concatenate arrays of any shapes, flattened."""
     return jnp.concatenate([jnp.reshape(v, -1) for v in values])
 
 
 def unflatten(
-    values: Shaped[jax.Array, " N"], groups: tuple[ResidualBlock, ...]
+    values: Shaped[jax.Array, " N"], blocks: tuple[ResidualBlock, ...]
 ) -> tuple[jax.Array, ...]:
-    """The reverse of `concatenate`: (n, rows) of each group."""
-    ends = np.cumsum([rows.y.size for rows in groups])[:-1]
+    """Split values of all rows into those of each block (n, rows)."""
+    ends = np.cumsum([block.y.size for block in blocks])[:-1]
     pieces = jnp.split(values, ends)
-    return tuple(v.reshape(r.y.shape) for v, r in zip(pieces, groups, strict=True))
+    return tuple(v.reshape(b.y.shape) for v, b in zip(pieces, blocks, strict=True))
 
 
-MAX_ROW_GRADIENT = 100.0
-"""Rows that change faster than that weigh less in penalties."""
+def row_scaling(blocks: tuple[ResidualBlock, ...]) -> Float[jax.Array, " N"]:
+    """Return the factor of the penalty in each row.
 
-
-def row_scaling(groups: tuple[ResidualBlock, ...]) -> Float[jax.Array, " N"]:
-    """Of the penalty, what is each row's: what it would be were no row steeper.
-
-    Accelerations over short times are thousands of times as stiff as other rows are;
-    with one penalty for all, what is minimised is a narrow and bent valley from the
-    beginning. So rows are scaled in IPOPT (Wächter and Biegler 2006, section 3.8).
+    Accelerations over short times are thousands of times as stiff as other rows. With
+    one penalty for all rows, the merit would be a narrow and bent valley from the
+    beginning, so each constraint is scaled as if its gradient were at most
+    `MAX_ROW_GRADIENT`, as in IPOPT (Wächter and Biegler 2006, section 3.8).
     """
-    square = concatenate([jnp.sum(r.J**2, (1, 3)) for r in groups])
+    square = concatenate([jnp.sum(b.J**2, (1, 3)) for b in blocks])
     return 1 / jnp.clip(square / MAX_ROW_GRADIENT**2, 1.0, 1e30)
 
 
 class LagrangianTerms(NamedTuple):
-    """Value, slope and curvature of the augmented Lagrangian in each row."""
+    """Value and first and second derivative of the merit with respect to each row."""
 
-    merit: Float[jax.Array, "*lines N"]
-    slope: Float[jax.Array, "*lines N"]
-    curvature: Float[jax.Array, "*lines N"]
+    merit: Float[jax.Array, "*points N"]
+    slope: Float[jax.Array, "*points N"]
+    curvature: Float[jax.Array, "*points N"]
 
 
 def augmented_lagrangian_terms(
-    line: FlatResiduals, multiplier: jax.Array, mu: jax.Array, pushing: Any = False
+    residuals: FlatResiduals,
+    multipliers: jax.Array,
+    mu: jax.Array,
+    forced_active: jax.Array | bool = False,
 ) -> LagrangianTerms:
-    """The augmented Lagrangian of Powell, Hestenes and Rockafellar, row by row.
+    """Return the terms of the augmented Lagrangian of Powell, Hestenes and Rockafellar.
 
-    Inequalities enter as μ max(0, φ + λ/2μ)² - λ²/4μ, costs as φ².
+    Costs enter as φ², equations as μ (φ + λ/2μ)² - λ²/4μ, and inequalities as
+    μ max(0, φ + λ/2μ)² - λ²/4μ (Nocedal and Wright 2006, chapter 17, where the penalty
+    is 2μ).
 
     Args:
-        line: the rows.
-        multiplier: of each.
-        mu: the penalty, of all or of each.
-        pushing: inequalities that are to enter as equations do.
+        residuals: all rows.
+        multipliers: λ of each row.
+        mu: the penalty, of all rows or of each one.
+        forced_active: inequalities that enter as equations.
     """
-    y, kind = line
-    shifted = y + multiplier / (2 * mu)
-    idle = (kind == INEQ) & (shifted <= 0) & ~jnp.asarray(pushing)
-    pushed = jnp.where(idle, 0.0, shifted)
-    constraint = mu * pushed**2 - multiplier**2 / (4 * mu)
-    active = jnp.where(pushed == 0, jnp.where(kind == EQ, 1.0, 0.0), 1.0)
-    sos = kind == SOS
+    y, kind = residuals
+    shifted = y + multipliers / (2 * mu)
+    is_inactive = (kind == INEQ) & (shifted <= 0) & ~jnp.asarray(forced_active)
+    active_part = jnp.where(is_inactive, 0.0, shifted)
+    # μ (φ + λ/2μ)² - λ²/4μ = λ φ + μ φ²: the Lagrangian's term and the penalty.
+    constraint = mu * active_part**2 - multipliers**2 / (4 * mu)
+    # An equation keeps its curvature where it just holds, an inequality does not.
+    is_active = jnp.where(active_part == 0, jnp.where(kind == EQ, 1.0, 0.0), 1.0)
+    is_cost = kind == SOS
     return LagrangianTerms(
-        jnp.where(sos, y**2, constraint),
-        2 * jnp.where(sos, y, mu * pushed),
-        2 * jnp.where(sos, 1.0, mu * active),
+        jnp.where(is_cost, y**2, constraint),
+        2 * jnp.where(is_cost, y, mu * active_part),
+        2 * jnp.where(is_cost, 1.0, mu * is_active),
     )
 
 
 def constraint_excess(
-    before: FlatResiduals, after: FlatResiduals, multiplier: jax.Array, mu: jax.Array
+    before: FlatResiduals,
+    after: FlatResiduals,
+    multipliers: jax.Array,
+    mu: jax.Array,
 ) -> Float[jax.Array, " N"]:
-    """By how much inequalities are beyond where they push, that were not before."""
-    idle = (before.kind == INEQ) & (before.y + multiplier / (2 * mu) <= 0)
-    return jnp.where(idle, jnp.maximum(after.y + multiplier / (2 * mu), 0.0), 0.0)
+    """Return max(0, φ + λ/2μ) after a step, of inequalities inactive before it."""
+    was_inactive = (before.kind == INEQ) & (before.y + multipliers / (2 * mu) <= 0)
+    excess = jnp.maximum(after.y + multipliers / (2 * mu), 0.0)
+    return jnp.where(was_inactive, excess, 0.0)
 
 
 def newly_active(
-    before: FlatResiduals, after: FlatResiduals, multiplier: jax.Array, mu: jax.Array
+    before: FlatResiduals,
+    after: FlatResiduals,
+    multipliers: jax.Array,
+    mu: jax.Array,
 ) -> Bool[jax.Array, " N"]:
-    """The inequality that pushes most after a step, of those that did not before it."""
-    return argmax_mask(constraint_excess(before, after, multiplier, mu))
+    """Return the inequality that a step activates by the largest excess, if any."""
+    return argmax_mask(constraint_excess(before, after, multipliers, mu))
 
 
-def argmax_mask(push: Float[jax.Array, " N"]) -> Bool[jax.Array, " N"]:
-    """The one that pushes most, if any does."""
-    return (push > 0) & (push == jnp.max(push, initial=0.0))
+def argmax_mask(excess: Float[jax.Array, " N"]) -> Bool[jax.Array, " N"]:
+    """Return where the largest entry is, or nowhere if none is positive."""
+    return (excess > 0) & (excess == jnp.max(excess, initial=0.0))
 
 
-def violation(line: FlatResiduals) -> Float[jax.Array, "*lines N"]:
-    """How far each row is from holding; costs are never violated."""
-    y, kind = line
+def violation(residuals: FlatResiduals) -> Float[jax.Array, "*points N"]:
+    """Return by how much each row is violated: |φ|, or max(0, φ); costs never are."""
+    y, kind = residuals
     return jnp.where(
         kind == EQ, jnp.abs(y), jnp.where(kind == INEQ, jnp.maximum(y, 0.0), 0.0)
     )
 
 
 def update_multipliers(
-    line: FlatResiduals, multiplier: jax.Array, mu: jax.Array
+    residuals: FlatResiduals, multipliers: jax.Array, mu: jax.Array
 ) -> Float[jax.Array, " N"]:
-    """First-order multiplier update."""
-    y, kind = line
-    new = multiplier + 2 * mu * y
+    """Return the first-order update λ + 2μφ, at least 0 for inequalities.
+
+    At a minimum of the augmented Lagrangian, these are the multipliers with which the
+    Lagrangian is stationary.
+    """
+    y, kind = residuals
+    updated = multipliers + 2 * mu * y
     return jnp.where(
-        kind == EQ, new, jnp.where(kind == INEQ, jnp.maximum(new, 0.0), 0.0)
+        kind == EQ,
+        updated,
+        jnp.where(kind == INEQ, jnp.maximum(updated, 0.0), 0.0),
     )
 
 
-def max_violation(line: FlatResiduals) -> Float[jax.Array, "*lines"]:
-    """The largest violation of all rows."""
-    return jnp.max(violation(line), -1, initial=0.0)
+def max_violation(residuals: FlatResiduals) -> Float[jax.Array, "*points"]:
+    """Return the largest violation of all rows."""
+    return jnp.max(violation(residuals), -1, initial=0.0)
 
 
-def total_cost(line: FlatResiduals) -> Float[jax.Array, "*lines"]:
-    """Sum of squares of all cost rows."""
-    return jnp.sum(jnp.where(line.kind == SOS, line.y**2, 0.0), -1)
+def total_cost(residuals: FlatResiduals) -> Float[jax.Array, "*points"]:
+    """Return the sum of squares of all cost rows."""
+    return jnp.sum(jnp.where(residuals.kind == SOS, residuals.y**2, 0.0), -1)

@@ -1,10 +1,10 @@
-"""How a solve ended."""
+"""Status of a solve that has ended."""
 
 from enum import IntEnum
 
 
 class Status(IntEnum):
-    """How a solve ended; `message` says it in a sentence."""
+    """Status of a solve that has ended; `message` explains it in a sentence."""
 
     CONVERGED = 0
     FEASIBLE = 1
@@ -15,29 +15,34 @@ class Status(IntEnum):
 
     @property
     def message(self) -> str:
-        """One sentence."""
+        """Return an explanation in a sentence or two.
+
+        >>> Status.CONVERGED.message
+        'Converged: all constraints hold and the cost is stationary.'
+        """
         return _MESSAGES[self]
 
 
 _MESSAGES = {
     Status.CONVERGED: "Converged: all constraints hold and the cost is stationary.",
     Status.FEASIBLE: (
-        "All constraints hold, but the cost is not stationary: it had become slow to"
-        " fall, or the iteration limit came; lower progress_tolerance, or allow more"
-        " iterations, for a better one."
+        "All constraints hold, but the cost has not converged: progress stalled or the"
+        " iteration limit was reached. Lower `progress_tolerance` or raise"
+        " `max_iterations`."
     ),
     Status.ITERATION_LIMIT: (
-        "The iteration limit came before all constraints held; allow more iterations,"
-        " more starts or a better initial path."
+        "The iteration limit was reached before all constraints held. Raise"
+        " `max_iterations`, use more starts, or provide a better initial path."
     ),
     Status.INFEASIBLE: (
-        "Stationary with violated constraints: the objectives are in conflict near"
-        " here; try more starts or relax one of them."
+        "Stationary with violated constraints: the objectives conflict near this point."
+        " Use more starts or relax one of the objectives."
     ),
     Status.BAD_INPUT: (
-        "The objectives are not finite at the initial path; nothing was solved."
+        "The objectives are not finite at the initial path, so nothing was solved."
     ),
     Status.INTERRUPTED: (
-        "Interrupted: this is how far it had come; initialize with this path to go on."
+        "Interrupted before the end. To continue, initialize with this path and solve"
+        " again."
     ),
 }
