@@ -1,12 +1,12 @@
-"""Contacts of random pairs of bodies, beside coal.
+"""Contacts of random pairs of bodies, compared with coal.
 
     python benchmarks/collision.py [--quick] [--only hull16 ...]
 
 Prints microseconds per pair at batch 1, 1000 and 100 000, of distance, witness points
 and normal, and of these with the gradient with respect to both poses, in float32 and
 float64; the seconds that compilation takes; and coal's time, with objects and poses
-made beforehand, single thread, the Python call included. `ratio` is coal's time by
-ours. `--quick` leaves out 100 000 and float32. posewise uses all cores it may.
+made beforehand, in a single thread, with the Python call. `ratio` is coal's time by that
+of posewise, which uses all cores. `--quick` leaves out 100 000 and float32.
 """
 
 import argparse
@@ -41,7 +41,7 @@ KINDS = {
 
 
 def rotations(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Uniform."""
+    """Return n uniformly distributed rotations."""
     w, x, y, z = (q := rng.normal(size=(n, 4))).T / np.linalg.norm(q, axis=1)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -52,7 +52,7 @@ def rotations(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def shapes(kind: str, rng: np.random.Generator, n: int):
-    """Cores and radii; those with vertices are few and repeat."""
+    """Return cores and radii; only 32 hulls are made, which repeat."""
     no = np.zeros(n)
     match kind:
         case "sphere":
@@ -74,7 +74,7 @@ def shapes(kind: str, rng: np.random.Generator, n: int):
 
 
 def random_pairs(kinds: tuple[str, str], n: int, seed: int = 0) -> tuple[Body, Body]:
-    """At random poses, of which a third or so overlap."""
+    """Return pairs at random poses, about a third of which overlap."""
     rng = np.random.default_rng(seed)
     far = 1.3 if "capsule" in kinds or "sphere" in kinds else 1.8
     u = rng.normal(size=(n, 3))
@@ -86,9 +86,9 @@ def random_pairs(kinds: tuple[str, str], n: int, seed: int = 0) -> tuple[Body, B
     return a, b
 
 
-def only(a: Body, b: Body, wanted: np.ndarray, n: int) -> tuple[Body, Body]:
-    """The pairs that are wanted, again and again until there are n."""
-    at = np.resize(np.nonzero(wanted)[0], n)
+def repeat_selected(a: Body, b: Body, mask: np.ndarray, n: int) -> tuple[Body, Body]:
+    """Return n pairs where a mask holds, repeated as often as needed."""
+    at = np.resize(np.nonzero(mask)[0], n)
     return jax.tree.map(lambda x: x[at], (a, b))
 
 
@@ -97,7 +97,7 @@ value = jax.jit(contact)
 
 @jax.jit
 def with_gradient(a: Body, b: Body):
-    """Contacts, and the gradient of each distance with respect to both poses."""
+    """Return contacts and the gradient of each distance with respect to both poses."""
 
     def total(poses):
         (R, p), (S, q) = poses
@@ -107,12 +107,14 @@ def with_gradient(a: Body, b: Body):
     return jax.value_and_grad(total, has_aux=True)(((a.R, a.p), (b.R, b.p)))
 
 
-def best(run: Callable[[], object], enough: float) -> float:
-    """Seconds of the fastest of several rounds."""
+def fastest_seconds(run: Callable[[], object], min_seconds: float) -> float:
+    """Return the time of a call in the fastest of several rounds [s]."""
     run()
     rounds: list[float] = []
     begin = time.perf_counter()
-    while len(rounds) < 15 and (not rounds or time.perf_counter() - begin < enough):
+    while len(rounds) < 15 and (
+        not rounds or time.perf_counter() - begin < min_seconds
+    ):
         count, start = 0, time.perf_counter()
         while (elapsed := time.perf_counter() - start) < 0.02:
             run()
@@ -130,7 +132,7 @@ def compile_seconds(fn, args) -> float:
 
 
 def coal_shape(core, radius):
-    """coal's shape of a body."""
+    """Return coal's shape of a body."""
     import coal
 
     match core:
@@ -148,21 +150,21 @@ def coal_shape(core, radius):
     return coal.Convex.convexHull(points, False, "Qt")
 
 
-def coal_micro(a: Body, b: Body) -> float:
-    """µs per pair: distance, witness points and normal."""
+def coal_microseconds(a: Body, b: Body) -> float:
+    """Return coal's time per pair [µs] for distance, witness points and normal."""
     import coal
 
     n = min(COAL_PAIRS, len(a.p))
-    made: dict[bytes, object] = {}
+    shapes_by_key: dict[bytes, object] = {}
 
-    def ready(body: Body, k: int):
+    def shape_and_pose(body: Body, k: int):
         core = jax.tree.map(lambda x: x[k], body.core)
         key = b"".join(np.asarray(x).tobytes() for x in (*core, body.radius[k]))
-        if key not in made:
-            made[key] = coal_shape(core, body.radius[k])
-        return made[key], coal.Transform3s(body.R[k], body.p[k])
+        if key not in shapes_by_key:
+            shapes_by_key[key] = coal_shape(core, body.radius[k])
+        return shapes_by_key[key], coal.Transform3s(body.R[k], body.p[k])
 
-    jobs = [(*ready(a, k), *ready(b, k)) for k in range(n)]
+    jobs = [(*shape_and_pose(a, k), *shape_and_pose(b, k)) for k in range(n)]
     request, result = coal.DistanceRequest(True), coal.DistanceResult()
     request.enable_signed_distance = True
 
@@ -171,27 +173,29 @@ def coal_micro(a: Body, b: Body) -> float:
             result.clear()
             coal.distance(*job, request, result)
 
-    return 1e6 * best(run, 0.5) / n
+    return 1e6 * fastest_seconds(run, 0.5) / n
 
 
-def rows(name: str, a: Body, b: Body, batches, dtypes, enough: float) -> None:
-    """Lines of the table."""
-    peer = coal_micro(a, b) if importlib.util.find_spec("coal") else None
+def print_rows(
+    name: str, a: Body, b: Body, batches, dtypes, min_seconds: float
+) -> None:
+    """Print the lines of one kind of pair."""
+    peer = coal_microseconds(a, b) if importlib.util.find_spec("coal") else None
     inside = np.mean(np.asarray(value(*head((a, b), 1000, float)).distance) < 0)
     title = f"{name}, {100 * inside:.0f} % overlap"
     if peer is not None:
         print(f"{title:46}{'coal':>18}{'':17}{peer:9.2f}", flush=True)
     for dtype in dtypes:
-        for what, fn in (("value", value), ("+gradient", with_gradient)):
+        for quantity, fn in (("value", value), ("+gradient", with_gradient)):
             seconds = compile_seconds(fn, head((a, b), batches[-1], dtype))
             cells = []
             for n in batches:
                 args = head((a, b), n, dtype)
                 run = lambda args=args, fn=fn: jax.block_until_ready(fn(*args))
-                cells.append(1e6 * best(run, enough) / n)
+                cells.append(1e6 * fastest_seconds(run, min_seconds) / n)
             line = "".join(f"{x:9.2f}" for x in cells)
             ratio = "" if peer is None else " ".join(f"{peer / x:.2g}" for x in cells)
-            kind = f"{np.dtype(dtype).name} {what}"
+            kind = f"{np.dtype(dtype).name} {quantity}"
             print(
                 f"{title:46}{kind:>18}{line}  compile {seconds:5.1f} s  ratio {ratio}",
                 flush=True,
@@ -199,13 +203,13 @@ def rows(name: str, a: Body, b: Body, batches, dtypes, enough: float) -> None:
 
 
 def head(pair: tuple[Body, Body], n: int, dtype) -> tuple[Body, Body]:
-    """The first n, on the device; without a batch axis where n is 1."""
+    """Return the first n pairs on the device; without a batch axis if n is 1."""
     rows = 0 if n == 1 else slice(n)
     return jax.tree.map(lambda x: jnp.asarray(x[rows], dtype), pair)
 
 
-def arm_among_boxes(dtype, enough: float) -> None:
-    """Seven capsules, twenty boxes, thirty steps: every capsule against every box."""
+def arm_among_boxes(dtype, min_seconds: float) -> None:
+    """Print times of every one of seven capsules with twenty boxes, in thirty steps."""
     rng = np.random.default_rng(0)
     links = (30, 7)
     n = 30 * 7
@@ -220,18 +224,20 @@ def arm_among_boxes(dtype, enough: float) -> None:
     among = jax.tree.map(wide, among)
     pick = lambda x, tail: jnp.broadcast_to(x, (*links, 20, *tail))
 
-    def everything(R, p, fn):
+    def all_contacts(R, p, fn):
         a = Body(Segment(pick(half, ())), pick(arm.radius, ()), R, p)
         b = jax.tree.map(lambda x: pick(x, x.shape[1:]), among)
         return fn(a, b)
 
     poses = pick(arm.R, (3, 3)), pick(arm.p, (3,))
-    for what, fn in (("value", contact), ("+gradient", with_gradient)):
-        go = jax.jit(lambda R, p, fn=fn: everything(R, p, fn))
-        seconds = best(lambda go=go: jax.block_until_ready(go(*poses)), enough)
+    for quantity, fn in (("value", contact), ("+gradient", with_gradient)):
+        run = jax.jit(lambda R, p, fn=fn: all_contacts(R, p, fn))
+        seconds = fastest_seconds(
+            lambda run=run: jax.block_until_ready(run(*poses)), min_seconds
+        )
         print(
             f"7 links, 20 boxes, 30 steps: 4200 capsule-box, {np.dtype(dtype).name}"
-            f" {what}: {1e3 * seconds:.2f} ms",
+            f" {quantity}: {1e3 * seconds:.2f} ms",
             flush=True,
         )
 
@@ -244,7 +250,7 @@ def main() -> None:
     options = parser.parse_args()
     batches = (1, 1000) if options.quick else (1, 1000, 100_000)
     dtypes = (np.float64,) if options.quick else (np.float32, np.float64)
-    enough = 0.2 if options.quick else 1.0
+    min_seconds = 0.2 if options.quick else 1.0
     most = batches[-1]
     cores = len(os.sched_getaffinity(0))
     print(
@@ -256,15 +262,15 @@ def main() -> None:
         if options.only and name not in options.only:
             continue
         a, b = random_pairs(kinds, most)
-        rows(name, a, b, batches, dtypes, enough)
+        print_rows(name, a, b, batches, dtypes, min_seconds)
         if name.startswith("hull"):
-            a, b = only(a, b, np.ones(1000, bool), 1000)
+            a, b = repeat_selected(a, b, np.ones(1000, bool), 1000)
             apart = np.asarray(value(*head((a, b), 1000, float)).distance) > 0
             for label, which in (("apart", apart), ("overlapping", ~apart)):
-                some = only(a, b, which, 1000)
-                rows(f"{name} {label}", *some, (1, 1000), dtypes, enough)
+                some = repeat_selected(a, b, which, 1000)
+                print_rows(f"{name} {label}", *some, (1, 1000), dtypes, min_seconds)
     for dtype in dtypes:
-        arm_among_boxes(dtype, enough)
+        arm_among_boxes(dtype, min_seconds)
 
 
 if __name__ == "__main__":

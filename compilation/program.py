@@ -19,8 +19,8 @@ def compile_program(
     """Return a function that is compiled once for each value of its static arguments.
 
     On CPUs the program is one kernel where possible, because XLA otherwise spends most
-    of the time of a small problem on starting kernels. All work-arounds for XLA take
-    effect in functions made here; POSEWISE_PLAIN_JIT=1 replaces them by `jax.jit`.
+    of the time of a small problem on starting kernels. POSEWISE_PLAIN_JIT=1 replaces
+    this, as all other work-arounds for XLA, by `jax.jit` with static arguments.
 
     Within the function, `subprogram` and `defer` mark the parts of a large program,
     `pack` and `unpack` pass pytrees between them, and `materialize` keeps XLA from
