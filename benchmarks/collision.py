@@ -5,8 +5,8 @@
 Prints microseconds per pair at batch 1, 1000 and 100 000, of distance, witness points
 and normal, and of these with the gradient with respect to both poses, in float32 and
 float64; the seconds that compilation takes; and coal's time, with objects and poses
-made beforehand, in a single thread, with the Python call. `ratio` is coal's time by that
-of posewise, which uses all cores. `--quick` leaves out 100 000 and float32.
+made beforehand, in a single thread, with the Python call. `ratio` is coal's time by
+ours; posewise uses all cores. `--quick` leaves out 100 000 and float32.
 """
 
 import argparse
