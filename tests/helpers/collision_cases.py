@@ -58,6 +58,11 @@ def pair_name(cores: tuple[type, type]) -> str:
     return "-".join(c.__name__ for c in cores)
 
 
+def has_curved_core(cores: tuple[type, type]) -> bool:
+    """Whether distances are found by iteration on curved surfaces."""
+    return BoxPlusEllipsoid in cores and HalfSpace not in cores
+
+
 # -- making bodies: NumPy arrays throughout, one batch axis ----------------------------
 
 
@@ -337,6 +342,35 @@ def searched_distance(a: Body, b: Body, directions: int, zooms: int = 0) -> np.n
         n = np.where(better[..., None], pick(m), n)
         width *= 0.75
     return best.max(1)
+
+
+# -- random velocities -----------------------------------------------------------------
+
+
+def velocities(a: Body, b: Body, seed: int, sizes: bool):
+    """Return a random velocity for each pair: (velocity, turning) of both."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for body in (a, b):
+        shape = body.p.shape
+        w, v = rng.normal(size=shape), rng.normal(size=shape)
+        core, radius = None, 0.0
+        if sizes:
+            w, v = np.zeros(shape), np.zeros(shape)
+            core = jax.tree.map(lambda x: rng.normal(size=x.shape), body.core)
+            radius = rng.normal(size=len(w))
+        # points and disks stay points and disks
+        if isinstance(body.core, BoxPlusEllipsoid) and sizes:
+            core = core._replace(radii=core.radii * (body.core.radii > 0))
+            core = core._replace(half=core.half * (body.core.half > 0))
+        elif isinstance(body.core, Segment) and sizes:
+            core = core._replace(half=core.half * (body.core.half > 0))
+        elif isinstance(body.core, Hull) and sizes:
+            first = body.core.vertices == body.core.vertices[:, :1]
+            same = np.all(first, -1, keepdims=True)
+            core = Hull(np.where(same, core.vertices[:, :1], core.vertices))
+        out.append((tangent(body, w, v, radius, core), w))
+    return out
 
 
 # -- reference data --------------------------------------------------------------------
