@@ -38,6 +38,11 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.presets.grasping
     posewise.objectives.presets.helpers
     posewise.objectives.presets.motion
+    posewise.rai.config
+    posewise.rai.enums
+    posewise.rai.frame
+    posewise.rai.komo
+    posewise.rai.nlp
     """.split()
 )
 """Modules whose functions check user input and answer with a sentence.

@@ -1,14 +1,14 @@
-"""posewise in the spelling of rai's Python package: `import posewise.rai as ry`.
+"""posewise with the names of rai's Python package: `import posewise.rai as ry`.
 
-It translates names and argument conventions; what is computed is posewise's own, with
-its conventions where rai has a defect. Names and units are rai's; differences:
+The modules translate names and argument conventions; posewise computes all results,
+with its own conventions where rai has a defect. Units are rai's. Differences from rai:
 
 - Mistakes raise a `PosewiseError` with a sentence; nothing ends the process.
-- Frames are spoken of by name: the first of that name.
+- Methods that take a frame's name use the first frame of that name.
 - `getJointNames` lists one name for each entry of the joint state; rai's also lists
-  mimicking joints.
-- A joint keeps the frame's constant offset, also where rai would drop it.
-- `feasible` says that every row holds within 1e-3; rai's, that the sum is below 0.1.
+  mimic joints.
+- A joint keeps the constant offset of its frame even where rai drops it.
+- `feasible` means that every row holds within 1e-3; in rai, that a sum is below 0.1.
 """
 
 from .config import Config as Config

@@ -1,30 +1,46 @@
 """`Config` with rai's names."""
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import posewise as pw
 from posewise.robots.kinematics.builder import topological_order
+from posewise.robots.typing import Frames, MatrixLike, StrPath, VectorLike
 
 from .frame import Frame, parse_frame
 
+Numbers = float | VectorLike | MatrixLike
+"""A number, a vector or a matrix; an empty list stands for the default."""
+
 
 def make_feature(
-    world: pw.Config, symbol: Any, frames: Any, scale: Any, target: Any, order: Any
+    world: pw.Config,
+    symbol: pw.FS,
+    frames: Frames,
+    scale: Numbers,
+    target: Numbers,
+    order: int,
 ) -> pw.Feature:
-    """A feature by rai's conventions.
+    """Return a feature by rai's conventions.
 
-    Empty scale and target, order -1: the defaults. Frames of accumulatedCollisions:
-    all that were added between the named ones; "ALL" or none: all.
+    Args:
+        world: world of the frames.
+        symbol: feature symbol.
+        frames: names of frames. For accumulatedCollisions: "ALL", no names for all
+            frames, or names that select all frames added between them.
+        scale: scale, or nothing for the default.
+        target: target, or nothing for the default.
+        order: order, or -1 for the default.
     """
     if symbol is pw.FS.accumulatedCollisions:
-        frames = [frames] if isinstance(frames, str) else list(frames)
-        at = [] if frames == ["ALL"] else [world.index(f) for f in frames]
-        frames = world.frame_names[min(at) : max(at) + 1] if at else []
+        names = [frames] if isinstance(frames, str) else list(frames)
+        indices = [] if names == ["ALL"] else [world.index(name) for name in names]
+        frames = ()
+        if indices:
+            frames = world.frame_names[min(indices) : max(indices) + 1]
     return symbol.on(
         frames,
         scale=scale if np.size(scale) else None,
@@ -34,18 +50,18 @@ def make_feature(
 
 
 class Feature:
-    """What `Config.feature` returns."""
+    """Feature on frames, returned by `Config.feature`."""
 
     def __init__(self, feature: pw.Feature) -> None:
         self.feature = feature
 
     def eval(self, C: "Config") -> tuple[np.ndarray, np.ndarray]:
-        """Value (D,) and Jacobian (D, n) at the state of a configuration."""
+        """Return value (D,) and Jacobian (D, n) at the state of a configuration."""
         return self.feature.eval(C.C)
 
 
 class Config:
-    """A configuration; `C.C` is the posewise world behind it."""
+    """Configuration; `C.C` is its posewise world."""
 
     def __init__(self) -> None:
         self.C = pw.Config()
@@ -55,17 +71,17 @@ class Config:
 
     # -- building ----------------------------------------------------------------
 
-    def addFile(self, filename: Any, namePrefix: str | None = None) -> Frame:
-        """Add a `.g`, `.yml`, `.urdf` or MJCF file; returns its first frame."""
-        return Frame(self, self.C.add_file(filename, prefix=namePrefix or "")[0])
+    def addFile(self, filename: StrPath, namePrefix: str | None = None) -> Frame:
+        """Add a `.g`, `.yml`, `.urdf` or MJCF file and return its first frame."""
+        return Frame(self.C, self.C.add_file(filename, prefix=namePrefix or "")[0])
 
     def addFrame(self, name: str, parent: str = "", args: str = "") -> Frame:
         """Add a frame.
 
         Args:
-            name: not in use yet (rai would return the present frame of that name).
-            parent: the frame it hangs on; "": none.
-            args: its attributes in rai's graph language, e.g.
+            name: name not in use yet; rai would return the existing frame.
+            parent: parent frame, or "" for none.
+            args: attributes in rai's graph language, such as
                 `"shape: sphere, size: [.1], Q: [0, 0, .1]"`.
         """
         if args:
@@ -74,15 +90,15 @@ class Config:
             )
         else:
             self.C.add_frame(name, parent or "world")
-        return Frame(self, name)
+        return Frame(self.C, name)
 
     def addConfigurationCopy(self, config: "Config", prefix: str = "") -> Frame:
-        """Add all frames of another configuration, in its state."""
+        """Add all frames of another configuration in its state; return the first."""
         names = self.C.add_model(config.C.model(), prefix, source="the configuration")
-        return Frame(self, names[0])
+        return Frame(self.C, names[0])
 
     def delFrame(self, frame: Frame | str) -> None:
-        """Remove a frame; those attached to it stay where they are, without parent."""
+        """Remove a frame; its children keep their poses and become roots."""
         name = frame if isinstance(frame, str) else frame.name
         for child in self.C.children(name):
             self.C.detach(child, joint=None)
@@ -93,167 +109,178 @@ class Config:
         self.C = pw.Config()
 
     def attach(self, parent: str, frame: str) -> None:
-        """Fix a frame to another one at its present pose."""
+        """Attach a frame rigidly to another frame at its present pose."""
         self.C.attach(parent, frame)
 
     # -- frames ------------------------------------------------------------------
 
     def getFrame(self, frameName: str, warnIfNotExist: bool = True) -> Frame | None:
-        """The frame of that name.
+        """Return the frame of a name.
+
+        Without `warnIfNotExist` the result is None if there is no such frame.
 
         Raises:
-            ConfigError: when there is none; without `warnIfNotExist` it is None.
+            ConfigError: for an unknown name.
         """
         if not warnIfNotExist and frameName not in self.C.frame_names:
             return None
         self.C.index(frameName)
-        return Frame(self, frameName)
+        return Frame(self.C, frameName)
 
-    def frame(self, frameID: Any) -> Frame:
-        """The frame at an index."""
-        return Frame(self, self.C.frame_names[frameID])
+    def frame(self, frameID: int) -> Frame:
+        """Return the frame at an index."""
+        return Frame(self.C, self.C.frame_names[frameID])
 
     def getFrames(self) -> list[Frame]:
-        """All frames."""
-        return [Frame(self, name) for name in self.C.frame_names]
+        """Return all frames."""
+        return [Frame(self.C, name) for name in self.C.frame_names]
 
     def getFrameNames(self) -> list[str]:
-        """Names of all frames."""
+        """Return the names of all frames."""
         return list(self.C.frame_names)
 
     def getFrameDimension(self) -> int:
-        """Number of frames."""
+        """Return the number of frames."""
         return len(self.C.frames)
 
     def getRoots(self) -> list[Frame]:
-        """The frames without parent."""
-        return [Frame(self, f.name) for f in self.C.frames if f.parent is None]
+        """Return the frames without parent."""
+        return [Frame(self.C, f.name) for f in self.C.frames if f.parent is None]
 
     def getFrameState(self) -> np.ndarray:
-        """Poses (frames, 7)."""
+        """Return the poses (frames, 7)."""
         return self.C.poses()
 
-    def setFrameState(self, X: Any, frames: Any = ()) -> None:
-        """Set the poses of all or of the named frames; joints take their values.
+    def setFrameState(self, X: Numbers, frames: Sequence[str] = ()) -> None:
+        """Set the poses of all or of the named frames through their joints.
 
         Raises:
-            ConfigError: for poses that a joint cannot reach.
+            ConfigError: for a wrong shape, or poses that a joint cannot reach.
         """
         names = list(frames) or self.getFrameNames()
-        X = np.asarray(X, float)
-        if X.size != 7 * len(names):
+        poses = np.asarray(X, float)
+        if poses.size != 7 * len(names):
             raise pw.ConfigError(
-                f"X has shape {X.shape}, expected ({len(names)}, 7): a pose for each"
-                " frame."
+                f"X has shape {poses.shape}, expected ({len(names)}, 7): a pose for"
+                " each frame."
             )
-        poses = dict(zip(names, X.reshape(-1, 7), strict=True))
+        pose_of = dict(zip(names, poses.reshape(-1, 7), strict=True))
+        # Parents first, because setting a pose moves the subtree along.
         for i in topological_order(self.C.frames):
             name = self.C.frames[i].name
-            if name in poses and not np.allclose(
-                self.C.pose(name), poses[name], rtol=0, atol=1e-12
+            if name in pose_of and not np.allclose(
+                self.C.pose(name), pose_of[name], rtol=0, atol=1e-12
             ):
-                self.C.set_pose(name, poses[name])
+                self.C.set_pose(name, pose_of[name])
 
     # -- joints ------------------------------------------------------------------
 
     def getJointNames(self) -> list[str]:
-        """A name for each entry of the joint state; `name:i` in joints of several."""
+        """Return a name for each entry of the joint state; `name:i` if a joint has
+        more."""
         return list(self.C.coordinate_names)
 
     def getJointDimension(self) -> int:
-        """Number of degrees of freedom."""
+        """Return the number of degrees of freedom."""
         return self.C.nq
 
     def getJointState(self) -> np.ndarray:
-        """Joint state (n,)."""
+        """Return the joint state (n,)."""
         return self.C.q
 
-    def setJointState(self, q: Any, joints: Any = ()) -> None:
-        """Set the joint state, or that of the named joints one after the other."""
+    def setJointState(self, q: VectorLike, joints: Sequence[str] = ()) -> None:
+        """Set the joint state, or the concatenated states of the named joints.
+
+        Raises:
+            ConfigError: for a wrong number of values.
+        """
         if not joints:
             self.C.q = q
             return
-        at, full = self.C.coordinates(joints), self.C.q
-        if np.size(q) != at.size:
+        indices, full = self.C.coordinates(joints), self.C.q
+        if np.size(q) != indices.size:
             raise pw.ConfigError(
-                f"q has {np.size(q)} numbers, the joints {list(joints)} have {at.size}."
+                f"q has {np.size(q)} numbers, but the joints {list(joints)} have"
+                f" {indices.size}."
             )
-        full[at] = np.ravel(q)
+        full[indices] = np.ravel(q)
         self.C.q = full
 
     def getJointLimits(self) -> np.ndarray:
-        """Limits (2, n), lower row first; [0, -1] where there are none."""
+        """Return the limits (2, n), lower row first; [0, -1] without limits."""
         limits = self.C.limits
-        free = ~np.isfinite(limits).all(0)
-        return np.where(free, [[0.0], [-1.0]], limits)
+        is_unlimited = ~np.isfinite(limits).all(0)
+        return np.where(is_unlimited, [[0.0], [-1.0]], limits)
 
-    def selectJoints(self, jointNames: Any, notThose: bool = False) -> None:
-        """Make exactly these joints (or all others) the degrees of freedom."""
+    def selectJoints(self, jointNames: Sequence[str], notThose: bool = False) -> None:
+        """Make only the named joints (or all others) degrees of freedom."""
         self._select_joints(jointNames, notThose)
 
     def selectJointsByTag(self, tags: Iterable[str]) -> None:
-        """Make the joints whose frame has one of the attributes the moving ones."""
+        """Make only joints whose frame has one of the attributes degrees of freedom."""
         tags = set(tags)
         self._select_joints(
             f.name for f in self.C.frames if f.joint and tags & {*f.attributes}
         )
 
     def selectJointsBySubtree(self, root: Frame | str) -> None:
-        """Make the joints in the subtree of a frame the moving ones."""
+        """Make only the joints in the subtree of a frame degrees of freedom."""
         names = [root if isinstance(root, str) else root.name]
         for name in names:
             names += self.C.children(name)
         self._select_joints(n for n in names if self.C.frame(n).joint)
 
     def _select_joints(self, names: Iterable[str], others: bool = False) -> None:
-        chosen = list(names)
+        selected = list(names)
         if others:
-            self.C.select_joints(chosen)
-            chosen = [f.name for f in self.C.frames if f.joint and not f.joint.active]
-        self.C.select_joints(chosen)
+            self.C.select_joints(selected)
+            selected = [f.name for f in self.C.frames if f.joint and not f.joint.active]
+        self.C.select_joints(selected)
 
     # -- features ----------------------------------------------------------------
 
     def feature(
         self,
-        featureSymbol: Any,
-        frames: Any = (),
-        scale: Any = (),
-        target: Any = (),
-        order: Any = -1,
+        featureSymbol: pw.FS,
+        frames: Frames = (),
+        scale: Numbers = (),
+        target: Numbers = (),
+        order: int = -1,
     ) -> Feature:
-        """A feature on frames, to be evaluated by its `eval(C)`."""
-        made = make_feature(self.C, featureSymbol, frames, scale, target, order)
-        made.check(self.C)
-        return Feature(made)
+        """Return a feature on frames; its `eval(C)` evaluates it."""
+        feature = make_feature(self.C, featureSymbol, frames, scale, target, order)
+        feature.check(self.C)
+        return Feature(feature)
 
     def eval(
         self,
-        featureSymbol: Any,
-        frames: Any = (),
-        scale: Any = (),
-        target: Any = (),
-        order: Any = -1,
+        featureSymbol: pw.FS,
+        frames: Frames = (),
+        scale: Numbers = (),
+        target: Numbers = (),
+        order: int = -1,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Value (D,) and Jacobian (D, n) of a feature at the present state."""
+        """Return value (D,) and Jacobian (D, n) of a feature at the present state."""
         return self.feature(featureSymbol, frames, scale, target, order).eval(self)
 
     def getCollidablePairs(self) -> list[str]:
-        """Names of the frames that can collide: two for each pair, one after the other.
+        """Return the names of the frames of all collision pairs, two for each pair.
 
-        Unlike rai's, without pairs that no active joint moves against each other.
+        Unlike in rai, pairs that no active joint can move against each other are left
+        out.
         """
         return [name for pair in self.C.collision_pairs() for name in pair]
 
     def computeCollisions(self) -> None:
-        """Do nothing: collisions are always those of the present state."""
+        """Do nothing, because collisions always are those of the present state."""
 
-    def getCollisions(self, belowMargin: Any = 0.0) -> list[tuple[str, str, float]]:
-        """Pairs of frames nearer than a margin, with their signed distance."""
+    def getCollisions(self, belowMargin: float = 0.0) -> list[tuple[str, str, float]]:
+        """Return pairs of frames nearer than a margin [m], and their signed
+        distances."""
         return self.C.collisions(belowMargin)
 
     def coll_totalViolation(self) -> float:
-        """Sum of all penetrations [m]."""
+        """Return the sum of all penetration depths [m]."""
         return float(sum(-d for _, _, d in self.C.collisions()))
 
     # -- output ------------------------------------------------------------------
@@ -261,13 +288,13 @@ class Config:
     def view(
         self, pause: bool = False, message: str | None = None, offscreen: bool = False
     ) -> None:
-        """Do nothing: no window is opened, so that scripts run without a display."""
+        """Do nothing, so that scripts run without a display."""
 
     def view_close(self) -> None:
-        """Do nothing, as `view`."""
+        """Do nothing, because `view` opens no window."""
 
     def writeURDF(self) -> str:
-        """The configuration as the text of a URDF file."""
+        """Return the configuration as the text of a URDF file."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "world.urdf"
             self.C.write_urdf(path)

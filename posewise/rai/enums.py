@@ -11,28 +11,34 @@ from posewise.robots.loaders.gfile.joints import RAI_JOINT_TYPES
 from posewise.robots.loaders.gfile.shapes import SIZE_COUNTS
 
 
-def raise_unsupported(what: str, floor: str) -> NoReturn:
-    """Say what is missing.
+def raise_unsupported(call: str, feature: str) -> NoReturn:
+    """Raise an error for a part of rai that posewise lacks.
+
+    Args:
+        call: the call that needs it.
+        feature: what is not supported, in the plural.
 
     Raises:
         FeatureError: always.
     """
     raise pw.FeatureError(
-        f"{what}: {floor} are not in posewise yet; leave it out, or use robotic for it."
+        f"{call}: posewise does not support {feature}; leave it out, or use robotic"
+        " for it."
     )
 
 
 _SYMBOLS = dict(pw.FS.__members__)
 FS = SimpleNamespace(**_SYMBOLS, __members__=_SYMBOLS)
-"""posewise's `FS`."""
+"""Feature symbols of posewise."""
 
 
-def _make_enum(name: str, members: Any) -> Any:
+def _make_enum(name: str, members: str | list[str]) -> Any:
+    # mypy cannot follow enumerations whose members are computed.
     return Enum(name, members)
 
 
 OT = _make_enum("OT", "f sos ineq eq")
-"""Objective types; `f`, a cost that is no square, is refused by `KOMO`."""
+"""Objective types; `KOMO` rejects `f`, a cost that is not a sum of squares."""
 
 JT = _make_enum("JT", ["none", *RAI_JOINT_TYPES, "generic"])
 """Joint types."""
@@ -45,36 +51,36 @@ SY = _make_enum("SY", "stable stableOn stableZero dynamic dynamicOn quasiStaticO
 
 
 def raiPath(path: str) -> str:
-    """Where a file of rai's robot models lies in the installed `robotic` wheel.
+    """Return the path of a file of rai's robot models in the installed `robotic` wheel.
 
-    The package is looked for, not imported.
+    The package is located, not imported.
 
     Raises:
-        LoadError: when the wheel or the file is absent.
+        LoadError: if the wheel or the file is missing.
     """
     spec = importlib.util.find_spec("robotic")
     if spec is None or spec.origin is None:
         raise pw.LoadError(
             f"raiPath({path!r}): rai's models come with the package robotic, which is"
-            ' not installed: pip install "posewise[peers]". posewise.load("panda") has'
-            " models of our own."
+            ' not installed: pip install "posewise[peers]". posewise has its own'
+            ' models, such as posewise.load("panda").'
         )
     models = Path(spec.origin).parent / "rai-robotModels"
-    found = models / path.removeprefix("../").removeprefix("rai-robotModels/")
-    if not found.exists():
-        known = ", ".join(sorted(p.name for p in models.iterdir() if p.is_dir()))
-        raise pw.LoadError(f"No file {path!r} in {models}; folders there: {known}.")
-    return str(found)
+    file = models / path.removeprefix("../").removeprefix("rai-robotModels/")
+    if not file.exists():
+        folders = ", ".join(sorted(p.name for p in models.iterdir() if p.is_dir()))
+        raise pw.LoadError(f"No file {path!r} in {models}; its folders are: {folders}.")
+    return str(file)
 
 
 def compiled() -> str:
-    """Nothing is: posewise is Python, its programs are compiled when first used."""
+    """Return the name of the implementation; posewise is compiled when it is used."""
     return "posewise (JAX)"
 
 
 def params_add(params: dict[str, Any]) -> None:
-    """Accept rai's global parameters; they concern its viewer and simulator only."""
+    """Ignore rai's global parameters, which concern its viewer and simulator only."""
 
 
 def params_print() -> None:
-    """Print nothing: there are no global parameters."""
+    """Print nothing, because there are no global parameters."""

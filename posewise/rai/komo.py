@@ -1,37 +1,42 @@
 """`KOMO` with rai's names."""
 
+from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 import posewise as pw
+from posewise.objectives.typing import Times
+from posewise.robots.typing import Frames, MatrixLike, VectorLike
 
-from .config import Config, make_feature
+from .config import Config, Numbers, make_feature
 from .enums import JT, OT, raise_unsupported
 from .frame import Frame
-from .nlp import NLP, SolverReturn, row_error
+from .nlp import NLP, SolverReturn, SolverState, row_error
 
 _MODES = {"stable": "stable", "stableOn": "stableOn", "stableZero": "rigid"}
-"""rai's modes that mean the same in `posewise.KOMO.add_mode_switch`."""
+"""rai's modes, and the equivalent modes of `posewise.KOMO.add_mode_switch`."""
 
 
 class KOMO:
-    """A path problem over copies of a configuration, as it is when KOMO is made.
+    """Path problem over copies of a configuration, in its state at construction.
 
     Args:
         config: the configuration; without it, call `setConfig` and `setTiming`.
         phases: number of phases.
         slicesPerPhase: slices in each phase.
         kOrder: highest order of any feature.
-        enableCollisions: has no meaning: features are evaluated whenever they occur.
+        enableCollisions: ignored, because posewise evaluates collision features
+            whenever they occur.
     """
 
     def __init__(
         self,
         config: Config | None = None,
-        phases: Any = 1.0,
-        slicesPerPhase: Any = 1,
-        kOrder: Any = 0,
+        phases: float = 1.0,
+        slicesPerPhase: int = 1,
+        kOrder: int = 0,
         enableCollisions: bool = False,
     ) -> None:
         self._timing = (phases, slicesPerPhase, kOrder, 1.0)
@@ -40,67 +45,89 @@ class KOMO:
         self._reset_problem()
 
     def _reset_problem(self) -> None:
-        self.solution: pw.Solution | None = None
+        self._state: SolverState | None = None
         if self._world is not None:
-            self._komo = pw.KOMO(self._world, *self._timing)
+            phases, slices, order, duration = self._timing
+            komo = pw.KOMO(
+                self._world,
+                phases,
+                slices_per_phase=slices,
+                k_order=order,
+                duration_per_phase=duration,
+            )
+            self._state = SolverState(komo)
+
+    @property
+    def state(self) -> SolverState:
+        """Problem and last solution, which an `NLP` shares.
+
+        Raises:
+            ObjectiveError: without a configuration.
+        """
+        if self._state is None:
+            raise pw.ObjectiveError("KOMO has no configuration; call setConfig(C).")
+        return self._state
 
     @property
     def komo(self) -> pw.KOMO:
-        """The posewise problem behind it."""
-        if self._world is None:
-            raise pw.ObjectiveError("KOMO has no configuration; call setConfig(C).")
-        return self._komo
+        """The posewise problem."""
+        return self.state.komo
+
+    @property
+    def solution(self) -> pw.Solution | None:
+        """The last solution, or None after any change of the initial path."""
+        return None if self._state is None else self._state.solution
 
     def setConfig(self, config: Config, enableCollisions: bool = False) -> None:
-        """Set the configuration; objectives are dropped."""
+        """Set the configuration and drop all objectives."""
         self._world = config.C.copy()
         self._reset_problem()
 
     def setTiming(
         self,
-        phases: Any,
-        slicesPerPhase: Any,
-        durationPerPhase: Any,
-        kOrder: Any,
+        phases: float,
+        slicesPerPhase: int,
+        durationPerPhase: float,
+        kOrder: int,
     ) -> None:
-        """Set phases, slices, seconds and order; objectives are dropped."""
+        """Set phases, slices, duration [s] and order, and drop all objectives."""
         self._timing = (phases, slicesPerPhase, kOrder, durationPerPhase)
         self._reset_problem()
 
     def addObjective(
         self,
-        times: Any,
-        feature: Any,
-        frames: Any = (),
-        type: Any = OT.sos,
-        scale: Any = (),
-        target: Any = (),
-        order: Any = -1,
+        times: Times,
+        feature: pw.FS,
+        frames: Frames = (),
+        type: Enum = OT.sos,
+        scale: Numbers = (),
+        target: Numbers = (),
+        order: int = -1,
     ) -> None:
         """Add a feature as sos (cost), eq or ineq (<= 0) at times in phases.
 
         Raises:
-            ObjectiveError: for `OT.f`, and whatever `posewise.KOMO` refuses.
+            ObjectiveError: for `OT.f`, and as `posewise.KOMO.add_objective`.
         """
-        name = getattr(type, "name", type)
+        name = str(getattr(type, "name", type))
         if name not in pw.OT.__members__:
             raise pw.ObjectiveError(
-                f"type is {type!r}, expected OT.sos, OT.eq or OT.ineq (costs that are"
-                " no squares have no place in posewise)."
+                f"type is {type!r}, expected OT.sos, OT.eq or OT.ineq, because costs in"
+                " posewise are sums of squares."
             )
         made = make_feature(self.komo.world, feature, frames, scale, target, order)
         self.komo.add_objective(times, made, type=pw.OT[name])
 
     def addControlObjective(
         self,
-        times: Any,
-        order: Any,
-        scale: Any = 1.0,
-        target: Any = (),
+        times: Times,
+        order: int,
+        scale: float = 1.0,
+        target: Numbers = (),
     ) -> None:
         """Add the cost of distance from home (0), speed (1) or acceleration (2).
 
-        As in rai, each joint's cost is weighted by its attribute `ctrl_H`.
+        As in rai, the attribute `ctrl_H` of a joint weights its cost.
         """
         C, weights = self.komo.config, np.ones(self.komo.config.nq)
         for joint in C.joint_names:
@@ -111,24 +138,24 @@ class KOMO:
         )
 
     def addQuaternionNorms(
-        self, times: Any = (), scale: Any = 3.0, hard: bool = True
+        self, times: Times = (), scale: float = 3.0, hard: bool = True
     ) -> None:
-        """Do nothing: the solver keeps quaternions at unit length by itself."""
+        """Do nothing, because the solver keeps quaternions at unit length."""
 
     def addModeSwitch(
         self,
-        times: Any,
-        newMode: Any,
-        frames: Any,
+        times: Sequence[float],
+        newMode: Enum,
+        frames: Sequence[str],
         firstSwitch: bool = True,
     ) -> None:
-        """From times[0] on, frames[1] hangs on frames[0]; see `add_mode_switch`.
+        """Attach frames[1] to frames[0] from times[0] on, as `add_mode_switch` does.
 
         Args:
-            times: [t], or [from, to]; a negative end: to the last slice.
+            times: [t], or [from, to]; a negative end stands for the last slice.
             newMode: `SY.stable`, `SY.stableOn` or `SY.stableZero`.
             frames: [parent, frame].
-            firstSwitch: has no meaning: what carried the frame before is known.
+            firstSwitch: ignored, because the previous parent is known.
 
         Raises:
             FeatureError: for other modes.
@@ -136,13 +163,16 @@ class KOMO:
         mode = getattr(newMode, "name", newMode)
         if mode not in _MODES:
             raise_unsupported(
-                f"addModeSwitch with mode {mode!r}", f"modes but {', '.join(_MODES)}"
+                f"addModeSwitch with mode {mode!r}",
+                f"modes other than {', '.join(_MODES)}",
             )
-        times = [t for t in np.ravel(times).tolist() if t >= 0]
-        self.komo.add_mode_switch(times, _MODES[mode], frames)
+        start_and_end = [t for t in np.ravel(times).tolist() if t >= 0]
+        self.komo.add_mode_switch(start_and_end, _MODES[mode], frames)
 
-    def addRigidSwitch(self, times: Any, frames: Any, noJumpStart: bool = True) -> None:
-        """From a time on, frames[1] coincides with frames[0] and hangs on it.
+    def addRigidSwitch(
+        self, times: float, frames: Sequence[str], noJumpStart: bool = True
+    ) -> None:
+        """Attach frames[1] to frames[0] from a time on, at the same pose.
 
         Raises:
             FeatureError: without `noJumpStart`.
@@ -155,108 +185,107 @@ class KOMO:
         self,
         name: str,
         parent: str,
-        jointType: Any,
+        jointType: Enum,
         stable: bool,
         originFrameName: str | None = None,
         originFrame: Frame | None = None,
     ) -> None:
-        """Add a frame that only the problem has; see `posewise.KOMO.add_frame`.
+        """Add a frame to the problem only, as `posewise.KOMO.add_frame` does.
 
         Args:
-            name: not in use yet.
-            parent: what it hangs on.
-            jointType: a `JT`; `JT.none` fixes it.
-            stable: the joint has one value for all slices.
-            originFrameName: where it stands before its joint's motion; else the parent.
+            name: name not in use yet.
+            parent: parent frame.
+            jointType: a `JT`; `JT.none` fixes the frame.
+            stable: whether the joint has one value for all slices.
+            originFrameName: frame at which the joint starts; by default the parent.
             originFrame: the same, as a frame.
         """
         origin = originFrameName if originFrame is None else originFrame.name
-        given: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if jointType is not JT.none:
-            given["joint"] = jointType.name
+            options["joint"] = jointType.name
         if origin is not None:
             world = self.komo.world
-            given["pose"] = world.eval(pw.FS.poseRel, [origin, parent])[0]
-        self.komo.add_frame(name, parent, stable=stable, **given)
+            options["pose"] = world.eval(pw.FS.poseRel, [origin, parent])[0]
+        self.komo.add_frame(name, parent, stable=stable, **options)
 
     def clearObjectives(self) -> None:
         """Drop all objectives."""
         self._reset_problem()
 
     def updateRootObjects(self, config: Config) -> None:
-        """Take over the poses of the frames that have neither parent nor joint."""
+        """Copy the poses of the frames that have neither parent nor joint."""
         C = self.komo.config
         for frame in C.frames:
             if frame.parent is None and frame.joint is None:
                 C.set_pose(frame.name, config.C.pose(frame.name))
 
-    def initWithConstant(self, q: Any) -> None:
+    def initWithConstant(self, q: VectorLike) -> None:
         """Start the next solve from one configuration (n,) for all slices."""
-        self._initialize(np.ravel(q))
+        self.state.initialize(np.ravel(q))
 
-    def initWithPath(self, q: Any) -> None:
+    def initWithPath(self, q: MatrixLike) -> None:
         """Start the next solve from a path (T, n)."""
-        self._initialize(q)
+        self.state.initialize(q)
 
     def initWithWaypoints(
         self,
-        waypoints: Any,
+        waypoints: MatrixLike,
         waypointSlicesPerPhase: int = 1,
         interpolate: bool = False,
         qHomeInterpolate: float = 0.0,
         verbose: int = -1,
     ) -> None:
-        """Start the next solve from a path through waypoints, at rest at each.
+        """Start the next solve from a path that comes to rest at each waypoint.
 
         Args:
-            waypoints: configurations (n,), the last of each phase at its end.
-            waypointSlicesPerPhase: how many of them each phase has.
-            interpolate: has no meaning: the path is always interpolated.
-            qHomeInterpolate: has no meaning.
-            verbose: has no meaning.
+            waypoints: configurations (n,), the last one of each phase at its end.
+            waypointSlicesPerPhase: number of waypoints in each phase.
+            interpolate: ignored, because the path is always interpolated.
+            qHomeInterpolate: ignored.
+            verbose: ignored.
         """
-        each = waypointSlicesPerPhase
-        self.komo.initialize_waypoints(np.asarray(waypoints)[each - 1 :: each])
-        self.solution = None
+        count = waypointSlicesPerPhase
+        self.komo.initialize_waypoints(np.asarray(waypoints)[count - 1 :: count])
+        self.state.solution = None
 
     def initOrg(self) -> None:
         """Start the next solve from the configuration's state."""
-        self._initialize(self.komo.config.q)
+        self.state.initialize(self.komo.config.q)
 
     def initRandom(self, verbose: int = 0) -> None:
-        """Start from a random path; the same calls give the same paths."""
+        """Start the next solve from a random path; equal calls give equal paths."""
         self._num_random_paths += 1
         modes = self.komo.modes()
-        self._initialize(
+        self.state.initialize(
             modes.narrow_path(self.komo.starts(self._num_random_paths, 2)[1])
         )
 
-    def _initialize(self, path: Any) -> None:
-        self.komo.initialize(path)
-        self.solution = None
-
     def nlp(self) -> NLP:
-        """The problem, for `NLP_Solver`."""
-        return NLP(self)
+        """Return the problem for `NLP_Solver`."""
+        return NLP(self.state)
 
     def getPath(self) -> np.ndarray:
-        """The path (T, n): solved, or initial."""
+        """Return the path (T, n) of the solution, or the initial path."""
         return np.clip(self.komo.initial, *self.komo.config.limits)
 
     def getPath_qAll(self) -> list[np.ndarray]:
-        """The configuration of each slice."""
+        """Return the configuration of each slice."""
         return list(self.getPath())
 
     def getPathTau(self) -> np.ndarray:
-        """Time from the slice before to each slice (T,)."""
+        """Return the time from the previous slice to each slice (T,) [s]."""
         return self.komo.tau.copy()
 
     def getPathFrames(self) -> np.ndarray:
-        """Poses (T, frames, 7), those of `addFrameDof` last once it is solved."""
+        """Return the poses (T, frames, 7).
+
+        After a solve, frames of `addFrameDof` are the last ones.
+        """
         return np.stack([self.getFrameState(t) for t in range(self.getT())])
 
     def getFrameState(self, t: int) -> np.ndarray:
-        """Poses (frames, 7) in a slice."""
+        """Return the poses (frames, 7) in a slice."""
         if self.solution is not None:
             return self.solution.at(t).poses()
         C = self.komo.config.copy()
@@ -264,26 +293,28 @@ class KOMO:
         return C.poses()
 
     def getConfig(self) -> Config:
-        """A copy of the configuration it was made of."""
+        """Return a copy of the configuration of the problem."""
         return _wrap_world(self.komo.config.copy())
 
     def getSubProblem(self, phase: int) -> tuple[Config, np.ndarray, np.ndarray]:
-        """Configuration, start and end of a phase (counted from 0), once it is solved.
+        """Return configuration, start and end of a phase, counted from 0.
 
         Raises:
-            ObjectiveError: before it is solved.
+            ObjectiveError: before the problem is solved.
         """
         if self.solution is None:
-            raise pw.ObjectiveError("There is no solution yet; solve, then ask for it.")
+            raise pw.ObjectiveError(
+                "There is no solution yet; solve the problem first."
+            )
         C, end = self.solution.sub_problem(phase)
         return _wrap_world(C), C.q, end
 
     def getT(self) -> int:
-        """Number of slices."""
+        """Return the number of slices."""
         return self.komo.T
 
     def getFeatureNames(self) -> list[str]:
-        """A name for each row of the problem: objective, slice, row."""
+        """Return a name for each row of the problem: objective, slice, row."""
         return list(self.komo.nlp().names)
 
     def report(
@@ -293,13 +324,13 @@ class KOMO:
         plotOverTime: bool = False,
         sortByError: bool = True,
     ) -> dict[str, dict[str, Any]]:
-        """The objectives; after a solve with errors, and their totals by type.
+        """Return the objectives and, after a solve, their errors and totals by type.
 
         Args:
-            specs: has no meaning.
-            listObjectives: list them, not the totals only.
-            plotOverTime: has no meaning; see `posewise.Solution.plot`.
-            sortByError: after a solve, the largest error first.
+            specs: ignored.
+            listObjectives: whether to list objectives, not only totals.
+            plotOverTime: ignored; `posewise.Solution.plot` plots.
+            sortByError: whether to sort by error after a solve, the largest first.
         """
         report: dict[str, dict[str, Any]] = {}
         for i, objective in enumerate(self.komo.objectives):
@@ -320,14 +351,14 @@ class KOMO:
             for i, error in enumerate(errors):
                 report[f"o{i}"]["err"] = error
             if sortByError:
-                worst = lambda entry: -entry[1]["err"]
-                report = dict(sorted(report.items(), key=worst))
+                by_error = sorted(report.items(), key=lambda item: -item[1]["err"])
+                report = dict(by_error)
             report = report if listObjectives else {}
             report["totals"] = SolverReturn(self.solution).totals()
         return report
 
     def view(self, pause: bool = False, txt: str | None = None) -> None:
-        """Do nothing: no window is opened."""
+        """Do nothing, so that scripts run without a display."""
 
     view_close = view_play = view
 

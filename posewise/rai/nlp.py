@@ -1,17 +1,17 @@
-"""`NLP_Solver`, the problems it solves and what it returns, with rai's names."""
+"""`NLP_Solver`, its problem and its result, with rai's names."""
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
 
 import numpy as np
 
 import posewise as pw
 from posewise.robots.errors import unknown_name
+from posewise.robots.typing import MatrixLike, VectorLike
 
 from .enums import OT
-
-if TYPE_CHECKING:
-    from .komo import KOMO
 
 _SOLVER_OPTIONS = {
     "stopTolerance": "step_tolerance",
@@ -22,7 +22,7 @@ _SOLVER_OPTIONS = {
     "muInc": "mu_factor",
     "muMax": "mu_max",
 }
-"""rai's options that mean the same in `posewise.solvers.Options`."""
+"""rai's options, and the equivalent options of `posewise.solvers.Options`."""
 
 _IGNORED_OPTIONS = (
     *("stopFTolerance", "stopGTolerance", "stopInners", "stopOuters", "stopLineSteps"),
@@ -30,59 +30,70 @@ _IGNORED_OPTIONS = (
     *("muLBInit", "muLBDec", "lambdaMax", "interiorPadding", "boundedNewton"),
     *("method", "finiteDifference"),
 )
-"""rai's options without counterpart: `setOptions` warns that they are ignored."""
+"""rai's options without an equivalent; `setOptions` warns that it ignores them."""
+
+
+@dataclass
+class SolverState:
+    """Problem of a `KOMO` with its last solution, shared with its solver."""
+
+    komo: pw.KOMO
+    solution: pw.Solution | None = None
+
+    def initialize(self, path: VectorLike | MatrixLike) -> None:
+        """Start the next solve from a configuration (n,) or a path (T, n)."""
+        self.komo.initialize(path)
+        self.solution = None
 
 
 class NLP:
-    """A `KOMO`'s problem."""
+    """Nonlinear program of a `KOMO`."""
 
-    def __init__(self, komo: "KOMO") -> None:
-        self.komo = komo
+    def __init__(self, state: SolverState) -> None:
+        self.state = state
         self._nlp: pw.NLP | None = None
 
     @property
     def nlp(self) -> pw.NLP:
-        """The posewise problem behind it, as it was when first asked for."""
+        """The posewise problem, as it was at the first access."""
         if self._nlp is None:
-            self._nlp = self.komo.komo.nlp()
+            self._nlp = self.state.komo.nlp()
         return self._nlp
 
-    def evaluate(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Rows φ, and their Jacobian as triplets (nonzeros, 3): row, column, value."""
+    def evaluate(self, x: VectorLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows φ, and their Jacobian as (row, column, value) triplets."""
         phi, values = self.nlp.values(x)
         return phi, np.stack([self.nlp.row, self.nlp.column, values], 1)
 
-    def getTypes(self) -> list[Any]:
-        """What each row means."""
+    def getTypes(self) -> list[Enum]:
+        """Return the objective type of each row."""
         return [getattr(OT, t.name) for t in self.nlp.types]
 
     def getInitializationSample(self) -> np.ndarray:
-        """The present path with a little noise; the same at every call."""
+        """Return the initial path with a little noise; all calls return the same."""
         noise = np.random.default_rng(0).normal(scale=0.01, size=self.getDimension())
         return self.nlp.initial + noise
 
-    def summarizeErrors(self, phi: Any) -> tuple[float, float, float, float]:
-        """Totals of f, sos, ineq and eq, as in rai: sums over rows."""
-        y, types = np.ravel(phi), np.array([t.name for t in self.nlp.types])
-        total = lambda t: row_error(y[types == t.name], t)
-        sos, ineq, eq = (total(t) for t in (pw.OT.sos, pw.OT.ineq, pw.OT.eq))
-        return 0.0, sos, ineq, eq
+    def summarizeErrors(self, phi: VectorLike) -> tuple[float, float, float, float]:
+        """Return the totals of f, sos, ineq and eq: sums over rows, as in rai."""
+        rows = np.ravel(phi)
 
-    def as_KOMO(self) -> "KOMO":
-        """The `KOMO` it came from."""
-        return self.komo
+        def total(type: pw.OT) -> float:
+            return row_error(rows[[t is type for t in self.nlp.types]], type)
+
+        return 0.0, total(pw.OT.sos), total(pw.OT.ineq), total(pw.OT.eq)
 
     def getDimension(self) -> int:
-        """Number of variables, slice by slice, then what all slices share."""
+        """Return the number of variables, slice by slice, then the shared ones."""
         return self.nlp.dimension
 
     def getBounds(self) -> np.ndarray:
-        """Limits (2, variables), lower row first, ±inf where none."""
+        """Return the limits (2, variables), lower row first; ±inf without limits."""
         return self.nlp.bounds
 
 
 class NLP_Solver:
-    """Solves a `KOMO`'s problem with posewise's solver."""
+    """Solver of a `KOMO`'s problem, which is posewise's own solver."""
 
     def __init__(self, problem: NLP | None = None, verbose: int = 0) -> None:
         self.problem = problem
@@ -95,56 +106,57 @@ class NLP_Solver:
         return self
 
     def setOptions(self, verbose: int = 0, **options: Any) -> "NLP_Solver":
-        """Set rai's options; those not given are posewise's defaults.
+        """Set rai's options; the defaults of all others are posewise's.
 
         `stopTolerance` (of steps), `stopEvals`, `stepMax`, `damping`, `muInit`,
-        `muInc` and `muMax` are used; rai's others are ignored, with a warning.
+        `muInc` and `muMax` have an effect; rai's other options only cause a warning.
 
         Raises:
-            ObjectiveError: for an option that rai does not have either.
+            ObjectiveError: for an option that rai does not have.
         """
+        known = (*_SOLVER_OPTIONS, *_IGNORED_OPTIONS)
         for name in options:
-            if name not in _SOLVER_OPTIONS and name not in _IGNORED_OPTIONS:
-                raise pw.ObjectiveError(
-                    unknown_name("option", name, (*_SOLVER_OPTIONS, *_IGNORED_OPTIONS))
-                )
+            if name not in known:
+                raise pw.ObjectiveError(unknown_name("option", name, known))
         ignored = sorted(set(options) & {*_IGNORED_OPTIONS})
         if ignored:
             warnings.warn(
-                f"NLP_Solver ignores {', '.join(ignored)}: posewise's solver has no"
-                " counterpart.",
+                f"NLP_Solver ignores {', '.join(ignored)}, which posewise's solver does"
+                " not have.",
                 stacklevel=2,
             )
         self.verbose = verbose
         self.options = {
-            _SOLVER_OPTIONS[k]: v for k, v in options.items() if k in _SOLVER_OPTIONS
+            _SOLVER_OPTIONS[name]: value
+            for name, value in options.items()
+            if name in _SOLVER_OPTIONS
         }
         return self
 
-    def setInitialization(self, x: Any) -> "NLP_Solver":
-        """Start from values of the variables, or a path (T, n)."""
-        problem = self._problem()
-        problem.komo.initWithPath(problem.nlp.path(x))
+    def setInitialization(self, x: VectorLike | MatrixLike) -> "NLP_Solver":
+        """Start from values of the variables, or from a path (T, n)."""
+        problem = self._require_problem()
+        problem.state.initialize(problem.nlp.path(x))
         return self
 
     def solve(self) -> "SolverReturn":
-        """Solve from the path in the `KOMO`, and leave the solution there."""
-        komo = self._problem().komo
-        solution = komo.komo.solve(**self.options)
-        komo.initWithPath(solution.path)
-        komo.solution = solution
+        """Solve from the path of the `KOMO`, and leave the solution there."""
+        state = self._require_problem().state
+        solution = state.komo.solve(**self.options)
+        state.initialize(solution.path)
+        state.solution = solution
         if self.verbose > 0:
             print(solution.report())
         return SolverReturn(solution)
 
-    def _problem(self) -> NLP:
+    def _require_problem(self) -> NLP:
         if self.problem is None:
             raise pw.ObjectiveError("NLP_Solver has no problem; call setProblem(nlp).")
         return self.problem
 
 
 class SolverReturn:
-    """How a solve ended; errors are rai's sums over rows."""
+    """Result of a solve; errors are rai's sums over rows."""
 
     def __init__(self, solution: pw.Solution) -> None:
         self.solution = solution
@@ -154,23 +166,24 @@ class SolverReturn:
         self.evals = solution.iterations
         self.time = solution.seconds
         self.f = 0.0
-        self.sos, self.eq, self.ineq = (self._total(t) for t in "sos eq ineq".split())
+        self.sos = self._total_error(pw.OT.sos)
+        self.eq = self._total_error(pw.OT.eq)
+        self.ineq = self._total_error(pw.OT.ineq)
 
-    def _total(self, type: str) -> float:
-        reports = self.solution.objectives
+    def _total_error(self, type: pw.OT) -> float:
         errors = [
-            row_error(o.values, o.objective.type)
-            for o in reports
-            if o.objective.type.name == type
+            row_error(report.values, type)
+            for report in self.solution.objectives
+            if report.objective.type is type
         ]
         return float(sum(errors))
 
     def totals(self) -> dict[str, float]:
-        """Sums of squares, of |φ| of equalities and of violated inequalities."""
+        """Return sums of squares, of |φ| of equalities, of violated inequalities."""
         return {"sos": self.sos, "ineq": self.ineq, "eq": self.eq, "f": self.f}
 
     def dict(self) -> dict[str, Any]:
-        """All but x."""
+        """Return all values except x."""
         names = ("evals", "time", "done", "feasible", "f", "sos", "ineq", "eq")
         return {name: getattr(self, name) for name in names}
 
@@ -180,7 +193,11 @@ class SolverReturn:
 
 
 def row_error(values: np.ndarray, type: pw.OT) -> float:
-    """rai's error of rows: Σφ² of costs, Σ|φ| of equalities, Σφ > 0 of inequalities."""
+    """Return rai's error of rows.
+
+    The error is Σ φ² of costs, Σ |φ| of equalities, and the sum of the positive rows of
+    inequalities.
+    """
     if type is pw.OT.sos:
         return float(np.sum(values**2))
     return float(np.sum(np.abs(values) if type is pw.OT.eq else np.maximum(values, 0)))

@@ -210,6 +210,16 @@ def test_edits_of_frames():
     assert "<robot" in C.writeURDF()
 
 
+def test_relative_poses_and_names():
+    C = arm()
+    tip = C.getFrame("tip").setRelativeQuaternion([2.0, 0, 0, 0])
+    np.testing.assert_allclose(tip.getRelativeQuaternion(), [1, 0, 0, 0], atol=1e-12)
+    tip.setRelativePoseByText("t(0 .1 .2)")
+    np.testing.assert_allclose(tip.getRelativePosition(), [0, 0.1, 0.2], atol=1e-12)
+    assert C.getFrameDimension() == len(C.getFrameNames())
+    assert len(reach(C).getFeatureNames()) == len(reach(C).nlp().getTypes())
+
+
 def test_helper_frames_switches_and_what_is_read_of_the_path():
     C = arm()
     C.addFrame("ball").setPosition([0.2, -0.3, 0.8])
@@ -259,7 +269,7 @@ def test_helper_frames_switches_and_what_is_read_of_the_path():
     ],
 )
 def test_what_is_not_there_says_so(call):
-    with pytest.raises(pw.FeatureError, match="not in posewise yet"):
+    with pytest.raises(pw.FeatureError, match="does not support"):
         call(arm())
 
 
