@@ -3,26 +3,25 @@
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 import posewise as pw
+from posewise.features.typing import Order, ScaleLike, TargetLike
 from posewise.robots.kinematics.builder import topological_order
 from posewise.robots.typing import Frames, MatrixLike, StrPath, VectorLike
 
 from .frame import Frame, parse_frame
-
-Numbers = float | VectorLike | MatrixLike
-"""A number, a vector or a matrix; an empty list stands for the default."""
 
 
 def make_feature(
     world: pw.Config,
     symbol: pw.FS,
     frames: Frames,
-    scale: Numbers,
-    target: Numbers,
-    order: int,
+    scale: ScaleLike,
+    target: TargetLike,
+    order: Order | Literal[-1],
 ) -> pw.Feature:
     """Return a feature by rai's conventions.
 
@@ -45,7 +44,7 @@ def make_feature(
         frames,
         scale=scale if np.size(scale) else None,
         target=target if np.size(target) else None,
-        order=None if order < 0 else order,
+        order=None if order == -1 else order,
     )
 
 
@@ -151,7 +150,7 @@ class Config:
         """Return the poses (frames, 7)."""
         return self.C.poses()
 
-    def setFrameState(self, X: Numbers, frames: Sequence[str] = ()) -> None:
+    def setFrameState(self, X: MatrixLike, frames: Sequence[str] = ()) -> None:
         """Set the poses of all or of the named frames through their joints.
 
         Raises:
@@ -243,9 +242,9 @@ class Config:
         self,
         featureSymbol: pw.FS,
         frames: Frames = (),
-        scale: Numbers = (),
-        target: Numbers = (),
-        order: int = -1,
+        scale: ScaleLike = (),
+        target: TargetLike = (),
+        order: Order | Literal[-1] = -1,
     ) -> Feature:
         """Return a feature on frames; its `eval(C)` evaluates it."""
         feature = make_feature(self.C, featureSymbol, frames, scale, target, order)
@@ -256,9 +255,9 @@ class Config:
         self,
         featureSymbol: pw.FS,
         frames: Frames = (),
-        scale: Numbers = (),
-        target: Numbers = (),
-        order: int = -1,
+        scale: ScaleLike = (),
+        target: TargetLike = (),
+        order: Order | Literal[-1] = -1,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return value (D,) and Jacobian (D, n) of a feature at the present state."""
         return self.feature(featureSymbol, frames, scale, target, order).eval(self)

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 import posewise as pw
+from posewise.features.typing import Order, ScaleLike, TargetLike
 from posewise.objectives.typing import Times
 from posewise.robots.typing import Frames, MatrixLike, VectorLike
 
-from .config import Config, Numbers, make_feature
+from .config import Config, make_feature
 from .enums import JT, OT, raise_unsupported
 from .frame import Frame
 from .nlp import NLP, SolverReturn, SolverState, row_error
@@ -100,9 +101,9 @@ class KOMO:
         feature: pw.FS,
         frames: Frames = (),
         type: Enum = OT.sos,
-        scale: Numbers = (),
-        target: Numbers = (),
-        order: int = -1,
+        scale: ScaleLike = (),
+        target: TargetLike = (),
+        order: Order | Literal[-1] = -1,
     ) -> None:
         """Add a feature as sos (cost), eq or ineq (<= 0) at times in phases.
 
@@ -123,7 +124,7 @@ class KOMO:
         times: Times,
         order: int,
         scale: float = 1.0,
-        target: Numbers = (),
+        target: TargetLike = (),
     ) -> None:
         """Add the cost of distance from home (0), speed (1) or acceleration (2).
 
