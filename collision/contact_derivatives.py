@@ -87,17 +87,17 @@ def _tangents_of_pairs(
     W_a, E_a = _surface_in_world(a, -n, on_a)
     W_b, E_b = _surface_in_world(b, n, on_b)
     # Unknown are the change T y of the normal and the slides c along the flats E.
-    # p_a - p_b - d n = 0 in the tangents T: (Tᵀ (W_a + W_b) T + d) y + Tᵀ E c = free,
+    # p_a - p_b - d n = 0 in the tangents T: (Tᵀ (W_a + W_b) T + d) y + Tᵀ E c = f,
     # and the flats keep at right angles to the normal: (Tᵀ E)ᵀ y = tilt.
     T = tangent_basis(n)
     S = dot(T[:, None], rotate(W_a + W_b, T))
     S = S + distance * np.eye(2, dtype=n.dtype)[..., None]
     E = jnp.concatenate([-E_a, E_b])
-    free = dot(T, apart + rotate(W_a, turn_a) + rotate(W_b, turn_b))
+    f = dot(T, apart + rotate(W_a, turn_a) + rotate(W_b, turn_b))
     tilt_a = _flat_tilt(a, -n, on_a, E_a) - dot(E_a, turn_a)
     tilt_b = _flat_tilt(b, n, on_b, E_b) + dot(E_b, turn_b)
     tilt = jnp.concatenate([tilt_a, tilt_b])
-    y, slide = solve_saddle_system(S, dot(T[:, None], E), free, tilt)
+    y, slide = solve_saddle_system(S, dot(T[:, None], E), f, tilt)
     normal = combine(T, y)
     # a point moves with the body, rolls as far as the normal turns in the body, slides
     point_a = move_a - rotate(W_a, normal - turn_a) + combine(E_a, slide[:2])

@@ -63,7 +63,7 @@ def closest_point_to_origin(
         max_steps: number of steps after which a pair keeps its last point.
     """
     single = start.dtype == jnp.float32
-    gain, flat = (1e-6, 1e-8) if single else (1e-13, 1e-22)
+    gain, min_sine_squared = (1e-6, 1e-8) if single else (1e-13, 1e-22)
     zero = (1e-6 if single else 1e-12) * extent
     rounding = 4 * jnp.finfo(extent.dtype).eps * extent
 
@@ -91,7 +91,7 @@ def closest_point_to_origin(
 
     def advance(s: _GJKState) -> _GJKState:
         p, pa = materialize(support, -s.v)
-        near = _closest_on_simplex(p, s.w, s.has, flat)
+        near = _closest_on_simplex(p, s.w, s.has, min_sine_squared)
         done, inside = terminate(s, p, near)
         # vertices without weight leave; p takes the first free place
         stays = near.weights > 0
@@ -147,7 +147,9 @@ class _SimplexPoint(NamedTuple):
     """Whether there are four vertices with the origin between them."""
 
 
-def _closest_on_simplex(p: Vectors, w: Array, has: Array, flat: float) -> _SimplexPoint:
+def _closest_on_simplex(
+    p: Vectors, w: Array, has: Array, min_sine_squared: float
+) -> _SimplexPoint:
     """Return the closest point of all sub-simplices that contain the vertex p.
 
     These are p itself, three edges and three faces (Ericson, "Real-Time Collision
@@ -171,7 +173,7 @@ def _closest_on_simplex(p: Vectors, w: Array, has: Array, flat: float) -> _Simpl
     on_edge = here & (length[:3] > 0) & (s > 0) & (s < 1)
     # on the face p + u e + v f: the normal equations of u and v, by Cramer's rule;
     # their determinant |e × f|² vanishes for degenerate faces
-    solid = area > flat * length[:3] * length[1:]
+    solid = area > min_sine_squared * length[:3] * length[1:]
     inverse = 1 / jnp.where(solid, area, 1.0)
     u = (along[1:] * shared - along[:3] * length[1:]) * inverse
     v = (along[:3] * shared - along[1:] * length[:3]) * inverse

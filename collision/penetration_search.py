@@ -71,22 +71,24 @@ def _split_cell(n: np.ndarray) -> list[np.ndarray]:
     return np.split(n[:, np.argsort(n[widest])], 2, 1)
 
 
-def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
+def best_normals(separation: Separation, template: Scalar, count: int) -> Vector:
     """Return normals (count, pairs) of locally greatest separation, the best first.
 
     Args:
         separation: of the normals' components, which may have any leading axes.
-        like: an array with one entry per pair, whose shape and dtype are taken.
+        template: an array with one entry per pair, whose shape and dtype are taken.
         count: number of normals; they need not all differ.
     """
-    normals, values = _initial_normals(separation, like)
+    normals, values = _initial_normals(separation, template)
 
     def step(k, state):
         n, best, width = state
         u = perpendicular(n)
         v = cross(n, u)
         # the pattern is turned in each step, so that all directions are tried in time
-        angle = (2.4 * k + np.arange(8) * np.pi / 4)[:, None, None].astype(like.dtype)
+        angle = (2.4 * k + np.arange(8) * np.pi / 4)[:, None, None].astype(
+            template.dtype
+        )
         aside = add(scale(jnp.cos(angle), u), scale(jnp.sin(angle), v))
         # n and `aside` are orthogonal: |n + w aside|² = 1 + w²
         inverse = 1 / jnp.sqrt(1 + width * width)
@@ -112,10 +114,10 @@ def best_normals(separation: Separation, like: Scalar, count: int) -> Vector:
     return tuple(jnp.take_along_axis(x, index, 0) for x in n)
 
 
-def _initial_normals(separation: Separation, like: Scalar) -> tuple[Vector, Scalar]:
+def _initial_normals(separation: Separation, template: Scalar) -> tuple[Vector, Scalar]:
     """Return candidate normals of each pair, none close to another, best first."""
-    normals = tuple(_fibonacci_sphere().astype(like.dtype)[..., None])
-    wide = tuple(jnp.broadcast_to(x, (NUM_SAMPLES, len(like))) for x in normals)
+    normals = tuple(_fibonacci_sphere().astype(template.dtype)[..., None])
+    wide = tuple(jnp.broadcast_to(x, (NUM_SAMPLES, len(template))) for x in normals)
     number = jnp.broadcast_to(np.arange(NUM_SAMPLES)[:, None], wide[0].shape)
     by_cell = jax.tree.map(
         lambda x: x.reshape(-1, NUM_CELLS, *x.shape[1:]),

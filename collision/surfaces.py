@@ -22,7 +22,7 @@ function, whose eigenvalues are the principal radii of curvature [m]."""
 
 
 def surface_geometry(
-    core: Core, m: Vectors, x: Vectors, flat: Any
+    core: Core, m: Vectors, x: Vectors, max_cosine: Any
 ) -> tuple[Curvature, FlatDirections]:
     """Return curvature and flat directions of a core where its outward normal is m.
 
@@ -32,14 +32,14 @@ def surface_geometry(
         core: with arrays of one batch axis.
         m: unit normals, in the core's frame.
         x: the points, in the core's frame.
-        flat: greatest cosine between m and a direction that counts as flat.
+        max_cosine: greatest cosine between m and a direction that counts as flat.
     """
     zero = jnp.zeros((3, *m.shape), m.dtype)
     axes = np.eye(3, dtype=m.dtype)[..., None]
 
     def is_flat_axis(half):
         # at an end of an edge, the point could slide off
-        return (jnp.abs(m) <= flat) & (jnp.abs(x) < half * (1 - 1e-6))
+        return (jnp.abs(m) <= max_cosine) & (jnp.abs(x) < half * (1 - 1e-6))
 
     match core:
         case Segment(half):
@@ -53,14 +53,14 @@ def surface_geometry(
             r, is_long = radii.T, half.T > 0
             scaled = r * r * m
             length = jnp.sqrt(jnp.maximum(dot(scaled, m), 0.0))
-            is_cap = length <= flat * max_component(vector_components(radii))
+            is_cap = length <= max_cosine * max_component(vector_components(radii))
             inverse = jnp.where(is_cap, 0.0, 1 / jnp.where(is_cap, 1.0, length))
             W = (r * r)[:, None] * axes * inverse
             W = W - scaled[:, None] * scaled * inverse**3
-            on = (jnp.abs(m) <= flat) & is_long | (is_cap & (r > 0))
+            on = (jnp.abs(m) <= max_cosine) & is_long | (is_cap & (r > 0))
             return W, _first_two_axes(on, m.dtype)
         case Hull(vertices):
-            return zero, _face_directions(pairs_last(vertices), m, x, flat)
+            return zero, _face_directions(pairs_last(vertices), m, x, max_cosine)
         case HalfSpace():
             return zero, jnp.broadcast_to(axes[:2], (2, *m.shape))
     raise TypeError(f"{type(core).__name__} has no surface.")
@@ -75,12 +75,12 @@ def _first_two_axes(on: Array, dtype: Any) -> FlatDirections:
 
 
 def _face_directions(
-    vertices: Array, m: Vectors, x: Vectors, flat: Any
+    vertices: Array, m: Vectors, x: Vectors, max_cosine: Any
 ) -> FlatDirections:
     """Return directions that span the vertices of a hull that are extreme along m."""
     along = dot(vertices, m)
     extent = jnp.max(jnp.abs(vertices), (0, 1))
-    extreme = along >= jnp.max(along, 0) - flat * extent
+    extreme = along >= jnp.max(along, 0) - max_cosine * extent
     away = jnp.where(extreme[:, None], vertices - x, 0.0)
 
     def vertex_of_max(v, key):
@@ -127,10 +127,10 @@ def combine(
 def solve_saddle_system(
     S: Float[Array, "2 2 #pairs"],
     F: Float[Array, "2 4 #pairs"],
-    free: Float[Array, "2 #pairs"],
-    fixed: Float[Array, "4 #pairs"],
+    f: Float[Array, "2 #pairs"],
+    g: Float[Array, "4 #pairs"],
 ) -> tuple[jax.Array, jax.Array]:
-    """Solve S y + F c = free, Fᵀ y = fixed, with the least c where it is not unique.
+    """Solve S y + F c = f, Fᵀ y = g, with the least c where it is not unique.
 
     y turns the normal within its tangents, c slides the points along flat directions.
     Where nothing determines y (concentric balls), it is zero.
@@ -138,9 +138,7 @@ def solve_saddle_system(
     single = S.dtype == jnp.float32
     tiny = 1e-5 if single else 1e-10
     # -tiny I in the lower right block selects the least c (Tikhonov regularization)
-    damp = jnp.broadcast_to(
-        -tiny * np.eye(4, dtype=S.dtype)[..., None], (4, *fixed.shape)
-    )
+    damp = jnp.broadcast_to(-tiny * np.eye(4, dtype=S.dtype)[..., None], (4, *g.shape))
     bottom = jnp.concatenate([F.swapaxes(0, 1), damp], 1)
     M = jnp.concatenate([jnp.concatenate([S, F], 1), bottom])
     # y is determined where S + F Fᵀ is regular, by a determinant above rounding
@@ -149,7 +147,7 @@ def solve_saddle_system(
     rounding = 8 * jnp.finfo(S.dtype).eps * (a + c) ** 2
     is_singular = jnp.abs(a * c - b * b) <= jnp.maximum(tiny * tiny, rounding)
     M = jnp.where(is_singular, np.eye(6, dtype=S.dtype)[..., None], M)
-    x = jnp.sum(_invert(M) * jnp.concatenate([free, fixed]), 1)
+    x = jnp.sum(_invert(M) * jnp.concatenate([f, g]), 1)
     x = jnp.where(is_singular, 0.0, x)
     return x[:2], x[2:]
 

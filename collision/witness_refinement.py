@@ -127,12 +127,12 @@ def refine_witness_points(
 
 
 def _slide_witness(
-    core: Core, m: Vectors, x: Vectors, flat: Array
+    core: Core, m: Vectors, x: Vectors, max_cosine: Array
 ) -> tuple[Curvature, FlatDirections, Vectors]:
     """Return geometry and point of a core along its outward normal m, close to x."""
     extreme = support_point(core, m)
     # Seen from a vertex, the other vertices span the face. Of other cores, the middle
     # is passed, because every flat direction counts.
     seen_from = extreme if isinstance(core, Hull) else jnp.zeros_like(x)
-    W, E = surface_geometry(core, m, seen_from, flat)
+    W, E = surface_geometry(core, m, seen_from, max_cosine)
     return W, E, extreme + combine(E, dot(E, x - extreme))
