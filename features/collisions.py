@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def _select_pairs(C: "Config", frames: Any) -> tuple[np.ndarray, np.ndarray]:
     """Indices of the frames that take part, and the pairs as places among them."""
-    pairs = C._collision_pairs()
+    pairs = C.collision_indices()
     if frames:
         chosen = [C.index(f) for f in frames]
         pairs = pairs[np.isin(pairs, chosen).any(1)]

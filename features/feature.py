@@ -139,9 +139,9 @@ class Feature:
             ConfigError: for unknown frames, with near matches.
             FeatureError: for a target or scale of the wrong dimension.
         """
-        snapshot = C._snapshot()
-        if self._bound is None or self._bound[0] is not snapshot:
-            self._bound = snapshot, self._bind(C)
+        key = C.structure_key
+        if self._bound is None or self._bound[0] != key:
+            self._bound = key, self._bind(C)
         return self._bound[1]
 
     def _bind(self, C: Config) -> BoundFeature:
@@ -367,7 +367,7 @@ def _assemble_jacobian(
     coordinates: str,
 ) -> np.ndarray:
     """Return the Jacobian (slices, rows, columns) of derivatives and joint twists."""
-    K: Kinematics = C._snapshot()[1]
+    K: Kinematics = C.tree.model.kinematics
     slices, rows = len(Q), len(derivatives)
     if g.symbol.input_kind == "joints":
         J = np.zeros((slices, rows, K.nq))

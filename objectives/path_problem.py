@@ -175,7 +175,7 @@ class PathProblem:
         C = self.config
         values = C.q.tobytes() if self.switches else b""
         parts = self.switches, self.helpers, self.contacts
-        key = (C._snapshot(), *parts, values)
+        key = (C.structure_key, *parts, values)
         if self._modes is None or not _same(self._modes[0], key):
             self._modes = key, build_modes(C, *parts)
         return self._modes[1]

@@ -255,7 +255,9 @@ def _free_movables(C: Config, movable: Any) -> tuple[Config, tuple[str, ...]]:
         )
     world = C.copy()
     world.select_joints([])
-    chosen = tuple(C.frames[i].name for i in sorted({C._own(n) for n in names}))
+    chosen = tuple(
+        C.frames[i].name for i in sorted({C.tree.own_index(n) for n in names})
+    )
     ordered = sorted(
         chosen, key=lambda name: len(with_ancestors(C.frames, C.index(name)))
     )

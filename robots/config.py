@@ -1,43 +1,841 @@
-"""The world: a tree of frames with joints, shapes and objects.
+"""The world: a tree of frames with joints and shapes, and annotations of it.
 
-A `Config` is edited freely; what is compiled from it are immutable snapshots, made
-anew after each edit, so that nothing stale can be used.
+A `Config` can be edited; it consists of three immutable values (frames, annotations,
+collision filter) that every edit replaces. Copies and compiled programs share them, so
+that nothing stale can be used and a failed edit changes nothing.
 """
 
-import copy
-from dataclasses import replace
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, TypeVar
 
-from .loaders.dispatch import read_named
+import numpy as np
+from jaxtyping import Float, Int
+
+from posewise.collision import Contact
+
+from .contact.filter import CollisionFilter, apply_srdf, pairs_between, solid_parts
+from .contact.proximity import nearest_contacts, signed_distance
+from .errors import ConfigError, LoadError
+from .geometry.shapes import Shape
+from .kinematics.forward import (
+    ForwardPass,
+    Kinematics,
+    forward_pass,
+    frame_quaternions,
+)
+from .loaders.dispatch import read_file
+from .models import model_info, read_model
+from .protocols import FeatureLike, MakesFeature, ViewHandle
+from .typing import (
+    RGBA,
+    FrameName,
+    Frames,
+    JointTypeName,
+    MatrixLike,
+    ModelName,
+    PoseLike,
+    RegionKind,
+    StrPath,
+    VectorLike,
+)
+from .validation import CONVERSION_ERRORS, number
+from .world import edit
 from .world.abilities import model_abilities, parse_abilities
-from .world.annotating import AnnotatedWorld
-from .world.argument_parsing import finite_vector, parse_part
-from .world.frame import Model
-from .world.objects import WorldObject
+from .world.add import JointOptions, add_frame, append_model
+from .world.agents import Agent, Camera
+from .world.annotations import Annotations, make_agent, make_region
+from .world.argument_parsing import finite_vector, numbers_key, parse_part
+from .world.frame import Frame, Joint, Model
+from .world.frame_tree import FrameTree
+from .world.object_states import ObjectState
+from .world.objects import ObjectAnnotation, WorldObject
+from .world.regions import Region
+from .world.rooms import RoomMap
+from .world.subtree_copy import copy_subtree
 
-if TYPE_CHECKING:
-    from .visual.viewer import View
+MAX_CACHED_FEATURES = 1024
+"""Number of features that `Config.eval` remembers (count); more take more memory."""
+
+F = TypeVar("F", bound=FeatureLike[Any])
 
 
-class Config(AnnotatedWorld):
+class Config:
     """A world of frames; SI units, z up, quaternions `(w, x, y, z)`.
 
     "world" names the fixed origin unless a frame carries that name.
     """
 
+    def __init__(self) -> None:
+        self._tree = FrameTree.build()
+        self._annotations = Annotations()
+        self._filter = CollisionFilter()
+        self._features: dict[Any, FeatureLike[Config]] = {}
+
+    def copy(self) -> "Config":
+        """Return an independent copy."""
+        # The parts are immutable, so that copies can share them. Features are not: each
+        # remembers the world it was last bound to, and copies would take turns in it.
+        new = object.__new__(type(self))
+        vars(new).update(vars(self), _features={})
+        return new
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict) -> "Config":
+        return self.copy()
+
+    def __repr__(self) -> str:
+        return (
+            f"Config({len(self.frames)} frames, {len(self.joint_names)} joints,"
+            f" nq={self.nq}, {len(self._annotations.objects)} objects)"
+        )
+
+    @property
+    def tree(self) -> FrameTree:
+        """Frames and joint values of the present state, as an immutable value."""
+        return self._tree
+
+    @property
+    def collision_filter(self) -> CollisionFilter:
+        """Pairs of frames that never collide, as an immutable value."""
+        return self._filter
+
+    @property
+    def structure_key(self) -> tuple[object, ...]:
+        """A key for caches of what depends on this world but not on q.
+
+        Two keys are equal only for the same frames, values of locked joints and
+        collision filter; annotations do not count.
+        """
+        return self._tree.frames, self._tree.model, self._filter
+
+    # -- frames ------------------------------------------------------------------
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """All frames in order."""
+        return self._tree.frames
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all frames in order."""
+        return self._tree.model.names
+
+    def index(self, frame: FrameName | int) -> int:
+        """Return the index of the first frame of a name; the world: `len(frames)`.
+
+        Raises:
+            ConfigError: for an unknown name, with near matches.
+        """
+        return self._tree.index(frame)
+
+    def frame(self, name: FrameName | int) -> Frame:
+        """Return the frame of that name.
+
+        Raises:
+            ConfigError: for an unknown name, with near matches.
+        """
+        i = self._tree.index(name)
+        return Frame("world") if i == len(self.frames) else self.frames[i]
+
+    def children(self, name: FrameName) -> tuple[str, ...]:
+        """Return the names of the frames attached to a frame."""
+        return self._tree.children(name)
+
+    def subtree(self, root: FrameName) -> tuple[str, ...]:
+        """Return the names of a frame and of all frames below it."""
+        return self._tree.subtree_names(root)
+
+    def add_frame(
+        self,
+        name: str,
+        parent: FrameName = "world",
+        *,
+        position: VectorLike | None = None,
+        quaternion: VectorLike | None = None,
+        pose: PoseLike | None = None,
+        joint: JointTypeName | None = None,
+        axis: VectorLike | None = None,
+        limits: MatrixLike | VectorLike | None = None,
+        q: float | VectorLike | None = None,
+        mimic: str | None = None,
+        multiplier: float = 1.0,
+        offset: float = 0.0,
+        shape: Shape | None = None,
+        color: RGBA | None = None,
+        contact: int | None = None,
+        mass: float | None = None,
+        **attributes: Any,
+    ) -> Frame:
+        """Add a frame: X_W_frame = X_W_parent · origin · joint(q).
+
+        A frame with joint "free" (or "floating") takes `pose` as its state, in the
+        parent; for all others it is the constant origin before the joint's motion.
+
+        Args:
+            name: a name not in use yet.
+            parent: the frame it is attached to.
+            position: of the origin in the parent (3,) [m].
+            quaternion: of the origin in the parent (4,); it is normalised.
+            pose: both at once (7,); instead of position and quaternion.
+            joint: name of a joint type; None: rigidly attached.
+            axis: (3,) of hinge, revolute, continuous, prismatic and planar joints.
+            limits: (2, dim), lower row first.
+            q: initial value (dim,), also the home of homing costs.
+            mimic: name of a joint to follow at multiplier · q + offset.
+            multiplier: see mimic.
+            offset: see mimic.
+            shape: fixed at the frame's origin.
+            color: RGB or RGBA, 0 to 1.
+            contact: rai's flag; default 1 with a shape (not a Marker), else 0.
+            mass: [kg].
+            **attributes: metadata of the frame.
+
+        Raises:
+            ConfigError: for an argument that does not fit.
+        """
+        self._tree = add_frame(
+            self._tree,
+            name,
+            parent,
+            position=position,
+            quaternion=quaternion,
+            pose=pose,
+            joint=JointOptions(joint, axis, limits, q, mimic, multiplier, offset),
+            shape=shape,
+            color=color,
+            contact=contact,
+            mass=mass,
+            attributes=attributes,
+        )
+        return self.frames[-1]
+
+    def add_file(
+        self,
+        path: StrPath,
+        prefix: str = "",
+        parent: FrameName = "world",
+        pose: PoseLike | None = None,
+    ) -> tuple[str, ...]:
+        """Add a model: .urdf, .xml (MJCF), .g or .yml (rai); all of it or nothing.
+
+        Args:
+            path: the file.
+            prefix: put before every frame and joint name.
+            parent: the frame that the model's root is attached to.
+            pose: of the model's root in the parent (7,).
+
+        Returns:
+            The names of the new frames.
+
+        Raises:
+            LoadError: for a file that cannot be read; names the line or element.
+            ConfigError: when names are in use already.
+        """
+        if not isinstance(path, str | os.PathLike):
+            raise LoadError(f"path is {path!r}, expected the path of a model file.")
+        model, duplicates = read_file(Path(path))
+        return self.add_model(
+            model, prefix, parent, pose, duplicates=duplicates, source=str(path)
+        )
+
+    def add_model(
+        self,
+        model: Model,
+        prefix: str = "",
+        parent: FrameName = "world",
+        pose: PoseLike | None = None,
+        joint: JointTypeName | None = None,
+        *,
+        duplicates: bool = False,
+        source: str = "model",
+    ) -> tuple[str, ...]:
+        """Add the frames of a loaded model; all of them or nothing.
+
+        Args:
+            model: as `read_urdf` and the other readers return it.
+            prefix: put before every frame and joint name.
+            parent: the frame that the model's roots are attached to.
+            pose: of the model's root in the parent (7,).
+            joint: type of a joint for roots that have none.
+            duplicates: whether frames may have names that are in use.
+            source: name of the model in messages.
+
+        Returns:
+            The names of the new frames.
+
+        Raises:
+            ConfigError: for frames that do not fit, and names in use.
+        """
+        first = len(self.frames)
+        self._tree = append_model(
+            self._tree,
+            model,
+            prefix,
+            parent,
+            pose,
+            joint,
+            duplicates=duplicates,
+            source=source,
+        )
+        ignored = [(first + a, first + b) for a, b in model.ignored]
+        self._filter = self._filter.ignoring(ignored)
+        return self.frame_names[first:]
+
+    def load(
+        self,
+        name: ModelName,
+        prefix: str = "",
+        parent: FrameName = "world",
+        pose: PoseLike | None = None,
+        joint: JointTypeName | None = None,
+    ) -> tuple[str, ...]:
+        """Add one of our own models by name; objects are marked, with their regions.
+
+        Args:
+            name: "panda", "ur5e", "mug", "table", … (an unknown name lists them).
+            prefix: put before every frame and joint name.
+            parent: the frame that the model's root is attached to.
+            pose: of the model's root in the parent (7,).
+            joint: "free" for a movable object.
+
+        Returns:
+            The names of the new frames.
+
+        Raises:
+            LoadError: for an unknown name, with near matches.
+            ConfigError: when names are in use already.
+        """
+        model, info = read_model(name), model_info(name)
+        names = self.add_model(
+            model, prefix, parent, pose, joint, source=f"model {name!r}"
+        )
+        if info.get("kind") == "object":
+            pairs = zip(model.frames, self.frames[-len(names) :], strict=True)
+            joints = {
+                old.joint.name: new.joint.name
+                for old, new in pairs
+                if old.joint is not None and new.joint is not None
+            }
+            abilities = model_abilities(info, prefix, joints)
+            self.mark_object(names[0], info.get("category"), abilities)
+            for region, options in info.get("regions", {}).items():
+                self.add_region(names[0], region, **options)
+        return names
+
+    def copy_subtree(
+        self,
+        root: FrameName,
+        parent: FrameName,
+        rename: Callable[[str], str],
+        *,
+        origin: np.ndarray,
+        joint: Joint | None = None,
+        without: Collection[str] = (),
+    ) -> dict[str, str]:
+        """Copy a frame and everything below it; joints inside mimic the original's.
+
+        Args:
+            root: the frame.
+            parent: the frame that the root's copy is attached to.
+            rename: names of the copies, of frames and of joints.
+            origin: of the root's copy in the parent (7,), before its joint.
+            joint: of the root's copy.
+            without: frames that are not copied, nor what is attached to them.
+
+        Returns:
+            Names of the copies by those of the originals.
+
+        Raises:
+            ConfigError: when the parent is the root or below it.
+        """
+        self._tree, self._filter, names = copy_subtree(
+            self._tree,
+            self._filter,
+            root,
+            parent,
+            rename,
+            origin=origin,
+            joint=joint,
+            without=without,
+        )
+        return names
+
+    def remove(self, frame: FrameName) -> None:
+        """Remove a frame and everything attached to it.
+
+        Raises:
+            ConfigError: for an unknown name, or when a remaining joint mimics one of
+                the removed joints.
+        """
+        self._tree, new_index = edit.remove(self._tree, frame)
+        self._filter = self._filter.reindexed(new_index)
+        self._annotations = self._annotations.restricted_to(set(self.frame_names))
+
+    def replace_frame(self, frame: FrameName, **changes: Any) -> None:
+        """Replace fields of a frame without checks; for research code.
+
+        Args:
+            frame: its name.
+            **changes: fields of `Frame`, such as `origin` or `geometries`.
+
+        Raises:
+            ConfigError: for an unknown name, with near matches.
+        """
+        i = self._tree.own_index(frame)
+        self._tree = self._tree.with_frame(i, **changes).checked()
+
+    def model(self) -> Model:
+        """Return frames, joint values and ignored pairs, as a loader would."""
+        values = {i: value.copy() for i, value in self._tree.values.items()}
+        return Model(self.frames, values, self._filter.ignored)
+
+    def write_urdf(self, path: StrPath, name: str = "posewise") -> None:
+        """Write the world as a URDF file; meshes that have no file go to `meshes/`.
+
+        Raises:
+            ConfigError: for what URDF cannot express (ball joints, duplicate names).
+        """
+        from .loaders.urdf.writer import write_urdf
+
+        path = Path(path)
+        meshes = path.parent / "meshes"
+        path.write_text(write_urdf(self.model(), name, meshes))
+
+    # -- attachment, poses and properties ----------------------------------------
+
+    def attach(self, parent: FrameName, frame: FrameName) -> None:
+        """Fix a frame to a new parent, keeping its present world pose.
+
+        Its joint, if any, is replaced by a rigid attachment.
+
+        Raises:
+            ConfigError: for unknown names, and when the parent is below the frame.
+        """
+        self._tree = edit.attach(self._tree, parent, frame)
+
+    def detach(self, frame: FrameName, joint: JointTypeName | None = "free") -> None:
+        """Loosen a frame from its parent: it keeps its pose, on a joint in the world.
+
+        Args:
+            frame: the frame.
+            joint: the new joint's type ("free"); None: fixed in the world.
+
+        Raises:
+            ConfigError: for an unknown frame or joint type.
+        """
+        self._tree = edit.detach(self._tree, frame, joint)
+
+    def pose(self, frame: FrameName | int) -> Float[np.ndarray, "7"]:
+        """Return the world pose of a frame, `(px, py, pz, w, x, y, z)`."""
+        return self._tree.pose(frame)
+
+    def poses(self) -> Float[np.ndarray, "frames 7"]:
+        """Return the world poses of all frames."""
+        tree = self._tree
+        return np.concatenate([tree.forward_pass.frames.p, tree.quaternions], -1)[:-1]
+
+    def set_pose(
+        self, frame: FrameName, pose: PoseLike, relative_to: FrameName = "world"
+    ) -> None:
+        """Move a frame: set its joint's value, or the origin of a rigid frame.
+
+        Args:
+            frame: the frame.
+            pose: (7,) in `relative_to`.
+            relative_to: any frame.
+
+        Raises:
+            ConfigError: when the frame's joint cannot reach the pose.
+        """
+        self._tree = edit.set_pose(self._tree, frame, pose, relative_to)
+
+    def set_shape(
+        self, frame: FrameName, shape: Shape | None, color: RGBA | None = None
+    ) -> None:
+        """Replace all shapes of a frame by one, or remove them."""
+        self._tree = edit.set_shape(self._tree, frame, shape, color)
+
+    def set_color(self, frame: FrameName, color: RGBA) -> None:
+        """Set the colour of all shapes of a frame, RGB or RGBA, 0 to 1."""
+        self._tree = edit.set_color(self._tree, frame, color)
+
+    def set_attributes(self, frame: FrameName, **attributes: Any) -> None:
+        """Add or replace metadata of a frame."""
+        self._tree = edit.set_attributes(self._tree, frame, attributes)
+
+    def set_contact(self, frame: FrameName, contact: int) -> None:
+        """Set rai's contact flag: 0 never collides, -k ignores links near above."""
+        self._tree = edit.set_contact(self._tree, frame, contact)
+
+    def set_mass(self, frame: FrameName, mass: float) -> None:
+        """Set a frame's mass [kg]."""
+        self._tree = edit.set_mass(self._tree, frame, mass)
+
+    # -- joints ------------------------------------------------------------------
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that make up q, in order."""
+        return self._tree.joint_names
+
+    @property
+    def joint_types(self) -> tuple[str, ...]:
+        """Types of the joints that make up q, in order."""
+        return tuple(joint.type for joint in self._tree.moving_joints)
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """One name for each entry of q: the joint's, with `:i` where it has several."""
+        return self._tree.coordinate_names
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates of q."""
+        return self._tree.nq
+
+    @property
+    def nv(self) -> int:
+        """Dimension of the tangent space: a quaternion counts three."""
+        return self._tree.model.layout.tree.nv
+
+    @property
+    def limits(self) -> Float[np.ndarray, "2 nq"]:
+        """Lower and upper bounds (2, nq), ±inf where none."""
+        return np.array(self._tree.model.kinematics.limits)
+
+    @property
+    def max_velocity(self) -> Float[np.ndarray, " nq"]:
+        """Largest speed of each coordinate (nq,), inf where none."""
+        return np.array(self._tree.model.kinematics.max_velocity)
+
+    @property
+    def home(self) -> Float[np.ndarray, " nq"]:
+        """The value of q at definition (nq,)."""
+        return np.array(self._tree.model.kinematics.home)
+
+    @property
+    def quaternions(self) -> tuple[int, ...]:
+        """First coordinate of each quaternion in q."""
+        return tuple(first for first, _ in self._tree.model.layout.tree.balls)
+
+    @property
+    def q(self) -> Float[np.ndarray, " nq"]:
+        """Joint coordinates (nq,): in frame order, quaternions as `(w, x, y, z)`."""
+        return self._tree.q.copy()
+
+    @q.setter
+    def q(self, q: VectorLike) -> None:
+        self._tree = self._tree.with_q(q)
+
+    def coordinates(self, joints: Frames) -> Int[np.ndarray, " n"]:
+        """Return the indices into q of joints, given by joint or frame name.
+
+        Raises:
+            ConfigError: for an unknown, locked, mimicking or rigid joint.
+        """
+        return self._tree.coordinates(joints)
+
+    def joint_value(self, joint: str) -> Float[np.ndarray, " dim"]:
+        """Return the coordinates (dim,) of any joint: moving, locked or mimicking."""
+        return self._tree.joint_value(joint)
+
+    def set_joint(self, joint: str, value: float | VectorLike) -> None:
+        """Set one joint's coordinates, moving or locked.
+
+        Raises:
+            ConfigError: for an unknown or mimicking joint, and a value that does not
+                fit.
+        """
+        self._tree = edit.set_joint(self._tree, joint, value)
+
+    def set_joint_type(
+        self,
+        frame: FrameName,
+        joint: JointTypeName | None,
+        *,
+        axis: VectorLike | None = None,
+        limits: MatrixLike | VectorLike | None = None,
+        mimic: str | None = None,
+        multiplier: float = 1.0,
+        offset: float = 0.0,
+    ) -> None:
+        """Put a frame on another joint (None: fix it), where it stands.
+
+        The pose in its parent becomes the joint's value where the joint reaches it,
+        else the constant origin before the joint.
+
+        Args:
+            frame: the frame.
+            joint: a joint type's name, or None.
+            axis: see `add_frame`.
+            limits: see `add_frame`.
+            mimic: see `add_frame`.
+            multiplier: see `add_frame`.
+            offset: see `add_frame`.
+
+        Raises:
+            ConfigError: for an argument that does not fit.
+        """
+        self._tree = edit.set_joint_type(
+            self._tree,
+            frame,
+            joint,
+            axis=axis,
+            limits=limits,
+            mimic=mimic,
+            multiplier=multiplier,
+            offset=offset,
+        )
+
+    def set_limits(self, joint: str, limits: MatrixLike | VectorLike | None) -> None:
+        """Set a joint's limits (2, dim), lower row first; None: no limits."""
+        self._tree = edit.set_limits(self._tree, joint, limits)
+
+    def lock(self, joints: Frames) -> None:
+        """Take joints out of q at their present values."""
+        self._tree = edit.set_active(self._tree, joints, False)
+
+    def unlock(self, joints: Frames) -> None:
+        """Put locked joints back into q."""
+        self._tree = edit.set_active(self._tree, joints, True)
+
+    def select_joints(self, joints: Frames) -> None:
+        """Make exactly these joints (by joint or frame name) the moving ones."""
+        self._tree = edit.select_joints(self._tree, joints)
+
+    # -- kinematics and features -------------------------------------------------
+
+    def kinematics(self) -> Kinematics:
+        """Return a frozen snapshot of the kinematics, for JAX code.
+
+        Its arrays are float64 when JAX has that enabled, else float32.
+        """
+        return self._tree.model.jax_kinematics
+
+    def forward_pass(self, q: np.ndarray | None = None) -> ForwardPass:
+        """Return poses and twists (NumPy) at `q` (default: the state).
+
+        Those of the state are kept until it changes.
+        """
+        if q is None:
+            return self._tree.forward_pass
+        return forward_pass(self._tree.model.kinematics, np.asarray(q, float))
+
+    def quaternions_at(
+        self, q: np.ndarray | None = None
+    ) -> Float[np.ndarray, "*batch frames 4"]:
+        """Return the orientations of all frames and, last, of the world, at `q`."""
+        if q is None:
+            return self._tree.quaternions
+        return frame_quaternions(self._tree.model.kinematics, np.asarray(q, float))
+
+    def feature(
+        self, symbol: MakesFeature[F], frames: Frames = (), **options: Any
+    ) -> F:
+        """Return a feature on frames of this world, after checking that it fits.
+
+        Args:
+            symbol: an entry of `FS`.
+            frames: names of the frames (or joints) that it reads.
+            **options: as for `posewise.Feature`.
+
+        Raises:
+            ConfigError: for unknown frames, with near matches.
+            FeatureError: for an order, target or scale that does not fit.
+        """
+        feature = _make_feature(symbol, frames, options)
+        feature.check(self)
+        return feature
+
+    def eval(
+        self,
+        symbol: MakesFeature[Any],
+        frames: Frames = (),
+        *,
+        coordinates: Literal["q", "tangent"] = "q",
+        **options: Any,
+    ) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, "rows columns"]]:
+        """Return the value (D,) and Jacobian (D, nq) of a feature at the state.
+
+        Args:
+            symbol: an entry of `FS`.
+            frames: names of the frames (or joints) that it reads.
+            coordinates: "tangent" for a Jacobian (D, nv).
+            **options: `scale`, `target`, and others of `posewise.Feature`.
+        """
+        try:
+            numbers = ((k, np.shape(v), numbers_key(v)) for k, v in options.items())
+            key = (symbol, *frames, *numbers)
+            feature = self._features.get(key)
+        except CONVERSION_ERRORS:
+            key, feature = None, None
+        if feature is None:
+            feature = _make_feature(symbol, frames, options)
+            if key is not None and len(self._features) < MAX_CACHED_FEATURES:
+                self._features[key] = feature
+        return feature.eval(self, coordinates=coordinates)
+
+    # -- collisions --------------------------------------------------------------
+
+    def collision_pairs(self) -> list[tuple[str, str]]:
+        """Return the names of the frames that can collide, in order of the frames.
+
+        Both have a shape for collision and a contact flag other than 0, a moving joint
+        is between them, and neither their contact flags (see `set_contact`) nor
+        `ignore_collisions` exclude them. In URDF and MJCF models the links on the two
+        sides of a joint are excluded from the start.
+        """
+        names = self.frame_names
+        return [(names[a], names[b]) for a, b in self.collision_indices().tolist()]
+
+    def collision_indices(self) -> Int[np.ndarray, "n 2"]:
+        """Return `collision_pairs` as frame indices, the lower one first."""
+        return self._filter.pairs(self._tree)
+
+    def ignore_collisions(self, a: Frames, b: Frames | None = None) -> None:
+        """Exclude pairs of frames from all collisions, until `restore_collisions`.
+
+        The exclusion belongs to the frames, wherever they are attached later. To
+        exclude a frame altogether, `set_contact(frame, 0)`.
+
+        Args:
+            a: a frame or an object, which stands for all its parts; or a list of them.
+            b: the same; every frame of `a` ignores every one of `b`. None: the frames
+                of `a` ignore each other.
+
+        Raises:
+            ConfigError: for an unknown name, with near matches, or a single frame.
+        """
+        pairs = pairs_between(self._tree, self._annotations.objects, a, b)
+        self._filter = self._filter.ignoring(pairs)
+
+    def restore_collisions(self, a: Frames, b: Frames | None = None) -> None:
+        """Undo `ignore_collisions`, also what a model's file has ignored.
+
+        Contact flags are not changed.
+
+        Args:
+            a: see `ignore_collisions`.
+            b: see `ignore_collisions`.
+        """
+        pairs = pairs_between(self._tree, self._annotations.objects, a, b)
+        self._filter = self._filter.restoring(pairs)
+
+    def read_srdf(self, path: StrPath, prefix: str = "") -> None:
+        """Ignore the collisions that an SRDF file (MoveIt) disables; all or nothing.
+
+        The order in the file does not matter: `<disable_default_collisions>`, a link
+        with every other frame present, then `<enable_collisions>`, then
+        `<disable_collisions>`. All other elements are skipped.
+
+        Args:
+            path: the file.
+            prefix: put before every link name, as in `add_file`.
+
+        Raises:
+            LoadError: for a file that is no SRDF, or names a link that is not here.
+        """
+        self._filter = apply_srdf(self._filter, self._tree, path, prefix)
+
+    def signed_distance(
+        self, a: FrameName, b: FrameName
+    ) -> tuple[float, Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
+        """Return the signed distance of two frames or objects, and the witness points.
+
+        Args:
+            a: name of a frame, or of an object, which stands for all its parts.
+            b: another one.
+
+        Returns:
+            The distance [m], negative in penetration; the point of a and the point of b
+            in the world.
+
+        Raises:
+            ConfigError: for unknown names, and without collision shapes.
+        """
+        parts_a, parts_b = self.solid_parts(a), self.solid_parts(b)
+        return signed_distance(self._tree, parts_a, parts_b, (a, b))
+
+    def collisions(self, margin: float = 0.0) -> list[tuple[str, str, float]]:
+        """Return the pairs of frames that are nearer than a margin, nearest first.
+
+        Args:
+            margin: [m]; 0: those that touch or penetrate.
+
+        Returns:
+            For each of `collision_pairs()` that is: both names and the signed distance.
+        """
+        margin = number("margin", margin, "one number (metres)")
+        pairs, names = self.collision_indices(), self.frame_names
+        contacts = self.contacts(pairs, float(np.nextafter(margin, np.inf)))
+        return [
+            (names[pairs[k, 0]], names[pairs[k, 1]], float(contact.distance))
+            for k, contact in contacts.items()
+        ]
+
+    def contacts(
+        self, pairs: Int[np.ndarray, "n 2"], cutoff: float = np.inf
+    ) -> dict[int, Contact]:
+        """Return the nearest contact of pairs of frame indices, by row of `pairs`.
+
+        Args:
+            pairs: frame indices, e.g. `collision_indices()`.
+            cutoff: pairs farther apart are left out [m].
+        """
+        return nearest_contacts(self._tree, pairs, cutoff)
+
+    def solid_parts(self, name: FrameName) -> list[int]:
+        """Return the indices of the frames whose shapes stand for a frame or object."""
+        return solid_parts(self._tree, self._annotations.objects, name)
+
+    # -- annotations -------------------------------------------------------------
+
+    @property
+    def objects(self) -> dict[str, WorldObject]:
+        """Objects by name."""
+        return {name: self.object(name) for name in self._annotations.objects}
+
+    def object(self, name: str) -> WorldObject:
+        """Return the object of that name.
+
+        Raises:
+            ConfigError: for an unknown name, with near matches.
+        """
+        annotation = self._annotations.check_object(name)
+        return WorldObject(self, name, annotation.category, annotation.abilities)
+
+    def mark_object(
+        self,
+        frame: FrameName,
+        category: str | None = None,
+        abilities: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> WorldObject:
+        """Declare the subtree of a frame an object, under the frame's name.
+
+        Raises:
+            ConfigError: for unknown abilities or parameters, with near matches.
+        """
+        name = self.frames[self._tree.own_index(frame)].name
+        parsed = parse_abilities(name, {} if abilities is None else abilities)
+        annotation = ObjectAnnotation(category, parsed)
+        self._annotations = self._annotations.with_object(name, annotation)
+        return self.object(name)
+
     def add_object(
         self,
         name: str,
-        parts: Any = (),
+        parts: Sequence[tuple[Shape, PoseLike | None]] = (),
         *,
-        parent: Any = "world",
-        pose: Any = None,
-        joint: Any = None,
-        com: Any = None,
-        mass: Any = None,
+        parent: FrameName = "world",
+        pose: PoseLike | None = None,
+        joint: JointTypeName | None = None,
+        com: VectorLike | None = None,
+        mass: float | None = None,
         category: str | None = None,
-        abilities: Any = None,
+        abilities: Mapping[str, Mapping[str, Any]] | None = None,
         **options: Any,
     ) -> WorldObject:
         """Add an object made of rigid parts, each a shape and its pose (or None).
@@ -56,103 +854,195 @@ class Config(AnnotatedWorld):
             **options: as for `add_frame`.
 
         Raises:
-            ConfigError: saying what does not fit.
+            ConfigError: for an argument that does not fit.
         """
-        made = tuple(parse_part(name, k, part) for k, part in enumerate(parts))
-        annotated = parse_abilities(name, {} if abilities is None else abilities)
+        geometries = tuple(parse_part(name, k, part) for k, part in enumerate(parts))
+        parsed = parse_abilities(name, {} if abilities is None else abilities)
+        centre = None if com is None else finite_vector(f"com of {name!r}", com, 3)
         self.add_frame(name, parent, pose=pose, joint=joint, mass=mass, **options)
-        contact = int(any(g.collision for g in made))
-        i = self.index(name)
-        self._frames[i] = replace(
-            self._frames[i],
-            geometries=made,
-            contact=options.get("contact", contact),
-            com=None if com is None else finite_vector(f"com of {name!r}", com, 3),
+        contact = self.frames[-1].contact
+        if options.get("contact") is None:
+            contact = int(any(g.collision for g in geometries))
+        self._tree = self._tree.with_properties(
+            len(self.frames) - 1, geometries=geometries, contact=contact, com=centre
         )
-        self._forget()
-        return self.mark_object(name, category, annotated)
+        annotation = ObjectAnnotation(category, parsed)
+        self._annotations = self._annotations.with_object(name, annotation)
+        return self.object(name)
 
-    def load(
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """Cavities and supports of objects, in the order in which they were added."""
+        return self._annotations.regions
+
+    def add_region(
         self,
+        object: str,
         name: str,
-        prefix: str = "",
-        parent: Any = "world",
-        pose: Any = None,
-        joint: Any = None,
-    ) -> tuple[str, ...]:
-        """Add one of our own models by name; objects are marked, with their regions.
+        kind: RegionKind = "cavity",
+        *,
+        size: VectorLike | None = None,
+        pose: PoseLike | None = None,
+        planes: MatrixLike | None = None,
+        corners: MatrixLike | None = None,
+        frame: FrameName | None = None,
+    ) -> Region:
+        """Annotate a convex cavity of an object, or a face that supports others.
+
+        Relaxations of `InsideOf` and `OnTopOf` try annotated regions first: these have
+        simple constraints, which a solver satisfies from any start.
 
         Args:
-            name: "panda", "ur5e", "mug", "table", … (an unknown name lists them).
-            prefix: put before every frame and joint name.
-            parent: the frame that the model's root is attached to.
-            pose: of the model's root in the parent (7,).
-            joint: "free" for a movable object.
-
-        Returns:
-            The names of the new frames.
-        """
-        model, info = read_named(name)
-        names = self.add_model(
-            model, prefix, parent, pose, joint, source=f"model {name!r}"
-        )
-        if info.get("kind") == "object":
-            pairs = zip(model.frames, self._frames[-len(names) :], strict=True)
-            joints = {
-                old.joint.name: new.joint.name
-                for old, new in pairs
-                if old.joint is not None and new.joint is not None
-            }
-            abilities = model_abilities(info, prefix, joints)
-            self.mark_object(names[0], info.get("category"), abilities)
-            for region, values in info.get("regions", {}).items():
-                self.add_region(names[0], region, **values)
-        return names
-
-    def copy(self) -> "Config":
-        """An independent copy."""
-        new = Config()
-        new._frames = list(self._frames)
-        new._values = dict(self._values)  # arrays are replaced, never changed
-        new._objects = {k: replace(o, config=new) for k, o in self._objects.items()}
-        new._cameras, new._agents = dict(self._cameras), dict(self._agents)
-        new._rooms, new._regions = self._rooms, self._regions
-        new._states = dict(self._states)
-        new._ignored, new._pairs = self._ignored, self._pairs
-        new._jax_kinematics, new._cache = self._jax_kinematics, self._cache
-        return new
-
-    __copy__ = copy
-
-    def __deepcopy__(self, memo: dict) -> "Config":
-        return self.copy()
-
-    def model(self) -> Model:
-        """Frames, joint values and ignored pairs, as a loader would return them."""
-        values = copy.deepcopy(self._values)
-        return Model(tuple(self._frames), values, self._ignored)
-
-    def write_urdf(self, path: Any, name: str = "posewise") -> None:
-        """Write the world as a URDF file; meshes that have no file go to `meshes/`.
+            object: name of the object.
+            name: of the region, not yet one of the object's.
+            kind: "cavity" or "support".
+            size: of a box (3,), or of a rectangle (2,) [m].
+            pose: of its middle in the frame (7,); z of a rectangle points to where
+                objects stand. Default: the frame's own.
+            planes: of a cavity (n, 4): rows (nx, ny, nz, b) in the frame, with
+                normal · p <= b inside.
+            corners: of a support (n, 3) in the frame, counter-clockwise seen from
+                where objects stand.
+            frame: the part of the object that it belongs to; None: the root.
 
         Raises:
-            ConfigError: for what URDF cannot say (ball joints, duplicate names).
+            ConfigError: for unknown names, with near matches, and what is no convex
+                polytope or polygon.
         """
-        from .loaders.urdf.writer import write_urdf
+        region = make_region(
+            self._annotations,
+            self._tree,
+            object,
+            name,
+            kind,
+            size=size,
+            pose=pose,
+            planes=planes,
+            corners=corners,
+            frame=frame,
+        )
+        self._annotations = self._annotations.with_region(region)
+        return region
 
-        path = Path(path)
-        meshes = path.parent / "meshes"
-        path.write_text(write_urdf(self.model(), name, meshes))
+    @property
+    def rooms(self) -> RoomMap | None:
+        """The map of rooms on the floor; None: unknown."""
+        return self._annotations.rooms
 
-    def view(self, path: Any = None, dt: Any = 0.1, browser: bool = True) -> "View":
+    @rooms.setter
+    def rooms(self, rooms: RoomMap | None) -> None:
+        self._annotations = self._annotations.with_rooms(rooms)
+
+    @property
+    def states(self) -> dict[str, ObjectState]:
+        """Extended states (temperature, wetness, …) of the objects by name."""
+        return dict(self._annotations.states)
+
+    @states.setter
+    def states(self, states: Mapping[str, ObjectState]) -> None:
+        self._annotations = self._annotations.with_states(states)
+
+    def set_state(self, name: str, **values: Any) -> None:
+        """Change extended states of an object, e.g. `temperature=80.0`.
+
+        Args:
+            name: of the object.
+            **values: fields of `ObjectState`.
+
+        Raises:
+            ConfigError: for unknown names, with near matches, and values that do not
+                fit.
+        """
+        self._annotations = self._annotations.with_state(name, values)
+
+    @property
+    def cameras(self) -> dict[str, Camera]:
+        """Cameras by name, each on the frame of that name."""
+        return dict(self._annotations.cameras)
+
+    def add_camera(
+        self,
+        name: str,
+        parent: FrameName = "world",
+        *,
+        position: VectorLike | None = None,
+        quaternion: VectorLike | None = None,
+        pose: PoseLike | None = None,
+        vertical_fov: float = np.pi / 2,
+        width: int = 128,
+        height: int = 128,
+        near: float = 0.1,
+        far: float = 100.0,
+    ) -> Camera:
+        """Add a camera and its frame, x forward, y left, z up.
+
+        Args:
+            name: of the camera and of its frame.
+            parent: the frame it is attached to.
+            position: in the parent (3,) [m].
+            quaternion: in the parent (4,).
+            pose: both at once (7,).
+            vertical_fov: full angle from the lower to the upper edge [rad].
+            width: pixels.
+            height: pixels.
+            near: nothing at less depth is seen [m].
+            far: nothing at more depth is seen [m].
+
+        Raises:
+            ConfigError: for an argument that does not fit.
+        """
+        camera = Camera(name, vertical_fov, width, height, near, far)
+        self.add_frame(
+            name, parent, position=position, quaternion=quaternion, pose=pose
+        )
+        self._annotations = self._annotations.with_camera(camera)
+        return camera
+
+    @property
+    def agents(self) -> dict[str, Agent]:
+        """Agents by name."""
+        return dict(self._annotations.agents)
+
+    def add_agent(
+        self,
+        name: str,
+        base: FrameName,
+        *,
+        camera: str | None = None,
+        hands: Frames | Mapping[str, Frames] = (),
+    ) -> Agent:
+        """Declare the frames of an agent: its base, its camera and its hands.
+
+        Args:
+            name: of the agent; it may be a frame's or an object's too.
+            base: the frame that says where it is.
+            camera: a camera of this world.
+            hands: frames of its hands, e.g. ["panda_hand"], with all fingers that
+                joints hold on them; or fingers by hand, {"hand": ["left", "right"]}.
+
+        Raises:
+            ConfigError: for unknown names, with near matches.
+        """
+        agent = make_agent(self._annotations, self._tree, name, base, camera, hands)
+        self._annotations = self._annotations.with_agent(agent)
+        return agent
+
+    # -- view --------------------------------------------------------------------
+
+    def view(
+        self,
+        path: Float[np.ndarray, "T nq"] | MatrixLike | None = None,
+        dt: float | VectorLike = 0.1,
+        browser: bool = True,
+    ) -> ViewHandle:
         """Show the world, or a path of it, in the browser.
 
-        Without a path a second call shows the world as it is then on the same page.
+        Without a path a second call shows the present state on the same page.
 
         Args:
             path: coordinates (T, nq) to play; None: the state.
             dt: time from one slice of the path to the next [s].
-            browser: whether to open the page, and to say on stderr where it is.
+            browser: whether to open the page, and to print its address on stderr.
 
         Returns:
             The view: its `url`, overlays, drag handles, `save` as a page, `close`.
@@ -161,34 +1051,41 @@ class Config(AnnotatedWorld):
             ConfigError: for a path that is not one of this world.
             ImportError: without viser; names the extra.
         """
-        from .visual.viewer import View, path_animation
+        from .visual.viewer.open_views import open_view
 
-        if path is not None:
-            clip = path_animation(self, path, dt)
-            return View(clip.world(0), clip, browser)
-        if self._view is None or self._view.closed:
-            self._view = View(self, browser=browser)
-        else:
-            self._view.update()
-        return self._view
+        return open_view(self, path, dt, browser)
 
-    def __repr__(self) -> str:
-        return (
-            f"Config({len(self._frames)} frames, {len(self.joint_names)} joints,"
-            f" nq={self.nq}, {len(self._objects)} objects)"
+
+def _make_feature(
+    symbol: MakesFeature[F], frames: Frames, options: Mapping[str, Any]
+) -> F:
+    if not hasattr(symbol, "on"):
+        raise ConfigError(
+            f"symbol is {symbol!r}, expected an entry of FS; for a function of poses"
+            " make a Feature(function, frames)."
         )
+    return symbol.on(frames, **options)
 
 
-def load(name: str, **options: Any) -> Config:
-    """A new world with one of our own models, e.g. `load("panda")`.
+def load(
+    name: ModelName,
+    prefix: str = "",
+    parent: FrameName = "world",
+    pose: PoseLike | None = None,
+    joint: JointTypeName | None = None,
+) -> Config:
+    """Return a new world with one of our own models, e.g. `load("panda")`.
 
     Args:
         name: of the model.
-        **options: as for `Config.load`.
+        prefix: put before every frame and joint name.
+        parent: the frame that the model's root is attached to.
+        pose: of the model's root in the parent (7,).
+        joint: "free" for a movable object.
 
     Raises:
         LoadError: for an unknown name, with near matches.
     """
     C = Config()
-    C.load(name, **options)
+    C.load(name, prefix, parent, pose, joint)
     return C

@@ -43,6 +43,24 @@ VALIDATES_ITSELF = frozenset(
     posewise.rai.frame
     posewise.rai.komo
     posewise.rai.nlp
+    posewise.robots.config
+    posewise.robots.contact.filter
+    posewise.robots.contact.proximity
+    posewise.robots.errors
+    posewise.robots.models
+    posewise.robots.validation
+    posewise.robots.world.abilities
+    posewise.robots.world.add
+    posewise.robots.world.agents
+    posewise.robots.world.annotations
+    posewise.robots.world.argument_parsing
+    posewise.robots.world.edit
+    posewise.robots.world.frame_tree
+    posewise.robots.world.object_states
+    posewise.robots.world.objects
+    posewise.robots.world.regions
+    posewise.robots.world.rooms
+    posewise.robots.world.subtree_copy
     """.split()
 )
 """Modules whose functions check user input and answer with a sentence.

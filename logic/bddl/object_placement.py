@@ -141,8 +141,7 @@ def _is_penetrating(C: Config, name: str) -> bool:
         (foot, head), theirs = boxes.owned_by(other).bounds, solid_frames(C, [other])
         if (np.minimum(high, head) - np.maximum(low, foot) > room).all():
             pairs = [(i, j) for i in own for j in theirs]
-            poses = C.forward_pass().frames
-            found = nearest_contacts(C.frames, poses.R, poses.p, pairs, 0.0)
+            found = nearest_contacts(C.tree, pairs, 0.0)
             if any(float(c.distance) < -CONTACT_TOLERANCE for c in found.values()):
                 return True
     return False

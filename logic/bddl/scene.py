@@ -199,5 +199,5 @@ def _add_object(
         hinge = f"{name} flap"
         limits = np.array(ends)[:, None]
         C.add_frame(hinge, name, joint=flap.joint, position=flap.hinge, limits=limits)
-        leaf = dict(position=flap.center, shape=Box(list(flap.size)))
-        C.add_frame(f"{name} leaf", hinge, **leaf)
+        leaf = Box(list(flap.size))
+        C.add_frame(f"{name} leaf", hinge, position=flap.center, shape=leaf)

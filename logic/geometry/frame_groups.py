@@ -261,8 +261,7 @@ def contact_normal(a: FrameGroup, b: FrameGroup) -> Float[np.ndarray, "3"]:
         return gap.normal
     sides = [x.collision_frames or x.frames[:1] for x in (a, b)]
     pairs = [(i, j) for i in sides[0] for j in sides[1]]
-    poses = a.C.forward_pass().frames
-    found = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, OVERLAP_TOLERANCE)
+    found = nearest_contacts(a.C.tree, pairs, OVERLAP_TOLERANCE)
     if not found:
         return gap.normal
     deepest = min(found.values(), key=lambda c: float(c.distance))

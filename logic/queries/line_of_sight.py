@@ -98,10 +98,8 @@ def _pair(
 
 def _encloses_camera(C: Config, frame: int, eye: int) -> bool:
     """Whether the camera is in all parts of a frame, and fixed to it."""
-    if (
-        C._snapshot()[1].tree.frame_nodes[frame]
-        != C._snapshot()[1].tree.frame_nodes[eye]
-    ):
+    nodes = C.tree.model.layout.tree.frame_nodes
+    if nodes[frame] != nodes[eye]:
         return False
     poses = C.forward_pass().frames
     here = (poses.p[eye] - poses.p[frame]) @ poses.R[frame]

@@ -105,7 +105,7 @@ class SerialChain:
     @property
     def first_moving(self) -> int:
         """The frame, in the world, on the first joint that moves."""
-        slots = self.own_world._snapshot()[0].slots
+        slots = self.own_world.tree.model.layout.slots
         return self.chain[slots[0].frame]
 
     @cached_property

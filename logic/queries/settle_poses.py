@@ -47,7 +47,7 @@ def are_clear(
     By upright boxes about parts, so that some are left out that would do.
     """
     own = {C.index(stack.names[i]) for i in stack.objects[0]}
-    pairs = [pair for pair in C._collision_pairs().tolist() if own & {*pair}]
+    pairs = [pair for pair in C.collision_indices().tolist() if own & {*pair}]
     others = sorted({i for pair in pairs for i in pair} - own)
     frames, root = C.forward_pass().frames, C.index(stack.root)
     lows, tops = _concatenate_boxes(

@@ -120,7 +120,7 @@ class Stable(VerdictPredicate):
     ) -> Float[np.ndarray, "n nq"]:
         """See `Predicate`: it is lowered onto what is below it."""
         stack = find_stack(C, find_object(C, self.a).frames[0])
-        if stack is None or not C._joint(C.index(stack.root)).active:
+        if stack is None or not C.tree.joint(C.index(stack.root)).active:
             return q
         return lower_onto_support(C, stack, q)
 

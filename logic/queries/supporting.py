@@ -106,7 +106,7 @@ class Supporting(VerdictPredicate):
     def _alone(self, C: Config) -> list[Inequality]:
         """Rows that keep b away from all but a."""
         a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
-        pairs = C._collision_pairs()
+        pairs = C.collision_indices()
         mine = np.isin(pairs, b.frames)
         others = set(pairs[mine[:, ::-1]].tolist()) - {*a.frames, *b.frames}
         if not others:

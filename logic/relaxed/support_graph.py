@@ -43,11 +43,11 @@ def find_stack(C: Config, frame: int) -> Stack | None:
     first = owner[frame]
     if first is None:
         return None
-    free = [k for k in owner if k is not None and C._joint(k).active]
+    free = [k for k in owner if k is not None and C.tree.joint(k).active]
     roots = list(dict.fromkeys([first, *free]))
     passive = _robots(C) | {i for i, k in enumerate(owner) if k not in (None, *roots)}
     pairs, apart = [], []
-    for i, j in C._collision_pairs().tolist():
+    for i, j in C.collision_indices().tolist():
         if owner[i] == owner[j]:
             continue
         i, j = (i, j) if owner[i] in roots else (j, i)

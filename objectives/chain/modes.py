@@ -22,7 +22,6 @@ from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.kinematics.joint_types import neutral_value, value_from_pose
 from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
 from posewise.robots.world.frame import Joint
-from posewise.robots.world.subtree_copy import copy_subtree
 
 from .contact_forces import ActiveContact
 
@@ -250,7 +249,7 @@ def build_modes(
         acting.variable.add_to(X)
     named = X.copy() if helpers or exchanges else C
     shared = [n for h in helpers if h.stable for n in _own_joint(X, h.name)]
-    X.lock({n for s in switches for n in _own_joint(X, s.frame)})
+    X.lock([n for s in switches for n in _own_joint(X, s.frame)])
     base_joints = tuple(n for n in X.joint_names if n in set(C.joint_names))
     names: dict[str, str] = {}
     gone: set[str] = set()
@@ -261,8 +260,8 @@ def build_modes(
         root, parent = names.get(s.frame, s.frame), names.get(s.parent, s.parent)
         rename = lambda n, k=k: f"{n.partition('@')[0]}@{k}"
         joint, origin = attachment_joint(X, s.kind, parent, root, rename(s.frame))
-        copies = copy_subtree(
-            X, root, parent, rename, origin=origin, joint=joint, without=gone
+        copies = X.copy_subtree(
+            root, parent, rename, origin=origin, joint=joint, without=gone
         )
         if joint is not None:
             shared.append(joint.name)

@@ -205,8 +205,7 @@ def _moved(C: Config, frame: str, twist: np.ndarray) -> None:
     origin = np.asarray(C.frames[i].origin, float)
     p = origin[:3] + twist[:3]
     turned = quat_multiply(quat_exp(twist[3:]), origin[3:])
-    C._frames[i] = replace(C.frames[i], origin=np.concatenate([p, turned]))
-    C._forget()
+    C.replace_frame(frame, origin=np.concatenate([p, turned]))
 
 
 def _resized(C: Config, frame: str, change: np.ndarray) -> None:
@@ -219,8 +218,7 @@ def _resized(C: Config, frame: str, change: np.ndarray) -> None:
         part, size = size[:count], size[count:]
         given[name] = part if np.ndim(given[name]) else part[0]
     made = replace(geometry, shape=type(geometry.shape)(**given))
-    C._frames[i] = replace(C.frames[i], geometries=(made,))
-    C._forget()
+    C.replace_frame(frame, geometries=(made,))
 
 
 def _size(C: Config, frame: str) -> np.ndarray:

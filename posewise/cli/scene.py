@@ -6,12 +6,13 @@ Arguments are those of the methods of `Config`, under the same names.
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
+from posewise.robots.typing import ModelName
 from posewise.robots.validation import CONVERSION_ERRORS
 from posewise.robots.world.object_states import ObjectState, Particles
 from posewise.robots.world.rooms import Room, RoomMap
@@ -62,8 +63,9 @@ def _add_models(C: Config, section: Entry) -> None:
     for entry in section.items("names of models, or mappings with a key model"):
         given = _expand_shorthand(entry, "model", known)
         name = given.pop("model").text("the name of a model, e.g. panda")
+        model = cast(ModelName, name)
         with entry.locating_errors():
-            C.load(name, **_read_arguments(given))
+            C.load(model, **_read_arguments(given))
 
 
 def _named_section(

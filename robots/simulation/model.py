@@ -102,7 +102,7 @@ class _ModelBuilder:
         self.mujoco = import_mujoco("A twin")
         self.C, self.movable = C, movable
         self.drives = resolve_mimics(C.frames)
-        layout = C._snapshot()[0]
+        layout = C.tree.model.layout
         self.nodes = layout.tree.frame_nodes
         self.starts = {s.frame: s.start for s in layout.slots}
         self.spec = self._settings()
@@ -161,7 +161,7 @@ class _ModelBuilder:
         if joint is None or joint.dim == 0 or self._moving(i):
             return origin
         drive = self.drives[i]
-        q = motion_value(joint.type, self.C._values[drive.source], drive)
+        q = motion_value(joint.type, self.C.tree.values[drive.source], drive)
         return np.asarray(
             pose_multiply(origin, joint_transform(joint.type, joint.axis, q))
         )
@@ -169,7 +169,7 @@ class _ModelBuilder:
     # -- joints ------------------------------------------------------------------
 
     def _joints(self, i: int, frame: Frame, body: Any) -> None:
-        joint, drive = self.C._joint(i), self.drives[i]
+        joint, drive = self.C.tree.joint(i), self.drives[i]
         start = self.starts[drive.source]
         kinds = self.mujoco.mjtJoint
         free = joint.type in ("free", "floating")
@@ -309,7 +309,7 @@ class _ModelBuilder:
         """Pairs that do not collide though MuJoCo would let them."""
         C = self.C
         solid = [i for i, f in enumerate(C.frames) if can_collide(f)]
-        colliding = {(int(a), int(b)) for a, b in C._collision_pairs()}
+        colliding = {(int(a), int(b)) for a, b in C.collision_indices()}
         for k, a in enumerate(solid):
             for b in solid[k + 1 :]:
                 if self.nodes[a] != self.nodes[b] and (a, b) not in colliding:

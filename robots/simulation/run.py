@@ -147,8 +147,8 @@ class TwinRun:
 
     def _motor_with_map(self, name: str, given: Any) -> tuple[Motor, "_MotorMap"]:
         C = self.twin.C
-        i = C._joint_frame(name)
-        joint = C._joint(i)
+        i = C.tree.joint_frame(name)
+        joint = C.tree.joint(i)
         if joint.mimic is not None:
             raise ConfigError(
                 f"Joint {name!r} mimics {joint.mimic!r}; give that one the motor."

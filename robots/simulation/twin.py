@@ -54,14 +54,16 @@ class Twin:
         )
         self.C = C.copy()
         drives = resolve_mimics(C.frames)
-        self._movable = frozenset(drives[C._joint_frame(name)].source for name in names)
+        frames = [C.tree.joint_frame(name) for name in names]
+        self._movable = frozenset(drives[i].source for i in frames)
         self._mujoco = import_mujoco("A twin")
         locked = tuple(
             (i, value.tobytes())
-            for i, value in sorted(C._values.items())
-            if not C._joint(i).active
+            for i, value in sorted(C.tree.values.items())
+            if not C.tree.joint(i).active
         )
-        scene = _ModelKey(C.frames, C._ignored, locked, self._movable, self.C)
+        ignored = C.collision_filter.ignored
+        scene = _ModelKey(C.frames, ignored, locked, self._movable, self.C)
         self._built = _cached_model(scene)
 
     def without_contacts(self, frames: Iterable[str]) -> "Twin":
@@ -348,7 +350,7 @@ class Twin:
         if name not in self.C.objects and name not in self.C.frame_names:
             known = [*self.C.objects, *self.C.frame_names]
             raise ConfigError(unknown_name("object or frame", name, known))
-        frames = self.C._solid_parts(name)
+        frames = self.C.solid_parts(name)
         geoms = np.flatnonzero(np.isin(self._geom_frames, frames)).tolist()
         if not geoms:
             raise ConfigError(f"{name!r} has no shape for collisions.")

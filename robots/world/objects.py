@@ -1,43 +1,57 @@
-"""Objects: subtrees of frames that predicates speak of by name."""
+"""Objects: subtrees of frames that predicates name."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..errors import ConfigError, unknown_name
+from .regions import Region
 
-if TYPE_CHECKING:
-    from .regions import Region
-    from .state import WorldState
-else:
-    Region = WorldState = Any
+
+class ObjectWorld(Protocol):
+    """The part of a world that an object reads."""
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """Cavities and supports of all objects."""
+
+    def subtree(self, root: str) -> tuple[str, ...]:
+        """Return the names of a frame and of all frames below it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectAnnotation:
+    """Category and abilities of an object."""
+
+    category: str | None = None
+    abilities: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    """Parameters by ability."""
 
 
 @dataclass(frozen=True, eq=False)
 class WorldObject:
     """A root frame with everything attached to it, a category and abilities."""
 
-    config: "WorldState" = field(repr=False)
+    world: ObjectWorld = field(repr=False)
     name: str
-    """Also the name of the root frame."""
+    """Name of the object and of its root frame."""
     category: str | None = None
-    abilities: dict[str, Any] = field(default_factory=dict)
+    abilities: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    """Parameters by ability."""
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Names of the object's frames: the root and all that hangs on it."""
-        names = [self.name]
-        for name in names:
-            names += [n for n in self.config.children(name) if n not in names]
-        return tuple(names)
+        """Names of the object's frames: the root and everything below it."""
+        return self.world.subtree(self.name)
 
     @property
     def cavities(self) -> tuple[Region, ...]:
-        """Its annotated cavities."""
-        regions = self.config.regions
+        """Annotated cavities of the object."""
+        regions = self.world.regions
         return tuple(r for r in regions if r.object == self.name and r.kind == "cavity")
 
     def ability(self, name: str) -> dict[str, Any]:
-        """Parameters of an ability.
+        """Return the parameters of an ability.
 
         Raises:
             ConfigError: when the object was not annotated with it.
@@ -51,7 +65,7 @@ class WorldObject:
         return self.abilities[name]
 
     def link(self, ability: str) -> str:
-        """The frame that an ability speaks of: its `link`, or the object's own.
+        """Return the frame of an ability: its `link`, or else the object's root.
 
         Raises:
             ConfigError: when the object has no such ability or part.

@@ -140,9 +140,9 @@ def draw_collisions(stage: OverlayContext) -> list[Any]:
     Those of overlaps are within the bodies: a label, which nothing hides, tells where.
     """
     C = stage.world
-    pairs = C._collision_pairs()
+    pairs = C.collision_indices()
     handles = []
-    for k, contact in C._contacts(pairs, stage.margin).items():
+    for k, contact in C.contacts(pairs, stage.margin).items():
         a, b = (C.frame_names[i].replace("/", "|") for i in pairs[k])
         ends = np.stack([contact.point_a, contact.point_b])
         color = OVERLAP_COLOR if contact.distance < 0 else NEAR_COLOR

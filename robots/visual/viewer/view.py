@@ -146,7 +146,7 @@ class View:
                     "This view plays a path, in which nothing can be dragged; drag in"
                     " the view of a world, C.view()."
                 )
-            self.config._own(frame)
+            self.config.tree.own_index(frame)
             if frame in self._gizmos:
                 self._gizmos[frame].stop()
             moved = lambda pose: self._moved(frame, pose, react)

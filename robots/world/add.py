@@ -1,0 +1,237 @@
+"""Additions to a frame tree: single frames and whole models.
+
+Every function returns a new tree, or raises and changes nothing.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import ConfigError, unknown_name
+from ..geometry.shapes import Marker, Shape
+from ..kinematics.joint_types import neutral_value
+from ..kinematics.transforms import IDENTITY, pose_multiply
+from ..typing import (
+    RGBA,
+    FrameName,
+    JointTypeName,
+    MatrixLike,
+    PoseLike,
+    VectorLike,
+)
+from .argument_parsing import (
+    parse_contact,
+    parse_geometry,
+    parse_joint,
+    parse_joint_value,
+    parse_mass,
+    parse_pose,
+)
+from .frame import Frame, Joint, Model
+from .frame_tree import FrameTree, joint_of
+
+FREE_JOINTS = ("free", "floating")
+"""Joint types whose value is a pose."""
+
+
+@dataclass(frozen=True)
+class JointOptions:
+    """What a user says about the joint of a new frame; see `Config.add_frame`."""
+
+    type: JointTypeName | None = None
+    axis: VectorLike | None = None
+    limits: MatrixLike | VectorLike | None = None
+    q: float | VectorLike | None = None
+    mimic: str | None = None
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+def add_frame(
+    tree: FrameTree,
+    name: str,
+    parent: FrameName,
+    *,
+    position: VectorLike | None,
+    quaternion: VectorLike | None,
+    pose: PoseLike | None,
+    joint: JointOptions,
+    shape: Shape | None,
+    color: RGBA | None,
+    contact: int | None,
+    mass: float | None,
+    attributes: dict[str, Any],
+) -> FrameTree:
+    """Add a frame at the end; see `Config.add_frame`."""
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"name is {name!r}, expected a string, e.g. 'mug'.")
+    if name in tree.model.first_index or name == "world" and tree.frames:
+        raise ConfigError(f"A frame {name!r} exists already; choose another name.")
+    origin = parse_pose(f"frame {name!r}", position, quaternion, pose)
+    new_joint, origin, value = _parse_new_joint(name, joint, origin)
+    if mass is not None:
+        mass = parse_mass(f"Frame {name!r}: mass", mass)
+    collides = shape is not None and not isinstance(shape, Marker)
+    frame = Frame(
+        name,
+        tree.parent_index(parent),
+        origin,
+        new_joint,
+        () if shape is None else (parse_geometry(shape, color, collides),),
+        int(collides) if contact is None else parse_contact(name, contact),
+        mass,
+        attributes=attributes,
+    )
+    return append_frames(tree, [frame], {} if value is None else {0: value})
+
+
+def _parse_new_joint(
+    name: str, options: JointOptions, origin: np.ndarray
+) -> tuple[Joint | None, np.ndarray, np.ndarray | None]:
+    """Return the joint of a new frame, the constant origin before it, and its value."""
+    if options.type is None:
+        others = options.axis, options.limits, options.q, options.mimic
+        if any(option is not None for option in others):
+            raise ConfigError(
+                f"Frame {name!r}: axis, limits, q and mimic need a joint=... type."
+            )
+        return None, origin, None
+    joint = parse_joint(
+        name,
+        options.type,
+        options.axis,
+        options.limits,
+        options.mimic,
+        options.multiplier,
+        options.offset,
+    )
+    value = neutral_value(joint.type)
+    if joint.type in FREE_JOINTS and joint.mimic is None:
+        value, origin = origin, IDENTITY.copy()
+    if options.q is not None:
+        value = parse_joint_value(joint, options.q)
+    return replace(joint, q=value), origin, value
+
+
+def append_frames(
+    tree: FrameTree,
+    frames: Sequence[Frame],
+    values: Mapping[int, VectorLike] | None = None,
+) -> FrameTree:
+    """Add frames at the end.
+
+    Args:
+        tree: the tree.
+        frames: their parents are indices into the new tree.
+        values: coordinates by place in `frames`, where they differ from `Joint.q`.
+
+    Raises:
+        ConfigError: for frames in a circle, mimic joints and values that do not fit.
+    """
+    first = len(tree.frames)
+    new_values = dict(tree.values)
+    for k, frame in enumerate(frames):
+        if frame.joint is not None and frame.joint.dim:
+            start = frame.joint.q
+            value = neutral_value(frame.joint.type) if start is None else start
+            new_values[first + k] = np.array(value, float)
+    for k, given in ({} if values is None else values).items():
+        new_values[first + k] = parse_joint_value(joint_of(frames[k]), given)
+    new = FrameTree.build((*tree.frames, *frames), new_values)
+    # A single frame that mimics no joint always fits; leaving out the check keeps
+    # worlds of many frames linear in their number.
+    if len(frames) > 1 or any(f.joint and f.joint.mimic for f in frames):
+        return new.checked()
+    return new
+
+
+def append_model(
+    tree: FrameTree,
+    model: Model,
+    prefix: str,
+    parent: FrameName,
+    pose: PoseLike | None,
+    joint: JointTypeName | None,
+    *,
+    duplicates: bool,
+    source: str,
+) -> FrameTree:
+    """Add the frames of a model; see `Config.add_model`."""
+    if not isinstance(model, Model):
+        raise ConfigError(
+            f"model is {type(model).__name__}, expected a Model; a Config's is its"
+            " model()."
+        )
+    if not model.frames:
+        raise ConfigError(f"{source} has no frames; nothing was added.")
+    names = [prefix + f.name for f in model.frames]
+    clash = [f.name for f in model.frames if prefix + f.name in tree.model.first_index]
+    if clash and not duplicates:
+        raise ConfigError(
+            f"{source}: {len(clash)} frame names are in use already"
+            f" ({', '.join(map(repr, clash[:4]))}); give a prefix, e.g. 'b_'."
+        )
+    root_pose = IDENTITY if pose is None else parse_pose(source, None, None, pose)
+    root, first = tree.parent_index(parent), len(tree.frames)
+    joint_names = _unique_joint_names(tree, model, prefix)
+    leaders = _leaders(model)
+    frames, values = [], dict(model.q)
+    for i, frame in enumerate(model.frames):
+        new_joint, up = frame.joint, frame.parent
+        origin = np.asarray(frame.origin, float)
+        if new_joint is not None:
+            mimic = None if new_joint.mimic is None else joint_names[leaders[i]]
+            new_joint = replace(new_joint, name=joint_names[i], mimic=mimic)
+        if up is None:
+            up, origin = root, pose_multiply(root_pose, origin)
+            if joint is not None and new_joint is None:
+                options = JointOptions(joint)
+                new_joint, origin, value = _parse_new_joint(names[i], options, origin)
+                if value is not None:
+                    values[i] = value
+        else:
+            up += first
+        frames.append(
+            replace(frame, name=names[i], joint=new_joint, parent=up, origin=origin)
+        )
+    return append_frames(tree, frames, values)
+
+
+def _unique_joint_names(tree: FrameTree, model: Model, prefix: str) -> dict[int, str]:
+    """Return names for a model's joints that no joint of the tree has."""
+    taken = {f.joint.name for f in tree.frames if f.joint is not None}
+    names = {}
+    for i, frame in enumerate(model.frames):
+        if frame.joint is None:
+            continue
+        name = base = prefix + frame.joint.name
+        for k in itertools.count(2):
+            if name not in taken:
+                break
+            name = f"{base}~{k}"
+        taken.add(name)
+        names[i] = name
+    return names
+
+
+def _leaders(model: Model) -> dict[int, int]:
+    """Return the frame that each mimicking frame follows: the last of that name.
+
+    Raises:
+        ConfigError: when there is none.
+    """
+    by_name = {f.joint.name: i for i, f in enumerate(model.frames) if f.joint}
+    leaders = {}
+    for i, frame in enumerate(model.frames):
+        if frame.joint is not None and frame.joint.mimic is not None:
+            if frame.joint.mimic not in by_name:
+                raise ConfigError(
+                    f"Joint {frame.joint.name!r} mimics {frame.joint.mimic!r}: "
+                    + unknown_name("joint", frame.joint.mimic, by_name)
+                )
+            default = by_name[frame.joint.mimic]
+            leaders[i] = frame.attributes.get("mimic_index", default)
+    return leaders
