@@ -47,8 +47,15 @@ VALIDATES_ITSELF = frozenset(
     posewise.robots.contact.filter
     posewise.robots.contact.proximity
     posewise.robots.errors
+    posewise.robots.geometry.sdf_grid
+    posewise.robots.geometry.shapes
+    posewise.robots.loaders.urdf.srdf
     posewise.robots.models
+    posewise.robots.simulation.run
+    posewise.robots.simulation.twin
     posewise.robots.validation
+    posewise.robots.visual.viewer.animation
+    posewise.robots.visual.viewer.view
     posewise.robots.world.abilities
     posewise.robots.world.add
     posewise.robots.world.agents
