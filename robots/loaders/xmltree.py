@@ -1,14 +1,16 @@
-"""XML as a tree of elements that know their line, so that errors can name it.
+"""XML elements that know their line, so that error messages can name it.
 
-A small layer on expat. DOCTYPE and entity declarations are refused (no robot needs
-them, and they are how a short file grows without bound), as are enormous files.
+The tree is that of `xml.etree`; expat is driven directly because only it tells the
+line of a tag. DOCTYPE and entity declarations are refused: no robot description needs
+them, and nested entities let a short file expand without bound ("billion laughs").
 """
 
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
 import numpy as np
@@ -16,50 +18,45 @@ import numpy as np
 from ..errors import LoadError
 
 MAX_BYTES = 16 * 2**20
+"""Size of the largest file that is read [bytes]."""
 MAX_ELEMENTS = 500_000
+"""Number of elements of the largest file that is read."""
 
 
-@dataclass(frozen=True, eq=False)
-class XmlElement:
-    """One XML element."""
+class XmlElement(ET.Element):
+    """An XML element with its position, and typed access to its attributes."""
 
-    tag: str
-    attributes: dict[str, str]
-    file: str
-    line: int
-    children: list["XmlElement"] = field(default_factory=list)
+    def __init__(self, tag: str, attrib: dict[str, str], file: str, line: int) -> None:
+        super().__init__(tag, attrib)
+        self.file = file
+        self.line = line
 
-    def all(self, tag: str) -> list["XmlElement"]:
-        """The children of that tag, in file order."""
-        return [child for child in self.children if child.tag == tag]
+    if TYPE_CHECKING:  # the tree holds only elements of this class
 
-    def first(self, tag: str) -> "XmlElement | None":
-        """The first child of that tag, or None."""
-        return next((child for child in self.children if child.tag == tag), None)
-
-    def iter(self) -> Iterator["XmlElement"]:
-        """This element and all below it, in file order."""
-        stack = [self]
-        while stack:
-            element = stack.pop()
-            yield element
-            stack.extend(reversed(element.children))
+        def find(self, path: str, namespaces: Any = None) -> "XmlElement | None": ...
+        def findall(  # type: ignore[override]
+            self, path: str, namespaces: Any = None
+        ) -> list["XmlElement"]: ...
+        def iter(  # type: ignore[override]
+            self, tag: str | None = None
+        ) -> Iterator["XmlElement"]: ...
+        def __iter__(self) -> Iterator["XmlElement"]: ...
 
     def error(self, problem: str) -> LoadError:
-        """The error to raise for a mistake in this element."""
-        name = self.attributes.get("name")
-        named = f" name={name!r}" if name is not None else ""
+        """Return the error to raise for a mistake in this element."""
+        name = self.get("name")
+        shown_name = f" name={name!r}" if name is not None else ""
         return LoadError(
-            f"{self.file}, line {self.line}, <{self.tag}{named}>: {problem}"
+            f"{self.file}, line {self.line}, <{self.tag}{shown_name}>: {problem}"
         )
 
-    def text(self, name: str) -> str:
-        """A required attribute, without surrounding blanks.
+    def required(self, name: str) -> str:
+        """Return a required attribute, without surrounding blanks.
 
         Raises:
-            LoadError: when it is missing or empty.
+            LoadError: When the attribute is missing or empty.
         """
-        value = self.attributes.get(name, "").strip()
+        value = self.get(name, "").strip()
         if not value:
             raise self.error(
                 f'attribute {name!r} is missing or empty; write {name}="...".'
@@ -71,55 +68,57 @@ class XmlElement:
         name: str,
         count: int,
         default: tuple[float, ...] | None = None,
-        infinite: bool = False,
+        allow_infinite: bool = False,
     ) -> np.ndarray:
-        """An attribute of `count` numbers (count,).
+        """Return an attribute of `count` numbers (count,).
 
         Args:
             name: The attribute.
             count: How many numbers it must hold.
             default: The value of a missing attribute; None: it is required.
-            infinite: Whether ±inf is welcome.
+            allow_infinite: Accept ±inf.
 
         Raises:
-            LoadError: for a missing attribute, another count, or what is no number.
+            LoadError: When the attribute is missing, has another count, or holds a
+                word that is no number.
         """
-        if name not in self.attributes and default is not None:
+        if name not in self.attrib and default is not None:
             return np.array(default, float)
-        words = self.text(name).split()
-        values = [self._number(name, word, infinite) for word in words]
+        words = self.required(name).split()
+        values = [self._number(name, word, allow_infinite) for word in words]
         if len(values) != count:
             raise self.error(
-                f"{name}={self.attributes[name]!r} has {len(values)} numbers, expected"
+                f"{name}={self.attrib[name]!r} has {len(values)} numbers, expected"
                 f" {count} separated by blanks."
             )
         return np.array(values)
 
     def number(
-        self, name: str, default: float | None = None, infinite: bool = False
+        self, name: str, default: float | None = None, allow_infinite: bool = False
     ) -> float:
-        """An attribute of one number; see `numbers`."""
+        """Return an attribute of one number, like `numbers`."""
         fallback = None if default is None else (default,)
-        return float(self.numbers(name, 1, fallback, infinite)[0])
+        return float(self.numbers(name, 1, fallback, allow_infinite)[0])
 
-    def _number(self, name: str, word: str, infinite: bool) -> float:
+    def _number(self, name: str, word: str, allow_infinite: bool) -> float:
         try:
+            # Python's float accepts "1_000", which no other XML reader does.
             value = float("x" if "_" in word else word)
         except ValueError:
             value = math.nan
-        if math.isnan(value) or (math.isinf(value) and not infinite):
+        if math.isnan(value) or (math.isinf(value) and not allow_infinite):
             raise self.error(
-                f"{name}={self.attributes[name]!r} has {word!r}, expected a finite"
+                f"{name}={self.attrib[name]!r} has {word!r}, expected a finite"
                 " number; write it with a decimal point, like 0.5."
             )
         return value
 
 
-def read_xml(path: str | os.PathLike) -> XmlElement:
-    """The root element of an XML file.
+def read_xml(path: str | os.PathLike[str]) -> XmlElement:
+    """Return the root element of an XML file.
 
     Raises:
-        LoadError: when there is no such file, it is too large, or is not plain XML.
+        LoadError: When the file is missing, too large, or not plain XML.
     """
     file = Path(path)
     try:
@@ -138,15 +137,13 @@ def read_xml(path: str | os.PathLike) -> XmlElement:
 
 
 def parse_xml(data: bytes, file: str) -> XmlElement:
-    """The root element of XML text; `file` is what errors call it."""
+    """Return the root element of XML text; errors call it `file`."""
     if not data.strip():
         raise LoadError(f"{file}: the file is empty, expected XML; check the path.")
     parser = expat.ParserCreate()
-    roots: list[XmlElement] = []
-    stack: list[XmlElement] = []
     count = 0
 
-    def start(tag: str, attributes: dict[str, str]) -> None:
+    def make_element(tag: str, attrib: dict[str, str]) -> XmlElement:
         nonlocal count
         count += 1
         if count > MAX_ELEMENTS:
@@ -154,24 +151,20 @@ def parse_xml(data: bytes, file: str) -> XmlElement:
                 f"{file}, line {parser.CurrentLineNumber}: more than {MAX_ELEMENTS}"
                 " elements; split the file."
             )
-        element = XmlElement(tag, attributes, file, parser.CurrentLineNumber)
-        (stack[-1].children if stack else roots).append(element)
-        stack.append(element)
+        return XmlElement(tag, attrib, file, parser.CurrentLineNumber)
 
-    def end(_: str) -> None:
-        stack.pop()
-
-    def declaration(*_: object) -> None:
+    def refuse_declaration(*_: object) -> None:
         raise LoadError(
             f"{file}, line {parser.CurrentLineNumber}: a DOCTYPE or entity declaration"
             " is not allowed in a robot description; delete it and write its entities"
             " out."
         )
 
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.StartDoctypeDeclHandler = declaration
-    parser.EntityDeclHandler = declaration
+    builder: Any = ET.TreeBuilder(element_factory=make_element)
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.StartDoctypeDeclHandler = refuse_declaration
+    parser.EntityDeclHandler = refuse_declaration
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
@@ -183,4 +176,4 @@ def parse_xml(data: bytes, file: str) -> XmlElement:
         if isinstance(error, LoadError):
             raise
         raise LoadError(f"{file}: {error}; save the file as UTF-8.") from error
-    return roots[0]
+    return builder.close()

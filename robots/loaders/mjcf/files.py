@@ -26,7 +26,7 @@ def check_includes(file: Path) -> None:
             continue
         seen.add(at)
         for element in read_xml(at).iter():
-            name = element.attributes.get("file", "")
+            name = element.attrib.get("file", "")
             if element.tag != "include" or not name:
                 continue
             places = {folder / name, at.parent / name}

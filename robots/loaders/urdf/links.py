@@ -14,7 +14,7 @@ Color = tuple[float, ...]
 
 def read_origin(element: XmlElement) -> np.ndarray:
     """The pose (7,) in the child `<origin xyz rpy>`; identity without one."""
-    origin = element.first("origin")
+    origin = element.find("origin")
     if origin is None:
         return IDENTITY.copy()
     roll, pitch, yaw = origin.numbers("rpy", 3, (0.0, 0.0, 0.0)).tolist()
@@ -25,10 +25,10 @@ def read_origin(element: XmlElement) -> np.ndarray:
 
 def read_materials(root: XmlElement) -> dict[str, Color]:
     """Colours by material name, wherever in the file they are first given."""
-    visuals = [v for link in root.all("link") for v in link.all("visual")]
+    visuals = [v for link in root.findall("link") for v in link.findall("visual")]
     colors: dict[str, Color] = {}
-    for material in [m for e in [root, *visuals] for m in e.all("material")]:
-        color, name = _element_color(material), material.attributes.get("name", "")
+    for material in [m for e in [root, *visuals] for m in e.findall("material")]:
+        color, name = _element_color(material), material.attrib.get("name", "")
         if color is not None and name:
             colors.setdefault(name, color)
     return colors
@@ -40,7 +40,7 @@ def read_geometries(
     """The shapes of a link, those for collision first."""
     found = []
     for tag in ("collision", "visual"):
-        for element in link.all(tag):
+        for element in link.findall(tag):
             shape = _read_shape(element, meshes)
             if shape is None:
                 continue
@@ -61,20 +61,20 @@ def read_inertial(
     link: XmlElement,
 ) -> tuple[float | None, np.ndarray | None, np.ndarray | None]:
     """Mass, centre of mass (3,) and inertia (3, 3) in the link's axes, if given."""
-    inertial = link.first("inertial")
+    inertial = link.find("inertial")
     if inertial is None:
         return None, None, None
     X = read_origin(inertial)
     mass = inertia = None
-    element = inertial.first("mass")
+    element = inertial.find("mass")
     if element is not None:
         mass = element.number("value")
         if mass < 0:
             raise element.error(
-                f"of link {link.text('name')!r}: the mass is {mass}, expected a number"
-                " >= 0 (kg)."
+                f"of link {link.required('name')!r}: the mass is {mass}, expected a"
+                " number >= 0 (kg)."
             )
-    element = inertial.first("inertia")
+    element = inertial.find("inertia")
     if element is not None:
         xx, xy, xz, yy, yz, zz = (
             element.number(f"i{pair}", 0.0) for pair in "xx xy xz yy yz zz".split()
@@ -89,8 +89,8 @@ def _read_shape(element: XmlElement, meshes: MeshLocator) -> Shape | None:
 
     Meshes collide as their convex hulls, as in MuJoCo.
     """
-    geometry = element.first("geometry")
-    kinds = [] if geometry is None else geometry.children
+    geometry = element.find("geometry")
+    kinds = [] if geometry is None else list(geometry)
     if not kinds:
         raise element.error(
             "has no shape; expected <geometry> with <box>, <sphere>, <cylinder>,"
@@ -110,7 +110,7 @@ def _read_shape(element: XmlElement, meshes: MeshLocator) -> Shape | None:
         raise kind.error(str(error)) from error
     if kind.tag == "mesh":
         scale = _read_scale(kind)
-        path = meshes.find(kind.text("filename"))
+        path = meshes.find(kind.required("filename"))
         return None if path is None else Mesh(path, mode="convex", scale=scale)
     raise kind.error(
         "this shape is unknown; expected box, sphere, cylinder, capsule or mesh."
@@ -119,7 +119,7 @@ def _read_shape(element: XmlElement, meshes: MeshLocator) -> Shape | None:
 
 def _read_scale(mesh: XmlElement) -> np.ndarray:
     """The scale (3,); one number stands for three."""
-    words = mesh.attributes.get("scale", "1").split()
+    words = mesh.attrib.get("scale", "1").split()
     scale = mesh.numbers("scale", 1 if len(words) == 1 else 3, (1.0,))
     if np.any(scale == 0):
         raise mesh.error(f"scale is {scale.tolist()}, expected numbers other than 0.")
@@ -127,17 +127,15 @@ def _read_scale(mesh: XmlElement) -> np.ndarray:
 
 
 def _read_color(visual: XmlElement, materials: dict[str, Color]) -> Color | None:
-    material = visual.first("material")
+    material = visual.find("material")
     if material is None:
         return None
-    return _element_color(material) or materials.get(
-        material.attributes.get("name", "")
-    )
+    return _element_color(material) or materials.get(material.attrib.get("name", ""))
 
 
 def _element_color(material: XmlElement) -> Color | None:
-    color = material.first("color")
+    color = material.find("color")
     if color is None:
         return None
-    words = color.attributes.get("rgba", "").split()
+    words = color.attrib.get("rgba", "").split()
     return tuple(color.numbers("rgba", 3 if len(words) == 3 else 4).tolist())

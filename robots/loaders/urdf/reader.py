@@ -108,11 +108,9 @@ def _adjacent_links(frames: list[Frame]) -> frozenset[FramePair]:
 
 def _refuse_xacro(root: XmlElement) -> None:
     """Raise where xacro was left unprocessed in what is read."""
-    parts = [
-        e for child in root.children if child.tag in _PARSED_TAGS for e in child.iter()
-    ]
-    for element in [root, *root.children, *parts]:
-        values = element.attributes.values() if element in parts else ()
+    parts = [e for child in root if child.tag in _PARSED_TAGS for e in child.iter()]
+    for element in [root, *root, *parts]:
+        values = element.attrib.values() if element in parts else ()
         found = next((v for v in values if "${" in v or "$(" in v), None)
         if element.tag.startswith("xacro:") or found is not None:
             what = f"the tag {element.tag!r}" if found is None else repr(found)
@@ -128,8 +126,8 @@ _PARSED_TAGS = ("link", "joint", "material")
 def _elements_by_name(root: XmlElement, tag: str) -> dict[str, XmlElement]:
     """The elements of a tag by name."""
     found: dict[str, XmlElement] = {}
-    for element in root.all(tag):
-        name = element.text("name")
+    for element in root.findall(tag):
+        name = element.required("name")
         if name in found:
             raise element.error(
                 f"the name is already used in line {found[name].line}; names of"
@@ -141,10 +139,10 @@ def _elements_by_name(root: XmlElement, tag: str) -> dict[str, XmlElement]:
 
 def _linked_name(joint: XmlElement, tag: str) -> str:
     """The link named by a joint's `<parent>` or `<child>`."""
-    end = joint.first(tag)
+    end = joint.find(tag)
     if end is None:
         raise joint.error(f'has no <{tag}>; write <{tag} link="..."/>.')
-    return end.text("link")
+    return end.required("link")
 
 
 def _parent_joints(
@@ -159,7 +157,7 @@ def _parent_joints(
                 raise joint.error(f"its {tag}: {unknown_name('link', name, links)}")
         child = _linked_name(joint, "child")
         if child in above:
-            other = above[child].text("name")
+            other = above[child].required("name")
             raise joint.error(
                 f"link {child!r} is already the child of joint {other!r} (line"
                 f" {above[child].line}); a link has one parent, so close loops"
@@ -201,10 +199,10 @@ def _check_mimics(joints: dict[str, XmlElement]) -> None:
     """Raise for a mimic of an unknown or unfit joint, or of itself in the end."""
     follows: dict[str, str] = {}
     for name, joint in joints.items():
-        mimic = joint.first("mimic")
+        mimic = joint.find("mimic")
         if mimic is None or _joint_type_name(joint) == "fixed":
             continue
-        followed = mimic.text("joint")
+        followed = mimic.required("joint")
         if followed not in joints:
             raise mimic.error(
                 f"of joint {name!r}: {unknown_name('joint', followed, joints)}"
@@ -232,7 +230,7 @@ def _check_mimics(joints: dict[str, XmlElement]) -> None:
 
 
 def _joint_type_name(joint: XmlElement) -> str:
-    kind = joint.text("type")
+    kind = joint.required("type")
     if kind not in URDF_JOINT_TYPES:
         raise joint.error(
             f"type is {kind!r}, expected one of {', '.join(URDF_JOINT_TYPES)}."
@@ -245,14 +243,14 @@ def _read_joint(joint: XmlElement) -> Joint | None:
     if kind == "fixed":
         return None
     dim = joint_dim(kind)
-    limit = joint.first("limit")
-    mimic = joint.first("mimic")
+    limit = joint.find("limit")
+    mimic = joint.find("mimic")
     return Joint(
         type=kind,
-        name=joint.text("name"),
+        name=joint.required("name"),
         axis=None if kind == "floating" else _read_axis(joint),
         limits=_read_limits(limit) if kind in ("revolute", "prismatic") else None,
-        mimic=None if mimic is None else mimic.text("joint"),
+        mimic=None if mimic is None else mimic.required("joint"),
         multiplier=1.0 if mimic is None else mimic.number("multiplier", 1.0),
         offset=0.0 if mimic is None else mimic.number("offset", 0.0),
         velocity=_read_bound(limit, "velocity", dim),
@@ -261,14 +259,14 @@ def _read_joint(joint: XmlElement) -> Joint | None:
 
 
 def _read_axis(joint: XmlElement) -> np.ndarray:
-    element = joint.first("axis")
+    element = joint.find("axis")
     if element is None:
         return np.array([1.0, 0.0, 0.0])
     axis = element.numbers("xyz", 3, (1.0, 0.0, 0.0))
     length = np.linalg.norm(axis)
     if length < 1e-9:
         raise element.error(
-            f"of joint {joint.text('name')!r}: the axis {axis.tolist()} has no"
+            f"of joint {joint.required('name')!r}: the axis {axis.tolist()} has no"
             " direction; expected a vector other than zero."
         )
     return axis / length
@@ -276,9 +274,11 @@ def _read_axis(joint: XmlElement) -> np.ndarray:
 
 def _read_limits(limit: XmlElement | None) -> np.ndarray | None:
     """The limits (2, 1); None without any."""
-    if limit is None or not {"lower", "upper"} & limit.attributes.keys():
+    if limit is None or not {"lower", "upper"} & limit.attrib.keys():
         return None
-    limits = [limit.number(side, 0.0, infinite=True) for side in ("lower", "upper")]
+    limits = [
+        limit.number(side, 0.0, allow_infinite=True) for side in ("lower", "upper")
+    ]
     if limits[0] > limits[1] or limits[0] == np.inf or limits[1] == -np.inf:
         raise limit.error(
             f"lower {limits[0]} is above upper {limits[1]}; swap them, or make the"
@@ -290,9 +290,9 @@ def _read_limits(limit: XmlElement | None) -> np.ndarray | None:
 
 def _read_bound(limit: XmlElement | None, name: str, dim: int) -> np.ndarray | None:
     """The largest speed or effort (dim,); None without one."""
-    if limit is None or name not in limit.attributes:
+    if limit is None or name not in limit.attrib:
         return None
-    value = limit.number(name, infinite=True)
+    value = limit.number(name, allow_infinite=True)
     if value < 0:
         raise limit.error(f"{name} is {value}, expected a number >= 0.")
     return None if value >= UNLIMITED_BOUND else np.full(dim, value)
@@ -301,10 +301,10 @@ def _read_bound(limit: XmlElement | None, name: str, dim: int) -> np.ndarray | N
 def _attributes(joint: XmlElement) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if _joint_type_name(joint) == "fixed":
-        found["joint_name"] = joint.text("name")
-    dynamics = joint.first("dynamics")
+        found["joint_name"] = joint.required("name")
+    dynamics = joint.find("dynamics")
     if dynamics is not None:
         for name in ("damping", "friction"):
-            if name in dynamics.attributes:
+            if name in dynamics.attrib:
                 found[name] = dynamics.number(name)
     return found

@@ -28,6 +28,6 @@ def read_srdf(
     if root.tag != "robot":
         raise root.error("expected the root <robot>; this file is no SRDF.")
     return {
-        tag: {tuple(e.text(name) for name in names): e for e in root.all(tag)}
+        tag: {tuple(e.required(name) for name in names): e for e in root.findall(tag)}
         for tag, names in LINK_ATTRIBUTES.items()
     }
