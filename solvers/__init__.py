@@ -1,4 +1,4 @@
-"""min Σ‖φ_sos‖² subject to φ_ineq <= 0, φ_eq = 0, over a chain of configurations."""
+"""Solvers: min Σ‖φ_sos‖² subject to φ_ineq <= 0, φ_eq = 0, on a chain of slices."""
 
 from .augmented_lagrangian import Result as Result
 from .augmented_lagrangian import solve as solve

@@ -167,7 +167,7 @@ def resume(
     options: Options | Packed,
     max_iterations: Number,
 ) -> tuple[SolverState | Packed, Any]:
-    """Iterate at most so many times more, and pause.
+    """Iterate at most `max_iterations` more times, then pause.
 
     Args:
         problem: the structure of the problem.

@@ -33,7 +33,7 @@ class ChainProblem(Protocol):
 
     @property
     def is_large(self) -> bool:
-        """Whether evaluation is so much code that it compiles sooner in parts."""
+        """Whether the code of `evaluate` is long enough to compile sooner in parts."""
         ...
 
     def evaluate(self, data: Any, x: Any) -> Any:

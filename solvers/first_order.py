@@ -1,10 +1,10 @@
-"""The augmented Lagrangian, minimised by an optax optimiser.
+"""Augmented Lagrangian whose subproblems an optax optimiser minimises.
 
-No linear system is formed or solved: memory and time grow with the number of rows
-only. For large, loosely coupled problems; where Newton steps are affordable they need
-far fewer evaluations. Each subproblem ends when the optimiser gains nothing worth
-mentioning over some steps; then multipliers and penalty are updated and it starts
-afresh.
+No linear system is formed or solved, so memory and time grow only with the number of
+rows. This suits large, loosely coupled problems; where Newton steps are affordable,
+they need far fewer evaluations. A subproblem ends when the optimiser gains next to
+nothing over some steps; then multipliers and penalty are updated and the optimiser
+starts from its initial state.
 """
 
 from functools import partial
@@ -18,7 +18,7 @@ from posewise.compilation.precision import full_matmul_precision
 
 from .augmented_lagrangian import Result
 from .chain_problem import ChainProblem
-from .interruptible import NO_PROGRESS, ProgressReporter, run_in_rounds
+from .interruptible import NO_PROGRESS, ProgressCallback, run_in_rounds
 from .linear_system import assemble, partition_variables
 from .options import Options
 from .residuals import (
@@ -34,65 +34,73 @@ from .residuals import (
 from .status import Status
 
 PROGRESS_CHECK_INTERVAL = 50
-"""Steps over which a subproblem must gain."""
+"""Number of steps in which the merit has to decrease, or else the subproblem ends. More
+steps solve subproblems better, but spend more evaluations on each."""
 
 
 class FirstOrderState(NamedTuple):
     """Everything the loop carries."""
 
     x: Float[jax.Array, "T nq"]
-    moved: Float[jax.Array, "T nv"]
+    """The iterate."""
+    displacement: Float[jax.Array, "T nv"]
     """Sum of all steps: the optimiser's parameters."""
     optimizer: Any
-    rows: tuple[ResidualBlock, ...]
-    """At x once the loop ends; without Jacobians."""
+    """State of the optimiser."""
+    blocks: tuple[ResidualBlock, ...]
+    """Residuals, without Jacobians; those at x once the loop ends."""
     multipliers: Float[jax.Array, " N"]
-    """Of all rows, in line."""
+    """Lagrange multipliers λ of all rows."""
     mu: Float[jax.Array, ""]
+    """Penalty μ."""
     row_scale: Float[jax.Array, " N"]
-    """Of the penalty, what is each row's."""
+    """Factor of μ in each row; see `residuals.row_scaling`."""
     merit: Float[jax.Array, ""]
-    """At the last look."""
+    """Augmented Lagrangian at the last progress check."""
     last_violation: Float[jax.Array, ""]
+    """Largest violation at the end of the last subproblem."""
     stalls: Int[jax.Array, ""]
+    """Consecutive subproblems that hardly reduced the violation."""
     iterations: Int[jax.Array, ""]
     status: Int[jax.Array, ""]
     done: Bool[jax.Array, ""]
 
     @property
     def penalty(self) -> Float[jax.Array, " N"]:
-        """Of each row."""
+        """Return the penalty of each row."""
         return self.mu * self.row_scale
 
 
 class MeritEvaluation(NamedTuple):
-    """The rows at some x, and the augmented Lagrangian there."""
+    """Residuals at a point, and the augmented Lagrangian there."""
 
-    rows: tuple[ResidualBlock, ...]
+    blocks: tuple[ResidualBlock, ...]
     merit: Float[jax.Array, ""]
-    g: Float[jax.Array, "T nv"]
-    """Its gradient, zero where a bound is in the way."""
+    gradient: Float[jax.Array, "T nv"]
+    """Gradient of the merit; zero where a bound blocks the descent."""
 
 
 def _initial_state(
     problem: ChainProblem, optimizer: Any, data: Any, x: jax.Array, options: Options
 ) -> FirstOrderState:
     shapes = problem.shapes(data, x)
-    empty = _without_jacobians(
-        jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
-    )
-    like = lambda v: jnp.asarray(v, x.dtype)
-    moved = jnp.zeros((problem.slices, problem.nv), x.dtype)
+    zeros = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+    blocks = _without_jacobians(zeros)
+
+    def scalar(value: Any) -> jax.Array:
+        return jnp.asarray(value, x.dtype)
+
+    displacement = jnp.zeros((problem.slices, problem.nv), x.dtype)
     return FirstOrderState(
         x=x,
-        moved=moved,
-        optimizer=optimizer.init(moved),
-        rows=empty,
-        multipliers=concatenate([r.y for r in empty]),
-        mu=like(options.mu),
-        row_scale=concatenate([jnp.ones_like(r.y) for r in empty]),
-        merit=like(jnp.inf),
-        last_violation=like(jnp.inf),
+        displacement=displacement,
+        optimizer=optimizer.init(displacement),
+        blocks=blocks,
+        multipliers=concatenate([b.y for b in blocks]),
+        mu=scalar(options.mu),
+        row_scale=concatenate([jnp.ones_like(b.y) for b in blocks]),
+        merit=scalar(jnp.inf),
+        last_violation=scalar(jnp.inf),
         stalls=jnp.zeros((), int),
         iterations=jnp.zeros((), int),
         status=jnp.asarray(int(Status.ITERATION_LIMIT)),
@@ -100,83 +108,101 @@ def _initial_state(
     )
 
 
-def _extract_result(end: FirstOrderState, options: Options) -> Result:
-    line = flatten(end.rows)
-    worst = max_violation(line)
-    capped = end.status == int(Status.ITERATION_LIMIT)
-    feasible = worst <= 10 * options.tolerance
-    status = jnp.where(capped & feasible, int(Status.FEASIBLE), end.status)
-    ended = end.done | (end.iterations >= options.max_iterations)
-    status = jnp.where(ended, status, int(Status.INTERRUPTED))
+def _extract_result(s: FirstOrderState, options: Options) -> Result:
+    residuals = flatten(s.blocks)
+    violation = max_violation(residuals)
+    reached_limit = s.status == int(Status.ITERATION_LIMIT)
+    # The solver's tolerance is a tenth of that of solutions; see `KOMO.solve`.
+    is_feasible = violation <= 10 * options.tolerance
+    status = jnp.where(reached_limit & is_feasible, int(Status.FEASIBLE), s.status)
+    has_ended = s.done | (s.iterations >= options.max_iterations)
+    status = jnp.where(has_ended, status, int(Status.INTERRUPTED))
     return Result(
-        end.x,
-        line.y,
-        update_multipliers(line, end.multipliers, end.penalty),
-        worst,
-        total_cost(line),
-        end.iterations,
+        s.x,
+        residuals.y,
+        update_multipliers(residuals, s.multipliers, s.penalty),
+        violation,
+        total_cost(residuals),
+        s.iterations,
         status,
     )
 
 
 def _step(
-    problem: ChainProblem, method: Any, data: Any, options: Options, s: FirstOrderState
+    problem: ChainProblem,
+    optimizer: Any,
+    data: Any,
+    options: Options,
+    s: FirstOrderState,
 ) -> FirstOrderState:
-    rows = problem.evaluate(data, s.x)
-    s = s._replace(
-        row_scale=jnp.where(s.iterations == 0, row_scaling(rows), s.row_scale)
-    )
-    at = _evaluate_merit(problem, data, s.x, rows, s.multipliers, s.penalty)
-    finite = jnp.isfinite(at.merit) & jnp.isfinite(at.g).all()
-    broken = (s.iterations == 0) & ~finite
+    """Evaluate the iterate, update the subproblem if it is solved, and move on."""
+    blocks = problem.evaluate(data, s.x)
+    is_first = s.iterations == 0
+    s = s._replace(row_scale=jnp.where(is_first, row_scaling(blocks), s.row_scale))
+    at_x = _evaluate_merit(problem, data, s.x, blocks, s.multipliers, s.penalty)
+    is_finite = jnp.isfinite(at_x.merit) & jnp.isfinite(at_x.gradient).all()
+    is_bad_input = is_first & ~is_finite
 
-    line = flatten(at.rows)
-    worst = max_violation(line)
-    enough = jnp.where(
-        worst <= options.tolerance, options.cost_tolerance, options.inner_tolerance
-    )
-    look = s.iterations % PROGRESS_CHECK_INTERVAL == 0
-    gained = s.merit - at.merit > enough * (1e-3 + jnp.abs(at.merit))
-    solved = look & (s.iterations > 0) & ~gained
-    converged = solved & (worst <= options.tolerance)
-    update = solved & ~converged
-    slow = worst > 0.25 * s.last_violation
-    stuck = worst > 0.9 * s.last_violation
-    stalls = jnp.where(update, (s.stalls + 1) * stuck, s.stalls)
-    infeasible = update & (stalls >= 2) & (s.mu >= options.mu_max)
-    updated = update_multipliers(line, s.multipliers, s.penalty)
-    multipliers = jnp.where(update, updated, s.multipliers)
-    raised = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
-    mu = jnp.where(update & slow, raised, s.mu)
-    done = converged | infeasible | broken
+    # -- end of the subproblem --------------------------------------------------------
+    residuals = flatten(at_x.blocks)
+    violation = max_violation(residuals)
+    is_feasible = violation <= options.tolerance
+    relative = jnp.where(is_feasible, options.cost_tolerance, options.inner_tolerance)
+    is_check = s.iterations % PROGRESS_CHECK_INTERVAL == 0
+    decrease_tolerance = relative * (1e-3 + jnp.abs(at_x.merit))
+    has_gained = s.merit - at_x.merit > decrease_tolerance
+    is_solved = is_check & (s.iterations > 0) & ~has_gained
+    converged = is_solved & is_feasible
+    is_updated = is_solved & ~converged
+    decreases_slowly = violation > 0.25 * s.last_violation
+    has_stalled = violation > 0.9 * s.last_violation
+    stalls = jnp.where(is_updated, (s.stalls + 1) * has_stalled, s.stalls)
+    infeasible = is_updated & (stalls >= 2) & (s.mu >= options.mu_max)
+    multipliers = update_multipliers(residuals, s.multipliers, s.penalty)
+    multipliers = jnp.where(is_updated, multipliers, s.multipliers)
+    raised_mu = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
+    mu = jnp.where(is_updated & decreases_slowly, raised_mu, s.mu)
+    done = converged | infeasible | is_bad_input
 
-    def value(moved: Any) -> Any:
-        return _merit(problem, data, s.x, moved - s.moved, s.multipliers, s.penalty)
+    # -- step of the optimiser --------------------------------------------------------
+    def merit_at(displacement: Any) -> Any:
+        step = displacement - s.displacement
+        return _merit(problem, data, s.x, step, s.multipliers, s.penalty)
 
-    steps, after = method.update(
-        at.g, s.optimizer, s.moved, value=at.merit, grad=at.g, value_fn=value
+    # Optimisers with a line search evaluate the merit themselves.
+    step, optimizer_state = optimizer.update(
+        at_x.gradient,
+        s.optimizer,
+        s.displacement,
+        value=at_x.merit,
+        grad=at_x.gradient,
+        value_fn=merit_at,
     )
-    last = s.iterations >= options.max_iterations - 1
-    good = ~done & ~solved & ~last & jnp.isfinite(steps).all()
-    length = jnp.max(jnp.abs(steps), initial=0.0)
-    share = jnp.minimum(1.0, options.max_step / jnp.maximum(length, 1e-30))
-    steps = jnp.where(
-        good & ~problem.active_bounds(data, s.x, at.g), share * steps, 0.0
+    is_last = s.iterations >= options.max_iterations - 1
+    moves = ~done & ~is_solved & ~is_last & jnp.isfinite(step).all()
+    step_norm = jnp.max(jnp.abs(step), initial=0.0)
+    shrinkage = jnp.minimum(1.0, options.max_step / jnp.maximum(step_norm, 1e-30))
+    is_blocked = problem.active_bounds(data, s.x, at_x.gradient)
+    step = jnp.where(moves & ~is_blocked, shrinkage * step, 0.0)
+    # A new subproblem is another function: momenta of the last one mean nothing.
+    initial = optimizer.init(s.displacement)
+    optimizer_state = jax.tree.map(
+        lambda a, b: jnp.where(moves, a, b), optimizer_state, initial
     )
-    fresh = method.init(s.moved)
     status = jnp.where(converged, int(Status.CONVERGED), s.status)
     status = jnp.where(infeasible, int(Status.INFEASIBLE), status)
-    status = jnp.where(broken, int(Status.BAD_INPUT), status)
+    status = jnp.where(is_bad_input, int(Status.BAD_INPUT), status)
+    merit = jnp.where(is_check, at_x.merit, s.merit)
     return FirstOrderState(
-        x=jnp.where(good, problem.retract(data, s.x, steps), s.x),
-        moved=s.moved + steps,
-        optimizer=jax.tree.map(lambda a, b: jnp.where(good, a, b), after, fresh),
-        rows=_without_jacobians(at.rows),
+        x=jnp.where(moves, problem.retract(data, s.x, step), s.x),
+        displacement=s.displacement + step,
+        optimizer=optimizer_state,
+        blocks=_without_jacobians(at_x.blocks),
         multipliers=multipliers,
         mu=mu,
         row_scale=s.row_scale,
-        merit=jnp.where(update, jnp.inf, jnp.where(look, at.merit, s.merit)),
-        last_violation=jnp.where(update, worst, s.last_violation),
+        merit=jnp.where(is_updated, jnp.inf, merit),
+        last_violation=jnp.where(is_updated, violation, s.last_violation),
         stalls=stalls,
         iterations=s.iterations + 1,
         status=status,
@@ -188,25 +214,26 @@ def _evaluate_merit(
     problem: ChainProblem,
     data: Any,
     x: Any,
-    rows: tuple[ResidualBlock, ...],
+    blocks: tuple[ResidualBlock, ...],
     multipliers: Any,
     penalty: Any,
 ) -> MeritEvaluation:
-    weights = augmented_lagrangian_terms(flatten(rows), multipliers, penalty)
-    T, parts = problem.slices, partition_variables(problem.nv, problem.shared)
-    g = assemble(rows, weights, T, problem.order, parts).gradient
-    g = g.at[:, parts.shared].divide(T)  # each slice bears its part of the sum
-    merit = jnp.sum(weights.merit)
-    return MeritEvaluation(
-        rows, merit, jnp.where(problem.active_bounds(data, x, g), 0.0, g)
-    )
+    terms = augmented_lagrangian_terms(flatten(blocks), multipliers, penalty)
+    T = problem.slices
+    partition = partition_variables(problem.nv, problem.shared)
+    g = assemble(blocks, terms, T, problem.order, partition).gradient
+    # The gradient of a shared variable is the sum over slices, repeated in each of
+    # them; divided by T it is counted once.
+    g = g.at[:, partition.shared].divide(T)
+    g = jnp.where(problem.active_bounds(data, x, g), 0.0, g)
+    return MeritEvaluation(blocks, jnp.sum(terms.merit), g)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _merit(
     problem: ChainProblem, data: Any, x: Any, step: Any, multipliers: Any, penalty: Any
 ) -> jax.Array:
-    """The augmented Lagrangian after a step; for the optimisers that search a line."""
+    """Return the augmented Lagrangian after a step, for optimisers with line search."""
     return _merit_forward(problem, data, x, step, multipliers, penalty)[0]
 
 
@@ -214,21 +241,21 @@ def _merit_forward(
     problem: ChainProblem, data: Any, x: Any, step: Any, multipliers: Any, penalty: Any
 ) -> Any:
     x = problem.retract(data, x, step)
-    rows = problem.evaluate(data, x)
-    at = _evaluate_merit(problem, data, x, rows, multipliers, penalty)
-    return at.merit, at.g
+    blocks = problem.evaluate(data, x)
+    at_x = _evaluate_merit(problem, data, x, blocks, multipliers, penalty)
+    return at_x.merit, at_x.gradient
 
 
-def _merit_backward(problem: ChainProblem, g: Any, d: Any) -> Any:
-    return None, None, d * g, None, None
+def _merit_backward(problem: ChainProblem, gradient: Any, cotangent: Any) -> Any:
+    return None, None, cotangent * gradient, None, None
 
 
 _merit.defvjp(_merit_forward, _merit_backward)
 
 
-def _without_jacobians(rows: tuple[ResidualBlock, ...]) -> tuple[ResidualBlock, ...]:
-    """Rows without their Jacobians: windows of no slice."""
-    return tuple(r._replace(J=r.J[:, :0]) for r in rows)
+def _without_jacobians(blocks: tuple[ResidualBlock, ...]) -> tuple[ResidualBlock, ...]:
+    """Return blocks whose Jacobians have windows of no slice."""
+    return tuple(b._replace(J=b.J[:, :0]) for b in blocks)
 
 
 def solve_first_order(
@@ -237,21 +264,29 @@ def solve_first_order(
     data: Any,
     x: Float[jax.Array, "starts T nq"],
     options: Options,
-    watch: ProgressReporter = NO_PROGRESS,
+    on_progress: ProgressCallback = NO_PROGRESS,
 ) -> Result:
     """Solve from several initial paths at once by an `optax.GradientTransformation`.
 
-    Compiled once for each optimiser object: make it once and use it again. Of the
-    options, the tolerances of steps and the damping have no meaning here.
+    One program is compiled for each optimiser object, so make an optimiser once and
+    reuse it. Options of steps and damping have no effect here.
+
+    Args:
+        problem: the structure of the problem.
+        optimizer: an optimiser of optax.
+        data: the problem's numbers.
+        x: initial paths.
+        options: of the solver.
+        on_progress: called after each round.
     """
     begin = _initial_states(problem, optimizer, data, x, options)
 
-    def run(
-        state: FirstOrderState, fresh: bool, passes: int
+    def run_round(
+        state: FirstOrderState, is_fresh: bool, iterations: int
     ) -> tuple[FirstOrderState, Result]:
-        return _resume(problem, optimizer, data, state, options, passes)
+        return _resume(problem, optimizer, data, state, options, iterations)
 
-    return run_in_rounds(run, begin, PROGRESS_CHECK_INTERVAL, watch)
+    return run_in_rounds(run_round, begin, PROGRESS_CHECK_INTERVAL, on_progress)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -268,20 +303,25 @@ def _resume(
     problem: ChainProblem,
     optimizer: Any,
     data: Any,
-    state: FirstOrderState,
+    states: FirstOrderState,
     options: Options,
-    passes: Any,
+    max_iterations: Any,
 ) -> tuple[FirstOrderState, Result]:
-    """At most so many steps more."""
+    """Take at most `max_iterations` more steps from each state."""
     import optax
 
-    method = optax.with_extra_args_support(optimizer)
+    optimizer = optax.with_extra_args_support(optimizer)
 
-    def one(state: FirstOrderState) -> tuple[FirstOrderState, Result]:
-        step = partial(_step, problem, method, data, options)
-        last = jnp.minimum(state.iterations + passes, options.max_iterations)
-        going = lambda s: ~s.done & (s.iterations < last)
-        end = jax.lax.while_loop(going, step, state)
+    def resume_one(state: FirstOrderState) -> tuple[FirstOrderState, Result]:
+        step = partial(_step, problem, optimizer, data, options)
+        pause_at = jnp.minimum(
+            state.iterations + max_iterations, options.max_iterations
+        )
+
+        def goes_on(s: FirstOrderState) -> jax.Array:
+            return ~s.done & (s.iterations < pause_at)
+
+        end = jax.lax.while_loop(goes_on, step, state)
         return end, _extract_result(end, options)
 
-    return jax.vmap(one)(state)
+    return jax.vmap(resume_one)(states)

@@ -24,7 +24,7 @@ class ExtrapolatedRows(NamedTuple):
 
     blocks: tuple[ResidualBlock, ...]
     extrapolated: tuple[Mask, ...]
-    """Which rows are replaced; there the feature itself is zero. None for blocks whose
+    """Masks of replaced rows, whose features are zero. None for blocks whose
     rows are never replaced."""
 
 

@@ -58,7 +58,7 @@ class Progress(NamedTuple):
 
 
 ProgressLike = bool | Callable[[Progress], object]
-"""Where progress goes: True prints it on stderr, False does not, a function gets it."""
+"""Choice of the output of progress: True: stderr, False: none, or a function."""
 
 ProgressCallback = Callable[[Callable[[], Progress]], None]
 """A function that is called after each round, with a function to get the progress."""

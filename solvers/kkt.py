@@ -1,9 +1,10 @@
-"""The linear system of an equality-constrained quadratic problem over a chain.
+"""Linear system of an equality-constrained quadratic problem over a chain.
 
-[H Aᵀ; A 0] [δ; λ] = b, with H in bands, bordered by what all slices share, and A the
-active rows; held variables stay. Solved as (H + ν + ω AᵀA), which has the same bands
-and border and is positive definite at a strict minimum whatever the rank of A, and
-refined until ν and ω no longer matter (a proximal method of multipliers).
+[H Aᵀ; A 0] [δ; λ] = b, with H banded and bordered by shared variables, and A the
+active rows; fixed variables stay. It is solved as (H + ν + ω AᵀA), which has the same
+bands and border and is positive definite at a strict minimum whatever the rank of A.
+Refinement goes on until ν and ω do not matter any more (a proximal method of
+multipliers, Rockafellar 1976).
 """
 
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from jaxtyping import Float
 
 from .banded import solve_banded
 from .linear_system import (
+    NewtonSystem,
     VariablePartition,
     assemble,
     join_columns,
@@ -24,40 +26,42 @@ from .linear_system import (
 from .residuals import LagrangianTerms, ResidualBlock, concatenate, expand_columns
 
 MAX_REFINEMENTS = 50
+"""Largest number of refinements of a solution."""
 MIN_RELATIVE_ROW_LENGTH = 0.03
-"""Rows shorter than this share of the longest one get no larger weight."""
+"""Length, relative to the longest row of A, below which rows count as that long. Higher
+values weigh short rows less."""
 
 
 class TangentVector(NamedTuple):
-    """A tangent vector, in which shared columns stand once."""
+    """A tangent vector that has each shared variable once."""
 
-    local: Float[jax.Array, "T own"]
+    local: Float[jax.Array, "T local"]
     shared: Float[jax.Array, " shared"]
 
 
 class BorderedMatrix(NamedTuple):
-    """A symmetric matrix over such vectors."""
+    """A symmetric matrix over tangent vectors."""
 
-    bands: tuple[Float[jax.Array, "T own own"], ...]
-    """Blocks of slices (t, t - d)."""
-    border: Float[jax.Array, "T own shared"]
+    bands: tuple[Float[jax.Array, "T local local"], ...]
+    """`[d][t]` is the block of slices (t, t - d)."""
+    border: Float[jax.Array, "T local shared"]
     corner: Float[jax.Array, "shared shared"]
 
     def multiply(self, v: TangentVector) -> TangentVector:
-        """The product with a vector."""
-        own = _multiply_banded(self.bands, v.local) + self.border @ v.shared
-        along = jnp.einsum("tis,ti->s", self.border, v.local)
-        return TangentVector(own, along + self.corner @ v.shared)
+        """Return the product with a vector."""
+        local = _multiply_banded(self.bands, v.local) + self.border @ v.shared
+        shared = jnp.einsum("tis,ti->s", self.border, v.local)
+        return TangentVector(local, shared + self.corner @ v.shared)
 
     def diagonal(self) -> TangentVector:
-        """Its diagonal."""
-        own = jnp.diagonal(self.bands[0], axis1=1, axis2=2)
-        return TangentVector(own, jnp.diagonal(self.corner))
+        """Return the diagonal."""
+        local = jnp.diagonal(self.bands[0], axis1=1, axis2=2)
+        return TangentVector(local, jnp.diagonal(self.corner))
 
     def restrict(
         self, free: TangentVector, diagonal: TangentVector
     ) -> "BorderedMatrix":
-        """Without rows and columns that are not free, and something on the diagonal."""
+        """Set rows and columns that are not free to zero, and add a diagonal."""
         bands = [
             band * free.local[:, :, None] * jnp.roll(free.local, d, 0)[:, None, :]
             for d, band in enumerate(self.bands)
@@ -70,77 +74,91 @@ class BorderedMatrix(NamedTuple):
         return BorderedMatrix(tuple(bands), border, corner)
 
     def solve(self, b: TangentVector) -> TangentVector:
-        """x with the product b; NaN where the matrix is not positive definite."""
+        """Solve for the vector with the product b.
+
+        The result is NaN if the matrix is not positive definite.
+        """
         if not b.shared.size:
-            return TangentVector(
-                solve_banded(self.bands, b.local[..., None])[..., 0], b.shared
-            )
-        right = jnp.concatenate([b.local[..., None], self.border], -1)
-        solved = solve_banded(self.bands, right)
+            x = solve_banded(self.bands, b.local[..., None])[..., 0]
+            return TangentVector(x, b.shared)
+        rhs = jnp.concatenate([b.local[..., None], self.border], -1)
+        solved = solve_banded(self.bands, rhs)
         reduced = jnp.einsum("tis,tik->sk", self.border, solved)
         schur = self.corner - reduced[:, 1:]
-        short = (b.shared - reduced[:, 0])[None, :, None]
-        shared = solve_banded([schur[None]], short)[0, :, 0]
+        b_shared = (b.shared - reduced[:, 0])[None, :, None]
+        shared = solve_banded([schur[None]], b_shared)[0, :, 0]
         return TangentVector(solved[..., 0] - solved[..., 1:] @ shared, shared)
+
+
+class RowJacobian(NamedTuple):
+    """Jacobian of the rows of a block."""
+
+    local: Float[jax.Array, "n window rows local"]
+    """Zero on slices before slice 0."""
+    slices: Any
+    """Slices of each window (n, window)."""
+    shared: Float[jax.Array, "n rows shared"]
+    """Summed over the window."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class KKTSystem:
-    """A symmetric system; unknowns are a tangent step and a number for each row.
+    """A symmetric system whose unknowns are a tangent step and a multiplier per row.
 
     Its leaves may be shapes instead of arrays.
     """
 
     hessian: BorderedMatrix
-    rows: tuple[ResidualBlock, ...]
+    blocks: tuple[ResidualBlock, ...]
     active: tuple[Any, ...]
-    """Which rows count, bool (n, rows) of each group."""
+    """Mask of rows that are part of A, bool (n, rows) for each block."""
     fixed_mask: Any
-    """Which variables stay, bool (T, nv)."""
+    """Mask of variables that stay, bool (T, nv)."""
     shared: tuple[int, ...] = field(metadata={"static": True})
     """Columns of nv that are one variable for all slices."""
 
     @property
     def partition(self) -> VariablePartition:
-        """Own and shared columns."""
+        """Return the partition into local and shared columns."""
         return partition_variables(self.fixed_mask.shape[1], self.shared)
 
     @property
     def free(self) -> TangentVector:
-        """1 where a variable may move, 0 where it is held."""
+        """Return 1 for variables that may move, 0 for fixed ones."""
         return self.split(1.0 - self.fixed_mask)
 
     def split(self, v: jax.Array) -> TangentVector:
-        """A vector from (T, nv), equal in all slices where columns are shared."""
+        """Return a vector (T, nv), equal in all slices of shared columns, as parts."""
         v = jnp.asarray(v, self.hessian.corner.dtype)
         return TangentVector(v[:, self.partition.local], v[0, self.partition.shared])
 
     def join(self, v: TangentVector) -> Float[jax.Array, "T nv"]:
-        """The reverse."""
+        """Return a vector (T, nv) from its parts."""
         return join_columns(v.local, v.shared, self.partition)
 
-    def row_jacobians(self) -> list[tuple[jax.Array, jax.Array, jax.Array]]:
-        """Of each group: rows by own columns, the slices of these, by shared ones."""
-        found = []
-        for rows in self.rows:
-            window = rows.J.shape[1]
-            at = rows.last_slice[:, None] - jnp.arange(window - 1, -1, -1)
-            inside = (at >= 0)[..., None, None]
-            J = expand_columns(rows, self.fixed_mask.shape[1])
-            own = jnp.where(inside, J[..., self.partition.local], 0.0)
-            found.append((own, at, jnp.sum(J[..., self.partition.shared], 1)))
-        return found
+    def row_jacobians(self) -> list[RowJacobian]:
+        """Return the Jacobian of each block."""
+        jacobians = []
+        for block in self.blocks:
+            window = block.J.shape[1]
+            slices = block.last_slice[:, None] - jnp.arange(window - 1, -1, -1)
+            is_inside = (slices >= 0)[..., None, None]
+            J = expand_columns(block, self.fixed_mask.shape[1])
+            local = jnp.where(is_inside, J[..., self.partition.local], 0.0)
+            shared = jnp.sum(J[..., self.partition.shared], 1)
+            jacobians.append(RowJacobian(local, slices, shared))
+        return jacobians
 
     def scales(self) -> tuple[jax.Array, tuple[jax.Array, ...]]:
-        """H's largest diagonal entry, never quite zero, and the length of each row.
+        """Return H's largest diagonal entry, never zero, and the length of each row.
 
-        Rows much shorter than the longest count as longer than they are: near a
-        singular point they say nothing.
+        Rows much shorter than the longest one count as longer than they are: near a
+        singular point their direction means nothing.
         """
         squares = [
-            jnp.sum(own**2, (1, 3)) + jnp.sum(tied**2, -1)
-            for own, _, tied in self.row_jacobians()
+            jnp.sum(J.local**2, (1, 3)) + jnp.sum(J.shared**2, -1)
+            for J in self.row_jacobians()
         ]
         longest = jnp.zeros((), self.hessian.corner.dtype)
         for active, square in zip(self.active, squares, strict=True):
@@ -156,140 +174,168 @@ class KKTSystem:
     def multiply(
         self, delta: TangentVector, multipliers: Any
     ) -> tuple[TangentVector, Any]:
-        """The product with the matrix; the identity on held and inactive unknowns."""
+        """Return the product with the matrix.
+
+        Fixed variables and inactive rows are multiplied by the identity, so that the
+        matrix is regular.
+        """
         moving = _multiply_elementwise(self.free, delta)
-        pull = self.multiply_rows_transposed(multipliers)
-        force = jax.tree.map(jnp.add, pull, self.hessian.multiply(moving))
-        along = self.multiply_rows(moving)
-        rest = zip(self.active, along, multipliers, strict=True)
-        kept = tuple(jnp.where(a, y, m) for a, y, m in rest)
-        choose = lambda free, f, d: jnp.where(free > 0, f, d)
-        return jax.tree.map(choose, self.free, force, delta), kept
+        row_force = self.multiply_rows_transposed(multipliers)
+        force = jax.tree.map(jnp.add, row_force, self.hessian.multiply(moving))
+        row_values = self.multiply_rows(moving)
+        triples = zip(self.active, row_values, multipliers, strict=True)
+        values = tuple(jnp.where(active, y, m) for active, y, m in triples)
+
+        def select(free: jax.Array, force: jax.Array, delta: jax.Array) -> jax.Array:
+            return jnp.where(free > 0, force, delta)
+
+        return jax.tree.map(select, self.free, force, delta), values
 
     def multiply_rows(self, delta: TangentVector) -> tuple[jax.Array, ...]:
-        """A δ; zero in inactive rows."""
-        found = []
-        for (own, at, tied), active in zip(
-            self.row_jacobians(), self.active, strict=True
-        ):
-            y = jnp.einsum("nwrv,nwv->nr", own, delta.local[at]) + tied @ delta.shared
-            found.append(jnp.where(active, y, 0.0))
-        return tuple(found)
+        """Return A δ for all rows; zero for inactive ones."""
+        values = []
+        for J, active in zip(self.row_jacobians(), self.active, strict=True):
+            y = jnp.einsum("nwrv,nwv->nr", J.local, delta.local[J.slices])
+            y = y + J.shared @ delta.shared
+            values.append(jnp.where(active, y, 0.0))
+        return tuple(values)
 
     def multiply_rows_transposed(self, multipliers: Any) -> TangentVector:
-        """Aᵀ λ of the active rows."""
+        """Return Aᵀ λ."""
         pairs = zip(self.active, multipliers, strict=True)
-        force = tuple(jnp.where(a, m, 0.0) for a, m in pairs)
-        return self.split(self._assembled(force).gradient)
+        active_multipliers = tuple(jnp.where(a, m, 0.0) for a, m in pairs)
+        return self.split(self._assemble(active_multipliers).gradient)
 
     def regularize(
-        self, boost: Any
+        self, growth: Any
     ) -> tuple[BorderedMatrix, tuple[jax.Array, ...], jax.Array]:
-        """H + ν + Aᵀ ω A with held variables cut out; ω of each row; ν."""
+        """Return H + ν + Aᵀ ω A without fixed variables, ω of each row, and ν.
+
+        Args:
+            growth: factor of ν.
+        """
         h, lengths = self.scales()
         eps = jnp.finfo(h.dtype).eps
-        shift = boost * eps**0.6 * h
-        pairs = zip(self.active, lengths, strict=True)
+        shift = growth * eps**0.6 * h
         penalty = eps**-0.25 * h
-        weights = tuple(jnp.where(a, penalty / s**2, 0.0) for a, s in pairs)
-        more = self._assembled(weights)
-        added = BorderedMatrix(more.bands, more.border, more.corner)
-        whole = jax.tree.map(jnp.add, self.hessian, added)
+        pairs = zip(self.active, lengths, strict=True)
+        # ω is the same for rows of unit length, so that scaling a row changes nothing.
+        weights = tuple(jnp.where(a, penalty / length**2, 0.0) for a, length in pairs)
+        rows = self._assemble(weights)
+        row_matrix = BorderedMatrix(rows.bands, rows.border, rows.corner)
+        matrix = jax.tree.map(jnp.add, self.hessian, row_matrix)
         diagonal = jax.tree.map(lambda free: jnp.where(free > 0, shift, h), self.free)
-        return whole.restrict(self.free, diagonal), weights, shift
+        return matrix.restrict(self.free, diagonal), weights, shift
 
-    def _assembled(self, weights: tuple[jax.Array, ...]) -> Any:
-        T, width = len(self.fixed_mask), len(self.hessian.bands) - 1
-        each = concatenate(weights)
-        return assemble(
-            self.rows, LagrangianTerms(each, each, each), T, width, self.partition
-        )
+    def _assemble(self, weights: tuple[jax.Array, ...]) -> NewtonSystem:
+        """Return Jᵀ W J and Jᵀ w with the same weight of each row for both."""
+        T, order = len(self.fixed_mask), len(self.hessian.bands) - 1
+        w = concatenate(weights)
+        terms = LagrangianTerms(w, w, w)
+        return assemble(self.blocks, terms, T, order, self.partition)
 
 
 def solve_kkt(
     system: KKTSystem,
     force: Float[jax.Array, "T nv"],
     values: tuple[jax.Array, ...],
-    boost: Any = 1.0,
+    growth: Any = 1.0,
 ) -> tuple[Float[jax.Array, "T nv"], tuple[jax.Array, ...]]:
-    """The step δ and multipliers λ with H δ + Aᵀ λ = force and A δ = values.
+    """Solve H δ + Aᵀ λ = force and A δ = values for the step δ and multipliers λ.
 
-    Force and δ are equal in all slices where columns are shared; such a force counts
-    once. Held variables and inactive rows get zero. NaN where H is not positive
-    definite along the directions that A leaves free; of several solutions (flat
-    directions, redundant rows) one of nearly least norm. Linear in force and values,
-    and differentiable by them. `boost` multiplies ν, which is small.
+    Force and δ are equal in all slices of shared columns; such a force counts once.
+    Fixed variables and inactive rows get zero. The result is NaN if H is not positive
+    definite along the directions that A leaves free. If there are several solutions
+    (flat directions, redundant rows), it is one of nearly least norm. It is linear in
+    force and values, and differentiable with respect to them.
+
+    Args:
+        system: the matrix.
+        force: right-hand side of the first equation.
+        values: right-hand side of the second one, (n, rows) for each block.
+        growth: factor of the small regularisation ν.
     """
     pairs = zip(system.active, values, strict=True)
-    values = tuple(jnp.where(a, y, 0.0) for a, y in pairs)
-    b, parts = ravel_pytree(
-        (_multiply_elementwise(system.free, system.split(force)), values)
-    )
-    flat = lambda z: ravel_pytree(z)[0]
-    z = jax.lax.custom_linear_solve(
-        lambda z: flat(system.multiply(*parts(z))),
-        b,
-        lambda _, b: flat(_solve_with_refinement(system, boost, *parts(b))),
-        symmetric=True,
-    )
-    delta, multipliers = parts(z)
+    values = tuple(jnp.where(active, y, 0.0) for active, y in pairs)
+    free_force = _multiply_elementwise(system.free, system.split(force))
+    b, unravel = ravel_pytree((free_force, values))
+
+    def multiply(z: jax.Array) -> jax.Array:
+        return ravel_pytree(system.multiply(*unravel(z)))[0]
+
+    def solve(_: Any, b: jax.Array) -> jax.Array:
+        return ravel_pytree(_solve_with_refinement(system, growth, *unravel(b)))[0]
+
+    # Derivatives solve the same system again instead of differentiating the loop.
+    z = jax.lax.custom_linear_solve(multiply, b, solve, symmetric=True)
+    delta, multipliers = unravel(z)
     return system.join(delta), multipliers
 
 
 def min_relative_curvature(system: KKTSystem) -> jax.Array:
-    """About the least eigenvalue of H along free directions, over H's largest entry.
+    """Estimate the least eigenvalue of H along free directions, over H's largest entry.
 
-    At most about 1e-9 (float64) where the solution is not unique; NaN where x is no
-    minimum. By inverse iteration.
+    It is at most about 1e-9 (float64) if the solution is not unique, and NaN if x is no
+    minimum. Three steps of inverse iteration (Golub and Van Loan 2013, section 8.2).
     """
     matrix, _, shift = system.regularize(1.0)
     h, _ = system.scales()
-    v, parts = ravel_pytree(system.free)
+    v, unravel = ravel_pytree(system.free)
     index = jnp.arange(v.size, dtype=v.dtype)
+    # An irregular start is unlikely to be orthogonal to an eigenvector.
     v = v * jnp.cos(7.0 * index**1.5 + 1.0)
     growth = jnp.zeros((), v.dtype)
     for _ in range(3):
         v = v / jnp.maximum(jnp.linalg.norm(v), 1e-30)
-        v = ravel_pytree(_multiply_elementwise(system.free, matrix.solve(parts(v))))[0]
+        solved = matrix.solve(unravel(v))
+        v = ravel_pytree(_multiply_elementwise(system.free, solved))[0]
         growth = jnp.linalg.norm(v)
     least = jnp.where(growth > 0, 1 / jnp.where(growth > 0, growth, 1.0), h)
     return (least - shift) / h
 
 
 def _solve_with_refinement(
-    system: KKTSystem, boost: Any, force: TangentVector, values: Any
+    system: KKTSystem, growth: Any, force: TangentVector, values: Any
 ) -> Any:
-    """Solve with the regular matrix, and again for what is left."""
-    matrix, weights, _ = system.regularize(boost)
+    """Solve with the regularised matrix, and again for the residual that is left."""
+    matrix, weights, _ = system.regularize(growth)
     h, lengths = system.scales()
-    small = 4 * jnp.finfo(h.dtype).eps
+    rounding = 4 * jnp.finfo(h.dtype).eps
 
-    def error(rest: Any, delta: Any) -> jax.Array:
-        worst = _max_norm(rest[0]) / h
-        for y, length in zip(rest[1], lengths, strict=True):
-            worst = jnp.maximum(worst, jnp.max(jnp.abs(y) / length, initial=0.0))
-        return worst - small * _max_norm(delta)
+    def error(residual: Any, delta: Any) -> jax.Array:
+        """Return the largest relative residual, less its rounding error."""
+        largest = _max_norm(residual[0]) / h
+        for y, length in zip(residual[1], lengths, strict=True):
+            largest = jnp.maximum(largest, jnp.max(jnp.abs(y) / length, initial=0.0))
+        return largest - rounding * _max_norm(delta)
 
     def refine(state: Any) -> Any:
-        k, delta, multipliers, (r, y), before, _ = state
-        pull = system.multiply_rows_transposed(jax.tree.map(jnp.multiply, weights, y))
-        step = _multiply_elementwise(
-            system.free, matrix.solve(jax.tree.map(jnp.add, r, pull))
+        k, delta, multipliers, (r, y), last_error, _ = state
+        # Minimise ½ δᵀ(H + ν)δ + ½ ‖Aδ - y‖²_ω - r·δ, whose multipliers are ω (Aδ - y).
+        row_force = system.multiply_rows_transposed(
+            jax.tree.map(jnp.multiply, weights, y)
         )
-        along = system.multiply_rows(step)
-        more = jax.tree.map(lambda w, s, want: w * (s - want), weights, along, y)
+        solved = matrix.solve(jax.tree.map(jnp.add, r, row_force))
+        step = _multiply_elementwise(system.free, solved)
+        row_values = system.multiply_rows(step)
+        change = jax.tree.map(
+            lambda w, value, y: w * (value - y), weights, row_values, y
+        )
         delta = jax.tree.map(jnp.add, delta, step)
-        multipliers = jax.tree.map(jnp.add, multipliers, more)
+        multipliers = jax.tree.map(jnp.add, multipliers, change)
         product = system.multiply(delta, multipliers)
-        rest = jax.tree.map(jnp.subtract, (force, values), product)
-        return k + 1, delta, multipliers, rest, error(rest, delta), before
+        residual = jax.tree.map(jnp.subtract, (force, values), product)
+        return k + 1, delta, multipliers, residual, error(residual, delta), last_error
+
+    def goes_on(state: Any) -> jax.Array:
+        k, _, _, _, error, last_error = state
+        is_improving = (k < 2) | (error < last_error)
+        return (k < MAX_REFINEMENTS) & (error > 0) & is_improving
 
     zero = jax.tree.map(jnp.zeros_like, (force, values))
-    inf = jnp.full_like(h, jnp.inf)
-    begin = (jnp.zeros((), int), *zero, (force, values), inf, inf)
-    better = lambda s: (s[0] < 2) | (s[4] < s[5])
-    going = lambda s: (s[0] < MAX_REFINEMENTS) & (s[4] > 0) & better(s)
-    _, delta, multipliers, *_ = jax.lax.while_loop(going, refine, begin)
+    infinity = jnp.full_like(h, jnp.inf)
+    begin = (jnp.zeros((), int), *zero, (force, values), infinity, infinity)
+    _, delta, multipliers, *_ = jax.lax.while_loop(goes_on, refine, begin)
     return delta, multipliers
 
 
@@ -298,8 +344,8 @@ def _multiply_elementwise(a: TangentVector, b: TangentVector) -> TangentVector:
 
 
 def _max_norm(v: TangentVector) -> jax.Array:
-    own, shared = (jnp.max(jnp.abs(a), initial=0.0) for a in v)
-    return jnp.maximum(own, shared)
+    local, shared = (jnp.max(jnp.abs(a), initial=0.0) for a in v)
+    return jnp.maximum(local, shared)
 
 
 def _multiply_banded(bands: tuple[jax.Array, ...], delta: jax.Array) -> jax.Array:

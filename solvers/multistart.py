@@ -73,7 +73,7 @@ class BatchInputs:
     leaves: Sequence[Any]
     """Arrays of the data; those that vary have a leading axis of problems."""
     is_varied: Sequence[bool]
-    """Which leaves vary."""
+    """For each leaf, whether it varies."""
     problem_index: Int[np.ndarray, " n"]
     """The problem of each start, ascending: its row in the leaves that vary."""
     initial_paths: Float[np.ndarray, "n T nq"]

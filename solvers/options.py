@@ -56,8 +56,7 @@ class Options:
 class SolverOptions(TypedDict, total=False):
     """Keywords that solves accept: the fields of `Options` except `tolerance`.
 
-    Solves have a `tolerance` parameter of their own, of which the one of `Options` is
-    a tenth.
+    `tolerance` is an explicit parameter of solves; `Options.tolerance` is a tenth of it.
     """
 
     step_tolerance: float

@@ -1,11 +1,12 @@
-"""How a solution moves with the numbers of its problem: implicit differentiation.
+"""Sensitivity of a solution to the numbers of its problem: implicit differentiation.
 
-At a solution the Lagrangian is stationary along the free directions and the active
-rows are zero; differentiated, these equations are one linear system for the motion of
-the solution. A solver stops short of an exact solution, so Newton steps on the same
-system come first. The Lagrangian's Hessian is exact: Gauss–Newton's is not enough here.
-See Fiacco, "Introduction to Sensitivity and Stability Analysis in Nonlinear
-Programming" (1983).
+At a solution the Lagrangian is stationary along the free directions and the active rows
+are zero. Differentiated, these equations F(z(θ), θ) = 0 are one linear system for the
+derivative of the solution, ∂z = -(∂F/∂z)⁻¹ ∂F/∂θ (Fiacco 1983, "Introduction to
+Sensitivity and Stability Analysis in Nonlinear Programming"; Blondel et al. 2022). A
+solver stops short of an exact solution, so Newton steps on the same system come first.
+The Hessian of the Lagrangian is exact here, because the derivative of a Gauss–Newton
+model is not the derivative of the solution.
 """
 
 from functools import partial
@@ -36,122 +37,138 @@ from .residuals import (
 )
 
 MAX_NEWTON_STEPS = 12
+"""Largest number of Newton steps on the optimality conditions."""
 DAMPING_GROWTH = 100.0
-"""Growth of the damping while the system is not positive definite."""
+"""Growth of the regularisation, each time the system is not positive definite."""
 DEGENERACY_TOLERANCE = 1e-6
-"""Multipliers and slacks both below this leave it open whether a row is active."""
+"""Multiplier and slack below which it is open whether a row is active."""
 
 
 @runtime_checkable
 class SmoothProblem(ChainProblem, Protocol):
-    """A problem whose motion along the tangent space is known beyond its bounds."""
+    """A problem whose points can also be moved beyond its bounds."""
 
     def retract_unbounded(self, data: Any, x: Any, step: Any) -> Any:
-        """x moved along a tangent step, bounds aside."""
+        """Return x moved along a tangent step, without regard to bounds."""
         ...
 
 
 class Optimum(NamedTuple):
-    """A solution with what its derivatives need."""
+    """A solution with everything that its derivatives need."""
 
     x: Float[jax.Array, "T nq"]
     multipliers: tuple[jax.Array, ...]
+    """λ (n, rows) of each block; zero in inactive rows."""
     system: KKTSystem
-    """Of the last Newton step: Hessian of the Lagrangian, active rows, held bounds."""
+    """Hessian of the Lagrangian, active rows and active bounds at x."""
     gradient: Float[jax.Array, "T nv"]
     """Gradient of the Lagrangian."""
     residual: Float[jax.Array, ""]
-    """About how far x is from an exact solution."""
+    """Relative violation of the optimality conditions: about the distance from an exact
+    solution."""
     steps: jax.Array
+    """Number of expansions so far; the first one is of the solver's own point."""
     is_degenerate: Bool[jax.Array, ""]
-    """A row or bound is at the edge of being active."""
+    """Whether a row or bound is about to become active or inactive, so that the
+    solution has a kink."""
 
 
 def newton_polish(
     problem: SmoothProblem, data: Any, x: Any, multipliers: Float[jax.Array, " N"]
 ) -> Optimum:
-    """Newton steps on the optimality conditions from a solver's x and multipliers.
+    """Take Newton steps on the optimality conditions from a solver's result.
 
-    The active rows and bounds are chosen anew in each step (primal-dual active set).
-    There may be no exact solution near: see `residual`.
+    Each step selects the active rows and bounds again (a primal–dual active-set method).
+    There may be no exact solution nearby; `Optimum.residual` tells.
     """
     expand = partial(_second_order_expansion, problem, data)
-    given = unflatten(multipliers, problem.shapes(data, x))
-    shapes = jax.eval_shape(expand, x, given, jnp.zeros((), int))
+    multipliers_of_blocks = unflatten(multipliers, problem.shapes(data, x))
+    shapes = jax.eval_shape(expand, x, multipliers_of_blocks, jnp.zeros((), int))
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
     tolerance = jnp.finfo(x.dtype).eps ** 0.75
-    inf = jnp.asarray(jnp.inf, x.dtype)
-    start = empty._replace(x=x, multipliers=given, residual=inf)
+    infinity = jnp.asarray(jnp.inf, x.dtype)
+    begin = empty._replace(x=x, multipliers=multipliers_of_blocks, residual=infinity)
 
     def step(state: tuple[Optimum, Any]) -> tuple[Optimum, Any]:
-        s, boost = state
-        wrong = tuple(-r.y for r in s.system.rows)
-        delta, change = solve_kkt(s.system, -s.gradient, wrong, boost)
-        length = jnp.max(jnp.abs(delta), initial=0.0)
-        share = jnp.where(length > 0.5, 0.5 / length, 1.0)
-        first, solvable = s.steps == 0, jnp.isfinite(length)
-        stay = first | ~solvable
-        moved = problem.retract(data, s.x, share * delta)
-        add = lambda a, d: jnp.where(stay, a, a + share * d)
-        multipliers = jax.tree.map(add, s.multipliers, change)
-        after = expand(jnp.where(stay, s.x, moved), multipliers, s.steps + 1)
-        return after, jnp.where(solvable | first, boost, DAMPING_GROWTH * boost)
+        at, regularisation = state
+        values = tuple(-b.y for b in at.system.blocks)
+        delta, change = solve_kkt(at.system, -at.gradient, values, regularisation)
+        step_norm = jnp.max(jnp.abs(delta), initial=0.0)
+        shrinkage = jnp.where(step_norm > 0.5, 0.5 / step_norm, 1.0)
+        # The first pass only expands the given point: the empty state has no system.
+        is_first, is_solvable = at.steps == 0, jnp.isfinite(step_norm)
+        stays = is_first | ~is_solvable
 
-    going = lambda s: (s[0].steps <= MAX_NEWTON_STEPS) & (s[0].residual > tolerance)
-    return jax.lax.while_loop(going, step, (start, jnp.ones_like(inf)))[0]
+        def add(multiplier: jax.Array, change: jax.Array) -> jax.Array:
+            return jnp.where(stays, multiplier, multiplier + shrinkage * change)
+
+        moved = problem.retract(data, at.x, shrinkage * delta)
+        x = jnp.where(stays, at.x, moved)
+        multipliers = jax.tree.map(add, at.multipliers, change)
+        after = expand(x, multipliers, at.steps + 1)
+        raised = DAMPING_GROWTH * regularisation
+        return after, jnp.where(is_solvable | is_first, regularisation, raised)
+
+    def goes_on(state: tuple[Optimum, Any]) -> jax.Array:
+        at, _ = state
+        return (at.steps <= MAX_NEWTON_STEPS) & (at.residual > tolerance)
+
+    return jax.lax.while_loop(goes_on, step, (begin, jnp.ones_like(infinity)))[0]
 
 
 @partial(jax.jit, static_argnums=0)
 @full_matmul_precision
 def solution_tangent(
-    problem: SmoothProblem, data: Any, at: Optimum, change: list[Any]
+    problem: SmoothProblem, data: Any, at: Optimum, data_tangents: list[Any]
 ) -> Float[jax.Array, "T nq"]:
-    """How x moves when the floating leaves of `data` move along `change`.
+    """Return the derivative of x along tangents of the floating leaves of `data`.
 
-    NaN unless `at` is an exact solution and a strict minimum.
+    It is NaN unless `at` is an exact solution and a strict minimum.
     """
     leaves, structure = jax.tree.flatten(data)
     places = [i for i, leaf in enumerate(leaves) if is_floating(leaf)]
 
-    def residual(moving: list[Any]) -> Any:
+    def conditions(floating: list[Any]) -> Any:
         full = list(leaves)
-        for i, leaf in zip(places, moving, strict=True):
+        for i, leaf in zip(places, floating, strict=True):
             full[i] = leaf
-        rows = problem.evaluate(jax.tree.unflatten(structure, full), at.x)
-        return _lagrangian_gradient(problem, rows, at.multipliers), tuple(
-            r.y for r in rows
-        )
+        blocks = problem.evaluate(jax.tree.unflatten(structure, full), at.x)
+        gradient = _lagrangian_gradient(problem, blocks, at.multipliers)
+        return gradient, tuple(b.y for b in blocks)
 
-    _, rate = jax.jvp(residual, ([leaves[i] for i in places],), (change,))
-    delta, _ = solve_kkt(at.system, *jax.tree.map(jnp.negative, rate))
-    exact = at.residual <= jnp.finfo(at.x.dtype).eps ** 0.5
-    delta = jnp.where(exact, delta, jnp.nan)
-    still = jnp.zeros_like(delta)
-    return jax.jvp(
-        lambda v: problem.retract_unbounded(data, at.x, v), (still,), (delta,)
-    )[1]
+    floating = [leaves[i] for i in places]
+    _, rates = jax.jvp(conditions, (floating,), (data_tangents,))
+    delta, _ = solve_kkt(at.system, *jax.tree.map(jnp.negative, rates))
+    is_exact = at.residual <= jnp.finfo(at.x.dtype).eps ** 0.5
+    delta = jnp.where(is_exact, delta, jnp.nan)
+
+    def move(step: jax.Array) -> jax.Array:
+        return problem.retract_unbounded(data, at.x, step)
+
+    return jax.jvp(move, (jnp.zeros_like(delta),), (delta,))[1]
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def solve_differentiably(
     problem: SmoothProblem, data: Any, x: Float[jax.Array, "T nq"], options: Options
 ) -> Float[jax.Array, "T nq"]:
-    """The solution of a problem as a function of the floating leaves of its data.
+    """Return the solution of a problem, differentiable with respect to `data`.
 
-    Differentiable once, forward and in reverse, by `data`; bounds count as fixed.
-    Derivatives are NaN where there are none: see `solution_tangent`.
+    It is differentiable once, in forward and reverse mode, with respect to floating
+    leaves; active bounds count as fixed. Derivatives that do not exist are NaN; see
+    `solution_tangent`.
     """
     return _solve_and_polish(problem, data, x, options).x
 
 
 @solve_differentiably.defjvp
 @full_matmul_precision
-def _(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
+def _solve_jvp(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
     data, x, options = primals
     at = _solve_and_polish(problem, data, x, options)
     leaves = zip(*map(jax.tree.leaves, (data, tangents[0])), strict=True)
-    change = [d for leaf, d in leaves if is_floating(leaf)]
-    return at.x, solution_tangent(problem, data, at, change)
+    data_tangents = [tangent for leaf, tangent in leaves if is_floating(leaf)]
+    return at.x, solution_tangent(problem, data, at, data_tangents)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -172,98 +189,120 @@ def is_floating(leaf: Any) -> bool:
 def _solve_and_polish(
     problem: SmoothProblem, data: Any, x: Any, options: Any
 ) -> Optimum:
-    """Solve, then polish; the solver's own x where that does not succeed."""
+    """Solve, then polish; x stays the solver's if polishing does not succeed."""
     result = solve(problem, data, x, options)
     at = newton_polish(problem, data, result.x, result.multipliers)
-    good = at.residual <= jnp.finfo(x.dtype).eps ** 0.5
-    return at._replace(x=jnp.where(good, at.x, result.x))
+    is_exact = at.residual <= jnp.finfo(x.dtype).eps ** 0.5
+    return at._replace(x=jnp.where(is_exact, at.x, result.x))
 
 
 def _second_order_expansion(
     problem: SmoothProblem, data: Any, x: Any, multipliers: Any, steps: Any
 ) -> Optimum:
-    """Second order around x: what the next Newton step needs."""
+    """Expand the Lagrangian to second order around x, with its active rows."""
     T, nv = problem.slices, problem.nv
-    parts = partition_variables(nv, problem.shared)
+    partition = partition_variables(nv, problem.shared)
+    # Curtis–Powell–Reid compression (Griewank and Walther 2008, chapter 8): slices that
+    # are more than 2k apart do not meet in any row of the Hessian, so that one tangent
+    # serves all slices of a colour.
     colours = min(2 * problem.order + 1, T)
-    still, eye = jnp.zeros((T, nv), x.dtype), jnp.eye(nv, dtype=x.dtype)
+    no_step, eye = jnp.zeros((T, nv), x.dtype), jnp.eye(nv, dtype=x.dtype)
     slices = (jnp.arange(colours)[:, None] == jnp.arange(T) % colours).astype(x.dtype)
-    seeds = slices[:, None, :, None] * eye[parts.local][None, :, None, :]
-    count = len(parts.shared)
-    everywhere = jnp.broadcast_to(eye[parts.shared][:, None], (count, T, nv))
+    local_seeds = slices[:, None, :, None] * eye[partition.local][None, :, None, :]
+    count = len(partition.shared)
+    shared_seeds = jnp.broadcast_to(eye[partition.shared][:, None], (count, T, nv))
 
-    def slope(v: Any) -> Any:
-        rows = problem.evaluate(data, problem.retract_unbounded(data, x, v))
-        return _lagrangian_gradient(problem, rows, multipliers), rows
+    def gradient_at(step: Any) -> Any:
+        blocks = problem.evaluate(data, problem.retract_unbounded(data, x, step))
+        return _lagrangian_gradient(problem, blocks, multipliers), blocks
 
-    def along(seed: Any) -> Any:
-        g, dg, rows = jax.jvp(slope, (still,), (seed,), has_aux=True)
-        return (g, rows), dg
+    def hessian_product(seed: Any) -> Any:
+        g, Hv, blocks = jax.jvp(gradient_at, (no_step,), (seed,), has_aux=True)
+        return (g, blocks), Hv
 
-    each = jax.vmap(along, out_axes=((None, None), 0))
-    (g, rows), found = each(jnp.concatenate([seeds.reshape(-1, T, nv), everywhere]))
-    own, tied = jnp.split(found, [colours * len(parts.local)])
-    own = own[..., parts.local].reshape(colours, len(parts.local), T, -1)
+    seeds = jnp.concatenate([local_seeds.reshape(-1, T, nv), shared_seeds])
+    (g, blocks), products = jax.vmap(hessian_product, out_axes=((None, None), 0))(seeds)
+    of_local, of_shared = jnp.split(products, [colours * len(partition.local)])
+    compressed = of_local[..., partition.local]
+    compressed = compressed.reshape(colours, len(partition.local), T, -1)
     hessian = BorderedMatrix(
-        _decompress_bands(own, problem.order),
-        jnp.moveaxis(tied[..., parts.local], 0, -1),
-        tied[:, 0, parts.shared],
+        _decompress_bands(compressed, problem.order),
+        jnp.moveaxis(of_shared[..., partition.local], 0, -1),
+        of_shared[:, 0, partition.shared],
     )
-    line, given = flatten(rows), concatenate(multipliers)
-    active = _active_rows(line, given)
-    held = problem.active_bounds(data, x, g)
-    system = KKTSystem(hessian, rows, unflatten(active, rows), held, problem.shared)
-    kept = jnp.where(active, given, 0.0)
+
+    residuals, flat_multipliers = flatten(blocks), concatenate(multipliers)
+    active = _active_rows(residuals, flat_multipliers)
+    fixed_mask = problem.active_bounds(data, x, g)
+    system = KKTSystem(
+        hessian, blocks, unflatten(active, blocks), fixed_mask, problem.shared
+    )
+    active_multipliers = jnp.where(active, flat_multipliers, 0.0)
     h, lengths = system.scales()
-    residual = jnp.max(jnp.where(held, 0.0, jnp.abs(g)), initial=0.0) / h
-    worst = jnp.max(violation(line) / concatenate(lengths), initial=0.0)
-    residual = jnp.maximum(residual, worst)
-    edge = (line.kind == INEQ) & (jnp.maximum(kept, -line.y) < DEGENERACY_TOLERANCE)
-    moving = concatenate([jnp.any(r.J != 0, (1, 3)) for r in rows])
-    kink = _has_degenerate_bound(problem, data, x, g, h) | jnp.any(edge & moving)
-    residual = jnp.where(jnp.isfinite(residual), residual, jnp.inf)
-    return Optimum(x, unflatten(kept, rows), system, g, residual, steps, kink)
+    stationarity = jnp.max(jnp.where(fixed_mask, 0.0, jnp.abs(g)), initial=0.0) / h
+    infeasibility = jnp.max(violation(residuals) / concatenate(lengths), initial=0.0)
+    residual = jnp.maximum(stationarity, infeasibility)
+    # Strict complementarity fails where neither multiplier nor slack is positive.
+    slack = -residuals.y
+    is_weak = jnp.maximum(active_multipliers, slack) < DEGENERACY_TOLERANCE
+    is_weak = (residuals.kind == INEQ) & is_weak
+    has_gradient = concatenate([jnp.any(b.J != 0, (1, 3)) for b in blocks])
+    is_degenerate = _has_degenerate_bound(problem, data, x, g, h)
+    is_degenerate = is_degenerate | jnp.any(is_weak & has_gradient)
+    return Optimum(
+        x,
+        unflatten(active_multipliers, blocks),
+        system,
+        g,
+        jnp.where(jnp.isfinite(residual), residual, jnp.inf),
+        steps,
+        is_degenerate,
+    )
 
 
 def _lagrangian_gradient(
-    problem: ChainProblem, rows: tuple[ResidualBlock, ...], multipliers: Any
+    problem: ChainProblem, blocks: tuple[ResidualBlock, ...], multipliers: Any
 ) -> Float[jax.Array, "T nv"]:
-    """Of the Lagrangian; inactive rows have no part in it."""
-    line, given = flatten(rows), concatenate(multipliers)
-    kept = jnp.where(_active_rows(line, given), given, 0.0)
-    slope = jnp.where(line.kind == SOS, 2 * line.y, kept)
-    weights = LagrangianTerms(line.y, slope, line.y)
-    parts = partition_variables(problem.nv, problem.shared)
-    T, width = problem.slices, problem.order
-    return assemble(rows, weights, T, width, parts).gradient
+    """Return the gradient of the Lagrangian, to which inactive rows add nothing."""
+    residuals, flat_multipliers = flatten(blocks), concatenate(multipliers)
+    active = _active_rows(residuals, flat_multipliers)
+    active_multipliers = jnp.where(active, flat_multipliers, 0.0)
+    slope = jnp.where(residuals.kind == SOS, 2 * residuals.y, active_multipliers)
+    # Only the gradient is used, so that merit and curvature may be any numbers.
+    terms = LagrangianTerms(residuals.y, slope, residuals.y)
+    partition = partition_variables(problem.nv, problem.shared)
+    return assemble(blocks, terms, problem.slices, problem.order, partition).gradient
 
 
-def _active_rows(line: FlatResiduals, multiplier: jax.Array) -> Bool[jax.Array, " N"]:
-    pushing = (line.kind == INEQ) & (multiplier + line.y > 0)
-    return (line.kind == EQ) | pushing
+def _active_rows(
+    residuals: FlatResiduals, multipliers: jax.Array
+) -> Bool[jax.Array, " N"]:
+    """Return equations, and inequalities with λ + φ > 0 (primal–dual active set)."""
+    is_active = (residuals.kind == INEQ) & (multipliers + residuals.y > 0)
+    return (residuals.kind == EQ) | is_active
 
 
 def _has_degenerate_bound(
     problem: ChainProblem, data: Any, x: Any, g: Any, h: Any
-) -> Any:
-    """A coordinate is at its bound, but nothing pushes it there."""
-    one = jnp.ones_like(g)
-    at_bound = problem.active_bounds(data, x, one) | problem.active_bounds(
-        data, x, -one
-    )
-    return jnp.any(at_bound & (jnp.abs(g) < DEGENERACY_TOLERANCE * h))
+) -> Bool[jax.Array, ""]:
+    """Whether a coordinate is at its bound without being pressed against it."""
+    up = jnp.ones_like(g)
+    is_at_lower = problem.active_bounds(data, x, up)
+    is_at_bound = is_at_lower | problem.active_bounds(data, x, -up)
+    return jnp.any(is_at_bound & (jnp.abs(g) < DEGENERACY_TOLERANCE * h))
 
 
 def _decompress_bands(
     columns: Float[jax.Array, "colours nv T nv"], order: int
 ) -> tuple[Float[jax.Array, "T nv nv"], ...]:
-    """Blocks (t, t - d) of the symmetric Hessian from its compressed columns."""
+    """Return the blocks (t, t - d) of the symmetric Hessian from compressed columns."""
     colours, _, T, _ = columns.shape
     t = jnp.arange(T)
     bands = []
     for d in range(order + 1):
         below = jnp.swapaxes(columns[(t - d) % colours, :, t], -1, -2)
         above = columns[t % colours, :, t - d]
+        # Each block is there twice; their mean is symmetric to the last digit.
         block = (below + above) / 2
         bands.append(jnp.where((t >= d)[:, None, None], block, 0.0))
     return tuple(bands)

@@ -45,9 +45,9 @@ class SolverState(NamedTuple):
     """The iterate."""
     trial: TrialStep
     linearization: tuple[Linearization, ...]
-    """Of all blocks at x; flat rows are extrapolated, see `extrapolate_inactive`."""
+    """Linearization of all blocks at x; see `extrapolate_inactive` for flat rows."""
     extrapolated: tuple[Bool[jax.Array, "n rows"] | None, ...]
-    """Which rows are extrapolated."""
+    """Masks of extrapolated rows."""
     kind: Int[jax.Array, " N"]
     """SOS, EQ or INEQ, of all rows."""
     is_correction: Bool[jax.Array, ""]
