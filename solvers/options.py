@@ -56,7 +56,7 @@ class Options:
 class SolverOptions(TypedDict, total=False):
     """Keywords that solves accept: the fields of `Options` except `tolerance`.
 
-    `tolerance` is an explicit parameter of solves; `Options.tolerance` is a tenth of it.
+    Solves have a `tolerance` parameter, of which `Options.tolerance` is a tenth.
     """
 
     step_tolerance: float

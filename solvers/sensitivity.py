@@ -78,7 +78,7 @@ def newton_polish(
 ) -> Optimum:
     """Take Newton steps on the optimality conditions from a solver's result.
 
-    Each step selects the active rows and bounds again (a primal–dual active-set method).
+    Each step selects active rows and bounds again (a primal–dual active-set method).
     There may be no exact solution nearby; `Optimum.residual` tells.
     """
     expand = partial(_second_order_expansion, problem, data)
