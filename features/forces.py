@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.robots.geometry.inertia import link_inertia, rigid_group
+from posewise.robots.simulation.inertia import link_inertia, rigid_group
 from posewise.robots.world.contact_forces import contact_force_variables
 
 from .motions import GRAVITY, PoseTuple, angular_velocity

@@ -136,7 +136,7 @@ class _TraceRecorder:
     """Recorder of the instants of a simulation run, in the frame of traces."""
 
     def __init__(self, run: TwinRun, obj: str, robot: Frames) -> None:
-        C = run.twin.C
+        C = run.C
         self.run, self.obj = run, obj
         self.robot = [robot] if isinstance(robot, str) else list(robot)
         joint = C.frame(obj).joint

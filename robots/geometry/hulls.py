@@ -1,24 +1,30 @@
 """Convex hulls of points, however degenerate."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 FLATNESS_TOLERANCE = 1e-9
-"""Points thinner than this fraction of their size count as flat (or straight)."""
+"""Points count as flat (or straight) if they are thinner than this fraction of their
+size."""
 CONVEXITY_TOLERANCE = 1e-6
-"""A surface no farther below its hull than this fraction of its size is convex."""
+"""A surface counts as convex if it is no farther below its hull than this fraction of
+its size."""
 MAX_DISTANCES_PER_BATCH = 4_000_000
+"""Distances of points and planes that are computed at once (count); more need more
+memory."""
 FARTHEST_POINT_COUNT = 8
-"""So many points are kept for being far apart before gaps are looked at."""
+"""Points that `outer_hull` chooses by their mutual distance (count), before it chooses
+those that the hull of the chosen ones misses most."""
 
 
 def hull_vertices(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "m 3"]:
-    """The extreme points, which span the convex hull of all of them.
+    """Return the extreme points, which span the convex hull of all points.
 
     Args:
-        points: at least one, finite; they may be flat, straight or coincide.
+        points: At least one, finite; they may be flat, straight or coincide.
     """
     points = np.unique(np.asarray(points, float), axis=0)
     coordinates, hull = _principal_hull(points)
@@ -32,38 +38,42 @@ def hull_vertices(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "m 3"]:
 def outer_hull(
     points: Float[np.ndarray, "n 3"], max_vertices: int
 ) -> Float[np.ndarray, "m 3"]:
-    """Vertices of a hull that contains all points, at most so many of them.
+    """Return the vertices of a hull of few vertices that contains all points.
 
-    The extreme points if they are few enough. Otherwise those that the hull of the
-    others misses most, moved outwards from the centre until their hull contains all.
-    Points too thin for that keep all their extreme points.
+    They are the extreme points if these are few enough. Otherwise vertices are chosen
+    greedily, each the point that the hull of the chosen ones misses most, and moved
+    outwards from the centre until their hull contains all points. Points too thin for
+    that keep all their extreme points.
 
     Args:
-        points: at least one, finite.
-        max_vertices: at least 8.
+        points: At least one, finite.
+        max_vertices: Largest number of vertices, at least 8.
     """
     from scipy.spatial import ConvexHull, QhullError
 
     corners = hull_vertices(points)
     if len(corners) <= max_vertices:
         return corners
-    kept = [int(np.linalg.norm(corners - corners.mean(0), axis=1).argmax())]
+    chosen = [int(np.linalg.norm(corners - corners.mean(0), axis=1).argmax())]
     try:
-        while len(kept) < max_vertices:
-            if len(kept) < FARTHEST_POINT_COUNT:
-                away = corners[:, None] - corners[kept]
-                missed = np.linalg.norm(away, axis=2).min(1)
+        while len(chosen) < max_vertices:
+            if len(chosen) < FARTHEST_POINT_COUNT:
+                differences = corners[:, None] - corners[chosen]
+                missed = np.linalg.norm(differences, axis=2).min(1)
             else:
-                planes = ConvexHull(corners[kept]).equations
+                planes = ConvexHull(corners[chosen]).equations
                 missed = (corners @ planes[:, :3].T + planes[:, 3]).max(1)
-            kept.append(int(missed.argmax()))
-        planes = ConvexHull(corners[kept]).equations
+            chosen.append(int(missed.argmax()))
+        planes = ConvexHull(corners[chosen]).equations
     except QhullError:
         return corners
-    centre = corners[kept].mean(0)
-    room = -(planes[:, :3] @ centre + planes[:, 3])
-    growth = ((corners - centre) @ planes[:, :3].T / room).max()
-    return centre + max(growth, 1.0) * (corners[kept] - centre)
+    # Scaling about the centre moves each plane outwards in proportion to its distance
+    # from the centre, so the worst ratio of the distances of corner and plane
+    # is enough.
+    centre = corners[chosen].mean(0)
+    plane_distance = -(planes[:, :3] @ centre + planes[:, 3])
+    growth = ((corners - centre) @ planes[:, :3].T / plane_distance).max()
+    return centre + max(growth, 1.0) * (corners[chosen] - centre)
 
 
 def is_convex(
@@ -71,25 +81,25 @@ def is_convex(
 ) -> bool:
     """Whether triangles cover the surface of their hull, and lie nowhere else.
 
-    The centre of a triangle in the hull is no farther from a plane than a third of its
-    farthest corner, so centres tell.
-
     Args:
-        vertices: all of them in some face.
-        faces: without twins.
+        vertices: Vertices, each of them in some face.
+        faces: Indices of the corners of each triangle, without duplicates.
     """
     points, hull = _principal_hull(vertices)
     if hull is None:
         return True
     a, b, c = vertices[faces].swapaxes(0, 1)
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2
-    flat = points.shape[1] == 2  # where qhull calls the length area, the area volume
-    if area < (1 - CONVEXITY_TOLERANCE) * (hull.volume if flat else hull.area):
+    is_flat = points.shape[1] == 2
+    # In two dimensions qhull calls the area "volume" and the circumference "area".
+    if area < (1 - CONVEXITY_TOLERANCE) * (hull.volume if is_flat else hull.area):
         return False
-    if flat:
+    if is_flat:
         return True
     planes = np.unique(hull.equations, axis=0)
     allowed = CONVEXITY_TOLERANCE * np.linalg.norm(np.ptp(points, axis=0))
+    # The centre of a triangle in the hull is at least a third as far from a plane as
+    # its farthest corner, so testing centres is enough.
     centres = points[faces].mean(1)
     step = max(1, MAX_DISTANCES_PER_BATCH // len(planes))
     return all(
@@ -99,12 +109,12 @@ def is_convex(
 
 
 def hull_planes(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "m 4"]:
-    """Planes (normal, offset) with normal · x <= offset for each x in the hull.
+    """Return planes (normal, offset) with normal · x <= offset for each x in the hull.
 
-    A flat hull has two faces, a hair apart; a straight one, or a point, has no planes.
+    A flat hull has two faces slightly apart; a straight one, or a point, has no planes.
 
     Args:
-        points: at least one, finite; they may be flat, straight or coincide.
+        points: At least one, finite; they may be flat, straight or coincide.
     """
     points = np.unique(np.asarray(points, float), axis=0)
     coordinates, hull = _principal_hull(points)
@@ -117,17 +127,17 @@ def hull_planes(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "m 4"]:
     planes = np.column_stack([normals, normals @ middle - equations[:, rank]])
     if rank == 3:
         return planes
-    face, hair = axes[2], FLATNESS_TOLERANCE * np.ptp(points, axis=0).max()
-    over, under = [*face, face @ middle + hair], [*-face, hair - face @ middle]
-    return np.concatenate([planes, [over, under]])
+    normal, gap = axes[2], FLATNESS_TOLERANCE * np.ptp(points, axis=0).max()
+    upper, lower = [*normal, normal @ middle + gap], [*-normal, gap - normal @ middle]
+    return np.concatenate([planes, [upper, lower]])
 
 
 def surface_simplices(
     points: Float[np.ndarray, "n 3"],
 ) -> list[Float[np.ndarray, "k 3"]]:
-    """Corners of the triangles that cover the hull's surface.
+    """Return the corners of the triangles that cover the hull's surface.
 
-    A flat hull is covered once; a straight one is a segment, a point itself.
+    A flat hull is covered once; a straight one gives a segment, a single point itself.
     """
     points = np.unique(np.asarray(points, float), axis=0)
     coordinates, hull = _principal_hull(points)
@@ -135,15 +145,18 @@ def surface_simplices(
         case 3:
             return list(points[hull.simplices])
         case 2:
-            around = points[hull.vertices]
-            return [around[[0, i, i + 1]] for i in range(1, len(around) - 1)]
+            outline = points[hull.vertices]
+            return [outline[[0, i, i + 1]] for i in range(1, len(outline) - 1)]
     return [hull_vertices(points)]
 
 
 def volume_and_centroid(
     points: Float[np.ndarray, "n 3"],
 ) -> tuple[float, Float[np.ndarray, "3"]]:
-    """Volume [m³] and centroid of the hull; of one without volume, of its corners."""
+    """Return the volume [m³] and centroid of the hull.
+
+    The centroid of a hull without volume is the mean of its corners.
+    """
     corners = hull_vertices(points)
     middle = corners.mean(0)
     if _principal_hull(corners)[0].shape[1] < 3:
@@ -155,23 +168,29 @@ def volume_and_centroid(
 
 
 def _principal_hull(points: np.ndarray) -> tuple[np.ndarray, Any]:
-    """Coordinates (n, rank) along the principal axes, and their hull for rank 2, 3."""
+    """Return coordinates (n, rank) along principal axes, and their hull if rank > 1."""
     from scipy.spatial import ConvexHull, QhullError
 
     middle, axes = _principal_axes(points)
     coordinates = (points - middle) @ axes.T
     extents = np.ptp(coordinates, axis=0)
     rank = int((extents > FLATNESS_TOLERANCE * extents.max()).sum())
-    for kept in range(rank, 1, -1):
+    for dim in range(rank, 1, -1):
         try:
-            return coordinates[:, :kept], ConvexHull(coordinates[:, :kept])
-        except QhullError:  # too thin for qhull: one axis less
-            rank = kept - 1
+            return coordinates[:, :dim], ConvexHull(coordinates[:, :dim])
+        except QhullError:  # too thin for qhull: drop the shortest axis
+            rank = dim - 1
     return coordinates[:, :rank], None
 
 
 def _principal_axes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The middle of points, and three orthogonal axes, the longest extent first."""
+    """Return the mean of points, and three principal axes, largest variance first."""
     middle = points.mean(0)
     axes = np.linalg.svd(points - middle, full_matrices=len(points) < 3)[2]
     return middle, axes
+
+
+def cube_directions() -> Float[np.ndarray, "98 3"]:
+    """Return unnormalized directions: grid points on a cube of 4 cells a side."""
+    grid = [d for d in product(range(-2, 3), repeat=3) if max(map(abs, d)) == 2]
+    return np.array(grid, float)

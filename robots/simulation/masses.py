@@ -1,8 +1,8 @@
-"""What frames weigh in a simulation.
+"""Masses of frames in a simulation.
 
-A link is a frame with a joint and all that is rigidly attached to it. Its frames weigh
-their masses; where none has any, its shapes weigh as water does (1000 kg/m³). A link of
-neither is a grain.
+A link is a frame with a joint and everything rigidly attached to it. The frames of a
+link weigh their masses; where no frame of the link has a mass, the shapes weigh as much
+as water (1000 kg/m³). A link with neither masses nor shapes gets a minimal mass.
 """
 
 from collections.abc import Sequence
@@ -16,77 +16,84 @@ from ..kinematics.builder import topological_order
 from ..world.frame import Frame
 
 WATER_DENSITY = 1000.0
-"""[kg/m³]"""
+"""Density of shapes of links without masses [kg/m³]."""
 MIN_LINK_MASS = 1e-3
-"""Mass of a moving link of which nothing is known [kg]."""
+"""Mass of a moving link without masses and shapes [kg]; MuJoCo refuses moving bodies
+without mass."""
 
 
 class FrameMass(NamedTuple):
-    """Of one frame."""
+    """The mass of one frame, and its distribution."""
 
     mass: float
     """[kg]"""
     body_fractions: Float[np.ndarray, " bodies"]
-    """How it is spread over the frame's bodies; none: it has no shape of any size."""
+    """Fraction of the mass on each body of the frame; empty: the shapes have no
+    volume."""
     com: Float[np.ndarray, "3"]
     """Centre of mass in the frame [m]."""
     inertia: Float[np.ndarray, "3 3"] | None
-    """About it, in the frame's axes [kg m²]; None: that of the bodies."""
+    """Inertia about the centre of mass, in the frame's axes [kg m²]; None: that of the
+    bodies."""
 
 
 def frame_masses(frames: Sequence[Frame]) -> list[FrameMass]:
-    """The mass of each frame; of what no joint carries, only what is said.
+    """Return the mass of each frame; that of fixed frames only if it is given.
 
     Raises:
-        ConfigError: for shapes that cannot be used, see `frame_bodies`.
+        ConfigError: For shapes that cannot be used, as in `frame_bodies`.
     """
-    links = link_roots(frames)
-    known = {head for f, head in zip(frames, links, strict=True) if f.mass}
-    found = []
-    for frame, head in zip(frames, links, strict=True):
-        found.append(_frame_mass(frame, head is None or head in known))
+    roots = link_roots(frames)
+    with_mass = {root for f, root in zip(frames, roots, strict=True) if f.mass}
+    result = []
+    for frame, root in zip(frames, roots, strict=True):
+        result.append(_frame_mass(frame, root is None or root in with_mass))
     total: dict[int, float] = {}
-    for own, head in zip(found, links, strict=True):
-        if head is not None:
-            total[head] = total.get(head, 0.0) + own.mass
-    for head, mass in total.items():
+    for own, root in zip(result, roots, strict=True):
+        if root is not None:
+            total[root] = total.get(root, 0.0) + own.mass
+    for root, mass in total.items():
         if mass == 0:
-            ball = ball_inertia(MIN_LINK_MASS)
-            found[head] = FrameMass(MIN_LINK_MASS, np.zeros(0), found[head].com, ball)
-    return found
+            inertia = ball_inertia(MIN_LINK_MASS)
+            com = result[root].com
+            result[root] = FrameMass(MIN_LINK_MASS, np.zeros(0), com, inertia)
+    return result
 
 
 def link_roots(frames: Sequence[Frame]) -> list[int | None]:
-    """The jointed frame of each frame's link; None: it stands in the world."""
-    heads: dict[int, int | None] = {}
+    """Return the jointed frame of each frame's link; None: fixed to the world."""
+    roots: dict[int, int | None] = {}
     for i in topological_order(frames):
         frame = frames[i]
-        up = None if frame.parent is None else heads[frame.parent]
-        heads[i] = i if frame.joint is not None and frame.joint.dim else up
-    return [heads[i] for i in range(len(frames))]
+        inherited = None if frame.parent is None else roots[frame.parent]
+        is_root = frame.joint is not None and frame.joint.dim
+        roots[i] = i if is_root else inherited
+    return [roots[i] for i in range(len(frames))]
 
 
-def _frame_mass(frame: Frame, known: bool) -> FrameMass:
-    size, centres = np.zeros(0), np.zeros((0, 3))
+def _frame_mass(frame: Frame, link_has_mass: bool) -> FrameMass:
+    volumes, centroids = np.zeros(0), np.zeros((0, 3))
     if any(g.collision for g in frame.geometries):
-        size, centres = body_volumes(frame)
-    volume = float(size.sum())
-    shares = size / volume if volume > 0 else np.zeros(0)
-    com = shares @ centres if volume > 0 else np.zeros(3)
+        volumes, centroids = body_volumes(frame)
+    volume = float(volumes.sum())
+    fractions = volumes / volume if volume > 0 else np.zeros(0)
+    com = fractions @ centroids if volume > 0 else np.zeros(3)
     if frame.com is not None:
         com = np.asarray(frame.com, float)
-    mass = (frame.mass or 0.0) if known else WATER_DENSITY * volume
+    mass = (frame.mass or 0.0) if link_has_mass else WATER_DENSITY * volume
     inertia = None
-    if known and frame.inertia is not None:
-        given = np.asarray(frame.inertia, float)
-        if np.linalg.eigvalsh(given)[0] > 0:
-            inertia = given
-    if inertia is None and mass > 0 and not len(shares):
+    if link_has_mass and frame.inertia is not None:
+        given_inertia = np.asarray(frame.inertia, float)
+        # Singular inertia, as of placeholder entries in URDF files, is ignored because
+        # MuJoCo refuses it.
+        if np.linalg.eigvalsh(given_inertia)[0] > 0:
+            inertia = given_inertia
+    if inertia is None and mass > 0 and not len(fractions):
         inertia = ball_inertia(mass)
-    return FrameMass(mass, shares, com, inertia)
+    return FrameMass(mass, fractions, com, inertia)
 
 
 def ball_inertia(mass: float) -> Float[np.ndarray, "3 3"]:
-    """Inertia of a ball of water."""
+    """Return the inertia [kg m²] of a ball of water of a mass [kg]: 2/5 m r² I."""
     radius = (3 * mass / (4 * np.pi * WATER_DENSITY)) ** (1 / 3)
     return 0.4 * mass * radius**2 * np.eye(3)

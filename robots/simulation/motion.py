@@ -1,23 +1,23 @@
-"""What a twin tells: how things moved, and where they touch."""
+"""Results of simulations: trajectories, contacts and ray hits."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from ..config import Config
 from ..errors import PosewiseError
 
 
 class SimulationError(PosewiseError):
-    """A simulation that ran away."""
+    """A simulation that became unstable."""
 
 
 @dataclass(frozen=True, eq=False)
 class SimulatedTrajectory:
-    """A world over time, as simulated; the first instant is the start."""
+    """The simulated states of a world over time, from the start on."""
 
     C: Config
     """The world that was simulated, at its start."""
@@ -27,29 +27,29 @@ class SimulatedTrajectory:
     """Joint coordinates, as in `Config.q`."""
 
     def poses(
-        self, frame: str, instants: Any = slice(None)
+        self, frame: str, steps: slice | Sequence[int] | np.ndarray = slice(None)
     ) -> Float[np.ndarray, "*batch t 7"]:
-        """World poses of a frame over time.
+        """Return world poses of a frame over time.
 
         Args:
-            frame: its name.
-            instants: indices into `times`; default: all.
+            frame: The name of the frame.
+            steps: Indices into `times`; default: all.
 
         Raises:
-            ConfigError: for an unknown name, with near matches.
+            ConfigError: For an unknown name, with near matches.
         """
-        i, q = self.C.index(frame), self.q[..., instants, :]
+        i, q = self.C.index(frame), self.q[..., steps, :]
         p = self.C.forward_pass(q).frames.p[..., i, :]
         return np.concatenate([p, self.C.quaternions_at(q)[..., i, :]], -1)
 
-    def at(self, instant: int = -1) -> Config:
-        """The world at one instant; only of one run, not of a batch.
+    def world_at(self, step: int = -1) -> Config:
+        """Return the world at one step of a single trajectory, not of a batch.
 
         Args:
-            instant: index into `times`; default: the last.
+            step: Index into `times`; default: the last.
         """
         C = self.C.copy()
-        C.q = self.q[instant]
+        C.q = self.q[step]
         return C
 
 
@@ -58,33 +58,35 @@ class SimulatedContact:
     """A contact point of two frames in a simulation."""
 
     a: str
+    """Name of the first frame."""
     b: str
+    """Name of the second frame."""
     point: Float[np.ndarray, "3"]
     """[m, world]"""
     normal: Float[np.ndarray, "3"]
-    """Unit, from a to b."""
+    """Unit vector from a to b."""
     force: Float[np.ndarray, "3"]
-    """What a exerts on b [N, world]."""
+    """Force of a on b [N, world]."""
     distance: float
-    """[m], negative in penetration."""
+    """Signed distance [m], negative in penetration."""
 
 
 @dataclass(frozen=True, eq=False)
 class RayHits:
-    """What rays meet first."""
+    """The first hit of each ray."""
 
     distance: Float[np.ndarray, " rays"]
-    """From the origin [m]; inf: nothing is met."""
-    frame: np.ndarray
-    """Indices (rays,) of the frames that are met; -1: none."""
+    """Distance from the origin [m]; inf: no hit."""
+    frame: Int[np.ndarray, " rays"]
+    """Indices of the frames that are hit; -1: no hit."""
 
 
 def check_stable(mujoco: Any, datas: Iterable[Any]) -> None:
-    """Raise a SimulationError when MuJoCo found numbers that are not sane."""
+    """Raise a `SimulationError` if MuJoCo met numbers that are too large or NaN."""
     kinds = mujoco.mjtWarning
     bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
     if any(d.warning[int(k)].number for d in datas for k in bad):
         raise SimulationError(
-            "The simulation ran away: forces or overlaps are too large; start"
-            " where things do not overlap, or give lighter forces."
+            "The simulation became unstable: forces or overlaps are too large; start"
+            " from a state without overlaps, or apply smaller forces."
         )

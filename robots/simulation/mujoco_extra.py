@@ -1,21 +1,21 @@
-"""MuJoCo, which is installed with an extra."""
+"""The MuJoCo module, which an optional extra installs."""
 
 from typing import Any
 
 
-def import_mujoco(what: str) -> Any:
-    """The module `mujoco`.
+def import_mujoco(purpose: str) -> Any:
+    """Return the module `mujoco`.
 
     Args:
-        what: it is needed for, e.g. "Reading MJCF".
+        purpose: What needs MuJoCo, e.g. "Reading MJCF"; the message begins with it.
 
     Raises:
-        ImportError: when it is not installed; names the extra.
+        ImportError: When MuJoCo is not installed; the message names the extra.
     """
     try:
         import mujoco
     except ImportError as error:
         raise ImportError(
-            f'{what} needs MuJoCo; install it with `pip install "posewise[mujoco]"`.'
+            f'{purpose} needs MuJoCo; install it with `pip install "posewise[mujoco]"`.'
         ) from error
     return mujoco

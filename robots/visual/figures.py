@@ -1,13 +1,17 @@
-"""Figures of matplotlib, an extra."""
+"""Figures of matplotlib, which an optional extra installs."""
 
 from typing import Any
 
 
 def new_figure(width: float, height: float) -> Any:
-    """A matplotlib figure without a window [inch].
+    """Return a matplotlib figure without a window.
+
+    Args:
+        width: Width [inch].
+        height: Height [inch].
 
     Raises:
-        ImportError: without matplotlib; names the extra.
+        ImportError: When matplotlib is not installed; the message names the extra.
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -16,6 +20,6 @@ def new_figure(width: float, height: float) -> Any:
         raise ImportError(
             'Pictures need matplotlib: pip install "posewise[plot]".'
         ) from error
-    made = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(made)
-    return made
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure

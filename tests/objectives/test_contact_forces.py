@@ -9,7 +9,7 @@ import posewise as pw
 from posewise import FS, OT
 from posewise.collision import point_distance_and_normal
 from posewise.robots.contact.bodies import frame_bodies
-from posewise.robots.geometry.inertia import link_inertia
+from posewise.robots.simulation.inertia import link_inertia
 from posewise.robots.world.contact_forces import (
     ContactForceVariable,
     contact_force_variables,

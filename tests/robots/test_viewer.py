@@ -121,15 +121,10 @@ def test_overlays_come_and_go(view):
 
 
 def test_witness_points_are_drawn(view):
-    from types import SimpleNamespace
-
-    ends = dict(point_a=np.zeros(3), point_b=np.ones(3), distance=-0.1)
-    stub = SimpleNamespace(
-        frame_names=("a", "b/c"),
-        _collision_pairs=lambda: np.array([[0, 1]]),
-        _contacts=lambda pairs, margin: {0: SimpleNamespace(**ends)},
-    )
-    (handle,) = draw_collisions(OverlayContext(view._server.scene, stub, 0.1))
+    C = pw.Config()
+    C.add_frame("a", joint="free", shape=pw.Sphere(0.1))
+    C.add_frame("b/c", joint="free", shape=pw.Sphere(0.1), position=[0.15, 0, 0])
+    (handle,) = draw_collisions(OverlayContext(view._server.scene, C, 0.1))
     pair = "/collisions/a - b|c"
     assert {pair, f"{pair}/witnesses", f"{pair}/depth"} <= nodes(view)
     handle.remove()
@@ -151,7 +146,7 @@ def test_dragging_moves_the_frame_and_calls_back():
         gizmo = view._server.scene.get_handle_by_name("/drag/target")
         np.testing.assert_allclose(gizmo.position, [1, 0, 0])
         for x in (2.0, 3.0):
-            drag._newest.put(np.array([x, 0, 0, 1.0, 0, 0, 0]))
+            drag._worker.put(np.array([x, 0, 0, 1.0, 0, 0, 0]))
         end = time.monotonic() + 5
         while not (seen and seen[-1][0] == 3.0) and time.monotonic() < end:
             time.sleep(0.01)

@@ -1,49 +1,49 @@
-"""What a view plays: the poses of all frames over time."""
+"""Animations that a view plays: the poses of all frames over time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ...errors import ConfigError
+from ...typing import MatrixLike, VectorLike
 from ...validation import float_array, number
-
-if TYPE_CHECKING:
-    from ...config import Config
+from .viewable_world import ViewableWorld
 
 
 @dataclass(frozen=True, eq=False)
 class Animation:
     """A world in T slices."""
 
-    world: "Callable[[int], Config]"
-    """The world in a slice."""
+    world: Callable[[int], ViewableWorld]
+    """A function from the slice to the world in it."""
     poses: Float[np.ndarray, "T frames 7"]
     """World poses of its frames."""
     pauses: Float[np.ndarray, " T"]
-    """How long each slice is shown [s]."""
+    """Time for which each slice is shown [s]."""
 
 
-def path_animation(C: "Config", path: Any, dt: Any) -> Animation:
-    """A path (T, nq) of a world, slices `dt` [s] apart.
+def path_animation(
+    C: ViewableWorld, path: MatrixLike, dt: float | VectorLike = 0.1
+) -> Animation:
+    """Return the animation of a path (T, nq) of a world, slices `dt` [s] apart.
 
     Raises:
-        ConfigError: for a path of another shape or with NaN, or no `dt` above 0.
+        ConfigError: For a path of another shape or with NaN, or a `dt` not above 0.
     """
     world, expected = C.copy(), f"(T, {C.nq}) finite numbers with T >= 1"
-    path = float_array("path", path, expected)
-    fits = path.ndim == 2 and path.shape[1] == C.nq and len(path) > 0
-    if not fits or not np.isfinite(path).all():
-        raise ConfigError(f"path has shape {path.shape}, expected {expected}.")
-    dt = number("dt", dt, "a time > 0 (seconds)", lambda x: x > 0)
+    states = float_array("path", path, expected)
+    fits = states.ndim == 2 and states.shape[1] == C.nq and len(states) > 0
+    if not fits or not np.isfinite(states).all():
+        raise ConfigError(f"path has shape {states.shape}, expected {expected}.")
+    pause = number("dt", dt, "a time > 0 (seconds)", lambda x: x > 0)
 
-    def at(t: int) -> "Config":
-        found = world.copy()
-        found.q = path[t]
-        return found
+    def world_at(t: int) -> ViewableWorld:
+        copy = world.copy()
+        copy.q = states[t]
+        return copy
 
-    positions, turns = world.forward_pass(path).frames.p, world.quaternions_at(path)
-    poses = np.concatenate([positions, turns], -1)[:, :-1]
-    return Animation(at, poses, np.full(len(path), dt))
+    positions = world.forward_pass(states).frames.p
+    poses = np.concatenate([positions, world.quaternions_at(states)], -1)[:, :-1]
+    return Animation(world_at, poses, np.full(len(states), pause))

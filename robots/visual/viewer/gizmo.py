@@ -1,4 +1,4 @@
-"""Handles with which frames are dragged."""
+"""Gizmos: arrows and rings with which frames are dragged."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,31 +13,32 @@ GIZMO_SIZE = 0.15
 
 
 class Gizmo:
-    """Arrows and rings at a pose; `moved` gets the newest pose they are dragged to."""
+    """Arrows and rings at a pose; `on_drag` gets the latest pose of a drag."""
 
     def __init__(
         self,
         server: Any,
         frame: str,
         pose: Float[np.ndarray, "7"],
-        moved: Callable[[Float[np.ndarray, "7"]], None],
+        on_drag: Callable[[Float[np.ndarray, "7"]], None],
     ) -> None:
-        self._held = False
-        self._newest = LatestValueWorker(f"posewise drag {frame}", moved)
+        self._is_dragged = False
+        self._worker = LatestValueWorker(f"posewise drag {frame}", on_drag)
         node = f"/drag/{frame.replace('/', '|')}"
-        self._gizmo = server.scene.add_transform_controls(node, scale=GIZMO_SIZE)
+        self._controls = server.scene.add_transform_controls(node, scale=GIZMO_SIZE)
         self.place(pose)
-        self._gizmo.on_update(self._dragged)
+        self._controls.on_update(self._handle_update)
 
     def place(self, pose: Float[np.ndarray, "7"]) -> None:
-        """Put the handle at a pose, unless it is being dragged."""
-        if not self._held:
-            self._gizmo.position, self._gizmo.wxyz = pose[:3], pose[3:]
+        """Move the gizmo to a pose, unless it is being dragged."""
+        if not self._is_dragged:
+            self._controls.position, self._controls.wxyz = pose[:3], pose[3:]
 
     def stop(self) -> None:
-        """Handle no further pose."""
-        self._newest.stop()
+        """Handle no further poses."""
+        self._worker.stop()
 
-    async def _dragged(self, event: Any) -> None:
-        self._held = event.phase != "end"
-        self._newest.put(np.concatenate([self._gizmo.position, self._gizmo.wxyz]))
+    async def _handle_update(self, event: Any) -> None:
+        self._is_dragged = event.phase != "end"
+        pose = np.concatenate([self._controls.position, self._controls.wxyz])
+        self._worker.put(pose)

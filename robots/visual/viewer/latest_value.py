@@ -1,29 +1,31 @@
-"""A thread that handles the newest of what comes in, and skips what it has missed."""
+"""A worker thread that handles the latest value put to it, and drops older ones."""
 
 import traceback
 from collections.abc import Callable
 from threading import Condition, Thread
-from typing import Any
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
 
 
-class LatestValueWorker:
-    """Calls `handle` with the newest item, one at a time, in a thread of its own."""
+class LatestValueWorker(Generic[Value]):
+    """Calls `handle` with the latest value, one call at a time, in its own thread."""
 
-    def __init__(self, name: str, handle: Callable[[Any], None]) -> None:
+    def __init__(self, name: str, handle: Callable[[Value], None]) -> None:
         self._handle = handle
-        self._items: list[Any] = []
+        self._pending: list[Value] = []
         self._changed, self._ended = Condition(), False
         self._thread = Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def put(self, item: Any) -> None:
-        """Hand over an item; one that still waits is dropped."""
+    def put(self, value: Value) -> None:
+        """Hand over a value; one that still waits is dropped."""
         with self._changed:
-            self._items = [item]
+            self._pending = [value]
             self._changed.notify()
 
     def stop(self) -> None:
-        """End after the item at hand."""
+        """End the thread after the current call."""
         with self._changed:
             self._ended = True
             self._changed.notify()
@@ -31,11 +33,12 @@ class LatestValueWorker:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._items or self._ended)
+                self._changed.wait_for(lambda: self._pending or self._ended)
                 if self._ended:
                     return
-                item = self._items.pop()
+                value = self._pending.pop()
             try:
-                self._handle(item)
-            except Exception:  # of the user's: shown, and the next item is handled
+                self._handle(value)
+            except Exception:
+                # An error of the user's callback must not end the thread.
                 traceback.print_exc()

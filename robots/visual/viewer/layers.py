@@ -1,12 +1,10 @@
-"""Which overlays lie over a world, and the check boxes that say so."""
+"""The overlays that are shown over a world, and their check boxes."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .overlays import LIVE_OVERLAYS, OVERLAYS, OverlayContext
-
-if TYPE_CHECKING:
-    from ...config import Config
+from .viewable_world import ViewableWorld
 
 
 class OverlayLayers:
@@ -27,30 +25,29 @@ class OverlayLayers:
 
     @property
     def has_live_overlay(self) -> bool:
-        """Whether one is shown that is drawn anew whenever something has moved."""
+        """Whether an overlay is shown that is redrawn whenever a frame moves."""
         return bool(LIVE_OVERLAYS & self._handles.keys())
 
-    def show(self, name: str, world: "Config") -> None:
-        """Draw an overlay, anew if it is there."""
+    def show(self, name: str, world: ViewableWorld) -> None:
+        """Draw an overlay, or redraw it."""
         self._remove(name)
-        self._handles[name] = OVERLAYS[name](
-            OverlayContext(self._scene, world, self.margin)
-        )
+        context = OverlayContext(self._scene, world, self.margin)
+        self._handles[name] = OVERLAYS[name](context)
         self._boxes[name].value = True
 
     def hide(self, name: str) -> None:
-        """Take an overlay away."""
+        """Remove an overlay."""
         self._remove(name)
         self._handles.pop(name, None)
         self._boxes[name].value = False
 
     def clear(self) -> None:
-        """Remove all nodes; what is shown is yet to be drawn again."""
+        """Remove all nodes; the overlays still count as shown, to be redrawn."""
         for name in self._handles:
             self._remove(name)
 
-    def follow(self, world: "Config") -> None:
-        """Draw anew what has nodes of its own where things have moved."""
+    def follow(self, world: ViewableWorld) -> None:
+        """Redraw the overlays whose nodes are not children of the frames that moved."""
         for name in LIVE_OVERLAYS & self._handles.keys():
             self.show(name, world)
 

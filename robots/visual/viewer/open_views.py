@@ -1,24 +1,27 @@
 """One live view for each world: a second `Config.view` updates the first page."""
 
-from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
 
+from ...typing import MatrixLike, VectorLike
 from .animation import path_animation
 from .view import View
-
-if TYPE_CHECKING:
-    from ...config import Config
+from .viewable_world import ViewableWorld
 
 # A view refers to its world, so that a strong reference to it would keep the world
 # alive forever. An open view is kept by the handler that closes it at exit.
-_VIEWS: "WeakKeyDictionary[Config, ref[View]]" = WeakKeyDictionary()
+_VIEWS: WeakKeyDictionary[ViewableWorld, ref[View]] = WeakKeyDictionary()
 
 
-def open_view(config: "Config", path: Any, dt: Any, browser: bool) -> View:
-    """Show a world, or a path of it; see `Config.view`."""
+def open_view(
+    config: ViewableWorld,
+    path: MatrixLike | None,
+    dt: float | VectorLike,
+    browser: bool,
+) -> View:
+    """Show a world, or a path of it; `Config.view` says more."""
     if path is not None:
-        clip = path_animation(config, path, dt)
-        return View(clip.world(0), clip, browser)
+        animation = path_animation(config, path, dt)
+        return View(animation.world(0), animation, browser)
     known = _VIEWS.get(config)
     view = None if known is None else known()
     if view is None or view.closed:

@@ -1,25 +1,22 @@
-"""What can be laid over a world: frames, regions, rooms, sights, reach, contacts.
+"""Overlays over a world: frames, regions, rooms, cameras, reach, collisions.
 
-Each overlay draws its nodes and returns the handles of the uppermost. Those of frames
-are children of the frames' nodes and go along with them.
+Each overlay draws its nodes and returns the handles of the uppermost ones. Nodes of
+frames are children of the frames' nodes and move with them.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from ...world.agents import DEFAULT_REACH
-from .scene import AXES_LENGTH, node_names
-
-if TYPE_CHECKING:
-    from ...config import Config
+from .scene import AXES_STYLE, node_names
+from .viewable_world import ViewableWorld
 
 FLOOR_OFFSET = 0.01
-"""Of what would lie in a plane of the world, and flicker [m]."""
+"""Height of drawings above the floor [m], because surfaces in one plane flicker."""
 CAVITY_COLOR, SUPPORT_COLOR, SIGHT_COLOR = (90, 190, 110), (70, 130, 220), (40, 40, 40)
 NEAR_COLOR, OVERLAP_COLOR = (240, 160, 30), (220, 40, 40)
 ROOM_COLORS = (
@@ -32,58 +29,62 @@ ROOM_COLORS = (
 LINE_WIDTH = 0.003
 """Width of lines [m]."""
 MAX_SIGHT_DEPTH = 0.6
-"""Sights of cameras are drawn up to this depth [m]."""
+"""Depth up to which the view cones of cameras are drawn [m]."""
 
 
 @dataclass(frozen=True)
 class OverlayContext:
-    """What an overlay is drawn from, and on."""
+    """The scene an overlay is drawn in, and the world it shows."""
 
     scene: Any
-    world: "Config"
+    """`viser.SceneApi`."""
+    world: ViewableWorld
     margin: float
-    """Pairs of frames nearer than this are in contact [m]."""
+    """Distance below which a pair of frames is drawn as near [m]."""
 
     def node(self, frame: str) -> str:
-        """The node of a frame."""
+        """Return the node of a frame."""
         return [*node_names(self.world.frames), "/frames"][self.world.index(frame)]
 
 
-def draw_frames(stage: OverlayContext) -> list[Any]:
-    """Axes and name of each frame."""
+def draw_frames(context: OverlayContext) -> list[Any]:
+    """Draw the axes and the name of each frame."""
     handles = []
-    frames = stage.world.frames
+    frames = context.world.frames
     for node, frame in zip(node_names(frames), frames, strict=True):
-        axes = dict(axes_length=AXES_LENGTH, axes_radius=AXES_LENGTH / 25)
-        handles.append(stage.scene.add_frame(f"{node}/axes", **axes))
-        handles.append(stage.scene.add_label(f"{node}/name", frame.name))
+        handles.append(context.scene.add_frame(f"{node}/axes", **AXES_STYLE))
+        handles.append(context.scene.add_label(f"{node}/name", frame.name))
     return handles
 
 
-def draw_regions(stage: OverlayContext) -> list[Any]:
-    """Cavities (green) and supports (blue) of objects."""
+def draw_regions(context: OverlayContext) -> list[Any]:
+    """Draw cavities (green) and supports (blue) of objects."""
     handles = []
-    for region in stage.world.regions:
-        node = f"{stage.node(region.frame)}/{region.kind} {region.object} {region.name}"
-        cavity = region.kind == "cavity"
+    for region in context.world.regions:
+        node = (
+            f"{context.node(region.frame)}/{region.kind} {region.object} {region.name}"
+        )
+        is_cavity = region.kind == "cavity"
         faces = (
             _hull_triangles(region.corners)
-            if cavity
+            if is_cavity
             else _fan_triangles(len(region.corners))
         )
         style = dict(
-            color=CAVITY_COLOR if cavity else SUPPORT_COLOR, opacity=0.35, side="double"
+            color=CAVITY_COLOR if is_cavity else SUPPORT_COLOR,
+            opacity=0.35,
+            side="double",
         )
         handles.append(
-            stage.scene.add_mesh_simple(node, region.corners, faces, **style)
+            context.scene.add_mesh_simple(node, region.corners, faces, **style)
         )
     return handles
 
 
-def draw_rooms(stage: OverlayContext) -> list[Any]:
-    """The cells of each room, just above the plane z = 0, and its name."""
+def draw_rooms(context: OverlayContext) -> list[Any]:
+    """Draw the cells of each room, just above the plane z = 0, and its name."""
     handles: list[Any] = []
-    rooms = stage.world.rooms
+    rooms = context.world.rooms
     if rooms is None:
         return handles
     square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
@@ -101,16 +102,16 @@ def draw_rooms(stage: OverlayContext) -> list[Any]:
         faces = (first + [[0, 1, 2], [0, 2, 3]]).reshape(-1, 3)
         style = dict(color=color, opacity=0.4, side="double")
         node = f"/rooms/{room.name}"
-        handles.append(stage.scene.add_mesh_simple(node, points, faces, **style))
+        handles.append(context.scene.add_mesh_simple(node, points, faces, **style))
         middle = points.mean(0)
-        stage.scene.add_label(f"{node}/name", room.name, position=middle)
+        context.scene.add_label(f"{node}/name", room.name, position=middle)
     return handles
 
 
-def draw_cameras(stage: OverlayContext) -> list[Any]:
-    """What each camera sees, up to a depth of 0.6 m."""
+def draw_cameras(context: OverlayContext) -> list[Any]:
+    """Draw the view cone of each camera, up to a depth of 0.6 m."""
     handles = []
-    for camera in stage.world.cameras.values():
+    for camera in context.world.cameras.values():
         far = min(camera.far, max(MAX_SIGHT_DEPTH, 2 * camera.near))
         up = np.tan(camera.vertical_fov / 2)
         left = up * camera.width / camera.height
@@ -118,44 +119,45 @@ def draw_cameras(stage: OverlayContext) -> list[Any]:
         lines = [np.stack([rim * camera.near, rim * far], 1)]
         for depth in (camera.near, far):
             lines.append(depth * np.stack([rim, np.roll(rim, 1, 0)], 1))
-        node = f"{stage.node(camera.name)}/sight"
+        node = f"{context.node(camera.name)}/sight"
         handles.append(
-            _add_lines(stage.scene, node, np.concatenate(lines), SIGHT_COLOR)
+            _add_lines(context.scene, node, np.concatenate(lines), SIGHT_COLOR)
         )
     return handles
 
 
-def draw_reach(stage: OverlayContext) -> list[Any]:
-    """The ball within which things are in reach of each agent."""
+def draw_reach(context: OverlayContext) -> list[Any]:
+    """Draw the ball within the reach of each agent."""
     style = dict(radius=DEFAULT_REACH, color=SUPPORT_COLOR, wireframe=True)
     return [
-        stage.scene.add_icosphere(f"{stage.node(agent.base)}/reach {name}", **style)
-        for name, agent in stage.world.agents.items()
+        context.scene.add_icosphere(f"{context.node(agent.base)}/reach {name}", **style)
+        for name, agent in context.world.agents.items()
     ]
 
 
-def draw_collisions(stage: OverlayContext) -> list[Any]:
-    """Witness points of all pairs that overlap (red) or are near (orange).
+def draw_collisions(context: OverlayContext) -> list[Any]:
+    """Draw witness points of all pairs that overlap (red) or are near (orange).
 
-    Those of overlaps are within the bodies: a label, which nothing hides, tells where.
+    Witness points of overlaps lie inside the bodies, so a label, which nothing hides,
+    marks them.
     """
-    C = stage.world
+    C = context.world
     pairs = C.collision_indices()
     handles = []
-    for k, contact in C.contacts(pairs, stage.margin).items():
+    for k, contact in C.contacts(pairs, context.margin).items():
         a, b = (C.frame_names[i].replace("/", "|") for i in pairs[k])
         ends = np.stack([contact.point_a, contact.point_b])
         color = OVERLAP_COLOR if contact.distance < 0 else NEAR_COLOR
         node = f"/collisions/{a} - {b}"
-        handles.append(_add_lines(stage.scene, node, ends[None], color))
+        handles.append(_add_lines(context.scene, node, ends[None], color))
         dots: dict[str, Any] = dict(
             colors=color, point_size=4 * LINE_WIDTH, point_shape="circle"
         )
         dots |= dict(points=ends, precision="float32")
-        stage.scene.add_point_cloud(f"{node}/witnesses", **dots)
+        context.scene.add_point_cloud(f"{node}/witnesses", **dots)
         if contact.distance < 0:
-            deep = f"{a} - {b}: {-1000 * contact.distance:.1f} mm deep"
-            stage.scene.add_label(f"{node}/depth", deep, position=ends.mean(0))
+            text = f"{a} - {b}: {-1000 * contact.distance:.1f} mm deep"
+            context.scene.add_label(f"{node}/depth", text, position=ends.mean(0))
     return handles
 
 
@@ -168,11 +170,11 @@ OVERLAYS: dict[str, Callable[[OverlayContext], list[Any]]] = {
     "collisions": draw_collisions,
 }
 LIVE_OVERLAYS = frozenset({"collisions"})
-"""Overlays that are drawn anew whenever something has moved."""
+"""Overlays that are redrawn whenever a frame has moved."""
 
 
 def _add_lines(
-    scene: Any, node: str, ends: Float[np.ndarray, "n 2 3"], color: Any
+    scene: Any, node: str, ends: Float[np.ndarray, "n 2 3"], color: tuple[int, int, int]
 ) -> Any:
     return scene.add_line_segments(
         node, points=ends, colors=color, thickness=LINE_WIDTH
@@ -180,15 +182,16 @@ def _add_lines(
 
 
 def _hull_triangles(corners: np.ndarray) -> np.ndarray:
-    """Triangles of the convex hull of corners."""
+    """Return the triangles of the convex hull, as indices of the corners."""
     import trimesh
 
     hull = trimesh.convex.convex_hull(corners)
-    place = np.linalg.norm(hull.vertices[:, None] - corners, axis=-1).argmin(1)
-    return place[np.asarray(hull.faces)]
+    # trimesh merges and reorders vertices; find the given corners again.
+    index = np.linalg.norm(hull.vertices[:, None] - corners, axis=-1).argmin(1)
+    return index[np.asarray(hull.faces)]
 
 
 def _fan_triangles(count: int) -> np.ndarray:
-    """Triangles of a convex polygon."""
+    """Return the triangles of a convex polygon, as indices of its corners."""
     second = np.arange(1, count - 1)
     return np.stack([np.zeros_like(second), second, second + 1], -1)

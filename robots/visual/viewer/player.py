@@ -8,10 +8,11 @@ import numpy as np
 from jaxtyping import Float
 
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×")
+"""Choices of the speed, relative to real time."""
 
 
 class Player:
-    """Shows slices, by hand or each for its time [s]; after the last the first."""
+    """Shows slices, chosen by hand or each for its time [s], in a loop."""
 
     def __init__(
         self,
@@ -34,7 +35,7 @@ class Player:
 
     @property
     def slice(self) -> int:
-        """The one that is shown."""
+        """The slice that is shown."""
         return min(int(self._slider.value), len(self._pauses) - 1)
 
     def toggle(self) -> None:
@@ -46,7 +47,7 @@ class Player:
         self._button.label = "pause" if self._playing.is_set() else "play"
 
     def stop(self) -> None:
-        """End for good."""
+        """End the thread of the player."""
         self._stopped.set()
         self._playing.set()
         self._thread.join()

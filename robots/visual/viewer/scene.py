@@ -11,11 +11,15 @@ from .bodies import draw_geometry
 
 AXES_LENGTH = 0.08
 """Length of the axes of a frame [m]."""
+AXES_STYLE = dict(axes_length=AXES_LENGTH, axes_radius=AXES_LENGTH / 25)
 
 
 class FrameScene:
-    """Nodes of the frames; all are children of the world, so that frames may be
-    attached to others while a path plays."""
+    """The nodes of all frames.
+
+    All nodes are children of the world, so that frames may be attached to other frames
+    while a path plays.
+    """
 
     def __init__(self, server: Any) -> None:
         self._server = server
@@ -23,21 +27,18 @@ class FrameScene:
         self.handles: list[Any] = []
 
     def draw(self, frames: Sequence[Frame]) -> None:
-        """Draw frames and their visual shapes anew; see `move` for where they are."""
+        """Draw frames and their visual shapes in place of the old ones, unposed."""
         for handle in self.handles:
             handle.remove()
         self._poses = np.full((len(frames), 7), np.nan)
         self.handles = []
+        scene = self._server.scene
         for node, frame in zip(node_names(frames), frames, strict=True):
-            axes = dict(
-                axes_length=AXES_LENGTH, axes_radius=AXES_LENGTH / 25, show_axes=False
-            )
-            self.handles.append(self._server.scene.add_frame(node, **axes))
+            self.handles.append(scene.add_frame(node, **AXES_STYLE, show_axes=False))
             for k, geometry in enumerate(frame.geometries):
                 if geometry.visual:
                     kind = type(geometry.shape).__name__.lower()
-                    name = f"{node}/{kind}{k or ''}"
-                    draw_geometry(self._server.scene, name, geometry)
+                    draw_geometry(scene, f"{node}/{kind}{k or ''}", geometry)
 
     def move(self, poses: Float[np.ndarray, "frames 7"]) -> None:
         """Put all frames at their poses, at once."""
@@ -49,7 +50,7 @@ class FrameScene:
         self._poses = poses.copy()
 
     def look_at_all(self) -> None:
-        """Begin where all frames are in sight."""
+        """Set the initial camera so that all frames are in sight."""
         centre, size = np.zeros(3), 0.5
         if len(self._poses):
             low, high = self._poses[:, :3].min(0), self._poses[:, :3].max(0)
@@ -60,7 +61,10 @@ class FrameScene:
 
 
 def node_names(frames: Sequence[Frame]) -> list[str]:
-    """`/frames/NAME`, unlike for each frame; "/" in a name would nest nodes."""
+    """Return a unique node `/frames/NAME` for each frame.
+
+    A "/" in a name is replaced, because it would nest nodes.
+    """
     names: list[str] = []
     for i, frame in enumerate(frames):
         name = f"/frames/{frame.name.replace('/', '|')}"

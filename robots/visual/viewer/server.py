@@ -1,4 +1,4 @@
-"""The web server behind a view, which viser runs in a thread of its own."""
+"""The web server behind a view, which viser runs in its own thread."""
 
 import contextlib
 import io
@@ -8,15 +8,16 @@ import webbrowser
 from typing import Any
 
 HOST = "127.0.0.1"
+"""The loopback address, so that only this machine reaches the server."""
 
 
 def start_server() -> Any:
-    """A viser server that only this machine can reach, on a free port.
+    """Return a viser server that only this machine can reach, on a free port.
 
     It runs until it is stopped, or the process ends.
 
     Raises:
-        ImportError: without viser; names the extra.
+        ImportError: When viser is not installed; the message names the extra.
     """
     try:
         import viser
@@ -25,7 +26,8 @@ def start_server() -> Any:
             "Viewing a world needs viser; install it with"
             ' `pip install "posewise[viz]"`.'
         ) from error
-    with contextlib.redirect_stdout(io.StringIO()):  # a banner, even if not verbose
+    # viser prints a banner even if it is not verbose.
+    with contextlib.redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host=HOST, port=0, verbose=False)
     server.gui.configure_theme(show_logo=False, show_share_button=False)
     server.scene.set_up_direction("+z")
@@ -33,13 +35,13 @@ def start_server() -> Any:
 
 
 def stop_server(server: Any) -> None:
-    """Stop it without a word."""
+    """Stop a server without its message on stdout."""
     with contextlib.redirect_stdout(io.StringIO()):
         server.stop()
 
 
 def open_page(url: str) -> None:
-    """Say where the page is, and open it where there is a desktop."""
+    """Print the address of a page, and open it where there is a desktop."""
     print(f"posewise: the world is shown at {url}", file=sys.stderr)
     desktop = sys.platform in ("win32", "darwin") or any(
         os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")

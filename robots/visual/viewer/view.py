@@ -1,16 +1,17 @@
-"""A window on a world: a page that a browser shows, kept in step with the world."""
+"""Views of a world: pages in the browser that follow the world."""
 
 import atexit
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ...errors import ConfigError, unknown_name
+from ...typing import FrameName, StrPath
 from ...validation import number
 from .animation import Animation
 from .gizmo import Gizmo
@@ -19,32 +20,33 @@ from .overlays import OVERLAYS
 from .player import Player
 from .scene import FrameScene
 from .server import HOST, open_page, start_server, stop_server
-
-if TYPE_CHECKING:
-    from ...config import Config
+from .viewable_world import ViewableWorld
 
 
 class View:
     """A world in the browser, on this machine only, until closed or the process ends.
 
     Attributes:
-        config: the world that is shown.
-        url: where the page is.
+        config: The world that is shown.
+        url: The address of the page.
     """
 
     def __init__(
-        self, config: "Config", clip: Animation | None = None, browser: bool = True
+        self,
+        config: ViewableWorld,
+        animation: Animation | None = None,
+        browser: bool = True,
     ) -> None:
         """Start the server, draw the world, and open the page.
 
         Args:
-            config: the world.
-            clip: what to play; None: the world as it stands.
-            browser: whether to open the page (where there is a desktop) and to say on
-                stderr where it is.
+            config: The world.
+            animation: What to play; None: the present state of the world.
+            browser: Open the page (where there is a desktop), and print its address on
+                stderr.
 
         Raises:
-            ImportError: without viser; names the extra.
+            ImportError: When viser is not installed; the message names the extra.
         """
         self.config = config
         self._lock = RLock()
@@ -52,10 +54,10 @@ class View:
         atexit.register(self.close)
         self.url = f"http://{HOST}:{self._server.get_port()}"
         self._scene, self._drawn = FrameScene(self._server), ()
-        self._animation, self._player = clip, None
+        self._animation, self._player = animation, None
         self._gizmos: dict[str, Gizmo] = {}
-        if clip is not None:
-            self._player = Player(self._server, clip.pauses, self._show_slice)
+        if animation is not None:
+            self._player = Player(self._server, animation.pauses, self._show_slice)
         self._layers = OverlayLayers(self._server, self._toggle)
         self.update()
         self._scene.look_at_all()
@@ -73,10 +75,10 @@ class View:
         return self._layers.shown
 
     def update(self) -> None:
-        """Show the world as it stands now; of a path, the slice that is chosen.
+        """Show the present state of the world, or the chosen slice of a path.
 
         Raises:
-            ConfigError: when the view is closed.
+            ConfigError: When the view is closed.
         """
         with self._lock:
             self._running()
@@ -92,20 +94,20 @@ class View:
                 return
             self._scene.move(self.config.poses())
             self._layers.follow(self.config)
-            for frame, drag in self._gizmos.items():
-                drag.place(self.config.pose(frame))
+            for frame, gizmo in self._gizmos.items():
+                gizmo.place(self.config.pose(frame))
 
-    def show(self, *overlays: str, margin: Any = None) -> None:
-        """Lay something over the world; the page has a check box for each.
+    def show(self, *overlays: str, margin: float | None = None) -> None:
+        """Show overlays over the world; the page has a check box for each.
 
         Args:
             *overlays: "frames" (axes and names), "regions" (cavities and supports of
-                objects), "rooms", "cameras" (what they see), "reach" (of agents),
+                objects), "rooms", "cameras" (view cones), "reach" (of agents),
                 "collisions" (witness points of pairs that overlap or are near).
-            margin: what is near for "collisions" [m]; 0.02 unless given.
+            margin: Distance below which a pair counts as near [m]; default: 0.02.
 
         Raises:
-            ConfigError: for an unknown name, with near matches, or a closed view.
+            ConfigError: For an unknown name, with near matches, or a closed view.
         """
         with self._lock:
             self._running()
@@ -115,29 +117,29 @@ class View:
                 self._layers.show(name, self._world())
 
     def hide(self, *overlays: str) -> None:
-        """Take overlays away; see `show`.
+        """Remove overlays, with the names that `show` takes.
 
         Raises:
-            ConfigError: for an unknown name, with near matches, or a closed view.
+            ConfigError: For an unknown name, with near matches, or a closed view.
         """
         with self._lock:
             self._running()
             for name in _check_overlays(overlays):
                 self._layers.hide(name)
 
-    def on_move(self, frame: str, react: Callable[["Config"], Any]) -> None:
+    def on_move(self, frame: FrameName, react: Callable[[ViewableWorld], Any]) -> None:
         """Let a frame be dragged with the mouse.
 
-        While it is, the newest pose is set in the world, `react` is called in a thread
-        of the view, and the world is shown. A pose that the frame's joint cannot take
-        is left out.
+        While it is dragged, its latest pose is set in the world, `react` is called in a
+        thread of the view, and the world is shown. A pose that the frame's joint cannot
+        reach is not set.
 
         Args:
-            frame: any one whose pose can be set.
-            react: called with the world, which it may change: solve, and set `C.q`.
+            frame: A frame whose pose can be set.
+            react: Function of the world, which it may change: solve, and set `C.q`.
 
         Raises:
-            ConfigError: for an unknown frame, a view of a path, or a closed view.
+            ConfigError: For an unknown frame, a view of a path, or a closed view.
         """
         with self._lock:
             server = self._running()
@@ -146,22 +148,30 @@ class View:
                     "This view plays a path, in which nothing can be dragged; drag in"
                     " the view of a world, C.view()."
                 )
-            self.config.tree.own_index(frame)
+            if self.config.index(frame) == len(self.config.frames):
+                raise ConfigError("The world itself cannot be dragged; name a frame.")
             if frame in self._gizmos:
                 self._gizmos[frame].stop()
-            moved = lambda pose: self._moved(frame, pose, react)
-            self._gizmos[frame] = Gizmo(server, frame, self.config.pose(frame), moved)
 
-    def save(self, file: Any) -> Path:
-        """Write what is shown as one HTML page that needs nothing else, nor a network.
+            def on_drag(pose: Float[np.ndarray, "7"]) -> None:
+                self._drag(frame, pose, react)
 
-        A path plays in it, once and again.
+            pose = self.config.pose(frame)
+            self._gizmos[frame] = Gizmo(server, frame, pose, on_drag)
+
+    def save(self, file: StrPath) -> Path:
+        """Write the view as one HTML page that works without a server or a network.
+
+        A path plays in a loop.
 
         Args:
-            file: where to, e.g. "reach.html".
+            file: The file to write, e.g. "reach.html".
+
+        Returns:
+            The path of the file.
 
         Raises:
-            ConfigError: when the view is closed, or the file is no `.html`.
+            ConfigError: When the view is closed, or the file does not end in `.html`.
         """
         file = Path(file)
         if file.suffix.lower() not in (".html", ".htm"):
@@ -181,7 +191,7 @@ class View:
         return file
 
     def close(self) -> None:
-        """Stop the server; pages that are open no longer follow."""
+        """Stop the server; open pages no longer follow the world."""
         with self._lock:
             server, self._server = self._server, None
         if server is None:
@@ -189,8 +199,8 @@ class View:
         atexit.unregister(self.close)
         if self._player is not None:
             self._player.stop()
-        for drag in self._gizmos.values():
-            drag.stop()
+        for gizmo in self._gizmos.values():
+            gizmo.stop()
         stop_server(server)
 
     def __enter__(self) -> "View":
@@ -207,8 +217,8 @@ class View:
             raise ConfigError("This view is closed; call view() for a new one.")
         return self._server
 
-    def _world(self) -> "Config":
-        """The world that is in sight."""
+    def _world(self) -> ViewableWorld:
+        """Return the world that is shown."""
         if self._animation is None or self._player is None:
             return self.config
         return self._animation.world(self._player.slice)
@@ -222,16 +232,17 @@ class View:
                 self._layers.follow(self._animation.world(t))
 
     def _toggle(self, overlay: str, on: bool) -> None:
-        """What a check box of the page does."""
+        """Show or hide an overlay, when its check box changes."""
         with self._lock:
             if self.closed or on == (overlay in self._layers.shown):
                 return
             (self.show if on else self.hide)(overlay)
 
-    def _moved(
-        self, frame: str, pose: Float[np.ndarray, "7"], react: Callable[..., Any]
+    def _drag(
+        self, frame: FrameName, pose: Float[np.ndarray, "7"], react: Callable[..., Any]
     ) -> None:
         try:
+            # A pose that the joint cannot reach is skipped.
             with suppress(ConfigError):
                 self.config.set_pose(frame, pose)
             react(self.config)
@@ -251,7 +262,7 @@ def _check_overlays(overlays: tuple[str, ...]) -> tuple[str, ...]:
     return overlays
 
 
-def _drawn_state(C: "Config") -> tuple[Any, ...]:
-    """What makes it necessary to draw a world anew when it changes."""
+def _drawn_state(C: ViewableWorld) -> tuple[Any, ...]:
+    """Return the parts of a world that are redrawn when they change."""
     frames = ((f.name, f.geometries) for f in C.frames)
     return (*frames, *C.regions, C.rooms, *C.cameras.values(), *C.agents.values())

@@ -216,7 +216,7 @@ def test_motors_and_wrenches_that_do_not_fit():
         twin.start_run(motors={"left": 1.0})
     with pytest.raises(pw.PosewiseError, match="expected 6 finite numbers"):
         twin.start_run().step({"block": [0, 0, np.nan]})
-    with pytest.raises(pw.PosewiseError, match="ran away"):
+    with pytest.raises(pw.PosewiseError, match="unstable"):
         run = twin.start_run()
         for _ in range(50):
             run.step({"block": [1e15, 0, 0, 0, 1e15, 0]})
