@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from ...world.agents import DEFAULT_REACH
 from .scene import AXES_STYLE, node_names
 from .viewable_world import ViewableWorld
 
