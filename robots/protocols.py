@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -13,6 +13,7 @@ World_contra = TypeVar("World_contra", contravariant=True)
 Feature_co = TypeVar("Feature_co", covariant=True)
 
 
+@runtime_checkable
 class FeatureLike(Protocol[World_contra]):
     """A function of frame poses that can be evaluated in a world."""
 
@@ -35,6 +36,7 @@ class FeatureLike(Protocol[World_contra]):
         """Return a pure JAX function of q."""
 
 
+@runtime_checkable
 class MakesFeature(Protocol[Feature_co]):
     """A symbol of features, such as the entries of `FS`."""
 
@@ -42,6 +44,7 @@ class MakesFeature(Protocol[Feature_co]):
         """Return the feature of this symbol on frames."""
 
 
+@runtime_checkable
 class ViewHandle(Protocol):
     """A page that shows a world, as `Config.view` returns it."""
 

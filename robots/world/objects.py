@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ..errors import ConfigError, unknown_name
 from .regions import Region
 
 
+@runtime_checkable
 class ObjectWorld(Protocol):
     """The part of a world that an object reads."""
 
