@@ -187,8 +187,9 @@ def main(file: Path) -> None:
     for before, after in zip(slices[:-1], slices[1:], strict=True):
         poses += [before, between(before, after, 0.5)]
     pictures = render(C, poses + [slices[-1]] * 9)
-    palette = pictures[len(pictures) // 2].quantize(96)
-    flat = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
+    palette = np.vstack([np.asarray(p) for p in pictures[::8]])
+    colors = Image.fromarray(palette).quantize(128)
+    flat = [p.quantize(palette=colors, dither=Image.Dither.NONE) for p in pictures]
     file.parent.mkdir(parents=True, exist_ok=True)
     flat[0].save(
         file,

@@ -36,10 +36,7 @@ import pytest  # noqa: E402
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_default_matmul_precision", "TF32_TF32_F32")
 
-collect_ignore = [
-    f"helpers/{name}_process.py"
-    for name in ("backend", "cached_programs", "distributed", "fresh", "plain_jit")
-]
+collect_ignore = ["processes"]
 """Scripts that tests run in processes of their own."""
 
 MAPS = Path("/proc/self/maps")

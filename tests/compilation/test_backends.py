@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-SCRIPT = Path(__file__).parents[1] / "helpers" / "backend_process.py"
+SCRIPT = Path(__file__).parents[1] / "processes" / "backend.py"
 
 
 def test_backends_agree():

@@ -16,7 +16,7 @@ import pytest
 
 from posewise.compilation.plain_jit import VARIABLE, PlainJit
 
-SCRIPT = Path(__file__).parents[1] / "helpers" / "plain_jit_process.py"
+SCRIPT = Path(__file__).parents[1] / "processes" / "plain_jit.py"
 CALLS = {"default": ("0",), "plain": ("1", "forbid"), "missing": ("0", "missing")}
 
 

@@ -16,7 +16,7 @@ from posewise.compilation.plain_jit import uses_plain_jit
 
 pytestmark = pytest.mark.skipif(uses_plain_jit(), reason="no program cache")
 
-SCRIPT = Path(__file__).parents[1] / "helpers" / "cached_programs_process.py"
+SCRIPT = Path(__file__).parents[1] / "processes" / "cached_programs.py"
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "helpers" / "fresh_process.py"
+SCRIPT = Path(__file__).parents[1] / "processes" / "fresh.py"
 
 
 @pytest.fixture(scope="module")

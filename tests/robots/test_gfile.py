@@ -121,7 +121,7 @@ def ask_robotic(paths: list[Path], folder: Path) -> list[dict | None]:
     """What robotic makes of files; None where it fails."""
     command = [
         sys.executable,
-        str(HERE.parent / "helpers/robotic_dump.py"),
+        str(HERE.parent / "processes/robotic_dump.py"),
         *map(str, paths),
     ]
     done = subprocess.run(command, cwd=folder, capture_output=True, timeout=300)
