@@ -11,42 +11,47 @@ from .robots.errors import PosewiseError
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; 0 when all went well, 1 when not solved, 2 for bad input."""
+    """Run a command and return its exit code.
+
+    The code is 0 on success, 1 if something is not solved, and 2 for bad input.
+    """
     options = make_parser().parse_args(arguments)
     prepare_jax()
     try:
-        good = options.run(options)
+        is_success = options.run(options)
     except (PosewiseError, ImportError, OSError) as error:
         print(f"posewise: {error}", file=sys.stderr)
         return 2
-    if not good:
+    if not is_success:
         print(f"posewise: {options.failed}", file=sys.stderr)
-    return 0 if good else 1
+    return 0 if is_success else 1
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The arguments of all commands."""
+    """Return the parser of all commands."""
     top = argparse.ArgumentParser(
         prog="posewise",
         description="Differentiable features and objectives for robots, on JAX.",
-        epilog="Each command has a --help with examples.",
+        epilog="The --help of each command has examples.",
     )
     commands = top.add_subparsers(dest="command", required=True)
     demo = commands.add_parser(
         "demo",
         help="solve an inverse kinematics, a path and a placement, and draw them",
-        description="Solves three problems, prints how well each objective is met, and"
-        " writes pictures. Without --robot the robot is a Franka Panda.",
+        description="Solves three problems, prints a report of each, and writes"
+        " pictures. Without --robot the robot is a Franka Panda.",
         epilog="example: posewise demo --robot my_arm.urdf --tip tool0",
     )
     demo.add_argument(
         "--out", type=Path, default=Path("out"), help="folder for pictures (out)"
     )
     demo.add_argument("--robot", type=Path, help="a model file: .urdf, .xml, .g, .yml")
-    demo.add_argument("--tip", help="the link of that robot that shall reach a target")
-    demo.add_argument("--seed", type=int, default=0, help="of targets and starts (0)")
+    demo.add_argument("--tip", help="link of that robot to move to a target")
     demo.add_argument(
-        "--starts", type=int, default=8, help="initial guesses for each problem (8)"
+        "--seed", type=int, default=0, help="seed of targets and starts (0)"
+    )
+    demo.add_argument(
+        "--starts", type=int, default=8, help="random starts for each problem (8)"
     )
     demo.set_defaults(run=_demo, failed="not every problem was solved")
     _add_solve(commands)
@@ -64,9 +69,11 @@ def _add_solve(commands: Any) -> None:
         "solve a problem file: a path or a placement",
         help_texts.SOLVE,
     )
-    solve.add_argument("file", type=Path, help="the problem, FILE.yaml")
+    solve.add_argument("file", type=Path, help="problem file, FILE.yaml")
     solve.add_argument("--json", type=Path, help="write the result to this file")
-    solve.add_argument("--npz", type=Path, help="write path or poses to this file")
+    solve.add_argument(
+        "--npz", type=Path, help="write the path or the poses to this file"
+    )
     solve.set_defaults(run=_solve, failed="not solved")
 
 
@@ -74,11 +81,11 @@ def _add_check(commands: Any) -> None:
     check = _add_command(
         commands,
         "check",
-        "say which predicates of a problem file hold, and why",
+        "check the predicates of a problem file exactly, and explain",
         help_texts.CHECK,
     )
-    check.add_argument("file", type=Path, help="the problem, FILE.yaml")
-    check.add_argument("--json", type=Path, help="write the verdicts to this file")
+    check.add_argument("file", type=Path, help="problem file, FILE.yaml")
+    check.add_argument("--json", type=Path, help="write the checks to this file")
     check.set_defaults(run=_check, failed="not every predicate holds")
 
 
@@ -86,9 +93,11 @@ def _add_view(commands: Any) -> None:
     view = _add_command(
         commands, "view", "show a world or a solution in the browser", help_texts.VIEW
     )
-    view.add_argument("file", type=Path, help="a problem, a model or a page")
-    view.add_argument("solution", type=Path, nargs="?", help="what solve --npz wrote")
-    view.add_argument("--html", type=Path, help="write this page instead, and end")
+    view.add_argument("file", type=Path, help="problem, model or page")
+    view.add_argument(
+        "solution", type=Path, nargs="?", help="solution written by solve --npz"
+    )
+    view.add_argument("--html", type=Path, help="write a page to this file, and end")
     view.set_defaults(run=_view, failed="not shown")
 
 
@@ -96,26 +105,29 @@ def _add_bench(commands: Any) -> None:
     bench = _add_command(
         commands, "bench", "time standard problems on this machine", help_texts.BENCH
     )
-    bench.add_argument("names", nargs="*", help="benchmarks of the repository")
+    bench.add_argument("names", nargs="*", help="benchmarks of the repository to run")
     bench.set_defaults(run=_bench, failed="a benchmark ended with an error")
 
 
 def _add_bddl(commands: Any) -> None:
     bddl = _add_command(
-        commands, "bddl", "solve an activity of BDDL in a made scene", help_texts.BDDL
+        commands,
+        "bddl",
+        "solve an activity of BDDL in a generated scene",
+        help_texts.BDDL,
     )
-    bddl.add_argument("activity", help="the name of an activity, or a .bddl file")
-    bddl.add_argument("--seed", type=int, default=0, help="of where things stand (0)")
+    bddl.add_argument("activity", help="name of an activity, or a .bddl file")
+    bddl.add_argument("--seed", type=int, default=0, help="seed of the scene (0)")
     bddl.add_argument("--json", type=Path, help="write the literals to this file")
     bddl.set_defaults(run=_bddl, failed="not solved")
 
 
-def _add_command(commands: Any, name: str, summary: str, lesson: str) -> Any:
+def _add_command(commands: Any, name: str, summary: str, epilog: str) -> Any:
     return commands.add_parser(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog=lesson,
+        epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 
@@ -157,7 +169,7 @@ def _bddl(options: Any) -> bool:
 
 
 def prepare_jax() -> None:
-    """Float64, and compiled programs kept in a private folder of the user's."""
+    """Enable float64, and keep compiled programs in a private folder of the user."""
     import jax
 
     from .caching import cache_programs

@@ -1,1 +1,1 @@
-"""The commands that read problem files; see `posewise solve --help`."""
+"""Commands of `posewise` that read problem files; `posewise solve --help` explains."""

@@ -1,4 +1,4 @@
-"""`posewise bench`: standard problems anywhere, the repository's benchmarks in it."""
+"""`posewise bench`: timing of standard problems, and of the repository's benchmarks."""
 
 import os
 import platform
@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from posewise.demo import (
+    Scene,
     inverse_kinematics,
     load_robot,
     placement,
@@ -24,13 +25,19 @@ from posewise.robots.errors import LoadError, unknown_name
 
 BENCHMARKS_DIR = Path(__file__).resolve().parents[2] / "benchmarks"
 NUM_WARM_SOLVES = 10
-"""Warm solves of each problem, each from a random start of its own."""
+"""Number of timed solves of each problem after the first (count).
+
+Each has another random start. More solves take longer and give a steadier median.
+"""
 TABLE_HEADER = ("problem", "first s", "ms", "success")
 
 
 def standard_problems() -> dict[str, Callable[[], KOMO]]:
-    """Those of the demo, which need no files."""
-    arm = lambda: load_robot(None, None, 0)
+    """Return functions that make the demo's problems, which need no files."""
+
+    def arm() -> Scene:
+        return load_robot(None, None, 0)
+
     return {
         "inverse kinematics, camera": lambda: inverse_kinematics(arm()),
         "path, 32 slices": lambda: reaching_path(arm()),
@@ -52,17 +59,22 @@ def run_bench(options: Any) -> bool:
 
 
 def timing_table(problems: dict[str, Callable[[], KOMO]], rounds: int) -> str:
-    """A table: seconds of the first solve, milliseconds of later ones, successes."""
+    """Return a table of first solves [s], median later solves [ms] and success rates.
+
+    Args:
+        problems: function that makes each problem, by name.
+        rounds: number of later solves of each problem.
+    """
     rows = [TABLE_HEADER]
     for name, make in problems.items():
-        began = time.perf_counter()
+        start = time.perf_counter()
         komo = make()
         komo.solve(0)
-        first = time.perf_counter() - began
-        solved = [komo.solve(seed, 2) for seed in range(rounds)]
-        ms = 1e3 * np.median([s.seconds for s in solved])
-        share = np.mean([s.feasible for s in solved])
-        rows.append((name, f"{first:.1f}", f"{ms:.1f}", f"{share:.0%}"))
+        first = time.perf_counter() - start
+        solutions = [komo.solve(seed, 2) for seed in range(rounds)]
+        ms = 1e3 * np.median([s.seconds for s in solutions])
+        success = np.mean([s.feasible for s in solutions])
+        rows.append((name, f"{first:.1f}", f"{ms:.1f}", f"{success:.0%}"))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return f"{_describe_machine()}\n\n" + "\n".join(
         _format_row(row, widths) for row in rows
@@ -88,12 +100,12 @@ def _describe_machine() -> str:
 def _find_script(name: str) -> Path:
     if not BENCHMARKS_DIR.is_dir():
         raise LoadError(
-            f"{name!r} is a benchmark of the repository, which is not here; without"
-            " names `posewise bench` times standard problems."
+            f"{name!r} is a benchmark of the repository, which is not installed here;"
+            " without names `posewise bench` times standard problems."
         )
-    known = sorted(file.stem for file in BENCHMARKS_DIR.glob("*.py"))
-    if name not in known:
-        raise LoadError(unknown_name("benchmark", name, known))
+    names = sorted(file.stem for file in BENCHMARKS_DIR.glob("*.py"))
+    if name not in names:
+        raise LoadError(unknown_name("benchmark", name, names))
     return BENCHMARKS_DIR / f"{name}.py"
 
 

@@ -1,4 +1,4 @@
-"""`posewise solve`, `check` and `bddl`: read, do, print, write; whether all is well."""
+"""The commands `posewise solve`, `check` and `bddl`."""
 
 from pathlib import Path
 from typing import Any
@@ -12,24 +12,29 @@ from .problem_file import read_problem, solve
 
 
 def run_solve(options: Any) -> bool:
-    """Solve a problem file.
+    """Solve a problem file and report the result; return whether it is solved.
 
     Raises:
-        PosewiseError: for anything that does not fit, with file, line and key.
+        PosewiseError: for invalid input, with file, line and key.
         ImportError: without pyyaml.
     """
     check_output_paths(options.json, options.npz)
     problem = read_problem(options.file)
-    found = solve(problem)
-    if isinstance(found, Solution):
-        outcome = output.summarize_path(problem, found)
+    solution = solve(problem)
+    if isinstance(solution, Solution):
+        result = output.summarize_path(problem, solution)
     else:
-        outcome = output.summarize_placements(problem, found)
-    return _report_result(outcome, options.json, options.npz)
+        result = output.summarize_placements(problem, solution)
+    return _report_result(result, options.json, options.npz)
 
 
 def run_check(options: Any) -> bool:
-    """Check the predicates of a problem file; see `run_solve`."""
+    """Check the predicates of a problem file; return whether all of them hold.
+
+    Raises:
+        PosewiseError: for invalid input, with file, line and key.
+        ImportError: without pyyaml.
+    """
     check_output_paths(options.json)
     return _report_result(
         output.check_predicates(read_problem(options.file)), options.json
@@ -39,9 +44,12 @@ def run_check(options: Any) -> bool:
 def run_bddl(options: Any) -> bool:
     """Make a scene for an activity, and solve its :init and its goal.
 
+    Returns:
+        Whether both are solved.
+
     Raises:
-        PosewiseError: for an unknown activity, and a file that is wrong.
-        ImportError: for an activity without the package bddl.
+        PosewiseError: for an unknown activity, or an invalid file.
+        ImportError: for the name of an activity without the package bddl.
     """
     check_output_paths(options.json)
     name = options.activity
@@ -50,27 +58,27 @@ def run_bddl(options: Any) -> bool:
     world = logic.bddl.make_scene(problem, seed)
     phases = {"init": logic.bddl.solve_init(world, problem, seed=seed)}
     if phases["init"].holds:
-        begun = phases["init"].config
-        phases["goal"] = logic.bddl.solve_goal(begun, problem, seed=seed)
+        start = phases["init"].config
+        phases["goal"] = logic.bddl.solve_goal(start, problem, seed=seed)
     return _report_result(output.summarize_activity(phases), options.json)
 
 
 def check_output_paths(*files: Path | None) -> None:
-    """That files can be written, before the work."""
+    """Raise a LoadError for files that cannot be written, before any work is done."""
     for file in files:
         if file is not None and (file.is_dir() or not file.parent.is_dir()):
             raise LoadError(
-                f"{str(file)!r} cannot be written: expected a file in a folder that"
-                " exists."
+                f"{str(file)!r} cannot be written; expected a file in an existing"
+                " folder."
             )
 
 
 def _report_result(
-    outcome: output.CommandResult, json: Path | None, npz: Path | None = None
+    result: output.CommandResult, json: Path | None, npz: Path | None = None
 ) -> bool:
-    print(outcome.text)
+    print(result.text)
     if json is not None:
-        output.write_json(json, outcome.data)
+        output.write_json(json, result.data)
     if npz is not None:
-        output.write_npz(npz, outcome.arrays)
-    return outcome.is_success
+        output.write_npz(npz, result.arrays)
+    return result.is_success

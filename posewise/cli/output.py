@@ -1,4 +1,4 @@
-"""What the commands print, and write as JSON and NPZ."""
+"""Output of the commands: printed text, and data for JSON and NPZ files."""
 
 import json
 from collections.abc import Sequence
@@ -10,8 +10,10 @@ import numpy as np
 
 from posewise.logic.bddl import ActivitySolution
 from posewise.logic.formulas.messages import format_predicate
+from posewise.logic.formulas.predicate import Predicate
 from posewise.objectives import Placement, Solution
 from posewise.objectives.objective import select_slices
+from posewise.robots.config import Config
 from posewise.robots.errors import PosewiseError
 
 from .problem_file import ProblemFile, TimedPredicate
@@ -19,11 +21,11 @@ from .problem_file import ProblemFile, TimedPredicate
 
 @dataclass(frozen=True)
 class PredicateCheck:
-    """What exact checks say of a predicate."""
+    """Result of the exact check of a predicate."""
 
     predicate: str
     holds: bool | None
-    """None: it was not checked."""
+    """None if the predicate was not checked."""
     reason: str
 
     def __str__(self) -> str:
@@ -33,160 +35,172 @@ class PredicateCheck:
 
 @dataclass(frozen=True, eq=False)
 class CommandResult:
-    """What came of a command."""
+    """Result of a command."""
 
     is_success: bool
-    """Solved, or all predicates hold."""
+    """Whether the problem is solved, or all predicates hold."""
     text: str
     data: dict[str, Any]
-    """For JSON: numbers, texts, lists and mappings."""
+    """Data for JSON: numbers, texts, lists and mappings."""
     arrays: dict[str, np.ndarray]
-    """For NPZ."""
+    """Arrays for NPZ."""
 
 
 def check_predicates(problem: ProblemFile) -> CommandResult:
-    """Whether the predicates hold in the world as the file describes it.
+    """Check the predicates exactly in the world of a problem file.
 
     Raises:
-        ProblemError: for predicates that cannot be asked of it.
+        ProblemError: without predicates, and for predicates that cannot be checked.
     """
     if not problem.predicates:
         problem.top.fail("there are no predicates; list them: `predicates: [...]`.")
-    verdicts = []
-    for statement in problem.predicates:
-        with statement.entry.locating_errors():
-            p = statement.predicate
-            verdicts.append(
-                PredicateCheck(
-                    format_predicate(p),
-                    p.holds(problem.world),
-                    p.explain(problem.world),
-                )
-            )
-    count = sum(bool(v.holds) for v in verdicts)
-    text = f"{count} of {len(verdicts)} predicates hold.\n{_check_lines(verdicts)}"
-    good = count == len(verdicts)
-    return CommandResult(good, text, {"holds": good, **_check_data(verdicts)}, {})
+    checks = []
+    for timed in problem.predicates:
+        with timed.entry.locating_errors():
+            checks.append(_check(timed.predicate, problem.world))
+    count = sum(bool(check.holds) for check in checks)
+    text = f"{count} of {len(checks)} predicates hold.\n{_check_lines(checks)}"
+    is_success = count == len(checks)
+    data = {"holds": is_success, **_check_data(checks)}
+    return CommandResult(is_success, text, data, {})
 
 
 def summarize_path(problem: ProblemFile, solution: Solution) -> CommandResult:
-    """A path: its report, and exact checks of what shall hold on its slices."""
-    per_phase = problem.slices_per_phase
-    verdicts = [_check_on_slices(solution, s, per_phase) for s in problem.predicates]
-    good = solution.feasible and all(v.holds is not False for v in verdicts)
-    names = list(problem.world.joint_names)
+    """Report a path, with exact checks of the predicates on its slices."""
+    checks = [
+        _check_on_slices(solution, timed, problem.slices_per_phase)
+        for timed in problem.predicates
+    ]
+    is_success = solution.feasible and _no_check_fails(checks)
+    joints = list(problem.world.joint_names)
     data = {
-        "solved": good,
+        "solved": is_success,
         **_solution_data(solution),
-        "joints": names,
+        "joints": joints,
         "times": solution.times,
         "path": solution.path,
-        **_check_data(verdicts),
+        **_check_data(checks),
     }
     arrays = {
         "path": solution.path,
         "times": solution.times,
-        "joints": np.array(names, str),
+        "joints": np.array(joints, str),
     }
-    return CommandResult(good, _report_text(solution.report(), verdicts), data, arrays)
+    text = _report_text(solution.report(), checks)
+    return CommandResult(is_success, text, data, arrays)
 
 
 def summarize_placements(
-    problem: ProblemFile, found: Sequence[Placement]
+    problem: ProblemFile, placements: Sequence[Placement]
 ) -> CommandResult:
-    """Placements: the report of the best one, and exact checks of each."""
-    told = [_check_at_placement(problem, placement) for placement in found]
-    fair = [
-        placement.feasible and all(v.holds is not False for v in verdicts)
-        for placement, verdicts in zip(found, told, strict=True)
+    """Report placements, with exact checks of each; the best one in detail."""
+    checks = [_check_at_placement(problem, placement) for placement in placements]
+    solved = [
+        placement.feasible and _no_check_fails(placement_checks)
+        for placement, placement_checks in zip(placements, checks, strict=True)
     ]
-    best = fair.index(True) if any(fair) else 0
-    text = _report_text(found[best].report(), told[best])
-    text += f"\n{len(found)} distinct placements, {sum(fair)} of them solve it."
-    placements = [
-        {
-            "solved": ok,
-            "poses": p.poses,
-            **_solution_data(p.solution),
-            **_check_data(verdicts),
-        }
-        for ok, p, verdicts in zip(fair, found, told, strict=True)
-    ]
-    data = {"solved": any(fair), "best": best, "placements": placements}
-    arrays = {
-        f"pose of {name}": np.stack([p.poses[name] for p in found])
-        for name in found[0].poses
+    best = solved.index(True) if any(solved) else 0
+    text = _report_text(placements[best].report(), checks[best])
+    text += (
+        f"\n{len(placements)} distinct placements, {sum(solved)} of them solve the"
+        " problem."
+    )
+    data = {
+        "solved": any(solved),
+        "best": best,
+        "placements": [
+            {
+                "solved": is_solved,
+                "poses": placement.poses,
+                **_solution_data(placement.solution),
+                **_check_data(placement_checks),
+            }
+            for is_solved, placement, placement_checks in zip(
+                solved, placements, checks, strict=True
+            )
+        ],
     }
-    arrays |= {"solved": np.array(fair), "cost": np.array([p.cost for p in found])}
-    return CommandResult(any(fair), text, data, arrays)
+    arrays = {
+        f"pose of {name}": np.stack([p.poses[name] for p in placements])
+        for name in placements[0].poses
+    }
+    arrays["solved"] = np.array(solved)
+    arrays["cost"] = np.array([p.cost for p in placements])
+    return CommandResult(any(solved), text, data, arrays)
 
 
 def summarize_activity(phases: dict[str, ActivitySolution]) -> CommandResult:
-    """An activity of BDDL: each literal of :init and of the goal."""
-    good = len(phases) == 2 and all(s.holds for s in phases.values())
-    text = "\n\n".join(f"{name}: {solved}" for name, solved in phases.items())
+    """Report an activity of BDDL: each literal of :init and of the goal."""
+    is_success = len(phases) == 2 and all(s.holds for s in phases.values())
+    text = "\n\n".join(f"{name}: {solution}" for name, solution in phases.items())
     if len(phases) < 2:
-        text += "\n\nthe goal was not tried, since it begins where :init holds."
-    data: dict[str, Any] = {"solved": good}
-    for name, solved in phases.items():
+        text += "\n\nthe goal was not tried, because it starts from a solved :init."
+    data: dict[str, Any] = {"solved": is_success}
+    for name, solution in phases.items():
         literals = [
-            {"literal": f.condition, "holds": f.holds, "reason": f.reason}
-            for f in solved.report.results
+            {"literal": r.condition, "holds": r.holds, "reason": r.reason}
+            for r in solution.report.results
         ]
         data[name] = {
-            "solved": solved.holds,
-            "alternative": solved.branch,
-            "tried": solved.branches_tried,
+            "solved": solution.holds,
+            "alternative": solution.branch,
+            "tried": solution.branches_tried,
             "literals": literals,
-            "poses": {n: solved.config.pose(n) for n in solved.config.objects},
+            "poses": {n: solution.config.pose(n) for n in solution.config.objects},
         }
-    return CommandResult(good, text, data, {})
+    return CommandResult(is_success, text, data, {})
 
 
 def write_json(file: Path, data: dict[str, Any]) -> None:
-    """Write an outcome; what is not finite is null."""
+    """Write data as JSON, with null for numbers that are not finite."""
     text = json.dumps(_to_json(data), indent=2, allow_nan=False)
     file.write_text(f"{text}\n", encoding="utf-8")
 
 
 def write_npz(file: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Write arrays under that very name."""
+    """Write arrays to a file of exactly this name."""
+    # A path would get the suffix .npz, a stream keeps the name.
     with file.open("wb") as stream:
         np.savez(stream, **arrays)  # type: ignore[arg-type]
 
 
+def _check(predicate: Predicate, world: Config, place: str = "") -> PredicateCheck:
+    """Check a predicate exactly; `place` precedes the reason."""
+    reason = f"{place}{predicate.explain(world)}"
+    return PredicateCheck(format_predicate(predicate), predicate.holds(world), reason)
+
+
+def _no_check_fails(checks: Sequence[PredicateCheck]) -> bool:
+    return all(check.holds is not False for check in checks)
+
+
 def _check_on_slices(
-    solution: Solution, statement: TimedPredicate, per_phase: int
+    solution: Solution, timed: TimedPredicate, slices_per_phase: int
 ) -> PredicateCheck:
-    """Whether it holds exactly on all slices on which it shall."""
-    p = statement.predicate
-    if not p.is_momentary:
-        reason = "It speaks of a path: its rows were solved, not checked exactly."
-        return PredicateCheck(format_predicate(p), None, reason)
+    """Check a predicate exactly on its slices, up to the first one where it fails."""
+    predicate = timed.predicate
+    name = format_predicate(predicate)
+    if not predicate.is_momentary:
+        reason = "It constrains a path: its rows were solved, not checked exactly."
+        return PredicateCheck(name, None, reason)
     T = len(solution.path)
-    for t in select_slices(statement.times, per_phase, T, format_predicate(p)):
+    for t in select_slices(timed.times, slices_per_phase, T, name):
         world = solution.at(t)
-        if not p.holds(world):
+        if not predicate.holds(world):
             break
-    return PredicateCheck(
-        format_predicate(p), p.holds(world), f"Slice {t}: {p.explain(world)}"
-    )
+    return _check(predicate, world, f"Slice {t}: ")
 
 
 def _check_at_placement(
     problem: ProblemFile, placement: Placement
 ) -> list[PredicateCheck]:
-    """Exact checks where things have been placed."""
+    """Check all predicates exactly in the world with the objects placed."""
     world = placement.solution.config.copy()
     try:
         placement.apply(world)
     except PosewiseError as error:
         return [PredicateCheck("placement", False, str(error))]
-    made = [s.predicate for s in problem.predicates]
-    return [
-        PredicateCheck(format_predicate(p), p.holds(world), p.explain(world))
-        for p in made
-    ]
+    return [_check(timed.predicate, world) for timed in problem.predicates]
 
 
 def _solution_data(solution: Solution) -> dict[str, Any]:
@@ -214,16 +228,16 @@ def _solution_data(solution: Solution) -> dict[str, Any]:
     }
 
 
-def _check_data(verdicts: Sequence[PredicateCheck]) -> dict[str, Any]:
-    return {"predicates": [vars(v) for v in verdicts]}
+def _check_data(checks: Sequence[PredicateCheck]) -> dict[str, Any]:
+    return {"predicates": [vars(v) for v in checks]}
 
 
-def _report_text(report: str, verdicts: Sequence[PredicateCheck]) -> str:
-    return f"{report}\n{_check_lines(verdicts)}" if verdicts else report
+def _report_text(report: str, checks: Sequence[PredicateCheck]) -> str:
+    return f"{report}\n{_check_lines(checks)}" if checks else report
 
 
-def _check_lines(verdicts: Sequence[PredicateCheck]) -> str:
-    return "\n".join(map(str, verdicts))
+def _check_lines(checks: Sequence[PredicateCheck]) -> str:
+    return "\n".join(map(str, checks))
 
 
 def _to_json(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A problem file as a world, statements about it, and how it is to be solved."""
+"""Problem files: a world, predicates about it, and the problem to solve."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -11,9 +11,10 @@ import numpy as np
 from posewise import presets
 from posewise.features import FS, Feature
 from posewise.logic.formulas.predicate import Predicate
-from posewise.objectives import KOMO, OT
+from posewise.objectives import KOMO, OT, Placement, Solution
 from posewise.objectives.interval import select_interval
 from posewise.objectives.placement import solve_placement
+from posewise.objectives.typing import Times
 from posewise.robots.config import Config
 from posewise.robots.errors import unknown_name
 from posewise.robots.validation import integer, number
@@ -33,14 +34,17 @@ SECTION_KEYS = (
     "solver",
     "seed",
 )
-KOMO_ARGUMENTS: Mapping[str, str] = {
-    "phases": "phases",
-    "slices": "slices_per_phase",
-    "order": "k_order",
-    "duration": "duration_per_phase",
-}
-"""Arguments of KOMO by their keys."""
-PLACEMENT_KEYS = ("movable", "starts", "region", "collisions", "enough", "apart")
+KOMO_KEYS = ("phases", "slices_per_phase", "k_order", "duration_per_phase")
+"""Arguments of KOMO."""
+PLACEMENT_KEYS = (
+    "movable",
+    "starts",
+    "region",
+    "collisions",
+    "max_solutions",
+    "min_separation",
+)
+"""Arguments of solve_placement."""
 FEATURE_KEYS = (
     "feature",
     "frames",
@@ -52,29 +56,31 @@ FEATURE_KEYS = (
     "name",
 )
 CONTROL_KEYS = ("control", "scale", "target", "times", "joints", "name")
-MODE_SWITCH_KEYS = ("switch", "frames", "times", "scale")
-OBJECTIVE_KINDS = ("feature", "control", "switch", "preset")
+MODE_SWITCH_KEYS = ("mode_switch", "frames", "times", "scale")
+OBJECTIVE_KINDS = ("feature", "control", "mode_switch", "preset")
+"""Keys of which an objective has exactly one."""
 PRESETS: Mapping[str, Callable[..., Any]] = {
     name: factory
     for name, factory in vars(presets).items()
     if inspect.isfunction(factory)
     and inspect.signature(factory).return_annotation is presets.Preset
 }
-"""Constraint presets by name."""
+"""Functions that make constraint presets, by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class TimedPredicate:
-    """A predicate, and when it shall hold."""
+    """Predicate, and the times at which it must hold."""
 
     predicate: Predicate
-    times: Any
+    times: Times
+    """Times in phases; None for all slices, or for a placement."""
     entry: Entry
 
 
 @dataclass(frozen=True, eq=False)
 class ProblemFile:
-    """What all commands read from a problem file."""
+    """World and predicates of a problem file, which all commands read."""
 
     world: Config
     predicates: tuple[TimedPredicate, ...]
@@ -82,107 +88,108 @@ class ProblemFile:
     sections: Mapping[str, Entry]
 
     def section(self, key: str) -> Entry:
-        """A section; one that is not there is empty."""
+        """Return a section, which is empty if the file lacks it."""
         return self.sections.get(key, Entry(None, self.top.file, self.top.line, key))
 
     @property
     def slices_per_phase(self) -> int:
-        """Of a path problem."""
-        given = self.section("komo").mapping("a mapping")
-        return _to_python(given).get("slices", 1)
+        """Number of slices in each phase of a path problem."""
+        komo = _to_python(self.section("komo").mapping("a mapping"))
+        return komo.get("slices_per_phase", 1)
 
 
 def read_problem(file: Path) -> ProblemFile:
-    """The world and the predicates of a problem file.
+    """Return the world and the predicates of a problem file.
 
     Raises:
-        ProblemError: with file, line and key of what does not fit.
+        ProblemError: for invalid input, with file, line and key.
         ImportError: without pyyaml.
     """
     top = read_entries(file)
     sections = top.fields(SECTION_KEYS)
     if "scene" not in sections:
-        top.fail("there is no scene; say what the world is made of: `scene: ...`.")
+        top.fail("there is no scene; describe the world: `scene: ...`.")
     world = read_scene(sections["scene"])
     if "q" in sections:
         set_coordinates(world, sections["q"])
-    read = ProblemFile(world, (), top, sections)
-    listed = read.section("predicates").items("predicates")
-    return replace(read, predicates=tuple(map(_read_timed_predicate, listed)))
+    problem = ProblemFile(world, (), top, sections)
+    entries = problem.section("predicates").items("predicates")
+    return replace(problem, predicates=tuple(map(_read_timed_predicate, entries)))
 
 
 def _read_timed_predicate(entry: Entry) -> TimedPredicate:
-    """`OnTopOf(mug, table)`, or a mapping with that and times or semantics."""
+    """Return the predicate of an expression, or of a mapping with more keys."""
     if isinstance(entry.value, str):
         return TimedPredicate(read_predicate(entry), None, entry)
-    found = entry.fields(("predicate", "times", "semantics"))
-    given = _to_python(found)
-    _require_keys(entry, given, ("predicate",))
-    text, semantics = found["predicate"], None
-    if "semantics" in given:
-        semantics = found["semantics"].text("the name of a semantics")
-    return TimedPredicate(read_predicate(text, semantics), given.get("times"), text)
+    fields = entry.fields(("predicate", "times", "semantics"))
+    values = _to_python(fields)
+    _require_keys(entry, values, ("predicate",))
+    expression, semantics = fields["predicate"], None
+    if "semantics" in values:
+        semantics = fields["semantics"].text("the name of a semantics")
+    predicate = read_predicate(expression, semantics)
+    return TimedPredicate(predicate, values.get("times"), expression)
 
 
 def make_path_problem(problem: ProblemFile) -> tuple[KOMO, dict[str, Any]]:
-    """The path problem, and the arguments of its `solve`.
+    """Return the path problem, and the arguments of its `solve`.
 
     Raises:
-        ProblemError: with file, line and key of what does not fit.
+        ProblemError: for invalid input, with file, line and key.
     """
     section = problem.sections["komo"]
-    found = section.fields((*KOMO_ARGUMENTS, "starts"))
-    given = _to_python(found)
-    numbers = {KOMO_ARGUMENTS[k]: v for k, v in given.items() if k in KOMO_ARGUMENTS}
+    fields = section.fields((*KOMO_KEYS, "starts"))
+    values = _to_python(fields)
     with section.locating_errors():
-        komo = KOMO(problem.world, **numbers)
+        komo = KOMO(problem.world, **{k: values[k] for k in KOMO_KEYS if k in values})
     for entry in problem.section("objectives").items("mappings"):
         with entry.locating_errors():
             _add_objective(komo, entry)
-    for statement in problem.predicates:
-        with statement.entry.locating_errors():
-            komo.add(statement.predicate, statement.times)
+    for timed in problem.predicates:
+        with timed.entry.locating_errors():
+            komo.add(timed.predicate, timed.times)
     arguments = _solver_arguments(problem)
-    if "starts" in given:
-        arguments["starts"] = _read_integer(found["starts"], 1)
+    if "starts" in values:
+        arguments["starts"] = _read_integer(fields["starts"], 1)
     return komo, arguments
 
 
 def make_placement_arguments(problem: ProblemFile) -> dict[str, Any]:
-    """The arguments of `solve_placement`.
+    """Return the arguments of `solve_placement`.
 
     Raises:
-        ProblemError: with file, line and key of what does not fit.
+        ProblemError: for invalid input, with file, line and key.
     """
     section = problem.sections["placement"]
-    given = section.fields(PLACEMENT_KEYS)
-    if "movable" not in _to_python(given):
-        section.fail("there is no key 'movable': the names of what is to be placed.")
-    arguments = _to_python(given)
-    arguments["movable"] = list(_read_names(given, "movable"))
-    for key in {"starts", "enough"} & set(arguments):
-        arguments[key] = _read_integer(given[key], 1)
+    fields = section.fields(PLACEMENT_KEYS)
+    arguments = _to_python(fields)
+    if "movable" not in arguments:
+        section.fail("there is no key 'movable'; list the frames to place.")
+    arguments["movable"] = list(_read_names(fields, "movable"))
+    for key in {"starts", "max_solutions"} & set(arguments):
+        arguments[key] = _read_integer(fields[key], 1)
     if "collisions" in arguments:
-        given["collisions"].boolean()
-    what: list[Any] = []
+        fields["collisions"].boolean()
+    constraints: list[Any] = []
     for entry in problem.section("objectives").items("mappings"):
         with entry.locating_errors():
-            what.append(_placement_constraint(problem.world, entry))
-    for statement in problem.predicates:
-        if statement.times is not None:
-            statement.entry.fail("has times; a placement has one moment only.")
-        with statement.entry.locating_errors():
-            statement.predicate.holds(problem.world)
-            statement.predicate.relaxed(problem.world)
-        what.append(statement.predicate)
-    return {"what": what, **_solver_arguments(problem), **arguments}
+            constraints.append(_placement_constraint(problem.world, entry))
+    for timed in problem.predicates:
+        if timed.times is not None:
+            timed.entry.fail("has times, but a placement has one moment only.")
+        with timed.entry.locating_errors():
+            # Both sides raise here, where the line is known, if names do not fit.
+            timed.predicate.holds(problem.world)
+            timed.predicate.relaxed(problem.world)
+        constraints.append(timed.predicate)
+    return {"constraints": constraints, **_solver_arguments(problem), **arguments}
 
 
-def solve(problem: ProblemFile) -> Any:
-    """The solution of a path problem, or the placements that were found.
+def solve(problem: ProblemFile) -> Solution | list[Placement]:
+    """Return the solution of a path problem, or the placements that were found.
 
     Raises:
-        ProblemError: with file, line and key of what does not fit.
+        ProblemError: for invalid input, with file, line and key.
     """
     kinds = [k for k in ("komo", "placement") if k in problem.sections]
     if len(kinds) != 1:
@@ -202,143 +209,150 @@ def solve(problem: ProblemFile) -> Any:
 
 
 def _add_objective(komo: KOMO, entry: Entry) -> None:
-    """A feature, a control cost, a mode switch or a preset."""
+    """Add a feature, a control cost, a mode switch or a preset."""
     kind = _objective_kind(entry)
     if kind == "control":
-        found = entry.fields(CONTROL_KEYS)
-        given = _to_python(found)
-        _require_keys(entry, given, ("control",))
-        komo.add_control_objective(
-            given.pop("control"), **given | {"joints": _read_names(found, "joints")}
-        )
-    elif kind == "switch":
-        found = entry.fields(MODE_SWITCH_KEYS)
-        given = _to_python(found)
-        _require_keys(entry, given, ("frames", "times"))
-        mode = found["switch"].text("stable, stableOn or rigid")
-        scale = {"scale": given["scale"]} if "scale" in given else {}
-        frames = _read_names(found, "frames")
-        komo.add_mode_switch(given["times"], mode, frames, **scale)
+        fields = entry.fields(CONTROL_KEYS)
+        values = _to_python(fields)
+        _require_keys(entry, values, ("control",))
+        order = values.pop("control")
+        values["joints"] = _read_names(fields, "joints")
+        komo.add_control_objective(order, **values)
+    elif kind == "mode_switch":
+        fields = entry.fields(MODE_SWITCH_KEYS)
+        values = _to_python(fields)
+        _require_keys(entry, values, ("frames", "times"))
+        mode = fields["mode_switch"].text("stable, stableOn or rigid")
+        options = {"scale": values["scale"]} if "scale" in values else {}
+        frames = _read_names(fields, "frames")
+        komo.add_mode_switch(values["times"], mode, frames, **options)
     elif kind == "preset":
-        made, times = _read_preset(entry)
-        komo.add(made, times)
+        preset, times = _read_preset(entry)
+        komo.add(preset, times)
     else:
-        feature, type_, given = _read_feature(entry)
+        feature, objective_type, values = _read_feature(entry)
         komo.add_objective(
-            given.get("times"), feature, type=type_, name=given.get("name")
+            values.get("times"),
+            feature,
+            type=objective_type,
+            name=values.get("name"),
         )
 
 
 def _placement_constraint(world: Config, entry: Entry) -> Any:
-    """What a placement shall meet."""
+    """Return a preset or a (feature, type) pair as a constraint of a placement."""
     kind = _objective_kind(entry)
     if kind == "preset":
-        made, times = _read_preset(entry)
+        preset, times = _read_preset(entry)
         if times is not None:
-            entry.fail("has times; a placement has one moment only.")
-        span = select_interval(None, 1, np.ones(1), "placement")
-        if any(feature.order for feature, *_ in made.objectives(world, span)):
-            entry.fail("speaks of velocities; a placement has one moment only.")
-        return made
+            entry.fail("has times, but a placement has one moment only.")
+        interval = select_interval(None, 1, np.ones(1), "placement")
+        if any(feature.order for feature, *_ in preset.objectives(world, interval)):
+            entry.fail("constrains velocities, but a placement has one moment only.")
+        return preset
     if kind != "feature":
-        entry.fail(f"{kind} is for paths: placements have features and presets only.")
-    feature, type_, given = _read_feature(entry)
-    if given.get("times") is not None:
-        entry.fail("has times; a placement has one moment only.")
+        entry.fail(f"{kind} is for paths; a placement takes features and presets only.")
+    feature, objective_type, values = _read_feature(entry)
+    if values.get("times") is not None:
+        entry.fail("has times, but a placement has one moment only.")
     feature.check(world)
-    return feature, type_
+    return feature, objective_type
 
 
 def _objective_kind(entry: Entry) -> str:
-    found = entry.mapping(
+    """Return the key that says of which kind an objective is."""
+    fields = entry.mapping(
         f"a mapping with one of the keys {', '.join(OBJECTIVE_KINDS)}"
     )
-    kinds = [k for k in OBJECTIVE_KINDS if k in found]
+    kinds = [k for k in OBJECTIVE_KINDS if k in fields]
     if len(kinds) != 1:
         entry.fail(
             f"has {' and '.join(kinds) or 'none'} of the keys"
             f" {', '.join(OBJECTIVE_KINDS)}, expected one; its keys are"
-            f" {', '.join(found) or 'none'}."
+            f" {', '.join(fields) or 'none'}."
         )
     return kinds[0]
 
 
-def _read_preset(entry: Entry) -> tuple[Any, Any]:
-    """The preset, and its times; arguments under the names of its own."""
-    named = entry.mapping("a mapping")["preset"]
-    name = named.text("the name of a preset, e.g. grasp_box")
+def _read_preset(entry: Entry) -> tuple[Any, Times]:
+    """Return the preset and its times; the other keys are the preset's arguments."""
+    preset = entry.mapping("a mapping")["preset"]
+    name = preset.text("the name of a preset, such as grasp_box")
     if name not in PRESETS:
-        named.fail(unknown_name("preset", name, PRESETS))
-    arguments = inspect.signature(PRESETS[name]).parameters
-    given = _to_python(entry.fields(("preset", "times", *arguments)))
-    del given["preset"]
-    times = given.pop("times", None)
-    needed = [k for k, p in arguments.items() if p.default is p.empty]
-    _require_keys(entry, given, tuple(needed))
-    return PRESETS[name](**given), times
+        preset.fail(unknown_name("preset", name, PRESETS))
+    parameters = inspect.signature(PRESETS[name]).parameters
+    values = _to_python(entry.fields(("preset", "times", *parameters)))
+    del values["preset"]
+    times = values.pop("times", None)
+    required = [k for k, p in parameters.items() if p.default is p.empty]
+    _require_keys(entry, values, tuple(required))
+    return PRESETS[name](**values), times
 
 
 def _read_feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:
-    """The feature, what it means, and times and name."""
-    named = entry.mapping("a mapping")["feature"]
-    name = named.text("the name of a feature, e.g. positionDiff")
-    if name not in FS.__members__:
-        named.fail(unknown_name("feature", name, FS.__members__))
-    symbol = FS[name].symbol
-    found = entry.fields((*FEATURE_KEYS, *symbol.options))
-    given = _to_python(found)
-    type_ = found["type"].text("eq, ineq or sos") if "type" in given else "eq"
-    if type_ not in OT.__members__:
-        found["type"].fail(unknown_name("type of objective", type_, OT.__members__))
-    if "name" in given:
-        found["name"].text("a name for reports")
-    numbers: dict[str, Any] = {k: given.get(k) for k in ("order", "target", "scale")}
-    options = {k: given[k] for k in symbol.options if k in given}
-    made = Feature(FS[name], _read_names(found, "frames"), **numbers, **options)
-    return made, OT[type_], given
+    """Return the feature, its objective type, and all values of the mapping."""
+    symbol_entry = entry.mapping("a mapping")["feature"]
+    symbol_name = symbol_entry.text("the name of a feature, such as positionDiff")
+    if symbol_name not in FS.__members__:
+        symbol_entry.fail(unknown_name("feature", symbol_name, FS.__members__))
+    symbol = FS[symbol_name].symbol
+    fields = entry.fields((*FEATURE_KEYS, *symbol.options))
+    values = _to_python(fields)
+    type_name = fields["type"].text("eq, ineq or sos") if "type" in values else "eq"
+    if type_name not in OT.__members__:
+        message = unknown_name("type of objective", type_name, OT.__members__)
+        fields["type"].fail(message)
+    if "name" in values:
+        fields["name"].text("a name for reports")
+    numbers: dict[str, Any] = {k: values.get(k) for k in ("order", "target", "scale")}
+    options = {k: values[k] for k in symbol.options if k in values}
+    frames = _read_names(fields, "frames")
+    feature = Feature(FS[symbol_name], frames, **numbers, **options)
+    return feature, OT[type_name], values
 
 
-def _read_names(found: Mapping[str, Entry], key: str) -> tuple[str, ...]:
-    """One name or a list of them."""
-    if key not in found or found[key].value is None:
+def _read_names(fields: Mapping[str, Entry], key: str) -> tuple[str, ...]:
+    """Return the names under a key: one text, a list of texts, or nothing."""
+    if key not in fields or fields[key].value is None:
         return ()
-    if isinstance(found[key].value, str):
-        return (found[key].value,)
-    return tuple(e.text("a name") for e in found[key].items("names"))
+    if isinstance(fields[key].value, str):
+        return (fields[key].value,)
+    return tuple(e.text("a name") for e in fields[key].items("names"))
 
 
 def _require_keys(
-    entry: Entry, given: Mapping[str, Any], keys: tuple[str, ...]
+    entry: Entry, values: Mapping[str, Any], keys: tuple[str, ...]
 ) -> None:
     for key in keys:
-        if key not in given:
+        if key not in values:
             entry.fail(f"there is no key {key!r}; got {shorten(entry.to_python())}.")
 
 
 def _solver_arguments(problem: ProblemFile) -> dict[str, Any]:
-    """Seed, tolerance and options of the solver."""
+    """Return seed, tolerance and options of the solver."""
     options = list(inspect.signature(Options).parameters)
-    given = problem.section("solver").fields(options, "solver option")
+    fields = problem.section("solver").fields(options, "solver option")
     arguments: dict[str, Any] = {}
-    for key, entry in given.items():
-        expected: tuple[str, Callable[[float], bool]]
-        expected = "a number > 0", lambda x: x > 0
+    for key, entry in fields.items():
         with entry.locating_errors():
-            arguments[key] = number(key, entry.to_python(), *expected)
+            value = entry.to_python()
+            arguments[key] = number(key, value, "a number > 0", lambda x: x > 0)
     if "seed" in problem.sections:
         arguments["seed"] = _read_integer(problem.sections["seed"], 0)
     return arguments
 
 
-def _read_integer(entry: Entry, least: int) -> int:
+def _read_integer(entry: Entry, minimum: int) -> int:
     with entry.locating_errors():
         name = entry.key.rpartition(".")[2]
-        expected = f"an integer >= {least}"
-        return integer(name, entry.to_python(), expected, lambda n: n >= least)
+        expected = f"an integer >= {minimum}"
+        return integer(name, entry.to_python(), expected, lambda n: n >= minimum)
 
 
-def _to_python(found: Mapping[str, Entry]) -> dict[str, Any]:
-    """Python's types; null is as if it were not given."""
+def _to_python(fields: Mapping[str, Entry]) -> dict[str, Any]:
+    """Return Python values by key; null is treated as a missing key."""
     return {
-        k: entry.to_python() for k, entry in found.items() if entry.value is not None
+        key: entry.to_python()
+        for key, entry in fields.items()
+        if entry.value is not None
     }

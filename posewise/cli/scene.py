@@ -1,11 +1,11 @@
-"""The scene of a problem file: models, frames and objects, added as they are listed.
+"""The scene of a problem file: models, frames and objects in their order in the file.
 
-Arguments are those of the methods of `Config`, under the same names.
+Keys are the arguments of the methods of `Config`.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields as dataclass_fields
 from typing import Any, cast
 
 import numpy as np
@@ -21,16 +21,16 @@ from .expressions import read_shape
 from .yaml_entries import Entry, shorten
 
 FRAME_ARGUMENTS = ("position", "quaternion", "color", "contact")
-"""Arguments that objects have in common with frames."""
+"""Arguments of frames that objects accept too."""
 TEXT_ARGUMENTS = ("prefix", "parent", "joint", "mimic", "category", "base", "camera")
-"""Arguments that are texts."""
+"""Arguments whose values are names."""
 
 
 def read_scene(scene: Entry) -> Config:
-    """The world that a scene describes.
+    """Return the world that a scene describes.
 
     Raises:
-        ProblemError: with the line and key of what does not fit.
+        ProblemError: for invalid input, with line and key.
     """
     C = Config()
     for key, entry in scene.fields(SCENE_SECTIONS).items():
@@ -40,7 +40,7 @@ def read_scene(scene: Entry) -> Config:
 
 
 def set_coordinates(C: Config, entry: Entry) -> None:
-    """Set the state: a list of all coordinates, or values by joint."""
+    """Set the state from a list of all coordinates, or from values by joint."""
     with entry.locating_errors():
         if isinstance(entry.value, dict):
             _set_joints(C, entry)
@@ -49,49 +49,57 @@ def set_coordinates(C: Config, entry: Entry) -> None:
 
 
 def _add_files(C: Config, section: Entry) -> None:
-    known = ("file", *_argument_names(Config.add_file, "path"))
+    keys = ("file", *_argument_names(Config.add_file, "path"))
     for entry in section.items("names of files, or mappings with a key file"):
-        given = _expand_shorthand(entry, "file", known)
-        name = given.pop("file")
+        fields = _expand_shorthand(entry, "file", keys)
+        name = fields.pop("file")
         path = name.path(name.text("the name of a model file"))
         with entry.locating_errors():
-            C.add_file(path, **_read_arguments(given))
+            C.add_file(path, **_read_arguments(fields))
 
 
 def _add_models(C: Config, section: Entry) -> None:
-    known = ("model", *_argument_names(Config.load, "name"))
+    keys = ("model", *_argument_names(Config.load, "name"))
     for entry in section.items("names of models, or mappings with a key model"):
-        given = _expand_shorthand(entry, "model", known)
-        name = given.pop("model").text("the name of a model, e.g. panda")
-        model = cast(ModelName, name)
+        fields = _expand_shorthand(entry, "model", keys)
+        name = fields.pop("model").text("the name of a model, such as panda")
         with entry.locating_errors():
-            C.load(model, **_read_arguments(given))
+            C.load(cast(ModelName, name), **_read_arguments(fields))
 
 
 def _named_section(
     method: Callable[..., Any], *more: str
 ) -> Callable[[Config, Entry], None]:
-    """A section of arguments by name, for a method of the world."""
-    known = (*_argument_names(method, "name"), *more)
+    """Return the reader of a section that calls a method of the world for each name.
+
+    Args:
+        method: method whose arguments are the keys.
+        more: further keys.
+    """
+    keys = (*_argument_names(method, "name"), *more)
 
     def add(C: Config, section: Entry) -> None:
         for name, entry in section.mapping("a mapping of names").items():
-            given = _read_arguments(entry.fields(known))
+            arguments = _read_arguments(entry.fields(keys))
             with entry.locating_errors():
-                _call_method(entry, method, C, name, given)
+                _call_method(entry, method, C, name, arguments)
 
     return add
 
 
 def _call_method(
-    entry: Entry, method: Callable[..., Any], C: Config, name: str, given: dict
+    entry: Entry,
+    method: Callable[..., Any],
+    C: Config,
+    name: str,
+    arguments: dict[str, Any],
 ) -> None:
-    """The method, after a look at whether all it needs is given."""
+    """Call a method after checking that all required arguments are there."""
     try:
-        inspect.signature(method).bind(C, name, **given)
+        inspect.signature(method).bind(C, name, **arguments)
     except TypeError as error:
         entry.fail(f"{error}.")
-    method(C, name, **given)
+    method(C, name, **arguments)
 
 
 def _set_joints(C: Config, section: Entry) -> None:
@@ -107,52 +115,52 @@ def _lock_joints(C: Config, section: Entry) -> None:
 
 
 def _add_regions(C: Config, section: Entry) -> None:
-    known = _argument_names(Config.add_region)
+    keys = _argument_names(Config.add_region)
     for entry in section.items("mappings with the keys object, name, kind, size, …"):
-        given = _read_arguments(entry.fields(known))
+        arguments = _read_arguments(entry.fields(keys))
         for key in ("object", "name"):
-            if key not in given:
+            if key not in arguments:
                 entry.fail(
                     f"there is no key {key!r}; got {shorten(entry.to_python())}."
                 )
         with entry.locating_errors():
-            C.add_region(**given)
+            C.add_region(**arguments)
 
 
 def _set_rooms(C: Config, section: Entry) -> None:
-    given = section.fields(("size", "resolution", "floor", "rooms"))
-    if "size" not in given:
-        section.fail("there is no key 'size': cells of the map along x and y.")
-    rooms = []
-    listed = given["rooms"].mapping("a mapping of names") if "rooms" in given else {}
-    for name, entry in listed.items():
+    fields = section.fields(("size", "resolution", "floor", "rooms"))
+    if "size" not in fields:
+        section.fail("there is no key 'size'; give the cells of the map along x and y.")
+    rooms: list[Room] = []
+    entries = fields["rooms"].mapping("a mapping of names") if "rooms" in fields else {}
+    for name, entry in entries.items():
         options = _read_arguments(entry.fields(("type", "cells", "floor")))
         with entry.locating_errors():
             rooms.append(Room(name, **options))
-            RoomMap(rooms, given["size"].to_python())
+            # A map of the rooms so far raises here, where the line is known.
+            RoomMap(rooms, fields["size"].to_python())
+    options = _read_arguments({k: e for k, e in fields.items() if k != "rooms"})
     with section.locating_errors():
-        C.rooms = RoomMap(
-            rooms, **_read_arguments({k: given[k] for k in given if k != "rooms"})
-        )
+        C.rooms = RoomMap(rooms, **options)
 
 
 def _mark_objects(C: Config, section: Entry) -> None:
     for name, entry in section.mapping("a mapping of frames").items():
-        given = _read_arguments(entry.fields(("category", "abilities")))
+        arguments = _read_arguments(entry.fields(("category", "abilities")))
         with entry.locating_errors():
-            C.mark_object(name, **given)
+            C.mark_object(name, **arguments)
 
 
 def _set_states(C: Config, section: Entry) -> None:
-    known = [f.name for f in fields(ObjectState) if f.name != "stream"]
+    keys = [f.name for f in dataclass_fields(ObjectState) if f.name != "stream"]
     for name, entry in section.mapping("a mapping of objects to states").items():
-        given = _read_arguments(entry.fields(known))
+        arguments = _read_arguments(entry.fields(keys))
         with entry.locating_errors():
-            C.set_state(name, **given)
+            C.set_state(name, **arguments)
 
 
 def _argument_names(method: Callable[..., Any], *without: str) -> list[str]:
-    """Names of a method's arguments, without `self` and some others."""
+    """Return the names of a method's arguments, except `self` and some others."""
     return [
         p.name
         for p in inspect.signature(method).parameters.values()
@@ -160,47 +168,46 @@ def _argument_names(method: Callable[..., Any], *without: str) -> list[str]:
     ]
 
 
-def _expand_shorthand(entry: Entry, key: str, known: Any) -> dict[str, Entry]:
-    """`panda`, or `{model: panda, prefix: a_}`."""
+def _expand_shorthand(entry: Entry, key: str, keys: Iterable[str]) -> dict[str, Entry]:
+    """Return the entries of a mapping; a text stands for a mapping with one key."""
     if isinstance(entry.value, str):
         return {key: entry}
-    found = dict(entry.fields(known))
-    if key not in found:
+    fields = dict(entry.fields(keys))
+    if key not in fields:
         entry.fail(f"there is no key {key!r}; got {shorten(entry.to_python())}.")
-    return found
+    return fields
 
 
-def _read_arguments(given: Mapping[str, Entry]) -> dict[str, Any]:
-    """Arguments in Python's types, shapes made; null is as if it were not given."""
-    there = {key: e for key, e in given.items() if e.value is not None}
+def _read_arguments(fields: Mapping[str, Entry]) -> dict[str, Any]:
+    """Return arguments as Python values; null is treated as a missing key."""
     return {
-        key: _ARGUMENT_READERS.get(key, Entry.to_python)(e) for key, e in there.items()
+        key: _ARGUMENT_READERS.get(key, Entry.to_python)(entry)
+        for key, entry in fields.items()
+        if entry.value is not None
     }
 
 
 def _read_parts(section: Entry) -> list[tuple[Any, Any]]:
-    """Shapes, or mappings of a shape and its pose in the object's root frame."""
-    made = []
+    """Return shapes with their poses in the object's root frame, or None."""
+    parts = []
     for entry in section.items("shapes, or mappings with the keys shape and pose"):
-        given = _expand_shorthand(entry, "shape", ("shape", "pose"))
-        pose = given["pose"].to_python() if "pose" in given else None
-        made.append((read_shape(given["shape"]), pose))
-    return made
+        fields = _expand_shorthand(entry, "shape", ("shape", "pose"))
+        pose = fields["pose"].to_python() if "pose" in fields else None
+        parts.append((read_shape(fields["shape"]), pose))
+    return parts
 
 
 def _read_particles(entry: Entry) -> Particles:
-    """Specks by their places in the object's frame, all of them still there."""
-    places = entry.items("places (x, y, z) in the object's frame")
+    """Return particles at positions in the object's frame, all of them active."""
+    entries = entry.items("positions (x, y, z) in the object's frame")
     with entry.locating_errors():
         try:
-            made = np.array([place.to_python() for place in places], float).reshape(
-                -1, 3
-            )
+            positions = np.array([e.to_python() for e in entries], float).reshape(-1, 3)
         except CONVERSION_ERRORS:
             raise ConfigError(
                 f"got {shorten(entry.to_python())}, expected a list of [x, y, z]."
             ) from None
-    return Particles(made, np.ones(len(made), bool))
+    return Particles(positions, np.ones(len(positions), bool))
 
 
 _ARGUMENT_READERS: Mapping[str, Callable[[Entry], Any]] = {
@@ -225,4 +232,4 @@ SCENE_SECTIONS: Mapping[str, Callable[[Config, Entry], None]] = {
     "joints": _set_joints,
     "lock": _lock_joints,
 }
-"""What a scene is made of."""
+"""Function that reads each section of a scene."""

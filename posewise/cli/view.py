@@ -1,4 +1,4 @@
-"""`posewise view`: worlds and what was solved, in the browser or as a page."""
+"""`posewise view`: worlds and solutions, in the browser or as a page."""
 
 import webbrowser
 import zipfile
@@ -20,24 +20,24 @@ PAGE_SUFFIXES = (".html", ".htm")
 
 
 def run_view(options: Any) -> bool:
-    """Show a problem's or a model's world, and a solution of it, until interrupted.
+    """Show the world of a problem or model, and a solution, until interrupted.
 
     Raises:
-        PosewiseError: for files that do not fit.
+        PosewiseError: for invalid files.
         ImportError: without viser, or pyyaml for a problem file.
     """
-    file, solved, page = options.file, options.solution, options.html
+    file, solution, page = options.file, options.solution, options.html
     check_output_paths(page)
     if file.suffix.lower() in PAGE_SUFFIXES:
-        _open_page(file, solved, page)
+        _open_page(file, solution, page)
         return True
     C = _load_world(file)
-    clip = None
-    if solved is not None:
-        C, path, dt = _load_solution(C, solved)
-        clip = None if path is None else path_animation(C, path, dt)
-    shown = C if clip is None else clip.world(0)
-    with View(shown, clip, browser=page is None) as view:
+    animation = None
+    if solution is not None:
+        C, path, dt = _load_solution(C, solution)
+        animation = None if path is None else path_animation(C, path, dt)
+    shown = C if animation is None else animation.world(0)
+    with View(shown, animation, browser=page is None) as view:
         if page is not None:
             print(f"written: {view.save(page)}")
         else:
@@ -47,12 +47,12 @@ def run_view(options: Any) -> bool:
 
 
 def _load_world(file: Path) -> Config:
-    """That of a problem file (.yaml), or of a model file."""
+    """Return the world of a problem file (.yaml) or of a model file."""
     if file.suffix.lower() == ".yaml":
         return read_problem(file).world
     if not file.is_file():
         raise LoadError(
-            f"{str(file)!r} is no file; expected a problem (.yaml), a model (.urdf,"
+            f"{str(file)!r} is not a file; expected a problem (.yaml), a model (.urdf,"
             " .xml, .g, .yml) or a page (.html)."
         )
     C = Config()
@@ -61,52 +61,57 @@ def _load_world(file: Path) -> Config:
 
 
 def _load_solution(C: Config, file: Path) -> tuple[Config, Any, float]:
-    """The world at a solution; of a path, what to play and the time between slices."""
+    """Return the world at a solution, its path or None, and the time step [s]."""
     try:
-        with np.load(file, allow_pickle=False) as found:
-            arrays = dict(found)
+        with np.load(file, allow_pickle=False) as data:
+            arrays = dict(data)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise LoadError(f"{file} cannot be read as .npz: {error}.") from None
     if "path" in arrays and "times" in arrays:
         joints = arrays.get("joints", np.array(C.joint_names)).tolist()
         if joints != list(C.joint_names):
             raise LoadError(
-                f"{file} has a path of the joints {', '.join(joints)}, the world has"
-                f" {', '.join(C.joint_names) or 'none'}; give the problem that it"
-                " solves."
+                f"{file} has a path of the joints {', '.join(joints)}, but the world"
+                f" has {', '.join(C.joint_names) or 'none'}; pass the problem of this"
+                " solution."
             )
         return C, arrays["path"], _time_step(file, arrays["times"])
-    begin = "pose of "
-    poses = {k.removeprefix(begin): v for k, v in arrays.items() if begin in k}
+    prefix = "pose of "
+    poses = {
+        k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)
+    }
     if not poses or "solved" not in arrays:
         raise LoadError(
             f"{file} has {', '.join(arrays) or 'nothing'}, expected the path or the"
             " poses that `posewise solve FILE --npz` writes."
         )
     best = int(np.argmax(arrays["solved"]))
-    for name, listed in poses.items():
-        C.set_pose(name, listed[best])
+    for name, candidates in poses.items():
+        C.set_pose(name, candidates[best])
     return C, None, 0.0
 
 
 def _time_step(file: Path, times: np.ndarray) -> float:
+    """Return the time between slices [s]."""
     last = np.ravel(times)[-1] if np.size(times) else np.nan
-    what, expected = f"the last of the times in {file}", "a time > 0 (seconds)"
-    return number(what, last, expected, lambda t: t > 0) / np.size(times)
+    label, expected = f"the last of the times in {file}", "a time > 0 (seconds)"
+    return number(label, last, expected, lambda t: t > 0) / np.size(times)
 
 
-def _open_page(file: Path, solved: Any, page: Any) -> None:
-    if solved is not None or page is not None:
-        raise LoadError(f"{str(file)!r} is a page already; leave the rest out.")
+def _open_page(file: Path, solution: Path | None, page: Path | None) -> None:
+    if solution is not None or page is not None:
+        raise LoadError(
+            f"{str(file)!r} is a page already; leave out the solution and --html."
+        )
     if not file.is_file():
-        raise LoadError(f"{str(file)!r} is no file.")
+        raise LoadError(f"{str(file)!r} is not a file; expected an existing page.")
     address = file.resolve().as_uri()
     if not webbrowser.open(address):
-        print(f"There is no browser here; open {address} in one.")
+        print(f"No browser was found; open {address} in a browser.")
 
 
 def _wait_for_interrupt() -> None:
-    """Until interrupted."""
+    """Wait until the user interrupts."""
     try:
         while True:
             sleep(1.0)

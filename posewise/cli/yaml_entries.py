@@ -1,7 +1,7 @@
-"""A problem file: values that know on which line, under which key, they stand.
+"""Values of a problem file, with the line and the key at which they stand.
 
-The text is YAML without tags and aliases: mappings, lists, and scalars. A scalar
-without quotes is a number, true, false or null where it looks like one, else a text.
+The file is YAML without tags and aliases: mappings, lists, and scalars. A scalar
+without quotes is a number, true, false or null if it looks like one, otherwise a text.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from posewise.robots.errors import LoadError, PosewiseError, unknown_name
 
 MAX_FILE_LENGTH = 1_000_000
-"""Characters of a problem file; what is larger belongs into files of its scene."""
+"""Largest length of a problem file (characters); models belong into separate files."""
 
 _INTEGER = re.compile(r"[-+]?\d{1,18}")
 _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -24,29 +24,29 @@ _TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")}
 
 
 class ProblemError(LoadError):
-    """A mistake in a problem file; names the file, the line and the key."""
+    """Mistake in a problem file; the message names the file, the line and the key."""
 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A value in a file, and where it stands."""
+    """Value in a file, with its position."""
 
     value: Any
-    """A scalar, a list of entries, or a dictionary of entries."""
+    """Scalar, list of entries, or dictionary of entries."""
     file: Path
     line: int
-    """Counted from 1."""
+    """Line number, counted from 1."""
     key: str
-    """The way to it from the top, such as `objectives[2].frames`."""
+    """Path of keys from the top, such as `objectives[2].frames`."""
 
     def fail(self, problem: str) -> NoReturn:
-        """Raise a ProblemError that says where."""
+        """Raise a ProblemError with the position of this entry."""
         key = f"{self.key}: " if self.key else ""
         raise ProblemError(f"{self.file}:{self.line}: {key}{problem}")
 
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
-        """Errors within are about this entry."""
+        """Raise errors of the block as errors of this entry."""
         try:
             yield
         except ProblemError:
@@ -54,21 +54,25 @@ class Entry:
         except PosewiseError as error:
             self.fail(str(error))
 
-    def fields(self, known: Iterable[str], what: str = "key") -> dict[str, "Entry"]:
-        """The entries of a mapping (of none: nothing), each with a known key.
+    def fields(self, known: Iterable[str], kind: str = "key") -> dict[str, "Entry"]:
+        """Return the entries of a mapping, all with known keys; null gives none.
+
+        Args:
+            known: the known keys.
+            kind: noun for a key in messages.
 
         Raises:
-            ProblemError: for anything else, with near matches of the key.
+            ProblemError: for any other value, and for unknown keys, with near matches.
         """
         names = list(known)
-        found = self.mapping(f"a mapping with some of the keys {', '.join(names)}")
-        for key, entry in found.items():
+        entries = self.mapping(f"a mapping with some of the keys {', '.join(names)}")
+        for key, entry in entries.items():
             if key not in names:
-                entry.fail(unknown_name(what, key, names))
-        return found
+                entry.fail(unknown_name(kind, key, names))
+        return entries
 
     def mapping(self, expected: str) -> dict[str, "Entry"]:
-        """The entries of a mapping (of none: nothing) by key."""
+        """Return the entries of a mapping by key; null gives none."""
         if self.value is None:
             return {}
         if not isinstance(self.value, dict):
@@ -76,7 +80,7 @@ class Entry:
         return self.value
 
     def items(self, expected: str) -> list["Entry"]:
-        """The entries of a list (of none: nothing)."""
+        """Return the entries of a list; null gives none."""
         if self.value is None:
             return []
         if not isinstance(self.value, list):
@@ -84,19 +88,19 @@ class Entry:
         return self.value
 
     def text(self, expected: str = "a text") -> str:
-        """A scalar that is a text, and not empty."""
+        """Return a scalar that is a text and not empty."""
         if not isinstance(self.value, str) or not self.value:
             self._fail_with_expected(expected)
         return self.value
 
     def boolean(self) -> bool:
-        """true or false."""
+        """Return a scalar that is true or false."""
         if not isinstance(self.value, bool):
             self._fail_with_expected("true or false")
         return self.value
 
     def to_python(self) -> Any:
-        """The value in Python's lists and dictionaries."""
+        """Return the value as Python's scalars, lists and dictionaries."""
         if isinstance(self.value, list):
             return [entry.to_python() for entry in self.value]
         if isinstance(self.value, dict):
@@ -104,23 +108,23 @@ class Entry:
         return self.value
 
     def path(self, name: str) -> Path:
-        """A file beside the problem file or below it.
+        """Return the path of a file in the folder of the problem file, or below.
 
         Raises:
-            ProblemError: for a file elsewhere, or none.
+            ProblemError: for a file in another folder, or a missing file.
         """
         folder = self.file.parent.resolve()
         try:
             path = (folder / name).resolve()
-            there = path.is_file()
+            exists = path.is_file()
         except (OSError, ValueError):
-            self.fail(f"{name!r} is no name of a file.")
+            self.fail(f"{name!r} is not a valid file name.")
         if not path.is_relative_to(folder):
             self.fail(
-                f"{name!r} lies outside of the problem file's folder; put it there or"
-                " below, and name it relative to that folder."
+                f"{name!r} lies outside of the problem file's folder; put the file in"
+                " that folder or below, and write its path relative to it."
             )
-        if not there:
+        if not exists:
             near = [f.relative_to(folder).as_posix() for f in _sibling_files(path)]
             self.fail(unknown_name("file", name, near))
         return path
@@ -130,10 +134,10 @@ class Entry:
 
 
 def read_entries(file: Path) -> Entry:
-    """The mapping that a problem file consists of.
+    """Return the mapping at the top of a problem file.
 
     Raises:
-        ProblemError: for what is no such YAML; names file and line.
+        ProblemError: for invalid YAML, with file and line.
         ImportError: without pyyaml.
     """
     top = Entry(None, file, 1, "")
@@ -146,7 +150,7 @@ def read_entries(file: Path) -> Entry:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise ProblemError(f"{file} cannot be read as a text: {error}.") from error
+        raise ProblemError(f"{file} cannot be read as text: {error}.") from error
     if len(text) > MAX_FILE_LENGTH:
         raise ProblemError(
             f"{file} has {len(text)} characters, expected at most {MAX_FILE_LENGTH};"
@@ -158,7 +162,9 @@ def read_entries(file: Path) -> Entry:
             top.fail("expected a mapping at the top, such as `scene: ...`.")
         return _NodeReader(yaml, file).entry(node, "", 1)
     except RecursionError:
-        raise ProblemError(f"{file}: it is nested too deep to be read.") from None
+        raise ProblemError(
+            f"{file} is nested too deeply; use fewer levels of lists and mappings."
+        ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
@@ -167,45 +173,46 @@ def read_entries(file: Path) -> Entry:
 
 
 class _NodeReader:
-    """Nodes of YAML as entries."""
+    """Reader of YAML nodes."""
 
     def __init__(self, yaml: Any, file: Path):
         self.yaml, self.file = yaml, file
         self.seen: set[int] = set()
 
     def entry(self, node: Any, key: str, line: int) -> Entry:
-        """An entry that begins on a line."""
+        """Return the entry of a node that begins on a line."""
         here = Entry(None, self.file, line, key)
         if id(node) in self.seen:
-            here.fail("aliases (*name) are not known here; write the value out.")
+            here.fail("aliases (*name) are not supported; write the value again.")
         self.seen.add(id(node))
         if node.tag not in _TAGS:
-            here.fail(f"tags ({node.tag}) are not known here; leave it out.")
+            here.fail(f"tags ({node.tag}) are not supported; leave the tag out.")
         if isinstance(node, self.yaml.MappingNode):
             return replace(here, value=self.mapping(node, here))
         if isinstance(node, self.yaml.SequenceNode):
-            made = [
+            entries = [
                 self.entry(child, f"{key}[{k}]", child.start_mark.line + 1)
                 for k, child in enumerate(node.value)
             ]
-            return replace(here, value=made)
+            return replace(here, value=entries)
         return replace(here, value=_read_scalar(node))
 
     def mapping(self, node: Any, here: Entry) -> dict[str, Entry]:
-        found: dict[str, Entry] = {}
+        """Return the entries of a mapping node by key."""
+        entries: dict[str, Entry] = {}
         for name, child in node.value:
-            at = replace(here, line=name.start_mark.line + 1)
+            position = replace(here, line=name.start_mark.line + 1)
             if not isinstance(name, self.yaml.ScalarNode):
-                at.fail("a key is a list or a mapping, expected a name.")
+                position.fail("a key is a list or a mapping, expected a name.")
             key = f"{here.key}.{name.value}" if here.key else name.value
-            if name.value in found:
-                at.fail(f"the key {name.value!r} stands there twice; keep one.")
-            found[name.value] = self.entry(child, key, at.line)
-        return found
+            if name.value in entries:
+                position.fail(f"the key {name.value!r} occurs twice; keep one of them.")
+            entries[name.value] = self.entry(child, key, position.line)
+        return entries
 
 
 def shorten(value: Any) -> str:
-    """A value for messages, shortened."""
+    """Return a value as a text of at most 60 characters, for messages."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

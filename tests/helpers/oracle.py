@@ -1,4 +1,4 @@
-"""Reference data and the worlds it speaks of."""
+"""Reference data and the worlds of its cases."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ SHARED = Path(__file__).parents[2].parent / "shared"
 
 
 def reference(name: str) -> dict:
-    """A JSON file of reference data; skips the test where it is absent."""
+    """Return a JSON file of reference data; skip the test if it is missing."""
     path = SHARED / "oracle" / name
     if not path.is_file():
         pytest.skip(f"reference data {name} is not beside this checkout")
@@ -20,17 +20,17 @@ def reference(name: str) -> dict:
 
 
 def komo_scenes() -> dict:
-    """What the module of the reference problems' scenes has; see `reference`."""
+    """Return the names in the module of the reference problems' scenes."""
     path = SHARED / "oracle" / "komo" / "scenes.py"
     if not path.is_file():
         pytest.skip("reference problems are not beside this checkout")
-    found: dict = {}
-    exec(path.read_text(), found)
-    return found
+    names: dict = {}
+    exec(path.read_text(), names)
+    return names
 
 
 def world(scene: dict) -> pw.Config:
-    """The Config of a scene in the reference data's own format."""
+    """Return the Config of a scene in the format of the reference data."""
     C = pw.Config()
     for f in scene["frames"]:
         options = {}

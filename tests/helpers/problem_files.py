@@ -35,12 +35,13 @@ scene:
   joints: {joint1: 0.1}
   lock: [b_joint1, b_joint2, b_joint3]
 q: {lever: 0.5}
-komo: {phases: 2, slices: 3, order: 1, duration: [1, 2.5], starts: 2}
+komo:
+  {phases: 2, slices_per_phase: 3, k_order: 1, duration_per_phase: [1, 2.5], starts: 2}
 objectives:
   - {control: 1, scale: 1e-2}
   - {feature: positionDiff, frames: [tip, "7"], times: [1], scale: 10}
   - {feature: standingAbove, frames: [mug, lever], type: ineq, margin: 0.01, name: up}
-  - {switch: stable, frames: [tip, mug], times: [1.0]}
+  - {mode_switch: stable, frames: [tip, mug], times: [1.0]}
   - {preset: no_collisions, pairs: [[mug, lever]], margin: 0.01, times: [2]}
 predicates:
   - ~OnTopOf(mug, table) & Cooked(mug) | AtLeast(1, InReachOfAgent(mug, me, reach=3))
@@ -48,3 +49,29 @@ predicates:
 solver: {tolerance: 1e-4, max_iterations: 40}
 seed: 3
 """
+
+POINTING = """\
+scene:
+  models: [planar3]
+komo:
+objectives:
+  - {feature: position, frames: tip, target: [0.5, 0.6, 0]}
+predicates:
+  - InReachOfAgent(tip, base, reach=5)
+  - Eventually(InReachOfAgent(tip, base, reach=5))
+"""
+
+
+def scene_file(line: str) -> str:
+    """Return a problem file with a planar arm and one more line."""
+    return f"scene:\n  models: [planar3]\n{line}\n"
+
+
+def check_file(text: str) -> str:
+    """Return a problem file with one predicate."""
+    return scene_file(f"  frames: {{mug: }}\npredicates:\n  - {text}")
+
+
+def objective_file(line: str) -> str:
+    """Return a problem file with one objective."""
+    return scene_file(f"komo:\nobjectives:\n  - {line}")

@@ -1,4 +1,4 @@
-"""Snippets in the manner of robotic's tutorials, for `robotic` and `posewise.rai`.
+"""Snippets in the style of robotic's tutorials, for `robotic` and `posewise.rai`.
 
 Each takes the module as `ry` and returns numbers by name. As a script it runs all of
 them with `robotic`, each in a forked child since `robotic` may end the process, and
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def unsigned(poses):
-    """Poses (n, 7) with the sign of each quaternion made unique."""
+    """Return poses (n, 7) with a unique sign of each quaternion."""
     poses = np.array(poses, float).reshape(-1, 7)
     largest = np.abs(poses[:, 3:]).round(6).argmax(1) + 3
     sign = np.sign(poses[np.arange(len(poses)), largest])
@@ -22,7 +22,7 @@ def unsigned(poses):
 
 
 def state_of(C):
-    """Joint state, limits and frame state."""
+    """Return joint state, limits and frame state."""
     return {
         "q": C.getJointState(),
         "dim": C.getJointDimension(),
@@ -33,7 +33,7 @@ def state_of(C):
 
 
 def features_of(C, ry, *requests):
-    """Value and Jacobian of each (symbol, frames, scale, target)."""
+    """Return value and Jacobian of each (symbol, frames, scale, target)."""
     out = {}
     for i, (symbol, *rest) in enumerate(requests):
         y, J = C.eval(getattr(ry.FS, symbol), *rest)
@@ -182,7 +182,7 @@ def inverse_kinematics(ry):
     path = komo.getPath()
     C.setJointState(path[0])
     y, _ = C.eval(ry.FS.positionDiff, ["l_gripper", "target"])
-    return _solved(ret, path) | {"worst": float(np.abs(y).max())}
+    return _result(ret, path) | {"worst": float(np.abs(y).max())}
 
 
 def waypoints(ry):
@@ -204,7 +204,7 @@ def waypoints(ry):
         C.setJointState(path[k])
         y, _ = C.eval(ry.FS.positionDiff, ["l_gripper", f"way{k}"])
         worst = max(worst, float(np.abs(y).max()))
-    return _solved(ret, path) | {"worst": worst}
+    return _result(ret, path) | {"worst": worst}
 
 
 def path_optimization(ry):
@@ -219,7 +219,7 @@ def path_optimization(ry):
     path = komo.getPath()
     C.setJointState(path[-1])
     y, _ = C.eval(ry.FS.positionDiff, ["l_gripper", "way"])
-    return _solved(ret, path) | {"worst": float(np.abs(y).max()), "T": komo.getT()}
+    return _result(ret, path) | {"worst": float(np.abs(y).max()), "T": komo.getT()}
 
 
 def pick_and_place(ry):
@@ -241,11 +241,11 @@ def pick_and_place(ry):
     path = komo.getPath()
     C.setJointState(path[1])
     y, _ = C.eval(ry.FS.position, ["l_gripper"], [], goal)
-    found = _solved(ret, path) | {"worst": float(np.abs(y).max()), "x": None}
-    return found | {"T": komo.getT()}
+    result = _result(ret, path) | {"worst": float(np.abs(y).max()), "x": None}
+    return result | {"T": komo.getT()}
 
 
-def _solved(ret, path):
+def _result(ret, path):
     return {
         "feasible": bool(ret.feasible),
         "sos": ret.sos,

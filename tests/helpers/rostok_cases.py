@@ -11,7 +11,7 @@ from posewise.logic import rostok
 
 @cache
 def recorded_cases() -> dict:
-    """Traces with rostok's own results, and what its builders do."""
+    """Return traces with rostok's own results, and cases of its builders."""
     return reference("criteria/cases.json")
 
 
@@ -20,7 +20,7 @@ def trace_of(case: dict) -> rostok.Trace:
 
 
 def events_of(params: dict) -> dict[str, rostok.SimulationSingleEvent]:
-    """The events of a case by their names, in the container's order."""
+    """Return the events of a case by name, in the container's order."""
     p = params
     contact = rostok.EventContact(p["take_from_body"])
     grasp = rostok.EventGrasp(p["grasp_limit"], contact)
@@ -38,7 +38,7 @@ def events_of(params: dict) -> dict[str, rostok.SimulationSingleEvent]:
 
 
 def criteria_of(params: dict, legacy: bool) -> dict[str, rostok.Criterion]:
-    """All criteria of a case by their names."""
+    """Return all criteria of a case by name."""
     p = params
     contact = rostok.EventContactBuilder()
     timeout = rostok.EventContactTimeOutBuilder(p["timeout_ref"], contact)
@@ -61,7 +61,7 @@ def criteria_of(params: dict, legacy: bool) -> dict[str, rostok.Criterion]:
 
 
 def reward_of(params: dict, legacy: bool) -> rostok.SimulationReward:
-    """The weighted sum of a case."""
+    """Return the weighted sum of criteria of a case."""
     every = criteria_of(params, legacy)
     reward = rostok.SimulationReward()
     for name, weight in params["weights"].items():
@@ -95,7 +95,7 @@ BODIES = ("palm", "left", "right")
 
 
 def hand_trace(steps: int = 60, dt: float = 0.01, **changes) -> dict:
-    """Fields of a trace: a still object between a palm and two fingers, no contacts."""
+    """Return fields of a trace without contacts: a still object between two fingers."""
     K = steps + 1
     rows = {b: np.tile([0.1 * j, 0.0, 0.0], (K, 1)) for j, b in enumerate(BODIES)}
     still = np.zeros((K, 3))
@@ -111,7 +111,7 @@ def hand_trace(steps: int = 60, dt: float = 0.01, **changes) -> dict:
 
 
 def touches(instants, body, force=(0, 1.0, 0), point=(0.1, 0, 0), first="obj") -> list:
-    """Contacts of a body with the object (or another first one) at some instants."""
+    """Return contacts of a body with the object, or another first body, at instants."""
     return [
         dict(k=k, a=first, b=body, pa=list(point), pb=list(point), f=list(force))
         for k in instants
@@ -119,7 +119,7 @@ def touches(instants, body, force=(0, 1.0, 0), point=(0.1, 0, 0), first="obj") -
 
 
 def squeeze(instants, force: float = 1.0) -> list:
-    """Both fingers press on the object from opposite sides."""
+    """Return contacts of both fingers that press the object from opposite sides."""
     left = touches(instants, "left", (force, 0, 0), (-0.1, 0, 0))
     return left + touches(instants, "right", (-force, 0, 0), (0.1, 0, 0))
 
@@ -127,20 +127,23 @@ def squeeze(instants, force: float = 1.0) -> list:
 PALM_AND_FINGERS = ("palm", "a", "b", "c")
 
 
-SLOTS = 6
-"""Most contacts of a random trace at an instant."""
+MAX_CONTACTS = 6
+"""Largest number of contacts of a random trace at an instant."""
 
 
 def padded(trace: rostok.Trace) -> rostok.TraceArrays:
-    """The arrays of a random trace, all of the same shapes."""
+    """Return the arrays of a random trace, padded to the same shapes."""
     arrays = rostok.trace_arrays(trace)
-    fill = lambda a: np.pad(a, ((0, 0), (0, SLOTS - a.shape[1]), (0, 0)))
+
+    def fill(a: np.ndarray) -> np.ndarray:
+        return np.pad(a, ((0, 0), (0, MAX_CONTACTS - a.shape[1]), (0, 0)))
+
     names = ("points", "forces", "incidence")
     return replace(arrays, **{n: fill(getattr(arrays, n)) for n in names})
 
 
 def random_trace(seed: int, steps: int = 40, dt: float = 0.02, near=False) -> dict:
-    """Fields of a random trace of four bodies: approach, touch, hold, lose, fly apart.
+    """Return fields of a random trace: approach, contact, hold, loss, flying apart.
 
     No number is on a threshold; with `near` many are close to one.
     """

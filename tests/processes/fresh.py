@@ -1,4 +1,4 @@
-"""Import, load, solve; what is global stays as it was, and the bits are printed."""
+"""Import, load and solve; print changes of global state, and a hash of the result."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ jax.numpy.zeros(1).block_until_ready()
 
 
 def state() -> dict[str, object]:
-    """What belongs to the whole process."""
+    """Return the state of the whole process, by name."""
     return {
         "configuration of JAX": {k: repr(v) for k, v in jax.config.values.items()},
         "environment": dict(os.environ),

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.rostok_cases import (
+    MAX_CONTACTS,
     PARAMS,
-    SLOTS,
     criteria_of,
     events_of,
     hand_trace,
@@ -385,7 +385,7 @@ BAD = {
     "own event's rows": (lambda: Bell().robustness(None, 1), "Bell has no robustness"),
     "shapes": (
         lambda: smooth(replace(
-            traces(12)[0][1], incidence=np.zeros((41, SLOTS, 3)))),
+            traces(12)[0][1], incidence=np.zeros((41, MAX_CONTACTS, 3)))),
         r"incidence has shape \(41, 6, 3\), expected \(41, 6, 5\)"),
 }  # fmt: skip
 

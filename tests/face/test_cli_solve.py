@@ -1,0 +1,136 @@
+"""The commands `posewise solve` and `posewise check`, and the help of all commands."""
+
+import json
+import textwrap
+
+import numpy as np
+import pytest
+from helpers.problem_files import POINTING
+from helpers.worlds import plain_poses
+
+from posewise.__main__ import main
+from posewise.cli import help_texts
+from posewise.cli.problem_file import (
+    read_problem,
+)
+
+
+def test_check_says_why_as_the_help_does(write_problem, capsys):
+    file = write_problem(help_texts.PLACEMENT_FILE)
+    target = file.parent / "out.json"
+    assert main(["check", str(file), "--json", str(target)]) == 1
+    output = capsys.readouterr()
+    assert output.err == "posewise: not every predicate holds\n"
+    assert textwrap.indent(output.out, "    ") in help_texts.CHECK
+    data = json.loads(target.read_text())
+    assert not data["holds"]
+    assert [p["holds"] for p in data["predicates"]] == [False]
+    file = write_problem(help_texts.PLACEMENT_FILE.replace("OnTopOf", "~OnTopOf"))
+    assert main(["check", str(file)]) == 0
+
+
+def test_a_configuration_is_solved_and_written(write_problem, capsys):
+    file = write_problem(POINTING)
+    target, arrays = file.parent / "out.json", file.parent / "out"
+    arguments = ["solve", str(file), "--json", str(target), "--npz", str(arrays)]
+    assert main(arguments) == 0
+    output = capsys.readouterr().out
+    assert "CONVERGED" in output and "position(tip)" in output
+    data = json.loads(target.read_text())
+    assert data["solved"] and data["status"] == "CONVERGED"
+    assert [o["type"] for o in data["objectives"]] == ["eq", "ineq", "ineq"]
+    assert [p["holds"] for p in data["predicates"]] == [True, None]
+    assert "+ InReachOfAgent('tip', 'base', reach=5)\n  Slice 0: " in output
+    with np.load(arrays) as found:
+        path, joints = found["path"], list(found["joints"])
+    np.testing.assert_array_equal(path, data["path"])
+    C = read_problem(file).world
+    assert joints == list(C.joint_names)
+    C.q = path[0]
+    tip = plain_poses(C)[C.index("tip")]
+    np.testing.assert_allclose(tip[:2], [0.5, 0.6], atol=2e-4)
+    file.write_text(POINTING.replace("[0.5, 0.6", "[9, 9"))
+    assert main(arguments) == 1
+    output = capsys.readouterr()
+    assert "Violated: position(tip)" in output.out and "not solved" in output.err
+    assert not json.loads(target.read_text())["solved"]
+
+
+@pytest.mark.slow
+def test_the_reaching_of_the_help_is_solved(write_problem, capsys):
+    file = write_problem(help_texts.INVERSE_KINEMATICS_FILE)
+    target = file.parent / "out.json"
+    assert main(["solve", str(file), "--json", str(target)]) == 0
+    assert "cost share" in capsys.readouterr().out
+    C = read_problem(file).world
+    C.q = json.loads(target.read_text())["path"][0]
+    hand = plain_poses(C)[C.index("panda_hand_tcp")]
+    np.testing.assert_allclose(hand[:3], [0.5, 0.2, 0.5], atol=2e-4)
+    w, x, y, z = hand[3:]
+    assert 1 - 2 * (x * x + y * y) < -0.999
+
+
+@pytest.mark.slow
+def test_the_placing_of_the_help_is_solved_and_checked(write_problem, capsys):
+    file = write_problem(help_texts.PLACEMENT_FILE)
+    target, arrays = file.parent / "out.json", file.parent / "out.npz"
+    arguments = ["solve", str(file), "--json", str(target), "--npz", str(arrays)]
+    assert main(arguments) == 0
+    assert "+ OnTopOf('box', 'table')" in capsys.readouterr().out
+    data = json.loads(target.read_text())
+    best = data["placements"][data["best"]]
+    with np.load(arrays) as found:
+        np.testing.assert_array_equal(
+            found["pose of box"][data["best"]], best["poses"]["box"]
+        )
+    write_problem(
+        help_texts.PLACEMENT_FILE.replace(
+            "[0, 0, 1.2, 1, 0, 0, 0]", str(best["poses"]["box"])
+        )
+    )
+    assert main(["check", str(file)]) == 0
+    impossible = help_texts.PLACEMENT_FILE.replace(
+        "box, table)", "box, table) & Under(box, table)"
+    )
+    assert main(["solve", str(write_problem(impossible))]) == 1
+    assert "not solved" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_grasping_of_the_help_is_solved(write_problem, capsys):
+    file = write_problem(help_texts.GRASP_FILE)
+    arrays = file.parent / "out.npz"
+    assert main(["solve", str(file), "--npz", str(arrays)]) == 0
+    with np.load(arrays) as found:
+        path = found["path"]
+    C = read_problem(file).world
+    C.q = path[-1]
+    offset = C.pose("hand")[:3] - C.pose("mug")[:3]
+    np.testing.assert_allclose(offset[:2], 0, atol=2e-4)
+    assert abs(offset[2]) < 0.0301
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["solve", "nowhere.yaml"], "nowhere.yaml cannot be read"),
+        (["check", "."], "cannot be read"),
+        (["solve", "FILE", "--json", "no/such/folder.json"], "cannot be written"),
+        (["solve", "FILE", "--npz", "."], "cannot be written"),
+        (["bddl", "nowhere.bddl"], "nowhere.bddl cannot be read"),
+        (["bddl", "(define)"], "cannot be read"),
+    ],
+)
+def test_bad_arguments(write_problem, capsys, arguments, problem):
+    file = str(write_problem(help_texts.INVERSE_KINEMATICS_FILE))
+    assert main([file if a == "FILE" else a for a in arguments]) == 2
+    assert problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["demo", "solve", "check", "view", "bddl", "bench"])
+def test_help_teaches_by_an_example(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    output = capsys.readouterr().out
+    assert f"posewise {command} " in output.partition("options:")[2]

@@ -1,0 +1,143 @@
+"""Problem files: the worlds and problems that they describe."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.problem_files import RICH
+from helpers.worlds import plain_poses
+
+import posewise as pw
+from posewise import logic
+from posewise.cli import help_texts
+from posewise.cli.problem_file import (
+    make_path_problem,
+    make_placement_arguments,
+    read_problem,
+)
+from posewise.cli.yaml_entries import ProblemError, read_entries
+
+
+def test_a_scene_is_the_world_that_the_same_calls_make(write_problem):
+    file = write_problem(RICH)
+    C = read_problem(file).world
+    D = pw.Config()
+    D.add_file(file.parent / "robot.urdf")
+    D.add_file(file.parent / "robot.urdf", "b_", pose=[0, 2, 0, 1, 0, 0, 0])
+    D.load("table", pose=[1, 0, 0, 1, 0, 0, 0])
+    can = (pw.Cylinder(0.1, 0.04), [0, 0, 0.05, 1, 0, 0, 0])
+    D.add_object("mug", [can], joint="free", pose=[1, 0, 0.8, 1, 0, 0, 0])
+    board = pw.Box([0.3, 0.3, 0.02], rounding=0.01)
+    D.add_frame("lever", "table", joint="hingeZ", q=0.25, shape=board)
+    D.add_frame("7")
+    D.add_frame("eye", position=[0, 0, 1])
+    D.set_joint("joint1", 0.1)
+    D.lock(["b_joint1", "b_joint2", "b_joint3"])
+    D.set_joint("lever", 0.5)
+    assert C.frame_names == D.frame_names and C.joint_names == D.joint_names
+    np.testing.assert_array_equal(C.q, D.q)
+    np.testing.assert_allclose(plain_poses(C), plain_poses(D), atol=1e-12)
+    assert C.limits[1][C.coordinates("lever")] == np.inf
+    assert C.object("mug").category == "mug.n.04"
+    assert C.states["mug"].temperature == 80.0
+    dust = C.states["mug"].dust
+    assert dust.positions.tolist() == [[0, 0, 0.1], [0, 0, 0.2]] and dust.active.all()
+    assert C.object("lever").category == "door.n.01"
+    top = D.add_region(
+        "table", "top", "support", size=[1, 0.6], pose=[0, 0, 0.73, 1, 0, 0, 0]
+    )
+    np.testing.assert_allclose(C.regions[-1].corners, top.corners)
+    assert C.rooms.room_at([4.9, -7.4]).type == "hall" and C.rooms.resolution == 0.5
+    assert C.agents["me"].camera == "eye" and C.cameras["eye"].width == 16
+
+
+def test_objectives_and_predicates_are_those_of_the_same_calls(write_problem):
+    problem = read_problem(write_problem(RICH))
+    near = logic.InReachOfAgent("mug", "me", reach=3)
+    lies, cooked = ~logic.OnTopOf("mug", "table"), logic.Cooked("mug")
+    first, second = problem.predicates
+    assert first.predicate == (lies & cooked) | logic.AtLeast(1, near)
+    assert second.predicate == logic.NextTo("mug", "7", semantics="igibson")
+    assert second.times == [1.0, 2.0]
+    plain = read_problem(write_problem(RICH[: RICH.index("predicates:")] + "seed: 3\n"))
+    komo, arguments = make_path_problem(plain)
+    assert arguments == {"seed": 3, "starts": 2}
+    assert (komo.T, komo.k_order, len(komo.switches)) == (6, 1, 1)
+    np.testing.assert_allclose(komo.tau, np.repeat([1, 2.5], 3) / 3)
+    control, reach, up = komo.objectives[:3]
+    apart = komo.objectives[-1]
+    assert apart.feature.frames == ("mug", "lever") and apart.slices == (5,)
+    assert control.feature.order == 1 and control.feature.scale == 0.01
+    assert (reach.slices, reach.type) == ((2,), pw.OT.eq)
+    assert reach.feature.frames == ("tip", "7")
+    assert (up.name, up.type, up.feature.options) == (
+        "up",
+        pw.OT.ineq,
+        {"margin": 0.01},
+    )
+
+
+def test_arguments_of_a_placement(write_problem):
+    arguments = make_placement_arguments(
+        read_problem(write_problem(help_texts.PLACEMENT_FILE))
+    )
+    assert arguments == {
+        "constraints": [logic.OnTopOf("box", "table")],
+        "movable": ["box"],
+        "starts": 16,
+        "seed": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1),
+        ("-2.5e-3", -0.0025),
+        ("1e-3", 0.001),
+        (".inf", np.inf),
+        ("-inf", -np.inf),
+        ("'1'", "1"),
+        ("true", True),
+        ("null", None),
+        ("off", "off"),
+        ("2026-01-01", "2026-01-01"),
+        ("0x10", "0x10"),
+        ("[1, [a, {b: ~}]]", [1, ["a", {"b": None}]]),
+    ],
+)
+def test_values(write_problem, text, value):
+    assert read_entries(write_problem(f"a: {text}\n")).to_python() == {"a": value}
+
+
+PAGES = [
+    Path(__file__).parents[2] / name for name in ("README.md", "docs/command_line.md")
+]
+FILES = [
+    text
+    for page in PAGES
+    for text in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S)
+]
+
+
+def test_the_pages_show_what_the_help_does():
+    assert help_texts.PLACEMENT_FILE in FILES and help_texts.GRASP_FILE in FILES
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_problem_files_of_the_pages_are_read(write_problem, text):
+    problem = read_problem(write_problem(text))
+    if "komo" in problem.sections:
+        make_path_problem(problem)
+    for statement in problem.predicates:
+        statement.predicate.holds(problem.world)
+
+
+def test_a_link_to_a_file_elsewhere_is_refused(write_problem, tmp_path_factory):
+    file = write_problem("scene:\n  files: [link.urdf]\n")
+    other = tmp_path_factory.mktemp("other") / "a.urdf"
+    other.write_text("<robot/>")
+    (file.parent / "link.urdf").symlink_to(other)
+    with pytest.raises(ProblemError, match="outside"):
+        read_problem(file)
