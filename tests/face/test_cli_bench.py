@@ -12,10 +12,11 @@ from posewise.cli.problem_file import (
 def test_bench_prints_a_table(write_problem, capsys, monkeypatch):
     from posewise.cli import bench
 
-    komo = lambda: make_path_problem(
-        read_problem(write_problem(POINTING[: POINTING.index("pred")]))
-    )[0]
-    monkeypatch.setattr(bench, "standard_problems", lambda: {"pointing": komo})
+    def pointing():
+        file = write_problem(POINTING[: POINTING.index("pred")])
+        return make_path_problem(read_problem(file))[0]
+
+    monkeypatch.setattr(bench, "standard_problems", lambda: {"pointing": pointing})
     assert main(["bench"]) == 0
     output = capsys.readouterr().out.splitlines()
     assert "cores" in output[0] and output[2].split() == [

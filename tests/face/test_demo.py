@@ -32,19 +32,22 @@ FOREIGN = {
 
 
 def check_reached(scene, q) -> None:
-    """By a walk of our own: the tip at the target, the ball on the camera's axis."""
+    """Check with independent kinematics: tip at target, ball on the camera's axis."""
     C = scene.config
     C.q = q
     poses = plain_poses(C)
-    at = lambda name: poses[C.index(name)]
+
+    def at(name: str) -> np.ndarray:
+        return poses[C.index(name)]
+
     np.testing.assert_allclose(at(scene.tip)[:3], at("target")[:3], atol=2e-4)
     camera = at("camera")
     w, x, y, z = camera[3:]
     axis = [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)]
-    seen = at("ball")[:3] - camera[:3]
-    off = seen - (seen @ axis) * np.array(axis)
-    assert np.linalg.norm(off) < 2e-3
-    assert LOOK * 0.9 < np.linalg.norm(seen)
+    view = at("ball")[:3] - camera[:3]
+    offset = view - (view @ axis) * np.array(axis)
+    assert np.linalg.norm(offset) < 2e-3
+    assert LOOK * 0.9 < np.linalg.norm(view)
     assert (C.q >= C.limits[0] - 1e-6).all() and (C.q <= C.limits[1] + 1e-6).all()
 
 

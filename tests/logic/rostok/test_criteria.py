@@ -203,7 +203,9 @@ def run(fields: dict, legacy: bool = False, **params):
 
 
 def shifted(contacts: list, by: float) -> list:
-    move = lambda p: (np.array(p) + by).tolist()
+    def move(point: list) -> list:
+        return (np.array(point) + by).tolist()
+
     return [{**c, "pa": move(c["pa"]), "pb": move(c["pb"])} for c in contacts]
 
 

@@ -75,22 +75,24 @@ def reward_of(weights: dict[str, float]) -> rostok.SimulationReward:
 @cache
 def rows_of(name: str):
     """The rows of a criterion as a function of a path that begins at rest."""
-    C, made = (
-        gripper(),
-        rostok.CriterionObjective(CRITERIA[name], "box", ROBOT, grasp_time=1.0),
-    )
-    span = pw.objectives.interval.select_interval(
+    C = gripper()
+    objective = rostok.CriterionObjective(CRITERIA[name], "box", ROBOT, grasp_time=1.0)
+    interval = pw.objectives.interval.select_interval(
         None, SLICES, np.full(2 * SLICES, DT), "test"
     )
     parts = []
-    for feature, kind, slices in made.objectives(C, span):
+    for feature, kind, slices in objective.objectives(C, interval):
         assert kind is pw.OT.sos
         fn, k = feature.function(C, tau=DT), feature.order
         windows = np.array(slices)[:, None] - (np.arange(k, -1, -1) if k else 0)
         windows = windows if k else windows[:, 0]
         parts.append((jax.jit(jax.vmap(fn)), windows))
-    rows = lambda path: [np.ravel(fn(path[at])) for fn, at in parts]
-    return lambda path: np.concatenate([np.zeros(0), *rows(path)])
+
+    def rows(path: np.ndarray) -> np.ndarray:
+        values = [np.ravel(fn(path[windows])) for fn, windows in parts]
+        return np.concatenate([np.zeros(0), *values])
+
+    return rows
 
 
 def test_rows_bound_the_exact_rewards():

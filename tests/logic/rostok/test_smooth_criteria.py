@@ -135,9 +135,11 @@ def test_derivatives_are_those_of_finite_differences(seed):
     at = leaves(arrays)
     scales = dict(obj_pos=1, obj_vel=0.01, robot_pos=1, points=1, forces=0.001)
     along = {n: s * rng.normal(size=at[n].shape) for n, s in scales.items()}
-    step = lambda s: value(
-        arrays, {n: at[n] + s * h * along[n] for n in FIELDS}, tau + 0.3 * s * h
-    )
+
+    def step(s: int):
+        point = {n: at[n] + s * h * along[n] for n in FIELDS}
+        return value(arrays, point, tau + 0.3 * s * h)
+
     slopes, by_tau = gradient(arrays, at, tau)
     got = sum(np.vdot(slopes[n], along[n]) for n in FIELDS) + 0.3 * by_tau
     want = (step(1) - step(-1)) / (2 * h)
@@ -177,7 +179,10 @@ def test_gradients_lead_to_a_grasp():
     fields = hand_trace(steps=20, contacts=squeeze(range(2, 21), 2e-4))
     arrays = rostok.trace_arrays(rostok.Trace(**fields))
     events = events_of({**PARAMS, "order": ["contact", "grasp"]})
-    row = lambda x: events["grasp"].robustness(replace(arrays, forces=x), 0.02)[0]
+
+    def row(forces):
+        return events["grasp"].robustness(replace(arrays, forces=forces), 0.02)[0]
+
     f = jax.jit(jax.value_and_grad(row))
     forces = jnp.asarray(arrays.forces)
     assert f(forces)[0] > 0
