@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).parents[1] / "processes" / "fresh.py"
 
 @pytest.fixture(scope="module")
 def reports():
-    """What two processes say, of which Python hashes words differently."""
+    """Return the output of two processes with different hash seeds of Python."""
     running = []
     for seed in "12":
         env = {**os.environ, "PYTHONHASHSEED": seed}

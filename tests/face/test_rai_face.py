@@ -21,7 +21,7 @@ needs_robotic = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory) -> dict:
-    """What `robotic` computes, in a process and folder of its own."""
+    """Return the results of `robotic`, computed in a separate process and folder."""
     script = Path(__file__).parents[1] / "helpers" / "rai_tutorials.py"
     run = subprocess.run(
         [sys.executable, script],
