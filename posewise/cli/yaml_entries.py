@@ -181,30 +181,30 @@ class _NodeReader:
 
     def entry(self, node: Any, key: str, line: int) -> Entry:
         """Return the entry of a node that begins on a line."""
-        here = Entry(None, self.file, line, key)
+        empty = Entry(None, self.file, line, key)
         if id(node) in self.seen:
-            here.fail("aliases (*name) are not supported; write the value again.")
+            empty.fail("aliases (*name) are not supported; write the value again.")
         self.seen.add(id(node))
         if node.tag not in _TAGS:
-            here.fail(f"tags ({node.tag}) are not supported; leave the tag out.")
+            empty.fail(f"tags ({node.tag}) are not supported; leave the tag out.")
         if isinstance(node, self.yaml.MappingNode):
-            return replace(here, value=self.mapping(node, here))
+            return replace(empty, value=self.mapping(node, empty))
         if isinstance(node, self.yaml.SequenceNode):
             entries = [
                 self.entry(child, f"{key}[{k}]", child.start_mark.line + 1)
                 for k, child in enumerate(node.value)
             ]
-            return replace(here, value=entries)
-        return replace(here, value=_read_scalar(node))
+            return replace(empty, value=entries)
+        return replace(empty, value=_read_scalar(node))
 
-    def mapping(self, node: Any, here: Entry) -> dict[str, Entry]:
+    def mapping(self, node: Any, empty: Entry) -> dict[str, Entry]:
         """Return the entries of a mapping node by key."""
         entries: dict[str, Entry] = {}
         for name, child in node.value:
-            position = replace(here, line=name.start_mark.line + 1)
+            position = replace(empty, line=name.start_mark.line + 1)
             if not isinstance(name, self.yaml.ScalarNode):
                 position.fail("a key is a list or a mapping, expected a name.")
-            key = f"{here.key}.{name.value}" if here.key else name.value
+            key = f"{empty.key}.{name.value}" if empty.key else name.value
             if name.value in entries:
                 position.fail(f"the key {name.value!r} occurs twice; keep one of them.")
             entries[name.value] = self.entry(child, key, position.line)

@@ -116,8 +116,8 @@ class KOMO:
                 f"type is {type!r}, expected OT.sos, OT.eq or OT.ineq, because costs in"
                 " posewise are sums of squares."
             )
-        made = make_feature(self.komo.world, feature, frames, scale, target, order)
-        self.komo.add_objective(times, made, type=pw.OT[name])
+        on_frames = make_feature(self.komo.world, feature, frames, scale, target, order)
+        self.komo.add_objective(times, on_frames, type=pw.OT[name])
 
     def addControlObjective(
         self,

@@ -41,8 +41,8 @@ def test_a_configuration_is_solved_and_written(write_problem, capsys):
     assert [o["type"] for o in data["objectives"]] == ["eq", "ineq", "ineq"]
     assert [p["holds"] for p in data["predicates"]] == [True, None]
     assert "+ InReachOfAgent('tip', 'base', reach=5)\n  Slice 0: " in output
-    with np.load(arrays) as found:
-        path, joints = found["path"], list(found["joints"])
+    with np.load(arrays) as stored:
+        path, joints = stored["path"], list(stored["joints"])
     np.testing.assert_array_equal(path, data["path"])
     C = read_problem(file).world
     assert joints == list(C.joint_names)
@@ -79,9 +79,9 @@ def test_the_placing_of_the_help_is_solved_and_checked(write_problem, capsys):
     assert "+ OnTopOf('box', 'table')" in capsys.readouterr().out
     data = json.loads(target.read_text())
     best = data["placements"][data["best"]]
-    with np.load(arrays) as found:
+    with np.load(arrays) as stored:
         np.testing.assert_array_equal(
-            found["pose of box"][data["best"]], best["poses"]["box"]
+            stored["pose of box"][data["best"]], best["poses"]["box"]
         )
     write_problem(
         help_texts.PLACEMENT_FILE.replace(
@@ -101,8 +101,8 @@ def test_the_grasping_of_the_help_is_solved(write_problem, capsys):
     file = write_problem(help_texts.GRASP_FILE)
     arrays = file.parent / "out.npz"
     assert main(["solve", str(file), "--npz", str(arrays)]) == 0
-    with np.load(arrays) as found:
-        path = found["path"]
+    with np.load(arrays) as stored:
+        path = stored["path"]
     C = read_problem(file).world
     C.q = path[-1]
     offset = C.pose("hand")[:3] - C.pose("mug")[:3]

@@ -431,8 +431,8 @@ def test_bad_files_end_with_line_and_key(
     file = write_problem(text)
     assert main([command, str(file)]) == 2
     output = capsys.readouterr().err
-    at = f"posewise: {file}:{line}: {f'{key}: ' if key else ''}"
-    assert output.startswith(at) and problem in output, output
+    position = f"posewise: {file}:{line}: {f'{key}: ' if key else ''}"
+    assert output.startswith(position) and problem in output, output
     assert output.count("\n") == 1 or "not valid YAML" in output
 
 

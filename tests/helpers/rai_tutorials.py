@@ -290,5 +290,5 @@ def in_child(snippet, ry):
 if __name__ == "__main__":
     import robotic
 
-    found = {s.__name__: in_child(s, robotic) for s in (*GEOMETRY, *SOLVES)}
-    print("RESULT " + json.dumps(found))
+    results = {s.__name__: in_child(s, robotic) for s in (*GEOMETRY, *SOLVES)}
+    print("RESULT " + json.dumps(results))

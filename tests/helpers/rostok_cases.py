@@ -24,7 +24,7 @@ def events_of(params: dict) -> dict[str, rostok.SimulationSingleEvent]:
     p = params
     contact = rostok.EventContact(p["take_from_body"])
     grasp = rostok.EventGrasp(p["grasp_limit"], contact)
-    made = {
+    by_name = {
         "contact": contact,
         "grasp": grasp,
         "timeout": rostok.EventContactTimeOut(p["timeout_ref"], contact),
@@ -34,7 +34,7 @@ def events_of(params: dict) -> dict[str, rostok.SimulationSingleEvent]:
         "body_too_low": rostok.EventBodyTooLow(p["ref_height"]),
         "initial_contact": rostok.EventContactInInitialPosition(),
     }
-    return {name: made[name] for name in p["order"]}
+    return {name: by_name[name] for name in p["order"]}
 
 
 def criteria_of(params: dict, legacy: bool) -> dict[str, rostok.Criterion]:
@@ -46,7 +46,7 @@ def criteria_of(params: dict, legacy: bool) -> dict[str, rostok.Criterion]:
         grasp_limit_time=p["grasp_limit"], event_contact_builder=contact
     )
     slip = rostok.EventSlipOutBuilder(p["slip_ref"])
-    made = (
+    criteria = (
         rostok.TimeCriterion(p["time_T"], timeout, grasp, legacy=legacy),
         rostok.ForceCriterion(timeout, legacy=legacy),
         rostok.InstantObjectCOGCriterion(grasp, legacy=legacy),
@@ -57,15 +57,15 @@ def criteria_of(params: dict, legacy: bool) -> dict[str, rostok.Criterion]:
             p["reference_distance"], grasp, slip, legacy=legacy
         ),
     )
-    return {type(c).__name__: c for c in made}
+    return {type(c).__name__: c for c in criteria}
 
 
 def reward_of(params: dict, legacy: bool) -> rostok.SimulationReward:
     """Return the weighted sum of criteria of a case."""
-    every = criteria_of(params, legacy)
+    criteria = criteria_of(params, legacy)
     reward = rostok.SimulationReward()
     for name, weight in params["weights"].items():
-        reward.add_criterion(every[name], weight)
+        reward.add_criterion(criteria[name], weight)
     return reward
 
 

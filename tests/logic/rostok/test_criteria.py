@@ -60,11 +60,11 @@ def test_legacy_is_rostok(by_id, id):
     assert result.n_steps == want["n_steps_executed"]
     assert result.time == pytest.approx(want["result_time"], abs=1e-12)
     assert len(result.time_vector) == want["stored_len"]
-    kept = dict(zip(events, result.events, strict=True))
+    copies = dict(zip(events, result.events, strict=True))
     for name, fields in want["events"].items():
         for field, value in fields.items():
             assert getattr(events[name], field) == pytest.approx(value, abs=1e-12)
-            assert getattr(kept[name], field) == getattr(events[name], field)
+            assert getattr(copies[name], field) == getattr(events[name], field)
     for name, criterion in criteria_of(params, legacy=True).items():
         value = criterion.calculate_reward(result)
         assert value == pytest.approx(want["criteria"][name], abs=1e-9), name
@@ -128,33 +128,33 @@ SEQUENCES = {
 def test_builders_follow_rostoks_rules(name):
     known = {c["name"]: c for c in recorded_cases()["builder_cases"]}
     assert set(known) == set(SEQUENCES)
-    made, container = builders(legacy=True), []
+    by_name, container = builders(legacy=True), []
     for key, step in zip(SEQUENCES[name], known[name]["steps"], strict=True):
         if step["ok"]:
-            assert made[key].build_event(container) is None
+            assert by_name[key].build_event(container) is None
         else:
             with pytest.raises(rostok.EventError):
-                made[key].build_event(container)
+                by_name[key].build_event(container)
     assert [type(e).__name__ for e in container] == known[name]["event_types"]
 
 
 def test_builders_of_the_extra_events_are_mended():
-    made, container = builders(), []
+    by_name, container = builders(), []
     for key in ("contact", "grasp", "stop_force", "too_low", "initial"):
-        made[key].build_event(container)
+        by_name[key].build_event(container)
     for key in ("too_low", "initial"):
         with pytest.raises(rostok.EventError, match="already"):
-            made[key].build_event(container)
-    assert type(made["too_low"].find_event(container)) is rostok.EventBodyTooLow
-    assert made["slipout"].find_event(container) is None
+            by_name[key].build_event(container)
+    assert type(by_name["too_low"].find_event(container)) is rostok.EventBodyTooLow
+    assert by_name["slipout"].find_event(container) is None
 
 
 def test_builders_give_each_run_new_events():
-    made = [builders()[k] for k in ("contact",)]
+    contact = [builders()["contact"]]
     touched = rostok.Trace(**hand_trace(contacts=touches([5], "left")))
     alone = rostok.Trace(**hand_trace())
-    first = rostok.run_events(touched, made)
-    second = rostok.run_events(alone, made)
+    first = rostok.run_events(touched, contact)
+    second = rostok.run_events(alone, contact)
     assert first.events[0].state and not second.events[0].state
 
 
@@ -194,12 +194,14 @@ def test_events_are_asked_once(name):
 
 
 def run(fields: dict, legacy: bool = False, **params):
-    """A run of a hand-made trace with changed parameters, and its criteria."""
+    """Return a run of a hand-made trace with changed parameters, and its criteria."""
     params = {**PARAMS, **params}
     events = events_of(params).values()
     result = rostok.run_events(rostok.Trace(**fields), events, legacy=legacy)
-    made = criteria_of(params, legacy)
-    return result, {n: lambda c=c: c.calculate_reward(result) for n, c in made.items()}
+    by_name = criteria_of(params, legacy)
+    return result, {
+        n: lambda c=c: c.calculate_reward(result) for n, c in by_name.items()
+    }
 
 
 def shifted(contacts: list, by: float) -> list:

@@ -32,14 +32,14 @@ CASES = (
 
 def along(law, times, happens=np.inf, event=None) -> np.ndarray:
     """Forces at times; a bound event happens at one of them."""
-    found = []
+    forces = []
     for t in times:
         if event is not None:
             event.state = t >= happens
         wrench = law.calculate_spatial_force(t)
         assert wrench.shape == (6,) and not wrench[:3].any()
-        found.append(wrench[3:])
-    return np.array(found)
+        forces.append(wrench[3:])
+    return np.array(forces)
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +58,9 @@ def test_legacy_is_rostok(known, name):
     if case["event"] is not None:
         event = rostok.EventContact()
         law.set_activation_by_event(event, use_time=case["event"] == "use_time")
-    found = along(law, case["times"], 0.5, event)
+    forces = along(law, case["times"], 0.5, event)
     want = np.array(case["values"], float)[:, 3:]
-    np.testing.assert_allclose(found, want, atol=1e-9)
+    np.testing.assert_allclose(forces, want, atol=1e-9)
 
 
 def test_a_sine_begins_when_its_event_happens():
@@ -70,9 +70,9 @@ def test_a_sine_begins_when_its_event_happens():
     times = np.linspace(0, 2, 21)
     want = np.where(times >= 0.7, 2 * np.sin(3 * (times - 0.7)) + 0.5, 0)
     for _ in range(2):
-        found = along(law, times, 0.7, event)
-        np.testing.assert_allclose(found[:, 1], want, atol=1e-12)
-        assert not found[:, [0, 2]].any()
+        forces = along(law, times, 0.7, event)
+        np.testing.assert_allclose(forces[:, 1], want, atol=1e-12)
+        assert not forces[:, [0, 2]].any()
         law.reset()
 
 
@@ -109,14 +109,14 @@ def test_random_forces_are_held_uniform_and_repeatable(dimension):
     blocks = first.reshape(500, 2, 3)
     assert (blocks == blocks[:, :1]).all()
     np.testing.assert_allclose(np.linalg.norm(first, axis=1), 3.0)
-    each = blocks[:, 0] / 3
-    assert np.abs(each.mean(0)).max() < 0.08
+    directions = blocks[:, 0] / 3
+    assert np.abs(directions.mean(0)).max() < 0.08
     if dimension == "3d":
-        np.testing.assert_allclose((each**2).mean(0), 1 / 3, atol=0.04)
+        np.testing.assert_allclose((directions**2).mean(0), 1 / 3, atol=0.04)
     else:
         normal = np.array([-np.sin(0.4), np.cos(0.4), 0])
-        np.testing.assert_allclose(each @ normal, 0, atol=1e-12)
-        assert np.mean(each[:, 2] ** 2) == pytest.approx(0.5, abs=0.05)
+        np.testing.assert_allclose(directions @ normal, 0, atol=1e-12)
+        assert np.mean(directions[:, 2] ** 2) == pytest.approx(0.5, abs=0.05)
 
 
 def test_laws_of_ones_own_add_up_and_are_bound_together():

@@ -45,15 +45,15 @@ def gripper() -> pw.Config:
     return C
 
 
-def komo_with(*what) -> pw.KOMO:
+def komo_with(*criteria) -> pw.KOMO:
     """At rest for a phase, then off to the side and up, as far as it is worth it."""
     komo = pw.KOMO(gripper(), 2, SLICES, 2, SLICES * DT)
     komo.add_control_objective(2, 0.1)
     komo.add_objective([0.0, 1.0], pw.FS.qItself, type=pw.OT.eq, order=1)
     goal = dict(type=pw.OT.sos, scale=1.0, target=[0.25, 0, 0.1])
     komo.add_objective([2.0], pw.FS.position, ["palm"], **goal)
-    for one in what:
-        komo.add(rostok.CriterionObjective(one, "box", ROBOT, grasp_time=1.0))
+    for criterion in criteria:
+        komo.add(rostok.CriterionObjective(criterion, "box", ROBOT, grasp_time=1.0))
     return komo
 
 
@@ -66,10 +66,10 @@ def exact(path: np.ndarray) -> rostok.SimulationResult:
 
 
 def reward_of(weights: dict[str, float]) -> rostok.SimulationReward:
-    made = rostok.SimulationReward()
+    reward = rostok.SimulationReward()
     for name, weight in weights.items():
-        made.add_criterion(CRITERIA[name], weight)
-    return made
+        reward.add_criterion(CRITERIA[name], weight)
+    return reward
 
 
 @cache
@@ -122,8 +122,8 @@ def test_rows_bound_the_exact_rewards():
 def test_the_exact_reward_rises(name):
     """Solved with a criterion among the costs, the exact one is higher than without."""
     rewards = []
-    for what in ((), (reward_of({name: 3.0, "time": 1.0, "links": 0.0}),)):
-        solution = komo_with(*what).solve(progress=False)
+    for criteria in ((), (reward_of({name: 3.0, "time": 1.0, "links": 0.0}),)):
+        solution = komo_with(*criteria).solve(progress=False)
         assert solution.feasible
         rewards.append(CRITERIA[name].calculate_reward(exact(solution.path)))
     assert rewards[1] > rewards[0] + 0.01

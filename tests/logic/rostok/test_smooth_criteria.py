@@ -46,8 +46,8 @@ GO_ON = (rostok.EventContact, rostok.EventGrasp)
 @cache
 def traces(number: int, near: bool = False) -> list:
     """Random traces, and their arrays."""
-    made = [rostok.Trace(**random_trace(s, near=near)) for s in range(number)]
-    return [(t, padded(t)) for t in made]
+    recorded = [rostok.Trace(**random_trace(s, near=near)) for s in range(number)]
+    return [(t, padded(t)) for t in recorded]
 
 
 @pytest.mark.parametrize("order", range(len(ORDERS)))
@@ -228,8 +228,8 @@ def test_rows_are_sound(name, from_body):
         events = events_of(params)
         states = set()
         for order in (1, -1)[: len(params["order"])]:
-            made = list(events.values())[::order]
-            rostok.run_events(trace, made)
+            container = list(events.values())[::order]
+            rostok.run_events(trace, container)
             states.add(events[name].state)
         true += states == {True}
         for tau in (0.003, 0.3):
