@@ -239,7 +239,7 @@ BAD = {
         check_file("Always(Open(mug))"),
         5,
         "predicates[0]",
-        "speaks of a path",
+        "is about a path",
     ),
     "no object": (check_file("Cooked(mug)"), 5, "predicates[0]", "No object 'mug'"),
     "nothing to check": (scene_file(""), 1, "", "there are no predicates"),

@@ -1,6 +1,7 @@
 """Events and criteria against rostok's own results, and repairs against hand work."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -198,10 +199,9 @@ def run(fields: dict, legacy: bool = False, **params):
     params = {**PARAMS, **params}
     events = events_of(params).values()
     result = rostok.run_events(rostok.Trace(**fields), events, legacy=legacy)
-    by_name = criteria_of(params, legacy)
-    return result, {
-        n: lambda c=c: c.calculate_reward(result) for n, c in by_name.items()
-    }
+    criteria = criteria_of(params, legacy)
+    rewards = {n: partial(c.calculate_reward, result) for n, c in criteria.items()}
+    return result, rewards
 
 
 def shifted(contacts: list, by: float) -> list:
