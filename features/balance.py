@@ -24,14 +24,14 @@ def equal_center_of_mass(
 ) -> Float[jax.Array, "3"]:
     """Position of `a` minus the centre of mass of the bodies, in the world [m].
 
-    Each body's mass counts at its frame's origin.
+    The mass of each body counts as a point at its frame's origin.
     """
     center = sum(mass[i] * b.p for i, b in enumerate(bodies)) / jnp.sum(mass)
     return a.p - center
 
 
 def body_mass_params(C, frames, **_) -> dict[str, np.ndarray]:
-    """Masses of all frames but the first; their sum is positive."""
+    """Return the masses of all frames except the first; their sum is positive."""
     params = mass_params(C, frames[1:])
     if params["mass"].sum() <= 0:
         raise ConfigError(f"EqCenterOfMass: the masses of {list(frames[1:])} sum to 0.")
@@ -56,7 +56,8 @@ def manipulability(
     J = geometric_jacobians(K, one, mask)[0]
     translation = jnp.arange(6) < 3
     gram = J @ J.T
-    # without the angular rows their block becomes the identity
+    # Without the angular rows their block becomes the identity, which leaves the
+    # determinant to the linear rows.
     keep = translation | (linear == 0)
     gram = jnp.where(keep[:, None] & keep[None, :], gram, 0.0)
     gram = gram + jnp.diag(jnp.where(keep, 0.0, 1.0))

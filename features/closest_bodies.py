@@ -1,7 +1,7 @@
-"""The nearest bodies of pairs of frames, by their collision shapes.
+"""Nearest bodies of pairs of frames, by their collision shapes.
 
-A frame with several shapes counts as their union: its distance is that of the nearest
-two. Which kinds of shapes meet is static; sizes, poses and margins are data.
+A frame with several bodies counts as their union: the distance of two frames is that of
+their nearest bodies. Types of bodies are static; sizes, poses and margins are data.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from posewise.collision import Contact
 from posewise.robots.contact.body_pairs import (
@@ -68,9 +68,12 @@ def pair_symbol(
 
 
 def smoothing_params(name: str, smoothing: float) -> dict[str, np.ndarray]:
-    """Smoothing as a number of pairs.
+    """Return the smoothing [m] as params of pairs.
 
-    None when exact, so that what smoothing takes is compiled only if wanted.
+    Exact distances have no such params, so that smoothing is compiled only if needed.
+
+    Raises:
+        FeatureError: for a smoothing that is negative or not finite.
     """
     if not 0 <= smoothing < np.inf:
         raise FeatureError(
@@ -80,66 +83,90 @@ def smoothing_params(name: str, smoothing: float) -> dict[str, np.ndarray]:
 
 
 def pair_params(
-    meets: list[BodyPairs], at: np.ndarray, frames: int, softness: dict[str, np.ndarray]
+    groups: list[BodyPairs],
+    pairs: Int[np.ndarray, "pairs 2"],
+    frame_count: int,
+    smoothing: dict[str, np.ndarray],
 ) -> tuple[CoreTypes, dict[str, np.ndarray]]:
-    """Which kinds of bodies meet, and the numbers of pairs.
+    """Return the types of pairs of bodies, and the params of pairs of frames.
 
     Args:
-        meets: pairs of bodies.
-        at: of each pair of frames, their places (pairs, 2).
-        frames: how many places there are.
-        softness: see `smoothing_params`.
+        groups: pairs of bodies.
+        pairs: the two frames of each pair, as indices among the symbol's frames.
+        frame_count: number of the symbol's frames.
+        smoothing: see `smoothing_params`.
     """
-    kinds, arrays = pack(meets)
-    arrays |= _body_pair_indices(np.concatenate([m.pair for m in meets]), len(at))
-    arrays |= _frame_incidence(at, frames) | softness
-    return kinds, arrays
+    kinds, params = pack(groups)
+    pair_of_bodies = np.concatenate([group.pair for group in groups])
+    params |= _body_pair_indices(pair_of_bodies, len(pairs))
+    params |= _frame_incidence(pairs, frame_count) | smoothing
+    return kinds, params
 
 
 def add_bounding_balls(
-    arrays: dict[str, np.ndarray], meets: list[BodyPairs], at: np.ndarray, frames: int
+    params: dict[str, np.ndarray],
+    groups: list[BodyPairs],
+    pairs: Int[np.ndarray, "pairs 2"],
+    frame_count: int,
 ) -> dict[str, np.ndarray]:
-    """Return the numbers with those of `sum_near_pairs`, where it applies."""
-    if "smoothing" in arrays or "members" in arrays:
-        return arrays
-    return arrays | bounding_ball_params(meets, at, frames)
+    """Return the params with those of `sum_near_pairs`, where it applies.
+
+    It applies to exact distances of frames that have one body each.
+    """
+    if "smoothing" in params or "members" in params:
+        return params
+    return params | bounding_ball_params(groups, pairs, frame_count)
 
 
 class NearestBodies(NamedTuple):
-    """The nearest bodies of each pair of frames."""
+    """Nearest bodies of each pair of frames."""
 
     distance: Float[jax.Array, " pairs"]
+    """Signed distance [m]."""
     wrench: Float[jax.Array, "pairs 6"]
-    """Derivative of the distance by the first frame's twist: force, then moment."""
+    """Derivative of the distance with respect to a twist of the first frame about the
+    world's origin: force, then moment."""
     weights: Float[jax.Array, "pairs bodies"]
+    """Share of each pair of bodies among the nearest ones."""
     contacts: Contact
-    """Of all pairs of bodies, (pairs, bodies)."""
+    """Contacts of all pairs of bodies, (pairs, bodies)."""
 
     def weighted_mean(self, x: jax.Array) -> jax.Array:
-        """Of the nearest bodies."""
-        share = self.weights.reshape(*self.weights.shape, *[1] * (x.ndim - 2))
-        return jnp.sum(share * x, 1)
+        """Return the mean of (pairs, bodies, …) over the nearest bodies."""
+        weights = self.weights.reshape(*self.weights.shape, *[1] * (x.ndim - 2))
+        return jnp.sum(weights * x, 1)
 
 
 def nearest_bodies(
     kinds: CoreTypes, R, p, params: dict, cutoff: Any = None
 ) -> NearestBodies:
-    """Of all pairs; beyond a cutoff [m] bounds of distances will do."""
-    at = params["at"]
+    """Return the nearest bodies of all pairs of frames.
+
+    Args:
+        kinds: types of the cores of each pair; static.
+        R: rotations (m, 3, 3) of the frames.
+        p: positions (m, 3).
+        params: see `pair_params`.
+        cutoff: distance [m] beyond which lower bounds of distances suffice.
+    """
+    pairs = params["at"]
     out = evaluate_contacts(
-        kinds, R[at], p[at], params, cutoff, params.get("smoothing")
+        kinds, R[pairs], p[pairs], params, cutoff, params.get("smoothing")
     )
     if "members" not in params:
         moment = jnp.cross(out.point_a, out.normal)
         wrench = jnp.concatenate([out.normal, moment], -1)
-        alone = jax.tree.map(lambda x: x[:, None], out)
-        return NearestBodies(out.distance, wrench, jnp.ones_like(alone.distance), alone)
+        contacts = jax.tree.map(lambda x: x[:, None], out)
+        weights = jnp.ones_like(contacts.distance)
+        return NearestBodies(out.distance, wrench, weights, contacts)
     contacts = jax.tree.map(lambda x: x[params["members"]], out)
-    still = jax.lax.stop_gradient(contacts.distance)
-    still = jnp.where(params["counts"], still, jnp.inf)
-    share = subgradient_weights(still, 1)  # of several equally near ones
+    # Equally near bodies share the derivative: min has a kink there, and the mean of
+    # their derivatives is one of its subgradients.
+    distance = jax.lax.stop_gradient(contacts.distance)
+    distance = jnp.where(params["counts"], distance, jnp.inf)
+    weights = subgradient_weights(distance, 1)
     moment = jnp.cross(contacts.point_a, contacts.normal)
-    near = NearestBodies(contacts.distance, moment, share, contacts)
+    near = NearestBodies(contacts.distance, moment, weights, contacts)
     wrench = jnp.concatenate([contacts.normal, moment], -1)
     return near._replace(
         distance=near.weighted_mean(contacts.distance),
@@ -148,40 +175,64 @@ def nearest_bodies(
 
 
 def _body_pair_indices(pair: np.ndarray, count: int) -> dict[str, np.ndarray]:
-    """For each pair of frames its pairs of bodies, and which entries count.
+    """Return the pairs of bodies of each pair of frames, and which entries count.
 
-    None where each has one, in the same order.
+    The result is empty if each pair of frames has one pair of bodies, in one order.
+
+    Args:
+        pair: the pair of frames of each pair of bodies.
+        count: number of pairs of frames.
     """
     if np.array_equal(pair, np.arange(count)):
         return {}
     lists = [np.flatnonzero(pair == k) for k in range(count)]
-    most = max(map(len, lists))
-    pad = lambda x: np.concatenate([x, np.full(most - len(x), x[0])])
-    counts = np.arange(most) < np.array([len(x) for x in lists])[:, None]
-    return {"members": np.stack([pad(x) for x in lists]), "counts": counts}
+    width = max(map(len, lists))
+    counts = np.arange(width) < np.array([len(x) for x in lists])[:, None]
+    # Lists are filled up with their first entry, which is a valid index.
+    padded = [np.concatenate([x, np.full(width - len(x), x[0])]) for x in lists]
+    return {"members": np.stack(padded), "counts": counts}
 
 
-def _frame_incidence(at: np.ndarray, frames: int) -> dict[str, np.ndarray]:
-    """For each frame the pairs it is in, and with which sign they push it."""
-    lists = [np.argwhere(at == k) for k in range(frames)]
-    most = max(map(len, lists))
-    pairs, signs = np.zeros((2, frames, most), int)
-    for k, found in enumerate(lists):
-        pairs[k, : len(found)] = found[:, 0]
-        signs[k, : len(found)] = 1 - 2 * found[:, 1]
-    return {"at": at, "in_pairs": pairs, "sign": signs.astype(float)}
+def _frame_incidence(
+    pairs: Int[np.ndarray, "pairs 2"], frame_count: int
+) -> dict[str, np.ndarray]:
+    """Return for each frame the pairs it is in, and the sign of their wrench on it.
+
+    Padded entries have sign 0.
+    """
+    lists = [np.argwhere(pairs == k) for k in range(frame_count)]
+    width = max(map(len, lists))
+    in_pairs, signs = np.zeros((2, frame_count, width), int)
+    for k, incidences in enumerate(lists):
+        pair, side = incidences.T
+        in_pairs[k, : len(pair)] = pair
+        signs[k, : len(pair)] = 1 - 2 * side
+    return {"at": pairs, "in_pairs": in_pairs, "sign": signs.astype(float)}
 
 
-def wrench_of_distance(near: NearestBodies, slope: jax.Array, params: dict):
-    """Force and moment (1, m, 3) on each frame, of a row that is made of distances."""
+def wrench_of_distance(
+    near: NearestBodies, slope: Float[jax.Array, " pairs"], params: dict
+) -> tuple[Float[jax.Array, "1 m 3"], Float[jax.Array, "1 m 3"]]:
+    """Return force and moment on each frame, of one row that depends on distances.
+
+    Args:
+        near: nearest bodies of each pair.
+        slope: derivative of the row with respect to each distance.
+        params: see `pair_params`.
+    """
     wrench = slope[:, None] * near.wrench
     total = jnp.sum(params["sign"][..., None] * wrench[params["in_pairs"]], 1)
     return total[None, :, :3], total[None, :, 3:]
 
 
-def vmap_instances(fn, kinds, R, p, params):
-    """Of one instance, or of many: then R and p have a leading axis, params may."""
+def vmap_instances(
+    fn: Callable[..., Any], kinds: CoreTypes, R: Any, p: Any, params: dict
+) -> Any:
+    """Call a function for one instance, or map it over the leading axis of many.
+
+    With many instances, params may have the leading axis too, or be shared.
+    """
     if p.ndim == 2:
         return fn(kinds, R, p, params)
-    own = 0 if params["at"].ndim > 2 else None
-    return jax.vmap(partial(fn, kinds), (0, 0, own))(R, p, params)
+    params_axis = 0 if params["at"].ndim > 2 else None
+    return jax.vmap(partial(fn, kinds), (0, 0, params_axis))(R, p, params)

@@ -1,10 +1,12 @@
-"""Sums over pairs of frames that are near: the work is that of those, not of all.
+"""Sums over near pairs of frames, with work that grows with near pairs only.
 
-Of pairs of single convex bodies. Bounding balls tell which are near; only these are
-posed, and measured exactly. What vmap makes a batch is one list of pairs.
+Each frame has a single convex body. Bounding balls select the pairs that may be near;
+only these are posed and measured exactly. All instances of a batch made by vmap share
+one list of pairs.
 
-Where nothing overlaps a sum is zero, and tells nothing of what is near. With a slack it
-is minus the least gap there, down to minus the slack: as an inequality, the same.
+Where nothing overlaps a sum is zero, and has no slope towards what is near. With a
+slack it is minus the least gap instead, down to minus the slack: the same inequality,
+with a slope.
 """
 
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from posewise.collision import Body, HalfSpace, contact, distance_lower_bound
 from posewise.collision.broad_phase import bounding_radius
@@ -31,55 +33,60 @@ from posewise.compilation.compaction import (
 from posewise.compilation.materialize import materialize
 from posewise.robots.contact.body_pairs import BodyPairs, CoreTypes
 
-BOUND_CHUNK, CONTACT_CHUNK = 32, 8
-"""How many pairs are bounded, and measured, at a time."""
+BOUND_CHUNK = 32
+"""Number of pairs whose distance is bounded at a time."""
+CONTACT_CHUNK = 8
+"""Number of pairs that are measured exactly at a time. Larger chunks vectorise better,
+but waste more work on the last one."""
 
 
 def bounding_ball_params(
-    meets: list[BodyPairs], at: np.ndarray, frames: int
+    groups: list[BodyPairs], pairs: Int[np.ndarray, "pairs 2"], frame_count: int
 ) -> dict[str, np.ndarray]:
-    """Of each frame its body's pose and ball, and of each pair its two frames.
+    """Return each frame's body pose and ball radius, and the frames of each pair.
 
     Args:
-        meets: pairs of bodies, one for each pair of frames.
-        at: of each pair of frames, their places (pairs, 2).
-        frames: how many places there are.
+        groups: pairs of bodies, one for each pair of frames.
+        pairs: the two frames of each pair, as indices among the symbol's frames.
+        frame_count: number of the symbol's frames.
     """
-    pose, reach = np.zeros((frames, 3, 4)), np.zeros(frames)
-    arrays = {}
-    for g, meet in enumerate(meets):
-        for side, own in (("a", 0), ("b", 1)):
-            bodies = getattr(meet, side)
-            place = at[meet.pair, np.where(meet.is_flipped, 1 - own, own)]
-            plane = bodies.kind[0] is HalfSpace
-            size = np.inf if plane else bounding_radius(bodies.body.core)
-            pose[place, :, :3], pose[place, :, 3] = bodies.body.R, bodies.body.p
-            reach[place] = size + bodies.body.radius
-            arrays[f"place_{side}{g}"] = place
-    return arrays | {"pose": pose, "reach": reach}
+    pose, reach = np.zeros((frame_count, 3, 4)), np.zeros(frame_count)
+    params = {}
+    for g, group in enumerate(groups):
+        for side, column in (("a", 0), ("b", 1)):
+            bodies = getattr(group, side)
+            columns = np.where(group.is_flipped, 1 - column, column)
+            frame = pairs[group.pair, columns]
+            is_plane = bodies.kind[0] is HalfSpace
+            size = np.inf if is_plane else bounding_radius(bodies.body.core)
+            pose[frame, :, :3], pose[frame, :, 3] = bodies.body.R, bodies.body.p
+            reach[frame] = size + bodies.body.radius
+            params[f"place_{side}{g}"] = frame
+    return params | {"pose": pose, "reach": reach}
 
 
 class PairSumBatch(NamedTuple):
-    """Rows of which each is a sum over the same pairs of frames."""
+    """Rows that are sums over the same pairs of frames."""
 
     R: Float[jax.Array, "*batch frames 3 3"]
     p: Float[jax.Array, "*batch frames 3"]
     params: dict[str, jax.Array]
-    """They may have the first ones of the leading axes."""
+    """Arrays that may have the first few of the batch axes."""
 
 
 PairSum = tuple[Float[jax.Array, "*batch"], Float[jax.Array, "*batch frames 6"]]
-"""Σ max(0, margin - distance) [m], and the wrench it is to each frame."""
+"""Σ max(0, margin - distance) [m], and its derivative with respect to a twist of each
+frame: force, then moment."""
 
 
 def sum_near_pairs(
     kinds: tuple[CoreTypes, ...], rows: Sequence[PairSumBatch]
 ) -> list[PairSum]:
-    """The sums of several kinds of rows; pairs that are alike are measured together.
+    """Return the sums of several batches; like pairs of all batches share one loop.
 
     Args:
-        kinds: of each, the kinds of its pairs.
-        rows: with a slack, see above.
+        kinds: for each batch the types of cores of its pairs; static.
+        rows: the batches; their params have a `margin` and a `slack` [m].
     """
     return _batched_sums(kinds)(list(rows))
 
@@ -87,134 +94,159 @@ def sum_near_pairs(
 @lru_cache(maxsize=256)
 def _batched_sums(kinds: tuple[CoreTypes, ...]) -> Any:
     @custom_vmap
-    def totals(every: Any) -> Any:
-        flat = lambda x, axes: x.reshape(-1, *x.shape[axes:])
+    def totals(batches: Any) -> Any:
         sources, row, frame = [], 0, 0
-        for types, (R, p, params) in zip(kinds, every, strict=True):
-            batch, own = p.ndim - 2, params["reach"].ndim - 1
-            params = {k: flat(v, own) for k, v in params.items()}
-            source = _SumSource(
-                types, flat(R, batch), flat(p, batch), params, row, frame
-            )
+        for types, (R, p, params) in zip(kinds, batches, strict=True):
+            batch_axes, params_axes = p.ndim - 2, params["reach"].ndim - 1
+            params = {k: _flatten_axes(v, params_axes) for k, v in params.items()}
+            R, p = _flatten_axes(R, batch_axes), _flatten_axes(p, batch_axes)
+            source = _SumSource(types, R, p, params, row, frame)
             sources.append(source)
             row, frame = row + source.n, frame + source.n * source.frames
         return [
             (y.reshape(p.shape[:-2]), wrench.reshape(*p.shape[:-1], 6))
-            for (y, wrench), (_, p, _) in zip(_sum_sources(sources), every, strict=True)
+            for (y, wrench), (_, p, _) in zip(
+                _sum_sources(sources), batches, strict=True
+            )
         ]
 
     @totals.def_vmap
-    def spread(size: int, batched: Any, every: Any) -> Any:
-        wide = lambda x, b: x if b else jnp.broadcast_to(x, (size, *jnp.shape(x)))
-        found = []
-        for (R, p, params), (of_R, of_p, of_params) in zip(
-            every, *batched, strict=True
+    def add_batch_axis(size: int, is_batched: Any, batches: Any) -> Any:
+        """Make the mapped axis one more batch axis instead of a loop or a select."""
+
+        def broadcast(x: Any, has_axis: bool) -> Any:
+            return x if has_axis else jnp.broadcast_to(x, (size, *jnp.shape(x)))
+
+        mapped = []
+        for (R, p, params), (R_has, p_has, params_have) in zip(
+            batches, *is_batched, strict=True
         ):
-            R, p = wide(R, of_R), wide(p, of_p)
-            if params["reach"].ndim > 1 or any(of_params.values()):
-                params = {k: wide(v, of_params[k]) for k, v in params.items()}
-            found.append(PairSumBatch(R, p, params))
-        return totals(found), [(True, True)] * len(found)
+            R, p = broadcast(R, R_has), broadcast(p, p_has)
+            # Params that no axis maps stay shared; those with axes need this one too.
+            if params["reach"].ndim > 1 or any(params_have.values()):
+                params = {k: broadcast(v, params_have[k]) for k, v in params.items()}
+            mapped.append(PairSumBatch(R, p, params))
+        return totals(mapped), [(True, True)] * len(mapped)
 
     return totals
 
 
+def _flatten_axes(x: jax.Array, axes: int) -> jax.Array:
+    """Merge the first axes into one, which is new if there are none."""
+    return x.reshape(-1, *x.shape[axes:])
+
+
 class _SumSource(NamedTuple):
-    """n rows, of which n / m after each other share one of m rows of params."""
+    """A batch of n rows with m sets of params, each shared by n / m successive rows."""
 
     kinds: CoreTypes
     R: jax.Array
     p: jax.Array
     params: dict[str, jax.Array]
     first_row: int
-    """Of all sources' rows, and of all their frames, where its own begin."""
+    """Index of its first row among the rows of all sources."""
     first_frame: int
+    """Index of its first frame among the frames of all rows of all sources."""
 
     @property
     def n(self) -> int:
+        """Return the number of rows."""
         return len(self.p)
 
     @property
     def frames(self) -> int:
-        """Of each row."""
+        """Return the number of frames of each row."""
         return self.p.shape[1]
 
     @property
     def shared(self) -> int:
+        """Return the number of rows that share a set of params."""
         return self.n // len(self.params["margin"])
 
     def of_rows(self, name: str) -> jax.Array:
-        """A number of each row."""
+        """Return a param of each row."""
         return jnp.repeat(self.params[name], self.shared)
 
 
 class _PairGroup(NamedTuple):
-    """A source's pairs of one kind."""
+    """Pairs of a source with the same types of cores."""
 
     source: _SumSource
     g: int
     first: int
-    """Of all sources' pairs of that kind, in all params, where its own begin."""
+    """Index of its first pair among like pairs in the params of all sources."""
 
     @property
     def types(self) -> tuple[Any, Any]:
+        """Return the types of the two cores."""
         return self.source.kinds[self.g]
 
     @property
     def pairs(self) -> int:
-        """How many, in all rows."""
+        """Return the number of pairs in all rows."""
         return self.places("a").size * self.source.shared
 
     def sizes(self) -> list[jax.Array]:
-        """Of each pair in each of the params, a's numbers and radius, then b's."""
-        found = []
+        """Return sizes and radius of a, then of b, of each pair in all params."""
+        sizes = []
         for side, core in zip("ab", self.types, strict=True):
             names = (f"{side}{self.g}_{k}" for k in range(len(core._fields) + 1))
-            found += [self.source.params[name] for name in names]
-        return [x.reshape(-1, *x.shape[2:]) for x in found]
+            sizes += [self.source.params[name] for name in names]
+        return [_flatten_axes(x, 2) for x in sizes]
 
     def places(self, side: str) -> jax.Array:
+        """Return the frame of each pair on a side, as index among a row's frames."""
         return self.source.params[f"place_{side}{self.g}"]
 
     def at(self, k: jax.Array) -> "_PairLocation":
-        """Where the k-th pair is, counted over all of the source's rows."""
-        s, k = self.source, k.astype(np.int32)  # division takes less time
+        """Locate the k-th pair, counted over all rows of the source."""
+        # Division of 32-bit integers is faster.
+        s, k = self.source, k.astype(np.int32)
         pair = jax.lax.div(k, np.int32(s.shared))
-        own = jax.lax.div(pair, np.int32(self.places("a").shape[1]))
-        row = own * s.shared + k - pair * s.shared
-        frame = row * s.frames + s.first_frame
-        of = lambda side: frame + gather(self.places(side).reshape(-1), pair)
-        return _PairLocation(row + s.first_row, pair + self.first, of("a"), of("b"))
+        params_row = jax.lax.div(pair, np.int32(self.places("a").shape[1]))
+        row = params_row * s.shared + k - pair * s.shared
+        first_frame = row * s.frames + s.first_frame
+        a, b = (
+            first_frame + gather(self.places(side).reshape(-1), pair) for side in "ab"
+        )
+        return _PairLocation(row + s.first_row, pair + self.first, a, b)
 
     def near(self, poses: jax.Array) -> jax.Array:
-        """Of all pairs, one after the other, in all rows: whether balls are near."""
+        """Return for all pairs in all rows whether their balls are near."""
         s = self.source
-        count = s.n * s.frames
-        own = poses[s.first_frame : s.first_frame + count]
-        own = own.reshape(-1, s.shared, s.frames, *own.shape[1:])
+        own_poses = poses[s.first_frame : s.first_frame + s.n * s.frames]
+        own_poses = own_poses.reshape(-1, s.shared, s.frames, *own_poses.shape[1:])
         reach = s.params["margin"] + s.params["slack"]
         return _balls_are_near(
-            own, s.params["reach"], reach, self.places("a"), self.places("b")
+            own_poses, s.params["reach"], reach, self.places("a"), self.places("b")
         )
 
 
 class _PairLocation(NamedTuple):
-    """Of some pairs, places among all rows, all pairs of params, and all frames."""
+    """Indices of pairs among the rows, pairs and frames of all sources."""
 
     row: jax.Array
-    own: jax.Array
+    params_pair: jax.Array
+    """Index among like pairs in the params of all sources."""
     a: jax.Array
+    """Index of the first frame."""
     b: jax.Array
+    """Index of the second frame."""
 
 
 def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]:
-    join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
-    posed = lambda s: materialize(
-        partial(_body_poses, s.shared), s.R, s.p, s.params["pose"]
+    """Return y and wrenches of all rows of each source."""
+    poses = _concatenate(
+        [
+            materialize(
+                partial(_body_poses, s.shared), s.R, s.p, s.params["pose"]
+            ).reshape(-1, 3, 4)
+            for s in sources
+        ]
     )
-    poses = join([posed(s).reshape(-1, 3, 4) for s in sources])
-    margin, slack = (join([s.of_rows(k) for s in sources]) for k in ("margin", "slack"))
-    # of each row the least gap, its wrench, and the frames
+    margin = _concatenate([s.of_rows("margin") for s in sources])
+    slack = _concatenate([s.of_rows("slack") for s in sources])
+    # Least gap of each row, the wrench of that gap, and its two frames.
     nearest = jnp.concatenate(
         [slack[:, None], jnp.zeros((len(slack), 8), poses.dtype)], 1
     )
@@ -223,21 +255,21 @@ def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]
         jnp.zeros((len(poses), 6), poses.dtype),
         nearest,
     )
-    alike: dict[Any, list[_PairGroup]] = {}
+    like_groups: dict[Any, list[_PairGroup]] = {}
     for s in sources:
         for g, types in enumerate(s.kinds):
             shapes = tuple(x.shape[1:] for x in _PairGroup(s, g, 0).sizes())
-            groups = alike.setdefault((types, shapes), [])
+            groups = like_groups.setdefault((types, shapes), [])
             first = sum(x.places("a").size for x in groups)
             groups.append(_PairGroup(s, g, first))
-    for groups in alike.values():
+    for groups in like_groups.values():
         sums = _add_groups(groups, poses, margin, margin + slack, sums)
     y, wrench, nearest = sums
-    gap, push, ends = nearest[:, 0], nearest[:, 1:7], nearest[:, 7:].astype(int)
-    free = gap >= 0
-    push = jnp.where(free[:, None], push, 0.0)
-    wrench = scatter_add(scatter_add(wrench, ends[:, 0], push), ends[:, 1], -push)
-    y = jnp.where(free, -gap, y[:, 0])
+    gap, force, ends = nearest[:, 0], nearest[:, 1:7], nearest[:, 7:].astype(int)
+    is_free = gap >= 0
+    force = jnp.where(is_free[:, None], force, 0.0)
+    wrench = scatter_add(scatter_add(wrench, ends[:, 0], force), ends[:, 1], -force)
+    y = jnp.where(is_free, -gap, y[:, 0])
     return [
         (y[s.first_row :][: s.n], wrench[s.first_frame :][: s.n * s.frames])
         for s in sources
@@ -251,45 +283,62 @@ def _add_groups(
     reach: jax.Array,
     sums: tuple[jax.Array, ...],
 ) -> tuple[jax.Array, ...]:
-    """With pairs that are alike; margin and reach are those of each row."""
-    join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
-    sizes = [join(x) for x in zip(*(g.sizes() for g in groups), strict=True)]
+    """Add like pairs to the sums.
+
+    Args:
+        groups: pairs with the same types of cores.
+        poses: of the bodies of all frames.
+        margin: of each row [m].
+        reach: margin plus slack of each row [m].
+        sums: y, wrenches, and nearest gaps.
+    """
+    sizes = [_concatenate(x) for x in zip(*(g.sizes() for g in groups), strict=True)]
     core_a, core_b = groups[0].types
     middle = len(core_a._fields) + 1
 
     def bodies(k: jax.Array) -> tuple[_PairLocation, Body, Body]:
         at = _locate_pairs(groups, k)
-        own = [gather(x, at.own) for x in sizes]
-        a = _make_body(core_a, own[:middle], gather(poses, at.a))
-        return at, a, _make_body(core_b, own[middle:], gather(poses, at.b))
+        own_sizes = [gather(x, at.params_pair) for x in sizes]
+        a = _make_body(core_a, own_sizes[:middle], gather(poses, at.a))
+        return at, a, _make_body(core_b, own_sizes[middle:], gather(poses, at.b))
 
-    def may_be(pair: Any, counts: Any, near: Any) -> Any:
+    def select_by_bound(pair: Any, is_valid: Any, near: Any) -> Any:
         at, a, b = materialize(bodies, pair)
-        lower = materialize(lambda a, b: distance_lower_bound(a, b)[0], a, b)
-        return append(near, pair, counts & (lower < reach[at.row]))
+        bound = materialize(lambda a, b: distance_lower_bound(a, b)[0], a, b)
+        return append(near, pair, is_valid & (bound < reach[at.row]))
 
-    def measured(pair: Any, counts: Any, sums: Any) -> Any:
+    def add_contacts(pair: Any, is_valid: Any, sums: Any) -> Any:
         y, wrench, nearest = sums
         at, a, b = materialize(bodies, pair)
         out = contact(a, b)
-        short = margin[at.row] - out.distance
-        inside = counts & (short > 0)
+        overlap = margin[at.row] - out.distance
+        overlaps = is_valid & (overlap > 0)
+        # A twist of a about the origin changes the distance by n·(v + ω × p_a).
         moment = jnp.cross(out.point_a, out.normal)
-        push = -jnp.concatenate([out.normal, moment], -1)
-        gap = jnp.where(counts, -short, jnp.inf)[:, None]
+        force = -jnp.concatenate([out.normal, moment], -1)
+        gap = jnp.where(is_valid, -overlap, jnp.inf)[:, None]
         ends = jnp.stack([at.a, at.b], -1).astype(poses.dtype)
-        nearest = scatter_min(nearest, at.row, jnp.concatenate([gap, push, ends], -1))
-        push = jnp.where(inside[:, None], push, 0.0)
-        y = scatter_add(y, at.row, jnp.where(inside, short, 0.0)[:, None])
-        return y, scatter_add(scatter_add(wrench, at.a, push), at.b, -push), nearest
+        nearest = scatter_min(nearest, at.row, jnp.concatenate([gap, force, ends], -1))
+        force = jnp.where(overlaps[:, None], force, 0.0)
+        y = scatter_add(y, at.row, jnp.where(overlaps, overlap, 0.0)[:, None])
+        wrench = scatter_add(scatter_add(wrench, at.a, force), at.b, -force)
+        return y, wrench, nearest
 
-    near = join([g.near(poses) for g in groups])
-    nearer = fold_chunks(compact(near), BOUND_CHUNK, may_be, empty_indices(len(near)))
-    return fold_chunks(nearer, CONTACT_CHUNK, measured, sums)
+    # Three stages, each on the survivors of the one before: balls, then a lower bound
+    # of the distance, then the exact contact.
+    near = _concatenate([g.near(poses) for g in groups])
+    nearer = fold_chunks(
+        compact(near), BOUND_CHUNK, select_by_bound, empty_indices(len(near))
+    )
+    return fold_chunks(nearer, CONTACT_CHUNK, add_contacts, sums)
+
+
+def _concatenate(parts: Sequence[jax.Array]) -> jax.Array:
+    return jnp.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 def _locate_pairs(groups: list[_PairGroup], k: jax.Array) -> _PairLocation:
-    """Where the k-th pair is, counted over all pairs of groups."""
+    """Locate the k-th pair, counted over all pairs of groups."""
     *others, last = groups
     if not others:
         return last.at(k)
@@ -304,24 +353,44 @@ def _make_body(core: Any, sizes: list[jax.Array], pose: jax.Array) -> Body:
 
 
 def _body_poses(shared: int, R: Any, p: Any, local: Any) -> jax.Array:
-    """Poses [R p] of bodies in the world: (m, shared, frames, 3, 4)."""
-    by_params = lambda x: x.reshape(-1, shared, *x.shape[1:])
-    R, p, local = by_params(R), by_params(p), local[:, None]
-    turned = sum(R[..., k, None] * local[..., k, None, :] for k in range(3))
-    return turned + p[..., None] * np.array([0, 0, 0, 1], p.dtype)
+    """Return the poses [R p] of bodies in the world, (m, shared, frames, 3, 4)."""
+    R, p = (x.reshape(-1, shared, *x.shape[1:]) for x in (R, p))
+    local = local[:, None]
+    # R [R_local p_local] as a sum of products, which XLA fuses, unlike small matmuls.
+    rotated = sum(R[..., k, None] * local[..., k, None, :] for k in range(3))
+    return rotated + p[..., None] * np.array([0, 0, 0, 1], p.dtype)
 
 
 def _balls_are_near(
     poses: jax.Array, size: jax.Array, reach: jax.Array, a: jax.Array, b: jax.Array
 ) -> jax.Array:
-    """Of all pairs, one after the other, in all rows: whether balls are near."""
-    rows_last = lambda x: tuple(jnp.moveaxis(x[..., i, 3], 1, 2) for i in range(3))
-    take = lambda x, at: jnp.take_along_axis(
-        x, at[:, :, None], 1, mode="promise_in_bounds"
+    """Return for all pairs in all rows whether balls are nearer than the reach.
+
+    Args:
+        poses: of bodies, (m, shared, frames, 3, 4).
+        size: radius of each frame's ball (m, frames).
+        reach: margin plus slack (m,).
+        a: first frame of each pair (m, pairs).
+        b: second frame.
+    """
+
+    def coordinates(poses: jax.Array) -> tuple[jax.Array, ...]:
+        return tuple(jnp.moveaxis(poses[..., i, 3], 1, 2) for i in range(3))
+
+    def take(x: jax.Array, frame: jax.Array) -> jax.Array:
+        return jnp.take_along_axis(x, frame[:, :, None], 1, mode="promise_in_bounds")
+
+    def difference(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+        return take(x, a) - take(x, b)
+
+    def max_distance(
+        size: jax.Array, a: jax.Array, b: jax.Array, reach: jax.Array
+    ) -> jax.Array:
+        return take(size, a) + take(size, b) + reach[:, None, None]
+
+    x, y, z = (
+        materialize(difference, c, a, b) for c in materialize(coordinates, poses)
     )
-    apart = lambda x, a, b: take(x, a) - take(x, b)
-    away = [materialize(apart, x, a, b) for x in materialize(rows_last, poses)]
-    square = away[0] ** 2 + away[1] ** 2 + away[2] ** 2
-    limits = lambda x, a, b, reach: take(x, a) + take(x, b) + reach[:, None, None]
-    limit = materialize(limits, size[..., None], a, b, reach)
+    square = x**2 + y**2 + z**2
+    limit = materialize(max_distance, size[..., None], a, b, reach)
     return ((limit > 0) & (square < limit * limit)).reshape(-1)

@@ -1,16 +1,18 @@
-"""Collisions of all pairs of frames that can collide: their sum, and row by row."""
+"""Collisions of all pairs of frames that can collide: their sum, or a row for each."""
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
+from posewise.robots.config import Config
 from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs
 from posewise.robots.errors import ConfigError
+from posewise.robots.world.frame import Frame
 
 from .closest_bodies import (
     add_bounding_balls,
@@ -25,33 +27,39 @@ from .collision_sums import PairSumBatch, sum_near_pairs
 from .safe_math import subgradient_weights
 from .symbol import Symbol
 
-if TYPE_CHECKING:
-    from posewise.robots.config import Config
-    from posewise.robots.world.frame import Frame
+Resolved = tuple[Symbol, np.ndarray, dict[str, np.ndarray]]
+"""A symbol, the indices of its frames, and its params; see `Symbol.resolve`."""
+
+MAX_COLLISION_SLACK = 0.03
+"""Largest gap up to which a collision sum that is an inequality returns minus the gap
+[m]. Larger values show more of what is near, but measure more pairs."""
+EXACT_ROW_RANGE = 0.1
+"""Distance beyond the margin up to which collision rows are exact [m]. Larger values
+measure more pairs exactly."""
 
 
-def _select_pairs(C: "Config", frames: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the frames that take part, and the pairs as places among them."""
+def _select_pairs(C: Config, frames: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of frames in pairs, and the pairs as indices among these."""
     pairs = C.collision_indices()
     if frames:
         chosen = [C.index(f) for f in frames]
         pairs = pairs[np.isin(pairs, chosen).any(1)]
-    involved, at = np.unique(pairs, return_inverse=True)
-    return involved, at.reshape(-1, 2)
+    involved, positions = np.unique(pairs, return_inverse=True)
+    return involved, positions.reshape(-1, 2)
 
 
-def resolve_sum(C: "Config", frames: Any, margin: float, smoothing: float):
-    """The symbol of `accumulated_collisions` for the pairs of a world."""
+def resolve_sum(C: Config, frames: Any, margin: float, smoothing: float) -> Resolved:
+    """Return the symbol of `accumulated_collisions` for the pairs of a world."""
     return _resolve_pairs(
         accumulated_collisions, "accumulatedCollisions", 1, C, frames, margin, smoothing
     )
 
 
-def resolve_rows(C: "Config", frames: Any, margin: float, smoothing: float):
-    """The symbol of `collision_rows` for the pairs of a world.
+def resolve_rows(C: Config, frames: Any, margin: float, smoothing: float) -> Resolved:
+    """Return the symbol of `collision_rows` for the pairs of a world.
 
     Raises:
-        ConfigError: when no pair can collide.
+        ConfigError: if no pair can collide.
     """
     count = len(_select_pairs(C, frames)[1])
     if count == 0:
@@ -67,58 +75,61 @@ def _resolve_pairs(
     fn: Any,
     name: str,
     dim: int,
-    C: "Config",
+    C: Config,
     frames: Any,
     margin: float,
     smoothing: float,
-):
-    softness = smoothing_params(name, smoothing)
-    involved, at = _select_pairs(C, frames)
-    if not len(at):
+) -> Resolved:
+    smoothing_arrays = smoothing_params(name, smoothing)
+    involved, pairs = _select_pairs(C, frames)
+    if not len(pairs):
         return _NO_PAIRS, involved, {}
-    shapes = [C.frames[i] for i in involved]
-    return _pairs_symbol(fn, name, dim, shapes, at, margin, softness, involved)
+    symbol, params = _pairs_symbol(
+        fn, name, dim, [C.frames[i] for i in involved], pairs, margin, smoothing_arrays
+    )
+    return symbol, involved, params
 
 
 def pair_rows_symbol(
-    shapes: Sequence["Frame"], pairs: Int[np.ndarray, "n 2"], margin: float
+    shapes: Sequence[Frame], pairs: Int[np.ndarray, "n 2"], margin: float
 ) -> tuple[Symbol, dict[str, np.ndarray]]:
-    """`collision_rows` of chosen pairs of frames, and its numbers.
+    """Return the symbol of `collision_rows` of given pairs of frames, and its params.
 
     Args:
-        shapes: of the feature's frames, those that have the shapes that count.
-        pairs: places among the frames.
-        margin: [m].
+        shapes: for each frame of the feature the frame whose shapes count.
+        pairs: pairs, as indices among the frames.
+        margin: required distance [m].
     """
-    given: Any = (shapes, pairs, margin, {}, np.arange(len(shapes)))
-    symbol, _, arrays = _pairs_symbol(collision_rows, "rowsBetween", len(pairs), *given)
-    return symbol, arrays
+    return _pairs_symbol(
+        collision_rows, "rowsBetween", len(pairs), shapes, pairs, margin, {}
+    )
 
 
 def _pairs_symbol(
     fn: Any,
     name: str,
     dim: int,
-    shapes: Sequence["Frame"],
-    at: Int[np.ndarray, "n 2"],
+    shapes: Sequence[Frame],
+    pairs: Int[np.ndarray, "n 2"],
     margin: float,
-    softness: dict[str, np.ndarray],
-    involved: Int[np.ndarray, " frames"],
-):
-    meets = group_body_pairs(shapes, at)
-    if fn is accumulated_collisions:  # of a sum the order does not matter
-        order = list(dict.fromkeys(k for m in meets for k in m.pair.tolist()))
-        at = at[order]
-        meets = group_body_pairs(shapes, at)
-    pairs = meets, at, len(involved)
-    kinds, arrays = pair_params(*pairs, softness)
-    arrays["margin"] = np.array(float(margin))
-    named = fn, name, kinds, dim, "m"
+    smoothing: dict[str, np.ndarray],
+) -> tuple[Symbol, dict[str, np.ndarray]]:
+    groups = group_body_pairs(shapes, pairs)
+    if fn is accumulated_collisions:
+        # A sum has no order, so its pairs may be in that of the groups; then pairs of
+        # frames and of bodies are the same and need no index.
+        pairs = pairs[list(dict.fromkeys(k for g in groups for k in g.pair.tolist()))]
+        groups = group_body_pairs(shapes, pairs)
+    kinds, params = pair_params(groups, pairs, len(shapes), smoothing)
+    params["margin"] = np.array(float(margin))
     if fn is collision_rows:
-        return pair_symbol(*named, _LINEARIZE_ROWS), involved, arrays
-    arrays = add_bounding_balls(arrays | {"slack": np.array(0.0)}, *pairs)
-    symbol = pair_symbol(*named, _linearize_sum, _identity, is_nonnegative=True)
-    return symbol, involved, arrays
+        return pair_symbol(fn, name, kinds, dim, "m", _LINEARIZE_ROWS), params
+    params["slack"] = np.array(0.0)
+    params = add_bounding_balls(params, groups, pairs, len(shapes))
+    symbol = pair_symbol(
+        fn, name, kinds, dim, "m", _linearize_sum, _identity, is_nonnegative=True
+    )
+    return symbol, params
 
 
 def _identity(params: dict) -> dict:
@@ -145,12 +156,14 @@ def _sum_of_near_pairs_jvp(kinds, primals, tangents):
 def _sum_of_all_pairs(kinds, R, p, params):
     margin, slack = params["margin"], params["slack"]
     near = nearest_bodies(kinds, R, p, params, margin + slack)
-    short = margin - near.distance
-    y = jnp.sum(jnp.where(short > 0, short, 0.0))
-    over, most = y > 0, jnp.max(short)
-    nearest = jnp.where(most > -slack, subgradient_weights(near.distance), 0.0)
-    slope = jnp.where(over, jnp.where(short > 0, -1.0, 0.0), -nearest)
-    y = jnp.where(over, y, jnp.maximum(most, -slack))
+    overlap = margin - near.distance
+    y = jnp.sum(jnp.where(overlap > 0, overlap, 0.0))
+    # Where nothing overlaps, the least gap takes the sum's place, so that the row has a
+    # slope before anything collides.
+    is_positive, largest = y > 0, jnp.max(overlap)
+    nearest = jnp.where(largest > -slack, subgradient_weights(near.distance), 0.0)
+    slope = jnp.where(is_positive, jnp.where(overlap > 0, -1.0, 0.0), -nearest)
+    y = jnp.where(is_positive, y, jnp.maximum(largest, -slack))
     return y[None], *wrench_of_distance(near, slope, params)
 
 
@@ -159,8 +172,8 @@ def accumulated_collisions(
 ) -> jax.Array:
     """Sum over all pairs that can collide of max(0, margin - distance) [m].
 
-    With `smoothing`, of smoothed distances, as in `neg_distance`. With `slack`, minus
-    the least gap where there is one, down to minus the slack.
+    With `smoothing`, distances are smoothed as in `neg_distance`. With `slack`, the
+    value is minus the least gap where nothing overlaps, down to minus the slack.
     """
     return _linearize_sum(kinds, R, p, params)[0]
 
@@ -175,26 +188,21 @@ def _linearize_rows(kinds, R, p, params):
 
 _LINEARIZE_ROWS = partial(vmap_instances, _linearize_rows)
 
-MAX_COLLISION_SLACK = 0.03
-"""Of sums of overlaps that are inequalities [m]."""
-EXACT_ROW_RANGE = 0.1
-"""How far beyond the margin rows are exact [m]."""
-
 
 def collision_rows(
     kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
 ) -> jax.Array:
     """For each pair that can collide, margin - distance [m]: an inequality.
 
-    Exact for bodies whose bounding balls are within 0.1 m of the margin; beyond, with
-    the balls' distance, a lower bound. With `smoothing`, of smoothed distances, as in
-    `neg_distance`, for all pairs.
+    It is exact for bodies whose bounding balls are within 0.1 m of the margin; beyond,
+    the balls' distance is used, which is a lower bound. With `smoothing`, distances of
+    all pairs are smoothed as in `neg_distance`.
     """
     return _linearize_rows(kinds, R, p, params)[0]
 
 
 def no_pairs(R: jax.Array, p: jax.Array, **params: Any) -> jax.Array:
-    """The sum over no pair at all [m]."""
+    """Sum over no pair at all [m], which is 0."""
     return jnp.zeros(1, p.dtype)
 
 

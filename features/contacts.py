@@ -1,7 +1,8 @@
-"""Contacts: where two frames push each other, how hard, and what laws that obeys.
+"""Contact points, contact forces, and the laws that they obey.
 
-Of pairs of frames that exchange a force (`KOMO.add_contact`); where it is not active
-all rows are zero. The force is that of `b` on `a`; the normal points from `b` to `a`.
+These features are for pairs of frames with a contact force (`KOMO.add_contact`); while
+it is inactive, all rows are zero. The force acts from `b` on `a`, and the normal points
+from `b` to `a`.
 """
 
 from collections.abc import Callable
@@ -36,27 +37,27 @@ ContactCoreTypes = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 
 class ContactState(NamedTuple):
-    """A force exchange in one slice."""
+    """A contact in one slice."""
 
     a: Pose
     b: Pose
     point: Vector
     """Point of attack in the world [m]."""
     force: Vector
-    """Of `b` on `a`, in the world [N]."""
+    """Force of `b` on `a`, in the world [N]."""
     normal: Vector
-    """Mean unit normal of the surfaces, from `b` to `a`; at an edge it leans, as if the
-    edge were round."""
+    """Mean unit normal of the surfaces, from `b` to `a`; at edges it changes gradually,
+    as if they were round."""
     gaps: Float[jax.Array, "2"]
     """Signed distances of the point from `a` and from `b` [m]."""
 
     @property
     def pressure(self) -> Float[jax.Array, ""]:
-        """Normal part of the force [N]; positive where the frames are pushed apart."""
+        """Return the normal force [N]; positive if the frames are pushed apart."""
         return jnp.sum(self.force * self.normal)
 
     def tangential(self, v: Vector) -> Vector:
-        """v without its part along the normal."""
+        """Return v without its component along the normal."""
         return v - self.normal * jnp.sum(v * self.normal)
 
 
@@ -66,17 +67,14 @@ def distances(push: ContactState) -> Float[jax.Array, "2"]:
 
 
 def tangential_force(push: ContactState) -> Vector:
-    """Part of the contact force along the surfaces [N].
-
-    Zero of pairs that exchange no force.
-    """
+    """Tangential part of the contact force [N]; zero without a contact force."""
     return push.tangential(push.force)
 
 
 def friction_cone(push: ContactState, friction: jax.Array) -> Float[jax.Array, "2"]:
-    """Minus the normal force, and the tangential less friction · normal force [N].
+    """Minus the normal force, and tangential minus friction · normal force [N].
 
-    The force pushes and lies in Coulomb's cone when <= 0.
+    Where both are <= 0 the force pushes and lies in Coulomb's friction cone.
     """
     tangential = norm(push.tangential(push.force))
     return jnp.stack([-push.pressure, tangential - friction * push.pressure])
@@ -85,7 +83,7 @@ def friction_cone(push: ContactState, friction: jax.Array) -> Float[jax.Array, "
 def complementarity(push: ContactState) -> Float[jax.Array, "2"]:
     """Normal force times the point's distance from `a`, and from `b` [N m].
 
-    Zero where there is a force at contact only.
+    Where both are zero, there is a force only at contact.
     """
     return push.pressure * push.gaps
 
@@ -93,7 +91,7 @@ def complementarity(push: ContactState) -> Float[jax.Array, "2"]:
 def slip_velocity(
     push: ContactState, old: tuple[Pose, Pose], tau: Float[jax.Array, ""]
 ) -> Vector:
-    """Velocity of `a` less that of `b`, of what is at the point of attack [m/s]."""
+    """Velocity of `a` minus that of `b` at the point of attack [m/s]."""
 
     def velocity(before: Pose, now: Pose) -> Vector:
         local = now.R.T @ (push.point - now.p)
@@ -110,8 +108,8 @@ def sliding_friction(
 ) -> Vector:
     """Coulomb's law of sliding: |v| f + friction · normal force · v [N m/s].
 
-    f and v are the tangential force and slip velocity of `a`. Zero where the force of
-    friction opposes slip with all its strength, or nothing slips.
+    f and v are the tangential force and slip velocity of `a`. The rows are zero where
+    friction opposes slip with its largest force, or nothing slips.
     """
     v = push.tangential(slip_velocity(push, old, tau))
     f = push.tangential(push.force)
@@ -139,13 +137,13 @@ _NO_CONTACT = Symbol(
 
 
 def resolve_point(C: "Config", frames: Any) -> Any:
-    """`point_of_attack` of a pair."""
+    """Return the symbol of `point_of_attack` for a pair of frames."""
     e = _contact_force_of(C, frames, "contactPOA")
     return _POINT, np.array([C.index(e.point)]), {"weight": np.array(float(e.active))}
 
 
 def resolve_force(C: "Config", frames: Any) -> Any:
-    """`contact_force` of a pair."""
+    """Return the symbol of `contact_force` for a pair of frames."""
     e = _contact_force_of(C, frames, "contactForce")
     weight = np.array(_force_unit(e, frames) * e.active)
     return _FORCE, np.array([C.index(e.force)]), {"weight": weight}
@@ -154,7 +152,7 @@ def resolve_force(C: "Config", frames: Any) -> Any:
 def contact_law_resolver(
     fn: Callable[..., Any], name: str, dim: int, unit: str, window: int = 0
 ) -> Any:
-    """Resolves a law of contact of a pair of named frames."""
+    """Return the function that resolves a contact law for a pair of named frames."""
 
     def resolve(C: "Config", frames: Any, friction: float | None = None) -> Any:
         if fn is tangential_force and _find_contact_force(C, frames) is None:
@@ -163,8 +161,8 @@ def contact_law_resolver(
         side = np.array([-1.0, 1.0]) * [_has_surface(C, f) for f in frames]
         if not side.any():
             raise ConfigError(
-                f"{name} on {list(frames)}: both are points, which have no normal; give"
-                " one of them a shape."
+                f"{name} on {list(frames)}: both frames are points, which have no"
+                " normal; give one of them a shape."
             )
         kinds, arrays = _body_params(C, frames)
         arrays |= {"side": side, "pull": np.array(_force_unit(e, frames))}
@@ -202,7 +200,7 @@ def _contact_force_of(C: "Config", frames: Any, name: str) -> ContactForceVariab
 
 
 def _force_unit(e: ContactForceVariable, frames: Any) -> float:
-    """Force on the first of the frames, in units of its coordinates [N]."""
+    """Return the force on the first frame per unit of the force's coordinates [N]."""
     return e.unit if e.a == frames[0] else -e.unit
 
 
@@ -250,7 +248,7 @@ def _contact_state(
 def _signed_distance(
     side: str, types: tuple[Any, ...], pose: Pose, point: Vector, params: dict
 ) -> tuple[Float[jax.Array, ""], Vector]:
-    """Signed distance of a point from a frame, by its nearest body, and the normal."""
+    """Return the signed distance of a point from a frame's bodies, and the normal."""
     gaps, normals = [], []
     for g, core in enumerate(types):
         n = len(core._fields)
@@ -261,14 +259,15 @@ def _signed_distance(
         gaps.append(gap)
         normals.append(normal)
     gap = jnp.concatenate(gaps)
-    share = subgradient_weights(gap)  # of several equally near ones
-    return jnp.sum(share * gap), share @ jnp.concatenate(normals)
+    # Equally near bodies share the derivative.
+    weights = subgradient_weights(gap)
+    return jnp.sum(weights * gap), weights @ jnp.concatenate(normals)
 
 
 def _body_params(
     C: "Config", frames: Any
 ) -> tuple[ContactCoreTypes, dict[str, np.ndarray]]:
-    """Types of the cores of two frames' bodies, and their numbers."""
+    """Return the core types of two frames' bodies, and the bodies' params."""
     arrays: dict[str, np.ndarray] = {}
     kinds = []
     for side, frame in zip("ab", frames, strict=True):

@@ -29,7 +29,15 @@ if TYPE_CHECKING:
 def distance_resolver(
     fn: Callable[..., Any], name: str, dim: int, unit: str, ends: tuple
 ) -> Callable[..., Any]:
-    """Resolves a symbol of named frames; `ends`: the pairs of them that meet."""
+    """Return the function that resolves a symbol of distances of named frames.
+
+    Args:
+        fn: `(kinds, R, p, params)` to y (D,).
+        name: of the symbol.
+        dim: D.
+        unit: of the rows.
+        ends: pairs of frames whose distances count, as indices among the frames.
+    """
 
     def resolve(C: "Config", frames: Any, smoothing: float = 0.0):
         at = [C.index(f) for f in frames]
@@ -51,7 +59,7 @@ def distance_resolver(
 def _nearest_contact(
     kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
 ) -> Contact:
-    """The nearest contact of each pair."""
+    """Return the contact of the nearest bodies of each pair."""
     near = nearest_bodies(kinds, R, p, params)
     return jax.tree.map(near.weighted_mean, near.contacts)
 
@@ -67,9 +75,12 @@ _LINEARIZE_NEG_DISTANCE = partial(vmap_instances, _linearize_neg_distance)
 
 
 def _as_pair_sum(params: dict) -> dict:
-    """The numbers of a sum over one pair, that tells of its gap however wide."""
-    none = jnp.zeros_like(params["reach"][..., 0])
-    return params | {"margin": none, "slack": none + jnp.inf}
+    """Return the params of a sum over one pair, with an infinite slack.
+
+    Such a sum is the overlap, or minus the gap however wide it is: minus the distance.
+    """
+    zero = jnp.zeros_like(params["reach"][..., 0])
+    return params | {"margin": zero, "slack": zero + jnp.inf}
 
 
 def neg_distance(
@@ -105,7 +116,7 @@ def point_2(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.A
 
 
 def _core_vectors(kinds, R, p, params) -> jax.Array:
-    """Between the cores' witness points, radii left out, for each pair."""
+    """Return the vector between the cores' witness points, radii left out, per pair."""
     near = nearest_bodies(kinds, R, p, params)
     radii = jnp.concatenate(
         [

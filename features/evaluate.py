@@ -1,8 +1,9 @@
-"""From poses to values and wrenches; differences over time; target and scale.
+"""Values and wrenches of features: poses, differences over time, target and scale.
 
 A row's *wrench* on a frame is its derivative with respect to a spatial twist of that
 frame about the world's origin: (moment, force). The Jacobian of any row is then a
-product of wrenches and joint twists; nothing is differentiated through the kinematics.
+product of wrenches and joint twists (Featherstone 2008, chapter 2), so that nothing is
+differentiated through the kinematics.
 """
 
 import math
@@ -24,19 +25,19 @@ from .symbol import Pose, Symbol
 
 
 class FeatureInputs(NamedTuple):
-    """What one grounded feature looks at: `k + 1` slices, oldest first."""
+    """Inputs of one bound feature: `k + 1` slices, oldest first."""
 
     R: Float[Array, "slices m 3 3"]
     p: Float[Array, "slices m 3"]
     quaternion: Float[Array, "slices m 4"]
-    """Zeros where the symbol does not ask for quaternions."""
+    """Zeros if the symbol does not use quaternions."""
     q: Float[Array, "slices n"]
     tau: Float[Array, " steps"]
     """Time from each slice to the next one [s]."""
 
 
 class LinearizedFeature(NamedTuple):
-    """A value and its derivatives."""
+    """Value and derivatives of a feature."""
 
     y: Float[jax.Array, " rows"]
     moment: Float[jax.Array, "rows slices m 3"]
@@ -45,7 +46,11 @@ class LinearizedFeature(NamedTuple):
 
 
 def make_quaternions_continuous(quats: Array) -> Array:
-    """Quaternions (slices, m, 4) with signs continuous from the newest slice back."""
+    """Return quaternions (slices, m, 4), signs continuous from the newest slice back.
+
+    q and -q are the same rotation, so each quaternion takes the sign with which it is
+    closer to the next one.
+    """
     if len(quats) == 1:
         return quats
     xp = quats.__array_namespace__()
@@ -63,7 +68,7 @@ def evaluate_symbol(
     params: dict,
     K: Kinematics | None = None,
 ) -> Float[jax.Array, " rows"]:
-    """φ of the given order, before target and scale; plain JAX."""
+    """Return φ of the given order, before target and scale, as plain JAX."""
     d = order - symbol.window
     coefficients = _difference_coefficients(symbol.divides_by_tau, d, x.tau)
     total: Any = 0.0
@@ -83,7 +88,7 @@ def linearize(
     params: dict,
     K: Kinematics | None = None,
 ) -> LinearizedFeature:
-    """φ of the given order with its wrenches, before target and scale."""
+    """Return φ of the given order with its wrenches, before target and scale."""
     return _to_wrenches(symbol, x, *_differentiate(symbol, order, x, params, K))
 
 
@@ -96,10 +101,15 @@ def linearize_batch(
     params_axis: int | None,
     K: Kinematics | None = None,
 ) -> LinearizedFeature:
-    """`linearize` of many instances, along the first axis.
+    """Return what `linearize` does for many instances, along the first axis.
 
     Args:
-        params_axis: that of params, None where all share them.
+        symbol: of all instances.
+        order: of all instances.
+        x: inputs of all instances.
+        params: arrays of the symbol.
+        params_axis: axis of instances in params; None: all share them.
+        K: kinematics, for symbols that use them.
     """
     if symbol.value_and_wrenches is None or order:
         one = lambda x, params: _differentiate(symbol, order, x, params, K)
@@ -109,7 +119,7 @@ def linearize_batch(
 
 
 def is_pair_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
-    """Whether `linearize_pair_sums` takes it, with params of these names."""
+    """Whether `linearize_pair_sums` takes a symbol with params of these names."""
     return symbol.pair_sum is not None and order == 0 and "reach" in params
 
 
@@ -117,45 +127,52 @@ def is_pair_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
 def linearize_pair_sums(
     symbols: tuple[Symbol, ...], inputs: Sequence[FeatureInputs], params: Sequence[dict]
 ) -> list[LinearizedFeature]:
-    """Return what `linearize_batch` does for sums over pairs, like ones together."""
-    given = [(x.R[:, 0], x.p[:, 0], own) for x, own in zip(inputs, params, strict=True)]
-    found = []
+    """Return what `linearize_batch` does, for symbols that are sums over pairs.
+
+    Symbols with the same pair types share one computation.
+    """
+    arguments = [
+        (x.R[:, 0], x.p[:, 0], own) for x, own in zip(inputs, params, strict=True)
+    ]
+    linearized = []
     for symbol, x, out in zip(
-        symbols, inputs, _evaluate_pair_sums(symbols, given), strict=True
+        symbols, inputs, _evaluate_pair_sums(symbols, arguments), strict=True
     ):
         y, force, moment = out
-        found.append(_to_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None]))
-    return found
+        linearized.append(
+            _to_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None])
+        )
+    return linearized
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _evaluate_pair_sums(symbols: tuple[Symbol, ...], given: Any) -> Any:
+def _evaluate_pair_sums(symbols: tuple[Symbol, ...], arguments: Any) -> Any:
     parts: list[Any] = [symbol.pair_sum for symbol in symbols]
     kinds, params_of = zip(*parts, strict=True)
-    pairs = zip(params_of, given, strict=True)
-    found = sum_near_pairs(
-        kinds, [PairSumBatch(R, p, of(own)) for of, (R, p, own) in pairs]
-    )
-    return [(y[:, None], w[:, None, :, :3], w[:, None, :, 3:]) for y, w in found]
+    pairs = zip(params_of, arguments, strict=True)
+    batches = [PairSumBatch(R, p, sum_params(own)) for sum_params, (R, p, own) in pairs]
+    sums = sum_near_pairs(kinds, batches)
+    return [(y[:, None], w[:, None, :, :3], w[:, None, :, 3:]) for y, w in sums]
 
 
 @_evaluate_pair_sums.defjvp
 def _pair_sums_jvp(symbols: tuple[Symbol, ...], primals: Any, tangents: Any) -> Any:
-    def every(given: Any) -> Any:
-        pairs: Any = zip(symbols, given, strict=True)
+    # Loops whose length depends on data have no reverse derivative; all pairs have one.
+    def sum_all_pairs(arguments: Any) -> Any:
+        pairs: Any = zip(symbols, arguments, strict=True)
         return [tuple(s.value_and_wrenches(R, p, **own)) for s, (R, p, own) in pairs]
 
-    return jax.jvp(every, primals, tangents)
+    return jax.jvp(sum_all_pairs, primals, tangents)
 
 
 def _differentiate(
     symbol: Symbol, order: int, x: FeatureInputs, params: dict, K: Kinematics | None
 ) -> tuple[jax.Array, ...]:
-    """φ, and its derivatives (rows, slices, ...) by what the symbol looks at."""
+    """Return φ, and its derivatives (rows, slices, …) with respect to its inputs."""
     d, w = order - symbol.window, symbol.window
     windows = np.arange(d + 1)[:, None] + np.arange(w + 1)
 
-    def one(R, p, quat, q, tau):
+    def one_window(R, p, quat, q, tau):
         if symbol.value_and_wrenches is not None:
             y, force, moment = symbol.value_and_wrenches(R[0], p[0], **params)
             return y, force[:, None], moment[:, None]
@@ -164,31 +181,33 @@ def _differentiate(
             y = _call_symbol(symbol, R, p, quat, q, tau, params, K)
             return y, y
 
-        of_poses = (0, 1, 2) if symbol.uses_quaternions else (0, 1)
-        looked_at = (3,) if symbol.input_kind == "joints" else of_poses
-        found, y = jax.jacrev(fn, argnums=looked_at, has_aux=True)(R, p, quat, q)
-        return y, *found
+        pose_arguments = (0, 1, 2) if symbol.uses_quaternions else (0, 1)
+        argnums = (3,) if symbol.input_kind == "joints" else pose_arguments
+        derivatives, y = jax.jacrev(fn, argnums=argnums, has_aux=True)(R, p, quat, q)
+        return y, *derivatives
 
     if d == 0:
-        return one(*x)
+        return one_window(*x)
     steps = x.tau[windows[:, :-1]]
-    at = FeatureInputs(
+    inputs = FeatureInputs(
         x.R[windows], x.p[windows], x.quaternion[windows], x.q[windows], steps
     )
-    y, *slopes = jax.vmap(one)(*at)
+    y, *slopes = jax.vmap(one_window)(*inputs)
     c = jnp.asarray(_difference_coefficients(symbol.divides_by_tau, d, x.tau))
     if w == 0:
-        moved = (jnp.moveaxis(a[:, :, 0], 0, 1) for a in slopes)
-        weight = (c.reshape((1, -1) + (1,) * (a.ndim - 3)) for a in slopes)
-        spread = (a * b for a, b in zip(moved, weight, strict=True))
-        return jnp.tensordot(c, y, 1), *spread
+        # Each window is one slice: derivatives on different slices never add up.
+        by_slice = (jnp.moveaxis(a[:, :, 0], 0, 1) for a in slopes)
+        weights = (c.reshape((1, -1) + (1,) * (a.ndim - 3)) for a in slopes)
+        weighted = (a * b for a, b in zip(by_slice, weights, strict=True))
+        return jnp.tensordot(c, y, 1), *weighted
 
     def combine(a):
-        none = [(0, 0)] * (a.ndim - 3)
-        spread = [
-            jnp.pad(c[s] * a[s], [(0, 0), (s, d - s), *none]) for s in range(d + 1)
+        """Add up the derivatives of windows that overlap, on all slices."""
+        no_pad = [(0, 0)] * (a.ndim - 3)
+        padded = [
+            jnp.pad(c[s] * a[s], [(0, 0), (s, d - s), *no_pad]) for s in range(d + 1)
         ]
-        return sum(spread)
+        return sum(padded)
 
     return jnp.tensordot(c, y, 1), *map(combine, slopes)
 
@@ -196,7 +215,7 @@ def _differentiate(
 def _to_wrenches(
     symbol: Symbol, x: FeatureInputs, y: jax.Array, *slopes: jax.Array
 ) -> LinearizedFeature:
-    """What `_differentiate` gives, of one instance or of many, as wrenches."""
+    """Return derivatives of `_differentiate` as wrenches, of one or many instances."""
     none = lambda a, axes: jnp.zeros((*y.shape, *a.shape[-axes:]), y.dtype)
     if symbol.input_kind == "joints":
         return LinearizedFeature(y, none(x.p, 3), none(x.p, 3), slopes[0])
@@ -223,12 +242,24 @@ def linearize_per_coordinate(
     target: Float[jax.Array, "n rows"],
     K: Kinematics | None = None,
 ) -> tuple[Float[jax.Array, "n rows"], Float[jax.Array, "n slices rows"]]:
-    """Rows of many instances of a symbol with `each`, after target and scale.
+    """Evaluate many instances whose rows depend on one coordinate each.
 
-    And each row's derivative by the coordinate that it looks at, in each slice.
+    One forward derivative for each slice serves all rows, as no two coordinates meet in
+    a row.
 
     Args:
-        params_axis: that of params, None where all share them.
+        symbol: one with `rows_per_coordinate`.
+        order: of all instances.
+        x: inputs of all instances.
+        params: arrays of the symbol.
+        params_axis: axis of instances in params; None: all share them.
+        scale: of each row.
+        target: of each row.
+        K: kinematics, for symbols that use them.
+
+    Returns:
+        Rows after target and scale, and the derivative of each row with respect to its
+        coordinate in each slice.
     """
     slices = jnp.eye(x.q.shape[1], dtype=x.q.dtype)
 
@@ -252,7 +283,10 @@ def apply_scale_and_target(
     scale: Float[jax.Array, "*batch_and_scale"],
     target: Float[jax.Array, "*batch rows"],
 ) -> tuple[Float[jax.Array, "*batch out"], Float[jax.Array, "*batch rows"] | None]:
-    """`scale · (σ φ - target)`, and σ: the signs given to quaternion rows, if any."""
+    """Return `scale · (σ φ - target)`, and the signs σ of quaternion rows, if any.
+
+    A quaternion takes the sign with which it is closer to the target.
+    """
     sigma = None
     if symbol.quaternion_rows is not None:
         rows = symbol.quaternion_rows
@@ -266,12 +300,12 @@ def apply_scale_and_target(
 
 @full_matmul_precision
 def apply_scale(scale: jax.Array, rows: jax.Array, after: int) -> jax.Array:
-    """A vector scale element-wise, a matrix scale from the left.
+    """Apply a vector scale element-wise, or a matrix scale from the left.
 
     Args:
         scale: (*batch, rows) or (*batch, out, rows).
-        rows: (*batch, rows, ...).
-        after: how many axes come after that of the rows.
+        rows: (*batch, rows, …).
+        after: number of axes after that of the rows.
     """
     first = rows.ndim - after
     if scale.ndim == first:
@@ -284,7 +318,7 @@ def apply_scale(scale: jax.Array, rows: jax.Array, after: int) -> jax.Array:
 def apply_scale_and_target_to_linearization(
     symbol: Symbol, raw: LinearizedFeature, scale: jax.Array, target: jax.Array
 ) -> LinearizedFeature:
-    """What `linearize` gives, of one instance or of many, after target and scale."""
+    """Apply target and scale to a linearization, of one instance or of many."""
     y, sigma = apply_scale_and_target(symbol, raw.y, scale, target)
 
     def also(a: jax.Array) -> jax.Array:
@@ -299,22 +333,24 @@ def apply_scale_and_target_to_linearization(
 def difference_coefficients(
     order: int, tau: Float[jax.Array, "n steps"]
 ) -> Float[jax.Array, "n slices"]:
-    """Of many instances, the share of each slice in a backward difference over time."""
+    """Return the coefficient of each slice in a backward difference over time."""
     return jax.vmap(lambda tau: jnp.stack(_difference_coefficients(True, order, tau)))(
         tau
     )
 
 
 def _moment_from_pose_derivative(R, p, dR, dp) -> jax.Array:
-    """Derivative with respect to a turn about the world's origin."""
-    # of a matrix M, the vector of M - Mᵀ: (M₂₁ - M₁₂, M₀₂ - M₂₀, M₁₀ - M₀₁)
+    """Return the derivative with respect to a rotation about the world's origin."""
+    # A rotation ω changes R by [ω]× R and p by [ω]× p, so the moment is the vector of
+    # M - Mᵀ with M = dR Rᵀ + dp pᵀ: (M₂₁ - M₁₂, M₀₂ - M₂₀, M₁₀ - M₀₁).
     M = dR @ jnp.swapaxes(R, -1, -2) + dp[..., :, None] * p[..., None, :]
     M = M - jnp.swapaxes(M, -1, -2)
     return jnp.stack([M[..., 2, 1], M[..., 0, 2], M[..., 1, 0]], -1)
 
 
 def _moment_from_quaternion_derivative(quat, dquat) -> jax.Array:
-    """The same, by the quaternions: a turn ω moves one by ½ (0, ω) ⊗ q."""
+    """Return the part of the moment that acts through quaternions."""
+    # A rotation ω changes q by ½ (0, ω) ⊗ q; each tuple is a column of that product.
     w, x, y, z = (quat[..., i] for i in range(4))
     spins = [(-x, w, -z, y), (-y, z, w, -x), (-z, -y, x, w)]
     half = [jnp.sum(dquat * jnp.stack(s, -1), -1) / 2 for s in spins]
@@ -322,7 +358,7 @@ def _moment_from_quaternion_derivative(quat, dquat) -> jax.Array:
 
 
 def _call_symbol(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
-    """The symbol's function on the slices of its own window."""
+    """Call the function of a symbol on the slices of one window."""
     extra = dict(params)
     if symbol.takes_frame_stack:
         return symbol.fn(R[0], p[0], **extra)
@@ -344,9 +380,10 @@ def _call_symbol(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
 
 
 def _difference_coefficients(rate: bool, d: int, tau: Array) -> list[Any]:
-    """Of the d-th backward difference, oldest first.
+    """Return the coefficients of the d-th backward difference, oldest slice first.
 
-    Differences are over the time between the middles of what is subtracted.
+    The time of a difference is that between the middles of the intervals whose rates
+    are subtracted, so that steps may have different lengths.
     """
     if d == 0 or not rate:
         return [float((-1) ** (d - s) * math.comb(d, s)) for s in range(d + 1)]

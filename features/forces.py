@@ -1,4 +1,4 @@
-"""Newton's and Euler's laws: the weight of a link and the forces of its contacts."""
+"""Newton's and Euler's laws for a link with its weight and contact forces."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -29,10 +29,10 @@ def total_force(
     com: Vector,
     **_: Any,
 ) -> Wrench:
-    """Force [N] and torque [N m] that keep a link at rest, less those of its contacts.
+    """Force [N] and torque [N m] that keep a link at rest, minus those of its contacts.
 
-    In the world: upwards m g, minus the sum of the contact forces on it; minus the sum
-    of their torques about its centre of mass. Zero in equilibrium.
+    In the world: upward m g minus the sum of contact forces on the link, then minus the
+    sum of their torques about its centre of mass. Zero in equilibrium.
     """
     force, torque = _contact_wrench(body, contacts, pull, com)
     weight = GRAVITY * mass * jnp.array([0.0, 0.0, 1.0], force.dtype)
@@ -50,20 +50,20 @@ def physics(
     com: Vector,
     inertia: Float[jax.Array, "3 3"],
 ) -> Wrench:
-    """Force [N] and torque [N m] that move a link, less those of weight and contacts.
+    """Force [N] and torque [N m] that move a link, minus those of weight and contacts.
 
-    In the world: change of momentum, and of angular momentum about the centre of mass,
-    plus `total_force`. Zero where Newton's and Euler's laws hold; gravity counts once.
-    Forces are those of the newest slice (backward Euler): with
-    v_t = (x_t - x_{t-1}) / tau, m v_t = m v_{t-1} + tau (m g + f_t).
+    In the world: rate of momentum, and of angular momentum about the centre of mass,
+    plus `total_force`. Zero where Newton's and Euler's laws hold. Forces are those of
+    the newest slice (implicit Euler): with v_t = (x_t - x_{t-1}) / tau,
+    m v_t = m v_{t-1} + tau (m g + f_t).
     """
     bodies = old[0], mid[0], new[0]
     momenta = []
     for k, (a, b) in enumerate(pairwise(bodies)):
         v = (b.p + b.R @ com - a.p - a.R @ com) / tau[k]
-        spin = angular_velocity((a,), (b,), tau=tau[k])
-        turn = b.R @ (inertia @ (b.R.T @ spin))
-        momenta.append(jnp.concatenate([mass * v, turn]))
+        omega = angular_velocity((a,), (b,), tau=tau[k])
+        angular_momentum = b.R @ (inertia @ (b.R.T @ omega))
+        momenta.append(jnp.concatenate([mass * v, angular_momentum]))
     change = (momenta[1] - momenta[0]) / jnp.mean(tau)
     return change + total_force(*new, pull=pull, mass=mass, com=com)
 
@@ -71,7 +71,7 @@ def physics(
 def _contact_wrench(
     body: Pose, contacts: PoseTuple, pull: jax.Array, com: jax.Array
 ) -> tuple[Vector, Vector]:
-    """Sum of forces on a link, and of their torques about its centre of mass."""
+    """Return the sum of contact forces on a link, and their torque about its centre."""
     if not contacts:
         return jnp.zeros_like(body.p), jnp.zeros_like(body.p)
     points = jnp.stack([x.p for x in contacts[::2]])
@@ -93,24 +93,26 @@ _PHYSICS = Symbol(
 
 
 def resolve_total(C: "Config", frames: Any) -> Any:
-    """`total_force` of a link with its contacts."""
+    """Return the symbol of `total_force` for a link with its contacts."""
     return _TOTAL_FORCE, *_link_params(C, frames)
 
 
 def resolve_physics(C: "Config", frames: Any) -> Any:
-    """`physics` of a link with its contacts."""
+    """Return the symbol of `physics` for a link with its contacts."""
     return _PHYSICS, *_link_params(C, frames)
 
 
 def _link_params(C: "Config", frames: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The frame, the points and forces of its link's contacts, and numbers.
+    """Return the frame and those of its link's contacts, and the params.
 
-    Contacts that are not active have a place too, of pull zero.
+    Inactive contacts take part with a zero factor, so that activating one compiles
+    nothing.
     """
     members, at, pull = rigid_group(C, frames[0]), [C.index(frames[0])], []
     for e in contact_force_variables(C):
         sign = (e.a in members) - (e.b in members)
-        if sign:  # of two frames of the same link, forces cancel
+        # Forces between two frames of the same link cancel.
+        if sign:
             at += [C.index(e.point), C.index(e.force)]
             pull.append(sign * e.unit * e.active)
     mass, com, inertia = link_inertia(C, frames[0])

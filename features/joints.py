@@ -11,12 +11,12 @@ JointValues = Float[jax.Array, " n"]
 
 
 def joint_values(q: JointValues) -> JointValues:
-    """The coordinates themselves, quaternions as they are [rad, m]."""
+    """Joint coordinates, with the four entries of quaternions [rad, m]."""
     return q
 
 
 def joint_limits(q: JointValues, *, limits: Float[jax.Array, "2 n"]) -> jax.Array:
-    """For each coordinate with limits, lower - q and q - upper; within when <= 0."""
+    """For each coordinate with limits, lower - q and q - upper; <= 0 within limits."""
     return jnp.stack([limits[0] - q, q - limits[1]], -1).reshape(-1)
 
 
@@ -27,9 +27,9 @@ def velocity_limits(
     tau: Float[jax.Array, ""],
     max_velocity: JointValues,
 ) -> jax.Array:
-    """For each coordinate with a speed limit, -v - max and v - max; within when <= 0.
+    """For each coordinate with a speed limit, -v - max and v - max; <= 0 within limits.
 
-    A row of -v and a row of v, interleaved like those of jointLimits [rad/s, m/s].
+    Rows of -v and v alternate, like those of jointLimits [rad/s, m/s].
     """
     v = (new - old) / tau
     return jnp.stack([-v - max_velocity, v - max_velocity], -1).reshape(-1)
@@ -56,9 +56,9 @@ def transition_acceleration(
 def home_difference(
     q: JointValues, *, home: JointValues, block: Bool[Array, "n n"]
 ) -> JointValues:
-    """q minus its value at definition; a quaternion is compared on its nearer side.
+    """q minus its value at definition; quaternions are compared with the nearer sign.
 
-    Weights for each joint are a vector scale.
+    A vector scale gives each coordinate its own weight.
     """
     side = jnp.where(block, home * q, 0.0).sum(-1)
     sign = jnp.where(block.any(-1) & (side < 0), -1.0, 1.0)
@@ -68,35 +68,37 @@ def home_difference(
 def quaternion_norms(q: JointValues) -> jax.Array:
     """|q|² - 1 for the quaternion of each quatBall and free joint.
 
-    Kept for rai's programs: the solver moves in the tangent space and needs none.
+    It is there for programs written for rai; this solver moves in the tangent space,
+    where quaternions stay normalised.
     """
     return jnp.sum(q.reshape(-1, 4) ** 2, -1) - 1
 
 
 def limited_coordinates(C, frames) -> np.ndarray:
-    """Coordinates with limits, among the named joints or all."""
+    """Return the coordinates with limits, of the named joints or of all joints."""
     chosen = C.coordinates(frames or C.joint_names)
     return chosen[np.isfinite(C.limits[:, chosen]).any(0)]
 
 
 def joint_limit_params(C, frames, **_) -> dict[str, np.ndarray]:
-    """The limits of those coordinates; an open side is far away."""
+    """Return the limits of `limited_coordinates`; open ones are ±1e6."""
+    # Infinite rows would be NaN after a scale of 0.
     return {"limits": np.clip(C.limits[:, limited_coordinates(C, frames)], -1e6, 1e6)}
 
 
 def speed_limited_coordinates(C, frames) -> np.ndarray:
-    """Coordinates with a speed limit, among the named joints or all."""
+    """Return the coordinates with a speed limit, of the named joints or of all."""
     chosen = C.coordinates(frames or C.joint_names)
     return chosen[np.isfinite(C.max_velocity[chosen])]
 
 
 def velocity_limit_params(C, frames, **_) -> dict[str, np.ndarray]:
-    """Speed limits of those coordinates."""
+    """Return the speed limits of `speed_limited_coordinates`."""
     return {"max_velocity": C.max_velocity[speed_limited_coordinates(C, frames)]}
 
 
 def home_params(C, frames, **_) -> dict[str, np.ndarray]:
-    """Home values, and which coordinates form a quaternion together."""
+    """Return home values, and which coordinates form a quaternion together."""
     chosen = C.coordinates(frames or C.joint_names)
     group = np.full(C.nq, -1)
     for first in C.quaternions:
@@ -106,7 +108,7 @@ def home_params(C, frames, **_) -> dict[str, np.ndarray]:
 
 
 def quaternion_coordinates(C, frames) -> np.ndarray:
-    """Coordinates of the quaternions of quatBall, free and floating joints."""
+    """Return the coordinates of quaternions of quatBall, free and floating joints."""
     chosen = C.coordinates(frames or C.joint_names)
     kinds = dict(zip(C.joint_names, C.joint_types, strict=True))
     names = [n for n in C.joint_names if kinds[n] in ("quatBall", "free", "floating")]

@@ -1,4 +1,4 @@
-"""Velocities: features that look at the poses of two neighbouring slices."""
+"""Velocities and energy: features of poses in two neighbouring slices."""
 
 from collections.abc import Callable
 
@@ -14,6 +14,7 @@ from .safe_math import norm
 from .symbol import Pose
 
 GRAVITY = 9.81
+"""Standard gravity [m/s²]."""
 PoseTuple = tuple[Pose, ...]
 Vector = Float[jax.Array, "3"]
 
@@ -23,7 +24,8 @@ def angular_velocity(
 ) -> Vector:
     """Angular velocity in the world [rad/s].
 
-    From the quaternion difference, so 2 sin(θ/2) / tau along the axis for a turn θ.
+    It is computed from the quaternion difference: 2 sin(θ/2) / tau along the axis of a
+    rotation by θ.
     """
     a, b = old[0].quaternion, new[0].quaternion
     return 2 * quat_multiply(b - a, quat_conjugate(a))[1:] / tau
@@ -45,9 +47,10 @@ def body_velocity(
 
 
 def align_with_motion(axis: int) -> Callable[..., Vector]:
-    """Direction of motion of `b` minus axis `axis` of `a` at the older slice.
+    """Return the feature: direction of motion of `b` minus an axis of `a`.
 
-    The direction is d / (|d| + 1e-4 m), so that no motion has a finite derivative.
+    The axis is that of the older slice. The direction is d / (|d| + 1e-4 m), so that
+    the derivative stays finite without motion.
     """
 
     def difference(
@@ -71,8 +74,8 @@ def energy(
 ) -> Float[jax.Array, "1"]:
     """Kinetic energy of translation plus potential energy m g z [J].
 
-    Bodies are points at their frames' origins; at order 2 the change of energy over
-    one slice [J], not divided by time.
+    Bodies count as points at their frames' origins. At order 2 the value is the change
+    of energy over one slice [J], not divided by time.
     """
     total = jnp.zeros((), mass.dtype)
     for i, (a, b) in enumerate(zip(old, new, strict=True)):
@@ -82,15 +85,15 @@ def energy(
 
 
 def mass_params(C, frames, **_) -> dict[str, np.ndarray]:
-    """The frames' masses.
+    """Return the frames' masses [kg].
 
     Raises:
         ConfigError: for a frame without mass.
     """
-    found = [C.frame(f).mass for f in frames]
-    if None in found:
+    masses = [C.frame(f).mass for f in frames]
+    if None in masses:
         raise ConfigError(
-            f"Frame {frames[found.index(None)]!r} has no mass; give it one with"
+            f"Frame {frames[masses.index(None)]!r} has no mass; give it one with"
             " C.set_mass(frame, kg)."
         )
-    return {"mass": np.array(found, float)}
+    return {"mass": np.array(masses, float)}

@@ -1,9 +1,9 @@
-"""Quaternions, whole poses, and the logarithm of a pose error.
+"""Quaternions, poses, and the logarithm of a pose error.
 
-A quaternion and its negative mean the same rotation. Over slices each quaternion is
-kept continuous, two quaternions are compared on the same side, and a target is met by
-either sign. (rai negates `quaternionRel`, flips quaternion velocities at order 2 and
-never flips the quaternion of a pose; none of that is copied.)
+A quaternion and its negative are the same rotation. So quaternions are continuous over
+slices, two quaternions are compared with the signs that bring them closer, and a target
+is met by either sign. rai differs: it negates `quaternionRel`, flips quaternion
+velocities at order 2, and never flips the quaternion of a pose.
 """
 
 import jax
@@ -30,9 +30,9 @@ def quaternion(a: Pose) -> Quaternion:
 
 
 def quaternion_diff(a: Pose, b: Pose) -> Quaternion:
-    """Quaternion of `a` minus that of `b`, both taken on the same side."""
-    one, other = a.quaternion, b.quaternion
-    return one - jnp.where(jnp.sum(one * other) < 0, -1.0, 1.0) * other
+    """Quaternion of `a` minus that of `b`, taken with the nearer sign."""
+    q_a, q_b = a.quaternion, b.quaternion
+    return q_a - jnp.where(jnp.sum(q_a * q_b) < 0, -1.0, 1.0) * q_b
 
 
 def quaternion_rel(a: Pose, b: Pose) -> Quaternion:
@@ -56,13 +56,15 @@ def pose_rel(a: Pose, b: Pose) -> PoseVector:
 
 
 def pose_log(a: Pose, b: Pose) -> Float[jax.Array, "6"]:
-    """The twist (linear [m], angular [rad]) that carries `b` into `a` in unit time.
+    """Twist (linear [m], angular [rad]) that carries `b` into `a` in unit time.
 
     log of `X_BA` in SE(3), seen in `b`; exact, with the inverse left Jacobian
     (Barfoot, State Estimation for Robotics, eq. 7.95).
     """
     w = quat_log(quaternion_rel(a, b))
     p = b.R.T @ (a.p - b.p)
+    # V⁻¹ = I - ½ W + c W² with c = (1 - ½θ cot ½θ) / θ², by its series near θ = 0; the
+    # inner `where` keeps the derivative of the branch not taken finite.
     square = jnp.sum(w * w)
     small = square < 1e-4
     angle = jnp.sqrt(jnp.where(small, 1.0, square))

@@ -1,6 +1,7 @@
 """Positions, axes and their products.
 
-World coordinates unless said otherwise; `a` is the first frame, `b` the second.
+Vectors are in world coordinates unless stated otherwise; `a` is the first frame, `b`
+the second.
 """
 
 from collections.abc import Callable
@@ -33,14 +34,14 @@ def position_rel(a: Pose, b: Pose) -> Vector:
 def gaze_at(a: Pose, b: Pose) -> Float[jax.Array, "2"]:
     """Offset of `a` from the z axis of camera `b`, along the camera's x and y [m].
 
-    Zero on the whole z axis, before and behind the camera. (rai drops the projection
-    inside KOMO; here a scale or target of three numbers addresses the 3-D form.)
+    It is zero on the whole z axis, in front of and behind the camera. A scale or target
+    of three numbers addresses the 3-D form; rai drops the projection inside KOMO.
     """
     return position_rel(a, b)[:2]
 
 
 def axis(i: int) -> Callable[[Pose], Vector]:
-    """The frame's axis `i` in the world."""
+    """Return the feature: axis `i` of a frame, in the world."""
 
     def vector(a: Pose) -> Vector:
         return a.R[:, i]
@@ -50,7 +51,7 @@ def axis(i: int) -> Callable[[Pose], Vector]:
 
 
 def axis_diff(i: int) -> Callable[[Pose, Pose], Vector]:
-    """Axis `i` of `a` minus axis `i` of `b`, in the world."""
+    """Return the feature: axis `i` of `a` minus axis `i` of `b`, in the world."""
 
     def vector_diff(a: Pose, b: Pose) -> Vector:
         return a.R[:, i] - b.R[:, i]
@@ -61,20 +62,22 @@ def axis_diff(i: int) -> Callable[[Pose, Pose], Vector]:
 
 
 def axis_rel(i: int) -> Callable[[Pose, Pose], Vector]:
-    """Axis `i` of `a` seen in `b`."""
+    """Return the feature: axis `i` of `a` expressed in `b`."""
 
     def vector_rel(a: Pose, b: Pose) -> Vector:
         return b.R.T @ a.R[:, i]
 
-    vector_rel.__doc__ = f"{AXES[i]} axis of `a` seen in `b`."
+    vector_rel.__doc__ = f"{AXES[i]} axis of `a` expressed in `b`."
     return vector_rel
 
 
 def scalar_product(i: int, j: int) -> Callable[[Pose, Pose], Float[jax.Array, "1"]]:
-    """Axis `i` of `a` times axis `j` of `b`."""
+    """Return the feature: scalar product of axis `i` of `a` and axis `j` of `b`."""
 
     def product(a: Pose, b: Pose) -> Float[jax.Array, "1"]:
         return jnp.sum(a.R[:, i] * b.R[:, j])[None]
 
-    product.__doc__ = f"{AXES[i]} axis of `a` times {AXES[j]} axis of `b`."
+    product.__doc__ = (
+        f"Scalar product of the {AXES[i]} axis of `a` and the {AXES[j]} axis of `b`."
+    )
     return product

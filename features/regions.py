@@ -1,4 +1,4 @@
-"""Regions: inside or above a box or cylinder, standing on a support; <= 0 holds."""
+"""Regions: inside or above a box or cylinder, standing on a support; <= 0 inside."""
 
 import jax
 import jax.numpy as jnp
@@ -23,14 +23,14 @@ def above_box(
 ) -> Float[jax.Array, "4"]:
     """`a` over the footprint of box `b`: x - h, y - h, -x - h, -y - h in b [m].
 
-    h is the half size less the corner radius and the margin; the height is free.
+    h is the half size minus the corner radius and the margin; the height is free.
     """
     p = position_rel(a, b)[:2]
     return jnp.concatenate([p, -p]) + footprint_offset(half, margin)
 
 
 def footprint_offset(half: Array, margin: Array) -> Float[Array, "*batch 4"]:
-    """What `above_box` is at the middle; of numpy's arrays one of them."""
+    """Return `above_box` at the middle of the box, as an array of the kind given."""
     join = half.__array_namespace__().concatenate
     return join([-half, -half], -1) + margin[..., None]
 
@@ -44,7 +44,7 @@ def inside_box(
 
 
 def box_offset(half: Array, margin: Array) -> Float[Array, "*batch 6"]:
-    """What `inside_box` is at the middle; of numpy's arrays one of them."""
+    """Return `inside_box` at the middle of the box, as an array of the kind given."""
     xp = half.__array_namespace__()
     h = xp.maximum(half - margin[..., None], 0.01)
     return xp.concatenate([-h, -h], -1)
@@ -68,27 +68,28 @@ def standing_above(
     axes: Float[jax.Array, "n 3 3"],
     margin: Scalar,
 ) -> Float[jax.Array, "5"]:
-    """The whole of `a` stands above the top face of box `b`, seen along b's z [m].
+    """All of `a` stands above the top face of box `b`, along the z axis of b [m].
 
-    Four rows keep the footprint of `a` within the face (less the margin), the fifth
+    Four rows keep the footprint of `a` within the face minus the margin; the fifth
     keeps its lowest point from going below the face (zero: it touches). Rows are in b:
     x, y, -x, -y excess, then minus the gap. rai declares this symbol without a rule.
     """
     p = position_rel(a, b)
     A = a.R.T @ b.R
     centers = core @ A
-    spread = norm(jnp.swapaxes(axes.mT @ A, -1, -2))
-    high = p + amax(centers + spread, 0)
-    low = p + amin(centers - spread, 0)
+    # An ellipsoid {c + H u: |u| <= 1} extends by |Hᵀ d| along a unit direction d.
+    extent = norm(jnp.swapaxes(axes.mT @ A, -1, -2))
+    high = p + amax(centers + extent, 0)
+    low = p + amin(centers - extent, 0)
     sides = jnp.concatenate([high[:2] - half[:2], -low[:2] - half[:2]]) + margin
     return jnp.concatenate([sides, (half[2] - low[2])[None]])
 
 
 def centered_shape(C, frame: str, kinds: type | tuple[type, ...], name: str):
-    """The frame's own shape, of one of the given kinds.
+    """Return the frame's first shape, which is of given types and centred.
 
     Raises:
-        ConfigError: when its (first) shape is another one, or off the frame's origin.
+        ConfigError: if it has another type, or is off the frame's origin.
     """
     geometry = next(iter(C.frame(frame).geometries), None)
     if geometry is None or not isinstance(geometry.shape, kinds):
@@ -103,20 +104,20 @@ def centered_shape(C, frame: str, kinds: type | tuple[type, ...], name: str):
 
 
 def footprint_params(C, frames, margin: float) -> dict[str, np.ndarray]:
-    """Half size of the second frame's box, in x and y, without rounding."""
+    """Return the half size of the second frame's box in x and y, without rounding."""
     box = centered_shape(C, frames[1], shapes.Box, "Box")
     half = box.size[:2] / 2 - box.rounding
     return {"half": half, "margin": np.array(float(margin))}
 
 
 def box_params(C, frames, margin: float) -> dict[str, np.ndarray]:
-    """Half size of the second frame's box."""
+    """Return the half size of the second frame's box."""
     box = centered_shape(C, frames[1], shapes.Box, "Box")
     return {"half": box.size / 2, "margin": np.array(float(margin))}
 
 
 def cylinder_params(C, frames, margin: float) -> dict[str, np.ndarray]:
-    """Length and radius of the second frame's cylinder."""
+    """Return length and radius of the second frame's cylinder."""
     shape = centered_shape(C, frames[1], shapes.Cylinder, "Cylinder")
     return {
         "length": np.array(float(shape.length)),
@@ -126,7 +127,7 @@ def cylinder_params(C, frames, margin: float) -> dict[str, np.ndarray]:
 
 
 def standing_params(C, frames, margin: float) -> dict[str, np.ndarray]:
-    """The support's half size, and the extent of what stands on it."""
+    """Return the support's half size, and the ellipsoids around the first frame."""
     solid = [g for g in C.frame(frames[0]).geometries if g.collision]
     if not solid:
         raise ConfigError(f"standingAbove: frame {frames[0]!r} has no solid shape.")
@@ -141,10 +142,12 @@ def standing_params(C, frames, margin: float) -> dict[str, np.ndarray]:
 def bounding_ellipsoids(
     geometry: Geometry, frame: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Points (n, 3) and half axes (n, 3, 3, in columns) in the frame.
+    """Return ellipsoids whose convex hull contains a shape.
 
-    The shape lies in the convex hull of the ellipsoids around the points; rounded rims
-    of cylinders count as sharp.
+    Rounded rims of cylinders count as sharp.
+
+    Returns:
+        Centres (n, 3), and half axes (n, 3, 3) in columns, in the frame.
 
     Raises:
         ConfigError: for shapes without extent.
@@ -173,5 +176,5 @@ def bounding_ellipsoids(
                 " expected a solid shape."
             )
     R = quat_to_matrix(geometry.pose[3:])
-    turned = np.broadcast_to(R @ axes, (len(core), 3, 3))
-    return core @ R.T + geometry.pose[:3], turned
+    half_axes = np.broadcast_to(R @ axes, (len(core), 3, 3))
+    return core @ R.T + geometry.pose[:3], half_axes

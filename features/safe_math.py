@@ -1,4 +1,8 @@
-"""Functions whose derivatives stay finite where the plain ones have none."""
+"""Functions whose derivatives stay finite where the plain functions have none.
+
+Both branches of `jnp.where` are differentiated, and 0 · ∞ is not a number. So the
+argument of the branch not taken is replaced too (the "double where").
+"""
 
 import jax
 import jax.numpy as jnp
@@ -6,39 +10,43 @@ from jaxtyping import Float
 
 
 def norm(v: Float[jax.Array, "*batch n"]) -> Float[jax.Array, "*batch"]:
-    """Euclidean length; its derivative at zero is zero."""
+    """Return the Euclidean length; its derivative at zero is zero."""
     square = jnp.sum(v * v, -1)
     zero = square == 0
     return jnp.where(zero, 0.0, jnp.sqrt(jnp.where(zero, 1.0, square)))
 
 
 def sqrt(x: Float[jax.Array, "*batch"]) -> Float[jax.Array, "*batch"]:
-    """Square root of max(x, 0); its derivative at and below zero is zero."""
+    """Return the square root of max(x, 0); its derivative at and below 0 is zero."""
     positive = x > 0
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1.0)), 0.0)
 
 
 def amin(x: Float[jax.Array, "..."], axis: int = -1) -> Float[jax.Array, "..."]:
-    """The least entry along an axis; its derivative: the mean of those that are least.
+    """Return the minimum along an axis; minima that are equal share the derivative.
 
-    As that of `jnp.min`, but for its not being a number where a compiler rounds entries
-    differently in two places, so that none is equal to the least.
+    The derivative of `jnp.min` is the same, except that it is NaN where a compiler
+    rounds entries differently in two places, so that none equals the minimum.
     """
-    share = subgradient_weights(x, axis)
-    return jnp.sum(jnp.where(share > 0, share * x, 0.0), axis)
+    weights = subgradient_weights(x, axis)
+    return jnp.sum(jnp.where(weights > 0, weights * x, 0.0), axis)
 
 
 def amax(x: Float[jax.Array, "..."], axis: int = -1) -> Float[jax.Array, "..."]:
-    """The greatest entry along an axis; see `amin`."""
+    """Return the maximum along an axis; its derivative is like that of `amin`."""
     return -amin(-x, axis)
 
 
 def subgradient_weights(
     x: Float[jax.Array, "..."], axis: int = -1
 ) -> Float[jax.Array, "..."]:
-    """For each entry along an axis its share among those that are least."""
-    still = jax.lax.stop_gradient(x)
-    places = jax.lax.broadcasted_iota(int, still.shape, axis % still.ndim)
-    first = places == jnp.argmin(still, axis, keepdims=True)
-    among = first | (still <= jnp.min(still, axis, keepdims=True))
-    return among / jnp.sum(among, axis, keepdims=True).astype(still.dtype)
+    """Return the weight of each entry in a subgradient of the minimum along an axis.
+
+    Entries that are minimal have equal weights, all others 0.
+    """
+    x = jax.lax.stop_gradient(x)
+    index = jax.lax.broadcasted_iota(int, x.shape, axis % x.ndim)
+    # `argmin` finds an entry even if rounding lets none equal the minimum.
+    is_first = index == jnp.argmin(x, axis, keepdims=True)
+    is_minimal = is_first | (x <= jnp.min(x, axis, keepdims=True))
+    return is_minimal / jnp.sum(is_minimal, axis, keepdims=True).astype(x.dtype)

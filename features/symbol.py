@@ -46,7 +46,7 @@ class Symbol:
     """D, unless it depends on the frames."""
     unit: str = ""
     input_kind: Literal["poses", "joints"] = "poses"
-    """What `fn` reads; with "joints", frames are joint names (none: all joints)."""
+    """Kind of the inputs of `fn`; with "joints", frames are joint names (none: all)."""
     window: int = 0
     """Lowest order: number of older slices that `fn` itself reads."""
     divides_by_tau: bool = True

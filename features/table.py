@@ -1,4 +1,4 @@
-"""FS: every feature symbol, one line each."""
+"""Table of all feature symbols, `FS`."""
 
 from enum import Enum
 from functools import partial
@@ -33,7 +33,7 @@ _joint_symbol = partial(Symbol, frames=(0, None), input_kind="joints")
 _region_symbol = partial(_frame_pair_symbol, unit="m", options={"margin": 0.0})
 _RELATIVE_POSITION = VectorForm(0, 1, observer=1)
 _BOX_SIDES = np.concatenate([np.eye(3), -np.eye(3)]).tolist()
-"""Of a box's inside: x, y, z, and their opposites."""
+"""Directions of the rows of a box: x, y, z, -x, -y, -z."""
 _POSITION_REL = _frame_pair_symbol(
     positions.position_rel, dim=3, unit="m", vector_form=_RELATIVE_POSITION
 )
@@ -112,7 +112,7 @@ def _manipulability_symbol(linear: int) -> Symbol:
 
 
 class FS(Enum):
-    """Feature symbols; frames, dimension and formula are those of each function."""
+    """Feature symbols; the reference lists frames, dimension and formula of each."""
 
     position = _frame_symbol(
         positions.position, dim=3, unit="m", vector_form=VectorForm(0)

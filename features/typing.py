@@ -31,4 +31,4 @@ class HasSymbol(Protocol):
 
 
 SymbolLike: TypeAlias = HasSymbol | Symbol | PoseFunction
-"""What a feature measures: an entry of `FS`, a symbol, or a function of poses."""
+"""Measure of a feature: an entry of `FS`, a symbol, or a function of poses."""

@@ -1,9 +1,9 @@
-"""Vectors between two frames, seen in a third: many features by one formula.
+"""Vectors between two frames, expressed in a third: many features by one formula.
 
 u = x_a - x_b, where x is a frame's origin, or one of its axes. Rows are E Rᵀ u + o with
-R the rotation of the frame that looks. A dof that turns with ω and moves the world's
-origin with v changes x by ω × x, and by v where x is an origin; where it moves the
-frame that looks, it changes what that sees of u by -ω × u.
+R the rotation of the observing frame. A dof with the spatial twist (v, ω) changes x by
+ω × x, plus v if x is an origin; if it moves the observer, it changes Rᵀ u by
+-Rᵀ (ω × u).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,51 +19,53 @@ from posewise.robots.typing import Array
 
 
 class VectorForm(NamedTuple):
-    """A symbol's rows in these terms; frames are places among the symbol's own."""
+    """Rows of a symbol in this form; frames are indices among those of the symbol."""
 
     a: int
     b: int | None = None
-    """None: x_b is zero."""
+    """Second frame; None: x_b is zero."""
     observer: int | None = None
-    """The frame that looks, None: the world."""
+    """The frame in which u is expressed; None: the world."""
     axes: tuple[int, int] | None = None
-    """x is the frame's axis, of a and of b; None: its origin."""
+    """Axes of a and of b that are x_a and x_b; None: the origins."""
     projection: Sequence[Sequence[float]] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     """E (D, 3)."""
     offset: Callable[..., Any] | None = None
-    """Of the params, o (*batch, D); None: zero."""
+    """Function from the params to o (*batch, D); None: zero."""
 
     def select_frames(
         self, frames: Int[np.ndarray, "*batch m"], world: int
     ) -> np.ndarray:
-        """Of a symbol's frames: a, b and the one that looks (*batch, 3)."""
+        """Return a, b and the observer (*batch, 3) of a symbol's frames."""
         none = np.full(frames.shape[:-1], world)
         pick = lambda i: none if i is None else frames[..., i]
         return np.stack([pick(self.a), pick(self.b), pick(self.observer)], -1)
 
     def origin_signs(self) -> np.ndarray:
-        """(2,): what x_a and -x_b have of the frames' origins,"""
+        """Return the coefficients (2,) of the frames' origins in x_a and -x_b."""
         return np.array([1.0, 0.0 if self.b is None else -1.0]) * (self.axes is None)
 
     def axis_signs(self) -> np.ndarray:
-        """(2, 3): and of their axes."""
-        found = np.zeros((2, 3))
+        """Return the coefficients (2, 3) of the frames' axes in x_a and -x_b."""
+        signs = np.zeros((2, 3))
         if self.axes is not None:
-            found[0, self.axes[0]] = 1.0
-            found[1, self.axes[1]] = 0.0 if self.b is None else -1.0
-        return found
+            signs[0, self.axes[0]] = 1.0
+            signs[1, self.axes[1]] = 0.0 if self.b is None else -1.0
+        return signs
 
 
 def row_directions(
     form: VectorForm, order: int, scale: np.ndarray, params: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Of n instances rows after scale: of each its `direction`, and its `shift`.
+    """Return the `direction` and `shift` of the scaled rows of n instances.
+
+    A row is `direction` · Rᵀ u + `shift`.
 
     Args:
-        form: of all.
-        order: of a difference over time, which has no offset.
+        form: of all instances.
+        order: of the feature; differences over time have no offset.
         scale: (n, D) or (n, rows, D).
-        params: of the symbol.
+        params: arrays of the symbol.
     """
     E = np.asarray(form.projection, float)
     scale = scale if scale.ndim == 3 else scale[..., None] * np.eye(len(E))
@@ -76,7 +78,11 @@ def row_directions(
 
 
 class LinearizedVectors(NamedTuple):
-    """Of n instances u, and how each dof changes it, less what that changes r by."""
+    """The vector u of n instances, and its change with each dof.
+
+    The change of the observer's axes is taken off, so that the derivative of a row is
+    r · du with the row's direction r in the world.
+    """
 
     u: Float[jax.Array, "n slices 3"]
     du: Float[jax.Array, "n slices dofs 3"]
@@ -89,32 +95,42 @@ def linearize_vectors(
     moves: Float[Array, "n slices 3 dofs"],
     twists: Float[Array, "n slices dofs 6"],
 ) -> LinearizedVectors:
-    """Of all instances.
+    """Return u and du of all instances.
 
     Args:
-        forms: of each instance.
-        R: rotations of a, b and the frame that looks.
-        p: their positions.
+        forms: the form of each instance.
+        R: rotations of a, b and the observer.
+        p: positions of a, b and the observer.
         moves: 1 where a dof moves one of these frames.
-        twists: of dofs, v and then ω.
+        twists: spatial twists of dofs, v and then ω.
     """
     origins = np.stack([form.origin_signs() for form in forms]).astype(p.dtype)
     axes = np.stack([form.axis_signs() for form in forms]).astype(p.dtype)
 
     def arms(R: Array, p: Array) -> jax.Array:
-        """x_a, -x_b and -u."""
-        turned = sum(R[:, :, :2, :, k] * axes[:, None, :, k, None] for k in range(3))
-        x = origins[:, None, :, None] * p[:, :, :2] + turned
+        """Return x_a, -x_b and -u, which ω turns for a, b and the observer."""
+        rotated = sum(R[:, :, :2, :, k] * axes[:, None, :, k, None] for k in range(3))
+        x = origins[:, None, :, None] * p[:, :, :2] + rotated
         return jnp.concatenate([x, -jnp.sum(x, 2, keepdims=True)], 2)
 
     x = materialize(arms, R, p)
-    of = lambda moves, x, m: moves[:, :, m, :, None] * x[:, :, m, None]
-    arm = materialize(lambda moves, x: sum(of(moves, x, m) for m in range(3)), moves, x)
-    drawn = sum(moves[:, :, m] * origins[:, None, m, None] for m in range(2))
-    v, turn = twists[..., :3], twists[..., 3:]
-    return LinearizedVectors(-x[:, :, 2], _cross(turn, arm) + drawn[..., None] * v)
+
+    def moved_arms(moves: Array, x: Array) -> jax.Array:
+        """Return for each dof the sum of the arms of the frames that it moves."""
+        return sum(moves[:, :, m, :, None] * x[:, :, m, None] for m in range(3))
+
+    arm = materialize(moved_arms, moves, x)
+    translation = sum(moves[:, :, m] * origins[:, None, m, None] for m in range(2))
+    v, omega = twists[..., :3], twists[..., 3:]
+    return LinearizedVectors(
+        -x[:, :, 2], _cross(omega, arm) + translation[..., None] * v
+    )
 
 
 def _cross(a: Array, b: Array) -> jax.Array:
-    following = lambda v: jnp.roll(v, -1, -1)
-    return following(a * following(b) - following(a) * b)
+    """Return a × b by rolls, each of which is one operation on all components."""
+
+    def roll(v: Array) -> jax.Array:
+        return jnp.roll(v, -1, -1)
+
+    return roll(a * roll(b) - roll(a) * b)
