@@ -1,11 +1,11 @@
-"""The reference says what the code says now, of everything."""
+"""docs/reference.md is up to date and complete."""
 
 from pathlib import Path
 
 import pytest
 
 from posewise import FS
-from posewise.reference import kinds_of_predicates, reference
+from posewise.reference import predicate_classes, reference
 
 FILE = Path(__file__).parents[2] / "docs" / "reference.md"
 
@@ -16,7 +16,7 @@ def test_the_reference_is_up_to_date():
     )
 
 
-@pytest.mark.parametrize("name", [*FS.__members__, *kinds_of_predicates()])
+@pytest.mark.parametrize("name", [*FS.__members__, *predicate_classes()])
 def test_each_has_a_full_row(name):
     rows = [
         line.split(" | ")
@@ -24,6 +24,6 @@ def test_each_has_a_full_row(name):
         if line.startswith((f"| `{name}`", f"| `{name}("))
     ]
     assert len(rows) == 1
-    told = rows[0][-1] if name in FS.__members__ else rows[0][1]
-    assert len(told.strip(" |")) > 10
+    meaning = rows[0][-1] if name in FS.__members__ else rows[0][1]
+    assert len(meaning.strip(" |")) > 10
     assert "none" not in rows[0]
