@@ -42,7 +42,7 @@ def linear_angular_velocity(
 def body_velocity(
     old: tuple[Pose], new: tuple[Pose], *, tau: Float[jax.Array, ""]
 ) -> Vector:
-    """Velocity of the frame's origin, seen in the frame at the newer slice [m/s]."""
+    """Velocity of the frame's origin, in the frame of the newer slice [m/s]."""
     return new[0].R.T @ (new[0].p - old[0].p) / tau
 
 

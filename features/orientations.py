@@ -36,7 +36,7 @@ def quaternion_diff(a: Pose, b: Pose) -> Quaternion:
 
 
 def quaternion_rel(a: Pose, b: Pose) -> Quaternion:
-    """Orientation of `a` seen in `b`."""
+    """Orientation of `a` expressed in `b`."""
     return quat_multiply(quat_conjugate(b.quaternion), a.quaternion)
 
 
@@ -51,14 +51,14 @@ def pose_diff(a: Pose, b: Pose) -> PoseVector:
 
 
 def pose_rel(a: Pose, b: Pose) -> PoseVector:
-    """Pose of `a` seen in `b`."""
+    """Pose of `a` expressed in `b`."""
     return jnp.concatenate([position_rel(a, b), quaternion_rel(a, b)])
 
 
 def pose_log(a: Pose, b: Pose) -> Float[jax.Array, "6"]:
     """Twist (linear [m], angular [rad]) that carries `b` into `a` in unit time.
 
-    log of `X_BA` in SE(3), seen in `b`; exact, with the inverse left Jacobian
+    log of `X_BA` in SE(3), expressed in `b`; exact, with the inverse left Jacobian
     (Barfoot, State Estimation for Robotics, eq. 7.95).
     """
     w = quat_log(quaternion_rel(a, b))

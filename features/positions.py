@@ -27,7 +27,7 @@ def position_diff(a: Pose, b: Pose) -> Vector:
 
 
 def position_rel(a: Pose, b: Pose) -> Vector:
-    """Position of `a` seen in `b` [m]."""
+    """Position of `a` expressed in `b` [m]."""
     return b.R.T @ (a.p - b.p)
 
 

@@ -32,9 +32,9 @@ PREDICATES = """\
 ## Predicates
 
 `holds(C)` evaluates a predicate exactly in the current state of a world. For a solver
-there are rows that are at most 0 only where the predicate holds (`p.violation(C) <= 0`),
-or alternatives along a path. If a bound is given, the rows are also at most 0 wherever
-the predicate holds by that margin [m, or 1].
+there are rows that are at most 0 only where the predicate holds
+(`p.violation(C) <= 0`), or alternatives along a path. If a bound is given, the rows are
+also at most 0 wherever the predicate holds by that margin [m, or 1].
 
 Arguments after * are keywords. "posewise", "igibson" and "document" name the default
 semantics if there are several.
@@ -157,11 +157,11 @@ def _summary(documented: object) -> str:
 
 
 def _without_reference(text: str) -> str:
-    """Return a summary without references to other code."""
-    text = text.partition("; see ")[0].rstrip(".")
+    """Return a summary as a noun phrase, without references to other code."""
+    text = text.partition("; see ")[0].rstrip(".").removeprefix("Return ")
     if text.startswith("See `"):
         text = text.partition(": ")[2]
-    return f"{text}."
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from posewise.logic.formulas.predicate import Predicate
-from posewise.reference import kinds_of_predicates
+from posewise.reference import predicate_classes
 from posewise.robots.errors import unknown_name
 from posewise.robots.geometry import shapes
 
@@ -27,7 +27,7 @@ Constructors = Mapping[str, Callable[..., Any]]
 
 PREDICATES: Constructors = {
     name: kind
-    for name, kind in kinds_of_predicates().items()
+    for name, kind in predicate_classes().items()
     if "body" not in inspect.signature(kind).parameters
 }
 """Predicates and formulas by name, without those that take a function of names."""
