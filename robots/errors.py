@@ -1,4 +1,4 @@
-"""What is raised for bad input, and how near matches of a name are listed."""
+"""Errors for bad input, and messages that list near matches of a name."""
 
 import difflib
 import re
@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 _LONG_WORD = re.compile(r"\S{100,}")
 MAX_MESSAGE_CHARACTERS = 2000
-"""Characters of a message; of one that has more, long words are shortened first."""
+"""Maximum length of a message (count); a larger one keeps more of long values."""
 
 
 class PosewiseError(ValueError):
-    """Any mistake in what the user gave; the message says how to mend it."""
+    """A mistake in what the user gave; the message says what to do instead."""
 
     def __init__(self, message: str) -> None:
+        # Long words, such as data in a path, are shortened before anything else.
         if len(message) > MAX_MESSAGE_CHARACTERS:
             message = _LONG_WORD.sub(lambda m: f"{m[0][:40]}…{m[0][-20:]}", message)
         if len(message) > MAX_MESSAGE_CHARACTERS:
@@ -29,7 +30,13 @@ class LoadError(PosewiseError):
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
-    """A sentence for an unknown name, with its near matches."""
+    """Return a sentence for an unknown name, with its near matches.
+
+    Args:
+        kind: of what the name is, e.g. "frame".
+        name: the unknown name.
+        known: all names there are.
+    """
     names = list(dict.fromkeys(known))
     text = str(name)
     near = difflib.get_close_matches(text, names, n=4, cutoff=0.5)

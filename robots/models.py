@@ -1,5 +1,6 @@
 """Our own robots and objects, by name: URDF files of primitive shapes in `data/`."""
 
+import copy
 import json
 from dataclasses import replace
 from functools import cache
@@ -10,13 +11,14 @@ import numpy as np
 
 from .errors import LoadError, unknown_name
 from .loaders.urdf.reader import read_urdf
+from .typing import ModelName
 from .world.frame import Frame, Model
 
 DATA_DIR = Path(__file__).parent / "data"
 
 
 def model_names() -> tuple[str, ...]:
-    """The names that `read_model` knows, robots first.
+    """Return the names that `read_model` knows, robots first.
 
     >>> model_names()[:2]
     ('panda', 'ur5e')
@@ -24,16 +26,16 @@ def model_names() -> tuple[str, ...]:
     return tuple(_index())
 
 
-def model_info(name: str) -> dict[str, Any]:
-    """What is known of a model beside its file.
+def model_info(name: ModelName) -> dict[str, Any]:
+    """Return the metadata of a model.
 
     Args:
         name: One of `model_names()`.
 
     Returns:
         `file`, `kind` ("robot" or "object"), `description`; `home`, joint values by
-        joint name; for objects `category`, `abilities`, and where there are such
-        `openable_joints`, `links` (names of links by role) and `regions` (see
+        joint name; for objects `category` and `abilities`, and for some of them
+        `openable_joints`, `links` (names of links by role) and `regions` (arguments of
         `Config.add_region`).
 
     Raises:
@@ -42,11 +44,12 @@ def model_info(name: str) -> dict[str, Any]:
     index = _index()
     if name not in index:
         raise LoadError(unknown_name("model", name, index))
-    return json.loads(json.dumps(index[name]))
+    # A copy, so that callers cannot change the cached index.
+    return copy.deepcopy(index[name])
 
 
-def read_model(name: str) -> Model:
-    """One of our own models, its joints at home.
+def read_model(name: ModelName) -> Model:
+    """Return one of our own models, its joints at home.
 
     Raises:
         LoadError: for an unknown name, with near matches.
@@ -59,7 +62,7 @@ def read_model(name: str) -> Model:
 
 
 def _at_home(frame: Frame, home: dict[str, float]) -> Frame:
-    """The frame, its joint's value at definition taken from `home`."""
+    """Return the frame with its joint's value at definition taken from `home`."""
     joint = frame.joint
     if joint is None or joint.name not in home:
         return frame

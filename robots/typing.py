@@ -36,7 +36,7 @@ StrPath: TypeAlias = str | os.PathLike[str]
 Axis: TypeAlias = Literal["x", "y", "z"]
 """A coordinate axis of a frame."""
 RegionKind: TypeAlias = Literal["cavity", "support"]
-"""What a region of an object is: a space inside of it, or a face to stand on."""
+"""Kind of a region of an object: a space inside it, or a face that supports others."""
 JointTypeName: TypeAlias = (
     Literal[
         "hingeX",

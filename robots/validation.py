@@ -1,4 +1,4 @@
-"""Numbers that users give, checked with a sentence."""
+"""Validation of numbers that users give; errors are sentences."""
 
 from collections.abc import Callable
 from math import isfinite, nan
@@ -9,7 +9,7 @@ import numpy as np
 from .errors import ConfigError
 
 CONVERSION_ERRORS = TypeError, ValueError, OverflowError
-"""What floats cannot be made of raises one of these."""
+"""Errors of `float` and `np.array(…, float)` for values that are no numbers."""
 
 
 def number(
@@ -19,10 +19,17 @@ def number(
     condition: Callable[[float], bool] = lambda x: True,
     error: type[ValueError] = ConfigError,
 ) -> float:
-    """One finite number for which `condition` is true.
+    """Return a value as one finite number.
+
+    Args:
+        label: of the value, the subject of the message.
+        value: anything.
+        expected: description of valid values, for the message.
+        condition: true for valid numbers.
+        error: class of the error.
 
     Raises:
-        ConfigError: (or `error`) with what was got and what was expected.
+        ConfigError: (or `error`) with the value and what was expected.
     """
     try:
         x = float(value) if type(value) in (float, int, bool) else _scalar(value)
@@ -35,10 +42,10 @@ def number(
 
 
 def _scalar(value: Any) -> float:
-    """An array's only number; NaN: it has others."""
+    """Return the only number of an array; NaN if it has several, or is a string."""
     array = np.asarray(value, float)
-    alone = array.ndim == 0 and not isinstance(value, str | bytes)
-    return float(array) if alone else nan
+    is_single = array.ndim == 0 and not isinstance(value, str | bytes)
+    return float(array) if is_single else nan
 
 
 def integer(
@@ -48,15 +55,21 @@ def integer(
     condition: Callable[[float], bool] = lambda x: True,
     error: type[ValueError] = ConfigError,
 ) -> int:
-    """One integer for which `condition` is true; see `number`."""
-    whole = lambda x: x == int(x) and condition(x)
-    return int(number(label, value, expected, whole, error))
+    """Return a value as one integer; arguments are those of `number`."""
+
+    def is_valid(x: float) -> bool:
+        return x == int(x) and condition(x)
+
+    return int(number(label, value, expected, is_valid, error))
 
 
 def float_array(
     label: str, value: Any, expected: str, error: type[ValueError] = ConfigError
 ) -> np.ndarray:
-    """An array of floats of any shape, not the one that was given; see `number`."""
+    """Return a copy of a value as an array of floats of any shape.
+
+    Arguments and errors are those of `number`.
+    """
     try:
         return np.array(value, float)
     except CONVERSION_ERRORS:

@@ -10,18 +10,20 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 
 from posewise import collision
 from posewise.collision import Body, Contact
 from posewise.compilation.precision import full_matmul_precision
 
 from ..errors import ConfigError
+from ..typing import Array
 from ..world.frame import Frame
 from .bodies import Bodies, concatenate_bodies, frame_bodies
+from .collision_pairs import FramePair
 
 CoreTypes = tuple[tuple[Any, Any], ...]
-"""Types of the cores that meet, one entry for each group of body pairs."""
+"""Types of the two cores, one entry for each group of body pairs."""
 
 
 class BodyPairs(NamedTuple):
@@ -29,41 +31,52 @@ class BodyPairs(NamedTuple):
 
     a: Bodies
     b: Bodies
-    pair: np.ndarray
-    is_flipped: np.ndarray
-    """The first frame's body is b."""
+    pair: Int[np.ndarray, " n"]
+    """Place of the pair of frames."""
+    is_flipped: Bool[np.ndarray, " n"]
+    """Whether body b belongs to the first frame."""
 
 
-def group_body_pairs(frames: Sequence[Frame], pairs: Iterable) -> list[BodyPairs]:
-    """All pairs of bodies of pairs of frames (indices), grouped by kind.
+def group_body_pairs(
+    frames: Sequence[Frame], pairs: Iterable[FramePair]
+) -> list[BodyPairs]:
+    """Return all pairs of bodies of pairs of frames (indices), grouped by kind.
 
     Raises:
         ConfigError: for a frame without collision shapes, or the world.
     """
-    found: dict[tuple, list[BodyPairs]] = {}
+    groups: dict[tuple[Any, Any], list[BodyPairs]] = {}
     for k, pair in enumerate(pairs):
         for i in pair:
             if i == len(frames):
                 raise ConfigError(
                     "The world has no collision shape; add a frame with a Plane."
                 )
-        ours, theirs = (frame_bodies(frames[i]) for i in pair)
-        for x in ours:
-            for y in theirs:
-                flipped = _core_rank(x) > _core_rank(y)
-                a, b = _with_common_core(y, x) if flipped else _with_common_core(x, y)
+        first, second = (frame_bodies(frames[i]) for i in pair)
+        for x in first:
+            for y in second:
+                flip = _core_rank(x) > _core_rank(y)
+                a, b = _with_common_core(y, x) if flip else _with_common_core(x, y)
                 if a.kind[0] is collision.HalfSpace:
+                    # Two half-spaces have no finite distance.
                     continue
-                i, j = np.indices((len(a), len(b))).reshape(2, -1)
-                made = BodyPairs(
-                    a.rows(i), b.rows(j), np.full(len(i), k), np.full(len(i), flipped)
+                rows_a, rows_b = np.indices((len(a), len(b))).reshape(2, -1)
+                count = len(rows_a)
+                group = BodyPairs(
+                    a.rows(rows_a),
+                    b.rows(rows_b),
+                    np.full(count, k),
+                    np.full(count, flip),
                 )
-                found.setdefault((a.kind, b.kind), []).append(made)
-    return [_merge(parts) for parts in found.values()]
+                groups.setdefault((a.kind, b.kind), []).append(group)
+    return [_merge(parts) for parts in groups.values()]
 
 
 def _with_common_core(a: Bodies, b: Bodies) -> tuple[Bodies, Bodies]:
-    """Both curved, where one is and the other may be: fewer kinds to compile."""
+    """Express a box beside a `BoxPlusEllipsoid` as one too.
+
+    Fewer combinations of cores mean fewer programs to compile.
+    """
     if b.kind[0] is collision.BoxPlusEllipsoid and a.kind[0] is collision.Box:
         core = collision.as_box_plus_ellipsoid(a.body.core)
         a = Bodies(
@@ -83,67 +96,79 @@ def _core_rank(x: Bodies) -> int:
 
 
 def _merge(parts: list[BodyPairs]) -> BodyPairs:
-    one = lambda many: Bodies(many[0].kind, concatenate_bodies([x.body for x in many]))
+    def merge_bodies(sides: list[Bodies]) -> Bodies:
+        return Bodies(sides[0].kind, concatenate_bodies([side.body for side in sides]))
+
     return BodyPairs(
-        one([m.a for m in parts]),
-        one([m.b for m in parts]),
-        np.concatenate([m.pair for m in parts]),
-        np.concatenate([m.is_flipped for m in parts]),
+        merge_bodies([part.a for part in parts]),
+        merge_bodies([part.b for part in parts]),
+        np.concatenate([part.pair for part in parts]),
+        np.concatenate([part.is_flipped for part in parts]),
     )
 
 
-def pack(meets: list[BodyPairs]) -> tuple[CoreTypes, dict[str, np.ndarray]]:
-    """Static kinds and named arrays."""
+def pack(groups: list[BodyPairs]) -> tuple[CoreTypes, dict[str, np.ndarray]]:
+    """Return the static types of the cores, and all arrays by name."""
     arrays: dict[str, np.ndarray] = {}
-    for g, meet in enumerate(meets):
+    for g, group in enumerate(groups):
         for side in ("a", "b"):
-            body = getattr(meet, side).body
+            body = getattr(group, side).body
             leaves = (*body.core, *body[1:])
             arrays |= {f"{side}{g}_{n}": np.asarray(x) for n, x in enumerate(leaves)}
-        arrays[f"pair{g}"], arrays[f"flipped{g}"] = meet.pair, meet.is_flipped
-    return tuple((m.a.kind[0], m.b.kind[0]) for m in meets), arrays
+        arrays[f"pair{g}"], arrays[f"flipped{g}"] = group.pair, group.is_flipped
+    return tuple((group.a.kind[0], group.b.kind[0]) for group in groups), arrays
 
 
 @full_matmul_precision
 def evaluate_contacts(
-    kinds: CoreTypes,
+    core_types: CoreTypes,
     R: Float[jax.Array, "pairs 2 3 3"],
     p: Float[jax.Array, "pairs 2 3"],
     arrays: dict[str, jax.Array],
     cutoff: jax.Array | None = None,
     smoothing: jax.Array | None = None,
 ) -> Contact:
-    """Contacts of all pairs of bodies, group after group.
+    """Return the contacts of all pairs of bodies, group after group.
 
     Args:
-        kinds: see `pack`.
+        core_types: types of the cores, see `pack`.
         R: orientations of each pair of frames.
         p: positions of each pair of frames.
-        arrays: see `pack`.
-        cutoff: beyond it bounds will do; None: exact everywhere.
-        smoothing: [m], of the distances; see `collision.smooth_contact`.
+        arrays: bodies of all groups, see `pack`.
+        cutoff: distance beyond which lower bounds are enough [m]; None: exact
+            everywhere.
+        smoothing: smoothing length of distances [m], see `collision.smooth_contact`.
     """
     parts: list[Contact] = []
-    for g, types in enumerate(kinds):
+    for g, types in enumerate(core_types):
         pair, flipped = arrays[f"pair{g}"], arrays[f"flipped{g}"]
         sides = []
-        for side, core, other in zip("ab", types, (0, 1), strict=True):
-            own = jnp.where(flipped, 1 - other, other)
+        for side, core, k in zip("ab", types, (0, 1), strict=True):
+            frame = jnp.where(flipped, 1 - k, k)
             n = len(core._fields)
-            leaves = [arrays[f"{side}{g}_{k}"] for k in range(n + 3)]
-            R_f, p_f = R[pair, own], p[pair, own]
-            p_b = p_f + jnp.einsum("nij,nj->ni", R_f, leaves[n + 2])
-            sides.append(Body(core(*leaves[:n]), leaves[n], R_f @ leaves[n + 1], p_b))
+            leaves = [arrays[f"{side}{g}_{i}"] for i in range(n + 3)]
+            R_frame, p_frame = R[pair, frame], p[pair, frame]
+            p_body = p_frame + jnp.einsum("nij,nj->ni", R_frame, leaves[n + 2])
+            R_body = R_frame @ leaves[n + 1]
+            sides.append(Body(core(*leaves[:n]), leaves[n], R_body, p_body))
         if smoothing is not None:
-            out = collision.smooth_contact(sides[0], sides[1], smoothing)
+            contact = collision.smooth_contact(sides[0], sides[1], smoothing)
         elif cutoff is None:
-            out = collision.contact(sides[0], sides[1])
+            contact = collision.contact(sides[0], sides[1])
         else:
             limit = jnp.broadcast_to(cutoff, pair.shape)
-            out = collision.contact_within(sides[0], sides[1], limit)
-        turned = Contact(out.distance, out.point_b, out.point_a, -out.normal)
-        swap = lambda x, y, f=flipped: jnp.where(
-            f.reshape((-1,) + (1,) * (x.ndim - 1)), y, x
-        )
-        parts.append(jax.tree.map(swap, out, turned))
+            contact = collision.contact_within(sides[0], sides[1], limit)
+        parts.append(_select_order(flipped, contact))
     return jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
+
+
+def _select_order(flipped: Array, contact: Contact) -> Contact:
+    """Exchange a and b in the contacts of flipped pairs."""
+    swapped = Contact(
+        contact.distance, contact.point_b, contact.point_a, -contact.normal
+    )
+
+    def select(x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.where(flipped.reshape((-1,) + (1,) * (x.ndim - 1)), y, x)
+
+    return jax.tree.map(select, contact, swapped)

@@ -1,7 +1,7 @@
-"""Which pairs of frames can collide.
+"""Pairs of frames that can collide.
 
 A *link* is a frame that has a joint or stands in the world (without a parent, or on a
-root frame named "world"), with all that is rigidly attached to it.
+root frame named "world"), with everything that is rigidly attached to it.
 """
 
 from collections import defaultdict
@@ -21,14 +21,14 @@ FramePair = tuple[int, int]
 def collision_pairs(
     frames: Sequence[Frame], nodes: Sequence[int], ignored: Collection[FramePair] = ()
 ) -> Int[np.ndarray, "n 2"]:
-    """Index pairs of the frames that can collide, sorted, the lower index first.
+    """Return the index pairs of the frames that can collide, sorted, the lower first.
 
     Both frames have a shape for collision and a contact flag other than 0, a moving
     joint is between them, and neither flag ignores the other frame: contact = -k
     ignores the links above its own whose joints, counted upwards from the parent link
     to that link with its own joint, are at most k. So -1 ignores the parent link, and
     also the link above if that one stands in the world, without a joint. This is rai's
-    rule, but for the world: there, all that is fixed to a root is one link with it.
+    rule, except for the world: here, everything fixed to a root is one link with it.
 
     Args:
         frames: all frames.
@@ -37,17 +37,17 @@ def collision_pairs(
     """
     solid = np.array([i for i, f in enumerate(frames) if can_collide(f)], int)
     node = np.asarray(nodes, int)[solid]
-    count = node[:, None] != node
+    counts = node[:, None] != node
     if any(frames[i].contact < 0 for i in solid):
-        below = _ignored_ancestors(frames, solid)
-        count &= ~(below | below.T)
+        ignores = _ignored_ancestors(frames, solid)
+        counts &= ~(ignores | ignores.T)
     if ignored:
-        place = np.full(len(frames), len(solid))
-        place[solid] = np.arange(len(solid))
-        a, b = place[np.array(sorted(ignored), int)].T
-        known = (a < len(solid)) & (b < len(solid))
-        count[a[known], b[known]] = False
-    return solid[np.argwhere(np.triu(count, 1))]
+        row = np.full(len(frames), len(solid))
+        row[solid] = np.arange(len(solid))
+        a, b = row[np.array(sorted(ignored), int)].T
+        both_solid = (a < len(solid)) & (b < len(solid))
+        counts[a[both_solid], b[both_solid]] = False
+    return solid[np.argwhere(np.triu(counts, 1))]
 
 
 def can_collide(frame: Frame) -> bool:
@@ -58,7 +58,7 @@ def can_collide(frame: Frame) -> bool:
 def adjacent_bodies(
     parents: Sequence[int | None], jointed: Sequence[bool]
 ) -> set[FramePair]:
-    """Pairs of bodies whose links are connected by a joint.
+    """Return the pairs of bodies whose links are connected by a joint.
 
     Args:
         parents: of each body, a lower index; None: the world, which is no link.
@@ -69,38 +69,45 @@ def adjacent_bodies(
     for i, parent in enumerate(parents):
         link.append(i if parent is None or jointed[i] else link[parent])
         members[link[i]].append(i)
-    found: set[FramePair] = set()
-    for head, own in members.items():
+    pairs: set[FramePair] = set()
+    for head, bodies in members.items():
         parent = parents[head]
         if parent is not None:
-            found |= ordered_pairs(product(members[link[parent]], own))
-    return found
+            pairs |= ordered_pairs(product(members[link[parent]], bodies))
+    return pairs
 
 
 def ordered_pairs(pairs: Iterable[FramePair]) -> set[FramePair]:
-    """The pairs of two different indices, the lower first."""
+    """Return the pairs of two different indices, the lower first."""
     return {(min(p), max(p)) for p in pairs if p[0] != p[1]}
 
 
 def _ignored_ancestors(
     frames: Sequence[Frame], rows: Int[np.ndarray, " n"]
 ) -> Bool[np.ndarray, "n n"]:
-    """Whether each of the frames ignores each other one, as one above it."""
+    """Return whether the flag of each frame ignores each other one as an ancestor.
+
+    Args:
+        frames: all frames.
+        rows: indices of the frames in question.
+    """
     n = len(frames)
     worlds = {i for i, f in enumerate(frames) if f.name == "world" and f.parent is None}
     link = np.zeros(n, int)
+    # Number of joints of a frame and all frames above it.
     depth = np.zeros(n, int)
-    """Number of joints of a frame and all above it."""
+    # Whether the second frame is the link of the first, or a link above it.
     above = np.zeros((n, n), bool)
     for i in topological_order(frames):
-        up, jointed = frames[i].parent, frames[i].joint is not None
-        link[i] = i if jointed or up is None or up in worlds else link[up]
-        depth[i] = jointed + (0 if up is None else depth[up])
-        if up is not None:
-            above[i] = above[up]
+        parent, has_joint = frames[i].parent, frames[i].joint is not None
+        is_head = has_joint or parent is None or parent in worlds
+        link[i] = i if is_head else link[parent]
+        depth[i] = has_joint + (0 if parent is None else depth[parent])
+        if parent is not None:
+            above[i] = above[parent]
         above[i, link[i]] = True
-    own = link[rows]
-    has_joint = np.array([frames[i].joint is not None for i in own], int)
-    between = depth[own][:, None] - depth[own] - 1 + has_joint
+    heads = link[rows]
+    head_joints = np.array([frames[i].joint is not None for i in heads], int)
+    joints_between = depth[heads][:, None] - depth[heads] - 1 + head_joints
     reach = -np.array([frames[i].contact for i in rows], float)
-    return above[own[:, None], own] & (between <= reach[:, None])
+    return above[heads[:, None], heads] & (joints_between <= reach[:, None])

@@ -21,7 +21,7 @@ from .collision_pairs import FramePair, collision_pairs, ordered_pairs
 class CollisionFilter:
     """Pairs of frames that never collide, whatever their shapes and contact flags.
 
-    Methods return a new filter and leave this one as it is.
+    Methods return a new filter and do not change this one.
     """
 
     ignored: frozenset[FramePair] = frozenset()

@@ -1,7 +1,7 @@
-"""Where straight lines cross the convex bodies of a frame: in NumPy, float64.
+"""Intersections of straight lines with the convex bodies of a frame, in NumPy, float64.
 
-Every body is a union of pieces; as the body is convex, a line is in it from the first
-piece to the last.
+Every body is a union of convex primitives. Because the body itself is convex, a line is
+in it from where it enters the first primitive to where it leaves the last.
 """
 
 from dataclasses import replace
@@ -31,9 +31,9 @@ def intersect_lines(
     origin: Float[np.ndarray, "lines 3"],
     direction: Float[np.ndarray, "lines 3"],
 ) -> LineIntervals:
-    """Where lines enter and leave the bodies of a frame, all in the frame.
+    """Return where lines enter and leave the bodies of a frame, all in the frame.
 
-    Bodies are in the order of `frame_bodies`; points are never met.
+    Bodies are in the order of `frame_bodies`; no line meets a point.
 
     Args:
         frame: its collision shapes count, meshes by their convex parts.
@@ -43,11 +43,10 @@ def intersect_lines(
     Raises:
         ConfigError: for a frame with shapes that cannot be used, see `frame_bodies`.
     """
-    pieces = _ray_primitives(frame)
     count = sum(len(group) for group in frame_bodies(frame))
     enter = np.full((count, len(origin)), np.inf)
     leave = np.full((count, len(origin)), -np.inf)
-    for group in pieces:
+    for group in _ray_primitives(frame):
         first, last = group.intersect(origin, direction)
         missed = first > last
         first, last = np.where(missed, np.inf, first), np.where(missed, -np.inf, last)
@@ -61,9 +60,14 @@ def ray_hits(
     origin: Float[np.ndarray, "lines 3"],
     direction: Float[np.ndarray, "lines 3"],
 ) -> Float[np.ndarray, "lines bodies"]:
-    """How far along each ray it enters each body, inf where it does not.
+    """Return how far along each ray it enters each body; inf where it does not.
 
-    A ray that starts in a body does not enter that one, as in Bullet.
+    A ray that starts in a body does not hit that body, as in Bullet.
+
+    Args:
+        frame: its collision shapes count, meshes by their convex parts.
+        origin: start of each ray, in the frame.
+        direction: of each ray, of any length except 0; distances are its multiples.
     """
     enter, _ = intersect_lines(frame, origin, direction)
     return np.where(enter > 0, enter, np.inf)
@@ -71,9 +75,9 @@ def ray_hits(
 
 @lru_cache(maxsize=8192)
 def _ray_primitives(frame: Frame) -> list[RayPrimitives]:
-    """What the bodies of a frame are made of, in the frame."""
+    """Return the primitives of the bodies of a frame, in the frame; cached."""
     polytopes: list[tuple[np.ndarray, int]] = []
-    made: list[RayPrimitives] = []
+    primitives: list[RayPrimitives] = []
     first = 0
     for group in frame_bodies(frame):
         owner = list(range(first, first + len(group)))
@@ -83,58 +87,61 @@ def _ray_primitives(frame: Frame) -> list[RayPrimitives]:
         )
         match group.body.core:
             case collision.HalfSpace():
-                up = R[:, :, 2]
-                planes = np.column_stack([up, (up * p).sum(-1)])
+                normal = R[:, :, 2]
+                planes = np.column_stack([normal, (normal * p).sum(-1)])
                 polytopes += [(x[None], k) for x, k in zip(planes, owner, strict=True)]
             case collision.Hull(vertices):
-                placed = vertices @ R.swapaxes(-1, -2) + p[:, None]
-                for k, points, r in zip(owner, placed, radius, strict=True):
-                    polytopes += [(planes, k) for planes in _face_prisms(points, r)]
+                points = vertices @ R.swapaxes(-1, -2) + p[:, None]
+                for k, corners, r in zip(owner, points, radius, strict=True):
+                    polytopes += [(planes, k) for planes in _face_prisms(corners, r)]
                     if r > 0:
-                        made += _edge_capsules(points, r, k)
+                        primitives += _edge_capsules(corners, r, k)
             case core:
                 half = np.asarray(core.half)
                 radii = np.asarray(getattr(core, "radii", np.zeros_like(half)))
                 posed = PosedPrimitives(R, p, half, radii, np.array(owner))
-                made += _split_by_form(posed, radius)
+                primitives += _split_by_form(posed, radius)
     if polytopes:
-        most = max(len(p) for p, _ in polytopes)
-        full = [p[np.arange(most) % len(p)] for p, _ in polytopes]
-        made.append(Polytopes(np.array(full), np.array([k for _, k in polytopes])))
-    return made
+        # Repeated planes do not change a polytope, so that all get equally many.
+        count = max(len(planes) for planes, _ in polytopes)
+        padded = [planes[np.arange(count) % len(planes)] for planes, _ in polytopes]
+        owners = np.array([k for _, k in polytopes])
+        primitives.append(Polytopes(np.array(padded), owners))
+    return primitives
 
 
 def _split_by_form(
     posed: PosedPrimitives, radius: Float[np.ndarray, " n"]
 ) -> list[RayPrimitives]:
-    """Boxes, cylinders, ellipsoids and balls, rounded ones; no points of no size."""
-    made: list[RayPrimitives] = []
-    point = ~(posed.half.any(-1) | posed.radii.any(-1))
-    posed = replace(posed, radii=posed.radii + (point * radius)[:, None])
-    radius = np.where(point, 0.0, radius)
-    sharp = radius == 0
-    ball = ~posed.half.any(-1) & (posed.radii[:, 2] > 0)
-    drum = (posed.radii[:, 0] > 0) & ~ball
-    box = ~ball & ~drum & posed.half.any(-1)
-    if (sharp & box).any():
-        boxes = posed.rows(sharp & box)
-        made.append(Polytopes(_box_planes(boxes), boxes.owner))
-    if (sharp & ball).any():
-        made.append(Ellipsoids(**vars(posed.rows(sharp & ball))))
-    if (sharp & drum).any():
-        made.append(Cylinders(**vars(posed.rows(sharp & drum))))
-    straight = ~sharp & ~drum & ~posed.half[:, :2].any(-1)
-    made += _capsules(posed.rows(straight), radius[straight])
-    rest = ~sharp & ~straight
-    if rest.any():
-        made.append(RoundedCores(**vars(posed.rows(rest)), radius=radius[rest]))
-    return made
+    """Sort cores inflated by a radius into primitives; leave out points of no size."""
+    primitives: list[RayPrimitives] = []
+    is_point = ~(posed.half.any(-1) | posed.radii.any(-1))
+    posed = replace(posed, radii=posed.radii + (is_point * radius)[:, None])
+    radius = np.where(is_point, 0.0, radius)
+    is_sharp = radius == 0
+    is_ellipsoid = ~posed.half.any(-1) & (posed.radii[:, 2] > 0)
+    is_cylinder = (posed.radii[:, 0] > 0) & ~is_ellipsoid
+    is_box = ~is_ellipsoid & ~is_cylinder & posed.half.any(-1)
+    if (is_sharp & is_box).any():
+        boxes = posed.rows(is_sharp & is_box)
+        primitives.append(Polytopes(_box_planes(boxes), boxes.owner))
+    if (is_sharp & is_ellipsoid).any():
+        primitives.append(Ellipsoids(**vars(posed.rows(is_sharp & is_ellipsoid))))
+    if (is_sharp & is_cylinder).any():
+        primitives.append(Cylinders(**vars(posed.rows(is_sharp & is_cylinder))))
+    is_segment = ~is_sharp & ~is_cylinder & ~posed.half[:, :2].any(-1)
+    primitives += _capsules(posed.rows(is_segment), radius[is_segment])
+    is_rounded = ~is_sharp & ~is_segment
+    if is_rounded.any():
+        rounded = vars(posed.rows(is_rounded))
+        primitives.append(RoundedCores(**rounded, radius=radius[is_rounded]))
+    return primitives
 
 
 def _capsules(
     segments: PosedPrimitives, radius: Float[np.ndarray, " n"]
 ) -> list[RayPrimitives]:
-    """Cylinders about segments along z, and balls at their ends."""
+    """Return cylinders about segments along z, and balls at their ends."""
     if not len(radius):
         return []
     thick = replace(segments, radii=np.repeat(radius[:, None], 3, axis=1))
@@ -145,20 +152,23 @@ def _capsules(
 
 
 def _box_planes(boxes: PosedPrimitives) -> Float[np.ndarray, "n 6 4"]:
-    """Six planes for each box."""
+    """Return the six planes of each box."""
     axes, half = boxes.R.swapaxes(-1, -2), boxes.half
-    along = (axes * boxes.p[:, None]).sum(-1)
-    over = np.concatenate([axes, (along + half)[..., None]], -1)
-    under = np.concatenate([-axes, (half - along)[..., None]], -1)
-    return np.concatenate([over, under], 1)
+    center = (axes * boxes.p[:, None]).sum(-1)
+    upper = np.concatenate([axes, (center + half)[..., None]], -1)
+    lower = np.concatenate([-axes, (half - center)[..., None]], -1)
+    return np.concatenate([upper, lower], 1)
 
 
 def _face_prisms(points: np.ndarray, radius: float) -> list[np.ndarray]:
-    """The hull of points, and on each of its faces a prism as high as the radius."""
+    """Return the planes of a hull, and of a prism as high as the radius on each face.
+
+    Together with capsules about the edges these fill the hull inflated by the radius.
+    """
     planes = hull_planes(points)
-    found = [planes] if len(planes) else []
+    polytopes = [planes] if len(planes) else []
     if radius == 0:
-        return found
+        return polytopes
     for corners in surface_simplices(points):
         if len(corners) < 3:
             continue
@@ -169,14 +179,14 @@ def _face_prisms(points: np.ndarray, radius: float) -> list[np.ndarray]:
         faces = np.array([normal, -normal])
         offsets = np.array([1, -1]) * (normal @ a) + radius
         walls = np.column_stack([sides, (sides * corners).sum(-1)])
-        found.append(np.concatenate([np.column_stack([faces, offsets]), walls]))
-    return found
+        polytopes.append(np.concatenate([np.column_stack([faces, offsets]), walls]))
+    return polytopes
 
 
 def _edge_capsules(
     points: np.ndarray, radius: float, owner: int
 ) -> list[RayPrimitives]:
-    """Capsules about the edges of a hull."""
+    """Return capsules about the edges of a hull."""
     ends = [
         (corners[i], corners[i - 1])
         for corners in surface_simplices(points)
@@ -185,6 +195,7 @@ def _edge_capsules(
     a, b = (np.array(x) for x in zip(*ends, strict=True))
     length = np.linalg.norm(b - a, axis=-1)
     z = (b - a) / np.where(length > 0, length, 1.0)[:, None]
+    # The coordinate axis least aligned with the edge gives a well-conditioned normal.
     helper = np.eye(3)[np.abs(z).argmin(-1)]
     x = np.cross(helper, z)
     x /= np.linalg.norm(x, axis=-1, keepdims=True)

@@ -1,7 +1,6 @@
 """Which reader reads which file."""
 
 from pathlib import Path
-from typing import Any
 
 from ..errors import LoadError
 from ..geometry.mesh_paths import is_existing_file
@@ -38,10 +37,3 @@ def read_file(path: Path) -> tuple[Model, bool]:
                 f"{path}: files of kind {suffix or '(no suffix)'!r} are not known;"
                 " expected .urdf, .xml (MJCF), .g or .yml."
             )
-
-
-def read_named(name: str) -> tuple[Model, dict[str, Any]]:
-    """One of our own models, and what the index says of it."""
-    from ..models import model_info, read_model
-
-    return read_model(name), model_info(name)

@@ -39,7 +39,7 @@ FREE_JOINTS = ("free", "floating")
 
 @dataclass(frozen=True)
 class JointOptions:
-    """What a user says about the joint of a new frame; see `Config.add_frame`."""
+    """Options of `Config.add_frame` for the joint of a new frame."""
 
     type: JointTypeName | None = None
     axis: VectorLike | None = None

@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Annotations:
     """Everything that predicates know of a world beyond its frames.
 
-    Methods return new annotations and leave these as they are.
+    Methods return new annotations and do not change these.
     """
 
     objects: Mapping[str, ObjectAnnotation] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Force exchanges: pairs of frames that push each other at a point of attack.
+"""Contact forces: pairs of frames that push each other at a point of attack.
 
-The point, in the world [m], and the force, in the world and in a unit of its own, are
-the positions of two frames, so that whatever moves frames moves them.
+The point [m] and the force (in a separate unit) are the world positions of two
+auxiliary frames, so that a solver that moves frames also moves points and forces.
 """
 
 from dataclasses import dataclass, replace
@@ -13,13 +13,13 @@ from jaxtyping import Float
 from ..config import Config
 from ..geometry.shapes import Marker
 
-CONTACT_FORCE_ATTRIBUTE = "force_exchange"
-"""Of the frame that is the point of attack."""
+CONTACT_FORCE_ATTRIBUTE = "contact_force"
+"""Attribute of the frame at a point of attack, which holds the variable."""
 
 
 @dataclass(frozen=True)
 class ContactForceVariable:
-    """Two frames, the force that the second exerts on the first, and where."""
+    """Two frames, and the force that the second exerts on the first at a point."""
 
     a: str
     b: str
@@ -28,9 +28,9 @@ class ContactForceVariable:
     force: str
     """Name of the frame whose position is the force, in units."""
     unit: float
-    """[N]"""
+    """Force [N] for which the position of the force frame is 1."""
     active: bool = True
-    """False: there is no force now, whatever the frames say."""
+    """Whether the force acts; False: it is zero, whatever the position of its frame."""
 
     @property
     def names(self) -> tuple[str, str]:
@@ -49,21 +49,26 @@ class ContactForceVariable:
         C.add_frame(self.force, joint="trans3")
 
     def register(self, C: Config) -> None:
-        """Say in a world that has the point already that this is what it is."""
+        """Register this contact force in a world that already contains its point."""
         C.set_attributes(self.point, **{CONTACT_FORCE_ATTRIBUTE: self})
 
     def renamed(self, names: dict[str, str], active: bool) -> "ContactForceVariable":
-        """The same of the frames that go by other names."""
+        """Return this contact force between frames of other names.
+
+        Args:
+            names: new names of the frames by old ones.
+            active: whether the force acts.
+        """
         a, b = (names.get(name, name) for name in self.names)
         return replace(self, a=a, b=b, active=active)
 
     def value(self, C: Config) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
-        """Point of attack [m] and force on `a` [N], both in the world."""
+        """Return the point of attack [m] and the force on `a` [N], in the world."""
         force = self.unit * C.pose(self.force)[:3]
         return C.pose(self.point)[:3], force if self.active else np.zeros(3)
 
 
 def contact_force_variables(C: Config) -> list[ContactForceVariable]:
-    """All exchanges of a world, those that are not active too."""
-    found: list[Any] = [f.attributes.get(CONTACT_FORCE_ATTRIBUTE) for f in C.frames]
-    return [e for e in found if isinstance(e, ContactForceVariable)]
+    """Return all contact forces of a world, also those that do not act."""
+    values: list[Any] = [f.attributes.get(CONTACT_FORCE_ATTRIBUTE) for f in C.frames]
+    return [value for value in values if isinstance(value, ContactForceVariable)]

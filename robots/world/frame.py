@@ -1,4 +1,4 @@
-"""What a world is made of: frames with a constant origin, a joint and shapes."""
+"""Parts of a world: frames with a constant origin, a joint and shapes."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,9 +18,9 @@ class Geometry:
     pose: np.ndarray = field(default_factory=IDENTITY.copy)
     """Pose of the shape in its frame (7,)."""
     collision: bool = True
-    """Takes part in distances and collisions."""
+    """Whether the shape takes part in distances and collisions."""
     visual: bool = True
-    """Is drawn."""
+    """Whether the shape is drawn."""
     color: tuple[float, ...] | None = None
     """RGBA, 0 to 1."""
 
@@ -30,9 +30,9 @@ class Joint:
     """The motion of a frame relative to its constant origin."""
 
     type: str
-    """A name of `JOINT_TYPES` (rai's and URDF's names)."""
+    """Name of a joint type, rai's or URDF's; see `JOINT_TYPES`."""
     name: str
-    """The joint's name; the frame's where the file gives none."""
+    """Name of the joint; that of the frame where the file gives none."""
     axis: np.ndarray | None = None
     """Unit axis (3,) of hinge, revolute, continuous, prismatic, planar."""
     limits: np.ndarray | None = None
@@ -40,14 +40,14 @@ class Joint:
     q: np.ndarray | None = None
     """Value at definition (dim,): the home of homing costs; None: the zero pose."""
     mimic: str | None = None
-    """Name of the joint it follows: q = multiplier · q_followed + offset."""
+    """Name of the joint that this one follows: q = multiplier · q_followed + offset."""
     multiplier: float = 1.0
     offset: float = 0.0
     scale: float = 1.0
-    """The motion is evaluated at scale · q (rai's joint_scale); a mimic joint's is that
-    of the joint it follows."""
+    """Factor of q (rai's joint_scale): the motion is evaluated at scale · q. A mimic
+    joint has that of the joint it follows."""
     active: bool = True
-    """False: locked, its value is part of the world and not of q."""
+    """Whether q has the joint's value; False: locked, the value is constant."""
     velocity: np.ndarray | None = None
     """Largest speed (dim,) [rad/s, m/s]."""
     effort: np.ndarray | None = None
@@ -71,14 +71,14 @@ class Frame:
     joint: Joint | None = None
     geometries: tuple[Geometry, ...] = ()
     contact: int = 0
-    """rai's flag: 0 never collides; -k ignores links near above, see `pairs`."""
+    """rai's flag: 0 never collides; -k ignores links above, see `collision_pairs`."""
     mass: float | None = None
     com: np.ndarray | None = None
     """Centre of mass in the frame (3,); None: the origin."""
     inertia: np.ndarray | None = None
     """(3, 3) about the centre of mass, in the frame's axes; None: from the shapes."""
     attributes: dict[str, Any] = field(default_factory=dict)
-    """Whatever the file says beyond this: metadata, kept."""
+    """Metadata: all other attributes of the file."""
 
     @property
     def shape(self) -> Shape | None:
@@ -88,7 +88,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What a loader returns: frames in file order, and the state at the end."""
+    """Result of a loader: frames in file order, joint values and ignored pairs."""
 
     frames: tuple[Frame, ...]
     q: dict[int, np.ndarray] = field(default_factory=dict)

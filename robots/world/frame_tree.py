@@ -111,7 +111,7 @@ def joint_of(frame: Frame) -> Joint:
 class FrameTree:
     """Frames in order, and the values of their joints.
 
-    Edits return a new tree and leave this one as it is; see `edit` and `add`.
+    Edits return a new tree and do not change this one; see `edit` and `add`.
     """
 
     frames: tuple[Frame, ...]
@@ -125,7 +125,7 @@ class FrameTree:
         frames: Sequence[Frame] = (),
         values: Mapping[int, np.ndarray] | None = None,
     ) -> "FrameTree":
-        """Make a tree with a kinematic model of its own, which is built when needed."""
+        """Make a tree with a new kinematic model, which is built when needed."""
         frames, values = tuple(frames), {} if values is None else values
         return cls(frames, values, KinematicModel(frames, values))
 

@@ -1,19 +1,21 @@
-"""Friction of things that touch."""
+"""Friction coefficients of frames in contact."""
 
 from ..validation import number
 from .frame import Frame
 
 DEFAULT_FRICTION = 0.5
+"""Coulomb friction coefficient of frames without one (1); a larger one lets contact
+forces lean farther from the normal."""
 
 
 def contact_friction(frame: Frame) -> float:
-    """A frame's coefficient of friction: its attribute `contact_friction`, or 0.5.
+    """Return a frame's friction coefficient: its `contact_friction`, or the default.
 
-    Of two frames that touch, the larger one counts.
+    Where two frames touch, the larger coefficient counts.
 
     Raises:
-        ConfigError: for what is no number >= 0.
+        ConfigError: for an attribute that is no number >= 0.
     """
-    given = frame.attributes.get("contact_friction", DEFAULT_FRICTION)
-    what = f"Frame {frame.name!r}: contact_friction"
-    return number(what, given, "a number >= 0", lambda x: x >= 0)
+    value = frame.attributes.get("contact_friction", DEFAULT_FRICTION)
+    label = f"Frame {frame.name!r}: contact_friction"
+    return number(label, value, "a number >= 0", lambda x: x >= 0)
