@@ -118,9 +118,9 @@ def _geometry_bodies(frame: Frame, geometry: Geometry) -> list[collision.Body]:
             return [body(collision.Box(row(half)), rounding)]
         case shapes.Cylinder(length, radius, rounding):
             r = max(radius - rounding, 0.0)
-            half = max(length / 2 - rounding, 0.0)
+            h = max(length / 2 - rounding, 0.0)
             # A cylinder is the Minkowski sum of a segment along z and a flat disc.
-            core = collision.BoxPlusEllipsoid(row([0.0, 0, half]), row([r, r, 0.0]))
+            core = collision.BoxPlusEllipsoid(row([0.0, 0, h]), row([r, r, 0.0]))
             return [body(core, rounding)]
         case shapes.Ellipsoid(radii):
             return [body(collision.BoxPlusEllipsoid(np.zeros((1, 3)), row(radii)))]

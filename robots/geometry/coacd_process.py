@@ -1,6 +1,6 @@
-"""coacd in a process of its own: it may print, abort or never end on broken meshes.
+"""coacd in a separate process, because it may print, abort or hang on broken meshes.
 
-The process runs this file as a script, apart from posewise.
+The process runs this file as a script, without importing posewise.
 """
 
 import subprocess
@@ -12,11 +12,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 PREPROCESS_RESOLUTION = 30
-"""Cells along the grid on which open surfaces become solid; 50 take minutes."""
+"""Cells along the grid on which coacd makes open surfaces solid (count); 50 take
+minutes."""
 
 
 class CoacdError(RuntimeError):
-    """coacd gave no parts; says how it ended."""
+    """A failure of coacd; the message says how its process ended."""
 
 
 def run_coacd(
@@ -25,38 +26,40 @@ def run_coacd(
     threshold: float,
     time_limit: float,
 ) -> list[np.ndarray]:
-    """The vertices of the convex parts.
+    """Return the vertices of the convex parts of a mesh.
 
     Args:
-        vertices: corners.
-        faces: triangles of corners.
-        threshold: how concave a part may be, as coacd measures it.
-        time_limit: seconds until it is stopped.
+        vertices: Vertices of the mesh.
+        faces: Indices of the corners of each triangle.
+        threshold: Largest concavity of a part, in coacd's measure.
+        time_limit: Time after which the process is stopped [s].
 
     Raises:
-        CoacdError: when it ends without parts, or does not end in time.
+        CoacdError: When coacd ends without parts, or not in time.
     """
     with tempfile.TemporaryDirectory() as folder:
-        given, made = Path(folder) / "mesh.npz", Path(folder) / "parts.npz"
-        np.savez(given, vertices=vertices, faces=faces)
+        input_file, output_file = Path(folder) / "mesh.npz", Path(folder) / "parts.npz"
+        np.savez(input_file, vertices=vertices, faces=faces)
         command = [
             sys.executable,
             "-P",
             __file__,
-            str(given),
-            str(made),
+            str(input_file),
+            str(output_file),
             f"{threshold}",
         ]
         try:
-            ended = subprocess.run(
+            process = subprocess.run(
                 command, capture_output=True, text=True, timeout=time_limit
             )
         except subprocess.TimeoutExpired:
             raise CoacdError(f"coacd did not end within {time_limit:g} s") from None
-        if ended.returncode or not made.is_file():
-            last = (ended.stderr.strip().splitlines() or ["it says nothing"])[-1]
-            raise CoacdError(f"coacd ended with code {ended.returncode}: {last[:200]}")
-        with np.load(made, allow_pickle=False) as file:
+        if process.returncode or not output_file.is_file():
+            last = (process.stderr.strip().splitlines() or ["no message"])[-1]
+            raise CoacdError(
+                f"coacd ended with code {process.returncode}: {last[:200]}"
+            )
+        with np.load(output_file, allow_pickle=False) as file:
             parts = [file[name] for name in file.files]
     parts = [part for part in parts if len(part) and np.isfinite(part).all()]
     if not parts:
@@ -64,11 +67,11 @@ def run_coacd(
     return parts
 
 
-def _main(given: str, made: str, threshold: str) -> None:
+def _main(input_file: str, output_file: str, threshold: str) -> None:
     import coacd
 
     coacd.set_log_level("off")
-    with np.load(given, allow_pickle=False) as file:
+    with np.load(input_file, allow_pickle=False) as file:
         mesh = coacd.Mesh(file["vertices"], file["faces"])
     parts = coacd.run_coacd(
         mesh,
@@ -76,7 +79,7 @@ def _main(given: str, made: str, threshold: str) -> None:
         preprocess_resolution=PREPROCESS_RESOLUTION,
         seed=0,
     )
-    np.savez(made, **{str(i): part[0] for i, part in enumerate(parts)})
+    np.savez(output_file, **{str(i): part[0] for i, part in enumerate(parts)})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Convex parts that stand for a mesh in collisions."""
+"""Convex parts that represent a mesh in collisions."""
 
 import importlib
 
@@ -13,19 +13,19 @@ from .mesh_cleaning import clean_triangles, finite_vertices, mesh_label, split_s
 from .shapes import Mesh
 
 CONCAVITY_THRESHOLD = 0.05
-"""How concave a part may be, in coacd's measure."""
+"""Largest concavity of a part, in coacd's measure; larger gives fewer parts."""
 MAX_PART_VERTICES = 32
-"""Of one part; parts that come with more grow a little."""
+"""Largest number of vertices of a part; parts with more are enlarged a little."""
 COACD_TIME_LIMIT = 300.0
-"""Seconds for coacd; open or self-crossing surfaces may take it very long."""
+"""Time limit of coacd [s]; open or self-crossing surfaces may take very long."""
 
 
 def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "n 3"]]:
-    """The vertices of convex hulls whose union stands for a mesh.
+    """Return the vertices of convex hulls whose union represents a mesh.
 
     Mode "convex" has one part, the hull. Mode "decompose" has one part for each closed
-    component that is convex, which is exact, and several for each other one, by coacd.
-    What coacd makes takes seconds and is kept on disk.
+    convex component, which is exact, and several parts for each other component, from
+    coacd. The results of coacd, which take seconds, are cached on disk.
 
     Measured on eight meshes (torus, cup, brackets; sizes are diagonals of the bounding
     box): no point of the surface is farther than 4e-5 of the size outside the parts,
@@ -35,12 +35,13 @@ def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "n 3"]]:
     takes a minute (an open box).
 
     Args:
-        mesh: of mode "convex" or "decompose".
+        mesh: A mesh of mode "convex" or "decompose".
 
     Raises:
-        ConfigError: without triangles, with NaN vertices, in mode "sdf", and when coacd
-            makes nothing of the triangles.
-        ImportError: when coacd is needed and not there; names the extra.
+        ConfigError: For a mesh without triangles, with NaN vertices, or of mode "sdf",
+            and when coacd finds no parts.
+        ImportError: When coacd is needed and not installed; the message names the
+            extra.
     """
     if mesh.mode == "sdf":
         raise ConfigError(
@@ -79,17 +80,19 @@ def _decompose_with_coacd(
                 " Mesh(..., mode='convex')."
             ) from error
         try:
-            made = run_coacd(vertices, faces, CONCAVITY_THRESHOLD, COACD_TIME_LIMIT)
+            raw_parts = run_coacd(
+                vertices, faces, CONCAVITY_THRESHOLD, COACD_TIME_LIMIT
+            )
         except CoacdError as error:
             raise ConfigError(
                 f"Mesh: {mesh_label(mesh)} cannot be decomposed ({error}); close its"
                 " surface and mend crossing triangles, or give mode='convex' (its"
                 " hull) or mode='sdf' (a grid)."
             ) from error
-        parts = [outer_hull(part, MAX_PART_VERTICES) for part in made]
+        parts = [outer_hull(part, MAX_PART_VERTICES) for part in raw_parts]
         ends = np.cumsum([len(part) for part in parts])
         return {"vertices": np.concatenate(parts), "ends": ends}
 
     inputs = vertices, faces, CONCAVITY_THRESHOLD, MAX_PART_VERTICES
-    found = memoize_to_disk("parts1", inputs, ("vertices", "ends"), build)
-    return np.split(found["vertices"], found["ends"][:-1])
+    arrays = memoize_to_disk("parts1", inputs, ("vertices", "ends"), build)
+    return np.split(arrays["vertices"], arrays["ends"][:-1])

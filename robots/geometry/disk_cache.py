@@ -1,4 +1,4 @@
-"""Results of long computations, kept in a private folder of the user's."""
+"""Results of long computations, cached in a private folder of the user."""
 
 import hashlib
 import os
@@ -18,33 +18,33 @@ Arrays = dict[str, np.ndarray]
 def memoize_to_disk(
     kind: str, inputs: Sequence[Any], names: Sequence[str], build: Callable[[], Arrays]
 ) -> Arrays:
-    """What `build` returns; read from disk where it was built before.
+    """Return the arrays of `build`, read from disk if they were built before.
 
-    Where the folder cannot be written nothing is kept; a broken file is built again.
+    If the folder cannot be written, nothing is cached; a broken file is built again.
 
     Args:
-        kind: a word for the file's name; change it when `build` changes its answers.
-        inputs: arrays and numbers that the result depends on.
-        names: keys of the arrays that `build` returns.
-        build: makes the arrays.
+        kind: First word of the file name; change it when `build` changes its result.
+        inputs: Arrays and numbers that the result depends on.
+        names: Names of the arrays that `build` returns.
+        build: Function that computes the arrays.
     """
     path = cache_folder() / f"{kind}-{array_digest(inputs)}.npz"
-    found = read_arrays(path, names)
-    if found is None:
-        found = build()
+    arrays = read_arrays(path, names)
+    if arrays is None:
+        arrays = build()
         with suppress(OSError):
-            write_arrays(path, found)
-    return found
+            write_arrays(path, arrays)
+    return arrays
 
 
 def cache_folder() -> Path:
-    """Where files are kept: below `XDG_CACHE_HOME`, else `~/.cache`."""
+    """Return the folder of the cache: in `XDG_CACHE_HOME`, else in `~/.cache`."""
     base = os.environ.get("XDG_CACHE_HOME")
     return Path(base or Path.home() / ".cache") / "posewise" / "meshes"
 
 
 def array_digest(inputs: Iterable[Any]) -> str:
-    """The same word for the same arrays, numbers and texts, in every process."""
+    """Return a hash of arrays, numbers and texts that is the same in every process."""
     hashed = hashlib.sha256()
     for value in inputs:
         array = np.ascontiguousarray(value)
@@ -54,7 +54,7 @@ def array_digest(inputs: Iterable[Any]) -> str:
 
 
 def read_arrays(path: Path, names: Sequence[str]) -> Arrays | None:
-    """These arrays of a file; None where it cannot be read, or has others."""
+    """Return named arrays of a file; None if it cannot be read, or lacks one."""
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             return {name: file[name] for name in names}
@@ -63,12 +63,13 @@ def read_arrays(path: Path, names: Sequence[str]) -> Arrays | None:
 
 
 def write_arrays(path: Path, arrays: Arrays) -> None:
-    """Write beside the final place, then move: nobody reads half a file.
+    """Write arrays to a file.
 
     Raises:
-        OSError: where it cannot be written.
+        OSError: When the file cannot be written.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Write beside the file, then move: no process ever reads half a file.
     handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""The triangles of a mesh, cleaned for geometry."""
+"""Cleaning of triangle meshes for geometry, and their division into solids."""
 
 from typing import TypeAlias
 
@@ -13,12 +13,12 @@ Faces: TypeAlias = Int[np.ndarray, "_ 3"]
 
 
 def clean_triangles(mesh: Mesh) -> tuple[Vertices, Faces]:
-    """Vertices and faces: equal vertices merged, faces without area or twins left out.
+    """Return vertices and faces without duplicates and faces without area.
 
     A mesh all of whose faces lack area keeps them.
 
     Raises:
-        ConfigError: without triangles, or with NaN or infinite vertices.
+        ConfigError: For a mesh without triangles, or with NaN or infinite vertices.
     """
     vertices = finite_vertices(mesh)
     faces = np.asarray(mesh.mesh.faces, np.int64)
@@ -32,23 +32,23 @@ def clean_triangles(mesh: Mesh) -> tuple[Vertices, Faces]:
             f"Mesh: a triangle of {mesh_label(mesh)} names vertex {int(faces.max())} of"
             f" {len(vertices)}; mend the faces."
         )
-    vertices, place = np.unique(vertices, axis=0, return_inverse=True)
-    faces = place.reshape(-1)[faces]
+    vertices, merged = np.unique(vertices, axis=0, return_inverse=True)
+    faces = merged.reshape(-1)[faces]
     a, b, c = vertices[faces].swapaxes(0, 1)
     size = np.linalg.norm(np.ptp(vertices[np.unique(faces)], axis=0))
     longest = np.max([np.linalg.norm(x, axis=1) for x in (b - a, c - b, a - c)], axis=0)
     height = np.linalg.norm(np.cross(b - a, c - a), axis=1) / np.maximum(longest, 1e-99)
-    if np.any(solid := height > 1e-12 * size):
-        faces = faces[solid]
+    if np.any(has_area := height > 1e-12 * size):
+        faces = faces[has_area]
     _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
     return _drop_unused_vertices(vertices, faces[np.sort(first)])
 
 
 def finite_vertices(mesh: Mesh) -> Vertices:
-    """All vertices, scaled.
+    """Return all vertices, scaled.
 
     Raises:
-        ConfigError: when there is none, or one is NaN or infinite.
+        ConfigError: When there is none, or one is NaN or infinite.
     """
     vertices = np.array(mesh.mesh.vertices, float)
     if not len(vertices) or not np.isfinite(vertices).all():
@@ -60,25 +60,29 @@ def finite_vertices(mesh: Mesh) -> Vertices:
 
 
 def is_watertight(faces: Faces) -> bool:
-    """Whether each edge is passed as often in one direction as in the other."""
+    """Whether each edge occurs equally often in both directions."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     count = faces.max() + 1
-    forth, back = edges @ [count, 1], edges @ [1, count]
-    return np.array_equal(np.sort(forth), np.sort(back))
+    # One number for each directed edge, and for its reverse.
+    forward, backward = edges @ [count, 1], edges @ [1, count]
+    return np.array_equal(np.sort(forward), np.sort(backward))
 
 
 def signed_volume(vertices: Vertices, faces: Faces) -> float:
-    """Volume of a watertight mesh; negative where its faces look inwards."""
+    """Return the volume of a watertight mesh, negative if its faces look inwards.
+
+    It is the sum of signed tetrahedra (a × b) · c / 6 (divergence theorem).
+    """
     a, b, c = (vertices - vertices.mean(0))[faces].swapaxes(0, 1)
     return float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6
 
 
 def split_solids(vertices: Vertices, faces: Faces) -> list[tuple[Vertices, Faces]]:
-    """The components of a mesh if each is a solid by itself, else all as one.
+    """Return the components of a mesh if each is a solid, else the whole mesh.
 
-    Components join where triangles share an edge. One that is not watertight, or that
-    looks inwards (a cavity in another), keeps all together; a mesh that looks inwards
-    as a whole is turned.
+    Triangles that share an edge are of one component. A component that is not
+    watertight, or that looks inwards (a cavity in another one), prevents the division;
+    a mesh that looks inwards as a whole is inverted.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -102,7 +106,7 @@ def _drop_unused_vertices(vertices: Vertices, faces: Faces) -> tuple[Vertices, F
 
 
 def mesh_label(mesh: Mesh) -> str:
-    """How messages call a mesh: its file, or its numbers."""
+    """Return how messages name a mesh: by its file, or by its number of vertices."""
     if hasattr(mesh.source, "vertices"):
         return f"a trimesh of {len(mesh.source.vertices)} vertices"
     return str(mesh.source)

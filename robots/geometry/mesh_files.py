@@ -1,4 +1,4 @@
-"""Mesh files: rai's `.h5` and whatever trimesh reads."""
+"""Mesh files: rai's `.h5` and the formats of trimesh."""
 
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,20 @@ from .mesh_paths import is_existing_file
 TRIMESH_SUFFIXES = (".stl", ".obj", ".ply", ".off", ".glb", ".gltf", ".dae")
 READABLE_SUFFIXES = (".h5", *TRIMESH_SUFFIXES)
 MAX_FILE_BYTES = 1_000_000_000
+"""Size of the largest file that is read [bytes]."""
 MAX_POINTS = 20_000_000
+"""Number of points of the largest array that is read."""
 
 
 def read_mesh(path: Path) -> trimesh.Trimesh:
-    """The triangles of a mesh file, all its parts as one mesh, vertices as stored.
+    """Return the triangles of a mesh file, all parts as one mesh, vertices as stored.
 
     Args:
-        path: an `.h5` of rai (its group `mesh`) or a file that trimesh reads.
+        path: An `.h5` file of rai (its group `mesh`), or a file that trimesh reads.
 
     Raises:
-        ConfigError: when the file is missing, of another kind, broken or empty.
-        ImportError: for `.h5` without h5py.
+        ConfigError: When the file is missing, of another kind, broken or empty.
+        ImportError: When an `.h5` file needs h5py, which is not installed.
     """
     _check_file(path)
     if path.suffix.lower() == ".h5":
@@ -38,11 +40,11 @@ def read_mesh(path: Path) -> trimesh.Trimesh:
 
 
 def read_convex_parts(path: Path) -> list[np.ndarray]:
-    """The vertices (n, 3) of each convex part in the group `decomp` of an `.h5`.
+    """Return the vertices (n, 3) of each convex part in an `.h5` file's group `decomp`.
 
     Raises:
-        ConfigError: when the file is missing, broken or empty.
-        ImportError: without h5py.
+        ConfigError: When the file is missing, broken or empty.
+        ImportError: When h5py is not installed.
     """
     _check_file(path)
     data = _read_h5(path, "decomp", ("vertices",), ("parts",))
@@ -58,11 +60,11 @@ def read_convex_parts(path: Path) -> list[np.ndarray]:
 
 
 def read_points(path: Path) -> np.ndarray:
-    """The points (n, 3) in the group `points` of an `.h5`.
+    """Return the points (n, 3) in the group `points` of an `.h5` file.
 
     Raises:
-        ConfigError: when the file is missing, broken or empty.
-        ImportError: without h5py.
+        ConfigError: When the file is missing, broken or empty.
+        ImportError: When h5py is not installed.
     """
     _check_file(path)
     return _check_points(path, _read_h5(path, "points", ("vertices",))["vertices"])
@@ -83,7 +85,7 @@ def _check_file(path: Path) -> None:
 
 
 def _read_h5(
-    path: Path, group: str, needed: tuple[str, ...], optional: tuple[str, ...] = ()
+    path: Path, group: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> dict[str, np.ndarray]:
     try:
         import h5py
@@ -91,10 +93,10 @@ def _read_h5(
         raise ImportError(
             f'{path}: reading .h5 meshes needs h5py: pip install "posewise[rai]".'
         ) from error
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     try:
         with h5py.File(path, "r") as file:
-            for name in (*needed, *optional):
+            for name in (*required, *optional):
                 data: Any = file.get(f"{group}/{name}")
                 if data is None and name in optional:
                     continue
@@ -108,12 +110,12 @@ def _read_h5(
                         f"{path}: '{group}/{name}' has {data.size} numbers, at most"
                         f" {3 * MAX_POINTS} can be read; simplify the mesh."
                     )
-                found[name] = np.asarray(data[()])
+                arrays[name] = np.asarray(data[()])
     except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError(f"{path}: not a readable .h5 file ({error}).") from error
-    return found
+    return arrays
 
 
 def _read_h5_triangles(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -144,7 +146,7 @@ def _read_trimesh(path: Path) -> trimesh.Trimesh:
         loaded = trimesh.load(path, process=False)
         if isinstance(loaded, trimesh.Scene):
             loaded = loaded.to_mesh()
-    except Exception as error:  # parsers of foreign formats raise anything
+    except Exception as error:  # trimesh's parsers raise exceptions of all kinds
         hint = "; .dae needs pip install pycollada" * (path.suffix.lower() == ".dae")
         raise ConfigError(
             f"{path}: trimesh cannot read this mesh ({error!r}){hint}."

@@ -1,4 +1,4 @@
-"""Where a description's mesh files are, and which it may refer to.
+"""Location of the mesh files of a robot description, and which it may refer to.
 
 A file from elsewhere may name any path. Only files inside its *root* are used, after
 symbolic links are followed. The root is
@@ -20,24 +20,27 @@ from urllib.parse import unquote
 MESH_SUFFIXES = frozenset(
     ".stl .obj .dae .ply .off .glb .gltf .3mf .msh .mesh .h5".split()
 )
-"""What a mesh file may be called; a description cannot name any other file."""
+"""Suffixes of mesh files; a description cannot name any other file."""
 
 
 @dataclass(frozen=True, eq=False)
 class MeshLocator:
-    """Finds the meshes of one description and remembers those it could not."""
+    """Finds the mesh files of one description, and records the missing ones."""
 
     file: Path
+    """The description."""
     packages: Mapping[str, str | os.PathLike] = field(default_factory=dict)
+    """Folders of packages by name."""
     missing: list[str] = field(default_factory=list)
+    """Mesh names that were not found, each with the reason."""
 
     def find(self, name: str) -> Path | None:
-        """The file a mesh name stands for; None (and remembered) if there is none."""
+        """Return the file of a mesh name; record a missing one and return None."""
         outside = False
         for root, path in self._candidates(name):
             if not is_existing_file(path):
                 continue
-            real = path.resolve()
+            real = path.resolve()  # follows links, which could lead outside
             if real.suffix.lower() in MESH_SUFFIXES and real.is_relative_to(
                 root.resolve()
             ):
@@ -50,7 +53,7 @@ class MeshLocator:
         return None
 
     def warn(self) -> None:
-        """One warning for all meshes that were not found."""
+        """Warn once of all meshes that were not found."""
         if not self.missing:
             return
         shown = ", ".join(self.missing[:3]) + (", …" if len(self.missing) > 3 else "")
@@ -64,7 +67,7 @@ class MeshLocator:
         )
 
     def _candidates(self, name: str) -> Iterator[tuple[Path, Path]]:
-        """Pairs of a root and a path that must lie in it."""
+        """Yield pairs of a root and a path that must lie in it."""
         folder = self.file.resolve().parent
         scheme, _, rest = name.rpartition("://")
         if scheme in ("package", "model"):
@@ -94,7 +97,7 @@ class MeshLocator:
 
 
 def is_existing_file(path: Path) -> bool:
-    """Whether there is a file of that name; nonsensical names are none."""
+    """Whether there is a file of that name; impossible names are no files."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -102,7 +105,7 @@ def is_existing_file(path: Path) -> bool:
 
 
 def package_root(folder: Path) -> Path:
-    """The folder that a description in `folder` may take relative paths from."""
+    """Return the folder in which all files of a description in `folder` must lie."""
     for above in [folder, *folder.parents]:
         if (above / "package.xml").is_file():
             return above

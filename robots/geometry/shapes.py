@@ -1,40 +1,39 @@
-"""Shapes: each convex one is a core and a radius; outer sizes include the rounding.
+"""Shapes that a frame can have; outer sizes [m] include the rounding.
 
-All are centred at their frame's origin; long axes lie along z; metres.
+Each convex shape is a core and a radius. All are centred at the origin of their frame,
+with long axes along z.
 """
 
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+from jaxtyping import Float
 
 from ..errors import ConfigError
+from ..typing import MatrixLike, StrPath, VectorLike
 from ..validation import float_array, number
 
 if TYPE_CHECKING:
-    from trimesh import Trimesh
-else:
-    Trimesh = Any
+    from trimesh import Trimesh  # slow to import
 
-Numbers = Any
-"""What NumPy turns into an array of floats; stored as one."""
-Number = Any
-"""What is one number; stored as a float."""
+MeshMode: TypeAlias = Literal["decompose", "convex", "sdf"]
+"""Collision model of a mesh: convex parts, its hull, or a signed distance grid."""
 
 
 def _check_sizes(shape, **values) -> None:
     for name, value in values.items():
-        what = f"{type(shape).__name__}: {name}"
+        label = f"{type(shape).__name__}: {name}"
         if isinstance(value, np.ndarray):
             if not np.all(np.isfinite(value)) or np.any(value < 0):
                 raise ConfigError(
-                    f"{what} is {value.tolist()}, expected finite numbers >= 0"
+                    f"{label} is {value.tolist()}, expected finite numbers >= 0"
                     " (metres)."
                 )
         else:
-            value = number(what, value, "one number >= 0 (metres)", lambda v: v >= 0)
+            value = number(label, value, "one number >= 0 (metres)", lambda v: v >= 0)
             object.__setattr__(shape, name, value)
 
 
@@ -58,9 +57,13 @@ def _check_rounding(shape, smallest: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Marker:
-    """A coordinate cross for the eye; geometrically a point."""
+    """A coordinate cross to look at; geometrically a point.
 
-    size: Number = 0.1
+    Args:
+        size: Length of its axes [m].
+    """
+
+    size: float = 0.1
 
     def __post_init__(self):
         _check_sizes(self, size=self.size)
@@ -70,7 +73,7 @@ class Marker:
 class Sphere:
     """A ball."""
 
-    radius: Number
+    radius: float
 
     def __post_init__(self):
         _check_sizes(self, radius=self.radius)
@@ -78,10 +81,10 @@ class Sphere:
 
 @dataclass(frozen=True, eq=False)
 class Capsule:
-    """A swept ball; `length` is the distance of the cap centres, along z."""
+    """A capsule along z; `length` is the distance of the centres of its caps."""
 
-    length: Number
-    radius: Number
+    length: float
+    radius: float
 
     def __post_init__(self):
         _check_sizes(self, length=self.length, radius=self.radius)
@@ -91,8 +94,12 @@ class Capsule:
 class Box:
     """A box of full outer `size` (x, y, z), its edges rounded by `rounding`."""
 
-    size: Numbers
-    rounding: Number = 0.0
+    size: Float[np.ndarray, "3"]
+    rounding: float = 0.0
+
+    if TYPE_CHECKING:  # the constructor converts its arguments
+
+        def __init__(self, size: VectorLike, rounding: float = 0.0) -> None: ...
 
     def __post_init__(self):
         object.__setattr__(self, "size", _to_vector(self, "size", self.size, 3))
@@ -104,9 +111,9 @@ class Box:
 class Cylinder:
     """A cylinder along z of full outer `length`, its rims rounded by `rounding`."""
 
-    length: Number
-    radius: Number
-    rounding: Number = 0.0
+    length: float
+    radius: float
+    rounding: float = 0.0
 
     def __post_init__(self):
         _check_sizes(
@@ -119,7 +126,11 @@ class Cylinder:
 class Ellipsoid:
     """An ellipsoid with the half axes `radii` (x, y, z)."""
 
-    radii: Numbers
+    radii: Float[np.ndarray, "3"]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, radii: VectorLike) -> None: ...
 
     def __post_init__(self):
         object.__setattr__(self, "radii", _to_vector(self, "radii", self.radii, 3))
@@ -130,8 +141,12 @@ class Ellipsoid:
 class Convex:
     """The convex hull of `vertices` (n, 3), inflated by `rounding`."""
 
-    vertices: Numbers
-    rounding: Number = 0.0
+    vertices: Float[np.ndarray, "n 3"]
+    rounding: float = 0.0
+
+    if TYPE_CHECKING:
+
+        def __init__(self, vertices: MatrixLike, rounding: float = 0.0) -> None: ...
 
     def __post_init__(self):
         object.__setattr__(
@@ -149,8 +164,12 @@ class Plane:
 class PointCloud:
     """Points (n, 3), each a ball of `radius`."""
 
-    points: Numbers
-    radius: Number = 0.0
+    points: Float[np.ndarray, "n 3"]
+    radius: float = 0.0
+
+    if TYPE_CHECKING:
+
+        def __init__(self, points: MatrixLike, radius: float = 0.0) -> None: ...
 
     def __post_init__(self):
         object.__setattr__(self, "points", _to_points(self, "points", self.points))
@@ -161,18 +180,27 @@ class PointCloud:
 class Mesh:
     """A triangle mesh: a file (read when first needed) or a `trimesh.Trimesh`.
 
-    It collides by `mode`: "decompose" as convex parts (without coacd only if it is
-    convex), "convex" as its hull, "sdf" as a grid of signed distances (static scenes).
-    Mesh files named in robot models are "convex", as in MuJoCo and rai.
+    For collisions `mode` counts: "decompose" makes convex parts (without coacd only if
+    the mesh is convex), "convex" its hull, "sdf" a grid of signed distances (static
+    scenes). Mesh files named in robot models are "convex", as in MuJoCo and rai.
 
     Raises:
-        ConfigError: when the file is missing or cannot be read (on first use).
+        ConfigError: When the file is missing or cannot be read (on first use).
     """
 
-    source: Any
-    mode: Any = "decompose"
-    scale: Numbers = 1.0
+    source: "StrPath | Trimesh"
+    mode: MeshMode = "decompose"
+    scale: Float[np.ndarray, "3"] = 1.0  # type: ignore[assignment]
     _cache: dict = field(default_factory=dict, repr=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            source: "StrPath | Trimesh",
+            mode: MeshMode = "decompose",
+            scale: float | VectorLike = 1.0,
+        ) -> None: ...
 
     def __post_init__(self):
         scale = float_array("Mesh: scale", self.scale, "one number or 3")
@@ -181,8 +209,8 @@ class Mesh:
                 f"Mesh: scale is {scale.tolist()}, expected one finite number or 3."
             )
         object.__setattr__(self, "scale", np.broadcast_to(scale, (3,)).copy())
-        file = isinstance(self.source, str | os.PathLike)
-        if not file and not hasattr(self.source, "vertices"):
+        is_path = isinstance(self.source, str | os.PathLike)
+        if not is_path and not hasattr(self.source, "vertices"):
             raise ConfigError(
                 f"Mesh: source is {self.source!r}, expected a file or a"
                 " trimesh.Trimesh."
@@ -193,13 +221,13 @@ class Mesh:
             )
 
     @property
-    def mesh(self) -> Trimesh:
+    def mesh(self) -> "Trimesh":
         """The triangles, scaled, in the shape's frame."""
         if "mesh" not in self._cache:
             self._cache["mesh"] = self._load()
         return self._cache["mesh"]
 
-    def _load(self) -> Trimesh:
+    def _load(self) -> "Trimesh":
         if isinstance(self.source, str | os.PathLike):
             from .mesh_files import read_mesh
 

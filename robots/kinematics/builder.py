@@ -1,17 +1,18 @@
-"""From frames to the structure and the data that kinematics needs.
+"""Builds the kinematic tree and its data arrays from frames.
 
-Rigidly attached frames are composed here, so that only moving joints are walked.
+Rigidly attached frames are composed here, so that a forward pass visits only moving
+joints.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import ConfigError
 from ..world.frame import Frame, Joint
-from .joint_types import JointNode, joint_transform, joint_type, resolve_axis
+from .joint_types import Axis, JointNode, joint_transform, joint_type, resolve_axis
 from .mimic_joints import MimicRelation, motion_value, resolve_mimics
 from .transforms import (
     IDENTITY,
@@ -26,16 +27,19 @@ from .tree import KinematicTree
 
 @dataclass(frozen=True, eq=False)
 class JointSlot:
-    """Where the coordinates of a joint stand in q."""
+    """The place of a joint's coordinates in q."""
 
     frame: int
+    """Index of the frame with the joint."""
     start: int
+    """First coordinate in q."""
     dim: int
+    """Number of coordinates."""
 
 
 @dataclass(frozen=True, eq=False)
 class KinematicsLayout:
-    """A tree, its data arrays, and where each joint stands in q."""
+    """A kinematic tree, its data arrays, and the slots of joints in q."""
 
     tree: KinematicTree
     data: dict[str, np.ndarray]
@@ -43,10 +47,10 @@ class KinematicsLayout:
 
 
 def topological_order(frames: Sequence[Frame]) -> list[int]:
-    """Frame indices, parents first.
+    """Return frame indices, parents first.
 
     Raises:
-        ConfigError: when a frame is its own ancestor.
+        ConfigError: When a frame is its own ancestor.
     """
     order: list[int] = []
     state = [0] * len(frames)
@@ -68,7 +72,7 @@ def topological_order(frames: Sequence[Frame]) -> list[int]:
 
 
 class _ScalarMotion(NamedTuple):
-    """Along or about `axis` by multiplier · q[coordinate] + offset."""
+    """A motion along or about `axis` by multiplier · q[coordinate] + offset."""
 
     coordinate: int
     multiplier: float
@@ -87,106 +91,129 @@ class _ElementaryDof(NamedTuple):
 
 
 class _TreeNode(NamedTuple):
-    """A moving body: its origin in the parent node, and how it moves there."""
+    """A moving body with its motion relative to the parent node."""
 
     parent: int
     level: int
     pose: np.ndarray
+    """Constant pose (7,) of its origin in the parent node."""
     slides: tuple[_ScalarMotion, ...]
     turn: _ScalarMotion | None
     ball: int | None
-    """First of four quaternion coordinates."""
+    """First of the four quaternion coordinates in q."""
     columns: tuple[int, ...]
-    """Tangent columns: of the slides, then of the turn or the ball."""
+    """Tangent columns: those of the slides, then those of the rotation or the ball."""
 
 
 class _FrameMount(NamedTuple):
-    """What carries a frame: a node, and the frame's pose in it."""
+    """The node that a frame is attached to, and the frame's pose in it."""
 
     node: int
     pose: np.ndarray
-    exact: bool
-    """The frame coincides with the node by construction."""
+    coincides: bool
+    """Whether the frame is the node's own, without an offset."""
 
 
 def build_kinematics(
     frames: Sequence[Frame], values: Mapping[int, np.ndarray]
 ) -> KinematicsLayout:
-    """The structure and data of a world; `values` holds all joint coordinates.
+    """Return the kinematics of a world.
 
-    Locked joints, and what mimics them, are composed into constant poses.
+    Locked joints, and joints that mimic them, are composed into constant poses.
+
+    Args:
+        frames: All frames.
+        values: The coordinates of all joints by frame index.
+
+    Raises:
+        ConfigError: For circles of frames or mimics, and unfit mimics.
     """
-    drives = resolve_mimics(frames)
+    relations = resolve_mimics(frames)
 
-    def moving(i: int) -> Joint | None:
-        """The joint by which a frame moves, if it does."""
+    def moving_joint(i: int) -> Joint | None:
+        """Return the joint by which a frame moves, if it does."""
         joint = frames[i].joint
         if joint is None or joint.dim == 0:
             return None
-        source = frames[drives[i].source].joint
+        source = frames[relations[i].source].joint
         return joint if source is not None and source.active else None
 
     slots: list[JointSlot] = []
     start: dict[int, int] = {}
     nq = 0
     for i in range(len(frames)):
-        own = moving(i)
-        if own is not None and drives[i].source == i:
+        joint = moving_joint(i)
+        if joint is not None and relations[i].source == i:
             start[i] = nq
-            slots.append(JointSlot(i, nq, own.dim))
-            nq += own.dim
+            slots.append(JointSlot(i, nq, joint.dim))
+            nq += joint.dim
 
     columns, column_coordinate, balls = _tangent_columns(frames, slots)
     nodes: list[_TreeNode] = []
-    carry: dict[int, _FrameMount] = {}
+    mounts: dict[int, _FrameMount] = {}
     for i in topological_order(frames):
         frame = frames[i]
-        up = -1 if frame.parent is None else frame.parent
-        above = carry.get(up, _FrameMount(-1, IDENTITY, False))
+        parent = -1 if frame.parent is None else frame.parent
+        above = mounts.get(parent, _FrameMount(-1, IDENTITY, False))
         node: int = above.node
         pose: np.ndarray = pose_multiply(above.pose, np.asarray(frame.origin, float))
-        joint, mover, exact = frame.joint, moving(i), False
+        joint, mover, coincides = frame.joint, moving_joint(i), False
         if mover is not None:
-            drive = drives[i]
+            relation = relations[i]
             for spec in joint_type(mover.type).nodes:
-                at, first = start[drive.source], columns[drive.source]
+                first, tangent = start[relation.source], columns[relation.source]
                 level = 0 if node < 0 else nodes[node].level + 1
-                made = _build_node(node, level, pose, spec, mover, drive, at, first)
-                nodes.append(made)
-                node, pose, exact = len(nodes) - 1, IDENTITY, True
+                body = _build_node(
+                    parent=node,
+                    level=level,
+                    pose=pose,
+                    spec=spec,
+                    joint=mover,
+                    relation=relation,
+                    start=first,
+                    columns=tangent,
+                )
+                nodes.append(body)
+                node, pose, coincides = len(nodes) - 1, IDENTITY, True
         elif joint is not None and joint.dim:
-            drive = drives[i]
-            q = motion_value(joint.type, np.asarray(values[drive.source]), drive)
+            relation = relations[i]
+            q = motion_value(joint.type, np.asarray(values[relation.source]), relation)
             pose = pose_multiply(pose, joint_transform(joint.type, joint.axis, q))
-        carry[i] = _FrameMount(node, pose, exact)
-    placed = [carry[i] for i in range(len(frames))]
-    tree = _build_tree(nodes, placed, column_coordinate, balls)
-    return KinematicsLayout(tree, _build_data(tree, nodes, placed), tuple(slots))
+        mounts[i] = _FrameMount(node, pose, coincides)
+    mounted = [mounts[i] for i in range(len(frames))]
+    tree = _build_tree(nodes, mounted, column_coordinate, balls)
+    return KinematicsLayout(tree, _build_data(tree, nodes, mounted), tuple(slots))
 
 
 def _tangent_columns(
     frames: Sequence[Frame], slots: Sequence[JointSlot]
 ) -> tuple[dict[int, dict[int, int]], list[int], list[tuple[int, int]]]:
-    """First tangent column by coordinate for each joint, and the columns' makers."""
+    """Return the tangent column of each coordinate of each joint, and what columns are.
+
+    Returns:
+        For each joint (by frame) the first tangent column by coordinate; the coordinate
+        in q of each column, -1 for those of quaternions; first coordinate and first
+        column of each quaternion.
+    """
     columns: dict[int, dict[int, int]] = {}
-    coordinate: list[int] = []
+    column_coordinate: list[int] = []
     balls: list[tuple[int, int]] = []
     for slot in slots:
-        at: dict[int, int] = {}
+        first: dict[int, int] = {}
         joint = frames[slot.frame].joint
         ball_starts = joint_type(joint.type).balls if joint is not None else ()
         k = 0
         while k < slot.dim:
-            at[k] = len(coordinate)
+            first[k] = len(column_coordinate)
             if k in ball_starts:
-                balls.append((slot.start + k, len(coordinate)))
-                coordinate += [-1, -1, -1]
+                balls.append((slot.start + k, len(column_coordinate)))
+                column_coordinate += [-1, -1, -1]
                 k += 4
             else:
-                coordinate.append(slot.start + k)
+                column_coordinate.append(slot.start + k)
                 k += 1
-        columns[slot.frame] = at
-    return columns, coordinate, balls
+        columns[slot.frame] = first
+    return columns, column_coordinate, balls
 
 
 def _build_node(
@@ -195,28 +222,31 @@ def _build_node(
     pose: np.ndarray,
     spec: JointNode,
     joint: Joint,
-    drive: MimicRelation,
+    relation: MimicRelation,
     start: int,
     columns: Mapping[int, int],
 ) -> _TreeNode:
-    multiplier, offset = drive.scale * drive.multiplier, drive.scale * drive.offset
+    multiplier, offset = (
+        relation.scale * relation.multiplier,
+        relation.scale * relation.offset,
+    )
 
-    def moving(k: int, axis: Any) -> _ScalarMotion:
+    def scalar_motion(k: int, axis: Axis) -> _ScalarMotion:
         return _ScalarMotion(
             start + k, multiplier, offset, resolve_axis(axis, joint.axis)
         )
 
-    slides = tuple(moving(k, axis) for k, axis in spec.translations)
+    slides = tuple(scalar_motion(k, axis) for k, axis in spec.translations)
     used = [columns[k] for k, _ in spec.translations]
     turn, ball = None, None
     if spec.rotation is not None:
-        turn = moving(*spec.rotation)
+        turn = scalar_motion(*spec.rotation)
         used.append(columns[spec.rotation[0]])
     if spec.ball is not None:
-        if drive.multiplier != 1 or drive.offset != 0:
+        if relation.multiplier != 1 or relation.offset != 0:
             raise ConfigError(
                 f"Joint {joint.name!r} ({joint.type}) mimics a quaternion joint"
-                f" with multiplier {drive.multiplier} and offset {drive.offset};"
+                f" with multiplier {relation.multiplier} and offset {relation.offset};"
                 " only multiplier 1 and offset 0 make sense there."
             )
         ball = start + spec.ball
@@ -227,34 +257,34 @@ def _build_node(
 def _sort_by_level(
     nodes: Sequence[_TreeNode],
 ) -> tuple[list[_TreeNode], dict[int, int]]:
-    """Nodes by level, and the new place of each; the world stays -1."""
+    """Return nodes by level, and the new index of each; the world stays -1."""
     order = sorted(range(len(nodes)), key=lambda i: nodes[i].level)
     rank = {old: new for new, old in enumerate(order)} | {-1: -1}
     return [nodes[i] for i in order], rank
 
 
 def _elementary_dofs(rows: Sequence[_TreeNode]) -> list[_ElementaryDof]:
-    """Elementary dofs: one for each column in order, then those of mimic joints."""
-    found: list[_ElementaryDof] = []
+    """Return the dofs: one for each column in order, then those of mimic joints."""
+    dofs: list[_ElementaryDof] = []
     for i, row in enumerate(rows):
         columns = iter(row.columns)
         for slide in row.slides:
-            found.append(
+            dofs.append(
                 _ElementaryDof(i, False, next(columns), slide.multiplier, slide.axis)
             )
         if row.turn is not None:
-            found.append(
+            dofs.append(
                 _ElementaryDof(
                     i, True, next(columns), row.turn.multiplier, row.turn.axis
                 )
             )
         if row.ball is not None:
-            found += [_ElementaryDof(i, True, next(columns), 1.0, a) for a in np.eye(3)]
-    found.sort(key=lambda dof: dof.column)
+            dofs += [_ElementaryDof(i, True, next(columns), 1.0, a) for a in np.eye(3)]
+    dofs.sort(key=lambda dof: dof.column)
     seen: set[int] = set()
     leaders: list[_ElementaryDof] = []
     followers: list[_ElementaryDof] = []
-    for dof in found:
+    for dof in dofs:
         (followers if dof.column in seen else leaders).append(dof)
         seen.add(dof.column)
     return leaders + followers
@@ -262,7 +292,7 @@ def _elementary_dofs(rows: Sequence[_TreeNode]) -> list[_ElementaryDof]:
 
 def _build_tree(
     nodes: Sequence[_TreeNode],
-    placed: Sequence[_FrameMount],
+    mounted: Sequence[_FrameMount],
     column_coordinate: Sequence[int],
     balls: Sequence[tuple[int, int]],
 ) -> KinematicTree:
@@ -275,7 +305,7 @@ def _build_tree(
     ball_nodes = [i for i, r in enumerate(rows) if r.ball is not None]
     dofs = _elementary_dofs(rows)
     return KinematicTree(
-        n_frames=len(placed),
+        n_frames=len(mounted),
         nq=nq,
         nv=nv,
         parents=tuple(rank[r.parent] for r in rows),
@@ -294,24 +324,26 @@ def _build_tree(
         dof_columns=tuple(d.column for d in dofs),
         column_coordinate=tuple(column_coordinate),
         balls=tuple(balls),
-        frame_nodes=tuple(rank[c.node] for c in placed),
-        rigid_frames=tuple(f for f, c in enumerate(placed) if not c.exact),
+        frame_nodes=tuple(rank[c.node] for c in mounted),
+        rigid_frames=tuple(f for f, c in enumerate(mounted) if not c.coincides),
         columns_are_dofs=len(dofs) == nv and all(d.multiplier == 1 for d in dofs),
     )
 
 
 def _build_data(
-    tree: KinematicTree, nodes: Sequence[_TreeNode], placed: Sequence[_FrameMount]
+    tree: KinematicTree, nodes: Sequence[_TreeNode], mounted: Sequence[_FrameMount]
 ) -> dict[str, np.ndarray]:
-    """Everything a node's motion needs, in the axes of its parent node."""
+    """Return the data arrays of `Kinematics`, in the axes of parent nodes."""
     rows, _ = _sort_by_level(nodes)
     origins = _stack([r.pose for r in rows], (7,))
     p, quats = origins[:, :3], origins[:, 3:]
     R = quat_to_matrix(quats)
     turns = [r.turn or _ScalarMotion(0, 0.0, 0.0, np.zeros(3)) for r in rows]
     axis = _stack([t.axis for t in turns], (3,))
+    # Rodrigues' formula: R(θ) = a aᵀ + cos θ (1 - a aᵀ) + sin θ [a]×. Nodes without a
+    # rotation have a = 0 and θ = 0, which gives the identity.
     along = axis[:, :, None] * axis[:, None, :]
-    offsets = _stack([placed[f].pose for f in tree.rigid_frames], (7,))
+    offsets = _stack([mounted[f].pose for f in tree.rigid_frames], (7,))
     slide_nodes, ball_nodes = tree.indices.slide_nodes, np.array(tree.ball_nodes, int)
     slides = [_pad_slides(rows[i], tree.nq) for i in slide_nodes]
     slide_axis = _stack([[s.axis for s in three] for three in slides], (3, 3))
@@ -340,13 +372,13 @@ def _build_data(
 
 
 def _pad_slides(row: _TreeNode, nq: int) -> list[_ScalarMotion]:
-    """The slides of a node, padded to three."""
-    nothing = _ScalarMotion(nq, 0.0, 0.0, np.zeros(3))
-    return [*row.slides, nothing, nothing, nothing][:3]
+    """Return the slides of a node, padded to three."""
+    padding = _ScalarMotion(nq, 0.0, 0.0, np.zeros(3))
+    return [*row.slides, padding, padding, padding][:3]
 
 
 def _pure_quaternions(v: np.ndarray) -> np.ndarray:
-    """Vectors as quaternions with no real part."""
+    """Return vectors as quaternions without a real part."""
     return np.concatenate([np.zeros_like(v[:, :1]), v], -1)
 
 

@@ -1,9 +1,11 @@
 """Batched forward kinematics and analytic Jacobians of any tree of frames.
 
-One walk over the levels of moving joints gives all frame poses and each dof's world
-twist; Jacobians are twists moved to the frame's origin and masked by "dof j moves
-frame f". The same code runs on NumPy arrays (single evaluations, no compilation) and
-on JAX arrays. Twists and Jacobians put linear before angular parts.
+One forward pass over the levels of moving joints gives all frame poses and the world
+twist of each dof. The geometric Jacobian of a frame consists of these twists, moved to
+the frame's origin and masked by "dof j moves frame f" (Lynch and Park, Modern Robotics,
+5.1; Featherstone, Rigid Body Dynamics Algorithms, 4.3). The same code runs on NumPy
+arrays (single evaluations, no compilation) and on JAX arrays. Twists and Jacobians put
+linear before angular parts.
 """
 
 from collections.abc import Sequence
@@ -23,7 +25,7 @@ from posewise.compilation.precision import full_matmul_precision
 from ..errors import ConfigError, unknown_name
 from ..typing import Array
 from .manifold import integrate
-from .transforms import quat_multiply, quat_normalize, quat_to_matrix, rotate
+from .transforms import cross, quat_multiply, quat_normalize, quat_to_matrix, rotate
 from .tree import KinematicTree
 
 
@@ -35,20 +37,20 @@ class FramePoses(NamedTuple):
 
 
 class ForwardPass(NamedTuple):
-    """What one forward pass gives."""
+    """The result of one forward pass."""
 
     frames: FramePoses
-    """All frames, and the world (identity) as the last one."""
+    """Poses of all frames and, last, of the world (identity)."""
     twists: Float[Array, "*batch dofs 6"]
-    """Of each elementary dof at unit speed: velocity of the point at the world's
-    origin, then angular velocity."""
+    """World twist of each elementary dof at unit speed: velocity of the point at the
+    world's origin, then angular velocity."""
 
 
 def frame_index(frame: Any, names: Sequence[str], count: int) -> int:
-    """Which of `count` frames it is; the world is the last index, `count`.
+    """Return the index of a frame among `count`; that of the world is `count`.
 
     Raises:
-        ConfigError: for an unknown name, with near matches.
+        ConfigError: For an unknown name, with near matches.
     """
     if isinstance(frame, int | np.integer):
         if not 0 <= frame <= count:
@@ -77,9 +79,10 @@ class Kinematics:
     node_p: Float[Array, "nodes 3"]
     """Origin of each node in its parent node."""
     rotation_basis: Float[Array, "3 nodes 3 3"]
-    """Rotation in the parent node: first + cos · second + sin · third."""
+    """Matrices A, B, C of the rotation in the parent node, A + cos θ B + sin θ C
+    (Rodrigues' formula, with the constant orientation of the node multiplied in)."""
     rotation_quat_basis: Float[Array, "2 nodes 4"]
-    """The same as a quaternion: cos of the half angle · first + sin · second."""
+    """Quaternions a, b of the same rotation, cos(θ/2) a + sin(θ/2) b."""
     angle_multiplier: Float[Array, " nodes"]
     angle_offset: Float[Array, " nodes"]
     ball_R: Float[Array, "balls 3 3"]
@@ -95,7 +98,7 @@ class Kinematics:
     limits: Float[Array, "2 nq"]
     """Lower and upper bound of each coordinate, ±inf where none."""
     home: Float[Array, " nq"]
-    """Value of each coordinate at definition."""
+    """Home value of each coordinate."""
     max_velocity: Float[Array, " nq"]
     """Largest speed of each coordinate, inf where none."""
 
@@ -110,23 +113,23 @@ class Kinematics:
         return self.tree.nv
 
     def index(self, frame: Any) -> int:
-        """Index of a frame; the world is the last index, `len(names)`.
+        """Return the index of a frame; that of the world is `len(names)`.
 
         Raises:
-            ConfigError: for an unknown name, with near matches.
+            ConfigError: For an unknown name, with near matches.
         """
         return frame_index(frame, self.names, self.tree.n_frames)
 
     def without_names(self) -> "Kinematics":
-        """Without names: programs that take indices do not depend on them."""
+        """Return a copy without names, because programs do not depend on them."""
         return replace(self, names=())
 
     def forward_pass(self, q: Float[Array, "*batch nq"]) -> ForwardPass:
-        """Frame poses, and the world twist of each elementary dof."""
+        """Return the frame poses, and the world twist of each elementary dof."""
         return forward_pass(self, q)
 
     def poses(self, q: Float[Array, "*batch nq"]) -> Float[Array, "*batch frames 7"]:
-        """World poses `(px, py, pz, w, x, y, z)` of all frames."""
+        """Return the world poses `(px, py, pz, w, x, y, z)` of all frames."""
         p = forward_pass(self, q).frames.p
         xp = p.__array_namespace__()
         return xp.concatenate([p, frame_quaternions(self, q)], -1)[..., :-1, :]
@@ -134,92 +137,103 @@ class Kinematics:
     def pose(
         self, q: Float[Array, "*batch nq"], frame: str | int
     ) -> Float[Array, "*batch 7"]:
-        """World pose of one frame."""
+        """Return the world pose of one frame."""
         return self.poses(q)[..., self.index(frame), :]
 
     def jacobian(
         self, q: Float[Array, "*batch nq"], frame: str | int
     ) -> Float[Array, "*batch 6 nv"]:
-        """Geometric Jacobian of one frame's origin, world axes, linear rows first."""
-        w = forward_pass(self, q)
+        """Return the geometric Jacobian of a frame's origin, in world axes."""
+        result = forward_pass(self, q)
         i = self.index(frame)
-        R, p = w.frames.R[..., i : i + 1, :, :], w.frames.p[..., i : i + 1, :]
+        R, p = result.frames.R[..., i : i + 1, :, :], result.frames.p[..., i : i + 1, :]
         mask = self.tree.dof_mask[i : i + 1]
-        part = ForwardPass(FramePoses(R, p), w.twists)
-        return geometric_jacobians(self, part, mask)[..., 0, :, :]
+        selected = ForwardPass(FramePoses(R, p), result.twists)
+        return geometric_jacobians(self, selected, mask)[..., 0, :, :]
 
     def jacobians(
         self, q: Float[Array, "*batch nq"]
     ) -> Float[Array, "*batch frames 6 nv"]:
-        """Geometric Jacobians of all frames' origins."""
-        w = forward_pass(self, q)
-        R, p = w.frames.R[..., :-1, :, :], w.frames.p[..., :-1, :]
-        part = ForwardPass(FramePoses(R, p), w.twists)
-        return geometric_jacobians(self, part, self.tree.dof_mask[:-1])
+        """Return the geometric Jacobians of all frames' origins."""
+        result = forward_pass(self, q)
+        R, p = result.frames.R[..., :-1, :, :], result.frames.p[..., :-1, :]
+        selected = ForwardPass(FramePoses(R, p), result.twists)
+        return geometric_jacobians(self, selected, self.tree.dof_mask[:-1])
 
     def integrate(
         self, q: Float[Array, "*batch nq"], v: Float[Array, "*batch nv"]
     ) -> Float[Array, "*batch nq"]:
-        """Move along a tangent vector for unit time; quaternions stay unit."""
+        """Move along a tangent vector for unit time; quaternions keep unit length."""
         return integrate(self.tree, q, v)
 
 
 @full_matmul_precision
 def forward_pass(K: Kinematics, q: Float[Array, "*batch nq"]) -> ForwardPass:
-    """One forward pass over the tree; see `ForwardPass`."""
+    """Return the poses of all frames and the twists of all dofs."""
     at = K.tree.indices
     (R, p), twists = forward_pass_nodes(K, q)
-    R_on, p_on = _frame_offsets(K, q)
-    R_carrier = R[..., at.frame_nodes, :, :]
+    R_offset, p_offset = _frame_offsets(K, q)
+    R_node = R[..., at.frame_nodes, :, :]
     frames = FramePoses(
-        R_carrier @ R_on[at.offset_rows],
-        p[..., at.frame_nodes, :] + rotate(R_carrier, p_on[at.offset_rows]),
+        R_node @ R_offset[at.offset_rows],
+        p[..., at.frame_nodes, :] + rotate(R_node, p_offset[at.offset_rows]),
     )
     return ForwardPass(frames, twists)
 
 
 class FrameAttachment(NamedTuple):
-    """Some frames, each in a row of a batch, on the nodes that carry them."""
+    """Selected frames of a batch of configurations, with the nodes that carry them."""
 
     node_rows: Int[jax.Array, " some"]
-    """Of the node, among all nodes of all rows."""
+    """Index of each frame's node among all nodes of all rows of the batch."""
     R: Float[jax.Array, "some 3 3"]
-    """Orientation on the node."""
+    """Orientation relative to the node."""
     p: Float[jax.Array, "some 3"]
+    """Position relative to the node [m]."""
 
 
 def attach_to_nodes(
     K: Kinematics, rows: Int[jax.Array, " some"], frames: Int[jax.Array, " some"]
 ) -> FrameAttachment:
-    """Frames in rows of a batch of what `forward_pass_nodes` gives."""
+    """Attach frames to the nodes of a batch, as `forward_pass_nodes` returns them.
+
+    Args:
+        K: The kinematics.
+        rows: Row of the batch of each frame.
+        frames: Index of each frame.
+    """
     at, count = K.tree.indices, len(K.tree.parents) + 1
-    place = rows * count + gather(at.frame_nodes % count, frames)
+    node_rows = rows * count + gather(at.frame_nodes % count, frames)
     offsets = gather(at.offset_rows, frames)
     return FrameAttachment(
-        place, *(gather(x, offsets) for x in _frame_offsets(K, K.node_p))
+        node_rows, *(gather(x, offsets) for x in _frame_offsets(K, K.node_p))
     )
 
 
-def attached_poses(nodes: FramePoses, on: FrameAttachment) -> FramePoses:
-    """Poses of frames, where nodes are as `forward_pass_nodes` gave."""
-    # one axis of all: XLA for CPUs copies what has axes of length one
-    of = lambda x: gather(x.reshape(-1, *x.shape[2:]), on.node_rows)
-    R, p = materialize(partial(jax.tree.map, of), nodes)
+def attached_poses(nodes: FramePoses, attachment: FrameAttachment) -> FramePoses:
+    """Return the world poses of attached frames, given the poses of nodes."""
 
-    def product(R: Array, p: Array, R_on: Array, p_on: Array) -> FramePoses:
-        turned = sum(R[..., k, None] * R_on[..., k, None, :] for k in range(3))
-        moved = sum(R[..., k] * p_on[..., k, None] for k in range(3))
-        return FramePoses(turned, p + moved)
+    # One axis for all rows, because XLA for CPUs copies arrays with axes of length one.
+    def node_of(x: Array) -> Array:
+        return gather(x.reshape(-1, *x.shape[2:]), attachment.node_rows)
 
-    like = lambda x: _cast_like(p, x)
-    return FramePoses(*materialize(product, R, p, like(on.R), like(on.p)))
+    R, p = materialize(partial(jax.tree.map, node_of), nodes)
+
+    def compose(R: Array, p: Array, R_offset: Array, p_offset: Array) -> FramePoses:
+        # Sums of products instead of `@`, because element-wise operations fuse.
+        R_frame = sum(R[..., k, None] * R_offset[..., k, None, :] for k in range(3))
+        shift = sum(R[..., k] * p_offset[..., k, None] for k in range(3))
+        return FramePoses(R_frame, p + shift)
+
+    offset = _cast_like(p, attachment.R), _cast_like(p, attachment.p)
+    return FramePoses(*materialize(compose, R, p, *offset))
 
 
 @full_matmul_precision
 def forward_pass_nodes(
     K: Kinematics, q: Float[Array, "*batch nq"]
 ) -> tuple[FramePoses, Array]:
-    """World poses of all nodes and, last, of the world; and the twists of dofs."""
+    """Return the world poses of all nodes and, last, of the world; and dofs' twists."""
     at = K.tree.indices
     xp = q.__array_namespace__()
     batch = q.shape[:-1]
@@ -228,7 +242,8 @@ def forward_pass_nodes(
     zero = xp.zeros((*batch, 1, 3), q.dtype)
     R, p = xp.concatenate([R, eye], -3), xp.concatenate([p, zero], -2)
     axes = rotate(R[..., at.axis_nodes, :, :], _cast_like(q, K.dof_axis))
-    moments = _cross(p[..., at.dof_nodes, :], axes)
+    # A rotation about an axis a through p moves the point at the origin by p × a.
+    moments = cross(p[..., at.dof_nodes, :], axes)
     if not at.is_all_rotation:
         moments = xp.where(at.is_rotation[:, None], moments, axes)
         axes = xp.where(at.is_rotation[:, None], axes, 0.0)
@@ -236,7 +251,7 @@ def forward_pass_nodes(
 
 
 def _frame_offsets(K: Kinematics, like: Array) -> FramePoses:
-    """Of the frames that are rigidly on nodes, there; last, of the nodes themselves."""
+    """Return the poses of rigid frames on their nodes and, last, the identity."""
     xp = like.__array_namespace__()
     R = xp.concatenate([_cast_like(like, K.frame_R), xp.eye(3, dtype=like.dtype)[None]])
     return FramePoses(
@@ -245,7 +260,7 @@ def _frame_offsets(K: Kinematics, like: Array) -> FramePoses:
 
 
 def _node_poses(K: Kinematics, q: Array) -> tuple[Array, Array]:
-    """World poses of all nodes, level by level."""
+    """Compute the world poses of all nodes, level by level."""
     tree, at = K.tree, K.tree.indices
     xp = q.__array_namespace__()
     batch = q.shape[:-1]
@@ -254,13 +269,17 @@ def _node_poses(K: Kinematics, q: Array) -> tuple[Array, Array]:
     padded = xp.concatenate([q, xp.zeros((*batch, 1), q.dtype)], -1)
     angle = _rotation_angles(K, padded)[..., None, None]
     fixed, cosine, sine = _cast_like(q, K.rotation_basis)
-    waves = lambda a: (xp.cos(a), xp.sin(a))
-    c, s = materialize(waves, angle) if xp is jnp else waves(angle)
+
+    def cos_and_sin(a: Array) -> tuple[Array, Array]:
+        return xp.cos(a), xp.sin(a)
+
+    # Materialized, because XLA would compute them again for each entry of a matrix.
+    c, s = materialize(cos_and_sin, angle) if xp is jnp else cos_and_sin(angle)
     R_loc = fixed + c * cosine + s * sine
     if tree.ball_nodes:
-        turned = quat_to_matrix(quat_normalize(q[..., at.ball_coordinates]))
-        turned = _cast_like(q, K.ball_R) @ turned
-        R_loc = xp.concatenate([R_loc, turned], -3)[..., at.ball_rows, :, :]
+        ball_R = quat_to_matrix(quat_normalize(q[..., at.ball_coordinates]))
+        ball_R = _cast_like(q, K.ball_R) @ ball_R
+        R_loc = xp.concatenate([R_loc, ball_R], -3)[..., at.ball_rows, :, :]
     p_loc = _cast_like(q, K.node_p)
     p_all = xp.broadcast_to(p_loc, (*batch, *p_loc.shape))
     if tree.slide_nodes:
@@ -284,7 +303,7 @@ def _node_poses(K: Kinematics, q: Array) -> tuple[Array, Array]:
 
 
 def _rotation_angles(K: Kinematics, padded: Array) -> Array:
-    """The angle by which each node turns about its axis."""
+    """Return the angle by which each node rotates about its axis."""
     angle = padded[..., K.tree.indices.rotation_coordinates] * _cast_like(
         padded, K.angle_multiplier
     )
@@ -294,9 +313,10 @@ def _rotation_angles(K: Kinematics, padded: Array) -> Array:
 def frame_quaternions(
     K: Kinematics, q: Float[Array, "*batch nq"]
 ) -> Float[Array, "*batch frames 4"]:
-    """World orientations of all frames and, last, of the world.
+    """Return the world orientations of all frames and, last, of the world.
 
-    Products along the tree, never brought to one side: smooth in q.
+    They are products along the tree, whose sign is never normalised, so that they are
+    smooth in q.
     """
     tree, at = K.tree, K.tree.indices
     xp = q.__array_namespace__()
@@ -311,6 +331,7 @@ def frame_quaternions(
         turned = quat_multiply(_cast_like(q, K.ball_quat), turned)
         local = xp.concatenate([local, turned], -2)[..., at.ball_rows, :]
     nodes = xp.concatenate([local, unit], -2)
+    # Prefix products by pointer doubling: the k-th step multiplies paths of 2^k nodes.
     for up in at.ancestors:
         nodes = quat_multiply(nodes[..., up, :], nodes)
     on = xp.concatenate([_cast_like(q, K.frame_quat), unit.reshape(-1, 4)[:1]])[
@@ -320,11 +341,18 @@ def frame_quaternions(
 
 
 def geometric_jacobians(
-    K: Kinematics, walk: ForwardPass, mask: Bool[Array, "frames dofs"]
+    K: Kinematics, motion: ForwardPass, mask: Bool[Array, "frames dofs"]
 ) -> Float[Array, "*batch frames 6 nv"]:
-    """Jacobians of the frames' origins from the twists of a walk."""
-    p, m, a = walk.frames.p, walk.twists[..., :3], walk.twists[..., 3:]
+    """Return the Jacobians of the frames' origins from the twists of a forward pass.
+
+    Args:
+        K: The kinematics.
+        motion: Poses of the frames, and twists of all dofs.
+        mask: Whether a dof moves a frame.
+    """
+    p, m, a = motion.frames.p, motion.twists[..., :3], motion.twists[..., 3:]
     xp = p.__array_namespace__()
+    # velocity of the frame's origin p: v(p) = m + a × p
     ax, ay, az = (a[..., None, :, i] for i in range(3))
     px, py, pz = (p[..., :, i, None] for i in range(3))
     rows = [
@@ -341,21 +369,14 @@ def geometric_jacobians(
 def fold_dofs(
     K: Kinematics, J: Float[Array, "*batch dofs"]
 ) -> Float[Array, "*batch nv"]:
-    """Sum the columns of elementary dofs into the tangent columns that drive them."""
+    """Add the columns of elementary dofs to the tangent columns that drive them."""
     if K.tree.columns_are_dofs:
         return J
     J = J * _cast_like(J, K.dof_multiplier)
-    onto = _cast_like(J, K.tree.indices.mimic_columns)
-    return J[..., : K.nv] + J[..., K.nv :] @ onto
+    mimic_columns = _cast_like(J, K.tree.indices.mimic_columns)
+    return J[..., : K.nv] + J[..., K.nv :] @ mimic_columns
 
 
 def _cast_like(like: Array, data: Array) -> Array:
-    """Data in the dtype of `like`."""
+    """Return data in the dtype of `like`."""
     return data if data.dtype == like.dtype else data.astype(like.dtype)
-
-
-def _cross(a: Array, b: Array) -> Array:
-    xp = b.__array_namespace__()
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return xp.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], -1)

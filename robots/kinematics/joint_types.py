@@ -1,8 +1,8 @@
-"""Every joint type as a chain of elementary motions.
+"""Joint types as chains of elementary motions.
 
-A joint is a short chain of *nodes*; a node first translates along axes, then turns
-about one axis or by a quaternion. Everything else (kinematics, Jacobians, reading a
-value off a pose) works on nodes and knows no joint names.
+A joint is a short chain of *nodes*; a node first translates along axes, then rotates
+about one axis or by a quaternion. Kinematics, Jacobians and the fitting of joint values
+to poses work on nodes and know no joint names.
 """
 
 import math
@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import ConfigError, unknown_name
 from .transforms import (
+    IDENTITY,
     axis_angle_to_quat,
     pose_inverse,
     pose_multiply,
@@ -25,26 +26,28 @@ from .transforms import (
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 Axis = tuple[float, float, float] | str
-"""Fixed numbers, or the name of a joint's own axis: 'axis', 'normal1', 'normal2'."""
+"""A fixed axis, or the name of an axis of the joint: 'axis', 'normal1', 'normal2'."""
 
 
 @dataclass(frozen=True)
 class JointNode:
-    """Translation along axes, then a turn; entries are (coordinate, axis)."""
+    """A translation along axes, then a rotation; entries are (coordinate, axis)."""
 
     translations: tuple[tuple[int, Axis], ...] = ()
     rotation: tuple[int, Axis] | None = None
     ball: int | None = None
-    """First of four quaternion coordinates."""
+    """First of the four quaternion coordinates."""
 
 
 @dataclass(frozen=True)
 class JointType:
-    """How many coordinates, which nodes, and whether it needs an axis."""
+    """A type of joints."""
 
     dim: int
+    """Number of coordinates."""
     nodes: tuple[JointNode, ...]
     needs_axis: bool = False
+    """Whether joints of the type have an axis of their frame."""
 
     @property
     def balls(self) -> tuple[int, ...]:
@@ -92,18 +95,21 @@ JOINT_TYPES: dict[str, JointType] = {
     "floating": _FREE,
     "fixed": JointType(0, ()),
 }
-"""rai's joint table and URDF's; `_` and letters of `xyzabcXYZABCw` is rai's generic
-joint: positions along and turns about x, y, z in that order, capitals negated."""
+"""The joint types of rai and URDF by name.
+
+A name of `_` and letters of `xyzabcXYZABCw` is a generic joint of rai: translations
+along x, y, z and rotations a, b, c about them in that order, capitals negated, w a
+ball."""
 
 _LETTERS = {"x": X, "y": Y, "z": Z, "a": X, "b": Y, "c": Z}
 
 
 @cache
 def joint_type(name: Any) -> JointType:
-    """The joint type of that name.
+    """Return the joint type of a name.
 
     Raises:
-        ConfigError: for an unknown name, with near matches.
+        ConfigError: For an unknown name, with near matches.
     """
     if name in JOINT_TYPES:
         return JOINT_TYPES[name]
@@ -129,17 +135,18 @@ def joint_type(name: Any) -> JointType:
 
 
 def joint_dim(name: str) -> int:
-    """Number of coordinates of a joint type."""
+    """Return the number of coordinates of a joint type."""
     return joint_type(name).dim
 
 
-def resolve_axis(axis: Axis, own: np.ndarray | None) -> np.ndarray:
-    """The numbers of an axis, given the joint's own unit axis."""
+def resolve_axis(axis: Axis, joint_axis: np.ndarray | None) -> np.ndarray:
+    """Return the vector of an axis, given the unit axis of the joint (default: x)."""
     if not isinstance(axis, str):
         return np.array(axis)
-    a = np.array(X) if own is None else np.asarray(own, float)
+    a = np.array(X) if joint_axis is None else np.asarray(joint_axis, float)
     if axis == "axis":
         return a
+    # Gram-Schmidt from an axis that is not nearly parallel to a.
     helper = np.array(X if abs(a[0]) < 0.9 else Y)
     first = helper - a * (helper @ a)
     first = first / np.linalg.norm(first)
@@ -147,19 +154,19 @@ def resolve_axis(axis: Axis, own: np.ndarray | None) -> np.ndarray:
 
 
 def neutral_value(name: str) -> np.ndarray:
-    """The coordinates of no motion: zeros, and identity quaternions."""
-    kind = joint_type(name)
-    q = np.zeros(kind.dim)
-    for b in kind.balls:
+    """Return the coordinates without motion: zeros, and identity quaternions."""
+    type_ = joint_type(name)
+    q = np.zeros(type_.dim)
+    for b in type_.balls:
         q[b] = 1.0
     return q
 
 
 def joint_transform(name: str, axis: np.ndarray | None, q: np.ndarray) -> np.ndarray:
-    """The pose (7,) of a joint's motion at coordinates q."""
-    total = np.array([0.0, 0, 0, 1, 0, 0, 0])
+    """Return the pose (7,) of a joint's motion at coordinates q."""
+    total = IDENTITY.copy()
     for node in joint_type(name).nodes:
-        step = np.array([0.0, 0, 0, 1, 0, 0, 0])
+        step = IDENTITY.copy()
         for i, a in node.translations:
             step[:3] += resolve_axis(a, axis) * q[i]
         if node.rotation is not None:
@@ -174,10 +181,10 @@ def joint_transform(name: str, axis: np.ndarray | None, q: np.ndarray) -> np.nda
 def value_from_pose(
     name: str, axis: np.ndarray | None, pose: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Coordinates whose motion is nearest to `pose`, and the error left (m, rad).
+    """Return coordinates whose motion is nearest to a pose, and the error [m or rad].
 
-    Exact for every joint of one node; for `universal`, `phiTransXY` and generic joints
-    the nodes are peeled off one by one.
+    They are nearest for every joint of one node; for `universal`, `phiTransXY` and
+    generic joints the nodes are solved one after the other.
     """
     q = neutral_value(name)
     rest = np.asarray(pose, float)
@@ -187,11 +194,11 @@ def value_from_pose(
         rest = pose_multiply(joint_transform("hingeZ", None, -q[:1]), rest)
         q[1:] = rest[:2]
     elif name == "universal":
-        R = quat_to_matrix(rest[3:])
+        R = quat_to_matrix(rest[3:])  # Rx(q0) Ry(q1)
         q[:] = np.arctan2(R[2, 1], R[1, 1]), np.arctan2(R[0, 2], R[0, 0])
     else:
         for node in nodes:
-            step = np.array([0.0, 0, 0, 1, 0, 0, 0])
+            step = IDENTITY.copy()
             for i, a in node.translations:
                 along = resolve_axis(a, axis)
                 q[i] = along @ rest[:3]
@@ -208,13 +215,17 @@ def value_from_pose(
 
 
 def pose_distance(a: np.ndarray, b: np.ndarray) -> float:
-    """The larger of the position error [m] and the angle [rad] between two poses."""
+    """Return the larger of the distance [m] and the angle [rad] between two poses."""
     d = pose_multiply(pose_inverse(a), b)
-    turn = np.linalg.norm(quat_log(d[3:]))
-    return max(math.hypot(*d[:3]), float(turn))
+    angle = np.linalg.norm(quat_log(d[3:]))
+    return max(math.hypot(*d[:3]), float(angle))
 
 
 def _twist_angle(quat: np.ndarray, axis: np.ndarray) -> float:
-    """The turn about `axis` nearest to a rotation, in (-π, π] (swing-twist)."""
+    """Return the angle about `axis` nearest to a rotation, in (-π, π].
+
+    It is the twist of the swing-twist decomposition: the quaternion is projected onto
+    the axis.
+    """
     angle = 2 * np.arctan2(quat[1:] @ axis, quat[0])
     return float(angle - 2 * np.pi * np.round(angle / (2 * np.pi)))

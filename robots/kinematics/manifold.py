@@ -1,6 +1,7 @@
-"""A tree's tangent space: derivatives to and from it, and steps in it.
+"""The tangent space of joint coordinates: Jacobians to and from it, steps in it.
 
-Of a quaternion, its three columns are the angular velocity in the joint's moved frame.
+The three tangent columns of a quaternion are the angular velocity in the joint's moved
+frame (body velocity; Lynch and Park, Modern Robotics, 3.2).
 """
 
 import numpy as np
@@ -19,7 +20,7 @@ def tangent_to_coordinates(
     q: Float[Array, "*#batch nq"],
     J: Float[Array, "*#batch rows nv"],
 ) -> Float[Array, "*batch rows nq"]:
-    """A Jacobian with respect to q from one with respect to the tangent space."""
+    """Convert a Jacobian with respect to the tangent space to one with respect to q."""
     if not tree.balls:
         return J
     xp = J.__array_namespace__() if not isinstance(J, np.ndarray) else np
@@ -31,7 +32,7 @@ def tangent_to_coordinates(
     norm = xp.sqrt(xp.sum(raw * raw, -1, keepdims=True))
     norm = xp.where(norm == 0, 1.0, norm)
     w, x, y, z = (raw[..., i] / norm[..., 0] for i in range(4))
-    # body angular velocity = 2 Im(conj(q) dq) / |q|
+    # body angular velocity ω = 2 Im(conj(q) dq) / |q|, as kinematics normalises q
     G = xp.stack(
         [
             xp.stack([-x, w, z, -y], -1),
@@ -59,7 +60,7 @@ def coordinates_to_tangent(
     q: Float[Array, "*#batch nq"],
     J: Float[Array, "*#batch rows nq"],
 ) -> Float[Array, "*batch rows nv"]:
-    """A Jacobian with respect to the tangent space from one with respect to q."""
+    """Convert a Jacobian with respect to q to one with respect to the tangent space."""
     if not tree.balls:
         return J
     xp = J.__array_namespace__() if not isinstance(J, np.ndarray) else np
@@ -67,6 +68,7 @@ def coordinates_to_tangent(
     parts = tree.indices.quaternion_coordinates
     raw = q[..., parts]
     w, x, y, z = (raw[..., i] for i in range(4))
+    # dq = ½ q ⊗ (0, ω)
     half = 0.5 * xp.stack(
         [
             xp.stack([-x, -y, -z], -1),
@@ -92,7 +94,7 @@ def coordinates_to_tangent(
 def integrate(
     tree: KinematicTree, q: Float[Array, "*batch nq"], v: Float[Array, "*batch nv"]
 ) -> Float[Array, "*batch nq"]:
-    """q ⊕ v: coordinates add, quaternions turn by `v` in their own frame."""
+    """Return q ⊕ v: coordinates add, quaternions rotate by v in their moved frame."""
     xp = q.__array_namespace__()
     if not tree.balls:
         return q + v
@@ -109,6 +111,7 @@ def integrate(
             source[coordinate] = column
             single[coordinate] = 1.0
     moved = q + v[..., source] * single
+    # Replace the entries of quaternions by the rotated ones.
     rows = np.arange(tree.nq)
     for k in range(len(tree.balls)):
         rows[parts[k]] = tree.nq + 4 * k + np.arange(4)

@@ -1,4 +1,4 @@
-"""Which joint drives which: mimic joints, followed to their source."""
+"""Mimic joints, followed to the joint that drives them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,26 +12,32 @@ from .joint_types import joint_type
 
 @dataclass
 class MimicRelation:
-    """What drives a joint: scale · (multiplier · q + offset) of a source joint."""
+    """The relation of a joint to its source: scale · (multiplier · q + offset).
+
+    A joint that mimics no other is its own source.
+    """
 
     source: int
+    """Frame of the joint whose coordinates q drive the joint."""
     multiplier: float
     offset: float
     scale: float
+    """Scale of the source joint, rai's `joint_scale`."""
 
 
 def resolve_mimics(frames: Sequence[Frame]) -> dict[int, MimicRelation]:
-    """For each jointed frame, the frame whose coordinates drive it.
+    """Return the mimic relation of each frame with a joint.
 
     Raises:
-        ConfigError: for a mimic of an unknown joint, of another type, or in a circle.
+        ConfigError: For a mimic of an unknown joint, of a joint with another number of
+            coordinates, or in a circle.
     """
     joints = {i: f.joint for i, f in enumerate(frames) if f.joint is not None}
     by_name = {joint.name: i for i, joint in joints.items()}
-    drives: dict[int, MimicRelation] = {}
-    for i, own in joints.items():
+    relations: dict[int, MimicRelation] = {}
+    for i, follower in joints.items():
         multiplier, offset, k, seen = 1.0, 0.0, i, {i}
-        joint = own
+        joint = follower
         while joint.mimic is not None:
             if joint.mimic not in by_name:
                 raise ConfigError(
@@ -43,33 +49,33 @@ def resolve_mimics(frames: Sequence[Frame]) -> dict[int, MimicRelation]:
             k = by_name[joint.mimic]
             if k in seen:
                 raise ConfigError(
-                    f"Joint {own.name!r} mimics itself through"
+                    f"Joint {follower.name!r} mimics itself through"
                     f" {joint.mimic!r}; break the circle."
                 )
             seen.add(k)
             joint = joints[k]
-        if joint.dim != own.dim:
+        if joint.dim != follower.dim:
             raise ConfigError(
-                f"Joint {own.name!r} ({own.type}) mimics"
+                f"Joint {follower.name!r} ({follower.type}) mimics"
                 f" {joint.name!r} ({joint.type}), which has {joint.dim} coordinates"
-                f" instead of {own.dim}."
+                f" instead of {follower.dim}."
             )
-        drives[i] = MimicRelation(k, multiplier, offset, joint.scale)
-    return drives
+        relations[i] = MimicRelation(k, multiplier, offset, joint.scale)
+    return relations
 
 
-def mimic_value(type_: str, q: np.ndarray, drive: MimicRelation) -> np.ndarray:
-    """A joint's own coordinates, given those of the joint that drives it."""
-    value = drive.multiplier * q + drive.offset
+def mimic_value(type_: str, q: np.ndarray, relation: MimicRelation) -> np.ndarray:
+    """Return a joint's coordinates, given its source's; quaternions are copied."""
+    value = relation.multiplier * q + relation.offset
     for b in joint_type(type_).balls:
         value[b : b + 4] = q[b : b + 4]
     return value
 
 
-def motion_value(type_: str, q: np.ndarray, drive: MimicRelation) -> np.ndarray:
-    """The coordinates at which a driven joint's motion is evaluated."""
-    value = mimic_value(type_, q, drive)
-    scaled = drive.scale * value
+def motion_value(type_: str, q: np.ndarray, relation: MimicRelation) -> np.ndarray:
+    """Return the scaled coordinates at which a joint's motion is evaluated."""
+    value = mimic_value(type_, q, relation)
+    scaled = relation.scale * value
     for b in joint_type(type_).balls:
         scaled[b : b + 4] = value[b : b + 4]
     return scaled

@@ -1,8 +1,9 @@
-"""Rotations and poses, for NumPy and JAX alike.
+"""Rotations and poses, for NumPy and JAX arrays.
 
 A pose is `(px, py, pz, w, x, y, z)`; a quaternion is `(w, x, y, z)`, Hamilton
 product, mapping body to world. Every function works on NumPy arrays and on JAX
-arrays (traced or not) and keeps leading batch axes.
+arrays, traced or not, and keeps leading batch axes. Quaternions are
+those of Lynch and Park (Modern Robotics, 2017), appendix B.3.
 """
 
 import numpy as np
@@ -13,10 +14,11 @@ from posewise.compilation.precision import full_matmul_precision
 from ..typing import Array
 
 IDENTITY = np.array([0.0, 0, 0, 1, 0, 0, 0])
+"""The identity pose."""
 
 
 def _hamilton_table() -> Float[np.ndarray, "16 4"]:
-    """What the product of each two units is."""
+    """Return the products of the units 1, i, j, k as the rows of a bilinear table."""
     table = np.zeros((4, 4, 4))
     table[0] = table[:, 0] = np.eye(4)
     for i, j, k in [(1, 2, 3), (2, 3, 1), (3, 1, 2)]:
@@ -29,7 +31,7 @@ _HAMILTON_TABLE = _hamilton_table()
 
 
 def skew(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3 3"]:
-    """The matrix of the cross product: `skew(v) @ u = v × u`."""
+    """Return the skew-symmetric matrix of v: `skew(v) @ u = v × u`."""
     xp = v.__array_namespace__()
     x, y, z = v[..., 0], v[..., 1], v[..., 2]
     o = xp.zeros_like(x)
@@ -37,19 +39,30 @@ def skew(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3 3"]:
     return rows.reshape((*v.shape[:-1], 3, 3))
 
 
+def cross(
+    a: Float[Array, "*#batch 3"], b: Float[Array, "*#batch 3"]
+) -> Float[Array, "*batch 3"]:
+    """Return the cross product `a × b`."""
+    xp = b.__array_namespace__()
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return xp.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], -1)
+
+
 @full_matmul_precision
 def rotate(
     R: Float[Array, "*#batch 3 3"], v: Float[Array, "*#batch 3"]
 ) -> Float[Array, "*batch 3"]:
-    """The matrix-vector product `R v`."""
+    """Return the matrix-vector product `R v`."""
     return (R @ v[..., None])[..., 0]
 
 
 def quat_normalize(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
-    """A unit quaternion; the zero quaternion becomes the identity."""
+    """Return the unit quaternion; the zero quaternion becomes the identity."""
     xp = q.__array_namespace__()
     square = xp.sum(q * q, -1, keepdims=True)
     zero = square == 0
+    # The inner `where` keeps the derivative of the square root finite at zero.
     unit = q / xp.sqrt(xp.where(zero, 1.0, square))
     return xp.where(zero, xp.asarray([1.0, 0, 0, 0], dtype=q.dtype), unit)
 
@@ -58,19 +71,20 @@ def quat_normalize(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
 def quat_multiply(
     a: Float[Array, "*#batch 4"], b: Float[Array, "*#batch 4"]
 ) -> Float[Array, "*batch 4"]:
-    """The Hamilton product `a ⊗ b`."""
+    """Return the Hamilton product `a ⊗ b`."""
+    # One matrix product traces to fewer operations than sixteen products by hand.
     products = a[..., :, None] * b[..., None, :]
     table = _HAMILTON_TABLE.astype(products.dtype)
     return products.reshape(*products.shape[:-2], 16) @ table
 
 
 def quat_conjugate(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
-    """The conjugate (the inverse of a unit quaternion)."""
+    """Return the conjugate, which is the inverse of a unit quaternion."""
     return q * np.array([1.0, -1, -1, -1], dtype=q.dtype)
 
 
 def quat_to_matrix(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 3 3"]:
-    """The rotation matrix of a unit quaternion."""
+    """Return the rotation matrix of a unit quaternion."""
     xp = q.__array_namespace__()
     w, x, y, z = (q[..., i] for i in range(4))
     rows = [
@@ -82,10 +96,10 @@ def quat_to_matrix(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 3 3"]:
 
 
 def matrix_to_quat(R: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 4"]:
-    """The unit quaternion of a rotation matrix; its largest entry is positive.
+    """Return the unit quaternion of a rotation matrix, its largest entry positive.
 
-    The four candidates `2 q_i q` are the columns of a symmetric matrix; the one
-    with the largest `q_i` is normalised (Bar-Itzhack's matrix, Shepperd's choice).
+    The four candidates `4 q_i q` are the columns of a symmetric matrix; the one with
+    the largest `q_i` is normalised, which avoids cancellation (Shepperd 1978).
     """
     xp = R.__array_namespace__()
     a, b, c = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
@@ -108,29 +122,32 @@ def matrix_to_quat(R: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 4"]:
     rows = xp.stack([xp.stack(row, -1) for row in table], -2)
     diagonal = xp.stack([table[i][i] for i in range(4)], -1)
     best = xp.argmax(diagonal, -1)[..., None]
-    chosen = sum(xp.where(best == i, rows[..., i, :], 0.0) for i in range(4))
-    return chosen / xp.sqrt(xp.sum(chosen * chosen, -1, keepdims=True))
+    column = sum(xp.where(best == i, rows[..., i, :], 0.0) for i in range(4))
+    return column / xp.sqrt(xp.sum(column * column, -1, keepdims=True))
 
 
 def quat_log(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 3"]:
-    """The rotation vector (axis times angle in [0, π]) of a unit quaternion."""
+    """Return the rotation vector, axis times angle in [0, π], of a unit quaternion."""
     xp = q.__array_namespace__()
+    # q and -q are the same rotation; the one with w >= 0 has the smaller angle.
     q = xp.where(q[..., :1] < 0, -q, q)
     w, v = q[..., 0], q[..., 1:]
     square = xp.sum(v * v, -1)
     small = square < 1e-12
     norm = xp.sqrt(xp.where(small, 1.0, square))
     angle = 2 * xp.arctan2(norm, w)
+    # angle / |v| near zero, with |q| = 1 to first order in the rounding of w
     series = 2 - 2 * square / 3 + 2 * (1 - w)
     return v * xp.where(small, series, angle / norm)[..., None]
 
 
 def quat_exp(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 4"]:
-    """The unit quaternion of a rotation vector."""
+    """Return the unit quaternion of a rotation vector."""
     xp = v.__array_namespace__()
     square = xp.sum(v * v, -1, keepdims=True)
     small = square < 1e-12
     angle = xp.sqrt(xp.where(small, 1.0, square))
+    # Taylor series of sin(θ/2)/θ and cos(θ/2), exact to rounding below |v| = 1e-6
     factor = xp.where(small, 0.5 - square / 48, xp.sin(angle / 2) / angle)
     real = xp.where(small, 1 - square / 8, xp.cos(angle / 2))
     return quat_normalize(xp.concatenate([real, factor * v], -1))
@@ -139,23 +156,26 @@ def quat_exp(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 4"]:
 def axis_angle_to_quat(
     axis: Float[Array, "*#batch 3"], angle
 ) -> Float[Array, "*batch 4"]:
-    """The quaternion of a turn by `angle` [rad] about `axis`; zero axis: identity."""
+    """Return the quaternion of a rotation by `angle` [rad] about `axis`.
+
+    A zero axis gives the identity.
+    """
     axis, angle = np.asarray(axis, float), np.asarray(angle, float)
     norm = np.linalg.norm(axis, axis=-1, keepdims=True)
     return quat_exp(axis / np.where(norm == 0, 1.0, norm) * angle[..., None])
 
 
 def rpy_to_quat(roll: float, pitch: float, yaw: float) -> Float[np.ndarray, "4"]:
-    """The quaternion of URDF's `rpy`, `Rz(yaw) Ry(pitch) Rx(roll)`, in radians."""
+    """Return the quaternion of URDF's `rpy` [rad], `Rz(yaw) Ry(pitch) Rx(roll)`."""
     x, y, z = np.eye(3)
-    turn = quat_multiply(axis_angle_to_quat(z, yaw), axis_angle_to_quat(y, pitch))
-    return quat_multiply(turn, axis_angle_to_quat(x, roll))
+    yaw_pitch = quat_multiply(axis_angle_to_quat(z, yaw), axis_angle_to_quat(y, pitch))
+    return quat_multiply(yaw_pitch, axis_angle_to_quat(x, roll))
 
 
 def make_pose(
     position=(0.0, 0.0, 0.0), quaternion=(1.0, 0, 0, 0)
 ) -> Float[np.ndarray, "7"]:
-    """A pose from a position [m] and a quaternion (normalised)."""
+    """Return the pose of a position [m] and a quaternion, which is normalised."""
     q = quat_normalize(np.asarray(quaternion, float))
     return np.concatenate([np.asarray(position, float), q])
 
@@ -163,14 +183,14 @@ def make_pose(
 def pose_multiply(
     a: Float[Array, "*#batch 7"], b: Float[Array, "*#batch 7"]
 ) -> Float[Array, "*batch 7"]:
-    """`X_AC = X_AB X_BC`."""
+    """Return `X_AC = X_AB X_BC`."""
     xp = _namespace(a, b)
     p = a[..., :3] + rotate(quat_to_matrix(a[..., 3:]), b[..., :3])
     return xp.concatenate([p, quat_multiply(a[..., 3:], b[..., 3:])], -1)
 
 
 def pose_inverse(a: Float[Array, "*batch 7"]) -> Float[Array, "*batch 7"]:
-    """`X_BA` of `X_AB`."""
+    """Return `X_BA` of `X_AB`."""
     xp = a.__array_namespace__()
     q = quat_conjugate(a[..., 3:])
     return xp.concatenate([-rotate(quat_to_matrix(q), a[..., :3]), q], -1)

@@ -1,7 +1,8 @@
-"""The static structure of a world: what decides which program is compiled."""
+"""The static structure of a world, which determines the compiled programs."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -10,43 +11,46 @@ Ints = tuple[int, ...]
 
 @dataclass(frozen=True)
 class KinematicTree:
-    """The static structure of a world: nodes by level, dofs, frames."""
+    """The kinematic tree of a world: nodes by level, dofs, frames.
+
+    A node is a moving body; frames are rigidly attached to nodes.
+    """
 
     n_frames: int
     nq: int
     nv: int
     parents: Ints
-    """Parent node of each node, -1: the world; nodes are sorted by level."""
+    """Parent node of each node, -1: the world. Nodes are sorted by level."""
     levels: tuple[tuple[int, int], ...]
-    """First and last + 1 node of each level."""
+    """First node of each level, and one after its last."""
     rotation_coordinate: Ints
-    """Coordinate in q that turns each node; nq: none."""
+    """Coordinate in q that rotates each node about its axis; nq: none."""
     ball_nodes: Ints
     ball_coordinate: Ints
-    """First of the four quaternion coordinates of each ball node."""
+    """First of the four quaternion coordinates in q of each ball node."""
     slide_nodes: Ints
     slide_coordinates: tuple[Ints, ...]
-    """Coordinates that translate each slide node; nq: none."""
+    """The three coordinates in q that translate each slide node; nq: none."""
     dof_nodes: Ints
     """Node that each elementary dof moves."""
     dof_is_rotation: tuple[bool, ...]
-    """True for a turn, False for a translation."""
+    """True for a rotation, False for a translation."""
     dof_columns: Ints
-    """Column of the tangent space that each elementary dof feeds; first one dof for
-    each column in order, then those of mimic joints."""
+    """Tangent column that drives each elementary dof: first one dof for each column in
+    order, then the dofs of mimic joints."""
     column_coordinate: Ints
-    """Coordinate in q of each tangent column, -1: part of a ball."""
+    """Coordinate in q of each tangent column, -1: one of a quaternion."""
     balls: tuple[tuple[int, int], ...]
     """(first q coordinate, first tangent column) of each quaternion in q."""
     frame_nodes: Ints
-    """Node that carries each frame, -1: the world."""
+    """Node that each frame is attached to, -1: the world."""
     rigid_frames: Ints
-    """Frames with an offset from their node; the others coincide with it."""
-
+    """Frames with an offset from their node; all other frames coincide with it."""
     columns_are_dofs: bool
-    """Each tangent column is one dof, moving at unit speed: J needs no folding."""
+    """True if each tangent column is one dof at unit speed: J needs no folding."""
 
     def __post_init__(self):
+        # The hash is a key of program caches, looked up in every call.
         object.__setattr__(self, "_hash", hash(tuple(self.__dict__.values())))
 
     def __hash__(self) -> int:
@@ -54,7 +58,7 @@ class KinematicTree:
 
     @cached_property
     def dof_mask(self) -> np.ndarray:
-        """(n_frames + 1, dofs): dof j moves frame f; the last row is the world."""
+        """Mask (frames + 1, dofs) of the dofs that move each frame; last, the world."""
         moves = np.zeros((len(self.parents) + 1, len(self.dof_nodes)), bool)
         for node, parent in enumerate(self.parents):
             moves[node] = moves[parent]
@@ -63,16 +67,19 @@ class KinematicTree:
 
     @cached_property
     def indices(self) -> "TreeIndices":
-        """The structure as index arrays."""
+        """The structure as index arrays, computed once."""
         return TreeIndices(self)
 
 
 class TreeIndices:
-    """Index arrays of a tree, made once."""
+    """Index arrays of a kinematic tree."""
 
     def __init__(self, tree: KinematicTree):
         n = len(tree.parents)
-        as_array = lambda values: np.array(values, int)
+
+        def as_array(values: Any) -> np.ndarray:
+            return np.array(values, int)
+
         parents = as_array(tree.parents)
         self.rotation_coordinates = as_array(tree.rotation_coordinate)
         self.ball_coordinates = as_array(tree.ball_coordinate)[:, None] + np.arange(4)
@@ -83,25 +90,25 @@ class TreeIndices:
         self.slide_rows = np.arange(n)
         self.slide_rows[self.slide_nodes] = n + np.arange(len(self.slide_nodes))
         self.parent_rows: list[np.ndarray | None] = []
-        """For each level, the parents' places in the level before; None: in order."""
-        before = 0
+        """For each level, rows of the parents in the level above; None: in order."""
+        above = 0
         for first, last in tree.levels:
-            local = parents[first:last] - before
-            straight = np.array_equal(local, np.arange(first - before))
-            self.parent_rows.append(None if straight else local)
-            before = first
+            rows = parents[first:last] - above
+            in_order = np.array_equal(rows, np.arange(first - above))
+            self.parent_rows.append(None if in_order else rows)
+            above = first
         self.ancestors: list[np.ndarray] = []
-        """Of each node and, last, the world: the node 1, 2, 4, … levels up, while any
-        node has one."""
+        """For each node and, last, the world: the node 1, 2, 4, … levels up, while any
+        node has one; products along paths then take a logarithmic number of steps."""
         up = np.append(np.where(parents < 0, n, parents), n)
         while (up[:n] < n).any():
             self.ancestors.append(up)
             up = up[up]
         self.frame_nodes = np.append(as_array(tree.frame_nodes), n)
-        """The node that carries each frame and, last, the world."""
+        """The node of each frame and, last, of the world."""
         rigid = as_array(tree.rigid_frames)
         self.offset_rows = np.full(len(self.frame_nodes), len(rigid))
-        """The pose on it: of a rigid frame, or, after all of these, none."""
+        """Row of each frame's offset: of a rigid frame, or the last, the identity."""
         self.offset_rows[rigid] = np.arange(len(rigid))
         self.dof_nodes = as_array(tree.dof_nodes)
         self.is_rotation = np.array(tree.dof_is_rotation, bool)
@@ -109,10 +116,10 @@ class TreeIndices:
         self.axis_nodes = np.where(
             self.is_rotation, self.dof_nodes, parents[self.dof_nodes] if n else 0
         )
-        led = as_array(tree.dof_columns[tree.nv :])
-        self.mimic_columns = np.zeros((len(led), tree.nv))
-        self.mimic_columns[np.arange(len(led)), led] = 1.0
-        """Which column each dof of a mimic joint adds to."""
+        driven = as_array(tree.dof_columns[tree.nv :])
+        self.mimic_columns = np.zeros((len(driven), tree.nv))
+        self.mimic_columns[np.arange(len(driven)), driven] = 1.0
+        """The tangent column to which each dof of a mimic joint adds (dofs, nv)."""
         self.quaternion_coordinates = as_array([b[0] for b in tree.balls])[
             :, None
         ] + np.arange(4)

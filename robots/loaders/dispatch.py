@@ -1,4 +1,4 @@
-"""Which reader reads which file."""
+"""The choice of a reader by the suffix of a file."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ from ..world.frame import Model
 
 
 def read_file(path: Path) -> tuple[Model, bool]:
-    """The model in a file, and whether its format allows duplicate frame names.
+    """Return the model in a file, and whether its format allows duplicate frame names.
 
     Raises:
-        LoadError: for an unknown kind of file, a missing one, or a broken one.
+        LoadError: For an unknown kind of file, a missing one, or a broken one.
     """
     if not is_existing_file(path):
         raise LoadError(f"No file {str(path)!r}; give the path of a model file.")

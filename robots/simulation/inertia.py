@@ -107,7 +107,7 @@ def _shape_inertia(geometry: Geometry, frame: str) -> BodyInertia:
             body = _centred_inertia(4 / 3 * np.pi * radius**3, unit)
         case shapes.Ellipsoid(radii):
             unit = _diagonal(np.square(radii) / 5)
-            body = _centred_inertia(4 / 3 * np.pi * np.prod(radii), unit)
+            body = _centred_inertia(float(4 / 3 * np.pi * np.prod(radii)), unit)
         case shapes.Cylinder(length, radius):
             body = _cylinder_inertia(length, radius)
         case shapes.Capsule(length, radius):

@@ -1,4 +1,4 @@
-"""Merging an `Edit` node of rai's graph files into another node."""
+"""Merging of `Edit` nodes of rai's graph files into other nodes."""
 
 from collections.abc import Callable
 
@@ -10,20 +10,20 @@ CountNode = Callable[[GraphNode], None]
 
 
 def merge_edit(
-    charge: CountNode,
+    count_node: CountNode,
     edit: GraphNode,
     target: GraphNode,
     parents: list[GraphNode | str],
 ) -> None:
-    """Overwrite what has the same name and type, append what has no such match.
+    """Overwrite attributes of the same name and type; append all other attributes.
 
     Args:
-        charge: called for each node looked at or added; may stop the reading.
-        edit: the node with the new parents and attributes; stays as it is.
-        target: the node to change; one with a value of another type is left alone.
-        parents: new parents; empty: the target keeps its own.
+        count_node: Called for each node that is visited or added; may stop the reading.
+        edit: The node with the new parents and attributes; it is not changed.
+        target: The node to change; a node with a value of another type is not changed.
+        parents: New parents; if empty, the target keeps its parents.
     """
-    charge(edit)
+    count_node(edit)
     if type(edit.value) is not type(target.value):
         return
     if parents:
@@ -35,21 +35,21 @@ def merge_edit(
     for node in target.value.nodes:
         known.setdefault((node.key, type(node.value)), []).append(node)
     for attribute in list(edit.value.nodes):
-        charge(attribute)
+        count_node(attribute)
         matches = known.setdefault((attribute.key, type(attribute.value)), [])
         for match in matches:
             match.location = attribute.location
-            merge_edit(charge, attribute, match, attribute.parents)
+            merge_edit(count_node, attribute, match, attribute.parents)
         if not matches:
-            matches.append(_clone(charge, attribute))
+            matches.append(_clone(count_node, attribute))
             target.value.nodes.append(matches[0])
 
 
-def _clone(charge: CountNode, node: GraphNode) -> GraphNode:
-    charge(node)
+def _clone(count_node: CountNode, node: GraphNode) -> GraphNode:
+    count_node(node)
     value: Value = node.value
     if isinstance(value, NodeGraph):
-        value = NodeGraph([_clone(charge, n) for n in value.nodes])
+        value = NodeGraph([_clone(count_node, n) for n in value.nodes])
     return GraphNode(
         node.key, _copy(value), node.location, node.tags, list(node.parents)
     )

@@ -1,7 +1,7 @@
-"""Frames in the making: what each node of a graph file says about its own frame.
+"""Frames of rai's graph files, made from nodes.
 
-Frames are filled in the file's order, each with its attributes in rai's order; what
-refers to other frames by name (mimicry) is left to `gfile`.
+Frames are filled in the order of the file, each with its attributes in rai's order;
+references to other frames by name (mimics) are resolved by `reader`.
 """
 
 from dataclasses import dataclass, field
@@ -17,12 +17,13 @@ from .poses import read_pose
 from .shapes import ShapeDraft, read_shape
 
 MAX_POSE_STEPS = 20_000
-"""Poses multiplied to place frames given in the world; a bound on hostile files."""
+"""Products of poses that place frames given in the world (count), which bounds the
+time for hostile files."""
 
 
 @dataclass(eq=False)
 class FrameDraft:
-    """A frame in the making."""
+    """A frame that is not complete yet."""
 
     name: str
     attributes: Attributes | None = None
@@ -32,19 +33,19 @@ class FrameDraft:
     shape: ShapeDraft | None = None
     mass: float | None = None
     inertia: np.ndarray | None = None
-    done: bool = False
+    is_complete: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
 
 
 class FrameDrafts:
-    """The frames of a graph, filled; inserted `_origin` frames stand at the end.
+    """The frames of a graph; inserted `_origin` frames are at the end.
 
     Args:
-        graph: the nodes after includes and edits.
-        path: the file, for messages.
+        graph: The nodes after includes and edits.
+        path: The file, for messages.
 
     Raises:
-        LoadError: naming file, line and frame of what is wrong.
+        LoadError: For invalid attributes; the message names file, line and frame.
     """
 
     def __init__(self, graph: NodeGraph, path: Path):
@@ -61,7 +62,7 @@ class FrameDrafts:
             self._fill(i)
 
     def _declare(self, graph: NodeGraph) -> None:
-        """One draft per node, with its parent."""
+        """Make one draft for each node, with its parent."""
         index: dict[int, int] = {}
         for node in graph.nodes:
             if not isinstance(node.value, NodeGraph):
@@ -93,7 +94,7 @@ class FrameDrafts:
                 self.drafts[index[id(node)]].parent = index[id(parent)]
 
     def _check_cycles(self) -> None:
-        """Fail when a frame is its own ancestor."""
+        """Raise an error when a frame is its own ancestor."""
         state = [0] * len(self.drafts)
         for start in range(len(self.drafts)):
             chain = []
@@ -111,14 +112,14 @@ class FrameDrafts:
                 state[k] = 2
 
     def attributes(self, i: int) -> Attributes:
-        """The attributes of a declared frame."""
+        """Return the attributes of a declared frame."""
         attributes = self.drafts[i].attributes
         if attributes is None:
             return Attributes(GraphNode("", NodeGraph(), SourceLocation(self.path, 1)))
         return attributes
 
     def _fill(self, i: int) -> None:
-        """Everything its attributes say about a frame, in rai's order."""
+        """Fill a frame from its attributes, in rai's order."""
         draft, attributes = self.drafts[i], self.attributes(i)
         declared_parent = draft.parent
         origin = read_pose(attributes, "origin")
@@ -146,8 +147,8 @@ class FrameDrafts:
         self._finish(draft)
 
     def _finish(self, draft: FrameDraft) -> None:
-        """Nothing but a parent's `post` changes the frame from here on."""
-        draft.done = True
+        """Mark a frame as complete; only a parent's `post` still changes it."""
+        draft.is_complete = True
         if draft.parent is not None:
             self._children.setdefault(draft.parent, []).append(draft)
 
@@ -165,7 +166,7 @@ class FrameDrafts:
         return relative
 
     def _insert_origin(self, i: int, pose: np.ndarray, key: str) -> None:
-        """A frame `<name>_origin` between a frame and its parent."""
+        """Insert a frame `<name>_origin` between a frame and its parent."""
         draft = self.drafts[i]
         if draft.parent is None:
             self.attributes(i).fail(key, "needs a parent frame; name it as in `a(b)`.")
@@ -194,7 +195,7 @@ class FrameDrafts:
             draft.Q = initial_transform(draft.joint.joint)
 
     def _add_post(self, i: int, before: np.ndarray | None) -> None:
-        """The pose of the only child so far."""
+        """Set the pose of the only child so far."""
         attributes = self.attributes(i)
         after = next((k for k in ("post", "B", "BinvA") if k in attributes), "")
         if not after:
@@ -219,19 +220,19 @@ class FrameDrafts:
         draft.mass = attributes.number("mass", 0.0)
         if draft.mass < 0:
             attributes.fail("mass", f"is {draft.mass}, expected kilograms >= 0.")
-        given = attributes.numbers("inertia")
-        if given is None:
-            solid = draft.shape is not None and draft.shape.word != "marker"
-            draft.inertia = None if solid else draft.mass * 1e-4 * np.eye(3)
+        numbers = attributes.numbers("inertia")
+        if numbers is None:
+            is_solid = draft.shape is not None and draft.shape.word != "marker"
+            draft.inertia = None if is_solid else draft.mass * 1e-4 * np.eye(3)
             return
-        match len(given):
+        match len(numbers):
             case 3:
-                draft.inertia = np.diag(given)
+                draft.inertia = np.diag(numbers)
             case 6:
-                xx, xy, xz, yy, yz, zz = given
+                xx, xy, xz, yy, yz, zz = numbers
                 draft.inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
             case 9:
-                draft.inertia = given.reshape(3, 3)
+                draft.inertia = numbers.reshape(3, 3)
             case n:
                 attributes.fail(
                     "inertia",
@@ -242,7 +243,7 @@ class FrameDrafts:
             attributes.fail("inertia", "has infinite entries.")
 
     def _world_pose(self, i: int) -> np.ndarray:
-        """A frame's pose as it is at this moment of reading."""
+        """Return the world pose of a frame at the present state of reading."""
         chain: list[int] = []
         k: int | None = i
         while k is not None and k not in self._known_poses:
@@ -254,11 +255,11 @@ class FrameDrafts:
                 "too many world poses X below frames that are declared later; give"
                 " relative poses Q."
             )
-        final = True
+        is_final = True
         total = IDENTITY if k is None else self._known_poses[k]
         for k in reversed(chain):
             total = pose_multiply(total, self.drafts[k].Q)
-            final = final and self.drafts[k].done
-            if final:
+            is_final = is_final and self.drafts[k].is_complete
+            if is_final:
                 self._known_poses[k] = total
         return total

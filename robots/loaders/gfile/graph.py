@@ -1,9 +1,9 @@
-"""What the nodes of rai's graph files mean to each other, before any is a frame.
+"""Includes, prefixes, deletions, parents and edits of rai's graph files.
 
-Nodes are taken in reading order: includes are read where they stand, prefixes,
-deletions and parents act on what was read so far. At the end of every graph (a file,
-an include, a group in braces) parents that were not known yet are looked up again and
-then the graph's own `Edit` nodes are merged into all nodes of their name.
+Nodes are processed in reading order: an include is read at its position; prefixes,
+deletions and parents act on the nodes read so far. At the end of every graph (a file,
+an include, a group in braces), parents that were not known yet are looked up again,
+and then the graph's `Edit` nodes are merged into all nodes of their name.
 """
 
 import re
@@ -21,20 +21,24 @@ from .yaml_syntax import parse_yml
 YAML_SUFFIXES = (".yml", ".yaml")
 GRAPH_SUFFIXES = (".g", *YAML_SUFFIXES)
 MAX_FILE_BYTES = 4_000_000
+"""Size of the largest file that is read [bytes]."""
 MAX_FILES = 500
+"""Files that are read for one model (count)."""
 MAX_INCLUDE_DEPTH = 20
+"""Depth of includes within includes (count)."""
 MAX_PREFIX_LENGTH = 100
+"""Length of a prefix (characters)."""
 MAX_SCANNED_NODES = 20_000_000
-"""Nodes looked at by deletions."""
+"""Nodes that deletions may scan in all (count)."""
 
 _PARENTS = re.compile(r"\(([^()]*)\)")
 
 
 def read_graph(path: Path) -> NodeGraph:
-    """The nodes of a file after includes, prefixes, deletions and edits.
+    """Return the nodes of a file after includes, prefixes, deletions and edits.
 
     Raises:
-        LoadError: naming file and line of what cannot be read.
+        LoadError: When a file cannot be read; the message names file and line.
     """
     graph = NodeGraph()
     root = package_root(path.resolve().parent)
@@ -44,7 +48,7 @@ def read_graph(path: Path) -> NodeGraph:
 
 @dataclass
 class _Scope:
-    """Where nodes go while a file or a group is read."""
+    """The graph that receives nodes while a file or a group is read."""
 
     graph: NodeGraph
     base: Path
@@ -64,7 +68,7 @@ class _GraphReader:
         self.scanned_count = 0
 
     def read(self, path: Path, scope: _Scope, include: GraphNode | None) -> None:
-        """Append the nodes of a file to the scope's graph, and end that graph."""
+        """Append the nodes of a file to the graph of a scope, and end that graph."""
 
         def fail(message: str) -> NoReturn:
             if include is not None:
@@ -106,7 +110,7 @@ class _GraphReader:
         self.open_files.pop()
 
     def add_nodes(self, nodes: list[GraphNode], scope: _Scope) -> None:
-        """Take nodes in reading order, then end the graph they belong to."""
+        """Process nodes in reading order, then end the graph they belong to."""
         start = len(scope.graph.nodes)
         for node in nodes:
             self.count_node(node)
@@ -114,7 +118,7 @@ class _GraphReader:
         end_graph(self, scope, start)
 
     def count_node(self, node: GraphNode) -> None:
-        """Count a node, so that no file grows without bound."""
+        """Count a node, because edits and includes can multiply nodes."""
         self.count += 1
         if self.count > MAX_NODES:
             node.fail(
@@ -122,13 +126,13 @@ class _GraphReader:
             )
 
     def count_scan(self, node: GraphNode, scope: _Scope) -> None:
-        """Count the work of a deletion, so that no file takes for ever."""
+        """Count the work of a deletion, because it scans all nodes."""
         self.scanned_count += len(scope.graph.nodes)
         if self.scanned_count > MAX_SCANNED_NODES:
             node.fail("too many deletions; leave these nodes out of the file instead.")
 
     def process(self, node: GraphNode, scope: _Scope) -> None:
-        """Act on one node: a special key, or a node of the graph."""
+        """Process a node: execute a special key, or add the node to the graph."""
         match node.key:
             case "Include":
                 self.include(node, scope)
@@ -173,7 +177,7 @@ class _GraphReader:
         scope.names.setdefault(node.key, node)
 
     def include(self, node: GraphNode, scope: _Scope) -> None:
-        """Read a file into the same graph; a pending prefix is used up on it."""
+        """Read a file into the same graph; a pending prefix applies only to it."""
         if not isinstance(node.value, FileReference):
             node.fail(f"is {describe(node.value)}, expected a file as in <panda.g>.")
         file = FileReference(node.value.text, scope.base, self.root)
@@ -196,32 +200,32 @@ class _GraphReader:
 
 
 def end_graph(reader: _GraphReader, scope: _Scope, start: int) -> None:
-    """Resolve the parents left over, then merge the graph's own `Edit` nodes.
+    """Resolve the remaining parents, then merge the `Edit` nodes of a graph.
 
     Args:
-        reader: counts the attributes that merging adds.
-        scope: the graph, with nodes of outer files when this ends an include.
-        start: index of the first node of the file or group that ends here.
+        reader: Counts the attributes that merging adds.
+        scope: The graph, with nodes of outer files when an include ends.
+        start: Index of the first node of the file or group that ends.
     """
     nodes = scope.graph.nodes
-    own = nodes[start:]
-    for node in own:
+    inner = nodes[start:]
+    for node in inner:
         for i, parent in enumerate(node.parents):
             if isinstance(parent, str):
-                found = _find_node(scope, parent)
-                if found is None:
+                resolved = _find_node(scope, parent)
+                if resolved is None:
                     node.fail(
                         unknown_name("parent node", parent, scope.names)
                         + " Parents in parentheses are written with their prefix."
                     )
-                node.parents[i] = found
-    for node in own:
+                node.parents[i] = resolved
+    for node in inner:
         if node.key == "Edit" and node.parents:
             target, *parents = node.parents
             if isinstance(target, GraphNode):
                 merge_edit(reader.count_node, node, target, parents)
             node.alive = False
-    edits = [n for n in own if "Edit" in n.tags]
+    edits = [n for n in inner if "Edit" in n.tags]
     if edits:
         same: dict[str, list[GraphNode]] = {}
         for node in nodes:
@@ -234,13 +238,13 @@ def end_graph(reader: _GraphReader, scope: _Scope, start: int) -> None:
             for target in same[edit.key]:
                 if target.alive:
                     merge_edit(reader.count_node, edit, target, edit.parents)
-    if not all(n.alive for n in own):
+    if not all(n.alive for n in inner):
         scope.graph.nodes[:] = [n for n in nodes if n.alive]
         _rebuild_names(scope)
 
 
 def _split_key(node: GraphNode) -> None:
-    """Split a group's key into tags and name; names of parents stay."""
+    """Split the key of a group into tags, name and names of parents."""
     if not isinstance(node.value, NodeGraph):
         return
     parentheses = "".join(_PARENTS.findall(node.key)[:1])
@@ -251,7 +255,7 @@ def _split_key(node: GraphNode) -> None:
 
 
 def _take_parent_names(node: GraphNode) -> list[str]:
-    """The parents' names of a key, which are cut from it."""
+    """Return the names of parents in a key, and remove them from it."""
     if isinstance(node.value, NodeGraph):
         return [str(p) for p in node.parents]
     match = _PARENTS.search(node.key)
@@ -290,31 +294,31 @@ def _add_prefix(node: GraphNode, prefix: str) -> None:
 
 
 def _rebuild_names(scope: _Scope) -> None:
-    """Find the first node of each name anew."""
+    """Rebuild the index of the first node of each name."""
     scope.names.clear()
     for node in scope.graph.nodes:
         scope.names.setdefault(node.key, node)
 
 
-def _delete(scope: _Scope, doomed: list[GraphNode]) -> None:
-    for node in doomed:
+def _delete(scope: _Scope, deleted: list[GraphNode]) -> None:
+    for node in deleted:
         node.alive = False
-    if doomed:
+    if deleted:
         scope.graph.nodes[:] = [n for n in scope.graph.nodes if n.alive]
         _rebuild_names(scope)
 
 
 def _subtree(graph: NodeGraph, name: str) -> list[GraphNode]:
-    """The nodes of a name and all their descendants."""
+    """Return the nodes of a name and all their descendants."""
     children: dict[int, list[GraphNode]] = {}
     for node in graph.nodes:
         for parent in node.parents:
             children.setdefault(id(parent), []).append(node)
-    todo = [n for n in graph.nodes if n.key == name]
-    found: dict[int, GraphNode] = {}
-    while todo:
-        node = todo.pop()
-        if id(node) not in found:
-            found[id(node)] = node
-            todo += children.get(id(node), [])
-    return list(found.values())
+    pending = [n for n in graph.nodes if n.key == name]
+    subtree: dict[int, GraphNode] = {}
+    while pending:
+        node = pending.pop()
+        if id(node) not in subtree:
+            subtree[id(node)] = node
+            pending += children.get(id(node), [])
+    return list(subtree.values())

@@ -1,4 +1,4 @@
-"""Joints as rai's graph files declare them, and who mimics whom."""
+"""Joints of rai's graph files, and their mimics."""
 
 from dataclasses import dataclass, replace
 
@@ -25,24 +25,25 @@ _INVERTIBLE = {
     *("hingeX", "hingeY", "hingeZ", "hinge", "transX", "transY", "transZ", "transXY"),
     *("trans3", "transXYPhi", "transYPhi"),
 }
-"""Joints whose motion, position negated and rotation inverted, is that of -q."""
+"""Joints whose motion at -q is the motion at q with its position negated and its
+rotation inverted."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointDraft:
-    """A joint before mimicry is resolved."""
+    """A joint before its mimic is resolved."""
 
     joint: Joint
     mimic: str | None = None
     unreachable: float = 0.0
-    """What of the frame's pose is outside the joint's range (m or rad)."""
+    """Distance of the frame's pose from the poses that the joint reaches [m or rad]."""
 
 
 def joint_type_name(attributes: Attributes) -> str | None:
-    """The joint's type; None where there is no joint.
+    """Return the joint's type; None without a joint.
 
     Raises:
-        LoadError: for a type that is unknown or not supported.
+        LoadError: For a type that is unknown or not supported.
     """
     word = attributes.word("joint")
     if word is None or word == "none":
@@ -65,40 +66,41 @@ def joint_type_name(attributes: Attributes) -> str | None:
     return word
 
 
-def read_joint(attributes: Attributes, word: str, Q: np.ndarray) -> JointDraft:
-    """The joint of a frame.
+def read_joint(attributes: Attributes, type_name: str, Q: np.ndarray) -> JointDraft:
+    """Return the joint of a frame.
 
     Args:
-        attributes: the frame's.
-        word: the type, from `joint_type_name`.
-        Q: the frame's pose in its parent (7,); without an attribute `q` the joint's
-            value is read off it.
+        attributes: Attributes of the frame.
+        type_name: The joint type, from `joint_type_name`.
+        Q: Pose of the frame in its parent (7,), which determines the joint's value if
+            there is no attribute `q`.
 
     Raises:
-        LoadError: for wrong axes, limits and values.
+        LoadError: For wrong axes, limits and values.
     """
     name = attributes.node.key
-    kind = joint_type(word)
-    if kind.dim == 0:
-        return JointDraft(Joint(word, name), _mimic_name(attributes))
-    axis = _axis(attributes, word)
+    type_ = joint_type(type_name)
+    if type_.dim == 0:
+        return JointDraft(Joint(type_name, name), _mimic_name(attributes))
+    axis = _axis(attributes, type_name)
     scale = attributes.number("joint_scale", 1.0)
     if scale == 0:
         attributes.fail("joint_scale", "is 0; the joint would never move.")
     q = attributes.numbers("q", scalar=True)
-    left = 0.0
+    unreachable = 0.0
     if q is None:
-        q, left = value_from_pose(word, axis, Q)
-        divisor = np.full(kind.dim, scale)
-        for b in kind.balls:
+        q, unreachable = value_from_pose(type_name, axis, Q)
+        divisor = np.full(type_.dim, scale)
+        for b in type_.balls:
             divisor[b : b + 4] = 1.0
         q = q / divisor
-    elif len(q) not in (1, kind.dim) or not np.isfinite(q).all():
+    elif len(q) not in (1, type_.dim) or not np.isfinite(q).all():
         attributes.fail(
-            "q", f"is {q.tolist()}, expected {kind.dim} finite numbers for a {word}."
+            "q",
+            f"is {q.tolist()}, expected {type_.dim} finite numbers for a {type_name}.",
         )
-    q = np.broadcast_to(q, kind.dim).astype(float)
-    for b in kind.balls:
+    q = np.broadcast_to(q, type_.dim).astype(float)
+    for b in type_.balls:
         if not q[b : b + 4].any():
             attributes.fail("q", "has the quaternion 0 0 0 0; identity is 1 0 0 0.")
         q[b : b + 4] = quat_normalize(q[b : b + 4] / np.abs(q[b : b + 4]).max())
@@ -109,34 +111,34 @@ def read_joint(attributes: Attributes, word: str, Q: np.ndarray) -> JointDraft:
             f"has {len(rates)} numbers, expected 3: velocity, effort, acceleration.",
         )
     joint = Joint(
-        word,
+        type_name,
         name,
         axis=axis,
-        limits=_limits(attributes, word, kind.dim),
+        limits=_limits(attributes, type_name, type_.dim),
         q=q,
         scale=scale,
         active=attributes.flag("joint_active", True),
-        velocity=None if rates is None else np.full(kind.dim, rates[0]),
-        effort=None if rates is None else np.full(kind.dim, rates[1]),
+        velocity=None if rates is None else np.full(type_.dim, rates[0]),
+        effort=None if rates is None else np.full(type_.dim, rates[1]),
     )
-    return JointDraft(joint, _mimic_name(attributes), left)
+    return JointDraft(joint, _mimic_name(attributes), unreachable)
 
 
 def make_mimic(draft: JointDraft, target: Joint, attributes: Attributes) -> Joint:
-    """A mimicking joint, given the joint it follows.
+    """Return a mimic joint, given the joint that it follows.
 
-    rai copies the other joint's motion; a `joint_scale` of -1 inverts it, any other
-    has no effect.
+    rai copies the motion of that joint; a `joint_scale` of -1 inverts it, any other
+    value has no effect.
 
     Raises:
-        LoadError: when the types differ or the inverse is no motion of that type.
+        LoadError: When the types differ or the inverse is no motion of that type.
     """
     joint = draft.joint
     if joint.type != target.type or not _same_axis(joint.axis, target.axis):
         attributes.fail(
             "mimic",
             f"joint {joint.name!r} is a {joint.type}, {target.name!r} a {target.type};"
-            " a joint can only mimic one of its own type and axis.",
+            " a joint can only mimic a joint of the same type and axis.",
         )
     sign = -1.0 if joint.scale == -1 else 1.0
     if sign < 0 and joint.type not in _INVERTIBLE:
@@ -156,17 +158,18 @@ def make_mimic(draft: JointDraft, target: Joint, attributes: Attributes) -> Join
 
 
 def initial_transform(joint: Joint) -> np.ndarray:
-    """The motion (7,) at the joint's own value."""
+    """Return the joint's motion (7,) at its initial value."""
     q = np.zeros(0) if joint.q is None else joint.q
     return joint_transform(joint.type, joint.axis, joint.scale * q)
 
 
-def _axis(attributes: Attributes, word: str) -> np.ndarray | None:
+def _axis(attributes: Attributes, type_name: str) -> np.ndarray | None:
     axis = attributes.numbers("axis")
-    if word != "hinge":
+    if type_name != "hinge":
         if axis is not None:
             attributes.fail(
-                "axis", f"a {word} has its own axis; use `joint: hinge` or drop it."
+                "axis",
+                f"a {type_name} has its own axis; use `joint: hinge` or drop it.",
             )
         return None
     if axis is None:
@@ -179,17 +182,17 @@ def _axis(attributes: Attributes, word: str) -> np.ndarray | None:
     return axis / norm
 
 
-def _limits(attributes: Attributes, word: str, dim: int) -> np.ndarray | None:
-    given = attributes.numbers("limits")
-    if given is None:
+def _limits(attributes: Attributes, type_name: str, dim: int) -> np.ndarray | None:
+    numbers = attributes.numbers("limits")
+    if numbers is None:
         return None
-    if len(given) < 2 * dim:
+    if len(numbers) < 2 * dim:
         attributes.fail(
             "limits",
-            f"has {len(given)} numbers, a {word} needs {2 * dim}: all lower bounds,"
-            " then all upper bounds.",
+            f"has {len(numbers)} numbers, a {type_name} needs {2 * dim}: all lower"
+            " bounds, then all upper bounds.",
         )
-    limits = given[: 2 * dim].reshape(2, dim)
+    limits = numbers[: 2 * dim].reshape(2, dim)
     if np.any(limits[0] > limits[1]):
         attributes.fail(
             "limits",

@@ -1,4 +1,4 @@
-"""Nodes of rai's graph files, and typed access to the attributes of a frame."""
+"""Nodes of rai's graph files, and typed access to the attributes of frames."""
 
 import math
 import os
@@ -13,13 +13,13 @@ from ...errors import LoadError
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """Where something stands in a file."""
+    """A line of a file, which error messages name."""
 
     file: Path
     line: int
 
     def fail(self, message: str, cause: Exception | None = None) -> NoReturn:
-        """Raise a `LoadError` that names this place."""
+        """Raise a `LoadError` that names this line."""
         if len(message) > 1000:
             message = f"{message[:600]} … {message[-300:]}"
         raise LoadError(f"{self.file}:{self.line}: {message}") from cause
@@ -27,16 +27,16 @@ class SourceLocation:
 
 @dataclass(frozen=True)
 class FileReference:
-    """A file named between `<` and `>`, relative to the directory of its mention."""
+    """A file named between `<` and `>`, relative to the folder of the naming file."""
 
     text: str
     base: Path
     root: Path | None = None
-    """Only what lies in this folder is read; None: not known yet."""
+    """Only files in this folder are read; None: not known yet."""
 
     @property
     def is_outside_model(self) -> bool:
-        """Whether it is none of this model's files, links followed."""
+        """Whether the file, with links followed, lies outside the model's folder."""
         try:
             return self.root is None or not self.path.resolve().is_relative_to(
                 self.root.resolve()
@@ -59,12 +59,12 @@ class NodeNames:
 
 @dataclass(eq=False)
 class NodeGraph:
-    """A list of nodes in order; keys may repeat."""
+    """A list of nodes in order, whose keys may repeat."""
 
     nodes: list["GraphNode"] = field(default_factory=list)
 
     def first(self, *keys: str) -> "GraphNode | None":
-        """The first node with the first of the keys that occurs."""
+        """Return the first node with the first of the keys that occurs."""
         for key in keys:
             for node in self.nodes:
                 if node.key == key:
@@ -89,7 +89,7 @@ Value = (
 
 @dataclass(eq=False)
 class GraphNode:
-    """A key, parents and a value; its place is for messages."""
+    """A node: a key, parents and a value; messages name its location."""
 
     key: str
     value: Value
@@ -99,7 +99,7 @@ class GraphNode:
     parents: list["GraphNode | str"] = field(default_factory=list)
     """Resolved nodes; a string is a name not found yet."""
     alive: bool = True
-    """False once deleted or merged into another node."""
+    """Whether the node is neither deleted nor merged into another one."""
 
     def fail(self, message: str, cause: Exception | None = None) -> NoReturn:
         """Raise a `LoadError` at this node."""
@@ -127,13 +127,13 @@ _KINDS: dict[type, str] = {
 
 
 def describe(value: Value) -> str:
-    """A value in words, for messages."""
+    """Return a description of a value for messages."""
     shown = "" if isinstance(value, NodeGraph) else f" ({to_plain_value(value)!r})"
     return _KINDS[type(value)] + (shown if len(shown) < 60 else shown[:57] + "…)")
 
 
 def to_plain_value(value: Value) -> Any:
-    """A value as bool, number, string, list or dictionary."""
+    """Return a value as bool, number, string, list or dictionary."""
     match value:
         case np.ndarray():
             return value.tolist()
@@ -152,7 +152,7 @@ def to_plain_value(value: Value) -> Any:
 
 
 class Attributes:
-    """The attributes of one frame, read with the type they must have."""
+    """The attributes of one frame, with access by the type that each must have."""
 
     def __init__(self, node: GraphNode):
         self.node = node
@@ -165,7 +165,7 @@ class Attributes:
         return key in self._first
 
     def get(self, key: str) -> GraphNode | None:
-        """The first attribute of that name."""
+        """Return the first attribute of a name."""
         return self._first.get(key)
 
     def fail(self, key: str, message: str, cause: Exception | None = None) -> NoReturn:
@@ -174,7 +174,7 @@ class Attributes:
         place.fail(f"{_node_title(self.node)}, attribute {key!r}: {message}", cause)
 
     def number(self, key: str, default: float) -> float:
-        """A finite number; a flag counts as 1."""
+        """Return a finite number; a flag counts as 1."""
         attribute = self.get(key)
         if attribute is None:
             return default
@@ -187,7 +187,7 @@ class Attributes:
         return number
 
     def numbers(self, key: str, scalar: bool = False) -> np.ndarray | None:
-        """An array of numbers, flattened; None where absent."""
+        """Return an array of numbers, flattened; None if it is absent."""
         attribute = self.get(key)
         if attribute is None:
             return None
@@ -201,7 +201,7 @@ class Attributes:
         return value.reshape(-1)
 
     def word(self, key: str) -> str | None:
-        """A string; None where absent."""
+        """Return a string; None if it is absent."""
         attribute = self.get(key)
         if attribute is None:
             return None
@@ -212,11 +212,11 @@ class Attributes:
         return attribute.value
 
     def flag(self, key: str, default: bool) -> bool:
-        """True or false."""
+        """Return whether a flag is set."""
         return bool(self.number(key, float(default)))
 
     def file(self, key: str) -> FileReference | None:
-        """A file; None where absent."""
+        """Return a file; None if it is absent."""
         attribute = self.get(key)
         if attribute is None:
             return None
@@ -227,7 +227,7 @@ class Attributes:
         return attribute.value
 
     def plain(self) -> dict[str, Any]:
-        """All attributes as plain Python values."""
+        """Return all attributes as plain Python values."""
         return {key: to_plain_value(node.value) for key, node in self._first.items()}
 
 

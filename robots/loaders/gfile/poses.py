@@ -1,4 +1,4 @@
-"""Poses as rai writes them: 3, 4 or 7 numbers, or a text of small steps."""
+"""Poses of rai's graph files: 3, 4 or 7 numbers, or a text of small steps."""
 
 import re
 
@@ -14,7 +14,7 @@ from ...kinematics.transforms import (
 from .nodes import Attributes, describe
 
 MAX_TEXT_LENGTH = 5000
-"""Letters of a pose written as text."""
+"""Length of a pose written as text (characters)."""
 
 _COUNTS = {"t": 3, "q": 4, "r": 4, "d": 4, "E": 3, "p": 7}
 _SKIPPED = re.compile(r"[ \t\r\n<]*")
@@ -24,10 +24,10 @@ _PLAIN = re.compile(rf"\[?\s*({_NUMBER}(?:[\s,]+{_NUMBER})*)\s*\]?")
 
 
 def read_pose(attributes: Attributes, key: str) -> np.ndarray | None:
-    """The pose (7,) of an attribute; None where absent.
+    """Return the pose (7,) of an attribute; None if it is absent.
 
     Raises:
-        LoadError: when it is no pose.
+        LoadError: When the value is no pose.
     """
     attribute = attributes.get(key)
     if attribute is None:
@@ -64,17 +64,17 @@ def _parse_pose_text(attributes: Attributes, key: str, text: str) -> np.ndarray:
             key, f"is a text of {len(text)} letters, at most {MAX_TEXT_LENGTH}."
         )
     total = IDENTITY.copy()
-    at = _skip(_SKIPPED, text, 0)
-    if text[at : at + 1] == "|":
-        at += 1
+    position = _skip(_SKIPPED, text, 0)
+    if text[position : position + 1] == "|":
+        position += 1
     while True:
-        at = _skip(_SKIPPED, text, at)
-        if at >= len(text) or text[at] in "|>":
+        position = _skip(_SKIPPED, text, position)
+        if position >= len(text) or text[position] in "|>":
             break
-        if text[at] == "T":
-            at += 1
+        if text[position] == "T":
+            position += 1
             continue
-        plain, step = _PLAIN.match(text, at), _STEP.match(text, at)
+        plain, step = _PLAIN.match(text, position), _STEP.match(text, position)
         if plain is not None:
             numbers = [float(n) for n in re.split(r"[\s,]+", plain.group(1))]
             if len(numbers) != 7:
@@ -88,14 +88,14 @@ def _parse_pose_text(attributes: Attributes, key: str, text: str) -> np.ndarray:
         if step is None or step.group(1) not in _COUNTS:
             attributes.fail(
                 key,
-                f"cannot read {text[at : at + 20]!r} in {text!r}; expected t(x y z),"
-                " d(degrees x y z), r(radians x y z), q(w x y z), E(r p y) or"
+                f"cannot read {text[position : position + 20]!r} in {text!r}; expected"
+                " t(x y z), d(degrees x y z), r(radians x y z), q(w x y z), E(r p y) or"
                 " p(x y z w x y z).",
             )
         letter, words = step.group(1), step.group(2).split()
         count = _COUNTS[letter]
-        good = [w for w in words if re.fullmatch(_NUMBER, w)]
-        if len(good) != len(words) or len(words) != count:
+        numeric = [w for w in words if re.fullmatch(_NUMBER, w)]
+        if len(numeric) != len(words) or len(words) != count:
             attributes.fail(
                 key,
                 f"{step.group()!r} needs {count} numbers separated by blanks.",
@@ -103,7 +103,7 @@ def _parse_pose_text(attributes: Attributes, key: str, text: str) -> np.ndarray:
         total = pose_multiply(
             total, _step_pose(attributes, key, letter, [float(w) for w in words])
         )
-        at = step.end()
+        position = step.end()
     if not np.isfinite(total).all() or not total[3:].any():
         attributes.fail(key, f"{text!r} gives no finite pose.")
     return make_pose(total[:3], total[3:])
@@ -135,6 +135,6 @@ def _step_pose(
             return make_pose((0, 0, 0), axis_angle_to_quat(n[1:], angle))
 
 
-def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
-    match = pattern.match(text, at)
-    return at if match is None else match.end()
+def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return position if match is None else match.end()

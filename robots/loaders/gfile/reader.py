@@ -1,7 +1,7 @@
-"""Reading rai's graph files (`.g`, `.yml`) into a `Model`.
+"""Reader of rai's graph files (`.g`, `.yml`).
 
-The frames are those that rai makes of the file, in its order and with its names
-(duplicate and empty ones too); parents may come later than their children.
+The frames are those that rai makes of the file, in the same order and with the same
+names (including duplicate and empty ones); parents may come later than children.
 """
 
 import warnings
@@ -22,18 +22,18 @@ def read_gfile(path: str | PathLike[str]) -> Model:
     """Read a `.g` or `.yml` file of rai, with everything it includes.
 
     Args:
-        path: the file; `<files>` in it are relative to the file that names them.
+        path: The file; `<files>` in it are relative to the file that names them.
 
     Returns:
         The frames in rai's order, with rai's attributes, and the joint values of a
         top-level `q: [..]`.
 
     Raises:
-        LoadError: naming file, line and frame of what is wrong.
-        ImportError: for `.yml` without pyyaml.
+        LoadError: For an invalid file; the message names file, line and frame.
+        ImportError: When a `.yml` file needs pyyaml, which is not installed.
 
     Warns:
-        UserWarning: once per file, for missing meshes and for poses of joint frames
+        UserWarning: Once per file, for missing meshes and for poses of joint frames
             that their joint cannot reach.
     """
     path = Path(path)
@@ -65,7 +65,7 @@ def _mimic_shapes(reading: FrameDrafts, names: dict[str, int]) -> None:
 
 
 class _JointResolver:
-    """The joints by frame index, followers with the joint they follow in the end."""
+    """The joints by frame index, mimics resolved to the final joint they follow."""
 
     def __init__(self, reading: FrameDrafts, names: dict[str, int]):
         self.reading = reading
@@ -75,7 +75,7 @@ class _JointResolver:
             self.resolve(i)
 
     def resolve(self, i: int) -> None:
-        """Resolve a frame's joint and all that it follows."""
+        """Resolve the joint of a frame, and all joints that it follows."""
         drafts = self.reading.drafts
         chain: dict[int, None] = {}
         while i not in self.joints:
@@ -90,7 +90,7 @@ class _JointResolver:
                 self.joints[i] = draft.joint
                 break
             chain[i] = None
-            i = self.followed(i, draft.mimic)
+            i = self.leader(i, draft.mimic)
         for k in reversed(chain):
             draft = drafts[k].joint
             if draft is not None:
@@ -99,8 +99,8 @@ class _JointResolver:
                 drafts[k].extra["mimic_index"] = drafts[i].extra.get("mimic_index", i)
             i = k
 
-    def followed(self, i: int, name: str) -> int:
-        """Index of the frame whose joint is mimicked: the last of that name."""
+    def leader(self, i: int, name: str) -> int:
+        """Return the index of the frame whose joint is mimicked: the last of a name."""
         drafts = self.reading.drafts
         target = self.names.get(name)
         if target is None or drafts[target].joint is None:
@@ -134,7 +134,7 @@ def _make_frame(draft: FrameDraft, joint: Joint | None) -> Frame:
 def _state_values(
     reading: FrameDrafts, frames: tuple[Frame, ...]
 ) -> dict[int, np.ndarray]:
-    """The joint values of a top-level `q`, by frame index."""
+    """Return the joint values of a top-level `q`, by frame index."""
     state = reading.state
     if state is None:
         return {}
@@ -144,19 +144,19 @@ def _state_values(
         if f.joint and f.joint.dim and f.joint.active and f.joint.mimic is None
     ]
     total = sum(dim for _, dim in moving)
-    given = state.value
-    if not isinstance(given, np.ndarray) or given.size != total:
-        count = f"{given.size}" if isinstance(given, np.ndarray) else "no list of"
+    values = state.value
+    if not isinstance(values, np.ndarray) or values.size != total:
+        count = f"{values.size}" if isinstance(values, np.ndarray) else "no list of"
         state.fail(f"has {count} numbers, the active joints have {total} in all.")
-    if not np.isfinite(given).all():
-        state.fail(f"is {given.tolist()}, expected finite numbers.")
+    if not np.isfinite(values).all():
+        state.fail(f"is {values.tolist()}, expected finite numbers.")
     ends = np.cumsum([dim for _, dim in moving])[:-1]
-    parts = np.split(given.reshape(-1), ends)
+    parts = np.split(values.reshape(-1), ends)
     return {i: part.copy() for (i, _), part in zip(moving, parts, strict=False)}
 
 
 def _warn(path: Path, drafts: list[FrameDraft]) -> None:
-    """One warning about what was left out."""
+    """Warn once of missing meshes and unreachable poses."""
     missing = [p for d in drafts if d.shape for p in d.shape.missing]
     lost = [
         d

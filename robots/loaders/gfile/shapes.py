@@ -1,4 +1,4 @@
-"""Shapes as rai's graph files declare them: a word, sizes, a mesh, a colour."""
+"""Shapes of rai's graph files: a type, sizes, a mesh, a colour."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -42,35 +42,35 @@ SIZE_COUNTS: dict[str, int | None] = {
     "sdf": None,
     "tensor": None,
 }
-"""rai's shape words and how many numbers `size` must have (None: any)."""
+"""Number of entries of `size` for each shape type of rai (None: any)."""
 
 SHAPE_KEYS = ("shape", "type", "mesh", "mesh_decomp", "mesh_points", "sdf")
-"""A frame with one of these attributes has a shape."""
+"""Attributes of which a frame with a shape has at least one."""
 
 _FILE_KEYS = ("mesh", "mesh_decomp", "mesh_points")
 
 
 @dataclass
 class ShapeDraft:
-    """What a frame's shape attributes say."""
+    """The shape of a frame, as its attributes declare it."""
 
     word: str
     size: np.ndarray
     geometries: tuple[Geometry, ...] = ()
     contact: int = 0
     missing: list[Path] = field(default_factory=list)
-    """Mesh files that are not there."""
+    """Mesh files that are missing."""
 
     def rai_attributes(self) -> dict[str, Any]:
-        """rai's own word and size, for the frame's attributes."""
+        """Return rai's shape type and size, for the attributes of the frame."""
         return {"shape": self.word, "size": self.size.tolist()}
 
 
 def read_shape(attributes: Attributes) -> ShapeDraft | None:
-    """The shape of a frame; None where it has none.
+    """Return the shape of a frame; None without a shape.
 
     Raises:
-        LoadError: for unknown words, wrong sizes and colours.
+        LoadError: For unknown types, wrong sizes and colours.
     """
     if not any(key in attributes for key in SHAPE_KEYS):
         return None
@@ -80,9 +80,9 @@ def read_shape(attributes: Attributes) -> ShapeDraft | None:
         attributes.fail("contact", f"is {contact:g}, expected a small integer.")
     draft.contact = int(contact)
     color = _color(attributes)
-    solid = draft.word not in ("marker", "camera")
+    is_solid = draft.word not in ("marker", "camera")
     draft.geometries = tuple(
-        replace(g, collision=solid and g.collision, color=color)
+        replace(g, collision=is_solid and g.collision, color=color)
         for g in draft.geometries
     )
     return draft
@@ -168,7 +168,7 @@ def _rounded_box(attributes: Attributes, size: np.ndarray) -> Box:
 
 
 def _box_plus_ellipsoid(attributes: Attributes, size: np.ndarray) -> Convex:
-    """A box swept by an ellipsoid, as the hull of points on it (inscribed)."""
+    """Return a box swept by an ellipsoid, as the hull of points on its surface."""
     half, axes, rounding = size[:3] / 2, size[3:6], float(size[6])
     if np.any(half < 0) or np.any(axes < rounding):
         attributes.fail(
@@ -176,8 +176,9 @@ def _box_plus_ellipsoid(attributes: Attributes, size: np.ndarray) -> Convex:
             f"is {size.tolist()}: sizes must be >= 0 and the ellipsoid's half axes at"
             f" least the rounding {rounding:g}.",
         )
-    turn, tilt = np.meshgrid(*[np.linspace(0, np.pi / 2, 6)] * 2)
-    ball = [np.cos(turn) * np.cos(tilt), np.sin(turn) * np.cos(tilt), np.sin(tilt)]
+    azimuth, elevation = np.meshgrid(*[np.linspace(0, np.pi / 2, 6)] * 2)
+    flat = np.cos(elevation)
+    ball = [np.cos(azimuth) * flat, np.sin(azimuth) * flat, np.sin(elevation)]
     corner = half + (axes - rounding) * np.stack(ball, -1).reshape(-1, 3)
     signs = np.stack(np.meshgrid([1, -1], [1, -1], [1, -1]), -1).reshape(-1, 1, 3)
     return Convex(np.unique((signs * corner).reshape(-1, 3), axis=0), rounding)
@@ -203,35 +204,35 @@ def _convex_core(attributes: Attributes, draft: ShapeDraft) -> list[Shape]:
 
 
 def _from_files(attributes: Attributes, draft: ShapeDraft) -> list[Shape | Geometry]:
-    """The mesh, its convex parts and points.
+    """Return the mesh, its convex parts and points.
 
-    Parts collide in place of the mesh; without them its convex hull does, as in rai.
+    Parts collide in place of the mesh; without parts its convex hull does, as in rai.
     """
     scale = attributes.number("meshscale", 1.0)
-    given = {k: attributes.file(k) for k in _FILE_KEYS}
-    files = {k: file for k, file in given.items() if file is not None}
+    references = {k: attributes.file(k) for k in _FILE_KEYS}
+    files = {k: file for k, file in references.items() if file is not None}
     if not files:
         draft.word = "pointCloud"
-    found: list[Shape | Geometry] = []
+    shapes: list[Shape | Geometry] = []
     try:
         for key, file in files.items():
             path = file.path
             if not _is_available(file):
                 draft.missing.append(path)
             elif key == "mesh_points":
-                found.append(PointCloud(read_points(path) * scale))
+                shapes.append(PointCloud(read_points(path) * scale))
             elif key == "mesh_decomp":
                 parts = [Convex(part * scale) for part in read_convex_parts(path)]
-                alone = "mesh" not in files
-                found += [Geometry(part, visual=alone) for part in parts]
+                is_visual = "mesh" not in files
+                shapes += [Geometry(part, visual=is_visual) for part in parts]
             if key == "mesh" and not file.is_outside_model:
-                parted = files.get("mesh_decomp")
-                split = parted is not None and _is_available(parted)
+                parts_file = files.get("mesh_decomp")
+                has_parts = parts_file is not None and _is_available(parts_file)
                 hull = Mesh(path, mode="convex", scale=scale)
-                found.append(Geometry(hull, collision=not split))
+                shapes.append(Geometry(hull, collision=not has_parts))
     except ConfigError as error:
         attributes.fail(key, str(error), error)
-    return found
+    return shapes
 
 
 def _is_available(file: FileReference) -> bool:
@@ -239,16 +240,16 @@ def _is_available(file: FileReference) -> bool:
 
 
 def _color(attributes: Attributes) -> tuple[float, ...] | None:
-    given = attributes.numbers("color")
-    if given is None:
+    numbers = attributes.numbers("color")
+    if numbers is None:
         return None
-    if not 1 <= len(given) <= 4:
+    if not 1 <= len(numbers) <= 4:
         attributes.fail(
             "color",
-            f"has {len(given)} numbers, expected 1 (grey), 2 (grey, alpha), 3 (RGB) or"
-            " 4 (RGBA), each 0 to 1.",
+            f"has {len(numbers)} numbers, expected 1 (grey), 2 (grey, alpha), 3 (RGB)"
+            " or 4 (RGBA), each 0 to 1.",
         )
-    values = [float(c) for c in given]
+    values = [float(c) for c in numbers]
     if len(values) <= 2:
         values = [values[0]] * 3 + values[1:]
     return tuple(values + [1.0] * (4 - len(values)))

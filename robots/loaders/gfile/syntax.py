@@ -2,7 +2,7 @@
 
 A file is a list of `key: value`; keys may hold blanks, parents in parentheses and
 leading tags; values are flags, numbers, words, strings, `<files>`, `[arrays]` and
-`{groups}`. The YAML spelling of the same nodes is in `gfile_yaml`.
+`{groups}`. `yaml_syntax` parses the YAML spelling of the same nodes.
 """
 
 import re
@@ -15,9 +15,9 @@ import numpy as np
 from .nodes import FileReference, GraphNode, NodeGraph, NodeNames, SourceLocation, Value
 
 MAX_DEPTH = 30
-"""Braces within braces."""
+"""Depth of braces within braces (count)."""
 MAX_NODES = 100_000
-"""Frames and attributes of a model, those of edits and copies included."""
+"""Frames and attributes of a model, including those of edits and copies (count)."""
 
 _BETWEEN = re.compile(r"(?:[ \t\r\n,;]++|#[^\n]*+)*+")
 _BLANKS = re.compile(r"[ \t]*")
@@ -32,20 +32,20 @@ _NAMES = re.compile(r"\(([^()\n]*)\)")
 
 
 def parse_g(text: str, file: Path) -> list[GraphNode]:
-    """The nodes of a `.g` text; parents and tags are still part of the keys.
+    """Return the nodes of a `.g` text; parents and tags are still part of the keys.
 
     Args:
-        text: the file's content.
-        file: its path, for messages and as the base of `<files>`.
+        text: The content of the file.
+        file: The path of the file, for messages and as the base of `<files>`.
 
     Raises:
-        LoadError: with file and line, where the text breaks the grammar.
+        LoadError: When the text breaks the grammar; the message names file and line.
     """
     return _GraphParser(text, file).file_nodes()
 
 
 def to_file_reference(text: str, base: Path) -> str | FileReference:
-    """A string, or the file it names if it is written `<..>`."""
+    """Return a string, or the file that it names if it is written `<..>`."""
     if len(text) > 2 and text[0] == "<" and text[-1] == ">":
         return FileReference(text[1:-1], base)
     return text
@@ -56,24 +56,25 @@ class _GraphParser:
         self.text = text
         self.file = file
         self.base = file.parent
-        self.at = 0
+        self.position = 0
         self.count = 0
         self.breaks = [i for i, c in enumerate(text) if c == "\n"]
 
-    def place(self, at: int) -> SourceLocation:
-        return SourceLocation(self.file, bisect_right(self.breaks, at - 1) + 1)
+    def location(self, position: int) -> SourceLocation:
+        line = bisect_right(self.breaks, position - 1) + 1
+        return SourceLocation(self.file, line)
 
-    def fail(self, message: str, at: int | None = None) -> NoReturn:
-        self.place(self.at if at is None else at).fail(message)
+    def fail(self, message: str, position: int | None = None) -> NoReturn:
+        self.location(self.position if position is None else position).fail(message)
 
     def peek(self) -> str:
-        return self.text[self.at : self.at + 1]
+        return self.text[self.position : self.position + 1]
 
     def take(self, pattern: re.Pattern[str]) -> str:
-        match = pattern.match(self.text, self.at)
+        match = pattern.match(self.text, self.position)
         if match is None:
             return ""
-        self.at = match.end()
+        self.position = match.end()
         return match.group()
 
     def file_nodes(self) -> list[GraphNode]:
@@ -92,7 +93,7 @@ class _GraphParser:
         return nodes
 
     def nodes(self, depth: int) -> list[GraphNode]:
-        """Nodes up to a closing brace (not eaten) or the end."""
+        """Parse nodes up to a closing brace, which is not consumed, or the end."""
         if depth > MAX_DEPTH:
             self.fail(f"braces are nested deeper than {MAX_DEPTH} levels.")
         nodes: list[GraphNode] = []
@@ -106,20 +107,20 @@ class _GraphParser:
             nodes.append(self.node(depth))
 
     def group(self, depth: int = 0) -> list[GraphNode]:
-        start = self.at
-        self.at += 1
+        start = self.position
+        self.position += 1
         nodes = self.nodes(depth)
         if self.peek() != "}":
             self.fail("this brace { is never closed; add the missing }.", start)
-        self.at += 1
+        self.position += 1
         return nodes
 
     def node(self, depth: int) -> GraphNode:
-        start = self.at
-        place = self.place(start)
+        start = self.position
+        location = self.location(start)
         key = self.take(_KEY)
         while self.peek() == ")" and key.count("(") > key.count(")"):
-            self.at += 1
+            self.position += 1
             key += ")" + self.take(_KEY)
         key = key.strip()
         if key.count("(") != key.count(")"):
@@ -129,14 +130,14 @@ class _GraphParser:
         self.take(_BLANKS)
         value: Value = True
         if self.peek() in (":", "="):
-            self.at += 1
+            self.position += 1
             self.take(_BLANKS)
             value = self.value(depth)
         elif self.peek() and self.peek() in "{[<'!~":
             value = self.value(depth)
         elif not key:
             self.fail(f"found {self.peek()!r}, expected a node such as `name: value`.")
-        return GraphNode(key, value, place)
+        return GraphNode(key, value, location)
 
     def value(self, depth: int) -> Value:
         c = self.peek()
@@ -151,13 +152,13 @@ class _GraphParser:
         if c == "<":
             return self.file_ref()
         if c in "!~":
-            self.at += 1
+            self.position += 1
             return c == "~"
         if c == "(":
-            match = _NAMES.match(self.text, self.at)
+            match = _NAMES.match(self.text, self.position)
             if match is None:
                 self.fail("this parenthesis ( is never closed.")
-            self.at = match.end()
+            self.position = match.end()
             return NodeNames(tuple(match.group(1).split()))
         if c.isdigit() or c in "-.":
             return self.number()
@@ -172,7 +173,7 @@ class _GraphParser:
         return False if word in ("false", "False") else word
 
     def number(self) -> float:
-        start = self.at
+        start = self.position
         digits = self.take(_NUMBER)
         if not digits or (self.peek() and self.peek() not in _AFTER_NUMBER):
             token = re.split(r"[ \t\r\n,;}\]]", self.text[start : start + 30])[0]
@@ -180,25 +181,27 @@ class _GraphParser:
         return float(digits)
 
     def quoted(self, quote: str) -> str:
-        end = self.text.find(quote, self.at + 1)
+        end = self.text.find(quote, self.position + 1)
         if end < 0:
             self.fail(f"this quote {quote} is never closed.")
-        text = self.text[self.at + 1 : end]
-        self.at = end + 1
+        text = self.text[self.position + 1 : end]
+        self.position = end + 1
         return text
 
     def file_ref(self) -> FileReference:
-        line_end = self.text.find("\n", self.at)
-        end = self.text.find(">", self.at, len(self.text) if line_end < 0 else line_end)
+        line_end = self.text.find("\n", self.position)
+        end = self.text.find(
+            ">", self.position, len(self.text) if line_end < 0 else line_end
+        )
         if end < 0:
             self.fail("this file name is never closed; add the missing >.")
-        name = self.text[self.at + 1 : end]
-        self.at = end + 1
+        name = self.text[self.position + 1 : end]
+        self.position = end + 1
         return FileReference(name, self.base)
 
     def array(self) -> np.ndarray | tuple[str, ...] | list[np.ndarray]:
-        start = self.at
-        self.at += 1
+        start = self.position
+        self.position += 1
         self.take(_ARRAY_SPACE)
         c = self.peek()
         if c == '"':
@@ -210,53 +213,53 @@ class _GraphParser:
         return self.numbers(start)
 
     def strings(self, start: int) -> tuple[str, ...]:
-        found = []
+        words = []
         while self.in_array(start):
             if self.peek() == '"':
-                found.append(self.quoted('"'))
+                words.append(self.quoted('"'))
             else:
-                found.append(self.take(_ARRAY_WORD))
+                words.append(self.take(_ARRAY_WORD))
             self.take(_ARRAY_SPACE)
-        return tuple(found)
+        return tuple(words)
 
     def arrays(self, start: int) -> list[np.ndarray]:
-        found = []
+        arrays = []
         while self.in_array(start):
             if self.peek() != "[":
                 self.fail(f"found {self.peek()!r} in a list of arrays, expected [.")
-            inner = self.at
-            self.at += 1
-            found.append(self.numbers(inner))
+            inner = self.position
+            self.position += 1
+            arrays.append(self.numbers(inner))
             self.take(_ARRAY_SPACE)
-        return found
+        return arrays
 
     def in_array(self, start: int) -> bool:
-        """Whether the array goes on; eats its end."""
+        """Whether the array continues; its closing bracket is consumed."""
         if not self.peek():
             self.fail("this bracket [ is never closed; add the missing ].", start)
         if self.peek() != "]":
             return True
-        self.at += 1
+        self.position += 1
         return False
 
     def numbers(self, start: int) -> np.ndarray:
-        found: list[float] = []
+        numbers: list[float] = []
         width = 0
         while True:
             self.take(_ARRAY_GAP)
             ends = self.peek() == "]"
             if self.peek() and self.peek() in ";\n]":
-                if width and len(found) % width:
+                if width and len(numbers) % width:
                     self.fail(
-                        f"a row of this array ends after {len(found) % width} numbers,"
-                        f" its first row has {width}.",
+                        f"a row of this array ends after {len(numbers) % width}"
+                        f" numbers, its first row has {width}.",
                     )
-                if not ends and found and not width:
-                    width = len(found)
-                self.at += 1
+                if not ends and numbers and not width:
+                    width = len(numbers)
+                self.position += 1
                 if ends:
                     break
             elif self.in_array(start):
-                found.append(self.number())
-        array = np.array(found)
-        return array.reshape(-1, width) if 0 < width < len(found) else array
+                numbers.append(self.number())
+        array = np.array(numbers)
+        return array.reshape(-1, width) if 0 < width < len(numbers) else array

@@ -14,16 +14,16 @@ _INTEGER = re.compile(r"[-+]?\d{1,18}")
 
 
 def parse_yml(text: str, file: Path) -> list[GraphNode]:
-    """The nodes of a `.yml` text; parents and tags are still part of the keys.
+    """Return the nodes of a `.yml` text; parents and tags are still part of the keys.
 
     Args:
-        text: the file's content.
-        file: its path, for messages and as the base of `<files>`.
+        text: The content of the file.
+        file: The path of the file, for messages and as the base of `<files>`.
 
     Raises:
-        LoadError: with file and line, where the text is no YAML of mappings, flat
-            sequences and scalars.
-        ImportError: when pyyaml is not installed.
+        LoadError: When the text is no YAML of mappings, flat sequences and scalars; the
+            message names file and line.
+        ImportError: When pyyaml is not installed.
     """
     try:
         import yaml
@@ -51,35 +51,37 @@ class _YamlParser:
         self.file = file
         self.count = 0
 
-    def place(self, event: Any) -> SourceLocation:
+    def location(self, event: Any) -> SourceLocation:
         return SourceLocation(self.file, event.start_mark.line + 1)
 
     def nodes(self) -> list[GraphNode]:
-        """The nodes of all documents."""
-        found: list[GraphNode] = []
+        """Return the nodes of all documents."""
+        nodes: list[GraphNode] = []
         for event in self.events:
             if isinstance(event, self.yaml.MappingStartEvent):
-                found += self.mapping(0)
+                nodes += self.mapping(0)
             elif isinstance(event, self.yaml.NodeEvent):
-                self.place(event).fail("expected `name: {attributes}` at the top.")
-        return found
+                self.location(event).fail("expected `name: {attributes}` at the top.")
+        return nodes
 
     def mapping(self, depth: int) -> list[GraphNode]:
-        found = []
+        nodes = []
         for event in self.events:
             if isinstance(event, self.yaml.MappingEndEvent):
                 break
-            place = self.place(event)
+            location = self.location(event)
             self.count += 1
             if self.count > MAX_NODES:
-                place.fail(f"more than {MAX_NODES} nodes; that many are not a model.")
+                location.fail(
+                    f"more than {MAX_NODES} nodes; that many are not a model."
+                )
             if depth > MAX_DEPTH:
-                place.fail(f"mappings are nested deeper than {MAX_DEPTH} levels.")
+                location.fail(f"mappings are nested deeper than {MAX_DEPTH} levels.")
             if not isinstance(event, self.yaml.ScalarEvent):
-                place.fail("a key must be a plain name.")
+                location.fail("a key must be a plain name.")
             value = self.value(next(self.events), depth)
-            found.append(GraphNode(event.value.strip(), value, place))
-        return found
+            nodes.append(GraphNode(event.value.strip(), value, location))
+        return nodes
 
     def value(self, event: Any, depth: int) -> Value:
         if isinstance(event, self.yaml.MappingStartEvent):
@@ -87,7 +89,7 @@ class _YamlParser:
         if isinstance(event, self.yaml.SequenceStartEvent):
             return self.sequence()
         if isinstance(event, self.yaml.AliasEvent):
-            self.place(event).fail(
+            self.location(event).fail(
                 f"aliases (*{event.anchor}) are not supported; write the value out."
             )
         text = event.value
@@ -106,7 +108,7 @@ class _YamlParser:
             if isinstance(event, self.yaml.SequenceEndEvent):
                 break
             if not isinstance(event, self.yaml.ScalarEvent):
-                self.place(event).fail(
+                self.location(event).fail(
                     "a list may hold only numbers or words, no lists or mappings."
                 )
             items.append(event.value)

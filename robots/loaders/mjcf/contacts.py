@@ -1,8 +1,9 @@
-"""Which bodies of an MJCF model never collide.
+"""The bodies of an MJCF model that never collide.
 
-MuJoCo's own rules, with one more. MuJoCo lets what moves on a body that is fixed to
-the world collide with that body, e.g. the first link of an arm with its base; here
-only the world body itself is no parent. `<contact><pair>` is not read.
+The rules are MuJoCo's ("Collision detection: selection" in its documentation), with one
+more: MuJoCo lets a body collide with a parent that is welded to the world, e.g. the
+first link of an arm with its base; here only the world body itself is no parent.
+`<contact><pair>` is not read.
 """
 
 from typing import Any
@@ -13,13 +14,14 @@ from ...contact.collision_pairs import FramePair, adjacent_bodies, ordered_pairs
 
 
 def ignored_bodies(mujoco: Any, model: Any) -> set[FramePair]:
-    """Pairs of bodies that never collide, the lower index first.
+    """Return the pairs of bodies that never collide, the lower index first.
 
-    Those on the two sides of a joint, those in `<contact><exclude>`, and those of which
-    no two geoms match by `contype` and `conaffinity`.
+    They are the two sides of each joint, the pairs in `<contact><exclude>`, and the
+    pairs of which no two geoms match by `contype` and `conaffinity`.
     """
     matching, solid = _matching_bodies(model)
     ignored = {(a, b) for a, b in np.argwhere(np.triu(~matching, 1)).tolist()}
+    # MuJoCo packs the two bodies of an exclusion into one integer.
     signatures = np.asarray(model.exclude_signature, int)
     ignored |= ordered_pairs(
         zip((signatures >> 16).tolist(), (signatures & 0xFFFF).tolist(), strict=True)
@@ -31,9 +33,10 @@ def ignored_bodies(mujoco: Any, model: Any) -> set[FramePair]:
 
 
 def _matching_bodies(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Whether two bodies' geoms match (bodies, bodies); whether one has any (bodies,).
+    """Return which bodies' geoms match (bodies, bodies), and which have any (bodies,).
 
-    Two geoms match when the one's contype and the other's conaffinity share a bit.
+    Two geoms match when the contype of one and the conaffinity of the other share a
+    bit.
     """
     contype, conaffinity = np.zeros((2, model.nbody), int)
     np.bitwise_or.at(contype, model.geom_bodyid, model.geom_contype)

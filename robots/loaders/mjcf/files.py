@@ -1,6 +1,6 @@
-"""Which files an MJCF may refer to: those in the folders of its model.
+"""Checks that an MJCF refers only to files in the folders of its model.
 
-MuJoCo itself opens any. See `mesh_paths` for what a model's folders are.
+MuJoCo itself opens any file. The folders of a model are defined in `mesh_paths`.
 """
 
 from pathlib import Path
@@ -11,25 +11,26 @@ from ..xmltree import read_xml
 
 
 def check_includes(file: Path) -> None:
-    """Look at all files that are included, before MuJoCo does.
+    """Check all included files, before MuJoCo opens them.
 
     Raises:
-        LoadError: for includes from elsewhere, and XML that is refused.
+        LoadError: For includes from other folders, and XML that is refused.
     """
     folder = file.resolve().parent
     root = package_root(folder)
     seen: set[Path] = set()
     pending = [file.resolve()]
     while pending:
-        at = pending.pop()
-        if at in seen:
+        current = pending.pop()
+        if current in seen:
             continue
-        seen.add(at)
-        for element in read_xml(at).iter():
+        seen.add(current)
+        for element in read_xml(current).iter():
             name = element.attrib.get("file", "")
             if element.tag != "include" or not name:
                 continue
-            places = {folder / name, at.parent / name}
+            # MuJoCo has looked beside the main file, and beside the including one.
+            places = {folder / name, current.parent / name}
             if not all(_inside(place, root) for place in places):
                 raise element.error(
                     f"{name!r} lies outside of {root}; put it there or below."
@@ -38,12 +39,16 @@ def check_includes(file: Path) -> None:
 
 
 def foreign_assets(spec: Any, file: Path) -> list[str]:
-    """Files of meshes, height fields and skins that lie elsewhere."""
+    """Return the files of meshes, height fields and skins in other folders."""
     folder = file.resolve().parent
     root = package_root(folder)
     names = [a.file for a in [*spec.meshes, *spec.hfields, *spec.skins] if a.file]
-    places = lambda name: (folder / name, folder / spec.meshdir / name)
-    return [n for n in names if not all(_inside(p, root) for p in places(n))]
+
+    def is_inside(name: str) -> bool:
+        places = (folder / name, folder / spec.meshdir / name)
+        return all(_inside(place, root) for place in places)
+
+    return [name for name in names if not is_inside(name)]
 
 
 def _inside(path: Path, root: Path) -> bool:

@@ -1,13 +1,14 @@
-"""Reading MJCF, MuJoCo's own format, through MuJoCo's compiler.
+"""Reader of MJCF, MuJoCo's own format, through MuJoCo's compiler.
 
-Frames are the bodies, in MuJoCo's order. MuJoCo lets a body have several joints, each
-about an anchor away from the body's origin; here every joint has a frame of its own,
+Frames are the bodies, in MuJoCo's order. In MuJoCo a body can have several joints, each
+about an anchor away from the body's origin; here every joint has a separate frame
 `<body>/<joint>`, and the body's frame comes last, so that its pose equals MuJoCo's
 `xpos`, `xquat` at every `qpos`. Joint coordinates are those of `qpos`: a joint's `ref`
-is its value in the pose the file draws, and becomes `Joint.q`.
+is its value in the pose that the file describes, and becomes `Joint.q`.
 
-Sites and cameras become frames fixed to their body. The world body is a frame `world`
-if anything but bodies is fixed to it. Which bodies can collide: see `mjcf_contacts`.
+Sites and cameras become frames fixed to their body. The world body becomes a frame
+`world` if geoms, sites or cameras are fixed to it. `mjcf.contacts` determines the
+bodies that can collide.
 """
 
 import os
@@ -47,7 +48,7 @@ FREE, BALL, SLIDE, HINGE = range(4)
 JOINT_TYPE_NAMES = {FREE: "free", BALL: "quatBall", SLIDE: "prismatic", HINGE: "hinge"}
 DEFAULT_COLOR = (0.5, 0.5, 0.5, 1.0)
 FIRST_HIDDEN_GROUP = 3
-"""MuJoCo's viewer does not draw geoms of this group and above."""
+"""First group of geoms that MuJoCo's viewer does not draw by default."""
 
 
 def read_mjcf(path: str | os.PathLike) -> Model:
@@ -57,8 +58,8 @@ def read_mjcf(path: str | os.PathLike) -> Model:
     that close loops. Equality constraints between two joints become mimic joints.
 
     Raises:
-        LoadError: when the file is missing or MuJoCo refuses it.
-        ImportError: when MuJoCo is not installed.
+        LoadError: When the file is missing or MuJoCo refuses it.
+        ImportError: When MuJoCo is not installed.
     """
     mujoco = import_mujoco("Reading MJCF")
     file = Path(path)
@@ -76,10 +77,11 @@ def read_mjcf(path: str | os.PathLike) -> Model:
 
 
 def _compile(mujoco: Any, spec: Any, file: Path) -> tuple[Any, frozenset[int]]:
-    """The compiled model, and the bodies whose mass is made up.
+    """Return the compiled model, and the bodies whose mass is a placeholder.
 
-    Where MuJoCo refuses, mostly for missing files, or meshes are from elsewhere, it is
-    tried again without meshes and with unit masses.
+    If MuJoCo refuses the model, mostly because files are missing, or if meshes lie
+    outside the model's folders, the model is compiled without meshes and with unit
+    masses.
     """
     spec.compiler.fusestatic = 0
     spec.compiler.discardvisual = 0
@@ -122,6 +124,8 @@ def _compile(mujoco: Any, spec: Any, file: Path) -> tuple[Any, frozenset[int]]:
 
 @dataclass(eq=False)
 class _MjcfReader:
+    """Converts a compiled model to frames."""
+
     mujoco: Any
     model: Any
     file: Path
@@ -167,7 +171,7 @@ class _MjcfReader:
         return name or f"{kind.lower()}{i}"
 
     def _new(self, name: str) -> str:
-        """A frame name not used yet, and now used."""
+        """Return a frame name that is not used yet, and mark it as used."""
         while name in self.names:
             name += "_"
         self.names.add(name)
@@ -202,13 +206,13 @@ class _MjcfReader:
         self.frames.append(self._carrying(frame, body))
 
     def _anchor(self, j: int) -> np.ndarray:
-        turns = self.model.jnt_type[j] in (HINGE, BALL)
-        return np.array(self.model.jnt_pos[j]) if turns else np.zeros(3)
+        rotates = self.model.jnt_type[j] in (HINGE, BALL)
+        return np.array(self.model.jnt_pos[j]) if rotates else np.zeros(3)
 
     def _joint_origin(
         self, j: int, origin: np.ndarray, anchor: np.ndarray
     ) -> np.ndarray:
-        """`origin`, moved to the anchor and back by the joint's `ref`."""
+        """Return `origin`, moved to the anchor, and back by the joint's `ref`."""
         m = self.model
         if m.jnt_type[j] == FREE:
             return IDENTITY.copy()
@@ -241,16 +245,16 @@ class _MjcfReader:
         )
 
     def _carrying(self, frame: Frame, body: int) -> Frame:
-        """The frame with what the body carries: geoms and inertia."""
+        """Return the frame with the geoms and the inertia of a body."""
         m = self.model
         start = int(m.body_geomadr[body])
         geoms = range(start, start + int(m.body_geomnum[body]))
-        found = [g for g in map(self._geometry, geoms) if g is not None]
-        found.sort(key=lambda g: not g.collision)
+        geometries = [g for g in map(self._geometry, geoms) if g is not None]
+        geometries.sort(key=lambda g: not g.collision)
         frame = replace(
             frame,
-            geometries=tuple(found),
-            contact=int(any(g.collision for g in found)),
+            geometries=tuple(geometries),
+            contact=int(any(g.collision for g in geometries)),
         )
         mass = float(m.body_mass[body])
         if body == 0 or mass == 0 or body in self.massless:
@@ -279,7 +283,7 @@ class _MjcfReader:
         )
 
     def _shape(self, geom: int) -> Shape | None:
-        """The shape of a geom; MuJoCo gives half sizes."""
+        """Return the shape of a geom; sizes in MuJoCo are half sizes."""
         m, kinds = self.model, self.mujoco.mjtGeom
         x, y, z = (float(v) for v in m.geom_size[geom])
         kind = m.geom_type[geom]
@@ -300,9 +304,9 @@ class _MjcfReader:
         return None
 
     def _mesh(self, i: int) -> Mesh:
-        """Triangles as compiled: scaled, and centred as the geom's pose expects.
+        """Return a compiled mesh: scaled, and centred as the geom's pose expects.
 
-        They collide as their convex hull, as in MuJoCo.
+        It collides as its convex hull, as in MuJoCo.
         """
         import trimesh
 
@@ -320,7 +324,7 @@ class _MjcfReader:
         self.frames.append(Frame(name, parent, origin, attributes=attributes))
 
     def _equalities(self) -> None:
-        """Turn constraints between joints into mimic and locked joints."""
+        """Convert equality constraints of joints to mimic and locked joints."""
         m = self.model
         for e in range(m.neq):
             if not m.eq_active0[e]:
@@ -330,8 +334,8 @@ class _MjcfReader:
                 continue
             follower, leader = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
             constant, slope, *higher = (float(v) for v in m.eq_data[e][:5])
-            at = self.joint_frame[follower]
-            joint = self.frames[at].joint
+            frame = self.joint_frame[follower]
+            joint = self.frames[frame].joint
             if joint is None or joint.mimic is not None or not joint.active:
                 self.left_out.append(f"a second constraint on {_joint_name(joint)!r}")
                 continue
@@ -343,6 +347,8 @@ class _MjcfReader:
             elif self._leads_to(leader, follower):
                 self.left_out.append(f"the circular mimic of joint {joint.name!r}")
             else:
+                # MuJoCo's polynomial is in deviations from qpos0 (XML reference,
+                # equality/joint): y - y0 = a0 + a1 (x - x0).
                 zero = float(m.qpos0[m.jnt_qposadr[leader]])
                 joint = replace(
                     joint,
@@ -350,16 +356,16 @@ class _MjcfReader:
                     multiplier=slope,
                     offset=ref - slope * zero,
                 )
-            self.frames[at] = replace(self.frames[at], joint=joint)
+            self.frames[frame] = replace(self.frames[frame], joint=joint)
 
     def _leads_to(self, joint: int, other: int) -> bool:
-        """Whether a joint follows another, directly or through more."""
+        """Whether a joint mimics another one, directly or through others."""
         by_name = {self._name("JOINT", j): j for j in self.joint_frame}
         while joint != other:
-            followed = self.frames[self.joint_frame[joint]].joint
-            if followed is None or followed.mimic is None:
+            follower = self.frames[self.joint_frame[joint]].joint
+            if follower is None or follower.mimic is None:
                 return False
-            joint = by_name[followed.mimic]
+            joint = by_name[follower.mimic]
         return True
 
 

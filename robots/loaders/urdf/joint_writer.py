@@ -1,4 +1,4 @@
-"""Writing the joints of a URDF file: joints of several coordinates become chains."""
+"""Writer of URDF joints; joints of several coordinates become chains."""
 
 from dataclasses import dataclass, field
 from xml.etree import ElementTree as ET
@@ -20,19 +20,19 @@ from .reader import UNLIMITED_BOUND
 
 @dataclass(frozen=True, eq=False)
 class JointWriter:
-    """Adds joints, and the links between those of a chain, to a `<robot>`."""
+    """Adds joints, and the links between joints of a chain, to a `<robot>`."""
 
     model: Model
     robot: ET.Element
     links: set[str]
-    """Names of links in use."""
+    """Names of links that are used already."""
     joints: set[str] = field(default_factory=set)
-    """Names of joints in use."""
+    """Names of joints that are used already."""
     moving: dict[int, str] = field(default_factory=dict)
-    """Joint names of the frames that move, by index."""
+    """Joint names of the moving frames, by frame index."""
 
     def write(self, i: int, frame: Frame, parent: str) -> None:
-        """Add what joins frame i to the link `parent`."""
+        """Add the joint, or joints, between frame i and the link `parent`."""
         joint, origin = frame.joint, frame.origin
         if joint is not None and i not in self.moving:
             q = self._locked_value(i, joint)
@@ -44,16 +44,16 @@ class JointWriter:
                 self._new(name, self.joints), "fixed", parent, frame, origin
             )
             return
-        kind = joint_type(joint.type)
-        plain = joint.mimic is None and joint.scale == 1
-        if joint.type == "planar" and joint.limits is None and plain:
+        type_ = joint_type(joint.type)
+        is_plain = joint.mimic is None and joint.scale == 1
+        if joint.type == "planar" and joint.limits is None and is_plain:
             element = self._add_joint(joint.name, "planar", parent, frame, origin)
             add_axis(element, joint.axis)
             return
-        if len(kind.nodes) == 1 and kind.dim == 7 and plain:
+        if len(type_.nodes) == 1 and type_.dim == 7 and is_plain:
             self._add_joint(joint.name, "floating", parent, frame, origin)
             return
-        if kind.balls:
+        if type_.balls:
             raise ConfigError(
                 f"write_urdf: joint {joint.name!r} is of type {joint.type!r}, but URDF"
                 " has no ball joint, and no free joint that mimics or is scaled; use"
@@ -64,7 +64,7 @@ class JointWriter:
     def _chain(
         self, joint: Joint, frame: Frame, parent: str, origin: np.ndarray
     ) -> None:
-        """One URDF joint per coordinate, with links between them."""
+        """Add one URDF joint per coordinate, with massless links between them."""
         steps = []
         for node in joint_type(joint.type).nodes:
             steps += [(k, a, True) for k, a in node.translations]
@@ -90,7 +90,7 @@ class JointWriter:
         child: Frame,
         origin: np.ndarray,
     ) -> None:
-        """Coordinate k of a joint, in the unit of motion (scale · q)."""
+        """Add a joint for coordinate k, in the unit of motion (scale · q)."""
         limits = np.array([-np.inf, np.inf])
         if joint.limits is not None:
             limits = np.sort(joint.scale * joint.limits[:, k])
@@ -124,7 +124,7 @@ class JointWriter:
             ET.SubElement(element, "mimic", mimic)
 
     def find_moving(self) -> None:
-        """Fill `moving`: the joints with a coordinate whose leader is not locked."""
+        """Fill `moving` with the joints that have coordinates and no locked leader."""
         for i, frame in enumerate(self.model.frames):
             if frame.joint is not None and frame.joint.dim > 0:
                 _, leader, _, _ = self._leader(i, frame.joint)
@@ -132,27 +132,27 @@ class JointWriter:
                     self.moving[i] = frame.joint.name
 
     def _leader(self, i: int, joint: Joint) -> tuple[int, Joint, float, float]:
-        """The joint that is followed in the end: index, multiplier and offset."""
+        """Return the final leader of a joint: its index, itself, multiplier, offset."""
         multiplier, offset, seen = 1.0, 0.0, {i}
         while joint.mimic is not None:
             offset += multiplier * joint.offset
             multiplier *= joint.multiplier
-            found = [
+            candidates = [
                 (k, f.joint)
                 for k, f in enumerate(self.model.frames)
                 if f.joint is not None and f.joint.name == joint.mimic
             ]
-            if not found or found[-1][0] in seen:
+            if not candidates or candidates[-1][0] in seen:
                 raise ConfigError(
                     f"write_urdf: joint {joint.name!r} follows {joint.mimic!r}, which"
                     " is not in the model or follows it in turn."
                 )
-            i, joint = found[-1]
+            i, joint = candidates[-1]
             seen.add(i)
         return i, joint, multiplier, offset
 
     def _locked_value(self, i: int, joint: Joint) -> np.ndarray:
-        """What a joint that does not move stands at, in the unit of motion."""
+        """Return the value of a joint that does not move, in the unit of motion."""
         k, leader, multiplier, offset = self._leader(i, joint)
         q = self.model.q.get(k, leader.q)
         q = neutral_value(leader.type) if q is None else q
@@ -175,7 +175,7 @@ class JointWriter:
         return element
 
     def _new(self, name: str, used: set[str]) -> str:
-        """A name not used yet, and now used."""
+        """Return a name that is not used yet, and mark it as used."""
         while name in used:
             name += "_"
         used.add(name)

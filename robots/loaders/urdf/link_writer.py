@@ -1,9 +1,9 @@
-"""Writing the links of a URDF file: shapes, colours, inertia."""
+"""Writer of URDF links: shapes, colours, inertia."""
 
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -23,16 +23,14 @@ from ...world.frame import Frame, Geometry
 from .formatting import add_origin, format_numbers
 
 if TYPE_CHECKING:
-    from trimesh import Trimesh
-else:
-    Trimesh = Any
+    from trimesh import Trimesh  # slow to import
 
 
 def add_link(robot: ET.Element, frame: Frame, meshes: Path | None) -> None:
-    """Add a frame's link, with its shapes and inertia.
+    """Add the link of a frame, with its shapes and inertia.
 
     Raises:
-        ConfigError: for a shape that only a mesh can express, without a folder.
+        ConfigError: For a shape that only a mesh can express, without a folder.
     """
     link = ET.SubElement(robot, "link", name=frame.name)
     if frame.mass is not None:
@@ -54,12 +52,12 @@ def add_link(robot: ET.Element, frame: Frame, meshes: Path | None) -> None:
 def _add_geometry(
     link: ET.Element, frame: Frame, k: int, geometry: Geometry, meshes: Path | None
 ) -> None:
-    described = _shape_element(geometry.shape, f"{frame.name}_{k}", meshes)
-    if described is None:
+    element_of_shape = _shape_element(geometry.shape, f"{frame.name}_{k}", meshes)
+    if element_of_shape is None:
         return
-    tag, attributes = described
+    tag, attributes = element_of_shape
     uses = {"collision": geometry.collision, "visual": geometry.visual}
-    for use in [use for use, wanted in uses.items() if wanted]:
+    for use in [use for use, is_used in uses.items() if is_used]:
         element = ET.SubElement(link, use)
         add_origin(element, geometry.pose)
         shape = ET.SubElement(element, "geometry")
@@ -73,7 +71,7 @@ def _add_geometry(
 def _shape_element(
     shape: Shape, name: str, meshes: Path | None
 ) -> tuple[str, dict[str, str]] | None:
-    """The tag and attributes of a shape; None for one without extent."""
+    """Return the tag and attributes of a shape; None for one without extent."""
     if isinstance(shape, Box):
         return "box", {"size": format_numbers(shape.size)}
     if isinstance(shape, Sphere):
@@ -96,7 +94,7 @@ def _shape_element(
 
 
 def _save_mesh(shape: Mesh | Convex | Ellipsoid, name: str, meshes: Path | None) -> str:
-    """Write a shape's triangles, and return how the file is referred to."""
+    """Write the triangles of a shape, and return the reference to the file."""
     if meshes is None:
         raise ConfigError(
             f"write_urdf: shape {name!r} is a {type(shape).__name__} and must be"
@@ -108,7 +106,7 @@ def _save_mesh(shape: Mesh | Convex | Ellipsoid, name: str, meshes: Path | None)
     return f"{meshes.name}/{file}"
 
 
-def _triangles(shape: Mesh | Convex | Ellipsoid) -> Trimesh:
+def _triangles(shape: Mesh | Convex | Ellipsoid) -> "Trimesh":
     if isinstance(shape, Mesh):
         return shape.mesh
     import trimesh

@@ -1,4 +1,4 @@
-"""What a URDF link carries: shapes, colours and inertia."""
+"""Reader of what a URDF link carries: shapes, colours and inertia."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ Color = tuple[float, ...]
 
 
 def read_origin(element: XmlElement) -> np.ndarray:
-    """The pose (7,) in the child `<origin xyz rpy>`; identity without one."""
+    """Return the pose (7,) in the child `<origin xyz rpy>`; identity without one."""
     origin = element.find("origin")
     if origin is None:
         return IDENTITY.copy()
@@ -24,7 +24,7 @@ def read_origin(element: XmlElement) -> np.ndarray:
 
 
 def read_materials(root: XmlElement) -> dict[str, Color]:
-    """Colours by material name, wherever in the file they are first given."""
+    """Return colours by material name, from the first place that defines each."""
     visuals = [v for link in root.findall("link") for v in link.findall("visual")]
     colors: dict[str, Color] = {}
     for material in [m for e in [root, *visuals] for m in e.findall("material")]:
@@ -37,30 +37,30 @@ def read_materials(root: XmlElement) -> dict[str, Color]:
 def read_geometries(
     link: XmlElement, materials: dict[str, Color], meshes: MeshLocator
 ) -> tuple[Geometry, ...]:
-    """The shapes of a link, those for collision first."""
-    found = []
+    """Return the shapes of a link, those for collision first."""
+    geometries = []
     for tag in ("collision", "visual"):
         for element in link.findall(tag):
             shape = _read_shape(element, meshes)
             if shape is None:
                 continue
-            visual = tag == "visual"
-            found.append(
+            is_visual = tag == "visual"
+            geometries.append(
                 Geometry(
                     shape=shape,
                     pose=read_origin(element),
-                    collision=not visual,
-                    visual=visual,
-                    color=_read_color(element, materials) if visual else None,
+                    collision=not is_visual,
+                    visual=is_visual,
+                    color=_read_color(element, materials) if is_visual else None,
                 )
             )
-    return tuple(found)
+    return tuple(geometries)
 
 
 def read_inertial(
     link: XmlElement,
 ) -> tuple[float | None, np.ndarray | None, np.ndarray | None]:
-    """Mass, centre of mass (3,) and inertia (3, 3) in the link's axes, if given."""
+    """Return mass, centre of mass (3,), inertia (3, 3) in the link's axes, if given."""
     inertial = link.find("inertial")
     if inertial is None:
         return None, None, None
@@ -85,7 +85,7 @@ def read_inertial(
 
 
 def _read_shape(element: XmlElement, meshes: MeshLocator) -> Shape | None:
-    """The shape in a `<collision>` or `<visual>`; None for a mesh left out.
+    """Return the shape in a `<collision>` or `<visual>`; None for a missing mesh.
 
     Meshes collide as their convex hulls, as in MuJoCo.
     """
@@ -118,7 +118,7 @@ def _read_shape(element: XmlElement, meshes: MeshLocator) -> Shape | None:
 
 
 def _read_scale(mesh: XmlElement) -> np.ndarray:
-    """The scale (3,); one number stands for three."""
+    """Return the scale (3,); a single number holds for all axes."""
     words = mesh.attrib.get("scale", "1").split()
     scale = mesh.numbers("scale", 1 if len(words) == 1 else 3, (1.0,))
     if np.any(scale == 0):

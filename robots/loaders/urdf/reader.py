@@ -1,7 +1,8 @@
-"""Reading URDF: one frame per link, its joint on it.
+"""Reader of URDF: one frame per link, with the joint above it.
 
-Our own reader on the standard library: lines in every error, no network, no entity
-expansion. What it cannot use (transmissions, sensors, simulator tags) it passes over.
+The reader uses the standard library only: every error names its line, and there is no
+network access and no entity expansion. Elements without a counterpart (transmissions,
+sensors, simulator tags) are ignored.
 """
 
 import os
@@ -29,7 +30,8 @@ URDF_JOINT_TYPES = (
     "planar",
 )
 UNLIMITED_BOUND = 1e9
-"""A limit this large is none: URDF's revolute and prismatic joints must have one."""
+"""Size from which a limit counts as none, because URDF requires limits of revolute and
+prismatic joints."""
 
 
 def read_urdf(
@@ -39,9 +41,9 @@ def read_urdf(
     """Read a URDF file.
 
     Frames are the links, parents first and otherwise in file order. Meshes that are
-    missing, or that lie outside of the file's package (see `mesh_paths`), are left out
-    with one `UserWarning`; the kinematics is kept. Links that a joint connects ignore
-    each other's collisions.
+    missing, or that lie outside the file's package (`mesh_paths` defines it), are left
+    out with one `UserWarning`; the kinematics is kept. Links that a joint connects
+    ignore each other's collisions.
 
     Args:
         path: The file.
@@ -51,7 +53,7 @@ def read_urdf(
         The model. A fixed joint's name is kept in `attributes["joint_name"]`.
 
     Raises:
-        LoadError: for a file that is no URDF or contradicts itself.
+        LoadError: For a file that is no URDF or contradicts itself.
     """
     root = read_xml(path)
     if root.tag != "robot":
@@ -90,55 +92,57 @@ def read_urdf(
 
 
 def _adjacent_links(frames: list[Frame]) -> frozenset[FramePair]:
-    """Pairs of links that a joint connects, and so may touch at all times.
+    """Return the pairs of links that a joint connects, which may touch at all times.
 
-    What floats, or is connected to the link "world", lies on what it may hit.
+    Links that float, or are connected to the link "world", are not excluded: they may
+    collide with what they stand on.
     """
-    on_world = frames[0].name == "world"
+    has_world_link = frames[0].name == "world"
 
-    def loose(frame: Frame) -> bool:
+    def is_separate(frame: Frame) -> bool:
         floats = frame.joint is not None and frame.joint.type == "floating"
-        return floats or on_world and frame.parent == 0
+        return floats or has_world_link and frame.parent == 0
 
-    parents = [None if loose(f) else f.parent for f in frames]
+    parents = [None if is_separate(f) else f.parent for f in frames]
     pairs = adjacent_bodies(parents, [f.joint is not None for f in frames])
     solid = [can_collide(f) for f in frames]
     return frozenset((a, b) for a, b in pairs if solid[a] and solid[b])
 
 
 def _refuse_xacro(root: XmlElement) -> None:
-    """Raise where xacro was left unprocessed in what is read."""
+    """Raise an error for unprocessed xacro in the elements that are read."""
     parts = [e for child in root if child.tag in _PARSED_TAGS for e in child.iter()]
     for element in [root, *root, *parts]:
         values = element.attrib.values() if element in parts else ()
-        found = next((v for v in values if "${" in v or "$(" in v), None)
-        if element.tag.startswith("xacro:") or found is not None:
-            what = f"the tag {element.tag!r}" if found is None else repr(found)
+        value = next((v for v in values if "${" in v or "$(" in v), None)
+        if element.tag.startswith("xacro:") or value is not None:
+            subject = f"the tag {element.tag!r}" if value is None else repr(value)
             raise element.error(
-                f"{what} is xacro, expected plain URDF; process the file with xacro"
+                f"{subject} is xacro, expected plain URDF; process the file with xacro"
                 " first (xacro in.urdf.xacro > out.urdf)."
             )
 
 
 _PARSED_TAGS = ("link", "joint", "material")
+"""Tags of the elements that are read; xacro elsewhere does no harm."""
 
 
 def _elements_by_name(root: XmlElement, tag: str) -> dict[str, XmlElement]:
-    """The elements of a tag by name."""
-    found: dict[str, XmlElement] = {}
+    """Return the elements of a tag by name."""
+    elements: dict[str, XmlElement] = {}
     for element in root.findall(tag):
         name = element.required("name")
-        if name in found:
+        if name in elements:
             raise element.error(
-                f"the name is already used in line {found[name].line}; names of"
+                f"the name is already used in line {elements[name].line}; names of"
                 f" {tag}s must be unique."
             )
-        found[name] = element
-    return found
+        elements[name] = element
+    return elements
 
 
 def _linked_name(joint: XmlElement, tag: str) -> str:
-    """The link named by a joint's `<parent>` or `<child>`."""
+    """Return the link that a joint's `<parent>` or `<child>` names."""
     end = joint.find(tag)
     if end is None:
         raise joint.error(f'has no <{tag}>; write <{tag} link="..."/>.')
@@ -148,7 +152,7 @@ def _linked_name(joint: XmlElement, tag: str) -> str:
 def _parent_joints(
     links: dict[str, XmlElement], joints: dict[str, XmlElement]
 ) -> dict[str, XmlElement]:
-    """Each child link's joint."""
+    """Return the joint above each child link."""
     above: dict[str, XmlElement] = {}
     for joint in joints.values():
         for tag in ("parent", "child"):
@@ -170,17 +174,17 @@ def _parent_joints(
 def _parents_first(
     links: dict[str, XmlElement], above: dict[str, XmlElement]
 ) -> list[str]:
-    """Link names in file order, except that parents go before their children."""
+    """Return link names in file order, except that parents precede their children."""
     roots = [name for name in links if name not in above]
     if len(roots) > 1:
         raise links[roots[1]].error(
             f"there are {len(roots)} root links ({', '.join(map(repr, roots[:5]))}),"
             " expected one; connect them with fixed joints."
         )
-    placed: dict[str, None] = {}
+    order: dict[str, None] = {}
     for name in links:
         chain: dict[str, None] = {}
-        while name not in placed:
+        while name not in order:
             if name in chain:
                 cycle = list(chain)[list(chain).index(name) :]
                 raise above[name].error(
@@ -191,34 +195,34 @@ def _parents_first(
             if name not in above:
                 break
             name = _linked_name(above[name], "parent")
-        placed.update(dict.fromkeys(reversed(chain)))
-    return list(placed)
+        order.update(dict.fromkeys(reversed(chain)))
+    return list(order)
 
 
 def _check_mimics(joints: dict[str, XmlElement]) -> None:
-    """Raise for a mimic of an unknown or unfit joint, or of itself in the end."""
-    follows: dict[str, str] = {}
+    """Raise an error for a mimic of an unknown or unfit joint, or of itself."""
+    leaders: dict[str, str] = {}
     for name, joint in joints.items():
         mimic = joint.find("mimic")
         if mimic is None or _joint_type_name(joint) == "fixed":
             continue
-        followed = mimic.required("joint")
-        if followed not in joints:
+        leader = mimic.required("joint")
+        if leader not in joints:
             raise mimic.error(
-                f"of joint {name!r}: {unknown_name('joint', followed, joints)}"
+                f"of joint {name!r}: {unknown_name('joint', leader, joints)}"
             )
-        dims = [joint_dim(_joint_type_name(joints[n])) for n in (name, followed)]
+        dims = [joint_dim(_joint_type_name(joints[n])) for n in (name, leader)]
         if dims[0] != dims[1]:
             raise mimic.error(
-                f"joint {name!r} has {dims[0]} coordinates, but {followed!r} has"
-                f" {dims[1]}; a mimic joint follows one of its own size."
+                f"joint {name!r} has {dims[0]} coordinates, but {leader!r} has"
+                f" {dims[1]}; a mimic joint follows a joint with as many coordinates."
             )
-        follows[name] = followed
-    settled: set[str] = set()
-    for name in follows:
+        leaders[name] = leader
+    checked: set[str] = set()
+    for name in leaders:
         seen = {name: None}
-        while name in follows and name not in settled:
-            name = follows[name]
+        while name in leaders and name not in checked:
+            name = leaders[name]
             if name in seen:
                 circle = [*list(seen)[list(seen).index(name) :], name]
                 raise joints[name].error(
@@ -226,7 +230,7 @@ def _check_mimics(joints: dict[str, XmlElement]) -> None:
                     " these joints must move freely."
                 )
             seen[name] = None
-        settled.update(seen)
+        checked.update(seen)
 
 
 def _joint_type_name(joint: XmlElement) -> str:
@@ -273,7 +277,7 @@ def _read_axis(joint: XmlElement) -> np.ndarray:
 
 
 def _read_limits(limit: XmlElement | None) -> np.ndarray | None:
-    """The limits (2, 1); None without any."""
+    """Return the limits (2, 1); None without any."""
     if limit is None or not {"lower", "upper"} & limit.attrib.keys():
         return None
     limits = [
@@ -289,7 +293,7 @@ def _read_limits(limit: XmlElement | None) -> np.ndarray | None:
 
 
 def _read_bound(limit: XmlElement | None, name: str, dim: int) -> np.ndarray | None:
-    """The largest speed or effort (dim,); None without one."""
+    """Return the largest speed or effort (dim,); None without one."""
     if limit is None or name not in limit.attrib:
         return None
     value = limit.number(name, allow_infinite=True)
@@ -299,12 +303,12 @@ def _read_bound(limit: XmlElement | None, name: str, dim: int) -> np.ndarray | N
 
 
 def _attributes(joint: XmlElement) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     if _joint_type_name(joint) == "fixed":
-        found["joint_name"] = joint.required("name")
+        attributes["joint_name"] = joint.required("name")
     dynamics = joint.find("dynamics")
     if dynamics is not None:
         for name in ("damping", "friction"):
             if name in dynamics.attrib:
-                found[name] = dynamics.number(name)
-    return found
+                attributes[name] = dynamics.number(name)
+    return attributes

@@ -1,9 +1,9 @@
-"""Reading SRDF, MoveIt's file beside a URDF: which links never collide."""
+"""Reader of SRDF, MoveIt's description of which links of a URDF never collide."""
 
 import os
-from typing import Any
 
 from ...errors import LoadError
+from ...typing import StrPath
 from ..xmltree import XmlElement, read_xml
 
 LINK_ATTRIBUTES = {
@@ -11,16 +11,16 @@ LINK_ATTRIBUTES = {
     "enable_collisions": ("link1", "link2"),
     "disable_collisions": ("link1", "link2"),
 }
-"""The attributes that name links, by tag."""
+"""The attributes that name links, by the tag of the element."""
 
 
 def read_srdf(
-    path: Any,
+    path: StrPath,
 ) -> dict[str, dict[tuple[str, ...], XmlElement]]:
-    """By tag, the links that each element about collisions names, and the element.
+    """Return the elements about collisions, by tag and by the links that they name.
 
     Raises:
-        LoadError: for a file that is no SRDF, or an element without its links.
+        LoadError: For a file that is no SRDF, or an element without its links.
     """
     if not isinstance(path, str | os.PathLike):
         raise LoadError(f"path is {path!r}, expected the path of an SRDF file.")

@@ -1,8 +1,8 @@
-"""Writing URDF: every frame a link, every joint one or more URDF joints.
+"""Writer of URDF: every frame becomes a link, every joint one or more URDF joints.
 
-URDF knows joints of one coordinate (and `planar`, `floating`), one root, unique names
-and box, sphere, cylinder, mesh; `<capsule>` is a widely read extension. What has no
-counterpart is rewritten exactly where that is possible, and refused where it is not.
+URDF has joints of one coordinate (and `planar`, `floating`), one root, unique names and
+the shapes box, sphere, cylinder, mesh; `<capsule>` is a widely read extension. Whatever
+has no counterpart is rewritten exactly where that is possible, and refused otherwise.
 """
 
 from collections import Counter
@@ -21,12 +21,12 @@ from .link_writer import add_link
 def write_urdf(
     model: Model, name: str = "posewise", meshes: str | Path | None = None
 ) -> str:
-    """The text of a URDF file.
+    """Return the text of a URDF file.
 
     Joints of several coordinates become chains of joints with massless links between;
     locked joints become fixed ones at their value. Several roots, or one that is not
-    at the world's origin, hang on a link `world`. Markers, planes and point clouds
-    are left out, rounded edges become sharp.
+    at the world's origin, are attached to a link `world`. Markers, planes and point
+    clouds are left out, rounded edges become sharp.
 
     Args:
         model: The frames.
@@ -35,7 +35,7 @@ def write_urdf(
             referred to as `<folder's name>/<file>`: save the text beside the folder.
 
     Raises:
-        ConfigError: for names used twice, ball joints, and meshes without a folder.
+        ConfigError: For names used twice, ball joints, and meshes without a folder.
     """
     frames = model.frames
     folder = None if meshes is None else Path(meshes)
@@ -62,7 +62,7 @@ def write_urdf(
 
 
 def _root_link_name(model: Model) -> str:
-    """The name of the root link; one of the frames', or `world` to be added."""
+    """Return the name of the root link: that of a frame, or `world`, to be added."""
     frames = model.frames
     roots = [f for f in frames if f.parent is None]
     fixed = [f for f in roots if not f.joint and np.array_equal(f.origin, IDENTITY)]

@@ -38,9 +38,9 @@ def draw_geometry(scene: Any, node: str, geometry: Geometry) -> None:
         case shapes.Cylinder(length, radius):
             scene.add_cylinder(node, radius=radius, height=length, **style)
         case shapes.Plane():
-            size = dict(width=GROUND_SIZE, height=GROUND_SIZE)
+            extent = dict(width=GROUND_SIZE, height=GROUND_SIZE)
             scene.add_grid(
-                node, plane_color=color, plane_opacity=0.5, **size, **placement
+                node, plane_color=color, plane_opacity=0.5, **extent, **placement
             )
         case shapes.PointCloud(points, radius):
             dots = dict(
