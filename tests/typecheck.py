@@ -9,6 +9,11 @@ VALIDATES_ITSELF = frozenset(
     """
     posewise.features.feature
     posewise.features.table
+    posewise.logic.bddl.binding
+    posewise.logic.bddl.definitions
+    posewise.logic.bddl.scene
+    posewise.logic.bddl.solving
+    posewise.logic.bddl.task
     posewise.logic.rostok.body_events
     posewise.logic.rostok.contact_events
     posewise.logic.rostok.criterion

@@ -1,4 +1,7 @@
-"""BDDL, the language of the BEHAVIOR activities: problems read, bound, evaluated.
+"""BDDL, the language of the BEHAVIOR activities: parsing, binding, evaluation, solving.
+
+Srivastava et al., "BEHAVIOR: Benchmark for everyday household activities in virtual,
+interactive, and ecological environments", CoRL 2021.
 
 >>> from posewise import logic
 >>> problem = logic.bddl.load('''

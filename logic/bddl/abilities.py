@@ -1,14 +1,18 @@
-"""Abilities of synsets: those that the package bddl knows, else a small table."""
+"""Abilities of synsets: those that the package bddl knows, or else a small table."""
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from posewise.robots.world.abilities import ABILITIES, REQUIRED_ABILITIES
 
-DEFAULT_ABILITIES: dict[str, dict[str, dict[str, Any]]] = {
+Abilities: TypeAlias = dict[str, dict[str, Any]]
+"""Parameters by ability."""
+
+DEFAULT_ABILITIES: dict[str, Abilities] = {
     "microwave.n.02": {"heatSource": {"requires_inside": True}},
     "oven.n.01": {"heatSource": {"requires_inside": True}},
     "stove.n.01": {"heatSource": {}},
@@ -19,39 +23,40 @@ DEFAULT_ABILITIES: dict[str, dict[str, dict[str, Any]]] = {
     "carving_knife.n.01": {"slicer": {}},
     "knife.n.01": {"slicer": {}},
 }
-"""Besides what a problem itself asks for."""
+"""Abilities by synset without bddl, besides those that a problem itself needs."""
 
 
-def abilities_of(synset: str) -> dict[str, dict[str, Any]]:
-    """Abilities with the parameters that differ from our defaults.
+def abilities_of(synset: str) -> Abilities:
+    """Return abilities with the parameters that differ from our defaults.
 
-    From the taxonomy of bddl 3, where it is installed and knows the synset; numbers
-    there are our parameters' too.
+    They are from the taxonomy of bddl 3, if it is installed and knows the synset; its
+    parameters have our names and units.
     """
-    known = _taxonomy().get(synset)
-    found = dict(DEFAULT_ABILITIES.get(synset, {}))
-    for ability, values in (known or {}).items():
+    abilities = dict(DEFAULT_ABILITIES.get(synset, {}))
+    for ability, values in _taxonomy().get(synset, {}).items():
         if ability in ABILITIES:
-            found[ability] = _parameters(ability, values)
-    for values in list(found.values()):
+            abilities[ability] = _parameters(ability, values)
+    for values in list(abilities.values()):
         for flag, needed in REQUIRED_ABILITIES.items():
             if values.get(flag):
-                found.setdefault(needed, {})
-    return found
+                abilities.setdefault(needed, {})
+    return abilities
 
 
-def _parameters(ability: str, given: dict[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+def _parameters(ability: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are parameters of an ability here."""
+    parameters: dict[str, Any] = {}
     for name, parameter in ABILITIES[ability].items():
-        if name in given:
-            flag = isinstance(parameter.default, bool)
-            made[name] = bool(given[name]) if flag else given[name]
-    return made
+        if name in values:
+            # The taxonomy writes truth values as 0 and 1.
+            is_flag = isinstance(parameter.default, bool)
+            parameters[name] = bool(values[name]) if is_flag else values[name]
+    return parameters
 
 
 @cache
-def _taxonomy() -> dict[str, dict[str, dict[str, Any]]]:
-    """Properties by synset, read from the package without importing it."""
+def _taxonomy() -> dict[str, Abilities]:
+    """Return abilities by synset, read from the package without importing it."""
     spec = find_spec("bddl")
     folder = Path(spec.origin or "").parent / "generated_data" if spec else Path()
     path = folder / "propagated_annots_params.json"

@@ -1,24 +1,35 @@
 """A backend of the package bddl, so that its own evaluation runs on a world."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from posewise.robots.config import Config
 
-from ..formulas.predicate import Predicate
-from .predicates import PREDICATES, apply_predicate, arity
-from .solving import sample_condition as sample_in
+from .predicates import PREDICATES, MakePredicate, apply_predicate, arity
+from .solving import sample_condition
+
+if TYPE_CHECKING:
+    from bddl.backend_abc import BDDLBackend
+
+
+@runtime_checkable
+class Named(Protocol):
+    """A value of bddl's scope: an object, a frame or a room."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the world."""
 
 
 def backend(
-    C: Config, predicates: Mapping[str, Callable[..., Predicate]] = PREDICATES
-) -> Any:
-    """A `bddl.backend_abc.BDDLBackend` that asks our predicates of a world.
+    C: Config, predicates: Mapping[str, MakePredicate] = PREDICATES
+) -> "BDDLBackend":
+    """Return a `BDDLBackend` that evaluates our predicates in a world.
 
-    bddl's scope is to hold things with names, as `Task.scope` gives them: objects,
-    frames or rooms. Conditions are true or false of the world as it is when they are
-    evaluated. Sampling one makes it true, or false, in the world: states are set, and
-    objects of the world's own frame placed, as by `solve_init`.
+    bddl's scope has to hold values with names, as `Task.scope` returns: objects, frames
+    or rooms. Conditions are evaluated in the present state of the world. Sampling a
+    condition makes it true, or false, in the world: states are set, and objects of the
+    world's own frame placed, as by `solve_init`.
 
     Args:
         C: the world.
@@ -37,21 +48,22 @@ def backend(
 
     class ConfigBackend(BDDLBackend):
         def get_predicate_class(self, predicate_name: str) -> type:
-            """An atom of bddl; a KeyError where there is no such predicate."""
+            """Return an atom class of bddl; a KeyError if the predicate is unknown."""
             if predicate_name not in predicates:
                 known = ", ".join(sorted(predicates))
                 raise KeyError(f"{predicate_name!r} is none of the predicates {known}")
-            made = predicates[predicate_name]
+            make = predicates[predicate_name]
 
-            def evaluate(self: Any, *things: Any) -> bool:
-                return apply_predicate(made, [thing.name for thing in things]).holds(C)
+            def evaluate(self: object, *terms: Named) -> bool:
+                return apply_predicate(make, [term.name for term in terms]).holds(C)
 
-            def sample(self: Any, *things_and_state: Any) -> bool:
-                *things, wanted = things_and_state
-                asked = apply_predicate(made, [thing.name for thing in things])
-                return sample_in(C, asked if wanted else ~asked)
+            # bddl passes the wanted truth value after the terms.
+            def sample(self: object, *terms_and_truth: Any) -> bool:
+                *terms, truth = terms_and_truth
+                predicate = apply_predicate(make, [term.name for term in terms])
+                return sample_condition(C, predicate if truth else ~predicate)
 
-            base = UnaryAtomicFormula if arity(made) == 1 else BinaryAtomicFormula
+            base = UnaryAtomicFormula if arity(make) == 1 else BinaryAtomicFormula
             members = dict(
                 STATE_NAME=predicate_name, _evaluate=evaluate, _sample=sample
             )

@@ -1,7 +1,7 @@
-"""Which things of a world the objects of a problem are."""
+"""Binding of a problem's objects to the objects of a world."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import NamedTuple
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
@@ -11,39 +11,60 @@ from .grammar import IN_ROOM
 from .problem import Problem
 
 AGENT = "agent.n.01"
+"""Category of the instances that agents of a world stand for."""
 FLOOR = "floor.n.01"
+"""Category of floors."""
 
 
-def bind_names(problem: Problem, C: Config, names: Any) -> dict[str, str]:
-    """Names in the world by instance; see `bind`.
+class _Instance(NamedTuple):
+    """An instance of a problem, and its requirements."""
+
+    name: str
+    category: str
+    room: str | None
+    """Type of the room that :init puts it into, if any."""
+
+
+def bind_names(
+    problem: Problem, C: Config, names: Mapping[str, str] | None
+) -> dict[str, str]:
+    """Return names in the world by instance, as of `bind`.
+
+    Args:
+        problem: its instances are bound.
+        C: the world.
+        names: objects, frames or rooms by instance, given by the user.
 
     Raises:
-        ConfigError: for unknown names, two instances of one thing, and instances that
-            nothing is found for; with near matches.
+        ConfigError: if a name is unknown, two instances are bound to one object, or an
+            instance has no matching object; with near matches.
     """
     bound = _checked_names(problem, C, names)
-    for instance in problem.instances:
-        taken = instance in bound or instance in bound.values()
-        if instance in C.objects and not taken:
-            bound[instance] = instance
+    for name in problem.instances:
+        taken = name in bound or name in bound.values()
+        if name in C.objects and not taken:
+            bound[name] = name
     missing = []
-    for instance, category, room in _instances_in_rooms_first(problem):
-        if instance in bound:
+    for instance in _instances_in_rooms_first(problem):
+        if instance.name in bound:
             continue
-        free = [n for n in _candidates(C, category, room) if n not in bound.values()]
-        if room is not None and C.rooms is not None:
-            free = [n for n in free if InRoom(n, room).holds(C)]
+        candidates = _candidates(C, instance.category, instance.room)
+        free = [n for n in candidates if n not in bound.values()]
+        if instance.room is not None and C.rooms is not None:
+            free = [n for n in free if InRoom(n, instance.room).holds(C)]
         if free:
-            bound[instance] = free[0]
+            bound[instance.name] = free[0]
         else:
-            missing.append((instance, category, room))
+            missing.append(instance)
     if missing:
         raise ConfigError(_missing_message(missing, C, bound.values()))
-    return {instance: bound[instance] for instance in problem.instances}
+    return {name: bound[name] for name in problem.instances}
 
 
-def _checked_names(problem: Problem, C: Config, names: Any) -> dict[str, str]:
-    """The names that the user gave, checked."""
+def _checked_names(
+    problem: Problem, C: Config, names: Mapping[str, str] | None
+) -> dict[str, str]:
+    """Return the names that the user gave, by instance in lower case."""
     rooms = () if C.rooms is None else C.rooms.rooms
     known = [*C.objects, *C.frame_names, *(room.name for room in rooms)]
     bound: dict[str, str] = {}
@@ -56,68 +77,76 @@ def _checked_names(problem: Problem, C: Config, names: Any) -> dict[str, str]:
     for key, name in names.items():
         instance = str(key).lower()
         if instance not in problem.instances:
-            what = unknown_name("object of the problem", key, problem.instances)
-            raise ConfigError(f"names: {what}")
+            message = unknown_name("object of the problem", key, problem.instances)
+            raise ConfigError(f"names: {message}")
         if name not in known:
-            what = unknown_name("object, frame or room", name, known)
-            raise ConfigError(f"names of {instance!r}: {what}")
+            message = unknown_name("object, frame or room", name, known)
+            raise ConfigError(f"names of {instance!r}: {message}")
         taken = [i for i, n in bound.items() if n == name]
         if taken:
             raise ConfigError(
-                f"names: {taken[0]!r} and {instance!r} are both {name!r}; a problem's"
-                " objects are different things."
+                f"names: {taken[0]!r} and {instance!r} are both {name!r}; bind each"
+                " instance to an object that no other instance is bound to."
             )
         bound[instance] = name
     return bound
 
 
-def _instances_in_rooms_first(problem: Problem) -> list[tuple[str, str, str | None]]:
-    """Instances with category and room, those that must be in a room first."""
+def _instances_in_rooms_first(problem: Problem) -> list[_Instance]:
+    """Return the instances, with those that must be in a room first.
+
+    They have fewer candidates, which must not be taken by other instances.
+    """
     room_of = {str(f[1]): str(f[2]) for f in problem.init if f[0] == IN_ROOM}
-    found = [
-        (instance, category, room_of.get(instance))
-        for category, instances in problem.objects.items()
-        for instance in instances
+    instances = [
+        _Instance(name, category, room_of.get(name))
+        for category, names in problem.objects.items()
+        for name in names
     ]
-    return sorted(found, key=lambda entry: entry[2] is None)
+    return sorted(instances, key=lambda instance: instance.room is None)
 
 
 def _candidates(C: Config, category: str, room: str | None) -> list[str]:
-    """Things of a category, in the world's order."""
-    found = [name for name, thing in C.objects.items() if thing.category == category]
+    """Return the names in the world that fit a category, in the world's order.
+
+    Args:
+        C: the world.
+        category: of the instance.
+        room: type of the room that a floor may belong to.
+    """
+    names = [name for name, obj in C.objects.items() if obj.category == category]
     if category == AGENT:
         objects_or_frames = {*C.objects, *C.frame_names}
-        found += [
+        names += [
             name if name in objects_or_frames else agent.base
             for name, agent in C.agents.items()
         ]
-    if category == FLOOR and not found and room and C.rooms is not None:
-        found = [room.name for room in rooms_named(C.rooms, room)]
-    return found
+    if category == FLOOR and not names and room and C.rooms is not None:
+        names = [room.name for room in rooms_named(C.rooms, room)]
+    return names
 
 
-def _missing_message(
-    missing: list[tuple[str, str, str | None]], C: Config, taken: Iterable[str]
-) -> str:
-    """What to say of instances that nothing was found for."""
+def _missing_message(missing: list[_Instance], C: Config, taken: Iterable[str]) -> str:
+    """Return the error message about instances without a matching object."""
     taken = set(taken)
-    known = sorted({thing.category for thing in C.objects.values() if thing.category})
+    known = sorted({obj.category for obj in C.objects.values() if obj.category})
     sentences = []
-    for category in dict.fromkeys(category for _, category, _ in missing):
-        instances = [i for i, c, _ in missing if c == category]
-        rooms = sorted({room for _, c, room in missing if c == category and room})
-        have = _candidates(C, category, None)
+    for category in dict.fromkeys(instance.category for instance in missing):
+        same = [instance for instance in missing if instance.category == category]
+        rooms = sorted({instance.room for instance in same if instance.room})
+        candidates = _candidates(C, category, None)
         where = f" in {' or '.join(rooms)}" if rooms and C.rooms is not None else ""
-        if have:
-            left = [name for name in have if name not in taken]
+        if candidates:
+            left = [name for name in candidates if name not in taken]
             why = (
-                f"of {len(have)} {category} in the world {len(left)}"
+                f"of {len(candidates)} {category} in the world {len(left)}"
                 f" {'is' if len(left) == 1 else 'are'} left."
             )
         else:
             why = unknown_name("object of category", category, known)
-        sentences.append(f"Nothing{where} for {', '.join(instances)}: {why}")
-    example = missing[0][0]
+        names = ", ".join(instance.name for instance in same)
+        sentences.append(f"No object{where} for {names}: {why}")
+    example = missing[0].name
     return (
         f"{' '.join(sentences)} Add objects with that category, or name them:"
         f" bind(problem, C, {{{example!r}: 'name'}})."

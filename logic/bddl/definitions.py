@@ -1,16 +1,16 @@
-"""Where problems come from: the package bddl, files, or text."""
+"""The sources of problems: the package bddl, files, or text."""
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from posewise.robots.errors import LoadError, unknown_name
+from posewise.robots.typing import StrPath
 
 from .problem import Problem, parse
 
 
-def load(source: Any) -> Problem:
-    """A problem of BDDL.
+def load(source: StrPath) -> Problem:
+    """Return a problem of BDDL.
 
     Args:
         source: the name of an activity that the installed package bddl defines (1.0.1:
@@ -19,9 +19,9 @@ def load(source: Any) -> Problem:
             text itself.
 
     Raises:
-        LoadError: for a file that is not there, an unknown activity, with near matches,
-            and text that is wrong, with line and column.
-        ImportError: for an activity without bddl; names the extra.
+        LoadError: if the file is not there, the activity is unknown, with near matches,
+            or the text is wrong, with line and column.
+        ImportError: if an activity is asked for without bddl; names the extra.
     """
     if isinstance(source, str) and "(" in source:
         return parse(source)
@@ -42,7 +42,7 @@ def load(source: Any) -> Problem:
 
 
 def activities() -> tuple[str, ...]:
-    """Names of the activities that the installed package bddl defines.
+    """Return the names of the activities that the installed package bddl defines.
 
     Raises:
         ImportError: without bddl; names the extra.
@@ -51,7 +51,7 @@ def activities() -> tuple[str, ...]:
 
 
 def _definitions() -> Path:
-    """The folder of definitions of bddl, which is not imported."""
+    """Return the folder of definitions of bddl, which is not imported."""
     spec = find_spec("bddl")
     folder = Path(spec.origin or "").parent / "activity_definitions" if spec else None
     if folder is None or not folder.is_dir():

@@ -1,31 +1,34 @@
-"""The grammar of BDDL's conditions, and what of it a text may get wrong."""
+"""The grammar of BDDL's conditions, and checks of conditions against it.
+
+BDDL is defined by BEHAVIOR-100 (Srivastava et al., 2021) and the package `bddl`.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from posewise.robots.errors import LoadError, unknown_name
 
 from .reader import Expression, Form, Word
 
 IN_ROOM = "inroom"
-"""The predicate whose second term is a room and no object."""
+"""The predicate whose second term is a type of rooms, not an object."""
 
-InstancesByCategory = Mapping[str, tuple[str, ...]]
-"""Instances by category."""
+InstancesByCategory: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Names of instances by category, `{"apple.n.01": ("apple.n.01_1", ...)}`."""
 
 
 class QuantifiedCondition(NamedTuple):
     """The pieces of a quantified condition."""
 
     number: int | None
-    """Of forn and fornpairs."""
+    """The number of forn and fornpairs."""
     variables: tuple[str, ...]
     categories: tuple[str, ...]
     body: Form
 
 
 CONNECTIVES = {"and": None, "or": None, "not": 1, "imply": 2}
-"""How many conditions each takes; None: any number."""
+"""Number of conditions of each connective; None for any number."""
 QUANTIFIERS = {
     "forall": (False, 1),
     "exists": (False, 1),
@@ -33,21 +36,22 @@ QUANTIFIERS = {
     "forpairs": (False, 2),
     "fornpairs": (True, 2),
 }
-"""Whether each takes a number, and how many variables."""
+"""For each quantifier: whether it has a number, and its number of variables."""
 
 
 def check_condition(
     expression: Expression, objects: InstancesByCategory, variables: Sequence[str] = ()
 ) -> Form:
-    """A condition that follows the grammar, on names that are known.
+    """Return a condition that follows the grammar and uses known names only.
 
     Args:
-        expression: what stands in place of a condition.
+        expression: found in place of a condition.
         objects: of the problem.
         variables: of the quantifiers around it.
 
     Raises:
-        LoadError: with line and column, and near matches of unknown names.
+        LoadError: if the condition is wrong; with line and column, and near matches of
+            unknown names.
     """
     if not isinstance(expression, Form) or not expression:
         raise LoadError(
@@ -61,13 +65,13 @@ def check_condition(
             f" predicate or one of {', '.join([*CONNECTIVES, *QUANTIFIERS])}."
         )
     if head in CONNECTIVES:
-        expected, given = CONNECTIVES[head], expression[1:]
-        if expected is not None and len(given) != expected:
+        expected, conditions = CONNECTIVES[head], expression[1:]
+        if expected is not None and len(conditions) != expected:
             raise LoadError(
-                f"{expression.location}: {head} has {len(given)} conditions, expected"
-                f" {expected}."
+                f"{expression.location}: {head} has {len(conditions)} conditions,"
+                f" expected {expected}."
             )
-        for condition in given:
+        for condition in conditions:
             check_condition(condition, objects, variables)
     elif head in QUANTIFIERS:
         parts = parse_quantifier(expression)
@@ -82,37 +86,38 @@ def check_condition(
 
 
 def parse_quantifier(form: Form) -> QuantifiedCondition:
-    """The pieces of forall, exists, forn, forpairs or fornpairs.
+    """Return the pieces of a forall, exists, forn, forpairs or fornpairs.
 
     Raises:
-        LoadError: with line and column, for what does not follow the grammar.
+        LoadError: if the form does not follow the grammar; with line and column.
     """
-    counts, variables = QUANTIFIERS[str(form[0])]
-    pattern = f"({form[0]} {'(2) ' * counts}{'(?a - category) ' * variables}(...))"
-    size = 2 + counts + variables
+    has_number, num_variables = QUANTIFIERS[str(form[0])]
+    pattern = f"({form[0]} {'(2) ' * has_number}"
+    pattern += f"{'(?a - category) ' * num_variables}(...))"
+    size = 2 + has_number + num_variables
     parts = [part for part in form[1:] if isinstance(part, Form)]
-    headers = parts[counts:-1]
+    headers = parts[has_number:-1]
     fits = len(form) == size and len(parts) == size - 1
     fits = fits and all(len(h) == 3 and h[1] == "-" for h in headers)
     fits = fits and all(isinstance(word, Word) for h in headers for word in h)
-    number = str(parts[0][0]) if fits and counts and len(parts[0]) == 1 else ""
-    if not fits or counts and not number.isdecimal():
+    number = str(parts[0][0]) if fits and has_number and len(parts[0]) == 1 else ""
+    if not fits or has_number and not number.isdecimal():
         raise LoadError(f"{form.location}: {form[0]} is not of the form {pattern}.")
     return QuantifiedCondition(
-        int(number) if counts else None,
-        tuple(term_name(str(h[0])) for h in headers),
-        tuple(str(h[2]) for h in headers),
-        parts[-1],
+        number=int(number) if has_number else None,
+        variables=tuple(term_name(str(h[0])) for h in headers),
+        categories=tuple(str(h[2]) for h in headers),
+        body=parts[-1],
     )
 
 
 def is_atom(form: Form) -> bool:
-    """Whether it is a predicate of terms."""
+    """Return whether a condition is a predicate of terms."""
     return form[0] not in CONNECTIVES and form[0] not in QUANTIFIERS
 
 
 def atoms_in(condition: Form) -> Iterator[Form]:
-    """The predicates of terms that a condition is made of."""
+    """Yield the predicates of terms in a condition."""
     if is_atom(condition):
         yield condition
     elif condition[0] in QUANTIFIERS:
@@ -123,13 +128,18 @@ def atoms_in(condition: Form) -> Iterator[Form]:
 
 
 def term_name(term: str) -> str:
-    """A term without its question mark: variables and instances share their names."""
+    """Return a term without its question mark.
+
+    Variables and instances share their names in BDDL: activities write instances with
+    and without the mark.
+    """
     return term.strip("?")
 
 
 def _check_atom(
     form: Form, objects: InstancesByCategory, variables: Sequence[str]
 ) -> None:
+    """Raise a LoadError unless the terms of a predicate are known names."""
     known = [*variables, *(i for instances in objects.values() for i in instances)]
     for k, term in enumerate(form[1:]):
         if not isinstance(term, Word):
@@ -140,5 +150,5 @@ def _check_atom(
         if form[0] == IN_ROOM and k == 1:
             continue
         if term_name(term) not in known:
-            what = unknown_name("object or variable", term_name(term), known)
-            raise LoadError(f"{term.location}: {what}")
+            message = unknown_name("object or variable", term_name(term), known)
+            raise LoadError(f"{term.location}: {message}")

@@ -1,266 +1,326 @@
-"""Literals made true in a world: states are set, and things are placed one by one."""
+"""Making literals true in a world: states are set, and objects placed one by one."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from posewise.robots.config import Config
-from posewise.robots.contact.gjk_numpy import min_distance
+from posewise.robots.contact.gjk_numpy import PosedFrame, min_distance
 from posewise.robots.errors import ConfigError
 
 from ..exact.contact import InContactWith
 from ..exact.joint_openness import Open
 from ..exact.next_to import NextTo
 from ..formulas.predicate import Not, Predicate
-from ..geometry.frame_groups import bounding_box, find_object, subtree_group
+from ..geometry.frame_groups import (
+    FrameGroup,
+    bounding_box,
+    find_object,
+    subtree_group,
+)
 from ..planning.dnf_search import object_names
 from ..states.state_predicate import StatePredicate
 from .object_placement import carried_objects, optimize_placement, place_object
 
 MAX_ROUNDS = 3
-"""How often what does not hold yet is seen to."""
+"""Number of passes over unsatisfied literals; more repair more of them, slower."""
 SYMMETRIC_RELATIONS = (NextTo, InContactWith)
-"""Relations for which either thing can be moved."""
+"""Relations that either object can be moved to satisfy."""
 OPENING_FRACTIONS = (0.9, 0.5, 0.2, 0.08)
-"""Shares of a joint's range, the first at which nothing is met is taken."""
+"""Fractions of a joint's range; the first one without a collision opens the object."""
 
-IsMovable = Callable[[Config, str], bool]
-Place = Callable[[Config, str, Sequence[Predicate], Sequence[str], int], bool]
+IsMovable: TypeAlias = Callable[[Config, str], bool]
+"""A function of a world and a name that returns whether the object may be moved."""
 
 
 @dataclass(eq=False)
 class LiteralSolver:
-    """One try to make literals true, in a world of its own."""
+    """One attempt to make literals true, in a world that it changes."""
 
     world: Config
     literals: tuple[Predicate, ...]
-    movable: IsMovable
-    """Whether a thing may be moved."""
+    is_movable: IsMovable
     seed: int = 0
     prefer_adjacent: bool = False
-    """Whether things are placed beside each other first."""
+    """Whether objects are placed beside each other first."""
     use_optimization: bool = False
-    """Whether things without a free spot are placed by optimization."""
+    """Whether objects without a free sampled pose are placed by optimization."""
     failures: dict[Predicate, str] = field(default_factory=dict)
-    """Why literals could not be made true."""
+    """Reasons why literals could not be made true."""
     unplaced: list[str] = field(default_factory=list)
-    """Things that are in the way where they are, and found no other place."""
+    """Objects that were to be moved, and found no other place."""
     crowded_out: set[str] = field(default_factory=set)
-    """Things for which room was to be left, in vain."""
+    """Objects for which place was reserved in vain."""
 
     def solve(self) -> bool:
-        """Whether all hold in the end, exactly."""
+        """Make the literals true, and return whether all hold exactly."""
         for _ in range(MAX_ROUNDS):
-            unmet = self.unsatisfied()
-            if not unmet and not self.unplaced:
+            unsatisfied = self.unsatisfied()
+            if not unsatisfied and not self.unplaced:
                 return True
             blocked, self.failures = set(self.failures), {}
-            for literal in unmet:
+            for literal in unsatisfied:
                 self._set_state(literal)
-            self._place_all([p for p in unmet if not p.holds(self.world)], blocked)
+            pending = [p for p in unsatisfied if not p.holds(self.world)]
+            self._place_all(pending, blocked)
         return not self.unsatisfied() and not self.unplaced
 
     def unsatisfied(self) -> list[Predicate]:
-        """Those that do not hold."""
+        """Return the literals that do not hold."""
         return [p for p in self.literals if not p.holds(self.world)]
 
     def explain(self, literal: Predicate) -> str:
-        """What is known of a literal: what failed, or why it holds or does not."""
-        told = literal.explain(self.world)
-        return f"{self.failures[literal]} {told}" if literal in self.failures else told
+        """Return why a literal failed, and why it holds or does not."""
+        reason = literal.explain(self.world)
+        if literal in self.failures:
+            return f"{self.failures[literal]} {reason}"
+        return reason
 
     def _set_state(self, literal: Predicate) -> None:
-        """Make a state what it should be; of relations nothing."""
-        leaf, truth = _split_negation(literal)
+        """Set the state that a literal is about; relations are left alone."""
+        atom, truth = _split_negation(literal)
         try:
-            if isinstance(leaf, Open):
-                open_or_close(self.world, leaf, truth)
-            elif isinstance(leaf, StatePredicate):
-                state: Any = leaf
-                state.set(self.world, truth)
+            if isinstance(atom, Open):
+                open_or_close(self.world, atom, truth)
+            elif isinstance(atom, StatePredicate):
+                atom.set(self.world, truth)
         except ConfigError as error:
             self.failures[literal] = str(error)
 
     def _place_all(
-        self, unmet: Sequence[Predicate], blocked: Collection[Predicate]
+        self, unsatisfied: Sequence[Predicate], blocked: Collection[Predicate]
     ) -> None:
+        """Place objects one by one so that relations hold.
+
+        Args:
+            unsatisfied: literals that do not hold.
+            blocked: literals that failed in the last round.
+        """
         relations = [p for p in self.literals if not _is_state(p)]
-        wrong = [p for p in unmet if p in relations]
-        movers = [*self.unplaced, *self._objects_to_move(wrong, blocked)]
-        pending = self._placement_order(list(dict.fromkeys(movers)))
-        self.unplaced, staying, promised = list(pending), list[str](), set[str]()
+        wrong = [p for p in unsatisfied if p in relations]
+        names = [*self.unplaced, *self._objects_to_move(wrong, blocked)]
+        pending = self._placement_order(list(dict.fromkeys(names)))
+        self.unplaced, staying, reserved = list(pending), list[str](), set[str]()
         while pending:
             name, *pending = pending
-            wanted = _applicable_relations(relations, name, pending)
+            literals = _applicable_relations(relations, name, pending)
             later = self._pending_neighbours(relations, name, pending)
-            resting = [p for p in wanted if not isinstance(p, SYMMETRIC_RELATIONS)]
-            tries = [wanted] if resting in ([], wanted) else [wanted, resting]
-            promised |= later.keys()
-            around = (pending, tuple(staying), later)
-            if any(self._place(name, these, *around) for these in tries):
+            # A place on its support alone is the fallback, because the neighbour may
+            # be moved instead.
+            located = [p for p in literals if not isinstance(p, SYMMETRIC_RELATIONS)]
+            tries = [literals] if located in ([], literals) else [literals, located]
+            reserved |= later.keys()
+            if any(self._place(name, t, pending, staying, later) for t in tries):
                 self.unplaced.remove(name)
-                staying += [
-                    name,
-                    *carried_objects(self.world, name, (*pending, *staying)),
-                ]
-            elif name in promised:
+                ignored = (*pending, *staying)
+                staying += [name, *carried_objects(self.world, name, ignored)]
+            elif name in reserved:
                 self.crowded_out.add(name)
-            for p in wanted:
+            for p in literals:
                 if not p.holds(self.world):
-                    self.failures[p] = f"No free spot was found for {name}."
+                    self.failures[p] = f"No free place was found for {name}."
 
     def _pending_neighbours(
         self, relations: Sequence[Predicate], name: str, pending: Sequence[str]
     ) -> dict[str, list[Predicate]]:
-        """Of things that are to be placed beside or on one: what is to hold then.
+        """Return pending objects that come beside or on one, with their literals.
 
-        Not of those for which that has not helped before.
+        Objects for which reserving a place did not help before are left out.
+
+        Args:
+            relations: all literals that are relations.
+            name: of the object that is placed now.
+            pending: names of the objects that are placed later.
         """
-        found: dict[str, list[Predicate]] = {}
+        neighbours: dict[str, list[Predicate]] = {}
         for other in [x for x in pending if x not in self.crowded_out]:
             absent = [x for x in pending if x != other]
-            asked = _applicable_relations(relations, other, absent)
-            if any(name in object_names(p) for p in asked):
-                found[other] = asked
-        return found
+            literals = _applicable_relations(relations, other, absent)
+            if any(name in object_names(p) for p in literals):
+                neighbours[other] = literals
+        return neighbours
 
     def _place(
         self,
         name: str,
         literals: Sequence[Predicate],
-        absent: Sequence[str],
+        pending: Sequence[str],
         staying: Sequence[str],
         later: Mapping[str, Sequence[Predicate]],
     ) -> bool:
-        how: Any = dict(
-            pending_literals=later, seed=self.seed, prefer_adjacent=self.prefer_adjacent
-        )
-        if place_object(self.world, name, literals, absent, staying, **how):
+        """Place an object, and return whether a place was found.
+
+        Args:
+            name: of the object.
+            literals: that are to hold.
+            pending: names of the objects that are placed later.
+            staying: names of the objects that are in place.
+            later: literals of pending objects that come beside or on it.
+        """
+        if place_object(
+            self.world,
+            name,
+            literals,
+            pending,
+            tuple(staying),
+            pending_literals=later,
+            seed=self.seed,
+            prefer_adjacent=self.prefer_adjacent,
+        ):
             return True
         return self.use_optimization and optimize_placement(
             self.world, name, literals, seed=self.seed
         )
 
     def _objects_to_move(
-        self, unmet: Iterable[Predicate], blocked: Collection[Predicate]
+        self, unsatisfied: Iterable[Predicate], blocked: Collection[Predicate]
     ) -> list[str]:
-        """Things to be moved: those that shall be somewhere, and all but one of those
-        that shall be beside each other; where that failed before all, and what
-        stands on them.
+        """Return the names of the objects that have to be moved.
+
+        The first object of each relation, and one object of each symmetric relation.
+        If that failed before, all objects of the relation, and those on them.
+
+        Args:
+            unsatisfied: relations that do not hold.
+            blocked: literals that failed in the last round.
         """
-        movers: list[str] = []
-        mutual: list[tuple[str, ...]] = []
-        for literal in unmet:
-            leaf, truth = _split_negation(literal)
-            names = [n for n in object_names(literal) if self.movable(self.world, n)]
+        moving: list[str] = []
+        symmetric: list[tuple[str, ...]] = []
+        for literal in unsatisfied:
+            atom, truth = _split_negation(literal)
+            involved = object_names(literal)
+            names = [n for n in involved if self.is_movable(self.world, n)]
+            is_symmetric = isinstance(atom, SYMMETRIC_RELATIONS)
             stuck = (
                 truth
-                and not isinstance(leaf, SYMMETRIC_RELATIONS)
-                and not self.movable(self.world, object_names(literal)[0])
+                and not is_symmetric
+                and not self.is_movable(self.world, involved[0])
             )
             if stuck or not names:
-                fixed = " and ".join(object_names(literal))
-                self.failures[literal] = f"Nothing of {fixed} can be moved."
+                fixed = " and ".join(involved)
+                self.failures[literal] = f"None of {fixed} can be moved."
             elif literal in blocked:
-                riders = [
-                    x for name in names[1:] for x in carried_objects(self.world, name)
-                ]
-                movers += [*names, *riders]
-            elif truth and isinstance(leaf, SYMMETRIC_RELATIONS) and len(names) == 2:
-                mutual.append(tuple(names))
+                upper = [x for n in names[1:] for x in carried_objects(self.world, n)]
+                moving += [*names, *upper]
+            elif truth and is_symmetric and len(names) == 2:
+                symmetric.append(tuple(names))
             else:
-                movers.append(names[0])
-        degree = Counter(name for names in mutual for name in names)
-        placed = self._located_objects()
-        for a, b in sorted(mutual, key=lambda names: -max(degree[n] for n in names)):
-            anchor = max((a, b), key=lambda n: (n in movers, n in placed, degree[n]))
-            movers.append(b if anchor == a else a)
-        return list(dict.fromkeys(movers))
+                moving.append(names[0])
+        # The object with the most neighbours stays as an anchor, so that few are moved.
+        degree = Counter(name for names in symmetric for name in names)
+        located = self._located_objects()
+        for a, b in sorted(symmetric, key=lambda names: -max(degree[n] for n in names)):
+            anchor = max((a, b), key=lambda n: (n in moving, n in located, degree[n]))
+            moving.append(b if anchor == a else a)
+        return list(dict.fromkeys(moving))
 
     def _located_objects(self) -> set[str]:
-        """Things that shall be somewhere, whatever they are beside."""
-        places = [p for p in self.literals if not isinstance(p, Not) | _is_state(p)]
+        """Return the objects that a literal puts on, in or under another one."""
+        located = [p for p in self.literals if not isinstance(p, Not) | _is_state(p)]
         return {
-            object_names(p)[0] for p in places if not isinstance(p, SYMMETRIC_RELATIONS)
+            object_names(p)[0]
+            for p in located
+            if not isinstance(p, SYMMETRIC_RELATIONS)
         }
 
-    def _placement_order(self, movers: Sequence[str]) -> list[str]:
-        """What carries others first, then what is to be beside what already stands, or
-        has a place; among equals the larger.
-        """
-        below = {name: set[str]() for name in movers}
-        beside = {name: set[str]() for name in movers}
-        for literal in self.literals:
-            leaf, truth = _split_negation(literal)
-            names = object_names(literal)
-            if truth and isinstance(leaf, SYMMETRIC_RELATIONS):
-                for name in set(names) & set(movers):
-                    beside[name] |= set(names) - {name}
-            elif truth and set(names) <= set(movers):
-                below[names[0]] |= set(names[1:])
-        box = lambda name: bounding_box(find_object(self.world, name))
-        size = {name: float(np.prod(np.ptp(box(name), axis=0))) for name in movers}
-        left, found, placed = list(movers), list[str](), self._located_objects()
+    def _placement_order(self, names: Sequence[str]) -> list[str]:
+        """Return names in the order of placement.
 
-        def late(name: str) -> tuple[bool, bool, bool, float]:
-            waits = bool(beside[name]) and beside[name] <= set(left)
-            free = name not in placed
-            return bool(below[name] & set(left)), waits, waits and free, -size[name]
+        Supports come first, then objects beside others that stand already or have a
+        place; among equals the larger object.
+        """
+        supports = {name: set[str]() for name in names}
+        neighbours = {name: set[str]() for name in names}
+        for literal in self.literals:
+            atom, truth = _split_negation(literal)
+            involved = object_names(literal)
+            if truth and isinstance(atom, SYMMETRIC_RELATIONS):
+                for name in set(involved) & set(names):
+                    neighbours[name] |= set(involved) - {name}
+            elif truth and set(involved) <= set(names):
+                supports[involved[0]] |= set(involved[1:])
+        boxes = {name: bounding_box(find_object(self.world, name)) for name in names}
+        volume = {n: float(np.prod(np.ptp(box, axis=0))) for n, box in boxes.items()}
+        left, order, located = list(names), list[str](), self._located_objects()
+
+        def lateness(name: str) -> tuple[bool, bool, bool, float]:
+            """Return a key that is smaller for objects to place earlier."""
+            waits = bool(neighbours[name]) and neighbours[name] <= set(left)
+            has_place = name in located
+            return (
+                bool(supports[name] & set(left)),
+                waits,
+                waits and not has_place,
+                -volume[name],
+            )
 
         while left:
-            found.append(min(left, key=late))
-            left.remove(found[-1])
-        return found
+            order.append(min(left, key=lateness))
+            left.remove(order[-1])
+        return order
 
 
-def open_or_close(C: Config, statement: Open, wanted: bool) -> None:
-    """Set the joints that open a thing; open, so far that nothing is met if possible.
+def open_or_close(C: Config, statement: Open, value: bool) -> None:
+    """Set the joints that open an object; if possible without a collision.
+
+    Args:
+        C: the world, which is changed.
+        statement: about the object.
+        value: whether it is to be open.
 
     Raises:
-        ConfigError: for a thing without such joints.
+        ConfigError: if the object has no such joint.
     """
     joints = statement.joints(C)
     if not joints:
         raise ConfigError(f"{statement.a} has no joint that opens it.")
-    if not wanted:
+    if not value:
         for joint in joints:
             C.set_joint(joint.name, joint.closed)
         return
     joint = joints[0]
-    for share in OPENING_FRACTIONS:
-        C.set_joint(joint.name, joint.closed + share * (joint.open - joint.closed))
+    for fraction in OPENING_FRACTIONS:
+        C.set_joint(joint.name, joint.closed + fraction * (joint.open - joint.closed))
         if not _joint_collides(C, statement.a, joint.name):
             return
 
 
 def _joint_collides(C: Config, owner: str, joint: str) -> bool:
-    """Whether what a joint moves meets other things."""
+    """Return whether the frames that a joint moves meet other objects."""
     moving = next(f.name for f in C.frames if f.joint and f.joint.name == joint)
-    leaf = subtree_group(C, moving)
+    leaf = _posed_parts(subtree_group(C, moving))
     others = [find_object(C, name) for name in C.objects if name != owner]
-    placed = lambda solid: [
-        (C.frames[i], *solid.pose(i)) for i in solid.collision_frames
-    ]
-    own = placed(leaf)
     return any(
-        _is_overlapping(own, placed(other))
+        _is_overlapping(leaf, _posed_parts(other))
         for other in others
         if other.collision_frames
     )
 
 
-def _is_overlapping(own: list, other: list) -> bool:
-    gap = min_distance(own, other, 0.0) if own and other else None
-    return gap is not None
+def _posed_parts(group: FrameGroup) -> list[PosedFrame]:
+    """Return the frames of a group that have shapes, with their poses."""
+    return [(group.C.frames[i], *group.pose(i)) for i in group.collision_frames]
+
+
+def _is_overlapping(a: list[PosedFrame], b: list[PosedFrame]) -> bool:
+    """Return whether two lists of frames meet; without shapes they do not."""
+    separation = min_distance(a, b, 0.0) if a and b else None
+    return separation is not None
 
 
 def _applicable_relations(
     relations: Iterable[Predicate], name: str, pending: Collection[str]
 ) -> list[Predicate]:
-    """Those of a thing and of others that are in place."""
+    """Return the relations of an object to objects that are in place.
+
+    Args:
+        relations: all literals that are relations.
+        name: of the object.
+        pending: names of the objects that are not in place.
+    """
     return [
         p
         for p in relations
@@ -269,9 +329,10 @@ def _applicable_relations(
 
 
 def _split_negation(literal: Predicate) -> tuple[Predicate, bool]:
-    """A literal without its negation, and whether there was none."""
+    """Return a literal without its negation, and whether there was none."""
     return (literal.part, False) if isinstance(literal, Not) else (literal, True)
 
 
 def _is_state(literal: Predicate) -> bool:
+    """Return whether a literal is about a state or a joint, not about a place."""
     return isinstance(_split_negation(literal)[0], StatePredicate | Open)

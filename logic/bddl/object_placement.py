@@ -1,4 +1,4 @@
-"""One thing placed so that literals hold: tried on free spots, checked exactly."""
+"""Placement of an object so that literals hold: free poses, checked exactly."""
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -26,84 +26,96 @@ def place_object(
     C: Config,
     name: str,
     literals: Sequence[Predicate],
-    absent: Collection[str] = (),
+    ignored: Collection[str] = (),
     staying: Collection[str] = (),
     *,
     pending_literals: Mapping[str, Sequence[Predicate]] = NO_LITERALS,
     seed: int = 0,
     prefer_adjacent: bool = False,
 ) -> bool:
-    """Move a thing, with all that it carries, to a free spot where literals hold.
+    """Move an object, with all that it carries, to a free pose where literals hold.
 
-    Things stay upright as they are, turned by quarters. They meet nothing there, and
-    rest on something.
+    The object stays upright, turned by quarters. It meets no other object there, and
+    rests on a surface.
 
     Args:
-        C: the world, which is changed; where there is no such spot it stays as it is.
-        name: of the thing.
+        C: the world, which is changed; without such a pose it stays unchanged.
+        name: of the object.
         literals: that are to hold.
-        absent: things that do not count, since they will be moved themselves.
-        staying: things that stay where they are, even if they are on it.
-        pending_literals: literals of the absent objects that come beside it or on it
+        ignored: names of objects that are absent, because they will be moved, too.
+        staying: names of objects that are not moved, even if they are on the object.
+        pending_literals: literals of the ignored objects that come beside it or on it
             later; if possible each of these objects keeps a free pose.
-        seed: of the spots.
-        prefer_adjacent: whether spots beside others are tried first.
+        seed: of the poses.
+        prefer_adjacent: whether poses beside other objects are tried first.
 
     Returns:
-        Whether such a spot was found.
+        Whether such a pose was found.
     """
-    mover = _candidates(C, name, absent, staying)
+    candidates = _candidates(C, name, ignored, staying)
     before = C.pose(name)
-    stood = {rider: C.pose(rider) for rider in mover.carried}
+    carried = {other: C.pose(other) for other in candidates.carried}
 
     def move(pose: Float[np.ndarray, "7"]) -> None:
-        moved = pose_multiply(pose, pose_inverse(before))
+        """Move the object and its load."""
+        motion = pose_multiply(pose, pose_inverse(before))
         C.set_pose(name, pose)
-        for rider, old in stood.items():
-            C.set_pose(rider, pose_multiply(moved, old))
+        for other, old in carried.items():
+            C.set_pose(other, pose_multiply(motion, old))
 
-    def has_spot(other: str) -> bool:
-        stay = (*staying, name, *mover.carried)
-        return any(
-            True
-            for _ in spots(_candidates(C, other, absent, stay), pending_literals[other])
-        )
+    def has_pose(other: str) -> bool:
+        """Return whether a pending object has a free pose now."""
+        fixed = (*staying, name, *candidates.carried)
+        later = _candidates(C, other, ignored, fixed)
+        rng = np.random.default_rng(seed)
+        poses = later.poses(pending_literals[other], rng, prefer_adjacent)
+        return any(True for _ in poses)
 
-    spots = lambda of, asked: of.poses(
-        asked, np.random.default_rng(seed), prefer_adjacent
-    )
     cramped: np.ndarray | None = None
-    for pose in spots(mover, literals):
+    rng = np.random.default_rng(seed)
+    for pose in candidates.poses(literals, rng, prefer_adjacent):
         move(pose)
         if all(p.holds(C) for p in literals):
-            if all(map(has_spot, pending_literals)):
+            if all(map(has_pose, pending_literals)):
                 return True
             cramped = pose if cramped is None else cramped
+    # The first pose without room for the pending objects is better than none.
     if cramped is not None:
         move(cramped)
         return True
-    for moved, old in {name: before, **stood}.items():
+    for moved, old in {name: before, **carried}.items():
         C.set_pose(moved, old)
     return False
 
 
 def _candidates(
-    C: Config, name: str, absent: Collection[str], staying: Collection[str]
+    C: Config, name: str, ignored: Collection[str], staying: Collection[str]
 ) -> PlacementCandidates:
-    riders = carried_objects(C, name, (*absent, *staying))
-    return PlacementCandidates(C, name, tuple(riders), tuple(absent))
+    """Return the candidate poses of an object and its load.
+
+    Args:
+        C: the world.
+        name: of the object.
+        ignored: names of objects that are absent.
+        staying: names of objects that are not moved.
+    """
+    carried = carried_objects(C, name, (*ignored, *staying))
+    return PlacementCandidates(C, name, tuple(carried), tuple(ignored))
 
 
 def optimize_placement(
     C: Config, name: str, literals: Sequence[Predicate], *, seed: int = 0
 ) -> bool:
-    """The same by optimization, in any orientation; what it carries stays behind.
+    """Place an object by optimization, in any orientation; its load stays behind.
 
     Args:
         C: the world, which is changed if a placement is found.
-        name: of the thing.
+        name: of the object.
         literals: that are to hold.
         seed: of the random starts.
+
+    Returns:
+        Whether a placement was found.
     """
     involved = {name, *(n for p in literals for n in object_names(p))}
     try:
@@ -111,11 +123,12 @@ def optimize_placement(
             _reduced_world(C, involved), list(literals), [name], starts=16, seed=seed
         )
     except PredicateError:
+        # A literal without a sound relaxation cannot be optimized.
         return False
     before = C.pose(name)
-    for found in placements:
-        if found.feasible:
-            found.apply(C)
+    for placement in placements:
+        if placement.feasible:
+            placement.apply(C)
             if all(p.holds(C) for p in literals) and not _is_penetrating(C, name):
                 return True
     C.set_pose(name, before)
@@ -123,53 +136,73 @@ def optimize_placement(
 
 
 def _reduced_world(C: Config, involved: Collection[str]) -> Config:
-    """A copy with just these objects, so that alike ones are programs compiled once."""
+    """Return a copy with only some objects.
+
+    Problems of the same structure then share one compiled program.
+    """
     world = C.copy()
     for other in C.objects:
-        gone = other not in world.objects
-        if not gone and not {other, *world.objects[other].parts} & set(involved):
+        # Removing an object also removes those attached to it.
+        if other not in world.objects:
+            continue
+        if not {other, *world.objects[other].parts} & set(involved):
             world.remove(other)
     return world
 
 
 def _is_penetrating(C: Config, name: str) -> bool:
-    """Whether a thing penetrates another by more than what counts as contact."""
+    """Return whether an object penetrates another one, deeper than in contact."""
     boxes, own = world_boxes(C), solid_frames(C, [name])
     low, high = boxes.owned_by(name).bounds
-    room = -CONTACT_TOLERANCE
     for other in set(boxes.owners) - {name}:
-        (foot, head), theirs = boxes.owned_by(other).bounds, solid_frames(C, [other])
-        if (np.minimum(high, head) - np.maximum(low, foot) > room).all():
-            pairs = [(i, j) for i in own for j in theirs]
-            found = nearest_contacts(C.tree, pairs, 0.0)
-            if any(float(c.distance) < -CONTACT_TOLERANCE for c in found.values()):
+        other_low, other_high = boxes.owned_by(other).bounds
+        overlap = np.minimum(high, other_high) - np.maximum(low, other_low)
+        if (overlap > -CONTACT_TOLERANCE).all():
+            pairs = [(i, j) for i in own for j in solid_frames(C, [other])]
+            contacts = nearest_contacts(C.tree, pairs, 0.0)
+            if any(float(c.distance) < -CONTACT_TOLERANCE for c in contacts.values()):
                 return True
     return False
 
 
-def carried_objects(C: Config, name: str, absent: Collection[str] = ()) -> list[str]:
-    """Loose things that stand on a thing, or in it, and on these, and so on."""
+def carried_objects(C: Config, name: str, ignored: Collection[str] = ()) -> list[str]:
+    """Return the loose objects on or in an object, and on or in these, transitively.
+
+    Args:
+        C: the world.
+        name: of the object.
+        ignored: names of objects that are absent.
+    """
     boxes = world_boxes(C)
-    found = [name]
-    for below in found:
-        found += [
+    stack = [name]
+    for below in stack:
+        stack += [
             other
             for other in C.objects
-            if other not in (*found, *absent) and _is_carried(C, boxes, other, below)
+            if other not in (*stack, *ignored) and _is_carried(C, boxes, other, below)
         ]
-    return found[1:]
+    return stack[1:]
 
 
-def _is_carried(C: Config, boxes: AxisAlignedBoxes, rider: str, below: str) -> bool:
-    """Whether a loose thing touches another one, and its middle is above its foot."""
-    joint = C.frame(rider).joint
-    own, other = boxes.owned_by(rider), boxes.owned_by(below)
+def _is_carried(C: Config, boxes: AxisAlignedBoxes, upper: str, lower: str) -> bool:
+    """Return whether a loose object touches another one and is centred above it.
+
+    Args:
+        C: the world.
+        boxes: about all bodies.
+        upper: name of the loose object.
+        lower: name of the other one.
+    """
+    joint = C.frame(upper).joint
+    own, other = boxes.owned_by(upper), boxes.owned_by(lower)
     if joint is None or joint.type != "free" or not own.owners or not other.owners:
         return False
-    (low, high), (foot, head) = own.bounds, other.bounds
-    middle = (low + high)[:2] / 2
-    above = (foot[:2] <= middle) & (middle <= head[:2])
-    if not above.all() or low[2] <= foot[2] or low[2] > head[2] + CONTACT_TOLERANCE:
+    (low, high), (other_low, other_high) = own.bounds, other.bounds
+    centre = (low + high)[:2] / 2
+    above = (other_low[:2] <= centre) & (centre <= other_high[:2])
+    if not above.all() or low[2] <= other_low[2]:
         return False
-    a, b = (posed_frames(C, solid_frames(C, [x])) for x in (rider, below))
+    if low[2] > other_high[2] + CONTACT_TOLERANCE:
+        return False
+    a, b = (posed_frames(C, solid_frames(C, [x])) for x in (upper, lower))
     return min_distance(a, b, CONTACT_TOLERANCE) is not None

@@ -1,117 +1,143 @@
-"""Which form, size and abilities each category of a problem gets."""
+"""Specifications of the objects of a problem: body, size and abilities by category."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
-from .abilities import abilities_of
+from .abilities import Abilities, abilities_of
 from .primitive_bodies import WALL_THICKNESS, Size, compartment_size
 from .problem import Problem
 from .requirements import Requirements, requirements_of
 from .synset_sizes import BodyTemplate, body_of_synset
 
 AREA_PER_FOOTPRINT = 2.5
-"""How much more room than their footprints things have in, and on, others."""
+"""Free area on a support, by the area of the footprints (1); larger packs looser."""
 COMPARTMENT_CLEARANCE = 0.04
-"""How much larger compartments are than the largest thing that may be in them [m]."""
+"""Length by which a compartment exceeds its largest content [m]."""
+MIN_LEVEL_HEIGHT = 0.35
+"""Least height of a compartment of a cabinet or rack [m]; larger makes fewer."""
 HOLLOW_TEMPLATES: tuple[BodyTemplate, ...] = ("crate", "cabinet", "rack")
+"""Templates with compartments."""
 
 
 @dataclass(frozen=True)
 class ObjectSpec:
-    """What things of a category are made as."""
+    """The body and the abilities of all objects of a category."""
 
     template: BodyTemplate
     size: Size
     num_levels: int
-    """Compartments above each other."""
+    """Number of compartments above each other."""
     has_flap: bool
     """Whether there is a door or a lid."""
-    abilities: dict[str, dict[str, Any]]
+    abilities: Abilities
 
 
 def specs_by_category(problem: Problem) -> dict[str, ObjectSpec]:
-    """An item for each category; large enough for what the problem may put there."""
-    demands = requirements_of(problem)
-    category = {i: c for c, found in problem.objects.items() for i in found}
-    made: dict[str, ObjectSpec] = {}
+    """Return a specification for each category of a problem.
 
-    def make(wanted: str, above: tuple[str, ...]) -> ObjectSpec:
-        if wanted not in made:
-            contents, toppings = (
+    Bodies are large enough for all objects that the problem may put on or in them.
+    """
+    requirements = requirements_of(problem)
+    category_of = problem.category_of
+    specs: dict[str, ObjectSpec] = {}
+
+    def specify(category: str, outer: tuple[str, ...]) -> ObjectSpec:
+        """Return the specification of a category, after those of its contents.
+
+        Args:
+            category: to specify.
+            outer: categories in or on which it is, which end a circle of containers.
+        """
+        if category not in specs:
+            contents, loads = (
                 [
-                    make(category[i], (*above, wanted))
-                    for i in sorted(table.get(wanted, ()))
-                    if category[i] not in (*above, wanted)
+                    specify(category_of[i], (*outer, category)).size
+                    for i in sorted(table.get(category, ()))
+                    if category_of[i] not in (*outer, category)
                 ]
-                for table in (demands.inside, demands.on)
+                for table in (requirements.inside, requirements.on)
             )
-            n = max(len(problem.objects[wanted]), 1)
-            made[wanted] = _object_spec(wanted, contents, toppings, n, demands)
-        return made[wanted]
+            n = max(len(problem.objects[category]), 1)
+            specs[category] = _object_spec(category, contents, loads, n, requirements)
+        return specs[category]
 
-    for wanted in problem.objects:
-        make(wanted, ())
-    return made
+    for category in problem.objects:
+        specify(category, ())
+    return specs
 
 
 def _object_spec(
-    wanted: str,
-    contents: list[ObjectSpec],
-    toppings: list[ObjectSpec],
+    category: str,
+    contents: Sequence[Size],
+    loads: Sequence[Size],
     n: int,
-    demands: Requirements,
+    requirements: Requirements,
 ) -> ObjectSpec:
-    form, size = body_of_synset(wanted)
-    holds = wanted in demands.inside
-    if holds and form not in HOLLOW_TEMPLATES:
-        form = "crate"
+    """Return the specification of a category.
+
+    Args:
+        category: to specify.
+        contents: sizes of all objects that may be inside [m].
+        loads: sizes of all objects that may be on top [m].
+        n: number of objects of the category, which share these.
+        requirements: of the problem.
+    """
+    template, size = body_of_synset(category)
+    if category in requirements.inside and template not in HOLLOW_TEMPLATES:
+        template = "crate"
     levels = 1
-    if form in HOLLOW_TEMPLATES:
-        size, levels = _container_size(form, size, [item.size for item in contents], n)
-    size = _support_size(size, [item.size for item in toppings], n)
-    abilities = abilities_of(wanted)
-    for ability in demands.abilities.get(wanted, ()):
+    if template in HOLLOW_TEMPLATES:
+        size, levels = _container_size(template, size, contents, n)
+    size = _support_size(size, loads, n)
+    abilities = abilities_of(category)
+    needed = requirements.abilities.get(category, frozenset())
+    for ability in needed:
         abilities.setdefault(ability, {})
-    asked = "openable" in demands.abilities.get(wanted, ())
-    if asked and form not in (*HOLLOW_TEMPLATES, "leaf"):
-        form = "crate"
-    flap = form in ("cabinet", "leaf") or asked and form == "crate"
-    return ObjectSpec(form, size, levels, flap, abilities)
+    opens = "openable" in needed
+    if opens and template not in (*HOLLOW_TEMPLATES, "leaf"):
+        template = "crate"
+    has_flap = template in ("cabinet", "leaf") or opens and template == "crate"
+    return ObjectSpec(template, size, levels, has_flap, abilities)
 
 
 def _container_size(
-    form: BodyTemplate, size: Size, contents: list[Size], n: int
+    template: BodyTemplate, size: Size, contents: Sequence[Size], n: int
 ) -> tuple[Size, int]:
-    """A size and a number of compartments with room for all."""
+    """Return a size and a number of compartments with room for all contents."""
     highest = max((z for _, _, z in contents), default=0.0) + COMPARTMENT_CLEARANCE
     x, y, z = size
     levels = 1
-    if form != "crate":
-        levels = max(int(z // max(0.35, highest + WALL_THICKNESS)), 1)
-    inner = compartment_size(form, size, levels)
-    have = (size[0], size[1], 0.0) if inner is None else inner
-    factor = _edge_scale((have[0], have[1]), contents, n * levels)
-    z += max(highest - have[2], 0.0)
-    return (x * factor, y * factor, z), levels
+    if template != "crate":
+        level_height = max(MIN_LEVEL_HEIGHT, highest + WALL_THICKNESS)
+        levels = max(int(z // level_height), 1)
+    inner = compartment_size(template, size, levels) or (x, y, 0.0)
+    scale = _edge_scale((inner[0], inner[1]), contents, n * levels)
+    z += max(highest - inner[2], 0.0)
+    return (x * scale, y * scale, z), levels
 
 
-def _support_size(size: Size, toppings: list[Size], n: int) -> Size:
-    """A size with room for what may be on top."""
-    factor = _edge_scale(size[:2], toppings, n)
-    return size[0] * factor, size[1] * factor, size[2]
+def _support_size(size: Size, loads: Sequence[Size], n: int) -> Size:
+    """Return a size with room for all objects that may be on top."""
+    scale = _edge_scale(size[:2], loads, n)
+    return size[0] * scale, size[1] * scale, size[2]
 
 
-def _edge_scale(have: tuple[float, float], things: Iterable[Size], n: int) -> float:
-    """How much longer edges must be: for the largest thing, and for all on average."""
-    footprints = [
-        (max(x, y) + COMPARTMENT_CLEARANCE, min(x, y) + COMPARTMENT_CLEARANCE)
-        for x, y, _ in things
-    ]
+def _edge_scale(edges: tuple[float, float], loads: Sequence[Size], n: int) -> float:
+    """Return a factor for the edges of an area, at least 1.
+
+    The largest footprint fits on each area, and all of them on average.
+
+    Args:
+        edges: of the area [m].
+        loads: sizes of the objects on it [m].
+        n: number of such areas.
+    """
+    clearance = COMPARTMENT_CLEARANCE
+    footprints = [(max(x, y) + clearance, min(x, y) + clearance) for x, y, _ in loads]
     if not footprints:
         return 1.0
-    long, short = max(have), min(have)
+    long, short = max(edges), min(edges)
     area = sum(x * y for x, y in footprints)
     return max(
         1.0,

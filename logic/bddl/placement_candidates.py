@@ -1,4 +1,4 @@
-"""Free spots of a thing: poses in which it meets nothing and rests on something."""
+"""Candidate placements of an object: free poses in which it rests on a surface."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -42,81 +42,77 @@ from .support_surfaces import (
 )
 
 YAW_ANGLES = (0.0, np.pi / 2, np.pi, -np.pi / 2)
-"""About the vertical, from how a thing stands now [rad]."""
+"""Rotations about the vertical, from the present orientation [rad]."""
 NEIGHBOUR_CLEARANCE = 2e-3
-"""Between neighbours that are not to touch [m]."""
+"""Distance between neighbours that are not to touch [m]."""
 POINTS_PER_SURFACE = 60
-"""So many points are drawn for each top."""
+"""Number of points sampled on each surface; more find tighter places, slower."""
 MAX_EXACT_CHECKS = 40
-"""So many free spots are checked exactly, for each turn."""
+"""Number of free points checked exactly, for each orientation."""
 MAX_DROP_STEPS = 20
-"""Steps down until a thing rests on what is not flat."""
+"""Number of steps down until an object rests on a surface that is not flat."""
 UP = np.array([0.0, 0.0, 1.0])
+"""The vertical in the world."""
 
 
 def solid_frames(C: Config, names: Iterable[str]) -> list[int]:
-    """Frames with shapes of things."""
-    return [
-        i
-        for name in names
-        for i in find_object(C, name).frames
-        if has_collision_shape(C, i)
-    ]
+    """Return the indices of frames with collision shapes of objects."""
+    frames = (i for name in names for i in find_object(C, name).frames)
+    return [i for i in frames if has_collision_shape(C, i)]
 
 
 def posed_frames(C: Config, frames: Sequence[int]) -> list[PosedFrame]:
-    """Frames where they are."""
+    """Return frames with their present poses."""
     poses = C.forward_pass().frames
     return [(C.frames[i], poses.R[i], poses.p[i]) for i in frames]
 
 
 @dataclass(frozen=True, eq=False)
 class _Orientation:
-    """A thing in one orientation, its origin at zero."""
+    """An object in one orientation, its origin at zero."""
 
     quaternion: Float[np.ndarray, "4"]
     parts: list[PosedFrame]
     own_boxes: AxisAlignedBoxes
-    """About its parts."""
+    """Boxes about the object's parts."""
     all_boxes: AxisAlignedBoxes
-    """About these and its riders'."""
+    """Boxes about the parts of the object and of those that it carries."""
     surfaces: SupportSurfaces
-    """Where its middle may be."""
+    """Surfaces clipped to where the object's centre may be."""
 
     @property
     def base_center(self) -> Float[np.ndarray, "3"]:
-        """The middle of its lower side."""
+        """Center of the lower face of the box about the object [m]."""
         low, high = self.own_boxes.bounds
         return np.array([*(low + high)[:2] / 2, low[2]])
 
     @property
     def size(self) -> Float[np.ndarray, "3"]:
-        """Edges of the box about it [m]."""
+        """Edges of the box about the object [m]."""
         low, high = self.own_boxes.bounds
         return high - low
 
 
 @dataclass(frozen=True, eq=False)
 class _Neighbour:
-    """What a mover is to be next to."""
+    """An object next to which another one is to be placed."""
 
     boxes: AxisAlignedBoxes
     center_height: float
-    """Of its centre of mass [m]."""
+    """Height of its centre of mass [m]."""
     center_offset: float
-    """How far the mover's centre of mass is above its origin [m]."""
+    """Height of the other one's centre of mass above its origin [m]."""
 
     def is_near(
-        self, origins: Float[np.ndarray, "n 3"], stance: _Orientation
+        self, origins: Float[np.ndarray, "n 3"], orientation: _Orientation
     ) -> Bool[np.ndarray, " n"]:
-        """Where the mover is near it, and at its height, as boxes tell."""
-        reach = NEIGHBOUR_REACH * np.mean(
-            [*stance.size, *np.ptp(self.boxes.bounds, axis=0)]
-        )
-        close = box_distances(origins, stance.own_boxes, self.boxes) <= reach
-        return close & is_level(
+        """Return at which origins an object is near and level, as far as boxes say."""
+        edges = [*orientation.size, *np.ptp(self.boxes.bounds, axis=0)]
+        reach = NEIGHBOUR_REACH * np.mean(edges)
+        near = box_distances(origins, orientation.own_boxes, self.boxes) <= reach
+        return near & is_level(
             origins,
-            stance.own_boxes,
+            orientation.own_boxes,
             self.center_offset,
             self.boxes,
             self.center_height,
@@ -125,111 +121,137 @@ class _Neighbour:
 
 @dataclass(frozen=True, eq=False)
 class PlacementCandidates:
-    """A thing to be placed, and what does not stand in its way."""
+    """An object to place, and the objects that are not in its way."""
 
     C: Config
     name: str
+    """Name of the object."""
     carried: tuple[str, ...]
-    """What it carries."""
+    """Names of the objects that move with it."""
     ignored: tuple[str, ...]
-    """What does not count."""
+    """Names of the objects that are not there yet."""
 
     @cached_property
     def obstacles(self) -> AxisAlignedBoxes:
-        """All that may be in its way."""
+        """Boxes about all objects that may be in the way."""
         C = self.C
-        gone = (self.name, *self.carried, *self.ignored)
-        return world_boxes(C, {i for x in gone for i in subtree(C, C.index(x))})
+        absent = (self.name, *self.carried, *self.ignored)
+        return world_boxes(C, {i for x in absent for i in subtree(C, C.index(x))})
 
     def poses(
-        self, literals: Sequence[Predicate], rng: np.random.Generator, snug: bool
+        self,
+        literals: Sequence[Predicate],
+        rng: np.random.Generator,
+        prefer_adjacent: bool,
     ) -> Iterator[Float[np.ndarray, "7"]]:
-        """Poses in which it and its riders meet nothing and it rests on something.
+        """Yield poses in which the object and its load are free, and it rests.
 
-        It may be moved from one to the next.
+        The object may be moved between one pose and the next.
 
         Args:
-            literals: that are to hold; spots where boxes rule them out are left out.
-            rng: of the spots.
-            snug: whether those beside others come first.
+            literals: that are to hold; poses that boxes rule out are left out.
+            rng: of the points.
+            prefer_adjacent: whether poses beside other objects come first.
         """
-        touch = any(isinstance(p, InContactWith) for p in literals)
-        gap = RESTING_GAP if touch else NEIGHBOUR_CLEARANCE
+        touches = any(isinstance(p, InContactWith) for p in literals)
+        gap = RESTING_GAP if touches else NEIGHBOUR_CLEARANCE
         neighbours = list(self._neighbours(literals))
-        stances = [self._orientation(literals, turn) for turn in YAW_ANGLES]
-        possible = [stance for stance in stances if len(stance.surfaces.z)]
-        for beside in (True, False) if snug or touch else (False, True):
+        orientations = [self._orientation(literals, yaw) for yaw in YAW_ANGLES]
+        possible = [o for o in orientations if len(o.surfaces.z)]
+        passes = (True, False) if prefer_adjacent or touches else (False, True)
+        for adjacent in passes:
             for k in rng.permutation(len(possible)):
-                yield from self._free_poses(possible[k], neighbours, gap, beside, rng)
+                yield from self._free_poses(possible[k], neighbours, gap, adjacent, rng)
 
-    def _orientation(self, literals: Sequence[Predicate], turn: float) -> _Orientation:
-        C, root, own = (
-            self.C,
-            self.C.index(self.name),
-            solid_frames(self.C, [self.name]),
-        )
-        about_z, stood = axis_angle_to_quat(UP, turn), C.pose(self.name)
-        R = quat_to_matrix(about_z)
-        parts = [
-            (f, R @ R_f, R @ (p - stood[:3])) for f, R_f, p in posed_frames(C, own)
-        ]
-        shape = rotated_boxes(C, own, root, R)
-        whole = rotated_boxes(C, [*own, *solid_frames(C, self.carried)], root, R)
-        size = np.ptp(shape.bounds, axis=0)
-        tops = find_support_surfaces(C, self.name, literals, size, self.obstacles)
+    def _orientation(self, literals: Sequence[Predicate], yaw: float) -> _Orientation:
+        """Return the object rotated about the vertical."""
+        C, root = self.C, self.C.index(self.name)
+        own = solid_frames(C, [self.name])
+        rotation, pose = axis_angle_to_quat(UP, yaw), C.pose(self.name)
+        R = quat_to_matrix(rotation)
+        own_boxes = rotated_boxes(C, own, root, R)
+        load = solid_frames(C, self.carried)
+        size = np.ptp(own_boxes.bounds, axis=0)
         return _Orientation(
-            quat_multiply(about_z, stood[3:]), parts, shape, whole, tops
+            quaternion=quat_multiply(rotation, pose[3:]),
+            parts=[
+                (f, R @ R_f, R @ (p - pose[:3])) for f, R_f, p in posed_frames(C, own)
+            ],
+            own_boxes=own_boxes,
+            all_boxes=rotated_boxes(C, [*own, *load], root, R),
+            surfaces=find_support_surfaces(
+                C, self.name, literals, size, self.obstacles
+            ),
         )
 
     def _free_poses(
         self,
-        stance: _Orientation,
+        orientation: _Orientation,
         neighbours: Sequence[_Neighbour],
         gap: float,
-        beside: bool,
+        adjacent: bool,
         rng: np.random.Generator,
     ) -> Iterator[Float[np.ndarray, "7"]]:
-        count = 4 * POINTS_PER_SURFACE if beside else POINTS_PER_SURFACE
-        points, below = sample_points(
-            stance.surfaces, stance.size, self.obstacles, gap, beside, count, rng
+        """Yield free poses in one orientation.
+
+        Args:
+            orientation: of the object.
+            neighbours: that it has to be next to.
+            gap: between neighbours [m].
+            adjacent: whether poses are beside other objects and rims.
+            rng: of the points.
+        """
+        points, supports = sample_points(
+            orientation.surfaces,
+            orientation.size,
+            self.obstacles,
+            gap,
+            adjacent,
+            4 * POINTS_PER_SURFACE if adjacent else POINTS_PER_SURFACE,
+            rng,
         )
-        origins = points - stance.base_center
-        possible = is_free(origins, stance.all_boxes, self.obstacles, gap / 2)
-        for other in neighbours:
-            possible &= other.is_near(origins, stance)
-        for k in rng.permutation(np.flatnonzero(possible))[:MAX_EXACT_CHECKS]:
-            parts = [(frame, R, p + origins[k]) for frame, R, p in stance.parts]
-            drop = self._drop_height(parts, below[k])
+        origins = points - orientation.base_center
+        # Boxes rule out most points before the exact test.
+        free = is_free(origins, orientation.all_boxes, self.obstacles, gap / 2)
+        for neighbour in neighbours:
+            free &= neighbour.is_near(origins, orientation)
+        for k in rng.permutation(np.flatnonzero(free))[:MAX_EXACT_CHECKS]:
+            parts = [(frame, R, p + origins[k]) for frame, R, p in orientation.parts]
+            drop = self._drop_height(parts, supports[k])
             if drop is not None:
-                yield np.array([*origins[k] - drop * UP, *stance.quaternion])
+                yield np.array([*origins[k] - drop * UP, *orientation.quaternion])
 
     def _neighbours(self, literals: Sequence[Predicate]) -> Iterator[_Neighbour]:
-        """The things that it is to be next to, but for its own riders."""
+        """Yield the objects that it is to be next to, except those it carries."""
         for literal in literals:
             if isinstance(literal, NextTo):
                 (other,) = set(object_names(literal)) - {self.name}
-                boxes, root = (
-                    self.obstacles.owned_by(other),
-                    literal.semantics == "igibson",
-                )
-                pair = ((self.name, other), (other, self.name))
+                boxes = self.obstacles.owned_by(other)
+                if not boxes.owners:
+                    continue
+                # iGibson's semantics measures from the root frame alone.
+                root_only = literal.semantics == "igibson"
                 own, height = (
-                    float(centre_of_mass(find_object(self.C, *names), root)[2])
-                    for names in pair
+                    float(centre_of_mass(find_object(self.C, *names), root_only)[2])
+                    for names in ((self.name, other), (other, self.name))
                 )
-                if boxes.owners:
-                    yield _Neighbour(boxes, height, own - self.C.pose(self.name)[2])
+                offset = own - self.C.pose(self.name)[2]
+                yield _Neighbour(boxes, height, offset)
 
-    def _drop_height(self, parts: Sequence[PosedFrame], below: str) -> float | None:
-        """How far down it is until it rests [m]; None: it does not."""
-        under = posed_frames(self.C, solid_frames(self.C, [below]))
+    def _drop_height(self, parts: Sequence[PosedFrame], support: str) -> float | None:
+        """Return the height by which parts fall until they rest, or None [m].
+
+        Conservative advancement: parts are lowered by the distance to the support,
+        which they cannot pass, until they are in contact.
+        """
+        below = posed_frames(self.C, solid_frames(self.C, [support]))
         drop = 0.0
         for _ in range(MAX_DROP_STEPS):
             lowered = [(f, R, p - drop * UP) for f, R, p in parts]
-            gap = min_distance(lowered, under)
-            if gap is None or gap.distance == 0:
+            separation = min_distance(lowered, below)
+            if separation is None or separation.distance == 0:
                 return None
-            if gap.distance <= CONTACT_TOLERANCE / 2:
+            if separation.distance <= CONTACT_TOLERANCE / 2:
                 return drop
-            drop += gap.distance - RESTING_GAP
+            drop += separation.distance - RESTING_GAP
         return None

@@ -1,7 +1,8 @@
-"""Which of our predicates are BDDL's."""
+"""The predicate classes for BDDL's predicates."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from posewise.robots.errors import ConfigError, unknown_name
 
@@ -19,7 +20,10 @@ from ..states.toggle_slice_predicates import Sliced, ToggledOn
 from ..states.water_predicates import Soaked
 from .grammar import IN_ROOM
 
-PREDICATES: dict[str, Callable[..., Predicate]] = {
+MakePredicate: TypeAlias = Callable[..., Predicate]
+"""A predicate class, or a function of names that returns a predicate."""
+
+PREDICATES: dict[str, MakePredicate] = {
     "burnt": Burnt,
     "cooked": Cooked,
     "dusty": Dusty,
@@ -37,16 +41,20 @@ PREDICATES: dict[str, Callable[..., Predicate]] = {
     "touching": InContactWith,
     "under": Under,
 }
-"""Classes by BDDL's names: all that conditions of BEHAVIOR-100 use."""
+"""Classes by BDDL's names: all predicates that conditions of BEHAVIOR-100 use."""
 
 
 def predicate_class(
-    name: str, predicates: Mapping[str, Callable[..., Predicate]]
-) -> Callable[..., Predicate]:
-    """The class of a predicate.
+    name: str, predicates: Mapping[str, MakePredicate]
+) -> MakePredicate:
+    """Return the class of a predicate.
+
+    Args:
+        name: of the predicate in BDDL.
+        predicates: classes by name.
 
     Raises:
-        ConfigError: when there is none; lists those there are.
+        ConfigError: if there is none; lists the known names.
     """
     if name not in predicates:
         raise ConfigError(
@@ -57,19 +65,24 @@ def predicate_class(
     return predicates[name]
 
 
-def apply_predicate(made: Callable[..., Predicate], names: Sequence[str]) -> Predicate:
-    """A predicate of some things; nothing is in a relation to itself.
+def apply_predicate(make: MakePredicate, names: Sequence[str]) -> Predicate:
+    """Return a predicate of objects, false if an object is named twice.
 
-    Quantifiers over one category twice name a thing twice, e.g. "next to another one".
+    Nothing is in a relation to itself. Two quantifiers over one category name an object
+    twice, e.g. in "next to another one".
+
+    Args:
+        make: the predicate class.
+        names: of the objects.
     """
-    return Or() if len(set(names)) < len(names) else made(*names)
+    return Or() if len(set(names)) < len(names) else make(*names)
 
 
-def arity(predicate: Callable[..., Predicate]) -> int:
-    """How many names a predicate takes."""
+def arity(make: MakePredicate) -> int:
+    """Return the number of names that a predicate takes."""
     required = [
         p
-        for p in inspect.signature(predicate).parameters.values()
+        for p in inspect.signature(make).parameters.values()
         if p.default is p.empty
         and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]

@@ -1,30 +1,30 @@
-"""A problem of BDDL: objects by category, how things begin, and the goal."""
+"""A problem of BDDL: objects by category, the initial state, and the goal."""
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
 
 from posewise.robots.errors import LoadError, unknown_name
 
 from .grammar import InstancesByCategory, atoms_in, check_condition, is_atom
-from .reader import Form, Word, read_form
+from .reader import Expression, Form, Word, read_form
 
 SECTIONS = ("problem", ":domain", ":objects", ":init", ":goal")
+"""Names of the sections that a problem has."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """An activity as BDDL defines it, not bound to a world yet."""
+    """An activity as BDDL defines it, not bound to a world."""
 
     name: str
     domain: str
-    """E.g. "igibson" (BEHAVIOR-100) or "omnigibson" (BEHAVIOR-1K); of no effect."""
+    """E.g. "igibson" (BEHAVIOR-100) or "omnigibson" (BEHAVIOR-1K); without effect."""
     objects: InstancesByCategory = field(hash=False)
     """Instances by category, `{"apple.n.01": ("apple.n.01_1", ...)}`."""
     init: tuple[Form, ...]
-    """Literals: conditions of one predicate, or of not and one predicate."""
+    """Literals of the initial state: predicates of terms, or their negations."""
     goal: tuple[Form, ...]
-    """Conditions; where the goal is an and, the parts of it."""
+    """Conditions of the goal; if the goal is an and, its parts."""
 
     @property
     def instances(self) -> tuple[str, ...]:
@@ -32,25 +32,31 @@ class Problem:
         return tuple(i for instances in self.objects.values() for i in instances)
 
     @property
+    def category_of(self) -> dict[str, str]:
+        """Categories by instance."""
+        return {i: category for category, all_ in self.objects.items() for i in all_}
+
+    @property
     def predicates(self) -> frozenset[str]:
-        """Names of the predicates that it uses."""
+        """Names of the predicates in the initial state and the goal."""
         conditions = (*self.init, *self.goal)
         return frozenset(str(atom[0]) for c in conditions for atom in atoms_in(c))
 
 
 def parse(text: str, source: str = "text") -> Problem:
-    """The problem that a text defines.
+    """Return the problem that a text defines.
 
-    As in the package bddl, a second condition of :goal does not count and words between
-    sections neither; of both it is warned.
+    As in the package bddl, a second condition of :goal and words between sections have
+    no effect; each raises a warning.
 
     Args:
         text: (define (problem ...) (:domain ...) (:objects ...) (:init ...) (:goal
             ...)).
-        source: what errors call the text.
+        source: name of the text in error messages.
 
     Raises:
-        LoadError: with line and column, and near matches of unknown names.
+        LoadError: if the text is wrong; with line and column, and near matches of
+            unknown names.
     """
     form = read_form(text, source)
     if not form or form[0] != "define":
@@ -58,16 +64,17 @@ def parse(text: str, source: str = "text") -> Problem:
     sections = _sections(form)
     objects = _objects(sections[":objects"])
     return Problem(
-        _single(sections["problem"]),
-        _single(sections[":domain"]),
-        objects,
-        tuple(_literal(x, objects) for x in sections[":init"][1:]),
-        _heads(sections[":goal"], objects),
+        name=_single_name(sections["problem"]),
+        domain=_single_name(sections[":domain"]),
+        objects=objects,
+        init=tuple(_literal(x, objects) for x in sections[":init"][1:]),
+        goal=_goal_conditions(sections[":goal"], objects),
     )
 
 
 def _sections(define: Form) -> dict[str, Form]:
-    found: dict[str, Form] = {}
+    """Return the sections of a definition by name."""
+    sections: dict[str, Form] = {}
     for part in define[1:]:
         if isinstance(part, Word):
             warnings.warn(f"{part.location}: {part!r} is no section.", stacklevel=4)
@@ -76,50 +83,53 @@ def _sections(define: Form) -> dict[str, Form]:
         if head == ":requirements":
             continue
         if head not in SECTIONS:
-            raise LoadError(
-                f"{part.location}: {unknown_name('section', head, SECTIONS)}"
-            )
-        if head in found:
+            message = unknown_name("section", head, SECTIONS)
+            raise LoadError(f"{part.location}: {message}")
+        if head in sections:
             raise LoadError(f"{part.location}: there are two sections {head}.")
-        found[head] = part
+        sections[head] = part
     for head in SECTIONS:
-        if head not in found:
+        if head not in sections:
             raise LoadError(f"{define.location}: there is no section ({head} ...).")
-    return found
+    return sections
 
 
-def _single(section: Form) -> str:
+def _single_name(section: Form) -> str:
+    """Return the name that follows the name of a section."""
     if len(section) != 2 or not isinstance(section[1], Word):
         raise LoadError(f"{section.location}: {section} is not ({section[0]} NAME).")
     return str(section[1])
 
 
 def _objects(section: Form) -> dict[str, tuple[str, ...]]:
+    """Return the instances by category that the section :objects declares."""
     objects: dict[str, list[str]] = {}
-    waiting: list[str] = []
+    uncategorized: list[str] = []
     words = iter(section[1:])
     for word in words:
         if not isinstance(word, Word):
             raise LoadError(f"{word.location}: {word} in :objects, expected a name.")
         if word != "-":
-            waiting.append(str(word))
+            uncategorized.append(str(word))
             continue
         category = next(words, None)
         if not isinstance(category, Word) or category == "-":
             raise LoadError(f"{word.location}: no category follows the '-'.")
-        objects.setdefault(str(category), []).extend(waiting)
-        waiting = []
-    if waiting:
-        objects.setdefault("object", []).extend(waiting)
-    made = {k: tuple(dict.fromkeys(found)) for k, found in objects.items()}
-    everything = [i for instances in made.values() for i in instances]
-    for instance in everything:
-        if everything.count(instance) > 1:
+        objects.setdefault(str(category), []).extend(uncategorized)
+        uncategorized = []
+    if uncategorized:
+        # As in PDDL, an object without a type has the type "object".
+        objects.setdefault("object", []).extend(uncategorized)
+    unique = {k: tuple(dict.fromkeys(names)) for k, names in objects.items()}
+    instances = [i for names in unique.values() for i in names]
+    for instance in instances:
+        if instances.count(instance) > 1:
             raise LoadError(f"{section.location}: {instance!r} is in two categories.")
-    return made
+    return unique
 
 
-def _literal(condition: Any, objects: InstancesByCategory) -> Form:
+def _literal(condition: Expression, objects: InstancesByCategory) -> Form:
+    """Return a condition that is a predicate of terms, or its negation."""
     form = check_condition(condition, objects)
     atom = form[1] if form[0] == "not" else form
     if not isinstance(atom, Form) or not is_atom(atom):
@@ -129,7 +139,8 @@ def _literal(condition: Any, objects: InstancesByCategory) -> Form:
     return form
 
 
-def _heads(section: Form, objects: InstancesByCategory) -> tuple[Form, ...]:
+def _goal_conditions(section: Form, objects: InstancesByCategory) -> tuple[Form, ...]:
+    """Return the conditions of the goal; the parts of an and."""
     if len(section) < 2:
         raise LoadError(f"{section.location}: the goal is empty.")
     if len(section) > 2:

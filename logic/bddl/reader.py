@@ -1,15 +1,16 @@
-"""The reader of BDDL: parentheses and words, each with the place where it stands."""
+"""The reader of BDDL: S-expressions of words, each with its location in the text."""
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from posewise.robots.errors import LoadError
 
 TOKEN_PATTERN = re.compile(r"[()]|[^\s()]+")
+"""A parenthesis, or a word without spaces and parentheses."""
 
 
 class SourceLocation(NamedTuple):
-    """Where something stands in a text; lines and columns count from 1."""
+    """A place in a text; lines and columns count from 1."""
 
     source: str
     line: int
@@ -26,7 +27,7 @@ class Word(str):
 
 
 class Form(tuple):
-    """Words and forms that stand in parentheses; written as such by `str`."""
+    """Words and forms within parentheses, which `str` writes, too."""
 
     location: SourceLocation
 
@@ -34,44 +35,47 @@ class Form(tuple):
         return f"({' '.join(map(str, self))})"
 
 
-Expression = Form | Word
+Expression: TypeAlias = Form | Word
 
 
 def read_form(text: str, source: str = "text") -> Form:
-    """The one form that a text consists of; comments run from ; to the end of a line.
+    """Return the one form of which a text consists.
+
+    Comments run from ; to the end of a line.
 
     Args:
         text: in which upper and lower case are the same.
-        source: what errors call the text.
+        source: name of the text in error messages.
 
     Raises:
-        LoadError: for parentheses that do not match, and more or less than one form;
-            names line and column.
+        LoadError: if parentheses do not match, or there is not exactly one form; names
+            line and column.
     """
     forms: list[Expression] = []
-    open_: list[tuple[SourceLocation, list[Expression]]] = []
+    # For each parenthesis that is still open: its location, and the forms before it.
+    unclosed: list[tuple[SourceLocation, list[Expression]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         for token in TOKEN_PATTERN.finditer(line.partition(";")[0].lower()):
-            place = SourceLocation(source, number, token.start() + 1)
+            location = SourceLocation(source, number, token.start() + 1)
             if token[0] == "(":
-                open_.append((place, forms))
+                unclosed.append((location, forms))
                 forms = []
             elif token[0] == ")":
-                if not open_:
-                    raise LoadError(f"{place}: ')' closes nothing; remove it.")
-                place, outer = open_.pop()
+                if not unclosed:
+                    raise LoadError(f"{location}: ')' closes nothing; remove it.")
+                location, outer = unclosed.pop()
                 form = Form(forms)
-                form.location = place
+                form.location = location
                 outer.append(form)
                 forms = outer
             else:
                 word = Word(token[0])
-                word.location = place
+                word.location = location
                 forms.append(word)
-    if open_:
-        raise LoadError(f"{open_[-1][0]}: '(' is never closed.")
+    if unclosed:
+        raise LoadError(f"{unclosed[-1][0]}: '(' is never closed.")
     if len(forms) != 1 or not isinstance(forms[0], Form):
-        what = f"{len(forms)} expressions" if forms else "nothing"
-        place = forms[-1].location if forms else SourceLocation(source, 1, 1)
-        raise LoadError(f"{place}: there is {what}, expected one (define ...).")
+        content = f"{len(forms)} expressions" if forms else "nothing"
+        location = forms[-1].location if forms else SourceLocation(source, 1, 1)
+        raise LoadError(f"{location}: there is {content}, expected one (define ...).")
     return forms[0]

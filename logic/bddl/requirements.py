@@ -1,4 +1,4 @@
-"""What a problem asks of its things: what may be in and on which, and their states."""
+"""The requirements of a problem: contents, loads, states and rooms of its objects."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ ABILITY_BY_PREDICATE = {
     "stained": "stainable",
     "toggled_on": "toggleable",
 }
-"""What a thing must be for a predicate to be asked of it."""
+"""The ability that an object needs for a predicate to apply to it."""
 
 
 @dataclass(frozen=True)
 class Requirements:
-    """What is said of things anywhere in a problem, true or not."""
+    """Relations and states that occur anywhere in a problem, asserted or negated."""
 
     inside: Mapping[str, frozenset[str]]
     """By category of the container: instances that may be inside of one."""
@@ -33,12 +33,12 @@ class Requirements:
     abilities: Mapping[str, frozenset[str]]
     """By category: abilities that its states need."""
     rooms: Mapping[str, str]
-    """Type of the room by instance that is said to be in one."""
+    """Type of the room by instance that the problem puts into one."""
 
 
 def requirements_of(problem: Problem) -> Requirements:
-    """What a problem asks of its things."""
-    category = {i: c for c, found in problem.objects.items() for i in found}
+    """Return the requirements of a problem."""
+    category_of = problem.category_of
     inside: dict[str, set[str]] = {}
     on: dict[str, set[str]] = {}
     abilities: dict[str, set[str]] = {}
@@ -48,29 +48,38 @@ def requirements_of(problem: Problem) -> Requirements:
             if predicate == IN_ROOM:
                 rooms.setdefault(terms[0], terms[1])
             elif predicate in ABILITY_BY_PREDICATE:
-                found = abilities.setdefault(category[terms[0]], set())
-                found.add(ABILITY_BY_PREDICATE[predicate])
+                needed = abilities.setdefault(category_of[terms[0]], set())
+                needed.add(ABILITY_BY_PREDICATE[predicate])
             elif predicate in ("inside", "ontop"):
-                lower = category[terms[1]]
+                lower = category_of[terms[1]]
                 table = inside if predicate == "inside" else on
                 table.setdefault(lower, set()).add(terms[0])
-    frozen = lambda table: {k: frozenset(v) for k, v in table.items()}
-    return Requirements(frozen(inside), frozen(on), frozen(abilities), rooms)
+    return Requirements(_frozen(inside), _frozen(on), _frozen(abilities), rooms)
+
+
+def _frozen(table: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
+    return {key: frozenset(values) for key, values in table.items()}
 
 
 def _ground_atoms(
-    condition: Form, problem: Problem, scope: Mapping[str, str]
+    condition: Form, problem: Problem, variables: Mapping[str, str]
 ) -> Iterator[list[str]]:
-    """Predicates with the instances that variables may stand for."""
+    """Yield predicates and terms for all instances that variables may stand for.
+
+    Args:
+        condition: of the problem.
+        problem: whose instances are the domains of quantifiers.
+        variables: instances by variable of the quantifiers around the condition.
+    """
     head = str(condition[0])
     if is_atom(condition):
         terms = [term_name(str(t)) for t in condition[1:]]
-        yield [head, *(scope.get(t, t) for t in terms)]
+        yield [head, *(variables.get(t, t) for t in terms)]
     elif head in QUANTIFIERS:
-        parts = parse_quantifier(condition)
-        for found in product(*(problem.objects[c] for c in parts.categories)):
-            inner = {**scope, **dict(zip(parts.variables, found, strict=True))}
-            yield from _ground_atoms(parts.body, problem, inner)
+        pieces = parse_quantifier(condition)
+        for instances in product(*(problem.objects[c] for c in pieces.categories)):
+            inner = dict(zip(pieces.variables, instances, strict=True))
+            yield from _ground_atoms(pieces.body, problem, {**variables, **inner})
     else:
         for part in condition[1:]:
-            yield from _ground_atoms(part, problem, scope)
+            yield from _ground_atoms(part, problem, variables)

@@ -1,9 +1,8 @@
 """Worlds in which :init, or the goal, of a problem holds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
 
 import numpy as np
 
@@ -20,23 +19,23 @@ from .problem import Problem
 from .task import ConditionResult, Report, bind
 
 TRIES_PER_BRANCH = 2
-"""How often a branch is tried: things anywhere, then beside each other."""
+"""Attempts at each branch: objects placed anywhere, then beside each other."""
 
 
 @dataclass(frozen=True, eq=False)
 class ActivitySolution:
-    """A world that was looked for, and what came of each literal."""
+    """A world that was searched for, and the result of each literal."""
 
     config: Config
-    """Where all holds, or else most of the literals that were tried."""
+    """The world in which all literals hold, or else most of those tried."""
     holds: bool
-    """Whether what was asked for is true of it, exactly."""
+    """Whether the formula holds in that world, exactly."""
     report: Report
-    """Of each literal that was tried: whether it holds, and why not."""
+    """Results of the literals that were tried, with reasons."""
     branch: str
-    """Which literals were to make it true, one of the alternatives."""
+    """The literals that were to make the formula true, one alternative of several."""
     branches_tried: int
-    """How many alternatives were tried."""
+    """Number of alternatives that were tried."""
 
     def __str__(self) -> str:
         made = "solved" if self.holds else "not solved"
@@ -44,162 +43,195 @@ class ActivitySolution:
 
 
 def solve_init(
-    C: Config, problem: Problem, *, seed: Any = 0, names: Any = None, limit: Any = 8
+    C: Config,
+    problem: Problem,
+    *,
+    seed: int = 0,
+    names: Mapping[str, str] | None = None,
+    limit: int = 8,
 ) -> ActivitySolution:
-    """A world in which all of :init holds.
+    """Return a world in which all of :init holds.
 
-    Things are placed one by one, what carries others first, on free spots where they
-    rest; furniture may be moved too, floors may not. States are set.
+    Objects are placed one by one, supports first, at free poses where they rest;
+    furniture may be moved, too, floors may not. States are set.
 
     Args:
-        C: a world with a thing for each object, e.g. of `make_scene`; it stays as it
-            is.
+        C: a world with an object for each instance, e.g. of `make_scene`; it is not
+            changed.
         problem: as `load` reads it.
-        seed: of where things are placed.
-        names: see `bind`.
-        limit: how many times at most it is begun anew.
+        seed: of the places of objects.
+        names: objects, frames or rooms by instance, as of `bind`.
+        limit: maximum number of alternatives tried.
 
     Raises:
-        ConfigError: for objects that nothing is found for, and predicates without a
-            class.
-        PredicateError: for a seed or limit that is no such number.
+        ConfigError: if an instance has no matching object, or a predicate no class.
+        PredicateError: if the seed or limit is no such number.
     """
     formula = bind(problem, C, names).init
-    return satisfy_formula(C, formula, seed=seed, limit=limit, movable=is_placeable)
+    return satisfy_formula(C, formula, seed=seed, limit=limit, is_movable=is_placeable)
 
 
 def solve_goal(
-    C: Config, problem: Problem, *, seed: Any = 0, names: Any = None, limit: Any = 8
+    C: Config,
+    problem: Problem,
+    *,
+    seed: int = 0,
+    names: Mapping[str, str] | None = None,
+    limit: int = 8,
 ) -> ActivitySolution:
-    """A world in which the goal holds.
+    """Return a world in which the goal holds.
 
-    Of its alternatives those come first for which the least has to be changed. Loose
-    things, on free joints, are placed one by one as in `solve_init`, with what they
-    carry, and whatever is in place stays there.
+    Alternatives that need the fewest changes are tried first. Loose objects, on free
+    joints, are placed one by one as in `solve_init`, with their loads, and objects that
+    are in place stay there.
 
     Args:
-        C: a world with a thing for each object; it stays as it is.
+        C: a world with an object for each instance; it is not changed.
         problem: as `load` reads it.
-        seed: of where things are placed.
-        names: see `bind`.
-        limit: how many alternatives are tried.
+        seed: of the places of objects.
+        names: objects, frames or rooms by instance, as of `bind`.
+        limit: maximum number of alternatives tried.
 
     Raises:
-        ConfigError: for objects that nothing is found for, and predicates without a
-            class.
-        PredicateError: for a seed or limit that is no such number.
+        ConfigError: if an instance has no matching object, or a predicate no class.
+        PredicateError: if the seed or limit is no such number.
     """
     formula = bind(problem, C, names).goal
-    return satisfy_formula(C, formula, seed=seed, limit=limit, movable=is_loose)
+    return satisfy_formula(C, formula, seed=seed, limit=limit, is_movable=is_loose)
 
 
-def sample_condition(C: Config, formula: Predicate, seed: Any = 0) -> bool:
-    """Make a formula true in a world itself, which stays as it is where that fails.
+def sample_condition(C: Config, formula: Predicate, seed: int = 0) -> bool:
+    """Make a formula true in a world, which is not changed if that fails.
 
     Args:
         C: the world, which is changed.
-        formula: of one moment.
-        seed: of where things are placed.
+        formula: momentary.
+        seed: of the places of objects.
 
     Returns:
         Whether it is true now.
     """
-    found = satisfy_formula(C, formula, seed=seed, limit=1, movable=is_placeable)
-    if found.holds:
-        copy_world_state(C, found.config)
-    return found.holds
+    solution = satisfy_formula(C, formula, seed=seed, limit=1, is_movable=is_placeable)
+    if solution.holds:
+        copy_world_state(C, solution.config)
+    return solution.holds
 
 
-def copy_world_state(C: Config, world: Config) -> None:
-    """Give a world the poses, joint values and states of a changed copy."""
+def copy_world_state(C: Config, source: Config) -> None:
+    """Give a world the poses, joint values and states of a changed copy.
+
+    Args:
+        C: the world, which is changed.
+        source: a copy of it, with the same objects.
+    """
     for name in C.objects:
-        if not np.array_equal(C.pose(name), world.pose(name)):
-            C.set_pose(name, world.pose(name))
+        if not np.array_equal(C.pose(name), source.pose(name)):
+            C.set_pose(name, source.pose(name))
     for name in C.objects:
         for frame in map(C.frame, C.objects[name].parts):
             joint = frame.joint
             if joint is not None and joint.dim == 1 and joint.mimic is None:
-                C.set_joint(joint.name, world.joint_value(joint.name))
-    C.states = world.states
+                C.set_joint(joint.name, source.joint_value(joint.name))
+    C.states = source.states
 
 
 def is_placeable(C: Config, name: str) -> bool:
-    """Whether an object hangs on nothing, and is no floor."""
-    thing = C.objects.get(name)
-    return (
-        thing is not None and C.frame(name).parent is None and thing.category != FLOOR
-    )
+    """Return whether an object is attached to the world alone, and is no floor."""
+    obj = C.objects.get(name)
+    return obj is not None and C.frame(name).parent is None and obj.category != FLOOR
 
 
 def is_loose(C: Config, name: str) -> bool:
-    """Whether a thing of that name stands free."""
+    """Return whether there is an object of that name on a free joint."""
     joint = C.frame(name).joint if name in C.objects else None
     return joint is not None and joint.type == "free"
 
 
 def satisfy_formula(
-    C: Config, formula: Predicate, *, seed: Any, limit: Any, movable: IsMovable
+    C: Config, formula: Predicate, *, seed: int, limit: int, is_movable: IsMovable
 ) -> ActivitySolution:
-    """A world in which a formula holds; see `solve_goal`.
+    """Return a world in which a formula holds, as of `solve_goal`.
 
-    Schedule nothing else helps, things without a free spot are placed by optimization.
+    If all sampled placements fail, objects without a free pose are placed by
+    optimization.
 
     Args:
-        C: the world; it stays as it is.
-        formula: of one moment.
-        seed: of where things are placed.
-        limit: how many branches are tried.
-        movable: which things may be moved.
+        C: the world; it is not changed.
+        formula: momentary.
+        seed: of the places of objects.
+        limit: maximum number of branches tried.
+        is_movable: function that says which objects may be moved.
+
+    Raises:
+        PredicateError: if the seed or limit is no such number.
     """
-    whole = lambda what, x, least: integer(
-        what, x, f"an integer >= {least}", lambda n: n >= least, PredicateError
-    )
-    seed, limit = whole("seed", seed, 0), whole("limit", limit, 1)
+    seed = _checked_integer("seed", seed, 0)
+    limit = _checked_integer("limit", limit, 1)
     best: ActivitySolution | None = None
-    found = list(islice(branches(formula, C), limit))
-    for branch, attempt, tried in _attempts(C, found, seed, movable):
-        done = attempt.solve() and formula.holds(attempt.world)
-        solved = _solution(branch, attempt, done, tried)
-        if best is None or done or _num_satisfied(solved) > _num_satisfied(best):
-            best = solved
+    alternatives = list(islice(branches(formula, C), limit))
+    for branch, solver, tried in _attempts(C, alternatives, seed, is_movable):
+        done = solver.solve() and formula.holds(solver.world)
+        solution = _solution(branch, solver, done, tried)
+        if best is None or done or _num_satisfied(solution) > _num_satisfied(best):
+            best = solution
         if done:
             break
     if best is None:
-        why = "It cannot become true, whatever is done."
-        finding = ConditionResult(format_predicate(formula), False, why)
-        return ActivitySolution(C.copy(), False, Report((finding,)), "nothing", 0)
+        reason = "No change of the world can make it true."
+        result = ConditionResult(format_predicate(formula), False, reason)
+        return ActivitySolution(C.copy(), False, Report((result,)), "nothing", 0)
     return best
 
 
+def _checked_integer(name: str, value: object, least: int) -> int:
+    expected = f"an integer >= {least}"
+    return integer(name, value, expected, lambda n: n >= least, PredicateError)
+
+
 def _attempts(
-    C: Config, found: list[Branch], seed: int, movable: IsMovable
+    C: Config, alternatives: Sequence[Branch], seed: int, is_movable: IsMovable
 ) -> Iterator[tuple[Branch, LiteralSolver, int]]:
-    """Each branch a few times; then the first one with optimization."""
-    plain = (
+    """Yield attempts at each branch; finally at the first one with optimization.
+
+    Each with its branch, and the number of the branch from 1.
+    """
+    sampled = (
         (k, branch, seed + t, t % 2 == 1, False)
-        for k, branch in enumerate(found, 1)
+        for k, branch in enumerate(alternatives, 1)
         for t in range(TRIES_PER_BRANCH)
     )
-    last = ((len(found), branch, seed, True, True) for branch in found[:1])
-    for k, branch, own, snug, optimal in chain(plain, last):
-        yield (
-            branch,
-            LiteralSolver(C.copy(), branch.literals, movable, own, snug, optimal),
-            k,
+    # Optimization is slow, so it comes last, and only for the most promising branch.
+    optimized = (
+        (len(alternatives), branch, seed, True, True) for branch in alternatives[:1]
+    )
+    for k, branch, own_seed, adjacent, optimal in chain(sampled, optimized):
+        solver = LiteralSolver(
+            C.copy(),
+            branch.literals,
+            is_movable,
+            seed=own_seed,
+            prefer_adjacent=adjacent,
+            use_optimization=optimal,
         )
+        yield branch, solver, k
 
 
 def _solution(
-    branch: Branch, attempt: LiteralSolver, done: bool, tried: int
+    branch: Branch, solver: LiteralSolver, done: bool, tried: int
 ) -> ActivitySolution:
-    findings = [
-        ConditionResult(format_predicate(p), p.holds(attempt.world), attempt.explain(p))
+    """Return the result of an attempt."""
+    results = [
+        ConditionResult(format_predicate(p), p.holds(solver.world), solver.explain(p))
         for p in branch.literals
     ]
     return ActivitySolution(
-        attempt.world, done, Report(tuple(findings)), str(branch), tried
+        config=solver.world,
+        holds=done,
+        report=Report(tuple(results)),
+        branch=str(branch),
+        branches_tried=tried,
     )
 
 
-def _num_satisfied(solved: ActivitySolution) -> int:
-    return len(solved.report.satisfied)
+def _num_satisfied(solution: ActivitySolution) -> int:
+    return len(solution.report.satisfied)

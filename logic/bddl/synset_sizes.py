@@ -1,21 +1,23 @@
-"""What things look like, roughly, by the word of their synset: a form and a size."""
+"""Approximate bodies by the word of a synset: a template and a size."""
 
 from typing import Literal, NamedTuple
 
 BodyTemplate = Literal[
     "ball", "box", "cabinet", "can", "crate", "leaf", "rack", "table", "tree"
 ]
+"""A family of bodies; a leaf is a door or window in its frame, a crate is open on top.
+"""
 
 
 class BodySpec(NamedTuple):
-    """The form of a thing, and its outer size along x, y and z [m]."""
+    """A template, and its outer size along x, y and z [m]."""
 
     template: BodyTemplate
     size: tuple[float, float, float]
 
 
 DEFAULT_BODY = BodySpec("box", (0.12, 0.08, 0.06))
-"""Of whatever there is no word for."""
+"""The body of a synset without a known word."""
 BALL_WORDS = {
     0.035: "strawberry grape olive raspberry mushroom chestnut radish",
     0.05: "candy egg plum cookie date",
@@ -23,6 +25,7 @@ BALL_WORDS = {
     0.15: "lettuce broccoli ball melon",
     0.2: "pumpkin",
 }
+"""Words of balls by diameter [m]."""
 CAN_WORDS = {
     (0.07, 0.12): "pop beer can soup glass candle jelly bottle juice water milk",
     (0.08, 0.1): "cup mug yogurt pot",
@@ -35,6 +38,7 @@ CAN_WORDS = {
     (0.4, 0.4): "caldron",
     (0.5, 1.6): "agent",
 }
+"""Words of cylinders by diameter and height [m]."""
 BOX_WORDS = {
     (0.03, 0.03, 0.01): "jewelry bracelet earphone bag tea_bag necklace",
     (0.15, 0.015, 0.015): "pen pencil marker highlighter toothbrush spoon",
@@ -62,6 +66,7 @@ BOX_WORDS = {
     (2.0, 0.65, 0.9): "countertop counter",
     (3.0, 1.5, 1.3): "vehicle",
 }
+"""Words of boxes by size [m]."""
 TEMPLATE_WORDS: dict[BodyTemplate, dict[tuple[float, float, float], str]] = {
     "cabinet": {
         (0.5, 0.4, 0.3): "microwave",
@@ -88,33 +93,34 @@ TEMPLATE_WORDS: dict[BodyTemplate, dict[tuple[float, float, float], str]] = {
     "table": {(1.2, 0.8, 0.74): "table desk"},
     "tree": {(0.9, 0.9, 1.6): "tree"},
 }
+"""Words of the other templates by size [m]."""
 
 
-def _by_word() -> dict[str, BodySpec]:
-    found: dict[str, BodySpec] = {}
+def _bodies_by_word() -> dict[str, BodySpec]:
+    """Return the bodies of all tables by word."""
+    bodies: dict[str, BodySpec] = {}
     tables: list[tuple[BodyTemplate, dict[tuple[float, float, float], str]]] = [
         ("ball", {(d, d, d): words for d, words in BALL_WORDS.items()}),
         ("can", {(d, d, h): words for (d, h), words in CAN_WORDS.items()}),
         ("box", BOX_WORDS),
         *TEMPLATE_WORDS.items(),
     ]
-    for form, sizes in tables:
+    for template, sizes in tables:
         for size, words in sizes.items():
-            found |= dict.fromkeys(words.split(), BodySpec(form, size))
-    return found
+            bodies |= dict.fromkeys(words.split(), BodySpec(template, size))
+    return bodies
 
 
-BODY_BY_WORD = _by_word()
-"""Looks by word."""
+BODY_BY_WORD = _bodies_by_word()
+"""Bodies by word."""
 
 
 def body_of_synset(synset: str) -> BodySpec:
-    """How a thing of a synset looks.
+    """Return the body of a synset.
 
     By its word, `electric_refrigerator` of electric_refrigerator.n.01; else by the last
-    part of that, `refrigerator`; else `DEFAULT_BODY`.
+    part of the word, `refrigerator`; else `DEFAULT_BODY`.
     """
     word = synset.partition(".")[0]
-    return BODY_BY_WORD.get(word) or BODY_BY_WORD.get(
-        word.rpartition("_")[2], DEFAULT_BODY
-    )
+    last = word.rpartition("_")[2]
+    return BODY_BY_WORD.get(word) or BODY_BY_WORD.get(last, DEFAULT_BODY)

@@ -1,13 +1,15 @@
-"""A problem bound to things of a world: its conditions as formulas, and reports."""
+"""A problem bound to objects of a world: its conditions as formulas, and reports."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import Parameter, Signature
-from typing import Any
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
+from posewise.robots.world.frame import Frame
+from posewise.robots.world.objects import WorldObject
+from posewise.robots.world.rooms import Room
 
 from ..formulas.connectives import Implies
 from ..formulas.pair_quantifiers import ForNPairs, ForPairs
@@ -15,134 +17,145 @@ from ..formulas.predicate import And, Not, Or, Predicate
 from ..formulas.quantifiers import Exists, ForAll, ForN
 from .binding import bind_names
 from .grammar import IN_ROOM, QUANTIFIERS, atoms_in, parse_quantifier, term_name
-from .predicates import PREDICATES, apply_predicate, arity, predicate_class
+from .predicates import (
+    PREDICATES,
+    MakePredicate,
+    apply_predicate,
+    arity,
+    predicate_class,
+)
 from .problem import Problem
 from .reader import Form
 
-QUANTIFIER_CLASSES: dict[str, Callable[..., Predicate]] = {
+QUANTIFIER_CLASSES: dict[str, MakePredicate] = {
     "forall": ForAll,
     "exists": Exists,
     "forn": ForN,
     "forpairs": ForPairs,
     "fornpairs": ForNPairs,
 }
-CONNECTIVE_CLASSES: dict[str, Callable[..., Predicate]] = {
+"""Formula classes by BDDL's names of quantifiers."""
+CONNECTIVE_CLASSES: dict[str, MakePredicate] = {
     "and": And,
     "or": Or,
     "not": Not,
     "imply": Implies,
 }
+"""Formula classes by BDDL's names of connectives."""
 
 
 @dataclass(frozen=True)
 class ConditionResult:
-    """What became of one condition."""
+    """The truth of one condition, and the reason."""
 
     condition: str
-    """As BDDL writes it."""
+    """The condition as BDDL writes it."""
     holds: bool
     reason: str
-    """By `Predicate.explain`."""
+    """Explanation by `Predicate.explain`."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What became of each condition; `print` it."""
+    """The results of several conditions; `print` it."""
 
     results: tuple[ConditionResult, ...]
 
     @property
     def satisfied(self) -> tuple[ConditionResult, ...]:
-        """Those that hold."""
-        return tuple(f for f in self.results if f.holds)
+        """Results of the conditions that hold."""
+        return tuple(r for r in self.results if r.holds)
 
     @property
     def unsatisfied(self) -> tuple[ConditionResult, ...]:
-        """Those that do not."""
-        return tuple(f for f in self.results if not f.holds)
+        """Results of the conditions that do not hold."""
+        return tuple(r for r in self.results if not r.holds)
 
     def __str__(self) -> str:
         lines = [f"{len(self.satisfied)} of {len(self.results)} conditions hold."]
-        for f in (*self.unsatisfied, *self.satisfied):
-            lines += [f"{'+' if f.holds else '-'} {f.condition}", f"  {f.reason}"]
+        for r in (*self.unsatisfied, *self.satisfied):
+            lines += [f"{'+' if r.holds else '-'} {r.condition}", f"  {r.reason}"]
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A problem whose objects are things of a world; made by `bind`."""
+    """A problem whose instances are objects of a world; made by `bind`."""
 
     problem: Problem
     names: Mapping[str, str]
     """Names in the world by instance."""
-    predicates: Mapping[str, Callable[..., Predicate]]
+    predicates: Mapping[str, MakePredicate]
+    """Predicate classes by BDDL's names."""
 
     @cached_property
     def goal(self) -> Predicate:
         """The goal as a formula.
 
         Raises:
-            ConfigError: for predicates that have no class here, or another number of
-                terms.
+            ConfigError: if a predicate has no class here, or another number of terms.
         """
         return And(*self._formulas(self.problem.goal))
 
     @cached_property
     def init(self) -> Predicate:
-        """All of :init as a formula; see `goal`."""
+        """The conjunction of :init as a formula.
+
+        Raises:
+            ConfigError: if a predicate has no class here, or another number of terms.
+        """
         return And(*self._formulas(self.problem.init))
 
     def goal_report(self, C: Config) -> Report:
-        """Which conditions of the goal are satisfied, and why."""
+        """Return the results of the goal's conditions in a world, with reasons."""
         return self._report(C, self.problem.goal)
 
     def init_report(self, C: Config) -> Report:
-        """Which literals of :init are satisfied, and why."""
+        """Return the results of the literals of :init in a world, with reasons."""
         return self._report(C, self.problem.init)
 
-    def scope(self, C: Config) -> dict[str, Any]:
-        """Objects, frames or rooms by instance: what the package bddl calls a scope."""
+    def scope(self, C: Config) -> dict[str, WorldObject | Frame | Room]:
+        """Return objects, frames or rooms by instance, which bddl calls a scope."""
         rooms = {} if C.rooms is None else {room.name: room for room in C.rooms.rooms}
         frames = {frame.name: frame for frame in C.frames}
-        things = {**rooms, **frames, **C.objects}
-        return {instance: things[own] for instance, own in self.names.items()}
+        # An object takes precedence over its root frame, which has the same name.
+        named = {**rooms, **frames, **C.objects}
+        return {instance: named[name] for instance, name in self.names.items()}
 
     def formula(
         self, condition: Form, variables: Mapping[str, str] | None = None
     ) -> Predicate:
-        """A condition of this problem as a formula.
+        """Return a condition of this problem as a formula.
 
         Args:
             condition: that follows the grammar.
-            variables: what they stand for, as names in the world.
+            variables: names in the world by variable.
 
         Raises:
-            ConfigError: for predicates that have no class here.
+            ConfigError: if a predicate has no class here.
         """
-        head, scope = str(condition[0]), variables or {}
+        head, variables = str(condition[0]), variables or {}
         if head in CONNECTIVE_CLASSES:
-            return CONNECTIVE_CLASSES[head](
-                *(self.formula(p, scope) for p in condition[1:])
-            )
+            parts = [self.formula(part, variables) for part in condition[1:]]
+            return CONNECTIVE_CLASSES[head](*parts)
         if head in QUANTIFIERS:
-            parts = parse_quantifier(condition)
-            domains = [
-                self._names_of_category(category) for category in parts.categories
-            ]
-            count = [] if parts.number is None else [parts.number]
-            body = QuantifierBody(
-                self, parts.variables, parts.body, tuple(scope.items())
-            )
-            return QUANTIFIER_CLASSES[head](*count, *domains, body)
-        made, terms = predicate_class(head, self.predicates), condition[1:]
+            pieces = parse_quantifier(condition)
+            number = [] if pieces.number is None else [pieces.number]
+            domains = [self._names_of_category(c) for c in pieces.categories]
+            outer = tuple(variables.items())
+            body = QuantifierBody(self, pieces.variables, pieces.body, outer)
+            return QUANTIFIER_CLASSES[head](*number, *domains, body)
+        make, terms = predicate_class(head, self.predicates), condition[1:]
         if head == IN_ROOM:
-            return made(self._name_of_term(terms[0], scope), str(terms[1]))
-        return apply_predicate(
-            made, [self._name_of_term(term, scope) for term in terms]
-        )
+            return make(self._name_of_term(terms[0], variables), str(terms[1]))
+        names = [self._name_of_term(term, variables) for term in terms]
+        return apply_predicate(make, names)
 
     def _formulas(self, conditions: tuple[Form, ...]) -> list[Predicate]:
-        """Conditions as formulas, after a look at all that quantifiers hide."""
+        """Return conditions as formulas.
+
+        All atoms are checked first, because quantifiers evaluate their body lazily.
+        """
         for condition in conditions:
             for atom in atoms_in(condition):
                 expected = arity(predicate_class(str(atom[0]), self.predicates))
@@ -157,35 +170,37 @@ class Task:
         return tuple(self.names[i] for i in self.problem.objects[category])
 
     def _name_of_term(self, term: str, variables: Mapping[str, str]) -> str:
-        """The name in the world of a variable or instance."""
-        own = term_name(term)
-        return variables[own] if own in variables else self.names[own]
+        """Return the name in the world of a variable or instance."""
+        name = term_name(term)
+        return variables[name] if name in variables else self.names[name]
 
     def _report(self, C: Config, conditions: tuple[Form, ...]) -> Report:
-        found = [
+        formulas = self._formulas(conditions)
+        results = [
             ConditionResult(str(condition), p.holds(C), p.explain(C))
-            for condition, p in zip(conditions, self._formulas(conditions), strict=True)
+            for condition, p in zip(conditions, formulas, strict=True)
         ]
-        return Report(tuple(found))
+        return Report(tuple(results))
 
 
 @dataclass(frozen=True)
 class QuantifierBody:
-    """What a quantifier says of names: its condition, with its variables replaced."""
+    """The body of a quantifier, as a function of the names of its variables."""
 
     task: Task
     variables: tuple[str, ...]
     condition: Form
     outer: tuple[tuple[str, str], ...]
-    """Variables of the quantifiers around it."""
+    """Variables of the quantifiers around it, with their names in the world."""
 
     def __call__(self, *names: str) -> Predicate:
-        own = dict(zip(self.variables, names, strict=True))
-        return self.task.formula(self.condition, {**dict(self.outer), **own})
+        """Return the condition with the variables replaced."""
+        inner = dict(zip(self.variables, names, strict=True))
+        return self.task.formula(self.condition, {**dict(self.outer), **inner})
 
     @property
     def __signature__(self) -> Signature:
-        """The variables, as names of arguments."""
+        """The variables as names of arguments, which formulas print."""
         arguments = [
             "".join(c if c.isalnum() else "_" for c in v) for v in self.variables
         ]
@@ -197,10 +212,10 @@ class QuantifierBody:
 def bind(
     problem: Problem,
     C: Config,
-    names: Any = None,
-    predicates: Mapping[str, Callable[..., Predicate]] = PREDICATES,
+    names: Mapping[str, str] | None = None,
+    predicates: Mapping[str, MakePredicate] = PREDICATES,
 ) -> Task:
-    """Bind the objects of a problem to the objects of a world.
+    """Bind the instances of a problem to the objects of a world.
 
     Instances that are not named are bound to the object of the same name, or else to
     an object of the same category, in the world's order; an instance that :init puts
@@ -215,7 +230,7 @@ def bind(
             the defaults: {**logic.bddl.PREDICATES, "folded": Folded}.
 
     Raises:
-        ConfigError: for unknown names, two instances bound to one object, and instances
-            without a matching object; with near matches.
+        ConfigError: if a name is unknown, two instances are bound to one object, or an
+            instance has no matching object; with near matches.
     """
     return Task(problem, bind_names(problem, C, names), dict(predicates))

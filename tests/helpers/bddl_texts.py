@@ -1,4 +1,4 @@
-"""Problems of BDDL for tests: own ones, and the definitions at hand."""
+"""Problems of BDDL for tests: texts, and the definitions that are installed."""
 
 from functools import cache
 
@@ -35,7 +35,7 @@ PACKING = """
 
 
 def problem(goal: str, init: str = "", objects: str = "a1 a2 a3 - a b1 b2 - b") -> str:
-    """The text of a problem of three a and two b."""
+    """Return the text of a problem of three objects a and two objects b."""
     return (
         f"(define (problem p) (:domain d)\n(:objects {objects})\n(:init {init})\n"
         f"(:goal {goal}))"
@@ -44,7 +44,7 @@ def problem(goal: str, init: str = "", objects: str = "a1 a2 a3 - a b1 b2 - b") 
 
 @cache
 def definitions(step: int = 12) -> tuple[logic.bddl.Problem, ...]:
-    """Every so many of those of the installed package, and of those beside us."""
+    """Return every `step`-th definition of the installed package and of shared data."""
     sources: list = sorted((SHARED / "oracle" / "bddl").glob("*/problem0.bddl"))
     try:
         sources += logic.bddl.activities()

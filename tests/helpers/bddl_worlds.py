@@ -4,7 +4,7 @@ import posewise as pw
 
 
 def kitchen() -> pw.Config:
-    """Two apples and two open boxes on a table."""
+    """Return a world of two apples and two open boxes on a table."""
     C = pw.Config()
     top = [(pw.Box([2.0, 1.0, 0.1]), None)]
     C.add_object("desk", top, category="table.n.02")
@@ -28,4 +28,5 @@ def kitchen() -> pw.Config:
 
 
 def move(C: pw.Config, name: str, x: float, y: float = 0.0) -> None:
+    """Move an object of `kitchen` to a place on the table [m]."""
     C.set_pose(name, [x, y, 0.14, 1, 0, 0, 0])

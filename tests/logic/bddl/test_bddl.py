@@ -105,7 +105,7 @@ EMPTY = pw.Config()
 
 
 def truth(goal: str, *chosen: tuple[str, ...]) -> bool:
-    """Of a goal in which p, q and r are true of the chosen names."""
+    """Return the truth of a goal in which p, q and r hold for the chosen names."""
     p = bddl.parse(problem(goal))
     made = frozenset(chosen)
     table = {
@@ -307,10 +307,10 @@ def test_missing_objects_are_told():
     with pytest.raises(pw.ConfigError) as error:
         bddl.bind(bddl.load(PACKING), C)
     assert str(error.value) == (
-        "Nothing for apple.n.01_2: of 1 apple.n.01 in the world 0 are left. Nothing for"
-        " table.n.02_1: No object of category 'table.n.02'; did you mean 'aple.n.01',"
-        " 'apple.n.01', 'box.n.01'? Add objects with that category, or name them:"
-        " bind(problem, C, {'apple.n.01_2': 'name'})."
+        "No object for apple.n.01_2: of 1 apple.n.01 in the world 0 are left. No object"
+        " for table.n.02_1: No object of category 'table.n.02'; did you mean"
+        " 'aple.n.01', 'apple.n.01', 'box.n.01'? Add objects with that category, or"
+        " name them: bind(problem, C, {'apple.n.01_2': 'name'})."
     )
     named = {"apple.n.01_2": "apple1", "TABLE.n.02_1": "desk"}
     assert bddl.bind(bddl.load(PACKING), C, named).init.holds(C)
@@ -401,7 +401,7 @@ def test_rooms():
         "InRoom('cup', 'kitchen') holds and should not: cup is in kitchen_0."
     )
     C.set_pose("buffet", [1.3, 0, 0.05, 1, 0, 0, 0])
-    with pytest.raises(pw.ConfigError, match="Nothing in kitchen for cabinet.n.01_2"):
+    with pytest.raises(pw.ConfigError, match="No object in kitchen for cabinet.n.01_2"):
         bddl.bind(p, C)
 
 

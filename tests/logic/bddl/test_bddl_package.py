@@ -23,13 +23,13 @@ EMPTY = pw.Config()
 
 @dataclass(frozen=True)
 class Chance(logic.Predicate):
-    """True of its terms at random, of each always the same."""
+    """A predicate whose truth is random, but fixed for each list of terms."""
 
     name: str
     terms: tuple[str, ...]
     seed: int
     share: int
-    """How many of 100 are true."""
+    """Percentage of true atoms."""
 
     def holds(self, C: pw.Config) -> bool:
         key = f"{self.seed} {self.name} {' '.join(self.terms)}"
@@ -48,7 +48,7 @@ def table(p: logic.bddl.Problem, seed: int, share: int) -> dict:
 
 
 def conditions(p: logic.bddl.Problem) -> SimpleNamespace:
-    """What bddl's own parser would give."""
+    """Return the result of bddl's own parser."""
     lists = lambda form: list(map(lists, form)) if isinstance(form, tuple) else form
     return SimpleNamespace(
         parsed_objects={k: list(v) for k, v in p.objects.items()},

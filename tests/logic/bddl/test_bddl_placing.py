@@ -1,4 +1,4 @@
-"""Things placed one by one for BDDL: which spots are tried, and in which order."""
+"""Objects placed one by one for BDDL: candidate poses and their order."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def block(C: pw.Config, name: str, size: list[float], *place: float) -> None:
 
 
 def room() -> pw.Config:
-    """A floor, and on it a table and two things."""
+    """Return a floor, and on it a table and two objects."""
     C = pw.Config()
     C.add_object("floor", [(pw.Box([4, 4, 0.1]), at(z=-0.05))])
     C.add_object("table", [(pw.Box([1, 0.8, 0.6]), at(z=0.3))])
@@ -32,7 +32,7 @@ def room() -> pw.Config:
 
 
 def spots(C: pw.Config, name: str, *literals: logic.Predicate, riders=()) -> list:
-    """All spots; the thing is moved to each as it comes."""
+    """Return all candidate poses; the object is moved to each in turn."""
     found = []
     rng = np.random.default_rng(0)
     for pose in PlacementCandidates(C, name, tuple(riders), ()).poses(

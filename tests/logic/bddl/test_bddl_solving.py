@@ -202,13 +202,13 @@ FEW = "cup.n.01_1 - cup.n.01 table.n.02_1 table.n.02_2 - table.n.02"
 @pytest.mark.parametrize(
     "goal, words",
     [
-        ("(ontop table.n.02_1 cup.n.01_1)", "Nothing of table.n.02_1 and cup.n.01_1"),
+        ("(ontop table.n.02_1 cup.n.01_1)", "None of table.n.02_1 and cup.n.01_1"),
         pytest.param(
             "(and (nextto cup.n.01_1 table.n.02_1) (ontop cup.n.01_1 table.n.02_1) "
             "(ontop cup.n.01_1 table.n.02_2))",
-            "No free spot was found for cup.n.01_1.",
+            "No free place was found for cup.n.01_1.",
             marks=pytest.mark.slow),
-        ("(or)", "It cannot become true"),
+        ("(or)", "No change of the world can make it true"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_told(goal, words, monkeypatch):

@@ -16,7 +16,7 @@ def table(C: pw.Config, **abilities) -> None:
 
 
 def histories(C, solution, **given):
-    """Of slices, and of steps of 1/30 s."""
+    """Yield roll-outs with one step for each slice, and with steps of 1/30 s."""
     tau = float(solution.tau[0])
     yield logic.rollout(C, solution.path, tau, **given)
     yield logic.rollout(C, *logic.resample(C, solution.path, tau), **given)

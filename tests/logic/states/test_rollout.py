@@ -201,7 +201,7 @@ def test_a_finger_switches_the_microwave_on():
 
 
 def bathroom(sponge_ability={"soakable": {"w_soaked": 2}}) -> pw.Config:  # noqa: B006
-    """A tap 0.5 m above a free sponge, beside a sink of its own."""
+    """A tap 0.5 m above a free sponge, beside a separate sink."""
     C = pw.Config()
     basin = (pw.Box([0.1, 0.1, 0.02]), [0.3, 0, -0.6, *UNIT])
     C.add_object("tap", [basin], abilities={"waterSource": {"link": "spout"}})

@@ -44,7 +44,7 @@ def constant(points, t) -> np.ndarray:
 
 
 def in_range(case, t) -> np.ndarray:
-    """Which sources of a case are active and reach the object (T, sources)."""
+    """Return which sources of a case are active and in range (T, sources)."""
     p = linear(case["object_position"], t)
     found = np.zeros((len(t), len(case["sources"])), bool)
     for s, source in enumerate(case["sources"]):
