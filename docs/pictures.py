@@ -1,6 +1,6 @@
-"""The pictures of the pages: those of the demo, and what a relaxation says.
+"""Draws the pictures of the pages: those of the demo, and one of a relaxation.
 
-python docs/pictures.py build/pictures
+Run `python docs/pictures.py build/pictures`.
 """
 
 import sys
@@ -19,7 +19,7 @@ from posewise.robots.visual.figures import new_figure  # noqa: E402
 
 
 def draw_soundness(file: Path) -> None:
-    """A box slides over the edge of a table: what the rows say, what the check says."""
+    """Draw violations and exact checks of a box that slides over a table's edge."""
     C = pw.Config()
     C.add_frame("table", shape=pw.Box([0.6, 0.6, 0.04]))
     slides = dict(joint="transX", position=[0, 0, 0.07])

@@ -1,4 +1,4 @@
-"""A real browser without a window, Chromium, spoken to by its DevTools protocol."""
+"""Headless Chromium, controlled by its DevTools protocol."""
 
 import base64
 import io
@@ -21,11 +21,11 @@ FLAGS = (
     " --hide-scrollbars --no-first-run --remote-debugging-port=0"
 )
 PATIENCE = 60.0
-"""How long to wait for what shall be seen [s]."""
+"""Time to wait until an expected state is visible [s]."""
 
 
 class Browser:
-    """A page, its pictures, and a mouse."""
+    """A page with screenshots and a mouse."""
 
     def __init__(self, address: str, folder: Path) -> None:
         command = [CHROMIUM, *FLAGS.split(), f"--user-data-dir={folder}"]
@@ -50,7 +50,7 @@ class Browser:
                 return answer["result"]
 
     def picture(self) -> np.ndarray:
-        """RGB (height, width, 3), 0 to 255."""
+        """Return a screenshot (height, width, 3), RGB from 0 to 255."""
         from matplotlib.image import imread
 
         data = self.call("Page.captureScreenshot", format="png")["data"]
@@ -64,9 +64,9 @@ class Browser:
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **held)
 
     def drag(self, start: np.ndarray, end: np.ndarray, steps: int = 8) -> None:
-        """Point at a pixel, press there, move to another one, release.
+        """Press at a pixel, move to another one, release.
 
-        With pauses, in which the page finds out what is under the mouse.
+        Pauses let the page find out which object is under the mouse.
         """
         for at in (start - 3, start):
             self.call("Input.dispatchMouseEvent", type="mouseMoved", x=at[0], y=at[1])
@@ -91,7 +91,7 @@ class Browser:
 
 
 def wait_for(find):
-    """What a function returns, as soon as it is not None, nor false."""
+    """Return the result of a function as soon as it is neither None nor false."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         found = find()
@@ -102,7 +102,7 @@ def wait_for(find):
 
 
 def spot(picture: np.ndarray, color: int) -> np.ndarray | None:
-    """Middle (x, y) of the pixels that are mostly red, green or blue (0, 1, 2)."""
+    """Return the mean (x, y) of the mostly red, green or blue (0, 1, 2) pixels."""
     others = np.delete(picture, color, -1).max(-1)
     found = np.argwhere(
         (picture[..., color] > 90) & (others < 0.45 * picture[..., color])
@@ -111,7 +111,7 @@ def spot(picture: np.ndarray, color: int) -> np.ndarray | None:
 
 
 def pixel(server, point) -> np.ndarray:
-    """Where a point of the world is on a page as it opens, by a pinhole of our own."""
+    """Return the pixel of a point of the world on a new page, by a pinhole model."""
     camera = server.initial_camera
     ahead = np.asarray(camera.look_at) - np.asarray(camera.position)
     ahead = ahead / np.linalg.norm(ahead)

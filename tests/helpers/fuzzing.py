@@ -1,8 +1,8 @@
-"""Files that are broken at random, and what reading them may cost.
+"""Random mutations of files, and limits on the cost of reading them.
 
-Mutations are those that parsers fear: bytes lost, doubled and moved, numbers out of
-all bounds, words of elsewhere in the file, deep nesting, and names of files that are
-none of the reader's business.
+Mutations are those that break parsers: bytes lost, repeated and moved, numbers out of
+range, words from elsewhere in the file, deep nesting, and names of files that the
+reader must not open.
 """
 
 import re
@@ -21,10 +21,11 @@ import numpy as np
 import posewise as pw
 
 SECONDS = 20.0
-"""Of the processor, for one file: 5 and more where types are checked, as in tests."""
+"""Processor time for one file [s]; checks of types in tests take 5 s and more."""
 PATIENCE = 120
-"""Of wall time, after which a reader counts as hanging."""
+"""Wall time after which a reader counts as hanging [s]."""
 BYTES = 2**30
+"""Memory for one file [bytes]."""
 
 NUMBER = re.compile(rb"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
 WORD = re.compile(rb"[A-Za-z_][\w./-]*")
@@ -48,7 +49,7 @@ DEEP = [
 
 
 def mutated(data: bytes, rng: np.random.Generator) -> bytes:
-    """A few mutations of a file."""
+    """Return a file after a few mutations."""
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
         data = MUTATIONS[rng.integers(len(MUTATIONS))](data, rng)
     return data
@@ -134,9 +135,9 @@ sys.addaudithook(_hear)
 
 @contextmanager
 def careful(*folders: Path) -> Iterator[None]:
-    """What happens within takes little time and memory, and opens files there only.
+    """Assert that a block takes little time and memory, and opens no other files.
 
-    Errors of the library are fine; it may not warn of anything but itself.
+    Errors of the library are allowed, and so are its own warnings.
     """
     global _opened
     code = [*sys.path, sysconfig.get_path("stdlib")]

@@ -1,4 +1,4 @@
-"""Meshes for tests: the reference ones, and broken ones."""
+"""Meshes for tests: the reference meshes, and simple ones."""
 
 import numpy as np
 import trimesh
@@ -11,18 +11,18 @@ ELL = np.array([[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]], float)
 
 
 def reference_mesh(name: str) -> trimesh.Trimesh:
-    """One of the eight watertight, non-convex meshes."""
+    """Return one of the eight watertight, non-convex reference meshes."""
     data = reference("collision/cases_mesh.json")["meshes"][name]
     return triangles(data["V"], data["F"])
 
 
 def triangles(vertices, faces) -> trimesh.Trimesh:
-    """A mesh just as given."""
+    """Return a mesh without any cleaning."""
     return trimesh.Trimesh(vertices, faces, process=False)
 
 
 def ell() -> trimesh.Trimesh:
-    """A prism over the letter L, of volume 3."""
+    """Return a prism over the letter L, of volume 3."""
     n, k = len(ELL), np.arange(len(ELL))
     cap = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 5]]
     faces = [[a, c, b] for a, b, c in cap] + [[a + n, b + n, c + n] for a, b, c in cap]
@@ -33,7 +33,7 @@ def ell() -> trimesh.Trimesh:
 
 
 def outside_of(vertices: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """How far points are beyond the planes of a hull; <= 0 inside."""
+    """Return the distance of points beyond the planes of a hull, <= 0 inside."""
     hull = trimesh.convex.convex_hull(vertices)
     offsets = np.einsum("ij,ij->i", hull.face_normals, hull.triangles[:, 0])
     return (points @ hull.face_normals.T - offsets).max(1)

@@ -1,4 +1,4 @@
-"""A plain NumPy walk over a model's frames, and foreign files to walk over."""
+"""Plain NumPy forward kinematics of a model, and files of other packages for it."""
 
 import sysconfig
 from pathlib import Path
@@ -27,14 +27,14 @@ FILES = [
 
 
 def foreign(path: Path) -> Model:
-    """The model of a file that another package brings, or a skip."""
+    """Return the model of a file of another package, or skip the test."""
     if not path.exists():
         pytest.skip(f"{path.name}: example-robot-data or pybullet is not installed")
     return read_urdf(path)
 
 
 def random_values(model: Model, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """A random value of every free joint; quaternions have unit length."""
+    """Return a random value of every free joint; quaternions have unit length."""
     values = {}
     for frame in model.frames:
         joint = frame.joint
@@ -48,7 +48,7 @@ def random_values(model: Model, rng: np.random.Generator) -> dict[str, np.ndarra
 
 
 def joint_values(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The values of all joints: those given, else home; mimic joints follow."""
+    """Return the values of all joints: those in `values`, else home; mimics follow."""
     joints = {f.joint.name: f.joint for f in model.frames if f.joint is not None}
 
     def value(name: str) -> np.ndarray:
@@ -63,7 +63,7 @@ def joint_values(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.nd
 
 
 def frame_poses(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """World poses (7,) of all frames by name; see `joint_values`."""
+    """Return the world poses (7,) of all frames by name, at `joint_values`."""
     everything = joint_values(model, values)
     poses: list[np.ndarray] = []
     for frame in model.frames:
@@ -79,7 +79,7 @@ def frame_poses(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.nda
 
 
 def _scale(model: Model, joint: Joint) -> float:
-    """A joint's scale; that of the joint it follows in the end."""
+    """Return the scale of the joint that a joint finally follows."""
     joints = {f.joint.name: f.joint for f in model.frames if f.joint is not None}
     while joint.mimic is not None:
         joint = joints[joint.mimic]
@@ -87,7 +87,7 @@ def _scale(model: Model, joint: Joint) -> float:
 
 
 def matrix(X: np.ndarray) -> np.ndarray:
-    """The homogeneous matrix (4, 4) of a pose."""
+    """Return the homogeneous matrix (4, 4) of a pose."""
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = quat_to_matrix(X[3:]), X[:3]
     return T

@@ -1,4 +1,4 @@
-"""What a real browser shows of the viewer, and a mouse that drags in it."""
+"""The viewer in a real browser, with a mouse that drags in it."""
 
 import numpy as np
 import pytest

@@ -27,7 +27,7 @@ def cache(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def coacd_calls(monkeypatch) -> list:
-    """What coacd is asked; it answers with two boxes."""
+    """Record the calls of a stand-in for coacd that returns two boxes."""
     calls: list = []
     halves = [BOX.vertices * [2, 1, 1], BOX.vertices * [1, 2, 1]]
 

@@ -132,7 +132,7 @@ CASES: dict[str, Case] = {
 
 @pytest.fixture
 def folder(tmp_path):
-    """Where a file has the neighbours that it names."""
+    """A folder in which a file has the neighbours that it names."""
     place = tmp_path / "place"
     place.mkdir()
     (place / "robot.urdf").write_bytes((DATA_DIR / "planar3.urdf").read_bytes())

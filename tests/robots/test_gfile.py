@@ -118,7 +118,7 @@ def assert_same(model: Model, expected: dict, tolerance: float, meshes: bool) ->
 
 
 def ask_robotic(paths: list[Path], folder: Path) -> list[dict | None]:
-    """What robotic makes of files; None where it fails."""
+    """Return the frames that `robotic` reads from files; None where it fails."""
     command = [
         sys.executable,
         str(HERE.parent / "processes/robotic_dump.py"),

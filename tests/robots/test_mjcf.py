@@ -88,7 +88,7 @@ def name_of(model, kind: str, i: int) -> str:
 
 
 def largest_error(model: Model, compiled, seed: int) -> float:
-    """Of positions and rotations of bodies, sites and cameras, at a random qpos."""
+    """Return the largest pose error of bodies, sites and cameras at a random qpos."""
     values = random_values(model, np.random.default_rng(seed))
     data = mujoco.MjData(compiled)
     for j in range(compiled.njnt):

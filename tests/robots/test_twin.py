@@ -37,7 +37,7 @@ def every_joint(rng: np.random.Generator) -> pw.Config:
 
 
 def test_poses_are_ours():
-    """Of all frames, for random coordinates of all joints, in all of our models."""
+    """Poses of all frames agree at random coordinates, in all built-in models."""
     rng = np.random.default_rng(0)
     worlds = [pw.load(name) for name in model_names()]
     worlds.append(every_joint(rng))

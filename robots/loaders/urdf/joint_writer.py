@@ -14,7 +14,7 @@ from ...kinematics.joint_types import (
 )
 from ...kinematics.transforms import IDENTITY, pose_multiply
 from ...world.frame import Frame, Joint, Model
-from .formatting import add_axis, add_origin, format_numbers
+from .link_writer import add_origin, format_numbers
 from .reader import UNLIMITED_BOUND
 
 
@@ -48,7 +48,7 @@ class JointWriter:
         is_plain = joint.mimic is None and joint.scale == 1
         if joint.type == "planar" and joint.limits is None and is_plain:
             element = self._add_joint(joint.name, "planar", parent, frame, origin)
-            add_axis(element, joint.axis)
+            _add_axis(element, joint.axis)
             return
         if len(type_.nodes) == 1 and type_.dim == 7 and is_plain:
             self._add_joint(joint.name, "floating", parent, frame, origin)
@@ -78,7 +78,7 @@ class JointWriter:
             self._single(
                 joint, k, slides, parent, child, origin if n == 0 else IDENTITY
             )
-            add_axis(self.robot[-1], resolve_axis(axis, joint.axis))
+            _add_axis(self.robot[-1], resolve_axis(axis, joint.axis))
             parent = child.name
 
     def _single(
@@ -184,3 +184,10 @@ class JointWriter:
 
 def _coordinate_name(joint: Joint, k: int) -> str:
     return joint.name if joint.dim == 1 else f"{joint.name}_{k}"
+
+
+def _add_axis(element: ET.Element, axis: np.ndarray | None) -> None:
+    """Add `<axis>`; None is URDF's default, x."""
+    ET.SubElement(
+        element, "axis", xyz=format_numbers([1, 0, 0] if axis is None else axis)
+    )

@@ -1,7 +1,8 @@
-"""Writer of URDF links: shapes, colours, inertia."""
+"""Writer of URDF links: shapes, colours, inertia; and of numbers and poses."""
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -19,8 +20,8 @@ from ...geometry.shapes import (
     Shape,
     Sphere,
 )
+from ...kinematics.transforms import IDENTITY, quat_to_matrix
 from ...world.frame import Frame, Geometry
-from .formatting import add_origin, format_numbers
 
 if TYPE_CHECKING:
     from trimesh import Trimesh  # slow to import
@@ -121,3 +122,30 @@ def _triangles(shape: Mesh | Convex | Ellipsoid) -> "Trimesh":
     if shape.rounding > 0:
         points = (points[:, None] + shape.rounding * ball.vertices).reshape(-1, 3)
     return trimesh.PointCloud(points).convex_hull
+
+
+def format_numbers(values: Iterable[float] | np.ndarray) -> str:
+    """Return numbers as text that reads back exactly."""
+    return " ".join(repr(float(v) + 0.0).removesuffix(".0") for v in values)
+
+
+def pose_to_rpy(pose: np.ndarray) -> tuple[float, float, float]:
+    """Return URDF's roll, pitch and yaw of a pose (7,), accurate also at pitch = ±π/2.
+
+    Pitch and roll are taken from the rotation with the yaw removed, so that at the
+    singularity, where the yaw is arbitrary, they are consistent with it.
+    """
+    R = quat_to_matrix(pose[3:])
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    c, s = np.cos(yaw), np.sin(yaw)
+    pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return float(roll), float(pitch), float(yaw)
+
+
+def add_origin(element: ET.Element, pose: np.ndarray) -> None:
+    """Add `<origin>` for a pose (7,), unless it is the identity."""
+    if np.array_equal(pose, IDENTITY):
+        return
+    rpy = format_numbers(pose_to_rpy(pose))
+    ET.SubElement(element, "origin", xyz=format_numbers(pose[:3]), rpy=rpy)
