@@ -1,10 +1,8 @@
 """Features: a symbol on frames with order, target and scale; value and Jacobian."""
 
 import copy
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, cast
 
 import jax
@@ -13,22 +11,22 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError
-from posewise.robots.kinematics.forward import Kinematics, fold_dofs, frame_quaternions
-from posewise.robots.kinematics.manifold import (
-    coordinates_to_tangent,
-    tangent_to_coordinates,
-)
+from posewise.robots.kinematics.forward import frame_quaternions
 from posewise.robots.typing import Array, Frames, VectorLike
 from posewise.robots.validation import float_array, integer, number
 
+from .bound_feature import (
+    BoundFeature,
+    assemble_jacobian,
+    cast_floating,
+    compiled_linearization,
+    infer_dim,
+)
 from .errors import FeatureError
 from .evaluate import (
     FeatureInputs,
     apply_scale_and_target,
-    apply_scale_and_target_to_linearization,
     evaluate_symbol,
-    linearize,
     make_quaternions_continuous,
 )
 from .symbol import Symbol
@@ -41,28 +39,6 @@ from .typing import (
     SymbolLike,
     TargetLike,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class BoundFeature:
-    """A feature in a given world, as indices and arrays that are ready to evaluate."""
-
-    symbol: Symbol
-    order: int
-    frames: np.ndarray
-    """Indices (m,) of frames; that of the world's origin comes last."""
-    coordinates: np.ndarray
-    """Indices (n,) into q."""
-    params: dict[str, np.ndarray]
-    scale: np.ndarray
-    """(D,) or (out, D)."""
-    target: np.ndarray
-    """(D,)."""
-
-    @property
-    def dim(self) -> int:
-        """Return the number of rows after scaling."""
-        return self.scale.shape[0]
 
 
 class Feature:
@@ -161,7 +137,7 @@ class Feature:
             coordinates = C.coordinates(self.frames or C.joint_names)
         D = symbol.dim
         if D is None:
-            D = _infer_dim(symbol, len(frames), len(coordinates), params, C)
+            D = infer_dim(symbol, len(frames), len(coordinates), params, C)
         target = np.zeros(1) if self.target is None else self.target
         if target.size not in (1, D):
             raise FeatureError(
@@ -246,11 +222,11 @@ class Feature:
             quats = make_quaternions_continuous(C.quaternions_at(Q)[:, g.frames])
         x = FeatureInputs(R, p, quats, Q[:, g.coordinates], self._time_steps(tau))
         K = C.kinematics().without_names() if g.symbol.uses_kinematics else None
-        out = _compiled_linearization(g.symbol, g.order)(
+        out = compiled_linearization(g.symbol, g.order)(
             x, g.params, g.scale, g.target, K
         )
         out = np.asarray(out, float)
-        J = _assemble_jacobian(C, g, Q, twists, out[:, 1:], coordinates)
+        J = assemble_jacobian(C, g, Q, twists, out[:, 1:], coordinates)
         return out[:, 0], J[0] if slices == 1 else np.moveaxis(J, 0, 1)
 
     def function(
@@ -279,7 +255,7 @@ class Feature:
             x = FeatureInputs(R, p, quats, Q[:, g.coordinates], time)
             scale = jnp.asarray(g.scale, Q.dtype)
             target = jnp.asarray(g.target, Q.dtype)
-            params = {k: _cast(v, Q.dtype) for k, v in g.params.items()}
+            params = {k: cast_floating(v, Q.dtype) for k, v in g.params.items()}
             raw = evaluate_symbol(g.symbol, g.order, x, params, K)
             y, _ = apply_scale_and_target(g.symbol, raw, scale, target)
             return y
@@ -331,82 +307,6 @@ def custom_symbol(fn: PoseFunction, frames: int) -> Symbol:
     return Symbol(fn, name, frames=(frames, frames), uses_quaternions=True)
 
 
-@cache
-def _compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
-    """Compile one small program for each symbol and order.
-
-    Each row of its result has y, then the derivatives by slice (coordinates), or by
-    slice and frame (force, moment).
-    """
-
-    def run(x, params, scale, target, K):
-        dtype = jnp.result_type(float)
-        x = FeatureInputs(*(jnp.asarray(a, dtype) for a in x))
-        scale, target = jnp.asarray(scale, dtype), jnp.asarray(target, dtype)
-        params = {k: _cast(v, dtype) for k, v in params.items()}
-        out = apply_scale_and_target_to_linearization(
-            symbol, linearize(symbol, order, x, params, K), scale, target
-        )
-        if symbol.input_kind == "joints":
-            derivatives = out.dq
-        else:
-            derivatives = jnp.concatenate([out.force, out.moment], -1)
-        rows, *rest = derivatives.shape
-        flat = derivatives.reshape(rows, math.prod(rest))
-        return jnp.concatenate([out.y[:, None], flat], 1)
-
-    return jax.jit(run)
-
-
-def _assemble_jacobian(
-    C: Config,
-    g: BoundFeature,
-    Q: np.ndarray,
-    twists: np.ndarray,
-    derivatives: np.ndarray,
-    coordinates: str,
-) -> np.ndarray:
-    """Return the Jacobian (slices, rows, columns) of derivatives and joint twists."""
-    K: Kinematics = C.tree.model.kinematics
-    slices, rows = len(Q), len(derivatives)
-    if g.symbol.input_kind == "joints":
-        J = np.zeros((slices, rows, K.nq))
-        dq = derivatives.reshape(rows, slices, len(g.coordinates))
-        J[:, :, g.coordinates] = dq.swapaxes(0, 1)
-        return coordinates_to_tangent(K.tree, Q, J) if coordinates != "q" else J
-    wrenches = derivatives.reshape(rows, slices, len(g.frames), 6)
-    wrenches = wrenches.transpose(1, 2, 0, 3)
-    J = wrenches @ twists.swapaxes(-1, -2)[:, None]
-    J = fold_dofs(K, (J * K.tree.dof_mask[g.frames][:, None]).sum(1))
-    return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
-
-
-def _infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
-    """Return the number of rows, found by tracing the function once."""
-    k = symbol.window + 1
-    eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
-    zeros = (np.zeros((k, m, 3)), np.zeros((k, m, 4)), np.zeros((k, n)))
-    x = FeatureInputs(eye, *zeros, np.ones(symbol.window))
-    K = C.kinematics().without_names() if symbol.uses_kinematics else None
-    try:
-        shape = jax.eval_shape(
-            lambda x, params: evaluate_symbol(symbol, symbol.window, x, params, K),
-            x,
-            params,
-        ).shape
-    except (ConfigError, FeatureError):
-        raise
-    except Exception as error:
-        raise FeatureError(
-            f"{symbol.name}: the function failed on {m} poses: {error}"
-        ) from error
-    if len(shape) != 1:
-        raise FeatureError(
-            f"{symbol.name}: the function returned shape {shape}, expected (D,)."
-        )
-    return shape[0]
-
-
 def _as_names(frames: Any) -> tuple[str, ...]:
     if isinstance(frames, str):
         return (frames,)
@@ -427,7 +327,3 @@ def _as_array(symbol: Symbol, what: str, given: Any, ndim: int) -> np.ndarray:
             f" most {ndim}-dimensional."
         )
     return np.atleast_1d(array)
-
-
-def _cast(v: Any, dtype: Any) -> Any:
-    return jnp.asarray(v, dtype) if np.issubdtype(v.dtype, np.floating) else v

@@ -12,8 +12,8 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from posewise.features.bound_feature import BoundFeature
 from posewise.features.collisions import MAX_COLLISION_SLACK
-from posewise.features.feature import BoundFeature
 from posewise.features.vectors import row_directions
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.solvers import EQ, INEQ, SOS

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from posewise.features import Feature
-from posewise.features.feature import BoundFeature
+from posewise.features.bound_feature import BoundFeature
 from posewise.features.regions import bounding_ellipsoids
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name

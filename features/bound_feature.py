@@ -1,0 +1,132 @@
+"""Features in a given world: indices, arrays, and their compiled evaluation."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError
+from posewise.robots.kinematics.forward import Kinematics, fold_dofs
+from posewise.robots.kinematics.manifold import (
+    coordinates_to_tangent,
+    tangent_to_coordinates,
+)
+
+from .errors import FeatureError
+from .evaluate import (
+    FeatureInputs,
+    apply_scale_and_target_to_linearization,
+    evaluate_symbol,
+    linearize,
+)
+from .symbol import Symbol
+
+
+@dataclass(frozen=True, eq=False)
+class BoundFeature:
+    """A feature in a given world, as indices and arrays that are ready to evaluate."""
+
+    symbol: Symbol
+    order: int
+    frames: np.ndarray
+    """Indices (m,) into the world's frames; that after the last one is the origin."""
+    coordinates: np.ndarray
+    """Indices (n,) into q."""
+    params: dict[str, np.ndarray]
+    scale: np.ndarray
+    """(D,) or (out, D)."""
+    target: np.ndarray
+    """(D,)."""
+
+    @property
+    def dim(self) -> int:
+        """Return the number of rows after scaling."""
+        return self.scale.shape[0]
+
+
+@cache
+def compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
+    """Compile one small program for each symbol and order.
+
+    Each row of its result has y, then the derivatives by slice (coordinates), or by
+    slice and frame (force, moment).
+    """
+
+    def run(x, params, scale, target, K):
+        dtype = jnp.result_type(float)
+        x = FeatureInputs(*(jnp.asarray(a, dtype) for a in x))
+        scale, target = jnp.asarray(scale, dtype), jnp.asarray(target, dtype)
+        params = {k: cast_floating(v, dtype) for k, v in params.items()}
+        out = apply_scale_and_target_to_linearization(
+            symbol, linearize(symbol, order, x, params, K), scale, target
+        )
+        if symbol.input_kind == "joints":
+            derivatives = out.dq
+        else:
+            derivatives = jnp.concatenate([out.force, out.moment], -1)
+        rows, *rest = derivatives.shape
+        flat = derivatives.reshape(rows, math.prod(rest))
+        return jnp.concatenate([out.y[:, None], flat], 1)
+
+    return jax.jit(run)
+
+
+def assemble_jacobian(
+    C: Config,
+    g: BoundFeature,
+    Q: np.ndarray,
+    twists: np.ndarray,
+    derivatives: np.ndarray,
+    coordinates: str,
+) -> np.ndarray:
+    """Return the Jacobian (slices, rows, columns) of derivatives and joint twists."""
+    K: Kinematics = C.tree.model.kinematics
+    slices, rows = len(Q), len(derivatives)
+    if g.symbol.input_kind == "joints":
+        J = np.zeros((slices, rows, K.nq))
+        dq = derivatives.reshape(rows, slices, len(g.coordinates))
+        J[:, :, g.coordinates] = dq.swapaxes(0, 1)
+        return coordinates_to_tangent(K.tree, Q, J) if coordinates != "q" else J
+    # A dof moves a frame with a spatial twist, so a row changes by wrench · twist.
+    wrenches = derivatives.reshape(rows, slices, len(g.frames), 6)
+    wrenches = wrenches.transpose(1, 2, 0, 3)
+    J = wrenches @ twists.swapaxes(-1, -2)[:, None]
+    J = fold_dofs(K, (J * K.tree.dof_mask[g.frames][:, None]).sum(1))
+    return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
+
+
+def infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
+    """Return the number of rows, found by tracing the function once."""
+    k = symbol.window + 1
+    eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
+    zeros = (np.zeros((k, m, 3)), np.zeros((k, m, 4)), np.zeros((k, n)))
+    x = FeatureInputs(eye, *zeros, np.ones(symbol.window))
+    K = C.kinematics().without_names() if symbol.uses_kinematics else None
+    try:
+        shape = jax.eval_shape(
+            lambda x, params: evaluate_symbol(symbol, symbol.window, x, params, K),
+            x,
+            params,
+        ).shape
+    except (ConfigError, FeatureError):
+        raise
+    except Exception as error:
+        raise FeatureError(
+            f"{symbol.name}: the function failed on {m} poses: {error}"
+        ) from error
+    if len(shape) != 1:
+        raise FeatureError(
+            f"{symbol.name}: the function returned shape {shape}, expected (D,)."
+        )
+    return shape[0]
+
+
+def cast_floating(v: Any, dtype: Any) -> Any:
+    """Cast an array of floats to a dtype, and leave others as integers or bools."""
+    return jnp.asarray(v, dtype) if np.issubdtype(v.dtype, np.floating) else v
