@@ -49,6 +49,8 @@ def manipulability(
 
     After Yoshikawa, "Manipulability of robotic mechanisms" (1985).
     """
+    # The kinematics are evaluated inside of the feature, because its derivative is the
+    # second derivative of poses, which wrenches do not have.
     w = K.forward_pass(q)
     here = FramePoses(w.frames.R[frame][None], w.frames.p[frame][None])
     one = ForwardPass(here, w.twists)

@@ -154,6 +154,7 @@ def nearest_bodies(
         kinds, R[pairs], p[pairs], params, cutoff, params.get("smoothing")
     )
     if "members" not in params:
+        # One pair of bodies for each pair of frames: there is nothing to select.
         moment = jnp.cross(out.point_a, out.normal)
         wrench = jnp.concatenate([out.normal, moment], -1)
         contacts = jax.tree.map(lambda x: x[:, None], out)
@@ -220,6 +221,7 @@ def wrench_of_distance(
         slope: derivative of the row with respect to each distance.
         params: see `pair_params`.
     """
+    # A gather over padded lists, because XLA runs scatters in sequence on CPUs.
     wrench = slope[:, None] * near.wrench
     total = jnp.sum(params["sign"][..., None] * wrench[params["in_pairs"]], 1)
     return total[None, :, :3], total[None, :, 3:]

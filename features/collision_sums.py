@@ -57,6 +57,7 @@ def bounding_ball_params(
             bodies = getattr(group, side)
             columns = np.where(group.is_flipped, 1 - column, column)
             frame = pairs[group.pair, columns]
+            # A half-space has no bounding ball, so it is near everything.
             is_plane = bodies.kind[0] is HalfSpace
             size = np.inf if is_plane else bounding_radius(bodies.body.core)
             pose[frame, :, :3], pose[frame, :, 3] = bodies.body.R, bodies.body.p
@@ -93,6 +94,8 @@ def sum_near_pairs(
 
 @lru_cache(maxsize=256)
 def _batched_sums(kinds: tuple[CoreTypes, ...]) -> Any:
+    # By default, vmap would run the loops over near pairs for as long as any instance
+    # needs, with all instances in each pass.
     @custom_vmap
     def totals(batches: Any) -> Any:
         sources, row, frame = [], 0, 0
@@ -264,6 +267,8 @@ def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]
             groups.append(_PairGroup(s, g, first))
     for groups in like_groups.values():
         sums = _add_groups(groups, poses, margin, margin + slack, sums)
+    # Rows without overlap return their least gap, capped by the slack with which
+    # `nearest` began.
     y, wrench, nearest = sums
     gap, force, ends = nearest[:, 0], nearest[:, 1:7], nearest[:, 7:].astype(int)
     is_free = gap >= 0
@@ -321,6 +326,8 @@ def _add_groups(
         nearest = scatter_min(nearest, at.row, jnp.concatenate([gap, force, ends], -1))
         force = jnp.where(overlaps[:, None], force, 0.0)
         y = scatter_add(y, at.row, jnp.where(overlaps, overlap, 0.0)[:, None])
+        # Action and reaction: the second frame gets the opposite wrench about the same
+        # origin.
         wrench = scatter_add(scatter_add(wrench, at.a, force), at.b, -force)
         return y, wrench, nearest
 
@@ -339,6 +346,7 @@ def _concatenate(parts: Sequence[jax.Array]) -> jax.Array:
 
 def _locate_pairs(groups: list[_PairGroup], k: jax.Array) -> _PairLocation:
     """Locate the k-th pair, counted over all pairs of groups."""
+    # Groups are few, so that a chain of selects is less code than a search.
     *others, last = groups
     if not others:
         return last.at(k)

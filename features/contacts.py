@@ -93,6 +93,7 @@ def slip_velocity(
 ) -> Vector:
     """Velocity of `a` minus that of `b` at the point of attack [m/s]."""
 
+    # Velocity of the material point of each frame that is now at the point of attack.
     def velocity(before: Pose, now: Pose) -> Vector:
         local = now.R.T @ (push.point - now.p)
         return (push.point - (before.p + before.R @ local)) / tau
@@ -155,6 +156,7 @@ def contact_law_resolver(
     """Return the function that resolves a contact law for a pair of named frames."""
 
     def resolve(C: "Config", frames: Any, friction: float | None = None) -> Any:
+        # This law is zero for pairs without a contact force; the others need one.
         if fn is tangential_force and _find_contact_force(C, frames) is None:
             return _NO_CONTACT, np.array([C.index(f) for f in frames]), {}
         e = _contact_force_of(C, frames, name)
@@ -238,7 +240,9 @@ def _contact_state(
     a, b, point, force = poses
     gap_a, out_of_a = _signed_distance("a", kinds[0], a, point.p, params)
     gap_b, out_of_b = _signed_distance("b", kinds[1], b, point.p, params)
+    # Normals point out of each surface: that of `a` towards `b`, so it counts with -1.
     towards = params["side"][0] * out_of_a + params["side"][1] * out_of_b
+    # Opposite normals may cancel; then there is no direction, and the normal is zero.
     length = norm(towards)
     normal = towards / jnp.where(length > 0, length, 1.0)
     gaps = jnp.stack([gap_a, gap_b])

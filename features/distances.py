@@ -42,6 +42,7 @@ def distance_resolver(
     def resolve(C: "Config", frames: Any, smoothing: float = 0.0):
         at = [C.index(f) for f in frames]
         meets = group_body_pairs(C.frames, [(at[i], at[j]) for i, j in ends])
+        # Pairs of half-spaces are in no group of pairs of bodies.
         if len({k for m in meets for k in m.pair}) < len(ends):
             raise ConfigError(
                 f"{name} on {list(frames)}: two half-spaces have no distance."
@@ -149,6 +150,7 @@ def oppose_central(
         length = jnp.sqrt(jnp.where(square > 0, square, 1.0))
         return v / (jnp.where(square > 0, length, 0.0) + 1e-3)
 
+    # Unit vectors, regularised by 1e-3 so that they are smooth where vectors vanish.
     line = direction(p[1] - p[0])
     lean = 2 * line + direction(first) - direction(second)
     return jnp.concatenate([first + second, 0.01 * lean])

@@ -71,6 +71,8 @@ def evaluate_symbol(
     """Return φ of the given order, before target and scale, as plain JAX."""
     d = order - symbol.window
     coefficients = _difference_coefficients(symbol.divides_by_tau, d, x.tau)
+    # A symbol of window w is differenced d times over windows that overlap: order k is
+    # w + d, and window s covers the slices s, …, s + w.
     total: Any = 0.0
     for s in range(d + 1):
         part = slice(s, s + symbol.window + 1)
@@ -112,8 +114,14 @@ def linearize_batch(
         K: kinematics, for symbols that use them.
     """
     if symbol.value_and_wrenches is None or order:
-        one = lambda x, params: _differentiate(symbol, order, x, params, K)
-        return _to_wrenches(symbol, x, *jax.vmap(one, (0, params_axis))(x, params))
+
+        def differentiate(x: FeatureInputs, params: dict) -> tuple[jax.Array, ...]:
+            return _differentiate(symbol, order, x, params, K)
+
+        batch = jax.vmap(differentiate, (0, params_axis))(x, params)
+        return _to_wrenches(symbol, x, *batch)
+    # Symbols with derivatives handle a leading axis themselves: a sum over near pairs
+    # has one loop over the pairs of all instances instead of one for each.
     y, force, moment = symbol.value_and_wrenches(x.R[:, 0], x.p[:, 0], **params)
     return _to_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None])
 
@@ -169,6 +177,9 @@ def _differentiate(
     symbol: Symbol, order: int, x: FeatureInputs, params: dict, K: Kinematics | None
 ) -> tuple[jax.Array, ...]:
     """Return φ, and its derivatives (rows, slices, …) with respect to its inputs."""
+    # Reverse mode, since features have few rows and many inputs (Griewank and Walther
+    # 2008, chapter 3). A difference is linear in the values of windows, so each window
+    # is differentiated by itself.
     d, w = order - symbol.window, symbol.window
     windows = np.arange(d + 1)[:, None] + np.arange(w + 1)
 
@@ -216,19 +227,23 @@ def _to_wrenches(
     symbol: Symbol, x: FeatureInputs, y: jax.Array, *slopes: jax.Array
 ) -> LinearizedFeature:
     """Return derivatives of `_differentiate` as wrenches, of one or many instances."""
-    none = lambda a, axes: jnp.zeros((*y.shape, *a.shape[-axes:]), y.dtype)
+
+    def zeros(a: Array, axes: int) -> jax.Array:
+        return jnp.zeros((*y.shape, *a.shape[-axes:]), y.dtype)
+
     if symbol.input_kind == "joints":
-        return LinearizedFeature(y, none(x.p, 3), none(x.p, 3), slopes[0])
+        return LinearizedFeature(y, zeros(x.p, 3), zeros(x.p, 3), slopes[0])
     if symbol.value_and_wrenches is not None:
         force, moment = slopes
-        return LinearizedFeature(y, moment, force, none(x.q, 2))
+        return LinearizedFeature(y, moment, force, zeros(x.q, 2))
     R, p, quat = x.R[..., None, :, :, :, :], x.p[..., None, :, :, :], x.quaternion
     moment = _moment_from_pose_derivative(R, p, *slopes[:2])
     if symbol.uses_quaternions:
         moment = moment + _moment_from_quaternion_derivative(
             quat[..., None, :, :, :], slopes[2]
         )
-    return LinearizedFeature(y, moment, slopes[1], none(x.q, 2))
+    # A translation of the frame changes p alone, so that the force is dφ/dp.
+    return LinearizedFeature(y, moment, slopes[1], zeros(x.q, 2))
 
 
 @full_matmul_precision
@@ -263,15 +278,18 @@ def linearize_per_coordinate(
     """
     slices = jnp.eye(x.q.shape[1], dtype=x.q.dtype)
 
-    def one(x: FeatureInputs, params: dict) -> tuple[jax.Array, jax.Array]:
-        fn = lambda q: evaluate_symbol(symbol, order, x._replace(q=q), params, K)
+    def linearize_one(x: FeatureInputs, params: dict) -> tuple[jax.Array, jax.Array]:
+        def fn(q: jax.Array) -> jax.Array:
+            return evaluate_symbol(symbol, order, x._replace(q=q), params, K)
 
-        def along(own: jax.Array) -> tuple[jax.Array, jax.Array]:
-            return jax.jvp(fn, (x.q,), (own[:, None] * jnp.ones_like(x.q),))
+        def derivative_on_slice(slice_: jax.Array) -> tuple[jax.Array, jax.Array]:
+            # All coordinates of the slice move at once, which each row sees one of.
+            tangent = slice_[:, None] * jnp.ones_like(x.q)
+            return jax.jvp(fn, (x.q,), (tangent,))
 
-        return jax.vmap(along, out_axes=(None, 0))(slices)
+        return jax.vmap(derivative_on_slice, out_axes=(None, 0))(slices)
 
-    y, dq = jax.vmap(one, (0, params_axis))(x, params)
+    y, dq = jax.vmap(linearize_one, (0, params_axis))(x, params)
     y, sigma = apply_scale_and_target(symbol, y, scale, target)
     slope = scale if sigma is None else scale * sigma
     return y, slope[:, None] * dq
@@ -290,10 +308,11 @@ def apply_scale_and_target(
     sigma = None
     if symbol.quaternion_rows is not None:
         rows = symbol.quaternion_rows
-        along = jnp.sum(y[..., rows] * target[..., rows], -1, keepdims=True)
-        part = np.zeros(y.shape[-1], bool)
-        part[rows] = True
-        sigma = jnp.where(part & (along < 0), -1.0, 1.0).astype(y.dtype)
+        product = jnp.sum(y[..., rows] * target[..., rows], -1, keepdims=True)
+        is_quaternion = np.zeros(y.shape[-1], bool)
+        is_quaternion[rows] = True
+        # |q - t|² = |q|² + |t|² - 2 q·t is smaller for the sign with q·t >= 0.
+        sigma = jnp.where(is_quaternion & (product < 0), -1.0, 1.0).astype(y.dtype)
         y = sigma * y
     return apply_scale(scale, y - target, 0), sigma
 
@@ -307,6 +326,8 @@ def apply_scale(scale: jax.Array, rows: jax.Array, after: int) -> jax.Array:
         rows: (*batch, rows, …).
         after: number of axes after that of the rows.
     """
+    # A vector scale has as many axes as the rows up to their own axis, a matrix scale
+    # one more.
     first = rows.ndim - after
     if scale.ndim == first:
         return scale.reshape(*scale.shape, *[1] * after) * rows
@@ -321,22 +342,30 @@ def apply_scale_and_target_to_linearization(
     """Apply target and scale to a linearization, of one instance or of many."""
     y, sigma = apply_scale_and_target(symbol, raw.y, scale, target)
 
-    def also(a: jax.Array) -> jax.Array:
+    def scale_derivative(a: jax.Array) -> jax.Array:
         after = a.ndim - raw.y.ndim
+        # The sign σ is piecewise constant, so it has no derivative itself.
         if sigma is not None:
             a = sigma.reshape(*sigma.shape, *[1] * after) * a
         return apply_scale(scale, a, after)
 
-    return LinearizedFeature(y, *map(also, raw[1:]))
+    return LinearizedFeature(
+        y,
+        moment=scale_derivative(raw.moment),
+        force=scale_derivative(raw.force),
+        dq=scale_derivative(raw.dq),
+    )
 
 
 def difference_coefficients(
     order: int, tau: Float[jax.Array, "n steps"]
 ) -> Float[jax.Array, "n slices"]:
     """Return the coefficient of each slice in a backward difference over time."""
-    return jax.vmap(lambda tau: jnp.stack(_difference_coefficients(True, order, tau)))(
-        tau
-    )
+
+    def coefficients(tau: jax.Array) -> jax.Array:
+        return jnp.stack(_difference_coefficients(True, order, tau))
+
+    return jax.vmap(coefficients)(tau)
 
 
 def _moment_from_pose_derivative(R, p, dR, dp) -> jax.Array:
@@ -352,9 +381,9 @@ def _moment_from_quaternion_derivative(quat, dquat) -> jax.Array:
     """Return the part of the moment that acts through quaternions."""
     # A rotation ω changes q by ½ (0, ω) ⊗ q; each tuple is a column of that product.
     w, x, y, z = (quat[..., i] for i in range(4))
-    spins = [(-x, w, -z, y), (-y, z, w, -x), (-z, -y, x, w)]
-    half = [jnp.sum(dquat * jnp.stack(s, -1), -1) / 2 for s in spins]
-    return jnp.stack(half, -1)
+    columns = [(-x, w, -z, y), (-y, z, w, -x), (-z, -y, x, w)]
+    components = [jnp.sum(dquat * jnp.stack(c, -1), -1) / 2 for c in columns]
+    return jnp.stack(components, -1)
 
 
 def _call_symbol(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
@@ -390,5 +419,6 @@ def _difference_coefficients(rate: bool, d: int, tau: Array) -> list[Any]:
     mean = tau.mean()
     if d == 1:
         return [-1 / mean, 1 / mean]
-    into, out = 1 / (tau[0] * mean), 1 / (tau[1] * mean)
-    return [into, -(into + out), out]
+    # ((φ₂ - φ₁) / τ₁ - (φ₁ - φ₀) / τ₀) / mean
+    first, last = 1 / (tau[0] * mean), 1 / (tau[1] * mean)
+    return [first, -(first + last), last]

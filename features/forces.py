@@ -61,6 +61,7 @@ def physics(
     momenta = []
     for k, (a, b) in enumerate(pairwise(bodies)):
         v = (b.p + b.R @ com - a.p - a.R @ com) / tau[k]
+        # Inertia turns with the body: L = R I Rᵀ ω.
         omega = angular_velocity((a,), (b,), tau=tau[k])
         angular_momentum = b.R @ (inertia @ (b.R.T @ omega))
         momenta.append(jnp.concatenate([mass * v, angular_momentum]))
@@ -74,6 +75,8 @@ def _contact_wrench(
     """Return the sum of contact forces on a link, and their torque about its centre."""
     if not contacts:
         return jnp.zeros_like(body.p), jnp.zeros_like(body.p)
+    # Frames of a contact come in pairs: its point of attack, then its force, whose
+    # position is the force in its own unit.
     points = jnp.stack([x.p for x in contacts[::2]])
     forces = jnp.stack([x.p for x in contacts[1::2]]) * pull[:, None]
     arms = points - (body.p + body.R @ com)

@@ -31,6 +31,7 @@ def velocity_limits(
 
     Rows of -v and v alternate, like those of jointLimits [rad/s, m/s].
     """
+    # Speed limits are symmetric, so that both rows have the same maximum.
     v = (new - old) / tau
     return jnp.stack([-v - max_velocity, v - max_velocity], -1).reshape(-1)
 
@@ -60,6 +61,8 @@ def home_difference(
 
     A vector scale gives each coordinate its own weight.
     """
+    # q·home of the quaternion that a coordinate belongs to tells the nearer sign; it is
+    # piecewise constant, so no derivative passes through.
     side = jnp.where(block, home * q, 0.0).sum(-1)
     sign = jnp.where(block.any(-1) & (side < 0), -1.0, 1.0)
     return q - jax.lax.stop_gradient(sign) * home

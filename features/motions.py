@@ -27,6 +27,7 @@ def angular_velocity(
     It is computed from the quaternion difference: 2 sin(θ/2) / tau along the axis of a
     rotation by θ.
     """
+    # 2 q̇ ⊗ q* is (0, ω); a difference takes the place of q̇, so signs are continuous.
     a, b = old[0].quaternion, new[0].quaternion
     return 2 * quat_multiply(b - a, quat_conjugate(a))[1:] / tau
 

@@ -45,6 +45,7 @@ def inside_box(
 
 def box_offset(half: Array, margin: Array) -> Float[Array, "*batch 6"]:
     """Return `inside_box` at the middle of the box, as an array of the kind given."""
+    # Thin boxes keep 1 cm around the middle, or no point would satisfy the rows.
     xp = half.__array_namespace__()
     h = xp.maximum(half - margin[..., None], 0.01)
     return xp.concatenate([-h, -h], -1)
@@ -95,6 +96,7 @@ def centered_shape(C, frame: str, kinds: type | tuple[type, ...], name: str):
     if geometry is None or not isinstance(geometry.shape, kinds):
         found = "no shape" if geometry is None else f"a {type(geometry.shape).__name__}"
         raise ConfigError(f"Frame {frame!r} has {found}; expected a {name}.")
+    # abs, because a quaternion and its negative are the same rotation.
     if not np.allclose(np.abs(geometry.pose), IDENTITY, atol=1e-9):
         raise ConfigError(
             f"Frame {frame!r}: its {name} is not centred at the frame; add a frame with"

@@ -357,6 +357,7 @@ class FS(Enum):
         return f"FS.{self.name}"
 
 
+# A symbol learns its name from the table, unless it has one already (aliases share it).
 for _name, _entry in FS.__members__.items():
     if not _entry.value.name:
         object.__setattr__(_entry.value, "name", _name)

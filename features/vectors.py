@@ -37,9 +37,10 @@ class VectorForm(NamedTuple):
         self, frames: Int[np.ndarray, "*batch m"], world: int
     ) -> np.ndarray:
         """Return a, b and the observer (*batch, 3) of a symbol's frames."""
-        none = np.full(frames.shape[:-1], world)
-        pick = lambda i: none if i is None else frames[..., i]
-        return np.stack([pick(self.a), pick(self.b), pick(self.observer)], -1)
+        fixed = np.full(frames.shape[:-1], world)
+        selected = [self.a, self.b, self.observer]
+        columns = [fixed if i is None else frames[..., i] for i in selected]
+        return np.stack(columns, -1)
 
     def origin_signs(self) -> np.ndarray:
         """Return the coefficients (2,) of the frames' origins in x_a and -x_b."""
@@ -121,6 +122,8 @@ def linearize_vectors(
 
     arm = materialize(moved_arms, moves, x)
     translation = sum(moves[:, :, m] * origins[:, None, m, None] for m in range(2))
+    # ω turns every arm that the dof moves, in one product; v shifts only origins. A dof
+    # that moves both a and b shifts u by nothing, as their coefficients cancel.
     v, omega = twists[..., :3], twists[..., 3:]
     return LinearizedVectors(
         -x[:, :, 2], _cross(omega, arm) + translation[..., None] * v
