@@ -5,15 +5,15 @@ from posewise.robots.world.object_states import states_at as states_at
 from . import bddl as bddl
 from . import rostok as rostok
 from .errors import PredicateError as PredicateError
-from .exact.agents import InReachOfAgent as InReachOfAgent
-from .exact.agents import InSameRoomAsAgent as InSameRoomAsAgent
 from .exact.contact import InContactWith as InContactWith
 from .exact.containment import InsideOf as InsideOf
 from .exact.floors import OnFloor as OnFloor
 from .exact.grasps import InHandOfAgent as InHandOfAgent
 from .exact.joint_openness import Open as Open
 from .exact.next_to import NextTo as NextTo
+from .exact.reach import InReachOfAgent as InReachOfAgent
 from .exact.rooms import InRoom as InRoom
+from .exact.rooms import InSameRoomAsAgent as InSameRoomAsAgent
 from .exact.sight import InFoVOfAgent as InFoVOfAgent
 from .exact.support import OnTopOf as OnTopOf
 from .exact.support import Under as Under

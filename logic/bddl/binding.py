@@ -6,7 +6,8 @@ from typing import NamedTuple
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 
-from ..exact.rooms import InRoom, rooms_named
+from ..exact.rooms import InRoom
+from ..geometry.rooms import rooms_named
 from .grammar import IN_ROOM
 from .problem import Problem
 

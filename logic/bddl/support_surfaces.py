@@ -12,9 +12,10 @@ from ..exact.contact import CONTACT_TOLERANCE, InContactWith
 from ..exact.containment import InsideOf
 from ..exact.floors import OnFloor, room_floors
 from ..exact.next_to import NextTo
-from ..exact.rooms import InRoom, room_map, rooms_named
+from ..exact.rooms import InRoom
 from ..exact.support import OnTopOf, Under
 from ..formulas.predicate import Predicate
+from ..geometry.rooms import room_map, rooms_named
 from ..planning.dnf_search import object_names
 from .aabb_queries import MAX_EXTENT, AxisAlignedBoxes
 

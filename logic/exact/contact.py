@@ -1,11 +1,12 @@
-"""Contact: two things whose surfaces meet."""
+"""Contact of two objects."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from posewise.robots.config import Config
+from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
 
 from ..errors import PredicateError
@@ -16,57 +17,58 @@ from ..geometry.frame_groups import (
     penetration_bound,
     region_around,
 )
+from ..geometry.messages import length, relation
+from ..margins import STRICT_MARGIN
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
-from ..relaxed.contact import STRICT_MARGIN, beyond_distance_rows
-from ..relaxed.contact import within_distance_rows as distance_within
+from ..relaxed.contact import beyond_distance_rows, within_distance_rows
 from ..relaxed.object_features import object_pair
-from .messages import length, relation
 from .verdict import SemanticPredicate, Verdict
 
 CONTACT_TOLERANCE = 1e-4
-"""Things nearer than this touch [m]: what a solver leaves of a gap, and far less than
-the slack of a physics engine."""
+"""Distance up to which objects are in contact [m].
+
+It exceeds the gap that a solver leaves, and is far below the slack of physics engines.
+"""
 
 
 @dataclass(frozen=True)
 class InContactWith(SemanticPredicate):
-    """The signed distance of a and b is at most the tolerance: they touch or overlap.
+    """The distance of a and b is at most the tolerance: they touch or overlap.
 
-    It is the exact distance of the nearest two convex parts, whatever else is between.
-    All semantics agree; iGibson's engine also counts some gaps of 1 to 40 mm between
-    curved things, which can be allowed by the tolerance.
+    It is the exact distance of the two closest convex parts; objects between them do
+    not matter. All semantics agree. iGibson's physics engine also reports contact for
+    some gaps of 1 to 40 mm between curved objects, which a larger tolerance allows.
 
-    The default is "posewise", as everywhere.
+    The default is "posewise", as for all predicates.
 
     Args:
         a: an object or frame with a shape.
-        b: another one.
-        tolerance: gap that still counts as contact [m].
+        b: another object or frame with a shape.
+        tolerance: largest distance that counts as contact [m].
 
     Raises:
         PredicateError: for a negative tolerance.
-        ConfigError: on asking, for unknown names, and things without shapes.
+        ConfigError: when evaluated, for unknown names, and objects without shapes.
     """
 
-    a: Any
-    b: Any
-    tolerance: Any = field(default=CONTACT_TOLERANCE, kw_only=True)
+    a: FrameName
+    b: FrameName
+    tolerance: float = field(default=CONTACT_TOLERANCE, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
-        """See `SemanticPredicate`."""
         a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
         truth = are_within(a, b, self.tolerance)
 
         def reason() -> str:
-            gap = closest_separation(a, b)
+            separation = closest_separation(a, b)
             if not truth:
-                return f"{relation(gap, self.a, self.b)}: not in contact."
-            if gap.distance > 0:
-                how = f"with a gap of {length(gap.distance)}"
+                return f"{relation(separation, self.a, self.b)}: not in contact."
+            if separation.distance > 0:
+                how = f"with a gap of {length(separation.distance)}"
             else:
                 how = f"overlapping by at most {length(penetration_bound(a, b))}"
             return f"{self.a} touches {self.b}, {how}."
@@ -74,18 +76,17 @@ class InContactWith(SemanticPredicate):
         return Verdict(truth, reason)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """The distance of the nearest parts; see `Predicate`."""
         pair = object_pair(C, self.a, self.b)
         if not truth:
-            return Inequality(
-                pair.feature(beyond_distance_rows(self.tolerance + STRICT_MARGIN))
-            )
+            rows = beyond_distance_rows(self.tolerance + STRICT_MARGIN)
+            return Inequality(pair.feature(rows))
         error = contact_smoothing_error(self.tolerance, self.bound)
-        feature = pair.feature(distance_within(self.tolerance, error))
+        feature = pair.feature(within_distance_rows(self.tolerance, error))
         return Inequality(feature, scale=100.0, error=error)
 
-    def start_region(self, C: Config, name: str) -> np.ndarray | None:
-        """See `Predicate`."""
+    def start_region(
+        self, C: Config, name: FrameName
+    ) -> Float[np.ndarray, "2 3"] | None:
         if name not in (self.a, self.b):
             return None
         other = self.b if name == self.a else self.a
@@ -93,14 +94,15 @@ class InContactWith(SemanticPredicate):
 
 
 def contact_smoothing_error(tolerance: float, bound: float) -> float:
-    """By how much smooth minima of distances may be above the least one [m].
+    """Return the error allowed to smooth minima of distances [m].
 
-    So little that things need not overlap, where the tolerance allows.
+    It is at most half of the tolerance, so that objects need not overlap for a row to
+    be at most 0; for a tolerance of 0 they must, by the bound.
     """
     return min(0.5 * tolerance, bound) or bound
 
 
-def check_tolerance(statement: SemanticPredicate, tolerance: Any) -> None:
-    """A length >= 0, else a PredicateError."""
-    what = f"{type(statement).__name__}: tolerance"
-    number(what, tolerance, ">= 0 (metres)", lambda x: x >= 0, PredicateError)
+def check_tolerance(predicate: SemanticPredicate, tolerance: float) -> None:
+    """Raise a PredicateError unless a tolerance is a length >= 0."""
+    label = f"{type(predicate).__name__}: tolerance"
+    number(label, tolerance, ">= 0 (metres)", lambda x: x >= 0, PredicateError)

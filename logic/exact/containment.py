@@ -1,12 +1,12 @@
-"""Inside: a centre of mass that another thing surrounds."""
+"""Containment: a centre of mass that another object surrounds."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
+from posewise.robots.typing import FrameName
 from posewise.robots.world.regions import Region
 
 from ..geometry.frame_groups import (
@@ -18,79 +18,77 @@ from ..geometry.frame_groups import (
     region_around,
     require_shapes,
 )
-from ..relaxed import regions as relaxed_regions
+from ..geometry.messages import length
+from ..geometry.ray_axes import AXES, IGIBSON_RANGE, hits_along_axes, is_surrounded
+from ..geometry.regions import checked_cavities, in_cavity, regions_box
 from ..relaxed.constraint_terms import (
     Conjunction,
     ConstraintTerm,
     Disjunction,
     Inequality,
 )
-from ..relaxed.object_features import object_pair
-from ..relaxed.rays import (
+from ..relaxed.containment import (
     beyond_face_rows,
+    cavity_rows,
     in_box_rows,
     not_surrounded_rows,
     surrounded_rows,
 )
-from .messages import length
-from .rays import AXES, IGIBSON_RANGE, hits_along_axes, is_surrounded
-from .regions import checked_cavities, in_cavity, regions_box
+from ..relaxed.object_features import object_pair
 from .verdict import SemanticPredicate, Verdict
 
 
 @dataclass(frozen=True)
 class InsideOf(SemanticPredicate):
-    """a's centre of mass lies in b's bounding box, and b is on both sides of it along
-    two orthogonal axes: one of eight across z (at 22.5 degrees), and z or the axis
-    across both.
+    """a's centre of mass is in b's bounding box, with b on both sides along two axes.
 
-    A convex part of b that holds the centre itself is on no side; nothing else stands
-    in the way. Neither contact nor the rest of a's shape matters.
+    The two axes are orthogonal: one of eight across z (at 22.5 degrees), with z or with
+    the horizontal axis across it. This is the rule of iGibson 2.0 (Li et al. 2021),
+    which casts rays from the centre. A convex part of b that contains the centre is on
+    no side; other objects do not block rays. Neither contact nor the rest of a's shape
+    matters.
 
-    "posewise": axes and bounding box are those of b's root frame, sides are seen at any
-    distance. "igibson": axes and box are the world's, b must be nearer than 1 m (5 m
-    along z), and a's centre is that of its root frame. "document": as "posewise"
-    without the bounding box.
+    "posewise": axes and bounding box are those of b's root frame; rays are unlimited.
+    "igibson": axes and box are the world's, rays have a length of 1 m (5 m along z),
+    and a's centre is that of its root frame. "document": as "posewise", without the
+    bounding box.
 
-    The default is "posewise": turning or enlarging the scene changes nothing.
+    The default is "posewise": rotating or enlarging the scene changes nothing.
 
     Args:
         a: an object or frame.
         b: an object or frame with a shape.
 
     Raises:
-        ConfigError: on asking, for unknown names, and b without a shape.
+        ConfigError: when evaluated, for unknown names, and b without a shape.
     """
 
-    a: Any
-    b: Any
+    a: FrameName
+    b: FrameName
 
     def verdict(self, C: Config) -> Verdict:
-        """See `SemanticPredicate`."""
-        a, b = (
-            find_object(C, self.a, self.b),
-            require_shapes(find_object(C, self.b, self.a)),
-        )
+        a = find_object(C, self.a, self.b)
+        b = require_shapes(find_object(C, self.b, self.a))
         igibson = self.semantics == "igibson"
-        centre = centre_of_mass(a, root=igibson)
-        turn = np.eye(3) if igibson else b.pose(b.frames[0])[0]
-        low, high = bounding_box(b, turn)
-        here = turn.T @ centre
+        centre = centre_of_mass(a, root_only=igibson)
+        R_axes = np.eye(3) if igibson else b.pose(b.frames[0])[0]
+        low, high = bounding_box(b, R_axes)
+        here = R_axes.T @ centre
         outside = np.maximum(low - here, here - high)
         if self.semantics != "document" and outside.max() > 0:
-            return Verdict(False, lambda: self._outside(outside))
-        return self._surrounded(b, centre, turn)
+            return Verdict(False, lambda: self._outside_reason(outside))
+        return self._surrounded_verdict(b, centre, R_axes)
 
-    def _outside(self, outside: np.ndarray) -> str:
+    def _outside_reason(self, outside: np.ndarray) -> str:
         axis = int(outside.argmax())
         where = f"{length(outside[axis])} outside {self.b}'s bounding box"
         return f"{self.a}'s centre of mass lies {where} in {'xyz'[axis]}."
 
-    def _surrounded(
-        self, b: FrameGroup, centre: np.ndarray, turn: np.ndarray
+    def _surrounded_verdict(
+        self, b: FrameGroup, centre: np.ndarray, R_axes: np.ndarray
     ) -> Verdict:
         reach = IGIBSON_RANGE if self.semantics == "igibson" else np.inf
-        distance = hits_along_axes(b, centre, AXES @ turn.T, reach)
+        distance = hits_along_axes(b, centre, AXES @ R_axes.T, reach)
         both = np.isfinite(distance).all(-1)
         truth = bool(is_surrounded(both))
         sides = f"{self.b} is on both sides of {self.a}'s centre of mass along"
@@ -98,42 +96,40 @@ class InsideOf(SemanticPredicate):
             axes = "z and an axis across it" if both[8] else "two axes across z"
             text = f"{sides} {axes}, within {length(distance[both].max())}."
         else:
-            text = f"{sides} {_count(both)}, not along two orthogonal axes."
+            text = f"{sides} {_count_axes(both)}, not along two orthogonal axes."
         return Verdict(truth, lambda: text)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """a's centre in b's bounding box, and rays from it that meet b, or do not.
-
-        Where b has annotated cavities, a's centre in one of them, which says less.
-        """
         igibson = self.semantics == "igibson"
-        pair = object_pair(C, self.a, self.b, root=igibson)
+        own_axes = not igibson
+        pair = object_pair(C, self.a, self.b, root_only=igibson)
         reach = IGIBSON_RANGE if igibson else np.inf
         error = 0.5 * self.bound
         if not truth:
-            free = not_surrounded_rows(reach, not igibson, error)
-            around = Inequality(pair.feature(free), error=error)
+            free = pair.feature(not_surrounded_rows(reach, own_axes, error))
+            around = Inequality(free, error=error)
             if self.semantics == "document":
                 return around
             faces = [
-                Inequality(pair.feature(beyond_face_rows(k, not igibson)))
+                Inequality(pair.feature(beyond_face_rows(k, own_axes)))
                 for k in range(6)
             ]
             return Disjunction((around, *faces), error)
         if regions := self._cavities(pair.b):
-            inside = (relaxed_regions.cavity_rows(pair, r) for r in regions)
-            return Disjunction(
-                tuple(Inequality(pair.feature(rows)) for rows in inside), error
-            )
-        around = Inequality(
-            pair.feature(surrounded_rows(reach, not igibson, error)), error=error
-        )
+            # The convex cavities are inside by the same predicate, as was checked:
+            # fewer places, but rows that are smooth and exact.
+            inside = [pair.feature(cavity_rows(pair, r)) for r in regions]
+            return Disjunction(tuple(map(Inequality, inside)), error)
+        surrounded = pair.feature(surrounded_rows(reach, own_axes, error))
+        around = Inequality(surrounded, error=error)
         if self.semantics == "document":
             return around
-        return Conjunction((Inequality(pair.feature(in_box_rows(not igibson))), around))
+        in_box = Inequality(pair.feature(in_box_rows(own_axes)))
+        return Conjunction((in_box, around))
 
-    def start_region(self, C: Config, name: str) -> np.ndarray | None:
-        """See `Predicate`."""
+    def start_region(
+        self, C: Config, name: FrameName
+    ) -> Float[np.ndarray, "2 3"] | None:
         if name != self.a:
             return None
         b = find_object(C, self.b, self.a)
@@ -141,23 +137,20 @@ class InsideOf(SemanticPredicate):
         return regions_box(b, regions) if regions else region_around(C, name, self.b)
 
     def _cavities(self, b: FrameGroup) -> list[Region]:
-        """Annotated cavities, whose points are inside also by this predicate."""
+        """Return the annotated cavities, whose points are inside by this predicate."""
         if self.semantics == "igibson":
             return []
         return checked_cavities(b, _contains_points_posewise)
 
     def admits_poses(
-        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+        self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
-        """See `Predicate`."""
         if name != self.a:
             return super().admits_poses(C, name, poses)
         igibson = self.semantics == "igibson"
-        a, b = (
-            find_object(C, self.a, self.b),
-            require_shapes(find_object(C, self.b, self.a)),
-        )
-        centres = centres_of_mass_at(a, poses, root=igibson)
+        a = find_object(C, self.a, self.b)
+        b = require_shapes(find_object(C, self.b, self.a))
+        centres = centres_of_mass_at(a, poses, root_only=igibson)
         if regions := self._cavities(b):
             return np.any([in_cavity(b, r, centres) for r in regions], axis=0)
         return contains_points(b, centres, igibson)
@@ -166,19 +159,22 @@ class InsideOf(SemanticPredicate):
 def contains_points(
     b: FrameGroup, centres: Float[np.ndarray, "n 3"], igibson: bool = True
 ) -> Bool[np.ndarray, " n"]:
-    """Which centres of mass make things be inside b, by `InsideOf` of "igibson", fast.
+    """Return which centres of mass are inside of b, for many at once.
 
-    Or else by that of "posewise".
+    Args:
+        b: an object.
+        centres: points in the world [m].
+        igibson: whether `InsideOf` is that of "igibson", otherwise of "posewise".
     """
-    turn = np.eye(3) if igibson else b.pose(b.frames[0])[0]
-    low, high = bounding_box(require_shapes(b), turn)
-    here = centres @ turn
-    found = np.asarray(((low <= here) & (here <= high)).all(-1))
-    if found.any():
+    R_axes = np.eye(3) if igibson else b.pose(b.frames[0])[0]
+    low, high = bounding_box(require_shapes(b), R_axes)
+    here = centres @ R_axes
+    inside = np.asarray(((low <= here) & (here <= high)).all(-1))
+    if inside.any():
         reach = IGIBSON_RANGE if igibson else np.inf
-        distance = hits_along_axes(b, centres[found], AXES @ turn.T, reach)
-        found[found] = is_surrounded(np.isfinite(distance).all(-1))
-    return found
+        distance = hits_along_axes(b, centres[inside], AXES @ R_axes.T, reach)
+        inside[inside] = is_surrounded(np.isfinite(distance).all(-1))
+    return inside
 
 
 def _contains_points_posewise(
@@ -187,7 +183,7 @@ def _contains_points_posewise(
     return contains_points(b, centres, igibson=False)
 
 
-def _count(both: np.ndarray) -> str:
+def _count_axes(both: np.ndarray) -> str:
     across = int(both[:8].sum())
     names = [f"{across} of 8 axes across z"] if across else []
     names += ["z"] if both[8] else []

@@ -1,41 +1,44 @@
-"""On the floor, and in which room things are."""
+"""Floors: an object on the floor, or on the floor of a room."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.geometry.shapes import Plane
+from posewise.robots.typing import FrameName
 from posewise.robots.world.rooms import Room, RoomMap
 
 from ..geometry.frame_groups import bounding_box, find_object, require_shapes
-from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Disjunction
+from ..geometry.rooms import rooms_region
+from ..relaxed.constraint_terms import ConstraintTerm
+from ..relaxed.floors import on_floor_term
+from ..relaxed.rooms import middle_in_rooms
 from .contact import (
     CONTACT_TOLERANCE,
     InContactWith,
     check_tolerance,
     contact_smoothing_error,
 )
-from .rooms import middle_in_rooms, rooms_region
 from .verdict import SemanticPredicate, Verdict
 
 
 @dataclass(frozen=True)
 class OnFloor(SemanticPredicate):
-    """a touches the floor; where a room is named, that room's floor, in that room.
+    """a touches a floor; for the name of a room, that room's floor, inside of the room.
 
     The room is the one at the middle of a's bounding box, by `C.rooms`. Its floor is
-    what `Room.floor` or `RoomMap.floor` names; where they name none, whatever is called
-    "floor", has a Plane, or is an object of a category like "floor.n.01". A name that
-    is no room's is that of the floor itself, and contact is all that counts.
+    what `Room.floor` or `RoomMap.floor` names; if they name none, every frame or object
+    that is called "floor", has a Plane, or is of a category like "floor.n.01". A name
+    that is not a room's is that of a floor, and contact with it is all that counts.
 
     "posewise": a point is in the cell that covers it. "igibson": cells are found by
     truncation (see `RoomMap.room_at`). "document": contact with the room's floor is
     all that counts.
 
-    The default is "posewise": iGibson's rule without its slip at the map's edge.
+    The default is "posewise": iGibson's rule without its error at the map's edge.
 
     Args:
         a: an object or frame with a shape.
@@ -43,24 +46,23 @@ class OnFloor(SemanticPredicate):
         tolerance: see `InContactWith`.
 
     Raises:
-        ConfigError: on asking, for unknown names, things without shapes, and a room
-            whose floor is not known.
+        ConfigError: when evaluated, for unknown names, objects without shapes, and a
+            room whose floor is not known.
     """
 
-    a: Any
-    floor_or_room: Any
-    tolerance: Any = field(default=CONTACT_TOLERANCE, kw_only=True)
+    a: FrameName
+    floor_or_room: str
+    tolerance: float = field(default=CONTACT_TOLERANCE, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
-        """See `SemanticPredicate`."""
         a = require_shapes(find_object(C, self.a))
         room = self._room(C)
         if C.rooms is None or room is None:
-            return self._touch(self.floor_or_room).verdict(C)
+            return self._contact(self.floor_or_room).verdict(C)
         low, high = bounding_box(a)
         middle = (low + high) / 2
         here = C.rooms.room_at(middle, truncate=self.semantics == "igibson")
@@ -70,31 +72,25 @@ class OnFloor(SemanticPredicate):
             text = f"{self.a} is at ({x:.2f}, {y:.2f}) m, in {where}, not {room.name}."
             return Verdict(False, lambda: text)
         floors = room_floors(C, C.rooms, room, self.a)
-        verdicts = [self._touch(floor).verdict(C) for floor in floors]
+        verdicts = [self._contact(floor).verdict(C) for floor in floors]
         best = max(verdicts, key=lambda v: v.truth)
-        text = "" if self.semantics == "document" else f"In {room.name}: "
-        return Verdict(best.truth, lambda: f"{text}{best.reason()}")
+        prefix = "" if self.semantics == "document" else f"In {room.name}: "
+        return Verdict(best.truth, lambda: f"{prefix}{best.reason()}")
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Contact with a floor, and how far the middle is from the room's walls."""
         room, bound = self._room(C), 0.5 * self.bound
-        touches = [self._touch(f).relaxed(C, truth) for f in self._floors(C, room)]
-        error = contact_smoothing_error(0.5 * self.tolerance, bound)
-        contact = (
-            Disjunction(tuple(touches), error) if truth else Conjunction(tuple(touches))
-        )
-        if room is None or self.semantics == "document":
-            return contact
-        igibson = self.semantics == "igibson"
-        within = middle_in_rooms(C, self.a, [room], truth, igibson)
-        return (
-            Conjunction((within, contact))
-            if truth
-            else Disjunction((within, contact), bound)
-        )
+        floors = self._floors(C, room)
+        contacts = [self._contact(floor).relaxed(C, truth) for floor in floors]
+        contact_error = contact_smoothing_error(0.5 * self.tolerance, bound)
+        in_room: ConstraintTerm | None = None
+        if room is not None and self.semantics != "document":
+            truncate = self.semantics == "igibson"
+            in_room = middle_in_rooms(C, self.a, [room], truth, truncate)
+        return on_floor_term(contacts, in_room, truth, contact_error, bound)
 
-    def start_region(self, C: Config, name: str) -> np.ndarray | None:
-        """See `Predicate`: on the floor, in the room."""
+    def start_region(
+        self, C: Config, name: FrameName
+    ) -> Float[np.ndarray, "2 3"] | None:
         if name != self.a:
             return None
         room = self._room(C)
@@ -102,20 +98,18 @@ class OnFloor(SemanticPredicate):
         size = np.ptp(bounding_box(find_object(C, name)), axis=0)
         box = np.array([[*low[:2], high[2]], [*high[:2], high[2] + size[2]]])
         if C.rooms is not None and room is not None:
-            about = rooms_region(C.rooms, [room])
-            if about is not None:
-                box = np.array(
-                    [np.maximum(box[0], about[0]), np.minimum(box[1], about[1])]
-                )
-        return (
-            box if np.isfinite(box[:, 2]).all() and (box[0] <= box[1]).all() else None
-        )
+            around = rooms_region(C.rooms, [room])
+            if around is not None:
+                corners = np.maximum(box[0], around[0]), np.minimum(box[1], around[1])
+                box = np.array(corners)
+        is_usable = np.isfinite(box[:, 2]).all() and (box[0] <= box[1]).all()
+        return box if is_usable else None
 
     def _room(self, C: Config) -> Room | None:
-        """The room of that name; None: it is a floor's.
+        """Return the room of the name; None if the name is that of a floor.
 
         Raises:
-            ConfigError: for a name of neither.
+            ConfigError: when the name is unknown.
         """
         rooms = () if C.rooms is None else C.rooms.rooms
         for room in rooms:
@@ -123,8 +117,8 @@ class OnFloor(SemanticPredicate):
                 return room
         known = [*(room.name for room in rooms), *C.objects, *C.frame_names]
         if self.floor_or_room not in known:
-            what = "room, object or frame"
-            raise ConfigError(unknown_name(what, self.floor_or_room, known))
+            kinds = "room, object or frame"
+            raise ConfigError(unknown_name(kinds, self.floor_or_room, known))
         return None
 
     def _floors(self, C: Config, room: Room | None) -> list[str]:
@@ -132,34 +126,37 @@ class OnFloor(SemanticPredicate):
             return [self.floor_or_room]
         return room_floors(C, C.rooms, room, self.a)
 
-    def _touch(self, floor: str) -> InContactWith:
+    def _contact(self, floor: str) -> InContactWith:
         bound = 0.5 * self.bound
         return InContactWith(self.a, floor, tolerance=self.tolerance, bound=bound)
 
 
-def room_floors(C: Config, rooms: RoomMap, room: Room, a: str) -> list[str]:
-    """Names of what is the floor of a room, for things that are not a; see `OnFloor`.
+def room_floors(C: Config, rooms: RoomMap, room: Room, a: FrameName) -> list[str]:
+    """Return the names of the floors of a room, for an object a; see `OnFloor`.
 
     Raises:
-        ConfigError: when nothing is known to be a floor.
+        ConfigError: when no floor is known.
     """
     named = room.floor or rooms.floor
     if named is not None:
         find_object(C, named)
         return [named]
-    like = lambda category: (category or "").split(".")[0] == "floor"
-    found = [name for name, thing in C.objects.items() if like(thing.category)]
-    found += [
+    names = [k for k, entry in C.objects.items() if _is_floor_category(entry.category)]
+    names += [
         frame.name
         for frame in C.frames
         if frame.name == "floor"
         or any(isinstance(g.shape, Plane) for g in frame.geometries)
     ]
-    found = [name for name in dict.fromkeys(found) if name != a]
-    if not found:
+    names = [name for name in dict.fromkeys(names) if name != a]
+    if not names:
         raise ConfigError(
             f"Nothing is known to be the floor of {room.name!r}; name it, e.g."
             " RoomMap(..., floor='ground'), or give an object the category"
             " 'floor.n.01'."
         )
-    return found
+    return names
+
+
+def _is_floor_category(category: str | None) -> bool:
+    return (category or "").split(".")[0] == "floor"

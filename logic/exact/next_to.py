@@ -1,13 +1,13 @@
-"""Next to: near, and at the same height."""
+"""Next to: two objects near each other, at a common height."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
+from posewise.robots.typing import FrameName
 
 from ..geometry.frame_groups import (
     FrameGroup,
@@ -20,17 +20,23 @@ from ..geometry.frame_groups import (
     region_around,
     require_shapes,
 )
-from ..relaxed import next_to
+from ..geometry.messages import length, relation
+from ..geometry.ray_axes import HORIZONTAL, IGIBSON_RANGE, hits_along_axes
 from ..relaxed.constraint_terms import (
     Conjunction,
     ConstraintTerm,
     Disjunction,
     Inequality,
 )
+from ..relaxed.next_to import (
+    box_distance_rows,
+    far_rows,
+    height_rows,
+    near_rows,
+    off_height_rows,
+)
 from ..relaxed.object_features import object_pair
 from ..relaxed.rays import ray_hit_rows, ray_miss_rows
-from .messages import length, relation
-from .rays import HORIZONTAL, IGIBSON_RANGE, hits_along_axes
 from .verdict import SemanticPredicate, Verdict
 
 
@@ -39,134 +45,136 @@ class NextTo(SemanticPredicate):
     """a and b are near each other, and one is at the height of the other.
 
     Near: the distance is at most a third of the mean edge of both bounding boxes (a
-    sixth of the mean sum of their edges).
+    sixth of the mean sum of their edges), as in iGibson 2.0 (Li et al. 2021).
 
-    "posewise": the distance is that of the closest points, boxes are in the axes of the
-    things' root frames, and the horizontal plane through one's centre of mass cuts a
-    part of the other. "igibson": the distance is that of the world's bounding boxes,
-    which are also measured, and a horizontal ray from the centre of one's root frame,
-    one of 16 at 22.5 degrees and 1 m long, meets the other. "document": as "posewise",
-    but less than the threshold, and the plane is that of a's centre.
+    "posewise": the distance is that of the closest points, boxes are along the axes of
+    the root frames, and the horizontal plane through one centre of mass cuts a part of
+    the other object. "igibson": the distance and the sizes are those of bounding boxes
+    along the world's axes, and a horizontal ray of 1 m from the centre of one root
+    frame, one of 16 at 22.5 degrees, hits the other object. "document": as "posewise",
+    but less than the threshold, and with the plane through a's centre only.
 
-    The default is "posewise": turning the scene changes nothing, and no thing slips
+    The default is "posewise": rotating the scene changes nothing, and no object fits
     between two rays.
 
     Args:
         a: an object or frame with a shape.
-        b: another one.
+        b: another object or frame with a shape.
 
     Raises:
-        ConfigError: on asking, for unknown names, things without shapes, and planes,
-            which have no size.
+        ConfigError: when evaluated, for unknown names, objects without shapes, and
+            planes, which have no size.
     """
 
-    a: Any
-    b: Any
+    a: FrameName
+    b: FrameName
 
     def verdict(self, C: Config) -> Verdict:
-        """See `SemanticPredicate`."""
         a = require_shapes(find_object(C, self.a, self.b))
         b = require_shapes(find_object(C, self.b, self.a))
         igibson = self.semantics == "igibson"
-        threshold = float(np.mean(_size(a, igibson) + _size(b, igibson)) / 6)
-        gap = _box_gap(a, b)
+        sizes = _box_size(a, igibson) + _box_size(b, igibson)
+        threshold = float(np.mean(sizes) / 6)
+        box_distance = _box_distance(a, b)
         if igibson:
-            near = gap <= threshold
+            near = box_distance <= threshold
         elif self.semantics == "document":
             near = are_within(a, b, float(np.nextafter(threshold, 0)))
         else:
             near = are_within(a, b, threshold)
         if not near:
-            return Verdict(False, lambda: self._distance(a, b, gap, threshold))
-        level = _meets(a, b, igibson)
+            return Verdict(
+                False, lambda: self._distance_reason(a, b, box_distance, threshold)
+            )
+        level = _is_at_height(a, b, igibson)
         if self.semantics != "document":
-            level = level or _meets(b, a, igibson)
-        return Verdict(level, lambda: self._height(a, b, gap, threshold, level))
+            level = level or _is_at_height(b, a, igibson)
 
-    def _distance(
-        self, a: FrameGroup, b: FrameGroup, gap: float, threshold: float
+        def reason() -> str:
+            distance = self._distance_reason(a, b, box_distance, threshold)[:-1]
+            return self._height_reason(a, b, distance, level)
+
+        return Verdict(level, reason)
+
+    def _distance_reason(
+        self, a: FrameGroup, b: FrameGroup, box_distance: float, threshold: float
     ) -> str:
         limit = f"the threshold for their sizes is {length(threshold)}"
         if self.semantics == "igibson":
             boxes = f"bounding boxes of {self.a} and {self.b}"
-            return f"The {boxes} are {length(gap)} apart; {limit}."
+            return f"The {boxes} are {length(box_distance)} apart; {limit}."
         return f"{relation(closest_separation(a, b), self.a, self.b)}; {limit}."
 
-    def _height(
-        self, a: FrameGroup, b: FrameGroup, gap: float, threshold: float, level: bool
+    def _height_reason(
+        self, a: FrameGroup, b: FrameGroup, distance: str, level: bool
     ) -> str:
-        near = self._distance(a, b, gap, threshold)[:-1]
         if level:
-            return f"{near}, and one is at the other's height."
+            return f"{distance}, and one is at the other's height."
         low, high = bounding_box(b)
-        z = centre_of_mass(a, root=self.semantics == "igibson")[2]
+        z = centre_of_mass(a, root_only=self.semantics == "igibson")[2]
         off = length(max(low[2] - z, z - high[2], 0.0))
-        return f"{near}, but neither is at the other's height ({off} off)."
+        return f"{distance}, but neither is at the other's height ({off} off)."
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """The distance, less the threshold, and the heights; or what excludes one."""
         if self.semantics == "igibson":
-            return self._igibson(C, truth)
+            return self._igibson_term(C, truth)
         pair, both = object_pair(C, self.a, self.b), self.semantics == "posewise"
         error = 0.5 * self.bound
         if truth:
-            near = Inequality(pair.feature(next_to.near_rows(error)), error=error)
-            level = Inequality(
-                pair.feature(next_to.height_rows(error, both)), error=error
-            )
+            near = Inequality(pair.feature(near_rows(error)), error=error)
+            level = Inequality(pair.feature(height_rows(error, both)), error=error)
             return Conjunction((near, level))
-        away = Inequality(pair.feature(next_to.far_rows()))
-        return Disjunction(
-            (away, Inequality(pair.feature(next_to.off_height_rows(both)))), error
-        )
+        far = Inequality(pair.feature(far_rows()))
+        off_height = Inequality(pair.feature(off_height_rows(both)))
+        return Disjunction((far, off_height), error)
 
-    def _igibson(self, C: Config, truth: bool) -> ConstraintTerm:
+    def _igibson_term(self, C: Config, truth: bool) -> ConstraintTerm:
         pairs = [
-            object_pair(C, self.a, self.b, True),
-            object_pair(C, self.b, self.a, True),
+            object_pair(C, self.a, self.b, root_only=True),
+            object_pair(C, self.b, self.a, root_only=True),
         ]
-        near = Inequality(pairs[0].feature(next_to.box_distance_rows(truth)))
-        ways = np.concatenate([HORIZONTAL, -HORIZONTAL])
+        near = Inequality(pairs[0].feature(box_distance_rows(truth)))
+        directions = np.concatenate([HORIZONTAL, -HORIZONTAL])
         reach, error = float(IGIBSON_RANGE[0]), 0.5 * self.bound
         if truth:
-            meet = ray_hit_rows(ways, reach, error)
-            hits = tuple(Inequality(pair.feature(meet), error=error) for pair in pairs)
-            return Conjunction((near, Disjunction(hits, error)))
-        miss = ray_miss_rows(ways, reach)
-        return Disjunction(
-            (near, Conjunction(tuple(Inequality(x.feature(miss)) for x in pairs))),
-            error,
-        )
+            hit = ray_hit_rows(directions, reach, error)
+            hits = [Inequality(pair.feature(hit), error=error) for pair in pairs]
+            return Conjunction((near, Disjunction(tuple(hits), error)))
+        miss = ray_miss_rows(directions, reach)
+        misses = [Inequality(pair.feature(miss)) for pair in pairs]
+        return Disjunction((near, Conjunction(tuple(misses))), error)
 
-    def start_region(self, C: Config, name: str) -> np.ndarray | None:
-        """See `Predicate`."""
+    def start_region(
+        self, C: Config, name: FrameName
+    ) -> Float[np.ndarray, "2 3"] | None:
         if name not in (self.a, self.b):
             return None
         other = self.b if name == self.a else self.a
         return region_around(C, name, other, -1.5, 1.5)
 
 
-def _size(thing: FrameGroup, world: bool) -> Float[np.ndarray, "3"]:
-    """Edges of its bounding box, in the world's axes or its own [m]."""
-    low, high = bounding_box(thing, None if world else thing.pose(thing.frames[0])[0])
+def _box_size(group: FrameGroup, world: bool) -> Float[np.ndarray, "3"]:
+    """Return the edges of the bounding box, along the world's or its own axes [m]."""
+    axes = None if world else group.pose(group.frames[0])[0]
+    low, high = bounding_box(group, axes)
     if not np.isfinite(high - low).all():
         raise ConfigError(
-            f"{thing.name!r} is unbounded and has no size, by which NextTo judges what"
+            f"{group.name!r} is unbounded and has no size, by which NextTo judges what"
             " is near; use InContactWith for planes."
         )
     return high - low
 
 
-def _box_gap(a: FrameGroup, b: FrameGroup) -> float:
-    """Distance of the world's bounding boxes [m]."""
+def _box_distance(a: FrameGroup, b: FrameGroup) -> float:
+    """Return the distance of the world's bounding boxes [m]."""
     (low_a, high_a), (low_b, high_b) = bounding_box(a), bounding_box(b)
     gap = np.maximum(np.maximum(low_a - high_b, low_b - high_a), 0)
     return float(np.linalg.norm(gap))
 
 
-def _meets(a: FrameGroup, b: FrameGroup, igibson: bool) -> bool:
-    """Whether b is at the height of a's centre of mass."""
-    centre = centre_of_mass(a, root=igibson)
+def _is_at_height(a: FrameGroup, b: FrameGroup, igibson: bool) -> bool:
+    """Return whether b is at the height of a's centre of mass."""
+    centre = centre_of_mass(a, root_only=igibson)
     if igibson:
         hits = hits_along_axes(b, centre, HORIZONTAL, IGIBSON_RANGE[:8])
         return bool(np.isfinite(hits).any())

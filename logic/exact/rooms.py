@@ -1,25 +1,33 @@
-"""In a room of the world's map."""
+"""Rooms: objects in a room of the world's map, or in the room of an agent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown_name
+from posewise.robots.typing import FrameName
 from posewise.robots.world.rooms import Room, RoomMap
 
+from ..geometry.agents import find_agent
 from ..geometry.frame_groups import (
     FrameGroup,
     bounding_box,
+    centre_of_mass,
     find_object,
     require_shapes,
 )
+from ..geometry.rooms import (
+    room_cells,
+    room_map,
+    room_walls,
+    rooms_named,
+    rooms_region,
+)
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
-from ..relaxed.object_features import constant_row, feature_on_frames
-from ..relaxed.rooms import in_room_rows, room_walls
+from ..relaxed.object_features import constant_row, feature_on_frames, object_pair
+from ..relaxed.rooms import middle_in_rooms, origin_in_room_rows, same_room_rows
 from .verdict import SemanticPredicate, Verdict
 
 
@@ -29,69 +37,67 @@ class InRoom(SemanticPredicate):
 
     What the map names as the floor of a room is in it, and so is the room itself.
 
-    "igibson": where the attribute `in_rooms` of a's root frame lists rooms or types of
-    rooms, a is in these; else cells are found by truncation (see `RoomMap.room_at`).
-    "document" is as "posewise".
+    "igibson": if the attribute `in_rooms` of a's root frame lists rooms or types of
+    rooms, a is in these; otherwise cells are found by truncation (see
+    `RoomMap.room_at`). "document" is the same as "posewise".
 
-    The default is "posewise": the annotation does not follow what is moved.
+    The default is "posewise": the annotation does not follow an object that is moved.
 
     Args:
         a: an object or frame with a shape, or a room.
         room: its name, e.g. "kitchen_0", or a type, "kitchen".
 
     Raises:
-        ConfigError: on asking, for unknown names, things without shapes, and a world
-            without rooms.
+        ConfigError: when evaluated, for unknown names, objects without shapes, and a
+            world without rooms.
     """
 
-    a: Any
-    room: Any
+    a: str
+    room: str
 
     distinct = False
 
     def verdict(self, C: Config) -> Verdict:
-        """See `SemanticPredicate`."""
         rooms = room_map(C)
-        wanted = rooms_named(rooms, self.room)
+        accepted = rooms_named(rooms, self.room)
         here = self._rooms(C, rooms)
-        truth = any(room in wanted for room in here)
+        truth = any(room in accepted for room in here)
         names = " and ".join(room.name for room in here) or "no room"
         rule = "" if truth else f", not in {self.room}"
         return Verdict(truth, lambda: f"{self.a} is in {names}{rule}.")
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """How far the middle is from the walls; what no pose changes is 1 or -1."""
         rooms = room_map(C)
-        wanted = rooms_named(rooms, self.room)
-        always = self._always(C, rooms)
-        if always is not None:
-            right = any(room in wanted for room in always) is truth
-            any_frame = FrameGroup(C, C.frames[0].name, (0,))  # a may be a room
-            return Inequality(feature_on_frames([any_frame], constant_row(right)))
-        igibson = self.semantics == "igibson"
-        return middle_in_rooms(C, self.a, wanted, truth, igibson)
+        accepted = rooms_named(rooms, self.room)
+        fixed = self._fixed_rooms(C, rooms)
+        if fixed is not None:
+            is_so = any(room in accepted for room in fixed) is truth
+            # a may be a room, which is no frame, so the row is one of the first frame.
+            frame = FrameGroup(C, C.frames[0].name, (0,))
+            return Inequality(feature_on_frames([frame], constant_row(is_so)))
+        truncate = self.semantics == "igibson"
+        return middle_in_rooms(C, self.a, accepted, truth, truncate)
 
-    def start_region(self, C: Config, name: str) -> np.ndarray | None:
-        """See `Predicate`."""
+    def start_region(
+        self, C: Config, name: FrameName
+    ) -> Float[np.ndarray, "2 3"] | None:
         rooms = room_map(C)
-        return (
-            rooms_region(rooms, rooms_named(rooms, self.room))
-            if name == self.a
-            else None
-        )
+        if name != self.a:
+            return None
+        return rooms_region(rooms, rooms_named(rooms, self.room))
 
     def _rooms(self, C: Config, rooms: RoomMap) -> list[Room]:
-        """The rooms that it is in."""
-        always = self._always(C, rooms)
-        if always is not None:
-            return always
+        """Return the rooms that a is in."""
+        fixed = self._fixed_rooms(C, rooms)
+        if fixed is not None:
+            return fixed
         low, high = bounding_box(require_shapes(find_object(C, self.a)))
         truncate = self.semantics == "igibson"
         here = rooms.room_at((low + high) / 2, truncate)
         return [] if here is None else [here]
 
-    def _always(self, C: Config, rooms: RoomMap) -> list[Room] | None:
-        """The rooms that it is in, wherever it is; None: that depends."""
+    def _fixed_rooms(self, C: Config, rooms: RoomMap) -> list[Room] | None:
+        """Return the rooms that a is in at every pose; None if that depends on it."""
         own = [r for r in rooms.rooms if self.a in (r.name, r.floor or rooms.floor)]
         if own:
             return own
@@ -102,59 +108,92 @@ class InRoom(SemanticPredicate):
         return None if np.isfinite(bounding_box(a)).all() else []
 
 
-def middle_in_rooms(
-    C: Config, a: str, rooms: Sequence[Room], truth: bool, truncate: bool
-) -> ConstraintTerm:
-    """Rows that the middle of a thing's bounding box is in one of the rooms, or not."""
-    made = room_map(C)
-    about = room_walls(made, room_cells(made, rooms), truncate)
-    if not len(about):
-        return Inequality(
-            feature_on_frames([find_object(C, a)], constant_row(not truth))
-        )
-    return Inequality(
-        feature_on_frames(
-            [require_shapes(find_object(C, a))], in_room_rows(about, truth)
-        )
-    )
+@dataclass(frozen=True)
+class InSameRoomAsAgent(SemanticPredicate):
+    """a's centre of mass is in the same room of `C.rooms` as the agent's base.
 
+    Points outside of all rooms share no room.
 
-def room_cells(rooms: RoomMap, chosen: Sequence[Room]) -> Bool[np.ndarray, "nx ny"]:
-    """Which cells are some rooms'."""
-    places = [i for i, room in enumerate(rooms.rooms) if room in chosen]
-    return np.isin(rooms.labels, places)
+    "igibson": by the rule of the code, the name of the agent's room ("kitchen_0") must
+    be among the types of a's room ("kitchen"), which it is not, unless the attribute
+    `in_rooms` of a's root frame names it; cells are found by truncation (see
+    `RoomMap.room_at`). "document" is the same as "posewise".
 
+    The default is "posewise": the code's rule is never true of movable objects.
 
-def rooms_region(rooms: RoomMap, chosen: Sequence[Room]) -> np.ndarray | None:
-    """The box about some rooms, of any height (2, 3); None: they have no cells."""
-    about = room_walls(rooms, room_cells(rooms, chosen)).reshape(-1, 2)
-    if not len(about):
-        return None
-    return np.array([[*about.min(0), -np.inf], [*about.max(0), np.inf]])
-
-
-def room_map(C: Config) -> RoomMap:
-    """The map of rooms.
+    Args:
+        a: an object or frame.
+        agent: an agent of `C.add_agent`, or a frame.
 
     Raises:
-        ConfigError: for a world without rooms.
+        ConfigError: when evaluated, for unknown names, and a world without rooms.
     """
-    if C.rooms is None:
-        raise ConfigError(
-            "The world has no rooms; say which, e.g. C.rooms = RoomMap([Room("
-            "'kitchen_0', 'kitchen', [0, 0, 40, 40])], size=40)."
-        )
-    return C.rooms
+
+    a: FrameName
+    agent: str
+
+    def verdict(self, C: Config) -> Verdict:
+        rooms = room_map(C)
+        igibson = self.semantics == "igibson"
+        a = find_object(C, self.a)
+        centre = centre_of_mass(a, root_only=igibson)
+        room_a = rooms.room_at(centre, truncate=igibson)
+        base = C.pose(find_agent(C, self.agent).base)
+        room_agent = rooms.room_at(base, truncate=igibson)
+        name_a, name_agent = _room_name(room_a), _room_name(room_agent)
+        where = f"{self.a} is in {name_a}, {self.agent} in {name_agent}"
+        if not igibson:
+            truth = room_a is not None and room_a is room_agent
+            return Verdict(truth, lambda: f"{where}.")
+        attributes = C.frames[a.frames[0]].attributes
+        listed = attributes.get("in_rooms") or ([room_a.type] if room_a else [])
+        truth = room_agent is not None and room_agent.name in listed
+        rule = "is" if truth else "is not"
+        text = f"{where}: {name_agent!r} {rule} among {list(listed)}."
+        return Verdict(truth, lambda: text)
+
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        rooms, igibson = room_map(C), self.semantics == "igibson"
+        a, base = find_object(C, self.a), find_agent(C, self.agent).base
+        listed = C.frames[a.frames[0]].attributes.get("in_rooms")
+
+        def walls_of(chosen: Sequence[Room]) -> Float[np.ndarray, "walls 2 2"]:
+            return room_walls(rooms, room_cells(rooms, chosen), igibson)
+
+        if igibson and listed:
+            walls = walls_of([room for room in rooms.rooms if room.name in listed])
+            if len(walls):
+                rows = origin_in_room_rows(walls, truth)
+            else:
+                rows = constant_row(not truth)
+            return Inequality(feature_on_frames([find_object(C, base)], rows))
+        room_pairs = [
+            (walls_of([room_a]), walls_of([room_agent]))
+            for room_a in rooms.rooms
+            for room_agent in rooms.rooms
+            if (room_agent.name == room_a.type if igibson else room_a is room_agent)
+        ]
+        room_pairs = [pair for pair in room_pairs if all(map(len, pair))]
+        if not room_pairs:
+            return Inequality(feature_on_frames([a], constant_row(not truth)))
+        error = 0.5 * self.bound
+        pair = object_pair(C, self.a, base, root_only=igibson)
+        feature = pair.feature(same_room_rows(room_pairs, truth, error))
+        return Inequality(feature, error=error)
+
+    def start_region(
+        self, C: Config, name: FrameName
+    ) -> Float[np.ndarray, "2 3"] | None:
+        base, rooms = find_agent(C, self.agent).base, room_map(C)
+        if name not in (self.a, base):
+            return None
+        if name == self.a:
+            other = C.pose(base)[:3]
+        else:
+            other = centre_of_mass(find_object(C, self.a))
+        room = rooms.room_at(other)
+        return None if room is None else rooms_region(rooms, [room])
 
 
-def rooms_named(rooms: RoomMap, name: str) -> list[Room]:
-    """The rooms of that name, or of that type.
-
-    Raises:
-        ConfigError: when there is none, with near matches.
-    """
-    found = [room for room in rooms.rooms if name in (room.name, room.type)]
-    if not found:
-        known = [word for room in rooms.rooms for word in (room.name, room.type)]
-        raise ConfigError(unknown_name("room, or type of rooms,", name, known))
-    return found
+def _room_name(room: Room | None) -> str:
+    return "no room" if room is None else room.name

@@ -1,13 +1,13 @@
-"""On top and under: what is straight above and below."""
+"""Support: an object straight above, or straight below, another."""
 
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
+from posewise.robots.typing import FrameName
 from posewise.robots.world.regions import Region
 
 from ..geometry.frame_groups import (
@@ -19,7 +19,9 @@ from ..geometry.frame_groups import (
     region_around,
     require_shapes,
 )
-from ..relaxed import regions as relaxed_regions
+from ..geometry.messages import length
+from ..geometry.ray_axes import IGIBSON_RANGE, VERTICAL, hits_along_axes
+from ..geometry.regions import above_support, checked_supports, regions_box
 from ..relaxed.constraint_terms import (
     Conjunction,
     ConstraintTerm,
@@ -27,11 +29,9 @@ from ..relaxed.constraint_terms import (
     Inequality,
 )
 from ..relaxed.object_features import object_pair
-from ..relaxed.rays import DOWN, UP, ray_hit_rows, ray_miss_rows
+from ..relaxed.rays import DOWN, UP
+from ..relaxed.support import on_supports_term, vertical_ray_term
 from .contact import CONTACT_TOLERANCE, InContactWith, check_tolerance
-from .messages import length
-from .rays import IGIBSON_RANGE, VERTICAL, hits_along_axes
-from .regions import above_support, checked_supports, regions_box
 from .verdict import SemanticPredicate, Verdict
 
 
@@ -39,70 +39,62 @@ from .verdict import SemanticPredicate, Verdict
 class OnTopOf(SemanticPredicate):
     """a touches b, and b is straight below a's centre of mass and not above it.
 
-    Below and above along the world's z; a convex part of b that holds the centre itself
-    is neither, and nothing stands in the way.
+    Below and above are along the world's z. A convex part of b that contains the centre
+    is neither; other objects do not block the rays. The rule is that of iGibson 2.0 (Li
+    et al. 2021).
 
     "posewise": at any distance. "igibson": within 5 m, from the centre of a's root
-    frame. "document": b is both below and above, as its text has it.
+    frame. "document": b is both below and above, as the documentation says.
 
     The default is "posewise": the code's rule without its range.
 
     Args:
         a: an object or frame with a shape.
-        b: another one.
+        b: another object or frame with a shape.
         tolerance: see `InContactWith`.
 
     Raises:
-        ConfigError: on asking, for unknown names, and things without shapes.
+        ConfigError: when evaluated, for unknown names, and objects without shapes.
     """
 
-    a: Any
-    b: Any
-    tolerance: Any = field(default=CONTACT_TOLERANCE, kw_only=True)
+    a: FrameName
+    b: FrameName
+    tolerance: float = field(default=CONTACT_TOLERANCE, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
-        """See `SemanticPredicate`."""
-        place = _Place.of(self, C)
-        if not place.below or place.above != (self.semantics == "document"):
+        place = _VerticalPlace.of(self, C)
+        if not place.is_below or place.is_above != (self.semantics == "document"):
             return Verdict(False, lambda: f"{place.sentence(C)}.")
-        touch = InContactWith(self.a, self.b, tolerance=self.tolerance).verdict(C)
-        if not touch.truth:
-            return touch
-        return Verdict(True, lambda: f"{place.sentence(C)}; {touch.reason()}")
+        contact = InContactWith(self.a, self.b, tolerance=self.tolerance).verdict(C)
+        if not contact.truth:
+            return contact
+        return Verdict(True, lambda: f"{place.sentence(C)}; {contact.reason()}")
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Contact, a ray down that meets b, and one up that does not.
+        """Return rows of contact, of a ray down that hits b, and of one up that misses.
 
-        Where b has annotated supports, a stands on one of them, with its centre
-        straight above it, which says less.
+        If b has annotated supports, a must touch one of them, with its centre straight
+        above. This implies contact and the ray down, and its rows are smoother.
         """
         pair = object_pair(C, self.a, self.b)
         if truth and (regions := self._supports(pair.b)):
-            error = min(0.5 * self.tolerance, self.bound)
-            stands = []
-            for region in regions:
-                over = relaxed_regions.above_support_rows(pair, region)
-                on = relaxed_regions.touching_support_rows(
-                    pair, region, self.tolerance, error
-                )
-                near = Inequality(pair.feature(on), scale=100.0, error=error)
-                stands.append(Conjunction((Inequality(pair.feature(over)), near)))
-            free = _straight(self, C, UP, False)
-            return Conjunction((Disjunction(tuple(stands), 0.5 * self.bound), free))
-        touch = InContactWith(
+            on_supports = on_supports_term(pair, regions, self.tolerance, self.bound)
+            return Conjunction((on_supports, _ray_term(self, C, UP, False)))
+        contact = InContactWith(
             self.a, self.b, tolerance=self.tolerance, bound=self.bound
         )
-        below = _straight(self, C, DOWN, truth)
-        above = _straight(self, C, UP, truth is (self.semantics == "document"))
-        parts = (touch.relaxed(C, truth), below, above)
+        below = _ray_term(self, C, DOWN, truth)
+        above = _ray_term(self, C, UP, truth is (self.semantics == "document"))
+        parts = (contact.relaxed(C, truth), below, above)
         return Conjunction(parts) if truth else Disjunction(parts, 0.5 * self.bound)
 
-    def start_region(self, C: Config, name: str) -> np.ndarray | None:
-        """See `Predicate`."""
+    def start_region(
+        self, C: Config, name: FrameName
+    ) -> Float[np.ndarray, "2 3"] | None:
         if name != self.a:
             return None
         b, up = find_object(C, self.b, self.a), np.array([0.0, 0.0, 1.0])
@@ -112,32 +104,33 @@ class OnTopOf(SemanticPredicate):
         return region_around(C, name, self.b, 0.0, up)
 
     def _supports(self, b: FrameGroup) -> list[Region]:
-        """Annotated supports; of other semantics, things may stand elsewhere only."""
+        """Return annotated supports, which only the semantics "posewise" use."""
         return checked_supports(b) if self.semantics == "posewise" else []
 
     def admits_poses(
-        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+        self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
-        """See `Predicate`."""
         if name != self.a:
             return super().admits_poses(C, name, poses)
-        up, down = _distances(self, C, poses)
+        up, down = _vertical_distances(self, C, poses)
         a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
-        # what lies flat is still this high
+        # The centre of an object is above its support by half of its least extent.
         low, high = bounding_box(a, a.pose(a.frames[0])[0])
-        up, down = np.isfinite(up), np.isfinite(down) & (down >= (high - low).min() / 2)
+        is_above = np.isfinite(up)
+        is_below = np.isfinite(down) & (down >= (high - low).min() / 2)
         if regions := self._supports(b):
             centres = centres_of_mass_at(a, poses)
             over = [above_support(b, r, centres) for r in regions]
-            return down & ~up & np.any(over, axis=0)
-        return down & (up == (self.semantics == "document"))
+            return is_below & ~is_above & np.any(over, axis=0)
+        return is_below & (is_above == (self.semantics == "document"))
 
 
 @dataclass(frozen=True)
 class Under(SemanticPredicate):
     """b is straight above a's centre of mass and not below it; see `OnTopOf`.
 
-    Contact does not matter. "document": b is both above and below, as its text has it.
+    Contact does not matter. "document": b is both above and below, as the documentation
+    says.
 
     The default is "posewise": the code's rule without its range of 5 m.
 
@@ -146,112 +139,113 @@ class Under(SemanticPredicate):
         b: an object or frame with a shape.
 
     Raises:
-        ConfigError: on asking, for unknown names, and b without a shape.
+        ConfigError: when evaluated, for unknown names, and b without a shape.
     """
 
-    a: Any
-    b: Any
+    a: FrameName
+    b: FrameName
 
     def verdict(self, C: Config) -> Verdict:
-        """See `SemanticPredicate`."""
-        place = _Place.of(self, C)
-        truth = place.above and place.below == (self.semantics == "document")
+        place = _VerticalPlace.of(self, C)
+        truth = place.is_above and place.is_below == (self.semantics == "document")
         return Verdict(truth, lambda: f"{place.sentence(C)}.")
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """A ray up that meets b, and one down that does not."""
-        above = _straight(self, C, UP, truth)
-        below = _straight(self, C, DOWN, truth is (self.semantics == "document"))
+        above = _ray_term(self, C, UP, truth)
+        below = _ray_term(self, C, DOWN, truth is (self.semantics == "document"))
         parts = (above, below)
         return Conjunction(parts) if truth else Disjunction(parts, 0.5 * self.bound)
 
-    def start_region(self, C: Config, name: str) -> np.ndarray | None:
-        """See `Predicate`."""
+    def start_region(
+        self, C: Config, name: FrameName
+    ) -> Float[np.ndarray, "2 3"] | None:
         down = np.array([0.0, 0.0, 2.0])
         return region_around(C, name, self.b, -down, 0.0) if name == self.a else None
 
     def admits_poses(
-        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+        self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
-        """See `Predicate`."""
         if name != self.a:
             return super().admits_poses(C, name, poses)
-        up, down = np.isfinite(_distances(self, C, poses))
-        return up & (down == (self.semantics == "document"))
+        is_above, is_below = np.isfinite(_vertical_distances(self, C, poses))
+        return is_above & (is_below == (self.semantics == "document"))
 
 
-def _distances(
-    statement: OnTopOf | Under, C: Config, poses: Float[np.ndarray, "n 7"]
+def _vertical_distances(
+    predicate: OnTopOf | Under, C: Config, poses: Float[np.ndarray, "n 7"]
 ) -> Float[np.ndarray, "2 n"]:
-    """How far b is straight above and below a's centre when a is at some poses [m].
+    """Return the distances of b straight above and below a's centre [m].
 
-    inf where it is not there.
+    Args:
+        predicate: which names a and b.
+        C: the world.
+        poses: of a's root frame.
+
+    Returns:
+        Distances upwards and downwards; inf where b is not there.
     """
-    igibson = statement.semantics == "igibson"
-    a = find_object(C, statement.a, statement.b)
-    b = require_shapes(find_object(C, statement.b, statement.a))
+    igibson = predicate.semantics == "igibson"
+    a = find_object(C, predicate.a, predicate.b)
+    b = require_shapes(find_object(C, predicate.b, predicate.a))
     reach = IGIBSON_RANGE[8:] if igibson else np.inf
-    centres = centres_of_mass_at(a, poses, root=igibson)
+    centres = centres_of_mass_at(a, poses, root_only=igibson)
     return hits_along_axes(b, centres, VERTICAL, reach)[:, 0].T
 
 
-def _straight(
-    statement: Any, C: Config, direction: np.ndarray, there: bool
+def _ray_term(
+    predicate: OnTopOf | Under, C: Config, direction: np.ndarray, hits: bool
 ) -> Inequality:
-    """Whether b is straight above or below a's centre."""
-    igibson = statement.semantics == "igibson"
+    """Return the inequality of the vertical ray from a's centre hitting b, or not."""
+    igibson = predicate.semantics == "igibson"
     reach = float(IGIBSON_RANGE[8]) if igibson else np.inf
-    pair = object_pair(C, statement.a, statement.b, root=igibson)
-    if not there:
-        return Inequality(pair.feature(ray_miss_rows(direction, reach)))
-    error = 0.25 * statement.bound
-    return Inequality(pair.feature(ray_hit_rows(direction, reach, error)), error=error)
+    pair = object_pair(C, predicate.a, predicate.b, root_only=igibson)
+    return vertical_ray_term(pair, direction, hits, reach, 0.25 * predicate.bound)
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where b is, straight above and below a's centre of mass."""
+class _VerticalPlace:
+    """The position of b straight above and below a's centre of mass."""
 
-    a: Any
-    b: Any
+    a: str
+    b: str
     centre: np.ndarray
     up: float
+    """Distance of b above the centre [m]; inf if it is not there."""
     down: float
-    """Distances [m], inf: it is not there."""
+    """Distance of b below the centre [m]; inf if it is not there."""
 
     @classmethod
-    def of(cls, statement: OnTopOf | Under, C: Config) -> "_Place":
-        igibson = statement.semantics == "igibson"
-        a = find_object(C, statement.a, statement.b)
-        b = require_shapes(find_object(C, statement.b, statement.a))
-        centre = centre_of_mass(a, root=igibson)
+    def of(cls, predicate: OnTopOf | Under, C: Config) -> "_VerticalPlace":
+        igibson = predicate.semantics == "igibson"
+        a = find_object(C, predicate.a, predicate.b)
+        b = require_shapes(find_object(C, predicate.b, predicate.a))
+        centre = centre_of_mass(a, root_only=igibson)
         reach = IGIBSON_RANGE[8:] if igibson else np.inf
         up, down = hits_along_axes(b, centre, VERTICAL, reach)[0].tolist()
-        return cls(statement.a, statement.b, centre, up, down)
+        return cls(predicate.a, predicate.b, centre, up, down)
 
     @property
-    def above(self) -> bool:
+    def is_above(self) -> bool:
         return isfinite(self.up)
 
     @property
-    def below(self) -> bool:
+    def is_below(self) -> bool:
         return isfinite(self.down)
 
     def sentence(self, C: Config) -> str:
-        """Without the full stop."""
+        """Return where b is, without a full stop."""
         centre = f"{self.a}'s centre of mass"
         sides = (("above", self.up), ("below", self.down))
-        there = [f"{length(d)} {side}" for side, d in sides if isfinite(d)]
-        if len(there) == 2:
-            return f"{self.b} is {' and '.join(there)} {centre}"
-        if there:
-            other = "above" if self.below else "below"
-            return f"{self.b} is {there[0]} {centre} and not {other} it"
+        positions = [f"{length(d)} {side}" for side, d in sides if isfinite(d)]
+        if len(positions) == 2:
+            return f"{self.b} is {' and '.join(positions)} {centre}"
+        if positions:
+            other = "above" if self.is_below else "below"
+            return f"{self.b} is {positions[0]} {centre} and not {other} it"
         low, high = bounding_box(find_object(C, self.b, self.a))
         beside = np.maximum(low - self.centre, self.centre - high)[:2]
         if beside.max() > 0:
             axis = int(beside.argmax())
-            return (
-                f"{centre} lies {length(beside[axis])} beside {self.b} in {'xy'[axis]}"
-            )
+            distance = length(beside[axis])
+            return f"{centre} lies {distance} beside {self.b} in {'xy'[axis]}"
         return f"{self.b} has no part straight above or below {centre}"

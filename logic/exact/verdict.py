@@ -1,9 +1,9 @@
-"""Predicates that judge a world once, for the truth and for its reason."""
+"""Base classes of predicates that compute truth and reason together."""
 
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 from posewise.robots.config import Config
 from posewise.robots.errors import unknown_name
@@ -12,35 +12,36 @@ from posewise.robots.validation import number
 from ..errors import PredicateError
 from ..formulas.predicate import Predicate
 
-Semantics = Literal["posewise", "igibson", "document"]
-
+Semantics: TypeAlias = Literal["posewise", "igibson", "document"]
+"""Which definition of a predicate applies; see `SemanticPredicate`."""
 
 DEFAULT_BOUND = 2e-3
+"""Default `bound` of a relaxation [m, or 1]; a larger one makes rows smoother."""
 
 
 class Verdict(NamedTuple):
-    """What a predicate finds."""
+    """The truth of a predicate in a world, and the reason."""
 
     truth: bool
     reason: Callable[[], str]
-    """A sentence, with numbers that may take longer than the truth."""
+    """Returns a sentence; its numbers may take longer to compute than the truth."""
 
 
 @dataclass(frozen=True)
 class VerdictPredicate(Predicate):
-    """A predicate on names, with one method that finds the truth and the reason.
+    """A predicate of names whose truth and reason come from one method.
 
     Raises:
-        PredicateError: for names that are no strings, or the same name twice.
+        PredicateError: when a name is not a string, or is given twice.
     """
 
     distinct: ClassVar[bool] = True
-    """Whether its names must differ."""
+    """Whether the names must differ."""
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
-        places = [f.name for f in fields(self) if not f.kw_only]
-        names = {place: getattr(self, place) for place in places}
+        arguments = [f.name for f in fields(self) if not f.kw_only]
+        names = {argument: getattr(self, argument) for argument in arguments}
         for argument, name in names.items():
             if not isinstance(name, str) or not name:
                 raise PredicateError(
@@ -48,45 +49,43 @@ class VerdictPredicate(Predicate):
                 )
         if self.distinct and len(set(names.values())) < len(names):
             raise PredicateError(
-                f"{kind}: {' and '.join(names)} are both {names[places[0]]!r};"
-                " name two different things."
+                f"{kind}: {' and '.join(names)} are both {names[arguments[0]]!r};"
+                " name two different objects."
             )
 
     @abstractmethod
     def verdict(self, C: Config) -> Verdict:
-        """Whether it is true of the world as it is now, and why."""
+        """Return the truth in the world as it is now, and the reason."""
 
     def holds(self, C: Config) -> bool:
-        """See `Predicate`."""
         return bool(self.verdict(C).truth)
 
     def explain(self, C: Config) -> str:
-        """See `Predicate`."""
         return self.verdict(C).reason()
 
 
 @dataclass(frozen=True)
 class SemanticPredicate(VerdictPredicate):
-    """A predicate that can be meant in several ways.
+    """A predicate with several published definitions.
 
-    Its `semantics`: "posewise", the intended meaning, which does not change when the
-    world is turned about z; "igibson", the rules of iGibson 2.0's code, in exact
-    geometry; "document", the words of its documentation.
+    Its `semantics` are "posewise", the intended meaning, which does not change when the
+    world is rotated about z; "igibson", the rules of iGibson 2.0's code, in exact
+    geometry; or "document", the words of iGibson's documentation.
 
     Raises:
-        PredicateError: as `VerdictPredicate`, and for unknown semantics.
+        PredicateError: as `VerdictPredicate`, for unknown semantics, and for a bound
+            that is not positive.
     """
 
-    semantics: Any = field(default="posewise", kw_only=True)
-    bound: Any = field(default=DEFAULT_BOUND, kw_only=True)
-    """Where it is true by that much, `violation` is at most 0 [m, or 1]."""
+    semantics: Semantics = field(default="posewise", kw_only=True)
+    bound: float = field(default=DEFAULT_BOUND, kw_only=True)
+    """Margin by which it must be true for `violation` to be at most 0 [m, or 1]."""
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
-        positive = lambda x: x > 0
-        number(f"{kind}: bound", self.bound, "> 0", positive, PredicateError)
-        if self.semantics not in get_args(Semantics):
-            known = get_args(Semantics)
+        number(f"{kind}: bound", self.bound, "> 0", lambda x: x > 0, PredicateError)
+        known = get_args(Semantics)
+        if self.semantics not in known:
             raise PredicateError(
                 f"{kind}: {unknown_name('semantics', self.semantics, known)}"
             )

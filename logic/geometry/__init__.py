@@ -1,1 +1,4 @@
-"""Geometry of objects that the exact checks and the relaxations share."""
+"""Geometry of objects, rooms and cameras that exact checks and relaxations share.
+
+Everything here is computed in NumPy without compiling a program.
+"""

@@ -18,9 +18,9 @@ from ..geometry.frame_groups import (
     has_collision_shape,
     subtree,
 )
+from ..margins import STRICT_MARGIN
 from ..relaxed.clearance import clearance_feature
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Inequality
-from ..relaxed.contact import STRICT_MARGIN
 from .frame_owners import frames_by_owner, is_floor, robot_frames
 from .ghost_arm import add_ghost_arm, arm_with_ghost, move_ghost_arm, object_frames
 from .reachable import (

@@ -16,7 +16,7 @@ from posewise.robots.kinematics.transforms import (
 from posewise.robots.validation import float_array, integer, number
 
 from ..errors import PredicateError
-from ..exact.agents import find_agent
+from ..geometry.agents import find_agent
 from ..geometry.frame_groups import FrameGroup, find_object, first_hits, subtree
 from .costmap import Costmap, cell_middles
 from .frame_owners import frames_by_owner, is_floor

@@ -44,7 +44,7 @@ from posewise.robots.world.frame import Frame
 
 from ..errors import PredicateError
 from ..geometry.frame_groups import FrameGroup, has_collision_shape
-from ..relaxed.contact import STRICT_MARGIN
+from ..margins import STRICT_MARGIN
 from ..relaxed.object_features import ObjectPair
 from ..relaxed.parts import PartKinds, all_parts, gather_rows, posed_parts
 from .pixel_visibility import (

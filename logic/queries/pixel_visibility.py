@@ -10,8 +10,8 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.world.agents import Camera
 
-from ..exact.agents import find_agent
-from ..exact.sight import CameraRays
+from ..geometry.agents import find_agent
+from ..geometry.camera_rays import CameraRays
 from ..geometry.frame_groups import FrameGroup, find_object, part_boxes, require_shapes
 from .frame_owners import agent_with_camera, frames_by_owner, robot_frames
 

@@ -18,9 +18,9 @@ from posewise.robots.validation import float_array, number
 from posewise.robots.world.argument_parsing import finite_vector, parse_pose
 
 from ..errors import PredicateError
-from ..exact.messages import length
 from ..formulas.predicate import Predicate, Witnesses
 from ..geometry.frame_groups import find_object
+from ..geometry.messages import length
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from .ghost_arm import add_ghost_arm, arm_with_ghost, frame_poses_at, move_ghost_arm
 from .query_arguments import check_name

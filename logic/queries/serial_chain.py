@@ -29,7 +29,7 @@ from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_m
 from posewise.robots.world.frame import Model
 from posewise.solvers.interruptible import NO_PROGRESS
 
-from ..exact.agents import find_agent
+from ..geometry.agents import find_agent
 
 IK_OPTIONS: Any = dict(mu=1e3, damping=1.0, max_step=1.0, max_iterations=40)
 """Nothing but feasibility: trust the Newton steps, and soon start anew."""

@@ -22,7 +22,7 @@ def lower_onto_support(
     By upright boxes about parts: on the highest that is below its middle. Where it is
     as in the world, or above nothing, it stays.
     """
-    own = [C.index(stack.names[i]) for i in stack.objects[0]]
+    own = [C.index(stack.frame_names[i]) for i in stack.objects[0]]
     at = C.coordinates([stack.root])
     parts = [i for i in own if has_collision_shape(C, i)]
     below = {j for i, j in stack.pairs if i in stack.objects[0]}
@@ -31,7 +31,9 @@ def lower_onto_support(
         box = lambda i, k=k: body_boxes(C.frames[i], walk.R[k, i], walk.p[k, i])
         low, high = _concatenate_boxes([box(i) for i in parts])
         low, high = low.min(0), high.max(0)
-        lows, tops = _concatenate_boxes([box(C.index(stack.names[j])) for j in below])
+        lows, tops = _concatenate_boxes(
+            [box(C.index(stack.frame_names[j])) for j in below]
+        )
         over = ((lows < high) & (tops > low))[:, :2].all(1)
         over &= tops[:, 2] < (low + high)[2] / 2
         if over.any():
@@ -46,7 +48,7 @@ def are_clear(
 
     By upright boxes about parts, so that some are left out that would do.
     """
-    own = {C.index(stack.names[i]) for i in stack.objects[0]}
+    own = {C.index(stack.frame_names[i]) for i in stack.objects[0]}
     pairs = [pair for pair in C.collision_indices().tolist() if own & {*pair}]
     others = sorted({i for pair in pairs for i in pair} - own)
     frames, root = C.forward_pass().frames, C.index(stack.root)

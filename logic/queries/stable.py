@@ -18,9 +18,9 @@ from posewise.robots.simulation.twin import Twin
 from posewise.robots.validation import number
 
 from ..errors import PredicateError
-from ..exact.messages import length
 from ..exact.verdict import Verdict, VerdictPredicate
 from ..geometry.frame_groups import find_object
+from ..geometry.messages import length
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm
 from ..relaxed.stack_equilibrium import standing_term
 from ..relaxed.support_graph import find_stack, free_joint_frames

@@ -12,11 +12,12 @@ from posewise.robots.config import Config
 from posewise.robots.simulation.motion import SimulationError
 from posewise.robots.simulation.twin import Twin
 
-from ..exact.messages import length
 from ..exact.verdict import Verdict, VerdictPredicate
 from ..geometry.frame_groups import find_object
+from ..geometry.messages import length
+from ..margins import STRICT_MARGIN
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Inequality
-from ..relaxed.contact import STRICT_MARGIN, beyond_distance_rows
+from ..relaxed.contact import beyond_distance_rows
 from ..relaxed.object_features import ObjectPair
 from .contact import Touching
 from .stable import Stable

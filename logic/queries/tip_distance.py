@@ -13,7 +13,7 @@ from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
 
 from ..geometry.frame_groups import find_object
-from ..relaxed.contact import STRICT_MARGIN
+from ..margins import STRICT_MARGIN
 
 
 def tip_distance_feature(

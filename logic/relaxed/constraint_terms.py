@@ -1,12 +1,12 @@
-"""What a predicate demands, as rows: all of them, or any of some.
+"""Constraint terms: inequalities, their conjunctions, and their disjunctions.
 
-A row is a feature whose entries are at most 0 only where what it stands for is true:
-it is exact, or lies above the exact one by no more than a stated error.
+The rows of an inequality are at most 0 only where its statement holds. A row is exact,
+or above the exact value by no more than a stated error.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,41 +18,50 @@ from posewise.robots.config import Config
 from .disjunction import disjunction_feature
 
 SOLVER_MARGIN = 1.2e-3
-"""In scaled units: a little more than what a solver leaves of a row."""
+"""Margin of scaled rows in a solver [1].
+
+It exceeds the feasibility tolerance of 1e-3, so that a feasible solution has rows below
+0, and so makes the predicate true exactly.
+"""
 
 
 @dataclass(frozen=True)
 class Inequality:
-    """A feature of which every entry shall be at most 0."""
+    """A feature whose rows must be at most 0."""
 
     feature: Feature
     scale: float = 10.0
-    """What the solver multiplies entries by."""
+    """Factor of the rows in a solver; larger for statements of high precision."""
     error: float = 0.0
-    """By how much entries may lie above what is exact."""
+    """Bound on how far a row may be above the exact value."""
 
 
 @dataclass(frozen=True)
 class Conjunction:
-    """Every one of the terms."""
+    """All of some terms."""
 
     terms: "tuple[ConstraintTerm, ...]"
 
 
 @dataclass(frozen=True)
 class Disjunction:
-    """At least one of the terms; as one row, the smooth minimum of their worst rows."""
+    """At least one of some terms; one row, the smooth minimum of their largest rows."""
 
     terms: "tuple[ConstraintTerm, ...]"
     error: float
-    """How far the smooth minimum may be above the least."""
+    """Bound on how far the smooth minimum may be above the minimum."""
 
 
-ConstraintTerm = Inequality | Conjunction | Disjunction
+ConstraintTerm: TypeAlias = Inequality | Conjunction | Disjunction
 
 
 def inequalities(term: ConstraintTerm, C: Config) -> Iterator[Inequality]:
-    """Rows that together are the term."""
+    """Yield inequalities whose conjunction implies the term.
+
+    Conjunctions remain separate rows, which loses nothing. A disjunction of rows φᵢⱼ
+    becomes mellowmin over i of max over j of φᵢⱼ. The mellowmin is at least the
+    minimum, so if it is at most 0, so are all rows of one alternative: it is sound.
+    """
     match term:
         case Inequality():
             yield term
@@ -66,11 +75,12 @@ def inequalities(term: ConstraintTerm, C: Config) -> Iterator[Inequality]:
             features = tuple(tuple(r.feature for r in part) for part in rows)
             worst = max((r.error for part in rows for r in part), default=0.0)
             scale = min((r.scale for part in rows for r in part), default=10.0)
-            yield Inequality(disjunction_feature(features, error), scale, error + worst)
+            feature = disjunction_feature(features, error)
+            yield Inequality(feature, scale, error + worst)
 
 
 def violation(term: ConstraintTerm, C: Config) -> float:
-    """The largest entry of all rows: at most 0 only where the term is true."""
+    """Return the largest row, at most 0 only where the term is true."""
     return max(
         (float(np.max(r.feature.eval(C)[0])) for r in inequalities(term, C)),
         default=-np.inf,
@@ -78,31 +88,35 @@ def violation(term: ConstraintTerm, C: Config) -> float:
 
 
 def error_bound(term: ConstraintTerm, C: Config) -> float:
-    """By how much a violation may lie above what is exact."""
+    """Return a bound on how far a violation may be above the exact value."""
     return max((r.error for r in inequalities(term, C)), default=0.0)
 
 
 def objectives(
     term: ConstraintTerm, C: Config, interval: SliceInterval
 ) -> ObjectiveSpecs:
-    """The rows as inequalities on all slices, with room for what a solver leaves."""
+    """Yield the rows as inequality objectives on all slices, with `SOLVER_MARGIN`."""
     for r in inequalities(term, C):
-        yield _scaled(r), OT.ineq, interval.slices
+        yield _with_solver_margin(r), OT.ineq, interval.slices
 
 
-def _scaled(r: Inequality) -> Feature:
-    """scale · (φ + safe) as a feature; φ may have a scale and a target itself."""
+def _with_solver_margin(r: Inequality) -> Feature:
+    """Return scale · φ + margin as a feature; φ may have a scale and a target."""
     f = r.feature
-    own: Any = 1.0 if f.scale is None else f.scale
+    own_scale: Any = 1.0 if f.scale is None else f.scale
     target: Any = 0.0 if f.target is None else f.target
-    if np.ndim(own) == 2 or not np.all(own):
-        raise ValueError("Rows take features with one scale for each entry, not 0.")
-    moved = target - SOLVER_MARGIN / (r.scale * np.asarray(own, float))
+    if np.ndim(own_scale) == 2 or not np.all(own_scale):
+        raise ValueError(
+            f"Inequality: the scale of {f.symbol.name!r} is {own_scale!r}, expected"
+            " one number per row, none of them 0."
+        )
+    scale = r.scale * np.asarray(own_scale, float)
+    # scale · (φ - (target - margin / scale)) = scale · (φ - target) + margin
     return Feature(
         f.symbol,
         f.frames,
         order=f.order,
-        scale=r.scale * np.asarray(own, float),
-        target=moved,
+        scale=scale,
+        target=target - SOLVER_MARGIN / scale,
         **f.options,
     )

@@ -1,85 +1,65 @@
-"""Distances of things: contact, and how far centres are from origins."""
+"""Relaxation of contact: distances of two objects at most, or at least, a length."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ..smooth_extrema import mellowmin_within
-from .object_features import ObjectPair, PairRows, mass_centre
-from .parts import PartPairKinds, gather_rows, part_distances, part_pairs
-
-STRICT_MARGIN = 1e-6
-"""By what strict inequalities are kept [m]."""
+from .object_features import ObjectPair, PairRows, RowFunction
+from .parts import PartPairKinds, part_distances, part_pairs
+from .world_feature import Arrays
 
 
 def within_distance_rows(distance: float, error: float) -> PairRows:
-    """At most 0 only where the distance of the two is at most that.
+    """Return a row at most 0 only where the objects are within a distance.
 
     Args:
         distance: [m].
-        error: how far the row may lie above what is exact.
+        error: bound on how far the row may be above the exact value [m].
     """
 
-    def build(pair: ObjectPair) -> Any:
-        which, arrays = _distances(pair)
+    def build(pair: ObjectPair) -> RowFunction:
+        kinds, arrays = pair_distance_data(pair)
         arrays |= {"least": np.array(float(distance)), "error": np.array(float(error))}
-        return _within(which), arrays, 1
+        return RowFunction(_within(kinds), arrays, 1)
 
     return build
 
 
 def beyond_distance_rows(distance: float) -> PairRows:
-    """At most 0 only where the distance of all parts is at least that [m]."""
+    """Return rows at most 0 only where all parts are at least a distance apart [m]."""
 
-    def build(pair: ObjectPair) -> Any:
-        which, arrays = _distances(pair)
+    def build(pair: ObjectPair) -> RowFunction:
+        kinds, arrays = pair_distance_data(pair)
         arrays["least"] = np.array(float(distance))
-        return _apart(which), arrays, arrays["order"].size
+        return RowFunction(_beyond(kinds), arrays, arrays["order"].size)
 
     return build
 
 
-def reach_rows(distance: float, truth: bool) -> PairRows:
-    """At most 0 only where a's centre is nearer than that to b's origin, or is not."""
-    sign = 1.0 if truth else -1.0
-
-    def build(pair: ObjectPair) -> Any:
-        arrays = pair.mass_arrays() | {"root": np.array(len(pair.a.frames))}
-        arrays |= {"least": np.array(float(distance)), "sign": np.array(sign)}
-        return _reached, arrays, 1
-
-    return build
-
-
-def _reached(R: Any, p: Any, **arrays: Any) -> Any:
-    off = mass_centre(R, p, arrays) - gather_rows(p, arrays["root"][None])[0]
-    square = jnp.sum(off * off)
-    length = jnp.sqrt(jnp.where(square > 0, square, 1.0)) * (square > 0)
-    sign = arrays["sign"]
-    return (sign * (length - arrays["least"]) + STRICT_MARGIN * (sign > 0))[None]
-
-
-def _distances(pair: ObjectPair) -> tuple[PartPairKinds, dict[str, np.ndarray]]:
-    pairs = [
-        (i, j) for i in pair.shape_positions("a") for j in pair.shape_positions("b")
-    ]
+def pair_distance_data(pair: ObjectPair) -> tuple[PartPairKinds, Arrays]:
+    """Return all pairs of a part of a and a part of b, and their arrays."""
+    positions_b = pair.shape_positions("b")
+    pairs = [(i, j) for i in pair.shape_positions("a") for j in positions_b]
     return part_pairs([pair.C.frames[i] for i in pair.frames], pairs)
 
 
 @lru_cache(maxsize=256)
-def _within(which: PartPairKinds) -> Any:
-    def near(R: Any, p: Any, **arrays: Any) -> Any:
-        d = part_distances(which, R, p, arrays)
+def _within(kinds: PartPairKinds) -> Callable[..., Any]:
+    def within_distance(R: Any, p: Any, **arrays: Any) -> Any:
+        # Sound: the mellowmin is at least the distance of the closest parts.
+        d = part_distances(kinds, R, p, arrays)
         return (mellowmin_within(d, arrays["error"]) - arrays["least"])[None]
 
-    return near
+    return within_distance
 
 
 @lru_cache(maxsize=256)
-def _apart(which: PartPairKinds) -> Any:
-    def far(R: Any, p: Any, **arrays: Any) -> Any:
-        return arrays["least"] - part_distances(which, R, p, arrays)
+def _beyond(kinds: PartPairKinds) -> Callable[..., Any]:
+    def beyond_distance(R: Any, p: Any, **arrays: Any) -> Any:
+        # Exact: a conjunction over all pairs of parts, one row each.
+        return arrays["least"] - part_distances(kinds, R, p, arrays)
 
-    return far
+    return beyond_distance

@@ -1,8 +1,8 @@
-"""Where two convex bodies may touch: points of one, brought to the other's surface.
+"""Points at which two convex bodies may touch.
 
-A point of body A, moved to the nearest point q of body B, is a point of contact where q
-is on A's surface too. For parallel faces, however they overlap, the corners of A so
-moved span most of the common area, and all of it where A's corners are above B.
+Let q be the point of body B closest to a sample point of body A. It is a point of
+contact if q is on A's surface too. For parallel faces, the corners of A projected to B
+in this way span most of the common area, and all of it where A's corners are above B.
 """
 
 from itertools import product
@@ -17,30 +17,32 @@ from posewise import collision
 from posewise.robots.geometry.hulls import outer_hull
 
 RIM_POINTS = 12
-"""Points on a rim."""
+"""Number of samples on a circular rim (count)."""
 MAX_HULL_POINTS = 24
-"""Points of a hull, at most."""
+"""Maximum number of samples of a convex hull (count)."""
 MAX_PARTS_WITH_EDGES = 4
-"""Of things with more parts than this, boxes are told by their corners alone."""
+"""Number of parts of an object up to which boxes are also sampled at their edges."""
 
 
 def contact_samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
-    """Points of a core, in its frame, at which it may touch something.
+    """Return points of a core, in its frame, at which it may touch something.
 
     Args:
         core: without a batch axis.
-        parts: of the thing it belongs to.
+        parts: number of parts of the object that it belongs to.
     """
     match core:
         case collision.Box(half):
             grid = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
-            corners = np.abs(grid).sum(1) >= (3 if parts > MAX_PARTS_WITH_EDGES else 2)
-            long = half > 0
-            grid = grid[corners] if long.sum() == 3 else grid
+            # Corners have three nonzero coordinates, middles of edges two.
+            least = 3 if parts > MAX_PARTS_WITH_EDGES else 2
+            corners = np.abs(grid).sum(1) >= least
+            is_solid = (half > 0).sum() == 3
+            grid = grid[corners] if is_solid else grid
             return np.unique(grid * half, axis=0)
         case collision.BoxPlusEllipsoid(half, radii) if radii[2] == 0:
-            turn = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-            rim = np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
+            angle = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
+            rim = np.stack([np.cos(angle), np.sin(angle), 0 * angle], -1)
             rim = np.concatenate([rim, np.zeros((1, 3))])
             flat = np.sign(rim) * half * [1, 1, 0] + rim * radii
             ends = [flat + [0, 0, s * half[2]] for s in (-1, 1)]
@@ -56,7 +58,7 @@ def contact_samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
 
 
 def is_cylinder(core: Any) -> bool:
-    """Whether a core is a cylinder about z, or a disc."""
+    """Return whether a core is a cylinder about z, or a disc."""
     if not isinstance(core, collision.BoxPlusEllipsoid):
         return False
     half, radii = np.asarray(core.half), np.asarray(core.radii)
@@ -64,14 +66,14 @@ def is_cylinder(core: Any) -> bool:
 
 
 def closest_surface_points(
-    body: collision.Body, x: Float[jax.Array, "n 3"], drum: bool
+    body: collision.Body, x: Float[jax.Array, "n 3"], cylinders: bool
 ) -> tuple[Float[jax.Array, " n"], Float[jax.Array, "n 3"]]:
-    """Signed distances of points to bodies [m], and the bodies' nearest points.
+    """Return signed distances of points to bodies [m], and the bodies' closest points.
 
     Args:
-        body: n of one kind.
-        x: in the world.
-        drum: all cores are, see `is_cylinder`.
+        body: n bodies of one kind.
+        x: points in the world [m].
+        cylinders: whether all cores are cylinders; see `is_cylinder`.
     """
     core, radius = body.core, body.radius
     local = jnp.einsum("nji,nj->ni", body.R, x - body.p)
@@ -81,15 +83,15 @@ def closest_surface_points(
             on = local.at[:, 2].set(0.0)
         case collision.Box(half):
             d, on = collision.closest_point_on_box(local, half)
-        case collision.BoxPlusEllipsoid(half, radii) if drum:
+        case collision.BoxPlusEllipsoid(half, radii) if cylinders:
             d, on = collision.closest_point_on_cylinder(local, half[:, 2], radii[:, 0])
         case _:
             point = collision.Box(jnp.zeros_like(x))
             eye = jnp.broadcast_to(jnp.eye(3, dtype=x.dtype), (len(x), 3, 3))
-            small = collision.Body(point, jnp.zeros_like(radius), eye, x)
-            found = collision.contact(small, body)
-            return found.distance, found.point_b
-    away = local - on
-    out = away / jnp.where(jnp.abs(d) > 0, d, 1.0)[:, None]
-    on = on + radius[:, None] * out
+            points = collision.Body(point, jnp.zeros_like(radius), eye, x)
+            contact = collision.contact(points, body)
+            return contact.distance, contact.point_b
+    # From the core's surface to that of the swept body, along the normal.
+    outward = (local - on) / jnp.where(jnp.abs(d) > 0, d, 1.0)[:, None]
+    on = on + radius[:, None] * outward
     return d - radius, jnp.einsum("nij,nj->ni", body.R, on) + body.p

@@ -1,29 +1,42 @@
-"""At least one of several: the smooth minimum of features, as a feature."""
+"""Disjunctions of features: the smooth minimum of several features, as a feature."""
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import jax.numpy as jnp
 import numpy as np
 
 from posewise.features import Feature
-from posewise.features.symbol import Pose, Symbol, unresolved
+from posewise.features.symbol import Pose, Symbol
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
 from ..smooth_extrema import largest, mellowmin_within
 from .parts import gather_rows
+from .world_feature import Arrays, Resolved, TracedArrays, world_feature
 
-FeatureChoices = tuple[tuple[Feature, ...], ...]
+FeatureChoices: TypeAlias = tuple[tuple[Feature, ...], ...]
+"""Alternatives, each a conjunction of features."""
+
+
+class _Operand(NamedTuple):
+    """One feature of an alternative: the static part of its computation."""
+
+    symbol: Symbol
+    positions: tuple[int, ...]
+    """Positions of its frames among those of the disjunction."""
+    keys: tuple[str, ...]
+    """Names of its arrays."""
 
 
 def disjunction_feature(choices: FeatureChoices, error: float) -> Feature:
-    """At most 0 only where all features of one of the choices are.
+    """Return a row at most 0 only where all rows of one alternative are.
 
     Args:
-        choices: each some features, all entries of which count.
-        error: how far the row may lie above the least of the choices' worst entries.
+        choices: alternatives, each some features, all rows of which count.
+        error: bound on how far the row may be above the least of the alternatives'
+            largest rows.
     """
     frames: dict[str, None] = {}
     for choice in choices:
@@ -31,70 +44,78 @@ def disjunction_feature(choices: FeatureChoices, error: float) -> Feature:
             frames |= dict.fromkeys(feature.frames)
     names = tuple(frames)
 
-    def resolve(C: Config, renamed: Sequence[str]) -> Any:
-        now = dict(zip(names, renamed, strict=True))
-        move = lambda f: f.renamed(tuple(now[name] for name in f.frames))
-        return _resolved(C, tuple(tuple(map(move, c)) for c in choices), error)
+    def resolve(C: Config, given_names: Sequence[str]) -> Resolved:
+        renamed = dict(zip(names, given_names, strict=True))
 
-    symbol = Symbol(
-        unresolved, "alternatives", frames=(0, None), dim=1, takes_frame_stack=True,
-        resolve=resolve,
-    )  # fmt: skip
-    return Feature(symbol, names)
+        def rename(feature: Feature) -> Feature:
+            return feature.with_frames(tuple(renamed[name] for name in feature.frames))
+
+        return _resolve(C, tuple(tuple(map(rename, c)) for c in choices), error)
+
+    return world_feature(names, resolve, "alternatives", dim=1)
 
 
-def _resolved(
-    C: Config, choices: FeatureChoices, error: float
-) -> tuple[Symbol, np.ndarray, dict[str, np.ndarray]]:
-    structure: list[Any] = []
-    arrays: dict[str, np.ndarray] = {}
+def _resolve(C: Config, choices: FeatureChoices, error: float) -> Resolved:
+    structure: list[tuple[_Operand, ...]] = []
+    arrays: Arrays = {}
     frames: list[int] = []
     for i, choice in enumerate(choices):
-        made = []
+        operands = []
         for j, feature in enumerate(choice):
-            g = feature.bind(C)
-            if g.symbol.input_kind == "joints" or g.symbol.window or feature.order:
+            bound = feature.bind(C)
+            symbol = bound.symbol
+            if symbol.input_kind == "joints" or symbol.window or feature.order:
                 raise PredicateError(
-                    f"{g.symbol.name} cannot be one of several alternatives: only"
+                    f"{symbol.name} cannot be one of several alternatives: only"
                     " features of poses in one slice can."
                 )
-            name = f"{i}_{j}_"
-            at = [_place(frames, int(k)) for k in g.frames]
-            arrays |= {name + k: np.asarray(v) for k, v in g.params.items()}
-            arrays |= {name + "scale": g.scale, name + "target": g.target}
-            keys = tuple(sorted(g.params))
-            made.append((g.symbol, tuple(at), keys))
-        structure.append(tuple(made))
+            prefix = f"{i}_{j}_"
+            positions = tuple(_position(frames, int(k)) for k in bound.frames)
+            arrays |= {prefix + k: np.asarray(v) for k, v in bound.params.items()}
+            arrays |= {prefix + "scale": bound.scale, prefix + "target": bound.target}
+            keys = tuple(sorted(bound.params))
+            operands.append(_Operand(symbol, positions, keys))
+        structure.append(tuple(operands))
     arrays["error"] = np.array(float(error))
     return _symbol(tuple(structure)), np.array(frames), arrays
 
 
-def _place(frames: list[int], frame: int) -> int:
+def _position(frames: list[int], frame: int) -> int:
+    """Return the position of a frame in a list, to which it is added if missing."""
     if frame not in frames:
         frames.append(frame)
     return frames.index(frame)
 
 
 @lru_cache(maxsize=512)
-def _symbol(structure: tuple[Any, ...]) -> Symbol:
-    def worst(i: int, choice: Sequence[Any], R: Any, p: Any, arrays: dict) -> Any:
-        found = []
-        for j, (symbol, at, keys) in enumerate(choice):
-            name = f"{i}_{j}_"
-            params = {k: arrays[name + k] for k in keys}
-            here, there = gather_rows(R, np.array(at)), gather_rows(p, np.array(at))
+def _symbol(structure: tuple[tuple[_Operand, ...], ...]) -> Symbol:
+    def largest_row(
+        i: int, choice: tuple[_Operand, ...], R: Any, p: Any, arrays: TracedArrays
+    ) -> Any:
+        maxima = []
+        for j, operand in enumerate(choice):
+            symbol, at = operand.symbol, np.array(operand.positions)
+            prefix = f"{i}_{j}_"
+            params = {k: arrays[prefix + k] for k in operand.keys}
+            R_at, p_at = gather_rows(R, at), gather_rows(p, at)
             if symbol.takes_frame_stack:
-                y = symbol.fn(here, there, **params)
+                y = symbol.fn(R_at, p_at, **params)
             else:
-                none = jnp.zeros(4, p.dtype)
-                poses = [Pose(a, b, none) for a, b in zip(here, there, strict=True)]
+                # Rows of predicates do not read quaternions, so none are computed.
+                quaternion = jnp.zeros(4, p.dtype)
+                pairs = zip(R_at, p_at, strict=True)
+                poses = [Pose(*pair, quaternion) for pair in pairs]
                 y = jnp.atleast_1d(symbol.fn(*poses, **params))
-            y = arrays[name + "scale"] * (y - arrays[name + "target"])
-            found.append(largest(y))
-        return largest(jnp.stack(found))
+            y = arrays[prefix + "scale"] * (y - arrays[prefix + "target"])
+            maxima.append(largest(y))
+        return largest(jnp.stack(maxima))
 
     def run(R: Any, p: Any, **arrays: Any) -> Any:
-        rows = [worst(i, choice, R, p, arrays) for i, choice in enumerate(structure)]
+        # Sound: mellowmin is at least the minimum over alternatives of their largest
+        # row, so that a value of at most 0 means that one alternative holds.
+        rows = [
+            largest_row(i, choice, R, p, arrays) for i, choice in enumerate(structure)
+        ]
         return mellowmin_within(jnp.stack(rows), arrays["error"])[None]
 
     return Symbol(run, "alternatives", frames=(0, None), dim=1, takes_frame_stack=True)

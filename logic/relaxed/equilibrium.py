@@ -1,12 +1,17 @@
-"""Whether friction forces at given points can hold bodies up: how much is missing.
+"""Static equilibrium: the least imbalance that forces in friction cones can leave.
 
-The least imbalance over all forces in friction cones,
+The least imbalance over all forces f in Coulomb cones K,
 
-    r = min ½ |G f - b|² + ½ ρ |f|²,
+    r = min over f in K of ½ |G f - b|² + ½ ρ |f|²,
 
-is found by its dual, which has six unknowns for each body however many points there
-are: max bᵀy - ½ |y|² - |Π(Gᵀy)|² / 2ρ, with Π the projection onto the cones. Its
-derivative is that of the dual at the y found (Danskin's envelope theorem).
+is found by its dual, which has six unknowns per body, however many contacts there are:
+
+    max over y of bᵀy - ½ |y|² - |Π(Gᵀy)|² / 2ρ,
+
+with Π the projection onto the cones. A zero of r is the equilibrium condition for
+multi-contact stability (Bretl and Lall, "Testing static equilibrium for legged robots",
+IEEE Transactions on Robotics, 2008). The derivative of r is the partial derivative of
+the dual objective at the maximiser y (Danskin's theorem).
 """
 
 from typing import Any, NamedTuple
@@ -16,116 +21,143 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 FORCE_PENALTY = 1e-4
-"""ρ: what forces cost."""
+"""Weight ρ of squared forces [1]; larger values smooth the imbalance and raise it."""
 MAX_NEWTON_STEPS = 40
-"""Newton steps; about ten are needed."""
+"""Maximum number of Newton steps (count); about ten are needed."""
 GRADIENT_TOLERANCE = 1e-11
-"""Gradient that counts as none."""
+"""Largest entry of the dual's gradient at which Newton's method stops [1]."""
 STEP_FRACTIONS = (1.0, 0.5, 0.2, 0.05, 0.01)
-"""Shares of a Newton step that are tried."""
+"""Fractions of a Newton step that the line search tries."""
 
 
 class FrictionContacts(NamedTuple):
-    """Where forces can act, and on what."""
+    """Points at which contact forces can act on bodies."""
 
     G: Float[jax.Array, "n 3 dofs"]
-    """Transposed: what a force in the world does to the bodies, `Gᵀ y` by G @ y."""
+    """Transposed grasp matrix: maps twists of the bodies to motions of the points, and
+    its transpose forces at the points to wrenches on the bodies."""
     normal: Float[jax.Array, "n 3"]
-    """Unit, of the cones."""
+    """Unit normals, the axes of the friction cones."""
     friction: Float[jax.Array, " n"]
+    """Coefficients of friction."""
 
 
 def force_imbalance(
-    forces: FrictionContacts, b: Float[jax.Array, "loads dofs"]
+    contacts: FrictionContacts, b: Float[jax.Array, "loads dofs"]
 ) -> Float[jax.Array, " loads"]:
-    """sqrt(2 r) for each of the loads, never less than the exact one.
+    """Return sqrt(2 r) for each load, an upper bound of the least imbalance.
 
     Args:
-        forces: that may act.
-        b: what they have to add up to.
+        contacts: points of contact.
+        b: wrenches that the forces must add up to, one for each load.
     """
-    still, wanted = jax.lax.stop_gradient((forces, b))
-    y = jax.vmap(lambda load: _solve(still, load))(wanted)
-    primal = jax.vmap(lambda load, y: _primal(still, load, y))(wanted, y)
-    dual = jax.vmap(lambda load, y: -_dual(forces, load, y))(b, y)
+    fixed, loads = jax.lax.stop_gradient((contacts, b))
+    y = jax.vmap(lambda load: _maximise_dual(fixed, load))(loads)
+    primal = jax.vmap(lambda load, y: _primal(fixed, load, y))(loads, y)
+    dual = jax.vmap(lambda load, y: -_negative_dual(contacts, load, y))(b, y)
+    # The value is that of the primal, which is an upper bound even before convergence,
+    # so that rows stay sound; the derivative is that of the dual (Danskin).
     r = dual + jax.lax.stop_gradient(primal - dual)
     return jnp.sqrt(2 * jnp.maximum(r, jnp.finfo(r.dtype).tiny))
 
 
-def _dual(forces: FrictionContacts, b: Any, y: Any) -> Any:
-    """Minus the dual's objective, convex in y."""
-    f = _project(forces, forces.G @ y)
+def _negative_dual(contacts: FrictionContacts, b: Any, y: Any) -> Any:
+    """Return minus the objective of the dual, which is convex in y."""
+    f = _project(contacts, contacts.G @ y)
     return 0.5 * y @ y + jnp.sum(f * f) / (2 * FORCE_PENALTY) - b @ y
 
 
-def _primal(forces: FrictionContacts, b: Any, y: Any) -> Any:
-    f = _project(forces, forces.G @ y) / FORCE_PENALTY
-    missing = jnp.einsum("nid,ni->d", forces.G, f) - b
-    return 0.5 * missing @ missing + 0.5 * FORCE_PENALTY * jnp.sum(f * f)
+def _primal(contacts: FrictionContacts, b: Any, y: Any) -> Any:
+    """Return the objective of the primal at the forces Π(Gᵀy) / ρ."""
+    f = _project(contacts, contacts.G @ y) / FORCE_PENALTY
+    residual = jnp.einsum("nid,ni->d", contacts.G, f) - b
+    return 0.5 * residual @ residual + 0.5 * FORCE_PENALTY * jnp.sum(f * f)
 
 
-def _solve(
-    forces: FrictionContacts, b: Float[jax.Array, " dofs"]
+def _maximise_dual(
+    contacts: FrictionContacts, b: Float[jax.Array, " dofs"]
 ) -> Float[jax.Array, " dofs"]:
-    """Newton's method on the dual, which is convex, with shorter steps where needed."""
-    G, shares = forces.G, jnp.array(STEP_FRACTIONS, b.dtype)
+    """Return the maximiser of the dual, by a damped semismooth Newton method."""
+    G, fractions = contacts.G, jnp.array(STEP_FRACTIONS, b.dtype)
 
     def gradient(y: Any) -> Any:
-        f = _project(forces, G @ y)
+        f = _project(contacts, G @ y)
         return y - b + jnp.einsum("nid,ni->d", G, f) / FORCE_PENALTY
 
     def step(state: Any) -> Any:
         y, g, k = state
-        slope = _projection_jacobian(forces, G @ y)
+        slope = _projection_jacobian(contacts, G @ y)
+        # The identity is the Hessian of ½|y|², so that H is positive definite.
         H = jnp.einsum("nid,nij,nje->de", G, slope, G) / FORCE_PENALTY
         H = H + jnp.eye(len(b), dtype=b.dtype)
-        tried = y - shares[:, None] * jnp.linalg.solve(H, g)
-        best = jnp.argmin(jax.vmap(lambda y: _dual(forces, b, y))(tried))
+        tried = y - fractions[:, None] * jnp.linalg.solve(H, g)
+        best = jnp.argmin(jax.vmap(lambda y: _negative_dual(contacts, b, y))(tried))
         y = tried[best]
         return y, gradient(y), k + 1
 
-    def going(state: Any) -> Any:
+    def is_unfinished(state: Any) -> Any:
         _, g, k = state
         return (jnp.max(jnp.abs(g)) > GRADIENT_TOLERANCE) & (k < MAX_NEWTON_STEPS)
 
-    return jax.lax.while_loop(going, step, (b, gradient(b), 0))[0]
+    return jax.lax.while_loop(is_unfinished, step, (b, gradient(b), 0))[0]
 
 
-def _cone_coordinates(
-    forces: FrictionContacts, v: Any
-) -> tuple[Any, Any, Any, Any, Any]:
-    """Along the normal; its tangential length and direction; inside; on the edge."""
-    n, mu = forces.normal, forces.friction
+class _ConeCoordinates(NamedTuple):
+    """Vectors relative to friction cones."""
+
+    along: Any
+    """Component along the normal (n,)."""
+    length: Any
+    """Length of the tangential component (n,)."""
+    direction: Any
+    """Unit tangential direction (n, 3); 0 without a tangential component."""
+    inside: Any
+    """Whether the vector is in the cone (n,)."""
+    on_edge: Any
+    """Whether its projection is on the edge of the cone, not at the apex (n,)."""
+
+
+def _cone_coordinates(contacts: FrictionContacts, v: Any) -> _ConeCoordinates:
+    n, mu = contacts.normal, contacts.friction
     along = jnp.sum(v * n, -1)
     side = v - along[:, None] * n
     square = jnp.sum(side * side, -1)
-    some = square > 0
-    length = jnp.sqrt(jnp.where(some, square, 1.0)) * some
-    direction = side / jnp.where(some, length, 1.0)[:, None]
+    nonzero = square > 0
+    # The double `where` keeps derivatives finite for vectors along the normal.
+    length = jnp.sqrt(jnp.where(nonzero, square, 1.0)) * nonzero
+    direction = side / jnp.where(nonzero, length, 1.0)[:, None]
     inside = length <= mu * along
-    edge = ~inside & (mu * length > -along)
-    return along, length, direction, inside, edge
+    on_edge = ~inside & (mu * length > -along)
+    return _ConeCoordinates(along, length, direction, inside, on_edge)
 
 
-def _project(forces: FrictionContacts, v: Any) -> Float[jax.Array, "n 3"]:
-    """The nearest forces in the cones."""
-    along, length, direction, inside, edge = _cone_coordinates(forces, v)
-    mu = forces.friction
+def _project(contacts: FrictionContacts, v: Any) -> Float[jax.Array, "n 3"]:
+    """Return the closest vectors in the friction cones."""
+    along, length, direction, inside, on_edge = _cone_coordinates(contacts, v)
+    mu = contacts.friction
+    # On the edge: s (n + μ d) with s = (v·n + μ |v_t|) / (1 + μ²). Else the apex, 0.
     s = (along + mu * length) / (1 + mu * mu)
-    on_edge = s[:, None] * (forces.normal + mu[:, None] * direction)
-    return jnp.where(inside[:, None], v, jnp.where(edge[:, None], on_edge, 0.0))
+    edge = s[:, None] * (contacts.normal + mu[:, None] * direction)
+    return jnp.where(inside[:, None], v, jnp.where(on_edge[:, None], edge, 0.0))
 
 
-def _projection_jacobian(forces: FrictionContacts, v: Any) -> Float[jax.Array, "n 3 3"]:
-    """The projection's derivative."""
-    along, length, direction, inside, edge = _cone_coordinates(forces, v)
-    n, mu = forces.normal, forces.friction
-    outer = lambda a: a[:, :, None] * a[:, None, :]
+def _projection_jacobian(
+    contacts: FrictionContacts, v: Any
+) -> Float[jax.Array, "n 3 3"]:
+    """Return the (generalised) Jacobian of the projection."""
+    along, length, direction, inside, on_edge = _cone_coordinates(contacts, v)
+    n, mu = contacts.normal, contacts.friction
     eye = jnp.eye(3, dtype=v.dtype)
     share = 1 / (1 + mu * mu)
     ray = n + mu[:, None] * direction
-    turn = share * (along + mu * length) * mu / jnp.where(length > 0, length, 1.0)
-    around = eye - outer(n) - outer(direction)
-    on_edge = share[:, None, None] * outer(ray) + turn[:, None, None] * around
-    at = lambda which: which[:, None, None]
-    return jnp.where(at(inside), eye, jnp.where(at(edge), on_edge, 0.0))
+    # Along the edge the projection is linear; across it, the tangential direction
+    # turns with rate 1 / |v_t|.
+    rate = share * (along + mu * length) * mu / jnp.where(length > 0, length, 1.0)
+    across = eye - _outer(n) - _outer(direction)
+    edge = share[:, None, None] * _outer(ray) + rate[:, None, None] * across
+    edge = jnp.where(on_edge[:, None, None], edge, 0.0)
+    return jnp.where(inside[:, None, None], eye, edge)
+
+
+def _outer(a: Float[jax.Array, "n 3"]) -> Float[jax.Array, "n 3 3"]:
+    return a[:, :, None] * a[:, None, :]

@@ -1,5 +1,6 @@
-"""Between fingers: normals of contacts that point against each other."""
+"""Relaxation of grasps: opposing contact normals of two fingers, and attachment."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -8,105 +9,96 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..geometry.frame_groups import FrameGroup, subtree
+from posewise.features.safe_math import norm
+
+from ..geometry.frame_groups import FrameGroup
+from ..geometry.hands import is_attached
 from ..smooth_extrema import largest, smallest
-from .object_features import GroupRows, constant_row, shape_positions
+from .object_features import GroupRows, RowFunction, constant_row, shape_positions
 from .parts import PartPairKinds, part_contacts, part_pairs
+from .world_feature import Arrays
 
 TIE_TOLERANCE = 1e-6
-"""Parts no farther away than the nearest ones and this may be the nearest [m]."""
+"""Distance beyond that of the closest parts up to which parts may be the closest [m].
+
+The exact check may choose any of them, so the normals of all must be opposed.
+"""
 ANGLE_LEVER = 0.1
-"""What angles are multiplied by, to be compared with distances [m]."""
+"""Factor of angles in rows that they share with distances [m/rad]."""
 ANGLE_MARGIN = 1e-4
-"""By how much angles are above what is asked for."""
+"""Margin of the angle beyond the one that is required [rad]."""
 
 
 def opposed_contact_rows(cosine: float) -> GroupRows:
-    """At most 0 only where the contacts of two fingers with a thing are opposed.
+    """Return a row at most 0 only where two fingers touch an object from two sides.
 
-    Of three things: two fingers, and the one. For each two pairs of parts that may be
-    the nearest ones, the angle between their normals counts.
+    The groups are two fingers and the object. For each two pairs of parts that may be
+    the closest ones, the angle between their normals counts.
 
     Args:
-        cosine: what that of the nearest ones is to be less than.
+        cosine: upper limit of the cosine of the angle.
     """
 
-    def build(things: tuple[FrameGroup, ...]) -> Any:
-        C, first = things[0].C, np.cumsum([0] + [len(x.frames) for x in things])
-        frames = [C.frames[i] for x in things for i in x.frames]
-        solid = [
-            shape_positions(x, int(k)) for x, k in zip(things, first, strict=False)
+    def build(groups: tuple[FrameGroup, ...]) -> RowFunction:
+        C, first = groups[0].C, np.cumsum([0] + [len(x.frames) for x in groups])
+        frames = [C.frames[i] for x in groups for i in x.frames]
+        starts = first[: len(groups)]
+        positions = [
+            shape_positions(x, int(k)) for x, k in zip(groups, starts, strict=True)
         ]
-        least = np.arccos(np.clip(cosine, -1.0, 1.0)) + ANGLE_MARGIN
-        arrays: dict[str, np.ndarray] = {"least": np.array(least)}
-        which = []
+        min_angle = np.arccos(np.clip(cosine, -1.0, 1.0)) + ANGLE_MARGIN
+        arrays: Arrays = {"least": np.array(min_angle)}
+        kinds = []
         for k in range(2):
-            pairs = [(i, j) for i in solid[k] for j in solid[2]]
-            met, numbers = part_pairs(frames, pairs)
-            which.append(met)
-            arrays |= {f"finger_{k}_{name}": x for name, x in numbers.items()}
-        return _opposed(which[0], which[1]), arrays, 1
+            pairs = [(i, j) for i in positions[k] for j in positions[2]]
+            finger_kinds, data = part_pairs(frames, pairs)
+            kinds.append(finger_kinds)
+            arrays |= {f"finger_{k}_{name}": x for name, x in data.items()}
+        return RowFunction(_opposed(kinds[0], kinds[1]), arrays, 1)
 
     return build
 
 
 def attachment_rows(truth: bool) -> GroupRows:
-    """-1 where a thing's root hangs on a hand and on no other object there, else 1.
+    """Return a row that is -1 where an object is attached to a hand, else 1.
 
-    Of two things: the one, and the hand. By what hangs on what, not by poses; a thing
-    that a joint holds on the hand counts as attached only to say that it is.
+    The groups are the object and the hand. Poses do not matter. An object that hangs on
+    the hand by a moving joint is neither attached nor, for the negation, free.
 
     Args:
-        truth: or only where it is not, or 1.
+        truth: False for a row that is -1 where the object is not attached, else 1.
     """
 
-    def build(things: tuple[FrameGroup, ...]) -> Any:
-        a, hand = things
-        return constant_row(is_attached(a, hand.frames[0], rigidly=truth) is truth)(
-            things
-        )
+    def build(groups: tuple[FrameGroup, ...]) -> RowFunction:
+        a, hand = groups
+        attached = is_attached(a, hand.frames[0], rigidly=truth)
+        return constant_row(attached is truth)(groups)
 
     return build
 
 
-def is_attached(a: FrameGroup, hand: int, rigidly: bool = True) -> bool:
-    """Whether a thing's root hangs on a hand, and not on another object there.
-
-    Args:
-        a: the thing.
-        hand: index of a frame.
-        rigidly: no joint is between its root and the frame that it hangs on.
-    """
-    C, frame = a.C, a.C.frames[a.frames[0]]
-    if frame.parent is None:
-        return False
-    if rigidly and frame.joint is not None and frame.joint.dim > 0:
-        return False
-    objects = {C.index(name) for name in C.objects}
-    return frame.parent in subtree(C, hand, objects)
-
-
 @lru_cache(maxsize=256)
-def _opposed(first: PartPairKinds, second: PartPairKinds) -> Any:
-    def opposed(R: Any, p: Any, **arrays: Any) -> Any:
-        met = []
-        for k, which in enumerate((first, second)):
-            mark = f"finger_{k}_"
-            own = {n.removeprefix(mark): x for n, x in arrays.items() if mark in n}
-            met.append(part_contacts(which, R, p, own))
-        normals = met[0].normal[:, None], met[1].normal[None]
-        short = ANGLE_LEVER * (arrays["least"] - _angle(*normals))
-        behind = [smallest(m.distance) + TIE_TOLERANCE - m.distance for m in met]
-        rest = jnp.minimum(behind[0][:, None], behind[1][None])
-        told = jnp.where(rest >= 0, short, jnp.minimum(short, rest))
-        return largest(told.reshape(-1))[None]
+def _opposed(first: PartPairKinds, second: PartPairKinds) -> Callable[..., Any]:
+    def opposed_contacts(R: Any, p: Any, **arrays: Any) -> Any:
+        contacts = []
+        for k, kinds in enumerate((first, second)):
+            prefix = f"finger_{k}_"
+            own = {n.removeprefix(prefix): x for n, x in arrays.items() if prefix in n}
+            contacts.append(part_contacts(kinds, R, p, own))
+        normals = contacts[0].normal[:, None], contacts[1].normal[None]
+        missing_angle = ANGLE_LEVER * (arrays["least"] - _angle(*normals))
+        # `slack` is negative for parts that are certainly not the closest. A pair of
+        # contacts is satisfied if its angle is large enough or if it does not count.
+        # Sound: the pair that the exact check uses always counts.
+        slacks = [smallest(c.distance) + TIE_TOLERANCE - c.distance for c in contacts]
+        slack = jnp.minimum(slacks[0][:, None], slacks[1][None])
+        value = jnp.where(slack >= 0, missing_angle, jnp.minimum(missing_angle, slack))
+        return largest(value.reshape(-1))[None]
 
-    return opposed
+    return opposed_contacts
 
 
 def _angle(a: Float[jax.Array, "*#n 3"], b: Float[jax.Array, "*#n 3"]) -> jax.Array:
-    """Between unit vectors; its derivative does not vanish as that of the cosine."""
-    across = jnp.cross(a, b)
-    square = jnp.sum(across * across, -1)
-    sine = jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
-    return jnp.arctan2(sine, jnp.sum(a * b, -1))
+    """Return the angle between unit vectors [rad]."""
+    # atan2(|a × b|, a·b) keeps its slope near 0 and π, where that of the cosine is 0.
+    return jnp.arctan2(norm(jnp.cross(a, b)), jnp.sum(a * b, -1))

@@ -1,5 +1,6 @@
-"""Whether joints are open: rows in joint values, as shares of their ranges."""
+"""Relaxation of open joints: rows in joint values, as fractions of their ranges."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -8,48 +9,74 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.features.symbol import Symbol
+from posewise.robots.config import Config
 
 from ..smooth_extrema import mellowmin_within
 
-STRICT_MARGIN = 1e-6
-"""By what strict inequalities are kept, a share of the range."""
+STRICT_FRACTION = 1e-6
+"""Margin that turns a strict inequality into one with <=, as a fraction of a range."""
 
 
 def any_open(
-    q: Float[jax.Array, " joints"], *, ends: Any, both: Any, least: Any, error: Any
+    q: Float[jax.Array, " joints"],
+    *,
+    ends: Any,
+    both: Any,
+    closed_fraction: Any,
+    error: Any,
 ) -> Float[jax.Array, "1"]:
-    """At most 0 only where one joint is open.
+    """Return a row at most 0 only where one joint is open.
 
     Args:
         q: values of the joints.
-        ends: of each, where it is closed and where it is open (joints, 2).
-        both: 1 where both ends are closed ones.
-        least: the share of the range that counts as closed.
-        error: how far the row may lie above what is exact.
+        ends: the closed and the open end of each joint (joints, 2).
+        both: 1 for joints of which both ends are closed, else 0 (joints,).
+        closed_fraction: fraction of the range that counts as closed.
+        error: bound on how far the row may be above the exact value.
     """
-    return mellowmin_within(STRICT_MARGIN - _margins(q, ends, both, least), error)[None]
+    # Sound: the mellowmin is at least the minimum over joints.
+    margins = _margins(q, ends, both, closed_fraction)
+    return mellowmin_within(STRICT_FRACTION - margins, error)[None]
 
 
 def all_closed(
-    q: Float[jax.Array, " joints"], *, ends: Any, both: Any, least: Any, error: Any
+    q: Float[jax.Array, " joints"],
+    *,
+    ends: Any,
+    both: Any,
+    closed_fraction: Any,
+    error: Any,
 ) -> Float[jax.Array, " joints"]:
-    """At most 0 only where no joint is open; see `any_open`."""
-    return _margins(q, ends, both, least)
+    """Return rows at most 0 only where no joint is open, exactly; see `any_open`."""
+    return _margins(q, ends, both, closed_fraction)
 
 
-def _margins(q: Any, ends: Any, both: Any, least: Any) -> Any:
-    done = (q - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
-    beyond = done - least
-    return jnp.where(both > 0, jnp.minimum(beyond, 1 - least - done), beyond)
+def _margins(q: Any, ends: Any, both: Any, closed_fraction: Any) -> Any:
+    """Return by how much each joint is open, as a fraction of its range."""
+    opened = (q - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
+    margin = opened - closed_fraction
+    from_both = jnp.minimum(margin, 1 - closed_fraction - opened)
+    return jnp.where(both > 0, from_both, margin)
 
 
-def openness_symbol(truth: bool, numbers: Any) -> Symbol:
-    """Of joints; `numbers` gives its arrays in a world."""
+def openness_symbol(
+    truth: bool, joint_data: Callable[[Config], Mapping[str, Any]]
+) -> Symbol:
+    """Return the symbol of a joint being open, or of all being closed.
+
+    Args:
+        truth: False for all joints being closed.
+        joint_data: returns the arguments of `any_open` in a world.
+    """
+
+    def params(C: Config, names: Sequence[str]) -> dict[str, np.ndarray]:
+        return {k: np.asarray(v) for k, v in joint_data(C).items()}
+
     return Symbol(
         any_open if truth else all_closed,
         "opened" if truth else "closed",
         frames=(1, None),
         dim=1 if truth else None,
         input_kind="joints",
-        params=lambda C, names: {k: np.asarray(v) for k, v in numbers(C).items()},
+        params=params,
     )

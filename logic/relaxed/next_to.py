@@ -1,210 +1,224 @@
-"""Next to: distances less a share of the things' sizes, and heights."""
+"""Relaxation of next-to: distances relative to sizes, and common heights."""
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.features.safe_math import norm
+
+from ..margins import STRICT_MARGIN
 from ..smooth_extrema import largest, mellowmin_within, smallest
-from .contact import STRICT_MARGIN
-from .object_features import ObjectPair, PairRows, mass_centre
+from .contact import pair_distance_data
+from .object_features import ObjectPair, PairRows, RowFunction, mass_centre
 from .parts import (
     PartKinds,
     PartPairKinds,
     bounded_parts,
+    count_parts,
     gather_rows,
     part_distances,
     part_extents,
-    part_pairs,
 )
+from .world_feature import Arrays, TracedArrays
+
+Sides: TypeAlias = tuple[PartKinds, PartKinds]
+"""Kinds of the parts of a and of b."""
 
 
 def near_rows(error: float) -> PairRows:
-    """At most 0 only where the distance is at most a third of the mean edge.
+    """Return a row at most 0 only where the distance is at most a third of the size.
 
-    Edges are those of the bounding boxes in the axes of the things' root frames.
+    The size is the mean edge of both bounding boxes in the axes of the root frames.
 
     Args:
-        error: how far the row may lie above what is exact.
+        error: bound on how far the row may be above the exact value [m].
     """
 
-    def build(pair: ObjectPair) -> Any:
-        which, sides, arrays = _measured(pair)
-        return _near(which, sides), arrays | {"error": np.array(float(error))}, 1
+    def build(pair: ObjectPair) -> RowFunction:
+        kinds, sides, arrays = _distance_and_size_data(pair)
+        arrays["error"] = np.array(float(error))
+        return RowFunction(_near(kinds, sides), arrays, 1)
 
     return build
 
 
 def far_rows() -> PairRows:
-    """At most 0 only where the distance is above a third of the mean edge."""
+    """Return rows at most 0 only where the distance is above a third of the size."""
 
-    def build(pair: ObjectPair) -> Any:
-        which, sides, arrays = _measured(pair)
-        return _far(which, sides), arrays, arrays["order"].size
+    def build(pair: ObjectPair) -> RowFunction:
+        kinds, sides, arrays = _distance_and_size_data(pair)
+        return RowFunction(_far(kinds, sides), arrays, arrays["order"].size)
 
     return build
 
 
 def box_distance_rows(truth: bool) -> PairRows:
-    """At most 0 only where the world's bounding boxes are no farther apart than a third
-    of their mean edge.
+    """Return a row at most 0 only where the world's bounding boxes are near.
+
+    Their distance is then at most a third of their mean edge.
 
     Args:
-        truth: or only where they are.
+        truth: False for a row at most 0 only where they are not near.
     """
 
-    def build(pair: ObjectPair) -> Any:
-        sides, arrays = _sides(pair)
-        sign = np.array(1.0 if truth else -1.0)
-        return _boxes(sides), arrays | {"sign": sign}, 1
+    def build(pair: ObjectPair) -> RowFunction:
+        sides, arrays = _part_data(pair)
+        arrays["sign"] = np.array(1.0 if truth else -1.0)
+        return RowFunction(_boxes_near(sides), arrays, 1)
 
     return build
 
 
 def height_rows(error: float, both: bool = True) -> PairRows:
-    """At most 0 only where a's centre is at the height of a part of b, or b's of a's.
+    """Return a row at most 0 only where one object is at the height of the other.
 
-    The height is along the world's z.
+    a's centre of mass is then at the height of a part of b, or b's at that of a part of
+    a, along the world's z.
 
     Args:
-        error: how far the row may lie above what is exact.
-        both: b's centre counts.
+        error: bound on how far the row may be above the exact value [m].
+        both: whether b's centre counts too.
     """
 
-    def build(pair: ObjectPair) -> Any:
-        sides, arrays = _sides(pair)
+    def build(pair: ObjectPair) -> RowFunction:
+        sides, arrays = _part_data(pair)
         arrays |= pair.mass_arrays("a") | pair.mass_arrays("b")
-        return _level(sides, both), arrays | {"error": np.array(float(error))}, 1
+        arrays["error"] = np.array(float(error))
+        return RowFunction(_at_height(sides, both), arrays, 1)
 
     return build
 
 
 def off_height_rows(both: bool = True) -> PairRows:
-    """At most 0 only where `height_rows` cannot be: a row for each part."""
+    """Return rows at most 0 only where `height_rows` cannot be: one for each part."""
 
-    def build(pair: ObjectPair) -> Any:
-        sides, arrays = _sides(pair)
+    def build(pair: ObjectPair) -> RowFunction:
+        sides, arrays = _part_data(pair)
         arrays |= pair.mass_arrays("a") | pair.mass_arrays("b")
         counted = sides if both else sides[1:]
-        dim = sum(len(arrays[f"{s.prefix}{g}_0"]) for s in counted
-                  for g in range(len(s.kinds)))  # fmt: skip
-        return _off_level(sides, both), arrays, dim
+        dim = sum(count_parts(side, arrays) for side in counted)
+        return RowFunction(_off_height(sides, both), arrays, dim)
 
     return build
 
 
-Sides = tuple[PartKinds, PartKinds]
-
-
-def _sides(pair: ObjectPair) -> tuple[Sides, dict[str, np.ndarray]]:
-    """Parts of a and of b."""
-    found: list[PartKinds] = []
-    arrays: dict[str, np.ndarray] = {}
+def _part_data(pair: ObjectPair) -> tuple[Sides, Arrays]:
+    """Return the parts of a and of b, and their arrays."""
+    kinds: list[PartKinds] = []
+    arrays: Arrays = {}
     for side, root in (("a", 0), ("b", len(pair.a.frames))):
-        solid = pair.shape_positions(side)
-        frames = [pair.C.frames[pair.frames[i]] for i in solid]
-        parts, own = bounded_parts(frames, f"box_{side}_")
-        found.append(parts)
-        arrays |= own | {f"of_{parts.prefix}": np.array(solid)}
+        positions = pair.shape_positions(side)
+        frames = [pair.C.frames[pair.frames[i]] for i in positions]
+        parts, data = bounded_parts(frames, f"box_{side}_")
+        kinds.append(parts)
+        arrays |= data | {f"of_{parts.prefix}": np.array(positions)}
         arrays[f"root_{parts.prefix}"] = np.array(root)
-    return (found[0], found[1]), arrays
+    return (kinds[0], kinds[1]), arrays
 
 
-def _measured(pair: ObjectPair) -> tuple[PartPairKinds, Sides, dict[str, np.ndarray]]:
-    """Pairs of parts, and the parts."""
-    sides, arrays = _sides(pair)
-    pairs = [
-        (i, j) for i in pair.shape_positions("a") for j in pair.shape_positions("b")
-    ]
-    which, meets = part_pairs([pair.C.frames[i] for i in pair.frames], pairs)
-    return which, sides, arrays | meets
+def _distance_and_size_data(
+    pair: ObjectPair,
+) -> tuple[PartPairKinds, Sides, Arrays]:
+    """Return pairs of parts, the parts, and the arrays of both."""
+    sides, arrays = _part_data(pair)
+    kinds, distance_arrays = pair_distance_data(pair)
+    return kinds, sides, arrays | distance_arrays
 
 
-def _box(
-    parts: PartKinds, R: jax.Array, p: jax.Array, axes: jax.Array, arrays: dict
+def _extent(
+    parts: PartKinds, R: jax.Array, p: jax.Array, axes: jax.Array, arrays: TracedArrays
 ) -> tuple[Float[jax.Array, " n"], Float[jax.Array, " n"]]:
-    """Ends of a thing's bounding box along axes."""
+    """Return both ends of an object's bounding box along axes."""
     at = arrays[f"of_{parts.prefix}"]
-    low, high = part_extents(
-        parts, gather_rows(R, at), gather_rows(p, at), axes, arrays
-    )
+    R_at, p_at = gather_rows(R, at), gather_rows(p, at)
+    low, high = part_extents(parts, R_at, p_at, axes, arrays)
     return smallest(low), largest(high)
 
 
-def _third(sides: Sides, R: jax.Array, p: jax.Array, arrays: dict) -> jax.Array:
-    """A third of the mean edge of both, in their own axes [m]."""
+def _third_of_size(
+    sides: Sides, R: jax.Array, p: jax.Array, arrays: TracedArrays
+) -> jax.Array:
+    """Return a third of the mean edge of both boxes, in the axes of the roots [m]."""
     edges = []
     for parts in sides:
         root = arrays[f"root_{parts.prefix}"]
-        low, high = _box(parts, R, p, gather_rows(R, root[None])[0].T, arrays)
+        axes = gather_rows(R, root[None])[0].T
+        low, high = _extent(parts, R, p, axes, arrays)
         edges.append(jnp.mean(high - low))
     return (edges[0] + edges[1]) / 6
 
 
 @lru_cache(maxsize=256)
-def _near(which: PartPairKinds, sides: Sides) -> Any:
+def _near(kinds: PartPairKinds, sides: Sides) -> Callable[..., Any]:
     def near(R: Any, p: Any, **arrays: Any) -> Any:
-        d = mellowmin_within(part_distances(which, R, p, arrays), arrays["error"])
-        return (d - _third(sides, R, p, arrays) + STRICT_MARGIN)[None]
+        # Sound: the mellowmin is at least the distance of the closest parts. Sizes do
+        # not depend on the pose of rigid objects, and are exact for jointed ones.
+        d = mellowmin_within(part_distances(kinds, R, p, arrays), arrays["error"])
+        return (d - _third_of_size(sides, R, p, arrays) + STRICT_MARGIN)[None]
 
     return near
 
 
 @lru_cache(maxsize=256)
-def _far(which: PartPairKinds, sides: Sides) -> Any:
+def _far(kinds: PartPairKinds, sides: Sides) -> Callable[..., Any]:
     def far(R: Any, p: Any, **arrays: Any) -> Any:
-        least = _third(sides, R, p, arrays) + STRICT_MARGIN
-        return least - part_distances(which, R, p, arrays)
+        # Exact: all pairs of parts are far, one row each.
+        limit = _third_of_size(sides, R, p, arrays) + STRICT_MARGIN
+        return limit - part_distances(kinds, R, p, arrays)
 
     return far
 
 
 @lru_cache(maxsize=256)
-def _boxes(sides: Sides) -> Any:
+def _boxes_near(sides: Sides) -> Callable[..., Any]:
     def boxes_near(R: Any, p: Any, **arrays: Any) -> Any:
         world = jnp.eye(3, dtype=p.dtype)
-        boxes = [_box(parts, R, p, world, arrays) for parts in sides]
+        boxes = [_extent(parts, R, p, world, arrays) for parts in sides]
         (low_a, high_a), (low_b, high_b) = boxes
         third = (jnp.mean(high_a - low_a) + jnp.mean(high_b - low_b)) / 6
         gap = jnp.maximum(low_a - high_b, low_b - high_a)
-        out = jnp.maximum(gap, 0.0)
-        square = jnp.sum(out * out)
-        apart = jnp.sqrt(jnp.where(square > 0, square, 1.0)) * (square > 0)
-        signed = apart + jnp.minimum(largest(gap), 0.0)
-        return (arrays["sign"] * (signed - third) + STRICT_MARGIN)[None]
+        # The signed distance of boxes: the length of the positive gaps, or the largest
+        # of the negative ones. Overlap has a slope, unlike the exact distance, and has
+        # the same truth because a third of the size is positive.
+        distance = norm(jnp.maximum(gap, 0.0)) + jnp.minimum(largest(gap), 0.0)
+        return (arrays["sign"] * (distance - third) + STRICT_MARGIN)[None]
 
     return boxes_near
 
 
-def _off(sides: Sides, both: bool, R: Any, p: Any, arrays: dict) -> jax.Array:
-    """How far each part is above or below the other thing's centre [m]."""
+def _height_offsets(
+    sides: Sides, both: bool, R: Any, p: Any, arrays: TracedArrays
+) -> jax.Array:
+    """Return how far each part is above or below the other object's centre [m]."""
     up = jnp.array([[0.0, 0.0, 1.0]], p.dtype)
-    found = []
+    offsets = []
     for parts, other in ((sides[1], "a"), (sides[0], "b"))[: 1 + both]:
         at = arrays[f"of_{parts.prefix}"]
-        low, high = part_extents(
-            parts, gather_rows(R, at), gather_rows(p, at), up, arrays
-        )
+        R_at, p_at = gather_rows(R, at), gather_rows(p, at)
+        low, high = part_extents(parts, R_at, p_at, up, arrays)
         z = mass_centre(R, p, arrays, other)[2]
-        found.append(jnp.maximum(low[:, 0] - z, z - high[:, 0]))
-    return jnp.concatenate(found)
+        offsets.append(jnp.maximum(low[:, 0] - z, z - high[:, 0]))
+    return jnp.concatenate(offsets)
 
 
 @lru_cache(maxsize=256)
-def _level(sides: Sides, both: bool) -> Any:
+def _at_height(sides: Sides, both: bool) -> Callable[..., Any]:
     def at_height(R: Any, p: Any, **arrays: Any) -> Any:
-        off = _off(sides, both, R, p, arrays)
-        return mellowmin_within(off, arrays["error"])[None]
+        # Sound: the mellowmin is at least the smallest offset.
+        offsets = _height_offsets(sides, both, R, p, arrays)
+        return mellowmin_within(offsets, arrays["error"])[None]
 
     return at_height
 
 
 @lru_cache(maxsize=256)
-def _off_level(sides: Sides, both: bool) -> Any:
+def _off_height(sides: Sides, both: bool) -> Callable[..., Any]:
     def off_height(R: Any, p: Any, **arrays: Any) -> Any:
-        return STRICT_MARGIN - _off(sides, both, R, p, arrays)
+        return STRICT_MARGIN - _height_offsets(sides, both, R, p, arrays)
 
     return off_height

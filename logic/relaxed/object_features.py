@@ -1,18 +1,20 @@
-"""Things as the relaxed side sees them: frames, parts, centres of mass."""
+"""Objects in relaxations: features of their frames, centres of mass, constant rows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from posewise.features import Feature
-from posewise.features.symbol import Symbol, unresolved
+from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
+from posewise.robots.typing import FrameName
+from posewise.robots.world.regions import Region
 
 from ..geometry.frame_groups import (
     FrameGroup,
@@ -21,17 +23,30 @@ from ..geometry.frame_groups import (
     require_shapes,
 )
 from .parts import gather_rows
+from .world_feature import Arrays, Resolved, TracedArrays, world_feature
+
+
+class RowFunction(NamedTuple):
+    """Rows as a function of the poses of some frames."""
+
+    fn: Callable[..., Any]
+    """`fn(R, p, **arrays)`; the same object for objects of the same structure, so that
+    these share compiled programs."""
+    arrays: Arrays
+    """Its numbers for the given objects."""
+    dim: int
+    """Number of rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class ObjectPair:
-    """Two things that a predicate names, in a world."""
+    """Two objects that a predicate names, in a world."""
 
     C: Config
     a: FrameGroup
     b: FrameGroup
-    root: bool
-    """Only a's root frame has mass, as iGibson has it."""
+    root_only: bool
+    """Whether only a's root frame has mass, as in iGibson."""
 
     @property
     def frames(self) -> tuple[int, ...]:
@@ -39,120 +54,134 @@ class ObjectPair:
         return (*self.a.frames, *self.b.frames)
 
     def shape_positions(self, side: str) -> list[int]:
-        """Places among `frames` of those of a or b that have shapes."""
-        return shape_positions(*self._of(side))
+        """Return the positions in `frames` of the frames of a or b with shapes."""
+        return shape_positions(*self._side(side))
 
-    def mass_arrays(self, side: str = "a") -> dict[str, np.ndarray]:
-        """Of `mass_centre`: how the mass of a or b is spread over its frames."""
-        thing, first = self._of(side)
-        return mass_arrays(thing, first, self.root, side)
+    def mass_arrays(self, side: str = "a") -> Arrays:
+        """Return the arrays of a or b for `mass_centre`."""
+        group, first = self._side(side)
+        return mass_arrays(group, first, self.root_only, side)
 
     def feature(self, build: "PairRows") -> Feature:
-        """A feature of these frames; every entry is a row."""
-        pair = lambda things: ObjectPair(things[0].C, things[0], things[1], self.root)
-        return feature_on_frames((self.a, self.b), lambda things: build(pair(things)))
+        """Return rows of these objects as a feature of their frames."""
 
-    def _of(self, side: str) -> tuple[FrameGroup, int]:
-        """a or b, and the place of its first frame."""
+        def build_group(groups: tuple[FrameGroup, ...]) -> RowFunction:
+            a, b = groups
+            return build(ObjectPair(a.C, a, b, self.root_only))
+
+        return feature_on_frames((self.a, self.b), build_group)
+
+    def _side(self, side: str) -> tuple[FrameGroup, int]:
+        """Return a or b, and the position of its first frame."""
         return (self.a, 0) if side == "a" else (self.b, len(self.a.frames))
 
 
-def shape_positions(thing: FrameGroup, first: int) -> list[int]:
-    """Places of a thing's frames that have shapes.
+PairRows: TypeAlias = Callable[[ObjectPair], RowFunction]
+"""Returns rows for a pair of objects in a world."""
+GroupRows: TypeAlias = Callable[[tuple[FrameGroup, ...]], RowFunction]
+"""Returns rows for several groups of frames in a world."""
+
+
+def shape_positions(group: FrameGroup, first: int) -> list[int]:
+    """Return the positions of a group's frames with shapes.
 
     Args:
-        thing: of which frames stand one after the other.
-        first: the place of its root.
+        group: its frames follow each other.
+        first: position of its root.
     """
-    solid = require_shapes(thing).collision_frames or thing.frames[:1]
-    return [first + thing.frames.index(i) for i in solid]
+    with_shapes = require_shapes(group).collision_frames or group.frames[:1]
+    return [first + group.frames.index(i) for i in with_shapes]
+
+
+def frame_position(pair: ObjectPair, region: Region) -> Int[np.ndarray, ""]:
+    """Return the position of the frame of a region of b in `pair.frames`."""
+    position = pair.b.frames.index(pair.C.index(region.frame))
+    return np.array(len(pair.a.frames) + position)
 
 
 def mass_arrays(
-    thing: FrameGroup, first: int = 0, root: bool = False, side: str = "a"
-) -> dict[str, np.ndarray]:
-    """Of `mass_centre`: how the mass of a thing is spread over its frames.
+    group: FrameGroup, first: int = 0, root_only: bool = False, side: str = "a"
+) -> Arrays:
+    """Return the distribution of mass over frames, for `mass_centre`.
 
     Args:
-        thing: of which frames stand one after the other.
-        first: the place of its root.
-        root: only its root frame has mass.
-        side: a word that tells its numbers from those of other things.
+        group: its frames follow each other.
+        first: position of its root.
+        root_only: only its root frame has mass.
+        side: suffix that distinguishes its arrays from those of other groups.
     """
-    shares, points = mass_fractions(thing, root)
+    fractions, points = mass_fractions(group, root_only)
     return {
-        f"shares_{side}": shares,
+        f"shares_{side}": fractions,
         f"points_{side}": points,
-        f"places_{side}": first + np.arange(len(shares)),
+        f"places_{side}": first + np.arange(len(fractions)),
     }
-
-
-def feature_on_frames(things: Sequence[FrameGroup], build: "GroupRows") -> Feature:
-    """A feature of the frames of things, one after the other; every entry is a row."""
-    C, ends = things[0].C, np.cumsum([len(thing.frames) for thing in things])
-
-    def resolve(C: Config, names: Sequence[str]) -> Any:
-        at = np.array([C.index(name) for name in names])
-        frames = [tuple(part.tolist()) for part in np.split(at, ends[:-1])]
-        name = lambda part: C.frames[part[0]].name if part else ""
-        fn, arrays, dim = build(
-            tuple(FrameGroup(C, name(part), part) for part in frames)
-        )
-        return _symbol(fn, dim), at, arrays
-
-    symbol = Symbol(
-        unresolved, frames=(0, None), takes_frame_stack=True, resolve=resolve
-    )
-    names = tuple(C.frames[i].name for thing in things for i in thing.frames)
-    return Feature(symbol, names)
-
-
-RowFunction = tuple[Any, dict[str, np.ndarray], int]
-"""`fn(R, p, **arrays)`, the same object for things of one structure; its numbers; and
-how many rows it returns."""
-PairRows = Callable[[ObjectPair], RowFunction]
-GroupRows = Callable[[tuple[FrameGroup, ...]], RowFunction]
-
-
-@lru_cache(maxsize=512)
-def _symbol(fn: Any, dim: int) -> Symbol:
-    name = fn.__name__
-    return Symbol(fn, name, frames=(0, None), dim=dim, unit="m", takes_frame_stack=True)
-
-
-def constant_row(truth: bool) -> GroupRows:
-    """A row of what no pose changes: -1 or 1."""
-    return lambda things: (_settled, {"value": np.array([-1.0 if truth else 1.0])}, 1)
-
-
-def _settled(R: Any, p: Any, *, value: Any) -> Any:
-    return value
-
-
-def object_pair(C: Config, a: str, b: str, root: bool = False) -> ObjectPair:
-    """The two things of these names in a world."""
-    return ObjectPair(C, find_object(C, a, b), find_object(C, b, a), root)
-
-
-def with_point(build: PairRows, point: Float[np.ndarray, "3"]) -> PairRows:
-    """The same with a point of a's first frame in place of a's centre of mass."""
-
-    def build_there(pair: ObjectPair) -> Any:
-        fn, arrays, dim = build(pair)
-        alone = {"shares_a": np.ones(1), "points_a": point[None]}
-        return fn, arrays | alone | {"places_a": np.zeros(1, int)}, dim
-
-    return build_there
 
 
 def mass_centre(
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
-    arrays: dict[str, jax.Array],
+    arrays: TracedArrays,
     side: str = "a",
 ) -> Float[jax.Array, "3"]:
-    """Centre of mass in the world [m]; see `ObjectPair.masses`."""
+    """Return the centre of mass in the world [m]; see `mass_arrays`."""
     at = arrays[f"places_{side}"]
     points = jnp.einsum("nij,nj->ni", gather_rows(R, at), arrays[f"points_{side}"])
     points = points + gather_rows(p, at)
     return arrays[f"shares_{side}"] @ points
+
+
+def with_point(build: PairRows, point: Float[np.ndarray, "3"]) -> PairRows:
+    """Return the same rows with a point of a's first frame as a's centre of mass."""
+
+    def build_with_point(pair: ObjectPair) -> RowFunction:
+        fn, arrays, dim = build(pair)
+        mass = {"shares_a": np.ones(1), "points_a": point[None]}
+        mass["places_a"] = np.zeros(1, int)
+        return RowFunction(fn, arrays | mass, dim)
+
+    return build_with_point
+
+
+def feature_on_frames(groups: Sequence[FrameGroup], build: GroupRows) -> Feature:
+    """Return rows as a feature of the frames of groups, one group after the other."""
+    C, ends = groups[0].C, np.cumsum([len(group.frames) for group in groups])
+
+    def resolve(C: Config, names: Sequence[str]) -> Resolved:
+        indices = np.array([C.index(name) for name in names])
+        frames = [tuple(part.tolist()) for part in np.split(indices, ends[:-1])]
+        roots = [C.frames[part[0]].name if part else "" for part in frames]
+        named = zip(roots, frames, strict=True)
+        fn, arrays, dim = build(tuple(FrameGroup(C, *entry) for entry in named))
+        return _symbol(fn, dim), indices, arrays
+
+    names = [C.frames[i].name for group in groups for i in group.frames]
+    return world_feature(names, resolve)
+
+
+@lru_cache(maxsize=512)
+def _symbol(fn: Callable[..., Any], dim: int) -> Symbol:
+    """Return one symbol for each row function: programs are cached by symbol."""
+    return Symbol(
+        fn, fn.__name__, frames=(0, None), dim=dim, unit="m", takes_frame_stack=True
+    )
+
+
+def constant_row(truth: bool) -> GroupRows:
+    """Return the row of a statement that no pose changes: -1 if true, else 1."""
+
+    def build(groups: tuple[FrameGroup, ...]) -> RowFunction:
+        return RowFunction(_constant, {"value": np.array([-1.0 if truth else 1.0])}, 1)
+
+    return build
+
+
+def _constant(R: Any, p: Any, *, value: Any) -> Any:
+    return value
+
+
+def object_pair(
+    C: Config, a: FrameName, b: FrameName, root_only: bool = False
+) -> ObjectPair:
+    """Return two objects of a world by name."""
+    return ObjectPair(C, find_object(C, a, b), find_object(C, b, a), root_only)

@@ -1,7 +1,8 @@
-"""Convex parts of frames as arrays: how far they reach, and how far apart they are.
+"""Convex parts of frames as arrays: their extents, and the distances between them.
 
-Functions of the poses of some frames. Which kinds of parts there are is static; sizes
-and places in the frames are numbers, under names that begin with a prefix.
+The functions take orientations R (m, 3, 3) and origins p (m, 3) of some frames. The
+kinds of the parts are static; their sizes and their poses in the frames are data, in
+arrays whose names begin with a prefix.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,19 +21,20 @@ from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs, pack
 from posewise.robots.world.frame import Frame
 
 from ..errors import PredicateError
+from .world_feature import Arrays, TracedArrays
 
 
 class PartKinds(NamedTuple):
-    """Kinds of the convex parts of frames, group by group."""
+    """Kinds of the convex parts of some frames, group by group."""
 
     kinds: tuple[Any, ...]
+    """Type of the core of each group."""
     prefix: str
+    """Prefix of the names of their arrays."""
 
 
-def bounded_parts(
-    frames: Sequence[Frame], prefix: str
-) -> tuple[PartKinds, dict[str, np.ndarray]]:
-    """The bounded parts of frames, and their numbers.
+def bounded_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartKinds, Arrays]:
+    """Return the parts of frames, all of which are bounded, and their arrays.
 
     Raises:
         PredicateError: for planes, which have no size.
@@ -40,18 +42,16 @@ def bounded_parts(
     for frame in frames:
         if any(group.kind[0] is collision.HalfSpace for group in frame_bodies(frame)):
             raise PredicateError(
-                f"{frame.name!r} is a plane, which has no size to be relaxed; name"
-                " something bounded."
+                f"{frame.name!r} is a plane, whose size is unbounded and cannot be"
+                " relaxed; name a bounded object."
             )
     return all_parts(frames, prefix)
 
 
-def all_parts(
-    frames: Sequence[Frame], prefix: str
-) -> tuple[PartKinds, dict[str, np.ndarray]]:
-    """The parts of frames, planes too, and their numbers."""
+def all_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartKinds, Arrays]:
+    """Return the parts of frames, planes included, and their arrays."""
     kinds: list[Any] = []
-    arrays: dict[str, np.ndarray] = {}
+    arrays: Arrays = {}
     grouped: dict[Any, list[tuple[int, Bodies]]] = {}
     for i, frame in enumerate(frames):
         for group in frame_bodies(frame):
@@ -65,21 +65,26 @@ def all_parts(
     return PartKinds(tuple(kinds), prefix), arrays
 
 
+def count_parts(parts: PartKinds, arrays: Arrays) -> int:
+    """Return the number of parts."""
+    return sum(len(arrays[f"{parts.prefix}{g}_0"]) for g in range(len(parts.kinds)))
+
+
 def posed_parts(
     parts: PartKinds,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
-    arrays: dict[str, jax.Array],
+    arrays: TracedArrays,
 ) -> Iterator[collision.Body]:
-    """The parts where they are, one batch for each kind."""
+    """Yield the parts at their poses in the world, one batch for each kind."""
     for g, core in enumerate(parts.kinds):
         n = len(core._fields)
-        *sizes, radius, own, place, at = (
+        *sizes, radius, R_part, p_part, at = (
             arrays[f"{parts.prefix}{g}_{k}"] for k in range(n + 4)
         )
-        turn = gather_rows(R, at)
-        centre = jnp.einsum("nij,nj->ni", turn, place) + gather_rows(p, at)
-        yield collision.Body(core(*sizes), radius, turn @ own, centre)
+        R_frame = gather_rows(R, at)
+        centre = jnp.einsum("nij,nj->ni", R_frame, p_part) + gather_rows(p, at)
+        yield collision.Body(core(*sizes), radius, R_frame @ R_part, centre)
 
 
 def part_extents(
@@ -87,14 +92,15 @@ def part_extents(
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
     axes: Float[jax.Array, "n 3"],
-    arrays: dict[str, jax.Array],
+    arrays: TracedArrays,
 ) -> tuple[Float[jax.Array, "parts n"], Float[jax.Array, "parts n"]]:
-    """Lowest and highest coordinate of each part along axes of the world [m]."""
+    """Return lowest and highest coordinate of each part along axes of the world [m]."""
     low: list[jax.Array] = []
     high: list[jax.Array] = []
     for body in posed_parts(parts, R, p, arrays):
         middle = jnp.einsum("nj,aj->an", body.p, axes)
         for sign, ends in ((-1.0, low), (1.0, high)):
+            # The extent along d is the support function h(d) = max over x of d·x.
             d = jnp.einsum("nij,ai->naj", body.R, sign * axes)
             far = support_function(body.core, vector_components(d)) + body.radius
             ends.append((middle + sign * far).T)
@@ -102,74 +108,84 @@ def part_extents(
 
 
 class PartPairKinds(NamedTuple):
-    """Kinds of the pairs of parts that meet."""
+    """Kinds of pairs of parts."""
 
     kinds: CoreTypes
     ordered: bool
-    """Pairs of parts stand in the order of the pairs of frames."""
+    """Whether pairs of parts are in the order of the pairs of frames."""
 
 
 def part_pairs(
     frames: Sequence[Frame], pairs: Sequence[tuple[int, int]]
-) -> tuple[PartPairKinds, dict[str, np.ndarray]]:
-    """All pairs of parts of pairs of frames, and their numbers."""
-    meets = group_body_pairs(frames, pairs)
-    kinds, arrays = pack(meets)
-    for g, meet in enumerate(meets):
-        both = np.array(pairs)[meet.pair]
-        flipped = meet.is_flipped.astype(int)
+) -> tuple[PartPairKinds, Arrays]:
+    """Return all pairs of parts of pairs of frames, and their arrays.
+
+    The array "order" has one entry for each pair of parts.
+    """
+    groups = group_body_pairs(frames, pairs)
+    kinds, arrays = pack(groups)
+    for g, group in enumerate(groups):
+        both = np.array(pairs)[group.pair]
+        flipped = group.is_flipped.astype(int)
         rows = np.arange(len(both))
         arrays[f"frame_a{g}"] = both[rows, flipped]
         arrays[f"frame_b{g}"] = both[rows, 1 - flipped]
-    owner = np.concatenate([m.pair for m in meets])
+    owner = np.concatenate([group.pair for group in groups])
     order = np.argsort(owner, kind="stable")
     ordered = np.array_equal(order, np.arange(len(order)))
     return PartPairKinds(kinds, ordered), arrays | {"order": order}
 
 
 def part_distances(
-    which: PartPairKinds,
+    kinds: PartPairKinds,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
-    arrays: dict[str, jax.Array],
+    arrays: TracedArrays,
 ) -> Float[jax.Array, " pairs"]:
-    """Signed distance of each pair of parts [m], one pair of frames after the other."""
-    return part_contacts(which, R, p, arrays).distance
+    """Return the signed distance of each pair of parts, in order of frame pairs [m]."""
+    return part_contacts(kinds, R, p, arrays).distance
 
 
 def part_contacts(
-    which: PartPairKinds,
+    kinds: PartPairKinds,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
-    arrays: dict[str, jax.Array],
+    arrays: TracedArrays,
 ) -> collision.Contact:
-    """Contact of each pair of parts, of the frame that comes first with the other."""
-    found = []
-    for g, types in enumerate(which.kinds):
+    """Return the contact of each pair of parts, in order of frame pairs.
+
+    Normals point to the part of the frame that comes first in its pair.
+    """
+    contacts = []
+    for g, types in enumerate(kinds.kinds):
         sides = []
         for side, core in zip("ab", types, strict=True):
             at, n = arrays[f"frame_{side}{g}"], len(core._fields)
             leaves = [arrays[f"{side}{g}_{k}"] for k in range(n + 3)]
-            turn = gather_rows(R, at)
-            place = gather_rows(p, at) + jnp.einsum("nij,nj->ni", turn, leaves[n + 2])
+            R_frame = gather_rows(R, at)
+            origin = gather_rows(p, at)
+            origin = origin + jnp.einsum("nij,nj->ni", R_frame, leaves[n + 2])
             sides.append(
                 collision.Body(
-                    core(*leaves[:n]), leaves[n], turn @ leaves[n + 1], place
+                    core(*leaves[:n]), leaves[n], R_frame @ leaves[n + 1], origin
                 )
             )
         out = collision.contact(*sides)
+        # The narrow phase orders the two bodies by kind, so some pairs are swapped.
         flipped = arrays[f"flipped{g}"][:, None]
         on_a = jnp.where(flipped, out.point_b, out.point_a)
         on_b = jnp.where(flipped, out.point_a, out.point_b)
         normal = jnp.where(flipped, -out.normal, out.normal)
-        found.append(collision.Contact(out.distance, on_a, on_b, normal))
-    every = jax.tree.map(lambda *x: jnp.concatenate(x), *found)
-    if which.ordered:
+        contacts.append(collision.Contact(out.distance, on_a, on_b, normal))
+    every = jax.tree.map(lambda *x: jnp.concatenate(x), *contacts)
+    if kinds.ordered:
         return every
     return jax.tree.map(lambda x: gather_rows(x, arrays["order"]), every)
 
 
 def gather_rows(x: Float[jax.Array, "m ..."], at: Any) -> Float[jax.Array, "n ..."]:
-    """x[at], as a product: its derivative in reverse is one too, and no scatter."""
-    chosen = (jnp.asarray(at)[:, None] == np.arange(len(x))).astype(x.dtype)
-    return jnp.tensordot(chosen, x, 1)
+    """Return x[at], computed as a product with a one-hot matrix."""
+    # The reverse derivative of an index is a scatter, which is slow on CPUs and under
+    # vmap; that of a product is a product.
+    one_hot = (jnp.asarray(at)[:, None] == np.arange(len(x))).astype(x.dtype)
+    return jnp.tensordot(one_hot, x, 1)

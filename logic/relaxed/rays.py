@@ -1,8 +1,13 @@
-"""Rays from a thing's centre of mass: whether they meet the parts of another."""
+"""Rays from an object's centre of mass that hit, or miss, the parts of another.
+
+A ray is a line segment of given length. The signed distance of the segment to a convex
+part is at most 0 exactly where they intersect. A part that contains the origin of the
+ray does not count as hit, as in the exact check.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -12,257 +17,164 @@ from jaxtyping import Float
 from posewise.robots.geometry.shapes import Capsule, Marker
 from posewise.robots.world.frame import Frame, Geometry
 
-from ..exact.rays import AXES
-from ..smooth_extrema import largest, mellowmin_within, smallest
-from .object_features import ObjectPair, PairRows, mass_centre
-from .parts import (
-    PartPairKinds,
-    bounded_parts,
-    gather_rows,
-    part_distances,
-    part_extents,
-    part_pairs,
-)
+from ..margins import RAY_CLEARANCE
+from ..smooth_extrema import mellowmin_within
+from .object_features import ObjectPair, PairRows, RowFunction, mass_centre
+from .parts import PartPairKinds, gather_rows, part_distances, part_pairs
+from .world_feature import Arrays, TracedArrays
 
-RAY_CLEARANCE = 1e-4
-"""What a ray does not meet is no nearer than this, and where it starts [m]."""
-DEFAULT_HIT_RANGE, DEFAULT_MISS_RANGE = 10.0, 1000.0
-"""Lengths of rays without a range, to meet something and to meet nothing [m]."""
-RayOrigin = Callable[[jax.Array, jax.Array, dict[str, jax.Array]], jax.Array]
-"""A point (3,) by the poses of frames and numbers; the same object for all worlds."""
-UP, DOWN = np.array([[0.0, 0, 1]]), np.array([[0.0, 0, -1]])
+DEFAULT_HIT_RANGE = 10.0
+"""Length of rays without a range that must hit something [m]."""
+DEFAULT_MISS_RANGE = 1000.0
+"""Length of rays without a range that must miss everything [m]."""
+UP = np.array([[0.0, 0, 1]])
+DOWN = np.array([[0.0, 0, -1]])
+
+RayOrigin: TypeAlias = Callable[[jax.Array, jax.Array, TracedArrays], jax.Array]
+"""A point (3,) from poses and arrays; the same object for all worlds."""
 
 
 def ray_hit_rows(directions: np.ndarray, reach: float, error: float) -> PairRows:
-    """At most 0 only where one of some rays from a's centre enters a part of b.
+    """Return a row at most 0 only where a ray from a's centre enters a part of b.
 
     Args:
         directions: of the rays, unit vectors (n, 3) in the world.
-        reach: how far they go [m].
-        error: how far the row may lie above what is exact.
+        reach: length of the rays [m]; inf: `DEFAULT_HIT_RANGE`.
+        error: bound on how far the row may be above the exact value [m].
     """
-    far = np.full(len(directions), min(reach, DEFAULT_HIT_RANGE))
+    # A shorter ray hits less, so that limiting an unlimited ray is sound.
+    lengths = np.full(len(directions), min(reach, DEFAULT_HIT_RANGE))
 
-    def build(pair: ObjectPair) -> Any:
-        which, arrays = _rays(pair, directions, far, False)
-        return _meets(which), arrays | _error(error), 1
+    def build(pair: ObjectPair) -> RowFunction:
+        kinds, arrays = ray_data(pair, directions, lengths, False)
+        arrays["error"] = np.array(float(error))
+        return RowFunction(_hit(kinds), arrays, 1)
 
     return build
 
 
 def ray_miss_rows(
-    directions: np.ndarray, reach: float, start: RayOrigin = mass_centre
+    directions: np.ndarray, reach: float, origin: RayOrigin = mass_centre
 ) -> PairRows:
-    """At most 0 only where no such ray meets a part of b; see `ray_hit_rows`.
+    """Return rows at most 0 only where no ray hits a part of b; see `ray_hit_rows`.
 
     Args:
-        directions: see there.
-        reach: see there.
-        start: where rays begin.
+        directions: of the rays, unit vectors (n, 3) in the world.
+        reach: length of the rays [m]; inf: `DEFAULT_MISS_RANGE`.
+        origin: start of the rays.
     """
-    far = np.full(len(directions), min(reach, DEFAULT_MISS_RANGE))
+    lengths = np.full(len(directions), min(reach, DEFAULT_MISS_RANGE))
 
-    def build(pair: ObjectPair) -> Any:
-        which, arrays = _rays(pair, directions, far, False)
-        each = arrays["order"].size // (len(far) + 1)
-        return _misses(which, start), arrays, each * len(far)
+    def build(pair: ObjectPair) -> RowFunction:
+        kinds, arrays = ray_data(pair, directions, lengths, False)
+        parts = arrays["order"].size // (len(lengths) + 1)
+        return RowFunction(_miss(kinds, origin), arrays, parts * len(lengths))
 
     return build
 
 
-def surrounded_rows(reach: Any, own: bool, error: float) -> PairRows:
-    """At most 0 only where b is on both sides of a's centre along two orthogonal axes.
+def axes_data(pair: ObjectPair, own_axes: bool) -> Arrays:
+    """Return arrays for `reference_axes`.
 
     Args:
-        reach: how far along each of the nine axes it may be [m].
-        own: the axes are those of b's root frame.
-        error: how far the row may lie above what is exact.
+        pair: the objects.
+        own_axes: the axes are those of b's root frame, otherwise the world's.
     """
-    axes = np.concatenate([AXES, -AXES])
-    far = np.tile(np.broadcast_to(np.minimum(reach, DEFAULT_HIT_RANGE), 9), 2)
-
-    def build(pair: ObjectPair) -> Any:
-        which, arrays = _rays(pair, axes, far, own)
-        return _surrounded(which), arrays | _error(error / 2), 1
-
-    return build
+    return {
+        "root": np.array(len(pair.a.frames)),
+        "own": np.array(float(own_axes)),
+    }
 
 
-def not_surrounded_rows(reach: Any, own: bool, error: float) -> PairRows:
-    """At most 0 only where `surrounded_rows` cannot be: a row for each two axes."""
-    axes = np.concatenate([AXES, -AXES])
-    far = np.tile(np.broadcast_to(np.minimum(reach, DEFAULT_MISS_RANGE), 9), 2)
-
-    def build(pair: ObjectPair) -> Any:
-        which, arrays = _rays(pair, axes, far, own)
-        return _not_surrounded(which), arrays | _error(error), 12
-
-    return build
+def reference_axes(R: jax.Array, arrays: TracedArrays) -> jax.Array:
+    """Return the orientation of b's root frame, or of the world."""
+    own = arrays["own"]
+    R_root = gather_rows(R, arrays["root"][None])[0]
+    return own * R_root + (1 - own) * jnp.eye(3, dtype=R.dtype)
 
 
-def in_box_rows(own: bool) -> PairRows:
-    """At most 0 only where a's centre is in b's bounding box; six rows.
+def ray_data(
+    pair: ObjectPair, directions: np.ndarray, lengths: np.ndarray, own_axes: bool
+) -> tuple[PartPairKinds, Arrays]:
+    """Return pairs of each ray, and of their origin, with each part of b.
 
     Args:
-        own: the box is along the axes of b's root frame.
+        pair: the objects.
+        directions: of the rays, in the reference axes.
+        lengths: of the rays [m].
+        own_axes: see `axes_data`.
     """
-
-    def build(pair: ObjectPair) -> Any:
-        solid = pair.shape_positions("b")
-        parts, arrays = bounded_parts(
-            [pair.C.frames[pair.frames[i]] for i in solid], "b"
-        )
-        arrays |= pair.mass_arrays() | _turn(pair, own) | {"theirs": np.array(solid)}
-        return _enclosed(parts), arrays, 6
-
-    return build
-
-
-def beyond_face_rows(face: int, own: bool) -> PairRows:
-    """At most 0 only where a's centre is outside one face of b's bounding box.
-
-    Args:
-        face: one of the rows of `in_box_rows`.
-        own: see there.
-    """
-
-    def build(pair: ObjectPair) -> Any:
-        fn, arrays, _ = in_box_rows(own)(pair)
-        return _beyond(fn), arrays | {"face": np.array(face)}, 1
-
-    return build
-
-
-def _error(error: float) -> dict[str, np.ndarray]:
-    return {"error": np.array(float(error))}
-
-
-def _turn(pair: ObjectPair, own: bool) -> dict[str, np.ndarray]:
-    return {"root": np.array(len(pair.a.frames)), "own": np.array(float(own))}
-
-
-def _rays(
-    pair: ObjectPair, directions: np.ndarray, reach: np.ndarray, own: bool
-) -> tuple[PartPairKinds, dict[str, np.ndarray]]:
-    """Distances of rays (segments), then of their start, to each part of b."""
     rays = [
         Frame(f"ray {i}", None, geometries=(Geometry(Capsule(float(length), 0.0)),))
-        for i, length in enumerate(reach)
+        for i, length in enumerate(lengths)
     ]
     start = Frame("start", None, geometries=(Geometry(Marker()),))
-    solid = pair.shape_positions("b")
-    theirs = [pair.C.frames[pair.frames[i]] for i in solid]
+    positions = pair.shape_positions("b")
+    frames_b = [pair.C.frames[pair.frames[i]] for i in positions]
     n = len(rays) + 1
-    pairs = [(i, n + j) for i in range(n) for j in range(len(theirs))]
-    which, arrays = part_pairs([*rays, start, *theirs], pairs)
-    turns = np.stack([_along(d) for d in directions])
-    arrays |= {"turns": turns, "reach": reach, "theirs": np.array(solid)}
-    return which, arrays | pair.mass_arrays() | _turn(pair, own)
+    pairs = [(i, n + j) for i in range(n) for j in range(len(frames_b))]
+    kinds, arrays = part_pairs([*rays, start, *frames_b], pairs)
+    arrays |= {
+        "turns": np.stack([_rotation_to(d) for d in directions]),
+        "reach": lengths,
+        "theirs": np.array(positions),
+    }
+    return kinds, arrays | pair.mass_arrays() | axes_data(pair, own_axes)
 
 
-def _along(d: np.ndarray) -> np.ndarray:
-    """A rotation whose z axis is d."""
+def ray_part_distances(
+    kinds: PartPairKinds,
+    R: jax.Array,
+    p: jax.Array,
+    arrays: TracedArrays,
+    origin: RayOrigin = mass_centre,
+) -> tuple[Float[jax.Array, "rays parts"], Float[jax.Array, " parts"]]:
+    """Return signed distances of rays and of their origin to each part of b [m]."""
+    start = origin(R, p, arrays)
+    R_rays = reference_axes(R, arrays) @ arrays["turns"]
+    # A capsule is centred, so the middle of the ray is half its length ahead.
+    middle = start + R_rays[:, :, 2] * (arrays["reach"] / 2)[:, None]
+    at = arrays["theirs"]
+    eye = jnp.eye(3, dtype=R.dtype)[None]
+    R_all = jnp.concatenate([R_rays, eye, gather_rows(R, at)])
+    p_all = jnp.concatenate([middle, start[None], gather_rows(p, at)])
+    d = part_distances(kinds, R_all, p_all, arrays).reshape(len(R_rays) + 1, -1)
+    return d[:-1], d[-1]
+
+
+def hit_values(rays: jax.Array, start: jax.Array) -> Float[jax.Array, "rays parts"]:
+    """Return values at most 0 only where a ray enters a part from outside [m].
+
+    Args:
+        rays: signed distances of rays to parts.
+        start: signed distances of the origin to parts.
+    """
+    return jnp.maximum(rays, RAY_CLEARANCE - start)
+
+
+def _rotation_to(d: np.ndarray) -> np.ndarray:
+    """Return a rotation matrix whose z axis is d."""
     other = np.eye(3)[np.argmin(np.abs(d))]
     x = np.cross(other, d)
     x /= np.linalg.norm(x)
     return np.stack([x, np.cross(d, x), d], -1)
 
 
-def _axes(R: jax.Array, arrays: dict) -> jax.Array:
-    """Orientation of b's root frame, or of the world."""
-    own = arrays["own"]
-    return own * gather_rows(R, arrays["root"][None])[0] + (1 - own) * jnp.eye(
-        3, dtype=R.dtype
-    )
-
-
-def _to_parts(
-    which: PartPairKinds,
-    R: jax.Array,
-    p: jax.Array,
-    arrays: dict,
-    start: RayOrigin = mass_centre,
-) -> tuple[Float[jax.Array, "rays parts"], Float[jax.Array, " parts"]]:
-    """Signed distances of rays and of their start to each part of b [m]."""
-    c = start(R, p, arrays)
-    turned = _axes(R, arrays) @ arrays["turns"]
-    middle = c + turned[:, :, 2] * (arrays["reach"] / 2)[:, None]
-    theirs = arrays["theirs"]
-    every_R = jnp.concatenate(
-        [turned, jnp.eye(3, dtype=R.dtype)[None], gather_rows(R, theirs)]
-    )
-    every_p = jnp.concatenate([middle, c[None], gather_rows(p, theirs)])
-    d = part_distances(which, every_R, every_p, arrays).reshape(len(turned) + 1, -1)
-    return d[:-1], d[-1]
-
-
-def _hit(rays: jax.Array, start: jax.Array) -> Float[jax.Array, "rays parts"]:
-    """At most 0 only where a ray enters a part, which it does not start in."""
-    return jnp.maximum(rays, RAY_CLEARANCE - start)
-
-
 @lru_cache(maxsize=256)
-def _meets(which: PartPairKinds) -> Any:
-    def ray_meets(R: Any, p: Any, **arrays: Any) -> Any:
-        hit = _hit(*_to_parts(which, R, p, arrays))
+def _hit(kinds: PartPairKinds) -> Callable[..., Any]:
+    def ray_hits(R: Any, p: Any, **arrays: Any) -> Any:
+        # Sound: the mellowmin over rays and parts is at least the minimum.
+        hit = hit_values(*ray_part_distances(kinds, R, p, arrays))
         return mellowmin_within(hit.reshape(-1), arrays["error"])[None]
 
-    return ray_meets
+    return ray_hits
 
 
 @lru_cache(maxsize=256)
-def _misses(which: PartPairKinds, start: RayOrigin) -> Any:
+def _miss(kinds: PartPairKinds, origin: RayOrigin) -> Callable[..., Any]:
     def rays_miss(R: Any, p: Any, **arrays: Any) -> Any:
-        return RAY_CLEARANCE - _to_parts(which, R, p, arrays, start)[0].reshape(-1)
+        # Sound: a ray that is clear of a part misses it, wherever it starts.
+        d, _ = ray_part_distances(kinds, R, p, arrays, origin)
+        return RAY_CLEARANCE - d.reshape(-1)
 
     return rays_miss
-
-
-@lru_cache(maxsize=256)
-def _surrounded(which: PartPairKinds) -> Any:
-    def on_both_sides(R: Any, p: Any, **arrays: Any) -> Any:
-        hit = mellowmin_within(_hit(*_to_parts(which, R, p, arrays)).T, arrays["error"])
-        both = jnp.maximum(*hit.reshape(2, 9))
-        upright = jnp.maximum(both[8], both[:8])
-        level = jnp.maximum(both[:4], both[4:8])
-        return mellowmin_within(jnp.concatenate([upright, level]), arrays["error"])[
-            None
-        ]
-
-    return on_both_sides
-
-
-@lru_cache(maxsize=256)
-def _not_surrounded(which: PartPairKinds) -> Any:
-    def on_no_two_sides(R: Any, p: Any, **arrays: Any) -> Any:
-        nearest = smallest(_to_parts(which, R, p, arrays)[0].T)
-        missed = (RAY_CLEARANCE - nearest).reshape(2, 9)
-        upright = jnp.repeat(missed[:, 8:], 8, 1), missed[:, :8]
-        level = missed[:, :4], missed[:, 4:8]
-        ways = [jnp.concatenate(x, 1) for x in zip(upright, level, strict=True)]
-        return mellowmin_within(jnp.concatenate(ways), arrays["error"])
-
-    return on_no_two_sides
-
-
-@lru_cache(maxsize=256)
-def _enclosed(parts: Any) -> Any:
-    def in_bounding_box(R: Any, p: Any, **arrays: Any) -> Any:
-        theirs, axes = arrays["theirs"], _axes(R, arrays).T
-        low, high = part_extents(
-            parts, gather_rows(R, theirs), gather_rows(p, theirs), axes, arrays
-        )
-        here = axes @ mass_centre(R, p, arrays)
-        return jnp.concatenate([here - largest(high), smallest(low) - here])
-
-    return in_bounding_box
-
-
-@lru_cache(maxsize=256)
-def _beyond(enclosed: Any) -> Any:
-    def out_of_bounding_box(R: Any, p: Any, *, face: Any, **arrays: Any) -> Any:
-        return (RAY_CLEARANCE - gather_rows(enclosed(R, p, **arrays), face[None])[0])[
-            None
-        ]
-
-    return out_of_bounding_box

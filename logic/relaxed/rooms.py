@@ -1,136 +1,130 @@
-"""Where on the map of rooms things are: signed distances to the walls of rooms."""
+"""Relaxation of rooms: signed distances of points on the map to the walls of rooms."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
-from posewise.robots.world.rooms import RoomMap
+from posewise.features.safe_math import sqrt
+from posewise.robots.config import Config
+from posewise.robots.typing import FrameName
+from posewise.robots.world.rooms import Room
 
-from ..geometry.frame_groups import FrameGroup
-from ..smooth_extrema import harmonic_mellowmin, largest, mellowmin_within, smallest
-from .contact import STRICT_MARGIN
+from ..geometry.frame_groups import FrameGroup, find_object, require_shapes
+from ..geometry.rooms import pad_walls, room_cells, room_map, room_walls
+from ..margins import STRICT_MARGIN
+from ..smooth_extrema import (
+    harmonic_mellowmin,
+    largest,
+    mellowmin_within,
+    smallest,
+)
+from .constraint_terms import Inequality
 from .object_features import (
     GroupRows,
     ObjectPair,
     PairRows,
+    RowFunction,
+    constant_row,
+    feature_on_frames,
     mass_centre,
     shape_positions,
 )
 from .parts import PartKinds, bounded_parts, gather_rows, part_extents
-
-MIN_WALLS = 8
-"""So many walls, times a power of two, a room is said to have: fewer programs."""
+from .world_feature import TracedArrays
 
 
-def room_walls(
-    rooms: RoomMap, cells: Bool[np.ndarray, "nx ny"], truncate: bool = False
-) -> Float[np.ndarray, "room_walls 2 2"]:
-    """Both ends of each straight wall about some cells, in the world [m].
-
-    Some at the end have no length, to fill up; none: there is no cell.
+def middle_in_rooms(
+    C: Config, a: FrameName, rooms: Sequence[Room], truth: bool, truncate: bool
+) -> Inequality:
+    """Return the inequality that the middle of a's bounding box is in some rooms.
 
     Args:
-        rooms: the map.
-        cells: which ones.
-        truncate: cells of index 0 reach one cell beyond the map, see
-            `RoomMap.room_at`.
+        C: the world.
+        a: an object.
+        rooms: of the world's map.
+        truth: False for the middle being in none of them.
+        truncate: see `room_walls`.
     """
-    lines = []
-    for count in cells.shape:
-        at = (np.arange(count + 1) - count / 2) * rooms.resolution
-        at[0] -= truncate * rooms.resolution
-        lines.append(at)
-    found = _across(cells, *lines)
-    found += [[a[::-1], b[::-1]] for a, b in _across(cells.T, *lines[::-1])]
-    if not found:
-        return np.zeros((0, 2, 2))
-    size = MIN_WALLS
-    while size < len(found):
-        size *= 2
-    return _filled(np.array(found), size)
-
-
-def _filled(walls: np.ndarray, size: int) -> np.ndarray:
-    corner = np.broadcast_to(walls[-1, :1], (size - len(walls), 2, 2))
-    return np.concatenate([walls, corner])
-
-
-def _across(cells: np.ndarray, x: np.ndarray, y: np.ndarray) -> list[list[list[float]]]:
-    """Walls at one x each."""
-    step = np.diff(np.pad(cells.astype(int), 1), axis=0)[:, 1:-1]
-    found = []
-    for i, column in enumerate(step):
-        ends = np.flatnonzero(np.diff(column, prepend=0, append=0))
-        for j, k in zip(ends[:-1], ends[1:], strict=True):
-            if column[j]:
-                found.append([[x[i], y[j]], [x[i], y[k]]])
-    return found
+    rooms_of_world = room_map(C)
+    walls = room_walls(rooms_of_world, room_cells(rooms_of_world, rooms), truncate)
+    group = find_object(C, a)
+    if not len(walls):
+        return Inequality(feature_on_frames([group], constant_row(not truth)))
+    rows = in_room_rows(walls, truth)
+    return Inequality(feature_on_frames([require_shapes(group)], rows))
 
 
 def depth_inside(
-    point: Float[jax.Array, "2"], walls: Float[jax.Array, "room_walls 2 2"]
+    point: Float[jax.Array, "2"], walls: Float[jax.Array, "walls 2 2"]
 ) -> Float[jax.Array, ""]:
-    """How far a point is from the nearest wall [m]; minus that where it is outside."""
+    """Return the distance of a point from the nearest wall, negative outside [m]."""
     start, along = walls[:, 0], walls[:, 1] - walls[:, 0]
     length = jnp.sum(along * along, -1)
     share = jnp.sum((point - start) * along, -1) / jnp.where(length > 0, length, 1.0)
-    off = point - start - jnp.clip(share, 0.0, 1.0)[:, None] * along
-    square = smallest(jnp.sum(off * off, -1))
-    distance = jnp.sqrt(jnp.where(square > 0, square, 1.0)) * (square > 0)
+    offset = point - start - jnp.clip(share, 0.0, 1.0)[:, None] * along
+    distance = sqrt(smallest(jnp.sum(offset * offset, -1)))
+    # A point is inside if a ray towards +x crosses an odd number of walls. Each wall
+    # contains its lower end only, so that a corner is not counted twice.
     below = walls[..., 1] <= point[1]
     crossed = (below[:, 0] != below[:, 1]) & (walls[:, 0, 0] > point[0])
     return jnp.where(jnp.sum(crossed) % 2 == 1, distance, -distance)
 
 
-def in_room_rows(about: Float[np.ndarray, "room_walls 2 2"], truth: bool) -> GroupRows:
-    """At most 0 only where the middle of a thing's bounding box is within walls.
+def in_room_rows(walls: Float[np.ndarray, "walls 2 2"], truth: bool) -> GroupRows:
+    """Return a row at most 0 only where the middle of the bounding box is in walls.
 
     Args:
-        about: see `room_walls`, at least one.
-        truth: or only where it is not.
+        walls: see `room_walls`, at least one.
+        truth: False for a row at most 0 only where the middle is not.
     """
 
-    def build(things: tuple[FrameGroup, ...]) -> Any:
-        solid = shape_positions(things[0], 0)
-        frames = [things[0].C.frames[things[0].frames[i]] for i in solid]
+    def build(groups: tuple[FrameGroup, ...]) -> RowFunction:
+        (group,) = groups
+        positions = shape_positions(group, 0)
+        frames = [group.C.frames[group.frames[i]] for i in positions]
         parts, arrays = bounded_parts(frames, "a")
-        arrays |= {"walls": about, "sign": _sign(truth), "solid": np.array(solid)}
-        return _in_room(parts), arrays, 1
+        arrays |= {"walls": walls, "sign": _sign(truth)}
+        return RowFunction(_in_room(parts), arrays | {"solid": np.array(positions)}, 1)
 
     return build
 
 
 def origin_in_room_rows(
-    about: Float[np.ndarray, "room_walls 2 2"], truth: bool
+    walls: Float[np.ndarray, "walls 2 2"], truth: bool
 ) -> GroupRows:
-    """At most 0 only where the origin of a thing's root is within walls (or not)."""
-    given = {"walls": about, "sign": _sign(truth)}
-    return lambda things: (_origin_in_room, given, 1)
+    """Return a row at most 0 only where the origin of a root is in walls, or is not."""
+
+    def build(groups: tuple[FrameGroup, ...]) -> RowFunction:
+        arrays = {"walls": walls, "sign": _sign(truth)}
+        return RowFunction(_origin_in_room, arrays, 1)
+
+    return build
 
 
 def same_room_rows(
-    about: Sequence[tuple[np.ndarray, np.ndarray]], truth: bool, error: float
+    room_pairs: Sequence[tuple[np.ndarray, np.ndarray]], truth: bool, error: float
 ) -> PairRows:
-    """At most 0 only where a's centre is in a room, and b's origin in its partner.
+    """Return rows at most 0 only where a's centre and b's origin are in paired rooms.
 
     Args:
-        about: pairs of rooms, each by its walls: a's, b's.
-        truth: or only where it is so for no pair.
-        error: how far a row may lie above what is exact.
+        room_pairs: pairs of rooms, each by its walls: that of a, that of b.
+        truth: False for rows at most 0 only where this is so for no pair.
+        error: bound on how far a row may be above the exact value [m].
     """
-    most = max(len(walls) for pair in about for walls in pair)
-    pairs = np.array([[_filled(walls, most) for walls in pair] for pair in about])
+    most = max(len(walls) for pair in room_pairs for walls in pair)
+    walls = np.array([[pad_walls(w, most) for w in pair] for pair in room_pairs])
 
-    def build(pair: ObjectPair) -> Any:
+    def build(pair: ObjectPair) -> RowFunction:
         arrays = pair.mass_arrays() | {"root": np.array(len(pair.a.frames))}
-        arrays |= {"pairs": pairs, "error": np.array(float(error))}
-        fn = _in_same_room if truth else _in_no_same_room
-        return fn, arrays, 1 if truth else len(pairs)
+        arrays |= {"pairs": walls, "error": np.array(float(error))}
+        if truth:
+            return RowFunction(_in_same_room, arrays, 1)
+        return RowFunction(_in_no_same_room, arrays, len(walls))
 
     return build
 
@@ -140,38 +134,40 @@ def _sign(truth: bool) -> np.ndarray:
 
 
 @lru_cache(maxsize=256)
-def _in_room(parts: PartKinds) -> Any:
+def _in_room(parts: PartKinds) -> Callable[..., Any]:
     def in_room(R: Any, p: Any, **arrays: Any) -> Any:
+        # Exact but for the margin: walls themselves belong to neither side.
         at, level = arrays["solid"], jnp.eye(2, 3, dtype=p.dtype)
-        low, high = part_extents(
-            parts, gather_rows(R, at), gather_rows(p, at), level, arrays
-        )
+        R_at, p_at = gather_rows(R, at), gather_rows(p, at)
+        low, high = part_extents(parts, R_at, p_at, level, arrays)
         middle = (smallest(low) + largest(high)) / 2
-        return (STRICT_MARGIN - arrays["sign"] * depth_inside(middle, arrays["walls"]))[
-            None
-        ]
+        depth = arrays["sign"] * depth_inside(middle, arrays["walls"])
+        return (STRICT_MARGIN - depth)[None]
 
     return in_room
 
 
 def _origin_in_room(R: Any, p: Any, **arrays: Any) -> Any:
-    within = depth_inside(p[0, :2], arrays["walls"])
-    return (STRICT_MARGIN - arrays["sign"] * within)[None]
+    depth = depth_inside(p[0, :2], arrays["walls"])
+    return (STRICT_MARGIN - arrays["sign"] * depth)[None]
 
 
-def _depths(R: Any, p: Any, arrays: dict) -> Float[jax.Array, "2 pairs"]:
-    """How far inside its room of each pair one is, and the other."""
-    ours = mass_centre(R, p, arrays)[:2]
-    theirs = gather_rows(p, arrays["root"][None])[0, :2]
-    within = jax.vmap(depth_inside, (None, 0))
+def _depths(R: Any, p: Any, arrays: TracedArrays) -> Float[jax.Array, "2 pairs"]:
+    """Return the depths of a's centre and of b's origin in their room of each pair."""
+    centre = mass_centre(R, p, arrays)[:2]
+    origin = gather_rows(p, arrays["root"][None])[0, :2]
+    depths = jax.vmap(depth_inside, (None, 0))
     pairs = arrays["pairs"]
-    return jnp.stack([within(ours, pairs[:, 0]), within(theirs, pairs[:, 1])])
+    return jnp.stack([depths(centre, pairs[:, 0]), depths(origin, pairs[:, 1])])
 
 
 def _in_same_room(R: Any, p: Any, **arrays: Any) -> Any:
+    # Sound: the harmonic mellowmin is at most 0 only where the mellowmin over pairs is,
+    # which is at least the minimum; both depths of that pair are then positive.
     both = jnp.minimum(*_depths(R, p, arrays))
     return harmonic_mellowmin(STRICT_MARGIN - both, arrays["error"])[None]
 
 
 def _in_no_same_room(R: Any, p: Any, **arrays: Any) -> Any:
+    # For each pair, the centre or the origin is outside of its room.
     return mellowmin_within(STRICT_MARGIN + _depths(R, p, arrays), arrays["error"])

@@ -1,7 +1,8 @@
-"""Things that rest on each other and on the world: held up, touching, not overlapping.
+"""Relaxation of stability: objects in static equilibrium on each other and the world.
 
-All that hangs on free joints is in equilibrium at once, with the forces between things
-acting both ways, also with each centre of mass moved a little to four sides.
+All objects on free joints must be in equilibrium at once, with forces between objects
+acting both ways, also for each centre of mass shifted to four sides. In addition they
+must touch their support and not overlap.
 """
 
 from collections.abc import Sequence
@@ -11,11 +12,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int
 
 from posewise import collision
 from posewise.features import FS, Feature
 from posewise.features.safe_math import amin
-from posewise.features.symbol import Symbol, unresolved
+from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.simulation.masses import frame_masses
@@ -23,38 +25,45 @@ from posewise.robots.world.frame import Frame
 from posewise.robots.world.friction import contact_friction
 
 from ..errors import PredicateError
-from ..smooth_extrema import mellowmin_within
+from ..smooth_extrema import mellowmin_within, smoothstep
 from .constraint_terms import Conjunction, ConstraintTerm, Inequality
 from .contact_points import closest_surface_points, contact_samples, is_cylinder
 from .equilibrium import FrictionContacts, force_imbalance
 from .parts import gather_rows
 from .support_graph import Stack
+from .world_feature import Arrays, Resolved, TracedArrays, world_feature
 
 CENTRE_SHIFT = 4e-3
-"""How far centres of mass are moved to each of four sides [m]."""
+"""Shift of centres of mass to each of four sides [m]; larger is more conservative."""
 MAX_IMBALANCE = 0.02
-"""What may be missing to equilibrium, in weights."""
+"""Largest imbalance that counts as equilibrium, in weights [1]."""
 TORQUE_LEVER = 0.1
-"""A torque of a weight at this lever counts like a force of that weight [m]."""
+"""Lever at which a torque counts like a force [m]."""
 FRICTION_MARGIN = 0.03
-"""By this much less friction is counted on."""
-TOUCHING_GAP, SEPARATED_GAP = 2e-4, 6e-4
-"""Gaps up to which points count as touching, and beyond which they do not [m]."""
-REMOTE_WEIGHT, REMOTE_DECAY = 0.02, 0.01
-"""What points beyond count for, and how far: too little to hold, enough to tell the
-way there."""
+"""Margin by which coefficients of friction are reduced [1]."""
+TOUCHING_GAP = 2e-4
+"""Distance up to which points touch fully [m]."""
+SEPARATED_GAP = 6e-4
+"""Distance beyond which points do not touch [m]."""
+REMOTE_WEIGHT = 0.02
+"""Weight of points that do not touch [1].
+
+It is too small to hold an object, but gives the solver a direction to a contact.
+"""
+REMOTE_DECAY = 0.01
+"""Distance over which that weight decays by the factor e [m]."""
 MAX_PENETRATION = 2e-4
-"""Depth that is allowed [m]: things that overlap are pushed apart."""
+"""Largest penetration depth of bodies [m]; the simulator pushes deeper ones apart."""
 MAX_SUPPORT_GAP = 2e-4
-"""Gap at which something touches [m]."""
+"""Largest distance of the object in question from its support [m]."""
 ROW_SCALE = 100.0
-"""Of the rows, for a solver: they tell tenths of millimetres."""
+"""Factor of the rows in a solver, whose values are tenths of millimetres."""
 JAMMING_BLEND = 0.1
-"""Contacts count from the slope on at which friction cannot jam, to this much less."""
+"""Range of the normal's z component over which contacts begin to count [1]."""
 
 
 def standing_term(stack: Stack) -> ConstraintTerm:
-    """The stack stands, and overlaps with nothing else.
+    """Return the term that the stack stands and is clear of everything else.
 
     Raises:
         PredicateError: see `standing_feature`.
@@ -67,12 +76,12 @@ def standing_term(stack: Stack) -> ConstraintTerm:
 
 
 def standing_feature(stack: Stack) -> Feature:
-    """Six rows: overlap [m], a gap below the first thing [m], and four imbalances.
+    """Return six rows: overlap [m], gap below the first object [m], four imbalances.
 
-    Imbalances are in weights, for centres of mass moved to four sides.
+    Imbalances are in weights, for centres of mass shifted to four sides.
 
     Raises:
-        PredicateError: when nothing can be touched.
+        PredicateError: when the first object can touch nothing.
     """
     if not stack.pairs:
         raise PredicateError(
@@ -80,80 +89,40 @@ def standing_feature(stack: Stack) -> Feature:
             " frames with it can collide; see C.collision_pairs()."
         )
 
-    def resolve(C: Config, names: Sequence[str]) -> Any:
-        at = np.array([C.index(name) for name in names])
-        kinds, arrays = _body_pair_data(C, at, stack)
+    def resolve(C: Config, names: Sequence[str]) -> Resolved:
+        indices = np.array([C.index(name) for name in names])
+        kinds, arrays = _body_pair_data(C, indices, stack)
         symbol = _symbol(kinds, len(stack.objects))
-        return symbol, at, arrays | _mass_data(C, at, stack)
+        return symbol, indices, arrays | _mass_data(C, indices, stack)
 
-    symbol = Symbol(
-        unresolved, frames=(0, None), takes_frame_stack=True, resolve=resolve
-    )
-    return Feature(symbol, stack.names)
+    return world_feature(stack.frame_names, resolve)
 
 
 class _BodyPairKind(NamedTuple):
-    """Of pairs of bodies: types of cores, and whether they are cylinders."""
+    """Kind of a pair of bodies."""
 
     cores: tuple[Any, ...]
-    drums: tuple[bool, ...]
+    """Types of both cores."""
+    are_cylinders: tuple[bool, ...]
 
 
-def _mass_data(C: Config, at: np.ndarray, stack: Stack) -> dict[str, np.ndarray]:
-    """Each thing's share of the weight, and where its mass is."""
-    every = frame_masses(C.frames)
-    share = np.zeros((len(stack.objects), len(at)))
-    for k, places in enumerate(stack.objects):
-        for i in places:
-            share[k, i] = every[at[i]].mass
+def _mass_data(C: Config, indices: Int[np.ndarray, " m"], stack: Stack) -> Arrays:
+    """Return the distribution of mass over frames, and the ratio of weights."""
+    masses = frame_masses(C.frames)
+    share = np.zeros((len(stack.objects), len(indices)))
+    for k, positions in enumerate(stack.objects):
+        for i in positions:
+            share[k, i] = masses[indices[i]].mass
     weight = share.sum(1)
-    points = np.array([every[i].com for i in at])
     return {
         "share": share / weight[:, None],
-        "points": points,
+        "points": np.array([masses[i].com for i in indices]),
         "ratio": weight.max() / weight,
     }
 
 
-def _body_pair_data(
-    C: Config, at: np.ndarray, stack: Stack
-) -> tuple[tuple[_BodyPairKind, ...], dict[str, np.ndarray]]:
-    """Pairs of bodies by kind, and points of the first ones."""
-    bodies = {i: _frame_bodies(C.frames[at[i]]) for pair in stack.pairs for i in pair}
-    owner = {i: k for k, places in enumerate(stack.objects) for i in places}
-    parts = [sum(len(bodies.get(i, ())) for i in places) for places in stack.objects]
-    groups: dict[Any, list[_BodyPair]] = {}
-    for i, j in stack.pairs:
-        friction = max(contact_friction(C.frames[at[k]]) for k in (i, j))
-        for a in bodies[i]:
-            cloud = contact_samples(a.core, parts[owner[i]])
-            for b in bodies[j]:
-                things = owner[i], owner.get(j, -1)
-                made = _BodyPair((a, b), cloud, (i, j), things, friction)
-                groups.setdefault(made.key, []).append(made)
-    arrays: dict[str, np.ndarray] = {}
-    for g, pairs in enumerate(groups.values()):
-        for s, side in enumerate("ab"):
-            rows = [(*x.core, *x[1:]) for x in (pair.bodies[s] for pair in pairs)]
-            leaves = [np.stack(column) for column in zip(*rows, strict=True)]
-            arrays |= {f"{side}{g}_{n}": x for n, x in enumerate(leaves)}
-        counts = [len(pair.cloud) for pair in pairs]
-        which = np.eye(len(stack.objects) + 1)[:, :-1]  # the world is no thing
-        whose = np.array([pair.objects for pair in pairs])
-        rough = np.array([pair.friction for pair in pairs])
-        arrays |= {
-            f"cloud{g}": np.concatenate([pair.cloud for pair in pairs]),
-            f"of{g}": np.repeat(np.arange(len(pairs)), counts),
-            f"frames{g}": np.array([pair.frames for pair in pairs]),
-            f"upper{g}": which[whose[:, 0]],
-            f"lower{g}": which[whose[:, 1]],
-            f"friction{g}": np.maximum(rough - FRICTION_MARGIN, 0.0),
-        }
-    return tuple(key[0] for key in groups), arrays
-
-
 class _FrameBody(NamedTuple):
-    """A convex body in its frame."""
+    """A convex body in its frame, without a batch axis."""
 
     core: Any
     radius: Any
@@ -165,141 +134,194 @@ class _BodyPair(NamedTuple):
     """Two bodies that may touch."""
 
     bodies: tuple[_FrameBody, _FrameBody]
-    cloud: np.ndarray
-    """Points of the first."""
+    samples: Float[np.ndarray, "n 3"]
+    """Points of the first body."""
     frames: tuple[int, int]
     objects: tuple[int, int]
-    """Those they belong to; -1: the world."""
+    """Indices of the objects that they belong to; -1: the world."""
     friction: float
 
     @property
     def key(self) -> Any:
-        """What pairs of one group have in common."""
+        """The kind, and the shapes of vertex arrays, which a group has in common."""
         cores = [x.core for x in self.bodies]
         kind = _BodyPairKind(tuple(map(type, cores)), tuple(map(is_cylinder, cores)))
         return kind, *(np.shape(getattr(core, "vertices", ())) for core in cores)
 
 
-def _frame_bodies(frame: Frame) -> list[_FrameBody]:
-    found = []
+def _body_pair_data(
+    C: Config, indices: Int[np.ndarray, " m"], stack: Stack
+) -> tuple[tuple[_BodyPairKind, ...], Arrays]:
+    """Return the kinds of all pairs of bodies, and their arrays."""
+    bodies = {i: _bodies_of(C.frames[indices[i]]) for pair in stack.pairs for i in pair}
+    owner = {i: k for k, positions in enumerate(stack.objects) for i in positions}
+    parts = [
+        sum(len(bodies.get(i, ())) for i in positions) for positions in stack.objects
+    ]
+    groups: dict[Any, list[_BodyPair]] = {}
+    for i, j in stack.pairs:
+        friction = max(contact_friction(C.frames[indices[k]]) for k in (i, j))
+        for a in bodies[i]:
+            samples = contact_samples(a.core, parts[owner[i]])
+            for b in bodies[j]:
+                objects = owner[i], owner.get(j, -1)
+                pair = _BodyPair((a, b), samples, (i, j), objects, friction)
+                groups.setdefault(pair.key, []).append(pair)
+    arrays: Arrays = {}
+    for g, pairs in enumerate(groups.values()):
+        for s, side in enumerate("ab"):
+            rows = [(*x.core, *x[1:]) for x in (pair.bodies[s] for pair in pairs)]
+            leaves = [np.stack(column) for column in zip(*rows, strict=True)]
+            arrays |= {f"{side}{g}_{n}": x for n, x in enumerate(leaves)}
+        counts = [len(pair.samples) for pair in pairs]
+        # One-hot rows; the world (-1) selects the last row, which is zero.
+        one_hot = np.eye(len(stack.objects) + 1)[:, :-1]
+        objects_of = np.array([pair.objects for pair in pairs])
+        friction_of = np.array([pair.friction for pair in pairs])
+        arrays |= {
+            f"cloud{g}": np.concatenate([pair.samples for pair in pairs]),
+            f"of{g}": np.repeat(np.arange(len(pairs)), counts),
+            f"frames{g}": np.array([pair.frames for pair in pairs]),
+            f"upper{g}": one_hot[objects_of[:, 0]],
+            f"lower{g}": one_hot[objects_of[:, 1]],
+            f"friction{g}": np.maximum(friction_of - FRICTION_MARGIN, 0.0),
+        }
+    return tuple(key[0] for key in groups), arrays
+
+
+def _bodies_of(frame: Frame) -> list[_FrameBody]:
+    """Return the bodies of a frame one by one."""
+    bodies = []
     for group in frame_bodies(frame):
         body: Any = group.body
         for k in range(len(group)):
             core = type(body.core)(*(np.asarray(x[k]) for x in body.core))
-            found.append(_FrameBody(core, body.radius[k], body.R[k], body.p[k]))
-    return found
+            bodies.append(_FrameBody(core, body.radius[k], body.R[k], body.p[k]))
+    return bodies
 
 
 class _ContactPoints(NamedTuple):
-    """Points where things may touch."""
+    """Points at which objects may touch."""
 
     p: Any
+    """Positions in the world (n, 3) [m]."""
     normal: Any
+    """Unit normals towards the upper object (n, 3)."""
     weight: Any
+    """1 for points that touch and can hold, 0 for others (n,)."""
     friction: Any
+    """Coefficients of friction (n,)."""
     upper: Any
+    """One-hot index of the object on which the force acts (n, objects)."""
     lower: Any
+    """One-hot index of the object on which its reaction acts; 0: the world."""
 
 
 @lru_cache(maxsize=256)
-def _symbol(kinds: tuple[_BodyPairKind, ...], things: int) -> Symbol:
+def _symbol(kinds: tuple[_BodyPairKind, ...], objects: int) -> Symbol:
+    # The number of objects is part of the key, since arrays of one symbol must have
+    # equal shapes.
     def run(R: Any, p: Any, **arrays: Any) -> Any:
-        found, gaps, mine = [], [], []
+        groups, distances, of_first = [], [], []
         for g, kind in enumerate(kinds):
-            points, gap = _contact_points(g, kind, R, p, arrays)
-            found.append(points)
-            gaps.append(gap)
-            first = arrays[f"upper{g}"][:, 0] + arrays[f"lower{g}"][:, 0]
-            mine.append(jnp.where(first > 0, gap, 1e3))
-        points = _ContactPoints(*(jnp.concatenate(x) for x in zip(*found, strict=True)))
-        overlap = -amin(jnp.concatenate(gaps)) - MAX_PENETRATION
-        apart = (
-            mellowmin_within(jnp.concatenate(mine), MAX_SUPPORT_GAP / 8)
-            - MAX_SUPPORT_GAP
-        )
-        missing = (
-            force_imbalance(*_balance_equations(points, R, p, arrays)) - MAX_IMBALANCE
-        )
-        return jnp.concatenate([jnp.stack([overlap, apart]), missing])
+            points, d = _contact_points(g, kind, R, p, arrays)
+            groups.append(points)
+            distances.append(d)
+            is_first = arrays[f"upper{g}"][:, 0] + arrays[f"lower{g}"][:, 0]
+            of_first.append(jnp.where(is_first > 0, d, 1e3))
+        columns = zip(*groups, strict=True)
+        points = _ContactPoints(*(jnp.concatenate(x) for x in columns))
+        overlap = -amin(jnp.concatenate(distances)) - MAX_PENETRATION
+        # Sound: the mellowmin is at least the distance of the closest support.
+        gap = mellowmin_within(jnp.concatenate(of_first), MAX_SUPPORT_GAP / 8)
+        # Sound for rigid bodies with Coulomb friction: the imbalance is an upper bound
+        # of the least one, and weights of at most 1 only weaken the contacts.
+        imbalance = force_imbalance(*_balance_equations(points, R, p, arrays))
+        contact = jnp.stack([overlap, gap - MAX_SUPPORT_GAP])
+        return jnp.concatenate([contact, imbalance - MAX_IMBALANCE])
 
     return Symbol(run, "resting", frames=(0, None), dim=6, takes_frame_stack=True)
 
 
 def _contact_points(
-    g: int, kind: _BodyPairKind, R: Any, p: Any, arrays: dict
+    g: int, kind: _BodyPairKind, R: Any, p: Any, arrays: TracedArrays
 ) -> tuple[_ContactPoints, Any]:
-    """Points of one group, and the signed distances of its pairs."""
+    """Return the points of a group, and the signed distances of its pairs."""
     of, at = arrays[f"of{g}"], arrays[f"frames{g}"]
     sides = []
     for s, (side, core) in enumerate(zip("ab", kind.cores, strict=True)):
         n = len(core._fields)
         leaves = [arrays[f"{side}{g}_{k}"] for k in range(n + 3)]
-        turn = gather_rows(R, at[:, s])
-        place = gather_rows(p, at[:, s]) + jnp.einsum("nij,nj->ni", turn, leaves[n + 2])
+        R_frame = gather_rows(R, at[:, s])
+        origin = gather_rows(p, at[:, s])
+        origin = origin + jnp.einsum("nij,nj->ni", R_frame, leaves[n + 2])
         sides.append(
-            collision.Body(core(*leaves[:n]), leaves[n], turn @ leaves[n + 1], place)
+            collision.Body(
+                core(*leaves[:n]), leaves[n], R_frame @ leaves[n + 1], origin
+            )
         )
+
+    def pick(name: str) -> Any:
+        return gather_rows(arrays[f"{name}{g}"], of)
+
     pair = collision.contact(*sides)
     a, b = (jax.tree.map(lambda x: gather_rows(x, of), body) for body in sides)
     x = jnp.einsum("nij,nj->ni", a.R, arrays[f"cloud{g}"]) + a.p
-    _, q = closest_surface_points(b, x, kind.drums[1])
-    gap, _ = closest_surface_points(a, q, kind.drums[0])
-    pick = lambda name: gather_rows(arrays[f"{name}{g}"], of)
+    _, q = closest_surface_points(b, x, kind.are_cylinders[1])
+    gap, _ = closest_surface_points(a, q, kind.are_cylinders[0])
     normal, friction = gather_rows(pair.normal, of), pick("friction")
-    points = _ContactPoints(
-        q,
-        normal,
-        _touch_weight(gap) * _no_jamming_weight(normal, friction, pick("lower")),
-        friction,
-        pick("upper"),
-        pick("lower"),
-    )
+    weight = _touch_weight(gap) * _no_jamming_weight(normal, friction, pick("lower"))
+    points = _ContactPoints(q, normal, weight, friction, pick("upper"), pick("lower"))
     return points, pair.distance
 
 
 def _touch_weight(gap: Any) -> Any:
-    """1 where a point touches, and next to nothing where it does not."""
-    t = jnp.clip((SEPARATED_GAP - gap) / (SEPARATED_GAP - TOUCHING_GAP), 0.0, 1.0)
+    """Return 1 where a point touches, and almost 0 where it does not."""
+    touching = smoothstep((SEPARATED_GAP - gap) / (SEPARATED_GAP - TOUCHING_GAP))
     beyond = jnp.maximum(gap - TOUCHING_GAP, 0.0)
-    return (1 - REMOTE_WEIGHT) * t * t * (3 - 2 * t) + REMOTE_WEIGHT * jnp.exp(
-        -beyond / REMOTE_DECAY
-    )
+    remote = REMOTE_WEIGHT * jnp.exp(-beyond / REMOTE_DECAY)
+    return (1 - REMOTE_WEIGHT) * touching + remote
 
 
 def _no_jamming_weight(normal: Any, friction: Any, lower: Any) -> Any:
-    """0 for contacts so steep that friction could jam things between them."""
-    # of two things that both move, either may be the upper one
+    """Return 0 for contacts so steep that friction could jam an object between them.
+
+    Opposing forces within friction cones that contain each other's direction need no
+    load (force closure), so that equilibrium alone would let an object be wedged in.
+    """
+    # Of two objects that both move, either may be the upper one.
     rise = normal[:, 2]
     rise = jnp.where(jnp.sum(lower, 1) > 0, jnp.abs(rise), rise)
+    # sin(atan μ): the cones of two contacts whose normals rise more cannot contain the
+    # line between them.
     steepest = friction / jnp.sqrt(1 + friction * friction)
-    t = jnp.clip((rise - steepest) / JAMMING_BLEND, 0.0, 1.0)
-    return t * t * (3 - 2 * t)
+    return smoothstep((rise - steepest) / JAMMING_BLEND)
 
 
 def _balance_equations(
-    points: _ContactPoints, R: Any, p: Any, arrays: dict
+    points: _ContactPoints, R: Any, p: Any, arrays: TracedArrays
 ) -> tuple[FrictionContacts, Any]:
-    """Forces at points on all things, and what they have to add up to."""
+    """Return the contacts, and the wrenches that their forces must add up to."""
     share, ratio = arrays["share"], arrays["ratio"]
-    things = len(ratio)
+    count = len(ratio)
     centre = share @ (jnp.einsum("mij,mj->mi", R, arrays["points"]) + p)
     eye = jnp.eye(3, dtype=p.dtype)
     blocks = []
-    for k in range(things):
+    for k in range(count):
         arm = (points.p - centre[k]) / TORQUE_LEVER
-        # f · (y × arm): a matrix that takes y
+        # f · (y × arm), written as fᵀ T y with the matrix T of the cross product.
         x, y, z = arm.T
         o = jnp.zeros_like(x)
-        turn = jnp.stack([o, z, -y, -z, o, x, y, -x, o], -1).reshape(-1, 3, 3)
-        both = jnp.concatenate([jnp.broadcast_to(eye, turn.shape), turn], -1)
+        torque = jnp.stack([o, z, -y, -z, o, x, y, -x, o], -1).reshape(-1, 3, 3)
+        wrench = jnp.concatenate([jnp.broadcast_to(eye, torque.shape), torque], -1)
+        # Forces are in units of the heaviest weight, loads in units of their own.
         sign = (points.upper[:, k] - points.lower[:, k]) * points.weight * ratio[k]
-        blocks.append(sign[:, None, None] * both)
+        blocks.append(sign[:, None, None] * wrench)
     G = jnp.concatenate(blocks, -1)
-    tip = CENTRE_SHIFT / TORQUE_LEVER
-    side = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]) * tip
-    # a weight at (x, y) is balanced by a torque (y, -x)
-    one = np.concatenate(
-        [np.tile([0.0, 0, 1], (4, 1)), side[:, 1:], -side[:, :1], np.zeros((4, 1))], 1
-    )
-    b = jnp.asarray(np.tile(one, (1, things)), p.dtype)
+    shift = CENTRE_SHIFT / TORQUE_LEVER
+    side = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]) * shift
+    # A weight at (x, y) is balanced by the torque (y, -x, 0).
+    up = np.tile([0.0, 0, 1], (4, 1))
+    load = np.concatenate([up, side[:, 1:], -side[:, :1], np.zeros((4, 1))], 1)
+    b = jnp.asarray(np.tile(load, (1, count)), p.dtype)
     return FrictionContacts(G, points.normal, points.friction), b

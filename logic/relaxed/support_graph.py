@@ -1,4 +1,4 @@
-"""Which things can rest on which: all that hangs on free joints, and the world."""
+"""Support graph: which objects on free joints can rest on which, and on the world."""
 
 from dataclasses import dataclass
 
@@ -12,32 +12,31 @@ from ..geometry.frame_groups import subtree
 
 @dataclass(frozen=True)
 class Stack:
-    """What rests on what, as places in a list of frames."""
+    """Objects that may rest on each other; frames are positions in `frame_names`."""
 
-    names: tuple[str, ...]
-    """Of the frames."""
+    frame_names: tuple[str, ...]
     objects: tuple[tuple[int, ...], ...]
-    """Frames of each thing on a free joint, the one in question first."""
+    """Frames of each object on a free joint, the one in question first."""
     pairs: tuple[tuple[int, int], ...]
-    """Frames that can touch, the first one of a thing."""
+    """Frames that can touch, the first one of an object."""
     clear_frames: tuple[str, ...]
-    """Frames of things that may also meet what holds nothing."""
+    """Frames of objects that may also collide with frames that support nothing."""
     root: str
-    """The frame on whose free joint the thing in question hangs."""
+    """Frame on the free joint of the object in question."""
 
 
 def find_stack(C: Config, frame: int) -> Stack | None:
-    """What can rest on what in a world.
+    """Return the objects that can rest on each other in a world.
 
-    Robots hold nothing, nor does what is locked on a free joint, other than the thing
-    in question: it might not stand what it is loaded with.
+    Robots support nothing. Neither do objects on locked free joints, except the one in
+    question, because they might not withstand the load.
 
     Args:
         C: the world.
-        frame: of the thing in question.
+        frame: a frame of the object in question.
 
     Returns:
-        None: the thing hangs on no free joint, so that it stays where it is.
+        None when the object is below no free joint, so that it stays where it is.
     """
     owner = free_joint_frames(C)
     first = owner[frame]
@@ -45,8 +44,9 @@ def find_stack(C: Config, frame: int) -> Stack | None:
         return None
     free = [k for k in owner if k is not None and C.tree.joint(k).active]
     roots = list(dict.fromkeys([first, *free]))
-    passive = _robots(C) | {i for i, k in enumerate(owner) if k not in (None, *roots)}
-    pairs, apart = [], []
+    passive = _robot_frames(C)
+    passive |= {i for i, k in enumerate(owner) if k not in (None, *roots)}
+    pairs, clear = [], []
     for i, j in C.collision_indices().tolist():
         if owner[i] == owner[j]:
             continue
@@ -54,25 +54,27 @@ def find_stack(C: Config, frame: int) -> Stack | None:
         if owner[i] not in roots:
             continue
         if j in passive:
-            apart.append(C.frames[i].name)
-        elif not _flat(C.frames[i]):
+            clear.append(C.frames[i].name)
+        elif not _has_half_space(C.frames[i]):
             pairs.append((i, j))
     own = [i for i, root in enumerate(owner) if root in roots]
     used = sorted({*own, *(k for pair in pairs for k in pair)})
-    place = {i: k for k, i in enumerate(used)}
-    things = tuple(tuple(place[i] for i in own if owner[i] == root) for root in roots)
+    position = {i: k for k, i in enumerate(used)}
+    objects = tuple(
+        tuple(position[i] for i in own if owner[i] == root) for root in roots
+    )
     return Stack(
-        tuple(C.frames[i].name for i in used),
-        things,
-        tuple((place[i], place[j]) for i, j in pairs),
-        tuple(dict.fromkeys(apart)),
-        C.frames[first].name,
+        frame_names=tuple(C.frames[i].name for i in used),
+        objects=objects,
+        pairs=tuple((position[i], position[j]) for i, j in pairs),
+        clear_frames=tuple(dict.fromkeys(clear)),
+        root=C.frames[first].name,
     )
 
 
 def free_joint_frames(C: Config) -> list[int | None]:
-    """For each frame the frame on a free joint that it hangs on, if any."""
-    found: list[int | None] = []
+    """Return for each frame the frame on the free joint above it, or None."""
+    owners: list[int | None] = []
     for i in range(len(C.frames)):
         k: int | None = i
         while k is not None:
@@ -80,16 +82,16 @@ def free_joint_frames(C: Config) -> list[int | None]:
             if joint is not None and joint.type in ("free", "floating"):
                 break
             k = C.frames[k].parent
-        found.append(k)
-    return found
+        owners.append(k)
+    return owners
 
 
-def _robots(C: Config) -> set[int]:
-    """Frames of agents, with all that hangs on them but objects."""
+def _robot_frames(C: Config) -> set[int]:
+    """Return the frames of agents, with everything below them except objects."""
     objects = {C.index(name) for name in C.objects}
     bases = {agent.base for agent in C.agents.values()} - {"world"}
     return {i for base in bases for i in subtree(C, C.index(base), objects)}
 
 
-def _flat(frame: Frame) -> bool:
+def _has_half_space(frame: Frame) -> bool:
     return any(g.kind[0] is collision.HalfSpace for g in frame_bodies(frame))

@@ -2,7 +2,7 @@
 
 from posewise.robots.config import Config
 
-from ..exact.grasps import fingers
+from ..geometry.hands import fingers
 
 
 def button_fingers(C: Config) -> tuple[str, ...]:

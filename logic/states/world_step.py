@@ -169,7 +169,7 @@ class StateSimulator:
         sources = self.sources if self.thermal_objects else []
         active = [s for s in sources if self.is_active(s, states)]
         groups = [self.groups[name] for name in self.thermal_objects]
-        centres = np.array([centre_of_mass(group, root=True) for group in groups])
+        centres = np.array([centre_of_mass(group, root_only=True) for group in groups])
         in_range = np.zeros((len(groups), len(active)), bool)
         for k, source in enumerate(active):
             in_range[:, k] = self.objects_in_range(source, centres)

@@ -90,7 +90,7 @@ def outside_column(
 
 def _centre(C: Config, a: str) -> Float[np.ndarray, "3"]:
     """Return the centre of mass of an object's root frame, in that frame [m]."""
-    return mass_fractions(find_object(C, a), root=True)[1][0]
+    return mass_fractions(find_object(C, a), root_only=True)[1][0]
 
 
 def _feature(

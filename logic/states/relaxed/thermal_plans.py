@@ -342,7 +342,7 @@ def _predicate_rows(
 def _is_in_range_now(goal: TemperatureGoal, source: ThermalSource) -> bool:
     """Return whether the object is in a source's range now, up to its margin."""
     C = goal.C
-    centre = centre_of_mass(find_object(C, goal.name), root=True)
+    centre = centre_of_mass(find_object(C, goal.name), root_only=True)
     if _requires_inside(source):
         return bool(contains_points(find_object(C, source.owner), centre[None])[0])
     distance = np.linalg.norm(C.pose(source.frame)[:3] - centre)

@@ -24,6 +24,7 @@ from ...geometry.frame_groups import (
     first_hits,
     has_collision_shape,
 )
+from ...margins import RAY_CLEARANCE
 from ...planning.schedule import (
     Plan,
     Plans,
@@ -35,13 +36,7 @@ from ...planning.schedule import (
 from ...relaxed.constraint_terms import Inequality
 from ...relaxed.object_features import ObjectPair, PairRows, with_point
 from ...relaxed.pour_into import pour_into_rows
-from ...relaxed.rays import (
-    DEFAULT_HIT_RANGE,
-    DOWN,
-    RAY_CLEARANCE,
-    ray_hit_rows,
-    ray_miss_rows,
-)
+from ...relaxed.rays import DEFAULT_HIT_RANGE, DOWN, ray_hit_rows, ray_miss_rows
 from ..button_fingers import button_fingers
 from ..container_rules import MIN_OPENING_UP
 from ..resampling import slice_duration

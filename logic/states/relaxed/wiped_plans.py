@@ -20,8 +20,8 @@ from ...exact.contact import CONTACT_TOLERANCE
 from ...geometry.frame_groups import FrameGroup, bounding_box
 from ...planning.schedule import Plan, Plans, Schedule, plans_for_all, plans_for_any
 from ...relaxed.constraint_terms import Inequality
+from ...relaxed.containment import in_box_rows
 from ...relaxed.object_features import ObjectPair, with_point
-from ...relaxed.rays import in_box_rows
 from .contact_plans import tool_parts, touch_rows
 from .soaked_plans import soaked_plans
 from .wiping_rows import removals_needed

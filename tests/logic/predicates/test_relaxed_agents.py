@@ -173,7 +173,8 @@ def test_sizes_are_data():
 
 def test_walls_tell_rooms():
     """Distances to walls have the sign of what cells say, truncated or not."""
-    from posewise.logic.relaxed.rooms import depth_inside, room_walls
+    from posewise.logic.geometry.rooms import room_walls
+    from posewise.logic.relaxed.rooms import depth_inside
 
     C, rng = world("box"), np.random.default_rng(2)
     points = rng.uniform(-3, 3, (3000, 2))

@@ -1,0 +1,22 @@
+"""Agents of a world by name."""
+
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError, unknown_name
+from posewise.robots.world.agents import Agent
+
+
+def find_agent(C: Config, name: str) -> Agent:
+    """Return an agent; a frame or camera counts as an agent at its place.
+
+    Raises:
+        ConfigError: for an unknown name, with near matches.
+    """
+    if name in C.agents:
+        return C.agents[name]
+    if name not in C.frame_names:
+        known = [*C.agents, *C.frame_names]
+        raise ConfigError(
+            unknown_name("agent or frame", name, known)
+            + f" (To make an agent: C.add_agent({name!r}, base=...).)"
+        )
+    return Agent(name, name, camera=name if name in C.cameras else None)

@@ -1,0 +1,45 @@
+"""Features whose computation depends on the shapes of the frames in a world."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import jax
+import numpy as np
+
+from posewise.features import Feature
+from posewise.features.symbol import Symbol, unresolved
+from posewise.robots.config import Config
+
+Arrays: TypeAlias = dict[str, np.ndarray]
+"""Numbers of a row function by name; they are data of its compiled program."""
+TracedArrays: TypeAlias = Mapping[str, jax.Array]
+"""The same numbers inside a row function."""
+Resolved: TypeAlias = tuple[Symbol, np.ndarray, Arrays]
+"""A symbol for a world, the indices of its frames, and its arrays."""
+
+
+def world_feature(
+    names: Sequence[str],
+    resolve: Callable[[Config, Sequence[str]], Resolved],
+    name: str = "",
+    frames: tuple[int, int | None] = (0, None),
+    dim: int | None = None,
+) -> Feature:
+    """Return a feature that a world turns into its actual symbol.
+
+    Args:
+        names: of the frames.
+        resolve: returns the symbol for a world and frame names.
+        name: of the symbol, for reports.
+        frames: least and largest number of frames; None: unlimited.
+        dim: number of rows, if it does not depend on the world.
+    """
+    symbol = Symbol(
+        unresolved,
+        name,
+        frames=frames,
+        dim=dim,
+        takes_frame_stack=True,
+        resolve=resolve,
+    )
+    return Feature(symbol, tuple(names))
