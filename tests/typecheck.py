@@ -14,6 +14,25 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.bddl.scene
     posewise.logic.bddl.solving
     posewise.logic.bddl.task
+    posewise.logic.exact.contact
+    posewise.logic.exact.containment
+    posewise.logic.exact.floors
+    posewise.logic.exact.grasps
+    posewise.logic.exact.joint_openness
+    posewise.logic.exact.next_to
+    posewise.logic.exact.reach
+    posewise.logic.exact.rooms
+    posewise.logic.exact.sight
+    posewise.logic.exact.support
+    posewise.logic.exact.verdict
+    posewise.logic.formulas.connectives
+    posewise.logic.formulas.pair_quantifiers
+    posewise.logic.formulas.predicate
+    posewise.logic.formulas.quantifiers
+    posewise.logic.formulas.temporal
+    posewise.logic.planning.branch_placement
+    posewise.logic.planning.dnf_search
+    posewise.logic.planning.trajectory
     posewise.logic.rostok.body_events
     posewise.logic.rostok.contact_events
     posewise.logic.rostok.criterion

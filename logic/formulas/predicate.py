@@ -79,7 +79,8 @@ class Predicate(ABC):
         """
         subject = "" if truth else "The negation of "
         raise PredicateError(
-            f"{subject}{self!r} has no rows for a solver; check it by holds(C)."
+            f"{subject}{self!r} has no rows for a solver: it can only be checked, by"
+            " holds(C)."
         )
 
     def term(self, C: Config) -> ConstraintTerm:
@@ -244,8 +245,8 @@ class Formula(Predicate):
     def term(self, C: Config) -> ConstraintTerm:
         raise PredicateError(
             f"{format_predicate(self)} has no rows for a solver, because it is about a"
-            f" path, never holds, or has more than {MAX_COMBINATIONS} alternatives;"
-            " check it by holds or holds_along."
+            f" path, never holds, or has more than {MAX_COMBINATIONS} alternatives: it"
+            " can only be checked, by holds or holds_along."
         )
 
     def plans(self, C: Config, schedule: Schedule, truth: bool = True) -> Plans:

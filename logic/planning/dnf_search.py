@@ -146,8 +146,8 @@ class _LiteralTable:
                 return 2 * self._index(leaf) + 1
             case Formula():
                 raise PredicateError(
-                    f"{format_predicate(formula)} speaks of a path; branches are of one"
-                    " moment."
+                    f"{format_predicate(formula)} is about a path; branches are about"
+                    " one moment."
                 )
             case _:
                 return 2 * self._index(formula)

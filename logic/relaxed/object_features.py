@@ -163,7 +163,12 @@ def feature_on_frames(groups: Sequence[FrameGroup], build: GroupRows) -> Feature
 def _symbol(fn: Callable[..., Any], dim: int) -> Symbol:
     """Return one symbol for each row function: programs are cached by symbol."""
     return Symbol(
-        fn, fn.__name__, frames=(0, None), dim=dim, unit="m", takes_frame_stack=True
+        fn,
+        fn.__name__.lstrip("_"),
+        frames=(0, None),
+        dim=dim,
+        unit="m",
+        takes_frame_stack=True,
     )
 
 

@@ -234,7 +234,7 @@ def test_supports_of_parts_that_move_are_not_used():
     C.lock("drawer")
     rows = inequalities(logic.OnTopOf("item", "chest").relaxed(C), C)
     names = [r.feature.bind(C).symbol.name for r in rows]
-    assert "stands_on_support" in names
+    assert "touching_support" in names
 
 
 def test_a_cavity_whose_door_moves_is_one_wherever_the_door_is():

@@ -94,7 +94,7 @@ def test_text_and_errors():
     assert str(next(logic.branches(logic.And(), sliders(1)))) == "nothing"
     with pytest.raises(logic.PredicateError, match="formula is 3, expected a pred"):
         next(logic.branches(3, sliders(1)))
-    with pytest.raises(logic.PredicateError, match="speaks of a path"):
+    with pytest.raises(logic.PredicateError, match="is about a path"):
         next(logic.branches(logic.Always(A, [0, 1]), sliders(4)))
 
 

@@ -299,7 +299,7 @@ def test_ground_trees_hold_what_a_fold_needs():
         (lambda: AtLeast(-1, A), ["AtLeast: n is -1", "whole number"]),
         (lambda: AtLeast(1.5, A), ["1.5"]),
         (lambda: bool(A), ["holds(C)", "&"]),
-        (lambda: A and B, ["not by and"]),
+        (lambda: A and B, ["instead of and"]),
         (lambda: ForN("2", "mug", one), ["ForN: n is '2'"]),
         (lambda: ForAll("mug", A), ["body", "function of names"]),
         (lambda: ForAll("", one), ["domain is ''", "category"]),

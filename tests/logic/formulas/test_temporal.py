@@ -100,9 +100,9 @@ def test_windows_select_the_slices_of_komo():
             expected = select_slices(list(window), per_phase, T, "x")
         except pw.ObjectiveError:
             with pytest.raises(logic.PredicateError):
-                on.slices(window, "x")
+                on.select_slices(window, "x")
             continue
-        assert on.slices(window, "x") == expected, (window, per_phase, T)
+        assert on.select_slices(window, "x") == expected, (window, per_phase, T)
 
 
 def test_the_world_is_left_alone_and_reasons_name_the_time():
@@ -195,7 +195,7 @@ GOOD = np.zeros((4, 3))
         (lambda: (Always(P) & Q).holds_along(C, GOOD, TIMES), ["Is(1, ())"]),
         (
             lambda: Always(Eventually(P)).holds_along(C, GOOD, TIMES),
-            ["Eventually speaks of a path"],
+            ["Eventually is about a path"],
         ),
         (lambda: Always(3), ["Always: 3"]),
         (lambda: Sequence(), ["Sequence", "no parts"]),

@@ -137,10 +137,13 @@ def test_other_methods_take_the_first_way():
 
 WRONG = [
     (lambda k: k.add(Always(P, [5, 6])), ["Always", "select no slice", "0.333"]),
-    (lambda k: k.add(Eventually(P, [1, 2]), times=[1]), ["times", "of its own"]),
+    (lambda k: k.add(Eventually(P, [1, 2]), times=[1]), ["itself has times"]),
     (lambda k: k.add(~Until(P, Q)), ["only be checked"]),
-    (lambda k: k.add(Always(Eventually(P))), ["Eventually(Beyond(0))", "within"]),
-    (lambda k: k.add(Eventually(Until(P, Q) & R)), ["Until", "within"]),
+    (
+        lambda k: k.add(Always(Eventually(P))),
+        ["Eventually(Beyond(0))", "part of another"],
+    ),
+    (lambda k: k.add(Eventually(Until(P, Q) & R)), ["Until", "part of another"]),
 ]
 
 
