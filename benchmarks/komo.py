@@ -36,6 +36,7 @@ import numpy as np  # noqa: E402
 from staging.statements import OF_RAI, PROBLEMS, for_rai, initial, own_starts  # noqa: E402
 
 import posewise as pw  # noqa: E402
+from posewise.objectives.problem_spec import initial_paths  # noqa: E402
 
 
 def first_solve(name: str, folder: Path, oracle: Path) -> float:
@@ -143,7 +144,7 @@ def batch(name: str, komo: pw.KOMO, problem: Callable, count: int, opts: dict) -
     text = f"{count:5d} {name:18s} posewise {ms:7.3f} ms {100 * good:4.0f} %"
     if not opts:
         return text
-    paths = komo.starts(0, count)[:: count // SOME]
+    paths = initial_paths(komo.spec, 0, count)[:: count // SOME]
     ratios, successes = [], []
     for who, options in opts.items():
         runs = [theirs(problem, options)(path.ravel()) for path in paths]

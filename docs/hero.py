@@ -180,7 +180,7 @@ def main(file: Path) -> None:
     if not solution.feasible:
         sys.exit("no feasible motion")
     slices = [
-        np.array([solution.at(t).pose(name) for name in C.frame_names])
+        np.array([solution.world_at(t).pose(name) for name in C.frame_names])
         for t in range(len(solution.path))
     ]
     poses = [slices[0]] * 5

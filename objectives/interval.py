@@ -1,8 +1,8 @@
-"""What can be added to a KOMO: the slices it holds on, and what it is made of."""
+"""Intervals of slices, and the protocol of all that `KOMO.add` accepts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -10,23 +10,26 @@ from jaxtyping import Float
 from posewise.features import Feature
 from posewise.robots.config import Config
 
-from .objective import OT, ObjectiveError, select_slices, slice_index
+from .objective import OT, Objective, ObjectiveError, select_slices, slice_index
+from .typing import Slices as Slices
+from .typing import Times
 
-Slices = tuple[int, ...]
-ObjectiveSpecs = Iterable[tuple[Feature, OT, Slices]]
+ObjectiveSpec: TypeAlias = tuple[Feature, OT, Slices]
+"""A feature, its type, and the slices on which it holds."""
+ObjectiveSpecs: TypeAlias = Iterable[ObjectiveSpec]
 
 
 @dataclass(frozen=True)
 class SliceInterval:
-    """The consecutive slices that `times` select, as statements see them."""
+    """The consecutive slices that `times` select, as constraints see them."""
 
     slices: Slices
-    """All of them, at least one."""
+    """All selected slices, at least one."""
     slices_per_phase: int
     tau: Float[np.ndarray, " T"]
-    """Time from the slice before to each slice of the path [s]."""
+    """Duration of the step into each slice of the path [s]."""
     starts_at_present: bool = False
-    """The times begin at the present state, one slice before the first."""
+    """Whether the interval begins at the present state, one step before slice 0."""
 
     @property
     def first(self) -> Slices:
@@ -39,68 +42,90 @@ class SliceInterval:
         return self.slices[-1:]
 
     def extended_back(self, phases: float) -> Slices:
-        """The slices, and before them those of so many phases."""
+        """Return the slices, preceded by the slices of a duration in phases."""
         lead = int(phases * self.slices_per_phase + 0.5)
         start = max(self.slices[0] - lead, 0)
         return tuple(range(start, self.slices[-1] + 1))
 
     def duration(self, slices: Slices) -> float:
-        """Time of the steps into these slices [s]."""
+        """Return the total duration of the steps into slices [s]."""
         return float(self.tau[list(slices)].sum())
 
-    def steps(self, what: str) -> Slices:
-        """Slices of which the velocities, backward differences, lie within the span.
+    def steps(self, label: str) -> Slices:
+        """Return the slices whose velocities lie within the interval.
+
+        Velocities are backward differences, so the first slice is left out unless the
+        interval begins at the present state.
 
         Raises:
-            ObjectiveError: for a single time.
+            ObjectiveError: for an interval of a single slice.
         """
         steps = self.slices if self.starts_at_present else self.slices[1:]
         if not steps:
             raise ObjectiveError(
-                f"{what}: times select slice {self.slices[0]} alone, expected an"
+                f"{label}: times select slice {self.slices[0]} alone, expected an"
                 " interval of two or more slices; give times=[from, to]."
             )
         return steps
 
 
 def select_interval(
-    times: Any, slices_per_phase: int, tau: Float[np.ndarray, " T"], what: str
+    times: Times, slices_per_phase: int, tau: Float[np.ndarray, " T"], label: str
 ) -> SliceInterval:
-    """The span that times select, see `select_slices`; all slices: from the present.
+    """Return the interval that times select; see `select_slices`.
 
     Raises:
         ObjectiveError: when no slice is selected.
     """
-    slices = select_slices(times, slices_per_phase, len(tau), what)
-    given = np.ravel([] if times is None else times).astype(float)
-    interval = len(given) == 2 and given[0] >= 0
-    present = not len(given) or (
-        interval and slice_index(given[0], slices_per_phase) < 0
+    slices = select_slices(times, slices_per_phase, len(tau), label)
+    values = np.ravel([] if times is None else times).astype(float)
+    is_interval = len(values) == 2 and values[0] >= 0
+    starts_at_present = not len(values) or (
+        is_interval and slice_index(values[0], slices_per_phase) < 0
     )
-    return SliceInterval(slices, slices_per_phase, tau, bool(present))
+    return SliceInterval(slices, slices_per_phase, tau, bool(starts_at_present))
 
 
 class Alternative(NamedTuple):
-    """One of several ways to make a statement true."""
+    """One of several ways to satisfy a constraint."""
 
     name: str
-    """For reports; "" where there is only one."""
-    objectives: Sequence[tuple[Feature, OT, Slices]]
+    """For reports; "" for the only alternative."""
+    objectives: Sequence[ObjectiveSpec]
 
 
+@dataclass(frozen=True, eq=False)
+class ResolvedAlternative:
+    """An alternative as objectives of a problem."""
+
+    name: str
+    objectives: tuple[Objective, ...]
+
+
+Choice: TypeAlias = tuple[ResolvedAlternative, ...]
+"""Alternatives of a constraint, of which one has to hold."""
+
+
+@runtime_checkable
 class SupportsObjectives(Protocol):
-    """Presets, predicates, formulas: whatever means a few objectives in a world."""
+    """A preset, a predicate or a formula: a constraint made of objectives.
+
+    A class with several alternatives also has a method `alternatives` of the same
+    arguments, which returns a list of `Alternative`.
+    """
 
     def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """Yield the features, their types, and their slices in the selected interval.
+        """Yield features, their types and their slices, in the selected interval.
 
         Most hold on `interval.slices`; some at its ends, on its steps, or before it.
         """
         ...
 
 
-def alternatives_of(what: Any, C: Config, span: SliceInterval) -> Sequence[Alternative]:
-    """The ways of a statement: of `ways(C, span)` where it has several, or the one."""
-    if hasattr(what, "alternatives"):
-        return what.alternatives(C, span)
-    return [Alternative("", tuple(what.objectives(C, span)))]
+def alternatives_of(
+    constraint: SupportsObjectives, C: Config, interval: SliceInterval
+) -> Sequence[Alternative]:
+    """Return the alternatives of a constraint, or its objectives as the only one."""
+    if hasattr(constraint, "alternatives"):
+        return constraint.alternatives(C, interval)
+    return [Alternative("", tuple(constraint.objectives(C, interval)))]

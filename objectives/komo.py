@@ -5,178 +5,530 @@ and relations to SLAM, Gaussian process smoothing, optimal control and probabili
 inference" (2017).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import jax
+import numpy as np
+from jax.sharding import Mesh
+from jaxtyping import Float
+
+from posewise.features.feature import Feature
+from posewise.features.typing import Order, ScaleLike, SymbolLike, TargetLike
+from posewise.robots.config import Config
+from posewise.robots.typing import (
+    FrameName,
+    Frames,
+    MatrixLike,
+    StrPath,
+    VectorLike,
+)
 from posewise.robots.validation import integer
 
+from .chain.contact_forces import ActiveContact
+from .chain.modes import HelperFrame, ModeSwitch
+from .interval import Choice, SupportsObjectives
 from .nlp import NLP, make_nlp
-from .objective import Objective, ObjectiveError
-from .path_problem import PathProblem
+from .objective import OT, Objective, ObjectiveError
+from .presets.mode_switch import make_mode_switch
+from .problem_builder import (
+    check_helper,
+    check_switch,
+    make_contact,
+    make_control_objective,
+    make_objective,
+    make_spec,
+    parse_path,
+    parse_waypoints,
+    resolve_constraint,
+)
+from .problem_spec import ProblemSpec, initial_path
 from .solution import Solution
 from .solve.alternatives import resolve_alternatives, solve_alternatives
 from .solve.batches import make_batch_settings, solve_batch
 from .solve.multistart import (
     AUGMENTED_LAGRANGIAN,
     best_solution,
-    check_starts,
     make_settings,
+    require_objectives,
     solve_starts,
 )
 from .solve.problem_batch import make_problem_batch
 from .solve.sensitivity import target_function
-from .stating import Statements
+from .typing import ContactKind, ModeKind, ProgressLike, Times
 
 
-class KOMO(Statements):
+class KOMO:
     """A path problem: `phases × slices_per_phase` copies of a world's coordinates.
 
-    Before the first slice stand `k_order` fixed copies of the present state, so that
+    Before the first slice are `k_order` fixed copies of the present state, so that
     velocities and accelerations of the first slices start from rest. Joint limits are
     bounds of the problem; no objective is needed for them.
 
     Args:
-        C: the world; its state at each `solve` is the start, and stays as it is.
-        phases: how many phases; times of objectives count in phases.
+        C: the world. Its state at each `solve` is the start, and is not changed.
+        phases: number of phases; times of objectives count in phases.
         slices_per_phase: slices in each phase.
         k_order: highest order of any objective (0, 1 or 2).
-        duration_per_phase: [s]; one number, or one for each phase.
+        duration_per_phase: one number, or one for each phase [s].
 
     Raises:
         ObjectiveError: for numbers out of range, or a world without moving joints.
     """
 
+    def __init__(
+        self,
+        C: Config,
+        phases: float = 1,
+        slices_per_phase: int = 1,
+        k_order: Order = 0,
+        duration_per_phase: float | VectorLike = 1.0,
+    ) -> None:
+        self.spec: ProblemSpec = make_spec(
+            C, phases, slices_per_phase, k_order, duration_per_phase
+        )
+
+    @property
+    def config(self) -> Config:
+        """The world that was given."""
+        return self.spec.config
+
+    @property
+    def world(self) -> Config:
+        """The world with helper frames and contacts, a copy if there are any."""
+        return self.spec.world
+
+    @property
+    def T(self) -> int:
+        """Number of slices."""
+        return self.spec.T
+
+    @property
+    def slices_per_phase(self) -> int:
+        """Number of slices in each phase."""
+        return self.spec.slices_per_phase
+
+    @property
+    def k_order(self) -> int:
+        """Highest order of any objective."""
+        return self.spec.k_order
+
+    @property
+    def tau(self) -> Float[np.ndarray, " T"]:
+        """Duration of the step into each slice [s]."""
+        return self.spec.tau
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """All objectives, in the order in which they were added."""
+        return self.spec.objectives
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """Constraints with several alternatives, of which `solve` chooses one each."""
+        return self.spec.choices
+
+    @property
+    def switches(self) -> tuple[ModeSwitch, ...]:
+        """Mode switches, in the order in which they were added."""
+        return self.spec.switches
+
+    @property
+    def helpers(self) -> tuple[HelperFrame, ...]:
+        """Helper frames, in the order in which they were added."""
+        return self.spec.helpers
+
+    @property
+    def contacts(self) -> tuple[ActiveContact, ...]:
+        """Contacts with forces, one for each pair of frames."""
+        return self.spec.contacts
+
+    @property
+    def initial(self) -> Float[np.ndarray, "T nq"]:
+        """The initial path; if none was given, the world's state in all slices.
+
+        Raises:
+            ObjectiveError: when the world's joints have changed since it was given.
+        """
+        return initial_path(self.spec)
+
+    def initialize(self, path: MatrixLike | VectorLike) -> None:
+        """Set the initial path: (T, nq), or one configuration (nq,) for all slices.
+
+        Raises:
+            ObjectiveError: for a wrong shape or entries that are not finite.
+        """
+        self.spec = replace(self.spec, initial=parse_path(self.spec, path))
+
+    def initialize_waypoints(
+        self,
+        waypoints: MatrixLike,
+        linear: bool = False,
+    ) -> None:
+        """Set the initial path to pass one configuration at the end of each phase.
+
+        It starts from the present state, and is clipped to the limits.
+
+        Args:
+            waypoints: (phases, nq).
+            linear: whether speed is constant between waypoints; otherwise the path is
+                at rest at each waypoint.
+
+        Raises:
+            ObjectiveError: for a wrong shape or entries that are not finite.
+        """
+        path = parse_waypoints(self.spec, waypoints, linear)
+        self.spec = replace(self.spec, initial=path)
+
+    def add_objective(
+        self,
+        times: Times,
+        symbol: SymbolLike | Feature,
+        frames: Frames = (),
+        type: OT = OT.eq,
+        *,
+        scale: ScaleLike | None = None,
+        target: TargetLike | None = None,
+        order: Order | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Objective:
+        """Add a feature as eq, ineq (<= 0) or sos (cost) on the slices at `times`.
+
+        Args:
+            times: in phases: None or [] for all slices, [t] for one, [a, b] for those
+                from a to b.
+            symbol: an entry of `FS`, a `Feature`, or a function of poses.
+            frames: of the feature; not with a `Feature`.
+            type: meaning of the feature.
+            scale: see `Feature`.
+            target: see `Feature`.
+            order: see `Feature`; at most k_order.
+            name: for reports.
+            **options: of the symbol, such as `margin`.
+
+        Raises:
+            ConfigError: for unknown frames.
+            FeatureError: for a wrong order, target or scale.
+            ObjectiveError: when no slice is selected or the order exceeds k_order.
+        """
+        numbers = dict(scale=scale, target=target, order=order)
+        objective = make_objective(
+            self.spec, times, symbol, frames, type, name, numbers, options
+        )
+        self._append(objective)
+        return objective
+
+    def add_control_objective(
+        self,
+        order: Order,
+        scale: ScaleLike = 1.0,
+        target: TargetLike | None = None,
+        times: Times = None,
+        joints: Frames = (),
+        name: str | None = None,
+    ) -> Objective:
+        """Add a cost of distance from home (0), of velocity (1) or acceleration (2).
+
+        Orders 1 and 2 approximate time integrals of squared velocity and acceleration.
+
+        Args:
+            order: 0, 1 or 2; at most k_order.
+            scale: see `Feature`.
+            target: see `Feature`.
+            times: see `add_objective`.
+            joints: names of joints; empty for all joints.
+            name: for reports.
+        """
+        objective = make_control_objective(
+            self.spec, order, times, joints, name, scale, target
+        )
+        self._append(objective)
+        return objective
+
+    def add_frame(
+        self,
+        name: FrameName,
+        parent: FrameName = "world",
+        *,
+        stable: bool = True,
+        **arguments: Any,
+    ) -> None:
+        """Add a helper frame to the problem; the world does not get it.
+
+        Objectives, presets and mode switches may name it. If it has a joint, its pose
+        is part of the solution: `solution.world_at(t)` contains the frame,
+        `solution.path` does not.
+
+        Args:
+            name: a name that is not in use yet.
+            parent: the frame that it is attached to and moves with.
+            stable: whether its joint has the same value in all slices; otherwise it has
+                one in each slice.
+            **arguments: `joint`, `pose`, `shape`, … as for `Config.add_frame`.
+
+        Raises:
+            ConfigError: saying what does not fit.
+        """
+        helper = HelperFrame(name, parent, arguments, stable)
+        self.spec = replace(self.spec, helpers=check_helper(self.spec, helper))
+
+    def add_mode_switch(
+        self,
+        times: Times,
+        mode: ModeKind,
+        frames: Sequence[FrameName],
+        *,
+        scale: float = 10.0,
+    ) -> None:
+        """Attach frames[1] to frames[0] from times[0] on, until its next switch.
+
+        All that is attached to that frame moves with it. Until its first switch the
+        frame stays where it is, even on a joint. It does not jump: its velocity is zero
+        into the switch (in the world, or relative to the frame that carried it before),
+        and so is its acceleration if k_order is 2. With times [a, b] its velocity
+        relative to frames[0] is zero into slice b, where it is handed on.
+
+        Args:
+            times: [t] or [a, b], in phases; see `add_objective`.
+            mode: "stable": at a pose that is free but the same in all slices;
+                "stableOn": standing on top, at a position and angle that are the same
+                in all slices; "rigid": the two frames coincide.
+            frames: [parent, frame]; "world" may be the parent.
+            scale: of the equality rows.
+
+        Raises:
+            ConfigError: for unknown frames or modes.
+            ObjectiveError: with k_order 0, or when no slice is selected.
+        """
+        switch, objectives = make_mode_switch(self.spec, times, mode, frames, scale)
+        switches = check_switch(self.spec, switch)
+        self.spec = replace(self.spec, switches=switches)
+        self._append(*objectives)
+
+    def add_contact(
+        self,
+        times: Times,
+        a: FrameName,
+        b: FrameName,
+        friction: float | None = None,
+        kind: ContactKind = "sticking",
+    ) -> tuple[Objective, ...]:
+        """Let two frames touch, and push each other, in the slices at `times`.
+
+        The point of attack and the force of `b` on `a` are part of the solution in
+        each of these slices, and there is none in other slices. `FS.contactForce`,
+        `FS.physics` and other features are functions of them, and `Solution.forces`
+        returns them. The frames do not penetrate each other, and the force pushes and
+        stays in Coulomb's cone about the normal of their surfaces at the point. The
+        force alone moves nothing: add `FS.physics` or, at rest, `FS.totalForce` for the
+        object that it acts on.
+
+        Args:
+            times: in phases; see `add_objective`.
+            a: a frame with a shape.
+            b: another frame with a shape.
+            friction: coefficient; None: the larger of the two frames' attributes
+                `contact_friction`, each 0.5 if it has none.
+            kind: "sticking": the point is on both surfaces, and from slice to slice
+                keeps its position in both frames; "sliding": it is on both surfaces,
+                and where they slip friction is full and opposes it; "complementary": as
+                sliding, but there may be a gap, with the point at its middle and no
+                force. Sliding is only found from an initial path with motion.
+
+        Returns:
+            Its objectives; lengths are scaled by 10, forces by the weight of the
+            lighter frame.
+
+        Raises:
+            ConfigError: for unknown frames, or frames without shapes.
+            ObjectiveError: for other kinds, no slice, a pair in contact already, or
+                sliding with k_order 0.
+        """
+        contacts, objectives = make_contact(self.spec, times, a, b, friction, kind)
+        self.spec = replace(self.spec, contacts=contacts)
+        self._append(*objectives)
+        return objectives
+
+    def add(
+        self, constraint: SupportsObjectives, times: Times = None
+    ) -> tuple[Objective, ...]:
+        """Add all objectives of a preset, a predicate or a formula, or none.
+
+        A constraint with several alternatives, such as `logic.Eventually`, gets its
+        objectives when it is solved: `solve` tries up to 8 alternatives, those that a
+        given initial path violates least, keeps the best, and names it in
+        `Solution.alternatives`. All other methods take the first of these.
+
+        Args:
+            constraint: anything with `objectives(C, interval)`, see
+                `objectives.interval.SupportsObjectives`.
+            times: as for `add_objective`.
+
+        Returns:
+            The objectives; none if there are several alternatives.
+
+        Raises:
+            ConfigError: for unknown frames, or shapes that do not fit.
+            ObjectiveError: as `add_objective`.
+        """
+        alternatives = resolve_constraint(self.spec, constraint, times)
+        if len(alternatives) > 1:
+            choices = (*self.spec.choices, alternatives)
+            self.spec = replace(self.spec, choices=choices)
+            return ()
+        self._append(*alternatives[0].objectives)
+        return alternatives[0].objectives
+
+    def _append(self, *objectives: Objective) -> None:
+        self.spec = replace(self.spec, objectives=(*self.spec.objectives, *objectives))
+
     def solve(
         self,
-        seed: Any = 0,
-        starts: Any = 1,
+        seed: int = 0,
+        starts: int = 1,
         *,
         method: Any = AUGMENTED_LAGRANGIAN,
-        tolerance: Any = 1e-3,
-        progress: Any = True,
+        tolerance: float = 1e-3,
+        progress: ProgressLike = True,
         **options: Any,
     ) -> Solution:
         """Solve from the initial path and, with `starts` > 1, from random ones too.
 
-        A single start that stalls where constraints are violated is followed by a
-        random one. An interrupt (Ctrl-C) ends it with what there is, of status
+        A single start that stalls with violated constraints is followed by a random
+        one. An interrupt (Ctrl-C) ends the solve with the best iterate, of status
         INTERRUPTED.
 
         Args:
             seed: of the random starts.
-            starts: how many; the best feasible solution is returned. Without costs it
-                is the first one, and further starts are left out. Every second one
-                begins with a larger penalty, so that they go different ways.
+            starts: number of starts; the best feasible solution is returned. Without
+                costs it is the first feasible one, and further starts are skipped.
+                Every second start begins with a larger penalty, for diversity.
             method: "augmented_lagrangian" (Newton steps), or an optax optimiser such
-                as `optax.lbfgs()` or `optax.adam(1e-2)`, kept for further solves so
-                that nothing is compiled anew: see `posewise.solvers.first_order`.
-            tolerance: rows within this count as satisfied, in scaled units.
+                as `optax.lbfgs()` or `optax.adam(1e-2)`. Pass the same object again
+                in further solves, so that they do not recompile; see
+                `posewise.solvers.first_order`.
+            tolerance: rows within it count as satisfied, in scaled units.
             progress: True: a line on stderr every two seconds; False: none; or a
-                function that gets a `posewise.solvers.Progress` now and then.
+                function that is called with a `posewise.solvers.Progress`.
             **options: fields of `posewise.solvers.Options`.
 
         Returns:
             The best solution: feasible before infeasible, then by cost.
         """
-        chosen = make_settings(self, method, tolerance, progress, options)
-        given = (seed, starts, method, chosen)
+        settings = make_settings(
+            self.spec, tolerance, progress, options, method, seed, starts
+        )
         return best_solution(
-            solve_alternatives(self, lambda k: solve_starts(k, *given, retry=True))
+            solve_alternatives(
+                self.spec, lambda spec: solve_starts(spec, settings, retry=True)
+            )
         )
 
     def solve_all(
         self,
-        seed: Any = 0,
-        starts: Any = 1,
+        seed: int = 0,
+        starts: int = 1,
         *,
         method: Any = AUGMENTED_LAGRANGIAN,
-        tolerance: Any = 1e-3,
-        progress: Any = True,
-        max_solutions: Any = None,
+        tolerance: float = 1e-3,
+        progress: ProgressLike = True,
+        max_solutions: int | None = None,
         **options: Any,
     ) -> list[Solution]:
-        """What each start of `solve` ends at, in the order of the starts.
+        """Return the solution of each start of `solve`, in the order of the starts.
 
-        With `max_solutions`, starts after so many that end feasible are left out.
+        Args:
+            seed: see `solve`.
+            starts: see `solve`.
+            method: see `solve`.
+            tolerance: see `solve`.
+            progress: see `solve`.
+            max_solutions: number of feasible solutions after which the remaining starts
+                are skipped; None: all starts are solved.
+            **options: see `solve`.
         """
-        chosen = make_settings(self, method, tolerance, progress, options)
+        settings = make_settings(
+            self.spec, tolerance, progress, options, method, seed, starts
+        )
         if max_solutions is not None:
-            given = (
+            max_solutions = integer(
                 "max_solutions",
                 max_solutions,
                 "at least 1, or None",
                 lambda n: n >= 1,
+                ObjectiveError,
             )
-            max_solutions = integer(*given, ObjectiveError)
-        count = starts if max_solutions is None else max_solutions
-        way = resolve_alternatives(self)[0]
-        return solve_starts(way, seed, starts, method, chosen, count)
+        spec = resolve_alternatives(self.spec)[0]
+        count = settings.starts if max_solutions is None else max_solutions
+        return solve_starts(spec, settings, count)
 
     def solve_batch(
         self,
-        targets: Any = None,
-        worlds: Any = None,
-        starts: Any = 1,
-        seed: Any = 0,
+        targets: Mapping[Objective, VectorLike | MatrixLike] | None = None,
+        worlds: Sequence[Config] | None = None,
+        starts: int = 1,
+        seed: int = 0,
         *,
-        tolerance: Any = 1e-3,
-        progress: Any = True,
-        mesh: Any = None,
-        checkpoint_dir: Any = None,
-        chunk_size: Any = 256,
+        tolerance: float = 1e-3,
+        progress: ProgressLike = True,
+        mesh: Mesh | None = None,
+        checkpoint_dir: StrPath | None = None,
+        chunk_size: int = 256,
         **options: Any,
     ) -> list[Solution]:
-        """Solve many problems that differ in numbers only, each from many starts.
+        """Solve many problems that differ only in numbers, each from many starts.
 
-        On several hosts (after `jax.distributed.initialize`) each calls it with the
-        same arguments and a mesh of the devices of all; each solves its share, and all
-        get all solutions.
+        With several hosts (after `jax.distributed.initialize`) each calls this method
+        with the same arguments and a mesh of the devices of all hosts. Each host solves
+        its share, and all get all solutions.
 
         Args:
             targets: for some objectives (as `add_objective` returned them) the targets
-                (problems, D), or (problems,) where D is 1.
+                (problems, D), or (problems,) if D is 1.
             worlds: for each problem a copy of the world with other poses, sizes,
-                limits or state, but of the same frames and kinds of shapes.
+                limits or state, but with the same frames and kinds of shapes.
             starts: of each problem, as in `solve`.
             seed: of the random starts, the same for each problem.
             tolerance: see `solve`.
             progress: see `solve`.
-            mesh: a `jax.sharding.Mesh` of the devices to solve on, of any axes; None:
+            mesh: a `jax.sharding.Mesh` of the devices to solve on, with any axes; None:
                 JAX's default device.
             checkpoint_dir: a folder for finished solutions. Problems with a solution in
                 it are not solved again, so that after an interrupt or a crash the same
                 call continues.
-            chunk_size: how many problems are solved between two writes to the store.
+            chunk_size: number of problems solved between two writes to the folder.
             **options: see `solve`.
 
         Returns:
             The best solution of each problem.
 
         Raises:
-            ObjectiveError: for targets or worlds that do not fit, a store made by
-                another problem, or a mesh without devices of this process.
+            ObjectiveError: for targets or worlds that do not fit, a folder with
+                solutions of other problems, or a mesh without devices of this process.
         """
-        way = resolve_alternatives(self)[0]
-        komos: list[PathProblem] = [way]
-        if worlds is not None:
-            komos = [way.within(world) for world in worlds]
-        chosen = make_settings(self, AUGMENTED_LAGRANGIAN, tolerance, progress, options)
-        seed, starts = check_starts(way, seed, starts)
-        where = make_batch_settings(mesh, checkpoint_dir, chunk_size)
-        if not komos:
+        spec = resolve_alternatives(self.spec)[0]
+        specs = [spec] if worlds is None else [spec.in_world(C) for C in worlds]
+        settings = make_settings(
+            self.spec, tolerance, progress, options, seed=seed, starts=starts
+        )
+        require_objectives(spec)
+        batch_settings = make_batch_settings(mesh, checkpoint_dir, chunk_size)
+        if not specs:
             return []
-        problems = make_problem_batch(komos, targets or {})
-        return solve_batch(problems, seed, starts, chosen, where)
+        problems = make_problem_batch(specs, targets or {})
+        return solve_batch(problems, settings, batch_settings)
 
     def function(
-        self, wrt: Objective, *, tolerance: Any = 1e-3, **options: Any
-    ) -> Callable[[Any], Any]:
-        """The path (T, nq) as a JAX function of an objective's target (D,).
+        self, wrt: Objective, *, tolerance: float = 1e-3, **options: Any
+    ) -> Callable[[Float[jax.Array, " D"]], Float[jax.Array, "T nq"]]:
+        """Return the path (T, nq) as a JAX function of an objective's target (D,).
 
-        It solves from the initial path (`initialize` with a solution to stay near it)
-        and makes the solution exact; it may be jitted, vmapped, and differentiated
-        once, forward or in reverse, by implicit differentiation. Derivatives are NaN
-        where there is none; `Solution.sensitivity` says why.
+        The function solves from the initial path (`initialize` with a solution to stay
+        near it) and makes the solution exact. It may be jitted, vmapped, and
+        differentiated once, forward or in reverse, by implicit differentiation.
+        Derivatives are NaN where they do not exist; `Solution.sensitivity` says why.
 
         Args:
             wrt: the objective, as `add_objective` returned it.
@@ -185,27 +537,26 @@ class KOMO(Statements):
 
         Raises:
             ObjectiveError: for an objective of another problem, or mode switches that
-                attach what moves on a joint of its own.
+                attach a frame with a joint.
         """
-        chosen = make_settings(self, AUGMENTED_LAGRANGIAN, tolerance, False, options)
-        return target_function(resolve_alternatives(self)[0], wrt, chosen.numbers)
+        settings = make_settings(self.spec, tolerance, False, options)
+        spec = resolve_alternatives(self.spec)[0]
+        return target_function(spec, wrt, settings.options)
 
     def nlp(self) -> NLP:
-        """The problem for other solvers, from the initial path, as it is now.
+        """Return the problem for other solvers, as it is now, from the initial path.
 
         Raises:
             ObjectiveError: without objectives.
         """
-        way = resolve_alternatives(self)[0]
-        if not way.objectives:
+        spec = resolve_alternatives(self.spec)[0]
+        if not spec.objectives:
             raise ObjectiveError("There is no objective; add one before nlp().")
-        chain, data, placed = way.chain()
-        start = way.starts(0, 1)[0]
-        return make_nlp(way.modes(), chain, data, way.objectives, placed, start)
+        return make_nlp(spec)
 
     def __repr__(self) -> str:
+        choices = f", {len(self.choices)} choices" if self.choices else ""
         return (
             f"KOMO({self.T} slices, k_order={self.k_order},"
-            f" {len(self._objectives)} objectives"
-            f"{f', {len(self.choices)} choices' if self.choices else ''})"
+            f" {len(self.objectives)} objectives{choices})"
         )

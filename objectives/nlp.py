@@ -2,9 +2,9 @@
 
     min Σ φ_sos²  subject to  φ_eq = 0, φ_ineq <= 0, bounds
 
-over x = (q_0, …, q_{T-1}); coordinates that all slices share (of stable mode switches
+over x = (q_0, …, q_{T-1}). Coordinates that all slices share (of stable mode switches
 and helper frames) are left out of these and come once, at the end. Quaternions are
-coordinates like others: rows that see them as orientations do not depend on their
+ordinary coordinates: rows that interpret them as orientations do not depend on their
 length.
 """
 
@@ -18,21 +18,23 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.robots.kinematics.tree import KinematicTree
+from posewise.robots.typing import MatrixLike, VectorLike
 from posewise.robots.validation import float_array
 from posewise.solvers import EQ, INEQ, SOS
 
-from .chain.builder import RowLocation, without_slack
+from .chain.builder import without_slack
 from .chain.groups import ChainData, FeatureBatch, FeatureGroup
 from .chain.modes import ModeSequence
 from .chain.problem import Chain
-from .objective import OT, Objective, ObjectiveError
+from .objective import OT, ObjectiveError
+from .problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
 class ResidualSummary(NamedTuple):
-    """What the rows of a problem amount to, in scaled units."""
+    """Cost and largest violations of a problem's rows, in scaled units."""
 
     sos: float
     """Sum of squares of all cost rows."""
@@ -43,55 +45,59 @@ class ResidualSummary(NamedTuple):
 
 
 class RowGather(NamedTuple):
-    """Where rows and derivatives stand among all that the problem's program gives."""
+    """Indices of rows and derivatives in the outputs of the problem's program."""
 
     rows: Int[np.ndarray, " m"]
     entries: Int[np.ndarray, " entries"]
-    places: Int[np.ndarray, " entries"]
-    """To which derivative each is added: those by shared variables have several."""
+    targets: Int[np.ndarray, " entries"]
+    """Index of the derivative to which each entry is added.
+
+    Derivatives by shared variables are sums of several entries.
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class NLP:
-    """A problem as it was when it was made; later changes do not reach it."""
+    """A nonlinear program: a snapshot of a KOMO problem, for other solvers."""
 
     types: tuple[OT, ...]
-    """What each row of φ means."""
+    """Type of each row of φ."""
     names: tuple[str, ...]
-    """`objective@slice[row]` for each row."""
+    """Name of each row: `objective@slice[row]`."""
     bounds: Float[np.ndarray, "2 n"]
     """Lower and upper limit of each variable, ±inf where none."""
     initial: Float[np.ndarray, " n"]
     """The initial path, slice by slice."""
     row: Int[np.ndarray, " nonzeros"]
-    """Row of each derivative that may be other than zero; sorted, then by column."""
+    """Row of each derivative that may be nonzero; sorted by row, then by column."""
     column: Int[np.ndarray, " nonzeros"]
-    """Its column."""
+    """Column of each derivative that may be nonzero."""
     _modes: ModeSequence = field(repr=False)
     _chain: Chain = field(repr=False)
     _data: ChainData = field(repr=False)
     _gather: RowGather = field(repr=False)
     _variables: Int[np.ndarray, "T nq"] = field(repr=False)
-    """Of each coordinate in each slice."""
+    """Index of the variable of each coordinate in each slice."""
 
     @property
     def dimension(self) -> int:
         """Number of variables."""
         return self.initial.size
 
-    def path(self, x: Any) -> Float[np.ndarray, "T nq"]:
-        """The world's coordinates in all slices; see `Solution.path`."""
-        return self._modes.narrow_path(self._checked(x)[self._variables])
+    def path(self, x: VectorLike | MatrixLike) -> Float[np.ndarray, "T nq"]:
+        """Return the world's coordinates in all slices; see `Solution.path`."""
+        return self._modes.path_to_base(self._checked(x)[self._variables])
 
-    def evaluate(self, x: Any) -> "tuple[np.ndarray, csr_array]":
-        """All scaled rows φ (m,), and their Jacobian (m, n) by the coordinates.
+    def evaluate(self, x: VectorLike | MatrixLike) -> "tuple[np.ndarray, csr_array]":
+        """Return all scaled rows φ (m,), and their sparse Jacobian (m, n).
 
-        Rows come objective by objective, slice by slice. The Jacobian always has the
-        same pattern, that of `row` and `column`; SciPy, which JAX needs too, holds it.
+        Rows are ordered by objective, then by slice. The Jacobian always has the same
+        pattern, that of `row` and `column`.
 
         Raises:
             ObjectiveError: for an x of the wrong size.
         """
+        # Imported here because SciPy's sparse arrays take long to import.
         from scipy.sparse import csr_array
 
         phi, values = self.values(x)
@@ -99,15 +105,15 @@ class NLP:
         shape = (len(phi), self.dimension)
         return phi, csr_array((values, self.column.copy(), starts), shape=shape)
 
-    def values(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
-        """φ (m,), and the derivatives at `row` and `column`."""
+    def values(self, x: VectorLike | MatrixLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return φ (m,), and the derivatives at `row` and `column`."""
         path = jnp.asarray(self._checked(x)[self._variables], self._data.prefix.dtype)
-        phi, found = _program(self._chain, self._data, path, self._gather)
-        each = np.asarray(found, float)
-        values = np.bincount(self._gather.places, each, len(self.row))
+        phi, entries = _program(self._chain, self._data, path, self._gather)
+        weights = np.asarray(entries, float)
+        values = np.bincount(self._gather.targets, weights, len(self.row))
         return np.array(phi, float), values
 
-    def _checked(self, x: Any) -> Float[np.ndarray, " n"]:
+    def _checked(self, x: VectorLike | MatrixLike) -> Float[np.ndarray, " n"]:
         n = self.dimension
         x = float_array("x", x, f"{n} numbers", ObjectiveError)
         if x.size != n:
@@ -117,8 +123,8 @@ class NLP:
             )
         return x.reshape(-1)
 
-    def summarize(self, phi: Any) -> ResidualSummary:
-        """Cost and largest violations of rows φ."""
+    def summarize(self, phi: VectorLike) -> ResidualSummary:
+        """Return cost and largest violations of rows φ."""
         phi = float_array("phi", phi, f"{len(self.types)} numbers", ObjectiveError)
         if phi.shape != (len(self.types),):
             raise ObjectiveError(
@@ -132,49 +138,46 @@ class NLP:
         )
 
 
-def make_nlp(
-    modes: ModeSequence,
-    chain: Chain,
-    data: ChainData,
-    objectives: tuple[Objective, ...],
-    placed: list[list[RowLocation]],
-    initial: Float[np.ndarray, "T nq"],
-) -> NLP:
-    """The problem of a chain; `placed` says where each objective's rows stand."""
+def make_nlp(spec: ProblemSpec) -> NLP:
+    """Return the nonlinear program of a problem, from its initial path."""
+    modes = mode_sequence(spec)
+    chain, data, locations = compile_chain(spec)
+    initial = initial_paths(spec, 0, 1)[0]
     nq = chain.tree.nq
     variables = _variables(chain.slices, nq, modes.shared_coordinates)
-    shared = np.isin(np.arange(nq), modes.shared_coordinates)
+    is_shared = np.isin(np.arange(nq), modes.shared_coordinates)
     shapes = chain.shapes(data, jnp.asarray(initial))
     y_start = np.cumsum([0, *(r.y.size for r in shapes)])
     J_start = np.cumsum([0, *(r.y.size * r.J.shape[1] * nq for r in shapes)])
     types: list[OT] = []
     names: list[str] = []
-    found = []
-    picked = []
-    reached = [
-        _reached(chain.tree, *p) for p in zip(chain.kinds, data.batches, strict=True)
+    entries = []
+    row_sources = []
+    dependent = [
+        _dependent_coordinates(chain.tree, group, batch)
+        for group, batch in zip(chain.groups, data.batches, strict=True)
     ]
-    for objective, places in zip(objectives, placed, strict=True):
-        ends = [np.asarray(data.batches[p.batch].last) for p in places]
-        every = [
-            (int(end[k]), p.batch, int(k))
-            for p, end in zip(places, ends, strict=True)
-            for k in p.rows
+    for objective, parts in zip(spec.objectives, locations, strict=True):
+        slices = [np.asarray(data.batches[part.batch].slices) for part in parts]
+        instances = [
+            (int(t[k]), part.batch, int(k))
+            for part, t in zip(parts, slices, strict=True)
+            for k in part.rows
         ]
-        for t, batch, k in sorted(every):
+        for t, batch, k in sorted(instances):
             rows, window = shapes[batch].y.shape[1], shapes[batch].J.shape[1]
-            w, q = np.nonzero(reached[batch][k])
-            # before the first slice only what all slices share is variable
-            inside = (t - (window - 1) + w >= 0) | shared[q]
-            w, q = w[inside], q[inside]
+            w, q = np.nonzero(dependent[batch][k])
+            # Before slice 0 only coordinates that all slices share are variable.
+            is_variable = (t - (window - 1) + w >= 0) | is_shared[q]
+            w, q = w[is_variable], q[is_variable]
             column = variables[np.maximum(t - (window - 1) + w, 0), q]
             for r in range(rows):
                 source = J_start[batch] + ((k * window + w) * rows + r) * nq + q
-                found.append(np.stack([np.full(len(q), len(names)), column, source]))
-                picked.append(y_start[batch] + k * rows + r)
+                entries.append(np.stack([np.full(len(q), len(names)), column, source]))
+                row_sources.append(y_start[batch] + k * rows + r)
                 names.append(f"{objective.name}@{t}[{r}]")
                 types.append(objective.type)
-    row, column, source = np.concatenate(found or [np.zeros((3, 0), int)], 1)
+    row, column, source = np.concatenate(entries or [np.zeros((3, 0), int)], 1)
     first = np.unique(variables, return_index=True)[1]
     key, derivatives = np.unique(row * len(first) + column, return_inverse=True)
     row, column = np.divmod(key, len(first))
@@ -189,36 +192,38 @@ def make_nlp(
         modes,
         chain,
         without_slack(data),
-        RowGather(np.array(picked, int), source, derivatives),
+        RowGather(np.array(row_sources, int), source, derivatives),
         variables,
     )
 
 
 def _variables(T: int, nq: int, shared: np.ndarray) -> Int[np.ndarray, "T nq"]:
-    """The variable of each coordinate: own ones slice by slice, then shared ones."""
-    own = np.setdiff1d(np.arange(nq), shared)
+    """Return the variable of each coordinate: slice by slice, then shared ones."""
+    separate = np.setdiff1d(np.arange(nq), shared)
     variables = np.zeros((T, nq), int)
-    variables[:, own] = np.arange(T * len(own)).reshape(T, -1)
-    variables[:, shared] = T * len(own) + np.arange(len(shared))
+    variables[:, separate] = np.arange(T * len(separate)).reshape(T, -1)
+    variables[:, shared] = T * len(separate) + np.arange(len(shared))
     return variables
 
 
-def _reached(tree: KinematicTree, kind: FeatureGroup, b: FeatureBatch) -> np.ndarray:
-    """(n, window, nq): coordinates that the rows of each instance may depend on."""
-    n, window = len(b.last), kind.order + 1
-    if not kind.frames:
-        reached = np.zeros((n, tree.nq), bool)
-        np.put_along_axis(reached, np.asarray(b.coordinates), True, 1)
-        return np.broadcast_to(reached[:, None], (n, window, tree.nq))
+def _dependent_coordinates(
+    tree: KinematicTree, group: FeatureGroup, b: FeatureBatch
+) -> np.ndarray:
+    """Return which coordinates each instance may depend on, (n, window, nq)."""
+    n, window = len(b.slices), group.order + 1
+    if not group.num_frames:
+        depends = np.zeros((n, tree.nq), bool)
+        np.put_along_axis(depends, np.asarray(b.coordinates), True, 1)
+        return np.broadcast_to(depends[:, None], (n, window, tree.nq))
     moves = np.zeros((len(tree.dof_mask), tree.nq), bool)
     for dof, column in enumerate(tree.dof_columns):
-        moves[:, _coordinates(tree, column)] |= tree.dof_mask[:, dof, None]
-    reached = moves[np.asarray(b.frames)].any(-2)
-    return np.broadcast_to(reached.reshape(n, -1, tree.nq), (n, window, tree.nq))
+        moves[:, _coordinates_of_column(tree, column)] |= tree.dof_mask[:, dof, None]
+    depends = moves[np.asarray(b.frames)].any(-2)
+    return np.broadcast_to(depends.reshape(n, -1, tree.nq), (n, window, tree.nq))
 
 
-def _coordinates(tree: KinematicTree, column: int) -> np.ndarray:
-    """Entries of q that a tangent column moves."""
+def _coordinates_of_column(tree: KinematicTree, column: int) -> np.ndarray:
+    """Return the entries of q that a tangent column moves."""
     single = tree.column_coordinate[column]
     if single >= 0:
         return np.array([single])

@@ -1,15 +1,16 @@
-"""An objective: a feature, what it means (eq, ineq, sos), and when it holds."""
+"""Objectives: features with a type (eq, ineq, sos) and slices on which they hold."""
 
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from posewise.features import Feature, FeatureError
 from posewise.robots.validation import float_array
 from posewise.solvers import EQ, INEQ, SOS
+
+from .typing import Slices, Times
 
 
 class OT(Enum):
@@ -30,58 +31,67 @@ class Objective:
     name: str
     feature: Feature
     type: OT
-    slices: tuple[int, ...]
+    slices: Slices
     weights: tuple[float, ...] | None = None
-    """Of each slice, on top of the feature's scale."""
+    """Factor of each slice, on top of the feature's scale; None: 1 in all slices."""
 
     @cached_property
-    def steepness(self) -> float:
-        """What one unit of the feature costs in a slice, at most."""
+    def max_unit_cost(self) -> float:
+        """Largest cost in one slice of a unit change of the feature."""
         scale, weights = self.feature.scale, self.weights
-        most = 1.0 if scale is None else float(np.max(np.abs(scale)))
-        one = most * (1.0 if weights is None else float(np.mean(weights)))
-        return one * one
+        max_scale = 1.0 if scale is None else float(np.max(np.abs(scale)))
+        factor = max_scale * (1.0 if weights is None else float(np.mean(weights)))
+        return factor * factor
 
 
 class ObjectiveError(FeatureError):
-    """Times, types or orders that do not fit the problem."""
+    """Raised for times, types or orders that do not fit the problem."""
 
 
 def slice_index(time: float, slices_per_phase: int) -> int:
-    """The slice at a time in phases; 1.0 is the last slice of the first phase."""
+    """Return the slice at a time in phases; 1.0 is the last slice of phase 0."""
+    # Rounded half up, with a small bias because times such as 1/3 * 3 fall below 1.
     return int((time * slices_per_phase + 0.500001) // 1) - 1
 
 
-def select_slices(
-    times: Any, slices_per_phase: int, T: int, what: str
-) -> tuple[int, ...]:
-    """Slices that times select: none or []: all, [t]: one, [a, b]: a to b inclusive.
+def select_slices(times: Times, slices_per_phase: int, T: int, label: str) -> Slices:
+    """Return the slices that times select.
 
-    A negative time is the last slice; an interval is clipped to the path.
+    None or [] selects all slices, [t] one slice, [a, b] the slices from a to b
+    inclusive. A single negative time selects the last slice; an interval is clipped to
+    the path.
+
+    Args:
+        times: in phases.
+        slices_per_phase: slices in each phase.
+        T: number of slices.
+        label: what the times belong to, for messages.
 
     Raises:
         ObjectiveError: when no slice is selected, with the times that exist.
     """
     if times is None:
         return tuple(range(T))
-    given = float_array(f"{what}: times", times, "numbers (phases)", ObjectiveError)
-    times = np.atleast_1d(given).tolist()
-    if given.size == 0:
+    values = float_array(f"{label}: times", times, "numbers (phases)", ObjectiveError)
+    listed = np.atleast_1d(values).tolist()
+    if values.size == 0:
         return tuple(range(T))
-    last = T / slices_per_phase
-    first = 1 / slices_per_phase
-    if given.ndim > 1 or len(times) > 2 or not np.isfinite(given).all():
+    first_time, last_time = 1 / slices_per_phase, T / slices_per_phase
+    if values.ndim > 1 or len(listed) > 2 or not np.isfinite(values).all():
         raise ObjectiveError(
-            f"{what}: times are {times}, expected none, one, or two (from, to)."
+            f"{label}: times are {listed}, expected none, one, or two (from, to)."
         )
-    near = [min(t, last + 1) for t in times]  # huge ones, times slices, overflow
-    ends = [T - 1 if t < 0 else slice_index(t, slices_per_phase) for t in near]
+    # Times far beyond the end are cut first, because their product may overflow.
+    ends = [
+        T - 1 if t < 0 else slice_index(min(t, last_time + 1), slices_per_phase)
+        for t in listed
+    ]
     low, high = ends[0], ends[-1]
-    if len(times) == 2:
+    if len(listed) == 2:
         low, high = max(low, 0), min(high, T - 1)
     if not 0 <= low <= high < T:
         raise ObjectiveError(
-            f"{what}: times {times} select no slice; slices lie at {first:g} to"
-            f" {last:g} (in phases, {slices_per_phase} slices each)."
+            f"{label}: times {listed} select no slice; slices lie at {first_time:g} to"
+            f" {last_time:g} (in phases, {slices_per_phase} slices each)."
         )
     return tuple(range(low, high + 1))

@@ -1,36 +1,31 @@
-"""What a solve returns: the path, an honest status, and a report."""
+"""Solutions: a path, its status, and a report."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from posewise.solvers import EQ, INEQ, SOS, Status
+from posewise.robots.config import Config
+from posewise.robots.typing import FrameName, StrPath
+from posewise.robots.visual.viewer import View
+from posewise.solvers import EQ, INEQ, Status
 
-from .objective import OT, Objective, ObjectiveError
+from .chain.contact_forces import ContactForce
+from .chain.contact_paths import contact_forces_along_path
+from .chain.modes import ModeSequence
+from .objective import Objective, ObjectiveError
+from .objective_report import ObjectiveReport, format_table, report_objective
+from .report.filming import film_slices, film_worlds
+from .report.plotting import plot_path
+from .report.viewing import view_worlds
+from .solve.record import SolveRecord
+from .solve.sensitivity import Sensitivity, solution_sensitivity
+from .solve.subproblem import phase_problem
 
 if TYPE_CHECKING:
-    from posewise.robots.config import Config
-    from posewise.robots.visual.viewer import View
-
-    from .chain.contact_forces import ContactForce
-    from .chain.modes import ModeSequence
-    from .solve.sensitivity import Sensitivity, SolveRecord
-
-
-@dataclass(frozen=True, eq=False)
-class ObjectiveReport:
-    """How well one objective is met."""
-
-    objective: Objective
-    values: np.ndarray
-    """Scaled rows (slices, rows), inf where they are not a number."""
-    violation: float
-    """Largest violation in scaled units; 0 for costs."""
-    worst_slice: int
-    cost: float
-    """Sum of squares, for costs."""
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,29 +38,29 @@ class Solution:
     tolerance: float
     iterations: int
     seconds: float
-    """Wall time of the solve, compilation included if there was any."""
-    config: "Config" = field(repr=False)
+    """Wall time of the solve, including compilation [s]."""
+    config: Config = field(repr=False)
     tau: np.ndarray
-    """Time from the slice before to each slice [s]; the first one from the start."""
+    """Duration of the step into each slice [s]; the first step begins at the start."""
     start: int = 0
-    """Which of the starts this solution came from."""
-    modes: "ModeSequence | None" = field(default=None, repr=False)
-    """That world; None: it is the config's own."""
+    """Index of the start that this solution came from."""
+    modes: ModeSequence | None = field(default=None, repr=False)
+    """World with its mode switches; None: it is `config`."""
     alternatives: tuple[str, ...] = ()
-    """Where statements can be met in several ways: which one this is, of each."""
-    _solved: "SolveRecord | None" = field(default=None, repr=False)
-    """The problem as it was solved; see `sensitivity`."""
+    """Name of the chosen alternative of each constraint that has several."""
+    _record: SolveRecord | None = field(default=None, repr=False)
+    """The problem as it was solved; None for a path that was not solved by KOMO."""
 
     @cached_property
     def path(self) -> np.ndarray:
         """Coordinates (T, nq) of all slices."""
-        return self.x if self.modes is None else self.modes.narrow_path(self.x)
+        return self.x if self.modes is None else self.modes.path_to_base(self.x)
 
     @cached_property
     def objectives(self) -> tuple[ObjectiveReport, ...]:
-        """How well each objective is met, in the order in which they were added."""
-        rows = [] if self._solved is None else self._solved.rows()
-        return tuple(report_objective(*own) for own in rows)
+        """Violation or cost of each objective, in the order of addition."""
+        rows = [] if self._record is None else self._record.rows()
+        return tuple(report_objective(o, values) for o, values in rows)
 
     @property
     def sos(self) -> float:
@@ -84,22 +79,22 @@ class Solution:
 
     @property
     def feasible(self) -> bool:
-        """Every equality and inequality row is within the tolerance."""
-        ok = self.status != Status.BAD_INPUT
-        return ok and max(self.eq, self.ineq) <= self.tolerance
+        """Whether every equality and inequality row is within the tolerance."""
+        is_valid = self.status != Status.BAD_INPUT
+        return is_valid and max(self.eq, self.ineq) <= self.tolerance
 
     def rank(self) -> tuple[float, float]:
-        """What solutions are sorted by, the best first: violation, then cost."""
+        """Return the sort key of solutions, best first: violation, then cost."""
         worst = 0.0 if self.feasible else max(self.eq, self.ineq)
-        bad = self.status == Status.BAD_INPUT
-        return np.inf if bad else worst, self.sos
+        is_invalid = self.status == Status.BAD_INPUT
+        return np.inf if is_invalid else worst, self.sos
 
     @property
     def message(self) -> str:
         """The status in a sentence, with the objectives in conflict."""
         text = self.status.message
         if self.status == Status.BAD_INPUT:
-            broken = [o.objective.name for o in self.objectives if not _finite(o)]
+            broken = [o.objective.name for o in self.objectives if not o.is_finite]
             if not broken:
                 return text + " All values are finite; a derivative is not."
             return text + f" Not finite: {', '.join(broken[:4])}."
@@ -111,7 +106,7 @@ class Solution:
 
     @property
     def times(self) -> np.ndarray:
-        """Time of each slice, from the start on [s]."""
+        """Time of each slice since the start [s]."""
         return np.cumsum(self.tau)
 
     @property
@@ -119,8 +114,8 @@ class Solution:
         """Coordinates (nq,) of the last slice."""
         return self.path[-1]
 
-    def at(self, t: int) -> "Config":
-        """The world in slice t (-1: the last), with what is attached to what then.
+    def world_at(self, t: int) -> Config:
+        """Return the world in slice t (-1: the last), with its attachments then.
 
         Raises:
             ObjectiveError: for a slice that does not exist.
@@ -132,61 +127,36 @@ class Solution:
             C = self.config.copy()
             C.q = self.path[t]
             return C
-        return self.modes.attached(self.x[t], t % T)
+        return self.modes.config_at(self.x[t], t % T)
 
-    def sub_problem(self, phase: Any) -> "tuple[Config, np.ndarray]":
-        """A phase by itself: the world as the phase begins, and where it shall end.
+    def sub_problem(self, phase: int) -> tuple[Config, np.ndarray]:
+        """Return the world as a phase begins, and its configuration at the end.
 
-        In that world what is carried is attached to what carries it, and helper frames
-        are there; only the world's own joints move, and of these not those of frames
-        that mode switches attach.
+        In that world carried objects are attached to the frames that carry them, and
+        helper frames exist. Only the joints of the user's world move, except those of
+        frames that mode switches attach.
 
         Args:
             phase: counted from 0.
 
         Returns:
-            A world, and the coordinates (nq,) of its joints at the end of the phase.
+            The world, and the coordinates (nq,) of its joints at the end of the phase.
 
         Raises:
             ObjectiveError: for a phase that does not exist, or has a mode switch
                 inside.
         """
-        from .solve.subproblem import phase_problem
+        return phase_problem(self._require_record().spec, self.x, phase)
 
-        if self._solved is None:
-            raise ObjectiveError(
-                "This solution was not made by KOMO; solve to get one."
-            )
-        return phase_problem(self._solved.komo, self.x, phase)
-
-    def forces(self) -> "tuple[ContactForce, ...]":
-        """Contacts added by `KOMO.add_contact`, slice by slice, with their forces."""
-        from .chain.contact_forces import contact_forces_along_path
-
+    def forces(self) -> tuple[ContactForce, ...]:
+        """Return the contacts of `KOMO.add_contact` with their forces, by slice."""
         if self.modes is None:
             return ()
         return contact_forces_along_path(self.modes, self.x)
 
     def report(self) -> str:
-        """A table of all objectives: type, slices, violation with its slice, cost."""
-        total = max(self.sos, 1e-300)
-        width = max([len(o.objective.name) for o in self.objectives], default=4)
-        lines = [
-            f"{'objective':{width}}  type  unit      slices  violation  at    cost"
-            " share"
-        ]
-        for o in self.objectives:
-            slices = o.objective.slices
-            span = f"{slices[0]}-{slices[-1]}" if len(slices) > 1 else f"{slices[0]}"
-            unit = o.objective.feature.symbol.unit or "1"
-            if o.objective.type is OT.sos:
-                tail = f"{'':9}  {'':3}  {o.cost:8.3g} {100 * o.cost / total:4.0f}%"
-            else:
-                tail = f"{o.violation:9.2e}  {o.worst_slice:3d}"
-            kind = o.objective.type.name
-            lines.append(
-                f"{o.objective.name:{width}}  {kind:4}  {unit:8.8}  {span:>6}  {tail}"
-            )
+        """Return a table of all objectives: type, slices, violation, slice, cost."""
+        lines = format_table(self.objectives)
         lines.append(
             f"{self.status.name}: sos {self.sos:.4g}, worst eq {self.eq:.2e}, worst"
             f" ineq {self.ineq:.2e}, {self.iterations} iterations,"
@@ -197,79 +167,102 @@ class Solution:
             lines.append(self.message)
         return "\n".join(lines)
 
-    def plot(self, file: Any = None) -> Any:
-        """Joint paths, and violations over time; a matplotlib figure.
+    def plot(self, file: StrPath | None = None) -> "Figure":
+        """Return a matplotlib figure of joint paths, and of violations over time.
 
         Args:
-            file: where to save it, if anywhere.
-
-        Raises:
-            ImportError: without matplotlib.
-        """
-        from .report.plotting import plot_solution
-
-        return plot_solution(self, file)
-
-    def film(
-        self,
-        file: Any = None,
-        slices: Any = 6,
-        view: Any = (25.0, -55.0),
-        frames: Any = None,
-    ) -> Any:
-        """Pictures of the world in some slices, side by side; a matplotlib figure.
-
-        Args:
-            file: where to save it, if anywhere.
-            slices: how many, from the first to the last; or a list of slices.
-            view: height and direction of the eye [degrees].
-            frames: names of those that are drawn; None: all that have visual shapes.
+            file: where to save the figure, if anywhere.
 
         Raises:
             ImportError: without matplotlib; names the extra.
-            ObjectiveError: for slices that do not exist, or no view.
+        """
+        status = self.status.name.lower().replace("_", " ")
+        return plot_path(
+            times=self.times,
+            path=self.path,
+            names=self.config.coordinate_names,
+            reports=self.objectives,
+            tolerance=self.tolerance,
+            title=f"{status}, cost {self.sos:.3g}",
+            file=file,
+        )
+
+    def film(
+        self,
+        file: StrPath | None = None,
+        slices: int | Sequence[int] = 6,
+        view: tuple[float, float] = (25.0, -55.0),
+        frames: Sequence[FrameName] | None = None,
+    ) -> "Figure":
+        """Return a matplotlib figure of the world in some slices, side by side.
+
+        Args:
+            file: where to save the figure, if anywhere.
+            slices: number of slices, from the first to the last; or a list of slices.
+            view: elevation and azimuth of the camera [degrees].
+            frames: names of frames that are drawn; None: all with visual shapes.
+
+        Raises:
+            ImportError: without matplotlib; names the extra.
+            ObjectiveError: for slices that do not exist, or a wrong view.
             ConfigError: for unknown frames, with near matches.
         """
-        from .report.filming import film_solution
+        chosen = film_slices(slices, len(self.x))
+        return film_worlds(
+            worlds=[self.world_at(t) for t in chosen],
+            titles=[f"slice {t}, {self.times[t]:.2f} s" for t in chosen],
+            view=view,
+            frames=frames,
+            file=file,
+        )
 
-        return film_solution(self, file, slices, view, frames)
-
-    def view(self, browser: bool = True) -> "View":
+    def view(self, browser: bool = True) -> View:
         """Show the world along the path in the browser, with a play bar.
 
         Args:
-            browser: whether to open the page, and to say on stderr where it is.
+            browser: whether to open the page, and to print its address on stderr.
 
         Raises:
             ImportError: without viser; names the extra.
         """
-        from .report.viewing import view_solution
+        worlds = [self.world_at(t) for t in range(len(self.x))]
+        return view_worlds(worlds, self.tau, browser)
 
-        return view_solution(self, browser)
+    @overload
+    def sensitivity(self, wrt: Objective) -> Sensitivity: ...
+    @overload
+    def sensitivity(
+        self, wrt: tuple[Literal["pose", "size"], FrameName]
+    ) -> Sensitivity: ...
+    def sensitivity(self, wrt: Any) -> Sensitivity:
+        """Return the derivative of the path by numbers of the problem.
 
-    def sensitivity(self, wrt: Any) -> "Sensitivity":
-        """How the path moves with the numbers of the problem, to first order.
-
-        The solution is first made exact by Newton steps; active limits and active
-        inequalities stay active, limits stay where they are.
+        The solution is first made exact by Newton steps. Active limits and active
+        inequalities are assumed to stay active, and limits to be constant.
 
         Args:
-            wrt: what is varied: an objective as `add_objective` returned it (its
-                target); `("pose", frame)`, a shift [m] and turn [rad] of the frame's
-                constant origin in its parent's axes (6 parameters); or
+            wrt: the parameters: an objective as `add_objective` returned it (its
+                target); `("pose", frame)`, a shift [m] and rotation vector [rad] of the
+                frame's constant origin in its parent's axes (6 parameters); or
                 `("size", frame)`, the outer sizes of its only shape, in the order of
-                the shape's arguments, its rounding aside.
+                the shape's arguments, without its rounding.
 
         Returns:
             `path` (T, nq, D), and whether the solution is regular there.
 
         Raises:
-            ObjectiveError: for another `wrt`, or where the solution has no derivative:
-                not converged, or no strict minimum.
+            ObjectiveError: for another `wrt`, or a solution without a derivative: not
+                converged, or no strict minimum.
         """
-        from .solve.sensitivity import solution_sensitivity
+        return solution_sensitivity(self._require_record(), wrt)
 
-        return solution_sensitivity(self._solved, wrt)
+    def _require_record(self) -> SolveRecord:
+        """Return the record of the solve, or raise."""
+        if self._record is None:
+            raise ObjectiveError(
+                "This solution was not made by KOMO; solve to get one."
+            )
+        return self._record
 
     def _worst(self, kind: int) -> float:
         rows = [o.violation for o in self.objectives if o.objective.type.value == kind]
@@ -277,22 +270,3 @@ class Solution:
 
     def _violated(self) -> list[ObjectiveReport]:
         return [o for o in self.objectives if o.violation > self.tolerance]
-
-
-def report_objective(objective: Objective, values: np.ndarray) -> ObjectiveReport:
-    """Violation and cost from an objective's scaled rows (slices, rows)."""
-    kind = objective.type.value
-    values = np.where(np.isnan(values), np.inf, values)
-    if kind == SOS:
-        cost = float(np.sum(values**2))
-        return ObjectiveReport(objective, values, 0.0, objective.slices[0], cost)
-    size = np.abs(values) if kind == EQ else np.maximum(values, 0.0)
-    per_slice = size.max(1, initial=0.0)
-    worst = int(np.argmax(per_slice))
-    return ObjectiveReport(
-        objective, values, float(per_slice[worst]), objective.slices[worst], 0.0
-    )
-
-
-def _finite(report: ObjectiveReport) -> bool:
-    return bool(np.isfinite(report.values).all())

@@ -9,8 +9,8 @@ from posewise.solvers import Progress
 
 Times: TypeAlias = float | Sequence[float] | np.ndarray | None
 """Times in phases: None or [] for all slices, [t] for one, [a, b] for an interval."""
-Order: TypeAlias = Literal[0, 1, 2]
-"""Order of a difference: 0 for values, 1 for velocities, 2 for accelerations."""
+Slices: TypeAlias = tuple[int, ...]
+"""Indices of slices, in ascending order."""
 ModeKind: TypeAlias = Literal["stable", "stableOn", "rigid"]
 """How a mode switch attaches a frame to its new parent; see `KOMO.add_mode_switch`."""
 ContactKind: TypeAlias = Literal["sticking", "sliding", "complementary"]

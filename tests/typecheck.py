@@ -59,9 +59,27 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.states.thermal_rules
     posewise.logic.states.toggle_slice_predicates
     posewise.logic.states.water_predicates
+    posewise.objectives.interval
+    posewise.objectives.komo
+    posewise.objectives.nlp
+    posewise.objectives.objective
+    posewise.objectives.placement
+    posewise.objectives.presets.contact_constraints
     posewise.objectives.presets.grasping
     posewise.objectives.presets.helpers
+    posewise.objectives.presets.mode_switch
     posewise.objectives.presets.motion
+    posewise.objectives.presets.templates
+    posewise.objectives.problem_builder
+    posewise.objectives.problem_spec
+    posewise.objectives.report.filming
+    posewise.objectives.solution
+    posewise.objectives.solve.batches
+    posewise.objectives.solve.distributed
+    posewise.objectives.solve.multistart
+    posewise.objectives.solve.problem_batch
+    posewise.objectives.solve.sensitivity
+    posewise.objectives.solve.subproblem
     posewise.rai.config
     posewise.rai.enums
     posewise.rai.frame

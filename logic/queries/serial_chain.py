@@ -15,9 +15,7 @@ from posewise.features import FS
 from posewise.objectives.komo import KOMO
 from posewise.objectives.objective import OT
 from posewise.objectives.solve.multistart import (
-    AUGMENTED_LAGRANGIAN,
     best_solution,
-    check_starts,
     make_settings,
     make_solutions,
     solve_problems,
@@ -143,16 +141,20 @@ class SerialChain:
         """
         komo, aim = self._problem(turned)
         targets = {aim: goals if turned else goals[:, :3]}
-        chosen = make_settings(komo, AUGMENTED_LAGRANGIAN, 1e-3, False, IK_OPTIONS)
-        seed, starts = check_starts(komo, seed, starts)
-        problems = make_problem_batch([komo], targets)
-        which = range(problems.count)
-        enough = starts if every_start else None
-        solves = solve_problems(
-            problems, which, seed, starts, chosen, NO_PROGRESS, enough
+        settings = make_settings(
+            komo.spec, 1e-3, False, IK_OPTIONS, seed=seed, starts=starts
         )
-        every = make_solutions(problems, solves, chosen.tolerance)
-        groups = [[every[j] for j in group] for group in solves.groups]
+        problems = make_problem_batch([komo.spec], targets)
+        which = range(problems.count)
+        solves = solve_problems(
+            problems,
+            which,
+            settings,
+            NO_PROGRESS,
+            max_solutions=starts if every_start else None,
+        )
+        every = make_solutions(problems, solves, settings.tolerance)
+        groups = [[every[j] for j in group] for group in solves.rows_by_problem]
         kept = groups if every_start else [[best_solution(group)] for group in groups]
         return [np.array([s.q for s in group]) for group in kept]
 

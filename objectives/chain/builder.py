@@ -1,10 +1,10 @@
-"""A chain problem made of objectives: which instances are evaluated as one batch.
+"""Builds the chain problem of objectives: groups of features, and their data.
 
-How many a batch has is rounded up to a bucket, so that one more objective compiles
-nothing.
+The number of instances of a group is rounded up to a bucket, so that adding one more
+objective seldom recompiles.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -25,14 +25,16 @@ from .problem import Chain
 
 
 class RowLocation(NamedTuple):
-    """Where rows of an objective stand: batch, and places in it, in order of slices."""
+    """Where the rows of an objective are, in order of slices."""
 
     batch: int
+    """Index of the batch."""
     rows: np.ndarray
-    line: np.ndarray
-    """Where their numbers are in the line of all rows (slices, D)."""
-    floor: np.ndarray
-    """The least that their features can be: numbers below it tell of gaps."""
+    """Indices of the instances in the batch (slices,)."""
+    positions: np.ndarray
+    """Indices of the rows among all concatenated rows (slices, D)."""
+    lower_bound: np.ndarray
+    """Smallest value of the feature (slices, D); rows below it return slack."""
 
 
 class SliceObjective(NamedTuple):
@@ -40,9 +42,9 @@ class SliceObjective(NamedTuple):
 
     t: int
     objective: Objective
-    g: BoundFeature
+    feature: BoundFeature
     frames: np.ndarray
-    """(window, m)."""
+    """Indices (window, m) of the frames in each slice of the window."""
     weight: float
 
 
@@ -52,192 +54,237 @@ def build_chain(
     order: int,
     tau: Float[np.ndarray, " T"],
 ) -> tuple[Chain, ChainData, list[list[RowLocation]]]:
-    """Structure, data, and where each objective's rows stand.
+    """Return structure and data of a problem, and the rows of each objective.
 
-    The rows of an objective in slices where its feature is of another kind (another
-    number of colliding pairs) stand in a batch of their own.
+    If the feature of an objective has another structure in some slices (another number
+    of collision pairs), its rows in these slices are in another batch.
+
+    Args:
+        modes: the world with its mode switches.
+        objectives: objectives of the problem.
+        order: number of fixed slices before the first one.
+        tau: duration of the step into each slice [s].
     """
-    K, slices = modes.world.kinematics(), len(tau)
-    grouped: dict[FeatureGroup, list[tuple[int, SliceObjective]]] = {}
+    K, T = modes.world.kinematics(), len(tau)
+    members: dict[FeatureGroup, list[tuple[int, SliceObjective]]] = {}
     for i, objective in enumerate(objectives):
         weights = objective.weights or (1.0,) * len(objective.slices)
         for t, weight in zip(objective.slices, weights, strict=True):
-            row = _row(modes, objective, t, weight)
-            grouped.setdefault(_kind(row.g), []).append((i, row))
-    alone = _own_coordinates(K.tree, modes.shared_columns)
-    grouped = {replace(k, single=_single(k, m, alone)): m for k, m in grouped.items()}
+            row = _slice_objective(modes, objective, t, weight)
+            members.setdefault(_group_of(row.feature), []).append((i, row))
+    separate = _separate_coordinates(K.tree, modes.shared_columns)
+    members = {
+        replace(
+            group, is_single_column=_is_single_column(group, instances, separate)
+        ): instances
+        for group, instances in members.items()
+    }
 
     dtype = K.node_p.dtype
-    placed: list[list[RowLocation]] = [[] for _ in objectives]
-    kinds: list[FeatureGroup] = []
+    locations: list[list[RowLocation]] = [[] for _ in objectives]
+    groups: list[FeatureGroup] = []
     batches: list[FeatureBatch] = []
-    line = 0
-    # those of which the rows are alike are neighbours: see `merge_like_blocks`
-    for kind, members in sorted(grouped.items(), key=lambda item: _looks(item[0])):
-        D = kind.scale[0]
-        for i in dict.fromkeys(i for i, _ in members):
-            at = np.array([k for k, (j, _) in enumerate(members) if j == i])
-            numbers = line + at[:, None] * D + np.arange(D)
-            own = [members[k][1] for k in at]
-            floor = np.stack([_floor(row, D) for row in own])
-            placed[i].append(RowLocation(len(kinds), at, numbers, floor))
-        rows = [row for _, row in members]
-        kind = replace(
-            kind, capacity=_bucket(len(rows)), groundings=_groundings(kind, rows)
+    num_rows = 0
+    # Groups with Jacobians of the same shape are neighbours, because the solver
+    # concatenates such blocks; see `solvers.residuals.merge_like_blocks`.
+    for group, instances in sorted(
+        members.items(), key=lambda item: _jacobian_shape_key(item[0])
+    ):
+        D = group.num_rows
+        for i in dict.fromkeys(i for i, _ in instances):
+            rows = np.array([k for k, (j, _) in enumerate(instances) if j == i])
+            positions = num_rows + rows[:, None] * D + np.arange(D)
+            bounds = np.stack([_lower_bound(instances[k][1], D) for k in rows])
+            location = RowLocation(len(groups), rows, positions, bounds)
+            locations[i].append(location)
+        slice_objectives = [row for _, row in instances]
+        group = replace(
+            group,
+            capacity=_round_up_to_bucket(len(slice_objectives)),
+            num_param_sets=_num_param_sets(group, slice_objectives),
         )
-        line += kind.capacity * D
-        kinds.append(kind)
-        batches.append(_batch(rows, kind, slices, dtype))
-    chain = Chain(K.tree, slices, order, tuple(kinds), modes.shared_columns)
-    prefix = np.tile(modes.widen(modes.base.q), (order, 1))
+        num_rows += group.capacity * D
+        groups.append(group)
+        batches.append(_make_batch(slice_objectives, group, T, dtype))
+    chain = Chain(K.tree, T, order, tuple(groups), modes.shared_columns)
+    prefix = np.tile(modes.from_base(modes.base.q), (order, 1))
     data = ChainData(
         K.without_names(),
         np.asarray(prefix, dtype),
         *jax.device_put(
-            (tau.astype(dtype), modes.limits(slices).astype(dtype), tuple(batches))
+            (tau.astype(dtype), modes.limits(T).astype(dtype), tuple(batches))
         ),
     )
-    return chain, data, placed
+    return chain, data, locations
 
 
-def _row(
+def _slice_objective(
     modes: ModeSequence, objective: Objective, t: int, weight: float
 ) -> SliceObjective:
-    """Frames of older slices are those of their own mode, where it is that simple."""
-    feature = objective.feature
-    g = modes.at(t).bind(feature)
-    window = [modes.at(t - k).bind(feature) for k in range(feature.order, -1, -1)]
-    alike = all(_kind(w) == _kind(g) for w in window)
-    frames = np.stack([w.frames if alike else g.frames for w in window])
-    if g.symbol.vector_form:
-        frames = g.symbol.vector_form.select_frames(
+    """Return an objective in a slice, with the frames of its window.
+
+    Frames in older slices are those of the mode of that slice, if the feature has the
+    same structure there; otherwise those of slice t.
+    """
+    feature = modes.at(t).bind(objective.feature)
+    order = objective.feature.order
+    window = [modes.at(t - k).bind(objective.feature) for k in range(order, -1, -1)]
+    is_uniform = all(_group_of(bound) == _group_of(feature) for bound in window)
+    frames = np.stack([b.frames if is_uniform else feature.frames for b in window])
+    if feature.symbol.vector_form:
+        frames = feature.symbol.vector_form.select_frames(
             frames, modes.world.kinematics().tree.n_frames
         )
-    return SliceObjective(t, objective, g, frames, weight)
+    return SliceObjective(t, objective, feature, frames, weight)
 
 
-def _kind(g: BoundFeature) -> FeatureGroup:
-    own = {} if g.symbol.vector_form else g.params
-    params = tuple((k, np.shape(v)) for k, v in sorted(own.items()))
+def _group_of(feature: BoundFeature) -> FeatureGroup:
+    """Return the group of a bound feature, without its capacity."""
+    # All vectors are one symbol with three frames, so that they share a computation.
+    is_vector = bool(feature.symbol.vector_form)
+    params = {} if is_vector else feature.params
     return FeatureGroup(
-        g.symbol,
-        g.order,
-        3 if g.symbol.vector_form else len(g.frames),
-        len(g.coordinates),
-        g.scale.shape,
-        params,
+        symbol=feature.symbol,
+        order=feature.order,
+        num_frames=3 if is_vector else len(feature.frames),
+        num_coordinates=len(feature.coordinates),
+        scale_shape=feature.scale.shape,
+        param_shapes=tuple((k, np.shape(v)) for k, v in sorted(params.items())),
     )
 
 
-def _looks(kind: FeatureGroup) -> tuple[int, bool]:
-    """The same for kinds whose rows have Jacobians of the same shape."""
-    return kind.order, kind.single
+def _jacobian_shape_key(group: FeatureGroup) -> tuple[int, bool]:
+    """Return a key that is equal for groups with Jacobians of the same shape."""
+    return group.order, group.is_single_column
 
 
-def _own_coordinates(tree: KinematicTree, shared: tuple[int, ...]) -> set[int]:
-    """Those with a tangent column for each slice."""
+def _separate_coordinates(tree: KinematicTree, shared: tuple[int, ...]) -> set[int]:
+    """Return the coordinates that have one tangent column in each slice."""
     columns = enumerate(tree.column_coordinate)
     return {c for column, c in columns if c >= 0 and column not in shared}
 
 
-def _single(
-    kind: FeatureGroup, members: list[tuple[int, SliceObjective]], alone: set[int]
+def _is_single_column(
+    group: FeatureGroup,
+    instances: list[tuple[int, SliceObjective]],
+    separate: set[int],
 ) -> bool:
-    """See `FeatureGroup`."""
-    if not kind.symbol.rows_per_coordinate or len(kind.scale) != 1:
+    """Return whether each row of a group depends on only one tangent column."""
+    if not group.symbol.rows_per_coordinate or len(group.scale_shape) != 1:
         return False
-    return all(alone.issuperset(row.g.coordinates) for _, row in members)
+    return all(separate.issuperset(row.feature.coordinates) for _, row in instances)
 
 
-def _groundings(kind: FeatureGroup, rows: list[SliceObjective]) -> int:
-    """Only of bodies that meet the params are so many that it is worth it."""
-    count = len(_sets(rows))
-    return _bucket(count) if kind.symbol.takes_frame_stack and count < len(rows) else 0
+def _num_param_sets(group: FeatureGroup, rows: list[SliceObjective]) -> int:
+    """Return the number of sets of parameters that instances share, or 0.
+
+    Only the parameters of collision features are large enough for sharing to pay off.
+    """
+    count = len(_param_sets(rows))
+    is_shared = group.symbol.takes_frame_stack and count < len(rows)
+    return _round_up_to_bucket(count) if is_shared else 0
 
 
-def _key(row: SliceObjective) -> tuple[int, float]:
-    """The same for rows with the same params."""
-    return id(row.g), _slack(row)
+def _param_set_key(row: SliceObjective) -> tuple[int, float]:
+    """Return a key that is equal for instances with the same parameters."""
+    return id(row.feature), _slack(row)
 
 
-def _sets(rows: list[SliceObjective]) -> dict[tuple[int, float], SliceObjective]:
-    """One row for each set of params."""
-    return {_key(row): row for row in rows}
+def _param_sets(rows: list[SliceObjective]) -> dict[tuple[int, float], SliceObjective]:
+    """Return one instance for each set of parameters."""
+    return {_param_set_key(row): row for row in rows}
 
 
-def _batch(
-    rows: list[SliceObjective], kind: FeatureGroup, slices: int, dtype: Any
+def _make_batch(
+    rows: list[SliceObjective], group: FeatureGroup, T: int, dtype: Any
 ) -> FeatureBatch:
-    pad = kind.capacity - len(rows)
-    filled = rows + [rows[0]] * pad
+    """Return the data of a group, padded to its capacity by copies of scale 0."""
+    padding = group.capacity - len(rows)
+    padded = rows + [rows[0]] * padding
 
-    stack = lambda get, dtype: np.stack([get(row) for row in filled]).astype(dtype)
-    scale = np.stack([row.weight * row.g.scale for row in filled])
+    def stack(get: Callable[[SliceObjective], Any], dtype: Any) -> np.ndarray:
+        return np.stack([get(row) for row in padded]).astype(dtype)
+
+    scale = np.stack([row.weight * row.feature.scale for row in padded])
     scale[len(rows) :] = 0.0
-    sets = _sets(filled)
-    places = {key: k for k, key in enumerate(sets)}
-    own = [places[_key(row)] for row in filled]
-    if kind.groundings:
-        given = [*sets.values(), *rows[:1] * (kind.groundings - len(sets))]
+    sets = _param_sets(padded)
+    index_of = {key: k for k, key in enumerate(sets)}
+    param_set = [index_of[_param_set_key(row)] for row in padded]
+    if group.num_param_sets:
+        sources = [*sets.values(), *rows[:1] * (group.num_param_sets - len(sets))]
     else:
-        given = filled
+        sources = padded
     params = {
-        k: np.stack([r.g.params[k] for r in given]).astype(_dtype(v, dtype))
-        for k, v in rows[0].g.params.items()
+        k: np.stack([row.feature.params[k] for row in sources]).astype(_dtype(v, dtype))
+        for k, v in rows[0].feature.params.items()
     }
-    if kind.symbol.vector_form:
-        made = row_directions(kind.symbol.vector_form, kind.order, scale, params)
-        params = {k: v.astype(dtype) for k, v in made.items()}
+    if group.symbol.vector_form:
+        directions = row_directions(
+            group.symbol.vector_form, group.order, scale, params
+        )
+        params = {k: v.astype(dtype) for k, v in directions.items()}
     if "slack" in params:
-        params["slack"] = np.array([_slack(row) for row in given], dtype)
-    last = [row.t for row in rows] + [slices - 1] * pad
-    types = [_type(row) for row in rows] + [SOS] * pad
+        params["slack"] = np.array([_slack(row) for row in sources], dtype)
     return FeatureBatch(
-        stack(lambda row: row.frames, int),
-        stack(lambda row: row.g.coordinates, int),
-        params,
-        np.array(own),
-        scale.astype(dtype),
-        stack(lambda row: row.g.target, dtype),
-        np.array(last),
-        np.array(types),
+        frames=stack(lambda row: row.frames, int),
+        coordinates=stack(lambda row: row.feature.coordinates, int),
+        params=params,
+        param_set=np.array(param_set),
+        scale=scale.astype(dtype),
+        target=stack(lambda row: row.feature.target, dtype),
+        slices=np.array([row.t for row in rows] + [T - 1] * padding),
+        types=np.array([_type(row) for row in rows] + [SOS] * padding),
     )
 
 
 def _type(row: SliceObjective) -> int:
-    """An inequality also where that is the same: a solver learns more of those."""
-    g, kind = row.g, row.objective.type.value
-    simple = g.scale.ndim == 1 and (g.scale >= 0).all() and not g.target.any()
-    return INEQ if kind == EQ and g.symbol.is_nonnegative and simple else kind
+    """Return the type of a row; for a nonnegative feature φ = 0 becomes φ <= 0.
+
+    Both are equivalent, and the solver treats inactive inequalities better.
+    """
+    feature, kind = row.feature, row.objective.type.value
+    has_zero_target = not feature.target.any()
+    is_upper = feature.scale.ndim == 1 and (feature.scale >= 0).all()
+    is_equivalent = feature.symbol.is_nonnegative and is_upper and has_zero_target
+    return INEQ if kind == EQ and is_equivalent else kind
 
 
 def _slack(row: SliceObjective) -> float:
-    """How far an inequality tells, where nothing collides, what is near [m]."""
-    g = row.g
-    if "slack" not in g.params or g.order > 0 or _type(row) != INEQ:
+    """Return the distance [m] within which a satisfied inequality returns its slack.
+
+    Without slack a collision row has a zero gradient when nothing collides, so that
+    steps ignore it; see `features.collisions.MAX_COLLISION_SLACK`.
+    """
+    feature = row.feature
+    if "slack" not in feature.params or feature.order > 0 or _type(row) != INEQ:
         return 0.0
-    upper = g.scale.ndim == 1 and (g.scale >= 0).all() and (g.target >= 0).all()
-    return MAX_COLLISION_SLACK if upper else 0.0
+    is_upper = feature.scale.ndim == 1 and (feature.scale >= 0).all()
+    return MAX_COLLISION_SLACK if is_upper and (feature.target >= 0).all() else 0.0
 
 
 def without_slack(data: ChainData) -> ChainData:
-    """Of which rows are what their features are, also where nothing collides."""
-    alone = lambda b: {k: 0 * v if k == "slack" else v for k, v in b.params.items()}
-    batches = tuple(b._replace(params=alone(b)) for b in data.batches)
+    """Return data with which collision rows are their features, without slack."""
+
+    def params(b: FeatureBatch) -> dict[str, Any]:
+        return {k: 0 * v if k == "slack" else v for k, v in b.params.items()}
+
+    batches = tuple(b._replace(params=params(b)) for b in data.batches)
     return data._replace(batches=batches)
 
 
-def _floor(row: SliceObjective, D: int) -> np.ndarray:
+def _lower_bound(row: SliceObjective, D: int) -> np.ndarray:
+    """Return the smallest scaled value (D,) of a feature; rows below it are slack."""
     if not _slack(row):
         return np.full(D, -np.inf)
-    return -row.weight * row.g.scale * row.g.target
+    return -row.weight * row.feature.scale * row.feature.target
 
 
-def _bucket(n: int) -> int:
-    """The next power of two, or multiple of 8 beyond that."""
+def _round_up_to_bucket(n: int) -> int:
+    """Return the next power of two up to 8, or the next multiple of 8."""
     return 1 << (n - 1).bit_length() if n <= 8 else -(-n // 8) * 8
 
 
 def _dtype(values: Any, dtype: Any) -> Any:
+    """Return the given floating type for floats, and their own type for others."""
     kind = np.asarray(values).dtype
     return dtype if np.issubdtype(kind, np.floating) else kind

@@ -1,4 +1,4 @@
-"""What is evaluated as one batch, and the numbers of a problem over slices."""
+"""Groups of features that are evaluated as one batch, and the data of a problem."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,36 +15,48 @@ from posewise.robots.typing import Array
 
 @dataclass(frozen=True)
 class FeatureGroup:
-    """What instances share to be evaluated as one batch."""
+    """Static structure that instances share to be evaluated as one batch."""
 
     symbol: Symbol
     order: int
-    frames: int
-    coordinates: int
-    scale: tuple[int, ...]
-    params: tuple[tuple[str, tuple[int, ...]], ...]
+    num_frames: int
+    num_coordinates: int
+    scale_shape: tuple[int, ...]
+    """Shape of the scale: (D,) for factors, (D, k) for a matrix."""
+    param_shapes: tuple[tuple[str, tuple[int, ...]], ...]
+    """Shape of each parameter of the symbol, by name."""
     capacity: int = 0
-    groundings: int = 0
-    """How many sets of params there are, of which instances use one; 0: each its own.
-    """
-    single: bool = False
-    """Whether each row depends on one tangent column only, of those not shared."""
+    """Number of instances, rounded up to a bucket."""
+    num_param_sets: int = 0
+    """Number of sets of parameters, of which each instance uses one; 0: as many as
+    instances."""
+    is_single_column: bool = False
+    """Whether each row depends on only one tangent column, which is not shared."""
 
     @property
-    def heavy(self) -> bool:
-        """It is as much code as several others."""
+    def num_rows(self) -> int:
+        """Rows of each instance."""
+        return self.scale_shape[0]
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether the group compiles to as much code as several others."""
         return self.symbol.takes_frame_stack
 
-    def shares_with(self, other: "FeatureGroup") -> bool:
-        """Whether both are less code as one computation: vectors, sums over pairs."""
+    def can_merge_with(self, other: "FeatureGroup") -> bool:
+        """Return whether one computation of both groups is less code than two.
+
+        That holds for vectors of the same order, and for sums over pairs of the same
+        types.
+        """
         if self.symbol.vector_form and other.symbol.vector_form:
             return self.order == other.order
-        return not self._pairs.isdisjoint(other._pairs)
+        return not self._pair_types.isdisjoint(other._pair_types)
 
     @property
-    def _pairs(self) -> frozenset[Any]:
-        """Of a sum over pairs, the kinds of these."""
-        names = [name for name, _ in self.params]
+    def _pair_types(self) -> frozenset[Any]:
+        """Types of the pairs of a sum over pairs; empty for other symbols."""
+        names = [name for name, _ in self.param_shapes]
         if self.symbol.pair_sum is None or not is_pair_sum(
             self.symbol, self.order, names
         ):
@@ -52,40 +64,47 @@ class FeatureGroup:
         return frozenset(self.symbol.pair_sum[0])
 
 
-def merge_groups(kinds: Iterable[tuple[int, FeatureGroup]]) -> list[list[int]]:
-    """Places of kinds in groups, each of which is one computation."""
-    groups: list[list[tuple[int, FeatureGroup]]] = []
-    for place in kinds:
-        shares = lambda group, kind=place[1]: any(kind.shares_with(k) for _, k in group)
-        own = next(filter(shares, groups), None)
-        if own is None:
-            groups.append(own := [])
-        own.append(place)
-    return [[i for i, _ in group] for group in groups]
+def merge_groups(groups: Iterable[tuple[int, FeatureGroup]]) -> list[list[int]]:
+    """Return indices of groups in lists, each of which is one computation."""
+    merged: list[list[tuple[int, FeatureGroup]]] = []
+    for index, group in groups:
+        for members in merged:
+            if any(group.can_merge_with(other) for _, other in members):
+                members.append((index, group))
+                break
+        else:
+            merged.append([(index, group)])
+    return [[index for index, _ in members] for members in merged]
 
 
 class FeatureBatch(NamedTuple):
-    """Data of the instances of one kind; those beyond the last one have scale 0."""
+    """Data of the instances of one group; instances that pad it have scale 0."""
 
     frames: Array
-    """(n, window, m): of each slice of the window, oldest first."""
+    """Indices (n, window, m) of the frames in each slice of the window, oldest first.
+    """
     coordinates: Array
+    """Indices (n, k) into q of symbols that take joint values."""
     params: dict[str, Array]
-    own: Array
-    """Which of the params an instance uses; see `FeatureGroup.groundings`."""
+    """Parameters of the symbol."""
+    param_set: Array
+    """Index (n,) of the set of parameters; see `FeatureGroup.num_param_sets`."""
     scale: Array
     target: Array
-    last: Array
-    kind: Array
+    slices: Array
+    """Last slice (n,) of each window."""
+    types: Array
+    """EQ, INEQ or SOS (n,)."""
 
 
 class ChainData(NamedTuple):
-    """Everything that may vary without compiling anew."""
+    """All numbers of a problem, which may vary without recompiling."""
 
     K: Kinematics
     prefix: Array
+    """Coordinates (k_order, nq) before slice 0."""
     tau: Float[jax.Array, " T"]
-    """Time from the slice before to each slice [s]."""
+    """Duration of the step into each slice [s]."""
     limits: Float[jax.Array, "2 slices nq"]
-    """Of each slice, or once for all."""
+    """Limits in each slice, or once for all slices."""
     batches: tuple[FeatureBatch, ...]

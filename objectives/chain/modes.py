@@ -1,10 +1,10 @@
-"""Modes: what is attached to what, from which slice on.
+"""Modes of a path: which frame is attached to which, from which slice on.
 
-An object that changes hands is not moved in the tree. The world gets a copy of it for
-each attachment, and features look at the copy that is real in their slice: frame
-indices are data, so the tree stays one. Coordinates of a stable attachment are shared:
-one variable for all slices. So are those of stable helper frames, which the problem
-has and the world has not.
+A mode switch does not move an object in the kinematic tree. The world gets a copy of
+the object for each attachment instead, and features refer to the copy that is active in
+their slice. Frame indices are data, so the tree stays the same in all slices. The
+coordinates of a stable attachment are shared: one variable for all slices. So are those
+of stable helper frames, which belong to the problem and not to the world.
 """
 
 from contextlib import suppress
@@ -30,12 +30,13 @@ MODE_JOINTS = {
     "stableOn": "transXYPhi",
     "rigid": None,
 }
-"""Attachments, and the joint whose value stays constant; rigid: the frames coincide."""
+"""Joint type of each kind of attachment, with a constant value; None: no joint, so
+that the frames coincide."""
 
 
 @dataclass(frozen=True)
 class ModeSwitch:
-    """From a slice on, a frame with all attached to it is attached to another one."""
+    """Attachment of a frame, and of all that is attached to it, from a slice on."""
 
     start: int
     kind: str
@@ -45,55 +46,55 @@ class ModeSwitch:
 
 @dataclass(frozen=True, eq=False)
 class HelperFrame:
-    """A frame that only the problem has."""
+    """A frame of the problem that its world does not contain."""
 
     name: str
     parent: str
-    given: dict[str, Any]
-    """See `Config.add_frame`."""
-    stable: bool
-    """Its joint is one variable for all slices."""
+    arguments: dict[str, Any]
+    """Keyword arguments of `Config.add_frame`."""
+    is_stable: bool
+    """Whether the joint of the frame is one variable for all slices."""
 
 
 @dataclass(eq=False)
 class Mode:
-    """The world in some slices: which frames are real, under which names."""
+    """The world in consecutive slices between two switches."""
 
     config: Config
-    """All frames; those that are not real do not collide."""
+    """World with all frames; inactive copies do not collide."""
     names: dict[str, str]
-    """The real copy of each frame that has one."""
+    """Name of the active copy of each frame that has one."""
     joints: tuple[str, ...] | None
-    """Joints that features of all joints mean; None: all there are."""
+    """Joints that a feature of all joints refers to; None: all joints."""
     _features: dict[Feature, Feature] = field(default_factory=dict)
 
-    def real(self, name: str) -> str:
-        """The frame that stands for `name`."""
+    def active_frame(self, name: str) -> str:
+        """Return the name of the active copy of a frame, or of the frame itself."""
         return self.names.get(name, name)
 
     def bind(self, feature: Feature) -> BoundFeature:
-        """A feature on the frames that are real."""
-        return self.named(feature).bind(self.config)
+        """Return a feature bound to the active frames."""
+        return self.on_active_frames(feature).bind(self.config)
 
-    def named(self, feature: Feature) -> Feature:
-        """A feature under the names of the frames that are real."""
+    def on_active_frames(self, feature: Feature) -> Feature:
+        """Return a feature with the names of the active frames."""
         if self.joints is None:
             return feature
         if feature not in self._features:
-            named = tuple(self.real(n) for n in feature.frames)
-            if feature.symbol.input_kind == "joints" and not named:
-                named = self.joints
-            self._features[feature] = feature.with_frames(named)
+            frames = tuple(self.active_frame(name) for name in feature.frames)
+            if feature.symbol.input_kind == "joints" and not frames:
+                frames = self.joints
+            self._features[feature] = feature.with_frames(frames)
         return self._features[feature]
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """A copy that moves, from a slice on, with what it is attached to."""
+    """A copy of a frame that moves, from a slice on, with its new parent."""
 
     start: int
-    before: str
-    """What stood for the object until then."""
+    previous: str
+    """Name of the active frame of the object before the switch."""
     copy: str
     parent: str
     joint: Joint
@@ -101,92 +102,101 @@ class Attachment:
 
 @dataclass(eq=False)
 class ModeSequence:
-    """A world with a copy of each object for each attachment."""
+    """A world with a copy of each object for each attachment, and its modes."""
 
     base: Config
-    named: Config
-    """With helper frames: what features may speak of."""
+    """The user's world."""
+    with_helpers: Config
+    """The base with helper frames and contacts: the frames that users may name."""
     world: Config
-    """With the copies too."""
+    """The world that is solved, which also has the copies."""
     modes: list[Mode]
     starts: list[int]
     """First slice of each mode after the first one."""
     shared: tuple[str, ...]
-    """Joints that are one variable for all slices."""
+    """Names of joints that are one variable for all slices."""
     contacts: tuple[ActiveContact, ...] = ()
     attachments: tuple[Attachment, ...] = ()
-    """Those with a joint, in the order of their starts."""
+    """Attachments with a joint, in the order of their starts."""
 
     def at(self, t: int) -> Mode:
-        """The mode of a slice; the first one before slice 0."""
+        """Return the mode of a slice; before slice 0 the first mode."""
         return self.modes[int(np.searchsorted(self.starts, t, side="right"))]
 
     @cached_property
     def coordinates(self) -> tuple[np.ndarray, np.ndarray]:
-        """Places in the world's q and in the base's q of what both have."""
+        """Indices in the world's q, and in the base's q, of the joints of both."""
         common = [n for n in self.base.joint_names if n in set(self.world.joint_names)]
         return self.world.coordinates(common), self.base.coordinates(common)
 
     @cached_property
     def shared_coordinates(self) -> np.ndarray:
-        """Places in the world's q of the shared joints."""
+        """Indices in the world's q of the shared joints."""
         return self.world.coordinates(self.shared)
 
     @cached_property
     def shared_columns(self) -> tuple[int, ...]:
         """Columns of the world's tangent space of the shared joints."""
-        tree, at = self.world.kinematics().tree, set(self.shared_coordinates.tolist())
-        spins = [c + i for first, c in tree.balls if first in at for i in range(3)]
-        single = [k for k, c in enumerate(tree.column_coordinate) if c in at]
-        return tuple(sorted(spins + single))
+        tree = self.world.kinematics().tree
+        shared = set(self.shared_coordinates.tolist())
+        rotations = [c + i for q, c in tree.balls if q in shared for i in range(3)]
+        single = [k for k, q in enumerate(tree.column_coordinate) if q in shared]
+        return tuple(sorted(rotations + single))
 
     def limits(self, T: int) -> np.ndarray:
-        """Of the world's q in each slice (2, T, nq); (2, 1, nq) where all agree.
+        """Return the limits of the world's q in each slice.
 
-        A point and a force that do not act are held at zero.
+        The shape is (2, T, nq), or (2, 1, nq) without contacts. The point and the force
+        of a contact are fixed at zero in slices without it.
         """
         limits = self.world.limits[:, None]
         if not self.contacts:
             return limits
         limits = np.repeat(limits, T, 1)
-        for acting in self.contacts:
-            e = acting.variable
-            idle = np.setdiff1d(np.arange(T), acting.slices)
-            columns = self.world.coordinates([e.point, e.force])
-            limits[:, idle[:, None], columns] = 0.0
+        for contact in self.contacts:
+            variable = contact.variable
+            inactive = np.setdiff1d(np.arange(T), contact.slices)
+            columns = self.world.coordinates([variable.point, variable.force])
+            limits[:, inactive[:, None], columns] = 0.0
         return limits
 
-    def widen(self, q: np.ndarray) -> np.ndarray:
-        """Coordinates of the world (…, nq) from those of the base."""
+    def from_base(self, q: np.ndarray) -> np.ndarray:
+        """Return coordinates of the world (…, nq) from coordinates of the base."""
         if self.world is self.base:
             return q
-        wide, narrow = self.coordinates
+        in_world, in_base = self.coordinates
         full = np.tile(self.world.q, (*q.shape[:-1], 1))
-        full[..., wide] = q[..., narrow]
+        full[..., in_world] = q[..., in_base]
         return full
 
-    def settled(self, path: np.ndarray) -> np.ndarray:
-        """The path (T, nq) of the world, with attachments at which nothing jumps.
+    def without_jumps(self, path: np.ndarray) -> np.ndarray:
+        """Return a path (T, nq) of the world whose frames do not jump when attached.
 
-        As far as their joints allow: what is put on a surface is put below it.
+        Each attachment gets the pose that the frame had before, as far as the joint of
+        the attachment can reach it: an object is put on the surface below it.
         """
         if not self.attachments:
             return path
         path, X = path.copy(), self.world.copy()
         for a in self.attachments:
-            X.q = path[a.start - 1] if a.start else self.widen(self.base.q)
-            pose = X.pose(a.before)
+            X.q = path[a.start - 1] if a.start else self.from_base(self.base.q)
+            pose = X.pose(a.previous)
             X.q = path[a.start]
             up = pose_multiply(X.pose(a.parent), X.frame(a.copy).origin)
             moved = pose_multiply(pose_inverse(up), pose)
             value, _ = value_from_pose(a.joint.type, a.joint.axis, moved)
-            at = X.coordinates([a.joint.name])
-            path[:, at] = np.clip(value, *X.limits[:, at])
+            columns = X.coordinates([a.joint.name])
+            path[:, columns] = np.clip(value, *X.limits[:, columns])
         return path
 
-    def attached(self, q: np.ndarray, t: int) -> Config:
-        """The world in slice t, with helpers and attachments; q: with the copies."""
-        C, X, mode = self._placed(q, t), self.world.copy(), self.at(t)
+    def config_at(self, q: np.ndarray, t: int) -> Config:
+        """Return the user's world in slice t, with helper frames and attachments.
+
+        Args:
+            q: coordinates (nq,) of the world with the copies.
+            t: the slice.
+        """
+        C, X, mode = self._config_with_helpers(q, t), self.world.copy(), self.at(t)
         X.q = q
         bases = {copy: name for name, copy in mode.names.items()}
         for name, copy in mode.names.items():
@@ -199,31 +209,36 @@ class ModeSequence:
                 C.set_pose(name, X.pose(copy))
         return C
 
-    def narrow(self, q: np.ndarray, t: int) -> np.ndarray:
-        """Coordinates of the base in slice t; its own joints follow what is carried."""
+    def to_base(self, q: np.ndarray, t: int) -> np.ndarray:
+        """Return coordinates of the base in slice t from coordinates of the world.
+
+        Joints of carried objects get the values that put the objects where their active
+        copies are.
+        """
         if self.world is self.base:
             return q
-        C = self._placed(q, t)
+        C = self._config_with_helpers(q, t)
         return C.q[C.coordinates(self.base.joint_names)]
 
-    def narrow_path(self, x: np.ndarray) -> np.ndarray:
-        """Coordinates (T, nq) of the base from those of the world."""
+    def path_to_base(self, x: np.ndarray) -> np.ndarray:
+        """Return the coordinates (T, nq) of the base from those of the world."""
         if self.world is self.base:
             return x.copy()
-        return np.stack([self.narrow(q, t) for t, q in enumerate(x)])
+        return np.stack([self.to_base(q, t) for t, q in enumerate(x)])
 
-    def _placed(self, q: np.ndarray, t: int) -> Config:
-        """The world with its helpers in slice t; own joints follow what is carried."""
-        C, X = self.named.copy(), self.world.copy()
+    def _config_with_helpers(self, q: np.ndarray, t: int) -> Config:
+        """Return the base with helper frames in slice t, with carried objects moved."""
+        C, X = self.with_helpers.copy(), self.world.copy()
         common = [n for n in C.joint_names if n in set(X.joint_names)]
         full = C.q
         full[C.coordinates(common)] = q[X.coordinates(common)]
         X.q, C.q = q, full
-        for acting in self.contacts:
-            acting.variable.renamed({}, t in acting.slices).register(C)
+        for contact in self.contacts:
+            contact.variable.renamed({}, t in contact.slices).register(C)
         for name, copy in self.at(t).names.items():
             if not set(_own_joint(C, name)) <= set(common):
-                with suppress(ConfigError):  # a joint that cannot reach that pose
+                # The object stays where it is if its joint cannot reach that pose.
+                with suppress(ConfigError):
                     C.set_pose(name, X.pose(copy))
         return C
 
@@ -232,50 +247,59 @@ def build_modes(
     C: Config,
     switches: tuple[ModeSwitch, ...],
     helpers: tuple[HelperFrame, ...] = (),
-    exchanges: tuple[ActiveContact, ...] = (),
+    contacts: tuple[ActiveContact, ...] = (),
 ) -> ModeSequence:
-    """The world and its modes.
+    """Build the world that is solved, and its modes.
+
+    Args:
+        C: the user's world.
+        switches: mode switches of the problem.
+        helpers: helper frames of the problem.
+        contacts: contacts of the problem.
 
     Raises:
         ConfigError: for unknown frames, a frame attached to a part of itself, or
-            helpers that do not fit.
+            helper frames that do not fit.
     """
-    if not switches and not helpers and not exchanges:
+    if not switches and not helpers and not contacts:
         return ModeSequence(C, C, C, [Mode(C, {}, None)], [], ())
     X = C.copy()
     for h in helpers:
-        X.add_frame(h.name, h.parent, **h.given)
-    for acting in exchanges:
-        acting.variable.add_to(X)
-    named = X.copy() if helpers or exchanges else C
-    shared = [n for h in helpers if h.stable for n in _own_joint(X, h.name)]
+        X.add_frame(h.name, h.parent, **h.arguments)
+    for contact in contacts:
+        contact.variable.add_to(X)
+    with_helpers = X.copy() if helpers or contacts else C
+    shared = [n for h in helpers if h.is_stable for n in _own_joint(X, h.name)]
     X.lock([n for s in switches for n in _own_joint(X, s.frame)])
     base_joints = tuple(n for n in X.joint_names if n in set(C.joint_names))
     names: dict[str, str] = {}
-    gone: set[str] = set()
+    inactive: set[str] = set()
     views: list[tuple[dict[str, str], set[str]]] = [({}, set())]
     starts: list[int] = []
     attachments: list[Attachment] = []
     for k, s in enumerate(sorted(switches, key=lambda s: s.start)):
         root, parent = names.get(s.frame, s.frame), names.get(s.parent, s.parent)
-        rename = lambda n, k=k: f"{n.partition('@')[0]}@{k}"
+
+        def rename(name: str, k: int = k) -> str:
+            return f"{name.partition('@')[0]}@{k}"
+
         joint, origin = attachment_joint(X, s.kind, parent, root, rename(s.frame))
         copies = X.copy_subtree(
-            root, parent, rename, origin=origin, joint=joint, without=gone
+            root, parent, rename, origin=origin, joint=joint, without=inactive
         )
         if joint is not None:
             shared.append(joint.name)
             attachments.append(Attachment(s.start, root, copies[root], parent, joint))
-        gone |= copies.keys()
+        inactive |= copies.keys()
         names = names | {n.partition("@")[0]: copy for n, copy in copies.items()}
         if starts and starts[-1] == s.start:
-            views[-1] = names, set(gone)
+            views[-1] = names, set(inactive)
         else:
             starts.append(s.start)
-            views.append((names, set(gone)))
+            views.append((names, set(inactive)))
     every = {copy for view, _ in views for copy in view.values()}
     changes = sorted(
-        {*starts, *(t for acting in exchanges for t in acting.change_slices)}
+        {*starts, *(t for contact in contacts for t in contact.change_slices)}
     )
     modes = []
     for t in (-1, *changes):
@@ -284,19 +308,25 @@ def build_modes(
         for name in absent | (every - set(view.values())):
             if world.frame(name).contact:
                 world.set_contact(name, 0)
-        for acting in exchanges:
-            acting.variable.renamed(view, t in acting.slices).register(world)
+        for contact in contacts:
+            contact.variable.renamed(view, t in contact.slices).register(world)
         modes.append(Mode(world, dict(view), base_joints))
-    joints = tuple(shared)
     return ModeSequence(
-        C, named, X, modes, changes, joints, exchanges, tuple(attachments)
+        base=C,
+        with_helpers=with_helpers,
+        world=X,
+        modes=modes,
+        starts=changes,
+        shared=tuple(shared),
+        contacts=contacts,
+        attachments=tuple(attachments),
     )
 
 
 def attachment_joint(
     C: Config, kind: str, parent: str, frame: str, name: str
 ) -> tuple[Joint | None, np.ndarray]:
-    """The joint of an attachment, and the constant pose before it."""
+    """Return the joint of an attachment, and the constant pose before the joint."""
     if kind not in MODE_JOINTS:
         raise ConfigError(unknown_name("mode", kind, MODE_JOINTS))
     origin, type = IDENTITY.copy(), MODE_JOINTS[kind]
@@ -312,12 +342,12 @@ def attachment_joint(
 
 
 def _extent(C: Config, frame: str) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest corner of a frame's shapes, in its axes."""
+    """Return the lowest and highest corner of a frame's shapes, in its axes."""
     solid = [g for g in C.frame(frame).geometries if g.collision]
     if not solid:
         raise ConfigError(
-            f"Frame {frame!r} has no shape, so that nothing can stand on it or it on"
-            " anything; use mode 'stable', or give it a shape."
+            f"Frame {frame!r} has no shape, so that it cannot stand on a frame, nor a"
+            " frame on it; use mode 'stable', or give it a shape."
         )
     parts = [bounding_ellipsoids(g, frame) for g in solid]
     reach = [np.linalg.norm(axes, axis=-1) for _, axes in parts]
@@ -327,6 +357,6 @@ def _extent(C: Config, frame: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _own_joint(C: Config, frame: str) -> list[str]:
-    """The frame's joint, if it is one of q."""
+    """Return the name of the frame's joint in a list, empty if not part of q."""
     joint = C.frame(frame).joint
     return [joint.name] if joint is not None and joint.name in C.joint_names else []

@@ -1,8 +1,7 @@
-"""Objectives as a chain problem: one batch for each kind of feature.
+"""The chain problem of objectives: one batch for each group of features.
 
-What is static is shape: the tree, the number of slices, and for each kind of feature
-how many instances there are. Frames, slices, targets, scales, types and numbers of the
-symbols are data.
+Only shapes are static: the tree, the number of slices, and the number of instances of
+each group. Frames, slices, targets, scales, types and parameters of symbols are data.
 """
 
 import operator
@@ -22,10 +21,23 @@ from posewise.robots.kinematics.tree import KinematicTree
 from posewise.solvers import ResidualBlock
 
 from .groups import ChainData, FeatureGroup, merge_groups
-from .residuals import GroupEvaluation, PathKinematics, StaticInputs, path_kinematics
+from .residuals import (
+    GroupEvaluation,
+    PathKinematics,
+    StaticInputs,
+    path_kinematics,
+    static_inputs,
+)
 
 MAX_UNSPLIT_CODE = 4
-"""Single slices with up to so much code are not compiled in parts."""
+"""Amount of code, in light groups, up to which a single slice is one program.
+
+Larger programs are compiled in parts.
+"""
+HEAVY_CODE = 5
+"""Amount of code of a heavy group (collisions), in light groups."""
+BOUND_TOLERANCE = 1e-10
+"""Distance from a limit within which a coordinate is at the limit [rad, m]."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +47,17 @@ class Chain:
     tree: KinematicTree
     slices: int
     order: int
-    kinds: tuple[FeatureGroup, ...]
+    groups: tuple[FeatureGroup, ...]
     shared: tuple[int, ...] = ()
     """Tangent columns that are one variable for all slices."""
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.tree, self.slices, self.order, self.kinds, self.shared))
+        return hash((self.tree, self.slices, self.order, self.groups, self.shared))
 
     def __hash__(self) -> int:
-        return self._hash  # programs are found by it in each solve
+        # Cached, because each solve looks up its programs by the hash.
+        return self._hash
 
     @property
     def nv(self) -> int:
@@ -53,9 +66,10 @@ class Chain:
 
     @property
     def is_large(self) -> bool:
-        """See `ChainProblem`: contacts are about five times as much code as others."""
-        first = [self.kinds[group[0]] for group in merge_groups(enumerate(self.kinds))]
-        code = sum(5 if kind.heavy else 1 for kind in first)
+        """Whether evaluation is so much code that it is better compiled in parts."""
+        merged = merge_groups(enumerate(self.groups))
+        first = [self.groups[indices[0]] for indices in merged]
+        code = sum(HEAVY_CODE if group.is_heavy else 1 for group in first)
         return self.slices > 1 or code > MAX_UNSPLIT_CODE
 
     @full_matmul_precision
@@ -65,115 +79,138 @@ class Chain:
         x: jax.Array | Packed,
         coordinates: str = "tangent",
     ) -> Any:
-        """All `ResidualBlock` with their Jacobians in the tangent space, or by "q"."""
-        heavy = merge_groups((i, k) for i, k in enumerate(self.kinds) if k.heavy)
-        light = [i for i, kind in enumerate(self.kinds) if not kind.heavy]
-        about = self.tree, self.order, self.kinds
+        """Return a `ResidualBlock` for each group, at a path.
 
-        every = [light, *heavy]
+        Args:
+            data: numbers of the problem.
+            x: path (T, nq).
+            coordinates: "tangent" for Jacobians by tangent columns, or "q".
+        """
+        heavy = merge_groups((i, g) for i, g in enumerate(self.groups) if g.is_heavy)
+        light = [i for i, group in enumerate(self.groups) if not group.is_heavy]
+        parts = [light, *heavy]
 
-        def still(data: ChainData) -> list[StaticInputs]:
-            return [GroupEvaluation.still(*about, own, data) for own in every]
+        def evaluation(data: ChainData, kinematics: PathKinematics) -> GroupEvaluation:
+            return GroupEvaluation(
+                self.tree, self.order, self.groups, coordinates, data, kinematics
+            )
 
-        def begin(data: ChainData, x: jax.Array, still: StaticInputs) -> Any:
-            X = jnp.concatenate([self._before(data, x), x])
-            motion = path_kinematics(self.kinds, data, X)
-            at = GroupEvaluation(*about, coordinates, data, motion)
-            return motion, at.rows(light, still)
+        def all_static_inputs(data: ChainData) -> list[StaticInputs]:
+            return [
+                static_inputs(self.tree, self.order, self.groups, indices, data)
+                for indices in parts
+            ]
 
-        def rows(
-            own: list[int], data: ChainData, motion: PathKinematics, still: StaticInputs
+        def light_blocks(data: ChainData, x: jax.Array, inputs: StaticInputs) -> Any:
+            X = jnp.concatenate([self._prefix(data, x), x])
+            kinematics = path_kinematics(self.groups, data, X)
+            return kinematics, evaluation(data, kinematics).blocks(light, inputs)
+
+        def heavy_blocks(
+            indices: list[int],
+            data: ChainData,
+            kinematics: PathKinematics,
+            inputs: StaticInputs,
         ) -> Any:
-            return GroupEvaluation(*about, coordinates, data, motion).rows(own, still)
+            return evaluation(data, kinematics).blocks(indices, inputs)
 
-        # of no path, and so computed before the solver's loop
-        stills = subprogram(still, data)
-        seen = [defer(operator.itemgetter(k), stills) for k in range(len(every))]
-        motion, found = subprogram(begin, data, x, seen[0])
-        more = [
-            subprogram(partial(rows, own), data, motion, looks)
-            for own, looks in zip(heavy, seen[1:], strict=True)
+        # Static inputs do not depend on the path: in a subprogram without x they are
+        # computed before the solver's loop.
+        static = subprogram(all_static_inputs, data)
+        inputs = [defer(operator.itemgetter(k), static) for k in range(len(parts))]
+        kinematics, first = subprogram(light_blocks, data, x, inputs[0])
+        rest = [
+            subprogram(partial(heavy_blocks, indices), data, kinematics, part_inputs)
+            for indices, part_inputs in zip(heavy, inputs[1:], strict=True)
         ]
 
-        def ordered(*found: list[ResidualBlock]) -> tuple[ResidualBlock, ...]:
-            groups = dict(zip([*light, *sum(heavy, [])], sum(found, []), strict=True))
-            return tuple(groups[i] for i in sorted(groups))
+        def in_order(*blocks: list[ResidualBlock]) -> tuple[ResidualBlock, ...]:
+            indices = [*light, *sum(heavy, [])]
+            by_index = dict(zip(indices, sum(blocks, []), strict=True))
+            return tuple(by_index[i] for i in sorted(by_index))
 
-        return defer(ordered, found, *more)
+        return defer(in_order, first, *rest)
 
     def shapes(self, data: ChainData, x: jax.Array) -> tuple[ResidualBlock, ...]:
-        """Of what `evaluate` gives in the tangent space, without tracing it."""
-        dtype, found = jnp.result_type(x, data.K.node_p), []
-        for kind, b in zip(self.kinds, data.batches, strict=True):
-            n = kind.capacity
-            D = kind.scale[0]
+        """Return shapes and dtypes of `evaluate` in the tangent space, untraced."""
+        dtype, blocks = jnp.result_type(x, data.K.node_p), []
+        for group, b in zip(self.groups, data.batches, strict=True):
+            n, D = group.capacity, group.num_rows
+            columns = 1 if group.is_single_column else self.nv
             y: Any = jax.ShapeDtypeStruct((n, D), dtype)
-            columns = 1 if kind.single else self.nv
-            J: Any = jax.ShapeDtypeStruct((n, kind.order + 1, D, columns), dtype)
-            which: Any = jax.ShapeDtypeStruct((n, D), jnp.result_type(b.coordinates))
-            rest = _shape(b.last), _shape(b.kind), which if kind.single else None
-            found.append(ResidualBlock(y, J, *rest))
-        return tuple(found)
+            J: Any = jax.ShapeDtypeStruct((n, group.order + 1, D, columns), dtype)
+            column: Any = None
+            if group.is_single_column:
+                column = jax.ShapeDtypeStruct((n, D), jnp.result_type(b.coordinates))
+            blocks.append(
+                ResidualBlock(y, J, _shape(b.slices), _shape(b.types), column)
+            )
+        return tuple(blocks)
 
-    def _before(self, data: ChainData, x: jax.Array) -> jax.Array:
-        """The fixed slices before the first, with what all slices share."""
+    def _prefix(self, data: ChainData, x: jax.Array) -> jax.Array:
+        """Return the fixed slices before the first, with shared coordinates of x."""
         if not self.shared:
             return jnp.asarray(data.prefix)
-        balls = {c + i: q for q, c in self.tree.balls for i in range(3)}
-        tied = np.zeros(self.tree.nq, bool)
+        quaternion_of = {c + i: q for q, c in self.tree.balls for i in range(3)}
+        is_shared = np.zeros(self.tree.nq, bool)
         for column in self.shared:
-            q = balls.get(column)
-            tied[
-                self.tree.column_coordinate[column] if q is None else slice(q, q + 4)
-            ] = True
-        return jnp.where(tied, x[0], data.prefix)
+            q = quaternion_of.get(column)
+            if q is None:
+                is_shared[self.tree.column_coordinate[column]] = True
+            else:
+                is_shared[q : q + 4] = True
+        return jnp.where(is_shared, x[0], data.prefix)
 
     def retract_unbounded(
         self, data: ChainData, x: jax.Array, step: jax.Array
     ) -> jax.Array:
-        """x moved along a tangent step, limits aside."""
+        """Return x moved along a tangent step, without regard to limits."""
         return integrate(self.tree, x, step)
 
     def retract(self, data: ChainData, x: jax.Array, step: jax.Array) -> jax.Array:
-        """x moved along a tangent step, clipped to the limits."""
+        """Return x moved along a tangent step, clipped to the limits."""
         low, high = self.bounds(data)
         return jnp.clip(self.retract_unbounded(data, x, step), low, high)
 
     def max_step_fraction(
         self, data: ChainData, x: jax.Array, step: jax.Array
     ) -> jax.Array:
-        """See `ChainProblem`."""
+        """Return the fraction of a step, at most 1, up to the first limit on its way.
+
+        Limits that x is at already are ignored.
+        """
         low, high = self.bounds(data)
-        below, above = (self._of_columns(a, jnp.inf) for a in (x - low, high - x))
+        below, above = (self._by_column(a, jnp.inf) for a in (x - low, high - x))
         room = jnp.where(step > 0, above, below)
-        bent = (room > 1e-10) & (jnp.abs(step) > room)
-        ratio = jnp.where(bent, room / jnp.where(bent, jnp.abs(step), 1.0), 1.0)
-        return jnp.min(ratio, initial=1.0)
+        is_clipped = (room > BOUND_TOLERANCE) & (jnp.abs(step) > room)
+        length = jnp.where(is_clipped, jnp.abs(step), 1.0)
+        fraction = jnp.where(is_clipped, room / length, 1.0)
+        return jnp.min(fraction, initial=1.0)
 
     def active_bounds(
         self, data: ChainData, x: jax.Array, gradient: jax.Array
     ) -> jax.Array:
-        """Coordinates at a limit that descent would push outwards."""
+        """Return which tangent columns are at a limit that descent would violate."""
         low, high = self.bounds(data)
-        at_low = self._of_columns(x <= low + 1e-10, False)
-        at_high = self._of_columns(x >= high - 1e-10, False)
+        at_low = self._by_column(x <= low + BOUND_TOLERANCE, False)
+        at_high = self._by_column(x >= high - BOUND_TOLERANCE, False)
         return (at_low & (gradient > 0)) | (at_high & (gradient < 0))
 
-    def _of_columns(self, a: jax.Array, otherwise: Any) -> jax.Array:
-        """By tangent column; `otherwise` in those of quaternions."""
+    def _by_column(self, a: jax.Array, default: Any) -> jax.Array:
+        """Return values by tangent column, and the default for quaternions."""
         source = np.array(self.tree.column_coordinate, int)
         if np.array_equal(source, np.arange(self.tree.nq)):
             return a
-        return jnp.where(source >= 0, a[:, source], otherwise)
+        return jnp.where(source >= 0, a[:, source], default)
 
     def bounds(self, data: ChainData) -> tuple[jax.Array, jax.Array]:
-        """Limits; quaternions have none."""
+        """Return lower and upper limits; quaternions have none."""
         low, high = data.limits
         if not self.tree.balls:
             return low, high
-        free = np.zeros(self.tree.nq, bool)
-        free[self.tree.indices.quaternion_coordinates.reshape(-1)] = True
-        return jnp.where(free, -jnp.inf, low), jnp.where(free, jnp.inf, high)
+        is_free = np.zeros(self.tree.nq, bool)
+        is_free[self.tree.indices.quaternion_coordinates.reshape(-1)] = True
+        return jnp.where(is_free, -jnp.inf, low), jnp.where(is_free, jnp.inf, high)
 
 
 def _shape(a: Any) -> Any:

@@ -1,9 +1,9 @@
-"""Rows of all instances of some kinds, at a path: poses, features, and Jacobians."""
+"""Residuals of groups of features along a path: poses, features, and Jacobians."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -44,21 +44,27 @@ from posewise.solvers.residuals import concatenate
 
 from .groups import ChainData, FeatureBatch, FeatureGroup, merge_groups
 
+T = TypeVar("T")
+
 
 class PathKinematics(NamedTuple):
-    """A path, with where joints are on it and how they move; fixed slices first."""
+    """A path with the poses and twists of its joints; fixed slices come first."""
 
     X: jax.Array
+    """Coordinates (slices, nq)."""
     nodes: FramePoses
+    """Poses of the nodes of the tree in each slice."""
     twists: jax.Array
+    """World twists (slices, dofs, 6)."""
     quaternions: jax.Array
+    """Orientations of frames (slices, frames, 4); no frames if no feature uses them."""
 
 
 def path_kinematics(
-    kinds: Iterable[FeatureGroup], data: ChainData, X: jax.Array
+    groups: Iterable[FeatureGroup], data: ChainData, X: jax.Array
 ) -> PathKinematics:
-    """The motion of a path, as far as these kinds ask for it."""
-    if any(kind.symbol.uses_quaternions for kind in kinds):
+    """Return the kinematics of a path, as far as the groups need it."""
+    if any(group.symbol.uses_quaternions for group in groups):
         quats = frame_quaternions(data.K, X)
     else:
         quats = jnp.zeros((len(X), 0, 4), X.dtype)
@@ -66,267 +72,299 @@ def path_kinematics(
 
 
 class FrameSelection(NamedTuple):
-    """What instances look at, the same at all paths."""
+    """Slices and frames of instances, the same for all paths."""
 
-    at: Int[Array, "n window"]
-    """Slices, oldest first."""
+    slices: Int[Array, "n window"]
+    """Indices into the path with its fixed slices, oldest first."""
     frames: Int[Array, "n window m"]
     moves: Float[Array, "n window m dofs"]
-    """1 where a dof moves a frame."""
+    """1 where a dof moves a frame, else 0."""
 
 
 class StaticInputs(NamedTuple):
-    """What the instances of some kinds look at, the same at all paths."""
+    """Inputs of the instances of some groups that do not depend on the path."""
 
-    seen: list[FrameSelection]
-    """Of each kind, but of those that are vectors together."""
-    on: FrameAttachment | None
-    """All of its frames, in order; None: there are none."""
+    selections: list[FrameSelection]
+    """Of each group, or of all groups that are vectors of one order."""
+    attachment: FrameAttachment | None
+    """Attachment of all selected frames to the tree, in order; None: no frames."""
 
 
 class _SharedSelection(NamedTuple):
-    """Kinds that look at as many slices and frames each, and at what."""
+    """Groups that share a selection of frames, and the poses of these frames."""
 
     members: list[tuple[FeatureGroup, FeatureBatch]]
-    seen: FrameSelection
+    selection: FrameSelection
     poses: FramePoses
-    """Of these frames."""
+
+
+def static_inputs(
+    tree: KinematicTree,
+    order: int,
+    groups: tuple[FeatureGroup, ...],
+    indices: list[int],
+    data: ChainData,
+) -> StaticInputs:
+    """Return the static inputs of some groups, to be computed once for all paths.
+
+    Args:
+        tree: of the world.
+        order: number of fixed slices with which the path begins.
+        groups: all groups.
+        indices: of the groups whose inputs are returned.
+        data: numbers of the problem.
+    """
+    mask = jnp.asarray(tree.dof_mask, data.K.node_p.dtype)
+    selections, frame_slices = [], []
+    for members in _selection_groups(groups, indices):
+        # Batches count slices from 0, the path from the first fixed slice.
+        oldest = order - groups[members[0]].order
+        batches = [data.batches[i] for i in members]
+        last = _concatenate_if_several([b.slices[:, None] for b in batches])
+        slices = last + np.arange(oldest, order + 1)
+        frames = _concatenate_if_several([b.frames for b in batches])
+        selections.append(FrameSelection(slices, frames, gather(mask, frames)))
+        frame_slices.append(jnp.broadcast_to(slices[:, :, None], frames.shape))
+    if not any(s.frames.size for s in selections):
+        return StaticInputs(selections, None)
+    all_slices = concatenate(frame_slices)
+    all_frames = concatenate([s.frames for s in selections])
+    return StaticInputs(selections, attach_to_nodes(data.K, all_slices, all_frames))
 
 
 class GroupEvaluation(NamedTuple):
-    """Kinds with their numbers, at a path."""
+    """Evaluates groups of features at a path."""
 
     tree: KinematicTree
     order: int
-    """How many fixed slices the path begins with."""
-    kinds: tuple[FeatureGroup, ...]
+    """Number of fixed slices with which the path begins."""
+    groups: tuple[FeatureGroup, ...]
     coordinates: str
-    """Jacobians are by "tangent" columns, or by "q"."""
+    """"tangent" for Jacobians by tangent columns, or "q"."""
     data: ChainData
-    motion: PathKinematics
+    kinematics: PathKinematics
 
-    @classmethod
-    def still(
-        cls,
-        tree: KinematicTree,
-        order: int,
-        kinds: tuple[FeatureGroup, ...],
-        which: list[int],
-        data: ChainData,
-    ) -> StaticInputs:
-        """Of some of the kinds; to be computed once for all paths."""
-        mask = jnp.asarray(tree.dof_mask, data.K.node_p.dtype)
-        join = lambda parts: jnp.concatenate(parts) if len(parts) > 1 else parts[0]
-        seen, rows = [], []
-        for group in _looks(kinds, which):
-            first = order - kinds[group[0]].order
-            batches = [data.batches[i] for i in group]
-            at = join([b.last[:, None] for b in batches]) + np.arange(first, order + 1)
-            frames = join([b.frames for b in batches])
-            seen.append(FrameSelection(at, frames, gather(mask, frames)))
-            rows.append(jnp.broadcast_to(at[:, :, None], frames.shape))
-        if not any(s.frames.size for s in seen):
-            return StaticInputs(seen, None)
-        return StaticInputs(
-            seen,
-            attach_to_nodes(
-                data.K, concatenate(rows), concatenate([s.frames for s in seen])
-            ),
-        )
-
-    def rows(self, which: list[int], still: StaticInputs) -> list[ResidualBlock]:
-        """Of some of the kinds."""
-        poses = _poses(still, self.motion.nodes)
-        looks = [
+    def blocks(self, indices: list[int], inputs: StaticInputs) -> list[ResidualBlock]:
+        """Return the residual blocks of some groups."""
+        selections = [
             _SharedSelection(
-                [(self.kinds[i], self.data.batches[i]) for i in group], seen, T
+                [(self.groups[i], self.data.batches[i]) for i in members],
+                selection,
+                poses,
             )
-            for group, seen, T in zip(
-                _looks(self.kinds, which), still.seen, poses, strict=True
+            for members, selection, poses in zip(
+                _selection_groups(self.groups, indices),
+                inputs.selections,
+                _selected_poses(inputs, self.kinematics.nodes),
+                strict=True,
             )
         ]
-        rows: list[ResidualBlock] = []
-        groups = _groups(self.kinds, which)
-        for group in groups:
-            if self.kinds[group[0]].symbol.vector_form is not None:
-                rows += self._vectors(looks.pop(0))
-            elif len(group) > 1:
-                rows += self._sums([looks.pop(0) for _ in group])
+        blocks: list[ResidualBlock] = []
+        merged = _merged_indices(self.groups, indices)
+        for members in merged:
+            if self.groups[members[0]].symbol.vector_form is not None:
+                blocks += self._vector_blocks(selections.pop(0))
+            elif len(members) > 1:
+                blocks += self._pair_sum_blocks([selections.pop(0) for _ in members])
             else:
-                rows.append(self._alone(looks.pop(0)))
-        found = dict(zip(sum(groups, []), rows, strict=True))
-        return [found[i] for i in which]
+                blocks.append(self._block(selections.pop(0)))
+        by_index = dict(zip(sum(merged, []), blocks, strict=True))
+        return [by_index[i] for i in indices]
 
-    def _alone(self, look: _SharedSelection) -> ResidualBlock:
-        """Of one kind."""
-        ((kind, b),) = look.members
-        inputs, (params, each) = self._inputs(look), self._params(kind, b)
-        given = kind.symbol, kind.order, inputs, params, each
-        if kind.single and self.coordinates == "tangent":
-            y, dq = linearize_per_coordinate(*given, b.scale, b.target, self.data.K)
-            which = np.arange(kind.scale[0]) // kind.symbol.rows_per_coordinate
-            column = gather(self._columns(), b.coordinates[:, which])
-            return ResidualBlock(y, dq[..., None], b.last, b.kind, column)
-        raw = linearize_batch(*given, self.data.K)
-        if kind.frames:
-            return self._of_frames(look, raw)
-        out = _aimed(kind, b, raw)
-        own = b.coordinates[:, :, None] == jnp.arange(self.tree.nq)
-        J = jnp.einsum("nrwc,ncq->nwrq", out.dq, own.astype(out.dq.dtype))
+    def _block(self, shared: _SharedSelection) -> ResidualBlock:
+        """Return the block of one group."""
+        ((group, b),) = shared.members
+        inputs = self._feature_inputs(shared)
+        params, params_axis = self._params(group, b)
+        feature = group.symbol, group.order, inputs, params, params_axis
+        if group.is_single_column and self.coordinates == "tangent":
+            y, dq = linearize_per_coordinate(*feature, b.scale, b.target, self.data.K)
+            which = np.arange(group.num_rows) // group.symbol.rows_per_coordinate
+            column = gather(self._column_of_coordinate(), b.coordinates[:, which])
+            return ResidualBlock(y, dq[..., None], b.slices, b.types, column)
+        raw = linearize_batch(*feature, self.data.K)
+        if group.num_frames:
+            return self._frame_block(shared, raw)
+        out = _apply_scale_and_target(group, b, raw)
+        one_hot = b.coordinates[:, :, None] == jnp.arange(self.tree.nq)
+        J = jnp.einsum("nrwc,ncq->nwrq", out.dq, one_hot.astype(out.dq.dtype))
         if self.coordinates == "tangent":
-            J = coordinates_to_tangent(self.tree, self.motion.X[look.seen.at], J)
-        return ResidualBlock(out.y, J, b.last, b.kind)
+            X = self.kinematics.X[shared.selection.slices]
+            J = coordinates_to_tangent(self.tree, X, J)
+        return ResidualBlock(out.y, J, b.slices, b.types)
 
-    def _sums(self, looks: list[_SharedSelection]) -> list[ResidualBlock]:
-        """Of kinds that are sums over pairs."""
-        members = [look.members[0] for look in looks]
-        symbols = tuple(kind.symbol for kind, _ in members)
-        inputs = list(map(self._inputs, looks))
+    def _pair_sum_blocks(self, shared: list[_SharedSelection]) -> list[ResidualBlock]:
+        """Return the blocks of groups that are sums over pairs, as one computation."""
+        members = [s.members[0] for s in shared]
+        symbols = tuple(group.symbol for group, _ in members)
+        inputs = list(map(self._feature_inputs, shared))
         params = [self._params(*member)[0] for member in members]
         raw = linearize_pair_sums(symbols, inputs, params)
-        return list(map(self._of_frames, looks, raw))
+        return list(map(self._frame_block, shared, raw))
 
-    def _of_frames(
-        self, look: _SharedSelection, raw: LinearizedFeature
+    def _frame_block(
+        self, shared: _SharedSelection, raw: LinearizedFeature
     ) -> ResidualBlock:
-        ((kind, b),) = look.members
-        out = _aimed(kind, b, raw)
-        J = self._jacobian(out.force, out.moment, look.seen)
-        return ResidualBlock(out.y, J, b.last, b.kind)
+        """Return the block of a group of features of frames."""
+        ((group, b),) = shared.members
+        out = _apply_scale_and_target(group, b, raw)
+        J = self._jacobian(out.force, out.moment, shared.selection)
+        return ResidualBlock(out.y, J, b.slices, b.types)
 
-    def _vectors(self, look: _SharedSelection) -> list[ResidualBlock]:
-        """Of kinds that are vectors."""
-        members, (at, _, moves), poses = look
-        repeat = lambda get: sum(([get(k)] * k.capacity for k, _ in members), [])
-        forms, widths = (
-            repeat(lambda k: k.symbol.vector_form),
-            repeat(lambda k: k.scale[0]),
+    def _vector_blocks(self, shared: _SharedSelection) -> list[ResidualBlock]:
+        """Return the blocks of groups that are vectors, as one computation.
+
+        Each row is u · r + shift - goal, where u is a vector of the instance and r the
+        row's direction in the frame, times the coefficient of the difference.
+        """
+        members, (slices, _, moves), poses = shared
+
+        def per_instance(get: Callable[[FeatureGroup], T]) -> list[T]:
+            return sum(([get(group)] * group.capacity for group, _ in members), [])
+
+        forms: list[Any] = per_instance(lambda group: group.symbol.vector_form)
+        widths = per_instance(lambda group: group.num_rows)
+        instance = np.repeat(np.arange(len(forms)), widths)
+        direction = _concatenate_if_several(
+            [b.params["direction"].reshape(-1, 3) for _, b in members]
         )
-        owner = np.repeat(np.arange(len(forms)), widths)
-        rows = [b.params["direction"].reshape(-1, 3) for _, b in members]
-        direction = jnp.concatenate(rows) if len(rows) > 1 else rows[0]
         goals = concatenate([apply_scale(b.scale, b.target, 0) for _, b in members])
         shift = concatenate([b.params["shift"] for _, b in members])
-        twists = gather(self.motion.twists, at)
-        of = materialize(partial(linearize_vectors, forms), *poses, moves, twists)
-        seen, u, du = (gather(x, owner) for x in (poses.R[:, :, 2], *of))
-        r: Any = sum(seen[..., k] * direction[:, None, k, None] for k in range(3))
+        twists = gather(self.kinematics.twists, slices)
+        vectors = materialize(partial(linearize_vectors, forms), *poses, moves, twists)
+        R, u, du = (gather(x, instance) for x in (poses.R[:, :, 2], *vectors))
+        r: Any = sum(R[..., k] * direction[:, None, k, None] for k in range(3))
         if order := members[0][0].order:
-            r = (
-                r
-                * gather(difference_coefficients(order, self._steps(at)), owner)[
-                    ..., None
-                ]
-            )
+            coefficients = difference_coefficients(order, self._step_durations(slices))
+            r = r * gather(coefficients, instance)[..., None]
         y = jnp.sum(u * r, (1, 2)) + shift - goals
         J = jnp.sum(du * r[:, :, None], -1)[:, :, None]
-        J = self._by_columns(J, gather(at, owner))
-        found, begin = [], 0
-        for kind, b in members:
-            shape = kind.capacity, kind.scale[0]
-            own = slice(begin, begin := begin + math.prod(shape))
-            J_own = J[own, :, 0].reshape(*shape, *J.shape[1::2]).swapaxes(1, 2)
-            found.append(ResidualBlock(y[own].reshape(shape), J_own, b.last, b.kind))
-        return found
+        J = self._by_columns(J, gather(slices, instance))
+        blocks, begin = [], 0
+        for group, b in members:
+            shape = group.capacity, group.num_rows
+            rows = slice(begin, begin := begin + math.prod(shape))
+            J_group = J[rows, :, 0].reshape(*shape, *J.shape[1::2]).swapaxes(1, 2)
+            blocks.append(
+                ResidualBlock(y[rows].reshape(shape), J_group, b.slices, b.types)
+            )
+        return blocks
 
-    def _inputs(self, look: _SharedSelection) -> FeatureInputs:
-        ((kind, b),), (at, frames, _), poses = look
+    def _feature_inputs(self, shared: _SharedSelection) -> FeatureInputs:
+        """Return the inputs of the features of one group."""
+        ((group, b),), (slices, frames, _), poses = shared
+        coordinates = slices[:, :, None] * self.tree.nq + b.coordinates[:, None]
         return FeatureInputs(
             *poses,
-            self._quaternions(kind, at, frames),
-            gather(
-                self.motion.X.reshape(-1),
-                at[:, :, None] * self.tree.nq + b.coordinates[:, None],
-            ),
-            self._steps(at),
+            self._quaternions(group, slices, frames),
+            gather(self.kinematics.X.reshape(-1), coordinates),
+            self._step_durations(slices),
         )
 
     def _params(
-        self, kind: FeatureGroup, b: FeatureBatch
+        self, group: FeatureGroup, b: FeatureBatch
     ) -> tuple[dict[str, Array], int | None]:
-        """Of all instances, and the axis of instances; None: they share them."""
-        if not kind.groundings:
+        """Return parameters, and their axis of instances; None: all share them."""
+        if not group.num_param_sets:
             return b.params, 0
-        pick = partial(gather, indices=b.own) if kind.groundings > 1 else lambda v: v[0]
-        shared = {k: pick(v) for k, v in b.params.items()}
-        return shared, 0 if kind.groundings > 1 else None
+        if group.num_param_sets == 1:
+            return {k: v[0] for k, v in b.params.items()}, None
+        return {k: gather(v, b.param_set) for k, v in b.params.items()}, 0
 
-    def _steps(self, at: jax.Array) -> jax.Array:
-        """The time of each step of windows (n, steps)."""
-        # before the first slice time goes on in steps as long as the first one
-        return gather(self.data.tau, jnp.maximum(at[:, 1:] - self.order, 0))
+    def _step_durations(self, slices: jax.Array) -> jax.Array:
+        """Return the duration of each step of windows (n, steps)."""
+        # Steps before slice 0 are as long as the first one.
+        return gather(self.data.tau, jnp.maximum(slices[:, 1:] - self.order, 0))
 
     def _quaternions(
-        self, kind: FeatureGroup, at: jax.Array, frames: jax.Array
+        self, group: FeatureGroup, slices: jax.Array, frames: jax.Array
     ) -> jax.Array:
-        quats = self.motion.quaternions
-        if not kind.symbol.uses_quaternions:
-            shape = (kind.capacity, kind.order + 1, kind.frames, 4)
+        """Return orientations (n, window, m, 4) without jumps of sign in a window."""
+        quats = self.kinematics.quaternions
+        if not group.symbol.uses_quaternions:
+            shape = (group.capacity, group.order + 1, group.num_frames, 4)
             return jnp.zeros(shape, quats.dtype)
-        place = at[:, :, None] * quats.shape[1] + frames
-        return jax.vmap(make_quaternions_continuous)(
-            gather(quats.reshape(-1, 4), place)
-        )
+        rows = slices[:, :, None] * quats.shape[1] + frames
+        return jax.vmap(make_quaternions_continuous)(gather(quats.reshape(-1, 4), rows))
 
     def _jacobian(
-        self, force: jax.Array, moment: jax.Array, seen: FrameSelection
+        self, force: jax.Array, moment: jax.Array, selection: FrameSelection
     ) -> jax.Array:
-        """(n, window, rows, columns), of wrenches (n, rows, window, m, 3)."""
-        felt = materialize(_felt, force, moment, seen.moves)
-        twists = gather(self.motion.twists, seen.at)
-        J = jnp.sum(felt * twists[:, None], -1).swapaxes(1, 2)
-        return self._by_columns(J, seen.at)
+        """Return Jacobians (n, window, rows, columns) from wrenches of frames.
 
-    def _by_columns(self, J: jax.Array, at: jax.Array) -> jax.Array:
-        """Jacobians (n, window, rows, dofs) by the columns that are asked for."""
+        The derivative by a dof is the sum of wrench · twist over frames that it moves.
+
+        Args:
+            force: (n, rows, window, m, 3).
+            moment: (n, rows, window, m, 3).
+            selection: slices and frames of the instances.
+        """
+        wrenches = materialize(_wrench_on_dofs, force, moment, selection.moves)
+        twists = gather(self.kinematics.twists, selection.slices)
+        J = jnp.sum(wrenches * twists[:, None], -1).swapaxes(1, 2)
+        return self._by_columns(J, selection.slices)
+
+    def _by_columns(self, J: jax.Array, slices: jax.Array) -> jax.Array:
+        """Return Jacobians (n, window, rows, dofs) by tangent columns or by q."""
         J = fold_dofs(self.data.K, J)
         if self.coordinates == "tangent":
             return J
-        return tangent_to_coordinates(self.tree, self.motion.X[at], J)
+        return tangent_to_coordinates(self.tree, self.kinematics.X[slices], J)
 
-    def _columns(self) -> np.ndarray:
-        """Of each coordinate its tangent column; of quaternions no matter what."""
-        found = np.zeros(self.tree.nq, int)
+    def _column_of_coordinate(self) -> np.ndarray:
+        """Return the tangent column of each coordinate; 0 for quaternions."""
+        columns = np.zeros(self.tree.nq, int)
         for column, coordinate in enumerate(self.tree.column_coordinate):
             if coordinate >= 0:
-                found[coordinate] = column
-        return found
+                columns[coordinate] = column
+        return columns
 
 
-def _groups(kinds: tuple[FeatureGroup, ...], which: list[int]) -> list[list[int]]:
-    """Places of kinds, each group of which is one computation."""
-    return merge_groups((i, kinds[i]) for i in which)
+def _concatenate_if_several(parts: list[Any]) -> Any:
+    """Return arrays as one; a single array stays itself, so that it may be NumPy's."""
+    return jnp.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-def _looks(kinds: tuple[FeatureGroup, ...], which: list[int]) -> list[list[int]]:
-    """Places of kinds, each group of which looks at frames as one."""
-    vectors = lambda group: kinds[group[0]].symbol.vector_form is not None
-    alone = lambda group: [group] if vectors(group) else [[i] for i in group]
-    return sum(map(alone, _groups(kinds, which)), [])
+def _merged_indices(
+    groups: tuple[FeatureGroup, ...], indices: list[int]
+) -> list[list[int]]:
+    """Return indices of groups in lists, each of which is one computation."""
+    return merge_groups((i, groups[i]) for i in indices)
 
 
-def _poses(still: StaticInputs, nodes: FramePoses) -> Iterator[FramePoses]:
-    """Of the frames of each look, all of them at once."""
-    if still.on is None:
+def _selection_groups(
+    groups: tuple[FeatureGroup, ...], indices: list[int]
+) -> list[list[int]]:
+    """Return indices of groups in lists, each of which has one selection of frames."""
+    lists: list[list[int]] = []
+    for members in _merged_indices(groups, indices):
+        is_vector = groups[members[0]].symbol.vector_form is not None
+        lists += [members] if is_vector else [[i] for i in members]
+    return lists
+
+
+def _selected_poses(inputs: StaticInputs, nodes: FramePoses) -> Iterator[FramePoses]:
+    """Yield the frame poses of each selection, after computing all of them at once."""
+    if inputs.attachment is None:
         none = jnp.zeros((0, 3, 3), nodes.p.dtype)
-        T = FramePoses(none, none[..., 0])
+        poses = FramePoses(none, none[..., 0])
     else:
-        T = attached_poses(nodes, still.on)
+        poses = attached_poses(nodes, inputs.attachment)
     begin = 0
-    for f in (seen.frames for seen in still.seen):
-        own = slice(begin, begin := begin + f.size)
-        yield FramePoses(*(x[own].reshape(*f.shape, *x.shape[1:]) for x in T))
+    for frames in (selection.frames for selection in inputs.selections):
+        rows = slice(begin, begin := begin + frames.size)
+        yield FramePoses(*(x[rows].reshape(*frames.shape, *x.shape[1:]) for x in poses))
 
 
-def _aimed(
-    kind: FeatureGroup, b: FeatureBatch, raw: LinearizedFeature
+def _apply_scale_and_target(
+    group: FeatureGroup, b: FeatureBatch, raw: LinearizedFeature
 ) -> LinearizedFeature:
     return apply_scale_and_target_to_linearization(
-        kind.symbol, raw, jnp.asarray(b.scale), jnp.asarray(b.target)
+        group.symbol, raw, jnp.asarray(b.scale), jnp.asarray(b.target)
     )
 
 
-def _felt(force: jax.Array, moment: jax.Array, mask: jax.Array) -> jax.Array:
-    """What each dof feels of all frames, (instances, rows, window, dofs, 6)."""
+def _wrench_on_dofs(force: jax.Array, moment: jax.Array, mask: jax.Array) -> jax.Array:
+    """Return the wrench on each dof, (instances, rows, window, dofs, 6)."""
     wrench = materialize(partial(jnp.concatenate, axis=-1), [force, moment])
     return jnp.sum(wrench[..., None, :] * mask[:, None, ..., None], 3)

@@ -1,6 +1,6 @@
-"""The statement of a contact: where it is, what it may do, and how it may move."""
+"""Constraints of a contact: point of attack, force, and relative motion."""
 
-from typing import Any
+from typing import get_args
 
 from posewise.features import FS, Feature
 from posewise.robots.config import Config
@@ -11,24 +11,28 @@ from posewise.robots.world.friction import contact_friction
 from ..chain.contact_forces import ActiveContact
 from ..interval import ObjectiveSpecs, SliceInterval
 from ..objective import OT, ObjectiveError
+from ..typing import ContactKind
 
-CONTACT_KINDS = ("sticking", "sliding", "complementary")
+CONTACT_KINDS = get_args(ContactKind)
+"""Names of the kinds of contacts."""
 GRAVITY = 9.81
-"""Of what weighs 1 kg [N]."""
+"""Gravitational acceleration [m/s²], for the unit of contact forces."""
 
 
 def force_unit(C: Config, frames: tuple[str, str]) -> float:
-    """The weight of the lighter of the two frames that have mass [N]; or of 1 kg."""
-    given = [C.frame(f).mass for f in frames if C.index(f) < len(C.frames)]
-    return GRAVITY * min([m for m in given if m], default=1.0)
+    """Return the weight of the lighter frame with a mass, or else of 1 kg [N]."""
+    masses = [C.frame(f).mass for f in frames if C.index(f) < len(C.frames)]
+    return GRAVITY * min([mass for mass in masses if mass], default=1.0)
 
 
-def friction_of(C: Config, frames: tuple[str, str], friction: Any) -> float:
-    """The given coefficient, or the larger of those of the two frames.
+def friction_coefficient(
+    C: Config, frames: tuple[str, str], friction: float | None
+) -> float:
+    """Return a checked coefficient, or the larger one of those of the two frames.
 
     Raises:
-        ConfigError: for frames that cannot touch.
-        ObjectiveError: for what is no number >= 0.
+        ConfigError: for the world itself, which has no surface.
+        ObjectiveError: for anything but a number >= 0.
     """
     for name in frames:
         if C.index(name) == len(C.frames):
@@ -37,40 +41,41 @@ def friction_of(C: Config, frames: tuple[str, str], friction: Any) -> float:
             )
     if friction is None:
         return max(contact_friction(C.frame(name)) for name in frames)
-    what = "friction", friction, "a number >= 0, or None"
-    return number(*what, lambda x: x >= 0, ObjectiveError)
+    expected = "a number >= 0, or None"
+    return number("friction", friction, expected, lambda x: x >= 0, ObjectiveError)
 
 
 def contact_constraints(
-    acting: ActiveContact,
+    contact: ActiveContact,
     kind: str,
     friction: float,
     interval: SliceInterval,
     k_order: int,
 ) -> ObjectiveSpecs:
-    """What holds in a contact; see `KOMO.add_contact`.
+    """Yield the constraints of a contact; see `KOMO.add_contact`.
 
     Raises:
-        ObjectiveError: for unknown kinds, and for sliding where there is no velocity.
+        ObjectiveError: for unknown kinds, and for sliding with k_order 0.
     """
     if kind not in CONTACT_KINDS:
         raise ObjectiveError(unknown_name("kind of contact", kind, CONTACT_KINDS))
-    e, slices = acting.variable, interval.slices
-    pair, per_unit = e.names, 1 / e.unit
+    variable, slices = contact.variable, interval.slices
+    pair, per_unit = variable.names, 1 / variable.unit
     yield Feature(FS.distance, pair, scale=10.0), OT.ineq, slices
     cone = Feature(FS.frictionCone, pair, friction=friction, scale=per_unit)
     yield cone, OT.ineq, slices
     if kind == "complementary":
-        between = Feature(FS.contactDistances, pair, scale=[[10.0, -10.0]])
-        yield between, OT.eq, slices
-        apart = Feature(FS.complementarity, pair, scale=10 * per_unit)
-        yield apart, OT.eq, slices
+        # Equal distances to both surfaces: the point is in the middle of the gap.
+        centered = Feature(FS.contactDistances, pair, scale=[[10.0, -10.0]])
+        yield centered, OT.eq, slices
+        force_or_gap = Feature(FS.complementarity, pair, scale=10 * per_unit)
+        yield force_or_gap, OT.eq, slices
     else:
         yield Feature(FS.contactDistances, pair, scale=10.0), OT.eq, slices
     if kind == "sticking":
         steps = slices[1:] if k_order else ()
         for frame in pair if steps else ():
-            ends = (e.point, frame)
+            ends = (variable.point, frame)
             yield Feature(FS.positionRel, ends, order=1, scale=10.0), OT.eq, steps
         return
     if kind == "sliding" and not k_order:

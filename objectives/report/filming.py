@@ -1,45 +1,59 @@
-"""Film strips of a solution."""
+"""Film strips: pictures of the world in some slices."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from posewise.robots.config import Config
+from posewise.robots.typing import FrameName, StrPath
 from posewise.robots.validation import float_array, integer
 from posewise.robots.visual.film import film_strip
 
 from ..objective import ObjectiveError
 
 if TYPE_CHECKING:
-    from ..solution import Solution
+    from matplotlib.figure import Figure
 
 
-def film_solution(
-    solution: "Solution",
-    file: Any = None,
-    slices: Any = 6,
-    view: Any = (25.0, -55.0),
-    frames: Sequence[str] | None = None,
-) -> Any:
-    """Pictures of slices of the path; see `Solution.film`."""
-    chosen = _slices(slices, len(solution.path))
-    times = solution.times
-    worlds = [solution.at(t) for t in chosen]
-    titles = [f"slice {t}, {times[t]:.2f} s" for t in chosen]
-    made = film_strip(worlds, titles, _view(view), frames)
+def film_worlds(
+    worlds: Sequence[Config],
+    titles: Sequence[str],
+    view: tuple[float, float],
+    frames: Sequence[FrameName] | None,
+    file: StrPath | None,
+) -> "Figure":
+    """Return a figure with a picture of each world; see `Solution.film`.
+
+    Args:
+        worlds: the worlds to draw.
+        titles: of the pictures.
+        view: elevation and azimuth of the camera [degrees].
+        frames: names of frames that are drawn; None: all with visual shapes.
+        file: where to save the figure, if anywhere.
+    """
+    figure = film_strip(worlds, titles, _checked_view(view), frames)
     if file is not None:
-        made.savefig(file, dpi=110)
-    return made
+        figure.savefig(file, dpi=110)
+    return figure
 
 
-def _slices(slices: Any, T: int) -> list[int]:
-    """So many, from the first to the last; or those that are listed."""
+def film_slices(slices: int | Sequence[int], T: int) -> list[int]:
+    """Return evenly spaced slices from the first to the last, or the listed ones.
+
+    Args:
+        slices: how many, or a list of slices.
+        T: number of slices of the path.
+
+    Raises:
+        ObjectiveError: for slices that do not exist, or none.
+    """
     if np.ndim(slices) == 0:
         expected = "how many slices (1 or more), or a list of slices"
         count = integer("slices", slices, expected, lambda n: n >= 1, ObjectiveError)
         even = np.linspace(0, T - 1, min(count, T)) if count > 1 else [T - 1]
         return [int(t) for t in np.round(even)]
-    listed = list(slices)
+    listed = list(slices)  # type: ignore[arg-type]
     expected = f"a list of slices from {-T} to {T - 1}, or how many"
     for t in listed:
         integer("slices", t, expected, lambda t: -T <= t < T, ObjectiveError)
@@ -48,8 +62,8 @@ def _slices(slices: Any, T: int) -> list[int]:
     return [int(t) % T for t in listed]
 
 
-def _view(view: Any) -> tuple[float, float]:
-    expected = "two numbers: height and direction of the eye (degrees)"
+def _checked_view(view: tuple[float, float]) -> tuple[float, float]:
+    expected = "two numbers: elevation and azimuth of the camera (degrees)"
     angles = float_array("view", view, expected, ObjectiveError)
     if angles.shape != (2,) or not np.isfinite(angles).all():
         raise ObjectiveError(f"view is {view!r}, expected {expected}.")

@@ -1,48 +1,74 @@
-"""Pictures of a solution."""
+"""Figures of joint paths and violations."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Float
 
+from posewise.robots.typing import StrPath
 from posewise.robots.visual.figures import new_figure
 
 from ..objective import OT
+from ..objective_report import ObjectiveReport
 
 if TYPE_CHECKING:
-    from ..solution import Solution
+    from matplotlib.figure import Figure
+
+MAX_LEGEND_ENTRIES = 16
+"""Largest number of joints with a legend; more would not fit beside the figure."""
+MIN_DRAWN_VIOLATION = 1e-9
+"""Violation at the bottom of the logarithmic axis, in scaled units."""
 
 
-def plot_solution(solution: "Solution", file: Any = None) -> Any:
-    """Joint paths above, violations of the constraints over time below.
+def plot_path(
+    times: Float[np.ndarray, " T"],
+    path: Float[np.ndarray, "T nq"],
+    names: Sequence[str],
+    reports: Sequence[ObjectiveReport],
+    tolerance: float,
+    title: str,
+    file: StrPath | None = None,
+) -> "Figure":
+    """Return a figure of joint paths, above violations of the constraints over time.
+
+    Args:
+        times: of the slices [s].
+        path: coordinates of the slices.
+        names: of the coordinates.
+        reports: of the objectives.
+        tolerance: drawn as a line, in scaled units.
+        title: of the figure.
+        file: where to save the figure, if anywhere.
 
     Raises:
         ImportError: without matplotlib; names the extra.
     """
-    made = new_figure(8, 6)
-    above, below = made.subplots(2, 1, sharex=True)
-    time = solution.times
+    figure = new_figure(8, 6)
+    upper, lower = figure.subplots(2, 1, sharex=True)
     style = dict(marker="o", markersize=3, linewidth=1.2)
-    for i, name in enumerate(solution.config.coordinate_names):
-        above.plot(time, solution.path[:, i], label=name, **style)
-    above.set_ylabel("coordinates [rad, m]")
-    above.set_title(f"{solution.status.name.lower().replace('_', ' ')}, cost"
-                    f" {solution.sos:.3g}", loc="left")  # fmt: skip
-    if len(solution.config.coordinate_names) <= 16:
-        above.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
-    floor = 1e-9
-    for o in solution.objectives:
-        if o.objective.type is OT.sos:
+    legend = dict(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    for i, name in enumerate(names):
+        upper.plot(times, path[:, i], label=name, **style)
+    upper.set_ylabel("coordinates [rad, m]")
+    upper.set_title(title, loc="left")
+    if len(names) <= MAX_LEGEND_ENTRIES:
+        upper.legend(**legend)
+    for report in reports:
+        objective = report.objective
+        if objective.type is OT.sos:
             continue
-        size = np.abs(o.values) if o.objective.type is OT.eq else o.values
-        worst = np.maximum(size.max(1, initial=0.0), floor)
-        label = f"{o.objective.name} ({o.objective.type.name})"
-        below.semilogy(time[list(o.objective.slices)], worst, label=label, **style)
-    below.axhline(solution.tolerance, color="0.5", linestyle="--", linewidth=1)
-    below.set_ylim(bottom=floor / 2)
-    below.set_ylabel("violation (scaled)")
-    below.set_xlabel("time [s]")
-    if len(below.get_lines()) > 1:
-        below.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+        is_equality = objective.type is OT.eq
+        size = np.abs(report.values) if is_equality else report.values
+        worst = np.maximum(size.max(1, initial=0.0), MIN_DRAWN_VIOLATION)
+        label = f"{objective.name} ({objective.type.name})"
+        lower.semilogy(times[list(objective.slices)], worst, label=label, **style)
+    lower.axhline(tolerance, color="0.5", linestyle="--", linewidth=1)
+    lower.set_ylim(bottom=MIN_DRAWN_VIOLATION / 2)
+    lower.set_ylabel("violation (scaled)")
+    lower.set_xlabel("time [s]")
+    if len(lower.get_lines()) > 1:
+        lower.legend(**legend)
     if file is not None:
-        made.savefig(file, dpi=110)
-    return made
+        figure.savefig(file, dpi=110)
+    return figure

@@ -1,24 +1,29 @@
-"""Solutions in the browser."""
+"""Paths in the browser."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Float
 
+from posewise.robots.config import Config
 from posewise.robots.visual.viewer import Animation, View
 
-if TYPE_CHECKING:
-    from ..solution import Solution
 
+def view_worlds(
+    worlds: Sequence[Config], tau: Float[np.ndarray, " T"], browser: bool = True
+) -> View:
+    """Show the worlds of a path, with a play bar if there are several.
 
-def view_solution(solution: "Solution", browser: bool = True) -> View:
-    """Show the world along the path, with what is attached to what then.
+    Args:
+        worlds: the world in each slice.
+        tau: duration of the step into each slice [s].
+        browser: whether to open the page.
 
     Raises:
         ImportError: without viser; names the extra.
     """
-    worlds = [solution.at(t) for t in range(len(solution.path))]
     if len(worlds) == 1:
         return View(worlds[0], browser=browser)
     poses = np.stack([world.poses() for world in worlds])
-    pauses = np.append(solution.tau[1:], solution.tau[-1])
+    pauses = np.append(tau[1:], tau[-1])
     return View(worlds[0], Animation(worlds.__getitem__, poses, pauses), browser)

@@ -1,114 +1,105 @@
-"""Statements that can be met in several ways: which ways are tried, in what order.
+"""Constraints with several alternatives: which are tried, and in which order.
 
-Ways differ in which slices rows stand on, and in their numbers: data, so that trying
-another one seldom compiles anything.
+Alternatives differ in the slices on which rows hold, and in numbers. Both are data, so
+that trying another alternative seldom recompiles.
 """
 
-import copy
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TypeVar
 
 import numpy as np
 
-from ..objective import OT, Objective
+from posewise.features import Feature
 
-if TYPE_CHECKING:
-    from ..path_problem import PathProblem
-    from ..solution import Solution
+from ..interval import ResolvedAlternative
+from ..objective import OT, Objective
+from ..problem_spec import ProblemSpec, initial_path, mode_sequence
+from ..solution import Solution
 
 MAX_ALTERNATIVES = 8
-"""So many ways are tried at most."""
+"""Largest number of combinations of alternatives that are solved; more find better
+solutions but take proportionally longer."""
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
-
-@dataclass(frozen=True, eq=False)
-class ResolvedAlternative:
-    """One way to meet a statement of a problem."""
-
-    name: str
-    objectives: tuple[Objective, ...]
+T = TypeVar("T")
 
 
-Choice = tuple[ResolvedAlternative, ...]
-"""Of these, one has to be met."""
+def resolve_alternatives(spec: ProblemSpec) -> list[ProblemSpec]:
+    """Return up to `MAX_ALTERNATIVES` problems, with one alternative of each choice.
 
-
-def resolve_alternatives(problem: "PathProblem") -> "list[PathProblem]":
-    """The problem with one way of each choice: up to `MAX_ALTERNATIVES` of them.
-
-    Where there are more, those that the initial path violates least, if one was given;
-    among equals the statement's first one, then some spread evenly over all.
+    If there are more combinations, those that the initial path violates least come
+    first, if one was given; among equals the first alternative comes first, then some
+    that are spread evenly over all.
     """
-    if not problem.choices:
-        return [problem]
-    many = math.prod(map(len, problem.choices)) > MAX_ALTERNATIVES
-    near = _Nearness(problem) if many and problem.initialized else lambda way: 0.0
+    if not spec.choices:
+        return [spec]
+    count = math.prod(map(len, spec.choices))
+    violation: Callable[[ResolvedAlternative], float] | None = None
+    if count > MAX_ALTERNATIVES and spec.initial is not None:
+        violation = _InitialPathViolation(spec)
     ranked: list[tuple[float, tuple[ResolvedAlternative, ...]]] = [(0.0, ())]
-    for choice in problem.choices:
-        rated = _first([(near(way), (way,)) for way in choice])
-        both = product(ranked, rated)
-        ranked = _first([(x + y, a + b) for (x, a), (y, b) in both])
-    return [_with(problem, ways) for _, ways in ranked]
+    for choice in spec.choices:
+        rated = _lowest_rated(
+            [(violation(a) if violation else 0.0, (a,)) for a in choice]
+        )
+        combined = product(ranked, rated)
+        ranked = _lowest_rated([(x + y, a + b) for (x, a), (y, b) in combined])
+    return [spec.with_alternatives(chosen) for _, chosen in ranked]
 
 
 def solve_alternatives(
-    problem: "PathProblem", solve: "Callable[[PathProblem], list[Solution]]"
-) -> "list[Solution]":
-    """Solutions of all ways that are tried; without costs, up to a feasible one."""
-    found: list[Solution] = []
-    for way in resolve_alternatives(problem):
-        found += solve(way)
-        costs = any(o.type is OT.sos for o in way.objectives)
-        stopped = any(s.status.name == "INTERRUPTED" for s in found)
-        if stopped or (not costs and any(s.feasible for s in found)):
+    spec: ProblemSpec, solve: Callable[[ProblemSpec], list[Solution]]
+) -> list[Solution]:
+    """Return the solutions of all alternatives that are tried.
+
+    Without costs, alternatives after the first feasible solution are skipped.
+    """
+    solutions: list[Solution] = []
+    for resolved in resolve_alternatives(spec):
+        solutions += solve(resolved)
+        has_costs = any(o.type is OT.sos for o in resolved.objectives)
+        is_interrupted = any(s.status.name == "INTERRUPTED" for s in solutions)
+        if is_interrupted or (not has_costs and any(s.feasible for s in solutions)):
             break
-    return found
+    return solutions
 
 
-def _first(rated: Sequence[tuple[float, Any]]) -> list[tuple[float, Any]]:
-    """The least of them; of equals the first one, and some far from each other."""
+def _lowest_rated(rated: Sequence[tuple[float, T]]) -> list[tuple[float, T]]:
+    """Return the `MAX_ALTERNATIVES` lowest-rated items, best first.
+
+    Ties are broken by a low-discrepancy sequence that begins with the first item.
+    """
     spread = (np.arange(len(rated)) * GOLDEN_RATIO) % 1
-    order = np.lexsort((spread, np.round([v for v, _ in rated], 6)))
+    order = np.lexsort((spread, np.round([rating for rating, _ in rated], 6)))
     return [rated[i] for i in order[:MAX_ALTERNATIVES]]
 
 
-def _with(
-    problem: "PathProblem", ways: tuple[ResolvedAlternative, ...]
-) -> "PathProblem":
-    other = copy.copy(problem)
-    other._objectives = [*problem._objectives, *(o for w in ways for o in w.objectives)]
-    other.choices, other.alternatives = (), tuple(way.name for way in ways)
-    other._chain = None
-    return other
+class _InitialPathViolation:
+    """Violation of alternatives by the initial path: the sum over objectives."""
 
+    def __init__(self, spec: ProblemSpec) -> None:
+        self.modes = mode_sequence(spec)
+        prefix = np.tile(spec.config.q, (spec.k_order, 1))
+        path = np.concatenate([prefix, initial_path(spec)])
+        self.path, self.first = self.modes.from_base(path), spec.k_order
+        self.known: dict[tuple[Feature, int], float] = {}
 
-class _Nearness:
-    """How much the initial path violates ways: the sum over objectives."""
-
-    def __init__(self, problem: "PathProblem") -> None:
-        self.modes = problem.modes()
-        before = np.tile(problem.config.q, (problem.k_order, 1))
-        path = np.concatenate([before, problem.initial])
-        self.path, self.first = self.modes.widen(path), problem.k_order
-        self.known: dict[tuple[Any, int], float] = {}
-
-    def __call__(self, way: ResolvedAlternative) -> float:
-        return sum(self._worst(o) for o in way.objectives)
+    def __call__(self, alternative: ResolvedAlternative) -> float:
+        return sum(self._worst(o) for o in alternative.objectives)
 
     def _worst(self, objective: Objective) -> float:
-        feature = objective.feature
         return max(
-            self._violation(feature, objective.type, t) for t in objective.slices
+            self._violation(objective.feature, objective.type, t)
+            for t in objective.slices
         )
 
-    def _violation(self, feature: Any, type: OT, t: int) -> float:
+    def _violation(self, feature: Feature, type: OT, t: int) -> float:
         if (feature, t) not in self.known:
             mode, last = self.modes.at(t), self.first + t
             q = self.path[last - feature.order : last + 1]
-            y, _ = mode.named(feature).eval(mode.config, q)
+            y, _ = mode.on_active_frames(feature).eval(mode.config, q)
             size = np.abs(y) if type is OT.eq else np.maximum(y, 0.0)
             self.known[feature, t] = 0.0 if type is OT.sos else float(size.max())
         return self.known[feature, t]

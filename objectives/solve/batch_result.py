@@ -1,4 +1,4 @@
-"""Solves of several problems, as arrays in memory, in files and between processes."""
+"""Results of a batch as arrays: in memory, in files and between processes."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -11,43 +11,53 @@ from jaxtyping import Bool, Int
 
 from posewise.solvers import Result, Status
 
+from ..problem_spec import initial_paths
 from .problem_batch import ProblemBatch
 
 
 class BatchResult(NamedTuple):
-    """Where solves ended, each of one problem from one of its starts."""
+    """Results of k solves, each of one problem from one of its starts."""
 
     problem: Int[np.ndarray, " k"]
+    """Index of the problem of each row; rows of a problem are consecutive."""
     start: Int[np.ndarray, " k"]
+    """Index of the start of each row."""
     seconds: Any
-    """Wall time (k,) of all that were solved together."""
+    """Wall time (k,) of the call in which the row was solved [s]."""
     result: Result
+    """Final iterates, with a leading axis k."""
 
-    def rows(self, at: Any) -> "BatchResult":
-        """Some of them."""
-        return jax.tree.map(lambda a: np.asarray(a)[at], self)
+    def select(self, rows: Any) -> "BatchResult":
+        """Return some rows, given by indices or a mask."""
+        return jax.tree.map(lambda a: np.asarray(a)[rows], self)
 
     @property
-    def groups(self) -> list[range]:
-        """The rows of each problem, which stand together."""
+    def rows_by_problem(self) -> list[range]:
+        """The rows of each problem."""
         k = len(self.problem)
         first = [
             j for j in range(k) if j == 0 or self.problem[j] != self.problem[j - 1]
         ]
-        return [range(*at) for at in pairwise([*first, k])]
+        return [range(*bounds) for bounds in pairwise([*first, k])]
 
     @property
-    def interrupted(self) -> Bool[np.ndarray, " k"]:
-        """Which are not finished."""
+    def is_interrupted(self) -> Bool[np.ndarray, " k"]:
+        """Whether each solve was ended by an interrupt."""
         return np.asarray(self.result.status) == Status.INTERRUPTED
 
 
 def unsolved_result(
     problems: ProblemBatch, which: Sequence[int], like: BatchResult
 ) -> BatchResult:
-    """Solves that an interrupt left at their initial paths."""
+    """Return results of problems that an interrupt left at their initial paths.
+
+    Args:
+        problems: the batch.
+        which: indices of the problems.
+        like: a result with the same shapes and dtypes.
+    """
     k = len(which)
-    paths = [problems.komo(b).starts(0, 1)[0] for b in which]
+    paths = [initial_paths(problems.spec(b), 0, 1)[0] for b in which]
     r = like.result
     rows = k, *r.y.shape[1:]
     return BatchResult(
@@ -67,40 +77,40 @@ def unsolved_result(
 
 
 ARRAY_NAMES = *BatchResult._fields[:-1], *Result._fields
-"""Of the arrays of solves."""
+"""Names of the arrays of a batch result."""
 
 
-def to_arrays(solves: BatchResult) -> dict[str, np.ndarray]:
-    """By name."""
-    every = {**solves._asdict(), **solves.result._asdict()}
+def to_arrays(result: BatchResult) -> dict[str, np.ndarray]:
+    """Return the arrays of a batch result by name."""
+    every = {**result._asdict(), **result.result._asdict()}
     return {name: np.asarray(every[name]) for name in ARRAY_NAMES}
 
 
 def from_arrays(arrays: Mapping[str, Any]) -> BatchResult:
-    """The inverse of `to_arrays`."""
+    """Return a batch result from its arrays, the inverse of `to_arrays`."""
     own = [arrays[name] for name in BatchResult._fields[:-1]]
     result = Result(*(arrays[name] for name in Result._fields))
     return BatchResult._make([*own, result])
 
 
-def to_bytes(every: Sequence[BatchResult]) -> bytes:
-    """For another process."""
+def to_bytes(results: Sequence[BatchResult]) -> bytes:
+    """Serialize batch results for another process."""
     packed = io.BytesIO()
     named = {
         f"{i}/{name}": array
-        for i, solves in enumerate(every)
-        for name, array in to_arrays(solves).items()
+        for i, result in enumerate(results)
+        for name, array in to_arrays(result).items()
     }
-    np.savez(packed, count=len(every), **named)  # type: ignore[arg-type]
+    np.savez(packed, count=len(results), **named)  # type: ignore[arg-type]
     return packed.getvalue()
 
 
 def from_bytes(packed: bytes) -> list[BatchResult]:
-    """The inverse of `to_bytes`."""
+    """Return batch results from bytes, the inverse of `to_bytes`."""
     with np.load(io.BytesIO(packed), allow_pickle=False) as file:
-        part = lambda i: {
-            name.split("/")[1]: file[name]
-            for name in file.files
-            if name.startswith(f"{i}/")
-        }
-        return [from_arrays(part(i)) for i in range(int(file["count"]))]
+        parts: list[dict[str, np.ndarray]] = [{} for _ in range(int(file["count"]))]
+        for name in file.files:
+            index, _, array_name = name.partition("/")
+            if array_name:
+                parts[int(index)][array_name] = file[name]
+        return [from_arrays(part) for part in parts]

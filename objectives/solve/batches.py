@@ -1,16 +1,17 @@
-"""A batch of problems: solved in chunks, on one process or several, kept in a store."""
+"""Batches of problems: solved in chunks, on one or several processes."""
 
 import json
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Int
 
+from posewise.robots.typing import StrPath
 from posewise.robots.validation import integer
 from posewise.solvers import Progress, ProgressReporter
 from posewise.solvers.interruptible import ProgressCallback
@@ -25,18 +26,18 @@ from .problem_batch import ProblemBatch
 
 
 class BatchSettings(NamedTuple):
-    """Where a batch is solved, and kept."""
+    """Devices on which a batch is solved, and where its solutions are stored."""
 
     mesh: Mesh | None
     checkpoint_dir: Path | None
     chunk_size: int
-    """Problems between two writes to the store."""
+    """Number of problems between two writes to the checkpoint."""
 
 
 def make_batch_settings(
-    mesh: Any, checkpoint_dir: Any, chunk_size: Any
+    mesh: Mesh | None, checkpoint_dir: StrPath | None, chunk_size: int
 ) -> BatchSettings:
-    """See `KOMO.solve_batch`.
+    """Return checked settings; see `KOMO.solve_batch`.
 
     Raises:
         ObjectiveError: saying what does not fit.
@@ -54,113 +55,120 @@ def make_batch_settings(
 
 
 def solve_batch(
-    problems: ProblemBatch,
-    seed: int,
-    starts: int,
-    chosen: SolveSettings,
-    place: BatchSettings,
+    problems: ProblemBatch, settings: SolveSettings, batch_settings: BatchSettings
 ) -> list[Solution]:
-    """The best solution of each problem; see `KOMO.solve_batch`."""
+    """Return the best solution of each problem; see `KOMO.solve_batch`."""
     if not problems.count:
         return []
-    mesh = place.mesh
-    store = _opened(problems, seed, starts, chosen, place)
-    done = store.read() if store else []
-    done, share = _dealt(done, problems.count, mesh)
-    size = place.chunk_size if store else problems.count
-    found: dict[int, Solution] = {}
-    watch = ProgressReporter(chosen.progress)
-    for which in _chunks(share, size):
-        before = len(found) * starts
-        so_far = _further(watch, before, len(share) * starts)
-        numbers = (seed, starts, chosen, so_far, local_mesh(mesh))
+    mesh, tolerance = batch_settings.mesh, settings.tolerance
+    checkpoint = _open_checkpoint(problems, settings, batch_settings)
+    results = checkpoint.read() if checkpoint else []
+    results, share = _share_of_process(results, problems.count, mesh)
+    chunk_size = batch_settings.chunk_size if checkpoint else problems.count
+    best: dict[int, Solution] = {}
+    reporter = ProgressReporter(settings.progress)
+    for which in _chunks(share, chunk_size):
+        finished = len(best) * settings.starts
+        report = _report_all_chunks(reporter, finished, len(share) * settings.starts)
         try:
-            solves = solve_with_retry(problems, which, *numbers)
+            result = solve_with_retry(
+                problems, which, settings, report, local_mesh(mesh)
+            )
         except KeyboardInterrupt:
-            if not done:
+            if not results:
                 raise
             break
-        solutions = make_solutions(problems, solves, chosen.tolerance)
-        groups = solves.groups
+        solutions = make_solutions(problems, result, tolerance)
+        groups = result.rows_by_problem
         rows = [min(group, key=lambda j: solutions[j].rank()) for group in groups]
-        found |= zip(which, (solutions[j] for j in rows), strict=True)
-        stopped = [bool(solves.interrupted[list(group)].any()) for group in groups]
-        finished = [j for j, s in zip(rows, stopped, strict=True) if not s]
-        done.append(solves.rows(rows))
-        if store and finished:
-            store.write(solves.rows(finished))
+        best |= zip(which, (solutions[j] for j in rows), strict=True)
+        stopped = [bool(result.is_interrupted[list(group)].any()) for group in groups]
+        complete = [j for j, is_cut in zip(rows, stopped, strict=True) if not is_cut]
+        results.append(result.select(rows))
+        if checkpoint and complete:
+            checkpoint.write(result.select(complete))
         if any(stopped):
             break
-    rest = np.setdiff1d(share, _problems(done)).tolist()
-    done += [unsolved_result(problems, rest, done[0])] if rest else []
+    missing = np.setdiff1d(share, _solved_problems(results)).tolist()
+    results += [unsolved_result(problems, missing, results[0])] if missing else []
     if is_distributed(mesh):
-        every = allgather_bytes(to_bytes(done), mesh)
-        done = [solves for data in every for solves in from_bytes(data)]
-    for solves in done:
-        others = solves.rows([b not in found for b in solves.problem.tolist()])
-        made = make_solutions(problems, others, chosen.tolerance)
-        found |= zip(others.problem.tolist(), made, strict=True)
-    return [found[b] for b in range(problems.count)]
+        every = allgather_bytes(to_bytes(results), mesh)
+        results = [result for data in every for result in from_bytes(data)]
+    for result in results:
+        others = result.select([b not in best for b in result.problem.tolist()])
+        solutions = make_solutions(problems, others, tolerance)
+        best |= zip(others.problem.tolist(), solutions, strict=True)
+    return [best[b] for b in range(problems.count)]
 
 
-def _opened(
-    problems: ProblemBatch,
-    seed: int,
-    starts: int,
-    chosen: SolveSettings,
-    place: BatchSettings,
+def _open_checkpoint(
+    problems: ProblemBatch, settings: SolveSettings, batch_settings: BatchSettings
 ) -> Checkpoint | None:
-    """The store, if there is one; all processes agree on what is solved."""
-    mesh, folder, _ = place
+    """Return the checkpoint, if any, after all processes agree on the batch."""
+    mesh, folder = batch_settings.mesh, batch_settings.checkpoint_dir
     if not folder and not is_distributed(mesh):
         return None
-    numbers = dict(vars(chosen.numbers), tolerance=chosen.tolerance)
-    given = {"seed": seed, "number of starts": starts, "options": numbers}
-    marks = batch_fingerprint(problems, given)
-    every = [json.loads(m) for m in allgather_bytes(json.dumps(marks).encode(), mesh)]
-    other = [name for name in marks if any(m[name] != marks[name] for m in every)]
-    if other:
+    options = dict(vars(settings.options), tolerance=settings.tolerance)
+    settings_by_name = {
+        "seed": settings.seed,
+        "number of starts": settings.starts,
+        "options": options,
+    }
+    digests = batch_fingerprint(problems, settings_by_name)
+    encoded = json.dumps(digests).encode()
+    every = [json.loads(data) for data in allgather_bytes(encoded, mesh)]
+    differing = [n for n in digests if any(d[n] != digests[n] for d in every)]
+    if differing:
         raise ObjectiveError(
             "The processes of the mesh solve different problems: other"
-            f" {', '.join(other)}. Call solve_batch with the same arguments in each."
+            f" {', '.join(differing)}. Call solve_batch with the same arguments in"
+            " each."
         )
-    return open_checkpoint(folder, marks) if folder else None
+    return open_checkpoint(folder, digests) if folder else None
 
 
-def _dealt(
-    done: list[BatchResult], count: int, mesh: Mesh | None
+def _share_of_process(
+    results: list[BatchResult], count: int, mesh: Mesh | None
 ) -> tuple[list[BatchResult], list[int]]:
-    """What this process has found and none before it has, and what it shall solve."""
-    own = _problems(done)
+    """Return the stored results that this process contributes, and its share to solve.
+
+    A result that several processes have read is contributed by the first of them.
+    """
+    stored = _solved_problems(results)
     if not is_distributed(mesh):
-        return done, np.setdiff1d(np.arange(count), own).tolist()
-    every = [np.frombuffer(b, int) for b in allgather_bytes(own.tobytes(), mesh)]
+        return results, np.setdiff1d(np.arange(count), stored).tolist()
+    every = [np.frombuffer(b, int) for b in allgather_bytes(stored.tobytes(), mesh)]
     rank = jax.process_index()
-    before = np.concatenate([*every[:rank], np.zeros(0, int)])
-    done = [s.rows(~np.isin(s.problem, before)) for s in done]
-    left = np.setdiff1d(np.arange(count), np.concatenate(every))
-    return done, left[rank :: len(every)].tolist()
+    earlier = np.concatenate([*every[:rank], np.zeros(0, int)])
+    results = [result.select(~np.isin(result.problem, earlier)) for result in results]
+    unsolved = np.setdiff1d(np.arange(count), np.concatenate(every))
+    return results, unsolved[rank :: len(every)].tolist()
 
 
 def _chunks(share: list[int], size: int) -> list[list[int]]:
-    """As many in each, or one more, so that one compiled program solves them all."""
+    """Split problems into chunks whose lengths differ by at most one.
+
+    Chunks of about the same length are solved by one compiled program.
+    """
     count = -(-len(share) // size)
     ends = [k * len(share) // count for k in range(count + 1)] if count else [0]
-    return [share[slice(*at)] for at in pairwise(ends)]
+    return [share[slice(*bounds)] for bounds in pairwise(ends)]
 
 
-def _problems(done: list[BatchResult]) -> Int[np.ndarray, " k"]:
-    return np.concatenate([np.zeros(0, int), *(s.problem for s in done)])
+def _solved_problems(results: list[BatchResult]) -> Int[np.ndarray, " k"]:
+    return np.concatenate([np.zeros(0, int), *(result.problem for result in results)])
 
 
-def _further(watch: ProgressReporter, before: int, solves: int) -> ProgressCallback:
-    """Tells of all chunks, not only of this one."""
+def _report_all_chunks(
+    reporter: ProgressReporter, finished: int, solves: int
+) -> ProgressCallback:
+    """Return a callback that adds the solves of earlier chunks to the progress."""
 
-    def ahead(look: Callable[[], Progress]) -> None:
-        def whole() -> Progress:
-            p = look()
-            return p._replace(finished=before + p.finished, solves=solves)
+    def callback(look: Callable[[], Progress]) -> None:
+        def total() -> Progress:
+            chunk = look()
+            return chunk._replace(finished=finished + chunk.finished, solves=solves)
 
-        watch(whole)
+        reporter(total)
 
-    return ahead
+    return callback

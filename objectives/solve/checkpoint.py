@@ -1,4 +1,4 @@
-"""A folder with finished solves of a batch, in files of some problems each."""
+"""Checkpoints of batches: folders with files of finished results."""
 
 import json
 import os
@@ -13,60 +13,69 @@ import numpy as np
 from posewise.robots.geometry.disk_cache import array_digest, read_arrays, write_arrays
 
 from ..objective import ObjectiveError
+from ..problem_spec import initial_path, initial_paths
 from .batch_result import ARRAY_NAMES, BatchResult, from_arrays, to_arrays
 from .problem_batch import ProblemBatch
 
 DIGEST_LENGTH = 16
-"""Digits of a digest that are enough to tell problems apart."""
+"""Hexadecimal digits of a digest; 16 digits make collisions improbable."""
 
 
 def batch_fingerprint(
-    problems: ProblemBatch, given: Mapping[str, Any]
+    problems: ProblemBatch, settings: Mapping[str, Any]
 ) -> dict[str, str]:
-    """What solves of a batch depend on, as digests; the same in all processes.
+    """Return digests of all inputs of a batch, the same in all processes.
 
     Args:
-        problems: all.
-        given: more that they depend on, by name: texts and numbers.
+        problems: the batch.
+        settings: further texts and numbers that its results depend on, by name.
+
+    Returns:
+        A digest of each kind of input, by name.
     """
     chain, leaves = problems.chain, jax.tree.leaves(problems.data(0))
-    x = problems.komos[0].starts(0, 1)[0].astype(problems.dtype)
-    of = lambda a, x: jax.tree.leaves(chain.evaluate(problems.tree.unflatten(a), x))
-    program = jax.jit(of).lower(leaves, x).as_text()
+    x = initial_paths(problems.specs[0], 0, 1)[0].astype(problems.dtype)
+
+    def evaluate(leaves: Any, x: jax.Array) -> Any:
+        data = problems.tree.unflatten(leaves)
+        return jax.tree.leaves(chain.evaluate(data, x))
+
+    # The lowered program stands for the features, of which some are users' functions.
+    program = jax.jit(evaluate).lower(leaves, x).as_text()
     structure = (program, repr((chain.slices, chain.order, chain.shared)))
-    paths = [k.initial for k in problems.komos]
-    states = [k.config.q for k in problems.komos]
+    paths = [initial_path(spec) for spec in problems.specs]
+    states = [spec.config.q for spec in problems.specs]
     parts = {
         "structure": structure,
         "numbers": (problems.count, *map(np.asarray, problems.leaves)),
         "initial paths": (*states, *paths),
-        **{name: (repr(value),) for name, value in given.items()},
+        **{name: (repr(value),) for name, value in settings.items()},
     }
     return {name: array_digest(value)[:DIGEST_LENGTH] for name, value in parts.items()}
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Finished solves of one batch of problems."""
+    """Finished results of one batch of problems."""
 
     folder: Path
 
     def read(self) -> list[BatchResult]:
-        """All that is there.
+        """Return all stored results.
 
         Raises:
             ObjectiveError: for a file that cannot be read.
         """
         return [self._read(file) for file in sorted(self.folder.glob("solves-*.npz"))]
 
-    def write(self, solves: BatchResult) -> None:
-        """Add solves of problems that are not there yet.
+    def write(self, result: BatchResult) -> None:
+        """Store results of problems that have none yet.
 
         Raises:
-            OSError: where it cannot be written.
+            OSError: if the file cannot be written.
         """
-        name = f"solves-{solves.problem.min():08d}.npz"
-        write_arrays(self.folder / name, to_arrays(solves))
+        name = f"solves-{result.problem.min():08d}.npz"
+        write_arrays(self.folder / name, to_arrays(result))
 
     def _read(self, file: Path) -> BatchResult:
         arrays = read_arrays(file, ARRAY_NAMES)
@@ -77,11 +86,16 @@ class Checkpoint:
         return from_arrays(arrays)
 
 
-def open_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint:
-    """A new store, or one that was made for the same problems.
+def open_checkpoint(folder: Path, fingerprint: Mapping[str, str]) -> Checkpoint:
+    """Return a new checkpoint, or one that was made for the same problems.
+
+    Args:
+        folder: its path.
+        fingerprint: of the batch; see `batch_fingerprint`.
 
     Raises:
-        ObjectiveError: for a store of other problems, and where there can be none.
+        ObjectiveError: for a checkpoint of other problems, or a folder that cannot be
+            written.
     """
     label = folder / "problem.json"
     try:
@@ -89,9 +103,9 @@ def open_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint:
         made_for = json.loads(label.read_text()) if label.exists() else None
         if made_for is None and not any(folder.glob("solves-*.npz")):
             draft = folder / f"problem-{os.getpid()}.part"
-            draft.write_text(json.dumps(dict(identity), indent=1))
+            draft.write_text(json.dumps(dict(fingerprint), indent=1))
             draft.replace(label)
-            made_for = dict(identity)
+            made_for = dict(fingerprint)
     except (OSError, ValueError) as error:
         raise ObjectiveError(
             f"checkpoint_dir {str(folder)!r} cannot be used ({error}); give a"
@@ -99,7 +113,7 @@ def open_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint:
         ) from None
     if not isinstance(made_for, dict):
         made_for = {}
-    other = [name for name in identity if made_for.get(name) != identity[name]]
+    other = [name for name in fingerprint if made_for.get(name) != fingerprint[name]]
     if other:
         raise ObjectiveError(
             f"checkpoint_dir {str(folder)!r} holds solutions of other problems: other"

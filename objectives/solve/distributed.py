@@ -1,10 +1,8 @@
-"""Several processes, on one host or many, that solve the same batch together.
+"""Several processes, on one host or many, that solve the same batch.
 
-Each runs the same program; `jax.distributed` connects them. Problems are dealt out and
-solved without waiting for each other, then all tell all what they have found.
+Each runs the same program; `jax.distributed` connects them. Each process solves its
+share of the problems without waiting for others, and then all exchange their results.
 """
-
-from typing import Any
 
 import jax
 import numpy as np
@@ -13,8 +11,8 @@ from jax.sharding import Mesh
 from ..objective import ObjectiveError
 
 
-def check_mesh(mesh: Any) -> Mesh | None:
-    """A mesh on which a batch can be solved.
+def check_mesh(mesh: Mesh | None) -> Mesh | None:
+    """Return a mesh after checking that a batch can be solved on it.
 
     Raises:
         ObjectiveError: for anything else.
@@ -42,23 +40,23 @@ def check_mesh(mesh: Any) -> Mesh | None:
 
 
 def local_mesh(mesh: Mesh | None) -> Mesh | None:
-    """The devices of this process along one axis; None for the default device alone."""
+    """Return the devices of this process along one axis; None: the default device."""
     if mesh is None:
         return None
-    own = [d for d in mesh.devices.flat if d.process_index == jax.process_index()]
-    alone = len(own) == 1 and own[0] == jax.local_devices()[0]
-    return None if alone else Mesh(np.array(own), ("lanes",))
+    local = [d for d in mesh.devices.flat if d.process_index == jax.process_index()]
+    is_default = len(local) == 1 and local[0] == jax.local_devices()[0]
+    return None if is_default else Mesh(np.array(local), ("lanes",))
 
 
 def is_distributed(mesh: Mesh | None) -> bool:
-    """Whether several processes solve a batch."""
+    """Return whether the devices of a mesh belong to several processes."""
     if mesh is None:
         return False
     return len({d.process_index for d in mesh.devices.flat}) > 1
 
 
 def allgather_bytes(data: bytes, mesh: Mesh | None) -> list[bytes]:
-    """What each process gives, in their order; waits for all of them."""
+    """Return the data of each process, in their order; waits for all of them."""
     if not is_distributed(mesh):
         return [data]
     from jax.experimental.multihost_utils import process_allgather

@@ -1,9 +1,9 @@
-"""From problems and starts to solutions, all with one compiled program."""
+"""Solves from many starts with one compiled program, and their solutions."""
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,224 +25,270 @@ from posewise.solvers.first_order import solve_first_order
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..objective import OT, ObjectiveError
-from ..path_problem import PathProblem
+from ..problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
 from ..solution import Solution
+from ..typing import ProgressLike
 from .batch_result import BatchResult
 from .penalties import initial_penalties
 from .problem_batch import ProblemBatch, make_problem_batch
-from .sensitivity import SolveRecord
+from .record import SolveRecord
 
 AUGMENTED_LAGRANGIAN = "augmented_lagrangian"
+"""Name of the solver with Newton steps."""
 FIRST_ORDER_ITERATIONS = 20000
-"""Default limit of first-order methods: their steps are many and cheap."""
+"""Default iteration limit of first-order methods, whose steps are many and cheap."""
 PATH_OPTIONS = {"early_exit_factor": 20.0}
-"""For several slices: a step takes an evaluation, which takes longer than a subproblem
-is worth that is nearly solved."""
+"""Solver options for several slices.
+
+Trying the last step of a subproblem evaluates all slices, which takes longer than the
+step is worth, so subproblems end early.
+"""
+
+
+@dataclass(frozen=True)
+class SolveSettings:
+    """How a problem is solved; see `KOMO.solve`."""
+
+    tolerance: float
+    """Largest violation of a solution that counts as feasible, in scaled units."""
+    options: Options
+    method: Any = AUGMENTED_LAGRANGIAN
+    seed: int = 0
+    starts: int = 1
+    progress: ProgressLike = False
+
+    @property
+    def uses_newton_steps(self) -> bool:
+        """Whether the method is the augmented Lagrangian."""
+        return _is_augmented_lagrangian(self.method)
+
+    def initial_penalty(self, start: int) -> float:
+        """Return the penalty with which a start begins."""
+        is_odd = start % 2
+        factor = self.options.alternate_start_penalty_factor if is_odd else 1.0
+        return self.options.mu * factor
 
 
 def solve_starts(
-    komo: PathProblem,
-    seed: Any,
-    starts: Any,
-    method: Any,
-    chosen: "SolveSettings",
+    spec: ProblemSpec,
+    settings: SolveSettings,
     max_solutions: int | None = None,
     retry: bool = False,
 ) -> list[Solution]:
-    """What the starts of a problem end at, in their order.
+    """Return the solutions of the starts of a problem, in their order.
 
-    Without costs, starts after the first one that ends feasible are left out, unless
-    `max_solutions` says otherwise.
+    Without costs, starts after the first feasible solution are skipped, unless
+    `max_solutions` is given.
 
     Args:
-        komo: the problem.
-        seed: see `KOMO.solve`, as for all below.
-        starts: how many.
-        method: see `KOMO.solve`.
-        chosen: tolerance and options.
-        max_solutions: leave out the starts after so many that end feasible.
-        retry: if the only start stalls, solve once more, from a random one.
+        spec: the problem, without choices.
+        settings: number of starts, tolerance and options.
+        max_solutions: number of feasible solutions after which the remaining starts are
+            skipped.
+        retry: whether a single start that stalls is followed by a random one.
+
+    Raises:
+        ObjectiveError: without objectives.
     """
-    seed, starts = check_starts(komo, seed, starts)
+    require_objectives(spec)
     began = time.perf_counter()
-    watch = ProgressReporter(chosen.progress)
-    if _is_newton(method) and starts > 1:
-        problems = make_problem_batch([komo], {})
-        solves = solve_problems(
-            problems, [0], seed, starts, chosen, watch, max_solutions
+    report_progress = ProgressReporter(settings.progress)
+    if settings.uses_newton_steps and settings.starts > 1:
+        problems = make_problem_batch([spec], {})
+        result = solve_problems(
+            problems, [0], settings, report_progress, max_solutions=max_solutions
         )
-        return make_solutions(problems, solves, chosen.tolerance)
-    chain, data, placed = komo.chain()
-    frozen = komo.frozen()
+        return make_solutions(problems, result, settings.tolerance)
+    compiled = compile_chain(spec)
+    chain, data = compiled.chain, compiled.data
+    frozen = spec.frozen()
 
     def solution(end: Result, start: int) -> Solution:
-        made = SolveRecord(frozen, chain, data, placed, end.x, end.y, end.multipliers)
+        record = SolveRecord(frozen, *compiled, end.x, end.y, end.multipliers)
         seconds = time.perf_counter() - began
-        return make_solution(komo, end, made, chosen.tolerance, seconds, start)
+        return _make_solution(spec, end, record, settings.tolerance, seconds, start)
 
     def paths(count: int) -> np.ndarray:
-        return np.asarray(komo.starts(seed, count), data.prefix.dtype)
+        return np.asarray(initial_paths(spec, settings.seed, count), data.prefix.dtype)
 
-    if not _is_newton(method):
-        given = (jnp.asarray(paths(starts)), chosen.numbers, watch)
-        result = solve_first_order(chain, method, data, *given)
-        return [solution(_row(result, i), i) for i in range(starts)]
-    found: list[Solution] = []
-    for i in range(2 if retry else 1):
-        numbers = chosen.numbers
-        if i:
-            numbers = replace(numbers, mu=initial_penalty(numbers, i))
-        end = solve_interruptible(chain, data, paths(i + 1)[i], numbers, watch)
-        found.append(solution(end, i))
-        if found[0].status is not Status.INFEASIBLE:
+    if not settings.uses_newton_steps:
+        ends = solve_first_order(
+            chain,
+            settings.method,
+            data,
+            jnp.asarray(paths(settings.starts)),
+            settings.options,
+            report_progress,
+        )
+        return [solution(_result_of(ends, i), i) for i in range(settings.starts)]
+    solutions: list[Solution] = []
+    for start in range(2 if retry else 1):
+        options = settings.options
+        if start:
+            options = replace(options, mu=settings.initial_penalty(start))
+        path = paths(start + 1)[start]
+        end = solve_interruptible(chain, data, path, options, report_progress)
+        solutions.append(solution(end, start))
+        if solutions[0].status is not Status.INFEASIBLE:
             break
-    return found
+    return solutions
 
 
 def solve_problems(
     problems: ProblemBatch,
     which: Sequence[int],
-    seed: int,
-    starts: int,
-    chosen: "SolveSettings",
-    watch: ProgressCallback,
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
+    *,
     max_solutions: int | None = None,
     mesh: Mesh | None = None,
-    first: int = 0,
-    like: int | None = None,
+    first_start: int = 0,
+    program_size: int | None = None,
 ) -> BatchResult:
-    """Solve some of the problems, each from many starts; see `solve_starts`.
+    """Solve some problems of a batch, each from many starts; see `solve_starts`.
 
     Args:
-        problems: all.
-        which: those to be solved.
-        seed: of the random starts, the same for each problem.
-        starts: of each.
-        chosen: tolerance and options.
-        watch: is told how far all have come.
+        problems: the batch.
+        which: indices of the problems to solve.
+        settings: number of starts of each problem, tolerance and options.
+        report_progress: is called with the progress of all solves.
         max_solutions: number of feasible starts of a problem after which its remaining
-            starts are skipped.
+            starts are skipped; None: 1 without costs, else all starts are solved.
         mesh: see `solve_multistart`.
-        first: the first of the starts.
-        like: see `solve_multistart`.
+        first_start: index of the first of the starts.
+        program_size: see `solve_multistart`.
 
     Returns:
-        A row for each start that was not left out, in the order of `which`.
+        A row for each start that was not skipped, in the order of `which`.
     """
     began = time.perf_counter()
     leaves = problems.leaves_of(which)
-    komos = [problems.komo(b) for b in which]
-    end = first + starts
-    paths = {k: k.starts(seed, end)[first:] for k in dict.fromkeys(komos)}
-    x = np.concatenate([paths[k] for k in komos]).astype(problems.dtype)
-    owner = np.repeat(np.arange(len(which)), starts)
-    if max_solutions is None and all(o.type is not OT.sos for o in komos[0].objectives):
+    specs = [problems.spec(b) for b in which]
+    end = first_start + settings.starts
+    # Problems in the same world share their initial paths.
+    paths = {
+        spec: initial_paths(spec, settings.seed, end)[first_start:]
+        for spec in dict.fromkeys(specs)
+    }
+    x = np.concatenate([paths[spec] for spec in specs]).astype(problems.dtype)
+    problem_index = np.repeat(np.arange(len(which)), settings.starts)
+    if max_solutions is None and all(o.type is not OT.sos for o in specs[0].objectives):
         max_solutions = 1
-    mu = [initial_penalty(chosen.numbers, k) for k in range(first, end)] * len(which)
+    mu = [settings.initial_penalty(k) for k in range(first_start, end)] * len(which)
     inputs = BatchInputs(
         problems.chain,
         problems.tree,
         leaves,
         problems.varied,
-        problem_index=owner,
+        problem_index=problem_index,
         initial_paths=x,
         penalties=np.asarray(mu, x.dtype),
     )
     result, kept = solve_multistart(
         inputs,
-        chosen.numbers,
-        on_progress=watch,
+        settings.options,
+        on_progress=report_progress,
         max_solutions=max_solutions,
-        program_size=like,
+        program_size=program_size,
         mesh=mesh,
     )
     seconds = time.perf_counter() - began
-    at, start = np.divmod(kept, starts)
-    start += first
-    return BatchResult(np.asarray(which)[at], start, np.full(len(at), seconds), result)
-
-
-def initial_penalty(numbers: Options, start: int) -> float:
-    """The initial one of a start."""
-    return numbers.mu * (numbers.alternate_start_penalty_factor if start % 2 else 1.0)
+    row, start = np.divmod(kept, settings.starts)
+    start += first_start
+    return BatchResult(
+        np.asarray(which)[row], start, np.full(len(row), seconds), result
+    )
 
 
 def solve_with_retry(
     problems: ProblemBatch,
     which: Sequence[int],
-    seed: int,
-    starts: int,
-    chosen: "SolveSettings",
-    watch: ProgressCallback,
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
     mesh: Mesh | None = None,
 ) -> BatchResult:
-    """`solve_problems`; a problem's only start that stalls is followed by a random one.
+    """Solve problems of a batch; a single start that stalls gets a random second one.
 
-    All of `which`, in ascending order, by the same program.
+    Args:
+        problems: the batch.
+        which: indices of the problems to solve, ascending.
+        settings: see `solve_problems`.
+        report_progress: see `solve_problems`.
+        mesh: see `solve_problems`.
     """
-    given = (seed, starts, chosen, watch, None, mesh)
-    found = solve_problems(problems, which, *given)
-    stalled = found.problem[np.asarray(found.result.status) == Status.INFEASIBLE]
-    if starts > 1 or not len(stalled):
-        return found
-    lost = stalled.tolist()
-    more = solve_problems(problems, lost, *given, first=1, like=len(which))
-    both = jax.tree.map(lambda *a: np.concatenate(a), found, more)
-    return both.rows(np.argsort(both.problem, kind="stable"))
+    first = solve_problems(problems, which, settings, report_progress, mesh=mesh)
+    is_stalled = np.asarray(first.result.status) == Status.INFEASIBLE
+    stalled = first.problem[is_stalled].tolist()
+    if settings.starts > 1 or not stalled:
+        return first
+    # As many lanes as before, so that the compiled program is used again.
+    second = solve_problems(
+        problems,
+        stalled,
+        settings,
+        report_progress,
+        mesh=mesh,
+        first_start=1,
+        program_size=len(which),
+    )
+    both = jax.tree.map(lambda *a: np.concatenate(a), first, second)
+    return both.select(np.argsort(both.problem, kind="stable"))
 
 
 def make_solutions(
-    problems: ProblemBatch, solves: BatchResult, tolerance: float
+    problems: ProblemBatch, result: BatchResult, tolerance: float
 ) -> list[Solution]:
-    """The solution in each row."""
-    komos = [problems.komo(b) for b in solves.problem.tolist()]
-    frozen = {k: k.frozen() for k in dict.fromkeys(komos)}
+    """Return the solution in each row of a batch result."""
+    specs = [problems.spec(b) for b in result.problem.tolist()]
+    frozen = {spec: spec.frozen() for spec in dict.fromkeys(specs)}
     solutions = []
-    for j, (k, b) in enumerate(zip(komos, solves.problem.tolist(), strict=True)):
-        end, data = _row(solves.result, j), problems.data(b)
-        given = frozen[k], problems.chain, data, problems.placed
-        made = SolveRecord(*given, end.x, end.y, end.multipliers)
-        own = float(solves.seconds[j]), int(solves.start[j])
-        solutions.append(make_solution(k, end, made, tolerance, *own))
+    for row, (spec, b) in enumerate(zip(specs, result.problem.tolist(), strict=True)):
+        end = _result_of(result.result, row)
+        record = SolveRecord(
+            frozen[spec],
+            problems.chain,
+            problems.data(b),
+            problems.locations,
+            end.x,
+            end.y,
+            end.multipliers,
+        )
+        seconds, start = float(result.seconds[row]), int(result.start[row])
+        solutions.append(_make_solution(spec, end, record, tolerance, seconds, start))
     return solutions
 
 
-def check_starts(komo: PathProblem, seed: Any, starts: Any) -> tuple[int, int]:
-    """A user's seed and number of starts.
-
-    Raises:
-        ObjectiveError: for numbers out of range, or without objectives.
-    """
-    seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
-    starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
-    if not komo.objectives:
+def require_objectives(spec: ProblemSpec) -> None:
+    """Raise an ObjectiveError for a problem without objectives."""
+    if not spec.objectives:
         raise ObjectiveError("There is no objective; add one before solving.")
-    return seed, starts
-
-
-class SolveSettings(NamedTuple):
-    """How a problem is to be solved."""
-
-    tolerance: float
-    """Of rows, in a solution that counts as feasible."""
-    numbers: Options
-    progress: Any = False
-    """See `KOMO.solve`."""
 
 
 def make_settings(
-    komo: PathProblem,
-    method: Any,
-    tolerance: Any,
-    progress: Any,
+    spec: ProblemSpec,
+    tolerance: float,
+    progress: ProgressLike,
     options: Mapping[str, Any],
+    method: Any = AUGMENTED_LAGRANGIAN,
+    seed: int = 0,
+    starts: int = 1,
 ) -> SolveSettings:
-    """A user's tolerance and options, checked; others as they suit the problem.
+    """Return checked settings, with defaults that suit the problem.
+
+    Args:
+        spec: the problem.
+        tolerance: see `KOMO.solve`, as for all below.
+        progress: how progress is reported.
+        options: fields of `Options`.
+        method: the augmented Lagrangian or an optax optimiser.
+        seed: of the random starts.
+        starts: number of starts.
 
     Raises:
         ObjectiveError: for unknown options or methods, and numbers out of range.
     """
-    if not _is_newton(method) and not hasattr(method, "update"):
+    is_newton = _is_augmented_lagrangian(method)
+    if not is_newton and not hasattr(method, "update"):
         raise ObjectiveError(
             f"method is {method!r}, expected {AUGMENTED_LAGRANGIAN!r} or an optax"
             " optimiser, e.g. optax.lbfgs()."
@@ -258,54 +304,57 @@ def make_settings(
         if option not in known:
             raise ObjectiveError(unknown_name("solver option", option, known))
         _positive(option, value)
-    given = {"tolerance": 0.1 * tolerance, **options}
-    if "mu" in given:
-        given.setdefault("alternate_start_penalty_factor", 1.0)  # chosen for all starts
-    if not _is_newton(method):
-        given.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
-    given = {**initial_penalties(komo), **given}
-    if komo.T > 1 and not komo.contacts:
-        given = {**PATH_OPTIONS, **given}
-    return SolveSettings(tolerance, Options(**given), progress)
+    seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
+    starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
+    chosen = {"tolerance": 0.1 * tolerance, **options}
+    if "mu" in chosen:
+        # A penalty that the user chose is meant for all starts.
+        chosen.setdefault("alternate_start_penalty_factor", 1.0)
+    if not is_newton:
+        chosen.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
+    chosen = {**initial_penalties(spec), **chosen}
+    if spec.T > 1 and not spec.contacts:
+        chosen = {**PATH_OPTIONS, **chosen}
+    return SolveSettings(tolerance, Options(**chosen), method, seed, starts, progress)
 
 
-def _is_newton(method: Any) -> bool:
+def _is_augmented_lagrangian(method: Any) -> bool:
     return isinstance(method, str) and method == AUGMENTED_LAGRANGIAN
 
 
 def best_solution(solutions: Sequence[Solution]) -> Solution:
-    """Feasible before infeasible, then by cost, or by violation."""
+    """Return the best solution: feasible before infeasible, then by cost."""
     return min(solutions, key=Solution.rank) if len(solutions) > 1 else solutions[0]
 
 
-def _row(result: Result, k: int) -> Result:
-    """That of one solve."""
+def _result_of(result: Result, k: int) -> Result:
+    """Return the result of solve k of a batch."""
     return Result(*(a[k] for a in result))
 
 
-def make_solution(
-    komo: PathProblem,
+def _make_solution(
+    spec: ProblemSpec,
     end: Result,
-    made: SolveRecord,
+    record: SolveRecord,
     tolerance: float,
     seconds: float,
     start: int,
 ) -> Solution:
-    """Where a solve ended as a solution from one of the starts."""
+    """Return a solver's result as a solution from one of the starts."""
     return Solution(
-        np.asarray(end.x, float),
-        Status(int(end.status)),
-        tolerance,
-        int(end.iterations),
-        seconds,
-        komo.config,
-        komo.tau,
-        start,
-        komo.modes(),
-        komo.alternatives,
-        made,
+        x=np.asarray(end.x, float),
+        status=Status(int(end.status)),
+        tolerance=tolerance,
+        iterations=int(end.iterations),
+        seconds=seconds,
+        config=spec.config,
+        tau=spec.tau,
+        start=start,
+        modes=mode_sequence(spec),
+        alternatives=spec.alternatives,
+        _record=record,
     )
 
 
-def _positive(what: str, value: Any) -> float:
-    return number(what, value, "a number > 0", lambda x: x > 0, ObjectiveError)
+def _positive(option: str, value: float) -> float:
+    return number(option, value, "a number > 0", lambda x: x > 0, ObjectiveError)

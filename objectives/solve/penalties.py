@@ -1,71 +1,73 @@
-"""The penalties that starts begin with, by what a problem's motion costs.
+"""Initial penalties of starts, from the cost of a problem's motion.
 
-From small penalties costs lead, to good minima, but through what is in the way: where
-they weigh more than it, a path is bent into obstacles that it was clear of, and stays
-there. Hence no start begins with less than costs call for, and every second one with so
-much that it keeps out of them.
+A small initial penalty favours the cost and reaches good minima, but where costs
+outweigh the constraints it bends a path into obstacles that it was clear of, and the
+path stays there. A large initial penalty favours feasibility. Hence no start begins
+with a smaller penalty than its costs call for, and every second start with one so large
+that the path keeps out of obstacles.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from posewise.solvers import Options
 
 from ..objective import OT, Objective
-from ..path_problem import PathProblem
+from ..problem_spec import ProblemSpec
 
 
 class PenaltyRule(NamedTuple):
-    """A penalty is at least a number, and so many times the motion's cost."""
+    """A penalty: a minimum, and a factor of the cost of motion."""
 
-    number: float
-    times: float
+    minimum: float
+    cost_factor: float
 
-    def __call__(self, motion: float) -> float:
-        return max(self.number, self.times * motion)
+    def __call__(self, motion_cost: float) -> float:
+        return max(self.minimum, self.cost_factor * motion_cost)
 
 
 SLICE_PENALTIES = PenaltyRule(0.01, 5.0), PenaltyRule(1.0, 100.0)
-"""Of single slices, for every first start and every second one,"""
+"""Rules for single configurations: of even-numbered, and of odd-numbered starts."""
 PATH_PENALTIES = PenaltyRule(0.1, 3.0), PenaltyRule(10.0, 3200.0)
-"""and of paths."""
+"""Rules for paths: of even-numbered, and of odd-numbered starts."""
 MAX_MOTION_COST = 1e8
-"""Motion that costs more counts as that."""
+"""Upper bound of the cost of motion from which penalties are computed."""
 CONTACT_FORCE_OPTIONS = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}
-"""For paths with contact forces: from afar, and by long steps, laws of physics lead
-elsewhere."""
+"""Solver options for paths with contact forces.
+
+The laws of physics are bilinear in forces and positions, so that long steps from far
+away end at other local minima.
+"""
 
 
-def initial_penalties(komo: PathProblem) -> dict[str, float]:
-    """Fields of `solvers.Options`.
+def initial_penalties(spec: ProblemSpec) -> dict[str, Any]:
+    """Return fields of `solvers.Options` that suit a problem.
 
-    Its own small penalties serve paths on which objects change hands: they are solved
-    faster, and more often, from these.
+    Paths with mode switches get none: from the small default penalties they are solved
+    faster, and more often.
     """
-    if komo.T > 1 and komo.contacts:
-        return CONTACT_FORCE_OPTIONS
-    if komo.T > 1 and komo.switches:
+    if spec.T > 1 and spec.contacts:
+        return dict(CONTACT_FORCE_OPTIONS)
+    if spec.T > 1 and spec.switches:
         return {}
-    motion = min(
-        max((_cost(komo, o) for o in komo.objectives), default=0.0), MAX_MOTION_COST
-    )
-    first, second = (
-        least(motion) for least in (SLICE_PENALTIES if komo.T == 1 else PATH_PENALTIES)
-    )
-    most = Options.mu_max * max(1.0, motion)
+    costs = (_motion_cost(spec, o) for o in spec.objectives)
+    motion_cost = min(max(costs, default=0.0), MAX_MOTION_COST)
+    even_rule, odd_rule = SLICE_PENALTIES if spec.T == 1 else PATH_PENALTIES
+    even, odd = even_rule(motion_cost), odd_rule(motion_cost)
     return {
-        "mu": first,
-        "alternate_start_penalty_factor": second / first,
-        "mu_max": most,
+        "mu": even,
+        "alternate_start_penalty_factor": odd / even,
+        "mu_max": Options.mu_max * max(1.0, motion_cost),
     }
 
 
-def _cost(komo: PathProblem, o: Objective) -> float:
-    """About what it costs in a slice to move a joint by one unit within a phase."""
+def _motion_cost(spec: ProblemSpec, o: Objective) -> float:
+    """Return the cost, in a slice, of moving a joint by one unit within a phase."""
     if o.type is not OT.sos or not o.feature.symbol.rows_per_coordinate:
         return 0.0
-    cost = o.steepness
+    cost = o.max_unit_cost
     if cost and o.feature.order:
-        rate = komo.T / komo.slices_per_phase / float(komo.tau.sum())
+        rate = spec.T / spec.slices_per_phase / float(spec.tau.sum())
+        # Repeated products overflow to infinity, whereas a power raises an error.
         for _ in range(o.feature.order):
-            cost *= rate * rate  # infinite rather than an error
+            cost *= rate * rate
     return cost

@@ -1,4 +1,4 @@
-"""Many problems that differ in numbers only."""
+"""Batches of problems that differ only in numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,122 +12,129 @@ from posewise.robots.validation import float_array
 from ..chain.builder import RowLocation
 from ..chain.groups import ChainData
 from ..chain.problem import Chain
-from ..objective import ObjectiveError
-from ..path_problem import PathProblem
+from ..objective import Objective, ObjectiveError
+from ..problem_spec import CompiledProblem, ProblemSpec, compile_chain
 
 
 @dataclass(frozen=True, eq=False)
 class ProblemBatch:
-    """Problems of one structure: each in its world, with its targets."""
+    """Problems of one structure, each in its world and with its targets."""
 
     count: int
-    komos: Sequence[PathProblem]
-    """One, or one for each problem."""
+    specs: Sequence[ProblemSpec]
+    """One specification for all problems, or one for each."""
     chain: Chain
     tree: Any
-    """Structure of the data."""
+    """Structure of the data, as a JAX tree."""
     leaves: list[Any]
     """Arrays of the data."""
     varied: list[bool]
-    """Which of them have a leading axis, because problems differ."""
-    placed: list[list[RowLocation]]
+    """Whether each array has a leading axis, because it differs between problems."""
+    locations: list[list[RowLocation]]
 
-    def komo(self, b: int) -> PathProblem:
-        """Problem b, but for its targets."""
-        return self.komos[b % len(self.komos)]
+    def spec(self, b: int) -> ProblemSpec:
+        """Return the specification of problem b, without its targets."""
+        return self.specs[b % len(self.specs)]
 
     def data(self, b: int) -> ChainData:
-        """Numbers of problem b."""
+        """Return the data of problem b."""
         pairs = zip(self.leaves, self.varied, strict=True)
         return jax.tree.unflatten(self.tree, [a[b] if v else a for a, v in pairs])
 
     def leaves_of(self, which: Sequence[int]) -> list[Any]:
-        """The arrays, those that vary of some of the problems only."""
+        """Return the arrays; those that vary have the rows of some problems."""
         pairs = zip(self.leaves, self.varied, strict=True)
         return [a[list(which)] if v else a for a, v in pairs]
 
     @property
     def dtype(self) -> Any:
-        """Of coordinates."""
+        """Type of the coordinates."""
         return self.data(0).prefix.dtype
 
 
 def make_problem_batch(
-    komos: Sequence[PathProblem], targets: Mapping[Any, Any]
+    specs: Sequence[ProblemSpec], targets: Mapping[Objective, Any]
 ) -> ProblemBatch:
-    """At least one problem, in its world or in several, with targets for each.
+    """Return a batch of a problem in one or several worlds, with several targets.
 
     Args:
-        komos: at least one: the same problem in each world.
+        specs: at least one: the same problem in each world.
         targets: see `KOMO.solve_batch`.
 
     Raises:
         ObjectiveError: for worlds or targets that do not fit.
     """
-    chain, data, placed = komos[0].chain()
-    leaves, varied = _stacked(chain, data, komos)
-    count = _aimed(data, leaves, varied, placed, targets, komos)
-    tree = jax.tree.structure(data)
-    return ProblemBatch(count, komos, chain, tree, leaves, varied, placed)
+    first = compile_chain(specs[0])
+    leaves, varied = _stack_leaves(first.chain, first.data, specs)
+    count = _set_targets(first, leaves, varied, targets, specs)
+    return ProblemBatch(
+        count,
+        specs,
+        first.chain,
+        jax.tree.structure(first.data),
+        leaves,
+        varied,
+        first.locations,
+    )
 
 
-def _stacked(
-    chain: Chain, data: ChainData, komos: Sequence[PathProblem]
+def _stack_leaves(
+    chain: Chain, data: ChainData, specs: Sequence[ProblemSpec]
 ) -> tuple[list[Any], list[bool]]:
-    """Leaves of the data, and which have a leading axis because problems differ."""
-    if len(komos) == 1:
+    """Return the arrays of all problems, and which have a leading axis."""
+    if len(specs) == 1:
         leaves = jax.tree.leaves(data)
         return leaves, [False] * len(leaves)
     every = []
-    for b, k in enumerate(komos):
-        other, numbers, _ = k.chain()
-        if other != chain:
+    for b, spec in enumerate(specs):
+        other = compile_chain(spec)
+        if other.chain != chain:
             raise ObjectiveError(
                 f"worlds[{b}] has another structure than worlds[0]: other frames,"
                 " joints, kinds of shapes or colliding pairs; only numbers may differ."
             )
-        every.append([np.asarray(a) for a in jax.tree.leaves(numbers)])
+        every.append([np.asarray(a) for a in jax.tree.leaves(other.data)])
     columns = list(zip(*every, strict=True))
     varied = [any((a != c[0]).any() for a in c) for c in columns]
     stacked = [np.stack(c) if v else c[0] for c, v in zip(columns, varied, strict=True)]
     return stacked, varied
 
 
-def _aimed(
-    data: ChainData,
+def _set_targets(
+    compiled: CompiledProblem,
     leaves: list[Any],
     varied: list[bool],
-    placed: Sequence[list[RowLocation]],
-    targets: Mapping[Any, Any],
-    komos: Sequence[PathProblem],
+    targets: Mapping[Objective, Any],
+    specs: Sequence[ProblemSpec],
 ) -> int:
-    """Put the targets of each problem into the leaves; the number of problems."""
-    count = len(komos)
-    objectives = komos[0].objectives
-    origins = jax.tree.leaves(data)
-    for objective, given in targets.items():
+    """Write the targets of each problem into the arrays; return how many there are."""
+    count = len(specs)
+    objectives = specs[0].objectives
+    data_leaves = jax.tree.leaves(compiled.data)
+    for objective, values in targets.items():
         if objective not in objectives:
             raise ObjectiveError(
                 f"targets has {objective!r}, which is not an objective of this"
                 " problem; use what add_objective returned."
             )
-        what = f"targets of {objective.name}"
-        goal = float_array(what, given, "numbers (problems, D)", ObjectiveError)
-        parts = placed[objectives.index(objective)]
-        D = data.batches[parts[0].batch].target.shape[-1]
-        goal = goal[:, None] if goal.ndim == 1 else goal
+        label = f"targets of {objective.name}"
+        goals = float_array(label, values, "numbers (problems, D)", ObjectiveError)
+        parts = compiled.locations[objectives.index(objective)]
+        D = compiled.data.batches[parts[0].batch].target.shape[-1]
+        goals = goals[:, None] if goals.ndim == 1 else goals
         if count == 1:
-            count = len(goal)
-        if goal.shape not in ((count, D), (count, 1)) or not np.isfinite(goal).all():
+            count = len(goals)
+        if goals.shape not in ((count, D), (count, 1)) or not np.isfinite(goals).all():
             raise ObjectiveError(
-                f"{what} have shape {np.shape(given)}, expected ({count}, {D}), finite."
+                f"{label} have shape {np.shape(values)}, expected ({count}, {D}),"
+                " finite."
             )
-        for at in parts:
-            own = data.batches[at.batch].target
-            k = next(i for i, a in enumerate(origins) if a is own)
+        for part in parts:
+            array = compiled.data.batches[part.batch].target
+            k = next(i for i, leaf in enumerate(data_leaves) if leaf is array)
             target = np.array(leaves[k])
             if not varied[k]:
                 target = np.tile(target, (count, 1, 1))
-            target[:, at.rows] = goal[:, None]
+            target[:, part.rows] = goals[:, None]
             leaves[k], varied[k] = target, True
     return count

@@ -1,6 +1,4 @@
-"""A phase of a solution as a problem of its own."""
-
-from typing import Any
+"""A phase of a solution as a separate problem."""
 
 import numpy as np
 from jaxtyping import Float
@@ -9,39 +7,44 @@ from posewise.robots.config import Config
 from posewise.robots.validation import integer
 
 from ..objective import ObjectiveError
-from ..path_problem import PathProblem
+from ..problem_spec import ProblemSpec, mode_sequence
 
 
 def phase_problem(
-    problem: PathProblem, x: Float[np.ndarray, "T nq"], phase: Any
+    spec: ProblemSpec, x: Float[np.ndarray, "T nq"], phase: int
 ) -> tuple[Config, Float[np.ndarray, " n"]]:
-    """See `Solution.sub_problem`.
+    """Return the world as a phase begins, and its configuration at the end.
+
+    See `Solution.sub_problem`.
 
     Args:
-        problem: as it was solved.
-        x: its solution, coordinates of `problem.modes().world`.
+        spec: the problem as it was solved.
+        x: its solution, in coordinates of the solved world.
         phase: counted from 0.
     """
-    modes, S, T = problem.modes(), problem.slices_per_phase, problem.T
-    phases = -(-T // S)
+    modes, S, T = mode_sequence(spec), spec.slices_per_phase, spec.T
     phase = integer(
-        "phase", phase, f"0 to {phases - 1}", lambda k: 0 <= k < phases, ObjectiveError
+        "phase",
+        phase,
+        f"0 to {spec.num_phases - 1}",
+        lambda k: 0 <= k < spec.num_phases,
+        ObjectiveError,
     )
     first, last = phase * S - 1, min((phase + 1) * S, T) - 1
-    inside = [s.start for s in problem.switches if first < s.start < last]
+    inside = [s.start for s in spec.switches if first < s.start < last]
     if inside:
         raise ObjectiveError(
             f"phase is {phase}, but a mode switch at slice {inside[0]} lies inside it;"
-            " what is attached to what must be the same throughout."
+            " attachments must be the same throughout a phase."
         )
     before = x[first]
     if first < 0:
         shared = modes.shared_coordinates
-        before = modes.widen(problem.config.q)
+        before = modes.from_base(spec.config.q)
         before[shared] = x[0, shared]
-    C = modes.attached(before, first)
+    C = modes.config_at(before, first)
     joints = modes.modes[0].joints
     if joints is not None:
         C.lock([name for name in C.joint_names if name not in joints])
-    end = modes.narrow(x[last], last)
+    end = modes.to_base(x[last], last)
     return C, end[modes.base.coordinates(C.joint_names)]

@@ -185,7 +185,7 @@ def _check_on_slices(
         return PredicateCheck(name, None, reason)
     T = len(solution.path)
     for t in select_slices(timed.times, slices_per_phase, T, name):
-        world = solution.at(t)
+        world = solution.world_at(t)
         if not predicate.holds(world):
             break
     return _check(predicate, world, f"Slice {t}: ")

@@ -222,7 +222,7 @@ def _add_objective(komo: KOMO, entry: Entry) -> None:
         fields = entry.fields(MODE_SWITCH_KEYS)
         values = _to_python(fields)
         _require_keys(entry, values, ("frames", "times"))
-        mode = fields["mode_switch"].text("stable, stableOn or rigid")
+        mode: Any = fields["mode_switch"].text("stable, stableOn or rigid")
         options = {"scale": values["scale"]} if "scale" in values else {}
         frames = _read_names(fields, "frames")
         komo.add_mode_switch(values["times"], mode, frames, **options)

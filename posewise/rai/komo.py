@@ -8,7 +8,8 @@ import numpy as np
 
 import posewise as pw
 from posewise.features.typing import Order, ScaleLike, TargetLike
-from posewise.objectives.typing import Times
+from posewise.objectives.problem_spec import initial_paths, mode_sequence
+from posewise.objectives.typing import ModeKind, Times
 from posewise.robots.typing import Frames, MatrixLike, VectorLike
 
 from .config import Config, make_feature
@@ -16,7 +17,11 @@ from .enums import JT, OT, raise_unsupported
 from .frame import Frame
 from .nlp import NLP, SolverReturn, SolverState, row_error
 
-_MODES = {"stable": "stable", "stableOn": "stableOn", "stableZero": "rigid"}
+_MODES: dict[str, ModeKind] = {
+    "stable": "stable",
+    "stableOn": "stableOn",
+    "stableZero": "rigid",
+}
 """rai's modes, and the equivalent modes of `posewise.KOMO.add_mode_switch`."""
 
 
@@ -37,7 +42,7 @@ class KOMO:
         config: Config | None = None,
         phases: float = 1.0,
         slicesPerPhase: int = 1,
-        kOrder: int = 0,
+        kOrder: Order = 0,
         enableCollisions: bool = False,
     ) -> None:
         self._timing = (phases, slicesPerPhase, kOrder, 1.0)
@@ -89,7 +94,7 @@ class KOMO:
         phases: float,
         slicesPerPhase: int,
         durationPerPhase: float,
-        kOrder: int,
+        kOrder: Order,
     ) -> None:
         """Set phases, slices, duration [s] and order, and drop all objectives."""
         self._timing = (phases, slicesPerPhase, kOrder, durationPerPhase)
@@ -122,7 +127,7 @@ class KOMO:
     def addControlObjective(
         self,
         times: Times,
-        order: int,
+        order: Order,
         scale: float = 1.0,
         target: TargetLike = (),
     ) -> None:
@@ -257,10 +262,9 @@ class KOMO:
     def initRandom(self, verbose: int = 0) -> None:
         """Start the next solve from a random path; equal calls give equal paths."""
         self._num_random_paths += 1
-        modes = self.komo.modes()
-        self.state.initialize(
-            modes.narrow_path(self.komo.starts(self._num_random_paths, 2)[1])
-        )
+        spec = self.komo.spec
+        paths = initial_paths(spec, self._num_random_paths, 2)
+        self.state.initialize(mode_sequence(spec).path_to_base(paths[1]))
 
     def nlp(self) -> NLP:
         """Return the problem for `NLP_Solver`."""
@@ -288,7 +292,7 @@ class KOMO:
     def getFrameState(self, t: int) -> np.ndarray:
         """Return the poses (frames, 7) in a slice."""
         if self.solution is not None:
-            return self.solution.at(t).poses()
+            return self.solution.world_at(t).poses()
         C = self.komo.config.copy()
         C.q = self.getPath()[t]
         return C.poses()

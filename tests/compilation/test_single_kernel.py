@@ -24,6 +24,7 @@ from posewise.compilation.single_kernel import (
     subprogram,
 )
 from posewise.compilation.synchronous_cpu import synchronous_cpu_device
+from posewise.objectives.problem_spec import compile_chain, initial_paths
 from posewise.solvers import Options
 from posewise.solvers.augmented_lagrangian import (
     compiles_in_parts,
@@ -185,8 +186,8 @@ def planar_path():
     komo.add_control_objective(2, 0.1)
     komo.add_objective(None, pw.FS.accumulatedCollisions, [], pw.OT.ineq)
     komo.add_objective(None, pw.FS.jointLimits, [], pw.OT.ineq)
-    chain, data, _ = komo.chain()
-    return chain, data, komo.starts(0, 1)[0]
+    chain, data, _ = compile_chain(komo.spec)
+    return chain, data, initial_paths(komo.spec, 0, 1)[0]
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from helpers.worlds import central_differences
 import posewise as pw
 import posewise.rai as ry
 from posewise import FS
+from posewise.objectives.problem_spec import compile_chain
 from posewise.robots import Frame, Geometry, Model
 
 UP = [1.0, 0, 0, 0]
@@ -145,7 +146,7 @@ def test_where_nothing_collides_inequalities_tell_the_least_gap(
         target=[target],
         margin=margin,
     )
-    chain, data, _ = komo.chain()
+    chain, data, _ = compile_chain(komo.spec)
     rows = jax.jit(lambda x: chain.evaluate(data, x)[0])
     seen = set()
     for q in ([0.2, 0.05, 0.4], [0.113, 0.01, 0.1], [-0.12, 0.01, 0.2], [0, 0.5, 0.3]):

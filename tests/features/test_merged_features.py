@@ -8,6 +8,7 @@ from helpers.worlds import random_q, random_tree
 
 import posewise as pw
 from posewise import FS, OT
+from posewise.objectives.problem_spec import compile_chain
 
 VECTORS = [symbol for symbol in FS if symbol.symbol.vector_form is not None]
 FORMS = {
@@ -113,11 +114,11 @@ def test_sums_over_pairs():
     phi = komo.nlp().evaluate(path.ravel())[0]
     assert (phi[0] > 0) and phi[1] == 0 and (phi[2:] > 0).any() and (phi[2:] < 0).any()
 
-    chain, data, placed = komo.chain()
+    chain, data, placed = compile_chain(komo.spec)
     batch = jnp.stack([path, path[::-1]])
     many = jax.jit(jax.vmap(lambda x: chain.evaluate(data, x)))(batch)
     line = jnp.concatenate([r.y.reshape(2, -1) for r in many], 1)
-    where = np.concatenate([p.line for places in placed for p in places])
+    where = np.concatenate([p.positions for places in placed for p in places])
     np.testing.assert_allclose(line[0, where.ravel()], phi, atol=1e-9)
     np.testing.assert_allclose(line[1, where[0]], line[0, where[1]], atol=1e-9)
 

@@ -88,7 +88,7 @@ def test_a_store_changes_nothing_and_is_read_again(tmp_path, solved):
     np.testing.assert_array_equal([s.path for s in again], [s.path for s in first])
     assert again[7].seconds == first[7].seconds > 0
     for a, b in zip(again, first, strict=True):
-        a, b = a._solved, b._solved
+        a, b = a._record, b._record
         np.testing.assert_array_equal(a.multipliers, b.multipliers)
         assert a.data.batches[1].target.tolist() == b.data.batches[1].target.tolist()
 

@@ -8,6 +8,7 @@ import pytest
 import posewise as pw
 from posewise import FS, OT
 from posewise.collision import point_distance_and_normal
+from posewise.objectives.problem_spec import compile_chain, initial_paths, mode_sequence
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.simulation.inertia import link_inertia
 from posewise.robots.world.contact_forces import (
@@ -58,7 +59,7 @@ def test_a_block_rests_where_friction_holds_it(degrees, rests):
         assert np.linalg.norm(found.force - pressure * normal) <= 0.5 * pressure
         bottom = found.point - 0.05 * normal
         np.testing.assert_allclose(bottom @ normal, 0, atol=1e-4)
-        total = solution.at(0).eval(FS.totalForce, ["block"])[0]
+        total = solution.world_at(0).eval(FS.totalForce, ["block"])[0]
         np.testing.assert_allclose(total, np.zeros(6), atol=2e-3)
     else:
         assert solution.status is pw.Status.INFEASIBLE
@@ -483,16 +484,16 @@ def test_forces_exist_in_their_slices_only():
     komo.add_contact([1.0], "block", "finger")
     (acting,) = komo.contacts
     assert acting.slices == (1, 2, 3)
-    modes = komo.modes()
+    modes = mode_sequence(komo.spec)
     assert modes.world.nq == free + 6 and [m for m in modes.starts] == [1, 4]
     own = modes.world.coordinates([acting.exchange.point, acting.exchange.force])
     low, high = modes.limits(4)
     assert (low[0, own] == 0).all() and (high[0, own] == 0).all()
     assert np.isinf(low[1:, own]).all()
-    chain, data, _ = komo.chain()
+    chain, data, _ = compile_chain(komo.spec)
     bounds = np.stack(chain.bounds(data))
     np.testing.assert_array_equal(bounds[..., own], [low[:, own], high[:, own]])
-    start = komo.starts(0, 3)
+    start = initial_paths(komo.spec, 0, 3)
     assert not start[:, 0, own].any()
     # between the finger's box, from x = -0.06, and the block's, to -0.03
     np.testing.assert_allclose(start[0, 1, own[:3]], [-0.045, 0, 0.08], atol=1e-9)
@@ -503,10 +504,14 @@ def test_contacts_follow_what_is_carried():
     komo = pushing()
     komo.add_mode_switch([0.5], "stable", ["finger", "block"])
     komo.add_contact([0.25, 1.0], "block", "table")
-    names = [contact_force_variables(komo.modes().at(t).config)[0].a for t in range(4)]
+    names = [
+        contact_force_variables(mode_sequence(komo.spec).at(t).config)[0].a
+        for t in range(4)
+    ]
     assert names == ["block", "block@0", "block@0", "block@0"]
     active = [
-        contact_force_variables(komo.modes().at(t).config)[0].active for t in (-1, 0)
+        contact_force_variables(mode_sequence(komo.spec).at(t).config)[0].active
+        for t in (-1, 0)
     ]
     assert active == [False, True]
 
@@ -546,5 +551,5 @@ def test_numbers_of_contacts_are_data():
         komo.config.set_mass("block", 0.1 + friction)
         komo.add_contact(times, "block", "finger", friction=friction)
         komo.add_objective(None, FS.totalForce, ["block"], OT.eq)
-        chains.append(komo.chain()[0])
+        chains.append(compile_chain(komo.spec)[0])
     assert chains[0] == chains[1] and hash(chains[0]) == hash(chains[1])

@@ -6,6 +6,7 @@ from helpers.mode_worlds import kitchen, pick_and_place, relative
 
 import posewise as pw
 from posewise import FS, OT, presets
+from posewise.objectives.problem_spec import initial_paths, mode_sequence
 
 
 def test_a_stable_helper_has_one_value_and_only_the_problem_has_it():
@@ -25,14 +26,14 @@ def test_a_stable_helper_has_one_value_and_only_the_problem_has_it():
     assert sol.feasible, sol.report()
     assert sol.path.shape == (2, komo.config.nq)
     assert "handle" not in [f.name for f in komo.config.frames]
-    places = [relative(sol.at(t), "box", "handle")[:, 0] for t in range(2)]
+    places = [relative(sol.world_at(t), "box", "handle")[:, 0] for t in range(2)]
     np.testing.assert_allclose(places[0], places[1], atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(places[0]), 0.2, atol=1e-12)
     for t in range(2):
-        C = sol.at(t)
+        C = sol.world_at(t)
         off = C.pose("wrist")[:3] - C.pose("handle")[:3]
         np.testing.assert_allclose(off, 0, atol=1e-3)
-    end = sol.at(1)
+    end = sol.world_at(1)
     assert end.frames[end.frame("box").parent].name == "spot"
     np.testing.assert_allclose(end.pose("box"), end.pose("spot"), atol=1e-9)
     np.testing.assert_allclose(end.pose("box")[2], 0.54, atol=1e-9)
@@ -40,7 +41,9 @@ def test_a_stable_helper_has_one_value_and_only_the_problem_has_it():
     np.testing.assert_allclose(relative(end, "tray", "box")[:, 1], [0, 1, 0], atol=1e-3)
     C = komo.config.copy()
     C.q = sol.path[0]
-    np.testing.assert_allclose(C.pose("wrist"), sol.at(0).pose("wrist"), atol=1e-12)
+    np.testing.assert_allclose(
+        C.pose("wrist"), sol.world_at(0).pose("wrist"), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("stable", [True, False])
@@ -51,11 +54,11 @@ def test_a_helper_that_is_not_stable_moves_by_slices(stable):
     komo.add_control_objective(1, 0.1)
     komo.add_objective([], FS.positionRel, ["hand", "guide"], OT.eq, scale=[[1, 0, 0]])
     komo.add_objective([1.0], FS.qItself, ["hand"], OT.eq, target=[0.6, 0, 1])
-    paths = komo.starts(0, 3)
-    column = komo.modes().world.coordinates("guide")
+    paths = initial_paths(komo.spec, 0, 3)
+    column = mode_sequence(komo.spec).world.coordinates("guide")
     assert (np.ptp(paths[:, :, column], axis=1) < 1e-12).all() == stable
     sol = komo.solve()
-    x = [sol.at(t).pose("guide")[0] for t in range(3)]
+    x = [sol.world_at(t).pose("guide")[0] for t in range(3)]
     np.testing.assert_allclose(x, sol.path[:, 0], atol=1e-3)
     assert (np.ptp(x) < 1e-9) == stable
     np.testing.assert_allclose(x[-1], 0.6, atol=1e-3)
@@ -86,7 +89,7 @@ def waypoints() -> pw.Solution:
 
 @pytest.mark.slow
 def test_motions_between_waypoints(waypoints):
-    grasp = relative(waypoints.at(0), "wrist", "box")
+    grasp = relative(waypoints.world_at(0), "wrist", "box")
     start = waypoints.config.q
     for phase, carried in enumerate((False, True)):
         komo = presets.sub_motion(waypoints, phase, slices=6, collisions=False)
@@ -99,10 +102,10 @@ def test_motions_between_waypoints(waypoints):
         np.testing.assert_allclose(sol.q, start[-7:], atol=1e-3)
         np.testing.assert_allclose(sol.path[-2], sol.path[-1], atol=1e-3)  # at rest
         for t in range(6):
-            box = relative(sol.at(t), "wrist", "box")
+            box = relative(sol.world_at(t), "wrist", "box")
             assert (np.abs(box - grasp).max() < 1e-9) == carried
-        want = waypoints.at(phase).pose("box")[:3]
-        np.testing.assert_allclose(sol.at(-1).pose("box")[:3], want, atol=1e-2)
+        want = waypoints.world_at(phase).pose("box")[:3]
+        np.testing.assert_allclose(sol.world_at(-1).pose("box")[:3], want, atol=1e-2)
 
 
 def test_the_world_may_change_after_the_solve(waypoints):

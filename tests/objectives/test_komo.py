@@ -12,6 +12,7 @@ import posewise as pw
 from posewise import FS, OT, Status
 from posewise.objectives.interval import select_interval
 from posewise.objectives.objective import select_slices
+from posewise.objectives.problem_spec import compile_chain, initial_paths
 from posewise.solvers import solve
 from posewise.solvers.residuals import expand_columns
 
@@ -58,7 +59,7 @@ def test_control_costs_are_discrete_time_integrals(order):
     komo = pw.KOMO(C, 1, 4, order, duration_per_phase=2.0)
     komo.add_control_objective(order, 0.7)
     path = np.random.default_rng(0).normal(size=(4, 2))
-    problem, data, _ = komo.chain()
+    problem, data, _ = compile_chain(komo.spec)
     rows = problem.evaluate(data, jax.numpy.asarray(path))
     tau = 0.5
     full = np.concatenate([np.tile(C.q, (order, 1)), path])
@@ -82,7 +83,7 @@ def test_rows_of_single_coordinates_are_those_of_all(symbol, order):
     rng = np.random.default_rng(order)
     given = dict(scale=rng.uniform(1, 2, dim), target=rng.normal(size=dim))
     komo.add_objective(None, symbol, joints, OT.sos, order=order, **given)
-    problem, data, _ = komo.chain()
+    problem, data, _ = compile_chain(komo.spec)
     x = jax.numpy.asarray(rng.normal(size=(5, C.nq)))
     both = jax.jit(lambda x: [problem.evaluate(data, x, by) for by in ("tangent", "q")])
     (single,), (whole,) = both(x)
@@ -101,7 +102,7 @@ def test_shapes_of_rows_are_known_beforehand():
     komo.add_objective([1.0], FS.quaternion, ["tip"], OT.sos, target=[1, 0, 0, 0])
     komo.add_objective([], FS.accumulatedCollisions, [], OT.eq)
     komo.add_objective([], FS.distance, ["ball", "bat"], OT.ineq)
-    problem, data, _ = komo.chain()
+    problem, data, _ = compile_chain(komo.spec)
     x = jax.numpy.zeros((4, 2))
     assert problem.shapes(data, x) == jax.eval_shape(problem.evaluate, data, x)
 
@@ -121,7 +122,7 @@ def test_phases_of_different_duration():
     span = select_interval([1.0, 2.0], 2, komo.tau, "it")
     np.testing.assert_allclose(span.duration(span.slices), 2.3)
     path = 0.3 + 0.2 * t[:, None] ** 2
-    problem, data, placed = komo.chain()
+    problem, data, placed = compile_chain(komo.spec)
     rows = problem.evaluate(data, jax.numpy.asarray(path))
     y = np.asarray(rows[placed[0][0].batch].y)[placed[0][0].rows, 0]
     mean = np.array([0.3, 0.3, 0.65, 1.0, 0.75])
@@ -320,7 +321,7 @@ def test_random_paths_run_towards_configurations_within_limits():
     """Straight from the present state: three of four go half of the way."""
     C = pw.load("panda")
     low, high = C.limits
-    paths = pw.KOMO(C, 1, 10, 2).starts(0, 401)[1:]
+    paths = initial_paths(pw.KOMO(C, 1, 10, 2).spec, 0, 401)[1:]
     assert ((low <= paths) & (paths <= high)).all()
     steps = np.diff(paths, axis=1)
     assert np.allclose(steps, steps[:, :1])

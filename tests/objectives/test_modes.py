@@ -8,6 +8,7 @@ from helpers.oracle import komo_scenes, world
 
 import posewise as pw
 from posewise import FS, OT
+from posewise.objectives.problem_spec import compile_chain, initial_paths, mode_sequence
 
 
 @pytest.mark.parametrize("carried", [None, "free"])
@@ -20,9 +21,9 @@ def test_pick_and_place(carried, slices, order):
     assert sol.feasible, sol.report()
     before, T = komo.config, komo.T
     picked, placed = slices - 1, T - 1
-    grasp = relative(sol.at(picked), "wrist", "box")
+    grasp = relative(sol.world_at(picked), "wrist", "box")
     for t in range(T):
-        C = sol.at(t)
+        C = sol.world_at(t)
         knob = relative(C, "box", "knob")
         np.testing.assert_allclose(knob, relative(before, "box", "knob"), atol=1e-12)
         if t < picked:
@@ -31,13 +32,15 @@ def test_pick_and_place(carried, slices, order):
             np.testing.assert_allclose(relative(C, "wrist", "box"), grasp, atol=1e-9)
             assert C.frames[C.frame("box").parent].name == "wrist"
     np.testing.assert_allclose(
-        relative(sol.at(picked), "table", "box"),
+        relative(sol.world_at(picked), "table", "box"),
         relative(before, "table", "box"),
         atol=2e-4,
     )
-    offset = sol.at(picked).pose("wrist")[:3] - sol.at(picked).pose("knob")[:3]
+    offset = (
+        sol.world_at(picked).pose("wrist")[:3] - sol.world_at(picked).pose("knob")[:3]
+    )
     np.testing.assert_allclose(offset, [0, 0, 0.05], atol=1e-3)
-    end = sol.at(-1)
+    end = sol.world_at(-1)
     np.testing.assert_allclose(end.pose("box")[2], 0.49 + 0.05, atol=1e-9)
     x_axis = end.forward_pass().frames.R[end.index("box")][:, 0]
     np.testing.assert_allclose(x_axis, [0, 1, 0], atol=1e-3)
@@ -61,14 +64,14 @@ def test_collisions_are_those_of_what_is_real():
     komo.add_objective(None, FS.accumulatedCollisions, [], OT.sos, name="hits")
     pairs = [
         {tuple(sorted(p)) for p in m.config.collision_pairs()}
-        for m in komo.modes().modes
+        for m in mode_sequence(komo.spec).modes
     ]
     assert ("box", "wrist") in pairs[0] and ("box@0", "wall") in pairs[1]
     assert not any("box" in pair for pair in pairs[1])
     assert not any("box@0" in pair for pair in pairs[0])
-    problem, data, placed = komo.chain()
+    problem, data, placed = compile_chain(komo.spec)
     for x, hit in ((-1.0, 0.0), (0.0, 0.1)):  # half of the wall, and of the box
-        q = komo.modes().widen(np.tile(C.q, (2, 1)))
+        q = mode_sequence(komo.spec).from_base(np.tile(C.q, (2, 1)))
         q[:, :3] = x, 0.0, -0.35
         rows = problem.evaluate(data, jnp.asarray(q))
         last = float(rows[placed[-1][-1].batch].y[placed[-1][-1].rows[-1], 0])
@@ -105,13 +108,13 @@ def test_nothing_jumps_in_initial_paths(slices):
     q = komo.config.q
     q[:3] += [-0.3, 0.1, -0.2]
     komo.initialize(q)
-    modes, T = komo.modes(), komo.T
-    for path in komo.starts(3, 4):
-        picked = modes.attached(path[slices - 1], slices - 1)
+    modes, T = mode_sequence(komo.spec), komo.T
+    for path in initial_paths(komo.spec, 3, 4):
+        picked = modes.config_at(path[slices - 1], slices - 1)
         pose = komo.config.pose("box")
         np.testing.assert_allclose(picked.pose("box"), pose, atol=1e-9)
-        held = relative(modes.attached(path[T - 2], T - 2), "tray", "box")
-        put = relative(modes.attached(path[T - 1], T - 1), "tray", "box")
+        held = relative(modes.config_at(path[T - 2], T - 2), "tray", "box")
+        put = relative(modes.config_at(path[T - 1], T - 1), "tray", "box")
         beside = np.clip(held[:2, 0], -0.15, 0.15)
         np.testing.assert_allclose(put[:, 0], [*beside, 0.07], atol=1e-9)
         np.testing.assert_allclose(put[2, 1:], [0, 0, 1], atol=1e-9)

@@ -9,6 +9,7 @@ from helpers.worlds import random_pose
 import posewise as pw
 from posewise import FS, OT, presets
 from posewise.objectives.interval import SliceInterval
+from posewise.objectives.problem_spec import compile_chain, initial_paths
 from posewise.objectives.solve.waypoints import slerp
 
 AXES = "xyz"
@@ -317,7 +318,7 @@ def test_another_direction_compiles_nothing(make):
     for direction in ("xz", "yx", "zy"):
         komo = pw.KOMO(scene())
         komo.add(make(direction))
-        structures.add(komo.chain()[0])
+        structures.add(compile_chain(komo.spec)[0])
     assert len(structures) == 1
 
 
@@ -382,7 +383,7 @@ def test_waypoints_are_reached_at_the_ends_of_phases(linear):
     points = np.array([[0.5, half, 0, 0, half], [1.2, -1, 0, 0, 0]])
     komo = pw.KOMO(C, 2, 4)
     komo.initialize_waypoints(points, linear=linear)
-    path = komo.starts(0, 1)[0]
+    path = initial_paths(komo.spec, 0, 1)[0]
     share = np.array([0.25, 0.5, 0.75, 1])
     if not linear:
         share = np.sin(np.pi * share / 2) ** 2

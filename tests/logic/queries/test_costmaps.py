@@ -6,6 +6,7 @@ from helpers.predicate_scenes import at, built_once
 
 import posewise as pw
 from posewise import PosewiseError, logic
+from posewise.objectives.problem_spec import initial_paths
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
 SMALL = dict(size=40, resolution=0.1)
@@ -140,7 +141,9 @@ def test_placement_starts_where_it_is_told(monkeypatch):
         with pytest.raises(PosewiseError, match="starts"):
             solve(bad)
     asked = []
-    noted = lambda komo, seed, count, **_: asked.append(komo.starts(seed, count)) or []
+    noted = lambda komo, seed, count, **_: (
+        asked.append(initial_paths(komo.spec, seed, count)) or []
+    )
     monkeypatch.setattr(pw.KOMO, "solve_all", noted)
     solve({"robot": poses})
     np.testing.assert_allclose(asked[0][:, 0], [C.pose("robot"), *poses])

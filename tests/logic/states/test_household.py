@@ -113,4 +113,4 @@ def test_a_mug_is_put_into_a_microwave():
     assert story.holds_along(C, solution.path, times)
     whole = story & logic.Until(~inside, opened)
     assert whole.holds_along(C, solution.path, times)
-    assert not inside.holds(C) and inside.holds(solution.at(-1))
+    assert not inside.holds(C) and inside.holds(solution.world_at(-1))

@@ -1,0 +1,280 @@
+"""Parts of a path problem, made from what users pass to `KOMO`, and checked."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.features import FS, Feature
+from posewise.features.typing import Order, ScaleLike, SymbolLike, TargetLike
+from posewise.robots.config import Config
+from posewise.robots.typing import Frames, MatrixLike, VectorLike
+from posewise.robots.validation import float_array, integer, number
+
+from .chain.contact_forces import ActiveContact, activate_contact
+from .chain.modes import HelperFrame, ModeSwitch, build_modes
+from .interval import (
+    ResolvedAlternative,
+    SupportsObjectives,
+    alternatives_of,
+    select_interval,
+)
+from .objective import OT, Objective, ObjectiveError, select_slices
+from .presets.contact_constraints import (
+    contact_constraints,
+    force_unit,
+    friction_coefficient,
+)
+from .presets.preset import Preset
+from .problem_spec import ProblemSpec
+from .solve.waypoints import waypoint_path
+from .typing import Slices, Times
+
+MAX_SLICES = 1_000_000
+"""Largest number of slices of a path; more are taken for a mistake."""
+
+
+def make_spec(
+    C: Config,
+    phases: float,
+    slices_per_phase: int,
+    k_order: int,
+    duration_per_phase: float | VectorLike,
+) -> ProblemSpec:
+    """Return a problem without objectives; see `KOMO`.
+
+    Raises:
+        ObjectiveError: for numbers out of range, or a world without moving joints.
+    """
+    if not isinstance(C, Config):
+        raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
+    slices = integer(
+        "slices_per_phase",
+        slices_per_phase,
+        "an integer >= 1",
+        lambda n: n >= 1,
+        ObjectiveError,
+    )
+    order = integer(
+        "k_order", k_order, "0, 1 or 2", lambda k: 0 <= k <= 2, ObjectiveError
+    )
+    phases = number("phases", phases, "a number > 0", lambda x: x > 0, ObjectiveError)
+    if C.nq == 0:
+        raise ObjectiveError("The world has no moving joint; add one, or unlock some.")
+    if not phases * slices <= MAX_SLICES:
+        raise ObjectiveError(
+            f"phases x slices_per_phase is {phases:g} x {slices:g}, expected at"
+            f" most {MAX_SLICES} slices; use fewer."
+        )
+    T = max(int(np.ceil(phases * slices - 1e-9)), 1)
+    tau = _step_durations(duration_per_phase, slices, T)
+    return ProblemSpec(C, T, slices, order, tau)
+
+
+def _step_durations(
+    duration: float | VectorLike, slices_per_phase: int, T: int
+) -> Float[np.ndarray, " T"]:
+    """Return the duration of the step into each slice from those of the phases."""
+    phases = -(-T // slices_per_phase)
+    expected = f"seconds > 0: one number, or {phases}, one for each phase"
+    values = float_array("duration_per_phase", duration, expected, ObjectiveError)
+    is_positive = np.isfinite(values).all() and (values > 0).all()
+    if values.shape not in ((), (phases,)) or not is_positive:
+        raise ObjectiveError(
+            f"duration_per_phase is {duration!r}, expected {expected}."
+        )
+    steps = np.broadcast_to(values / slices_per_phase, phases)
+    return np.repeat(steps, min(slices_per_phase, T))[:T]
+
+
+def make_objective(
+    spec: ProblemSpec,
+    times: Times,
+    symbol: SymbolLike | Feature,
+    frames: Frames,
+    type: OT,
+    name: str | None,
+    numbers: dict[str, Any],
+    options: dict[str, Any],
+) -> Objective:
+    """Return an objective of a feature; see `KOMO.add_objective`.
+
+    Args:
+        spec: the problem to which it belongs.
+        times: in phases.
+        symbol: an entry of `FS`, a function of poses, or a `Feature`.
+        frames: of the feature; not with a `Feature`.
+        type: eq, ineq or sos.
+        name: for reports; None: the symbol and the frames.
+        numbers: scale, target and order of the feature, None where not given.
+        options: of the symbol.
+    """
+    if isinstance(symbol, Feature):
+        feature = symbol
+        if frames or options or any(value is not None for value in numbers.values()):
+            raise ObjectiveError(
+                "A Feature has its own frames, scale, target and order; give them"
+                " when making the Feature."
+            )
+    else:
+        feature = Feature(symbol, frames, **numbers, **options)
+    if not isinstance(type, OT):
+        raise ObjectiveError(f"type is {type!r}, expected OT.eq, OT.ineq or OT.sos.")
+    label = name or feature_label(feature)
+    slices = select_slices(times, spec.slices_per_phase, spec.T, label)
+    return _checked_objective(spec, label, feature, type, slices)
+
+
+def make_control_objective(
+    spec: ProblemSpec,
+    order: Order,
+    times: Times,
+    joints: Frames,
+    name: str | None,
+    scale: ScaleLike,
+    target: TargetLike | None,
+) -> Objective:
+    """Return a cost of motion; see `KOMO.add_control_objective`."""
+    objective = make_objective(
+        spec,
+        times,
+        FS.qHome if order == 0 else FS.qItself,
+        joints,
+        OT.sos,
+        name or f"control order {order}",
+        dict(order=order, target=target, scale=scale),
+        {},
+    )
+    k = objective.feature.order
+    if k == 0:
+        return objective
+    # The sum approximates the integral ∫ |q^(k)|² dt: a difference of order k stands
+    # for the mean duration of its k steps.
+    steps = np.array(objective.slices)[:, None] - np.arange(k)
+    tau = spec.tau[np.maximum(steps, 0)].mean(1)
+    return replace(objective, weights=tuple(np.sqrt(tau).tolist()))
+
+
+def make_contact(
+    spec: ProblemSpec,
+    times: Times,
+    a: str,
+    b: str,
+    friction: float | None,
+    kind: str,
+) -> tuple[tuple[ActiveContact, ...], tuple[Objective, ...]]:
+    """Return all contacts with one more, and its objectives; see `KOMO.add_contact`."""
+    pair = a, b
+    label = f"contact {a}-{b}"
+    interval = select_interval(times, spec.slices_per_phase, spec.tau, label)
+    coefficient = friction_coefficient(spec.world, pair, friction)
+    unit = force_unit(spec.world, pair)
+    contacts, contact = activate_contact(spec.contacts, a, b, unit, interval.slices)
+    C = build_modes(spec.config, spec.switches, spec.helpers, contacts).with_helpers
+    objectives = []
+    for feature, type, slices in contact_constraints(
+        contact, kind, coefficient, interval, spec.k_order
+    ):
+        feature.check(C)
+        name = f"{label}: {feature_label(feature)}"
+        objectives.append(Objective(name, feature, type, slices))
+    return contacts, tuple(objectives)
+
+
+def check_helper(spec: ProblemSpec, helper: HelperFrame) -> tuple[HelperFrame, ...]:
+    """Return all helper frames with one more, if it fits the problem."""
+    helpers = (*spec.helpers, helper)
+    build_modes(spec.config, spec.switches, helpers, spec.contacts)
+    return helpers
+
+
+def check_switch(spec: ProblemSpec, switch: ModeSwitch) -> tuple[ModeSwitch, ...]:
+    """Return all mode switches with one more, if it fits the problem."""
+    switches = (*spec.switches, switch)
+    build_modes(spec.config, switches, spec.helpers, spec.contacts)
+    return switches
+
+
+def resolve_constraint(
+    spec: ProblemSpec, constraint: SupportsObjectives, times: Times
+) -> tuple[ResolvedAlternative, ...]:
+    """Return the alternatives of a constraint as objectives; see `KOMO.add`.
+
+    Raises:
+        ObjectiveError: for anything without `objectives`.
+    """
+    if not hasattr(constraint, "objectives"):
+        raise ObjectiveError(
+            f"{constraint!r} has no objectives(); use add_objective for features."
+        )
+    if isinstance(constraint, Preset):
+        name = constraint.name
+    else:
+        name = type(constraint).__name__
+    interval = select_interval(times, spec.slices_per_phase, spec.tau, name)
+    return tuple(
+        ResolvedAlternative(
+            alternative.name,
+            tuple(
+                _checked_objective(
+                    spec, f"{name}: {feature_label(feature)}", feature, kind, slices
+                )
+                for feature, kind, slices in alternative.objectives
+            ),
+        )
+        for alternative in alternatives_of(constraint, spec.world, interval)
+    )
+
+
+def _checked_objective(
+    spec: ProblemSpec, label: str, feature: Feature, type: OT, slices: Slices
+) -> Objective:
+    """Return an objective whose feature fits the problem."""
+    if feature.order > spec.k_order:
+        raise ObjectiveError(
+            f"{label}: order {feature.order} exceeds the problem's k_order"
+            f" {spec.k_order}; make the KOMO with k_order={feature.order}."
+        )
+    feature.check(spec.world)
+    return Objective(label, feature, type, slices)
+
+
+def parse_path(
+    spec: ProblemSpec, path: MatrixLike | VectorLike
+) -> Float[np.ndarray, "T nq"]:
+    """Return an initial path; see `KOMO.initialize`."""
+    T, n = spec.T, spec.config.nq
+    values = float_array("path", path, f"({T}, {n}) or ({n},) numbers", ObjectiveError)
+    if values.shape not in ((T, n), (n,)):
+        raise ObjectiveError(
+            f"path has shape {values.shape}, expected ({T}, {n}) or ({n},)."
+        )
+    if not np.isfinite(values).all():
+        raise ObjectiveError("path has NaN or infinite entries.")
+    return np.array(np.broadcast_to(values, (T, n)))
+
+
+def parse_waypoints(
+    spec: ProblemSpec, waypoints: MatrixLike, linear: bool
+) -> Float[np.ndarray, "T nq"]:
+    """Return a path through waypoints; see `KOMO.initialize_waypoints`."""
+    C = spec.config
+    shape = spec.num_phases, C.nq
+    points = float_array("waypoints", waypoints, f"{shape} numbers", ObjectiveError)
+    if points.shape != shape or not np.isfinite(points).all():
+        raise ObjectiveError(
+            f"waypoints have shape {points.shape}, expected {shape}: finite"
+            " coordinates at the end of each phase."
+        )
+    path = waypoint_path(
+        C.q, points, spec.slices_per_phase, spec.T, C.quaternions, linear
+    )
+    return np.clip(path, *C.limits)
+
+
+def feature_label(feature: Feature) -> str:
+    """Return the name of a feature for reports: "position(hand) velocity"."""
+    frames = ", ".join(feature.frames)
+    rate = ("", " velocity", " acceleration")[feature.order - feature.symbol.window]
+    return f"{feature.symbol.name}({frames}){rate}"

@@ -1,0 +1,206 @@
+"""A path problem as a value, and the functions that make it ready for the solver."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.config import Config
+
+from .chain.builder import RowLocation, build_chain
+from .chain.contact_forces import ActiveContact
+from .chain.groups import ChainData
+from .chain.modes import HelperFrame, ModeSequence, ModeSwitch, build_modes
+from .chain.problem import Chain
+from .interval import Choice
+from .objective import Objective, ObjectiveError
+from .solve.starts import sample_initial_paths
+
+T_co = TypeVar("T_co")
+PathSampler = Callable[[int, int], Float[np.ndarray, "count T nq"]]
+"""Returns initial paths for a seed and a count."""
+
+
+class CompiledProblem(NamedTuple):
+    """A problem as the solver sees it."""
+
+    chain: Chain
+    """Static structure."""
+    data: ChainData
+    """Numbers, which may vary without recompiling."""
+    locations: list[list[RowLocation]]
+    """Where the rows of each objective are."""
+
+
+class LastResult(Generic[T_co]):
+    """The last result of a computation, kept while its inputs stay the same."""
+
+    def __init__(self) -> None:
+        self.key: tuple[Any, ...] = ()
+        self.value: T_co | None = None
+
+    def get(self, key: tuple[Any, ...], compute: Callable[[], T_co]) -> T_co:
+        """Return the value for a key, computed anew if the key differs."""
+        if self.value is None or not _is_same_key(self.key, key):
+            self.value = None
+            self.key, self.value = key, compute()
+        return self.value
+
+
+@dataclass(eq=False)
+class ProblemCache:
+    """Last results for one problem, so that repeated solves skip preparation."""
+
+    modes: LastResult[ModeSequence] = field(default_factory=LastResult)
+    compiled: LastResult[CompiledProblem] = field(default_factory=LastResult)
+    initial_paths: LastResult[np.ndarray] = field(default_factory=LastResult)
+
+
+@dataclass(frozen=True, eq=False)
+class ProblemSpec:
+    """Objectives over copies of a world's coordinates, one copy for each slice."""
+
+    config: Config
+    """The user's world; its state when solving is the state before slice 0."""
+    T: int
+    """Number of slices."""
+    slices_per_phase: int
+    k_order: int
+    """Highest order of any objective."""
+    tau: Float[np.ndarray, " T"]
+    """Duration of the step into each slice [s]."""
+    objectives: tuple[Objective, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    """Constraints with several alternatives, none of which is chosen yet."""
+    alternatives: tuple[str, ...] = ()
+    """Names of the alternatives that were chosen."""
+    switches: tuple[ModeSwitch, ...] = ()
+    helpers: tuple[HelperFrame, ...] = ()
+    contacts: tuple[ActiveContact, ...] = ()
+    initial: Float[np.ndarray, "T nq"] | None = None
+    """Initial path that was given, in coordinates of `config`."""
+    sampler: PathSampler | None = None
+    """Source of all initial paths; None: `sample_initial_paths`."""
+    cache: ProblemCache = field(default_factory=ProblemCache, repr=False)
+
+    @property
+    def num_phases(self) -> int:
+        """Number of phases, the last of which may be cut short."""
+        return -(-self.T // self.slices_per_phase)
+
+    @property
+    def world(self) -> Config:
+        """The world with helper frames and contacts, a copy if there are any."""
+        return mode_sequence(self).with_helpers
+
+    def with_alternatives(self, chosen: tuple[Any, ...]) -> "ProblemSpec":
+        """Return the problem with one alternative of each choice."""
+        added = (o for alternative in chosen for o in alternative.objectives)
+        return replace(
+            self,
+            objectives=(*self.objectives, *added),
+            choices=(),
+            alternatives=tuple(alternative.name for alternative in chosen),
+            cache=ProblemCache(modes=self.cache.modes),
+        )
+
+    def in_world(self, world: Config) -> "ProblemSpec":
+        """Return the same problem in another world.
+
+        Raises:
+            ObjectiveError: for anything but a Config.
+        """
+        if not isinstance(world, Config):
+            raise ObjectiveError(
+                f"worlds has a {type(world).__name__}, expected Configs: copies of the"
+                " problem's world, C.copy(), with other numbers."
+            )
+        return replace(self, config=world, cache=ProblemCache())
+
+    def frozen(self) -> "ProblemSpec":
+        """Return the problem with a copy of its world."""
+        return self.in_world(self.config.copy())
+
+
+def mode_sequence(spec: ProblemSpec) -> ModeSequence:
+    """Return the world with the copies that mode switches need; see `chain.modes`."""
+    C, parts = spec.config, (spec.switches, spec.helpers, spec.contacts)
+    # The constant poses of attachments depend on the state only if there are switches.
+    state = C.q.tobytes() if spec.switches else b""
+    key = (C.structure_key, *parts, state)
+    return spec.cache.modes.get(key, lambda: build_modes(C, *parts))
+
+
+def compile_chain(spec: ProblemSpec) -> CompiledProblem:
+    """Return the problem as the solver sees it, with the present state before slice 0.
+
+    Nothing is rebuilt while the world's structure and the objectives are the same.
+    """
+    modes = mode_sequence(spec)
+    compiled = spec.cache.compiled.get(
+        (modes, spec.objectives),
+        lambda: CompiledProblem(
+            *build_chain(modes, spec.objectives, spec.k_order, spec.tau)
+        ),
+    )
+    if spec.k_order:
+        present: Any = modes.from_base(spec.config.q)[None]
+        data = compiled.data
+        prefix = present.repeat(spec.k_order, 0).astype(data.prefix.dtype)
+        if prefix.tobytes() != data.prefix.tobytes():
+            compiled = compiled._replace(data=data._replace(prefix=prefix))
+            spec.cache.compiled.value = compiled
+    return compiled
+
+
+def initial_path(spec: ProblemSpec) -> Float[np.ndarray, "T nq"]:
+    """Return the initial path; if none was given, the world's state in all slices.
+
+    Raises:
+        ObjectiveError: when the world's joints have changed since it was given.
+    """
+    T, n = spec.T, spec.config.nq
+    if spec.initial is None:
+        return np.tile(spec.config.q, (T, 1))
+    if spec.initial.shape != (T, n):
+        raise ObjectiveError(
+            f"The initial path has shape {spec.initial.shape}, expected ({T}, {n}): the"
+            " world's joints have changed; initialize again."
+        )
+    return spec.initial
+
+
+def initial_paths(
+    spec: ProblemSpec, seed: int, count: int
+) -> Float[np.ndarray, "count T nq"]:
+    """Return the initial path and random ones, in coordinates of the solved world.
+
+    With mode switches that world has more coordinates than the user's; see
+    `sample_initial_paths`.
+    """
+    if spec.sampler is not None:
+        return spec.sampler(seed, count)
+    modes = mode_sequence(spec)
+    q = spec.config.q
+    given = b"" if spec.initial is None else spec.initial.tobytes()
+
+    def sample() -> np.ndarray:
+        state, path = modes.from_base(q), modes.from_base(initial_path(spec))
+        paths = sample_initial_paths(modes, state, path, seed, count)
+        paths.flags.writeable = False
+        return paths
+
+    key = (modes, q.tobytes(), given, (seed, count))
+    return spec.cache.initial_paths.get(key, sample)
+
+
+def _is_same_key(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
+    """Return whether keys hold the same objects; only tuples and bytes are compared."""
+    if len(old) != len(new):
+        return False
+    for a, b in zip(old, new, strict=True):
+        if a is not b and not (isinstance(a, (tuple, bytes)) and a == b):
+            return False
+    return True
