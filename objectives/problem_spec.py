@@ -117,7 +117,10 @@ class ProblemSpec:
                 f"worlds has a {type(world).__name__}, expected Configs: copies of the"
                 " problem's world, C.copy(), with other numbers."
             )
-        return replace(self, config=world, cache=ProblemCache())
+        # Each solve makes such a copy; dataclasses.replace would take longer.
+        other = object.__new__(ProblemSpec)
+        other.__dict__.update(self.__dict__, config=world, cache=ProblemCache())
+        return other
 
     def frozen(self) -> "ProblemSpec":
         """Return the problem with a copy of its world."""
