@@ -17,7 +17,7 @@ from .frame_owners import agent_with_camera, frames_by_owner, robot_frames
 
 RASTER_PIXELS = 256
 """Rows and columns of a raster."""
-PYCRAM_CAMERA = dict(
+PYCRAM_CAMERA: dict[str, Any] = dict(
     vertical_fov=np.pi / 2,
     width=RASTER_PIXELS,
     height=RASTER_PIXELS,

@@ -1,8 +1,8 @@
 """Abilities of objects (cookable, heatSource, …): their parameters and defaults.
 
-Names and defaults are iGibson 2.0's; the levels at which the seed of its documentation
-calls an object soaked, dusty or stained are parameters too, and how many droplets a
-container holds.
+Names and defaults are iGibson 2.0's. The levels at which its documentation calls an
+object soaked, dusty or stained are parameters too, and so is the number of droplets
+that a container holds.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,51 +13,51 @@ from ..validation import integer, number
 
 
 class Parameter(NamedTuple):
-    """What an ability is annotated with."""
+    """A parameter of an ability."""
 
     default: Any
     check: Callable[[str, Any], Any]
-    """Of what is spoken of, and the value given; returns the value to be kept."""
+    """Function of a label for messages and a value, which returns the checked value."""
 
 
-def _celsius(what: str, value: Any) -> float:
-    return number(what, value, "a temperature (°C)")
+def _celsius(label: str, value: Any) -> float:
+    return number(label, value, "a temperature (°C)")
 
 
-def _rate(what: str, value: Any) -> float:
-    return number(what, value, "a number >= 0 (1/s)", lambda x: x >= 0)
+def _rate(label: str, value: Any) -> float:
+    return number(label, value, "a number >= 0 (1/s)", lambda x: x >= 0)
 
 
-def _length(what: str, value: Any) -> float:
-    return number(what, value, "a number >= 0 (metres)", lambda x: x >= 0)
+def _length(label: str, value: Any) -> float:
+    return number(label, value, "a number >= 0 (metres)", lambda x: x >= 0)
 
 
-def _force(what: str, value: Any) -> float:
-    return number(what, value, "a number >= 0 (newtons)", lambda x: x >= 0)
+def _force(label: str, value: Any) -> float:
+    return number(label, value, "a number >= 0 (newtons)", lambda x: x >= 0)
 
 
-def _level(what: str, value: Any) -> float:
-    return number(what, value, "a number from 0 to 1", lambda x: 0 <= x <= 1)
+def _level(label: str, value: Any) -> float:
+    return number(label, value, "a number from 0 to 1", lambda x: 0 <= x <= 1)
 
 
-def _count(what: str, value: Any) -> int:
-    return integer(what, value, "an integer >= 1", lambda x: x >= 1)
+def _count(label: str, value: Any) -> int:
+    return integer(label, value, "an integer >= 1", lambda x: x >= 1)
 
 
-def _flag(what: str, value: Any) -> bool:
+def _flag(label: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ConfigError(f"{what} is {value!r}, expected True or False.")
+        raise ConfigError(f"{label} is {value!r}, expected True or False.")
     return value
 
 
-def _name(what: str, value: Any) -> str:
+def _name(label: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise ConfigError(f"{what} is {value!r}, expected the name of a frame.")
+        raise ConfigError(f"{label} is {value!r}, expected the name of a frame.")
     return value
 
 
-def _joints(what: str, value: Any) -> dict[str, int]:
-    """Names of joints with the directions in which they open."""
+def _joints(label: str, value: Any) -> dict[str, int]:
+    """Parse names of joints with the directions in which they open."""
     if isinstance(value, str):
         value = [value]
     if isinstance(value, list | tuple):
@@ -67,18 +67,18 @@ def _joints(what: str, value: Any) -> dict[str, int]:
     )
     if not fits:
         raise ConfigError(
-            f"{what} is {value!r}, expected a list of names of joints, or a dictionary"
+            f"{label} is {value!r}, expected a list of names of joints, or a dictionary"
             ' with the directions in which they open, e.g. {"door": -1}.'
         )
     return dict(value)
 
 
 LINK_PARAMETER = Parameter(None, _name)
-"""A frame of the object; None: the object's own frame."""
+"""A frame of the object; None: the object's root."""
 LEVEL_PARAMETER = Parameter(None, _level)
-"""None: the predicate's own threshold."""
+"""Threshold of a predicate, from 0 to 1; None: the predicate's default."""
 CAPACITY_PARAMETER = Parameter(None, _count)
-"""Droplets; None: as many as have the volume of the object's cavities."""
+"""Number of droplets (count); None: as many as fill the object's cavities."""
 
 
 def _source_parameters(temperature: float, rate: float) -> dict[str, Parameter]:
@@ -109,7 +109,8 @@ ABILITIES: dict[str, dict[str, Parameter]] = {
         "both_sides": Parameter(False, _flag),
     },
     "heatSource": _source_parameters(200.0, 0.04),
-    # of iGibson's refrigerators: the default it shares with heat sources would heat
+    # Values of iGibson's refrigerators, because its default for cold sources is that of
+    # heat sources and would heat.
     "coldSource": _source_parameters(-18.0, 0.02),
     "waterSource": {"link": LINK_PARAMETER},
     "cleaningTool": {"link": LINK_PARAMETER},
@@ -122,59 +123,61 @@ ABILITIES: dict[str, dict[str, Parameter]] = {
     "timeSetable": {},
     "robot": {},
 }
-"""Parameters by name, of all abilities there are."""
+"""All abilities with their parameters, by name."""
 
 REQUIRED_ABILITIES = {
     "requires_toggled_on": "toggleable",
     "requires_closed": "openable",
 }
-"""Abilities that a source's requirements speak of."""
+"""Ability that each requirement of a heat or cold source needs."""
 
 
-def parse_abilities(frame: str, given: Any) -> dict[str, dict[str, Any]]:
-    """Abilities of an object with all their parameters.
+def parse_abilities(
+    name: str, abilities: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Return the abilities of an object with all their parameters.
 
     Args:
-        frame: name of the object.
-        given: for each ability the parameters that differ from their defaults.
+        name: of the object.
+        abilities: for each ability the parameters that differ from their defaults.
 
     Raises:
         ConfigError: for unknown abilities and parameters, with near matches, and for
             values that do not fit.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(abilities, Mapping):
         raise ConfigError(
-            f"abilities of {frame!r} are {given!r}, expected a dictionary, e.g."
+            f"abilities of {name!r} are {abilities!r}, expected a dictionary, e.g."
             ' {"cookable": {"cook_temperature": 58}, "soakable": {}}.'
         )
-    made = {}
-    for ability, values in given.items():
+    parsed = {}
+    for ability, values in abilities.items():
         if ability not in ABILITIES:
             raise ConfigError(
-                f"Object {frame!r}: " + unknown_name("ability", ability, ABILITIES)
+                f"Object {name!r}: " + unknown_name("ability", ability, ABILITIES)
             )
-        made[ability] = _parse_parameters(
-            f"{ability} of {frame!r}", ABILITIES[ability], values
+        parsed[ability] = _parse_parameters(
+            f"{ability} of {name!r}", ABILITIES[ability], values
         )
-    for ability, values in made.items():
+    for ability, values in parsed.items():
         for flag, needed in REQUIRED_ABILITIES.items():
-            if values.get(flag) and needed not in made:
+            if values.get(flag) and needed not in parsed:
                 raise ConfigError(
-                    f"{ability} of {frame!r} {flag.replace('_', ' ', 1)}, but"
-                    f" {frame!r} is not {needed}; add {needed!r} to its abilities."
+                    f"{ability} of {name!r} {flag.replace('_', ' ', 1)}, but"
+                    f" {name!r} is not {needed}; add {needed!r} to its abilities."
                 )
-    return made
+    return parsed
 
 
 def model_abilities(
     info: Mapping[str, Any], prefix: str, joints: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    """Abilities of a model's object in a world, with the joints that open it.
+    """Return the abilities of a model's object, under the names of a world.
 
     Args:
-        info: what is known of the model, see `models.model_info`.
+        info: metadata of the model, see `models.model_info`.
         prefix: of the model's frames in the world.
-        joints: what the model's joints are called in the world.
+        joints: names of the model's joints in the world by those in the model.
     """
     abilities = {name: dict(values) for name, values in info["abilities"].items()}
     if "openable_joints" in info:
@@ -186,19 +189,20 @@ def model_abilities(
 
 
 def _parse_parameters(
-    what: str, known: Mapping[str, Parameter], given: Any
+    label: str, known: Mapping[str, Parameter], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
+    """Check the parameters of one ability, and fill in the defaults."""
+    if not isinstance(values, Mapping):
         raise ConfigError(
-            f"{what} is {given!r}, expected a dictionary of parameters ({{}} for the"
+            f"{label} is {values!r}, expected a dictionary of parameters ({{}} for the"
             f" defaults); there are: {', '.join(known) or 'none'}."
         )
-    for name in given:
+    for name in values:
         if name not in known:
-            raise ConfigError(f"{what}: " + unknown_name("parameter", name, known))
+            raise ConfigError(f"{label}: " + unknown_name("parameter", name, known))
     return {
-        name: p.default
-        if given.get(name) is None
-        else p.check(f"{name} of {what}", given[name])
-        for name, p in known.items()
+        name: parameter.default
+        if values.get(name) is None
+        else parameter.check(f"{name} of {label}", values[name])
+        for name, parameter in known.items()
     }

@@ -1,4 +1,4 @@
-"""Who looks and grasps in a world: cameras and agents."""
+"""Cameras and agents of a world."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,49 +8,56 @@ import numpy as np
 from jaxtyping import Float
 
 from ..errors import ConfigError
+from ..typing import Frames
 from ..validation import integer, number
 
 DEFAULT_REACH = 2.0
-"""How far an agent reaches from its base unless told otherwise [m]."""
+"""Reach of an agent from its base [m]; a larger one lets it reach more objects."""
 
 
 @dataclass(frozen=True)
 class Camera:
-    """A pinhole camera on the frame of its name: x is forward, y left, z up."""
+    """A pinhole camera on the frame of its name: x points forward, y left, z up.
 
-    name: Any
-    vertical_fov: Any = np.pi / 2
+    Raises:
+        ConfigError: for an argument that does not fit.
+    """
+
+    name: str
+    vertical_fov: float = np.pi / 2
     """Full angle from the lower to the upper edge [rad]."""
-    width: Any = 128
-    height: Any = 128
-    near: Any = 0.1
-    """Nothing at less depth along x is seen [m]."""
-    far: Any = 100.0
-    """Nothing at more depth along x is seen [m]."""
+    width: int = 128
+    """Number of pixel columns."""
+    height: int = 128
+    """Number of pixel rows."""
+    near: float = 0.1
+    """Least visible depth along x [m]."""
+    far: float = 100.0
+    """Largest visible depth along x [m]."""
 
     def __post_init__(self) -> None:
-        what = f"camera {self.name!r}"
+        label = f"camera {self.name!r}"
         angle = number(
-            f"vertical_fov of {what}",
+            f"vertical_fov of {label}",
             self.vertical_fov,
             "an angle in radians, above 0 and below pi (90 degrees: np.pi / 2)",
             lambda x: 0 < x < np.pi,
         )
         object.__setattr__(self, "vertical_fov", angle)
         for side in ("width", "height"):
-            text = f"{side} of {what}"
-            pixels = integer(text, getattr(self, side), "pixels > 0", lambda n: n > 0)
+            value = getattr(self, side)
+            pixels = integer(f"{side} of {label}", value, "pixels > 0", lambda n: n > 0)
             object.__setattr__(self, side, pixels)
-        near = number(f"near of {what}", self.near, ">= 0 m", lambda x: x >= 0)
-        beyond = lambda x: x > near
-        far = number(f"far of {what}", self.far, f"more than near, {near} m", beyond)
+        near = number(f"near of {label}", self.near, ">= 0 m", lambda x: x >= 0)
+        expected = f"more than near, {near} m"
+        far = number(f"far of {label}", self.far, expected, lambda x: x > near)
         object.__setattr__(self, "near", near)
         object.__setattr__(self, "far", far)
 
     def pixel_rays(self) -> Float[np.ndarray, "pixels 3"]:
-        """Directions through the centres of all pixels, row by row from the top left.
+        """Return directions through all pixel centres, row by row from the top left.
 
-        In the camera's frame, of unit depth.
+        They are in the camera's frame, and have unit depth.
         """
         high = np.tan(self.vertical_fov / 2)
         wide = high * self.width / self.height
@@ -62,19 +69,19 @@ class Camera:
 
 @dataclass(frozen=True)
 class Agent:
-    """A robot (or a person) as predicates know it; all by name."""
+    """A robot (or a person) as predicates know it: names of its frames."""
 
     name: str
     base: str
-    """The frame that says where the agent is."""
+    """Frame whose pose is that of the agent."""
     camera: str | None = None
-    """What it sees with."""
+    """Name of its camera."""
     hands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The frame of each hand, and the frames of its fingers; none named: whatever
-    joints hold on the hand."""
+    """Frames of the fingers by the frame of their hand; none: all frames that joints
+    hold on the hand."""
 
     def restricted_to(self, frames: Collection[str]) -> "Agent | None":
-        """What is left of it when there are only these frames; None without a base."""
+        """Return the agent with only these frames; None without its base."""
         if self.base not in frames and self.base != "world":
             return None
         camera = self.camera if self.camera in frames else None
@@ -86,10 +93,13 @@ class Agent:
         return replace(self, camera=camera, hands=hands)
 
 
-def parse_hands(agent: str, hands: Any) -> dict[str, tuple[str, ...]]:
-    """Fingers by hand, from a hand's name, a list of them, or a mapping to fingers."""
+def parse_hands(
+    agent: str, hands: Frames | Mapping[str, Frames]
+) -> dict[str, tuple[str, ...]]:
+    """Return fingers by hand, from one hand, a list of hands, or fingers by hand."""
     if isinstance(hands, str):
         return {hands: ()}
+    named: dict[Any, tuple[str, ...]]
     if isinstance(hands, Mapping):
         named = {k: (v,) if isinstance(v, str) else tuple(v) for k, v in hands.items()}
     elif isinstance(hands, Iterable):

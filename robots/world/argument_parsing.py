@@ -1,20 +1,32 @@
-"""What users give, checked: poses, joints, limits, shapes; errors say what to do."""
+"""Parsing of what users give: poses, joints, limits, shapes.
+
+All functions raise a `ConfigError` that says what to do instead.
+"""
 
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from ..errors import ConfigError
 from ..geometry.shapes import Marker, Shape
 from ..kinematics.joint_types import joint_type
 from ..kinematics.transforms import IDENTITY, quat_normalize
+from ..typing import (
+    RGBA,
+    FrameName,
+    JointTypeName,
+    MatrixLike,
+    PoseLike,
+    VectorLike,
+)
 from ..validation import CONVERSION_ERRORS, float_array, integer, number
 from .frame import Geometry, Joint
 
 
-def parse_geometry(shape: Any, color: Any, collision: bool) -> Geometry:
-    """A shape at its frame's origin."""
+def parse_geometry(shape: Shape, color: RGBA | None, collision: bool) -> Geometry:
+    """Return a shape at the origin of its frame."""
     if not isinstance(shape, Shape):
         raise ConfigError(
             f"shape is {type(shape).__name__}, expected one of posewise's shapes,"
@@ -23,8 +35,8 @@ def parse_geometry(shape: Any, color: Any, collision: bool) -> Geometry:
     return Geometry(shape, collision=collision, color=parse_color(color))
 
 
-def parse_color(color: Any) -> tuple[float, ...] | None:
-    """RGB or RGBA, 0 to 1."""
+def parse_color(color: RGBA | None) -> tuple[float, ...] | None:
+    """Return a colour, RGB or RGBA, each number from 0 to 1."""
     if color is None:
         return None
     try:
@@ -38,71 +50,76 @@ def parse_color(color: Any) -> tuple[float, ...] | None:
     return rgba
 
 
-def parse_mass(what: str, mass: Any) -> float:
-    """A mass [kg]."""
-    return number(what, mass, ">= 0 kg", lambda m: m >= 0)
+def parse_mass(label: str, mass: float) -> float:
+    """Return a mass [kg]."""
+    return number(label, mass, ">= 0 kg", lambda m: m >= 0)
 
 
-def parse_contact(frame: Any, contact: Any) -> int:
-    """rai's contact flag of a frame."""
+def parse_contact(frame: FrameName, contact: int) -> int:
+    """Return rai's contact flag of a frame."""
     return integer(f"Frame {frame!r}: contact", contact)
 
 
 def numbers_key(value: Any) -> bytes | None:
-    """Numbers as a part of a dictionary key."""
+    """Return numbers as a part of a dictionary key."""
     return None if value is None else np.asarray(value, float).tobytes()
 
 
-def parse_part(name: str, k: int, part: Any) -> Geometry:
-    """Part `k` of an object from (shape, pose or None)."""
+def parse_part(name: str, k: int, part: tuple[Shape, PoseLike | None]) -> Geometry:
+    """Return part `k` of an object, given as (shape, pose or None)."""
     try:
         shape, pose = part
     except (TypeError, ValueError):
         raise ConfigError(
             f"Object {name!r}: part {k} is {part!r}, expected (shape, pose or None)."
         ) from None
-    made = parse_geometry(shape, None, not isinstance(shape, Marker))
-    where = f"pose of part {k} of {name!r}"
-    return replace(made, pose=parse_pose(where, None, None, pose))
+    geometry = parse_geometry(shape, None, not isinstance(shape, Marker))
+    label = f"pose of part {k} of {name!r}"
+    return replace(geometry, pose=parse_pose(label, None, None, pose))
 
 
-def finite_vector(what: str, value: Any, size: int) -> np.ndarray:
-    """Exactly `size` finite numbers."""
-    array = float_array(what, value, f"{size} numbers")
+def finite_vector(label: str, value: Any, size: int) -> np.ndarray:
+    """Return exactly `size` finite numbers."""
+    array = float_array(label, value, f"{size} numbers")
     if array.shape != (size,):
-        raise ConfigError(f"{what} has shape {array.shape}, expected ({size},).")
+        raise ConfigError(f"{label} has shape {array.shape}, expected ({size},).")
     if not np.isfinite(array).all():
-        raise ConfigError(f"{what} is {array.tolist()}: NaN or infinite.")
+        raise ConfigError(f"{label} is {array.tolist()}: NaN or infinite.")
     return array
 
 
-def parse_pose(what: str, position: Any, quaternion: Any, pose: Any) -> np.ndarray:
-    """A pose (7,), its quaternion normalised, from either form."""
+def parse_pose(
+    label: str,
+    position: VectorLike | None,
+    quaternion: VectorLike | None,
+    pose: PoseLike | None,
+) -> Float[np.ndarray, "7"]:
+    """Return a pose (7,), its quaternion normalised, from either form."""
     if pose is not None:
         if position is not None or quaternion is not None:
             raise ConfigError(
-                f"{what}: give pose or position and quaternion, not both."
+                f"{label}: give pose or position and quaternion, not both."
             )
-        full = finite_vector(f"pose of {what}", pose, 7)
+        full = finite_vector(f"pose of {label}", pose, 7)
         position, quaternion = full[:3], full[3:]
     p = (
         np.zeros(3)
         if position is None
-        else finite_vector(f"position of {what}", position, 3)
+        else finite_vector(f"position of {label}", position, 3)
     )
     q = IDENTITY[3:]
     if quaternion is not None:
-        q = finite_vector(f"quaternion of {what}", quaternion, 4)
+        q = finite_vector(f"quaternion of {label}", quaternion, 4)
         if not _has_direction(q):
             raise ConfigError(
-                f"{what}: the quaternion is {_magnitude_problem(q)}, expected"
+                f"{label}: the quaternion is {_magnitude_problem(q)}, expected"
                 " (w, x, y, z) of length 1."
             )
     return np.concatenate([p, quat_normalize(q)])
 
 
 def _has_direction(vector: np.ndarray) -> bool:
-    """Whether it has a length that can be divided by."""
+    """Whether a vector has a length that can be divided by."""
     return bool(1e-9 <= np.abs(vector).max() <= 1e100)
 
 
@@ -112,38 +129,46 @@ def _magnitude_problem(vector: np.ndarray) -> str:
 
 def parse_joint(
     name: str,
-    type_: Any,
-    axis: Any,
-    limits: Any,
-    mimic: Any,
-    multiplier: Any = 1.0,
-    offset: Any = 0.0,
+    type_: JointTypeName,
+    axis: VectorLike | None,
+    limits: MatrixLike | VectorLike | None,
+    mimic: str | None,
+    multiplier: float = 1.0,
+    offset: float = 0.0,
 ) -> Joint:
-    """A joint of a known type with a unit axis."""
+    """Return a joint of a known type with a unit axis."""
     kind = joint_type(type_)
+    unit_axis, bounds = None, None
     if kind.needs_axis:
-        axis = finite_vector(
-            f"axis of joint {name!r}", [1, 0, 0] if axis is None else axis, 3
-        )
-        if not _has_direction(axis):
+        direction = [1, 0, 0] if axis is None else axis
+        unit_axis = finite_vector(f"axis of joint {name!r}", direction, 3)
+        if not _has_direction(unit_axis):
+            problem = _magnitude_problem(unit_axis)
             raise ConfigError(
-                f"Joint {name!r}: the axis is {_magnitude_problem(axis)}, expected a"
-                " direction."
+                f"Joint {name!r}: the axis is {problem}, expected a direction."
             )
-        axis = axis / np.linalg.norm(axis)
+        unit_axis = unit_axis / np.linalg.norm(unit_axis)
     elif axis is not None:
         raise ConfigError(
-            f"Joint {name!r}: type {type_!r} has its own axis; drop axis."
+            f"Joint {name!r}: type {type_!r} has a fixed axis; drop axis."
         )
     if limits is not None:
-        limits = parse_limits(name, kind.dim, limits)
-    multiplier = number(f"multiplier of joint {name!r}", multiplier)
-    offset = number(f"offset of joint {name!r}", offset)
-    return Joint(type_, name, axis, limits, None, mimic, multiplier, offset)
+        bounds = parse_limits(name, kind.dim, limits)
+    return Joint(
+        type_,
+        name,
+        unit_axis,
+        bounds,
+        mimic=mimic,
+        multiplier=number(f"multiplier of joint {name!r}", multiplier),
+        offset=number(f"offset of joint {name!r}", offset),
+    )
 
 
-def parse_limits(name: str, dim: int, limits: Any) -> np.ndarray:
-    """Limits (2, dim), lower row first."""
+def parse_limits(
+    name: str, dim: int, limits: MatrixLike | VectorLike
+) -> Float[np.ndarray, "2 dim"]:
+    """Return limits (2, dim), lower row first."""
     array = float_array(
         f"limits of joint {name!r}", limits, f"(2, {dim}) numbers, lower bounds first"
     )
@@ -162,16 +187,18 @@ def parse_limits(name: str, dim: int, limits: Any) -> np.ndarray:
     return array
 
 
-def parse_joint_value(joint: Joint, value: Any) -> np.ndarray:
-    """Coordinates (dim,) of a joint."""
-    what = f"value of joint {joint.name!r}"
-    array = np.atleast_1d(float_array(what, value, f"{joint.dim} numbers"))
+def parse_joint_value(
+    joint: Joint, value: float | VectorLike
+) -> Float[np.ndarray, " dim"]:
+    """Return the coordinates (dim,) of a joint."""
+    label = f"value of joint {joint.name!r}"
+    array = np.atleast_1d(float_array(label, value, f"{joint.dim} numbers"))
     if array.shape == (1,) and joint.dim > 1 and not joint_type(joint.type).balls:
         array = np.full(joint.dim, array[0])
-    value = finite_vector(what, array, joint.dim)
+    coordinates = finite_vector(label, array, joint.dim)
     for b in joint_type(joint.type).balls:
-        if not _has_direction(quat := value[b : b + 4]):
+        if not _has_direction(quat := coordinates[b : b + 4]):
             raise ConfigError(
                 f"Joint {joint.name!r}: its quaternion is {_magnitude_problem(quat)}."
             )
-    return value
+    return coordinates

@@ -1,6 +1,6 @@
-"""What objects are in beyond their pose: temperature, water, dirt, switches.
+"""Extended states of objects beyond their pose: temperature, water, dirt, switches.
 
-States are plain data, pytrees; how they change and what they mean is in `logic`.
+States are plain data (pytrees); `logic` has their rules and predicates.
 """
 
 from collections.abc import Mapping
@@ -14,20 +14,21 @@ from ..errors import ConfigError, unknown_name
 from ..validation import integer, number
 
 AMBIENT_TEMPERATURE = 23.0
-"""Temperature at which objects start [°C]."""
+"""Temperature of the surroundings, at which objects start [°C]; a higher one heats all
+objects more."""
 DROPLETS_PER_SOURCE = 10
-"""How many droplets a water source has."""
+"""Number of droplets of a water source (count); more let it fill larger containers."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Particles:
-    """Specks of dust or stain on an object; n: all that ever were."""
+    """Specks of dust or stain on an object; n counts removed ones too."""
 
     positions: Any = field(default_factory=lambda: np.zeros((0, 3)))
-    """Where they are in the object's own frame (…, n, 3) [m]."""
+    """Positions in the object's frame (…, n, 3) [m]."""
     active: Any = field(default_factory=lambda: np.zeros(0, bool))
-    """Which are still there (…, n)."""
+    """Whether each speck is still there (…, n)."""
 
 
 @jax.tree_util.register_dataclass
@@ -36,10 +37,11 @@ class Stream:
     """The clock of a water source."""
 
     running: Any = False
+    """True while water flows."""
     since: Any = np.inf
     """Steps counted since the last droplet."""
     left: Any = DROPLETS_PER_SOURCE
-    """Droplets that it can still let go."""
+    """Number of droplets that the source can still release."""
 
 
 @jax.tree_util.register_dataclass
@@ -50,22 +52,24 @@ class ObjectState:
     temperature: Any = AMBIENT_TEMPERATURE
     """[°C]."""
     max_temperature: Any = -np.inf
-    """The highest one so far [°C]; -inf before the first step."""
+    """Highest temperature so far [°C]; -inf before the first step."""
     wetness: Any = 0
-    """Droplets absorbed."""
+    """Number of absorbed droplets."""
     contents: Any = 0
-    """Droplets in it."""
+    """Number of droplets in the object."""
     dust: Particles = field(default_factory=Particles)
     stain: Particles = field(default_factory=Particles)
     toggled_on: Any = False
+    """True while the object is switched on."""
     near_steps: Any = 0
-    """Steps in a row with a finger near the button."""
+    """Number of consecutive steps with a finger near the button."""
     sliced: Any = False
+    """True once the object has been sliced."""
     stream: Stream = field(default_factory=Stream)
 
 
 def parse_state(name: str, old: ObjectState, values: Mapping[str, Any]) -> ObjectState:
-    """An object's state with some of its fields replaced.
+    """Return an object's state with some of its fields replaced.
 
     Raises:
         ConfigError: for unknown fields, with near matches, and values that do not fit.
@@ -76,10 +80,10 @@ def parse_state(name: str, old: ObjectState, values: Mapping[str, Any]) -> Objec
             raise ConfigError(
                 f"State of {name!r}: " + unknown_name("field", key, known)
             )
-    made: dict[str, Any] = {
+    checked: dict[str, Any] = {
         k: FIELD_CHECKS[k](f"{k} of {name!r}", v) for k, v in values.items()
     }
-    return replace(old, **made)
+    return replace(old, **checked)
 
 
 def states_at(history: Mapping[str, ObjectState], step: int) -> dict[str, ObjectState]:
@@ -96,56 +100,56 @@ def states_at(history: Mapping[str, ObjectState], step: int) -> dict[str, Object
     return {name: jax.tree.map(pick, state) for name, state in history.items()}
 
 
-def _count(what: str, value: Any) -> int:
-    return integer(what, value, "an integer >= 0", lambda x: x >= 0)
+def _count(label: str, value: Any) -> int:
+    return integer(label, value, "an integer >= 0", lambda x: x >= 0)
 
 
-def _number_or_inf(what: str, value: Any, infinite: float, expected: str) -> float:
+def _number_or_inf(label: str, value: Any, infinite: float, expected: str) -> float:
     if np.ndim(value) == 0 and not isinstance(value, str) and value == infinite:
         return infinite
-    return number(what, value, expected)
+    return number(label, value, expected)
 
 
-def _max_temperature(what: str, value: Any) -> float:
-    return _number_or_inf(what, value, -np.inf, "a temperature (°C), or -inf")
+def _max_temperature(label: str, value: Any) -> float:
+    return _number_or_inf(label, value, -np.inf, "a temperature (°C), or -inf")
 
 
-def _flag(what: str, value: Any) -> bool:
+def _flag(label: str, value: Any) -> bool:
     if np.shape(value) != () or np.asarray(value).dtype != bool:
-        raise ConfigError(f"{what} is {value!r}, expected True or False.")
+        raise ConfigError(f"{label} is {value!r}, expected True or False.")
     return bool(value)
 
 
-def _particles(what: str, value: Any) -> Particles:
+def _particles(label: str, value: Any) -> Particles:
     if not isinstance(value, Particles):
         raise ConfigError(
-            f"{what} is {value!r}, expected Particles(positions, active)."
+            f"{label} is {value!r}, expected Particles(positions, active)."
         )
     p, active = np.asarray(value.positions, float), np.asarray(value.active)
     fits = p.ndim == 2 and p.shape[1] == 3 and active.shape == p.shape[:1]
     if not fits or active.dtype != bool or not np.isfinite(p).all():
         raise ConfigError(
-            f"{what} has positions of shape {p.shape} and active of shape"
+            f"{label} has positions of shape {p.shape} and active of shape"
             f" {active.shape} ({active.dtype}), expected (n, 3) finite numbers and n"
             " truth values."
         )
     return Particles(p, active)
 
 
-def _stream(what: str, value: Any) -> Stream:
+def _stream(label: str, value: Any) -> Stream:
     if not isinstance(value, Stream):
         raise ConfigError(
-            f"{what} is {value!r}, expected Stream(running, since, left)."
+            f"{label} is {value!r}, expected Stream(running, since, left)."
         )
     return Stream(
-        _flag(f"running of {what}", value.running),
-        _number_or_inf(f"since of {what}", value.since, np.inf, "a number, or inf"),
-        _count(f"left of {what}", value.left),
+        _flag(f"running of {label}", value.running),
+        _number_or_inf(f"since of {label}", value.since, np.inf, "a number, or inf"),
+        _count(f"left of {label}", value.left),
     )
 
 
 FIELD_CHECKS = {
-    "temperature": lambda what, x: number(what, x, "a temperature (°C)"),
+    "temperature": lambda label, x: number(label, x, "a temperature (°C)"),
     "max_temperature": _max_temperature,
     "wetness": _count,
     "contents": _count,
@@ -156,3 +160,4 @@ FIELD_CHECKS = {
     "sliced": _flag,
     "stream": _stream,
 }
+"""Functions of a label for messages and a value, which return the checked value."""

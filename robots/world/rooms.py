@@ -1,31 +1,31 @@
-"""Rooms: which cell of a grid on the floor belongs to which room."""
+"""Rooms as sets of cells of a grid on the floor."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Int
 
 from ..errors import ConfigError, unknown_name
+from ..typing import MatrixLike, VectorLike
 from ..validation import CONVERSION_ERRORS, integer, number
 
-Rooms = Any
-"""Rooms; stored as a tuple of them."""
-Numbers = Any
-Number = Any
+Cells: TypeAlias = VectorLike | MatrixLike
+"""Rectangles of cells, or booleans for all cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class Room:
     """One room of a `RoomMap`, e.g. Room("kitchen_0", "kitchen", [60, 60, 90, 99])."""
 
-    name: Any
-    type: Any = None
-    """E.g. "kitchen"; None: the name without a number at its end."""
-    cells: Numbers = ()
-    """Rectangles (n, 4) or (4,) of cells, x0 y0 x1 y1, the last ones not counted; or
-    which cells they are, an array (nx, ny) of booleans."""
-    floor: Any = None
+    name: str
+    type: str = ""
+    """E.g. "kitchen"; empty: the name without a number at its end."""
+    cells: Cells = ()
+    """Rectangles (n, 4) or (4,) of cells, x0 y0 x1 y1, excluding x1 and y1; or an array
+    (nx, ny) of booleans, true for the cells of the room."""
+    floor: str | None = None
     """Name of the object or frame that is its floor; None: that of the map."""
 
     def __post_init__(self) -> None:
@@ -33,7 +33,7 @@ class Room:
             raise ConfigError(
                 f"Room: name is {self.name!r}, expected a string, e.g. 'kitchen_0'."
             )
-        if self.type is None:
+        if not self.type:
             base, _, number = self.name.rpartition("_")
             kind = base if base and number.isdigit() else self.name
             object.__setattr__(self, "type", kind)
@@ -50,15 +50,16 @@ class RoomMap:
         ConfigError: for rooms that do not fit the grid, or overlap.
     """
 
-    rooms: Rooms
-    size: Numbers
-    """Cells along x and y: two integers, or one for both."""
-    resolution: Number = 0.1
+    rooms: Sequence[Room]
+    """The rooms; stored as a tuple."""
+    size: int | Sequence[int]
+    """Numbers of cells along x and y: two integers, or one for both."""
+    resolution: float = 0.1
     """Edge of a cell [m]."""
-    floor: Any = None
+    floor: str | None = None
     """Name of the object or frame that is the floor of all rooms; see `Room.floor`."""
     labels: Int[np.ndarray, "nx ny"] = field(init=False, repr=False)
-    """For each cell the place of its room in `rooms`; -1: none."""
+    """Place in `rooms` of the room of each cell; -1: none."""
 
     def __post_init__(self) -> None:
         rooms = (self.rooms,) if isinstance(self.rooms, Room) else tuple(self.rooms)
@@ -71,13 +72,16 @@ class RoomMap:
         for name in names:
             if names.count(name) > 1:
                 raise ConfigError(f"RoomMap: two rooms are called {name!r}.")
-        positive = lambda x: x > 0
+
+        def positive(x: float) -> bool:
+            return x > 0
+
         shape = [
             integer("RoomMap: size", n, "one integer > 0 or two", positive)
             for n in np.broadcast_to(np.asarray(self.size, object), (2,))
         ]
-        what = "RoomMap: resolution"
-        edge = number(what, self.resolution, "a length > 0 (metres)", positive)
+        label = "RoomMap: resolution"
+        edge = number(label, self.resolution, "a length > 0 (metres)", positive)
         labels = np.full(shape, -1)
         for k, room in enumerate(rooms):
             mask = _mask(room, labels.shape)
@@ -91,19 +95,17 @@ class RoomMap:
         for name, value in dict(rooms=rooms, resolution=edge, labels=labels).items():
             object.__setattr__(self, name, value)
 
-    def room_at(self, xy: Any, truncate: bool = False) -> Room | None:
-        """The room of a point of the floor; None: no room's.
+    def room_at(self, xy: VectorLike, truncate: bool = False) -> Room | None:
+        """Return the room of a point of the floor; None outside all rooms.
 
         Args:
             xy: the point in the world, (2,) or more [m].
-            truncate: cells are found by truncation toward zero, as in iGibson, so that
-                those of index 0 reach one cell beyond the grid.
+            truncate: whether coordinates of cells are truncated toward zero, as in
+                iGibson, so that cells of index 0 reach one cell beyond the grid.
         """
-        at = (
-            np.asarray(xy, float)[:2] / self.resolution
-            + np.array(self.labels.shape) / 2
-        )
-        i, j = np.trunc(at) if truncate else np.floor(at)
+        middle = np.array(self.labels.shape) / 2
+        cell = np.asarray(xy, float)[:2] / self.resolution + middle
+        i, j = np.trunc(cell) if truncate else np.floor(cell)
         nx, ny = self.labels.shape
         if not (0 <= i < nx and 0 <= j < ny):
             return None
@@ -111,7 +113,7 @@ class RoomMap:
         return None if k < 0 else self.rooms[k]
 
     def room(self, name: str) -> Room:
-        """The room of that name.
+        """Return the room of that name.
 
         Raises:
             ConfigError: for an unknown name, with near matches.
@@ -123,7 +125,7 @@ class RoomMap:
 
 
 def _mask(room: Room, shape: tuple[int, ...]) -> np.ndarray:
-    """Which cells are the room's."""
+    """Return an array (nx, ny) of booleans, true for the cells of a room."""
     try:
         cells = np.asarray(room.cells)
         cells = cells if cells.dtype == bool else cells.astype(float)
@@ -136,13 +138,13 @@ def _mask(room: Room, shape: tuple[int, ...]) -> np.ndarray:
                 f" expected {shape}, the map's size."
             )
         return cells
-    mask, given = np.zeros(shape, bool), repr(room.cells)
+    mask, shown = np.zeros(shape, bool), repr(room.cells)
     rectangles = cells.reshape(-1, 4) if cells.size % 4 == 0 else np.full((1, 4), 0.5)
     for x0, y0, x1, y1 in rectangles.tolist():
         whole = all(float(v).is_integer() for v in (x0, y0, x1, y1))
         if not (whole and 0 <= x0 < x1 <= shape[0] and 0 <= y0 < y1 <= shape[1]):
             raise ConfigError(
-                f"Room {room.name!r}: cells is {given:.120}, expected rectangles of"
+                f"Room {room.name!r}: cells is {shown:.120}, expected rectangles of"
                 f" integers x0 < x1 <= {shape[0]}, y0 < y1 <= {shape[1]}, in the"
                 " order x0, y0, x1, y1."
             )

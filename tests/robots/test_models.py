@@ -1,7 +1,8 @@
-"""Our own models: the makers' kinematics, real sizes, hollow things."""
+"""Our own models: the makers' kinematics, real sizes, hollow containers."""
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,8 +16,10 @@ from helpers.reference_kinematics import (
 
 from posewise.robots.errors import LoadError
 from posewise.robots.geometry.shapes import Box, Capsule, Cylinder, Sphere
+from posewise.robots.kinematics.joint_types import JOINT_TYPES
 from posewise.robots.loaders.urdf.reader import read_urdf
 from posewise.robots.models import DATA_DIR, model_info, model_names, read_model
+from posewise.robots.typing import JointTypeName, ModelName
 
 ROBOTS = [n for n in model_names() if model_info(n)["kind"] == "robot"]
 PI = np.pi
@@ -262,3 +265,9 @@ def test_index_is_readable():
     path = Path(DATA_DIR) / "index.json"
     assert list(json.loads(path.read_text())) == list(model_names())
     assert len(read_urdf(DATA_DIR / "panda.urdf").frames) == 13
+
+
+def test_type_aliases_list_all_models_and_joint_types():
+    literal, _ = get_args(JointTypeName)
+    assert set(get_args(ModelName)) == set(model_names())
+    assert set(get_args(literal)) == set(JOINT_TYPES)
