@@ -258,7 +258,7 @@ FEATURES = [
     ("a word", ask("position", ["mug"]), ["'position'", "FS"], ConfigError),
     (
         "symbol a word",
-        lambda C, _: C.feature(FS.position.symbol, ["mug"], margin=1),
+        lambda C, _: pw.Feature(FS.position.symbol, ["mug"], margin=1),
         ["no option 'margin'"],
     ),
     ("no symbol", lambda C, _: pw.Feature("position", ["mug"]), ["'position'", "FS"]),
