@@ -119,7 +119,7 @@ class Task:
         rooms = {} if C.rooms is None else {room.name: room for room in C.rooms.rooms}
         frames = {frame.name: frame for frame in C.frames}
         # An object takes precedence over its root frame, which has the same name.
-        named = {**rooms, **frames, **C.objects}
+        named: dict[str, WorldObject | Frame | Room] = {**rooms, **frames, **C.objects}
         return {instance: named[name] for instance, name in self.names.items()}
 
     def formula(
