@@ -13,6 +13,7 @@ from helpers.bddl_worlds import kitchen, move
 import posewise as pw
 from posewise import logic
 from posewise.logic.bddl.grammar import atoms_in
+from posewise.robots.world.objects import WorldObject
 
 theirs = pytest.importorskip("bddl", reason="the package bddl is not installed")
 activity = pytest.importorskip("bddl.activity", reason="bddl cannot be imported")
@@ -153,7 +154,9 @@ def test_bddl_evaluates_on_a_world():
     C, p = kitchen(), logic.bddl.load(PACKING)
     task = logic.bddl.bind(p, C)
     scope = task.scope(C)
-    assert scope["apple.n.01_1"] is C.object("apple0")
+    apple = scope["apple.n.01_1"]
+    assert isinstance(apple, WorldObject) and apple.name == "apple0"
+    assert apple.category == "apple.n.01"
     goal = compiled(p, task.predicates, "goal", scope, C)
     init = compiled(p, task.predicates, "initial", scope, C)
     for step in range(4):
