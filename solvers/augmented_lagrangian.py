@@ -58,6 +58,7 @@ def initial_state(
     problem: ChainProblem, data: Any, x: jax.Array, options: Options
 ) -> SolverState:
     """Return the state before the first iteration, which evaluates x."""
+    # Only shapes matter: the first iteration accepts x and replaces all arrays.
     shapes = jax.eval_shape(merge_like_blocks, problem.shapes(data, x))
     blocks = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
     rows = sum(b.y.size for b in blocks)
@@ -111,6 +112,8 @@ def iterate_until_paused(
         s = unpack(state)
         return ~s.done & (s.iterations < s.pause_at)
 
+    # The one call of `evaluate` in the program is inside of this loop: features are
+    # most of its code, and each further call would be compiled again.
     body = partial(_evaluate_and_step, problem, data, options)
     return jax.lax.while_loop(goes_on, body, state)
 
@@ -192,6 +195,7 @@ def resume(
     ) -> SolverState:
         initial = initial_state(problem, data, x, options)
         state = jax.tree.map(lambda a, b: jnp.where(is_fresh, a, b), initial, state)
+        # Selecting between both states keeps one program for fresh and resumed lanes.
         pause_at = jnp.minimum(state.iterations + max_iterations, initial.pause_at)
         return state._replace(pause_at=pause_at.astype(x.dtype))
 

@@ -112,6 +112,7 @@ def _directional_derivative(
 
 def _is_flat_inequality(block: ResidualBlock) -> Bool[jax.Array, "n rows"]:
     """Return which rows are inequalities that are zero and have a zero gradient."""
+    # Exact comparisons: a sum over overlaps is exactly zero where nothing overlaps.
     has_no_gradient = jnp.all(block.J[:, 0] == 0, -1)
     return has_no_gradient & (block.y == 0) & (block.kind == INEQ)[:, None]
 

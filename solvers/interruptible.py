@@ -110,6 +110,8 @@ def solve_interruptible(
     options = _options_as_arrays(options, x.dtype)
     if size <= MAX_UNINTERRUPTED_VARIABLES:
         return solve(problem, data, x, options)
+    # A fresh solve replaces the state that it is given, so one empty state of the right
+    # shapes serves all solves of a problem.
     slot = _empty_state_slot(problem, x.dtype)
     if not slot:
         slot.append(jax.device_put(pack(empty_state(problem, data, x, options), np)))
@@ -171,11 +173,15 @@ def run_in_rounds(
             is_done = np.asarray(out.status) != Status.INTERRUPTED
             if is_done.all():
                 return out
+            # Doubling finds a suitable length within a few rounds, whatever an
+            # iteration of this problem takes.
             if time.perf_counter() - began < MIN_ROUND_SECONDS:
                 iterations *= 2
             finished = int(is_done.sum())
             on_progress(partial(summarize_progress, out, finished, is_done.size))
     except KeyboardInterrupt:
+        # The last round's result is a valid point, which its status marks as
+        # unfinished.
         if out is None:
             raise
         return out
@@ -184,6 +190,7 @@ def run_in_rounds(
 def summarize_progress(out: Result, finished: int, solves: int) -> Progress:
     """Return the progress of the solves of a result."""
     violation, cost = np.ravel(out.violation), np.ravel(out.cost)
+    # The solve with the smallest violation, and among equal ones the lowest cost.
     best = np.lexsort((cost, violation))[0]
     return Progress(
         int(np.max(out.iterations)),

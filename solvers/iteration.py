@@ -130,6 +130,7 @@ def step(
     )
     end = jax.lax.while_loop(lambda c: c.repeats, search, begin)
     s = end.subproblem.update(s)
+    # If the next step would gain nothing, its evaluation is saved: x has converged.
     decrease_tolerance = options.cost_tolerance * relative_scale(outcome.merit)
     is_stationary = step_is_negligible(options, s.trial, decrease_tolerance)
     is_stationary = is_stationary & model_is_flat(s.trial, decrease_tolerance)
@@ -242,6 +243,8 @@ def _update_multipliers_and_penalty(
     has_stalled = largest_violation > 0.9 * s.last_violation
     stalls = jnp.where(has_stalled, s.stalls + 1, 0)
     infeasible = is_unmet & (stalls >= 2) & (s.mu >= options.mu_max)
+    # A penalty at its largest value that no longer reduces the violation has found a
+    # stationary point of the violation.
     multipliers = update_multipliers(residuals, s.multipliers, s.penalty)
     mu = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
     damping = jnp.maximum(s.damping, options.damping)

@@ -62,6 +62,8 @@ class BorderedMatrix(NamedTuple):
         self, free: TangentVector, diagonal: TangentVector
     ) -> "BorderedMatrix":
         """Set rows and columns that are not free to zero, and add a diagonal."""
+        # Rolled along the slices, `free` is that of slice t - d beside block (t, t -
+        # d).
         bands = [
             band * free.local[:, :, None] * jnp.roll(free.local, d, 0)[:, None, :]
             for d, band in enumerate(self.bands)
@@ -81,6 +83,8 @@ class BorderedMatrix(NamedTuple):
         if not b.shared.size:
             x = solve_banded(self.bands, b.local[..., None])[..., 0]
             return TangentVector(x, b.shared)
+        # Block elimination: the border is solved as further right-hand sides, and the
+        # Schur complement D - Cᵀ B⁻¹ C is left for the shared variables.
         rhs = jnp.concatenate([b.local[..., None], self.border], -1)
         solved = solve_banded(self.bands, rhs)
         reduced = jnp.einsum("tis,tik->sk", self.border, solved)
@@ -166,6 +170,7 @@ class KKTSystem:
         entries = jax.tree.map(
             lambda free, d: free * jnp.abs(d), self.free, self.hessian.diagonal()
         )
+        # H may vanish where costs are flat; then A sets the scale.
         h = _max_norm(entries)
         h = jnp.maximum(jnp.maximum(h, 1e-6 * longest), 1e-30)
         floor = jnp.where(longest > 0, MIN_RELATIVE_ROW_LENGTH**2 * longest, 1.0)
@@ -215,6 +220,8 @@ class KKTSystem:
             growth: factor of ν.
         """
         h, lengths = self.scales()
+        # ν is small beside H but large beside rounding errors; ω weighs rows more than
+        # H and leaves enough digits to solve the sum.
         eps = jnp.finfo(h.dtype).eps
         shift = growth * eps**0.6 * h
         penalty = eps**-0.25 * h
@@ -329,6 +336,7 @@ def _solve_with_refinement(
 
     def goes_on(state: Any) -> jax.Array:
         k, _, _, _, error, last_error = state
+        # Without improvement, rounding errors are all that is left.
         is_improving = (k < 2) | (error < last_error)
         return (k < MAX_REFINEMENTS) & (error > 0) & is_improving
 
@@ -351,6 +359,7 @@ def _max_norm(v: TangentVector) -> jax.Array:
 def _multiply_banded(bands: tuple[jax.Array, ...], delta: jax.Array) -> jax.Array:
     T = len(delta)
     total = jnp.einsum("tij,tj->ti", bands[0], delta)
+    # Each block below the diagonal also acts transposed above it.
     for d in range(1, min(len(bands), T)):
         total = total.at[d:].add(jnp.einsum("tij,tj->ti", bands[d][d:], delta[:-d]))
         total = total.at[:-d].add(jnp.einsum("tij,ti->tj", bands[d][d:], delta[d:]))

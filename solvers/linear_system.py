@@ -170,6 +170,7 @@ def _add_dense_rows_in_loop(rows: _DenseRows, sums: _BandedSums) -> _BandedSums:
         t, J, slope, WJ, J_shared = (dynamic_row(a, i) for a in rows)
         g = _add_slice(total.gradient, slope * J, t)
         bands = list(total.bands)
+        # Slices s and s - d of a window add W J_s J_{s-d}ᵀ to band d.
         for d in range(window):
             block = WJ[d:, :, None] * J[: window - d, None]
             bands[d] = _add_slice(bands[d], block, t + d)
@@ -340,6 +341,7 @@ def _count_shared_once(
     shape: tuple[int, ...], partition: VariablePartition
 ) -> Float[np.ndarray, "T nv"]:
     """Return weights with which a sum over (T, nv) counts shared variables once."""
+    # Shared variables stand in all slices with the same value; the first one counts.
     counts = np.ones(shape)
     counts[1:, partition.shared] = 0.0
     return counts
@@ -355,6 +357,7 @@ def join_columns(
     """Return (T, nv) from local columns and shared ones, repeated in all slices."""
     if not len(partition.shared):
         return local
+    # The inverse permutation brings columns back into their order.
     repeated = jnp.broadcast_to(shared, (len(local), len(shared)))
     order = np.argsort(np.concatenate([partition.local, partition.shared]))
     return jnp.concatenate([local, repeated], -1)[:, order]

@@ -199,6 +199,7 @@ def _count_lanes(
         problems = int(inputs.problem_index.max()) + 1
         wanted = min(wanted, SPECULATIVE_STARTS * max_solutions * problems)
     devices = mesh.size if mesh else 1
+    # Powers of two, so that batches of similar size share a program.
     per_device = -(-wanted // devices)
     return min(max_lanes, 1 << (per_device - 1).bit_length()) * devices
 
@@ -233,6 +234,7 @@ class _StartQueue:
         Returns:
             The lanes that hold another start now.
         """
+        # A lane whose problem has enough solutions by now gives up its start.
         starts[~self.is_needed(starts)] = IDLE_LANE
         refilled = []
         for lane in np.flatnonzero(starts == IDLE_LANE).tolist():

@@ -106,6 +106,7 @@ def unflatten(
     values: Shaped[jax.Array, " N"], blocks: tuple[ResidualBlock, ...]
 ) -> tuple[jax.Array, ...]:
     """Split values of all rows into those of each block (n, rows)."""
+    # Sizes are static, so that a split costs nothing at run time.
     ends = np.cumsum([block.y.size for block in blocks])[:-1]
     pieces = jnp.split(values, ends)
     return tuple(v.reshape(b.y.shape) for v, b in zip(pieces, blocks, strict=True))
@@ -119,6 +120,7 @@ def row_scaling(blocks: tuple[ResidualBlock, ...]) -> Float[jax.Array, " N"]:
     beginning, so each constraint is scaled as if its gradient were at most
     `MAX_ROW_GRADIENT`, as in IPOPT (Wächter and Biegler 2006, section 3.8).
     """
+    # The penalty acts on φ², so a row scaled by 100/‖∇φ‖ has μ scaled by its square.
     square = concatenate([jnp.sum(b.J**2, (1, 3)) for b in blocks])
     return 1 / jnp.clip(square / MAX_ROW_GRADIENT**2, 1.0, 1e30)
 
@@ -173,6 +175,7 @@ def constraint_excess(
 ) -> Float[jax.Array, " N"]:
     """Return max(0, φ + λ/2μ) after a step, of inequalities inactive before it."""
     was_inactive = (before.kind == INEQ) & (before.y + multipliers / (2 * mu) <= 0)
+    # φ + λ/2μ > 0 is where an inequality enters the augmented Lagrangian.
     excess = jnp.maximum(after.y + multipliers / (2 * mu), 0.0)
     return jnp.where(was_inactive, excess, 0.0)
 

@@ -85,6 +85,8 @@ def newton_polish(
     multipliers_of_blocks = unflatten(multipliers, problem.shapes(data, x))
     shapes = jax.eval_shape(expand, x, multipliers_of_blocks, jnp.zeros((), int))
     empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+    # Newton's method converges quadratically: at this residual another step would be
+    # exact up to rounding.
     tolerance = jnp.finfo(x.dtype).eps ** 0.75
     infinity = jnp.asarray(jnp.inf, x.dtype)
     begin = empty._replace(x=x, multipliers=multipliers_of_blocks, residual=infinity)
@@ -139,6 +141,8 @@ def solution_tangent(
     floating = [leaves[i] for i in places]
     _, rates = jax.jvp(conditions, (floating,), (data_tangents,))
     delta, _ = solve_kkt(at.system, *jax.tree.map(jnp.negative, rates))
+    # Away from a solution the equations are not zero, and their derivative means
+    # nothing.
     is_exact = at.residual <= jnp.finfo(at.x.dtype).eps ** 0.5
     delta = jnp.where(is_exact, delta, jnp.nan)
 
@@ -238,6 +242,7 @@ def _second_order_expansion(
         hessian, blocks, unflatten(active, blocks), fixed_mask, problem.shared
     )
     active_multipliers = jnp.where(active, flat_multipliers, 0.0)
+    # Relative to H and to the length of rows, both parts are about a distance in x.
     h, lengths = system.scales()
     stationarity = jnp.max(jnp.where(fixed_mask, 0.0, jnp.abs(g)), initial=0.0) / h
     infeasibility = jnp.max(violation(residuals) / concatenate(lengths), initial=0.0)

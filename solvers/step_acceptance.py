@@ -90,6 +90,7 @@ def evaluate_trial(
     cost_before, cost_after = total_cost(both)
     is_finite = jnp.isfinite(merit_after) & _all_finite(blocks, after)
     decreases = merit_after <= merit_before
+    # The first point has no other to compare with.
     accepted = is_first | (is_solvable & is_finite & decreases)
     is_bad_input = is_first & ~is_finite
 
@@ -139,6 +140,8 @@ def evaluate_trial(
     is_feasible = violation <= options.tolerance
     relative = jnp.where(is_feasible, options.cost_tolerance, options.inner_tolerance)
     decrease_tolerance = relative * relative_scale(merit_before)
+    # A step that gains next to nothing ends a subproblem, as does a damping so large
+    # that no step decreases the merit.
     is_negligible = step_is_negligible(options, trial, decrease_tolerance)
     is_stuck = ~accepted & (s.damping > 1e10)
     # At feasible points, a step that is short because of its damping proves nothing.
@@ -156,6 +159,8 @@ def evaluate_trial(
     cost = jnp.where(accepted, cost_after, cost_before)
     has_reference = is_feasible & (s.feasible_iterations > 0)
     feasible_iterations = jnp.where(is_feasible, s.feasible_iterations + 1, 0)
+    # The cost is compared over windows, since single steps may gain little before
+    # others gain much.
     window_ends = has_reference & ((feasible_iterations - 1) % STALL_WINDOW == 0)
     cost_tolerance = options.progress_tolerance * (1e-3 + cost)
     has_stalled = window_ends & (s.reference_cost - cost < cost_tolerance)

@@ -1,4 +1,4 @@
-"""Collisions of a Config and the collision features: exact values, derivatives."""
+"""Collisions of a world and collision features: exact values and derivatives."""
 
 import importlib.util
 from pathlib import Path
@@ -20,7 +20,7 @@ UP = [1.0, 0, 0, 0]
 
 
 def scene() -> pw.Config:
-    """A jointed capsule over a table with a ball, a brick and a rod; a ground."""
+    """Return a jointed capsule over a table with a ball, a brick, a rod and a floor."""
     C = pw.Config()
     C.add_frame("ground", shape=pw.Plane(), contact=1)
     C.add_frame("table", position=[0, 0, 0.3], shape=pw.Box([1, 1, 0.1]), contact=1)
@@ -108,7 +108,7 @@ def test_the_sum_and_the_rows_count_what_the_margin_lacks():
 
 
 def between_posts(several: bool) -> pw.Config:
-    """A sliding rod and two posts; with several shapes a frame or one each."""
+    """Return a sliding rod and two posts, with one or several shapes each."""
     C = pw.Config()
     C.add_frame("left", position=[-0.3, 0, 0], shape=pw.Sphere(0.1), contact=1)
     C.add_frame("right", position=[0.3, 0, 0], shape=pw.Capsule(0.3, 0.1), contact=1)
@@ -132,7 +132,7 @@ def between_posts(several: bool) -> pw.Config:
         (pw.OT.ineq, 0.1, -1.0, False),
     ],
 )
-def test_where_nothing_collides_inequalities_tell_the_least_gap(
+def test_where_nothing_collides_inequalities_return_the_least_gap(
     several, kind, target, scale, told
 ):
     C, margin = between_posts(several), 0.02
@@ -182,7 +182,7 @@ PAIRED = [
 
 @pytest.mark.parametrize("symbol", PAIRED, ids=lambda s: s.name)
 def test_jacobians_of_pairs(symbol):
-    """Beside finite differences and autodiff, apart and in penetration."""
+    """Jacobians equal finite differences and autodiff, apart and in penetration."""
     C = scene()
     ends = ["rod", "tool", "brick"] if "oppose" in symbol.name else ["rod", "brick"]
     fn = jax.jit(symbol.on(ends).function(C))
@@ -256,7 +256,7 @@ def oracle_cases():
 
 @pytest.mark.parametrize("sample", oracle_cases())
 def test_against_rai(sample):
-    """rai's values and Jacobians where they are right; exact geometry everywhere."""
+    """rai's values and Jacobians hold where rai is right, exact geometry everywhere."""
     C = pw.Config()
     for k in "ab":
         C.add_frame(k, joint="free", shape=_shape(sample[k]), contact=1)
@@ -341,7 +341,7 @@ def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices):
 
 @pytest.mark.parametrize("kind", [pw.OT.eq, pw.OT.ineq, pw.OT.sos])
 def test_other_solvers_get_the_sum_itself(kind):
-    """Not the gap: as an equation that would be violated where nothing collides."""
+    """As an equation, a gap would be violated where nothing collides."""
     C = between_posts(False)
     komo = pw.KOMO(C)
     komo.add_objective([], FS.accumulatedCollisions, [], kind)

@@ -1,4 +1,4 @@
-"""Features: reference rows, derivatives, singular points, float32, own functions."""
+"""Features: reference rows, derivatives, singular points, float32, user functions."""
 
 import jax
 import jax.numpy as jnp
@@ -65,13 +65,13 @@ def symbol_frames(C, symbol) -> list[str]:
 
 
 def with_shapes(C):
-    """Give the frames what region features ask for."""
+    """Give the frames the shapes that region features need."""
     C.set_shape("f2", pw.Box([0.4, 0.3, 0.2], rounding=0.02))
     return C
 
 
 def with_contact(C, symbol) -> None:
-    """Let f1 and f2 push each other, for features that speak of that."""
+    """Add a contact force between f1 and f2, for contact features."""
     if symbol in PUSHING:
         ContactForceVariable("f1", "f2", "point", "force", 2.0).add_to(C)
 
@@ -113,7 +113,7 @@ def fast_arm():
     ],
 )
 def test_reference_rows(scene, part):
-    """Every row of rai's that it gets right; of its defects, the differences."""
+    """All rows equal rai's where rai is right; known defects are listed."""
     d = reference(f"features/oracle_{scene}_{part}_0.json")
     C = world(d["scene"])
     if scene == "planar3":  # one link with the root there, which link2 (-1) ignores
@@ -258,7 +258,7 @@ QUICK = {
     "aboveBox",
     "distance",
 }
-"""Of each sort one."""
+"""One symbol of each sort."""
 
 
 @pytest.mark.parametrize("symbol", symbols({symbol.name for symbol in FS} - QUICK))
@@ -358,7 +358,7 @@ def test_scale_and_target_follow_differencing():
     ],
 )
 def test_differences_over_steps_of_different_length(symbol, order):
-    """On x = 1 + 2 t + 3 t² they are exact: velocity mid-step, acceleration 6."""
+    """Differences of 1 + 2 t + 3 t² are exact: velocity mid-step, acceleration 6."""
     C = pw.Config()
     C.add_frame("car", joint="transX")
     frames = [] if symbol in (FS.qItself, FS.transAccelerations) else ["car"]
@@ -444,7 +444,7 @@ def test_standing_above_holds_only_if_every_surface_point_does(shape):
 
 
 def surface(shape, rng) -> np.ndarray:
-    """Points on (or in) a shape."""
+    """Return points on or in a shape."""
     u = rng.normal(size=(4000, 3))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     match shape:
@@ -466,7 +466,7 @@ def surface(shape, rng) -> np.ndarray:
 
 
 @pytest.mark.parametrize("axis", [0, -1])
-def test_least_and_greatest_share_their_derivative_among_ties(axis):
+def test_amin_and_amax_share_their_derivative_among_ties(axis):
     x = jnp.array([[3.0, 1, 1], [0, 2, -jnp.inf], [3, 2, 5]])
     for ours, plain in ((safe_math.amin, jnp.min), (safe_math.amax, jnp.max)):
         np.testing.assert_array_equal(ours(x, axis), plain(x, axis))

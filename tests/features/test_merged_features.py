@@ -1,4 +1,4 @@
-"""Kinds of features that are evaluated as one give what each of them gives alone."""
+"""Merged features return what each feature returns by itself."""
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,7 @@ FORMS = {
 
 
 def compared(komo: pw.KOMO, path: np.ndarray, atol: float) -> None:
-    """Each objective's rows and their derivatives, beside its feature alone."""
+    """Compare rows and derivatives of each objective with those of its feature."""
     nlp = komo.nlp()
     phi, J = nlp.evaluate(path.ravel())
     J = J.toarray().reshape(len(phi), *path.shape)
@@ -42,7 +42,7 @@ def compared(komo: pw.KOMO, path: np.ndarray, atol: float) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_vectors(seed):
-    """All symbols, at all orders, with all forms of scales, in one problem."""
+    """One problem has all symbols, orders and forms of scales."""
     rng = np.random.default_rng(seed)
     C = random_tree(seed, joints=5)
     C.set_shape("f1", pw.Box([0.4, 0.3, 0.2], rounding=0.02))
@@ -62,7 +62,7 @@ def test_vectors(seed):
 
 
 def test_numbers_of_vectors_are_made_without_compiling():
-    """Before a solve, on the host: in JAX, each operation is a program of its own."""
+    """They are made on the host, as JAX would compile one program per operation."""
     for symbol, half in ((FS.aboveBox, np.ones((2, 2))), (FS.insideBox, np.ones(3))):
         offset = symbol.symbol.vector_form.offset(half=half, margin=half[..., 0])
         assert type(offset) is np.ndarray
@@ -77,7 +77,7 @@ def test_a_vector_of_a_frame_in_itself():
 
 
 def bodies() -> pw.Config:
-    """Free bodies of several kinds, of which some cannot collide."""
+    """Return free bodies of several types, some of which cannot collide."""
     C = pw.Config()
     corners = np.random.default_rng(0).normal(size=(9, 3)) * 0.1
     shapes = {
@@ -100,7 +100,7 @@ PAIRS = [("box", "plank"), ("rod", "box"), ("wedge", "gem"), ("floor", "box")]
 
 
 def test_sums_over_pairs():
-    """Distances of single pairs go with the sum over all, and far beyond its margin."""
+    """Distances of pairs merge with the sum of all, and reach beyond its margin."""
     C = bodies()
     komo = pw.KOMO(C, 1, 2, 0)
     komo.add_objective(None, FS.accumulatedCollisions, [], OT.sos, margin=0.05)

@@ -42,7 +42,7 @@ def _at(kind):
 
 
 class SteepCircle(Circle):
-    """The ring in units so small that its row is a million times as stiff."""
+    """A `Circle` whose ring row is a million times stiffer."""
 
     def evaluate(self, data, x):
         cost, ring, side = super().evaluate(data, x)

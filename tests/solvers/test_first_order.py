@@ -1,4 +1,4 @@
-"""optax optimisers behind the solver's interface."""
+"""Solves by optax optimisers, with known optima."""
 
 import jax
 import jax.numpy as jnp
@@ -71,14 +71,14 @@ def test_a_constrained_optimum(optimizer, wall, want):
 
 @pytest.mark.parametrize("optimizer", [ADAM, LBFGS])
 def test_a_steep_row_does_not_end_a_solve_early(optimizer):
-    """Were its penalty that of other rows, Adam would end at (0.82, 0.58)."""
+    """Without row scaling, Adam would end at (0.82, 0.58)."""
     goal, start = jnp.array([2.0, 1.0]), jnp.array([[[-1.0, 0.1]]])
     r = solve_first_order(SteepCircle(2.0), optimizer, goal, start, OPTIONS)
     assert Status(int(r.status[0])) is Status.CONVERGED
     np.testing.assert_allclose(r.x[0, 0], np.array([2, 1]) / np.sqrt(5), atol=1e-3)
 
 
-def test_conflicts_and_bad_input_are_told():
+def test_conflicts_and_bad_input_are_reported():
     goal, start = jnp.array([2.0, 1.0]), jnp.array([[[0.3, 1.9]]])
     r = solve_first_order(Circle(-1.5), ADAM, goal, start, OPTIONS)
     assert Status(int(r.status[0])) is Status.INFEASIBLE

@@ -1,4 +1,4 @@
-"""Long solves: what they tell on the way, and what an interrupt leaves."""
+"""Progress reports of long solves, and results after an interrupt."""
 
 import numpy as np
 import optax
@@ -16,7 +16,7 @@ ADAM = optax.adam(3e-3)
 
 @pytest.fixture(autouse=True)
 def short_rounds(monkeypatch):
-    """One iteration at first, four lanes, one worker: many rounds in short solves."""
+    """Make short solves take many rounds: one iteration, four lanes, one worker."""
     monkeypatch.setattr(interruptible, "MAX_UNINTERRUPTED_VARIABLES", 1)
     monkeypatch.setattr(interruptible, "FIRST_ROUND_WORK", 1)
     monkeypatch.setattr(interruptible, "MIN_ROUND_SECONDS", 0.0)
@@ -34,7 +34,7 @@ def path() -> pw.KOMO:
 
 
 def after(rounds: int, how):
-    """A listener that interrupts after so many rounds, and what it has heard."""
+    """Return a listener that interrupts after some rounds, and the list it fills."""
     heard: list[Progress] = []
 
     def listen(at: Progress) -> None:

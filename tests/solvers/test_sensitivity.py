@@ -1,4 +1,4 @@
-"""How solutions move, against central differences of solves."""
+"""Sensitivities of solutions against central differences of solves."""
 
 import jax
 import numpy as np
@@ -34,7 +34,7 @@ def arm(limit: float = 2.0, n: int = 3) -> pw.Config:
 
 
 def moved(pose, twist):
-    """A pose shifted, and turned about its own origin, in its parent's axes."""
+    """Return a pose shifted and rotated about its origin, in its parent's axes."""
     pose = np.asarray(pose, float)
     turned = quat_multiply(quat_exp(np.asarray(twist[3:])), pose[3:])
     return np.concatenate([pose[:3] + twist[:3], turned])
@@ -71,7 +71,7 @@ def panda_at_limits():
 
 
 def obstacle(what):
-    """Home is in a rod; the tip is kept 2 cm away from it."""
+    """Build a problem whose home is in a rod, with the tip kept 2 cm away."""
 
     def build(change):
         C = arm()
@@ -108,7 +108,7 @@ def path(times):
 
 
 def free_body():
-    """A corner of a free body reaches a goal, with least motion."""
+    """Build a problem in which a corner of a free body reaches a goal."""
 
     def build(change):
         C = pw.Config()
@@ -301,7 +301,7 @@ def test_each_solution_of_a_batch_has_its_own_problem():
 
 @pytest.mark.slow
 def test_a_function_with_mode_switches():
-    """Its path is that of the world; what has a joint of its own has no place in it."""
+    """The function returns paths of the world, without objects on helper joints."""
     build, at = CASES["carrying, target"]
     komo, end = build(at)
     sol, step = komo.solve(**TIGHT), np.array([0.01, -0.02, 0])

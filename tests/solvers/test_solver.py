@@ -1,4 +1,4 @@
-"""The linear algebra against dense solves, the solver against known optima."""
+"""Linear algebra against dense solves, and the solver against known optima."""
 
 from dataclasses import fields
 
@@ -51,9 +51,9 @@ def test_banded_solve_equals_dense(T, width):
     [((), ()), ((1,), ()), ((0, 3), ()), ((), (1, 3)), ((1,), (2,)), ((0, 2), (1, 3))],
 )
 def test_a_step_equals_the_dense_one(shared, single):
-    """Columns of shared variables are added up over the slices.
+    """Columns of shared variables add up over slices.
 
-    `single`: windows of which each row depends on one column only.
+    `single` lists lengths of windows whose rows depend on one column each.
     """
     rng = np.random.default_rng(len(shared))
     T, n, N, D = 6, 4, 5, 3
@@ -147,15 +147,15 @@ class Plain(Circle):
 
 
 @pytest.mark.parametrize(("begin", "passes"), [([2.0, 1.0], 1), ([0.3, 0.8], 2)])
-def test_a_step_that_gains_nothing_is_not_tried(begin, passes):
-    """Passes evaluate points: the start, and where a step leads."""
+def test_a_step_that_gains_nothing_is_not_evaluated(begin, passes):
+    """Iterations evaluate points: the start, and the end of a step."""
     options = Options(damping=1e-8, max_step=10.0)
     r = solve(Plain(2.0), jnp.array([2.0, 1.0]), jnp.array([begin]), options)
     assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) == passes
     np.testing.assert_allclose(r.x[0], [2, 1], atol=1e-7)
 
 
-def test_rows_that_are_alike_go_together_in_their_order():
+def test_like_blocks_are_merged_in_order():
     rng = np.random.default_rng(0)
     groups = []
     for rows, window in ((2, 1), (3, 1), (1, 2), (2, 1)):
@@ -181,8 +181,8 @@ def test_rows_that_are_alike_go_together_in_their_order():
         assert last == same
 
 
-class Boaster(Circle):
-    """Its derivatives promise a little, again and again, of which nothing comes."""
+class FalsePromise(Circle):
+    """Derivatives that predict a small decrease each time, which never happens."""
 
     def evaluate(self, data, x):
         y = jnp.stack([jnp.ones(()), x[0, 0]])
@@ -194,13 +194,13 @@ class Boaster(Circle):
 def test_a_solve_that_creeps_ends_even_where_convergence_seems_near(promised, passes):
     options = Options(step_tolerance=0.0)
     start = jnp.array([[np.sqrt(promised * options.cost_tolerance), 0.0]])
-    r = solve(Boaster(2.0), jnp.zeros(2), start, options)
+    r = solve(FalsePromise(2.0), jnp.zeros(2), start, options)
     assert Status(int(r.status)) is Status.FEASIBLE
     assert int(r.iterations) == passes
 
 
 def test_a_curved_constraint_does_not_slow_a_stiff_solve():
-    """Along a circle that a large penalty holds, from nearly opposite the optimum."""
+    """The path follows a circle under a large penalty, from opposite the optimum."""
     options = Options(mu=1e6, progress_tolerance=1e-9)
     r = solve(Circle(2.0), jnp.array([2.0, 1.0]), jnp.array([[-1.0, 0.1]]), options)
     assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) < 150
@@ -208,7 +208,7 @@ def test_a_curved_constraint_does_not_slow_a_stiff_solve():
 
 
 class Bowl(Circle):
-    """Nearest to 1 in a bowl whose derivative does not tell of it at the start."""
+    """Nearest point to 1 in a bowl that is flat at the start."""
 
     def evaluate(self, steepness, x):
         at = x[0, 0]
@@ -221,8 +221,8 @@ class Bowl(Circle):
 
 
 @pytest.mark.parametrize("steepness", [1e3, 1e4])
-def test_a_refused_step_tells_how_short_the_next_must_be(steepness):
-    """Were damping ten times as large after each, patience would end at the start."""
+def test_a_rejected_step_raises_the_damping_by_the_missing_curvature(steepness):
+    """If damping only grew tenfold each time, the solve would stall at the start."""
     options = Options(max_step=10.0)
     r = solve(Bowl(2.0), jnp.asarray(steepness), jnp.zeros((1, 2)), options)
     assert Status(int(r.status)) is Status.CONVERGED
@@ -231,7 +231,7 @@ def test_a_refused_step_tells_how_short_the_next_must_be(steepness):
 
 
 def test_a_steep_row_makes_no_narrow_valley_of_a_penalty():
-    """Were its penalty that of other rows, it would take 187 passes."""
+    """Without row scaling, it would take 187 iterations."""
     begin = jnp.array([[-1.0, 0.1]])
     r = solve(SteepCircle(2.0), jnp.array([2.0, 1.0]), begin, Options())
     assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) <= 40
@@ -241,7 +241,7 @@ def test_a_steep_row_makes_no_narrow_valley_of_a_penalty():
 
 
 class Corner:
-    """As low as a bound, a wall and a line allow; the cost pulls far beyond them."""
+    """Lowest point that a bound, a wall and a line allow; the cost pulls far beyond."""
 
     slices, nv, order, shared, is_large = 1, 2, 0, (), False
 
@@ -282,7 +282,7 @@ class Corner:
     ],
 )
 def test_steps_that_run_into_bounds_and_inequalities(low, wall, want, passes):
-    """No step is tried that ends beyond them; without foresight: 8, 6 and 6 passes."""
+    """No trial ends beyond them; without prediction it takes 8, 6 and 6 iterations."""
     options = Options(mu=1e4, max_step=10.0)
     start = jnp.array([[5.0, 6.0]])
     r = solve(Corner(low, wall), jnp.array([-20.0, -30.0]), start, options)
@@ -291,7 +291,7 @@ def test_steps_that_run_into_bounds_and_inequalities(low, wall, want, passes):
 
 
 class Hinged:
-    """Nearest point to (2, 1) outside of two discs; the rows are the overlaps."""
+    """Nearest point to (2, 1) outside of two discs, with overlaps as rows."""
 
     slices, nv, order, shared, is_large = 1, 2, 0, (), False
     discs = np.array([[2.0, 0.6], [1.7, 1.4]])
@@ -324,8 +324,8 @@ class Hinged:
         return jnp.zeros((1, 2), bool)
 
 
-def test_overlaps_that_vanish_are_remembered():
-    """The optimum is where both circles meet; most trial points touch one or none."""
+def test_overlaps_that_vanish_are_extrapolated():
+    """The optimum is where both circles meet, but most trials touch one or none."""
     r = solve(Hinged(), jnp.array([2.0, 1.0]), jnp.array([[3.0, 2.0]]), Options())
     assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) < 40
     away = np.linalg.norm(np.asarray(r.x[0]) - Hinged.discs, axis=1)
@@ -334,7 +334,7 @@ def test_overlaps_that_vanish_are_remembered():
     np.testing.assert_allclose(overlap, np.maximum(0.6 - away, 0), atol=1e-12)
 
 
-def test_a_row_that_is_flat_takes_the_line_of_the_other_point():
+def test_a_flat_row_is_extrapolated_from_the_other_point():
     rng = np.random.default_rng(0)
     J, step = rng.normal(size=(2, 4, 1, 2, 3)), rng.normal(size=(5, 3))
     y = rng.uniform(0.1, 1, (2, 4, 2))
