@@ -6,6 +6,13 @@ from .features.typing import PoseFunction as PoseFunction
 from .features.typing import ScaleLike as ScaleLike
 from .features.typing import SymbolLike as SymbolLike
 from .features.typing import TargetLike as TargetLike
+from .objectives.typing import AxisPair as AxisPair
+from .objectives.typing import ContactKind as ContactKind
+from .objectives.typing import ModeKind as ModeKind
+from .objectives.typing import ProgressLike as ProgressLike
+from .objectives.typing import SignedAxis as SignedAxis
+from .objectives.typing import Slices as Slices
+from .objectives.typing import Times as Times
 from .robots.geometry.shapes import Shape as Shape
 from .robots.typing import RGBA as RGBA
 from .robots.typing import Array as Array
