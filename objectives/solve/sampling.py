@@ -1,4 +1,4 @@
-"""Where movable frames may start: the region around a world, and random poses in it."""
+"""Random initial poses of movable frames, and the region in which they are drawn."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -21,24 +21,24 @@ from .stable_poses import collision_points, settle_on_face
 Region = Float[np.ndarray, "2 3"]
 """Lower and upper corner of a box in the world [m]."""
 NUM_CANDIDATE_POSITIONS = 32
-"""So many places are drawn for each start where statements say which are good."""
+"""Positions drawn for each start, of which the one with most votes is taken."""
 FACE_TURNS, VERTICAL_TURNS, UNHINTED_TURNS = (0, 2, 4), (1, 5), (3, 7)
-"""Of eight starts, those laid on a face, those turned about the vertical only, and
-those without regard to hints."""
+"""Of each eight starts the indices of those on a stable face, of those rotated about
+the vertical only, and of those whose positions ignore hints."""
 REGION_MARGIN = 0.1
-"""How far the default region reaches beyond the world, besides the movables' sizes."""
+"""Margin of the default region around the world, besides the movables' sizes [m]."""
 
 
 def with_ancestors(frames: Sequence[Frame], i: int) -> set[int]:
-    """A frame and all above it."""
-    above = {i}
+    """Return the indices of a frame and all its ancestors."""
+    indices = {i}
     while (parent := frames[i].parent) is not None:
-        above.add(i := parent)
-    return above
+        indices.add(i := parent)
+    return indices
 
 
 def default_region(world: Config, names: Sequence[str]) -> Region:
-    """The box around the world, with room for the movables on all sides."""
+    """Return the box around the world, with room for the movables on all sides."""
     parts: list[list[Region]] = [[] for _ in names]
     boxes = []
     poses = world.poses()
@@ -53,36 +53,37 @@ def default_region(world: Config, names: Sequence[str]) -> Region:
 
 
 def _around(boxes: Sequence[Region]) -> Region:
+    """Return the box around boxes."""
     stacked = np.stack(boxes)
     return np.stack([stacked[:, 0].min(0), stacked[:, 1].max(0)])
 
 
 def _bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> Region:
-    """The box around a frame's origin and its solid shapes but planes."""
+    """Return the box around a frame's origin and its collision shapes except planes."""
     R, p = quat_to_matrix(pose[3:]), pose[:3]
     low, high = [p], [p]
     for g in frame.geometries:
         if not g.collision or isinstance(g.shape, Plane | Marker):
             continue
         if isinstance(g.shape, PointCloud):
-            core = g.shape.points @ quat_to_matrix(g.pose[3:]).T + g.pose[:3]
-            spread: Any = g.shape.radius
+            points = g.shape.points @ quat_to_matrix(g.pose[3:]).T + g.pose[:3]
+            radius: Any = g.shape.radius
         else:
-            core, axes = bounding_ellipsoids(g, frame.name)
-            spread = np.linalg.norm(R @ axes, axis=-1)
-        center = p + core @ R.T
-        low.append((center - spread).min(0))
-        high.append((center + spread).max(0))
+            points, axes = bounding_ellipsoids(g, frame.name)
+            radius = np.linalg.norm(R @ axes, axis=-1)
+        centers = p + points @ R.T
+        low.append((centers - radius).min(0))
+        high.append((centers + radius).max(0))
     return np.stack([np.min(low, 0), np.max(high, 0)])
 
 
 class PlacementHints(NamedTuple):
-    """What statements say of where a movable may be found."""
+    """Hints of constraints for the pose of a movable."""
 
     boxes: Sequence[Region] = ()
-    """In each of them its origin may be."""
+    """Boxes in which its origin may be."""
     votes: Callable[[Float[np.ndarray, "n 7"]], Any] | None = None
-    """How many statements have nothing against each of n poses."""
+    """Returns the number of constraints that admit each of n poses."""
 
 
 def sample_placements(
@@ -93,65 +94,85 @@ def sample_placements(
     rng: np.random.Generator,
     hints: Mapping[str, PlacementHints] | None = None,
 ) -> Float[np.ndarray, "starts 1 nq"]:
-    """The present state and random ones, three of four of them within hints, if any.
+    """Return the present state and random placements.
 
-    The present state is the first, with hints the last. Of several places within a
-    hint, one that most statements have nothing against.
+    The present state is the first, or with hints the last. With hints three of four
+    placements are within them; of several positions in a hint the one is taken that
+    most constraints admit.
+
+    Args:
+        world: in which the movables are on free joints.
+        names: of the movables.
+        corners: region in which positions are drawn.
+        starts: number of placements, the present state included.
+        rng: source of randomness.
+        hints: for some of the movables.
     """
     q = np.tile(world.q, (starts, 1))
-    turns = np.arange(starts)
+    index = np.arange(starts)
     hints = hints or {}
-    hinted = any(hint.boxes for hint in hints.values())
-    fresh = turns < starts - 1 if hinted else turns > 0
+    has_hints = any(hint.boxes for hint in hints.values())
+    is_random = index < starts - 1 if has_hints else index > 0
     for name in names:
-        at = world.coordinates([name])
+        columns = world.coordinates([name])
         hint = hints.get(name, PlacementHints())
         low, high = (np.tile(corner, (starts, 1)) for corner in corners)
-        boxes = _within(hint.boxes, corners)
-        within = ~np.isin(turns % 8, UNHINTED_TURNS) & bool(boxes)
+        boxes = _usable_boxes(hint.boxes, corners)
+        is_hinted = ~np.isin(index % 8, UNHINTED_TURNS) & bool(boxes)
+        # The boxes take turns, four starts at a time.
         for k, box in enumerate(boxes):
-            chosen = within & (turns // 4 % len(boxes) == k)
-            low[chosen], high[chosen] = box
-        drawn = _turned(world, name, q[:, at[3:]], rng)
-        places = rng.uniform(low, high, (NUM_CANDIDATE_POSITIONS, starts, 3))
+            in_box = is_hinted & (index // 4 % len(boxes) == k)
+            low[in_box], high[in_box] = box
+        rotations = _sample_rotations(world, name, q[:, columns[3:]], rng)
+        positions = rng.uniform(low, high, (NUM_CANDIDATE_POSITIONS, starts, 3))
         best = np.zeros(starts, int)
-        if hint.votes is not None and within.any():
-            around = np.broadcast_to(drawn, (NUM_CANDIDATE_POSITIONS, starts, 4))
-            poses = np.concatenate([places, around], -1)[:, within]
-            votes = np.asarray(hint.votes(poses.reshape(-1, 7)))
-            best[within] = votes.reshape(NUM_CANDIDATE_POSITIONS, -1).argmax(0)
-        poses = np.concatenate([places[best, turns], drawn], 1)
-        q[np.ix_(fresh, at)] = poses[fresh]
+        if hint.votes is not None and is_hinted.any():
+            repeated = np.broadcast_to(rotations, (NUM_CANDIDATE_POSITIONS, starts, 4))
+            candidates = np.concatenate([positions, repeated], -1)[:, is_hinted]
+            votes = np.asarray(hint.votes(candidates.reshape(-1, 7)))
+            best[is_hinted] = votes.reshape(NUM_CANDIDATE_POSITIONS, -1).argmax(0)
+        poses = np.concatenate([positions[best, index], rotations], 1)
+        q[np.ix_(is_random, columns)] = poses[is_random]
     return q[:, None]
 
 
-def _turned(
+def _sample_rotations(
     world: Config,
     name: str,
     present: Float[np.ndarray, "starts 4"],
     rng: np.random.Generator,
 ) -> Float[np.ndarray, "starts 4"]:
-    """Turned about the vertical from the present, laid on a face, or anyhow."""
+    """Return orientations on a stable face, about the vertical, or uniformly random.
+
+    Args:
+        world: the world.
+        name: of the movable.
+        present: its present orientation, once for each start.
+        rng: source of randomness.
+    """
     starts, turn = len(present), np.arange(len(present)) % 8
     angle = rng.uniform(-np.pi, np.pi, starts) / 2
     zero = np.zeros(starts)
     about_z = np.stack([np.cos(angle), zero, zero, np.sin(angle)], -1)
-    drawn = quat_normalize(rng.normal(size=(starts, 4)))
-    laid, upright = np.isin(turn, FACE_TURNS), np.isin(turn, VERTICAL_TURNS)
-    drawn[upright] = quat_multiply(about_z, present)[upright]
-    drawn[laid] = settle_on_face(collision_points(world, name), drawn[laid])
-    return drawn
+    # Normalised Gaussian 4-vectors are uniform rotations (Muller 1959).
+    rotations = quat_normalize(rng.normal(size=(starts, 4)))
+    on_face, upright = np.isin(turn, FACE_TURNS), np.isin(turn, VERTICAL_TURNS)
+    rotations[upright] = quat_multiply(about_z, present)[upright]
+    points = collision_points(world, name)
+    rotations[on_face] = settle_on_face(points, rotations[on_face])
+    return rotations
 
 
-def _within(boxes: Sequence[Region], corners: Region) -> list[Region]:
-    """What all boxes share, else each of them; cut to the corners."""
-    cut = [np.stack([np.maximum(b[0], corners[0]), np.minimum(b[1], corners[1])])
-           for b in boxes]  # fmt: skip
-    cut = [b for b in cut if (b[0] <= b[1]).all()]
-    if cut:
-        shared = np.stack(
-            [np.max([b[0] for b in cut], 0), np.min([b[1] for b in cut], 0)]
-        )
-        if (shared[0] <= shared[1]).all():
-            return [shared]
-    return cut
+def _usable_boxes(boxes: Sequence[Region], corners: Region) -> list[Region]:
+    """Return the intersection of boxes, or each box if it is empty; cut to a region."""
+    clipped = []
+    for low, high in boxes:
+        box = np.stack([np.maximum(low, corners[0]), np.minimum(high, corners[1])])
+        if (box[0] <= box[1]).all():
+            clipped.append(box)
+    if clipped:
+        low = np.max([box[0] for box in clipped], 0)
+        high = np.min([box[1] for box in clipped], 0)
+        if (low <= high).all():
+            return [np.stack([low, high])]
+    return clipped

@@ -1,4 +1,8 @@
-"""How a thing lies on a level floor: on which faces, and turned how."""
+"""Faces on which an object rests on a level floor, and orientations on them.
+
+`trimesh.poses.compute_stable_poses` finds the same faces, but needs networkx, which is
+no dependency of posewise, and takes longer, because it also computes probabilities.
+"""
 
 from itertools import product
 
@@ -21,30 +25,32 @@ from posewise.robots.world.frame import Geometry
 SURFACE_DIRECTIONS = np.array(
     [d for d in product((-2, -1, 0, 1, 2), repeat=3) if any(d)]
 )
-"""In which round shapes are given points of their surface."""
+"""Directions in which round shapes get points of their surface; more directions
+follow the shape more closely."""
 
 
 def collision_points(world: Config, name: str) -> Float[np.ndarray, "n 3"]:
-    """Points of a frame and all on it, in the frame; their hull is about the thing's.
+    """Return points whose hull approximates a frame with all that is attached to it.
 
-    Planes have none.
+    The points (n, 3) are in the frame [m]. Planes have no points.
     """
     root, poses = world.index(name), world.poses()
-    below = {root}
-    found = [np.zeros((0, 3))]
+    subtree = {root}
+    points = [np.zeros((0, 3))]
     for i, frame in enumerate(world.frames):
-        if i != root and frame.parent not in below:
+        if i != root and frame.parent not in subtree:
             continue
-        below.add(i)
+        subtree.add(i)
         pose = pose_multiply(pose_inverse(poses[root]), poses[i])
         R, p = quat_to_matrix(pose[3:]), pose[:3]
         for g in frame.geometries:
             if g.collision and not isinstance(g.shape, Plane | Marker):
-                found.append(_points(g, frame.name) @ R.T + p)
-    return np.concatenate(found)
+                points.append(_surface_points(g, frame.name) @ R.T + p)
+    return np.concatenate(points)
 
 
-def _points(g: Geometry, frame: str) -> Float[np.ndarray, "n 3"]:
+def _surface_points(g: Geometry, frame: str) -> Float[np.ndarray, "n 3"]:
+    """Return points on the surface of a shape, in its frame [m]."""
     if isinstance(g.shape, PointCloud):
         return g.shape.points @ quat_to_matrix(g.pose[3:]).T + g.pose[:3]
     core, axes = bounding_ellipsoids(g, frame)
@@ -55,35 +61,44 @@ def _points(g: Geometry, frame: str) -> Float[np.ndarray, "n 3"]:
 
 
 def settle_on_face(
-    points: Float[np.ndarray, "n 3"], turned: Float[np.ndarray, "k 4"]
+    points: Float[np.ndarray, "n 3"], orientations: Float[np.ndarray, "k 4"]
 ) -> Float[np.ndarray, "k 4"]:
-    """Orientations turned until a thing lies on the face its centroid is above.
+    """Return orientations rotated until the object lies on a stable face.
 
-    So thin edges are chosen rarely, as when it is thrown.
+    The face is the one that the vertical through the centroid meets, so that small
+    faces are chosen rarely, as by a thrown object.
 
     Args:
-        points: whose hull it is, of uniform density.
-        turned: orientations.
+        points: their hull is the object, of uniform density.
+        orientations: unit quaternions.
     """
     faces, heights = stable_faces(points)
     if not len(faces):
-        return turned
-    R = quat_to_matrix(turned)
-    down = faces[np.argmax(-R[:, 2] @ faces.T / heights, 1)]
-    now = np.einsum("kij,kj->ki", R, down)
-    # the quaternion that turns `now` to -z; where they are opposite, about x
-    half = np.stack([1 - now[:, 2], -now[:, 1], now[:, 0], np.zeros(len(now))], -1)
-    half[now[:, 2] > 1 - 1e-9] = [0, 1, 0, 0]
-    return quat_normalize(quat_multiply(quat_normalize(half), turned))
+        return orientations
+    R = quat_to_matrix(orientations)
+    # A ray from the centroid along d leaves the plane of face f at h_f / (n_f · d);
+    # the smallest such distance belongs to the face that it meets.
+    chosen = faces[np.argmax(-R[:, 2] @ faces.T / heights, 1)]
+    normal = np.einsum("kij,kj->ki", R, chosen)
+    # The quaternion (1 + a · b, a × b) rotates unit vector a to b, here the normal to
+    # -z; if they are opposite it vanishes, and half a turn about x serves.
+    zero = np.zeros(len(normal))
+    turn = np.stack([1 - normal[:, 2], -normal[:, 1], normal[:, 0], zero], -1)
+    turn[normal[:, 2] > 1 - 1e-9] = [0, 1, 0, 0]
+    return quat_normalize(quat_multiply(quat_normalize(turn), orientations))
 
 
 def stable_faces(
     points: Float[np.ndarray, "n 3"],
 ) -> tuple[Float[np.ndarray, "faces 3"], Float[np.ndarray, " faces"]]:
-    """Those faces of a hull that its centroid is straight above when they are below.
+    """Return the faces of a hull on which it rests, with its centroid above them.
 
-    Outward normals, and how far from the centroid they are [m]. None for points without
-    volume.
+    Args:
+        points: their hull is the object, of uniform density.
+
+    Returns:
+        Outward normals, and distances of the faces from the centroid [m]. There is no
+        face if the points have no volume.
     """
     none = np.zeros((0, 3)), np.zeros(0)
     if len(points) < 4:
@@ -98,7 +113,8 @@ def stable_faces(
     solid = size != 0
     corners, heights = corners[solid], heights[solid] / size[solid]
     normals = normals[solid] / size[solid, None]
-    # the centroid's foot is in the triangle: on the same side of all its edges
+    # A face is stable if the foot of the centroid is inside of the triangle: on the
+    # same side of all its edges.
     foot = heights[:, None] * normals
     edges = np.roll(corners, -1, 1) - corners
     sides = np.cross(edges, foot[:, None] - corners)

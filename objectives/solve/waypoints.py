@@ -1,4 +1,4 @@
-"""Paths through waypoints."""
+"""Initial paths through waypoints."""
 
 from collections.abc import Sequence
 
@@ -14,42 +14,50 @@ def waypoint_path(
     quaternions: Sequence[int] = (),
     linear: bool = False,
 ) -> Float[np.ndarray, "slices nq"]:
-    """From `start` straight to each waypoint, reached at the end of its phase.
+    """Return a path straight from `start` to each waypoint, reached at a phase's end.
 
     Args:
         start: coordinates before the first slice.
         waypoints: one for each phase; the last phase may be cut short.
         slices_per_phase: slices in each phase.
-        slices: in all.
-        quaternions: first coordinate of each quaternion; these turn at constant axis,
-            the shorter way.
-        linear: at constant speed; otherwise half a cosine wave, at rest at waypoints.
+        slices: number of slices.
+        quaternions: first coordinate of each quaternion, which rotates about a constant
+            axis, by the smaller angle.
+        linear: whether speed is constant; otherwise positions follow half a cosine wave
+            in each phase, so that the path is at rest at waypoints.
     """
     t = np.arange(1, slices + 1)
     phase = (t - 1) // slices_per_phase
     begin = phase * slices_per_phase
-    share = (t - begin) / (np.minimum(begin + slices_per_phase, slices) - begin)
+    fraction = (t - begin) / (np.minimum(begin + slices_per_phase, slices) - begin)
     if not linear:
-        share = (1 - np.cos(np.pi * share)) / 2
+        fraction = (1 - np.cos(np.pi * fraction)) / 2
     corners = np.concatenate([start[None], waypoints])
     a, b = corners[phase], corners[phase + 1]
-    path = a + share[:, None] * (b - a)
+    path = a + fraction[:, None] * (b - a)
     for first in quaternions:
         part = slice(first, first + 4)
-        path[:, part] = slerp(a[:, part], b[:, part], share)
+        path[:, part] = slerp(a[:, part], b[:, part], fraction)
     return path
 
 
 def slerp(
-    a: Float[np.ndarray, "n 4"], b: Float[np.ndarray, "n 4"], share: np.ndarray
+    a: Float[np.ndarray, "n 4"], b: Float[np.ndarray, "n 4"], fraction: np.ndarray
 ) -> Float[np.ndarray, "n 4"]:
-    """Rotations between `a` and `b` the shorter way; unit quaternions."""
+    """Return unit quaternions between `a` and `b`, on the shorter arc (Shoemake 1985).
+
+    Args:
+        a: quaternions at fraction 0.
+        b: quaternions at fraction 1.
+        fraction: of each pair, from 0 to 1.
+    """
     a = a / np.linalg.norm(a, axis=1, keepdims=True)
     b = b / np.linalg.norm(b, axis=1, keepdims=True)
     cosine = np.sum(a * b, 1)
     b = np.where(cosine[:, None] < 0, -b, b)
     angle = np.arccos(np.minimum(np.abs(cosine), 1.0))
-    near = np.maximum(angle, 1e-9)
-    weights = np.sin((1 - share) * near), np.sin(share * near)
-    out = weights[0][:, None] * a + weights[1][:, None] * b
-    return out / np.linalg.norm(out, axis=1, keepdims=True)
+    # Not zero, so that the weights of equal quaternions do not both vanish.
+    angle = np.maximum(angle, 1e-9)
+    weight_a, weight_b = np.sin((1 - fraction) * angle), np.sin(fraction * angle)
+    mixed = weight_a[:, None] * a + weight_b[:, None] * b
+    return mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
