@@ -25,6 +25,7 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --strict --follow-imports=silent tests/face/typing_smoke.py
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict

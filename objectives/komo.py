@@ -7,7 +7,7 @@ inference" (2017).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import jax
 import numpy as np
@@ -25,6 +25,7 @@ from posewise.robots.typing import (
     VectorLike,
 )
 from posewise.robots.validation import integer
+from posewise.solvers.options import SolverOptions
 
 from .chain.contact_forces import ActiveContact
 from .chain.modes import HelperFrame, ModeSwitch
@@ -392,7 +393,7 @@ class KOMO:
         method: Any = AUGMENTED_LAGRANGIAN,
         tolerance: float = 1e-3,
         progress: ProgressLike = True,
-        **options: Any,
+        **options: Unpack[SolverOptions],
     ) -> Solution:
         """Solve from the initial path and, with `starts` > 1, from random ones too.
 
@@ -412,7 +413,7 @@ class KOMO:
             tolerance: rows within it count as satisfied, in scaled units.
             progress: True: a line on stderr every two seconds; False: none; or a
                 function that is called with a `posewise.solvers.Progress`.
-            **options: fields of `posewise.solvers.Options`.
+            **options: fields of `posewise.solvers.Options`, see `SolverOptions`.
 
         Returns:
             The best solution: feasible before infeasible, then by cost.
@@ -435,7 +436,7 @@ class KOMO:
         tolerance: float = 1e-3,
         progress: ProgressLike = True,
         max_solutions: int | None = None,
-        **options: Any,
+        **options: Unpack[SolverOptions],
     ) -> list[Solution]:
         """Return the solution of each start of `solve`, in the order of the starts.
 
@@ -476,7 +477,7 @@ class KOMO:
         mesh: Mesh | None = None,
         checkpoint_dir: StrPath | None = None,
         chunk_size: int = 256,
-        **options: Any,
+        **options: Unpack[SolverOptions],
     ) -> list[Solution]:
         """Solve many problems that differ only in numbers, each from many starts.
 
@@ -521,7 +522,11 @@ class KOMO:
         return solve_batch(problems, settings, batch_settings)
 
     def function(
-        self, wrt: Objective, *, tolerance: float = 1e-3, **options: Any
+        self,
+        wrt: Objective,
+        *,
+        tolerance: float = 1e-3,
+        **options: Unpack[SolverOptions],
     ) -> Callable[[Float[jax.Array, " D"]], Float[jax.Array, "T nq"]]:
         """Return the path (T, nq) as a JAX function of an objective's target (D,).
 

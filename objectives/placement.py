@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, Unpack, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -26,6 +26,7 @@ from .solve.sampling import (
     sample_placements,
     with_ancestors,
 )
+from .typing import PlacementOptions
 
 CANDIDATES_PER_START = 8
 """Random placements of which one becomes a start, if solves are long: with witnesses.
@@ -106,7 +107,7 @@ def solve_placement(
     collisions: bool = True,
     min_separation: tuple[float, float] = (0.01, 0.1),
     max_solutions: int | None = None,
-    **options: Any,
+    **options: Unpack[PlacementOptions],
 ) -> list[Placement]:
     """Find poses of frames that meet constraints while all other frames stand still.
 

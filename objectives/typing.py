@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from posewise.solvers import Progress
+from posewise.solvers.options import SolverOptions
 
 Times: TypeAlias = float | Sequence[float] | np.ndarray | None
 """Times in phases: None or [] for all slices, [t] for one, [a, b] for an interval."""
@@ -21,3 +22,9 @@ SignedAxis: TypeAlias = Literal["x", "y", "z", "-x", "-y", "-z"]
 """An axis of a frame, or its opposite."""
 ProgressLike: TypeAlias = bool | Callable[[Progress], None]
 """Whether progress is reported on stderr, or a function that receives it."""
+
+
+class PlacementOptions(SolverOptions, total=False):
+    """Keywords that `solve_placement` passes on to `KOMO.solve_all`."""
+
+    progress: ProgressLike

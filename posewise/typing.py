@@ -6,9 +6,11 @@ from .features.typing import PoseFunction as PoseFunction
 from .features.typing import ScaleLike as ScaleLike
 from .features.typing import SymbolLike as SymbolLike
 from .features.typing import TargetLike as TargetLike
+from .objectives.interval import SupportsObjectives as SupportsObjectives
 from .objectives.typing import AxisPair as AxisPair
 from .objectives.typing import ContactKind as ContactKind
 from .objectives.typing import ModeKind as ModeKind
+from .objectives.typing import PlacementOptions as PlacementOptions
 from .objectives.typing import ProgressLike as ProgressLike
 from .objectives.typing import SignedAxis as SignedAxis
 from .objectives.typing import Slices as Slices
