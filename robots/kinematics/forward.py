@@ -170,13 +170,13 @@ class Kinematics:
 @full_matmul_precision
 def forward_pass(K: Kinematics, q: Float[Array, "*batch nq"]) -> ForwardPass:
     """Return the poses of all frames and the twists of all dofs."""
-    at = K.tree.indices
+    indices = K.tree.indices
     (R, p), twists = forward_pass_nodes(K, q)
     R_offset, p_offset = _frame_offsets(K, q)
-    R_node = R[..., at.frame_nodes, :, :]
+    R_node = R[..., indices.frame_nodes, :, :]
     frames = FramePoses(
-        R_node @ R_offset[at.offset_rows],
-        p[..., at.frame_nodes, :] + rotate(R_node, p_offset[at.offset_rows]),
+        R_node @ R_offset[indices.offset_rows],
+        p[..., indices.frame_nodes, :] + rotate(R_node, p_offset[indices.offset_rows]),
     )
     return ForwardPass(frames, twists)
 
@@ -202,9 +202,9 @@ def attach_to_nodes(
         rows: Row of the batch of each frame.
         frames: Index of each frame.
     """
-    at, count = K.tree.indices, len(K.tree.parents) + 1
-    node_rows = rows * count + gather(at.frame_nodes % count, frames)
-    offsets = gather(at.offset_rows, frames)
+    indices, count = K.tree.indices, len(K.tree.parents) + 1
+    node_rows = rows * count + gather(indices.frame_nodes % count, frames)
+    offsets = gather(indices.offset_rows, frames)
     return FrameAttachment(
         node_rows, *(gather(x, offsets) for x in _frame_offsets(K, K.node_p))
     )
@@ -234,34 +234,34 @@ def forward_pass_nodes(
     K: Kinematics, q: Float[Array, "*batch nq"]
 ) -> tuple[FramePoses, Array]:
     """Return the world poses of all nodes and, last, of the world; and dofs' twists."""
-    at = K.tree.indices
+    indices = K.tree.indices
     xp = q.__array_namespace__()
     batch = q.shape[:-1]
     R, p = _node_poses(K, q)
     eye = xp.broadcast_to(xp.eye(3, dtype=q.dtype), (*batch, 1, 3, 3))
     zero = xp.zeros((*batch, 1, 3), q.dtype)
     R, p = xp.concatenate([R, eye], -3), xp.concatenate([p, zero], -2)
-    axes = rotate(R[..., at.axis_nodes, :, :], _cast_like(q, K.dof_axis))
+    axes = rotate(R[..., indices.axis_nodes, :, :], _cast_like(q, K.dof_axis))
     # A rotation about an axis a through p moves the point at the origin by p × a.
-    moments = cross(p[..., at.dof_nodes, :], axes)
-    if not at.is_all_rotation:
-        moments = xp.where(at.is_rotation[:, None], moments, axes)
-        axes = xp.where(at.is_rotation[:, None], axes, 0.0)
+    moments = cross(p[..., indices.dof_nodes, :], axes)
+    if not indices.is_all_rotation:
+        moments = xp.where(indices.is_rotation[:, None], moments, axes)
+        axes = xp.where(indices.is_rotation[:, None], axes, 0.0)
     return FramePoses(R, p), xp.concatenate([moments, axes], -1)
 
 
-def _frame_offsets(K: Kinematics, like: Array) -> FramePoses:
+def _frame_offsets(K: Kinematics, q: Array) -> FramePoses:
     """Return the poses of rigid frames on their nodes and, last, the identity."""
-    xp = like.__array_namespace__()
-    R = xp.concatenate([_cast_like(like, K.frame_R), xp.eye(3, dtype=like.dtype)[None]])
+    xp = q.__array_namespace__()
+    R = xp.concatenate([_cast_like(q, K.frame_R), xp.eye(3, dtype=q.dtype)[None]])
     return FramePoses(
-        R, xp.concatenate([_cast_like(like, K.frame_p), xp.zeros((1, 3), like.dtype)])
+        R, xp.concatenate([_cast_like(q, K.frame_p), xp.zeros((1, 3), q.dtype)])
     )
 
 
 def _node_poses(K: Kinematics, q: Array) -> tuple[Array, Array]:
     """Compute the world poses of all nodes, level by level."""
-    tree, at = K.tree, K.tree.indices
+    tree, indices = K.tree, K.tree.indices
     xp = q.__array_namespace__()
     batch = q.shape[:-1]
     if not tree.parents:
@@ -277,20 +277,24 @@ def _node_poses(K: Kinematics, q: Array) -> tuple[Array, Array]:
     c, s = materialize(cos_and_sin, angle) if xp is jnp else cos_and_sin(angle)
     R_loc = fixed + c * cosine + s * sine
     if tree.ball_nodes:
-        ball_R = quat_to_matrix(quat_normalize(q[..., at.ball_coordinates]))
+        ball_R = quat_to_matrix(quat_normalize(q[..., indices.ball_coordinates]))
         ball_R = _cast_like(q, K.ball_R) @ ball_R
-        R_loc = xp.concatenate([R_loc, ball_R], -3)[..., at.ball_rows, :, :]
+        R_loc = xp.concatenate([R_loc, ball_R], -3)[..., indices.ball_rows, :, :]
     p_loc = _cast_like(q, K.node_p)
     p_all = xp.broadcast_to(p_loc, (*batch, *p_loc.shape))
     if tree.slide_nodes:
-        amount = padded[..., at.slide_coordinates] * _cast_like(q, K.slide_multiplier)
+        amount = padded[..., indices.slide_coordinates] * _cast_like(
+            q, K.slide_multiplier
+        )
         amount = (amount + _cast_like(q, K.slide_offset))[..., None]
-        shift = p_loc[at.slide_nodes] + xp.sum(amount * _cast_like(q, K.slide_axis), -2)
-        p_all = xp.concatenate([p_all, shift], -2)[..., at.slide_rows, :]
+        shift = p_loc[indices.slide_nodes] + xp.sum(
+            amount * _cast_like(q, K.slide_axis), -2
+        )
+        p_all = xp.concatenate([p_all, shift], -2)[..., indices.slide_rows, :]
 
     R_levels: list[Array] = []
     p_levels: list[Array] = []
-    for (first, last), up in zip(tree.levels, at.parent_rows, strict=True):
+    for (first, last), up in zip(tree.levels, indices.parent_rows, strict=True):
         R, p = R_loc[..., first:last, :, :], p_all[..., first:last, :]
         if R_levels:
             R_up, p_up = R_levels[-1], p_levels[-1]
@@ -318,7 +322,7 @@ def frame_quaternions(
     They are products along the tree, whose sign is never normalised, so that they are
     smooth in q.
     """
-    tree, at = K.tree, K.tree.indices
+    tree, indices = K.tree, K.tree.indices
     xp = q.__array_namespace__()
     batch = q.shape[:-1]
     unit = xp.broadcast_to(xp.asarray([1.0, 0, 0, 0], dtype=q.dtype), (*batch, 1, 4))
@@ -327,17 +331,17 @@ def frame_quaternions(
     cosine, sine = _cast_like(q, K.rotation_quat_basis)
     local = xp.cos(half) * cosine + xp.sin(half) * sine
     if tree.ball_nodes:
-        turned = quat_normalize(q[..., at.ball_coordinates])
+        turned = quat_normalize(q[..., indices.ball_coordinates])
         turned = quat_multiply(_cast_like(q, K.ball_quat), turned)
-        local = xp.concatenate([local, turned], -2)[..., at.ball_rows, :]
+        local = xp.concatenate([local, turned], -2)[..., indices.ball_rows, :]
     nodes = xp.concatenate([local, unit], -2)
     # Prefix products by pointer doubling: the k-th step multiplies paths of 2^k nodes.
-    for up in at.ancestors:
+    for up in indices.ancestors:
         nodes = quat_multiply(nodes[..., up, :], nodes)
     on = xp.concatenate([_cast_like(q, K.frame_quat), unit.reshape(-1, 4)[:1]])[
-        at.offset_rows
+        indices.offset_rows
     ]
-    return quat_multiply(nodes[..., at.frame_nodes, :], on)
+    return quat_multiply(nodes[..., indices.frame_nodes, :], on)
 
 
 def geometric_jacobians(
@@ -377,6 +381,6 @@ def fold_dofs(
     return J[..., : K.nv] + J[..., K.nv :] @ mimic_columns
 
 
-def _cast_like(like: Array, data: Array) -> Array:
-    """Return data in the dtype of `like`."""
-    return data if data.dtype == like.dtype else data.astype(like.dtype)
+def _cast_like(reference: Array, data: Array) -> Array:
+    """Return data in the dtype of a reference."""
+    return data if data.dtype == reference.dtype else data.astype(reference.dtype)
