@@ -1,12 +1,12 @@
-"""BEHAVIOR's activities: how many begin, and reach their goal, in scenes of our own.
+"""BEHAVIOR's activities: how many reach their start and their goal in generated scenes.
 
     python benchmarks/activities.py [--definitions FOLDER] [--seed 0] [--limit 120]
 
-For each definition a scene is made (`logic.bddl.make_scene`), placed so that :init
-holds (`solve_init`), and then so that the goal does (`solve_goal`); both are judged by
-the exact evaluation. In addition no two things may overlap, by their exact gaps.
-FOLDER has definitions as the package bddl has them, NAME/problem0.bddl (1.0.1 has the
-100 of BEHAVIOR-100); without it, those of the installed package are taken.
+For each definition a scene is generated (`logic.bddl.make_scene`), placed so that :init
+holds (`solve_init`), and then so that the goal holds (`solve_goal`); both are judged by
+the exact evaluation. In addition no two objects may overlap, by exact signed distances.
+FOLDER contains definitions in the layout of the package bddl, NAME/problem0.bddl (1.0.1
+has the 100 of BEHAVIOR-100); by default those of the installed package are used.
 """
 
 import argparse
@@ -28,17 +28,17 @@ from posewise.robots.contact.proximity import nearest_contacts
 
 jax.config.update("jax_enable_x64", True)
 ROUNDING = 1e-6
-"""Things that are no deeper in each other only touch [m]."""
+"""Largest penetration depth of objects that count as only touching [m]."""
 STATES = ("burnt cooked dusty frozen open sliced soaked stained toggled_on").split()
 
 
 class Run(NamedTuple):
-    """What came of one activity."""
+    """Result of one activity."""
 
     name: str
     things: int
     geometric: bool
-    """Whether the goal speaks of places at all."""
+    """Whether the goal has any geometric literal."""
     init: bool
     goal: bool
     overlaps: int
@@ -87,7 +87,7 @@ def overlaps(C: pw.Config) -> int:
 
 
 def depth(a: FrameGroup, b: FrameGroup) -> float:
-    """How deep two things that meet are in each other [m]."""
+    """Return the penetration depth of two objects in contact [m]."""
     pairs = list(itertools.product(a.collision_frames, b.collision_frames))
     poses = a.C.forward_pass().frames
     contacts = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, ROUNDING)
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--definitions", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=120, help="seconds for each")
-    parser.add_argument("--every", type=int, default=1, help="only every so many")
+    parser.add_argument("--every", type=int, default=1, help="take every N-th only")
     options = parser.parse_args()
     folder = options.definitions
     sources = sorted(folder.glob("*/problem0.bddl")) if folder else bddl.activities()

@@ -106,7 +106,7 @@ def world(design: np.ndarray, thing: Thing) -> pw.Config:
 
 
 class Study:
-    """How good a design is for an object."""
+    """Rates designs of a gripper for one object."""
 
     def __init__(self, thing: Thing, seed: int) -> None:
         self.thing, self.count = thing, 0
@@ -140,7 +140,10 @@ class Study:
             self.reward.add_criterion(criterion, weight)
 
     def trace(self, design: np.ndarray) -> rostok.Trace:
-        """Of the full length: only events that the force needs are asked."""
+        """Simulate a grasp to its full length.
+
+        Only the events that activate the force are evaluated during the simulation.
+        """
         self.count += 1
         return rostok.simulate_grasp(
             world(design, self.thing),

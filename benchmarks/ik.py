@@ -32,11 +32,11 @@ FINGER = "panda_finger_joint1"
 HOME = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 2.0, 0.785])
 STARTS = 20
 OPTIONS = dict(mu=1e3, damping=1.0, max_step=1.0, max_iterations=25)
-"""Nothing but feasibility: trust the Newton steps, and soon start anew."""
+"""Solver options for feasibility only: long Newton steps, and early restarts."""
 
 
 def panda() -> pw.Config:
-    """The arm, at home."""
+    """Return the arm in its home configuration."""
     C = pw.load("panda")
     C.lock(FINGER)
     C.q = HOME
@@ -105,12 +105,12 @@ class Arm:
 
 
 def urdf() -> Path:
-    """Our own model of the arm."""
+    """Return the path of posewise's model of the arm."""
     return Path(pw.__file__).parent / "robots/data/panda.urdf"
 
 
 class Measured(NamedTuple):
-    """What a solver made of all targets."""
+    """Success rate and times of a solver over all targets."""
 
     success: float
     wall: float
@@ -119,7 +119,7 @@ class Measured(NamedTuple):
 
 
 def measure(solve: Callable[[], list[np.ndarray]], arm: Arm, targets) -> Measured:
-    """The faster of two runs."""
+    """Return the faster of two runs."""
     times = []
     for _ in range(2):
         wall, cores = time.perf_counter(), time.process_time()

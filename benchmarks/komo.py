@@ -1,19 +1,20 @@
-"""Open KOMO problems of the reference data, and four of ours, beside rai in one run.
+"""KOMO problems of the reference data, and four more, compared with rai in one run.
 
     python benchmarks/komo.py [--only ik_gaze ...] [--oracle ../shared/oracle/komo]
 
 Each problem is solved from the reference data's start points, warm, one start at a
 time; `robotic` (when installed) solves the same problem from the same points with both
-of its option sets, by turns with ours. Success: every eq and ineq row within 1e-3.
-Prints median milliseconds, success rate, median cost of successes, seconds of the first
-solve in a new process (with compilation, and with a filled cache), success rate with
-`starts=8` over some seeds, and rai's median by ours (`ratio`: of its faster set).
+of its option sets, alternating with posewise. Success: every eq and ineq row is within
+1e-3. Prints median milliseconds, success rate, median cost of successes, seconds of the
+first solve in a new process (with compilation, and with a filled cache), success rate
+with `starts=8` over some seeds, and the median of rai's faster option set divided by
+posewise's median (`ratio`).
 
     python benchmarks/komo.py --batches
 
-Batches instead: random starts of one problem, solved at once, beside rai's mean over
-some of them one after the other; `ratio`: of throughputs, for rai's faster option set,
-and of the throughputs of successes.
+Solves batches instead: random starts of one problem at once, compared with rai's mean
+over some of them, one after the other. `ratio` compares throughputs, and throughputs of
+successes, with rai's faster option set.
 """
 
 import argparse
@@ -40,22 +41,22 @@ from posewise.objectives.problem_spec import initial_paths  # noqa: E402
 
 
 def first_solve(name: str, folder: Path, oracle: Path) -> float:
-    """Seconds of the first solve in a new process."""
+    """Return the seconds of the first solve in a new process."""
     words = [sys.executable, __file__, "--first", name, "--cache", str(folder)]
     words += ["--oracle", str(oracle)]
     return float(subprocess.run(words, check=True, capture_output=True).stdout)
 
 
 class Run(NamedTuple):
-    """One start's solve, the best of three rounds."""
+    """Solve of one start: the fastest of three rounds."""
 
     ms: float
     cost: float
     success: bool
 
 
-def ours(name: str, komo: pw.KOMO) -> Callable[[list], Run]:
-    """How posewise solves from a start."""
+def posewise_solver(name: str, komo: pw.KOMO) -> Callable[[list], Run]:
+    """Return a function that solves from a start with posewise."""
 
     def run(x: list) -> Run:
         komo.initialize(initial(name, komo, x))
@@ -70,14 +71,14 @@ def ours(name: str, komo: pw.KOMO) -> Callable[[list], Run]:
     return run
 
 
-def of_eight(komo: pw.KOMO) -> float:
-    """Success rate with eight starts."""
+def success_with_eight_starts(komo: pw.KOMO) -> float:
+    """Return the success rate with eight starts."""
     found = [komo.solve(seed=k, starts=8, progress=False) for k in range(SEEDS)]
     return float(np.mean([max(s.eq, s.ineq) < 1e-3 for s in found]))
 
 
-def theirs(problem: Callable, options: dict) -> Callable[[list], Run]:
-    """How rai does."""
+def rai_solver(problem: Callable, options: dict) -> Callable[[list], Run]:
+    """Return a function that solves from a start with rai."""
     import robotic as ry
 
     def run(x: list) -> Run:
@@ -88,7 +89,8 @@ def theirs(problem: Callable, options: dict) -> Callable[[list], Run]:
             solver = ry.NLP_Solver()
             solver.setProblem(nlp)
             solver.setOptions(**options)
-            ry.rnd_seed(0)  # samples are noisy
+            # Initialization samples are noisy.
+            ry.rnd_seed(0)
             solver.setInitialization(for_rai(x, nlp.getInitializationSample()))
             begin = time.perf_counter()
             out = solver.solve()
@@ -106,15 +108,15 @@ def theirs(problem: Callable, options: dict) -> Callable[[list], Run]:
     return run
 
 
-def by_turns(
+def solve_alternately(
     solvers: dict[str, Callable[[list], Run]], starts: list
 ) -> dict[str, list[Run]]:
-    """All starts by each, twice, so that a machine that is busy slows all down.
+    """Return the runs of all solvers, the faster of two rounds for each start.
 
-    Of each start the faster one counts.
+    Solvers alternate, so that a busy machine slows all of them down.
     """
     for run in solvers.values():
-        run(starts[0])  # what compiles does so now
+        run(starts[0])  # so that compilation is not measured
     first, second = (
         {who: [run(x) for x in starts] for who, run in solvers.items()}
         for _ in range(2)
@@ -123,6 +125,7 @@ def by_turns(
 
 
 def line(name: str, who: str, runs: list[Run], more: str = "") -> str:
+    """Return a line of the table."""
     good = [r.cost for r in runs if r.success]
     cost = f"{np.median(good):.4g}" if good else "-"
     ms = [r.ms for r in runs]
@@ -133,7 +136,7 @@ def line(name: str, who: str, runs: list[Run], more: str = "") -> str:
 
 
 def batch(name: str, komo: pw.KOMO, problem: Callable, count: int, opts: dict) -> str:
-    """Random starts at once, beside some of them one by one in rai."""
+    """Return a line that compares a batch with some of its starts in rai."""
     komo.solve_all(starts=count, progress=False)
     rounds = []
     for _ in range(3):
@@ -144,10 +147,10 @@ def batch(name: str, komo: pw.KOMO, problem: Callable, count: int, opts: dict) -
     text = f"{count:5d} {name:18s} posewise {ms:7.3f} ms {100 * good:4.0f} %"
     if not opts:
         return text
-    paths = initial_paths(komo.spec, 0, count)[:: count // SOME]
+    paths = initial_paths(komo.spec, 0, count)[:: count // RAI_STARTS_PER_BATCH]
     ratios, successes = [], []
     for who, options in opts.items():
-        runs = [theirs(problem, options)(path.ravel()) for path in paths]
+        runs = [rai_solver(problem, options)(path.ravel()) for path in paths]
         mean = np.mean([r.ms for r in runs])
         share = np.mean([r.success for r in runs])
         text += f"  rai {who} {mean:6.2f} ms {100 * share:4.0f} %"
@@ -157,10 +160,10 @@ def batch(name: str, komo: pw.KOMO, problem: Callable, count: int, opts: dict) -
 
 
 BATCHES = {"ik_gaze": 1000, "ik_shelf_coll": 1000, "planar_path32": 256, "path32": 256}
-SOME = 32
-"""Of a batch, so many starts are solved by rai."""
+RAI_STARTS_PER_BATCH = 32
+"""Number of starts of a batch that rai solves."""
 SEEDS = 20
-"""So many times a problem is solved with eight starts."""
+"""Number of solves with eight starts, each with another seed."""
 
 
 def main() -> None:
@@ -189,13 +192,15 @@ def main() -> None:
     if with_rai:
         import problems
 
-        def stated(name: str) -> Callable:
-            own = OF_RAI.get(name)
-            return partial(own, problems) if own else getattr(problems, name)
+        def rai_problem(name: str) -> Callable:
+            custom = OF_RAI.get(name)
+            return partial(custom, problems) if custom else getattr(problems, name)
 
     if args.batches:
         for name, count in BATCHES.items():
-            problem, opts = (stated(name), problems.OPTS) if with_rai else (None, {})
+            problem, opts = (
+                (rai_problem(name), problems.OPTS) if with_rai else (None, {})
+            )
             print(batch(name, makers[name](scenes), problem, count, opts), flush=True)
         return None
     starts = json.loads((args.oracle / "x0.json").read_text()) | own_starts(scenes)
@@ -205,17 +210,19 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory() as folder:
             first, again = (first_solve(name, folder, args.oracle) for _ in range(2))
-        solvers = {"posewise": ours(name, make(scenes))}
+        solvers = {"posewise": posewise_solver(name, make(scenes))}
         if with_rai:
             for who, options in problems.OPTS.items():
-                solvers[f"rai {who}"] = theirs(stated(name), options)
-        runs = by_turns(solvers, starts[name])
+                solvers[f"rai {who}"] = rai_solver(rai_problem(name), options)
+        runs = solve_alternately(solvers, starts[name])
         note = f"first {first:.1f} s, cached {again:.2f} s"
-        note += f", starts=8 {100 * of_eight(make(scenes)):.0f} %"
-        median = {who: np.median([r.ms for r in of]) for who, of in runs.items()}
+        note += f", starts=8 {100 * success_with_eight_starts(make(scenes)):.0f} %"
+        median = {
+            who: np.median([r.ms for r in all_runs]) for who, all_runs in runs.items()
+        }
         mine = runs.pop("posewise")
-        for who, of in runs.items():
-            print(line(name, who, of))
+        for who, all_runs in runs.items():
+            print(line(name, who, all_runs))
         if runs:
             fastest = min(median[who] for who in runs)
             note += f"  ratio {fastest / median['posewise']:.2f}"

@@ -1,11 +1,11 @@
-"""Peak memory of large problems, each in a process of its own.
+"""Peak memory of large problems, each in a separate process.
 
     python benchmarks/memory.py [--only starts kitchen]
 
 starts: 1000 random starts of the path over a wall (`benchmarks/wall.py`), at most 30
 iterations each. kitchen: rai's PR2 in rai's kitchen (both from the package `robotic`),
 a path of 32 slices with all collisions. Prints the peak of the resident memory, and
-what of it was there before solving.
+its value before solving.
 """
 
 import argparse
@@ -58,7 +58,7 @@ PROBLEMS = {f.__name__: f for f in (starts, kitchen)}
 
 
 def peak() -> float:
-    """Of this process so far [MiB]."""
+    """Return the peak of this process so far [MiB]."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

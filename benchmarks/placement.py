@@ -1,4 +1,4 @@
-"""Placements that predicates ask for: how many are found, and how fast.
+"""Placements that satisfy predicates: success rates and times.
 
     python benchmarks/placement.py [--only InsideOf crate ...] [--runs 50]
 
@@ -9,7 +9,7 @@ predicate holds exactly, nothing overlaps by more than 1 mm, and in the cases th
 is held from below: lowered by 2 mm it overlaps by more than 1 mm.
 
 Prints seconds of the first solve (with compilation), median milliseconds of a warm one
-and of the cores' time, the share of successes, and seconds per success.
+and of CPU time, the success rate, and seconds per success.
 """
 
 import argparse
@@ -32,12 +32,12 @@ STARTS = 128
 
 @dataclass(frozen=True)
 class Task:
-    """A world with something to be placed in it."""
+    """A world, an item to place in it, and the predicates that must hold."""
 
     world: Callable[[], pw.Config]
     item: pw.robots.shapes.Shape
-    what: Callable[[int], list]
-    """Of a number of the run."""
+    constraints: Callable[[int], list]
+    """Returns the predicates of a run, by its number."""
     rests: bool = True
 
 
@@ -118,7 +118,7 @@ def staged(task: Task, run: int) -> pw.Config:
 
 def good(C: pw.Config, task: Task, run: int) -> bool:
     """Whether the item is where it should be."""
-    if not all(p.holds(C) for p in task.what(run)) or C.collisions(margin=-1e-3):
+    if not all(p.holds(C) for p in task.constraints(run)) or C.collisions(margin=-1e-3):
         return False
     if not task.rests:
         return True
@@ -134,7 +134,7 @@ def measure(task: Task, runs: int) -> dict:
         began, cpu = time.perf_counter(), time.process_time()
         found = pw.solve_placement(
             C,
-            task.what(run),
+            task.constraints(run),
             ["item"],
             starts=STARTS,
             max_solutions=1,

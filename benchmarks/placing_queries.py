@@ -29,7 +29,7 @@ from posewise.robots.kinematics.transforms import axis_angle_to_quat, matrix_to_
 TOP = 0.4
 """Height of the table [m]."""
 TABLE = [(0.2, 0.95), (-0.5, 0.5)]
-"""From where to where on it things stand [m]."""
+"""Ranges of x and y on the table in which objects stand [m]."""
 ABOVE = "above the mug"
 REGION = [[0.2, -0.5, TOP], [0.95, 0.5, TOP + 0.5]]
 GOALS = [
@@ -61,7 +61,7 @@ def cup() -> list[tuple]:
 
 
 def clutter(rng: np.random.Generator) -> list[tuple]:
-    """Parts and radii of six things: boxes, cans and a cup."""
+    """Return parts and radii of six objects: boxes, cans and a cup."""
     found: list[tuple] = [(cup(), 0.065)]
     for _ in range(3):
         x, y, z = rng.uniform([0.05, 0.05, 0.06], [0.2, 0.2, 0.35])
@@ -73,7 +73,7 @@ def clutter(rng: np.random.Generator) -> list[tuple]:
 
 
 def scene(seed: int) -> pw.Config:
-    """A table with six things that do not touch; the mug is on the floor behind."""
+    """Return a table with six objects that do not touch, and a mug on the floor."""
     rng = np.random.default_rng(seed)
     C = pw.Config()
     C.add_frame("floor", shape=pw.Plane())
@@ -100,28 +100,30 @@ def scene(seed: int) -> pw.Config:
 
 
 def failures(C: pw.Config, placement: pw.objectives.placement.Placement) -> list[str]:
-    """What the exact queries say against a placement, in sentences.
+    """Return the reasons, by exact queries, why a placement fails.
 
-    What is about the world as it is (Stable, Visible) is asked with the arm where it
-    was; where it can get to, with the arm at its witness, which is how it does.
+    Queries about the present world (Stable, Visible) are evaluated with the arm where
+    it was; queries about reaching, with the arm at its witness.
     """
     world = C.copy()
     placement.apply(world)
-    there = world.copy()
-    for way in placement.witnesses.values():
-        for joint, value in way.items():
-            there.set_joint(joint, value)
-    asked = [(GOALS[:2], world), (GOALS[2:], there)]
-    found = [p.explain(w) for goals, w in asked for p in goals if not p.holds(w)]
-    low, high = there.limits
-    if (there.q < low - 1e-6).any() or (there.q > high + 1e-6).any():
-        found.append("The witness is beyond the limits of the joints.")
+    at_witness = world.copy()
+    for witness in placement.witnesses.values():
+        for joint, value in witness.items():
+            at_witness.set_joint(joint, value)
+    queries = [(GOALS[:2], world), (GOALS[2:], at_witness)]
+    reasons = [p.explain(w) for goals, w in queries for p in goals if not p.holds(w)]
+    low, high = at_witness.limits
+    if (at_witness.q < low - 1e-6).any() or (at_witness.q > high + 1e-6).any():
+        reasons.append("The witness is beyond the limits of the joints.")
     deep = world.collisions(margin=-1e-3)
-    return found + [f"{a} and {b} overlap by {-1e3 * d:.1f} mm." for a, b, d in deep]
+    return reasons + [f"{a} and {b} overlap by {-1e3 * d:.1f} mm." for a, b, d in deep]
 
 
-def found_anew(C: pw.Config, placement: pw.objectives.placement.Placement) -> bool:
-    """Whether all four hold as well where the exact side looks for a way itself."""
+def holds_without_witness(
+    C: pw.Config, placement: pw.objectives.placement.Placement
+) -> bool:
+    """Return whether all goals hold if the exact queries search a motion themselves."""
     world = C.copy()
     placement.apply(world)
     return all(p.holds(world) for p in GOALS)
@@ -162,7 +164,7 @@ def main() -> None:
     parser.add_argument("--scenes", type=int, default=50)
     parser.add_argument("--starts", type=int, default=32)
     args = parser.parse_args()
-    wall, cores, good, anew = [], [], [], 0
+    wall, cores, good, confirmed = [], [], [], 0
     for seed in range(args.scenes):
         C = scene(seed)
         began, cpu = time.perf_counter(), time.process_time()
@@ -171,11 +173,11 @@ def main() -> None:
         cores.append(time.process_time() - cpu)
         why = failures(C, best) if best.feasible else [best.message]
         good.append(not why)
-        anew += not why and found_anew(C, best)
+        confirmed += not why and holds_without_witness(C, best)
         for text in why:
             print(f"scene {seed}: {text}", flush=True)
     print(
-        f"success {sum(good)} of {len(good)} ({anew} found anew); first"
+        f"success {sum(good)} of {len(good)} ({confirmed} without witness); first"
         f" {wall[0]:.1f} s, {cores[0]:.1f} s of the cores; median"
         f" {1e3 * np.median(wall[1:]):.0f} ms, {1e3 * np.median(cores[1:]):.0f} ms of"
         f" the cores; rows of Stable {rows_ms(scene(0)):.1f} ms"

@@ -3,10 +3,10 @@
     python benchmarks/scale_out.py [--problems 64] [--rounds 3] [--cores 2]
 
 Paths of 32 slices of a Panda around a post, one start each, to targets of a seed.
-Everywhere a device has one core: one process is held to one core; one process has as
-many virtual devices as there are cores; and so many processes, each held to a core of
-its own, work together over the loopback. Prints the best of a few warm rounds [ms per
-problem], how many are feasible, and the speed-up over the one core.
+A device always has one core. Compared are one process on one core; one process with as
+many virtual devices as cores; and as many processes as cores, each pinned to another
+core and connected by the loopback interface. Prints the fastest of a few warm rounds
+[ms per problem], the number of feasible solutions, and the speed-up over one core.
 """
 
 import argparse
@@ -22,7 +22,7 @@ SLICES = 32
 
 
 def work(given: dict) -> None:
-    """One process's share, and its report on stdout."""
+    """Solve the share of one process, and print its report on stdout."""
     flag = f"--xla_force_host_platform_device_count={given['devices']}"
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}"
     import jax

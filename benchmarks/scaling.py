@@ -1,9 +1,9 @@
-"""What size costs: frames of a scene, dofs of a tree, slices of a path.
+"""Time and memory by problem size: frames of a scene, dofs of a tree, slices of a path.
 
 `python benchmarks/scaling.py [frames] [dofs] [slices]` prints for each size: seconds to
 build, of the first solve (compilation included), of a further one [ms], and the peak of
-memory. Each size runs in a process of its own. The last column is the exponent by which
-an iteration of a further solve grows from the size before: 1 is linear.
+memory. Each size runs in a separate process. The last column is the exponent with which
+the time of an iteration grows from the previous size: 1 is linear.
 """
 
 import json
@@ -27,12 +27,12 @@ SIZES = {
     "dofs": (25, 50, 100, 200),
     "slices": (30, 100, 300, 1000),
 }
-LIMIT = 500
-"""Seconds for one size."""
+TIMEOUT = 500
+"""Time limit of one size [s]."""
 
 
 def chain(C: pw.Config, dofs: int, branch: int) -> str:
-    """A tree of hinges, in branches of so many; the last frame."""
+    """Add a tree of hinges, in branches of a given length; return its last frame."""
     parent = "world"
     for k in range(dofs):
         parent = "world" if k % branch == 0 else f"j{k - 1}"
@@ -114,9 +114,11 @@ def table(kind: str) -> None:
     for n in SIZES[kind]:
         command = [sys.executable, __file__, kind, str(n)]
         try:
-            run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+            run = subprocess.run(
+                command, capture_output=True, text=True, timeout=TIMEOUT
+            )
         except subprocess.TimeoutExpired:
-            print(f"{n:8} | more than {LIMIT} s")
+            print(f"{n:8} | more than {TIMEOUT} s")
             continue
         if run.returncode:
             print(f"{n:8} | {run.stderr.strip().splitlines()[-1]}")

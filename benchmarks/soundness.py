@@ -27,7 +27,7 @@ NEAR = ("InContactWith", "OnTopOf", "Under", "InsideOf", "NextTo")
 
 
 def cases() -> list[tuple]:
-    """Name, predicate, how scenes are drawn, and of which things."""
+    """Return tuples of name, predicate, scene sampler, and its objects."""
     found = []
 
     def add(kind, arguments, draw, things, meanings, **options):

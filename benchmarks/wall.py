@@ -2,7 +2,7 @@
 
     python benchmarks/wall.py [--runs 10]
 
-PyRoki's example 07 with 25 slices: the hand points down on one side of a wall and shall
+PyRoki's example 07 with 25 slices: the hand points down on one side of a wall and must
 do so on the other side, at rest, with small accelerations. Pose, rest and collisions
 (among links, with wall and ground) are hard constraints. The joint paths that a run
 begins with are straight lines to the goal's inverse kinematics, with a little noise;
@@ -29,13 +29,13 @@ SLICES, SECONDS = 25, 2.0
 DOWN = [0.0, 0.0, 1.0, 0.0]
 START, GOAL = [0.5, -0.3, 0.2, *DOWN], [0.5, 0.3, 0.2, *DOWN]
 MARGIN = 0.02
-"""Of slices, so that nothing touches between them [m]."""
+"""Least clearance in slices, so that there is no contact between them [m]."""
 SPACING = 2e-3
-"""Of the places that are checked [m]."""
+"""Largest distance, at the hand, between configurations that are checked [m]."""
 
 
 def world() -> pw.Config:
-    """The arm, the ground and the wall."""
+    """Return the arm, the ground and the wall."""
     C = pw.load("panda")
     C.lock("panda_finger_joint1")
     C.add_frame("ground", shape=pw.Plane(), contact=1)

@@ -1,4 +1,4 @@
-"""Features with a meaning and a time: KOMO and what it returns."""
+"""Objectives: KOMO problems, placement, presets, and their solutions."""
 
 from .chain.contact_forces import ContactForce as ContactForce
 from .komo import KOMO as KOMO

@@ -31,7 +31,7 @@ class CompiledProblem(NamedTuple):
     data: ChainData
     """Numbers, which may vary without recompiling."""
     locations: list[list[RowLocation]]
-    """Where the rows of each objective are."""
+    """Location of the rows of each objective."""
 
 
 class LastResult(Generic[T_co]):
@@ -42,7 +42,7 @@ class LastResult(Generic[T_co]):
         self.value: T_co | None = None
 
     def get(self, key: tuple[Any, ...], compute: Callable[[], T_co]) -> T_co:
-        """Return the value for a key, computed anew if the key differs."""
+        """Return the value for a key, recomputed if the key differs."""
         if self.value is None or not _is_same_key(self.key, key):
             self.value = None
             self.key, self.value = key, compute()

@@ -13,9 +13,9 @@ Times: TypeAlias = float | Sequence[float] | np.ndarray | None
 Slices: TypeAlias = tuple[int, ...]
 """Indices of slices, in ascending order."""
 ModeKind: TypeAlias = Literal["stable", "stableOn", "rigid"]
-"""How a mode switch attaches a frame to its new parent; see `KOMO.add_mode_switch`."""
+"""Kind of the attachment of a mode switch; see `KOMO.add_mode_switch`."""
 ContactKind: TypeAlias = Literal["sticking", "sliding", "complementary"]
-"""What a contact may do; see `KOMO.add_contact`."""
+"""Kind of motion that a contact allows; see `KOMO.add_contact`."""
 AxisPair: TypeAlias = Literal["xy", "xz", "yx", "yz", "zx", "zy"]
 """Two different axes of a frame, in order."""
 SignedAxis: TypeAlias = Literal["x", "y", "z", "-x", "-y", "-z"]

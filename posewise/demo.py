@@ -1,4 +1,4 @@
-"""The demo: an inverse kinematics, a reaching path, a placement; solved and drawn."""
+"""Demo: solve and draw an inverse kinematics, a reaching path and a placement."""
 
 import time
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from .robots.visual.drawing import (
     new_axes,
 )
 
-LOOK = 0.3
+GAZE_DISTANCE = 0.3
 """Distance of the ball from the camera [m]."""
 
 
@@ -33,11 +33,17 @@ class Scene:
 
 
 def load_robot(file: Path | None, tip: str | None, seed: int) -> Scene:
-    """Our Panda, or any URDF; only the joints that move `tip` stay free.
+    """Return the Panda, or a robot from a URDF file, with a target and a ball.
 
-    A camera looks along the tip's z axis; the target and the ball it shall see are
-    placed by a random configuration within the limits, so that they can be reached
-    (above the ground where one of 50 tries is).
+    All joints that do not move `tip` are locked. A camera looks along the tip's z axis.
+    The target and the ball that the camera must see are placed with the tip in a random
+    configuration within the limits, so that they can be reached; of 50 configurations
+    the first one with both above the ground is taken.
+
+    Args:
+        file: a URDF file; None: the Panda.
+        tip: the frame that moves; None: the Panda's tool centre point.
+        seed: of the random configuration.
 
     Raises:
         ConfigError: for an unknown tip, or one that no joint moves.
@@ -61,7 +67,7 @@ def load_robot(file: Path | None, tip: str | None, seed: int) -> Scene:
     for _ in range(50):
         C.q = random_configuration(C, rng)
         target, camera = C.pose(tip), C.pose("camera")
-        ball = pose_multiply(camera, np.array([0, 0, LOOK, 1.0, 0, 0, 0]))
+        ball = pose_multiply(camera, np.array([0, 0, GAZE_DISTANCE, 1.0, 0, 0, 0]))
         if min(ball[2], target[2]) > 0.1:
             break
     C.q = start
@@ -71,7 +77,7 @@ def load_robot(file: Path | None, tip: str | None, seed: int) -> Scene:
 
 
 def moving_joints(C: Config, tip: str) -> list[str]:
-    """Names of the joints that move a frame."""
+    """Return the names of the joints that move a frame."""
     J = C.kinematics().jacobian(C.q, tip)
     mask = C.kinematics().tree.dof_mask[C.index(tip)]
     columns = np.flatnonzero(mask[: J.shape[-1]])
@@ -81,7 +87,7 @@ def moving_joints(C: Config, tip: str) -> list[str]:
 
 
 def _tangent(C: Config) -> list[int]:
-    """Tangent dimension of each joint of q."""
+    """Return the tangent dimension of each joint of q."""
     quaternions = np.array(C.quaternions, int)
     sizes = []
     for name in C.joint_names:
@@ -91,7 +97,7 @@ def _tangent(C: Config) -> list[int]:
 
 
 def random_configuration(C: Config, rng: np.random.Generator) -> np.ndarray:
-    """Within the middle of the limits; ±1.5 around the state where there are none."""
+    """Return a configuration within 60 % of the limits; ±0.9 if there are none."""
     low, high = C.limits
     low = np.where(np.isfinite(low), low, C.q - 1.5)
     high = np.where(np.isfinite(high), high, C.q + 1.5)
@@ -100,7 +106,7 @@ def random_configuration(C: Config, rng: np.random.Generator) -> np.ndarray:
 
 
 def inverse_kinematics(scene: Scene) -> KOMO:
-    """One configuration: the tip at the target, the camera on the ball, near home."""
+    """Return a problem: the tip at the target, the camera on the ball, near home."""
     komo = KOMO(scene.config)
     komo.add_control_objective(0, 0.1)
     komo.add_objective(
@@ -114,7 +120,7 @@ def inverse_kinematics(scene: Scene) -> KOMO:
 
 
 def reaching_path(scene: Scene) -> KOMO:
-    """32 slices of least acceleration to the target, at rest in the end."""
+    """Return a path of 32 slices with least acceleration to rest at the target."""
     komo = KOMO(scene.config, 1, 32, 2, duration_per_phase=2.0)
     komo.add_control_objective(2, 0.1)
     komo.add_objective(
@@ -139,7 +145,7 @@ def reaching_path(scene: Scene) -> KOMO:
 
 
 def put_shelf(scene: Scene, path: np.ndarray) -> None:
-    """A board across the path of the tip, clear of the arm at both of its ends."""
+    """Put a board across the path of the tip, clear of the arm at both ends."""
     C = scene.config
     tips = C.forward_pass(path).frames.p[:, C.index(scene.tip)]
     C.add_frame("shelf", shape=Box([0.25, 0.25, 0.02], rounding=0.005))
@@ -159,7 +165,7 @@ def _hits_shelf(C: Config, margin: float) -> bool:
 
 
 def placement_world() -> Config:
-    """A table with a marked region, and a box that may be anywhere."""
+    """Return a table with a marked region, and a free box."""
     C = Config()
     C.load("table")
     turn = axis_angle_to_quat(np.array([0.0, 0, 1]), 0.4)
@@ -184,8 +190,10 @@ def placement_world() -> Config:
 
 
 def placement(C: Config) -> KOMO:
-    """The box stands upright, wholly on the region, as near the table's edge as it can
-    and turned to it."""
+    """Return a problem: the box upright on the region, near the table's edge.
+
+    A cost turns the box towards the edge.
+    """
     komo = KOMO(C)
     komo.add_objective(
         None, FS.vectorZ, ["box"], OT.eq, target=[0, 0, 1], name="upright"
@@ -214,7 +222,7 @@ def placement(C: Config) -> KOMO:
 
 
 def solve_twice(title: str, komo: KOMO, starts: int, seed: int) -> Solution:
-    """Solve cold and warm, print the report and both times."""
+    """Solve cold and warm; print the report and both times."""
     began = time.perf_counter()
     komo.solve(seed, starts)
     first = time.perf_counter() - began
@@ -235,7 +243,7 @@ def run(
     seed: int = 0,
     starts: int = 8,
 ) -> bool:
-    """Solve and draw all three problems; True if each one is feasible."""
+    """Solve and draw all three problems; return whether each one is feasible."""
     out.mkdir(parents=True, exist_ok=True)
     scene = load_robot(robot, tip, seed)
     C = scene.config
@@ -260,7 +268,7 @@ def run(
 
 
 def draw_arm(scene: Scene, ik: Solution, path: Solution, file: Path) -> None:
-    """The arm along its path, and the solution of the inverse kinematics in red."""
+    """Draw the arm along its path, and the inverse kinematics in red."""
     C = scene.config
     figure, axes = new_axes("reaching path (blue), inverse kinematics (red)")
     draw_path(axes, C, path.path, scene.tip)
@@ -277,7 +285,7 @@ def draw_arm(scene: Scene, ik: Solution, path: Solution, file: Path) -> None:
 
 
 def draw_placement(C: Config, place: Solution, file: Path) -> None:
-    """Table, region, and the box before (pale) and after."""
+    """Draw the table, the region, and the box before (pale) and after."""
     figure, axes = new_axes("the box, before (pale) and placed")
     D = C.copy()
     D.q = place.q

@@ -45,7 +45,7 @@ def _shape(type: str, size: list, verts: list | None, contact: int):
 
 
 def basics(komo: pw.KOMO, collisions: bool, order: int = 0, cost: float = 0.1) -> None:
-    """What all problems have: control cost, collisions, limits."""
+    """Add the objectives of all problems: control cost, collisions, limits."""
     komo.add_control_objective(order, cost)
     if collisions:
         komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq)
@@ -253,11 +253,11 @@ def place_free(scenes) -> pw.KOMO:
 
 
 BESIDE = [0.1, 0.3, 0.1]
-"""The end of path32, from the post."""
+"""Target of path32 relative to the post [m]."""
 GRIP = [0, 0, 0.03]
-"""Of ik_align_coll: the gripper, from the box."""
+"""Position of the gripper in the box in ik_align_coll [m]."""
 ASTRAY = [-0.3, -0.5, -0.5]
-"""Where planar_path32_hard begins."""
+"""Configuration from which planar_path32_hard begins."""
 PROBLEMS: list[Callable] = [
     ik_gaze,
     ik_align_coll,
@@ -276,11 +276,11 @@ OF_RAI = {
     "path32": path32_of_rai,
     "pnp_path": pnp_path_of_rai,
 }
-"""What is not among the open problems."""
+"""rai's form of problems that the reference data does not contain."""
 
 
 def own_starts(scenes) -> dict[str, list[np.ndarray]]:
-    """Of what is not among the open problems: noise about where rai would begin."""
+    """Return starts of problems without reference data: noise around rai's start."""
     rng = np.random.default_rng(0)
 
     def around(q: list, sd: float) -> list[np.ndarray]:
@@ -298,18 +298,18 @@ def own_starts(scenes) -> dict[str, list[np.ndarray]]:
 
 
 def initial(name: str, komo: pw.KOMO, x: list) -> np.ndarray:
-    """A path of ours from one of rai's, which has what slices share only once."""
+    """Return an initial path from rai's variables, which have shared ones only once."""
     if name != "pnp_switch":
         return np.reshape(x, (komo.T, -1))
     return np.stack([x[:7], x[-7:]])
 
 
 def for_rai(x: list, sample: np.ndarray) -> np.ndarray:
-    """A start with all of rai's variables: what it lacks is how things are held.
+    """Return a start with all of rai's variables, including poses of held objects.
 
     Args:
-        x: the start.
-        sample: one that rai begins with; it holds them from half time on.
+        x: the start without them.
+        sample: rai's own initialization, which has them from half of the path on.
     """
     half = len(x) // 2
     held = sample[half : len(sample) - len(x) + half]

@@ -1,4 +1,4 @@
-"""Worlds in which benchmarks place things."""
+"""Worlds in which benchmarks place objects."""
 
 import numpy as np
 

@@ -25,7 +25,7 @@ from .problem import Chain
 
 
 class RowLocation(NamedTuple):
-    """Where the rows of an objective are, in order of slices."""
+    """Location of the rows of an objective, in order of slices."""
 
     batch: int
     """Index of the batch."""

@@ -66,7 +66,7 @@ class Chain:
 
     @property
     def is_large(self) -> bool:
-        """Whether evaluation is so much code that it is better compiled in parts."""
+        """Whether evaluation is large enough code to be compiled in parts."""
         merged = merge_groups(enumerate(self.groups))
         first = [self.groups[indices[0]] for indices in merged]
         code = sum(HEAVY_CODE if group.is_heavy else 1 for group in first)

@@ -85,7 +85,7 @@ class StaticInputs(NamedTuple):
     """Inputs of the instances of some groups that do not depend on the path."""
 
     selections: list[FrameSelection]
-    """Of each group, or of all groups that are vectors of one order."""
+    """Selection of each group, or of all vector groups of one order together."""
     attachment: FrameAttachment | None
     """Attachment of all selected frames to the tree, in order; None: no frames."""
 

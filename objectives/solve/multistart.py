@@ -47,7 +47,7 @@ step is worth, so subproblems end early.
 
 @dataclass(frozen=True)
 class SolveSettings:
-    """How a problem is solved; see `KOMO.solve`."""
+    """Settings of a solve; see `KOMO.solve`."""
 
     tolerance: float
     """Largest violation of a solution that counts as feasible, in scaled units."""

@@ -23,7 +23,7 @@ Region = Float[np.ndarray, "2 3"]
 NUM_CANDIDATE_POSITIONS = 32
 """Positions drawn for each start, of which the one with most votes is taken."""
 FACE_TURNS, VERTICAL_TURNS, UNHINTED_TURNS = (0, 2, 4), (1, 5), (3, 7)
-"""Of each eight starts the indices of those on a stable face, of those rotated about
+"""Indices, among each eight starts, of those on a stable face, of those rotated about
 the vertical only, and of those whose positions ignore hints."""
 REGION_MARGIN = 0.1
 """Margin of the default region around the world, besides the movables' sizes [m]."""

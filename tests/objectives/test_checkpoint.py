@@ -1,4 +1,4 @@
-"""Batches with a store: what is finished is kept, and solved once only."""
+"""Batches with checkpoints: finished problems are stored, and solved only once."""
 
 import numpy as np
 import pytest
@@ -38,13 +38,13 @@ def reaching(cost=BENT):
 
 @pytest.fixture(autouse=True)
 def four_lanes(monkeypatch):
-    """One program for all of these batches."""
+    """Use one program for all of these batches."""
     monkeypatch.setattr(batch, "MAX_VARIABLES_PER_CALL", 8)
 
 
 @pytest.fixture
 def solved(monkeypatch):
-    """How many problems each call of the solver was given."""
+    """Record the number of problems in each call of the solver."""
     counts: list[int] = []
     real = solving.solve_multistart
 

@@ -288,7 +288,7 @@ def test_a_block_lies_or_slides_by_itself(degrees):
 
 
 def test_physics_is_newtons_and_eulers_law():
-    """Of a pushed, spinning body whose centre is not its origin, by plain NumPy."""
+    """NumPy agrees for a pushed, spinning body whose centre is not its origin."""
     C = pw.Config()
     C.add_object("body", [(pw.Box([0.3, 0.2, 0.1]), None)], joint="free",
                  com=[0.03, -0.02, 0.01], mass=1.5)  # fmt: skip

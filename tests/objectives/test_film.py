@@ -1,4 +1,4 @@
-"""Film strips: what is drawn of which slice, and where."""
+"""Film strips: slices, positions of objects in pictures, and errors."""
 
 import sys
 
@@ -25,7 +25,7 @@ def sliding(T: int) -> Solution:
 
 
 def red(made, axes) -> np.ndarray:
-    """Where the red pixels of one picture are, from 0 (left, below) to 1."""
+    """Return the positions of red pixels of one picture, from 0 (left, below) to 1."""
     made.canvas.draw()
     picture = np.asarray(made.canvas.buffer_rgba())[::-1].astype(int)
     x, y, width, height = axes.get_window_extent().bounds

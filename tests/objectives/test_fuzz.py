@@ -1,4 +1,4 @@
-"""Random problems: whatever is asked for, the answer is honest.
+"""Random problems: the status of every solution is honest.
 
 The problems of a family share what is static in a program, so that each family compiles
 once; frames, times, types, targets, scales, limits and states are random in each.
@@ -17,14 +17,14 @@ from posewise import FS, OT, Status
 STARTS = 4
 TOLERANCE = 1e-3
 GAP = 0.3
-"""How far contradictory demands are apart [m]."""
+"""Distance between contradictory targets [m]."""
 SOLID = FS.negDistance, FS.insideBox, FS.aboveBox
 """Symbols of frames with a shape."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """What its problems have in common."""
+    """Static structure that the problems of a family share."""
 
     seed: int
     joints: int
@@ -69,10 +69,10 @@ def within(C: pw.Config, q: np.ndarray) -> np.ndarray:
 
 
 def draw(family: Family, kind: str, rng: np.random.Generator) -> pw.KOMO:
-    """Three or four objectives of each symbol, each in one slice.
+    """Draw three or four objectives of each symbol, each in one slice.
 
-    Those of a feasible problem, but for costs, hold on a random path; in a
-    contradictory one a frame shall be at two places at a time.
+    Constraints of a feasible problem hold on a random path; in a contradictory problem
+    a frame has two targets in the same slice.
     """
     C = world(family, rng)
     komo = pw.KOMO(C, 1, family.slices, family.order, rng.uniform(0.5, 2.0))
@@ -120,7 +120,7 @@ def window(komo: pw.KOMO, path: np.ndarray, t: int, order: int) -> np.ndarray:
 
 
 def check(komo: pw.KOMO, solution: pw.Solution) -> None:
-    """What must hold of any solution, by features evaluated one by one."""
+    """Check what every solution must satisfy, by features evaluated one by one."""
     C, path = komo.config, solution.path
     assert np.isfinite(path).all()
     np.testing.assert_allclose(path, within(C, path.copy()), atol=1e-9)

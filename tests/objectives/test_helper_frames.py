@@ -1,4 +1,4 @@
-"""Helper frames of a problem, and phases of a solution as problems of their own."""
+"""Helper frames of a problem, and phases of a solution as separate problems."""
 
 import numpy as np
 import pytest

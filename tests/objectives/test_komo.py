@@ -297,7 +297,7 @@ def test_plot_has_a_line_for_each_coordinate(tmp_path):
 
 
 def test_float32_without_jax_settings():
-    """What a user gets who changes nothing: feasible within the same tolerance."""
+    """Without any JAX setting a solve is feasible within the same tolerance."""
     code = """
 import warnings; warnings.simplefilter("error")
 import posewise as pw

@@ -103,7 +103,7 @@ def test_k_order_zero_is_refused():
 
 @pytest.mark.parametrize("slices", [1, 3])
 def test_nothing_jumps_in_initial_paths(slices):
-    """But what is let go above the tray, or beside it, is put on it upright."""
+    """An object released above or beside the tray is put on it upright."""
     komo = pick_and_place(slices=slices)
     q = komo.config.q
     q[:3] += [-0.3, 0.1, -0.2]

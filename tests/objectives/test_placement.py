@@ -1,4 +1,4 @@
-"""Placement: geometry of what is found, distinct solutions, order, honesty, errors."""
+"""Placement: geometry of solutions, their order, distinctness and status; errors."""
 
 from dataclasses import dataclass
 from itertools import product

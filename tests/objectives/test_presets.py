@@ -141,7 +141,7 @@ def turns() -> list[np.ndarray]:
 
 
 def quaternion(R) -> np.ndarray:
-    """Of a rotation matrix, from the eigenvector of its 4x4 form."""
+    """Return the quaternion of a matrix, an eigenvector of its 4x4 form."""
     M = np.zeros((4, 4))
     M[0, 0] = np.trace(R)
     M[0, 1:] = M[1:, 0] = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
@@ -151,7 +151,7 @@ def quaternion(R) -> np.ndarray:
 
 @pytest.mark.parametrize("direction", ["xy", "xz", "yx", "yz", "zx", "zy"])
 def test_grasp_top_box_holds_for_the_right_turns_only(direction):
-    """Of the 24 ways to align with the box, the four that the direction names."""
+    """Four of the 24 aligned orientations have the axes that the direction names."""
     C = pw.Config()
     C.add_frame("box", pose=random_pose(np.random.default_rng(0)))
     C.add_frame("gripper", joint="free")

@@ -18,7 +18,7 @@ PLAIN = dict(rank=0, port=0, checkpoint_dir=None)
 
 
 def run(tmp_path, **given) -> list[dict[str, np.ndarray]]:
-    """What each process finds."""
+    """Return the results of each process."""
     given = {**SMALL, **PLAIN, **given}
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
