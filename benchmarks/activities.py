@@ -89,8 +89,7 @@ def overlaps(C: pw.Config) -> int:
 def depth(a: FrameGroup, b: FrameGroup) -> float:
     """Return the penetration depth of two objects in contact [m]."""
     pairs = list(itertools.product(a.collision_frames, b.collision_frames))
-    poses = a.C.forward_pass().frames
-    contacts = nearest_contacts(a.C.frames, poses.R, poses.p, pairs, ROUNDING)
+    contacts = nearest_contacts(a.C.tree, pairs, ROUNDING)
     return max((-float(c.distance) for c in contacts.values()), default=0.0)
 
 

@@ -35,7 +35,7 @@ class Task:
     """A world, an item to place in it, and the predicates that must hold."""
 
     world: Callable[[], pw.Config]
-    item: pw.robots.shapes.Shape
+    item: pw.robots.geometry.shapes.Shape
     constraints: Callable[[int], list]
     """Returns the predicates of a run, by its number."""
     rests: bool = True

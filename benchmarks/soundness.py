@@ -19,7 +19,7 @@ jax.config.update("jax_enable_x64", True)
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
 import numpy as np  # noqa: E402
-import relaxed_scenes as scenes  # noqa: E402
+from helpers import relaxed_scenes as scenes  # noqa: E402
 
 from posewise import logic  # noqa: E402
 
@@ -30,11 +30,11 @@ def cases() -> list[tuple]:
     """Return tuples of name, predicate, scene sampler, and its objects."""
     found = []
 
-    def add(kind, arguments, draw, things, meanings, **options):
+    def add(kind, arguments, draw, object_names, meanings, **options):
         for meaning in meanings:
             made = getattr(logic, kind)(*arguments, semantics=meaning, **options)
             name = kind if meaning == "posewise" else f"{kind}, {meaning}"
-            found.append((name, made, draw, things))
+            found.append((name, made, draw, object_names))
 
     every = ("posewise", "igibson", "document")
     for kind in NEAR:
@@ -61,13 +61,13 @@ def main() -> None:
         "| predicate | scenes | true | unsound | told of the true | within the bound |"
     )
     print("|---|---|---|---|---|---|")
-    for name, predicate, draw, things in cases():
+    for name, predicate, draw, object_names in cases():
         if options.only and name not in options.only:
             continue
-        count = -(-options.scenes // len(things))
+        count = -(-options.scenes // len(object_names))
         for truth in (True, False):
             said, true = [], []
-            for thing in things:
+            for thing in object_names:
                 judged = scenes.judged(thing, draw, predicate, count)
                 true.append(judged == truth)
                 said.append(scenes.violations(thing, draw, predicate, count, truth))

@@ -5,7 +5,7 @@ import numpy as np
 import posewise as pw
 from posewise.robots.kinematics.transforms import axis_angle_to_quat
 
-Part = tuple[pw.robots.shapes.Shape, np.ndarray]
+Part = tuple[pw.robots.geometry.shapes.Shape, np.ndarray]
 
 
 def at(x=0.0, y=0.0, z=0.0, turn=0.0, axis=(0.0, 0, 1)) -> np.ndarray:
