@@ -127,7 +127,10 @@ def test_larger_bodies_have_smaller_distances(seed, pair):
     wide = lambda x: x * grow.reshape(-1, *[1] * (x.ndim - 1))
     large = a._replace(core=jax.tree.map(wide, a.core))
     small, big = solve_all((a, b), (large, b))
-    assert np.all(big.distance <= small.distance + distance_tolerance(pair))
+    is_further = big.distance > small.distance + distance_tolerance(pair)
+    # For about one overlapping pair in a thousand the second-best normal is returned,
+    # whose depth is too large (docs/guide/collisions.md): at most one of these 32.
+    assert not np.any(is_further & (small.distance >= 0)) and is_further.sum() <= 1
 
 
 def degenerate(body: Body, rng: np.random.Generator) -> Body:

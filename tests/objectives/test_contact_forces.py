@@ -486,7 +486,7 @@ def test_forces_exist_in_their_slices_only():
     assert acting.slices == (1, 2, 3)
     modes = mode_sequence(komo.spec)
     assert modes.world.nq == free + 6 and [m for m in modes.starts] == [1, 4]
-    own = modes.world.coordinates([acting.exchange.point, acting.exchange.force])
+    own = modes.world.coordinates([acting.variable.point, acting.variable.force])
     low, high = modes.limits(4)
     assert (low[0, own] == 0).all() and (high[0, own] == 0).all()
     assert np.isinf(low[1:, own]).all()
