@@ -38,7 +38,7 @@ class BodyPairs(NamedTuple):
 
 
 def group_body_pairs(
-    frames: Sequence[Frame], pairs: Iterable[FramePair]
+    frames: Sequence[Frame], pairs: Iterable[FramePair] | Int[np.ndarray, "n 2"]
 ) -> list[BodyPairs]:
     """Return all pairs of bodies of pairs of frames (indices), grouped by kind.
 
