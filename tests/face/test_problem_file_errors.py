@@ -193,7 +193,12 @@ BAD = {
     "predicate": (check_file("OnTop(mug, tip)"), 5, "predicates[0]", "'OnTopOf'"),
     "arguments": (check_file("OnTopOf(mug)"), 5, "predicates[0]", "argument: 'b'"),
     "frame": (check_file("OnTopOf(mugg, tip)"), 5, "predicates[0]", "'mug'"),
-    "same": (check_file("OnTopOf(mug, mug)"), 5, "predicates[0]", "different things"),
+    "same": (
+        check_file("OnTopOf(mug, mug)"),
+        5,
+        "predicates[0]",
+        "two different objects",
+    ),
     "words": (check_file("Open(mug) and Open(tip)"), 5, "predicates[0]", "&, | and ~"),
     "dots": (check_file("Open(mug.n)"), 5, "predicates[0]", "into quotes"),
     "dots and digits": (
