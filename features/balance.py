@@ -52,6 +52,8 @@ def manipulability(
     # The kinematics are evaluated inside of the feature, because its derivative is the
     # second derivative of poses, which wrenches do not have.
     w = K.forward_pass(q)
+    # The frame is an index in an array and not a static number, so that features on
+    # different frames share a program.
     here = FramePoses(w.frames.R[frame][None], w.frames.p[frame][None])
     one = ForwardPass(here, w.twists)
     mask = jnp.asarray(K.tree.dof_mask)[frame][None]
@@ -63,4 +65,6 @@ def manipulability(
     keep = translation | (linear == 0)
     gram = jnp.where(keep[:, None] & keep[None, :], gram, 0.0)
     gram = gram + jnp.diag(jnp.where(keep, 0.0, 1.0))
+    # Rounding makes the determinant of a singular Gram matrix negative at times, and
+    # the root has no derivative at 0: `safe_math.sqrt` returns 0 with slope 0 for both.
     return sqrt(jnp.linalg.det(gram))[None]

@@ -28,6 +28,7 @@ from .evaluate import (
 from .symbol import Symbol
 
 
+# No `__eq__`: arrays compare by element, and have no truth value.
 @dataclass(frozen=True, eq=False)
 class BoundFeature:
     """A feature in a given world, as indices and arrays that are ready to evaluate."""
@@ -59,6 +60,7 @@ def compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
     """
 
     def run(x, params, scale, target, K):
+        # Bound features hold 64-bit NumPy arrays; the program runs in JAX's precision.
         dtype = jnp.result_type(float)
         x = FeatureInputs(*(jnp.asarray(a, dtype) for a in x))
         scale, target = jnp.asarray(scale, dtype), jnp.asarray(target, dtype)
@@ -70,6 +72,7 @@ def compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
             derivatives = out.dq
         else:
             derivatives = jnp.concatenate([out.force, out.moment], -1)
+        # One array leaves the program, so that the caller waits for one transfer.
         rows, *rest = derivatives.shape
         flat = derivatives.reshape(rows, math.prod(rest))
         return jnp.concatenate([out.y[:, None], flat], 1)
@@ -97,6 +100,8 @@ def assemble_jacobian(
     wrenches = derivatives.reshape(rows, slices, len(g.frames), 6)
     wrenches = wrenches.transpose(1, 2, 0, 3)
     J = wrenches @ twists.swapaxes(-1, -2)[:, None]
+    # A frame moves only with the dofs between it and the root, so that others are
+    # masked; a dof that moves several of the feature's frames adds up their parts.
     J = fold_dofs(K, (J * K.tree.dof_mask[g.frames][:, None]).sum(1))
     return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
 
@@ -109,6 +114,8 @@ def infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
     x = FeatureInputs(eye, *zeros, np.ones(symbol.window))
     K = C.kinematics().without_names() if symbol.uses_kinematics else None
     try:
+        # Abstract evaluation costs no compilation, and nothing is computed with the
+        # zero quaternions.
         shape = jax.eval_shape(
             lambda x, params: evaluate_symbol(symbol, symbol.window, x, params, K),
             x,

@@ -27,6 +27,8 @@ from .safe_math import subgradient_weights
 from .symbol import Symbol
 
 
+# Symbols compare by identity and are keys of compiled programs: worlds whose pairs have
+# the same types get the same symbol, hence the same program.
 @lru_cache(maxsize=512)
 def pair_symbol(
     fn: Callable[..., Any],
@@ -149,6 +151,10 @@ def nearest_bodies(
         params: see `pair_params`.
         cutoff: distance [m] beyond which lower bounds of distances suffice.
     """
+    # The derivative of a distance holds its witness points fixed on their bodies, as
+    # they are optimal (envelope theorem; Danskin 1967). A twist (v, ω) moves the point
+    # p_a of the first frame by v + ω × p_a, so d changes by n·v + (p_a × n)·ω. Frames
+    # that move together keep their distance: the second frame has the opposite wrench.
     pairs = params["at"]
     out = evaluate_contacts(
         kinds, R[pairs], p[pairs], params, cutoff, params.get("smoothing")
@@ -167,6 +173,7 @@ def nearest_bodies(
     distance = jnp.where(params["counts"], distance, jnp.inf)
     weights = subgradient_weights(distance, 1)
     moment = jnp.cross(contacts.point_a, contacts.normal)
+    # Distance and wrench are placeholders until the mean by weight replaces them.
     near = NearestBodies(contacts.distance, moment, weights, contacts)
     wrench = jnp.concatenate([contacts.normal, moment], -1)
     return near._replace(
@@ -184,6 +191,7 @@ def _body_pair_indices(pair: np.ndarray, count: int) -> dict[str, np.ndarray]:
         pair: the pair of frames of each pair of bodies.
         count: number of pairs of frames.
     """
+    # Pairs of bodies that are in the order of the pairs of frames need no gather.
     if np.array_equal(pair, np.arange(count)):
         return {}
     lists = [np.flatnonzero(pair == k) for k in range(count)]

@@ -55,11 +55,15 @@ def bounding_ball_params(
     for g, group in enumerate(groups):
         for side, column in (("a", 0), ("b", 1)):
             bodies = getattr(group, side)
+            # Bodies of a pair are in the order of their types, which is not always that
+            # of the frames; flipped pairs have body a on their second frame.
             columns = np.where(group.is_flipped, 1 - column, column)
             frame = pairs[group.pair, columns]
             # A half-space has no bounding ball, so it is near everything.
             is_plane = bodies.kind[0] is HalfSpace
             size = np.inf if is_plane else bounding_radius(bodies.body.core)
+            # Stored by frame, since a body that is in many pairs is then posed once.
+            # Pairs that share a frame write the same pose.
             pose[frame, :, :3], pose[frame, :, 3] = bodies.body.R, bodies.body.p
             reach[frame] = size + bodies.body.radius
             params[f"place_{side}{g}"] = frame
@@ -205,6 +209,7 @@ class _PairGroup(NamedTuple):
         """Locate the k-th pair, counted over all rows of the source."""
         # Division of 32-bit integers is faster.
         s, k = self.source, k.astype(np.int32)
+        # k counts an array (m, pairs, shared), in the layout of `_balls_are_near`.
         pair = jax.lax.div(k, np.int32(s.shared))
         params_row = jax.lax.div(pair, np.int32(self.places("a").shape[1]))
         row = params_row * s.shared + k - pair * s.shared
@@ -250,6 +255,9 @@ def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]
     margin = _concatenate([s.of_rows("margin") for s in sources])
     slack = _concatenate([s.of_rows("slack") for s in sources])
     # Least gap of each row, the wrench of that gap, and its two frames.
+    # Indices of frames are kept as floats beside the gap, so that one scatter replaces
+    # all of a row's entry together; float32 holds integers exactly up to 2²⁴. Initially
+    # no pair is known: the gap is the slack, and its wrench is zero.
     nearest = jnp.concatenate(
         [slack[:, None], jnp.zeros((len(slack), 8), poses.dtype)], 1
     )
@@ -261,6 +269,8 @@ def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]
     like_groups: dict[Any, list[_PairGroup]] = {}
     for s in sources:
         for g, types in enumerate(s.kinds):
+            # Like pairs have equal types and equal numbers of vertices, so that their
+            # sizes can be stacked and one program measures all of them.
             shapes = tuple(x.shape[1:] for x in _PairGroup(s, g, 0).sizes())
             groups = like_groups.setdefault((types, shapes), [])
             first = sum(x.places("a").size for x in groups)
@@ -271,6 +281,7 @@ def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]
     # `nearest` began.
     y, wrench, nearest = sums
     gap, force, ends = nearest[:, 0], nearest[:, 1:7], nearest[:, 7:].astype(int)
+    # The least gap is negative if and only if something overlaps.
     is_free = gap >= 0
     force = jnp.where(is_free[:, None], force, 0.0)
     wrench = scatter_add(scatter_add(wrench, ends[:, 0], force), ends[:, 1], -force)
@@ -316,11 +327,13 @@ def _add_groups(
         y, wrench, nearest = sums
         at, a, b = materialize(bodies, pair)
         out = contact(a, b)
+        # Pairs within the slack are measured too, and need not overlap.
         overlap = margin[at.row] - out.distance
         overlaps = is_valid & (overlap > 0)
         # A twist of a about the origin changes the distance by n·(v + ω × p_a).
         moment = jnp.cross(out.point_a, out.normal)
         force = -jnp.concatenate([out.normal, moment], -1)
+        # The last chunk is padded; a padded entry neither is nearest nor adds to a sum.
         gap = jnp.where(is_valid, -overlap, jnp.inf)[:, None]
         ends = jnp.stack([at.a, at.b], -1).astype(poses.dtype)
         nearest = scatter_min(nearest, at.row, jnp.concatenate([gap, force, ends], -1))
@@ -351,6 +364,7 @@ def _locate_pairs(groups: list[_PairGroup], k: jax.Array) -> _PairLocation:
     if not others:
         return last.at(k)
     first = sum(g.pairs for g in others)
+    # Both sides of the select are computed, so that each needs an index in bounds.
     before = _locate_pairs(others, jnp.minimum(k, first - 1))
     own = last.at(jnp.maximum(k - first, 0))
     return jax.tree.map(partial(jnp.where, k < first), before, own)
@@ -382,6 +396,8 @@ def _balls_are_near(
         b: second frame.
     """
 
+    # One array for each coordinate, with the rows that share params last: a gather
+    # along the frames then moves whole runs of numbers.
     def coordinates(poses: jax.Array) -> tuple[jax.Array, ...]:
         return tuple(jnp.moveaxis(poses[..., i, 3], 1, 2) for i in range(3))
 
@@ -401,4 +417,6 @@ def _balls_are_near(
     )
     square = x**2 + y**2 + z**2
     limit = materialize(max_distance, size[..., None], a, b, reach)
+    # Squares spare the root; as they lose the sign, a limit made negative by a negative
+    # margin is excluded separately.
     return ((limit > 0) & (square < limit * limit)).reshape(-1)

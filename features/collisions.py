@@ -43,7 +43,10 @@ def _select_pairs(C: Config, frames: Any) -> tuple[np.ndarray, np.ndarray]:
     pairs = C.collision_indices()
     if frames:
         chosen = [C.index(f) for f in frames]
+        # One named frame of a pair suffices: the collisions of a robot's hand are those
+        # with everything.
         pairs = pairs[np.isin(pairs, chosen).any(1)]
+    # Frames in no pair are left out, as their wrenches would be zero.
     involved, positions = np.unique(pairs, return_inverse=True)
     return involved, positions.reshape(-1, 2)
 
@@ -132,6 +135,7 @@ def _pairs_symbol(
     return symbol, params
 
 
+# A named function, because each new lambda would be a new key of `pair_symbol`.
 def _identity(params: dict) -> dict:
     return params
 
@@ -142,6 +146,9 @@ def _linearize_sum(kinds, R, p, params):
     return vmap_instances(_sum_of_all_pairs, kinds, R, p, params)
 
 
+# The loop over near pairs has a length that depends on data, so that JAX cannot
+# differentiate it in reverse. Derivatives go through the sum of all pairs, which has
+# the same value.
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _sum_of_near_pairs(kinds, R, p, params):
     ((y, wrench),) = sum_near_pairs((kinds,), [PairSumBatch(R, p, params)])
@@ -180,6 +187,8 @@ def accumulated_collisions(
 
 def _linearize_rows(kinds, R, p, params):
     near = nearest_bodies(kinds, R, p, params, params["margin"] + EXACT_ROW_RANGE)
+    # Each row has wrenches on two frames only. They are spread over all frames by a
+    # product with 0, 1 or -1, because XLA runs scatters in sequence on CPUs.
     ends = params["at"][..., None] == np.arange(len(p))
     sign = ends[:, 0].astype(p.dtype) - ends[:, 1]
     wrench = -sign[..., None] * near.wrench[:, None]

@@ -76,6 +76,8 @@ def friction_cone(push: ContactState, friction: jax.Array) -> Float[jax.Array, "
 
     Where both are <= 0 the force pushes and lies in Coulomb's friction cone.
     """
+    # Coulomb's cone is |f_t| <= μ f_n with f_n >= 0. For μ = 0 the second row alone
+    # would let the force pull.
     tangential = norm(push.tangential(push.force))
     return jnp.stack([-push.pressure, tangential - friction * push.pressure])
 
@@ -85,6 +87,9 @@ def complementarity(push: ContactState) -> Float[jax.Array, "2"]:
 
     Where both are zero, there is a force only at contact.
     """
+    # Of the condition 0 <= f_n ⊥ d >= 0 this is the product, as in the contact-implicit
+    # trajectories of Posa, Cantu and Tedrake (2014); the bounds are rows of
+    # `friction_cone` and `distances`.
     return push.pressure * push.gaps
 
 
@@ -112,6 +117,8 @@ def sliding_friction(
     f and v are the tangential force and slip velocity of `a`. The rows are zero where
     friction opposes slip with its largest force, or nothing slips.
     """
+    # f = -μ f_n v / |v|, multiplied by |v| because the direction v / |v| is not defined
+    # at rest.
     v = push.tangential(slip_velocity(push, old, tau))
     f = push.tangential(push.force)
     return norm(v) * f + friction * push.pressure * v
@@ -166,6 +173,8 @@ def contact_law_resolver(
                 f"{name} on {list(frames)}: both frames are points, which have no"
                 " normal; give one of them a shape."
             )
+        # Core types select the program; all else is data, `active` included, so that
+        # switching a contact off compiles nothing.
         kinds, arrays = _body_params(C, frames)
         arrays |= {"side": side, "pull": np.array(_force_unit(e, frames))}
         arrays["active"] = np.array(float(e.active))
@@ -182,6 +191,7 @@ def contact_law_resolver(
 
 
 def _find_contact_force(C: "Config", frames: Any) -> ContactForceVariable | None:
+    # A set, because a force is stored once for both orders of its frames.
     pair = set(frames)
     return next((e for e in contact_force_variables(C) if set(e.names) == pair), None)
 
@@ -211,6 +221,8 @@ def _has_surface(C: "Config", frame: str) -> bool:
     return bool((high > low).any())
 
 
+# Symbols are equal only if they are the same object, and compiled programs are kept by
+# symbol: without this cache each bind would compile again.
 @lru_cache(maxsize=512)
 def _law_symbol(
     fn: Callable[..., Any],
@@ -257,6 +269,7 @@ def _signed_distance(
     for g, core in enumerate(types):
         n = len(core._fields)
         leaves = [params[f"{side}{g}_{k}"] for k in range(n + 3)]
+        # Offsets of bodies are rows x, for which x Rᵀ = (R x)ᵀ.
         p = pose.p + leaves[n + 2] @ pose.R.T
         body = Body(core(*leaves[:n]), leaves[n], pose.R @ leaves[n + 1], p)
         gap, normal = point_distance_and_normal(body, point)

@@ -50,6 +50,9 @@ def distance_resolver(
         pairs = meets, np.array(ends), len(at)
         kinds, arrays = pair_params(*pairs, smoothing_params(name, smoothing))
         arrays = add_bounding_balls(arrays, *pairs)
+        # Only the distance has its derivative at hand, as the normal and the witness
+        # points; derivatives of these depend on the curvature of the surfaces, and are
+        # left to JAX.
         derived = (_LINEARIZE_NEG_DISTANCE, _as_pair_sum) if fn is neg_distance else ()
         symbol = pair_symbol(fn, name, kinds, dim, unit, *derived)
         return symbol, np.array(at), arrays
@@ -72,6 +75,8 @@ def _linearize_neg_distance(kinds, R, p, params):
     )
 
 
+# One object for all features: it is part of the key under which `pair_symbol` keeps
+# symbols, and partials are equal only if they are the same object.
 _LINEARIZE_NEG_DISTANCE = partial(vmap_instances, _linearize_neg_distance)
 
 
@@ -96,7 +101,7 @@ def neg_distance(
 
 
 def vector(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
-    """From the second frame's witness point to the first's, in the world [m]."""
+    """Vector from the second witness point to the first, in the world [m]."""
     out = _nearest_contact(kinds, R, p, params)
     return (out.distance[:, None] * out.normal)[0]
 
@@ -119,6 +124,8 @@ def point_2(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.A
 def _core_vectors(kinds, R, p, params) -> jax.Array:
     """Return the vector between the cores' witness points, radii left out, per pair."""
     near = nearest_bodies(kinds, R, p, params)
+    # The distance of the cores is that of the surfaces plus both radii. The surfaces'
+    # vector vanishes at contact, where it would give a grasp no direction.
     radii = jnp.concatenate(
         [
             params[f"a{g}_{len(t[0]._fields)}"] + params[f"b{g}_{len(t[1]._fields)}"]
@@ -142,7 +149,7 @@ def oppose(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Ar
 def oppose_central(
     kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
 ) -> jax.Array:
-    """`oppose`, and 1/100 of how far the vectors are from the line of the fingers."""
+    """Rows of `oppose`; then 0.01 times the misalignment of fingers and object."""
     first, second = _core_vectors(kinds, R, p, params)
 
     def direction(v):
@@ -151,6 +158,8 @@ def oppose_central(
         return v / (jnp.where(square > 0, length, 0.0) + 1e-3)
 
     # Unit vectors, regularised by 1e-3 so that they are smooth where vectors vanish.
+    # Where both fingers stand on one line through the object, the first is at -line
+    # from the object and the second at +line, so that `lean` is zero.
     line = direction(p[1] - p[0])
     lean = 2 * line + direction(first) - direction(second)
     return jnp.concatenate([first + second, 0.01 * lean])

@@ -55,6 +55,8 @@ def make_quaternions_continuous(quats: Array) -> Array:
         return quats
     xp = quats.__array_namespace__()
     steps = xp.where(xp.sum(quats[1:] * quats[:-1], -1, keepdims=True) < 0, -1.0, 1.0)
+    # A flip between two slices turns all older ones, hence the product from the newest
+    # back, which keeps its own sign.
     back = xp.cumprod(xp.flip(steps, 0), 0)
     signs = xp.concatenate([xp.flip(back, 0), xp.ones_like(back[:1])], 0)
     return quats * signs.astype(quats.dtype)
@@ -103,7 +105,7 @@ def linearize_batch(
     params_axis: int | None,
     K: Kinematics | None = None,
 ) -> LinearizedFeature:
-    """Return what `linearize` does for many instances, along the first axis.
+    """Return φ with its wrenches for many instances, along the first axis.
 
     Args:
         symbol: of all instances.
@@ -127,7 +129,7 @@ def linearize_batch(
 
 
 def is_pair_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
-    """Whether `linearize_pair_sums` takes a symbol with params of these names."""
+    """Return whether a symbol with params of these names is a sum over near pairs."""
     return symbol.pair_sum is not None and order == 0 and "reach" in params
 
 
@@ -135,7 +137,7 @@ def is_pair_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
 def linearize_pair_sums(
     symbols: tuple[Symbol, ...], inputs: Sequence[FeatureInputs], params: Sequence[dict]
 ) -> list[LinearizedFeature]:
-    """Return what `linearize_batch` does, for symbols that are sums over pairs.
+    """Return φ with its wrenches for symbols that are sums over pairs.
 
     Symbols with the same pair types share one computation.
     """
@@ -192,6 +194,8 @@ def _differentiate(
             y = _call_symbol(symbol, R, p, quat, q, tau, params, K)
             return y, y
 
+        # Derivatives with respect to inputs that the function does not read would be
+        # arrays of zeros, which later steps would read and add nevertheless.
         pose_arguments = (0, 1, 2) if symbol.uses_quaternions else (0, 1)
         argnums = (3,) if symbol.input_kind == "joints" else pose_arguments
         derivatives, y = jax.jacrev(fn, argnums=argnums, has_aux=True)(R, p, quat, q)
@@ -215,6 +219,8 @@ def _differentiate(
     def combine(a):
         """Add up the derivatives of windows that overlap, on all slices."""
         no_pad = [(0, 0)] * (a.ndim - 3)
+        # The transpose of taking the slices s, …, s + w: zeros on the s slices before
+        # them and the d - s after.
         padded = [
             jnp.pad(c[s] * a[s], [(0, 0), (s, d - s), *no_pad]) for s in range(d + 1)
         ]
@@ -236,6 +242,7 @@ def _to_wrenches(
     if symbol.value_and_wrenches is not None:
         force, moment = slopes
         return LinearizedFeature(y, moment, force, zeros(x.q, 2))
+    # The new axis is that of the rows, which share the poses.
     R, p, quat = x.R[..., None, :, :, :, :], x.p[..., None, :, :, :], x.quaternion
     moment = _moment_from_pose_derivative(R, p, *slopes[:2])
     if symbol.uses_quaternions:
@@ -276,6 +283,8 @@ def linearize_per_coordinate(
         Rows after target and scale, and the derivative of each row with respect to its
         coordinate in each slice.
     """
+    # Columns of a Jacobian without a common row share one directional derivative
+    # (Curtis, Powell and Reid 1974); here these are all coordinates of a slice.
     slices = jnp.eye(x.q.shape[1], dtype=x.q.dtype)
 
     def linearize_one(x: FeatureInputs, params: dict) -> tuple[jax.Array, jax.Array]:
@@ -414,8 +423,10 @@ def _difference_coefficients(rate: bool, d: int, tau: Array) -> list[Any]:
     The time of a difference is that between the middles of the intervals whose rates
     are subtracted, so that steps may have different lengths.
     """
+    # (1 - B)^d with the shift B to the older slice, by the binomial theorem.
     if d == 0 or not rate:
         return [float((-1) ** (d - s) * math.comb(d, s)) for s in range(d + 1)]
+    # A symbol of window 1 has two steps here, and its values are in their middles.
     mean = tau.mean()
     if d == 1:
         return [-1 / mean, 1 / mean]

@@ -49,7 +49,7 @@ class Feature:
             `.R`, `.p`, `.quaternion`) for each frame and returns an array (D,).
         frames: names of frames; of joints for joint features (none: all of them).
         order: 0 value, 1 velocity, 2 acceleration; default: the symbol's own.
-        target: what y is zero at: one number, or D numbers.
+        target: value of φ_k at which y is zero: one number, or D numbers.
         scale: one number, D numbers, or a matrix (out, D) that projects.
         **options: numbers of the symbol, such as `margin`.
 
@@ -104,6 +104,8 @@ class Feature:
 
     def with_frames(self, frames: tuple[str, ...]) -> "Feature":
         """Return the same feature on other frames."""
+        # A copy, because callers rename frames of a feature that has passed the checks
+        # of the constructor; only what is bound to the old frames is dropped.
         new = copy.copy(self)
         new.frames, new._bound = frames, None
         return new
@@ -115,6 +117,8 @@ class Feature:
             ConfigError: for unknown frames, with near matches.
             FeatureError: for a target or scale of the wrong dimension.
         """
+        # Binding reads shapes and trees but not q, so it stays valid until the
+        # structure of the world changes.
         key = C.structure_key
         if self._bound is None or self._bound[0] != key:
             self._bound = key, self._bind(C)
@@ -218,6 +222,7 @@ class Feature:
         Q = q.reshape(slices, -1)
         R, p = R[:, g.frames], p[:, g.frames]
         quats = np.zeros((*p.shape[:2], 4))
+        # Quaternions need a second pass over the tree, which few symbols pay for.
         if g.symbol.uses_quaternions:
             quats = make_quaternions_continuous(C.quaternions_at(Q)[:, g.frames])
         x = FeatureInputs(R, p, quats, Q[:, g.coordinates], self._time_steps(tau))
@@ -300,10 +305,12 @@ def _unprojected(
     return wide if addressed else symbol
 
 
+# The same function gives the same symbol, so that its program is compiled once.
 @lru_cache(maxsize=256)
 def custom_symbol(fn: PoseFunction, frames: int) -> Symbol:
     """Return the symbol of a user's function of poses."""
     name = getattr(fn, "__name__", "custom")
+    # A user's function may read any part of its poses.
     return Symbol(fn, name, frames=(frames, frames), uses_quaternions=True)
 
 

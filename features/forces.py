@@ -35,6 +35,7 @@ def total_force(
     sum of their torques about its centre of mass. Zero in equilibrium.
     """
     force, torque = _contact_wrench(body, contacts, pull, com)
+    # Torques are taken about the centre of mass, so that weight has none.
     weight = GRAVITY * mass * jnp.array([0.0, 0.0, 1.0], force.dtype)
     return jnp.concatenate([weight - force, -torque])
 
@@ -60,11 +61,15 @@ def physics(
     bodies = old[0], mid[0], new[0]
     momenta = []
     for k, (a, b) in enumerate(pairwise(bodies)):
+        # Newton's law holds for the centre of mass, which moves with the frame's
+        # rotation when it is off the frame's origin.
         v = (b.p + b.R @ com - a.p - a.R @ com) / tau[k]
         # Inertia turns with the body: L = R I Rᵀ ω.
         omega = angular_velocity((a,), (b,), tau=tau[k])
         angular_momentum = b.R @ (inertia @ (b.R.T @ omega))
         momenta.append(jnp.concatenate([mass * v, angular_momentum]))
+    # Euler's law as the rate of L, which contains the gyroscopic term ω × I ω. Each
+    # momentum is that in the middle of its step; the middles are mean(tau) apart.
     change = (momenta[1] - momenta[0]) / jnp.mean(tau)
     return change + total_force(*new, pull=pull, mass=mass, com=com)
 
@@ -113,6 +118,7 @@ def _link_params(C: "Config", frames: Any) -> tuple[np.ndarray, dict[str, np.nda
     """
     members, at, pull = rigid_group(C, frames[0]), [C.index(frames[0])], []
     for e in contact_force_variables(C):
+        # The variable is the force of b on a; b feels its reaction.
         sign = (e.a in members) - (e.b in members)
         # Forces between two frames of the same link cancel.
         if sign:

@@ -17,6 +17,8 @@ def joint_values(q: JointValues) -> JointValues:
 
 def joint_limits(q: JointValues, *, limits: Float[jax.Array, "2 n"]) -> jax.Array:
     """For each coordinate with limits, lower - q and q - upper; <= 0 within limits."""
+    # The two rows of a coordinate are neighbours, as `Symbol.rows_per_coordinate` asks:
+    # row r depends on coordinate r // 2 only.
     return jnp.stack([limits[0] - q, q - limits[1]], -1).reshape(-1)
 
 
@@ -51,13 +53,15 @@ def transition_acceleration(
     tau: Float[jax.Array, "2"],
 ):
     """Acceleration of the coordinates over three slices [rad/s², m/s²]."""
+    # The two velocities are those in the middles of their steps, which are the mean of
+    # both steps apart; so steps may have different lengths.
     return ((new - old) / tau[1] - (old - oldest) / tau[0]) / tau.mean()
 
 
 def home_difference(
     q: JointValues, *, home: JointValues, block: Bool[Array, "n n"]
 ) -> JointValues:
-    """q minus its value at definition; quaternions are compared with the nearer sign.
+    """Joint coordinates minus their home values; quaternions with the nearer sign.
 
     A vector scale gives each coordinate its own weight.
     """
@@ -103,6 +107,8 @@ def velocity_limit_params(C, frames, **_) -> dict[str, np.ndarray]:
 def home_params(C, frames, **_) -> dict[str, np.ndarray]:
     """Return home values, and which coordinates form a quaternion together."""
     chosen = C.coordinates(frames or C.joint_names)
+    # Coordinates outside of quaternions are in group -1, which is no block: their sign
+    # has a meaning.
     group = np.full(C.nq, -1)
     for first in C.quaternions:
         group[first : first + 4] = first

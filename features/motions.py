@@ -28,6 +28,8 @@ def angular_velocity(
     rotation by θ.
     """
     # 2 q̇ ⊗ q* is (0, ω); a difference takes the place of q̇, so signs are continuous.
+    # Unlike the logarithm, this is linear in each quaternion, so its derivatives have
+    # no singularity at rest; it differs from θ / tau by θ³ / 24 tau.
     a, b = old[0].quaternion, new[0].quaternion
     return 2 * quat_multiply(b - a, quat_conjugate(a))[1:] / tau
 
@@ -58,6 +60,7 @@ def align_with_motion(axis: int) -> Callable[..., Vector]:
         old: tuple[Pose, Pose], new: tuple[Pose, Pose], *, tau: Float[jax.Array, ""]
     ) -> Vector:
         d = new[1].p - old[1].p
+        # `norm`, because |d| has no derivative at rest, whatever is added to it.
         return d / (norm(d) + 1e-4) - old[0].R[:, axis]
 
     difference.__doc__ = (

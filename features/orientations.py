@@ -31,6 +31,8 @@ def quaternion(a: Pose) -> Quaternion:
 
 def quaternion_diff(a: Pose, b: Pose) -> Quaternion:
     """Quaternion of `a` minus that of `b`, taken with the nearer sign."""
+    # |q_a - s q_b|² = 2 - 2 s q_a·q_b for unit quaternions and a sign s, so that s is
+    # the sign of the product.
     q_a, q_b = a.quaternion, b.quaternion
     return q_a - jnp.where(jnp.sum(q_a * q_b) < 0, -1.0, 1.0) * q_b
 
@@ -61,6 +63,8 @@ def pose_log(a: Pose, b: Pose) -> Float[jax.Array, "6"]:
     log of `X_BA` in SE(3), expressed in `b`; exact, with the inverse left Jacobian
     (Barfoot, State Estimation for Robotics, eq. 7.95).
     """
+    # log X = (V⁻¹ p, w) for X = (exp [w]×, p). It is not unique at an angle of π, where
+    # `quat_log` jumps from axis w to -w, and V⁻¹ exists up to 2π.
     w = quat_log(quaternion_rel(a, b))
     p = b.R.T @ (a.p - b.p)
     # V⁻¹ = I - ½ W + c W² with c = (1 - ½θ cot ½θ) / θ², by its series near θ = 0; the

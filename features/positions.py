@@ -37,6 +37,8 @@ def gaze_at(a: Pose, b: Pose) -> Float[jax.Array, "2"]:
     It is zero on the whole z axis, in front of and behind the camera. A scale or target
     of three numbers addresses the 3-D form; rai drops the projection inside KOMO.
     """
+    # Without the division by depth of a pinhole camera, rows are linear in the position
+    # in b, and have no pole in the camera's plane z = 0.
     return position_rel(a, b)[:2]
 
 

@@ -21,7 +21,7 @@ Scalar = Float[jax.Array, ""]
 def above_box(
     a: Pose, b: Pose, *, half: Float[jax.Array, "2"], margin: Scalar
 ) -> Float[jax.Array, "4"]:
-    """`a` over the footprint of box `b`: x - h, y - h, -x - h, -y - h in b [m].
+    """Position of `a` over box `b`: x - h, y - h, -x - h, -y - h in b [m].
 
     h is the half size minus the corner radius and the margin; the height is free.
     """
@@ -30,7 +30,9 @@ def above_box(
 
 
 def footprint_offset(half: Array, margin: Array) -> Float[Array, "*batch 4"]:
-    """Return `above_box` at the middle of the box, as an array of the kind given."""
+    """Return the constant part of the rows of `above_box`, in NumPy or in JAX."""
+    # Features call it with JAX arrays, and `VectorForm.offset` with NumPy arrays for
+    # all instances at once; one function keeps both forms of the rows equal.
     join = half.__array_namespace__().concatenate
     return join([-half, -half], -1) + margin[..., None]
 
@@ -44,7 +46,7 @@ def inside_box(
 
 
 def box_offset(half: Array, margin: Array) -> Float[Array, "*batch 6"]:
-    """Return `inside_box` at the middle of the box, as an array of the kind given."""
+    """Return the constant part of the rows of `inside_box`, in NumPy or in JAX."""
     # Thin boxes keep 1 cm around the middle, or no point would satisfy the rows.
     xp = half.__array_namespace__()
     h = xp.maximum(half - margin[..., None], 0.01)
@@ -56,6 +58,7 @@ def inside_cylinder(
 ) -> Float[jax.Array, "3"]:
     """Origin of `a` inside cylinder `b`: radial, top and bottom excess in b [m]."""
     p = position_rel(a, b)
+    # The radial row has a kink on the axis, where `norm` has the derivative 0.
     rows = [norm(p[:2]) - radius, p[2] - length / 2, -p[2] - length / 2]
     return jnp.stack(rows) + margin
 
@@ -76,6 +79,7 @@ def standing_above(
     x, y, -x, -y excess, then minus the gap. rai declares this symbol without a rule.
     """
     p = position_rel(a, b)
+    # Points are rows in a, so this matrix on their right takes them to the axes of b.
     A = a.R.T @ b.R
     centers = core @ A
     # An ellipsoid {c + H u: |u| <= 1} extends by |Hᵀ d| along a unit direction d.
@@ -162,9 +166,12 @@ def bounding_ellipsoids(
             core, axes = np.zeros((1, 3)), np.diag(radii)
         case shapes.Capsule(length, radius):
             core, axes = np.array([[0, 0, 0.5], [0, 0, -0.5]]) * length, radius * ball
+        # A rounded shape is a polytope plus a ball (Minkowski sum), hence the convex
+        # hull of the balls around its vertices.
         case shapes.Box(size, rounding):
             corners = np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, -1).T
             core, axes = corners * (size / 2 - rounding), rounding * ball
+        # The convex hull of two discs: ellipsoids without extent along z.
         case shapes.Cylinder(length, radius, _):
             core = np.array([[0, 0, 0.5], [0, 0, -0.5]]) * length
             axes = np.diag([radius, radius, 0.0])

@@ -13,6 +13,8 @@ def norm(v: Float[jax.Array, "*batch n"]) -> Float[jax.Array, "*batch"]:
     """Return the Euclidean length; its derivative at zero is zero."""
     square = jnp.sum(v * v, -1)
     zero = square == 0
+    # d√s/ds = 1 / (2 √s) is infinite at s = 0, and times the derivative 2 v = 0 of s it
+    # would be NaN; the root of the constant 1 has derivative 0 instead.
     return jnp.where(zero, 0.0, jnp.sqrt(jnp.where(zero, 1.0, square)))
 
 
@@ -29,6 +31,7 @@ def amin(x: Float[jax.Array, "..."], axis: int = -1) -> Float[jax.Array, "..."]:
     rounds entries differently in two places, so that none equals the minimum.
     """
     weights = subgradient_weights(x, axis)
+    # A select, because entries may be infinite, and 0 · ∞ is NaN.
     return jnp.sum(jnp.where(weights > 0, weights * x, 0.0), axis)
 
 
@@ -44,6 +47,10 @@ def subgradient_weights(
 
     Entries that are minimal have equal weights, all others 0.
     """
+    # The generalised gradient of a minimum is the convex hull of the gradients of its
+    # minimal entries (Clarke 1983, section 2.3). Equal weights pick a point of that
+    # hull that no order of the entries favours. Weights are piecewise constant, so that
+    # they have no derivative themselves.
     x = jax.lax.stop_gradient(x)
     index = jax.lax.broadcasted_iota(int, x.shape, axis % x.ndim)
     # `argmin` finds an entry even if rounding lets none equal the minimum.

@@ -25,6 +25,8 @@ class Pose(NamedTuple):
     """Unit quaternion `(w, x, y, z)`, its sign continuous over slices."""
 
 
+# Symbols are keys of program caches and hold dicts, which have no hash: so they hash
+# and compare by identity.
 @dataclass(frozen=True, eq=False)
 class Symbol:
     """A feature symbol: a function `fn` and its calling convention.

@@ -31,6 +31,8 @@ _QUATERNION_ROWS = slice(0, 4)
 _POSE_QUATERNION_ROWS = slice(3, 7)
 _joint_symbol = partial(Symbol, frames=(0, None), input_kind="joints")
 _region_symbol = partial(_frame_pair_symbol, unit="m", options={"margin": 0.0})
+# Along paths, symbols with a `vector_form` are evaluated together as one symbol of
+# three frames; their own functions serve `Feature.eval` and `Feature.function`.
 _RELATIVE_POSITION = VectorForm(0, 1, observer=1)
 _BOX_SIDES = np.concatenate([np.eye(3), -np.eye(3)]).tolist()
 """Directions of the rows of a box: x, y, z, -x, -y, -z."""
@@ -89,10 +91,12 @@ def _axis_rel_symbol(i: int) -> Symbol:
 
 
 def _scalar_product_symbol(i: int, j: int) -> Symbol:
+    # a_i · b_j is the j-th entry of a_i expressed in b: Rᵀ u with u = a_i.
     form = VectorForm(0, observer=1, axes=(i, i), projection=(_BOX_SIDES[j],))
     return _frame_pair_symbol(positions.scalar_product(i, j), dim=1, vector_form=form)
 
 
+# Kinematics need all of q, also the joints that do not move the frame.
 def _all_coordinates(C, frames) -> np.ndarray:
     return np.arange(C.nq)
 

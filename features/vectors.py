@@ -37,6 +37,8 @@ class VectorForm(NamedTuple):
         self, frames: Int[np.ndarray, "*batch m"], world: int
     ) -> np.ndarray:
         """Return a, b and the observer (*batch, 3) of a symbol's frames."""
+        # The world stands in for frames that a form lacks; no dof moves it, so that
+        # forms with one, two or three frames are one computation.
         fixed = np.full(frames.shape[:-1], world)
         selected = [self.a, self.b, self.observer]
         columns = [fixed if i is None else frames[..., i] for i in selected]
@@ -71,6 +73,7 @@ def row_directions(
     E = np.asarray(form.projection, float)
     scale = scale if scale.ndim == 3 else scale[..., None] * np.eye(len(E))
     none = np.zeros((len(scale), len(E)))
+    # A constant offset cancels in differences of slices.
     offset = form.offset(**params) if form.offset and order == 0 else none
     return {
         "direction": scale @ E,
@@ -110,6 +113,8 @@ def linearize_vectors(
 
     def arms(R: Array, p: Array) -> jax.Array:
         """Return x_a, -x_b and -u, which ω turns for a, b and the observer."""
+        # Coefficients 0, 1 and -1 select the axes, so that instances of different forms
+        # need no branch.
         rotated = sum(R[:, :, :2, :, k] * axes[:, None, :, k, None] for k in range(3))
         x = origins[:, None, :, None] * p[:, :, :2] + rotated
         return jnp.concatenate([x, -jnp.sum(x, 2, keepdims=True)], 2)
