@@ -10,7 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from posewise.robots.geometry.disk_cache import array_digest, read_arrays, write_arrays
+from posewise.compilation.fingerprint import fingerprint
+from posewise.robots.geometry.disk_cache import read_arrays, write_arrays
 
 from ..objective import ObjectiveError
 from ..problem_spec import initial_path, initial_paths
@@ -51,7 +52,7 @@ def batch_fingerprint(
         "initial paths": (*states, *paths),
         **{name: (repr(value),) for name, value in settings.items()},
     }
-    return {name: array_digest(value)[:DIGEST_LENGTH] for name, value in parts.items()}
+    return {name: fingerprint(value)[:DIGEST_LENGTH] for name, value in parts.items()}
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,12 @@ class Checkpoint:
         return from_arrays(arrays)
 
 
-def open_checkpoint(folder: Path, fingerprint: Mapping[str, str]) -> Checkpoint:
+def open_checkpoint(folder: Path, digests: Mapping[str, str]) -> Checkpoint:
     """Return a new checkpoint, or one that was made for the same problems.
 
     Args:
         folder: its path.
-        fingerprint: of the batch; see `batch_fingerprint`.
+        digests: of the batch; see `batch_fingerprint`.
 
     Raises:
         ObjectiveError: for a checkpoint of other problems, or a folder that cannot be
@@ -103,9 +104,9 @@ def open_checkpoint(folder: Path, fingerprint: Mapping[str, str]) -> Checkpoint:
         made_for = json.loads(label.read_text()) if label.exists() else None
         if made_for is None and not any(folder.glob("solves-*.npz")):
             draft = folder / f"problem-{os.getpid()}.part"
-            draft.write_text(json.dumps(dict(fingerprint), indent=1))
+            draft.write_text(json.dumps(dict(digests), indent=1))
             draft.replace(label)
-            made_for = dict(fingerprint)
+            made_for = dict(digests)
     except (OSError, ValueError) as error:
         raise ObjectiveError(
             f"checkpoint_dir {str(folder)!r} cannot be used ({error}); give a"
@@ -113,7 +114,7 @@ def open_checkpoint(folder: Path, fingerprint: Mapping[str, str]) -> Checkpoint:
         ) from None
     if not isinstance(made_for, dict):
         made_for = {}
-    other = [name for name in fingerprint if made_for.get(name) != fingerprint[name]]
+    other = [name for name in digests if made_for.get(name) != digests[name]]
     if other:
         raise ObjectiveError(
             f"checkpoint_dir {str(folder)!r} holds solutions of other problems: other"
