@@ -1,7 +1,7 @@
 """The value that every constraint preset returns."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from posewise.robots.config import Config
 
@@ -17,7 +17,7 @@ class Preset:
 
     name: str
     """Name of the preset, which begins the names of its objectives."""
-    build: ObjectiveBuilder
+    build: ObjectiveBuilder = field(repr=False)
 
     def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """Yield the features of the preset, their types and their slices.
