@@ -33,6 +33,19 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.planning.branch_placement
     posewise.logic.planning.dnf_search
     posewise.logic.planning.trajectory
+    posewise.logic.queries.blocking
+    posewise.logic.queries.contact
+    posewise.logic.queries.costmap
+    posewise.logic.queries.costmaps
+    posewise.logic.queries.ghost_arm
+    posewise.logic.queries.occluding
+    posewise.logic.queries.pixel_visibility
+    posewise.logic.queries.query_arguments
+    posewise.logic.queries.reachable
+    posewise.logic.queries.serial_chain
+    posewise.logic.queries.stable
+    posewise.logic.queries.supporting
+    posewise.logic.queries.visible
     posewise.logic.rostok.body_events
     posewise.logic.rostok.contact_events
     posewise.logic.rostok.criterion

@@ -13,7 +13,7 @@ from ..errors import PredicateError
 from ..formulas.predicate import Predicate
 
 Semantics: TypeAlias = Literal["posewise", "igibson", "document"]
-"""Which definition of a predicate applies; see `SemanticPredicate`."""
+"""Name of a definition of a predicate; see `SemanticPredicate`."""
 
 DEFAULT_BOUND = 2e-3
 """Default `bound` of a relaxation [m, or 1]; a larger one makes rows smoother."""

@@ -1,11 +1,13 @@
-"""Placement over alternatives: the ways to make a formula true, tried one by one."""
+"""Placement over the branches of a formula: its alternatives, tried one by one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from posewise.objectives.placement import Placement, solve_placement
 from posewise.robots.config import Config
+from posewise.robots.typing import FrameName, Frames
 from posewise.robots.validation import integer
 
 from ..errors import PredicateError
@@ -15,41 +17,43 @@ from .dnf_search import Branch, branches, object_names
 
 @dataclass(frozen=True, eq=False)
 class BranchPlacement:
-    """What came of a placement over the branches of a formula."""
+    """Result of a placement over the branches of a formula."""
 
     placement: Placement | None
-    """Of the first branch where the formula then holds, exactly; None: there is none.
+    """Placement of the first branch after which the formula holds exactly.
+
+    None when there is no such branch.
     """
     branch: Branch | None
-    """The one that won; its text is what it demands."""
+    """The branch of the placement; its text lists its literals."""
     branches_tried: int
-    """How many branches were solved for, or known to be impossible."""
+    """Number of branches that were solved for, or known to be impossible."""
 
     @property
     def feasible(self) -> bool:
-        """Whether a branch won."""
+        """Whether there is a placement."""
         return self.placement is not None
 
 
 def solve_branches(
-    C: Config, formula: Any, movable: Any, *, limit: Any = 16, **options: Any
+    C: Config, formula: Predicate, movable: Frames, *, limit: int = 16, **options: Any
 ) -> BranchPlacement:
     """Find poses of frames for which a formula with alternatives holds.
 
-    Each way to make it true is a conjunction, a problem of placement by itself; the
-    first one solved wins, when the formula holds exactly. Literals that do not speak of
-    movable frames are as they are.
+    Each alternative is a conjunction of literals, and so a placement problem. The first
+    solution for which the formula holds exactly is returned. Literals about other
+    frames than the movable ones must hold already.
 
     Args:
-        C: the world; it stays as it is.
+        C: the world, which is not changed.
         formula: of one moment, e.g. with Or, Exists, ForN, ForPairs or AtLeast.
-        movable: names of frames, each with all that is attached to it.
-        limit: how many branches are tried, the cheapest first; see `branches`.
+        movable: names of frames, each with everything attached to it.
+        limit: largest number of branches, the cheapest first; see `branches`.
         **options: of `solve_placement`.
 
     Raises:
-        PredicateError: for what is no predicate, literals that cannot be solved for,
-            and a limit that is no integer >= 1.
+        PredicateError: when `formula` is not a predicate, a literal has no rows, or
+            `limit` is not an integer >= 1.
         ConfigError: for unknown names.
         ObjectiveError: for options that do not fit.
     """
@@ -57,31 +61,33 @@ def solve_branches(
     tried = 0
     for branch in islice(branches(formula, C), limit):
         tried += 1
-        moving = [p for p in branch.literals if _speaks_of(p, movable, C)]
+        moving = [p for p in branch.literals if _is_about(p, movable, C)]
         if not all(p.holds(C) for p in branch.literals if p not in moving):
             continue
-        for found in solve_placement(C, moving, movable, **options):
-            if found.feasible and _holds(C, formula, found):
-                return BranchPlacement(found, branch, tried)
+        for placement in solve_placement(C, moving, movable, **options):
+            if placement.feasible and _holds_after(C, formula, placement):
+                return BranchPlacement(placement, branch, tried)
     return BranchPlacement(None, None, tried)
 
 
-def _speaks_of(literal: Predicate, movable: Any, C: Config) -> bool:
-    """Whether its truth may depend on where the movables are."""
+def _is_about(literal: Predicate, movable: Frames, C: Config) -> bool:
+    """Return whether the truth of a literal may depend on the movable frames."""
     names = object_names(literal)
-    chosen = [movable] if isinstance(movable, str) else movable
-    parts = {part for name in chosen for part in (name, *_below(C, name))}
-    return not names or bool(parts & set(names))
+    roots: Iterable[FrameName] = [movable] if isinstance(movable, str) else movable
+    frames = {frame for root in roots for frame in (root, *_descendants(C, root))}
+    return not names or bool(frames & set(names))
 
 
-def _below(C: Config, name: str) -> list[str]:
-    found = list(C.children(name))
-    for child in found:
-        found += C.children(child)
-    return found
+def _descendants(C: Config, name: FrameName) -> list[str]:
+    """Return the names of all frames below a frame."""
+    frames = list(C.children(name))
+    for child in frames:
+        frames += C.children(child)
+    return frames
 
 
-def _holds(C: Config, formula: Predicate, found: Placement) -> bool:
+def _holds_after(C: Config, formula: Predicate, placement: Placement) -> bool:
+    """Return whether a formula holds in the world of a placement."""
     world = C.copy()
-    found.apply(world)
+    placement.apply(world)
     return formula.holds(world)

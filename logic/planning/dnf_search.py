@@ -1,4 +1,4 @@
-"""Ways to make a formula true: conjunctions of literals, the cheapest first."""
+"""Lazy enumeration of the disjunctive normal form of a formula, the cheapest first."""
 
 import heapq
 from collections.abc import Iterator, Sequence
@@ -19,47 +19,47 @@ from ..formulas.predicate import And, Formula, Not, Or, Predicate
 from ..geometry.frame_groups import closest_separation, find_object
 
 RESTING_PREDICATES = (InsideOf, OnFloor, OnTopOf)
-"""Where a thing rests: rarely in two of them at a time."""
+"""Predicates of the place where an object rests; an object rarely has two places."""
 SECOND_PLACE_COST = 4
-"""A second place of a thing costs as much as so many literals to be made true."""
+"""Cost of a second resting place of an object, in literals that do not hold yet."""
 
 
 @dataclass(frozen=True)
 class Branch:
-    """Literals that together make a formula true."""
+    """A conjunction of literals that makes a formula true."""
 
     literals: tuple[Predicate, ...]
     """Predicates of one moment, or Not of such."""
     cost: int
-    """How many do not hold yet; more where one thing is asked to be in two places."""
+    """Number of literals that do not hold yet, plus the costs of second places."""
 
     def __str__(self) -> str:
         return " & ".join(map(format_predicate, self.literals)) or "nothing"
 
 
-def branches(formula: Any, C: Config) -> Iterator[Branch]:
-    """The ways to make a formula true, each when it is asked for.
+def branches(formula: Predicate, C: Config) -> Iterator[Branch]:
+    """Yield the alternatives that make a formula true, computed on demand.
 
-    Those come first of which the fewest literals do not hold in the world as it is;
-    where alternatives are equal, the one whose things are nearer. Best-first search
-    over sets of literals: what is decided already makes others true, or impossible.
+    Branches with the fewest literals that do not hold in the world come first; among
+    equal ones, those whose objects are nearer. The search is best-first over sets of
+    literals: what is decided already makes other literals true, or impossible.
 
     Args:
         formula: of one moment; quantifiers are grounded in the world.
         C: the world.
 
     Raises:
-        PredicateError: for what is no predicate, and formulas of a path.
+        PredicateError: when `formula` is not a predicate, or is about a path.
     """
     if not isinstance(formula, Predicate):
         raise PredicateError(f"formula is {formula!r}, expected a predicate.")
     table = _LiteralTable(C)
-    root = table.need(formula.ground(C).nnf())
+    root = table.requirement(formula.ground(C).nnf())
     order, seen = count(), set[frozenset[int]]()
     heap: list[tuple[tuple[float, int], int, _SearchState]] = []
     new = [_SearchState(0, 0, frozenset(), (root,))]
     while new or heap:
-        for state in filter(None, map(table.settled, new)):
+        for state in filter(None, map(table.propagate, new)):
             heapq.heappush(heap, (state.priority, next(order), state))
         new = []
         if heap:
@@ -72,20 +72,21 @@ def branches(formula: Any, C: Config) -> Iterator[Branch]:
 
 
 class _Requirement(NamedTuple):
-    """At least n of the parts, literals (numbers) or needs, are to be true."""
+    """A requirement that at least n of some parts are true."""
 
     n: int
     parts: "tuple[_Part, ...]"
-    """The cheapest first."""
+    """Literals, by number, and requirements; the cheapest first."""
     costs: tuple[float, ...]
+    """Lower bounds of the costs of the parts."""
 
     @property
-    def least(self) -> float:
-        """What it costs at least, if nothing else is true yet."""
+    def min_cost(self) -> float:
+        """Lower bound of the cost; inf if it cannot be met."""
         return sum(self.costs[: self.n]) if self.n <= len(self.parts) else float("inf")
 
-    def rest(self, n: int) -> "_Requirement":
-        """n of the parts but the first."""
+    def without_first(self, n: int) -> "_Requirement":
+        """Return the requirement of n of the parts after the first."""
         return _Requirement(n, self.parts[1:], self.costs[1:])
 
 
@@ -94,7 +95,7 @@ _Part = int | _Requirement
 
 @dataclass(frozen=True)
 class _SearchState:
-    """What was chosen so far, and what is still open."""
+    """The literals chosen so far, and the requirements that are still open."""
 
     depth: int
     cost: int
@@ -103,36 +104,43 @@ class _SearchState:
 
     @property
     def priority(self) -> tuple[float, int]:
-        """What it costs in the end, about; the deeper first among equals."""
-        return self.cost + sum(need.least for need in self.open), -self.depth
+        """Estimate of the final cost; among equal ones the deeper state is first."""
+        return self.cost + sum(r.min_cost for r in self.open), -self.depth
 
 
 def _split(state: _SearchState) -> list[_SearchState]:
-    """The first open need: its cheapest part is made true, or does not count."""
+    """Return both cases of the first open requirement.
+
+    Its cheapest part is made true, or is not used.
+    """
     first, *rest = state.open
-    taken = _Requirement(1, first.parts[:1], first.costs[:1])
+    use_first = _Requirement(1, first.parts[:1], first.costs[:1])
+    cases: list[tuple[_Requirement, ...]] = [
+        (use_first, first.without_first(first.n - 1)),
+        (first.without_first(first.n),),
+    ]
     return [
-        _SearchState(state.depth + 1, state.cost, state.chosen, (*needs, *rest))
-        for needs in ((taken, first.rest(first.n - 1)), (first.rest(first.n),))
+        _SearchState(state.depth + 1, state.cost, state.chosen, (*case, *rest))
+        for case in cases
     ]
 
 
 class _LiteralTable:
-    """Literals by number: 2 k is a leaf, 2 k + 1 its negation."""
+    """Literals by number: 2 k is leaf k, 2 k + 1 its negation."""
 
     def __init__(self, C: Config) -> None:
         self.C = C
         self.leaves: list[Predicate] = []
         self.costs: list[tuple[int, int]] = []
-        self.gaps: list[float] = []
+        self.distances: list[float] = []
         self.names: list[tuple[str, ...]] = []
 
-    def need(self, formula: Predicate) -> _Requirement:
-        """A formula in negation normal form, of numbers."""
-        found = self._part(formula)
-        if isinstance(found, _Requirement):
-            return found
-        return _Requirement(1, (found,), (self._cost(found)[0],))
+    def requirement(self, formula: Predicate) -> _Requirement:
+        """Return a formula in negation normal form as a requirement."""
+        part = self._part(formula)
+        if isinstance(part, _Requirement):
+            return part
+        return _Requirement(1, (part,), (self._cost(part)[0],))
 
     def _part(self, formula: Predicate) -> _Part:
         match formula:
@@ -151,57 +159,65 @@ class _LiteralTable:
                 )
             case _:
                 return 2 * self._index(formula)
-        made = sorted(map(self._part, parts), key=self._cost)
-        return _Requirement(n, tuple(made), tuple(self._cost(p)[0] for p in made))
+        ordered = sorted(map(self._part, parts), key=self._cost)
+        costs = tuple(self._cost(p)[0] for p in ordered)
+        return _Requirement(n, tuple(ordered), costs)
 
     def _index(self, leaf: Predicate) -> int:
+        """Return the number of a leaf, which is added if it is new."""
         if leaf not in self.leaves:
             holds = leaf.holds(self.C)
             self.leaves.append(leaf)
             self.names.append(object_names(leaf))
             self.costs.append((int(not holds), int(holds)))
-            self.gaps.append(0.0 if holds else _object_distance(leaf, self.C))
+            distance = 0.0 if holds else _object_distance(leaf, self.C)
+            self.distances.append(distance)
         return self.leaves.index(leaf)
 
     def _cost(self, part: _Part) -> tuple[float, float]:
-        """How much there is to be done, and how far things are apart."""
+        """Return the number of literals to be made true, and distances [m]."""
         if isinstance(part, _Requirement):
-            gaps = [self._cost(p)[1] for p in part.parts[: part.n]]
-            return part.least, sum(gaps)
-        return self.costs[part // 2][part % 2], self.gaps[part // 2]
+            distances = [self._cost(p)[1] for p in part.parts[: part.n]]
+            return part.min_cost, sum(distances)
+        return self.costs[part // 2][part % 2], self.distances[part // 2]
 
-    def settled(self, state: _SearchState) -> _SearchState | None:
-        """With all that has no alternative chosen; None: it cannot become true."""
-        chosen, needs, cost = set(state.chosen), list(state.open), state.cost
+    def propagate(self, state: _SearchState) -> _SearchState | None:
+        """Choose all parts without alternatives, as in unit propagation.
+
+        Returns:
+            None when the state cannot make the formula true.
+        """
+        chosen, requirements, cost = set(state.chosen), list(state.open), state.cost
         while True:
-            reduced = [self._reduced(need, chosen) for need in needs]
-            needs, forced = [], list[_Part]()
-            for need in reduced:
-                if need.n > len(need.parts):
+            reduced = [self._reduce(r, chosen) for r in requirements]
+            requirements, forced = [], list[_Part]()
+            for requirement in reduced:
+                if requirement.n > len(requirement.parts):
                     return None
-                if need.n == len(need.parts):
-                    forced += need.parts
-                elif need.n > 0:
-                    needs.append(need)
+                if requirement.n == len(requirement.parts):
+                    forced += requirement.parts
+                elif requirement.n > 0:
+                    requirements.append(requirement)
             if not forced:
                 break
             for part in forced:
                 if isinstance(part, _Requirement):
-                    needs.append(part)
+                    requirements.append(part)
                 elif part ^ 1 in chosen:
+                    # part ^ 1 is the negation of a literal.
                     return None
                 elif part not in chosen:
                     cost += int(self._cost(part)[0])
-                    cost += SECOND_PLACE_COST * self._crowds(part, chosen)[0]
+                    cost += SECOND_PLACE_COST * self._conflicts(part, chosen)[0]
                     chosen.add(part)
-        return _SearchState(state.depth, cost, frozenset(chosen), tuple(needs))
+        return _SearchState(state.depth, cost, frozenset(chosen), tuple(requirements))
 
-    def _reduced(self, need: _Requirement, chosen: set[int]) -> _Requirement:
-        """Without the parts that are true already, or cannot become so."""
-        n, parts = need.n, list[_Part]()
-        for part in need.parts:
+    def _reduce(self, requirement: _Requirement, chosen: set[int]) -> _Requirement:
+        """Return a requirement without parts that are already true, or impossible."""
+        n, parts = requirement.n, list[_Part]()
+        for part in requirement.parts:
             if isinstance(part, _Requirement):
-                part = self._reduced(part, chosen)
+                part = self._reduce(part, chosen)
                 if part.n <= 0:
                     n -= 1
                 elif part.n <= len(part.parts):
@@ -212,19 +228,22 @@ class _LiteralTable:
                 parts.append(part)
         if n <= 0:
             return _Requirement(0, (), ())
-        crowds = [self._crowds(p, chosen) for p in parts]
+        conflicts = [self._conflicts(p, chosen) for p in parts]
         costs = [
             self._cost(p)[0] + SECOND_PLACE_COST * places
-            for p, (places, _) in zip(parts, crowds, strict=True)
+            for p, (places, _) in zip(parts, conflicts, strict=True)
         ]
-        order = sorted(range(len(parts)), key=lambda k: (costs[k], crowds[k][1]))
+        order = sorted(range(len(parts)), key=lambda k: (costs[k], conflicts[k][1]))
         return _Requirement(
             n, tuple(parts[k] for k in order), tuple(costs[k] for k in order)
         )
 
-    def _crowds(self, part: _Part, chosen: set[int]) -> tuple[int, int]:
-        """How many other places its thing has, and how often its things are in such a
-        relation already.
+    def _conflicts(self, part: _Part, chosen: set[int]) -> tuple[int, int]:
+        """Return how a literal repeats what the chosen ones say of its objects.
+
+        Returns:
+            The number of other resting places of its first object, and how often its
+            objects are in the same relation already.
         """
         if isinstance(part, _Requirement) or part % 2:
             return 0, 0
@@ -232,37 +251,40 @@ class _LiteralTable:
         if len(names) != 2:
             return 0, 0
         others = [k // 2 for k in chosen if k % 2 == 0 and k != part]
-        alike = [k for k in others if isinstance(self.leaves[k], type(leaf))]
-        again = sum(len({*names} & {*self.names[k]}) for k in alike)
+        same_kind = [k for k in others if isinstance(self.leaves[k], type(leaf))]
+        repeated = sum(len({*names} & {*self.names[k]}) for k in same_kind)
         if not isinstance(leaf, RESTING_PREDICATES):
-            return 0, again
-        own = [k for k in others if self.names[k][:1] == names[:1]]
-        return sum(isinstance(self.leaves[k], RESTING_PREDICATES) for k in own), again
+            return 0, repeated
+        same_object = [k for k in others if self.names[k][:1] == names[:1]]
+        places = [
+            k for k in same_object if isinstance(self.leaves[k], RESTING_PREDICATES)
+        ]
+        return len(places), repeated
 
     def branch(self, state: _SearchState) -> Branch:
-        found = [
+        """Return the chosen literals of a state."""
+        literals = [
             self.leaves[k // 2] if k % 2 == 0 else ~self.leaves[k // 2]
             for k in sorted(state.chosen)
         ]
-        return Branch(tuple(found), state.cost)
+        return Branch(tuple(literals), state.cost)
 
 
 def object_names(literal: Predicate) -> tuple[str, ...]:
-    """Names that a literal speaks of."""
+    """Return the names in the positional arguments of a literal."""
     leaf = literal.part if isinstance(literal, Not) else literal
-    named: Sequence[Any] = fields(leaf) if is_dataclass(leaf) else ()
-    values = [getattr(leaf, f.name) for f in named if not f.kw_only]
+    arguments: Sequence[Any] = fields(leaf) if is_dataclass(leaf) else ()
+    values = [getattr(leaf, f.name) for f in arguments if not f.kw_only]
     return tuple(v for v in values if isinstance(v, str))
 
 
 def _object_distance(leaf: Predicate, C: Config) -> float:
-    """How far the two things of a predicate are apart [m]; 0 where it is not known."""
+    """Return the distance of the two objects of a predicate [m]; 0 if unknown."""
     names = object_names(leaf)
     if len(names) != 2:
         return 0.0
     try:
-        return closest_separation(
-            find_object(C, *names), find_object(C, *names[::-1])
-        ).distance
+        a, b = find_object(C, *names), find_object(C, *names[::-1])
+        return closest_separation(a, b).distance
     except ConfigError:
         return 0.0

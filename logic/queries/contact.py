@@ -1,64 +1,80 @@
-"""Contact, and between which links."""
+"""Contact by PyCRAM's rule, and the links that touch."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict, Unpack
 
 from posewise.robots.config import Config
+from posewise.robots.typing import FrameName
 
 from ..exact.contact import InContactWith
+from ..exact.verdict import Semantics
 from ..geometry.frame_groups import FrameGroup, are_within, find_object
 
 LEGACY_CONTACT_GAP = 1e-3
-"""Gap that counts as contact [m]."""
+"""Distance up to which objects touch by PyCRAM's rule [m]."""
 
 
 @dataclass(frozen=True)
 class Touching(InContactWith):
-    """a and b are no more than 1 mm apart, or overlap: PyCRAM's contact.
+    """a and b are at most 1 mm apart, or overlap: PyCRAM's contact.
 
-    PyCRAM asks its engine for contact points, which are listed from some gap on; its
-    successor has 1 mm. See `InContactWith`, for which 0.1 mm is the limit.
+    PyCRAM uses the contact points of its engine, which are reported from some distance
+    on; its successor uses 1 mm. The limit of `InContactWith` is 0.1 mm.
 
     Args:
         a: an object or frame with a shape.
-        b: another one.
-        tolerance: gap that still counts as contact [m].
+        b: another object or frame with a shape.
+        tolerance: largest distance that counts as contact [m].
 
     Raises:
         PredicateError: for a negative tolerance.
-        ConfigError: on asking, for unknown names, and things without shapes.
+        ConfigError: when evaluated, for unknown names, and objects without shapes.
     """
 
-    tolerance: Any = field(default=LEGACY_CONTACT_GAP, kw_only=True)
+    tolerance: float = field(default=LEGACY_CONTACT_GAP, kw_only=True)
 
     def links(self, C: Config) -> list[tuple[str, str]]:
-        """Names of the frames of a and b that touch."""
-        a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
-        alone = lambda side: [
-            FrameGroup(C, C.frames[i].name, (i,)) for i in side.collision_frames
-        ]
+        """Return names of the frames of a and b that touch, in pairs."""
+        a = _single_frames(find_object(C, self.a, self.b))
+        b = _single_frames(find_object(C, self.b, self.a))
         return [
-            (x.name, y.name)
-            for x in alone(a)
-            for y in alone(b)
-            if are_within(x, y, self.tolerance)
+            (x.name, y.name) for x in a for y in b if are_within(x, y, self.tolerance)
         ]
+
+
+class TouchingOptions(TypedDict, total=False):
+    """Options of `Touching`."""
+
+    tolerance: float
+    semantics: Semantics
+    bound: float
 
 
 def contact(
-    C: Config, a: str, b: str, *, return_links: bool = False, **options: Any
+    C: Config,
+    a: FrameName,
+    b: FrameName,
+    *,
+    return_links: bool = False,
+    **options: Unpack[TouchingOptions],
 ) -> bool | tuple[bool, list[tuple[str, str]]]:
-    """Whether two things touch; see `Touching`, which takes the same options.
+    """Return whether two objects touch; see `Touching`, which has the same options.
 
     Args:
         C: the world.
         a: an object or frame.
-        b: another one.
+        b: another object or frame.
         return_links: also return the names of the frames that touch, in pairs.
         **options: e.g. `tolerance`.
     """
-    asked = Touching(a, b, **options)
+    predicate = Touching(a, b, **options)
     if not return_links:
-        return asked.holds(C)
-    found = asked.links(C)
-    return bool(found), found
+        return predicate.holds(C)
+    links = predicate.links(C)
+    return bool(links), links
+
+
+def _single_frames(group: FrameGroup) -> list[FrameGroup]:
+    """Return each frame with a shape as a group."""
+    C = group.C
+    return [FrameGroup(C, C.frames[i].name, (i,)) for i in group.collision_frames]

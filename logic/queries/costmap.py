@@ -1,7 +1,7 @@
-"""Maps of the floor that say how good it is to stand there, and poses drawn of them."""
+"""Costmaps: how good it is to stand in each cell of a grid, and poses drawn from it."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -11,31 +11,35 @@ from posewise.robots.kinematics.transforms import (
     pose_multiply,
     quat_to_matrix,
 )
+from posewise.robots.typing import StrPath
 from posewise.robots.validation import integer, number
 from posewise.robots.visual.figures import new_figure
 from posewise.robots.world.argument_parsing import parse_pose
 
 from ..errors import PredicateError
 
+Yaw: TypeAlias = Literal["centre", "random"]
+"""Direction of the x axis of drawn poses: towards the centre, or random."""
 YAWS = ("centre", "random")
 
 
 @dataclass(frozen=True, eq=False)
 class Costmap:
-    """Values >= 0 of the cells of a square grid; those above 0 are allowed.
+    """Values >= 0 of the cells of a square grid; cells above 0 are allowed.
 
-    Row i, column j is the cell about x = (i + 1/2 - n/2) resolution, and y likewise
+    Row i, column j is the cell around x = (i + 1/2 - n/2) resolution, and y likewise
     with j, in the axes of the centre. `a * b`, and `a + b` as PyCRAM writes it, is the
-    product, its largest value 1.
+    product, scaled to a largest value of 1.
 
     Raises:
-        PredicateError: for values that are no square of finite numbers >= 0, and a
-            resolution that is no length > 0.
-        ConfigError: for a centre that is no pose.
+        PredicateError: when values are not a square of finite numbers >= 0, or the
+            resolution is not a length > 0.
+        ConfigError: when the centre is not a pose.
     """
 
     values: Any
-    resolution: Any
+    """Numbers (n, n)."""
+    resolution: float
     """Edge of a cell [m]."""
     centre: Any
     """Pose of the middle of the grid in the world (7,)."""
@@ -48,24 +52,28 @@ class Costmap:
             )
         if not np.isfinite(values).all() or (values < 0).any():
             raise PredicateError("Costmap: values are not all finite and >= 0.")
-        positive = lambda x: x > 0
-        what = "Costmap: resolution"
-        number(what, self.resolution, "> 0 (metres)", positive, PredicateError)
+        number(
+            "Costmap: resolution",
+            self.resolution,
+            "> 0 (metres)",
+            lambda x: x > 0,
+            PredicateError,
+        )
         object.__setattr__(self, "values", values)
         centre = parse_pose("centre", None, None, self.centre)
         object.__setattr__(self, "centre", centre)
 
     def __mul__(self, other: "Costmap") -> "Costmap":
-        same = (
+        same_grid = (
             self.values.shape == other.values.shape
             and np.isclose(self.resolution, other.resolution)
             and np.allclose(self.centre[:2], other.centre[:2])
-            and np.allclose(self._turn(), other._turn())
+            and np.allclose(self._rotation(), other._rotation())
         )
-        if not same:
+        if not same_grid:
             raise PredicateError(
                 f"Costmaps of other grids cannot be merged: {self._grid()}, and"
-                f" {other._grid()}; make both about the same centre, with one size and"
+                f" {other._grid()}; make both around the same centre, with one size and"
                 " resolution."
             )
         values = self.values * other.values
@@ -74,96 +82,102 @@ class Costmap:
     __add__ = __mul__
 
     def sample(
-        self, count: Any, seed: Any = 0, *, yaw: Any = "centre"
+        self, count: int, seed: int = 0, *, yaw: Yaw = "centre"
     ) -> Float[np.ndarray, "count 7"]:
-        """Random poses, by the values as a density; anywhere in a cell.
+        """Return random poses with the values as density, anywhere in a cell.
 
         Args:
-            count: how many.
-            seed: the same one gives the same poses.
-            yaw: "centre": x points to the centre; "random": all ways.
+            count: number of poses.
+            seed: equal seeds give equal poses.
+            yaw: "centre": x points to the centre; "random": any direction.
 
         Raises:
-            PredicateError: where no cell is allowed, and for another yaw.
+            PredicateError: when no cell is allowed, and for another yaw.
         """
-        rng, count = np.random.default_rng(_whole("seed", seed)), _whole("count", count)
+        rng = np.random.default_rng(_natural_number("seed", seed))
+        count = _natural_number("count", count)
         total = self.values.sum()
         if not total:
             raise PredicateError("No cell of this costmap is allowed; nothing to draw.")
-        flat = self.values.ravel() / total
-        cells = rng.choice(flat.size, count, p=flat)
+        density = self.values.ravel() / total
+        cells = rng.choice(density.size, count, p=density)
         return self._poses(cells, rng.uniform(-0.5, 0.5, (count, 2)), rng, yaw)
 
     def best(
-        self, count: Any, seed: Any = 0, *, yaw: Any = "centre"
+        self, count: int, seed: int = 0, *, yaw: Yaw = "centre"
     ) -> Float[np.ndarray, "n 7"]:
-        """Poses in the middle of the allowed cells of the largest values, best first.
+        """Return poses in the middle of the allowed cells of largest value, in order.
 
         Args:
-            count: how many, at most.
-            seed: of the order of equal ones.
+            count: largest number of poses.
+            seed: of the order of equal values.
             yaw: see `sample`.
 
         Raises:
             PredicateError: for another yaw.
         """
-        rng, count = np.random.default_rng(_whole("seed", seed)), _whole("count", count)
-        flat = self.values.ravel()
-        order = rng.permutation(flat.size)
-        order = order[np.argsort(-flat[order], kind="stable")][:count]
-        cells = order[flat[order] > 0]
+        rng = np.random.default_rng(_natural_number("seed", seed))
+        count = _natural_number("count", count)
+        values = self.values.ravel()
+        order = rng.permutation(values.size)
+        order = order[np.argsort(-values[order], kind="stable")][:count]
+        cells = order[values[order] > 0]
         return self._poses(cells, np.zeros((len(cells), 2)), rng, yaw)
 
-    def plot(self, file: Any = None) -> Any:
-        """The values seen from above, x to the right; a matplotlib figure.
+    def plot(self, file: StrPath | None = None) -> Any:
+        """Return a matplotlib figure of the values from above, with x to the right.
 
         Args:
-            file: where to save it, if anywhere.
+            file: where the figure is saved, if anywhere.
 
         Raises:
             ImportError: without matplotlib; names the extra.
         """
-        made = new_figure(5, 4)
-        axes = made.subplots()
+        figure = new_figure(5, 4)
+        axes = figure.subplots()
         half = len(self.values) * self.resolution / 2
         extent = (-half, half, -half, half)
-        shown = axes.imshow(self.values.T, origin="lower", extent=extent)
+        image = axes.imshow(self.values.T, origin="lower", extent=extent)
         axes.set_xlabel("x from the centre [m]")
         axes.set_ylabel("y from the centre [m]")
-        made.colorbar(shown)
+        figure.colorbar(image)
         if file is not None:
-            made.savefig(file, dpi=110)
-        return made
+            figure.savefig(file, dpi=110)
+        return figure
 
     def _poses(
-        self, cells: Int[np.ndarray, " n"], off: np.ndarray, rng: Any, yaw: Any
+        self,
+        cells: Int[np.ndarray, " n"],
+        offsets: np.ndarray,
+        rng: np.random.Generator,
+        yaw: Yaw,
     ) -> Float[np.ndarray, "n 7"]:
         if yaw not in YAWS:
             raise PredicateError(f"yaw is {yaw!r}, expected 'centre' or 'random'.")
         middles = cell_middles(len(self.values), self.resolution)[cells]
-        x, y = (middles + off * self.resolution).T
+        x, y = (middles + offsets * self.resolution).T
         angle = rng.uniform(-np.pi, np.pi, len(cells))
         if yaw == "centre":
             angle = np.arctan2(-y, -x)
-        turn = axis_angle_to_quat(np.array([0.0, 0, 1]), angle)
-        local = np.concatenate([np.stack([x, y, 0 * x], -1), turn], -1)
+        rotation = axis_angle_to_quat(np.array([0.0, 0, 1]), angle)
+        local = np.concatenate([np.stack([x, y, 0 * x], -1), rotation], -1)
         return np.asarray(pose_multiply(self.centre[None], local))
 
-    def _turn(self) -> np.ndarray:
+    def _rotation(self) -> Float[np.ndarray, "3 3"]:
         return quat_to_matrix(self.centre[3:])
 
     def _grid(self) -> str:
         n = len(self.values)
         x, y = self.centre[:2]
-        return f"{n} x {n} cells of {self.resolution:g} m about ({x:.2f}, {y:.2f})"
+        return f"{n} x {n} cells of {self.resolution:g} m around ({x:.2f}, {y:.2f})"
 
 
 def cell_middles(n: int, resolution: float) -> Float[np.ndarray, "cells 2"]:
-    """Middles of all cells in the axes of the centre [m], row by row."""
+    """Return the middles of all cells in the axes of the centre, row by row [m]."""
     along = (np.arange(n) + 0.5 - n / 2) * resolution
     x, y = np.meshgrid(along, along, indexing="ij")
     return np.stack([x.ravel(), y.ravel()], -1)
 
 
-def _whole(what: str, value: Any) -> int:
-    return integer(what, value, "an integer >= 0", lambda n: n >= 0, PredicateError)
+def _natural_number(label: str, value: Any) -> int:
+    return integer(label, value, "an integer >= 0", lambda n: n >= 0, PredicateError)

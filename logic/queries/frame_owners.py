@@ -1,17 +1,18 @@
-"""Whose frames are whose: the things of a world, as answers name them."""
+"""Owners of frames: the objects, agents and frames of a world by name."""
 
 from posewise.robots.config import Config
 from posewise.robots.geometry.shapes import Plane
+from posewise.robots.typing import FrameName
 from posewise.robots.world.agents import Agent
 
 from ..geometry.frame_groups import FrameGroup, has_collision_shape, subtree
 
 
 def frames_by_owner(C: Config) -> dict[str, FrameGroup]:
-    """All solid frames by the things they belong to, in the order of the frames.
+    """Return all frames with collision shapes by their owners, in order of the frames.
 
-    A thing is an object, or an agent, with what hangs on its root but no other thing;
-    or a frame alone.
+    An owner is an object or an agent, with everything below its root except other
+    owners; or a single frame.
     """
     roots = {C.index(agent.base): name for name, agent in C.agents.items()}
     roots |= {C.index(name): name for name in C.objects}
@@ -24,25 +25,25 @@ def frames_by_owner(C: Config) -> dict[str, FrameGroup]:
             up = C.frames[up].parent
         name = frame.name if up is None else roots[up]
         members.setdefault(name, []).append(i)
-    return {name: FrameGroup(C, name, tuple(found)) for name, found in members.items()}
+    return {name: FrameGroup(C, name, tuple(i)) for name, i in members.items()}
 
 
-def robot_frames(C: Config, base: str) -> tuple[int, ...]:
-    """A robot's frames: its base and all that hangs on it, but no object."""
+def robot_frames(C: Config, base: FrameName) -> tuple[int, ...]:
+    """Return a robot's frames: its base and everything below, except objects."""
     return subtree(C, C.index(base), {C.index(name) for name in C.objects})
 
 
-def is_floor(C: Config, thing: FrameGroup) -> bool:
-    """Whether a thing is called "floor", is of such a category, or has a Plane."""
-    name = thing.name
+def is_floor(C: Config, group: FrameGroup) -> bool:
+    """Return whether a group is called "floor", is of such a category, or a Plane."""
+    name = group.name
     category = C.objects[name].category if name in C.objects else None
     if name == "floor" or (category or "").split(".")[0] == "floor":
         return True
-    shapes = [g.shape for i in thing.frames for g in C.frames[i].geometries]
+    shapes = [g.shape for i in group.frames for g in C.frames[i].geometries]
     return any(isinstance(shape, Plane) for shape in shapes)
 
 
 def agent_with_camera(C: Config, camera: str) -> Agent | None:
-    """The agent that looks with a camera."""
-    looking = [agent for agent in C.agents.values() if agent.camera == camera]
-    return looking[0] if looking else None
+    """Return the agent that uses a camera."""
+    agents = [agent for agent in C.agents.values() if agent.camera == camera]
+    return agents[0] if agents else None

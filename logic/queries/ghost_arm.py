@@ -1,8 +1,8 @@
-"""Shadows: bare copies of arms that reach for targets while the arms stay as they are.
+"""Ghost arms: bare copies of arms that reach for targets in the arms' place.
 
-That an arm can get to a place is a claim about configurations it is not in. A solver
-that has the joints of a shadow among its variables finds one of them, and whatever is
-true of the present state remains so.
+The statement that an arm can reach a place is about configurations in which the arm is
+not. A solver whose variables include the joints of a ghost arm finds one of them, and
+whatever is true of the present state remains true.
 """
 
 from typing import Any
@@ -12,25 +12,27 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
+from posewise.robots.typing import FrameName
 
 from ..formulas.predicate import Witnesses
 from ..geometry.frame_groups import subtree
+from .query_arguments import Target
 from .serial_chain import SerialChain, bare_model
 
 GHOST_STARTS = 4
-"""Of the inverse kinematics from each start of a solver."""
+"""Number of starts of the inverse kinematics from each start of a solver (count)."""
 
 
-def add_ghost_arm(arm: SerialChain, target: Any, world: Config) -> Witnesses:
-    """Add to a world the shadow of an arm that reaches for a target, once.
+def add_ghost_arm(arm: SerialChain, target: Target, world: Config) -> Witnesses:
+    """Add the ghost of an arm that reaches for a target to a world, if it is missing.
 
     Args:
         arm: of a world in which its joints move.
         target: see `Reachable`.
-        world: a copy of that, in which they may be locked.
+        world: a copy of that world, in which they may be locked.
 
     Returns:
-        By what it is, the joints of the arm with those of the shadow.
+        For the ghost arm, the joints of the arm mapped to their copies.
     """
     C, first, prefix = arm.C, arm.first_moving, _prefix(arm.tip, target)
     chain = arm.chain[arm.chain.index(first) :]
@@ -43,23 +45,28 @@ def add_ghost_arm(arm: SerialChain, target: Any, world: Config) -> Witnesses:
     for i in chain:
         joint = world.frame(prefix + C.frames[i].name).joint
         if joint is not None and joint.active and joint.mimic is None:
-            own: Any = C.frames[i].joint
-            joints[own.name] = joint.name
+            original: Any = C.frames[i].joint
+            joints[original.name] = joint.name
     return {prefix: joints}
 
 
-def find_ghost_arm(C: Config, tip: str, target: Any) -> dict[str, str]:
-    """The shadow of the arm with that tip that reaches for a target: by the names of
-    the arm's frames, from the first that moves on, those of their copies; {}: none.
+def find_ghost_arm(C: Config, tip: FrameName, target: Target) -> dict[str, str]:
+    """Return the ghost of the arm with a tip that reaches for a target.
+
+    Returns:
+        Names of the arm's frames, from the first that moves, mapped to their copies;
+        empty without a ghost.
     """
     prefix, names = _prefix(tip, target), C.frame_names
     return {n[len(prefix) :]: n for n in names if n.startswith(prefix)}
 
 
 def arm_with_ghost(
-    C: Config, robot: str, tip: str | None, target: Any
+    C: Config, robot: str, tip: FrameName | None, target: Target
 ) -> tuple[SerialChain, dict[str, str]]:
-    """An arm and its shadow that reaches for a target; with none the arm must move.
+    """Return an arm and its ghost that reaches for a target, see `find_ghost_arm`.
+
+    Without a ghost, the arm itself must have moving joints.
 
     Raises:
         ConfigError: see `SerialChain.of`.
@@ -72,45 +79,44 @@ def arm_with_ghost(
 def move_ghost_arm(
     C: Config,
     copies: dict[str, str],
-    tip: str,
+    tip: FrameName,
     q: Float[np.ndarray, "n nq"],
     goals: Float[np.ndarray, "n 7"],
-    turned: bool,
+    oriented: bool,
 ) -> Float[np.ndarray, "n nq"]:
-    """Coordinates of a world in which a shadow is near goals, by inverse kinematics.
+    """Return configurations in which a ghost arm is near goals, by inverse kinematics.
 
     Args:
         C: the world.
-        copies: the shadow.
+        copies: the ghost, see `find_ghost_arm`.
         tip: of the arm.
-        q: all other coordinates are as there.
-        goals: one for each, in the world.
-        turned: their orientation counts.
+        q: configurations; all other coordinates stay.
+        goals: one for each configuration, in the world.
+        oriented: whether the orientation of the goals counts.
     """
     parent = C.frame(next(iter(copies.values()))).parent
     base = "world" if parent is None else C.frames[parent].name
     arm, q = SerialChain.between(C, base, copies[tip]), q.copy()
     local = pose_multiply(pose_inverse(frame_poses_at(C, base, q)), goals)
-    q[:, arm.coordinates] = np.concatenate(arm.solve(local, turned, GHOST_STARTS, 0))
+    q[:, arm.coordinates] = np.concatenate(arm.solve(local, oriented, GHOST_STARTS, 0))
     return q
 
 
 def frame_poses_at(
-    C: Config, frame: str, q: Float[np.ndarray, "n nq"]
+    C: Config, frame: FrameName, q: Float[np.ndarray, "n nq"]
 ) -> Float[np.ndarray, "n 7"]:
-    """Poses of a frame in the world at some coordinates."""
+    """Return the poses of a frame in the world at some configurations."""
     if frame == "world":
         return np.tile(IDENTITY, (len(q), 1))
     i = C.index(frame)
-    return np.concatenate(
-        [C.forward_pass(q).frames.p[:, i], C.quaternions_at(q)[:, i]], -1
-    )
+    positions = C.forward_pass(q).frames.p[:, i]
+    return np.concatenate([positions, C.quaternions_at(q)[:, i]], -1)
 
 
 def object_frames(C: Config) -> set[int]:
-    """Root frames of all objects, where what is a robot's ends."""
+    """Return the root frames of all objects, which do not belong to a robot."""
     return {C.index(name) for name in C.objects}
 
 
-def _prefix(tip: str, target: Any) -> str:
+def _prefix(tip: FrameName, target: Target) -> str:
     return f"{tip} to {target}: "

@@ -1,4 +1,4 @@
-"""How a thing looks through a camera: alone, and behind all others."""
+"""Pixel counts: how many pixels show an object, alone and among all others."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,15 +8,21 @@ from jaxtyping import Float, Int
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
+from posewise.robots.typing import FrameName
 from posewise.robots.world.agents import Camera
 
 from ..geometry.agents import find_agent
 from ..geometry.camera_rays import CameraRays
-from ..geometry.frame_groups import FrameGroup, find_object, part_boxes, require_shapes
+from ..geometry.frame_groups import (
+    FrameGroup,
+    find_object,
+    part_boxes,
+    require_shapes,
+)
 from .frame_owners import agent_with_camera, frames_by_owner, robot_frames
 
 RASTER_PIXELS = 256
-"""Rows and columns of a raster."""
+"""Number of rows and of columns of a raster (count)."""
 PYCRAM_CAMERA: dict[str, Any] = dict(
     vertical_fov=np.pi / 2,
     width=RASTER_PIXELS,
@@ -24,82 +30,87 @@ PYCRAM_CAMERA: dict[str, Any] = dict(
     near=0.2,
     far=100.0,
 )
-"""PyCRAM's camera."""
+"""Properties of PyCRAM's camera."""
 
 
 @dataclass(frozen=True)
 class PixelCounts:
-    """How many pixels show a thing."""
+    """Numbers of pixels that show an object, or would."""
 
     unoccluded: int
-    """Those that would, were nothing else there."""
+    """Number of pixels that would show it without other objects."""
     visible: int
-    """Those that do."""
+    """Number of pixels that show it."""
     occluded_by: dict[str, int]
-    """By the things that come first, those that do not."""
+    """For each other owner, the number of pixels in which it is hit first."""
 
     @property
     def visible_fraction(self) -> float:
-        """Of the pixels that would show it, how many do; 0 where none would."""
+        """Visible pixels as a fraction of unoccluded ones; 0 if there are none."""
         return self.visible / self.unoccluded if self.unoccluded else 0.0
 
 
-def count_pixels(C: Config, name: str, camera: str, legacy: bool) -> PixelCounts:
-    """How a thing looks through a camera, by 256 x 256 rays.
+def count_pixels(C: Config, name: FrameName, camera: str, legacy: bool) -> PixelCounts:
+    """Count the pixels that show an object, by 256 x 256 rays.
 
-    Rays are spread evenly over the part of the image that bounds the thing, so that it
-    does not matter how small it looks; as in PyCRAM: over the whole image of PyCRAM's
-    own camera, with its z axis upright, and the robot that holds the camera is there
-    too when nothing else is.
+    The rays are evenly spaced over the part of the image that bounds the object, so
+    that its size in the image does not matter. With `legacy` they are those of PyCRAM's
+    own camera, with its z axis upright, and the robot that carries the camera hides the
+    object even when nothing else does.
 
     Args:
         C: the world.
         name: of an object or frame with a shape.
-        camera: of a camera, or of an agent that has one.
-        legacy: as in PyCRAM.
+        camera: a camera, or an agent that has one.
+        legacy: whether PyCRAM's rule applies.
 
     Raises:
-        ConfigError: for unknown names, an agent without a camera, and a thing without
+        ConfigError: for unknown names, an agent without a camera, and an object without
             shapes.
     """
     a = find_visible_object(C, name)
-    made = find_camera(C, camera)
-    view = _pycram_view(C, made) if legacy else _close_up(a, made)
-    others = {k: x.frames for k, x in frames_by_owner(C).items()}
-    others = {k: tuple(i for i in x if i not in a.frames) for k, x in others.items()}
+    found_camera = find_camera(C, camera)
+    if legacy:
+        view = _pycram_view(C, found_camera)
+    else:
+        view = _close_up(a, found_camera)
+    others = {
+        owner: tuple(i for i in group.frames if i not in a.frames)
+        for owner, group in frames_by_owner(C).items()
+    }
     depth = view.depth(a.collision_frames, view.rays)
-    agent = agent_with_camera(C, made.name)
+    agent = agent_with_camera(C, found_camera.name)
     if legacy and agent is not None:
         robot = [i for i in robot_frames(C, agent.base) if i not in a.frames]
-        solid = set(robot).intersection(*[sum(others.values(), ())])
-        depth[depth > view.depth(sorted(solid), view.rays)] = np.inf
-    met = np.flatnonzero(np.isfinite(depth))
-    if not len(met):
+        with_shapes = set(robot).intersection(*[sum(others.values(), ())])
+        depth[depth > view.depth(sorted(with_shapes), view.rays)] = np.inf
+    hit = np.flatnonzero(np.isfinite(depth))
+    if not len(hit):
         return PixelCounts(0, 0, {})
-    first, hider = _first_occluders(view, others, met, depth[met])
-    seen = depth[met] <= first
-    count = np.bincount(hider[~seen], minlength=len(others))
-    hidden = {k: int(n) for k, n in zip(others, count, strict=True) if n}
-    return PixelCounts(len(met), int(seen.sum()), hidden)
+    first, occluder = _first_occluders(view, others, hit, depth[hit])
+    visible = depth[hit] <= first
+    counts = np.bincount(occluder[~visible], minlength=len(others))
+    occluded_by = {k: int(n) for k, n in zip(others, counts, strict=True) if n}
+    return PixelCounts(len(hit), int(visible.sum()), occluded_by)
 
 
-def find_visible_object(C: Config, name: str) -> FrameGroup:
-    """The thing of that name, which has a shape for collision.
+def find_visible_object(C: Config, name: FrameName) -> FrameGroup:
+    """Return an object after checking that it has a shape for collision.
 
     Raises:
-        ConfigError: for an unknown name, and a thing that no ray can meet.
+        ConfigError: for an unknown name, and an object that no ray can hit.
     """
     a = require_shapes(find_object(C, name))
     if not a.collision_frames:
         raise ConfigError(
-            f"{name!r} has no shape for collision, which rays could meet; give it one,"
+            f"{name!r} has no shape for collision, which rays could hit; give it one,"
             f" e.g. C.set_shape({name!r}, Box([.1, .1, .1]))."
         )
     return a
 
 
-def find_camera(C: Config, name: Any) -> Camera:
-    """The camera of that name, or that of an agent.
+def find_camera(C: Config, name: str) -> Camera:
+    """Return a camera, or the camera of an agent.
 
     Raises:
         ConfigError: for an unknown name, or an agent without a camera.
@@ -124,25 +135,36 @@ def find_camera(C: Config, name: Any) -> Camera:
 def _first_occluders(
     view: CameraRays,
     others: dict[str, tuple[int, ...]],
-    met: Int[np.ndarray, " n"],
-    own: Float[np.ndarray, " n"],
+    pixels: Int[np.ndarray, " n"],
+    depth: Float[np.ndarray, " n"],
 ) -> tuple[Float[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-    """For some pixels, how deep the first other thing is, and which it is."""
-    rays = view.rays[met]
+    """Return for pixels the depth of the first other owner, and its index.
+
+    Args:
+        view: the rays.
+        others: frames of the other owners.
+        pixels: indices of rays.
+        depth: depths at which these rays hit the object.
+    """
+    rays = view.rays[pixels]
     every = [i for frames in others.values() for i in frames]
-    near = set(view.frames_in_cone(every, rays, float(own.max())))
-    depth, first = np.full(len(met), np.inf), np.zeros(len(met), int)
+    near = set(view.frames_in_cone(every, rays, float(depth.max())))
+    first_depth = np.full(len(pixels), np.inf)
+    first = np.zeros(len(pixels), int)
     for k, frames in enumerate(others.values()):
-        may = [i for i in frames if i in near]
-        if may:
-            hit = view.depth(may, rays)
-            first[hit < depth] = k
-            depth = np.minimum(depth, hit)
-    return depth, first
+        candidates = [i for i in frames if i in near]
+        if candidates:
+            hit = view.depth(candidates, rays)
+            first[hit < first_depth] = k
+            first_depth = np.minimum(first_depth, hit)
+    return first_depth, first
 
 
 def _pycram_view(C: Config, camera: Camera) -> CameraRays:
-    """PyCRAM's camera where this one is, upright; straight up or down, as it stands."""
+    """Return PyCRAM's camera at the place of a camera, upright.
+
+    A camera that looks straight up or down keeps its orientation.
+    """
     view = CameraRays.of(C, replace(camera, **PYCRAM_CAMERA))
     R = C.forward_pass().frames.R[C.index(camera.name)]
     left = np.cross([0.0, 0, 1], R[:, 0])
@@ -154,8 +176,9 @@ def _pycram_view(C: Config, camera: Camera) -> CameraRays:
 
 
 def _close_up(a: FrameGroup, camera: Camera) -> CameraRays:
-    """Rays over the part of the image that bounds a thing; over all, where it is beside
-    the camera.
+    """Return rays over the part of the image that bounds an object.
+
+    If a part of the object is beside or behind the camera, they cover the whole image.
     """
     C = a.C
     R, p = (x[C.index(camera.name)] for x in C.forward_pass().frames)
@@ -178,7 +201,7 @@ def _close_up(a: FrameGroup, camera: Camera) -> CameraRays:
 def box_corners(
     low: Float[np.ndarray, "n 3"], high: Float[np.ndarray, "n 3"]
 ) -> Float[np.ndarray, "corners 3"]:
-    """All corners of boxes."""
+    """Return the corners of boxes: the first corner of all, then the second, ..."""
     pick = np.stack(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij"), -1)
     pick = pick.reshape(-1, 1, 3)
     return np.where(pick == 0, low, high).reshape(-1, 3)

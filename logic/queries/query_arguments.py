@@ -1,24 +1,28 @@
-"""What queries are asked with: names, cameras, poses."""
+"""Arguments of queries: targets, names, cameras and poses."""
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.transforms import matrix_to_quat, quat_to_matrix
+from posewise.robots.typing import FrameName, PoseLike, VectorLike
 from posewise.robots.world.argument_parsing import finite_vector, parse_pose
 
 from ..errors import PredicateError
 from ..formulas.predicate import Predicate
 
+Target: TypeAlias = FrameName | VectorLike
+"""An object or frame, a position (3,) or a pose (7,) in the world."""
+
 
 def check_names(query: Predicate) -> None:
-    """Positional fields, and `by` if it is given, must be names.
+    """Check that positional fields, and `by` if it is given, are names.
 
     Raises:
-        PredicateError: for what is no name.
+        PredicateError: when one is not.
     """
     for f in fields(query):  # type: ignore[arg-type]
         value = getattr(query, f.name)
@@ -27,23 +31,25 @@ def check_names(query: Predicate) -> None:
         check_name(f"{type(query).__name__}: {f.name}", value)
 
 
-def check_name(what: str, value: Any) -> None:
+def check_name(label: str, value: Any) -> None:
     """Raise a PredicateError unless the value is a name."""
     if not isinstance(value, str) or not value:
-        raise PredicateError(f"{what} is {value!r}, expected a name, e.g. 'mug'.")
+        raise PredicateError(f"{label} is {value!r}, expected a name, e.g. 'mug'.")
 
 
-def with_camera(C: Config, camera: Any, axis: Any) -> tuple[Config, str]:
-    """The world and a camera's name; for a pose, a copy with a camera there.
+def with_camera(
+    C: Config, camera: str | PoseLike, axis: VectorLike | None
+) -> tuple[Config, str]:
+    """Return the world and a camera's name; for a pose, a copy with a camera there.
 
     Args:
         C: the world.
         camera: a name, or a pose (7,) in the world.
-        axis: of a pose, the one that looks forward (3,), None: x.
+        axis: axis (3,) of the pose that looks forward; None: x.
 
     Raises:
-        PredicateError: for an axis of a camera that has a name.
-        ConfigError: for a pose or an axis that is none.
+        PredicateError: for an axis of a named camera.
+        ConfigError: when the pose or the axis is invalid.
     """
     if isinstance(camera, str):
         if axis is not None:
@@ -54,7 +60,8 @@ def with_camera(C: Config, camera: Any, axis: Any) -> tuple[Config, str]:
         return C, camera
     pose = parse_pose("camera", None, None, camera)
     if axis is not None:
-        pose[3:] = _facing(pose[3:], finite_vector("front_facing_axis", axis, 3))
+        forward = finite_vector("front_facing_axis", axis, 3)
+        pose[3:] = _facing(pose[3:], forward)
     world = C.copy()
     name = "camera"
     while name in world.frame_names:
@@ -64,7 +71,7 @@ def with_camera(C: Config, camera: Any, axis: Any) -> tuple[Config, str]:
 
 
 def _facing(quaternion: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """Orientation whose x is an axis of the given one, and its y level, if it can."""
+    """Return the orientation whose x is an axis of another, with y level if it can."""
     length = np.linalg.norm(axis)
     if length < 1e-9:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""The joints between a robot's base and its tip, as a world of their own.
+"""Serial chains: the joints between a robot's base and its tip, as a separate world.
 
 All arms of one structure share their compiled programs, whatever world they are in.
 """
@@ -24,20 +24,27 @@ from posewise.objectives.solve.problem_batch import make_problem_batch
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
+from posewise.robots.typing import FrameName
 from posewise.robots.world.frame import Model
 from posewise.solvers.interruptible import NO_PROGRESS
 
 from ..geometry.agents import find_agent
 
 IK_OPTIONS: Any = dict(mu=1e3, damping=1.0, max_step=1.0, max_iterations=40)
-"""Nothing but feasibility: trust the Newton steps, and soon start anew."""
-POSITION_SCALE, ROTATION_SCALE = 5.0, 1.0
-"""What residuals of positions and quaternions are scaled by."""
+"""Solver options of inverse kinematics.
+
+There is no cost, so that Newton steps can be trusted; a start that does not converge
+soon is given up for the next one.
+"""
+POSITION_SCALE = 5.0
+"""Scale of position residuals [1/m]."""
+ROTATION_SCALE = 1.0
+"""Scale of quaternion residuals [1]."""
 
 
 @dataclass(frozen=True, eq=False)
 class SerialChain:
-    """A chain of joints of a world, from a base that stands still to a tip."""
+    """A chain of joints of a world, from a fixed base to a tip."""
 
     C: Config
     base: str
@@ -46,17 +53,17 @@ class SerialChain:
     """Frames from below the base to the tip."""
 
     @classmethod
-    def of(cls, C: Config, robot: str, tip: str | None) -> "SerialChain":
-        """The joints between a robot's base and a tip.
+    def of(cls, C: Config, robot: str, tip: FrameName | None) -> "SerialChain":
+        """Return the joints between a robot's base and a tip.
 
         Args:
             C: the world.
-            robot: an agent, or the frame that is the arm's base and stands still.
+            robot: an agent, or the frame that is the arm's fixed base.
             tip: a frame; None: the agent's only hand.
 
         Raises:
             ConfigError: for unknown names, an agent without a single hand, a tip that
-                does not hang on the base, and an arm without moving joints.
+                is not attached to the base, and an arm without moving joints.
         """
         arm = cls.between(C, robot, tip)
         if not arm.chain or arm.own_world.nq == 0:
@@ -68,8 +75,8 @@ class SerialChain:
         return arm
 
     @classmethod
-    def between(cls, C: Config, robot: str, tip: str | None) -> "SerialChain":
-        """The same, whether joints move or not; see `of`."""
+    def between(cls, C: Config, robot: str, tip: FrameName | None) -> "SerialChain":
+        """Return the chain even if none of its joints moves; see `of`."""
         base = "world"
         if robot != "world":
             agent = find_agent(C, robot)
@@ -79,7 +86,7 @@ class SerialChain:
         if tip is None:
             raise ConfigError(
                 f"tip is None, and {robot!r} is no agent with one hand; name the frame"
-                " that shall reach, e.g. tip='panda_hand_tcp'."
+                " that must reach, e.g. tip='panda_hand_tcp'."
             )
         root, i = C.index(base), None if tip == "world" else C.index(tip)
         chain: list[int] = []
@@ -88,109 +95,112 @@ class SerialChain:
             i = C.frames[i].parent
         if i != root and not (chain and root == len(C.frames)):
             raise ConfigError(
-                f"{tip!r} does not hang on {base!r}, the base of {robot!r}; name a"
+                f"{tip!r} is not attached to {base!r}, the base of {robot!r}; name a"
                 " frame above the tip as the robot."
             )
         return cls(C, base, tip, tuple(chain))
 
     @cached_property
     def own_world(self) -> Config:
-        """The arm, its base in the world's origin; joints have the same names."""
+        """The arm alone, with its base in the origin and the same joint names."""
         world = Config()
         world.add_model(bare_model(self.C, self.chain, self.chain), duplicates=True)
         return world
 
     @property
     def first_moving(self) -> int:
-        """The frame, in the world, on the first joint that moves."""
+        """Index, in the world, of the frame on the first joint that moves."""
         slots = self.own_world.tree.model.layout.slots
         return self.chain[slots[0].frame]
 
     @cached_property
     def coordinates(self) -> Int[np.ndarray, " n"]:
-        """Which entries of the world's q are the arm's."""
+        """Indices of the arm's coordinates in the world's q."""
         return self.C.coordinates(self.own_world.joint_names)
 
     @cached_property
     def base_pose(self) -> Float[np.ndarray, "7"]:
-        """Of the base, in the world."""
+        """Pose of the base in the world."""
         return IDENTITY if self.base == "world" else self.C.pose(self.base)
 
     def tips(self, q: Float[np.ndarray, "n nq"]) -> Float[np.ndarray, "n 7"]:
-        """Poses of the tip in the base, at coordinates of the arm."""
-        poses = self.own_world.forward_pass(q).frames.p[:, len(self.chain) - 1]
-        turns = self.own_world.quaternions_at(q)[:, len(self.chain) - 1]
-        return np.concatenate([poses, turns], -1)
+        """Return the poses of the tip in the base, at coordinates of the arm."""
+        last = len(self.chain) - 1
+        positions = self.own_world.forward_pass(q).frames.p[:, last]
+        quaternions = self.own_world.quaternions_at(q)[:, last]
+        return np.concatenate([positions, quaternions], -1)
 
     def solve(
         self,
         goals: Float[np.ndarray, "n 7"],
-        turned: bool,
+        oriented: bool,
         starts: int,
         seed: int,
         every_start: bool = False,
     ) -> list[Float[np.ndarray, "found nq"]]:
-        """For each pose of the tip in the base, coordinates that are near it.
+        """Return, for each goal, coordinates at which the tip is near.
 
         Args:
-            goals: in the base.
-            turned: the orientation counts.
-            starts: of each; the first is the present state.
-            seed: of the others.
-            every_start: what all starts end at; else only the best.
+            goals: poses of the tip in the base.
+            oriented: whether the orientation counts.
+            starts: number of starts of each; the first is the present state.
+            seed: of the other starts.
+            every_start: return the solutions of all starts, not only the best.
         """
-        komo, aim = self._problem(turned)
-        targets = {aim: goals if turned else goals[:, :3]}
+        komo, objective = self._problem(oriented)
+        targets = {objective: goals if oriented else goals[:, :3]}
         settings = make_settings(
             komo.spec, 1e-3, False, IK_OPTIONS, seed=seed, starts=starts
         )
         problems = make_problem_batch([komo.spec], targets)
-        which = range(problems.count)
         solves = solve_problems(
             problems,
-            which,
+            range(problems.count),
             settings,
             NO_PROGRESS,
             max_solutions=starts if every_start else None,
         )
         every = make_solutions(problems, solves, settings.tolerance)
         groups = [[every[j] for j in group] for group in solves.rows_by_problem]
-        kept = groups if every_start else [[best_solution(group)] for group in groups]
-        return [np.array([s.q for s in group]) for group in kept]
+        if not every_start:
+            groups = [[best_solution(group)] for group in groups]
+        return [np.array([s.q for s in group]) for group in groups]
 
-    def _problem(self, turned: bool) -> tuple[KOMO, Any]:
+    def _problem(self, oriented: bool) -> tuple[KOMO, Any]:
+        """Return a problem of one slice, and its objective for the tip."""
         komo = KOMO(self.own_world)
-        if turned:
-            aim: Any = dict(
+        if oriented:
+            target: Any = dict(
                 symbol=FS.pose, scale=[POSITION_SCALE] * 3 + [ROTATION_SCALE] * 4
             )
         else:
-            aim = dict(symbol=FS.position, scale=POSITION_SCALE)
-        return komo, komo.add_objective(None, frames=[self.tip], type=OT.eq, **aim)
+            target = dict(symbol=FS.position, scale=POSITION_SCALE)
+        return komo, komo.add_objective(None, frames=[self.tip], type=OT.eq, **target)
 
 
 def bare_model(C: Config, frames: Sequence[int], moving: Collection[int]) -> Model:
-    """Copies of frames without shapes and masses, at the present state.
+    """Return copies of frames without shapes and masses, at the present state.
 
     Args:
         C: the world.
-        frames: each with all between it and the first, which hangs on none of them.
-        moving: those of which the joints are not locked.
+        frames: each with all frames between it and the first, which is the root.
+        moving: frames whose joints are not locked.
     """
-    place = {i: k for k, i in enumerate(frames)}
+    position = {i: k for k, i in enumerate(frames)}
     names = {f.joint.name for i in frames if (f := C.frames[i]).joint}
     copies, values = [], {}
     for k, i in enumerate(frames):
         frame = C.frames[i]
         joint, parent = frame.joint, frame.parent
         if joint is not None and joint.mimic not in (None, *names):
-            up = IDENTITY if parent is None else C.pose(C.frames[parent].name)
-            still = pose_multiply(pose_inverse(up), C.pose(frame.name))
-            frame, joint = replace(frame, origin=still), None
+            # The joint that this one mimics is not copied, so the frame is fixed.
+            X_parent = IDENTITY if parent is None else C.pose(C.frames[parent].name)
+            fixed = pose_multiply(pose_inverse(X_parent), C.pose(frame.name))
+            frame, joint = replace(frame, origin=fixed), None
         if joint is not None and joint.mimic is None:
             values[k] = C.joint_value(joint.name)
             joint = replace(joint, active=joint.active and i in moving)
-        up_there = None if parent is None else place.get(parent)
-        nothing: Any = dict(geometries=(), contact=0, mass=None, com=None, inertia=None)
-        copies.append(replace(frame, parent=up_there, joint=joint, **nothing))
+        copied_parent = None if parent is None else position.get(parent)
+        bare: Any = dict(geometries=(), contact=0, mass=None, com=None, inertia=None)
+        copies.append(replace(frame, parent=copied_parent, joint=joint, **bare))
     return Model(tuple(copies), values)

@@ -1,4 +1,6 @@
-"""Where things may stand: starts from which they may come to rest, by boxes."""
+"""Poses in which an object may come to rest, from bounding boxes, for random starts."""
+
+from collections.abc import Iterable
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -11,42 +13,47 @@ from ..geometry.frame_groups import has_collision_shape
 from ..relaxed.support_graph import Stack
 
 CONTACT_OVERLAP = 1e-3
-"""Boxes that overlap by less may touch [m]."""
+"""Overlap of boxes below which objects may only touch [m]."""
 
 
 def lower_onto_support(
     C: Config, stack: Stack, q: Float[np.ndarray, "n nq"]
 ) -> Float[np.ndarray, "n nq"]:
-    """Coordinates at which the first thing of a stack stands on what is below it.
+    """Return configurations in which the first object of a stack rests on its support.
 
-    By upright boxes about parts: on the highest that is below its middle. Where it is
-    as in the world, or above nothing, it stays.
+    Upright boxes around parts decide: the object is moved onto the highest box below
+    its middle. It stays where it is if its pose is that in the world, or if nothing is
+    below.
     """
     own = [C.index(stack.frame_names[i]) for i in stack.objects[0]]
     at = C.coordinates([stack.root])
     parts = [i for i in own if has_collision_shape(C, i)]
     below = {j for i, j in stack.pairs if i in stack.objects[0]}
-    walk, q = C.forward_pass(q).frames, q.copy()
-    for k in np.flatnonzero((q[:, at] != C.q[at]).any(1)):
-        box = lambda i, k=k: body_boxes(C.frames[i], walk.R[k, i], walk.p[k, i])
-        low, high = _concatenate_boxes([box(i) for i in parts])
-        low, high = low.min(0), high.max(0)
-        lows, tops = _concatenate_boxes(
-            [box(C.index(stack.frame_names[j])) for j in below]
+    supports = [C.index(stack.frame_names[j]) for j in below]
+    poses, q = C.forward_pass(q).frames, q.copy()
+
+    def boxes(frames: Iterable[int], k: int) -> tuple[np.ndarray, np.ndarray]:
+        return _concatenate_boxes(
+            [body_boxes(C.frames[i], poses.R[k, i], poses.p[k, i]) for i in frames]
         )
-        over = ((lows < high) & (tops > low))[:, :2].all(1)
-        over &= tops[:, 2] < (low + high)[2] / 2
-        if over.any():
-            q[k, at[2]] += tops[over, 2].max() - low[2]
+
+    for k in np.flatnonzero((q[:, at] != C.q[at]).any(1)).tolist():
+        low, high = boxes(parts, k)
+        low, high = low.min(0), high.max(0)
+        lows, tops = boxes(supports, k)
+        overlaps = ((lows < high) & (tops > low))[:, :2].all(1)
+        overlaps &= tops[:, 2] < (low + high)[2] / 2
+        if overlaps.any():
+            q[k, at[2]] += tops[overlaps, 2].max() - low[2]
     return q
 
 
 def are_clear(
     C: Config, stack: Stack, poses: Float[np.ndarray, "n 7"]
 ) -> Bool[np.ndarray, " n"]:
-    """At which poses of its root the first thing of a stack overlaps with nothing.
+    """Return at which poses of its root the first object of a stack overlaps nothing.
 
-    By upright boxes about parts, so that some are left out that would do.
+    Upright boxes around parts decide, so that some feasible poses are rejected.
     """
     own = {C.index(stack.frame_names[i]) for i in stack.objects[0]}
     pairs = [pair for pair in C.collision_indices().tolist() if own & {*pair}]
@@ -55,22 +62,26 @@ def are_clear(
     lows, tops = _concatenate_boxes(
         [body_boxes(C.frames[i], frames.R[i], frames.p[i]) for i in others]
     )
-    free = []
+    parts = [i for i in own if has_collision_shape(C, i)]
+    clear = []
     for R, p in zip(quat_to_matrix(poses[:, 3:]), poses[:, :3], strict=True):
-        turn = R @ frames.R[root].T
-        at = lambda i, turn=turn, p=p: (
-            turn @ frames.R[i],
-            turn @ (frames.p[i] - frames.p[root]) + p,
-        )
-        parts = [
-            body_boxes(C.frames[i], *at(i)) for i in own if has_collision_shape(C, i)
+        rotation = R @ frames.R[root].T
+        boxes = [
+            body_boxes(
+                C.frames[i],
+                rotation @ frames.R[i],
+                rotation @ (frames.p[i] - frames.p[root]) + p,
+            )
+            for i in parts
         ]
-        low, high = (x[:, None] for x in _concatenate_boxes(parts))
-        meets = (lows < high - CONTACT_OVERLAP) & (tops > low + CONTACT_OVERLAP)
-        free.append(not meets.all(-1).any())
-    return np.array(free)
+        low, high = (x[:, None] for x in _concatenate_boxes(boxes))
+        overlaps = (lows < high - CONTACT_OVERLAP) & (tops > low + CONTACT_OVERLAP)
+        clear.append(not overlaps.all(-1).any())
+    return np.array(clear)
 
 
-def _concatenate_boxes(boxes: list) -> tuple[np.ndarray, np.ndarray]:
+def _concatenate_boxes(
+    boxes: list[tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
     low, high = (np.concatenate(x) for x in zip(*boxes, strict=True))
     return low, high

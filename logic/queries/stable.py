@@ -1,7 +1,7 @@
-"""Stable: what stays where it is when the world is let go."""
+"""Stable: an object that stays where it is when the world is simulated."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -15,6 +15,7 @@ from posewise.robots.kinematics.transforms import (
 from posewise.robots.simulation.model import TIMESTEP
 from posewise.robots.simulation.motion import SimulationError
 from posewise.robots.simulation.twin import Twin
+from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
 
 from ..errors import PredicateError
@@ -27,52 +28,52 @@ from ..relaxed.support_graph import find_stack, free_joint_frames
 from .settle_poses import are_clear, lower_onto_support
 
 LEGACY_DECIMALS = 3
-"""To which PyCRAM rounds positions in metres."""
+"""Decimals to which PyCRAM rounds positions in metres (count)."""
 
 
 @dataclass(frozen=True)
 class Stable(VerdictPredicate):
     """a stays where it is while the world is simulated for 2 s.
 
-    By `Twin`: free joints move, all other joints are held. First everything may settle,
-    by no more than `shift`; then a's root frame moves by no more than `shift` and
-    `turn`, and at the end no faster than `speed`. What hangs on no free joint is
-    stable.
+    The simulation is that of `Twin`: free joints move, all other joints are held. First
+    everything may settle, by at most `shift`; then a's root frame moves by at most
+    `shift` and `turn`, and at the end no faster than `speed`. Objects below no free
+    joint are stable.
 
     `legacy=True` is PyCRAM's rule: the position of a's root, rounded to millimetres in
     each coordinate, is the same before and after 2 s; nothing else counts.
 
-    Its rows demand more: all things on free joints, with a, are in equilibrium by
+    Its rows demand more. All objects on free joints, a included, are in equilibrium by
     forces at their points of contact, with friction, also if every centre of mass were
-    4 mm aside; contacts steeper than friction do not count, nor do points touching at
-    gaps of more than 0.6 mm; and nothing overlaps by more than 0.2 mm. Thus balls are
-    never stable by the rows. Agents hold nothing, nor does what hangs on a free joint
-    that is locked, as all do in `solve_placement` that are not movable: for a mug on a
-    loose plate let both move. What is locked is taken to stand. The negation has no
+    4 mm aside; contacts steeper than friction do not count, nor do points at distances
+    of more than 0.6 mm; and nothing overlaps by more than 0.2 mm. Thus balls are never
+    stable by the rows. Agents support nothing. Neither do objects on locked free
+    joints, such as all that are not movable in `solve_placement`: for a mug on a loose
+    plate make both movable. Locked objects are assumed to stand. The negation has no
     rows.
 
     Args:
         a: an object or frame.
-        shift: [m]
-        turn: [rad]
-        speed: [m/s]
-        settle: how long it may settle [s].
-        seconds: how long it is watched then [s].
-        legacy: the rounding rule.
+        shift: largest displacement [m].
+        turn: largest rotation [rad].
+        speed: largest speed at the end [m/s].
+        settle: duration of settling [s].
+        seconds: duration of the test after settling [s].
+        legacy: whether PyCRAM's rule applies.
 
     Raises:
-        PredicateError: for thresholds that are no numbers >= 0.
-        ConfigError: on asking, for an unknown name, with near matches.
-        ImportError: on asking, without MuJoCo.
+        PredicateError: when thresholds are not numbers >= 0.
+        ConfigError: when evaluated, for an unknown name, with near matches.
+        ImportError: when evaluated without MuJoCo.
     """
 
-    a: Any
-    shift: Any = field(default=1e-3, kw_only=True)
-    turn: Any = field(default=float(np.deg2rad(0.5)), kw_only=True)
-    speed: Any = field(default=1e-2, kw_only=True)
-    settle: Any = field(default=0.5, kw_only=True)
-    seconds: Any = field(default=2.0, kw_only=True)
-    legacy: Any = field(default=False, kw_only=True)
+    a: FrameName
+    shift: float = field(default=1e-3, kw_only=True)
+    turn: float = field(default=float(np.deg2rad(0.5)), kw_only=True)
+    speed: float = field(default=1e-2, kw_only=True)
+    settle: float = field(default=0.5, kw_only=True)
+    seconds: float = field(default=2.0, kw_only=True)
+    legacy: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,14 +84,13 @@ class Stable(VerdictPredicate):
             )  # fmt: skip
 
     def verdict(self, C: Config) -> Verdict:
-        """See `VerdictPredicate`."""
         root = find_object(C, self.a).frames[0]
         if free_joint_frames(C)[root] is None:
-            return Verdict(True, lambda: f"{self.a} hangs on no free joint: stable.")
-        return self.judged(Twin(C))
+            return Verdict(True, lambda: f"{self.a} is below no free joint: stable.")
+        return self.verdict_in(Twin(C))
 
-    def judged(self, twin: Twin) -> Verdict:
-        """The verdict on a world as its twin has it."""
+    def verdict_in(self, twin: Twin) -> Verdict:
+        """Return the verdict of a simulation, by a twin of the world."""
         settle = 0.0 if self.legacy else self.settle
         try:
             drift = _drift(twin, self.a, settle, self.seconds)
@@ -109,7 +109,7 @@ class Stable(VerdictPredicate):
         return Verdict(truth, lambda: self._sentence(drift, truth))
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Equilibrium of all that rests on something; see the class."""
+        """Return rows of the equilibrium of all objects on free joints."""
         if not truth:
             return super().relaxed(C, truth)
         stack = find_stack(C, find_object(C, self.a).frames[0])
@@ -118,7 +118,6 @@ class Stable(VerdictPredicate):
     def improve_starts(
         self, C: Config, q: Float[np.ndarray, "n nq"]
     ) -> Float[np.ndarray, "n nq"]:
-        """See `Predicate`: it is lowered onto what is below it."""
         stack = find_stack(C, find_object(C, self.a).frames[0])
         if stack is None or not C.tree.joint(C.index(stack.root)).active:
             return q
@@ -127,25 +126,24 @@ class Stable(VerdictPredicate):
     def admits_poses(
         self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
-        """See `Predicate`: where it overlaps with nothing."""
         stack = find_stack(C, find_object(C, self.a).frames[0])
         if stack is None or stack.root != name:
             return super().admits_poses(C, name, poses)
         return are_clear(C, stack, poses)
 
     def _sentence(self, drift: "_Drift", truth: bool) -> str:
-        judged = "stable" if truth else "not stable"
+        verdict = "stable" if truth else "not stable"
         settled = f"settles by {length(drift.settled)}, then " * (not self.legacy)
         degrees = np.rad2deg(drift.turned)
         return (
             f"{self.a} {settled}moves by {length(drift.moved)} and turns by"
             f" {degrees:.2f}° in {self.seconds:g} s, at last at"
-            f" {length(drift.speed)}/s: {judged}."
+            f" {length(drift.speed)}/s: {verdict}."
         )
 
 
 class _Drift(NamedTuple):
-    """How a thing moves when the world is let go."""
+    """The motion of an object when the world is simulated."""
 
     settled: float
     """Displacement while settling [m]."""
@@ -154,7 +152,7 @@ class _Drift(NamedTuple):
     turned: float
     """Rotation afterwards [rad]."""
     speed: float
-    """At the end [m/s]."""
+    """Speed at the end [m/s]."""
     ends: np.ndarray
     """Position after settling and at the end (2, 3) [m]."""
 
@@ -175,6 +173,17 @@ def _drift(twin: Twin, name: str, settle: float, seconds: float) -> _Drift:
     )
 
 
-def stable(C: Config, a: str, **options: Any) -> bool:
-    """Whether a stays where it is; see `Stable`, which takes the same options."""
+class StableOptions(TypedDict, total=False):
+    """Options of `Stable`."""
+
+    shift: float
+    turn: float
+    speed: float
+    settle: float
+    seconds: float
+    legacy: bool
+
+
+def stable(C: Config, a: FrameName, **options: Unpack[StableOptions]) -> bool:
+    """Return whether a stays where it is; see `Stable`, which has the same options."""
     return Stable(a, **options).holds(C)

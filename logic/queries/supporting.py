@@ -1,7 +1,7 @@
-"""Supporting: what would fall without something."""
+"""Supporting: an object without which another would fall."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict, Unpack
 
 import jax
 import numpy as np
@@ -11,9 +11,10 @@ from posewise.features import Feature, Pose
 from posewise.robots.config import Config
 from posewise.robots.simulation.motion import SimulationError
 from posewise.robots.simulation.twin import Twin
+from posewise.robots.typing import FrameName
 
 from ..exact.verdict import Verdict, VerdictPredicate
-from ..geometry.frame_groups import find_object
+from ..geometry.frame_groups import FrameGroup, find_object
 from ..geometry.messages import length
 from ..margins import STRICT_MARGIN
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Inequality
@@ -23,42 +24,40 @@ from .contact import Touching
 from .stable import Stable
 
 MIN_FALL = 1e-3
-"""What moves by more, once its support is gone, was held up by it [m]."""
+"""Displacement beyond which an object was held up by what was removed [m]."""
 FALL_DURATION = 0.5
-"""How long it is watched [s]."""
+"""Duration of the simulation without the support [s]."""
 MIN_CLEARANCE = 2e-3
-"""By the rows, the supported thing is no nearer to anything else [m]."""
+"""Least distance, by the rows, of the supported object from all others [m]."""
 
 
 @dataclass(frozen=True)
 class Supporting(VerdictPredicate):
     """a holds b up: they touch, b is stable, and falls once nothing touches a.
 
-    By `Twin`, in which a is made to touch nothing: then b moves by more than 1 mm in
-    0.5 s.
+    In a `Twin` in which a touches nothing, b moves by more than 1 mm in 0.5 s.
 
     `legacy=True` is PyCRAM's rule: they touch, and the origin of b's root frame is
     higher than that of a's.
 
-    Its rows are those of `Stable` for b and of contact; and b is 2 mm away from all
-    other things, so that a alone holds it. Its negation has no rows.
+    Its rows are those of contact and of `Stable` for b; and b is 2 mm away from all
+    other objects, so that a alone supports it. Its negation has no rows.
 
     Args:
         a: an object or frame with a shape.
-        b: another one.
-        legacy: the rule of contact and heights.
+        b: another object or frame with a shape.
+        legacy: whether PyCRAM's rule of contact and heights applies.
 
     Raises:
-        ConfigError: on asking, for unknown names, and things without shapes.
-        ImportError: on asking, without MuJoCo, but for the legacy rule.
+        ConfigError: when evaluated, for unknown names, and objects without shapes.
+        ImportError: when evaluated without MuJoCo, except for the legacy rule.
     """
 
-    a: Any
-    b: Any
-    legacy: Any = field(default=False, kw_only=True)
+    a: FrameName
+    b: FrameName
+    legacy: bool = field(default=False, kw_only=True)
 
     def verdict(self, C: Config) -> Verdict:
-        """See `VerdictPredicate`."""
         touch = Touching(self.a, self.b).verdict(C)
         if not touch.truth:
             return touch
@@ -74,7 +73,7 @@ class Supporting(VerdictPredicate):
         return Verdict(truth, lambda: text)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Contact, and heights or an equilibrium; see the class."""
+        """Return rows of contact, and of heights or of an equilibrium."""
         if not truth:
             return super().relaxed(C, truth)
         touch = Touching(self.a, self.b).relaxed(C)
@@ -86,6 +85,7 @@ class Supporting(VerdictPredicate):
         return Conjunction((touch, stable, *self._alone(C)))
 
     def _above(self, C: Config) -> Verdict:
+        """Return the verdict of PyCRAM's rule for objects that touch."""
         low, high = (
             C.pose(C.frames[find_object(C, x).frames[0]].name)[2]
             for x in (self.a, self.b)
@@ -95,9 +95,9 @@ class Supporting(VerdictPredicate):
         return Verdict(bool(high > low), lambda: text)
 
     def _fall(self, C: Config) -> float:
-        """How far b moves when a touches nothing [m]; inf: it is thrown away."""
-        solid = find_object(C, self.a, self.b).collision_frames
-        twin = Twin(C).without_contacts([C.frames[i].name for i in solid])
+        """Return how far b moves when a touches nothing [m]; inf: it is thrown away."""
+        frames = find_object(C, self.a, self.b).collision_frames
+        twin = Twin(C).without_contacts([C.frames[i].name for i in frames])
         try:
             poses = twin.simulate(FALL_DURATION).poses(self.b, np.array([0, -1]))
         except SimulationError:
@@ -105,27 +105,31 @@ class Supporting(VerdictPredicate):
         return float(np.linalg.norm(poses[1, :3] - poses[0, :3]))
 
     def _alone(self, C: Config) -> list[Inequality]:
-        """Rows that keep b away from all but a."""
+        """Return rows that keep b clear of everything except a."""
         a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
         pairs = C.collision_indices()
-        mine = np.isin(pairs, b.frames)
-        others = set(pairs[mine[:, ::-1]].tolist()) - {*a.frames, *b.frames}
+        is_of_b = np.isin(pairs, b.frames)
+        # The other frame of each pair that contains a frame of b.
+        others = set(pairs[is_of_b[:, ::-1]].tolist()) - {*a.frames, *b.frames}
         if not others:
             return []
-        rest = type(b)(C, "everything else", tuple(sorted(others)))
-        return [
-            Inequality(
-                ObjectPair(C, b, rest, False).feature(
-                    beyond_distance_rows(MIN_CLEARANCE)
-                )
-            )
-        ]
+        rest = FrameGroup(C, "everything else", tuple(sorted(others)))
+        rows = beyond_distance_rows(MIN_CLEARANCE)
+        return [Inequality(ObjectPair(C, b, rest, False).feature(rows))]
 
 
 def _height_difference(a: Pose, b: Pose) -> Float[jax.Array, "1"]:
     return (a.p - b.p)[2:] + STRICT_MARGIN
 
 
-def supporting(C: Config, a: str, b: str, **options: Any) -> bool:
-    """Whether a holds b up; see `Supporting`, which takes the same options."""
+class SupportingOptions(TypedDict, total=False):
+    """Options of `Supporting`."""
+
+    legacy: bool
+
+
+def supporting(
+    C: Config, a: FrameName, b: FrameName, **options: Unpack[SupportingOptions]
+) -> bool:
+    """Return whether a holds b up; see `Supporting`, which has the same options."""
     return Supporting(a, b, **options).holds(C)

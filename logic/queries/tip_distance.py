@@ -1,4 +1,4 @@
-"""How far a tip is from a target, as rows for a solver."""
+"""Distance of a tip from a target, as rows for a solver."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,34 +8,37 @@ import numpy as np
 
 from posewise.features import Feature
 from posewise.features.safe_math import norm
-from posewise.features.symbol import Symbol, unresolved
+from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
+from posewise.robots.typing import FrameName, VectorLike
 
 from ..geometry.frame_groups import find_object
 from ..margins import STRICT_MARGIN
+from ..relaxed.world_feature import Arrays, Resolved, world_feature
+from .query_arguments import Target
 
 
 def tip_distance_feature(
     C: Config,
-    tip: str,
-    target: Any,
+    tip: FrameName,
+    target: Target,
     tolerance: float,
     turn: float | None,
-    grasp: Any = None,
+    grasp: VectorLike | None = None,
 ) -> Feature:
-    """At most 0 only where a tip is nearer to a target than that, and so turned.
+    """Return rows at most 0 only where a tip is near a target, with its orientation.
 
-    One row: distance less tolerance [m]. With an angle another one: the chord of the
-    angle between the orientations, less that of the angle [1].
+    The first row is the distance minus the tolerance [m]. With an angle, the second is
+    the chord of the angle between the orientations minus the chord of `turn` [1].
 
     Args:
         C: the world.
         tip: a frame.
-        target: a thing, or a position (3,) or pose (7,) in the world.
-        tolerance: [m].
-        turn: [rad], or None.
-        grasp: the orientation in the world, instead of the target's.
+        target: an object, or a position (3,) or pose (7,) in the world.
+        tolerance: limit of the distance [m].
+        turn: limit of the angle [rad]; None: any orientation.
+        grasp: orientation in the world (w, x, y, z), instead of the target's.
     """
     goal, anchor = np.array(IDENTITY), "world"
     if isinstance(target, str):
@@ -45,22 +48,19 @@ def tip_distance_feature(
     axes = anchor
     if grasp is not None:
         goal[3:], axes = grasp, "world"
-    arrays = {
+    arrays: Arrays = {
         "place": goal[:3],
         "turned": quat_to_matrix(goal[3:] / np.linalg.norm(goal[3:])),
         "most": np.array(float(tolerance)),
     }
     if turn is not None:
         arrays["chord"] = np.array(2 * np.sin(min(turn, np.pi) / 2))
-    symbol = _PLACE if turn is None else _POSE
+    symbol = _POSITION if turn is None else _POSE
 
-    def resolve(C: Config, names: Sequence[str]) -> Any:
+    def resolve(C: Config, names: Sequence[str]) -> Resolved:
         return symbol, np.array([C.index(name) for name in names]), arrays
 
-    made = Symbol(
-        unresolved, "aimed", frames=(3, 3), takes_frame_stack=True, resolve=resolve
-    )
-    return Feature(made, (tip, anchor, axes))
+    return world_feature((tip, anchor, axes), resolve, "aimed", frames=(3, 3))
 
 
 def _distance(R: Any, p: Any, **arrays: Any) -> Any:
@@ -69,13 +69,15 @@ def _distance(R: Any, p: Any, **arrays: Any) -> Any:
 
 
 def _distance_and_chord(R: Any, p: Any, **arrays: Any) -> Any:
-    off = R[0] - R[2] @ arrays["turned"]
-    chord = norm(off.reshape(-1)) / np.sqrt(2)  # 2 sin(angle / 2)
+    # ‖R_A - R_B‖_F = 2 √2 sin(angle / 2), whose derivative is bounded, unlike that of
+    # the angle.
+    offset = R[0] - R[2] @ arrays["turned"]
+    chord = norm(offset.reshape(-1)) / np.sqrt(2)
     angle = (chord - arrays["chord"] + STRICT_MARGIN)[None]
     return jnp.concatenate([_distance(R, p, **arrays), angle])
 
 
-_PLACE = Symbol(
+_POSITION = Symbol(
     _distance, "aimed", frames=(3, 3), dim=1, unit="m", takes_frame_stack=True
 )
 _POSE = Symbol(

@@ -1,47 +1,44 @@
-"""At which places a thing may be seen: by nine rays, for choosing starts."""
+"""Poses at which an object is probably visible, by nine rays, for random starts."""
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
+from posewise.robots.typing import FrameName
 
-from ..geometry.frame_groups import (
-    FrameGroup,
-    bounding_box,
-    first_hits,
-    has_collision_shape,
-)
+from ..geometry.camera_rays import frames_of_others
+from ..geometry.frame_groups import FrameGroup, bounding_box, first_hits
 from .pixel_visibility import box_corners, find_camera, find_visible_object
 
 SAMPLED_BOX_SCALE = 0.9
-"""Rays go to the corners of a box that is so much smaller than the thing's."""
+"""Size of the box whose corners are sampled, relative to the object's box [1]."""
 
 
 def sees_box(
-    C: Config, name: str, camera: str, poses: Float[np.ndarray, "n 7"]
+    C: Config, name: FrameName, camera: str, poses: Float[np.ndarray, "n 7"]
 ) -> Bool[np.ndarray, " n"]:
-    """Whether a camera sees the middle and the corners of the box about a thing.
+    """Return whether a camera sees the middle and the corners of an object's box.
 
     Args:
-        C: the world, in which all else stays.
-        name: of the thing.
-        camera: of the camera, or of an agent.
-        poses: of the thing's root frame.
+        C: the world, in which all other frames stay.
+        name: of the object.
+        camera: a camera, or an agent that has one.
+        poses: of the object's root frame.
     """
-    thing, made = find_visible_object(C, name), find_camera(C, camera)
-    R, p = thing.pose(thing.frames[0])
-    low, high = bounding_box(thing, R)
-    corners = np.concatenate([box_corners(low[None], high[None]), [(low + high) / 2]])
-    corners = corners[-1] + SAMPLED_BOX_SCALE * (corners - corners[-1]) - p @ R
+    group, view = find_visible_object(C, name), find_camera(C, camera)
+    R, p = group.pose(group.frames[0])
+    low, high = bounding_box(group, R)
+    middle = (low + high) / 2
+    corners = np.concatenate([box_corners(low[None], high[None]), [middle]])
+    corners = middle + SAMPLED_BOX_SCALE * (corners - middle) - p @ R
     points = corners @ quat_to_matrix(poses[:, 3:]).swapaxes(1, 2) + poses[:, None, :3]
-    eye_R, eye = (x[C.index(made.name)] for x in C.forward_pass().frames)
-    depth, left, up = np.moveaxis((points - eye) @ eye_R, -1, 0)
-    high_edge = np.tan(made.vertical_fov / 2) * depth
-    inside = (depth > made.near) & (depth < made.far) & (np.abs(up) < high_edge)
-    inside &= np.abs(left) < high_edge * made.width / made.height
-    others = [i for i in range(len(C.frames)) if has_collision_shape(C, i)]
-    others = [i for i in others if i not in thing.frames]
+    R_eye, eye = (x[C.index(view.name)] for x in C.forward_pass().frames)
+    depth, left, up = np.moveaxis((points - eye) @ R_eye, -1, 0)
+    high_edge = np.tan(view.vertical_fov / 2) * depth
+    in_view = (depth > view.near) & (depth < view.far) & (np.abs(up) < high_edge)
+    in_view &= np.abs(left) < high_edge * view.width / view.height
     rays = (points - eye).reshape(-1, 3)
-    hit = first_hits(FrameGroup(C, "", tuple(others)), eye[None], rays)
-    return (inside & (hit.reshape(depth.shape) > 1)).all(-1)
+    others = FrameGroup(C, "", tuple(frames_of_others(group)))
+    hit = first_hits(others, eye[None], rays)
+    return (in_view & (hit.reshape(depth.shape) > 1)).all(-1)

@@ -1,12 +1,12 @@
-"""Visible: enough of a thing is seen through a camera."""
+"""Visible: a sufficient fraction of an object is seen through a camera."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
+from posewise.robots.typing import FrameName, PoseLike, VectorLike
 from posewise.robots.validation import number
 
 from ..errors import PredicateError
@@ -18,37 +18,38 @@ from .query_arguments import check_names, with_camera
 from .visibility_sampling import sees_box
 
 DEFAULT_THRESHOLD = 0.8
+"""Least fraction of an object that makes it visible [1]."""
 
 
 @dataclass(frozen=True)
 class Visible(Predicate):
-    """Of the pixels that would show the object alone, at least that share shows it.
+    """At least a fraction of the pixels that would show the object alone show it.
 
-    And at least one does. All collision shapes hide what is behind them, the robot's
-    too, but not the convex parts that the camera is in. The image is the camera's own;
-    the part of it that bounds the object is looked at by 256 x 256 rays, in a few
-    tenths of a second.
+    At least one pixel must. All collision shapes hide what is behind them, those of the
+    robot included, but not the convex parts that contain the camera. The image is the
+    camera's own; the part of it that bounds the object is sampled by 256 x 256 rays,
+    which takes a few tenths of a second.
 
-    "legacy", PyCRAM's rule: more than that share, which is not 0; of 256 x 256 pixels
-    of a camera with 90 degrees of view, near 0.2 m and far 100 m, upright, wherever
-    this one stands and looks; the robot that carries the camera is there also when the
-    object is looked at alone, so what it hides does not count.
+    "legacy", PyCRAM's rule: more than the fraction, which is not 0; of 256 x 256 pixels
+    of a camera with 90 degrees of view, near 0.2 m and far 100 m, upright, at the place
+    and in the direction of the given one; the robot that carries the camera is also
+    there when the object is seen alone, so what it hides does not count.
 
     Args:
         object: an object or frame with a shape.
         camera: a camera, or an agent that has one.
-        threshold: of the share, 0 to 1.
-        legacy: PyCRAM's rule.
+        threshold: the fraction, 0 to 1.
+        legacy: whether PyCRAM's rule applies.
 
     Raises:
         PredicateError: for a threshold out of range.
-        ConfigError: on asking, for unknown names, an agent without a camera, and an
-            object without shapes.
+        ConfigError: when evaluated, for unknown names, an agent without a camera, and
+            an object without shapes.
     """
 
-    object: Any
-    camera: Any
-    threshold: Any = field(default=DEFAULT_THRESHOLD, kw_only=True)
+    object: FrameName
+    camera: str
+    threshold: float = field(default=DEFAULT_THRESHOLD, kw_only=True)
     legacy: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -62,41 +63,42 @@ class Visible(Predicate):
         )
 
     def holds(self, C: Config) -> bool:
-        """See `Predicate`."""
-        return self._judge(self.pixel_counts(C))
+        return self._is_enough(self.pixel_counts(C))
 
     def explain(self, C: Config) -> str:
-        """See `Predicate`."""
-        look = self.pixel_counts(C)
-        if not look.unoccluded:
+        counts = self.pixel_counts(C)
+        if not counts.unoccluded:
             where = "it is out of view, too near, too far or too small"
             return f"No pixel of {self.camera} would show {self.object}: {where}."
-        share = f"{look.visible_fraction:.0%} of {self.object} shows in {self.camera}"
-        what = "more than" if self.legacy else "at least"
-        verdict = "is" if self._judge(look) else "is not"
-        listed = sorted(look.occluded_by, key=lambda name: -look.occluded_by[name])
+        shown = f"{counts.visible_fraction:.0%} of {self.object} shows in {self.camera}"
+        limit = "more than" if self.legacy else "at least"
+        verdict = "is" if self._is_enough(counts) else "is not"
+        hidden = counts.occluded_by
+        listed = sorted(hidden, key=lambda name: -hidden[name])
         hides = f"; hidden by {', '.join(listed)}" if listed else ""
-        return f"{share}, which {verdict} {what} {self.threshold:.0%}{hides}."
+        return f"{shown}, which {verdict} {limit} {self.threshold:.0%}{hides}."
 
     def pixel_counts(self, C: Config) -> PixelCounts:
-        """How many pixels show the object, and what hides it in how many others."""
+        """Return how many pixels show the object, and what hides it in the others."""
         return count_pixels(C, self.object, self.camera, self.legacy)
 
     def admits_poses(
-        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
+        self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
-        """See `Predicate`: where a few rays meet it."""
         if name != self.object:
             return super().admits_poses(C, name, poses)
         return sees_box(C, name, self.camera, poses)
 
-    def _judge(self, look: PixelCounts) -> bool:
+    def _is_enough(self, counts: PixelCounts) -> bool:
         if self.legacy:
-            return look.visible_fraction > self.threshold > 0
-        return look.visible > 0 and look.visible_fraction >= self.threshold
+            return counts.visible_fraction > self.threshold > 0
+        return counts.visible > 0 and counts.visible_fraction >= self.threshold
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """All of it is in the picture, and nothing before it; see `sightlines`."""
+        """Return rows that it is fully in view, with nothing in between.
+
+        See `line_of_sight`.
+        """
         if self.legacy or not truth:
             return super().relaxed(C, truth)
         return Inequality(
@@ -106,25 +108,25 @@ class Visible(Predicate):
 
 def visible(
     C: Config,
-    object: Any,
-    camera: Any,
-    front_facing_axis: Any = None,
-    threshold: Any = DEFAULT_THRESHOLD,
+    object: FrameName,
+    camera: str | PoseLike,
+    front_facing_axis: VectorLike | None = None,
+    threshold: float = DEFAULT_THRESHOLD,
     *,
     legacy: bool = False,
 ) -> bool:
-    """Whether an object is visible, see `Visible`; also from a pose without a camera.
+    """Return whether an object is visible from a camera or pose; see `Visible`.
 
     Args:
         C: the world.
         object: an object or frame with a shape.
         camera: a camera, an agent, or a pose (7,) in the world.
-        front_facing_axis: of a pose, the axis (3,) that looks forward; None: x.
-        threshold: of the share.
-        legacy: PyCRAM's rule.
+        front_facing_axis: axis (3,) of a pose that looks forward; None: x.
+        threshold: the fraction.
+        legacy: whether PyCRAM's rule applies.
 
     Raises:
-        PredicateError: see `Visible`, and for an axis of a camera that has its own.
+        PredicateError: see `Visible`, and for an axis of a named camera.
         ConfigError: see `Visible`.
     """
     world, name = with_camera(C, camera, front_facing_axis)

@@ -112,9 +112,9 @@ class _ConeCoordinates(NamedTuple):
     direction: Any
     """Unit tangential direction (n, 3); 0 without a tangential component."""
     inside: Any
-    """Whether the vector is in the cone (n,)."""
+    """True for vectors in the cone (n,)."""
     on_edge: Any
-    """Whether its projection is on the edge of the cone, not at the apex (n,)."""
+    """True for vectors whose projection is on the edge, not at the apex (n,)."""
 
 
 def _cone_coordinates(contacts: FrictionContacts, v: Any) -> _ConeCoordinates:

@@ -29,7 +29,7 @@ def reach_rows(distance: float, truth: bool) -> PairRows:
 
 
 def _reach(R: Any, p: Any, **arrays: Any) -> Any:
-    # Exact but for the margin: "nearer than" is strict, its negation is not.
+    # Exact except for the margin: "nearer than" is strict, its negation is not.
     offset = mass_centre(R, p, arrays) - gather_rows(p, arrays["root"][None])[0]
     sign = arrays["sign"]
     margin = STRICT_MARGIN * (sign > 0)

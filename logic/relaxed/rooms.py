@@ -136,7 +136,7 @@ def _sign(truth: bool) -> np.ndarray:
 @lru_cache(maxsize=256)
 def _in_room(parts: PartKinds) -> Callable[..., Any]:
     def in_room(R: Any, p: Any, **arrays: Any) -> Any:
-        # Exact but for the margin: walls themselves belong to neither side.
+        # Exact except for the margin: walls themselves belong to neither side.
         at, level = arrays["solid"], jnp.eye(2, 3, dtype=p.dtype)
         R_at, p_at = gather_rows(R, at), gather_rows(p, at)
         low, high = part_extents(parts, R_at, p_at, level, arrays)

@@ -314,7 +314,7 @@ def _balance_equations(
         o = jnp.zeros_like(x)
         torque = jnp.stack([o, z, -y, -z, o, x, y, -x, o], -1).reshape(-1, 3, 3)
         wrench = jnp.concatenate([jnp.broadcast_to(eye, torque.shape), torque], -1)
-        # Forces are in units of the heaviest weight, loads in units of their own.
+        # Forces are in units of the heaviest weight, loads in those of their objects.
         sign = (points.upper[:, k] - points.lower[:, k]) * points.weight * ratio[k]
         blocks.append(sign[:, None, None] * wrench)
     G = jnp.concatenate(blocks, -1)
