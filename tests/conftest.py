@@ -37,7 +37,7 @@ jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_default_matmul_precision", "TF32_TF32_F32")
 
 collect_ignore = ["processes"]
-"""Scripts that tests run in processes of their own."""
+"""Scripts that tests run in separate processes."""
 
 MAPS = Path("/proc/self/maps")
 

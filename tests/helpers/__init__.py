@@ -1,1 +1,1 @@
-"""Shared test data, scenes and scripts that run in processes of their own."""
+"""Shared data, scenes and scripts of the tests."""

@@ -1,4 +1,4 @@
-"""A batch in a process of its own, as `test_scale_out` starts them.
+"""A batch in a separate process, as `test_scale_out` starts it.
 
 Arguments: a JSON object with `devices` (virtual ones, on this process), `processes`,
 `rank`, `port`, `mesh` (whether to use one), `checkpoint_dir` (or null), sizes of the

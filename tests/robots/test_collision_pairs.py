@@ -1,4 +1,4 @@
-"""Which frames can collide: by hand, against `robotic`, MuJoCo and SRDF files."""
+"""Frames that can collide: by hand, against `robotic`, MuJoCo and SRDF files."""
 
 import importlib.util
 import json
@@ -242,7 +242,7 @@ def test_a_thousand_frames_are_fast_and_kept():
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory) -> dict:
-    """What `robotic` says, in a process and folder of its own."""
+    """Pairs that `robotic` names, in a separate process and folder."""
     run = subprocess.run(
         [sys.executable, (Path(__file__).parents[1] / "helpers" / "robotic_pairs.py")],
         cwd=tmp_path_factory.mktemp("robotic"),
@@ -255,7 +255,7 @@ def theirs(tmp_path_factory) -> dict:
 
 
 def fixed_to_each_other(rows) -> np.ndarray:
-    """Which frames of a tree no active joint moves against each other."""
+    """Groups of frames that no active joint moves against each other."""
     body = np.zeros(len(rows), int)
     for i in range(len(rows)):
         k: int | None = i
@@ -342,7 +342,7 @@ def test_links_of_a_joint_do_not_count(joints, expected, restored, tmp_path):
 
 
 def test_the_world_is_no_link(tmp_path):
-    """What is fixed to it is one link in rai; here each such frame is its own."""
+    """rai merges fixed frames into one link; here each frame stays separate."""
     C = pw.Config()
     C.add_frame("world", shape=BALL)
     C.add_frame("a", shape=BALL)
