@@ -159,6 +159,9 @@ def _summary(documented: object) -> str:
 def _without_reference(text: str) -> str:
     """Return a summary as a noun phrase, without references to other code."""
     text = text.partition("; see ")[0].rstrip(".").removeprefix("Return ")
+    if text.startswith(("rows of ", "a row of ")):
+        text = text.partition(" of ")[2]
+        text = text.replace(", of ", ", ").replace(", and of ", ", and ")
     if text.startswith("See `"):
         text = text.partition(": ")[2]
     return f"{text[:1].upper()}{text[1:]}."

@@ -76,6 +76,7 @@ class InContactWith(SemanticPredicate):
         return Verdict(truth, reason)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        """Return rows of the signed distance of the nearest parts."""
         pair = object_pair(C, self.a, self.b)
         if not truth:
             rows = beyond_distance_rows(self.tolerance + STRICT_MARGIN)

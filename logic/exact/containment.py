@@ -100,6 +100,7 @@ class InsideOf(SemanticPredicate):
         return Verdict(truth, lambda: text)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        """Return rows of a's centre in b's bounding box, and of rays that hit b."""
         igibson = self.semantics == "igibson"
         own_axes = not igibson
         pair = object_pair(C, self.a, self.b, root_only=igibson)

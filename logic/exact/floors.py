@@ -78,6 +78,7 @@ class OnFloor(SemanticPredicate):
         return Verdict(best.truth, lambda: f"{prefix}{best.reason()}")
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        """Return rows of floor contact, and of the middle's distance from walls."""
         room, bound = self._room(C), 0.5 * self.bound
         floors = self._floors(C, room)
         contacts = [self._contact(floor).relaxed(C, truth) for floor in floors]

@@ -91,6 +91,7 @@ class Open(SemanticPredicate):
         return Verdict(margins[best] > 0, reason)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        """Return rows of the joints' openings as fractions of their ranges."""
         joints = self.joints(C)
         if not joints:
             group = find_object(C, self.a)

@@ -116,6 +116,7 @@ class NextTo(SemanticPredicate):
         return f"{distance}, but neither is at the other's height ({off} off)."
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        """Return rows of the distance less the threshold, and of the heights."""
         if self.semantics == "igibson":
             return self._igibson_term(C, truth)
         pair, both = object_pair(C, self.a, self.b), self.semantics == "posewise"

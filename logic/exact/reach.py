@@ -64,6 +64,7 @@ class InReachOfAgent(SemanticPredicate):
         return Verdict(truth, lambda: f"{text}, {word} {length(self.reach)}.")
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        """Return a row of the distance of the centre of mass from the base."""
         root_only = self.semantics == "igibson"
         pair = object_pair(C, self.a, find_agent(C, self.agent).base, root_only)
         return Inequality(pair.feature(reach_rows(self.reach, truth)))

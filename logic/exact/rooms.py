@@ -67,6 +67,7 @@ class InRoom(SemanticPredicate):
         return Verdict(truth, lambda: f"{self.a} is in {names}{rule}.")
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        """Return rows of the middle's distance from the walls of the rooms."""
         rooms = room_map(C)
         accepted = rooms_named(rooms, self.room)
         fixed = self._fixed_rooms(C, rooms)
@@ -153,6 +154,7 @@ class InSameRoomAsAgent(SemanticPredicate):
         return Verdict(truth, lambda: text)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        """Return rows of the distances of both points from the walls of rooms."""
         rooms, igibson = room_map(C), self.semantics == "igibson"
         a, base = find_object(C, self.a), find_agent(C, self.agent).base
         listed = C.frames[a.frames[0]].attributes.get("in_rooms")

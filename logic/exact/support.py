@@ -151,6 +151,7 @@ class Under(SemanticPredicate):
         return Verdict(truth, lambda: f"{place.sentence(C)}.")
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        """Return rows of a ray up that hits b, and of one down that misses."""
         above = _ray_term(self, C, UP, truth)
         below = _ray_term(self, C, DOWN, truth is (self.semantics == "document"))
         parts = (above, below)

@@ -95,7 +95,7 @@ class Visible(Predicate):
         return counts.visible > 0 and counts.visible_fraction >= self.threshold
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return rows that it is fully in view, with nothing in between.
+        """Return rows of the object being fully in view, with nothing in between.
 
         See `line_of_sight`.
         """
