@@ -162,15 +162,19 @@ def _drift(twin: Twin, name: str, settle: float, seconds: float) -> _Drift:
     middle = round(settle / TIMESTEP)
     instants = np.array([0, middle, -2, -1])
     start, settled, before, end = motion.poses(name, instants)
-    far = lambda x, y: float(np.linalg.norm(y[:3] - x[:3]))
     turn = quat_log(pose_multiply(pose_inverse(settled), end)[3:])
     return _Drift(
-        far(start, settled),
-        far(settled, end),
+        _distance(start, settled),
+        _distance(settled, end),
         float(np.linalg.norm(turn)),
-        far(before, end) / TIMESTEP,
+        _distance(before, end) / TIMESTEP,
         np.stack([settled[:3], end[:3]]),
     )
+
+
+def _distance(x: Float[np.ndarray, "7"], y: Float[np.ndarray, "7"]) -> float:
+    """Return the distance of the positions of two poses [m]."""
+    return float(np.linalg.norm(y[:3] - x[:3]))
 
 
 class StableOptions(TypedDict, total=False):

@@ -71,6 +71,8 @@ def inequalities(term: ConstraintTerm, C: Config) -> Iterator[Inequality]:
         case Disjunction((single,)):
             yield from inequalities(single, C)
         case Disjunction(terms, error):
+            # Alternatives are compared unscaled, so that the error keeps its unit. The
+            # least scale and the largest error are safe for all of them.
             rows = [list(inequalities(part, C)) for part in terms]
             features = tuple(tuple(r.feature for r in part) for part in rows)
             worst = max((r.error for part in rows for r in part), default=0.0)

@@ -41,6 +41,7 @@ def contact_samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
             grid = grid[corners] if is_solid else grid
             return np.unique(grid * half, axis=0)
         case collision.BoxPlusEllipsoid(half, radii) if radii[2] == 0:
+            # Both end faces of a cylinder: points on the rim, and the middle.
             angle = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
             rim = np.stack([np.cos(angle), np.sin(angle), 0 * angle], -1)
             rim = np.concatenate([rim, np.zeros((1, 3))])
@@ -49,6 +50,7 @@ def contact_samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
             return np.unique(np.concatenate(ends), axis=0)
         case collision.BoxPlusEllipsoid(half, radii):
             grid = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+            # Corners of the box, each pushed out along its direction by the ellipsoid.
             length = np.linalg.norm(grid, axis=1, keepdims=True)
             ball = grid / np.where(length > 0, length, 1.0)
             return np.unique(np.sign(grid) * half + ball * radii, axis=0)

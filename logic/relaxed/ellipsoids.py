@@ -85,6 +85,7 @@ def _in_hull(
 ) -> Ellipsoid:
     """Return an ellipsoid with the proportions of the hull along its principal axes."""
     _, centre = volume_and_centroid(vertices)
+    # Right singular vectors are the principal axes of the vertices, as rows.
     _, _, axes = np.linalg.svd(vertices - centre)
     along = (vertices - centre) @ axes.T
     low, high = along.min(0), along.max(0)
@@ -103,6 +104,8 @@ def _in_hull(
 def _halves(ellipsoid: Ellipsoid) -> Iterator[Ellipsoid]:
     """Yield ellipsoids of half the size, on both sides along the two longer axes."""
     semi_axes = ellipsoid.semi_axes
+    # The half ellipsoid, moved by half a semi-axis, stays inside by convexity: it is
+    # midway between the ellipsoid and a point on its surface.
     for k in np.argsort(semi_axes)[:0:-1]:
         for sign in (-0.5, 0.5):
             centre = ellipsoid.centre + sign * semi_axes[k] * ellipsoid.axes[k]

@@ -80,6 +80,8 @@ def _maximise_dual(
     """Return the maximiser of the dual, by a damped semismooth Newton method."""
     G, fractions = contacts.G, jnp.array(STEP_FRACTIONS, b.dtype)
 
+    # ½|Π(v)|² is differentiable with gradient Π(v), since Π projects onto a cone
+    # (Moreau), so that the gradient below is exact and its Jacobian semismooth.
     def gradient(y: Any) -> Any:
         f = _project(contacts, G @ y)
         return y - b + jnp.einsum("nid,ni->d", G, f) / FORCE_PENALTY
@@ -90,6 +92,8 @@ def _maximise_dual(
         # The identity is the Hessian of ½|y|², so that H is positive definite.
         H = jnp.einsum("nid,nij,nje->de", G, slope, G) / FORCE_PENALTY
         H = H + jnp.eye(len(b), dtype=b.dtype)
+        # The best of several fractions is taken at once: under vmap a backtracking loop
+        # would run as long as that of the slowest lane.
         tried = y - fractions[:, None] * jnp.linalg.solve(H, g)
         best = jnp.argmin(jax.vmap(lambda y: _negative_dual(contacts, b, y))(tried))
         y = tried[best]

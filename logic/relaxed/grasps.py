@@ -83,6 +83,7 @@ def _opposed(first: PartPairKinds, second: PartPairKinds) -> Callable[..., Any]:
         contacts = []
         for k, kinds in enumerate((first, second)):
             prefix = f"finger_{k}_"
+            # Both fingers' arrays are in one dictionary, distinguished by a prefix.
             own = {n.removeprefix(prefix): x for n, x in arrays.items() if prefix in n}
             contacts.append(part_contacts(kinds, R, p, own))
         normals = contacts[0].normal[:, None], contacts[1].normal[None]

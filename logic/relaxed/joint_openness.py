@@ -53,6 +53,7 @@ def all_closed(
 
 def _margins(q: Any, ends: Any, both: Any, closed_fraction: Any) -> Any:
     """Return by how much each joint is open, as a fraction of its range."""
+    # Fractions make joints of different units and ranges comparable in one minimum.
     opened = (q - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
     margin = opened - closed_fraction
     from_both = jnp.minimum(margin, 1 - closed_fraction - opened)

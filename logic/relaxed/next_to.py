@@ -147,6 +147,7 @@ def _third_of_size(
     edges = []
     for parts in sides:
         root = arrays[f"root_{parts.prefix}"]
+        # The columns of R are the root's axes in the world; axes are rows here.
         axes = gather_rows(R, root[None])[0].T
         low, high = _extent(parts, R, p, axes, arrays)
         edges.append(jnp.mean(high - low))
@@ -202,6 +203,7 @@ def _height_offsets(
         R_at, p_at = gather_rows(R, at), gather_rows(p, at)
         low, high = part_extents(parts, R_at, p_at, up, arrays)
         z = mass_centre(R, p, arrays, other)[2]
+        # At most 0 exactly where the plane at height z cuts the part.
         offsets.append(jnp.maximum(low[:, 0] - z, z - high[:, 0]))
     return jnp.concatenate(offsets)
 

@@ -125,6 +125,7 @@ def mass_centre(
     side: str = "a",
 ) -> Float[jax.Array, "3"]:
     """Return the centre of mass in the world [m]; see `mass_arrays`."""
+    # The centre is Σ fᵢ (Rᵢ xᵢ + pᵢ), with mass fractions fᵢ and centres xᵢ in frames.
     at = arrays[f"places_{side}"]
     points = jnp.einsum("nij,nj->ni", gather_rows(R, at), arrays[f"points_{side}"])
     points = points + gather_rows(p, at)
@@ -148,6 +149,8 @@ def feature_on_frames(groups: Sequence[FrameGroup], build: GroupRows) -> Feature
     C, ends = groups[0].C, np.cumsum([len(group.frames) for group in groups])
 
     def resolve(C: Config, names: Sequence[str]) -> Resolved:
+        # Frames are looked up by name, because this world may be another one than that
+        # of the groups: a copy, or one in which objects were attached or scaled.
         indices = np.array([C.index(name) for name in names])
         frames = [tuple(part.tolist()) for part in np.split(indices, ends[:-1])]
         roots = [C.frames[part[0]].name if part else "" for part in frames]

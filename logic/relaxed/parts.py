@@ -56,6 +56,7 @@ def all_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartKinds, Arrays]:
     for i, frame in enumerate(frames):
         for group in frame_bodies(frame):
             grouped.setdefault(group.kind, []).append((i, group))
+    # Parts of one kind are one batch, so that a program has one computation per kind.
     for g, (kind, members) in enumerate(grouped.items()):
         body = concatenate_bodies([group.body for _, group in members])
         at = np.repeat([i for i, _ in members], [len(group) for _, group in members])
@@ -130,6 +131,7 @@ def part_pairs(
         rows = np.arange(len(both))
         arrays[f"frame_a{g}"] = both[rows, flipped]
         arrays[f"frame_b{g}"] = both[rows, 1 - flipped]
+    # Groups are by kind; a stable sort restores the order of the pairs of frames.
     owner = np.concatenate([group.pair for group in groups])
     order = np.argsort(owner, kind="stable")
     ordered = np.array_equal(order, np.arange(len(order)))

@@ -104,6 +104,7 @@ def ray_data(
         lengths: of the rays [m].
         own_axes: see `axes_data`.
     """
+    # Rays are capsules of radius 0, so that the narrow phase measures their distances.
     rays = [
         Frame(f"ray {i}", None, geometries=(Geometry(Capsule(float(length), 0.0)),))
         for i, length in enumerate(lengths)
@@ -149,11 +150,14 @@ def hit_values(rays: jax.Array, start: jax.Array) -> Float[jax.Array, "rays part
         rays: signed distances of rays to parts.
         start: signed distances of the origin to parts.
     """
+    # A ray that starts inside of a part does not enter it; the clearance also excludes
+    # origins so near to a surface that rounding would decide.
     return jnp.maximum(rays, RAY_CLEARANCE - start)
 
 
 def _rotation_to(d: np.ndarray) -> np.ndarray:
     """Return a rotation matrix whose z axis is d."""
+    # The coordinate axis farthest from d makes the cross product well-conditioned.
     other = np.eye(3)[np.argmin(np.abs(d))]
     x = np.cross(other, d)
     x /= np.linalg.norm(x)

@@ -65,6 +65,8 @@ def depth_inside(
     """Return the distance of a point from the nearest wall, negative outside [m]."""
     start, along = walls[:, 0], walls[:, 1] - walls[:, 0]
     length = jnp.sum(along * along, -1)
+    # The closest point of a wall is start + share · along, with share in [0, 1]; walls
+    # of zero length are points.
     share = jnp.sum((point - start) * along, -1) / jnp.where(length > 0, length, 1.0)
     offset = point - start - jnp.clip(share, 0.0, 1.0)[:, None] * along
     distance = sqrt(smallest(jnp.sum(offset * offset, -1)))

@@ -228,6 +228,7 @@ def _symbol(kinds: tuple[_BodyPairKind, ...], objects: int) -> Symbol:
             groups.append(points)
             distances.append(d)
             is_first = arrays[f"upper{g}"][:, 0] + arrays[f"lower{g}"][:, 0]
+            # Pairs without the first object are moved out of reach of the minimum.
             of_first.append(jnp.where(is_first > 0, d, 1e3))
         columns = zip(*groups, strict=True)
         points = _ContactPoints(*(jnp.concatenate(x) for x in columns))
@@ -267,6 +268,7 @@ def _contact_points(
     pair = collision.contact(*sides)
     a, b = (jax.tree.map(lambda x: gather_rows(x, of), body) for body in sides)
     x = jnp.einsum("nij,nj->ni", a.R, arrays[f"cloud{g}"]) + a.p
+    # Samples of a are projected to b; those that are then on a's surface touch.
     _, q = closest_surface_points(b, x, kind.are_cylinders[1])
     gap, _ = closest_surface_points(a, q, kind.are_cylinders[0])
     normal, friction = gather_rows(pair.normal, of), pick("friction")

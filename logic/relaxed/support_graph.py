@@ -50,11 +50,13 @@ def find_stack(C: Config, frame: int) -> Stack | None:
     for i, j in C.collision_indices().tolist():
         if owner[i] == owner[j]:
             continue
+        # The first frame of a pair is that of an object that may be supported.
         i, j = (i, j) if owner[i] in roots else (j, i)
         if owner[i] not in roots:
             continue
         if j in passive:
             clear.append(C.frames[i].name)
+        # A half-space has no points at which it could rest on something.
         elif not _has_half_space(C.frames[i]):
             pairs.append((i, j))
     own = [i for i, root in enumerate(owner) if root in roots]

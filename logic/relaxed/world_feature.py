@@ -34,6 +34,8 @@ def world_feature(
         frames: least and largest number of frames; None: unlimited.
         dim: number of rows, if it does not depend on the world.
     """
+    # Kinds of shapes decide which program computes the rows, so the symbol can only be
+    # chosen in a world; `resolve` is called whenever the feature is bound to one.
     symbol = Symbol(
         unresolved,
         name,

@@ -1,4 +1,4 @@
-"""Rows of all ways to make a statement true, on many paths at once."""
+"""Rows of all alternatives that make a statement true, on many paths at once."""
 
 import jax
 import jax.numpy as jnp
@@ -11,14 +11,14 @@ _VALUES: dict = {}
 
 
 def ways(C: pw.Config, statement, T: int, tau: float, times=None):
-    """The ways of a statement on a path of T slices."""
+    """The alternatives of a statement on a path of T slices."""
     return statement.alternatives(
         C, select_interval(times, 1, np.full(T, float(tau)), "test")
     )
 
 
 def satisfied(C: pw.Config, found, paths: np.ndarray) -> np.ndarray:
-    """Which paths (n, T, nq) meet all rows of which ways: (ways, n)."""
+    """Truth of all rows of each alternative on paths (n, T, nq): (alternatives, n)."""
     start = np.broadcast_to(C.q, (len(paths), 1, C.nq))
     whole = np.concatenate([start, paths], 1)
     worst = [

@@ -1,4 +1,4 @@
-"""Random scenes, what predicates say of them, and what their rows say."""
+"""Random scenes, with the exact truth of predicates and the values of their rows."""
 
 from functools import cache, lru_cache
 
@@ -47,12 +47,12 @@ SHAPES = {
         (pw.Sphere(0.05), at(0, 0, 0.1)),
     ],
 }
-"""What is placed in the flat."""
+"""Objects that are placed in the flat."""
 
 
 @cache
 def world(name):
-    """A thing b that stands still, and a free one a; or the flat with a shape."""
+    """A fixed object b and a free object a; or the flat with a shape."""
     if name in SHAPES:
         return flat(SHAPES[name])
     parts, shape = THINGS[name]
@@ -179,7 +179,7 @@ def states(name, draw, count):
 
 @cache
 def judged(name, draw, predicate, count):
-    """Whether it holds in each state, exactly."""
+    """Exact truth of a predicate in each state."""
     C = world(name).copy()
     truth = np.zeros(count, bool)
     for i, q in enumerate(states(name, draw, count)):
@@ -189,7 +189,7 @@ def judged(name, draw, predicate, count):
 
 
 def violations(name, draw, predicate, count, truth=True):
-    """In each state the largest of its rows, or of its negation's."""
+    """Largest row of a predicate, or of its negation, in each state."""
     C, q = world(name), states(name, draw, count)
     terms = inequalities(predicate.relaxed(C, truth), C)
     return np.max([rows(C, row.feature, q).max(1) for row in terms], 0)

@@ -16,7 +16,7 @@ SHAPES = {
 
 @built_once
 def before_camera() -> pw.Config:
-    """Free things before a camera that is on a free frame itself, above a floor."""
+    """Free objects before a camera that is on a free frame itself, above a floor."""
     C = pw.Config()
     C.add_frame("floor", shape=pw.Plane())
     for name, shape in SHAPES.items():
@@ -27,7 +27,7 @@ def before_camera() -> pw.Config:
 
 
 def random_states(count: int, seed: int = 0) -> np.ndarray:
-    """The camera looks about at the milk, other things are strewn before and behind.
+    """The camera faces the milk; other objects are strewn before and behind it.
 
     In every third the milk stands on the floor, in some of them 0.05 mm too deep.
     """
@@ -47,7 +47,7 @@ def random_states(count: int, seed: int = 0) -> np.ndarray:
 
 
 def mujoco_model(C: pw.Config):
-    """The bounded things as geoms of one fixed body, and their names in order."""
+    """The bounded objects as geoms of one fixed body, and their names in order."""
     import mujoco
 
     kinds = {
@@ -76,7 +76,7 @@ def mujoco_model(C: pw.Config):
 
 
 def first_geoms(model, data, origin, rays) -> np.ndarray:
-    """Which geom each ray meets first; -1: none."""
+    """Index of the geom that each ray hits first; -1: none."""
     import mujoco
 
     rays = rays / np.linalg.norm(rays, axis=-1, keepdims=True)
@@ -88,7 +88,7 @@ def first_geoms(model, data, origin, rays) -> np.ndarray:
 
 
 def counted(C: pw.Config, name: str, rays: np.ndarray) -> tuple[int, int, dict]:
-    """Pixels that show a thing alone, that show it, and what hides it in the others."""
+    """Numbers of pixels that show an object alone, that show it, and that hide it."""
     import mujoco
 
     model, data, names = mujoco_model(C)
@@ -108,7 +108,7 @@ def counted(C: pw.Config, name: str, rays: np.ndarray) -> tuple[int, int, dict]:
 
 
 def image_rays(C: pw.Config, pixels: int) -> np.ndarray:
-    """Of a camera with 90 degrees of view, upright."""
+    """Rays of an upright camera with 90 degrees of view."""
     w, x, y, z = C.pose("eyes")[3:]
     forward = np.array([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 0.0])
     forward /= np.linalg.norm(forward)

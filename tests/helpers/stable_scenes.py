@@ -1,4 +1,4 @@
-"""Scenes in which things rest, or do not."""
+"""Scenes in which objects rest, or do not."""
 
 from functools import cache
 
@@ -71,7 +71,7 @@ def crate() -> list:
 
 @cache
 def world(name: str) -> pw.Config:
-    """The scene of that name, with a thing "a" to be placed."""
+    """The scene of that name, with an object "a" to be placed."""
     C = table()
     box = pw.Box([0.1, 0.08, 0.06])
     parts = {

@@ -26,7 +26,7 @@ WINDOWS = {
 
 
 def paths(columns: int):
-    """All paths of four slices of so many changing coordinates."""
+    """All paths of four slices with a given number of changing coordinates."""
     every = list(itertools.product([0.0, 1.0], repeat=4 * columns))
     for bits in every[:: 1 + len(every) // 50]:
         path = np.zeros((4, 3))

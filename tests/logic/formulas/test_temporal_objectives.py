@@ -45,7 +45,7 @@ P, Q, R = Beyond(0), Beyond(1), Beyond(2)
 
 
 def problem(*statements, initial=None):
-    """Two phases of three slices, least motion; the same rows but for the slices."""
+    """Two phases of three slices, least motion; the same rows except for the slices."""
     komo = pw.KOMO(C, phases=2, slices_per_phase=3, k_order=1)
     komo.add_control_objective(order=1, scale=0.1)
     for k in range(3):  # with these the program is one, whatever is stated

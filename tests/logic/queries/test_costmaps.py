@@ -24,7 +24,7 @@ def room() -> pw.Config:
 
 
 def middles(m):
-    """World positions of all cells (n, n, 2), written anew."""
+    """World positions of all cells (n, n, 2), written independently."""
     n = len(m.values)
     along = (np.arange(n) - (n - 1) / 2) * m.resolution
     return m.centre[:2] + np.stack(np.meshgrid(along, along, indexing="ij"), -1)
@@ -76,7 +76,7 @@ def test_ring_and_gaussian():
 
 
 def test_reachability():
-    """Of a planar arm, which reaches a disc about its base, and faces the target."""
+    """A planar arm reaches a disc about its base, which faces the target."""
     C = room().copy()
     C.load("planar3", pose=at(-1, 0, 0.1))
     grid = dict(size=9, resolution=0.25)

@@ -27,7 +27,7 @@ def with_cup(x: float = 3.0) -> pw.Config:
 
 
 def locked(C: pw.Config, name: str) -> pw.Config:
-    """As it is for a solver that places that thing."""
+    """The world as it is for a solver that places that object."""
     world = C.copy()
     world.select_joints([name])
     return world

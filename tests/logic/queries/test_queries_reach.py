@@ -30,7 +30,7 @@ def kitchen() -> pw.Config:
 
 @built_once
 def panda() -> pw.Config:
-    """On a pedestal that is turned, beside a thing that must not matter."""
+    """An arm on a rotated pedestal, beside an object that must not matter."""
     C = pw.Config()
     C.load("panda", pose=at(0.3, -0.2, 0.4, 0.7))
     C.add_frame("post", pose=at(5.0), shape=pw.Box([0.1, 0.1, 2]))
@@ -146,7 +146,7 @@ CLEAR = ~logic.Blocking("goal", "world", "tip")
 
 @pytest.mark.slow
 def test_rows_are_those_of_the_present_state():
-    """Which exact checks look at first."""
+    """Cases that exact checks decide first."""
     C = planar()
     length, gap = C.pose("tip")[:3] - C.pose("goal")[:3], []
     np.testing.assert_allclose(

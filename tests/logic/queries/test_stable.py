@@ -14,7 +14,7 @@ from posewise import logic
 pytest.importorskip("mujoco")
 
 EDGE = 0.3
-"""Of the table [m]."""
+"""Distance of the table's edge from its middle [m]."""
 
 
 def over_edge(margin: float) -> pw.Config:
@@ -179,7 +179,7 @@ def test_two_supports_of_which_one_is_enough():
 
 
 def check_sound(name: str, count: int) -> tuple[int, int]:
-    """How many are stable, and of how many the rows say so: never wrongly."""
+    """Numbers of stable scenes, and of those that the rows accept: none wrongly."""
     rng, stable, told = np.random.default_rng(0), 0, 0
     thing = logic.Stable("b0" if name == "slope" else "a")
     for _ in range(count):
