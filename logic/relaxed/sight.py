@@ -137,9 +137,9 @@ def _visible(others: PartKinds) -> Callable[..., Any]:
         def in_world(y: jax.Array) -> jax.Array:
             return p_eye + y @ R_eye.T
 
-        # Soundness needs one ellipsoid with all demands at most 0: it covers a pixel; it
-        # is beyond the near plane, before the far plane, and inside of the image; its
-        # part is not hit before the near plane; and no other part hides it.
+        # Soundness needs one ellipsoid with all demands at most 0: it covers a pixel;
+        # it is beyond the near plane, before the far plane, and inside of the image;
+        # its part is not hit before the near plane; and no other part hides it.
         c = in_camera(arrays["centre"])
         covered, stretch = _coverage(c, axes, arrays)
         # The line of sight from the near plane to the farthest hit on the ellipsoid.
