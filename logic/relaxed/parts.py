@@ -42,8 +42,8 @@ def bounded_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartKinds, Arra
     for frame in frames:
         if any(group.kind[0] is collision.HalfSpace for group in frame_bodies(frame)):
             raise PredicateError(
-                f"{frame.name!r} is a plane, whose size is unbounded and cannot be"
-                " relaxed; name a bounded object."
+                f"{frame.name!r} is a plane, which has no size to be relaxed; name a"
+                " bounded object."
             )
     return all_parts(frames, prefix)
 
