@@ -1,11 +1,12 @@
 """Signed distance, witness points and normal of pairs of convex bodies, in batches."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from .boxes import box_distance
 from .contact_derivatives import contact_tangents
@@ -100,7 +101,9 @@ def _contact_vmap(size: int, batched: Any, a: Body, b: Body) -> Any:
     return batched_contact(a, b), (True,) * 4
 
 
-def broadcast_unbatched(size: int, batched: Any, args: Any) -> Any:
+def broadcast_unbatched(
+    size: int, batched: Sequence[PyTree], args: Sequence[PyTree]
+) -> Any:
     """Return arguments of a `vmap` rule, each with the batch as its leading axis."""
 
     def broadcast(x, is_batched):

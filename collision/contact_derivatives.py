@@ -37,17 +37,19 @@ from .vec3_array import (
 
 
 @full_matmul_precision
-def contact_tangents(a: Body, b: Body, out: Any, da: Body, db: Body) -> tuple[Any, ...]:
+def contact_tangents(
+    a: Body, b: Body, out: tuple[Array, Array, Array, Array], da: Body, db: Body
+) -> tuple[Any, ...]:
     """Return tangents of distance, point on A, point on B and normal.
 
     Args:
         a: bodies A.
         b: bodies B.
-        out: their contacts.
+        out: their distances, points on A, points on B and normals.
         da: tangents of A's core sizes, radius and pose.
         db: tangents of B's core sizes, radius and pose.
     """
-    batch = out.distance.shape
+    batch = out[0].shape
     a, b, out, da, db = jax.tree.map(
         lambda x: x.reshape(-1, *x.shape[len(batch) :]), (a, b, tuple(out), da, db)
     )

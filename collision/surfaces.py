@@ -22,7 +22,7 @@ function, whose eigenvalues are the principal radii of curvature [m]."""
 
 
 def surface_geometry(
-    core: Core, m: Vectors, x: Vectors, max_cosine: Any
+    core: Core, m: Vectors, x: Vectors, max_cosine: Array | float
 ) -> tuple[Curvature, FlatDirections]:
     """Return curvature and flat directions of a core where its outward normal is m.
 

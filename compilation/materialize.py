@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+from jaxtyping import PyTree
 
 from . import private_jax
 from .plain_jit import uses_plain_jit
 
 
-def materialize(fn: Callable[..., Any], *args: Any) -> Any:
+def materialize(fn: Callable[..., Any], *args: PyTree) -> Any:
     """Return `fn(*args)`, as arrays that are stored before anything reads them."""
     if jax.default_backend() != "cpu" or uses_plain_jit():
         return fn(*args)

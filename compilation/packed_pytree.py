@@ -151,7 +151,7 @@ class PackedTree:
         return self.buffers, self.layout
 
     @classmethod
-    def tree_unflatten(cls, layout: PackLayout, buffers: Any) -> "PackedTree":
+    def tree_unflatten(cls, layout: PackLayout, buffers: Sequence[Any]) -> "PackedTree":
         """Return the packed pytree of some buffers."""
         return cls(layout, tuple(buffers))
 
@@ -172,7 +172,7 @@ class Deferred:
         return self.args, self.fn
 
     @classmethod
-    def tree_unflatten(cls, fn: Callable[..., Any], args: Any) -> "Deferred":
+    def tree_unflatten(cls, fn: Callable[..., Any], args: Sequence[Any]) -> "Deferred":
         """Return the deferred call with some arguments."""
         return cls(fn, tuple(args))
 

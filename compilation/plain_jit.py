@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import PyTree
 
 from . import private_jax
 from .precision import full_matmul_precision
@@ -61,7 +62,7 @@ class PlainJit:
         run = partial(full_matmul_precision(self.fn), *static)
         return self.transform(run, *static)(*arrays)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: PyTree) -> Any:
         out = self.jitted(*args)
         # within another program the result is a tracer, which has no value yet
         is_traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(out))

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 import jax
 import jaxlib
+from jaxtyping import PyTree
 
 from . import private_jax
 from .fingerprint import NotFingerprintable, fingerprint
@@ -89,7 +90,7 @@ class CachedProgram:
         """By structure, shapes and dtypes of the arguments."""
         self.lock = Lock()
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: PyTree) -> Any:
         leaves, tree = jax.tree.flatten(args)
         key = tree, tuple(map(_abstract_value, leaves))
         # one thread compiles, so that lanes of a batch do not compile the same program

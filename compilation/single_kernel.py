@@ -19,6 +19,8 @@ import jax
 import jax.numpy as jnp
 import jaxlib
 import numpy as np
+from jax.extend.core import Jaxpr
+from jaxtyping import PyTree
 
 from . import private_jax
 from .packed_pytree import (
@@ -103,7 +105,7 @@ _trace_state = local()
 """`in_parts`: whether the program being traced in this thread is made of parts."""
 
 
-def subprogram(fn: Callable[..., Any], *args: Any) -> Any:
+def subprogram(fn: Callable[..., Any], *args: PyTree) -> Any:
     """Return `fn(*args)`, computed in a separate kernel if the program has parts.
 
     The kernel's result is packed then, and only another subprogram unpacks it, so that
@@ -120,14 +122,14 @@ def subprogram(fn: Callable[..., Any], *args: Any) -> Any:
     return fn(*unpack(args))
 
 
-def defer(fn: Callable[..., Any], *args: Any) -> Any:
+def defer(fn: Callable[..., Any], *args: PyTree) -> Any:
     """Return `fn(*args)`, of subprograms' results, computed where it is read."""
     if getattr(_trace_state, "in_parts", False):
         return Deferred(fn, args)
     return fn(*unpack(args))
 
 
-def compile_in_parts(fn: Callable[..., Any], *args: Any) -> Any:
+def compile_in_parts(fn: Callable[..., Any], *args: PyTree) -> Any:
     """Return `fn(*args)`, with each `subprogram` in it as one kernel.
 
     The time that LLVM takes grows faster than the size of a function: the parts of a
@@ -174,7 +176,7 @@ class StaticJit:
         self.lock = Lock()
         update_wrapper(self, fn)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: PyTree) -> Any:
         # looked up before anything else: a packed argument has few leaves to inspect
         arrays = list(args)
         for i in self.packs:
@@ -227,7 +229,7 @@ def _paused_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def call_single_kernel(fn: Callable[..., Any], *args: Any) -> Any:
+def call_single_kernel(fn: Callable[..., Any], *args: PyTree) -> Any:
     """Return `fn(*args)`, as one kernel where that is possible.
 
     The result is packed, or a tuple of packed values. Packed arguments are passed on to
@@ -287,7 +289,7 @@ def _use_all_inputs(inputs: Sequence[jax.Array], results: Sequence[Any]) -> list
     return [first, *results[1:]]
 
 
-def is_single_kernel_compatible(jaxpr: Any) -> bool:
+def is_single_kernel_compatible(jaxpr: Jaxpr) -> bool:
     """Whether a program can be compiled as one kernel."""
     return {eqn.primitive.name for eqn in _all_equations(jaxpr)} <= SUPPORTED_PRIMITIVES
 

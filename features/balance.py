@@ -1,10 +1,13 @@
 """Centre of mass and manipulability."""
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.forward import (
     ForwardPass,
@@ -12,7 +15,7 @@ from posewise.robots.kinematics.forward import (
     Kinematics,
     geometric_jacobians,
 )
-from posewise.robots.typing import Array
+from posewise.robots.typing import Array, FrameName
 
 from .motions import mass_params
 from .safe_math import sqrt
@@ -30,7 +33,9 @@ def equal_center_of_mass(
     return a.p - center
 
 
-def body_mass_params(C, frames, **_) -> dict[str, np.ndarray]:
+def body_mass_params(
+    C: Config, frames: Sequence[FrameName], **_: float
+) -> dict[str, np.ndarray]:
     """Return the masses of all frames except the first; their sum is positive."""
     params = mass_params(C, frames[1:])
     if params["mass"].sum() <= 0:

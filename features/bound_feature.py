@@ -9,7 +9,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 
+from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.forward import Kinematics, fold_dofs
@@ -134,6 +136,6 @@ def infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
     return shape[0]
 
 
-def cast_floating(v: Any, dtype: Any) -> Any:
+def cast_floating(v: Array, dtype: DTypeLike) -> Array:
     """Cast an array of floats to a dtype, and leave others as integers or bools."""
     return jnp.asarray(v, dtype) if np.issubdtype(v.dtype, np.floating) else v

@@ -140,7 +140,11 @@ class NearestBodies(NamedTuple):
 
 
 def nearest_bodies(
-    kinds: CoreTypes, R, p, params: dict, cutoff: Any = None
+    kinds: CoreTypes,
+    R: Float[jax.Array, "m 3 3"],
+    p: Float[jax.Array, "m 3"],
+    params: dict,
+    cutoff: jax.Array | None = None,
 ) -> NearestBodies:
     """Return the nearest bodies of all pairs of frames.
 
@@ -236,7 +240,11 @@ def wrench_of_distance(
 
 
 def vmap_instances(
-    fn: Callable[..., Any], kinds: CoreTypes, R: Any, p: Any, params: dict
+    fn: Callable[..., Any],
+    kinds: CoreTypes,
+    R: Float[jax.Array, "*instances m 3 3"],
+    p: Float[jax.Array, "*instances m 3"],
+    params: dict,
 ) -> Any:
     """Call a function for one instance, or map it over the leading axis of many.
 

@@ -9,9 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
+from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
 from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs
 from posewise.robots.errors import ConfigError
+from posewise.robots.typing import FrameName
 from posewise.robots.world.frame import Frame
 
 from .closest_bodies import (
@@ -25,10 +27,7 @@ from .closest_bodies import (
 )
 from .collision_sums import PairSumBatch, sum_near_pairs
 from .safe_math import subgradient_weights
-from .symbol import Symbol
-
-Resolved = tuple[Symbol, np.ndarray, dict[str, np.ndarray]]
-"""A symbol, the indices of its frames, and its params; see `Symbol.resolve`."""
+from .symbol import Resolved, Symbol
 
 MAX_COLLISION_SLACK = 0.03
 """Largest gap up to which a collision sum that is an inequality returns minus the gap
@@ -38,7 +37,9 @@ EXACT_ROW_RANGE = 0.1
 measure more pairs exactly."""
 
 
-def _select_pairs(C: Config, frames: Any) -> tuple[np.ndarray, np.ndarray]:
+def _select_pairs(
+    C: Config, frames: Sequence[FrameName]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of frames in pairs, and the pairs as indices among these."""
     pairs = C.collision_indices()
     if frames:
@@ -51,14 +52,18 @@ def _select_pairs(C: Config, frames: Any) -> tuple[np.ndarray, np.ndarray]:
     return involved, positions.reshape(-1, 2)
 
 
-def resolve_sum(C: Config, frames: Any, margin: float, smoothing: float) -> Resolved:
+def resolve_sum(
+    C: Config, frames: Sequence[FrameName], margin: float, smoothing: float
+) -> Resolved:
     """Return the symbol of `accumulated_collisions` for the pairs of a world."""
     return _resolve_pairs(
         accumulated_collisions, "accumulatedCollisions", 1, C, frames, margin, smoothing
     )
 
 
-def resolve_rows(C: Config, frames: Any, margin: float, smoothing: float) -> Resolved:
+def resolve_rows(
+    C: Config, frames: Sequence[FrameName], margin: float, smoothing: float
+) -> Resolved:
     """Return the symbol of `collision_rows` for the pairs of a world.
 
     Raises:
@@ -210,7 +215,7 @@ def collision_rows(
     return _linearize_rows(kinds, R, p, params)[0]
 
 
-def no_pairs(R: jax.Array, p: jax.Array, **params: Any) -> jax.Array:
+def no_pairs(R: jax.Array, p: jax.Array, **params: Array) -> jax.Array:
     """Sum over no pair at all [m], which is 0."""
     return jnp.zeros(1, p.dtype)
 

@@ -5,9 +5,9 @@ it is inactive, all rows are zero. The force acts from `b` on `a`, and the norma
 from `b` to `a`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,9 +15,11 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.collision import Body, point_distance_and_normal
+from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.bounding_boxes import body_boxes
+from posewise.robots.typing import FrameName
 from posewise.robots.world.contact_forces import (
     ContactForceVariable,
     contact_force_variables,
@@ -26,10 +28,7 @@ from posewise.robots.world.contact_forces import (
 from .errors import FeatureError
 from .motions import PoseTuple
 from .safe_math import norm, subgradient_weights
-from .symbol import Pose, Symbol
-
-if TYPE_CHECKING:
-    from posewise.robots.config import Config
+from .symbol import Pose, Resolved, Symbol
 
 Vector = Float[jax.Array, "3"]
 ContactCoreTypes = tuple[tuple[Any, ...], tuple[Any, ...]]
@@ -144,13 +143,13 @@ _NO_CONTACT = Symbol(
 )
 
 
-def resolve_point(C: "Config", frames: Any) -> Any:
+def resolve_point(C: Config, frames: Sequence[FrameName]) -> Resolved:
     """Return the symbol of `point_of_attack` for a pair of frames."""
     e = _contact_force_of(C, frames, "contactPOA")
     return _POINT, np.array([C.index(e.point)]), {"weight": np.array(float(e.active))}
 
 
-def resolve_force(C: "Config", frames: Any) -> Any:
+def resolve_force(C: Config, frames: Sequence[FrameName]) -> Resolved:
     """Return the symbol of `contact_force` for a pair of frames."""
     e = _contact_force_of(C, frames, "contactForce")
     weight = np.array(_force_unit(e, frames) * e.active)
@@ -162,7 +161,9 @@ def contact_law_resolver(
 ) -> Any:
     """Return the function that resolves a contact law for a pair of named frames."""
 
-    def resolve(C: "Config", frames: Any, friction: float | None = None) -> Any:
+    def resolve(
+        C: Config, frames: Sequence[FrameName], friction: float | None = None
+    ) -> Resolved:
         # This law is zero for pairs without a contact force; the others need one.
         if fn is tangential_force and _find_contact_force(C, frames) is None:
             return _NO_CONTACT, np.array([C.index(f) for f in frames]), {}
@@ -190,13 +191,13 @@ def contact_law_resolver(
     return resolve
 
 
-def _find_contact_force(C: "Config", frames: Any) -> ContactForceVariable | None:
+def _find_contact_force(C: Config, frames: Any) -> ContactForceVariable | None:
     # A set, because a force is stored once for both orders of its frames.
     pair = set(frames)
     return next((e for e in contact_force_variables(C) if set(e.names) == pair), None)
 
 
-def _contact_force_of(C: "Config", frames: Any, name: str) -> ContactForceVariable:
+def _contact_force_of(C: Config, frames: Any, name: str) -> ContactForceVariable:
     for frame in frames:
         C.index(frame)
     found = _find_contact_force(C, frames)
@@ -216,7 +217,7 @@ def _force_unit(e: ContactForceVariable, frames: Any) -> float:
     return e.unit if e.a == frames[0] else -e.unit
 
 
-def _has_surface(C: "Config", frame: str) -> bool:
+def _has_surface(C: Config, frame: str) -> bool:
     low, high = body_boxes(C.frame(frame), np.eye(3), np.zeros(3))
     return bool((high > low).any())
 
@@ -282,7 +283,7 @@ def _signed_distance(
 
 
 def _body_params(
-    C: "Config", frames: Any
+    C: Config, frames: Any
 ) -> tuple[ContactCoreTypes, dict[str, np.ndarray]]:
     """Return the core types of two frames' bodies, and the bodies' params."""
     arrays: dict[str, np.ndarray] = {}

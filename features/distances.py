@@ -1,16 +1,18 @@
 """Distances and witness points of named frames."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from posewise.collision import Contact
+from posewise.robots.config import Config
 from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs
 from posewise.robots.errors import ConfigError
+from posewise.robots.typing import FrameName
 
 from .closest_bodies import (
     add_bounding_balls,
@@ -21,9 +23,7 @@ from .closest_bodies import (
     vmap_instances,
     wrench_of_distance,
 )
-
-if TYPE_CHECKING:
-    from posewise.robots.config import Config
+from .symbol import Resolved
 
 
 def distance_resolver(
@@ -39,7 +39,9 @@ def distance_resolver(
         ends: pairs of frames whose distances count, as indices among the frames.
     """
 
-    def resolve(C: "Config", frames: Any, smoothing: float = 0.0):
+    def resolve(
+        C: Config, frames: Sequence[FrameName], smoothing: float = 0.0
+    ) -> Resolved:
         at = [C.index(f) for f in frames]
         meets = group_body_pairs(C.frames, [(at[i], at[j]) for i, j in ends])
         # Pairs of half-spaces are in no group of pairs of bodies.

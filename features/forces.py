@@ -1,21 +1,22 @@
 """Newton's and Euler's laws for a link with its weight and contact forces."""
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
+from posewise.robots.config import Config
 from posewise.robots.simulation.inertia import link_inertia, rigid_group
+from posewise.robots.typing import FrameName
 from posewise.robots.world.contact_forces import contact_force_variables
 
 from .motions import GRAVITY, PoseTuple, angular_velocity
-from .symbol import Pose, Symbol
-
-if TYPE_CHECKING:
-    from posewise.robots.config import Config
+from .symbol import Pose, Resolved, Symbol
 
 Wrench = Float[jax.Array, "6"]
 Vector = Float[jax.Array, "3"]
@@ -27,7 +28,7 @@ def total_force(
     pull: Float[jax.Array, " n"],
     mass: Float[jax.Array, ""],
     com: Vector,
-    **_: Any,
+    **_: Array,
 ) -> Wrench:
     """Force [N] and torque [N m] that keep a link at rest, minus those of its contacts.
 
@@ -100,17 +101,19 @@ _PHYSICS = Symbol(
 )
 
 
-def resolve_total(C: "Config", frames: Any) -> Any:
+def resolve_total(C: Config, frames: Sequence[FrameName]) -> Resolved:
     """Return the symbol of `total_force` for a link with its contacts."""
     return _TOTAL_FORCE, *_link_params(C, frames)
 
 
-def resolve_physics(C: "Config", frames: Any) -> Any:
+def resolve_physics(C: Config, frames: Sequence[FrameName]) -> Resolved:
     """Return the symbol of `physics` for a link with its contacts."""
     return _PHYSICS, *_link_params(C, frames)
 
 
-def _link_params(C: "Config", frames: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _link_params(
+    C: Config, frames: Sequence[FrameName]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Return the frame and those of its link's contacts, and the params.
 
     Inactive contacts take part with a zero factor, so that activating one compiles

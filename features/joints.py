@@ -1,10 +1,13 @@
 """Features of joint coordinates: values, limits, speeds, distance from home."""
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.robots.config import Config
 from posewise.robots.typing import Array
 
 JointValues = Float[jax.Array, " n"]
@@ -81,30 +84,34 @@ def quaternion_norms(q: JointValues) -> jax.Array:
     return jnp.sum(q.reshape(-1, 4) ** 2, -1) - 1
 
 
-def limited_coordinates(C, frames) -> np.ndarray:
+def limited_coordinates(C: Config, frames: Sequence[str]) -> np.ndarray:
     """Return the coordinates with limits, of the named joints or of all joints."""
     chosen = C.coordinates(frames or C.joint_names)
     return chosen[np.isfinite(C.limits[:, chosen]).any(0)]
 
 
-def joint_limit_params(C, frames, **_) -> dict[str, np.ndarray]:
+def joint_limit_params(
+    C: Config, frames: Sequence[str], **_: float
+) -> dict[str, np.ndarray]:
     """Return the limits of `limited_coordinates`; open ones are ±1e6."""
     # Infinite rows would be NaN after a scale of 0.
     return {"limits": np.clip(C.limits[:, limited_coordinates(C, frames)], -1e6, 1e6)}
 
 
-def speed_limited_coordinates(C, frames) -> np.ndarray:
+def speed_limited_coordinates(C: Config, frames: Sequence[str]) -> np.ndarray:
     """Return the coordinates with a speed limit, of the named joints or of all."""
     chosen = C.coordinates(frames or C.joint_names)
     return chosen[np.isfinite(C.max_velocity[chosen])]
 
 
-def velocity_limit_params(C, frames, **_) -> dict[str, np.ndarray]:
+def velocity_limit_params(
+    C: Config, frames: Sequence[str], **_: float
+) -> dict[str, np.ndarray]:
     """Return the speed limits of `speed_limited_coordinates`."""
     return {"max_velocity": C.max_velocity[speed_limited_coordinates(C, frames)]}
 
 
-def home_params(C, frames, **_) -> dict[str, np.ndarray]:
+def home_params(C: Config, frames: Sequence[str], **_: float) -> dict[str, np.ndarray]:
     """Return home values, and which coordinates form a quaternion together."""
     chosen = C.coordinates(frames or C.joint_names)
     # Coordinates outside of quaternions are in group -1, which is no block: their sign
@@ -116,7 +123,7 @@ def home_params(C, frames, **_) -> dict[str, np.ndarray]:
     return {"home": C.home[chosen], "block": (g[:, None] == g) & (g >= 0)[:, None]}
 
 
-def quaternion_coordinates(C, frames) -> np.ndarray:
+def quaternion_coordinates(C: Config, frames: Sequence[str]) -> np.ndarray:
     """Return the coordinates of quaternions of quatBall, free and floating joints."""
     chosen = C.coordinates(frames or C.joint_names)
     kinds = dict(zip(C.joint_names, C.joint_types, strict=True))

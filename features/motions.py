@@ -1,14 +1,16 @@
 """Velocities and energy: features of poses in two neighbouring slices."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.transforms import quat_conjugate, quat_multiply
+from posewise.robots.typing import FrameName
 
 from .safe_math import norm
 from .symbol import Pose
@@ -88,7 +90,9 @@ def energy(
     return total[None]
 
 
-def mass_params(C, frames, **_) -> dict[str, np.ndarray]:
+def mass_params(
+    C: Config, frames: Sequence[FrameName], **_: float
+) -> dict[str, np.ndarray]:
     """Return the frames' masses [kg].
 
     Raises:

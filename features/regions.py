@@ -1,14 +1,18 @@
 """Regions: inside or above a box or cylinder, standing on a support; <= 0 inside."""
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry import shapes
 from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
-from posewise.robots.typing import Array
+from posewise.robots.typing import Array, FrameName
 from posewise.robots.world.frame import Geometry
 
 from .positions import position_rel
@@ -16,6 +20,7 @@ from .safe_math import amax, amin, norm
 from .symbol import Pose
 
 Scalar = Float[jax.Array, ""]
+S = TypeVar("S", bound=shapes.Shape)
 
 
 def above_box(
@@ -90,7 +95,9 @@ def standing_above(
     return jnp.concatenate([sides, (half[2] - low[2])[None]])
 
 
-def centered_shape(C, frame: str, kinds: type | tuple[type, ...], name: str):
+def centered_shape(
+    C: Config, frame: FrameName, kinds: type[S] | tuple[type[S], ...], name: str
+) -> S:
     """Return the frame's first shape, which is of given types and centred.
 
     Raises:
@@ -109,20 +116,26 @@ def centered_shape(C, frame: str, kinds: type | tuple[type, ...], name: str):
     return geometry.shape
 
 
-def footprint_params(C, frames, margin: float) -> dict[str, np.ndarray]:
+def footprint_params(
+    C: Config, frames: Sequence[FrameName], margin: float
+) -> dict[str, np.ndarray]:
     """Return the half size of the second frame's box in x and y, without rounding."""
     box = centered_shape(C, frames[1], shapes.Box, "Box")
     half = box.size[:2] / 2 - box.rounding
     return {"half": half, "margin": np.array(float(margin))}
 
 
-def box_params(C, frames, margin: float) -> dict[str, np.ndarray]:
+def box_params(
+    C: Config, frames: Sequence[FrameName], margin: float
+) -> dict[str, np.ndarray]:
     """Return the half size of the second frame's box."""
     box = centered_shape(C, frames[1], shapes.Box, "Box")
     return {"half": box.size / 2, "margin": np.array(float(margin))}
 
 
-def cylinder_params(C, frames, margin: float) -> dict[str, np.ndarray]:
+def cylinder_params(
+    C: Config, frames: Sequence[FrameName], margin: float
+) -> dict[str, np.ndarray]:
     """Return length and radius of the second frame's cylinder."""
     shape = centered_shape(C, frames[1], shapes.Cylinder, "Cylinder")
     return {
@@ -132,7 +145,9 @@ def cylinder_params(C, frames, margin: float) -> dict[str, np.ndarray]:
     }
 
 
-def standing_params(C, frames, margin: float) -> dict[str, np.ndarray]:
+def standing_params(
+    C: Config, frames: Sequence[FrameName], margin: float
+) -> dict[str, np.ndarray]:
     """Return the support's half size, and the ellipsoids around the first frame."""
     solid = [g for g in C.frame(frames[0]).geometries if g.collision]
     if not solid:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import jax
 import numpy as np
@@ -89,7 +89,11 @@ class Symbol:
     dimension."""
 
 
-def unresolved(*args: Any, **params: Any) -> jax.Array:
+Resolved: TypeAlias = tuple[Symbol, np.ndarray, dict[str, np.ndarray]]
+"""A symbol, the indices of its frames, and its params; see `Symbol.resolve`."""
+
+
+def unresolved(*args: object, **params: object) -> jax.Array:
     """Raise an error: the function of a symbol before it is resolved in a world.
 
     Raises:

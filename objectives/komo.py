@@ -7,7 +7,7 @@ inference" (2017).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 import jax
 import numpy as np
@@ -57,7 +57,7 @@ from .solve.multistart import (
 )
 from .solve.problem_batch import make_problem_batch
 from .solve.sensitivity import target_function
-from .typing import ContactKind, ModeKind, ProgressLike, Times
+from .typing import ContactKind, ModeKind, ProgressLike, SolveMethod, Times
 
 
 class KOMO:
@@ -193,7 +193,7 @@ class KOMO:
         target: TargetLike | None = None,
         order: Order | None = None,
         name: str | None = None,
-        **options: Any,
+        **options: float,
     ) -> Objective:
         """Add a feature as eq, ineq (<= 0) or sos (cost) on the slices at `times`.
 
@@ -254,7 +254,7 @@ class KOMO:
         parent: FrameName = "world",
         *,
         stable: bool = True,
-        **arguments: Any,
+        **arguments: object,
     ) -> None:
         """Add a helper frame to the problem; the world does not get it.
 
@@ -390,7 +390,7 @@ class KOMO:
         seed: int = 0,
         starts: int = 1,
         *,
-        method: Any = AUGMENTED_LAGRANGIAN,
+        method: SolveMethod = AUGMENTED_LAGRANGIAN,
         tolerance: float = 1e-3,
         progress: ProgressLike = True,
         **options: Unpack[SolverOptions],
@@ -432,7 +432,7 @@ class KOMO:
         seed: int = 0,
         starts: int = 1,
         *,
-        method: Any = AUGMENTED_LAGRANGIAN,
+        method: SolveMethod = AUGMENTED_LAGRANGIAN,
         tolerance: float = 1e-3,
         progress: ProgressLike = True,
         max_solutions: int | None = None,

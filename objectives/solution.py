@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -228,13 +228,9 @@ class Solution:
         worlds = [self.world_at(t) for t in range(len(self.x))]
         return view_worlds(worlds, self.tau, browser)
 
-    @overload
-    def sensitivity(self, wrt: Objective) -> Sensitivity: ...
-    @overload
     def sensitivity(
-        self, wrt: tuple[Literal["pose", "size"], FrameName]
-    ) -> Sensitivity: ...
-    def sensitivity(self, wrt: Any) -> Sensitivity:
+        self, wrt: Objective | tuple[Literal["pose", "size"], FrameName]
+    ) -> Sensitivity:
         """Return the derivative of the path by numbers of the problem.
 
         The solution is first made exact by Newton steps. Active limits and active

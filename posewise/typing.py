@@ -14,6 +14,7 @@ from .objectives.typing import PlacementOptions as PlacementOptions
 from .objectives.typing import ProgressLike as ProgressLike
 from .objectives.typing import SignedAxis as SignedAxis
 from .objectives.typing import Slices as Slices
+from .objectives.typing import SolveMethod as SolveMethod
 from .objectives.typing import Times as Times
 from .robots.geometry.shapes import Shape as Shape
 from .robots.typing import RGBA as RGBA

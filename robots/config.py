@@ -8,7 +8,7 @@ that nothing stale can be used and a failed edit changes nothing.
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, Unpack
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -30,6 +30,7 @@ from .models import model_info, read_model
 from .protocols import FeatureLike, MakesFeature, ViewHandle
 from .typing import (
     RGBA,
+    FeatureOption,
     FrameName,
     Frames,
     JointTypeName,
@@ -47,9 +48,9 @@ from .world.add import JointOptions, add_frame, append_model
 from .world.agents import Agent, Camera
 from .world.annotations import Annotations, make_agent, make_region
 from .world.argument_parsing import finite_vector, numbers_key, parse_part
-from .world.frame import Frame, Joint, Model
+from .world.frame import Frame, FrameFields, Joint, Model
 from .world.frame_tree import FrameTree
-from .world.object_states import ObjectState
+from .world.object_states import ObjectState, StateValue
 from .world.objects import ObjectAnnotation, WorldObject
 from .world.regions import Region
 from .world.rooms import RoomMap
@@ -167,7 +168,7 @@ class Config:
         color: RGBA | None = None,
         contact: int | None = None,
         mass: float | None = None,
-        **attributes: Any,
+        **attributes: object,
     ) -> Frame:
         """Add a frame: X_W_frame = X_W_parent · origin · joint(q).
 
@@ -374,7 +375,7 @@ class Config:
         self._filter = self._filter.reindexed(new_index)
         self._annotations = self._annotations.restricted_to(set(self.frame_names))
 
-    def replace_frame(self, frame: FrameName, **changes: Any) -> None:
+    def replace_frame(self, frame: FrameName, **changes: Unpack[FrameFields]) -> None:
         """Replace fields of a frame without checks; for research code.
 
         Args:
@@ -462,7 +463,7 @@ class Config:
         """Set the colour of all shapes of a frame, RGB or RGBA, 0 to 1."""
         self._tree = edit.set_color(self._tree, frame, color)
 
-    def set_attributes(self, frame: FrameName, **attributes: Any) -> None:
+    def set_attributes(self, frame: FrameName, **attributes: object) -> None:
         """Add or replace metadata of a frame."""
         self._tree = edit.set_attributes(self._tree, frame, attributes)
 
@@ -633,7 +634,7 @@ class Config:
         return frame_quaternions(self._tree.model.kinematics, np.asarray(q, float))
 
     def feature(
-        self, symbol: MakesFeature[F], frames: Frames = (), **options: Any
+        self, symbol: MakesFeature[F], frames: Frames = (), **options: FeatureOption
     ) -> F:
         """Return a feature on frames of this world, after checking that it fits.
 
@@ -656,7 +657,7 @@ class Config:
         frames: Frames = (),
         *,
         coordinates: Literal["q", "tangent"] = "q",
-        **options: Any,
+        **options: FeatureOption,
     ) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, "rows columns"]]:
         """Return the value (D,) and Jacobian (D, nq) of a feature at the state.
 
@@ -667,7 +668,9 @@ class Config:
             **options: `scale`, `target`, and others of `posewise.Feature`.
         """
         try:
-            numbers = ((k, np.shape(v), numbers_key(v)) for k, v in options.items())
+            numbers = (
+                (k, np.asarray(v).shape, numbers_key(v)) for k, v in options.items()
+            )
             key = (symbol, *frames, *numbers)
             feature = self._features.get(key)
         except CONVERSION_ERRORS:
@@ -942,7 +945,7 @@ class Config:
     def states(self, states: Mapping[str, ObjectState]) -> None:
         self._annotations = self._annotations.with_states(states)
 
-    def set_state(self, name: str, **values: Any) -> None:
+    def set_state(self, name: str, **values: StateValue) -> None:
         """Change extended states of an object, e.g. `temperature=80.0`.
 
         Args:

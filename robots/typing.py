@@ -27,6 +27,8 @@ VectorLike: TypeAlias = Sequence[float] | np.ndarray | jax.Array
 """Numbers (n,): a list, a tuple or an array."""
 MatrixLike: TypeAlias = Sequence[Sequence[float]] | np.ndarray | jax.Array
 """Numbers (m, n): nested lists or an array."""
+FeatureOption: TypeAlias = float | VectorLike | MatrixLike | None
+"""Value of a keyword of a feature: order, target, scale, or an option of its symbol."""
 PoseLike: TypeAlias = VectorLike
 """A pose (7,): position [m], then the quaternion, `(px, py, pz, w, x, y, z)`."""
 RGBA: TypeAlias = Sequence[float] | np.ndarray

@@ -14,7 +14,7 @@ CONVERSION_ERRORS = TypeError, ValueError, OverflowError
 
 def number(
     label: str,
-    value: Any,
+    value: object,
     expected: str = "a finite number",
     condition: Callable[[float], bool] = lambda x: True,
     error: type[ValueError] = ConfigError,
@@ -32,7 +32,7 @@ def number(
         ConfigError: (or `error`) with the value and what was expected.
     """
     try:
-        x = float(value) if type(value) in (float, int, bool) else _scalar(value)
+        x = float(value) if isinstance(value, float | int) else _scalar(value)
     except CONVERSION_ERRORS:
         x = nan
     if not isfinite(x) or not condition(x):
@@ -50,7 +50,7 @@ def _scalar(value: Any) -> float:
 
 def integer(
     label: str,
-    value: Any,
+    value: object,
     expected: str = "an integer",
     condition: Callable[[float], bool] = lambda x: True,
     error: type[ValueError] = ConfigError,
@@ -64,7 +64,7 @@ def integer(
 
 
 def float_array(
-    label: str, value: Any, expected: str, error: type[ValueError] = ConfigError
+    label: str, value: object, expected: str, error: type[ValueError] = ConfigError
 ) -> np.ndarray:
     """Return a copy of a value as an array of floats of any shape.
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int, PyTree
 
 from posewise.compilation import Array, compile_program
 from posewise.compilation.packed_pytree import Packed, pack, unpack
@@ -55,7 +55,7 @@ class Result(NamedTuple):
 
 
 def initial_state(
-    problem: ChainProblem, data: Any, x: jax.Array, options: Options
+    problem: ChainProblem, data: PyTree, x: jax.Array, options: Options
 ) -> SolverState:
     """Return the state before the first iteration, which evaluates x."""
     # Only shapes matter: the first iteration accepts x and replaces all arrays.
@@ -104,7 +104,10 @@ def initial_state(
 
 
 def iterate_until_paused(
-    problem: ChainProblem, data: Any, state: Any, options: Any
+    problem: ChainProblem,
+    data: PyTree,
+    state: SolverState | Packed,
+    options: Options | Packed,
 ) -> Any:
     """Iterate until the solve is done or the state's `pause_at` is reached."""
 
@@ -150,7 +153,7 @@ def _evaluate_and_step(problem: ChainProblem, data: Any, options: Any, s: Any) -
 
 def solve_from_start(
     problem: ChainProblem,
-    data: Any,
+    data: PyTree,
     x: Float[Array, "T nq"],
     options: Options | Packed,
 ) -> Any:
@@ -163,10 +166,10 @@ def solve_from_start(
 
 def resume(
     problem: ChainProblem,
-    data: Any,
+    data: PyTree,
     x: Float[Array, "T nq"],
     state: SolverState | Packed,
-    is_fresh: Any,
+    is_fresh: bool | Bool[Array, ""],
     options: Options | Packed,
     max_iterations: Number,
 ) -> tuple[SolverState | Packed, Any]:

@@ -2,6 +2,11 @@
 
 from typing import Any, Protocol, runtime_checkable
 
+import jax
+from jaxtyping import Bool, Float, PyTree
+
+from posewise.compilation.packed_pytree import Packed
+
 from .residuals import ResidualBlock
 
 
@@ -36,28 +41,39 @@ class ChainProblem(Protocol):
         """Whether the code of `evaluate` is long enough to compile sooner in parts."""
         ...
 
-    def evaluate(self, data: Any, x: Any) -> Any:
+    def evaluate(self, data: PyTree, x: Float[jax.Array, "T nq"] | Packed) -> Any:
         """Return all `ResidualBlock`s with Jacobians at x; in parts, as `defer` has it.
 
         Blocks of one column each have only columns that are not shared.
         """
         ...
 
-    def shapes(self, data: Any, x: Any) -> tuple[ResidualBlock, ...]:
+    def shapes(
+        self, data: PyTree, x: Float[jax.Array, "T nq"]
+    ) -> tuple[ResidualBlock, ...]:
         """Return shapes and dtypes of all blocks, without tracing `evaluate`."""
         ...
 
-    def retract(self, data: Any, x: Any, step: Any) -> Any:
+    def retract(
+        self, data: PyTree, x: Float[jax.Array, "T nq"], step: Float[jax.Array, "T nv"]
+    ) -> Float[jax.Array, "T nq"]:
         """Return x moved along a tangent step, and clipped to the bounds."""
         ...
 
-    def max_step_fraction(self, data: Any, x: Any, step: Any) -> Any:
+    def max_step_fraction(
+        self, data: PyTree, x: Float[jax.Array, "T nq"], step: Float[jax.Array, "T nv"]
+    ) -> Float[jax.Array, ""]:
         """Return the largest fraction of a step, up to 1, that crosses no bound.
 
         Bounds that x is at do not count.
         """
         ...
 
-    def active_bounds(self, data: Any, x: Any, gradient: Any) -> Any:
+    def active_bounds(
+        self,
+        data: PyTree,
+        x: Float[jax.Array, "T nq"],
+        gradient: Float[jax.Array, "T nv"],
+    ) -> Bool[jax.Array, "T nv"]:
         """Return which tangent directions a bound blocks against the descent."""
         ...

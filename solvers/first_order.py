@@ -8,11 +8,11 @@ starts from its initial state.
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, PyTree
 
 from posewise.compilation.precision import full_matmul_precision
 
@@ -32,6 +32,9 @@ from .residuals import (
     update_multipliers,
 )
 from .status import Status
+
+if TYPE_CHECKING:
+    from optax import GradientTransformation
 
 PROGRESS_CHECK_INTERVAL = 50
 """Number of steps in which the merit has to decrease, or else the subproblem ends. More
@@ -260,8 +263,8 @@ def _without_jacobians(blocks: tuple[ResidualBlock, ...]) -> tuple[ResidualBlock
 
 def solve_first_order(
     problem: ChainProblem,
-    optimizer: Any,
-    data: Any,
+    optimizer: "GradientTransformation",
+    data: PyTree,
     x: Float[jax.Array, "starts T nq"],
     options: Options,
     on_progress: ProgressCallback = NO_PROGRESS,

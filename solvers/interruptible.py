@@ -8,12 +8,13 @@ import sys
 import time
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.packed_pytree import fetch, pack
 
 from .augmented_lagrangian import Result, initial_state, resume_compiled, solve
@@ -90,12 +91,15 @@ class ProgressReporter:
             self.last_report = now
 
 
+State = TypeVar("State")
+"""State of a solve, or of several, that the next round goes on from."""
+
 NO_PROGRESS = ProgressReporter(False)
 
 
 def solve_interruptible(
     problem: ChainProblem,
-    data: Any,
+    data: PyTree,
     x: Float[jax.Array | np.ndarray, "T nq"],
     options: Options,
     on_progress: ProgressCallback = NO_PROGRESS,
@@ -127,7 +131,7 @@ def solve_interruptible(
 
 
 def empty_state(
-    problem: ChainProblem, data: Any, x: Any, options: Options
+    problem: ChainProblem, data: PyTree, x: Float[Array, "T nq"], options: Options
 ) -> SolverState:
     """Return a state of a problem's shapes that is done, without compiling anything."""
     shapes = jax.eval_shape(partial(initial_state, problem), data, x, options)
@@ -148,8 +152,8 @@ def _empty_state_slot(problem: Any, dtype: Any) -> list[Any]:
 
 
 def run_in_rounds(
-    run_round: Callable[[Any, bool, int], tuple[Any, Result]],
-    state: Any,
+    run_round: Callable[[State, bool, int], tuple[State, Result]],
+    state: State,
     iterations: int,
     on_progress: ProgressCallback,
 ) -> Result:

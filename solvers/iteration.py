@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, PyTree
 
 from .chain_problem import ChainProblem
 from .inactive_linearization import predict_linear
@@ -55,7 +55,7 @@ them avoid rejected steps, but each costs one linear system."""
 
 def step(
     problem: ChainProblem,
-    data: Any,
+    data: PyTree,
     options: Options,
     s: SolverState,
     blocks: tuple[ResidualBlock, ...],

@@ -177,7 +177,7 @@ class KKTSystem:
         return h, tuple(jnp.sqrt(jnp.maximum(square, floor)) for square in squares)
 
     def multiply(
-        self, delta: TangentVector, multipliers: Any
+        self, delta: TangentVector, multipliers: tuple[jax.Array, ...]
     ) -> tuple[TangentVector, Any]:
         """Return the product with the matrix.
 
@@ -205,14 +205,16 @@ class KKTSystem:
             values.append(jnp.where(active, y, 0.0))
         return tuple(values)
 
-    def multiply_rows_transposed(self, multipliers: Any) -> TangentVector:
+    def multiply_rows_transposed(
+        self, multipliers: tuple[jax.Array, ...]
+    ) -> TangentVector:
         """Return Aᵀ λ."""
         pairs = zip(self.active, multipliers, strict=True)
         active_multipliers = tuple(jnp.where(a, m, 0.0) for a, m in pairs)
         return self.split(self._assemble(active_multipliers).gradient)
 
     def regularize(
-        self, growth: Any
+        self, growth: float | Float[jax.Array, ""]
     ) -> tuple[BorderedMatrix, tuple[jax.Array, ...], jax.Array]:
         """Return H + ν + Aᵀ ω A without fixed variables, ω of each row, and ν.
 
@@ -246,7 +248,7 @@ def solve_kkt(
     system: KKTSystem,
     force: Float[jax.Array, "T nv"],
     values: tuple[jax.Array, ...],
-    growth: Any = 1.0,
+    growth: float | Float[jax.Array, ""] = 1.0,
 ) -> tuple[Float[jax.Array, "T nv"], tuple[jax.Array, ...]]:
     """Solve H δ + Aᵀ λ = force and A δ = values for the step δ and multipliers λ.
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Bool, Float
+from jax.typing import ArrayLike
+from jaxtyping import Bool, Float, PyTree
 
 from posewise.compilation.precision import full_matmul_precision
 
@@ -48,7 +49,9 @@ DEGENERACY_TOLERANCE = 1e-6
 class SmoothProblem(ChainProblem, Protocol):
     """A problem whose points can also be moved beyond its bounds."""
 
-    def retract_unbounded(self, data: Any, x: Any, step: Any) -> Any:
+    def retract_unbounded(
+        self, data: PyTree, x: Float[jax.Array, "T nq"], step: Float[jax.Array, "T nv"]
+    ) -> Float[jax.Array, "T nq"]:
         """Return x moved along a tangent step, without regard to bounds."""
         ...
 
@@ -74,7 +77,10 @@ class Optimum(NamedTuple):
 
 
 def newton_polish(
-    problem: SmoothProblem, data: Any, x: Any, multipliers: Float[jax.Array, " N"]
+    problem: SmoothProblem,
+    data: PyTree,
+    x: Float[jax.Array, "T nq"],
+    multipliers: Float[jax.Array, " N"],
 ) -> Optimum:
     """Take Newton steps on the optimality conditions from a solver's result.
 
@@ -121,7 +127,7 @@ def newton_polish(
 @partial(jax.jit, static_argnums=0)
 @full_matmul_precision
 def solution_tangent(
-    problem: SmoothProblem, data: Any, at: Optimum, data_tangents: list[Any]
+    problem: SmoothProblem, data: PyTree, at: Optimum, data_tangents: list[jax.Array]
 ) -> Float[jax.Array, "T nq"]:
     """Return the derivative of x along tangents of the floating leaves of `data`.
 
@@ -154,7 +160,7 @@ def solution_tangent(
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def solve_differentiably(
-    problem: SmoothProblem, data: Any, x: Float[jax.Array, "T nq"], options: Options
+    problem: SmoothProblem, data: PyTree, x: Float[jax.Array, "T nq"], options: Options
 ) -> Float[jax.Array, "T nq"]:
     """Return the solution of a problem, differentiable with respect to `data`.
 
@@ -178,14 +184,17 @@ def _solve_jvp(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
 @partial(jax.jit, static_argnums=0)
 @full_matmul_precision
 def polish_with_curvature(
-    problem: SmoothProblem, data: Any, x: Any, multipliers: Float[jax.Array, " N"]
+    problem: SmoothProblem,
+    data: PyTree,
+    x: Float[jax.Array, "T nq"],
+    multipliers: Float[jax.Array, " N"],
 ) -> tuple[Optimum, jax.Array]:
     """Return `newton_polish` and `min_relative_curvature` of its system."""
     at = newton_polish(problem, data, x, multipliers)
     return at, min_relative_curvature(at.system)
 
 
-def is_floating(leaf: Any) -> bool:
+def is_floating(leaf: ArrayLike) -> bool:
     """Whether a leaf of a problem's data may change smoothly."""
     return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from posewise.robots.config import Config
 from posewise.robots.validation import integer
@@ -88,7 +87,7 @@ class Implies(Connective):
         return f"Implies({', '.join(map(format_predicate, self.parts))})"
 
 
-def natural_number(label: str, n: Any) -> int:
+def natural_number(label: str, n: object) -> int:
     """Return an integer >= 0.
 
     Raises:

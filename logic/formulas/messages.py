@@ -1,8 +1,8 @@
 """Text of formulas, and explanations that cover several cases."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
-from typing import Any, NamedTuple
+from dataclasses import fields, is_dataclass
+from typing import NamedTuple
 
 
 class Case(NamedTuple):
@@ -15,10 +15,10 @@ class Case(NamedTuple):
     """Returns the reason as a sentence."""
 
 
-def format_predicate(predicate: Any) -> str:
+def format_predicate(predicate: object) -> str:
     """Return a predicate as a user would write it, without arguments at defaults."""
     parameters = getattr(predicate, "__dataclass_params__", None)
-    if parameters is None or not parameters.repr:
+    if not is_dataclass(predicate) or parameters is None or not parameters.repr:
         return repr(predicate)
     shown, options = [], []
     for f in fields(predicate):

@@ -548,7 +548,7 @@ class Or(CountingConnective):
         return _infix(" | ", self.parts) or super().__repr__()
 
 
-def set_parts(formula: Formula, *parts: Any) -> None:
+def set_parts(formula: Formula, *parts: Predicate) -> None:
     """Set the parts of a frozen formula while it is being constructed.
 
     Raises:

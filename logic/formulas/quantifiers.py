@@ -212,7 +212,7 @@ def domain_names(C: Config, domain: Domain) -> tuple[str, ...]:
     return names
 
 
-def check_domain(label: str, domain: Any) -> Domain:
+def check_domain(label: str, domain: object) -> Domain:
     """Return a category, or a tuple of different names.
 
     Raises:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -137,7 +136,11 @@ def bounding_box(
 
 
 def region_around(
-    C: Config, name: FrameName, other: FrameName, low: Any = 0.0, high: Any = 0.0
+    C: Config,
+    name: FrameName,
+    other: FrameName,
+    low: float | Float[np.ndarray, "3"] = 0.0,
+    high: float | Float[np.ndarray, "3"] = 0.0,
 ) -> Float[np.ndarray, "2 3"] | None:
     """Return another object's bounding box, enlarged by the size of the named object.
 

@@ -4,7 +4,7 @@ A disjunction over time (on some slice, for a while) becomes several plans. None
 adds an approximation: the error of a plan is that of its rows.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Any, NamedTuple
@@ -94,7 +94,7 @@ class Schedule:
         return (k + 1) / self.interval.slices_per_phase
 
     def constraint_objectives(
-        self, key: Any, C: Config, make_term: Callable[[], ConstraintTerm]
+        self, key: Hashable, C: Config, make_term: Callable[[], ConstraintTerm]
     ) -> TimedObjectives:
         """Return the rows of a term on all slices; see `timed_objectives`."""
 
@@ -104,7 +104,7 @@ class Schedule:
         return self.timed_objectives(key, specs)
 
     def timed_objectives(
-        self, key: Any, make_specs: Callable[[], ObjectiveSpecs]
+        self, key: Hashable, make_specs: Callable[[], ObjectiveSpecs]
     ) -> TimedObjectives:
         """Return objectives on all slices.
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from posewise.objectives.typing import Times
 from posewise.robots.config import Config
 from posewise.robots.typing import MatrixLike, VectorLike
 from posewise.robots.validation import float_array
@@ -109,7 +109,7 @@ def state_trajectory(
     return StateTrajectory(C.copy(), q, t, states)
 
 
-def check_times(label: str, times: Any) -> tuple[float, ...]:
+def check_times(label: str, times: Times) -> tuple[float, ...]:
     """Return the times of a statement as a tuple: none, one, two (from, to) or more.
 
     Raises:

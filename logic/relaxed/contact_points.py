@@ -6,7 +6,6 @@ in this way span most of the common area, and all of it where A's corners are ab
 """
 
 from itertools import product
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +23,7 @@ MAX_PARTS_WITH_EDGES = 4
 """Number of parts of an object up to which boxes are also sampled at their edges."""
 
 
-def contact_samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
+def contact_samples(core: collision.Core, parts: int) -> Float[np.ndarray, "n 3"]:
     """Return points of a core, in its frame, at which it may touch something.
 
     Args:
@@ -59,7 +58,7 @@ def contact_samples(core: Any, parts: int) -> Float[np.ndarray, "n 3"]:
     raise TypeError(f"{type(core).__name__} has no corners.")
 
 
-def is_cylinder(core: Any) -> bool:
+def is_cylinder(core: collision.Core) -> bool:
     """Return whether a core is a cylinder about z, or a disc."""
     if not isinstance(core, collision.BoxPlusEllipsoid):
         return False

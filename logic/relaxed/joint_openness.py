@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
 from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 
@@ -20,10 +21,10 @@ STRICT_FRACTION = 1e-6
 def any_open(
     q: Float[jax.Array, " joints"],
     *,
-    ends: Any,
-    both: Any,
-    closed_fraction: Any,
-    error: Any,
+    ends: Float[Array, "joints 2"],
+    both: Float[Array, " joints"],
+    closed_fraction: Float[Array, ""],
+    error: Float[Array, ""],
 ) -> Float[jax.Array, "1"]:
     """Return a row at most 0 only where one joint is open.
 
@@ -42,10 +43,10 @@ def any_open(
 def all_closed(
     q: Float[jax.Array, " joints"],
     *,
-    ends: Any,
-    both: Any,
-    closed_fraction: Any,
-    error: Any,
+    ends: Float[Array, "joints 2"],
+    both: Float[Array, " joints"],
+    closed_fraction: Float[Array, ""],
+    error: Float[Array, ""],
 ) -> Float[jax.Array, " joints"]:
     """Return rows at most 0 only where no joint is open, exactly; see `any_open`."""
     return _margins(q, ends, both, closed_fraction)

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from posewise import collision
 from posewise.collision.cores import support_function
 from posewise.collision.vec3_tuple import vector_components
+from posewise.compilation.arrays import Array
 from posewise.robots.contact.bodies import Bodies, concatenate_bodies, frame_bodies
 from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs, pack
 from posewise.robots.world.frame import Frame
@@ -185,7 +186,9 @@ def part_contacts(
     return jax.tree.map(lambda x: gather_rows(x, arrays["order"]), every)
 
 
-def gather_rows(x: Float[jax.Array, "m ..."], at: Any) -> Float[jax.Array, "n ..."]:
+def gather_rows(
+    x: Float[jax.Array, "m ..."], at: Int[Array, " n"]
+) -> Float[jax.Array, "n ..."]:
     """Return x[at], computed as a product with a one-hot matrix."""
     # The reverse derivative of an index is a scatter, which is slow on CPUs and under
     # vmap; that of a product is a product.

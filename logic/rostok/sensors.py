@@ -1,5 +1,6 @@
 """rostok's two sensors and its data storage, which events and criteria read."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -50,7 +51,7 @@ class Sensor:
         counts = np.array(list(self.n_contacts.values()))
         return (counts[1:] > 0).sum(0)
 
-    def force_center(self, body: Any, k: int) -> Float[np.ndarray, "3"] | None:
+    def force_center(self, body: Hashable, k: int) -> Float[np.ndarray, "3"] | None:
         """Return the center of a body's external contacts [m, world], or None.
 
         The center is the mean of the points weighted by their forces; with `legacy` it

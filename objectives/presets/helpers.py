@@ -66,7 +66,7 @@ def outer_size(
     C: Config,
     argument: str,
     frame: FrameName,
-    kinds: tuple[type, ...] = (Box, Cylinder),
+    kinds: tuple[type[Box | Cylinder], ...] = (Box, Cylinder),
 ) -> Float[np.ndarray, "3"]:
     """Return the full extents (3,) [m] of a frame's box or cylinder along its axes.
 

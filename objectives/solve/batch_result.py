@@ -27,7 +27,9 @@ class BatchResult(NamedTuple):
     result: Result
     """Final iterates, with a leading axis k."""
 
-    def select(self, rows: Any) -> "BatchResult":
+    def select(
+        self, rows: list[int] | Int[np.ndarray, " k"] | Bool[np.ndarray, " n"]
+    ) -> "BatchResult":
         """Return some rows, given by indices or a mask."""
         return jax.tree.map(lambda a: np.asarray(a)[rows], self)
 

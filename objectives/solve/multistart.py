@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -27,13 +27,13 @@ from posewise.solvers.interruptible import ProgressCallback
 from ..objective import OT, ObjectiveError
 from ..problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
 from ..solution import Solution
-from ..typing import ProgressLike
+from ..typing import ProgressLike, SolveMethod
 from .batch_result import BatchResult
 from .penalties import initial_penalties
 from .problem_batch import ProblemBatch, make_problem_batch
 from .record import SolveRecord
 
-AUGMENTED_LAGRANGIAN = "augmented_lagrangian"
+AUGMENTED_LAGRANGIAN: Literal["augmented_lagrangian"] = "augmented_lagrangian"
 """Name of the solver with Newton steps."""
 FIRST_ORDER_ITERATIONS = 20000
 """Default iteration limit of first-order methods, whose steps are many and cheap."""
@@ -52,7 +52,7 @@ class SolveSettings:
     tolerance: float
     """Largest violation of a solution that counts as feasible, in scaled units."""
     options: Options
-    method: Any = AUGMENTED_LAGRANGIAN
+    method: SolveMethod = AUGMENTED_LAGRANGIAN
     seed: int = 0
     starts: int = 1
     progress: ProgressLike = False
@@ -269,7 +269,7 @@ def make_settings(
     tolerance: float,
     progress: ProgressLike,
     options: Mapping[str, Any],
-    method: Any = AUGMENTED_LAGRANGIAN,
+    method: SolveMethod = AUGMENTED_LAGRANGIAN,
     seed: int = 0,
     starts: int = 1,
 ) -> SolveSettings:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.geometry import shapes
 from posewise.robots.kinematics.transforms import quat_exp, quat_multiply
+from posewise.robots.typing import FrameName
 from posewise.solvers import Options
 from posewise.solvers.sensitivity import (
     is_floating,
@@ -51,7 +52,9 @@ class Sensitivity:
     """Why the solution is not regular; "" if it is."""
 
 
-def solution_sensitivity(record: SolveRecord, wrt: Any) -> Sensitivity:
+def solution_sensitivity(
+    record: SolveRecord, wrt: Objective | tuple[Literal["pose", "size"], FrameName]
+) -> Sensitivity:
     """Return the derivative of a solution; see `Solution.sensitivity`."""
     chain, data = record.chain, jax.tree.map(jnp.asarray, record.data)
     record = record._replace(data=data)
@@ -117,7 +120,9 @@ def target_function(
     return path
 
 
-def _data_rates(record: SolveRecord, wrt: Any) -> list[list[jax.Array]]:
+def _data_rates(
+    record: SolveRecord, wrt: Objective | tuple[Literal["pose", "size"], FrameName]
+) -> list[list[jax.Array]]:
     """Return the derivatives of the floating leaves of the data by each parameter."""
     if isinstance(wrt, Objective):
         index = _objective_index(record.spec, wrt)

@@ -5,9 +5,9 @@ import platform
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -45,7 +45,7 @@ def standard_problems() -> dict[str, Callable[[], KOMO]]:
     }
 
 
-def run_bench(options: Any) -> bool:
+def run_bench(options: Namespace) -> bool:
     """Time standard problems, or run benchmarks of the repository by name.
 
     Raises:

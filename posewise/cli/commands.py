@@ -1,7 +1,7 @@
 """The commands `posewise solve`, `check` and `bddl`."""
 
+from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
 from posewise import logic
 from posewise.objectives import Solution
@@ -11,7 +11,7 @@ from . import output
 from .problem_file import read_problem, solve
 
 
-def run_solve(options: Any) -> bool:
+def run_solve(options: Namespace) -> bool:
     """Solve a problem file and report the result; return whether it is solved.
 
     Raises:
@@ -28,7 +28,7 @@ def run_solve(options: Any) -> bool:
     return _report_result(result, options.json, options.npz)
 
 
-def run_check(options: Any) -> bool:
+def run_check(options: Namespace) -> bool:
     """Check the predicates of a problem file; return whether all of them hold.
 
     Raises:
@@ -41,7 +41,7 @@ def run_check(options: Any) -> bool:
     )
 
 
-def run_bddl(options: Any) -> bool:
+def run_bddl(options: Namespace) -> bool:
     """Make a scene for an activity, and solve its :init and its goal.
 
     Returns:

@@ -2,6 +2,7 @@
 
 import webbrowser
 import zipfile
+from argparse import Namespace
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -19,7 +20,7 @@ from .problem_file import read_problem
 PAGE_SUFFIXES = (".html", ".htm")
 
 
-def run_view(options: Any) -> bool:
+def run_view(options: Namespace) -> bool:
     """Show the world of a problem or model, and a solution, until interrupted.
 
     Raises:

@@ -211,7 +211,7 @@ class _NodeReader:
         return entries
 
 
-def shorten(value: Any) -> str:
+def shorten(value: object) -> str:
     """Return a value as a text of at most 60 characters, for messages."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -105,7 +105,7 @@ class NLP_Solver:
         self.problem = problem
         return self
 
-    def setOptions(self, verbose: int = 0, **options: Any) -> "NLP_Solver":
+    def setOptions(self, verbose: int = 0, **options: float) -> "NLP_Solver":
         """Set rai's options; the defaults of all others are posewise's.
 
         `stopTolerance` (of steps), `stopEvals`, `stepMax`, `damping`, `muInit`,

@@ -11,7 +11,7 @@ linear before angular parts.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ from posewise.compilation.materialize import materialize
 from posewise.compilation.precision import full_matmul_precision
 
 from ..errors import ConfigError, unknown_name
-from ..typing import Array
+from ..typing import Array, FrameName
 from .manifold import integrate
 from .transforms import cross, quat_multiply, quat_normalize, quat_to_matrix, rotate
 from .tree import KinematicTree
@@ -46,7 +46,9 @@ class ForwardPass(NamedTuple):
     world's origin, then angular velocity."""
 
 
-def frame_index(frame: Any, names: Sequence[str], count: int) -> int:
+def frame_index(
+    frame: FrameName | int | np.integer, names: Sequence[str], count: int
+) -> int:
     """Return the index of a frame among `count`; that of the world is `count`.
 
     Raises:
@@ -112,7 +114,7 @@ class Kinematics:
         """Dimension of the tangent space."""
         return self.tree.nv
 
-    def index(self, frame: Any) -> int:
+    def index(self, frame: FrameName | int | np.integer) -> int:
         """Return the index of a frame; that of the world is `len(names)`.
 
         Raises:

@@ -9,7 +9,6 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -105,13 +104,13 @@ _LETTERS = {"x": X, "y": Y, "z": Z, "a": X, "b": Y, "c": Z}
 
 
 @cache
-def joint_type(name: Any) -> JointType:
+def joint_type(name: object) -> JointType:
     """Return the joint type of a name.
 
     Raises:
         ConfigError: For an unknown name, with near matches.
     """
-    if name in JOINT_TYPES:
+    if isinstance(name, str) and name in JOINT_TYPES:
         return JOINT_TYPES[name]
     if (
         isinstance(name, str)

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from posewise.compilation.precision import full_matmul_precision
 
-from ..typing import Array
+from ..typing import Array, VectorLike
 
 IDENTITY = np.array([0.0, 0, 0, 1, 0, 0, 0])
 """The identity pose."""
@@ -154,7 +154,7 @@ def quat_exp(v: Float[Array, "*batch 3"]) -> Float[Array, "*batch 4"]:
 
 
 def axis_angle_to_quat(
-    axis: Float[Array, "*#batch 3"], angle
+    axis: Float[Array, "*#batch 3"], angle: float | Float[Array, "*#batch"]
 ) -> Float[Array, "*batch 4"]:
     """Return the quaternion of a rotation by `angle` [rad] about `axis`.
 
@@ -173,7 +173,7 @@ def rpy_to_quat(roll: float, pitch: float, yaw: float) -> Float[np.ndarray, "4"]
 
 
 def make_pose(
-    position=(0.0, 0.0, 0.0), quaternion=(1.0, 0, 0, 0)
+    position: VectorLike = (0.0, 0.0, 0.0), quaternion: VectorLike = (1.0, 0, 0, 0)
 ) -> Float[np.ndarray, "7"]:
     """Return the pose of a position [m] and a quaternion, which is normalised."""
     q = quat_normalize(np.asarray(quaternion, float))

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from ..config import Config
 from ..errors import PosewiseError
+
+if TYPE_CHECKING:
+    from mujoco import MjData
 
 
 class SimulationError(PosewiseError):
@@ -81,7 +85,7 @@ class RayHits:
     """Indices of the frames that are hit; -1: no hit."""
 
 
-def check_stable(mujoco: Any, datas: Iterable[Any]) -> None:
+def check_stable(mujoco: ModuleType, datas: "Iterable[MjData]") -> None:
     """Raise a `SimulationError` if MuJoCo met numbers that are too large or NaN."""
     kinds = mujoco.mjtWarning
     bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)

@@ -1,6 +1,7 @@
 """Bodies and contacts of a twin, in terms of the frames of its world."""
 
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from ..errors import ConfigError
 from ..typing import FrameName
 from .model import TwinModel
 from .motion import SimulatedContact
+
+if TYPE_CHECKING:
+    from mujoco import MjData
 
 
 def frame_body(C: Config, twin_model: TwinModel, frame: FrameName) -> int:
@@ -24,7 +28,7 @@ def frame_body(C: Config, twin_model: TwinModel, frame: FrameName) -> int:
 
 
 def read_contacts(
-    mujoco: Any, C: Config, twin_model: TwinModel, data: Any
+    mujoco: ModuleType, C: Config, twin_model: TwinModel, data: "MjData"
 ) -> list[SimulatedContact]:
     """Return the contacts, with their forces, in MuJoCo's data."""
     frames, geom_frames = C.frames, twin_model.geom_frames

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -16,6 +16,9 @@ from .model import TwinModel
 from .motion import SimulatedContact, check_stable
 from .mujoco_extra import import_mujoco
 from .readout import frame_body, read_contacts
+
+if TYPE_CHECKING:
+    from mujoco import MjData
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class TwinRun:
         self,
         C: Config,
         twin_model: TwinModel,
-        data: Any,
+        data: "MjData",
         movable: frozenset[int],
         motors: Mapping[str, Motor | float],
     ) -> None:

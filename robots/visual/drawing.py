@@ -1,7 +1,7 @@
 """Pictures of a world with matplotlib: solid shapes, link skeletons, paths."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
@@ -10,6 +10,9 @@ from ..config import Config
 from ..geometry.tessellation import DEFAULT_COLOR, polygons
 from ..typing import FrameName
 from .figures import new_figure
+
+if TYPE_CHECKING:
+    from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 LIGHT_DIRECTION = np.array([0.4, -0.5, 0.77])
 """Direction to the light; faces are brighter the more they face it."""
@@ -33,7 +36,9 @@ def new_axes(
     return figure, axes
 
 
-def draw_shapes(axes: Any, *layers: tuple[Config, Iterable[FrameName], float]) -> None:
+def draw_shapes(
+    axes: "Axes3D", *layers: tuple[Config, Iterable[FrameName], float]
+) -> None:
     """Draw the visual shapes of frames.
 
     Later layers cover earlier ones; within a layer nearer faces hide farther ones.
@@ -64,7 +69,7 @@ def draw_shapes(axes: Any, *layers: tuple[Config, Iterable[FrameName], float]) -
 
 
 def draw_skeleton(
-    axes: Any,
+    axes: "Axes3D",
     C: Config,
     q: Float[np.ndarray, " nq"],
     tip: FrameName,
@@ -77,7 +82,7 @@ def draw_skeleton(
 
 
 def draw_path(
-    axes: Any,
+    axes: "Axes3D",
     C: Config,
     path: Float[np.ndarray, "T nq"],
     tip: FrameName,
@@ -91,7 +96,9 @@ def draw_path(
     axes.plot(*trace.T, color="tab:orange", linewidth=1.5)
 
 
-def fit_axes(axes: Any, points: Float[np.ndarray, "n 3"], margin: float = 0.1) -> None:
+def fit_axes(
+    axes: "Axes3D", points: Float[np.ndarray, "n 3"], margin: float = 0.1
+) -> None:
     """Fit axes with equal scales around points, with a margin [m]."""
     low, high = points.min(0) - margin, points.max(0) + margin
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..errors import ConfigError, unknown_name
-from ..typing import FrameName, MatrixLike, PoseLike, RegionKind, VectorLike
+from ..typing import FrameName, Frames, MatrixLike, PoseLike, RegionKind, VectorLike
 from .agents import Agent, Camera, parse_hands
 from .frame_tree import FrameTree
 from .object_states import ObjectState, parse_state
@@ -157,7 +157,7 @@ def make_agent(
     name: str,
     base: FrameName,
     camera: str | None,
-    hands: Any,
+    hands: Frames | Mapping[str, Frames],
 ) -> Agent:
     """Check the arguments of `Config.add_agent` and make the agent."""
     if not isinstance(name, str) or not name or name in annotations.agents:

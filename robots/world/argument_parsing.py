@@ -4,7 +4,6 @@ All functions raise a `ConfigError` that says what to do instead.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -15,6 +14,7 @@ from ..kinematics.joint_types import joint_type
 from ..kinematics.transforms import IDENTITY, quat_normalize
 from ..typing import (
     RGBA,
+    FeatureOption,
     FrameName,
     JointTypeName,
     MatrixLike,
@@ -60,7 +60,7 @@ def parse_contact(frame: FrameName, contact: int) -> int:
     return integer(f"Frame {frame!r}: contact", contact)
 
 
-def numbers_key(value: Any) -> bytes | None:
+def numbers_key(value: FeatureOption) -> bytes | None:
     """Return numbers as a part of a dictionary key."""
     return None if value is None else np.asarray(value, float).tobytes()
 
@@ -78,7 +78,7 @@ def parse_part(name: str, k: int, part: tuple[Shape, PoseLike | None]) -> Geomet
     return replace(geometry, pose=parse_pose(label, None, None, pose))
 
 
-def finite_vector(label: str, value: Any, size: int) -> np.ndarray:
+def finite_vector(label: str, value: object, size: int) -> np.ndarray:
     """Return exactly `size` finite numbers."""
     array = float_array(label, value, f"{size} numbers")
     if array.shape != (size,):

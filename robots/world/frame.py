@@ -1,7 +1,7 @@
 """Parts of a world: frames with a constant origin, a joint and shapes."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -84,6 +84,21 @@ class Frame:
     def shape(self) -> Shape | None:
         """The first shape, or None."""
         return self.geometries[0].shape if self.geometries else None
+
+
+class FrameFields(TypedDict, total=False):
+    """Fields of a `Frame` that an edit replaces."""
+
+    name: str
+    parent: int | None
+    origin: np.ndarray
+    joint: Joint | None
+    geometries: tuple[Geometry, ...]
+    contact: int
+    mass: float | None
+    com: np.ndarray | None
+    inertia: np.ndarray | None
+    attributes: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import jax
 import numpy as np
@@ -22,7 +22,7 @@ from ..kinematics.joint_types import neutral_value
 from ..kinematics.mimic_joints import mimic_value, resolve_mimics
 from ..typing import FrameName, Frames, VectorLike
 from ..validation import float_array
-from .frame import Frame, Joint
+from .frame import Frame, FrameFields, Joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +141,11 @@ class FrameTree:
 
     # -- edits -------------------------------------------------------------------
 
-    def with_frame(self, i: int, **changes: Any) -> "FrameTree":
+    def with_frame(self, i: int, **changes: Unpack[FrameFields]) -> "FrameTree":
         """Replace fields of a frame, which may change how it moves."""
         return FrameTree.build(self._replaced(i, changes), self.values)
 
-    def with_properties(self, i: int, **changes: Any) -> "FrameTree":
+    def with_properties(self, i: int, **changes: Unpack[FrameFields]) -> "FrameTree":
         """Replace fields that no motion depends on: shapes, contact, mass, attributes.
 
         The kinematic model is shared with this tree.

@@ -5,7 +5,7 @@ States are plain data (pytrees); `logic` has their rules and predicates.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import numpy as np
@@ -66,6 +66,10 @@ class ObjectState:
     sliced: Any = False
     """True once the object has been sliced."""
     stream: Stream = field(default_factory=Stream)
+
+
+StateValue: TypeAlias = float | Particles | Stream
+"""Value of a field of an `ObjectState` at one instant; flags are bool."""
 
 
 def parse_state(name: str, old: ObjectState, values: Mapping[str, Any]) -> ObjectState:

@@ -6,14 +6,18 @@ first link of an arm with its base; here only the world body itself is no parent
 `<contact><pair>` is not read.
 """
 
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...contact.collision_pairs import FramePair, adjacent_bodies, ordered_pairs
 
+if TYPE_CHECKING:
+    from mujoco import MjModel
 
-def ignored_bodies(mujoco: Any, model: Any) -> set[FramePair]:
+
+def ignored_bodies(mujoco: ModuleType, model: "MjModel") -> set[FramePair]:
     """Return the pairs of bodies that never collide, the lower index first.
 
     They are the two sides of each joint, the pairs in `<contact><exclude>`, and the

@@ -4,10 +4,13 @@ MuJoCo itself opens any file. The folders of a model are defined in `mesh_paths`
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...geometry.mesh_paths import is_existing_file, package_root
 from ..xmltree import read_xml
+
+if TYPE_CHECKING:
+    from mujoco import MjSpec
 
 
 def check_includes(file: Path) -> None:
@@ -38,7 +41,7 @@ def check_includes(file: Path) -> None:
             pending += [place.resolve() for place in places if is_existing_file(place)]
 
 
-def foreign_assets(spec: Any, file: Path) -> list[str]:
+def foreign_assets(spec: "MjSpec", file: Path) -> list[str]:
     """Return the files of meshes, height fields and skins in other folders."""
     folder = file.resolve().parent
     root = package_root(folder)

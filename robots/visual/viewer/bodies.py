@@ -1,6 +1,6 @@
 """Shapes as nodes of a viser scene."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,20 +9,23 @@ from ...geometry.tessellation import DEFAULT_COLOR
 from ...typing import RGBA
 from ...world.frame import Geometry
 
+if TYPE_CHECKING:
+    from viser import SceneApi
+
 GROUND_SIZE = 4.0
 """Edge of the square that represents a half-space [m]."""
 MIN_POINT_SIZE = 0.004
 """Diameter at which points without a radius are drawn [m]."""
 
 
-def draw_geometry(scene: Any, node: str, geometry: Geometry) -> None:
+def draw_geometry(scene: "SceneApi", node: str, geometry: Geometry) -> None:
     """Add one shape, posed in its frame, with rounded edges drawn sharp.
 
     Raises:
         ConfigError: For a mesh file that cannot be read.
     """
     shape = geometry.shape
-    placement = dict(position=geometry.pose[:3], wxyz=geometry.pose[3:])
+    placement: dict[str, Any] = dict(position=geometry.pose[:3], wxyz=geometry.pose[3:])
     color, opacity = split_color(geometry.color or DEFAULT_COLOR)
     style: dict[str, Any] = dict(color=color, opacity=opacity, **placement)
     match shape:
@@ -38,15 +41,15 @@ def draw_geometry(scene: Any, node: str, geometry: Geometry) -> None:
         case shapes.Cylinder(length, radius):
             scene.add_cylinder(node, radius=radius, height=length, **style)
         case shapes.Plane():
-            extent = dict(width=GROUND_SIZE, height=GROUND_SIZE)
-            scene.add_grid(
-                node, plane_color=color, plane_opacity=0.5, **extent, **placement
-            )
+            extent = dict(width=GROUND_SIZE, height=GROUND_SIZE, **placement)
+            scene.add_grid(node, plane_color=color, plane_opacity=0.5, **extent)
         case shapes.PointCloud(points, radius):
             dots = dict(
-                point_size=max(2 * radius, MIN_POINT_SIZE), point_shape="circle"
+                point_size=max(2 * radius, MIN_POINT_SIZE),
+                point_shape="circle",
+                precision="float32",
+                **placement,
             )
-            dots |= dict(precision="float32", **placement)
             scene.add_point_cloud(node, points=points, colors=color, **dots)
         case shapes.Mesh() if geometry.color is None and _has_colors(shape.mesh):
             scene.add_mesh_trimesh(node, shape.mesh, **placement)
@@ -55,12 +58,12 @@ def draw_geometry(scene: Any, node: str, geometry: Geometry) -> None:
             scene.add_mesh_simple(node, vertices, faces, flat_shading=True, **style)
 
 
-def split_color(rgba: RGBA) -> tuple[tuple[int, ...], float | None]:
+def split_color(rgba: RGBA) -> tuple[tuple[int, int, int], float | None]:
     """Return red, green and blue from 0 to 255, and the opacity; None: opaque."""
     numbers = np.clip(rgba, 0, 1)
     is_opaque = len(numbers) < 4 or numbers[3] == 1
-    rgb = tuple(int(round(255 * c)) for c in numbers[:3])
-    return rgb, None if is_opaque else float(numbers[3])
+    r, g, b = (int(round(255 * c)) for c in numbers[:3])
+    return (r, g, b), None if is_opaque else float(numbers[3])
 
 
 def _has_colors(mesh: Any) -> bool:

@@ -1,12 +1,15 @@
 """Gizmos: arrows and rings with which frames are dragged."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from .latest_value import LatestValueWorker
+
+if TYPE_CHECKING:
+    from viser import ViserServer
 
 GIZMO_SIZE = 0.15
 """Length of the arrows [m]."""
@@ -17,7 +20,7 @@ class Gizmo:
 
     def __init__(
         self,
-        server: Any,
+        server: "ViserServer",
         frame: str,
         pose: Float[np.ndarray, "7"],
         on_drag: Callable[[Float[np.ndarray, "7"]], None],

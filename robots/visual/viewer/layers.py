@@ -1,20 +1,27 @@
 """The overlays that are shown over a world, and their check boxes."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .overlays import LIVE_OVERLAYS, OVERLAYS, OverlayContext
 from .viewable_world import ViewableWorld
+
+if TYPE_CHECKING:
+    from viser import ViserServer
 
 
 class OverlayLayers:
     """The overlays that are shown, and their nodes."""
 
-    def __init__(self, server: Any, toggle: Callable[[str, bool], None]) -> None:
+    def __init__(
+        self, server: "ViserServer", toggle: Callable[[str, bool], None]
+    ) -> None:
         self.margin = 0.02
         self._scene = server.scene
         self._handles: dict[str, list[Any]] = {}
-        self._boxes = {n: server.gui.add_checkbox(n, False) for n in OVERLAYS}
+        self._boxes: dict[str, Any] = {
+            n: server.gui.add_checkbox(n, False) for n in OVERLAYS
+        }
         for name, box in self._boxes.items():
             box.on_update(lambda event, name=name: toggle(name, event.target.value))
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from threading import Event, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
+
+if TYPE_CHECKING:
+    from viser import ViserServer
 
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×")
 """Choices of the speed, relative to real time."""
@@ -16,14 +19,14 @@ class Player:
 
     def __init__(
         self,
-        server: Any,
+        server: "ViserServer",
         pauses: Float[np.ndarray, " T"],
         show: Callable[[int], None],
     ) -> None:
         self._pauses = pauses
         self._playing, self._stopped = Event(), Event()
         last = max(len(pauses) - 1, 1)
-        self._slider = server.gui.add_slider(
+        self._slider: Any = server.gui.add_slider(
             "slice", min=0, max=last, step=1, initial_value=0
         )
         self._button = server.gui.add_button("play")

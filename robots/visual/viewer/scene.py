@@ -1,7 +1,7 @@
 """The frames of a world as nodes `/frames/NAME`, each at its pose in the world."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
@@ -9,9 +9,12 @@ from jaxtyping import Float
 from ...world.frame import Frame
 from .bodies import draw_geometry
 
+if TYPE_CHECKING:
+    from viser import ViserServer
+
 AXES_LENGTH = 0.08
 """Length of the axes of a frame [m]."""
-AXES_STYLE = dict(axes_length=AXES_LENGTH, axes_radius=AXES_LENGTH / 25)
+AXES_STYLE: dict[str, Any] = dict(axes_length=AXES_LENGTH, axes_radius=AXES_LENGTH / 25)
 
 
 class FrameScene:
@@ -21,7 +24,7 @@ class FrameScene:
     while a path plays.
     """
 
-    def __init__(self, server: Any) -> None:
+    def __init__(self, server: "ViserServer") -> None:
         self._server = server
         self._poses = np.zeros((0, 7))
         self.handles: list[Any] = []

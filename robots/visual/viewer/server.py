@@ -5,7 +5,10 @@ import io
 import os
 import sys
 import webbrowser
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from viser import ViserServer
 
 HOST = "127.0.0.1"
 """The loopback address, so that only this machine reaches the server."""
@@ -34,7 +37,7 @@ def start_server() -> Any:
     return server
 
 
-def stop_server(server: Any) -> None:
+def stop_server(server: "ViserServer") -> None:
     """Stop a server without its message on stdout."""
     with contextlib.redirect_stdout(io.StringIO()):
         server.stop()
