@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from textwrap import shorten
 from typing import Any
 
 import jax
@@ -126,8 +127,10 @@ def infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
     except (ConfigError, FeatureError):
         raise
     except Exception as error:
+        # Errors of JAX may be pages long; the whole one is the cause of this one.
+        reason = shorten(str(error), 600, placeholder=" …")
         raise FeatureError(
-            f"{symbol.name}: the function failed on {m} poses: {error}"
+            f"{symbol.name}: the function failed on {m} poses: {reason}"
         ) from error
     if len(shape) != 1:
         raise FeatureError(

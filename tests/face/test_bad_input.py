@@ -402,7 +402,7 @@ def test_bad_input_is_named_with_its_remedy(call, pieces, error, tmp_path):
         pattern = piece if "|" in piece else re.escape(piece)
         assert re.search(pattern, message), f"{piece!r} is not in: {message}"
     assert message[0].isupper() or message.split()[0] in message
-    assert len(message) < 900
+    assert len(message) < 800
 
 
 def test_the_world_is_unchanged_after_a_refusal(tmp_path):

@@ -46,4 +46,4 @@ def test_bench_runs_scripts_of_the_repository(
     assert "did you mean 'good'" in capfd.readouterr().err
     monkeypatch.setattr(bench, "BENCHMARKS_DIR", tmp_path / "none")
     assert main(["bench", "good"]) == 2
-    assert "of the repository, which is not here" in capfd.readouterr().err
+    assert "of the repository, which is not installed here" in capfd.readouterr().err

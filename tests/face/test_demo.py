@@ -13,7 +13,7 @@ from helpers.worlds import plain_poses
 
 from posewise.__main__ import main
 from posewise.demo import (
-    LOOK,
+    GAZE_DISTANCE,
     inverse_kinematics,
     load_robot,
     placement,
@@ -47,7 +47,7 @@ def check_reached(scene, q) -> None:
     view = at("ball")[:3] - camera[:3]
     offset = view - (view @ axis) * np.array(axis)
     assert np.linalg.norm(offset) < 2e-3
-    assert LOOK * 0.9 < np.linalg.norm(view)
+    assert GAZE_DISTANCE * 0.9 < np.linalg.norm(view)
     assert (C.q >= C.limits[0] - 1e-6).all() and (C.q <= C.limits[1] + 1e-6).all()
 
 

@@ -13,7 +13,11 @@ from helpers.problem_files import RICH
 
 import posewise as pw
 from posewise import logic
-from posewise.cli.problem_file import make_path_problem, make_placement, read_problem
+from posewise.cli.problem_file import (
+    make_path_problem,
+    make_placement_arguments,
+    read_problem,
+)
 from posewise.robots.geometry.mesh_files import (
     read_convex_parts,
     read_mesh,
@@ -92,7 +96,7 @@ def state(file: Path) -> None:
     if "komo" in problem.sections:
         make_path_problem(problem)
     if "placement" in problem.sections:
-        make_placement(problem)
+        make_placement_arguments(problem)
 
 
 def mesh(kind: str) -> bytes:

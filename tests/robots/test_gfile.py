@@ -447,7 +447,7 @@ BROKEN: dict[str, tuple[str | dict[str, str], str]] = {
     "mimic itself": (P + "a(p): { joint: hingeX, mimic: a }", r"main.g:2: .*itself"),
     "mimic other type": (
         P + "a(p): { joint: hingeX }\nb(p): { joint: hingeY, mimic: a }",
-        r"main.g:3: .*own type",
+        r"main.g:3: .*same type",
     ),
     "unknown shape": ("a: { shape: bix, size: [1] }", r"main.g:1: .*'box'"),
     "wrong size": ("a: {\n shape: box, size: [1 2] }", r"main.g:2: .*exactly 3"),

@@ -106,13 +106,13 @@ def test_the_best_way_is_kept():
     path = np.zeros((T, 3))
     path[1, 0] = path[4, 1] = 0.499
     komo.initialize(path)
-    near = resolve_alternatives(komo)
+    near = resolve_alternatives(komo.spec)
     assert len(near) == 8
     assert near[0].alternatives == (
         "Beyond(0) at t = 0.666667, Beyond(1) at t = 1.66667",
     )
     komo.initialize(0 * path)
-    assert resolve_alternatives(komo)[0].alternatives == (turns[0].name,)
+    assert resolve_alternatives(komo.spec)[0].alternatives == (turns[0].name,)
 
 
 def test_trying_ways_compiles_nothing_anew(caplog):
