@@ -35,8 +35,9 @@ from .vec3_array import (
 from .vec3_tuple import pairwise_reduce
 
 EDGE_SWAPS = np.array([(0, 0), (1, 0), (0, 1), (1, 1)], bool)
-"""In each pass over the edges, whether A's and whether B's are the neighbours of the
-edges that face the other box most."""
+"""Whether each pass over pairs of edges takes a neighbour of the best edges of A and B.
+
+The best edge is the one that faces the other box most."""
 RELATIVE_ROUNDING = {True: 3e-6, False: 1e-13}
 """Error of distances relative to the pair's extent, in single (True) and in double
 precision."""

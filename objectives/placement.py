@@ -21,7 +21,7 @@ from .objective import OT, ObjectiveError
 from .solution import Solution
 from .solve.sampling import (
     PlacementHints,
-    Region,
+    SamplingBox,
     default_region,
     sample_placements,
     with_ancestors,
@@ -220,7 +220,7 @@ class PlacementSampler:
     world: Config
     names: Sequence[str]
     """Names of the movables."""
-    region: Region
+    region: SamplingBox
     """Box in which positions are drawn."""
     hints: Mapping[str, PlacementHints]
     """Hints of constraints for each movable."""
@@ -359,7 +359,7 @@ def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
         )
 
 
-def _check_region(region: Any) -> Region:
+def _check_region(region: Any) -> SamplingBox:
     """Return the corners of a region after checking them."""
     corners = float_array("region", region, "(2, 3) numbers", ObjectiveError)
     is_valid = corners.shape == (2, 3) and np.isfinite(corners).all()

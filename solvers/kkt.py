@@ -62,8 +62,8 @@ class BorderedMatrix(NamedTuple):
         self, free: TangentVector, diagonal: TangentVector
     ) -> "BorderedMatrix":
         """Set rows and columns that are not free to zero, and add a diagonal."""
-        # Rolled along the slices, `free` is that of slice t - d beside block (t, t -
-        # d).
+        # Rolled along the slices by d, `free` of slice t - d stands beside the block
+        # of the slices (t, t - d).
         bands = [
             band * free.local[:, :, None] * jnp.roll(free.local, d, 0)[:, None, :]
             for d, band in enumerate(self.bands)

@@ -37,7 +37,7 @@ A longer window ends fewer slow solves."""
 MAX_FEASIBLE_ITERATIONS = 96
 """Number of consecutive feasible iterations after which too little progress ends a
 solve even if convergence seems near."""
-SOC_MAX_VIOLATION = 100.0
+CORRECTION_MAX_VIOLATION = 100.0
 """Largest violation, in tolerances, at which second-order corrections are tried. They
 help near feasible points only, where constraints are the cause of a rejection."""
 
@@ -101,19 +101,21 @@ def evaluate_trial(
     iterate = tuple(map(partial(_select_block, accepted), new.blocks, old.blocks))
 
     # -- cause of a rejection ---------------------------------------------------------
-    # A step that ran into an inequality is no fault of the model of the other rows: the
-    # next one takes that inequality as active, at the same damping.
+    # A step that ran into an inequality is not an error of the model of the other rows:
+    # the next step takes that inequality as active, at the same damping.
     activated = newly_active(before, after, s.multipliers, s.penalty) & ~s.forced_active
     activated = activated & is_solvable & is_finite
     has_activated = jnp.any(activated)
     # Of the inequalities that were forced to be active, those stay that the trial point
-    # reached, φ > -λ/2μ: others were in the way of nothing.
+    # reached, φ > -λ/2μ: the others blocked no step.
     is_reached = after.y > -s.multipliers / (2 * s.penalty)
     still_active = s.forced_active & (has_activated | is_reached)
     is_explained = has_activated | (trial.is_clipped & is_finite)
     is_correction = ~accepted & is_solvable & is_finite & ~is_explained
     is_correction = is_correction & ~s.is_correction & ~jnp.any(s.forced_active)
-    is_nearly_feasible = violation_before <= SOC_MAX_VIOLATION * options.tolerance
+    is_nearly_feasible = (
+        violation_before <= CORRECTION_MAX_VIOLATION * options.tolerance
+    )
     is_correction = is_correction & is_nearly_feasible
 
     # -- damping ----------------------------------------------------------------------

@@ -222,7 +222,7 @@ class Reachable(Predicate):
         return nearest.q[0] if nearest.reached[0] else None
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return rows of the distance, and angle, of the tip.
+        """Return rows of the tip's distance and angle to the target.
 
         They constrain the joints that the solver moves, or those of the ghost arm where
         there is one, as in `solve_placement`.

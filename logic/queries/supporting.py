@@ -73,7 +73,7 @@ class Supporting(VerdictPredicate):
         return Verdict(truth, lambda: text)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return rows of contact, and of heights or of an equilibrium."""
+        """Return rows of contact, and of heights or an equilibrium."""
         if not truth:
             return super().relaxed(C, truth)
         touch = Touching(self.a, self.b).relaxed(C)

@@ -7,8 +7,8 @@ that never fall below minima and maxima replace these; a row exceeds the exact v
 at most tau log n for n alternatives and parts.
 
 Margins are in units of the weakest contact force, of the steady speed, or of 1 cm. A
-required event counts at earlier steps only, so that the rows are sound for every order
-of the container.
+required event counts at earlier steps only, so that the rows are sound in whatever
+order rostok tests its events.
 """
 
 import inspect

@@ -50,5 +50,7 @@ def make_mode_switch(
         objectives.append(Objective(f"{label} no jump", at_rest, OT.eq, (t,)))
         if spec.k_order == 2 and t + 1 < spec.T:
             steady = Feature(FS.linangVel, [frame], order=2, scale=scale)
-            objectives.append(Objective(f"{label} no jolt", steady, OT.eq, (t + 1,)))
+            objectives.append(
+                Objective(f"{label} no acceleration", steady, OT.eq, (t + 1,))
+            )
     return ModeSwitch(slices[0], mode, parent, frame), tuple(objectives)

@@ -18,7 +18,7 @@ from posewise.robots.world.frame import Frame
 
 from .stable_poses import collision_points, settle_on_face
 
-Region = Float[np.ndarray, "2 3"]
+SamplingBox = Float[np.ndarray, "2 3"]
 """Lower and upper corner of a box in the world [m]."""
 NUM_CANDIDATE_POSITIONS = 32
 """Positions drawn for each start, of which the one with most votes is taken."""
@@ -37,9 +37,9 @@ def with_ancestors(frames: Sequence[Frame], i: int) -> set[int]:
     return indices
 
 
-def default_region(world: Config, names: Sequence[str]) -> Region:
+def default_region(world: Config, names: Sequence[str]) -> SamplingBox:
     """Return the box around the world, with room for the movables on all sides."""
-    parts: list[list[Region]] = [[] for _ in names]
+    parts: list[list[SamplingBox]] = [[] for _ in names]
     boxes = []
     poses = world.poses()
     movables = {world.index(name): k for k, name in enumerate(names)}
@@ -52,13 +52,13 @@ def default_region(world: Config, names: Sequence[str]) -> Region:
     return _around(boxes) + room * np.array([[-1.0], [1.0]])
 
 
-def _around(boxes: Sequence[Region]) -> Region:
+def _around(boxes: Sequence[SamplingBox]) -> SamplingBox:
     """Return the box around boxes."""
     stacked = np.stack(boxes)
     return np.stack([stacked[:, 0].min(0), stacked[:, 1].max(0)])
 
 
-def _bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> Region:
+def _bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> SamplingBox:
     """Return the box around a frame's origin and its collision shapes except planes."""
     R, p = quat_to_matrix(pose[3:]), pose[:3]
     low, high = [p], [p]
@@ -80,7 +80,7 @@ def _bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> Region:
 class PlacementHints(NamedTuple):
     """Hints of constraints for the pose of a movable."""
 
-    boxes: Sequence[Region] = ()
+    boxes: Sequence[SamplingBox] = ()
     """Boxes in which its origin may be."""
     votes: Callable[[Float[np.ndarray, "n 7"]], Any] | None = None
     """Returns the number of constraints that admit each of n poses."""
@@ -89,7 +89,7 @@ class PlacementHints(NamedTuple):
 def sample_placements(
     world: Config,
     names: Sequence[str],
-    corners: Region,
+    corners: SamplingBox,
     starts: int,
     rng: np.random.Generator,
     hints: Mapping[str, PlacementHints] | None = None,
@@ -163,7 +163,9 @@ def _sample_rotations(
     return rotations
 
 
-def _usable_boxes(boxes: Sequence[Region], corners: Region) -> list[Region]:
+def _usable_boxes(
+    boxes: Sequence[SamplingBox], corners: SamplingBox
+) -> list[SamplingBox]:
     """Return the intersection of boxes, or each box if it is empty; cut to a region."""
     clipped = []
     for low, high in boxes:

@@ -19,7 +19,7 @@ from .collision_pairs import FramePair
 MIN_BUCKET = 64
 """Smallest batch of pairs that is compiled for (count).
 
-A larger one compiles fewer programs, and computes more rows that nobody needs.
+A larger one compiles fewer programs, and computes more unused rows.
 """
 
 

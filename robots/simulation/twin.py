@@ -32,8 +32,8 @@ MAX_DISTANCE = 1e3
 class Twin:
     """A copy of a world in MuJoCo; later edits of the world do not change it.
 
-    Free joints move freely. All other joints are held where they start, as by brakes,
-    except the movable ones. A frame weighs its `mass`; a moving link without any mass
+    Free joints move freely. All other joints are locked where they start, except the
+    movable ones. A frame weighs its `mass`; a moving link without any mass
     weighs as much as its shapes would at the density of water. The friction of two
     frames in contact is the larger of their attributes `contact_friction`, each 0.5
     where there is none. Equal worlds share one compiled model.

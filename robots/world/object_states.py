@@ -50,7 +50,7 @@ class ObjectState:
     """The extended states of an object; in a roll-out, time is the leading axis."""
 
     temperature: Any = AMBIENT_TEMPERATURE
-    """[°C]."""
+    """Present temperature [°C]."""
     max_temperature: Any = -np.inf
     """Highest temperature so far [°C]; -inf before the first step."""
     wetness: Any = 0

@@ -3,6 +3,9 @@
 φ <= 0 implies the exact truth at the end of the trajectory. Each smooth row states by
 how much it may miss: an exact margin of more than that, plus the width of the envelope
 (`envelope_bound`), suffices for φ <= 0.
+
+These are functions of trajectories for problems outside of KOMO. Constraints of KOMO
+come from the plans in this folder.
 """
 
 from jaxtyping import Float

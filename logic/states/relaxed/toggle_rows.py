@@ -1,6 +1,9 @@
 """Rows φ <= 0 over a trajectory that switch an object on and off.
 
 φ <= 0 implies the exact truth, because the smooth minimum is an upper bound.
+
+These are functions of trajectories for problems outside of KOMO. Constraints of KOMO
+come from the plans in this folder.
 """
 
 from collections.abc import Sequence

@@ -2,6 +2,9 @@
 
 φ <= 0 implies the exact truth, because smooth maxima are upper bounds; each function
 states by how much its rows may exceed the exact number.
+
+These are functions of trajectories for problems outside of KOMO. Constraints of KOMO
+come from the plans in this folder.
 """
 
 from collections.abc import Sequence

@@ -2,6 +2,9 @@
 
 φ <= 0 implies the exact truth, because smooth minima and maxima are upper bounds here;
 each function states by how much its rows may exceed the exact number.
+
+These are functions of trajectories for problems outside of KOMO. Constraints of KOMO
+come from the plans in this folder.
 """
 
 import math
