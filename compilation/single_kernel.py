@@ -19,7 +19,6 @@ import jax
 import jax.numpy as jnp
 import jaxlib
 import numpy as np
-from jax.extend.core import Jaxpr
 from jaxtyping import PyTree
 
 from . import private_jax
@@ -289,7 +288,7 @@ def _use_all_inputs(inputs: Sequence[jax.Array], results: Sequence[Any]) -> list
     return [first, *results[1:]]
 
 
-def is_single_kernel_compatible(jaxpr: Jaxpr) -> bool:
+def is_single_kernel_compatible(jaxpr: Any) -> bool:
     """Whether a program can be compiled as one kernel."""
     return {eqn.primitive.name for eqn in _all_equations(jaxpr)} <= SUPPORTED_PRIMITIVES
 
