@@ -1,7 +1,7 @@
 """Arguments of queries: targets, names, cameras and poses."""
 
 from dataclasses import fields
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def check_names(query: Predicate) -> None:
         check_name(f"{type(query).__name__}: {f.name}", value)
 
 
-def check_name(label: str, value: Any) -> None:
+def check_name(label: str, value: object) -> None:
     """Raise a PredicateError unless the value is a name."""
     if not isinstance(value, str) or not value:
         raise PredicateError(f"{label} is {value!r}, expected a name, e.g. 'mug'.")

@@ -120,7 +120,9 @@ def evaluate_reach(
     return Reach(q, distance, angle, reached)
 
 
-def target_poses(C: Config, targets: Any) -> Float[np.ndarray, "n 7"]:
+def target_poses(
+    C: Config, targets: Sequence[Target] | MatrixLike | Target
+) -> Float[np.ndarray, "n 7"]:
     """Return world poses of named objects, of positions, or of poses.
 
     Positions have the orientation of the world.
@@ -129,7 +131,7 @@ def target_poses(C: Config, targets: Any) -> Float[np.ndarray, "n 7"]:
         ConfigError: for unknown names, and numbers of a wrong shape.
     """
     if isinstance(targets, Sequence) and all(isinstance(t, str) for t in targets):
-        roots = [C.frames[find_object(C, t).frames[0]].name for t in targets]
+        roots = [C.frames[find_object(C, str(t)).frames[0]].name for t in targets]
         return np.array([C.pose(root) for root in roots]).reshape(-1, 7)
     array = float_array("targets", targets, "(n, 3) or (n, 7) numbers, or names")
     rows = array.reshape(-1, array.shape[-1]) if array.ndim else array.reshape(1, 1)
@@ -295,7 +297,7 @@ def reachable(
     return predicate.holds(C)
 
 
-def check_target(label: str, target: Any) -> Target:
+def check_target(label: str, target: object) -> Target:
     """Return a name, or numbers as a tuple, so that predicates remain hashable.
 
     Raises:
@@ -310,14 +312,14 @@ def check_target(label: str, target: Any) -> Target:
     return tuple(array.tolist())
 
 
-def check_arm(label: str, robot: Any, tip: Any) -> None:
+def check_arm(label: str, robot: object, tip: object) -> None:
     """Raise a PredicateError unless robot and tip are names."""
     check_name(f"{label}: robot", robot)
     if tip is not None:
         check_name(f"{label}: tip", tip)
 
 
-def check_tolerances(label: str, tolerance: Any, turn: Any) -> None:
+def check_tolerances(label: str, tolerance: object, turn: object) -> None:
     """Raise a PredicateError unless these are a length, and an angle or None."""
     number(
         f"{label}: tolerance", tolerance, "> 0 (metres)", _is_positive, PredicateError
