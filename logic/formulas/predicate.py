@@ -460,8 +460,9 @@ class CountingConnective(Connective):
     def term(self, C: Config) -> ConstraintTerm:
         if not self._is_enumerable():
             return super().term(C)
-        chosen = combinations([p.term(C) for p in self.parts], self.needed)
-        return Disjunction(tuple(map(Conjunction, chosen)), DISJUNCTION_ERROR)
+        terms = [p.term(C) for p in self.parts]
+        chosen = tuple(map(Conjunction, combinations(terms, self.needed)))
+        return chosen[0] if len(chosen) == 1 else Disjunction(chosen, DISJUNCTION_ERROR)
 
     def path_plans(self, C: Config, schedule: Schedule) -> Plans:
         if not self._is_enumerable():

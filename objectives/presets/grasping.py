@@ -30,7 +30,7 @@ from .helpers import (
     outer_size,
     projection,
 )
-from .preset import Preset
+from .preset import Preset, make_preset
 
 ALIGNMENT_LEAD = 0.2
 """Time before the interval from which orientations hold [phases]."""
@@ -60,16 +60,29 @@ def grasp_top_box(
     """
     check_choice("grasp_top_box: direction", direction, get_args(AxisPair))
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        pair = (gripper, box)
-        yield Feature(FS.positionDiff, pair, scale=10.0), OT.eq, interval.slices
-        approach = interval.extended_back(ALIGNMENT_LEAD)
-        closing, _ = direction
-        third = other_axes(direction)
-        yield orthogonal_axes(gripper, "z", box, closing + third), OT.eq, approach
-        yield orthogonal_axes(gripper, "x", box, third), OT.eq, approach
+    return make_preset(
+        "grasp_top_box",
+        _grasp_top_box_rows,
+        gripper=gripper,
+        box=box,
+        direction=direction,
+    )
 
-    return Preset("grasp_top_box", build)
+
+def _grasp_top_box_rows(
+    C: Config,
+    interval: SliceInterval,
+    gripper: FrameName,
+    box: FrameName,
+    direction: AxisPair,
+) -> ObjectiveSpecs:
+    pair = (gripper, box)
+    yield Feature(FS.positionDiff, pair, scale=10.0), OT.eq, interval.slices
+    approach = interval.extended_back(ALIGNMENT_LEAD)
+    closing, _ = direction
+    third = other_axes(direction)
+    yield orthogonal_axes(gripper, "z", box, closing + third), OT.eq, approach
+    yield orthogonal_axes(gripper, "x", box, third), OT.eq, approach
 
 
 def grasp_box(
@@ -101,20 +114,37 @@ def grasp_box(
     check_choice("grasp_box: direction", direction, tuple(AXES))
     check_length("grasp_box: margin", margin)
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        pair = (gripper, box)
-        size = outer_size(C, "grasp_box: box", box, (Box,))
-        plane = other_axes(direction)
-        middle = 10 * projection(direction)
-        yield Feature(FS.positionRel, pair, scale=middle), OT.eq, interval.slices
-        for side in inside_box(*pair, plane, np.maximum(size / 2 - margin, 0.0)):
-            yield side, OT.ineq, interval.slices
-        aligned = orthogonal_axes(gripper, "x", box, plane)
-        yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
-        palm_clear = min_clearance(palm, box, PALM_CLEARANCE)
-        yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)
+    return make_preset(
+        "grasp_box",
+        _grasp_box_rows,
+        gripper=gripper,
+        box=box,
+        palm=palm,
+        direction=direction,
+        margin=margin,
+    )
 
-    return Preset("grasp_box", build)
+
+def _grasp_box_rows(
+    C: Config,
+    interval: SliceInterval,
+    gripper: FrameName,
+    box: FrameName,
+    palm: FrameName,
+    direction: Axis,
+    margin: float,
+) -> ObjectiveSpecs:
+    pair = (gripper, box)
+    size = outer_size(C, "grasp_box: box", box, (Box,))
+    plane = other_axes(direction)
+    middle = 10 * projection(direction)
+    yield Feature(FS.positionRel, pair, scale=middle), OT.eq, interval.slices
+    for side in inside_box(*pair, plane, np.maximum(size / 2 - margin, 0.0)):
+        yield side, OT.ineq, interval.slices
+    aligned = orthogonal_axes(gripper, "x", box, plane)
+    yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
+    palm_clear = min_clearance(palm, box, PALM_CLEARANCE)
+    yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)
 
 
 def grasp_cylinder(
@@ -139,19 +169,34 @@ def grasp_cylinder(
     """
     check_length("grasp_cylinder: margin", margin)
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        pair = (gripper, cylinder)
-        size = outer_size(C, "grasp_cylinder: cylinder", cylinder, (Cylinder,))
-        across = 10 * projection("xy")
-        yield Feature(FS.positionRel, pair, scale=across), OT.eq, interval.slices
-        for end in inside_box(*pair, "z", np.maximum(size / 2 - margin, 0.0)):
-            yield end, OT.ineq, interval.slices
-        aligned = orthogonal_axes(gripper, "x", cylinder, "z")
-        yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
-        palm_clear = min_clearance(palm, cylinder, PALM_CLEARANCE)
-        yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)
+    return make_preset(
+        "grasp_cylinder",
+        _grasp_cylinder_rows,
+        gripper=gripper,
+        cylinder=cylinder,
+        palm=palm,
+        margin=margin,
+    )
 
-    return Preset("grasp_cylinder", build)
+
+def _grasp_cylinder_rows(
+    C: Config,
+    interval: SliceInterval,
+    gripper: FrameName,
+    cylinder: FrameName,
+    palm: FrameName,
+    margin: float,
+) -> ObjectiveSpecs:
+    pair = (gripper, cylinder)
+    size = outer_size(C, "grasp_cylinder: cylinder", cylinder, (Cylinder,))
+    across = 10 * projection("xy")
+    yield Feature(FS.positionRel, pair, scale=across), OT.eq, interval.slices
+    for end in inside_box(*pair, "z", np.maximum(size / 2 - margin, 0.0)):
+        yield end, OT.ineq, interval.slices
+    aligned = orthogonal_axes(gripper, "x", cylinder, "z")
+    yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
+    palm_clear = min_clearance(palm, cylinder, PALM_CLEARANCE)
+    yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)
 
 
 def place_box(
@@ -185,26 +230,43 @@ def place_box(
     check_choice("place_box: direction", direction, get_args(SignedAxis))
     check_length("place_box: margin", margin)
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        pair = (box, table)
-        axis = direction[-1]
-        size = outer_size(C, "place_box: box", box)
-        top = outer_size(C, "place_box: table", table, (Box,))
-        center_height = (size[AXES.index(axis)] + top[2]) / 2
-        height = Feature(
-            FS.positionRel,
-            pair,
-            scale=10 * projection("z"),
-            target=[0, 0, center_height],
-        )
-        yield height, OT.eq, interval.slices
-        for side in inside_box(*pair, "xy", np.maximum(top / 2 - margin, 0.0)):
-            yield side, OT.ineq, interval.slices
-        sign = -1.0 if direction.startswith("-") else 1.0
-        upright = sign * projection(axis)[0]
-        up = Feature(FS.vectorZRel, (table, box), target=upright)
-        yield up, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
-        palm_clear = min_clearance(palm, table, PALM_CLEARANCE)
-        yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)
+    return make_preset(
+        "place_box",
+        _place_box_rows,
+        box=box,
+        table=table,
+        palm=palm,
+        direction=direction,
+        margin=margin,
+    )
 
-    return Preset("place_box", build)
+
+def _place_box_rows(
+    C: Config,
+    interval: SliceInterval,
+    box: FrameName,
+    table: FrameName,
+    palm: FrameName,
+    direction: SignedAxis,
+    margin: float,
+) -> ObjectiveSpecs:
+    pair = (box, table)
+    axis = direction[-1]
+    size = outer_size(C, "place_box: box", box)
+    top = outer_size(C, "place_box: table", table, (Box,))
+    center_height = (size[AXES.index(axis)] + top[2]) / 2
+    height = Feature(
+        FS.positionRel,
+        pair,
+        scale=10 * projection("z"),
+        target=[0, 0, center_height],
+    )
+    yield height, OT.eq, interval.slices
+    for side in inside_box(*pair, "xy", np.maximum(top / 2 - margin, 0.0)):
+        yield side, OT.ineq, interval.slices
+    sign = -1.0 if direction.startswith("-") else 1.0
+    upright = sign * projection(axis)[0]
+    up = Feature(FS.vectorZRel, (table, box), target=upright)
+    yield up, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
+    palm_clear = min_clearance(palm, table, PALM_CLEARANCE)
+    yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)

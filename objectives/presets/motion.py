@@ -20,7 +20,7 @@ from posewise.robots.validation import float_array
 from ..interval import ObjectiveSpecs, SliceInterval, Slices
 from ..objective import OT, ObjectiveError
 from .helpers import check_length, min_clearance, projection
-from .preset import Preset
+from .preset import Preset, make_preset
 
 
 def retract(gripper: FrameName, distance: float = 0.03) -> Preset:
@@ -41,11 +41,17 @@ def retract(gripper: FrameName, distance: float = 0.03) -> Preset:
     """
     check_length("retract: distance", distance)
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        steps = interval.steps("retract")
-        return _straight_motion(gripper, distance, 1.0, interval, steps)
+    return make_preset("retract", _retract_rows, gripper=gripper, distance=distance)
 
-    return Preset("retract", build)
+
+def _retract_rows(
+    C: Config,
+    interval: SliceInterval,
+    gripper: FrameName,
+    distance: float,
+) -> ObjectiveSpecs:
+    steps = interval.steps("retract")
+    return _straight_motion(gripper, distance, 1.0, interval, steps)
 
 
 def approach(gripper: FrameName, distance: float = 0.03) -> Preset:
@@ -60,11 +66,17 @@ def approach(gripper: FrameName, distance: float = 0.03) -> Preset:
     """
     check_length("approach: distance", distance)
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        steps = interval.steps("approach")
-        return _straight_motion(gripper, distance, -1.0, interval, steps)
+    return make_preset("approach", _approach_rows, gripper=gripper, distance=distance)
 
-    return Preset("approach", build)
+
+def _approach_rows(
+    C: Config,
+    interval: SliceInterval,
+    gripper: FrameName,
+    distance: float,
+) -> ObjectiveSpecs:
+    steps = interval.steps("approach")
+    return _straight_motion(gripper, distance, -1.0, interval, steps)
 
 
 def _straight_motion(
@@ -112,27 +124,36 @@ def straight_push(gripper: FrameName, object: FrameName, gap: float = 0.025) -> 
     """
     check_length("straight_push: gap", gap)
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        steps, start = interval.steps("straight_push"), interval.first
-        pair = (gripper, object)
-        x, z = 10 * projection("x"), 10 * projection("z")
-        rows = np.diag([10.0, 10, 10, 1, 1, 1])
-        yield min_clearance(*pair, gap), OT.eq, start
-        yield Feature(push_stance, pair, scale=rows[[0, 2, 3]]), OT.eq, start
-        behind = Feature(
-            push_stance,
-            pair,
-            scale=rows[[1, 4, 5]] * [1, 1, 1, 1, -1, -1],
-            target=[0, -0.02, 0, 0, 0.2, 0.2],
-        )
-        yield behind, OT.ineq, start
-        yield Feature(FS.angularVel, gripper, scale=10.0), OT.eq, steps
-        yield Feature(FS.poseRel, pair, order=1, scale=10.0), OT.eq, steps
-        yield Feature(FS.bodyVel, gripper, scale=x), OT.eq, steps
-        yield Feature(FS.bodyVel, object, scale=z), OT.eq, steps
-        yield Feature(push_progress, pair, order=1, scale=-10.0), OT.ineq, steps
+    return make_preset(
+        "straight_push", _straight_push_rows, gripper=gripper, object=object, gap=gap
+    )
 
-    return Preset("straight_push", build)
+
+def _straight_push_rows(
+    C: Config,
+    interval: SliceInterval,
+    gripper: FrameName,
+    object: FrameName,
+    gap: float,
+) -> ObjectiveSpecs:
+    steps, start = interval.steps("straight_push"), interval.first
+    pair = (gripper, object)
+    x, z = 10 * projection("x"), 10 * projection("z")
+    rows = np.diag([10.0, 10, 10, 1, 1, 1])
+    yield min_clearance(*pair, gap), OT.eq, start
+    yield Feature(push_stance, pair, scale=rows[[0, 2, 3]]), OT.eq, start
+    behind = Feature(
+        push_stance,
+        pair,
+        scale=rows[[1, 4, 5]] * [1, 1, 1, 1, -1, -1],
+        target=[0, -0.02, 0, 0, 0.2, 0.2],
+    )
+    yield behind, OT.ineq, start
+    yield Feature(FS.angularVel, gripper, scale=10.0), OT.eq, steps
+    yield Feature(FS.poseRel, pair, order=1, scale=10.0), OT.eq, steps
+    yield Feature(FS.bodyVel, gripper, scale=x), OT.eq, steps
+    yield Feature(FS.bodyVel, object, scale=z), OT.eq, steps
+    yield Feature(push_progress, pair, order=1, scale=-10.0), OT.ineq, steps
 
 
 def push_stance(gripper: Pose, pushed: Pose) -> Float[jax.Array, "6"]:
@@ -165,11 +186,16 @@ def freeze_joint(joints: Frames = ()) -> Preset:
         joints: names of joints; empty for all joints.
     """
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        still = Feature(FS.qItself, joints, order=1, scale=10.0)
-        yield still, OT.eq, interval.steps("freeze_joint")
+    return make_preset("freeze_joint", _freeze_joint_rows, joints=joints)
 
-    return Preset("freeze_joint", build)
+
+def _freeze_joint_rows(
+    C: Config,
+    interval: SliceInterval,
+    joints: Frames,
+) -> ObjectiveSpecs:
+    still = Feature(FS.qItself, joints, order=1, scale=10.0)
+    yield still, OT.eq, interval.steps("freeze_joint")
 
 
 def freeze_relative_pose(frame: FrameName, relative_to: FrameName) -> Preset:
@@ -183,12 +209,23 @@ def freeze_relative_pose(frame: FrameName, relative_to: FrameName) -> Preset:
         relative_to: frame in which the pose is measured.
     """
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        pair = (frame, relative_to)
-        still = Feature(FS.poseRel, pair, order=1, scale=10.0)
-        yield still, OT.eq, interval.steps("freeze_relative_pose")
+    return make_preset(
+        "freeze_relative_pose",
+        _freeze_relative_pose_rows,
+        frame=frame,
+        relative_to=relative_to,
+    )
 
-    return Preset("freeze_relative_pose", build)
+
+def _freeze_relative_pose_rows(
+    C: Config,
+    interval: SliceInterval,
+    frame: FrameName,
+    relative_to: FrameName,
+) -> ObjectiveSpecs:
+    pair = (frame, relative_to)
+    still = Feature(FS.poseRel, pair, order=1, scale=10.0)
+    yield still, OT.eq, interval.steps("freeze_relative_pose")
 
 
 def stop(joints: Frames = ()) -> Preset:
@@ -198,10 +235,15 @@ def stop(joints: Frames = ()) -> Preset:
         joints: names of joints; empty for all joints.
     """
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        yield Feature(FS.qItself, joints, order=1), OT.eq, interval.slices
+    return make_preset("stop", _stop_rows, joints=joints)
 
-    return Preset("stop", build)
+
+def _stop_rows(
+    C: Config,
+    interval: SliceInterval,
+    joints: Frames,
+) -> ObjectiveSpecs:
+    yield Feature(FS.qItself, joints, order=1), OT.eq, interval.slices
 
 
 def no_collisions(
@@ -230,11 +272,22 @@ def no_collisions(
             " [('palm', 'box')]."
         )
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        for a, b in pairs:
-            yield min_clearance(a, b, margin), OT.ineq, interval.slices
+    return make_preset(
+        "no_collisions",
+        _no_collisions_rows,
+        pairs=tuple(map(tuple, pairs)),
+        margin=margin,
+    )
 
-    return Preset("no_collisions", build)
+
+def _no_collisions_rows(
+    C: Config,
+    interval: SliceInterval,
+    pairs: Sequence[tuple[FrameName, FrameName]],
+    margin: float,
+) -> ObjectiveSpecs:
+    for a, b in pairs:
+        yield min_clearance(a, b, margin), OT.ineq, interval.slices
 
 
 def target_relative_xy_position(
@@ -252,16 +305,29 @@ def target_relative_xy_position(
     """
     xy = _vector("target_relative_xy_position: position", position, 2)
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        place = Feature(
-            FS.positionRel,
-            (frame, relative_to),
-            scale=10 * projection("xy"),
-            target=[*xy, 0.0],
-        )
-        yield place, OT.eq, interval.slices
+    return make_preset(
+        "target_relative_xy_position",
+        _target_relative_xy_position_rows,
+        frame=frame,
+        relative_to=relative_to,
+        position=tuple(xy.tolist()),
+    )
 
-    return Preset("target_relative_xy_position", build)
+
+def _target_relative_xy_position_rows(
+    C: Config,
+    interval: SliceInterval,
+    frame: FrameName,
+    relative_to: FrameName,
+    position: tuple[float, ...],
+) -> ObjectiveSpecs:
+    place = Feature(
+        FS.positionRel,
+        (frame, relative_to),
+        scale=10 * projection("xy"),
+        target=[*position, 0.0],
+    )
+    yield place, OT.eq, interval.slices
 
 
 def target_x_orientation(frame: FrameName, vector: VectorLike) -> Preset:
@@ -280,12 +346,23 @@ def target_x_orientation(frame: FrameName, vector: VectorLike) -> Preset:
             "target_x_orientation: vector is zero, expected a direction."
         )
 
-    def build(C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        unit = direction / np.linalg.norm(direction)
-        along = Feature(FS.vectorX, frame, scale=10.0, target=unit)
-        yield along, OT.eq, interval.slices
+    return make_preset(
+        "target_x_orientation",
+        _target_x_orientation_rows,
+        frame=frame,
+        vector=tuple(direction.tolist()),
+    )
 
-    return Preset("target_x_orientation", build)
+
+def _target_x_orientation_rows(
+    C: Config,
+    interval: SliceInterval,
+    frame: FrameName,
+    vector: tuple[float, ...],
+) -> ObjectiveSpecs:
+    unit = np.array(vector) / np.linalg.norm(vector)
+    along = Feature(FS.vectorX, frame, scale=10.0, target=unit)
+    yield along, OT.eq, interval.slices
 
 
 def _vector(argument: str, value: VectorLike, size: int) -> Float[np.ndarray, " n"]:

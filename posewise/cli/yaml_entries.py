@@ -68,7 +68,11 @@ class Entry:
         entries = self.mapping(f"a mapping with some of the keys {', '.join(names)}")
         for key, entry in entries.items():
             if key not in names:
-                entry.fail(unknown_name(kind, key, names))
+                # A key of an older version may resemble none of the present ones.
+                message = unknown_name(kind, key, names)
+                if "did you mean" in message:
+                    message += f" All keys: {', '.join(names)}."
+                entry.fail(message)
         return entries
 
     def mapping(self, expected: str) -> dict[str, "Entry"]:

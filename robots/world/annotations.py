@@ -38,7 +38,7 @@ class Annotations:
         return replace(
             self,
             objects={**self.objects, name: annotation},
-            states={name: ObjectState(), **self.states},
+            states={**self.states, name: self.states.get(name, ObjectState())},
         )
 
     def with_region(self, region: Region) -> "Annotations":

@@ -74,7 +74,7 @@ def parse_part(name: str, k: int, part: tuple[Shape, PoseLike | None]) -> Geomet
             f"Object {name!r}: part {k} is {part!r}, expected (shape, pose or None)."
         ) from None
     geometry = parse_geometry(shape, None, not isinstance(shape, Marker))
-    label = f"pose of part {k} of {name!r}"
+    label = f"part {k} of {name!r}"
     return replace(geometry, pose=parse_pose(label, None, None, pose))
 
 

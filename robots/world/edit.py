@@ -125,7 +125,7 @@ def set_pose(
 ) -> FrameTree:
     """Move a frame by its joint, or by its origin; see `Config.set_pose`."""
     i = tree.own_index(frame)
-    target = parse_pose(f"pose of {frame!r}", None, None, pose)
+    target = parse_pose(f"{frame!r}", None, None, pose)
     if relative_to != "world" or "world" in tree.model.first_index:
         target = pose_multiply(tree.pose(relative_to), target)
     target = _in_parent(tree, i, target)

@@ -29,15 +29,18 @@ class ObjectAnnotation:
     """Parameters by ability."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class WorldObject:
-    """A root frame with everything attached to it, a category and abilities."""
+    """A root frame with everything attached to it, a category and abilities.
+
+    Objects of one world with the same name and annotation are equal.
+    """
 
     world: ObjectWorld = field(repr=False)
     name: str
     """Name of the object and of its root frame."""
     category: str | None = None
-    abilities: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    abilities: Mapping[str, dict[str, Any]] = field(default_factory=dict, hash=False)
     """Parameters by ability."""
 
     @property

@@ -1,5 +1,6 @@
 """Presets: each row against NumPy, which slices, solved grasps and pushes, errors."""
 
+import pickle
 from itertools import permutations, product
 
 import numpy as np
@@ -464,3 +465,22 @@ def test_bad_waypoints(points, says):
     C.add_frame("lift", joint="transZ")
     with pytest.raises(pw.ObjectiveError, match=says):
         pw.KOMO(C, 1, 4).initialize_waypoints(points)
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments"),
+    [
+        (presets.grasp_top_box, ("hand", "box", "xz")),
+        (presets.straight_push, ("hand", "box", 0.03)),
+        (presets.stop, ()),
+        (presets.no_collisions, ([("hand", "box")], 0.01)),
+        (presets.target_x_orientation, ("hand", [0, 0, 1])),
+    ],
+)
+def test_presets_are_values(make, arguments):
+    one, other = make(*arguments), make(*arguments)
+    assert one == other and hash(one) == hash(other)
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert repr(one).startswith(f"{make.__name__}(")
+    assert all(repr(a) in repr(one) for a in arguments if isinstance(a, str))
+    assert one != presets.approach("hand")

@@ -154,6 +154,19 @@ def test_mimic_follows_and_is_no_dof():
     np.testing.assert_allclose(J, [[1], [2], [0]])
 
 
+def test_objects_are_values_and_keep_their_order():
+    C = pw.Config()
+    for name in ("b", "a"):
+        C.add_object(name, [(pw.Sphere(0.1), None)], category="ball.n.01")
+    assert C.object("a") == C.object("a") != C.object("b")
+    assert hash(C.object("a")) == hash(C.object("a"))
+    assert C.object("a") != C.copy().object("a")
+    assert list(C.states) == list(C.objects) == ["b", "a"]
+    C.set_state("b", temperature=50.0)
+    C.mark_object("b", "ball.n.02")
+    assert list(C.states) == ["b", "a"] and C.states["b"].temperature == 50.0
+
+
 def test_objects_have_parts_and_abilities():
     C = pw.Config()
     boards = [(pw.Box([0.8, 0.3, 0.02]), [0, 0, z, 1, 0, 0, 0]) for z in (0.1, 0.5)]
