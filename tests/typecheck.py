@@ -7,6 +7,7 @@ from beartype import BeartypeConf, beartype
 
 VALIDATES_ITSELF = frozenset(
     """
+    posewise.cli.problem_file
     posewise.features.feature
     posewise.features.table
     posewise.logic.bddl.binding
