@@ -244,7 +244,7 @@ def test_solutions_that_do_not_move_smoothly_say_so():
     touching = pw.KOMO(arm(0.5))
     home = touching.add_objective([], FS.qItself, [], OT.sos, target=[0.1, 0.2, 0.5])
     edge = touching.solve().sensitivity(home)
-    assert not edge.regular and "touched" in edge.message
+    assert not edge.regular and "zero multiplier" in edge.message
 
     far = pw.KOMO(C)
     tip = far.add_objective([], FS.position, ["tip"], target=[9, 0, 0], scale=FLAT)
