@@ -137,7 +137,7 @@ class SerialChain:
         starts: int,
         seed: int,
         every_start: bool = False,
-    ) -> list[Float[np.ndarray, "found nq"]]:
+    ) -> list[Float[np.ndarray, "_ nq"]]:
         """Return, for each goal, coordinates at which the tip is near.
 
         Args:

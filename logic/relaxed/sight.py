@@ -220,7 +220,7 @@ def _hidden(
     eye: jax.Array,
     clearance: jax.Array,
     others: Iterable[collision.Body],
-) -> list[Float[jax.Array, "n parts"]]:
+) -> list[Float[jax.Array, "n _"]]:
     """Return values at most 0 only where segments are clear of parts [m].
 
     Parts that contain the camera do not count, as in the exact check.

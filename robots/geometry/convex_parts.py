@@ -20,7 +20,7 @@ COACD_TIME_LIMIT = 300.0
 """Time limit of coacd [s]; open or self-crossing surfaces may take very long."""
 
 
-def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "n 3"]]:
+def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "_ 3"]]:
     """Return the vertices of convex hulls whose union represents a mesh.
 
     Mode "convex" has one part, the hull. Mode "decompose" has one part for each closed

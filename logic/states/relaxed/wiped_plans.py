@@ -124,7 +124,7 @@ def _visit_plans(
     positions: Float[np.ndarray, "n 3"],
     owner: str,
     tool: FrameGroup,
-    groups: list[Int[np.ndarray, " k"]],
+    groups: list[Int[np.ndarray, " _"]],
     slices: Slices,
 ) -> Plans:
     """Return the plan in which the touching tool's box holds a group on each slice.
@@ -163,7 +163,7 @@ def group_by_box(
     active: Bool[np.ndarray, " n"],
     size: Float[np.ndarray, "3"],
     needed: int,
-) -> list[Int[np.ndarray, " k"]]:
+) -> list[Int[np.ndarray, " _"]]:
     """Return groups of particles, `needed` in all, that each fit into a box.
 
     Greedy, as for set cover: each time the box with its lower faces at particles that
@@ -190,9 +190,9 @@ def group_by_box(
 
 def _nearest_first(
     positions: Float[np.ndarray, "n 3"],
-    groups: list[Int[np.ndarray, " k"]],
+    groups: list[Int[np.ndarray, " _"]],
     start: Float[np.ndarray, "3"],
-) -> list[Int[np.ndarray, " k"]]:
+) -> list[Int[np.ndarray, " _"]]:
     """Return groups in the order in which each is the nearest one left."""
     left, ordered, here = list(groups), [], start
     while left:
