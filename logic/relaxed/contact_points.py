@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise import collision
-from posewise.robots.geometry.hulls import outer_hull
+from posewise.robots.geometry.outer_hulls import outer_hull
 
 RIM_POINTS = 12
 """Number of samples on a circular rim (count)."""

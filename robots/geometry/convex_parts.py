@@ -8,14 +8,13 @@ from jaxtyping import Float
 from ..errors import ConfigError
 from .coacd_process import CoacdError, run_coacd
 from .disk_cache import Arrays, memoize_to_disk
-from .hulls import hull_vertices, is_convex, outer_hull
+from .hulls import hull_vertices, is_convex
 from .mesh_cleaning import clean_triangles, finite_vertices, mesh_label, split_solids
+from .outer_hulls import outer_hull
 from .shapes import Mesh
 
 CONCAVITY_THRESHOLD = 0.05
 """Largest concavity of a part, in coacd's measure; larger gives fewer parts."""
-MAX_PART_VERTICES = 32
-"""Largest number of vertices of a part; parts with more are enlarged a little."""
 COACD_TIME_LIMIT = 300.0
 """Time limit of coacd [s]; open or self-crossing surfaces may take very long."""
 
@@ -24,8 +23,10 @@ def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "_ 3"]]:
     """Return the vertices of convex hulls whose union represents a mesh.
 
     Mode "convex" has one part, the hull. Mode "decompose" has one part for each closed
-    convex component, which is exact, and several parts for each other component, from
-    coacd. The results of coacd, which take seconds, are cached on disk.
+    convex component and several parts for each other component, from coacd. Parts of
+    more than `mesh.max_vertices` vertices are replaced by enclosing ones, see
+    `outer_hull`. The results of coacd, which take seconds, are cached on disk, and so
+    are enclosing hulls.
 
     Measured on eight meshes (torus, cup, brackets; sizes are diagonals of the bounding
     box): no point of the surface is farther than 4e-5 of the size outside the parts,
@@ -49,19 +50,29 @@ def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "_ 3"]]:
             " parts; expected mode 'decompose' or 'convex'."
         )
     if "parts" not in mesh._cache:
-        mesh._cache["parts"] = (
-            [hull_vertices(finite_vertices(mesh))]
-            if mesh.mode == "convex"
-            else _decompose(mesh)
-        )
+        parts = [finite_vertices(mesh)] if mesh.mode == "convex" else _decompose(mesh)
+        mesh._cache["parts"] = [_few_vertices(p, mesh.max_vertices) for p in parts]
     return list(mesh._cache["parts"])
+
+
+def _few_vertices(points: np.ndarray, max_vertices: int | None) -> np.ndarray:
+    """Return `outer_hull`, from disk where it was computed before."""
+    corners = hull_vertices(points)
+    if max_vertices is None or len(corners) <= max_vertices:
+        return corners
+
+    def build() -> Arrays:
+        return {"vertices": outer_hull(corners, max_vertices)}
+
+    inputs = corners, max_vertices
+    return memoize_to_disk("hull1", inputs, ("vertices",), build)["vertices"]
 
 
 def _decompose(mesh: Mesh) -> list[np.ndarray]:
     parts = []
     for vertices, faces in split_solids(*clean_triangles(mesh)):
         if is_convex(vertices, faces):
-            parts.append(hull_vertices(vertices))
+            parts.append(vertices)
         else:
             parts += _decompose_with_coacd(mesh, vertices, faces)
     return parts
@@ -89,10 +100,9 @@ def _decompose_with_coacd(
                 " surface and mend crossing triangles, or give mode='convex' (its"
                 " hull) or mode='sdf' (a grid)."
             ) from error
-        parts = [outer_hull(part, MAX_PART_VERTICES) for part in raw_parts]
-        ends = np.cumsum([len(part) for part in parts])
-        return {"vertices": np.concatenate(parts), "ends": ends}
+        ends = np.cumsum([len(part) for part in raw_parts])
+        return {"vertices": np.concatenate(raw_parts), "ends": ends}
 
-    inputs = vertices, faces, CONCAVITY_THRESHOLD, MAX_PART_VERTICES
-    arrays = memoize_to_disk("parts1", inputs, ("vertices", "ends"), build)
+    inputs = vertices, faces, CONCAVITY_THRESHOLD
+    arrays = memoize_to_disk("parts2", inputs, ("vertices", "ends"), build)
     return np.split(arrays["vertices"], arrays["ends"][:-1])

@@ -15,9 +15,6 @@ its size."""
 MAX_DISTANCES_PER_BATCH = 4_000_000
 """Distances of points and planes that are computed at once (count); more need more
 memory."""
-FARTHEST_POINT_COUNT = 8
-"""Points that `outer_hull` chooses by their mutual distance (count), before it chooses
-those that the hull of the chosen ones misses most."""
 
 
 def hull_vertices(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "m 3"]:
@@ -27,53 +24,12 @@ def hull_vertices(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "m 3"]:
         points: At least one, finite; they may be flat, straight or coincide.
     """
     points = np.unique(np.asarray(points, float), axis=0)
-    coordinates, hull = _principal_hull(points)
+    coordinates, hull = principal_hull(points)
     if hull is not None:
         return points[np.sort(hull.vertices)]
     if coordinates.shape[1] == 0:
         return points[:1]
     return points[[coordinates[:, 0].argmin(), coordinates[:, 0].argmax()]]
-
-
-def outer_hull(
-    points: Float[np.ndarray, "n 3"], max_vertices: int
-) -> Float[np.ndarray, "m 3"]:
-    """Return the vertices of a hull of few vertices that contains all points.
-
-    They are the extreme points if these are few enough. Otherwise vertices are chosen
-    greedily, each the point that the hull of the chosen ones misses most, and moved
-    outwards from the centre until their hull contains all points. Points too thin for
-    that keep all their extreme points.
-
-    Args:
-        points: At least one, finite.
-        max_vertices: Largest number of vertices, at least 8.
-    """
-    from scipy.spatial import ConvexHull, QhullError
-
-    corners = hull_vertices(points)
-    if len(corners) <= max_vertices:
-        return corners
-    chosen = [int(np.linalg.norm(corners - corners.mean(0), axis=1).argmax())]
-    try:
-        while len(chosen) < max_vertices:
-            if len(chosen) < FARTHEST_POINT_COUNT:
-                differences = corners[:, None] - corners[chosen]
-                missed = np.linalg.norm(differences, axis=2).min(1)
-            else:
-                planes = ConvexHull(corners[chosen]).equations
-                missed = (corners @ planes[:, :3].T + planes[:, 3]).max(1)
-            chosen.append(int(missed.argmax()))
-        planes = ConvexHull(corners[chosen]).equations
-    except QhullError:
-        return corners
-    # Scaling about the centre moves each plane outwards in proportion to its distance
-    # from the centre, so the worst ratio of the distances of corner and plane
-    # is enough.
-    centre = corners[chosen].mean(0)
-    plane_distance = -(planes[:, :3] @ centre + planes[:, 3])
-    growth = ((corners - centre) @ planes[:, :3].T / plane_distance).max()
-    return centre + max(growth, 1.0) * (corners[chosen] - centre)
 
 
 def is_convex(
@@ -85,7 +41,7 @@ def is_convex(
         vertices: Vertices, each of them in some face.
         faces: Indices of the corners of each triangle, without duplicates.
     """
-    points, hull = _principal_hull(vertices)
+    points, hull = principal_hull(vertices)
     if hull is None:
         return True
     a, b, c = vertices[faces].swapaxes(0, 1)
@@ -117,10 +73,10 @@ def hull_planes(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "m 4"]:
         points: At least one, finite; they may be flat, straight or coincide.
     """
     points = np.unique(np.asarray(points, float), axis=0)
-    coordinates, hull = _principal_hull(points)
+    coordinates, hull = principal_hull(points)
     if hull is None:
         return np.zeros((0, 4))
-    middle, axes = _principal_axes(points)
+    middle, axes = principal_axes(points)
     rank = coordinates.shape[1]
     equations = np.unique(hull.equations, axis=0)
     normals = equations[:, :rank] @ axes[:rank]
@@ -140,7 +96,7 @@ def surface_simplices(
     A flat hull is covered once; a straight one gives a segment, a single point itself.
     """
     points = np.unique(np.asarray(points, float), axis=0)
-    coordinates, hull = _principal_hull(points)
+    coordinates, hull = principal_hull(points)
     match coordinates.shape[1]:
         case 3:
             return list(points[hull.simplices])
@@ -159,7 +115,7 @@ def volume_and_centroid(
     """
     corners = hull_vertices(points)
     middle = corners.mean(0)
-    if _principal_hull(corners)[0].shape[1] < 3:
+    if principal_hull(corners)[0].shape[1] < 3:
         return 0.0, middle
     triangles = np.array(surface_simplices(corners)) - middle
     volumes = np.abs(np.linalg.det(triangles)) / 6
@@ -167,11 +123,11 @@ def volume_and_centroid(
     return float(volumes.sum()), middle + volumes @ centres / volumes.sum()
 
 
-def _principal_hull(points: np.ndarray) -> tuple[np.ndarray, Any]:
+def principal_hull(points: np.ndarray) -> tuple[np.ndarray, Any]:
     """Return coordinates (n, rank) along principal axes, and their hull if rank > 1."""
     from scipy.spatial import ConvexHull, QhullError
 
-    middle, axes = _principal_axes(points)
+    middle, axes = principal_axes(points)
     coordinates = (points - middle) @ axes.T
     extents = np.ptp(coordinates, axis=0)
     rank = int((extents > FLATNESS_TOLERANCE * extents.max()).sum())
@@ -183,7 +139,7 @@ def _principal_hull(points: np.ndarray) -> tuple[np.ndarray, Any]:
     return coordinates[:, :rank], None
 
 
-def _principal_axes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def principal_axes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean of points, and three principal axes, largest variance first."""
     middle = points.mean(0)
     axes = np.linalg.svd(points - middle, full_matrices=len(points) < 3)[2]

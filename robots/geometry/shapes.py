@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from ..errors import ConfigError
 from ..typing import MatrixLike, StrPath, VectorLike
-from ..validation import float_array, number
+from ..validation import float_array, integer, number
 
 if TYPE_CHECKING:
     from trimesh import Trimesh  # slow to import
@@ -183,6 +183,9 @@ class Mesh:
     For collisions `mode` counts: "decompose" makes convex parts (without coacd only if
     the mesh is convex), "convex" its hull, "sdf" a grid of signed distances (static
     scenes). Mesh files named in robot models are "convex", as in MuJoCo and rai.
+    A hull, or a part, of more than `max_vertices` vertices is replaced by a tight
+    enclosing one that has at most this number; None keeps all vertices, which makes
+    collisions slow. What is drawn, and inertias, are of the triangles themselves.
 
     Raises:
         ConfigError: When the file is missing or cannot be read (on first use).
@@ -191,6 +194,7 @@ class Mesh:
     source: "StrPath | Trimesh"
     mode: MeshMode = "decompose"
     scale: Float[np.ndarray, "3"] = 1.0  # type: ignore[assignment]
+    max_vertices: int | None = 32
     _cache: dict = field(default_factory=dict, repr=False)
 
     if TYPE_CHECKING:
@@ -200,6 +204,7 @@ class Mesh:
             source: "StrPath | Trimesh",
             mode: MeshMode = "decompose",
             scale: float | VectorLike = 1.0,
+            max_vertices: int | None = 32,
         ) -> None: ...
 
     def __post_init__(self):
@@ -219,6 +224,14 @@ class Mesh:
             raise ConfigError(
                 f"Mesh: mode is {self.mode!r}, expected 'decompose', 'convex' or 'sdf'."
             )
+        if self.max_vertices is not None:
+            count = integer(
+                "Mesh: max_vertices",
+                self.max_vertices,
+                "an integer >= 8, or None for all vertices of the hull",
+                lambda n: n >= 8,
+            )
+            object.__setattr__(self, "max_vertices", count)
 
     @property
     def mesh(self) -> "Trimesh":

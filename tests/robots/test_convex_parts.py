@@ -12,8 +12,9 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.geometry import convex_parts as module
 from posewise.robots.geometry import disk_cache
 from posewise.robots.geometry.coacd_process import CoacdError
-from posewise.robots.geometry.convex_parts import MAX_PART_VERTICES, convex_parts
-from posewise.robots.geometry.hulls import hull_vertices, outer_hull
+from posewise.robots.geometry.convex_parts import convex_parts
+from posewise.robots.geometry.hulls import hull_vertices
+from posewise.robots.geometry.outer_hulls import outer_hull
 from posewise.robots.geometry.shapes import Mesh
 
 RNG = np.random.default_rng(0)
@@ -80,16 +81,71 @@ def test_hull_of_nearly_flat_points():
         )
 
 
-def test_outer_hull_contains_all():
-    ball = trimesh.creation.icosphere(3).vertices * [1, 2, 0.3]
-    for most in (8, 16, 32):
-        hull = outer_hull(ball, most)
-        assert len(hull) <= most
-        assert outside_of(hull, ball).max() < 1e-9
-    grown = trimesh.convex.convex_hull(outer_hull(ball, 32)).volume
-    assert grown < 1.4 * trimesh.convex.convex_hull(ball).volume
-    flat = ball * [1, 1, 0]
-    assert same_points(outer_hull(flat, 8), hull_vertices(flat))
+def ring(count: int) -> np.ndarray:
+    angle = np.linspace(0, 2 * np.pi, count, endpoint=False)
+    return np.column_stack([np.cos(angle), 2 * np.sin(angle), 0 * angle])
+
+
+BALL = trimesh.creation.icosphere(3).vertices
+MANY_VERTICES = {
+    "ball": (BALL, 1.2),
+    "ellipsoid": (BALL * [1, 2, 0.3], 1.2),
+    "cylinder": (trimesh.creation.cylinder(1, 3, sections=64).vertices, 1.08),
+    "capsule": (trimesh.creation.capsule(3, 0.5).vertices, 1.2),
+    "plate": (np.concatenate([ring(200), ring(200) + [0, 0, 1e-3]]), 1.08),
+    "sheet": (np.concatenate([ring(200), ring(200) + [0, 0, 1e-7]]), 1.08),
+    "needle": (BALL * [1e-4, 1e-4, 1], 1.2),
+    "far away": (BALL * 1e-3 + 100, 1.2),
+}
+
+
+@pytest.mark.parametrize("name", MANY_VERTICES)
+@pytest.mark.parametrize("most", [8, 16, 32])
+def test_outer_hulls_contain_all_and_little_else(name, most):
+    points, ratio = MANY_VERTICES[name]
+    hull = outer_hull(points, most)
+    assert len(hull) <= most
+    assert outside_of(hull, points).max() < 1e-9 * np.abs(points).max()
+    volume = trimesh.convex.convex_hull(points - points.mean(0)).volume
+    grown = trimesh.convex.convex_hull(hull - points.mean(0)).volume
+    assert most < 32 or volume < grown < ratio * volume
+    assert np.array_equal(hull, outer_hull(points, most))
+
+
+@pytest.mark.parametrize("most", [8, 32])
+def test_outer_hulls_of_flat_points(most):
+    turn = trimesh.transformations.random_rotation_matrix(np.array([0.1, 0.5, 0.9]))
+    outline = outer_hull(ring(100) @ turn[:3, :3], most) @ turn[:3, :3].T
+    assert len(outline) == most and np.abs(outline[:, 2]).max() < 1e-9
+    scaled = outline[:, :2] / [1, 2]
+    angle = np.arctan2(scaled[:, 1], scaled[:, 0])
+    corners = scaled[np.argsort(angle)]
+    middles = (corners + np.roll(corners, 1, 0)) / 2
+    # Each edge is outside of the inscribed polygon, and its middle near the circle.
+    radii = np.linalg.norm(middles, axis=1)
+    assert radii.min() > np.cos(np.pi / 100) and radii.max() < 1.1
+
+
+def test_few_or_all_vertices():
+    for most in (None, 642):
+        assert same_points(outer_hull(BALL, most), BALL)
+    mesh = trimesh.creation.icosphere(3)
+    for mode in ("convex", "decompose"):
+        (hull,) = convex_parts(Mesh(mesh, mode=mode))
+        assert 24 <= len(hull) <= 32
+        (hull,) = convex_parts(Mesh(mesh, mode=mode, max_vertices=None))
+        assert len(hull) == 642
+    for count in (7, 8.5, "many"):
+        with pytest.raises(ConfigError, match="max_vertices.*None for all"):
+            Mesh(mesh, max_vertices=count)
+
+
+def test_hulls_of_few_vertices_are_computed_once(monkeypatch, cache):
+    mesh = trimesh.creation.icosphere(2)
+    (first,) = convex_parts(Mesh(mesh, mode="convex"))
+    monkeypatch.setattr(module, "outer_hull", None)
+    (again,) = convex_parts(Mesh(mesh, mode="convex"))
+    assert np.array_equal(first, again) and len(list(cache.iterdir())) == 1
 
 
 # -- what needs no coacd -----------------------------------------------------------
@@ -162,7 +218,7 @@ def check_parts(mesh: trimesh.Trimesh, parts: list[np.ndarray], beyond: float) -
     surface = trimesh.sample.sample_surface(mesh, 5000, seed=0)[0]
     gap = np.min([outside_of(part, surface) for part in parts], axis=0)
     assert gap.max() <= 1e-4 * size
-    assert max(len(part) for part in parts) <= MAX_PART_VERTICES
+    assert max(len(part) for part in parts) <= 32
 
 
 def test_coacd_on_an_ell(capfd, cache, monkeypatch):
