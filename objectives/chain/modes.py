@@ -287,6 +287,8 @@ def build_modes(
         copies = X.copy_subtree(
             root, parent, rename, origin=origin, joint=joint, without=inactive
         )
+        # Only the copy that the hand holds may touch it, so only in these slices.
+        X.hold(copies[root])
         if joint is not None:
             shared.append(joint.name)
             attachments.append(Attachment(s.start, root, copies[root], parent, joint))

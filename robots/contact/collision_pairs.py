@@ -13,13 +13,14 @@ from jaxtyping import Bool, Int
 
 from ..kinematics.builder import topological_order
 from ..world.frame import Frame
+from ..world.frame_tree import KinematicModel
 
 FramePair = tuple[int, int]
 """Frame indices, the lower first."""
 
 
 def collision_pairs(
-    frames: Sequence[Frame], nodes: Sequence[int], ignored: Collection[FramePair] = ()
+    frames: Sequence[Frame], bodies: Sequence[int], ignored: Collection[FramePair] = ()
 ) -> Int[np.ndarray, "n 2"]:
     """Return the index pairs of the frames that can collide, sorted, the lower first.
 
@@ -32,12 +33,12 @@ def collision_pairs(
 
     Args:
         frames: all frames.
-        nodes: for each frame the moving body that carries it (`Tree.frame_nodes`).
+        bodies: for each frame a number of the body that carries it, see `moving_bodies`.
         ignored: pairs that never count.
     """
     solid = np.array([i for i, f in enumerate(frames) if can_collide(f)], int)
-    node = np.asarray(nodes, int)[solid]
-    counts = node[:, None] != node
+    body = np.asarray(bodies, int)[solid]
+    counts = body[:, None] != body
     if any(frames[i].contact < 0 for i in solid):
         ignores = _ignored_ancestors(frames, solid)
         counts &= ~(ignores | ignores.T)
@@ -48,6 +49,24 @@ def collision_pairs(
         both_solid = (a < len(solid)) & (b < len(solid))
         counts[a[both_solid], b[both_solid]] = False
     return solid[np.argwhere(np.triu(counts, 1))]
+
+
+def moving_bodies(model: KinematicModel) -> tuple[int, ...]:
+    """Return for each frame a number of the rigid body to which it belongs.
+
+    Frames of one body have a distance that no joint changes. A joint moves nothing when
+    it is locked, mimics a locked joint, follows another one at multiplier 0, or has
+    limits that leave it no range.
+    """
+    K = model.kinematics
+    coordinate = np.append(K.tree.column_coordinate, -1)[[*K.tree.dof_columns]]
+    lower, upper = K.limits
+    is_fixed = np.append(lower == upper, False)[coordinate]
+    moves = ~is_fixed & (np.asarray(K.dof_multiplier) != 0)
+    driven = np.packbits(K.tree.dof_mask[:-1, moves], axis=1)
+    # In a tree, frames that the same dofs move are rigidly attached to each other.
+    numbers: dict[bytes, int] = {}
+    return tuple(numbers.setdefault(row.tobytes(), len(numbers)) for row in driven)
 
 
 def can_collide(frame: Frame) -> bool:

@@ -1,20 +1,19 @@
 """Choice of the pairs of frames that can collide."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
-from ..errors import ConfigError, unknown_name
-from ..loaders.urdf.srdf import read_srdf
-from ..typing import Frames, StrPath
+from ..errors import ConfigError
+from ..typing import Frames
 from ..world.frame import Frame
 from ..world.frame_tree import FrameTree
-from .collision_pairs import FramePair, collision_pairs, ordered_pairs
+from .collision_pairs import FramePair, collision_pairs, moving_bodies, ordered_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,20 +23,51 @@ class CollisionFilter:
     Methods return a new filter and do not change this one.
     """
 
-    ignored: frozenset[FramePair] = frozenset()
+    reasons: Mapping[FramePair, str] = field(default_factory=dict)
+    """Why each pair is ignored, in the words of SRDF files."""
+    held: Mapping[int, frozenset[FramePair]] = field(default_factory=dict)
+    """Frames that have been attached to others, each with the pairs that are ignored
+    for as long as it stays there."""
+
+    @cached_property
+    def ignored(self) -> frozenset[FramePair]:
+        """All pairs that never collide in the present state of attachment."""
+        return frozenset(self.reasons).union(*self.held.values())
 
     def pairs(self, tree: FrameTree) -> Int[np.ndarray, "n 2"]:
         """Return the index pairs of the frames that can collide, sorted."""
-        nodes = tree.model.layout.tree.frame_nodes
-        return _cached_pairs(tree.frames, nodes, self.ignored)
+        return _cached_pairs(tree.frames, moving_bodies(tree.model), self.ignored)
 
-    def ignoring(self, pairs: Iterable[FramePair]) -> "CollisionFilter":
-        """Ignore more pairs."""
-        return CollisionFilter(self.ignored | frozenset(pairs))
+    def ignoring(self, reasons: Mapping[FramePair, str]) -> "CollisionFilter":
+        """Ignore more pairs, for these reasons."""
+        return replace(self, reasons={**self.reasons, **reasons})
 
     def restoring(self, pairs: Iterable[FramePair]) -> "CollisionFilter":
         """Ignore fewer pairs."""
-        return CollisionFilter(self.ignored - frozenset(pairs))
+        restored = frozenset(pairs)
+        return CollisionFilter(
+            {p: why for p, why in self.reasons.items() if p not in restored},
+            {root: pairs - restored for root, pairs in self.held.items()},
+        )
+
+    def holding(self, root: int, pairs: Iterable[FramePair]) -> "CollisionFilter":
+        """Ignore pairs for as long as a frame stays attached."""
+        return replace(self, held={**self.held, root: frozenset(pairs)})
+
+    def releasing(self, root: int, subtree: Collection[int]) -> "CollisionFilter":
+        """Restore what is ignored because a frame is attached, before it moves on.
+
+        Args:
+            root: the frame.
+            subtree: indices of all frames that move with it, its own too.
+        """
+        # What lies within the subtree, or apart from it, stays as it is.
+        held = {
+            other: frozenset(p for p in pairs if (p[0] in subtree) == (p[1] in subtree))
+            for other, pairs in self.held.items()
+            if other != root
+        }
+        return replace(self, held=held)
 
     def reindexed(self, new_index: Mapping[int, int]) -> "CollisionFilter":
         """Return the filter after frames were removed.
@@ -45,47 +75,32 @@ class CollisionFilter:
         Args:
             new_index: new indices of the remaining frames by their old ones.
         """
-        return CollisionFilter(
-            frozenset(
-                (new_index[a], new_index[b])
-                for a, b in self.ignored
+
+        def moved(pairs: Iterable[FramePair]) -> dict[FramePair, FramePair]:
+            return {
+                (a, b): (new_index[a], new_index[b])
+                for a, b in pairs
                 if a in new_index and b in new_index
-            )
+            }
+
+        return CollisionFilter(
+            {new: self.reasons[old] for old, new in moved(self.reasons).items()},
+            {
+                new_index[root]: frozenset(moved(pairs).values())
+                for root, pairs in self.held.items()
+                if root in new_index
+            },
         )
 
 
 @lru_cache(maxsize=64)
 def _cached_pairs(
-    frames: tuple[Frame, ...], nodes: tuple[int, ...], ignored: frozenset[FramePair]
+    frames: tuple[Frame, ...], bodies: tuple[int, ...], ignored: frozenset[FramePair]
 ) -> Int[np.ndarray, "n 2"]:
-    pairs = collision_pairs(frames, nodes, ignored)
+    pairs = collision_pairs(frames, bodies, ignored)
     # All callers share this array, so that nobody may write to it.
     pairs.flags.writeable = False
     return pairs
-
-
-def apply_srdf(
-    collision_filter: CollisionFilter, tree: FrameTree, path: StrPath, prefix: str
-) -> CollisionFilter:
-    """Ignore and restore the pairs that an SRDF file names; see `Config.read_srdf`."""
-    srdf = read_srdf(path)
-    index = tree.model.first_index
-
-    def pairs(kind: str) -> set[FramePair]:
-        named: set[FramePair] = set()
-        for links, element in srdf[kind].items():
-            for name in links:
-                if prefix + name not in index:
-                    known = tree.model.names
-                    raise element.error(unknown_name("link", prefix + name, known))
-            frames = [index[prefix + name] for name in links]
-            others = frames[1:] or range(len(tree.frames))
-            named |= ordered_pairs(product(frames[:1], others))
-        return named
-
-    by_default = pairs("disable_default_collisions")
-    enabled, disabled = pairs("enable_collisions"), pairs("disable_collisions")
-    return collision_filter.ignoring(by_default).restoring(enabled).ignoring(disabled)
 
 
 def pairs_between(

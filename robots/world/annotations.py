@@ -1,13 +1,15 @@
 """Semantic annotations of a world: objects, regions, rooms, cameras, agents, states."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..errors import ConfigError, unknown_name
 from ..typing import FrameName, Frames, MatrixLike, PoseLike, RegionKind, VectorLike
 from .agents import Agent, Camera, parse_hands
+from .frame import NamedState
 from .frame_tree import FrameTree
+from .named_states import merge_states, restricted_states
 from .object_states import ObjectState, parse_state
 from .objects import ObjectAnnotation
 from .regions import REGION_KINDS, Region, parse_cavity, parse_support, region_frame
@@ -32,6 +34,8 @@ class Annotations:
     agents: Mapping[str, Agent] = field(default_factory=dict)
     states: Mapping[str, ObjectState] = field(default_factory=dict)
     """Extended states by object."""
+    named_states: tuple[NamedState, ...] = ()
+    """Named values of joints."""
 
     def with_object(self, name: str, annotation: ObjectAnnotation) -> "Annotations":
         """Add an object, or replace its category and abilities but not its state."""
@@ -52,6 +56,10 @@ class Annotations:
     def with_agent(self, agent: Agent) -> "Annotations":
         """Add an agent."""
         return replace(self, agents={**self.agents, agent.name: agent})
+
+    def with_named_states(self, states: Iterable[NamedState]) -> "Annotations":
+        """Add named states, or replace those with the same group and name."""
+        return replace(self, named_states=merge_states(self.named_states, states))
 
     def with_rooms(self, rooms: RoomMap | None) -> "Annotations":
         """Replace the map of rooms.
@@ -99,8 +107,8 @@ class Annotations:
             )
         return self.objects[name]
 
-    def restricted_to(self, frames: Set[str]) -> "Annotations":
-        """Keep what refers to these frames only, after others were removed."""
+    def restricted_to(self, frames: Set[str], joints: Set[str]) -> "Annotations":
+        """Keep what refers to these frames and joints, after others were removed."""
 
         def of_frames(by_name: Mapping[str, T]) -> dict[str, T]:
             return {name: x for name, x in by_name.items() if name in frames}
@@ -113,6 +121,7 @@ class Annotations:
             cameras=of_frames(self.cameras),
             agents={k: agent for k, agent in agents.items() if agent is not None},
             states=of_frames(self.states),
+            named_states=restricted_states(self.named_states, joints),
         )
 
 

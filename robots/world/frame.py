@@ -1,5 +1,6 @@
 """Parts of a world: frames with a constant origin, a joint and shapes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
@@ -102,11 +103,29 @@ class FrameFields(TypedDict, total=False):
 
 
 @dataclass(frozen=True, eq=False)
+class NamedState:
+    """Values of some joints under a name, such as "home"."""
+
+    name: str
+    group: str
+    """Name of the group of joints, as in SRDF files."""
+    values: Mapping[str, np.ndarray]
+    """Coordinates (dim,) by joint."""
+
+    @property
+    def full_name(self) -> str:
+        """The name that tells equal names of several groups apart."""
+        return f"{self.group}/{self.name}"
+
+
+@dataclass(frozen=True, eq=False)
 class Model:
     """Result of a loader: frames in file order, joint values and ignored pairs."""
 
     frames: tuple[Frame, ...]
     q: dict[int, np.ndarray] = field(default_factory=dict)
     """Joint values by frame index where they differ from `Joint.q`."""
-    ignored: frozenset[tuple[int, int]] = frozenset()
-    """Pairs of frame indices, the lower first, that never collide."""
+    ignored: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """Pairs of frame indices, the lower first, that never collide, each with its reason
+    ("Adjacent", "User", …)."""
+    named_states: tuple[NamedState, ...] = ()

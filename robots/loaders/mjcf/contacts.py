@@ -17,23 +17,26 @@ if TYPE_CHECKING:
     from mujoco import MjModel
 
 
-def ignored_bodies(mujoco: ModuleType, model: "MjModel") -> set[FramePair]:
-    """Return the pairs of bodies that never collide, the lower index first.
+def ignored_bodies(mujoco: ModuleType, model: "MjModel") -> dict[FramePair, str]:
+    """Return the pairs of bodies that never collide, lower index first, with reasons.
 
     They are the two sides of each joint, the pairs in `<contact><exclude>`, and the
     pairs of which no two geoms match by `contype` and `conaffinity`.
     """
     matching, solid = _matching_bodies(model)
-    ignored = {(a, b) for a, b in np.argwhere(np.triu(~matching, 1)).tolist()}
+    unmatched = np.argwhere(np.triu(~matching, 1)).tolist()
+    ignored: dict[FramePair, str] = {(a, b): "User" for a, b in unmatched}
     # MuJoCo packs the two bodies of an exclusion into one integer.
     signatures = np.asarray(model.exclude_signature, int)
-    ignored |= ordered_pairs(
+    excluded = ordered_pairs(
         zip((signatures >> 16).tolist(), (signatures & 0xFFFF).tolist(), strict=True)
     )
+    ignored |= dict.fromkeys(excluded, "User")
     if not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT:
         parents = [int(b) or None for b in model.body_parentid]
-        ignored |= adjacent_bodies(parents, (model.body_jntnum > 0).tolist())
-    return {(a, b) for a, b in ignored if solid[a] and solid[b]}
+        neighbours = adjacent_bodies(parents, (model.body_jntnum > 0).tolist())
+        ignored |= dict.fromkeys(neighbours, "Adjacent")
+    return {(a, b): why for (a, b), why in ignored.items() if solid[a] and solid[b]}
 
 
 def _matching_bodies(model: Any) -> tuple[np.ndarray, np.ndarray]:

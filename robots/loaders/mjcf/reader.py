@@ -162,7 +162,7 @@ class _MjcfReader:
             )
         bodies = ignored_bodies(self.mujoco, m)
         frame = [self.body_frame[b] or 0 for b in range(m.nbody)]
-        ignored = frozenset((frame[a], frame[b]) for a, b in bodies)
+        ignored = {(frame[a], frame[b]): why for (a, b), why in bodies.items()}
         return Model(tuple(self.frames), ignored=ignored)
 
     def _name(self, kind: str, i: int) -> str:

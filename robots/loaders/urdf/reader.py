@@ -88,7 +88,7 @@ def read_urdf(
             )
         )
     meshes.warn()
-    return Model(tuple(frames), ignored=_adjacent_links(frames))
+    return Model(tuple(frames), ignored=dict.fromkeys(_adjacent_links(frames), "Adjacent"))
 
 
 def _adjacent_links(frames: list[Frame]) -> frozenset[FramePair]:

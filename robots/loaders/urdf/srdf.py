@@ -1,9 +1,20 @@
-"""Reader of SRDF, MoveIt's description of which links of a URDF never collide."""
+"""SRDF, MoveIt's description of which links of a URDF never collide, and named states.
+
+What else a file has (groups, end effectors, virtual and passive joints, spheres) is
+skipped. A group is written with the joints of its states, since MoveIt asks for it.
+"""
 
 import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+import numpy as np
 
 from ...errors import LoadError
 from ...typing import StrPath
+from ...world.frame import NamedState
 from ..xmltree import XmlElement, read_xml
 
 LINK_ATTRIBUTES = {
@@ -12,22 +23,99 @@ LINK_ATTRIBUTES = {
     "disable_collisions": ("link1", "link2"),
 }
 """The attributes that name links, by the tag of the element."""
+DEFAULT_REASON = "User"
+"""Reason of an exclusion for which the file gives none."""
 
 
-def read_srdf(
-    path: StrPath,
-) -> dict[str, dict[tuple[str, ...], XmlElement]]:
-    """Return the elements about collisions, by tag and by the links that they name.
+class LinkRule(NamedTuple):
+    """An element about collisions."""
+
+    links: tuple[str, ...]
+    reason: str
+    line: int
+
+
+@dataclass(frozen=True, eq=False)
+class Srdf:
+    """What is read of an SRDF file."""
+
+    rules: Mapping[str, tuple[LinkRule, ...]]
+    """Elements about collisions by tag."""
+    states: tuple[NamedState, ...]
+    """Values are in the file's order: quaternions as (x, y, z, w)."""
+    joint_lines: Mapping[str, int]
+    """The line in which a joint is first given a value."""
+
+
+def read_srdf(path: StrPath) -> Srdf:
+    """Return the elements about collisions, and the states of groups.
 
     Raises:
-        LoadError: For a file that is no SRDF, or an element without its links.
+        LoadError: For a file that is no SRDF, or an element that lacks an attribute.
     """
     if not isinstance(path, str | os.PathLike):
         raise LoadError(f"path is {path!r}, expected the path of an SRDF file.")
     root = read_xml(path)
     if root.tag != "robot":
         raise root.error("expected the root <robot>; this file is no SRDF.")
-    return {
-        tag: {tuple(e.required(name) for name in names): e for e in root.findall(tag)}
+    rules = {
+        tag: tuple(_read_rule(element, names) for element in root.findall(tag))
         for tag, names in LINK_ATTRIBUTES.items()
     }
+    elements = root.findall("group_state")
+    lines: dict[str, int] = {}
+    for joint in (j for e in elements for j in e.findall("joint")):
+        lines.setdefault(joint.required("name"), joint.line)
+    return Srdf(rules, tuple(map(_read_state, elements)), lines)
+
+
+def _read_rule(element: XmlElement, names: Iterable[str]) -> LinkRule:
+    links = tuple(element.required(name) for name in names)
+    reason = element.get("reason", "").strip() or DEFAULT_REASON
+    return LinkRule(links, reason, element.line)
+
+
+def _read_state(element: XmlElement) -> NamedState:
+    values = {}
+    for joint in element.findall("joint"):
+        count = len(joint.required("value").split())
+        values[joint.required("name")] = joint.numbers("value", count)
+    return NamedState(element.required("name"), element.required("group"), values)
+
+
+def format_srdf(
+    name: str,
+    enabled: Iterable[tuple[str, str]],
+    disabled: Mapping[tuple[str, str], str],
+    states: Iterable[NamedState],
+) -> str:
+    """Return the text of an SRDF file.
+
+    Args:
+        name: of the robot.
+        enabled: pairs of links that collide although a joint connects them.
+        disabled: pairs of links that never collide, with the reason.
+        states: named states, quaternions as (x, y, z, w).
+    """
+    states = list(states)
+    robot = ET.Element("robot", name=name)
+    joints: dict[str, dict[str, None]] = {}
+    for state in states:
+        joints.setdefault(state.group, {}).update(dict.fromkeys(state.values))
+    for group, members in joints.items():
+        element = ET.SubElement(robot, "group", name=group)
+        for joint in members:
+            ET.SubElement(element, "joint", name=joint)
+    for state in states:
+        element = ET.SubElement(
+            robot, "group_state", name=state.name, group=state.group
+        )
+        for joint, value in state.values.items():
+            text = " ".join(repr(float(v)) for v in np.atleast_1d(value))
+            ET.SubElement(element, "joint", name=joint, value=text)
+    for a, b in enabled:
+        ET.SubElement(robot, "enable_collisions", link1=a, link2=b)
+    for (a, b), reason in disabled.items():
+        ET.SubElement(robot, "disable_collisions", link1=a, link2=b, reason=reason)
+    ET.indent(robot)
+    return f'<?xml version="1.0"?>\n{ET.tostring(robot, encoding="unicode")}\n'

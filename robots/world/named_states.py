@@ -1,0 +1,87 @@
+"""Named values of joints, such as "home": states of groups in SRDF files, MJCF keys."""
+
+from collections.abc import Iterable, Mapping, Set
+
+from ..errors import ConfigError, unknown_name
+from .edit import set_joint
+from .frame import NamedState
+from .frame_tree import FrameTree
+
+
+def states_by_name(states: Iterable[NamedState]) -> dict[str, NamedState]:
+    """Return states by name; those of several groups by "group/name"."""
+    listed = list(states)
+    names = [state.name for state in listed]
+    return {
+        state.name if names.count(state.name) == 1 else state.full_name: state
+        for state in listed
+    }
+
+
+def find_state(states: Iterable[NamedState], name: str) -> NamedState:
+    """Return the state of a name, or of "group/name".
+
+    Raises:
+        ConfigError: for an unknown name, with near matches, and one that several
+            groups have.
+    """
+    listed = list(states)
+    named = [s for s in listed if name in (s.name, s.full_name)]
+    if len(named) > 1:
+        choices = " or ".join(repr(s.full_name) for s in named)
+        raise ConfigError(
+            f"The named state {name!r} is one of several groups; say {choices}."
+        )
+    if not named:
+        raise ConfigError(unknown_name("named state", name, states_by_name(listed)))
+    return named[0]
+
+
+def apply_state(tree: FrameTree, state: NamedState) -> FrameTree:
+    """Set the joints of a named state.
+
+    Raises:
+        ConfigError: when one of them is no longer there, or mimics another one.
+    """
+    for joint, value in state.values.items():
+        try:
+            tree = set_joint(tree, joint, value)
+        except ConfigError as error:
+            raise ConfigError(
+                f"Named state {state.full_name!r} has a value of joint {joint!r} that"
+                f" cannot be set: {error}"
+            ) from error
+    return tree
+
+
+def merge_states(
+    old: Iterable[NamedState], new: Iterable[NamedState]
+) -> tuple[NamedState, ...]:
+    """Add states, in place of those with the same group and name."""
+    merged = {state.full_name: state for state in (*old, *new)}
+    return tuple(merged.values())
+
+
+def renamed_states(
+    states: Iterable[NamedState], prefix: str, joints: Mapping[str, str]
+) -> tuple[NamedState, ...]:
+    """Return states with a prefix before their groups and new names of their joints."""
+    return tuple(
+        NamedState(
+            s.name, prefix + s.group, {joints[j]: v for j, v in s.values.items()}
+        )
+        for s in states
+    )
+
+
+def restricted_states(
+    states: Iterable[NamedState], joints: Set[str]
+) -> tuple[NamedState, ...]:
+    """Return what is left of states after other joints were removed."""
+    left = (
+        NamedState(
+            s.name, s.group, {j: v for j, v in s.values.items() if j in joints}
+        )
+        for s in states
+    )
+    return tuple(s for s in left if s.values)
