@@ -643,7 +643,9 @@ class Config:
         coordinates are arrays (dim,).
         """
         return {
-            name: {j: v.item() if v.size == 1 else v.copy() for j, v in s.values.items()}
+            name: {
+                j: v.item() if v.size == 1 else v.copy() for j, v in s.values.items()
+            }
             for name, s in states_by_name(self._annotations.named_states).items()
         }
 

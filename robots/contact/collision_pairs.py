@@ -33,7 +33,7 @@ def collision_pairs(
 
     Args:
         frames: all frames.
-        bodies: for each frame a number of the body that carries it, see `moving_bodies`.
+        bodies: for each frame the body that carries it, see `moving_bodies`.
         ignored: pairs that never count.
     """
     solid = np.array([i for i, f in enumerate(frames) if can_collide(f)], int)
@@ -59,7 +59,8 @@ def moving_bodies(model: KinematicModel) -> tuple[int, ...]:
     limits that leave it no range.
     """
     K = model.kinematics
-    coordinate = np.append(K.tree.column_coordinate, -1)[[*K.tree.dof_columns]]
+    columns = np.array(K.tree.dof_columns, int)
+    coordinate = np.array(K.tree.column_coordinate, int)[columns]
     lower, upper = K.limits
     is_fixed = np.append(lower == upper, False)[coordinate]
     moves = ~is_fixed & (np.asarray(K.dof_multiplier) != 0)

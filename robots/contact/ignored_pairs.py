@@ -44,15 +44,13 @@ class IgnoredPair:
     a: str
     b: str
     reason: str
-    """"Adjacent", "Default", "Always", "Never", "User", or the words of an SRDF file."""
+    """One of "Adjacent", "Default", "Always", "Never", "User", or words of a file."""
 
     def __str__(self) -> str:
         return f"{self.a} and {self.b}: {self.reason}"
 
 
-def named_pairs(
-    tree: FrameTree, reasons: Mapping[FramePair, str]
-) -> list[IgnoredPair]:
+def named_pairs(tree: FrameTree, reasons: Mapping[FramePair, str]) -> list[IgnoredPair]:
     """Return pairs of frame indices with names, in order of the frames."""
     names = tree.model.names
     return [IgnoredPair(names[a], names[b], reasons[a, b]) for a, b in sorted(reasons)]
@@ -172,9 +170,7 @@ class _TouchTest:
         R, p = _frame_poses(K, np.concatenate([q, padding]))
         return np.asarray(R)[:size], np.asarray(p)[:size]
 
-    def _near(
-        self, a: "_Side", b: "_Side"
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _near(self, a: "_Side", b: "_Side") -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield batches of states and rows whose bounding balls are near."""
         if not len(a.radius):
             return

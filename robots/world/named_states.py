@@ -79,9 +79,7 @@ def restricted_states(
 ) -> tuple[NamedState, ...]:
     """Return what is left of states after other joints were removed."""
     left = (
-        NamedState(
-            s.name, s.group, {j: v for j, v in s.values.items() if j in joints}
-        )
+        NamedState(s.name, s.group, {j: v for j, v in s.values.items() if j in joints})
         for s in states
     )
     return tuple(s for s in left if s.values)

@@ -404,7 +404,7 @@ def test_srdf_rules(tmp_path):
     "inner, sentence",
     [
         ('<disable_collisions link1="hand"/>', "attribute 'link2' is missing"),
-        ('<disable_default_collisions/>', "attribute 'link' is missing"),
+        ("<disable_default_collisions/>", "attribute 'link' is missing"),
         (
             '<group_state name="home" group="arm"><joint name="j" value="a"/>'
             "</group_state>",

@@ -88,7 +88,8 @@ def read_urdf(
             )
         )
     meshes.warn()
-    return Model(tuple(frames), ignored=dict.fromkeys(_adjacent_links(frames), "Adjacent"))
+    adjacent = _adjacent_links(frames)
+    return Model(tuple(frames), ignored=dict.fromkeys(adjacent, "Adjacent"))
 
 
 def _adjacent_links(frames: list[Frame]) -> frozenset[FramePair]:
