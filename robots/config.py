@@ -807,9 +807,9 @@ class Config:
         """Exclude pairs of a robot's links that need no test, as MoveIt's assistant.
 
         Each pair of `collision_pairs()` with both frames on one robot is excluded for
-        the first of these reasons that holds. "Adjacent": the links are neighbours, with
-        one joint or only links without shapes between them. "Default": they touch at
-        home (a coordinate whose home is outside of its limits is in their middle).
+        the first of these reasons that holds. "Adjacent": the links are neighbours,
+        with one joint or only links without shapes between them. "Default": they touch
+        at home (a coordinate whose home is outside of its limits is in their middle).
         "Always": they touch in more than 95 % of 200 random states. "Never": they touch
         in none of the random states. A robot is what joints connect, without objects
         and what was attached later.

@@ -50,11 +50,12 @@ def adjacent_pairs(tree: FrameTree, others: Collection[int] = ()) -> set[FramePa
     solid: dict[int, list[int]] = {}
     for i in topological_order(frames):
         parent = frames[i].parent
-        is_root = parent is None or _is_separate(frames, i) or i in others
-        link[i] = i if is_root or frames[i].joint is not None else link[parent]
+        up = None
+        if parent is not None and not _is_separate(frames, i) and i not in others:
+            up = link[parent]
+        link[i] = i if up is None or frames[i].joint is not None else up
         if link[i] == i:
-            above[i] = None if is_root else link[parent]
-            solid[i] = []
+            above[i], solid[i] = up, []
         if can_collide(frames[i]):
             solid[link[i]].append(i)
     pairs: set[FramePair] = set()
