@@ -12,6 +12,7 @@ from helpers.reference_kinematics import (
     random_values,
 )
 
+import posewise as pw
 from posewise.robots.errors import LoadError
 from posewise.robots.loaders.mjcf.reader import read_mjcf
 from posewise.robots.world.frame import Model
@@ -161,12 +162,88 @@ def test_mimic_and_locked_joints(tmp_path: Path):
     assert not l.active and l.q.tolist() == [0.4]
 
 
+def test_a_constraint_that_is_left_out_is_named(tmp_path: Path):
+    with pytest.warns(UserWarning) as caught:
+        frames = frames_of(tmp_path, mjcf(*LEFT_OUT))
+    (warning,) = caught
+    for part in (
+        "'curve' of the joints 'j' and 'k' with polycoef [0.0, 1.0, 1.0, 0.0, 0.0]",
+        "'w', which welds body 'a' and body 'b'",
+        "'c', which connects a point of body 'a' and body 'c'",
+        "'three' of tendon 't' (1 j + -2 k + 0.5 l) with polycoef [0.0, 1.0",
+        "ball joint 'ball' of body 'd' (at most 30 degrees)",
+    ):
+        assert part in str(warning.message)
+    assert all(f.joint is None or f.joint.mimic is None for f in frames.values())
+
+
+LEFT_OUT = (
+    "".join(body(n, f'<joint name="{j}"/>') for n, j in zip("abc", "jkl", strict=True))
+    + body("d", '<joint name="ball" type="ball" range="0 30"/>'),
+    """<tendon><fixed name="t"><joint joint="j" coef="1"/><joint joint="k" coef="-2"/>
+    <joint joint="l" coef=".5"/></fixed></tendon><equality>
+    <joint name="curve" joint1="j" joint2="k" polycoef="0 1 1"/>
+    <weld name="w" body1="a" body2="b"/>
+    <connect name="c" body1="a" body2="c" anchor="0 0 0"/>
+    <tendon name="three" tendon1="t"/></equality>""",
+)
+
+
+FIXED = (
+    '<fixed name="{}"><joint joint="j" coef="{}"/><joint joint="k" coef="{}"/></fixed>'
+)
+
+
+@pytest.mark.parametrize(
+    "tendons, equality, multiplier, offset",
+    [
+        (FIXED.format("t", 1, -1), '<tendon tendon1="t"/>', 1.0, 0.0),
+        (FIXED.format("t", 2, 4), '<tendon tendon1="t" polycoef="3"/>', -0.5, 0.75),
+        (
+            '<fixed name="t"><joint joint="k" coef="2"/></fixed>'
+            '<fixed name="u"><joint joint="j" coef="3"/></fixed>',
+            '<tendon tendon1="t" tendon2="u" polycoef="1 4"/>',
+            6.0,
+            0.5,
+        ),
+    ],
+)
+def test_tendons_that_couple_two_joints(
+    tmp_path, tendons, equality, multiplier, offset
+):
+    joints = body("a", '<joint name="j"/>') + body("b", '<joint name="k"/>')
+    rest = f"<tendon>{tendons}</tendon><equality>{equality}</equality>"
+    frames = frames_of(tmp_path, mjcf(joints, rest))
+    k = frames["b"].joint
+    assert (k.mimic, k.multiplier) == ("j", multiplier)
+    assert k.offset == pytest.approx(offset) and frames["a"].joint.mimic is None
+
+
+def test_keys_are_named_states(tmp_path):
+    joints = body("a", '<joint name="j" range="-170 -4"/>') + body(
+        "b", '<joint name="k" type="ball"/>'
+    )
+    keys = """<keyframe><key name="up" qpos="-1 1 0 0 0"/>
+    <key name="home" qpos="-1.5 0 1 0 0"/><key qpos="0 1 0 0 0"/></keyframe>"""
+    C = pw.Config()
+    with pytest.warns(UserWarning, match="key .key2. is outside of the limits"):
+        C.add_file(write(tmp_path, mjcf(joints, keys)), prefix="x")
+    assert C.q.tolist() == C.home.tolist() == [-1.5, 0, 1, 0, 0]
+    assert list(C.named_states) == ["up", "home", "key2"]
+    C.set_named_state("up")
+    assert C.q.tolist() == [-1, 1, 0, 0, 0]
+    C.set_named_state("xkeyframes/key2")
+    assert C.q[0] == C.limits[1, 0] < 0
+    with pytest.raises(pw.ConfigError, match="did you mean 'home'"):
+        C.set_named_state("hom")
+
+
 def test_constraints_that_are_left_out(tmp_path: Path):
     joints = body("a", '<joint name="j"/>') + body("b", '<joint name="k"/>')
     rest = """<equality><joint name="curve" joint1="j" joint2="k" polycoef="0 1 1"/>
         <weld name="w" body1="a" body2="b"/>
         <joint joint1="k" joint2="j"/><joint joint1="j" joint2="k"/></equality>"""
-    with pytest.warns(UserWarning, match="curved mimic of joint 'j'.*'w'.*circular"):
+    with pytest.warns(UserWarning, match="'curve' of the joints 'j' and 'k'.*'w'"):
         frames = frames_of(tmp_path, mjcf(joints, rest))
     assert frames["b"].joint.mimic == "j" and frames["a"].joint.mimic is None
 

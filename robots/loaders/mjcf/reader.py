@@ -40,13 +40,18 @@ from ...kinematics.transforms import (
     quat_to_matrix,
 )
 from ...simulation.mujoco_extra import import_mujoco
-from ...world.frame import Frame, Geometry, Joint, Model
+from ...world.frame import Frame, Geometry, Joint, Model, NamedState
 from .contacts import ignored_bodies
+from .couplings import couple_joints
 from .files import check_includes, foreign_assets
 
 FREE, BALL, SLIDE, HINGE = range(4)
 JOINT_TYPE_NAMES = {FREE: "free", BALL: "quatBall", SLIDE: "prismatic", HINGE: "hinge"}
 DEFAULT_COLOR = (0.5, 0.5, 0.5, 1.0)
+KEY_GROUP = "keyframes"
+"""Group of the named states that keys become."""
+MAX_KEY_EXCESS = 1e-6
+"""How far a key may be outside of a joint's limits without a warning [m or rad]."""
 FIRST_HIDDEN_GROUP = 3
 """First group of geoms that MuJoCo's viewer does not draw by default."""
 
@@ -54,8 +59,11 @@ FIRST_HIDDEN_GROUP = 3
 def read_mjcf(path: str | os.PathLike) -> Model:
     """Read an MJCF file (or a URDF, with MuJoCo's reader).
 
-    If meshes are missing, all are left out, with one `UserWarning`; so are constraints
-    that close loops. Equality constraints between two joints become mimic joints.
+    The key "home", or else the first one, is the state and the home; all keys are named
+    states. Linear equality constraints of two joints or of fixed tendons become mimic
+    joints. If meshes are missing, all are left out, with one `UserWarning`. One more
+    names all else that is left out: constraints that close loops, ranges of ball
+    joints, shapes such as height fields.
 
     Raises:
         LoadError: When the file is missing or MuJoCo refuses it.
@@ -151,19 +159,19 @@ class _MjcfReader:
         ):
             for i, body in enumerate(bodies):
                 self._marker(kind, i, int(body), make_pose(positions[i], quats[i]))
-        self._equalities()
+        self._ball_ranges()
+        self._couplings()
+        states = self._keyframes()
         if self.left_out:
-            shown = ", ".join(self.left_out[:5])
-            more = ", …" if len(self.left_out) > 5 else ""
             warnings.warn(
-                f"{self.file}: left out: {shown}{more}. The rest is kept.",
+                f"{self.file}: left out: {'; '.join(self.left_out)}. The rest is kept.",
                 UserWarning,
                 stacklevel=4,
             )
         bodies = ignored_bodies(self.mujoco, m)
         frame = [self.body_frame[b] or 0 for b in range(m.nbody)]
         ignored = {(frame[a], frame[b]): why for (a, b), why in bodies.items()}
-        return Model(tuple(self.frames), ignored=ignored)
+        return Model(tuple(self.frames), ignored=ignored, named_states=states)
 
     def _name(self, kind: str, i: int) -> str:
         number = getattr(self.mujoco.mjtObj, f"mjOBJ_{kind}")
@@ -323,54 +331,65 @@ class _MjcfReader:
         parent = self.body_frame[body]
         self.frames.append(Frame(name, parent, origin, attributes=attributes))
 
-    def _equalities(self) -> None:
-        """Convert equality constraints of joints to mimic and locked joints."""
+    def _couplings(self) -> None:
+        """Turn equality constraints of joints into mimic and locked joints."""
+        joints = {}
+        for j, i in self.joint_frame.items():
+            joint = self.frames[i].joint
+            if joint is not None:
+                joints[j] = joint
+        coupled, left_out = couple_joints(self.mujoco, self.model, joints, self._name)
+        self.left_out += left_out
+        for j, joint in coupled.items():
+            i = self.joint_frame[j]
+            self.frames[i] = replace(self.frames[i], joint=joint)
+
+    def _keyframes(self) -> tuple[NamedState, ...]:
+        """Return the keys as named states, and make "home" or the first one the home.
+
+        Values outside of a joint's limits are moved to the nearest limit.
+        """
+        states = []
+        for key in range(self.model.nkey):
+            name = self._name("KEY", key)
+            values = {}
+            for j, i in self.joint_frame.items():
+                joint = self.frames[i].joint
+                if joint is not None and joint.active and joint.mimic is None:
+                    values[joint.name] = self._key_value(key, j, joint)
+            states.append(NamedState(name, KEY_GROUP, values))
+        if states:
+            home = next((s for s in states if s.name == "home"), states[0])
+            for i, frame in enumerate(self.frames):
+                if frame.joint is not None and frame.joint.name in home.values:
+                    joint = replace(frame.joint, q=home.values[frame.joint.name])
+                    self.frames[i] = replace(frame, joint=joint)
+        return tuple(states)
+
+    def _key_value(self, key: int, j: int, joint: Joint) -> np.ndarray:
+        start = int(self.model.jnt_qposadr[j])
+        value = np.array(self.model.key_qpos[key][start : start + joint.dim])
+        if joint.limits is None:
+            return value
+        inside = np.clip(value, *joint.limits)
+        if np.abs(inside - value).max() > MAX_KEY_EXCESS:
+            self.left_out.append(
+                f"how far key {self._name('KEY', key)!r} is outside of the limits of"
+                f" joint {joint.name!r} ({value.item():g}, now {inside.item():g})"
+            )
+        return inside
+
+    def _ball_ranges(self) -> None:
+        """Say which ranges of ball joints are left out."""
         m = self.model
-        for e in range(m.neq):
-            if not m.eq_active0[e]:
-                continue
-            if m.eq_type[e] != self.mujoco.mjtEq.mjEQ_JOINT:
-                self.left_out.append(f"the constraint {self._name('EQUALITY', e)!r}")
-                continue
-            follower, leader = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
-            constant, slope, *higher = (float(v) for v in m.eq_data[e][:5])
-            frame = self.joint_frame[follower]
-            joint = self.frames[frame].joint
-            if joint is None or joint.mimic is not None or not joint.active:
-                self.left_out.append(f"a second constraint on {_joint_name(joint)!r}")
-                continue
-            ref = float(m.qpos0[m.jnt_qposadr[follower]]) + constant
-            if leader < 0:
-                joint = replace(joint, active=False, q=np.array([ref]))
-            elif any(higher):
-                self.left_out.append(f"the curved mimic of joint {joint.name!r}")
-            elif self._leads_to(leader, follower):
-                self.left_out.append(f"the circular mimic of joint {joint.name!r}")
-            else:
-                # MuJoCo's polynomial is in deviations from qpos0 (XML reference,
-                # equality/joint): y - y0 = a0 + a1 (x - x0).
-                zero = float(m.qpos0[m.jnt_qposadr[leader]])
-                joint = replace(
-                    joint,
-                    mimic=self._name("JOINT", leader),
-                    multiplier=slope,
-                    offset=ref - slope * zero,
+        for j in range(m.njnt):
+            if m.jnt_type[j] == BALL and m.jnt_limited[j]:
+                body = self._name("BODY", int(m.jnt_bodyid[j]))
+                angle = np.rad2deg(float(m.jnt_range[j][1]))
+                self.left_out.append(
+                    f"the range of ball joint {self._name('JOINT', j)!r} of body"
+                    f" {body!r} (at most {angle:g} degrees)"
                 )
-            self.frames[frame] = replace(self.frames[frame], joint=joint)
-
-    def _leads_to(self, joint: int, other: int) -> bool:
-        """Whether a joint mimics another one, directly or through others."""
-        by_name = {self._name("JOINT", j): j for j in self.joint_frame}
-        while joint != other:
-            follower = self.frames[self.joint_frame[joint]].joint
-            if follower is None or follower.mimic is None:
-                return False
-            joint = by_name[follower.mimic]
-        return True
-
-
-def _joint_name(joint: Joint | None) -> str:
-    return "" if joint is None else joint.name
 
 
 def _one_line(error: Exception) -> str:
