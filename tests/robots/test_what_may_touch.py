@@ -364,9 +364,7 @@ def test_states_and_one_warning(prefix, tmp_path):
     assert C.pose(prefix + "b").tolist() == [1, 2, 3, 0, 0, 0, 1]
     C.set_named_state("up")
     assert C.joint_value(prefix + "j2").tolist() == [-0.1]
-    with pytest.raises(
-        pw.ConfigError, match=f"say {arm!r} or {base!r}"
-    ):
+    with pytest.raises(pw.ConfigError, match=f"say {arm!r} or {base!r}"):
         C.set_named_state("home")
     # Round trip, into a world with another prefix.
     C.write_srdf(tmp_path / "w.srdf", prefix)
