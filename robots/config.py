@@ -18,6 +18,7 @@ from posewise.collision import Contact
 from .contact.filter import CollisionFilter, pairs_between, solid_parts
 from .contact.hands import held_pairs, subtree_indices
 from .contact.ignored_pairs import IgnoredPair, default_exclusions, named_pairs
+from .contact.missing_shapes import warn_of_missing_shapes
 from .contact.proximity import nearest_contacts, signed_distance
 from .contact.srdf_rules import apply_rules, parse_states, warn_of_losses, world_srdf
 from .errors import ConfigError, LoadError
@@ -28,7 +29,7 @@ from .kinematics.forward import (
     forward_pass,
     frame_quaternions,
 )
-from .loaders.dispatch import read_file
+from .loaders.dispatch import Packages, XacroArgs, read_file, read_text
 from .loaders.urdf.srdf import DEFAULT_REASON, read_srdf
 from .models import model_info, read_model
 from .protocols import FeatureLike, MakesFeature, ViewHandle
@@ -229,14 +230,29 @@ class Config:
         prefix: str = "",
         parent: FrameName = "world",
         pose: PoseLike | None = None,
+        joint: JointTypeName | None = None,
+        *,
+        packages: Packages | None = None,
+        xacro_args: XacroArgs | None = None,
     ) -> tuple[str, ...]:
-        """Add a model: .urdf, .xml (MJCF), .g or .yml (rai); all of it or nothing.
+        """Add a model: URDF, xacro, MJCF or rai's .g and .yml; all of it or nothing.
+
+        The root element tells URDF (`<robot>`) from MJCF (`<mujoco>`). Only files in
+        the model's package and in `packages` are read, except by xacro: it evaluates
+        expressions and includes any file, so use it on trusted files only.
 
         Args:
             path: the file.
             prefix: put before every frame and joint name.
             parent: the frame that the model's root is attached to.
             pose: of the model's root in the parent (7,).
+            joint: "free" for a movable model, else see `add_model`.
+            packages: folders of ROS packages by name, for meshes of URDF files at
+                `package://name/…` and for `$(find name)` in xacro. Packages above the
+                file, beside its own, and on ROS_PACKAGE_PATH or AMENT_PREFIX_PATH are
+                found without it.
+            xacro_args: values of the arguments of a xacro file; a `.urdf` file is
+                expanded as xacro only if they are given ({} for none).
 
         Returns:
             The names of the new frames.
@@ -244,13 +260,55 @@ class Config:
         Raises:
             LoadError: for a file that cannot be read; names the line or element.
             ConfigError: when names are in use already.
+            ImportError: without a package that the format needs; names the extra.
         """
         if not isinstance(path, str | os.PathLike):
             raise LoadError(f"path is {path!r}, expected the path of a model file.")
-        model, duplicates = read_file(Path(path))
+        model, duplicates = read_file(Path(path), packages, xacro_args)
         return self.add_model(
-            model, prefix, parent, pose, duplicates=duplicates, source=str(path)
+            model, prefix, parent, pose, joint, duplicates=duplicates, source=str(path)
         )
+
+    def add_text(
+        self,
+        text: str,
+        prefix: str = "",
+        parent: FrameName = "world",
+        pose: PoseLike | None = None,
+        joint: JointTypeName | None = None,
+        *,
+        folder: StrPath | None = None,
+        packages: Packages | None = None,
+        xacro_args: XacroArgs | None = None,
+    ) -> tuple[str, ...]:
+        """Add a model whose URDF or MJCF is given as text; all of it or nothing.
+
+        Args:
+            text: XML, e.g. ROS's parameter `robot_description`.
+            prefix: see `add_file`.
+            parent: see `add_file`.
+            pose: see `add_file`.
+            joint: see `add_file`.
+            folder: where relative names of meshes begin; None: they are not found.
+            packages: see `add_file`.
+            xacro_args: values of arguments; the text is expanded as xacro only if they
+                are given ({} for none). Use it on trusted text only.
+
+        Returns:
+            The names of the new frames.
+
+        Raises:
+            LoadError: for text that cannot be read; names the line or element.
+            ConfigError: when names are in use already.
+            ImportError: without a package that the format needs; names the extra.
+        """
+        if not isinstance(text, str):
+            raise LoadError(f"text is {type(text).__name__}, expected URDF or MJCF.")
+        if folder is not None and not os.path.isdir(folder):
+            raise LoadError(f"folder is {folder!r}, expected an existing folder.")
+        place = None if folder is None else Path(folder).resolve()
+        model = read_text(text, place, packages, xacro_args)
+        return self.add_model(model, prefix, parent, pose, joint, source="text")
 
     def add_model(
         self,
@@ -763,6 +821,7 @@ class Config:
 
     def collision_indices(self) -> Int[np.ndarray, "n 2"]:
         """Return `collision_pairs` as frame indices, the lower one first."""
+        warn_of_missing_shapes(self.frames)
         return self._filter.pairs(self._tree)
 
     def ignore_collisions(self, a: Frames, b: Frames | None = None) -> None:

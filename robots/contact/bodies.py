@@ -16,6 +16,7 @@ from ..geometry.convex_parts import convex_parts
 from ..geometry.hulls import hull_vertices
 from ..kinematics.transforms import quat_to_matrix
 from ..world.frame import Frame, Geometry
+from .missing_shapes import warn_of_missing_shapes
 
 MIN_HULL_VERTICES = 8
 """Number of vertices to which small hulls are padded (count); larger ones are padded to
@@ -89,6 +90,8 @@ def _collision_geometries(frame: Frame) -> list[Geometry]:
             f"Frame {frame.name!r} has shapes, but none for collisions; distances need"
             " one (only a Marker, or no shape at all, counts as a point)."
         )
+    if not solid:
+        warn_of_missing_shapes((frame,))
     return solid or [Geometry(shapes.Marker(0.0))]
 
 

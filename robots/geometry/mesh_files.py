@@ -7,10 +7,9 @@ import numpy as np
 import trimesh
 
 from ..errors import ConfigError
-from .mesh_paths import is_existing_file
+from .collada_files import read_collada
+from .model_files import READABLE_SUFFIXES, is_existing_file
 
-TRIMESH_SUFFIXES = (".stl", ".obj", ".ply", ".off", ".glb", ".gltf", ".dae")
-READABLE_SUFFIXES = (".h5", *TRIMESH_SUFFIXES)
 MAX_FILE_BYTES = 1_000_000_000
 """Size of the largest file that is read [bytes]."""
 MAX_POINTS = 20_000_000
@@ -20,12 +19,15 @@ MAX_POINTS = 20_000_000
 def read_mesh(path: Path) -> trimesh.Trimesh:
     """Return the triangles of a mesh file, all parts as one mesh, vertices as stored.
 
+    Of a `.dae` file the lengths are converted to metres; see `collada_files`.
+
     Args:
         path: An `.h5` file of rai (its group `mesh`), or a file that trimesh reads.
 
     Raises:
         ConfigError: When the file is missing, of another kind, broken or empty.
-        ImportError: When an `.h5` file needs h5py, which is not installed.
+        ImportError: When an `.h5` file needs h5py, or a `.dae` file pycollada, and it
+            is not installed; names the extra.
     """
     _check_file(path)
     if path.suffix.lower() == ".h5":
@@ -142,20 +144,27 @@ def _check_points(path: Path, array: np.ndarray) -> np.ndarray:
 
 
 def _read_trimesh(path: Path) -> trimesh.Trimesh:
+    read = read_collada if path.suffix.lower() == ".dae" else _load
     try:
-        loaded = trimesh.load(path, process=False)
+        loaded = read(path)
         if isinstance(loaded, trimesh.Scene):
             loaded = loaded.to_mesh()
+    except (ConfigError, ImportError):
+        raise
     except Exception as error:  # trimesh's parsers raise exceptions of all kinds
-        hint = "; .dae needs pip install pycollada" * (path.suffix.lower() == ".dae")
         raise ConfigError(
-            f"{path}: trimesh cannot read this mesh ({error!r}){hint}."
+            f"{path}: trimesh cannot read this mesh ({error!r}); check the"
+            " file, or export it again."
         ) from error
     if not isinstance(loaded, trimesh.Trimesh):
         raise ConfigError(
             f"{path}: holds a {type(loaded).__name__}, expected triangles."
         )
     return loaded
+
+
+def _load(path: Path) -> Any:
+    return trimesh.load(path, process=False)
 
 
 def _check_triangles(path: Path, vertices: np.ndarray, faces: np.ndarray) -> None:

@@ -3,115 +3,117 @@
 A file from elsewhere may name any path. Only files inside its *root* are used, after
 symbolic links are followed. The root is
 
-- for `package://name/…` the folder of that package: `packages[name]`, else a folder
-  `name` in the description's folder or above it (not in the file system's root), else
-  one on ROS_PACKAGE_PATH or AMENT_PREFIX_PATH;
+- for `package://name/…` the folder of that package, see `package_folders`;
 - for everything else the nearest folder above the description with a `package.xml`,
   else the parent of its folder; and the folders in `packages`.
+
+Names are read as exporters write them: with backslashes, percent-encoded, and with
+capital letters in the suffix or without.
 """
 
-import os
-import warnings
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-MESH_SUFFIXES = frozenset(
-    ".stl .obj .dae .ply .off .glb .gltf .3mf .msh .mesh .h5".split()
-)
-"""Suffixes of mesh files; a description cannot name any other file."""
+from ..errors import PosewiseError
+from .model_files import READABLE_SUFFIXES, is_existing_file
+from .package_folders import package_folders, package_root
+
+SMALL_FILE_BYTES = 2048
+"""Size up to which a mesh is read when it is found [bytes]: placeholders of Git LFS and
+empty exports are small. Larger files are read when they are first needed."""
+_PACKAGE_NAME = re.compile(r"[\w+-][\w.+-]{0,199}")
+_URI = re.compile(r"(package|model|file):(//)?(.*)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
 class MeshLocator:
-    """Finds the mesh files of one description, and records the missing ones."""
+    """Finds the mesh files of one description, and records those that are left out."""
 
-    file: Path
-    """The description."""
-    packages: Mapping[str, str | os.PathLike] = field(default_factory=dict)
+    folder: Path | None
+    """The folder of the description; None for a text, whose folder is unknown."""
+    packages: Mapping[str, Path] = field(default_factory=dict)
     """Folders of packages by name."""
-    missing: list[str] = field(default_factory=list)
-    """Mesh names that were not found, each with the reason."""
+    left_out: list[str] = field(default_factory=list)
+    """Mesh names that cannot be used, each with the reason."""
+    unknown_packages: set[str] = field(default_factory=set)
+    """Names of packages that no folder was found for."""
 
     def find(self, name: str) -> Path | None:
-        """Return the file of a mesh name; record a missing one and return None."""
-        outside = False
-        for root, path in self._candidates(name):
+        """Return the file of a mesh name; record an unusable one and return None."""
+        reason = "not found"
+        for root, path in self._candidates(name.strip().replace("\\", "/")):
             if not is_existing_file(path):
                 continue
             real = path.resolve()  # follows links, which could lead outside
-            if real.suffix.lower() in MESH_SUFFIXES and real.is_relative_to(
-                root.resolve()
-            ):
+            if not real.is_relative_to(root.resolve()):
+                reason = f"outside of its package, {root}"
+            elif real.suffix.lower() not in READABLE_SUFFIXES:
+                reason = f"no mesh; expected {', '.join(READABLE_SUFFIXES)}"
+            elif problem := _problem_of_small_file(real):
+                reason = problem
+            else:
                 return real
-            outside = True
-        why = "outside of its package or no mesh" if outside else "not found"
-        note = f"{name!r} ({why})"
-        if note not in self.missing:
-            self.missing.append(note)
+        note = f"{name!r} ({reason})"
+        if note not in self.left_out:
+            self.left_out.append(note)
         return None
-
-    def warn(self) -> None:
-        """Warn once of all meshes that were not found."""
-        if not self.missing:
-            return
-        shown = ", ".join(self.missing[:3]) + (", …" if len(self.missing) > 3 else "")
-        plural = "meshes are" if len(self.missing) > 1 else "mesh is"
-        warnings.warn(
-            f"{self.file}: {len(self.missing)} {plural} left out: {shown}. The"
-            " kinematics is kept. Pass packages={'name': folder} to say where a"
-            " package is.",
-            UserWarning,
-            stacklevel=3,
-        )
 
     def _candidates(self, name: str) -> Iterator[tuple[Path, Path]]:
         """Yield pairs of a root and a path that must lie in it."""
-        folder = self.file.resolve().parent
-        scheme, _, rest = name.rpartition("://")
-        if scheme in ("package", "model"):
-            package, _, inner = rest.lstrip("/").partition("/")
-            if package in ("", ".", ".."):
-                return
-            for root in self._package_roots(package, folder):
-                yield root, root / inner
+        uri = _URI.fullmatch(name)
+        scheme, rest = (uri[1].lower(), uri[3]) if uri else ("", name)
+        if not uri and "://" in name:
             return
-        if scheme not in ("", "file"):
-            return
-        path = folder / (unquote(rest) if scheme else rest)
-        for root in [package_root(folder), *map(Path, self.packages.values())]:
-            yield root, path
+        for text in dict.fromkeys((rest, unquote(rest))):
+            if scheme in ("package", "model"):
+                package, _, inner = text.lstrip("/").partition("/")
+                places = [(root, root / inner) for root in self._roots(package)]
+            else:
+                places = self._plain_places(text)
+            for root, path in places:
+                for spelled in _suffix_spellings(path):
+                    yield root, spelled
 
-    def _package_roots(self, package: str, folder: Path) -> Iterator[Path]:
+    def _plain_places(self, text: str) -> list[tuple[Path, Path]]:
+        packages = list(self.packages.values())
+        if self.folder is not None:
+            roots = [package_root(self.folder), *packages]
+            return [(root, self.folder / text) for root in roots]
+        path = Path(text)
+        return [(root, path) for root in packages] if path.is_absolute() else []
+
+    def _roots(self, package: str) -> list[Path]:
+        if not _PACKAGE_NAME.fullmatch(package):
+            return []
         if package in self.packages:
-            yield Path(self.packages[package])
-            return
-        for above in [folder, *folder.parents]:
-            if above != above.parent:
-                yield above / package
-        for entry in _path_list("ROS_PACKAGE_PATH"):
-            yield entry if entry.name == package else entry / package
-        for entry in _path_list("AMENT_PREFIX_PATH"):
-            yield entry / "share" / package
+            return [self.packages[package]]
+        roots = list(package_folders(package, self.folder))
+        if not roots:
+            self.unknown_packages.add(package)  # which the warning names
+        return roots
 
 
-def is_existing_file(path: Path) -> bool:
-    """Whether there is a file of that name; impossible names are no files."""
+def _suffix_spellings(path: Path) -> Iterator[Path]:
+    """Yield a path, and the same with its suffix in lower and in upper case."""
+    yield path
+    for suffix in (path.suffix.lower(), path.suffix.upper()):
+        if suffix != path.suffix:
+            yield path.with_suffix(suffix)
+
+
+def _problem_of_small_file(path: Path) -> str | None:
+    """Return why a small mesh file cannot be read; None if it can or is large."""
+    if path.stat().st_size > SMALL_FILE_BYTES:
+        return None
+    from .mesh_files import read_mesh
+
     try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def package_root(folder: Path) -> Path:
-    """Return the folder in which all files of a description in `folder` must lie."""
-    for above in [folder, *folder.parents]:
-        if (above / "package.xml").is_file():
-            return above
-    up = folder.parent
-    return folder if up == up.parent else up
-
-
-def _path_list(variable: str) -> list[Path]:
-    return [Path(p) for p in os.environ.get(variable, "").split(os.pathsep) if p]
+        read_mesh(path)
+    except PosewiseError as error:
+        return str(error).removeprefix(f"{path}: ").rstrip(".")
+    except ImportError:
+        return None  # the mesh's first use says which package is missing
+    return None

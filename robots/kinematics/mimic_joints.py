@@ -1,12 +1,14 @@
 """Mimic joints, followed to the joint that drives them."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from ..errors import ConfigError, unknown_name
-from ..world.frame import Frame
+from ..world.frame import Frame, Joint
 from .joint_types import joint_type
 
 
@@ -79,3 +81,77 @@ def motion_value(type_: str, q: np.ndarray, relation: MimicRelation) -> np.ndarr
     for b in joint_type(type_).balls:
         scaled[b : b + 4] = value[b : b + 4]
     return scaled
+
+
+CONTRADICTION_TOLERANCE = 1e-9
+"""By how much bounds may cross before they count as contradictory [rad or m]."""
+
+
+def bounds_of_leaders(
+    frames: Sequence[Frame], relations: Mapping[int, MimicRelation]
+) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Return limits (2, dim) and largest speed (dim,) of joints that no other drives.
+
+    A follower at m · q + o within [l, u] bounds its leader to q in [(l - o) / m,
+    (u - o) / m], the ends swapped for m < 0, and its speed v to v / |m|. Where all
+    bounds together leave nothing, a warning says so, and the leader's own count.
+
+    Args:
+        frames: All frames.
+        relations: Those of their joints, by `resolve_mimics`.
+    """
+    followers: dict[int, list[int]] = {}
+    for i, relation in relations.items():
+        followers.setdefault(relation.source, []).append(i)
+    return {
+        leader: _leader_bounds(frames, leader, members, relations)
+        for leader, members in followers.items()
+    }
+
+
+def _leader_bounds(
+    frames: Sequence[Frame],
+    leader: int,
+    members: Sequence[int],
+    relations: Mapping[int, MimicRelation],
+) -> tuple[np.ndarray, np.ndarray]:
+    own, speed = _own_bounds(frames[leader].joint)
+    low, high = own
+    for i in members:
+        limits, velocity = _own_bounds(frames[i].joint)
+        m, o = relations[i].multiplier, relations[i].offset
+        if m:
+            ends = np.sort((limits - o) / m, axis=0)
+            low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
+            speed = np.minimum(speed, velocity / abs(m))
+        elif np.any((limits[0] > o) | (limits[1] < o)):
+            low, high = np.full_like(low, np.inf), np.full_like(high, -np.inf)
+    if np.any(low > high + CONTRADICTION_TOLERANCE):
+        _warn_of_contradiction(
+            tuple(frames[i] for i in dict.fromkeys([leader, *members]))
+        )
+        return own, speed
+    return np.stack([np.minimum(low, high), np.maximum(low, high)]), speed
+
+
+def _own_bounds(joint: Joint | None) -> tuple[np.ndarray, np.ndarray]:
+    dim = 0 if joint is None else joint.dim
+    limits = np.tile([[-np.inf], [np.inf]], (1, dim))
+    speed = np.full(dim, np.inf)
+    if joint is not None and joint.limits is not None:
+        limits = np.array(joint.limits, float)
+    if joint is not None and joint.velocity is not None:
+        speed = np.array(joint.velocity, float)
+    return limits, speed
+
+
+@lru_cache(maxsize=256)  # one warning for the same frames, however often they are built
+def _warn_of_contradiction(frames: tuple[Frame, ...]) -> None:
+    leader, *followers = (frame.joint.name for frame in frames if frame.joint)
+    names = ", ".join(map(repr, followers))
+    warnings.warn(
+        f"No value of joint {leader!r} is within the limits of all joints that mimic it"
+        f" ({names}); only its own limits count. Correct limits, multiplier or offset.",
+        UserWarning,
+        stacklevel=2,
+    )

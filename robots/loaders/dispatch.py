@@ -1,39 +1,123 @@
-"""The choice of a reader by the suffix of a file."""
+"""The choice of a reader: by a file's suffix, and for XML by its root element."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import LoadError
-from ..geometry.mesh_paths import is_existing_file
+from ..geometry.model_files import is_existing_file
+from ..geometry.package_folders import checked_packages
 from ..world.frame import Model
+from .urdf.xacro_text import XacroArgs, expand_xacro
+from .xmltree import XmlElement, parse_xml, read_bytes, read_xml
+
+XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro")
+RAI_SUFFIXES = (".g", ".yml", ".yaml")
+Packages = Mapping[str, str | os.PathLike[str]]
+"""Folders of packages by name."""
+
+OTHER_ROOTS = {
+    "sdf": "this is SDF; convert it to URDF or MJCF.",
+    "COLLADA": "this is a mesh; give it to a frame as shape=Mesh(file).",
+    "mujocoinclude": "this is a part of an MJCF; give the file that includes it.",
+    "package": "this describes a package; give a file in its folder.",
+}
+"""Advice for other XML, by the root element."""
 
 
-def read_file(path: Path) -> tuple[Model, bool]:
+def read_file(
+    path: Path, packages: Packages | None = None, xacro_args: XacroArgs | None = None
+) -> tuple[Model, bool]:
     """Return the model in a file, and whether its format allows duplicate frame names.
+
+    Args:
+        path: The file.
+        packages: Folders of packages, for URDF and xacro.
+        xacro_args: Values of arguments; given, the file is expanded as xacro whatever
+            its suffix.
 
     Raises:
         LoadError: For an unknown kind of file, a missing one, or a broken one.
+        ImportError: When a package that the format needs is not installed.
     """
+    folders = checked_packages(packages)
     if not is_existing_file(path):
         raise LoadError(f"No file {str(path)!r}; give the path of a model file.")
-    match path.suffix.lower():
-        case ".urdf":
-            from .urdf.reader import read_urdf
+    suffix = path.suffix.lower()
+    if suffix == ".xacro" or xacro_args is not None:
+        text = read_bytes(path).decode("utf-8", errors="replace")
+        return _read_xacro(text, path, str(path), folders, xacro_args), False
+    if suffix in XML_SUFFIXES or suffix not in RAI_SUFFIXES and _looks_like_xml(path):
+        return _read_xml_file(path, folders), False
+    if suffix in RAI_SUFFIXES:
+        from .gfile.reader import read_gfile
 
-            return read_urdf(path), False
-        case ".xml" | ".mjcf":
-            if "<robot" in path.read_text(errors="replace")[:4096]:
-                from .urdf.reader import read_urdf
+        return read_gfile(path), True
+    raise LoadError(
+        f"{path}: files of kind {suffix or '(no suffix)'!r} are not known;"
+        " expected .urdf, .xacro, .xml (MJCF), .g or .yml."
+    )
 
-                return read_urdf(path), False
-            from .mjcf.reader import read_mjcf
 
-            return read_mjcf(path), False
-        case ".g" | ".yml" | ".yaml":
-            from .gfile.reader import read_gfile
+def read_text(
+    text: str,
+    folder: Path | None = None,
+    packages: Packages | None = None,
+    xacro_args: XacroArgs | None = None,
+) -> Model:
+    """Return the model in the text of a URDF or MJCF; see `read_file`.
 
-            return read_gfile(path), True
-        case suffix:
-            raise LoadError(
-                f"{path}: files of kind {suffix or '(no suffix)'!r} are not known;"
-                " expected .urdf, .xml (MJCF), .g or .yml."
-            )
+    Args:
+        text: XML; its root element tells the format.
+        folder: Where relative names of files begin; None: nowhere.
+        packages: See `read_file`.
+        xacro_args: Given, the text is expanded as xacro.
+    """
+    folders = checked_packages(packages)
+    if xacro_args is not None:
+        place = Path.cwd() if folder is None else folder
+        return _read_xacro(text, place / "text.xacro", "text", folders, xacro_args)
+    return _read_root(parse_xml(text, "text"), text, folder, folders)
+
+
+def _read_xacro(
+    text: str,
+    file: Path,
+    label: str,
+    packages: Mapping[str, Path],
+    args: XacroArgs | None,
+) -> Model:
+    expanded, found = expand_xacro(text, file.resolve(), packages, args)
+    root = parse_xml(expanded, f"{label} (expanded)")
+    return _read_root(root, expanded, file.resolve().parent, found)
+
+
+def _read_xml_file(path: Path, packages: Mapping[str, Path]) -> Model:
+    root = read_xml(path)
+    if root.tag == "mujoco":
+        if path.suffix.lower() == ".urdf":
+            raise root.error("this is MJCF, not URDF; rename the file to .xml.")
+        from .mjcf.reader import read_mjcf
+
+        return read_mjcf(path)
+    return _read_root(root, "", path.resolve().parent, packages)
+
+
+def _read_root(
+    root: XmlElement, text: str, folder: Path | None, packages: Mapping[str, Path]
+) -> Model:
+    if root.tag == "robot":
+        from .urdf.reader import read_robot
+
+        return read_robot(root, folder, packages)
+    if root.tag == "mujoco":
+        from .mjcf.reader import read_mjcf_text
+
+        return read_mjcf_text(text, folder)
+    advice = OTHER_ROOTS.get(root.tag, "check which file this is.")
+    raise root.error(f"expected the root <robot> (URDF) or <mujoco> (MJCF): {advice}")
+
+
+def _looks_like_xml(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(256).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")

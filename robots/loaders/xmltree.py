@@ -120,6 +120,15 @@ def read_xml(path: str | os.PathLike[str]) -> XmlElement:
     Raises:
         LoadError: When the file is missing, too large, or not plain XML.
     """
+    return parse_xml(read_bytes(path), str(Path(path)))
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a file of at most `MAX_BYTES`.
+
+    Raises:
+        LoadError: When the file is missing or too large.
+    """
     file = Path(path)
     try:
         size = file.stat().st_size
@@ -128,19 +137,28 @@ def read_xml(path: str | os.PathLike[str]) -> XmlElement:
                 f"{file}: {size} bytes, expected at most {MAX_BYTES}; a description"
                 " this large holds data that belongs into mesh files."
             )
-        data = file.read_bytes()
+        return file.read_bytes()
     except OSError as error:
         raise LoadError(
             f"{file}: cannot be read ({error.strerror}); check the path."
         ) from error
-    return parse_xml(data, str(file))
 
 
-def parse_xml(data: bytes, file: str) -> XmlElement:
-    """Return the root element of XML text; errors call it `file`."""
+def parse_xml(data: bytes | str, file: str) -> XmlElement:
+    """Return the root element of XML; errors call it `file`.
+
+    A `str` is decoded already, so that its XML declaration of an encoding is ignored.
+
+    Raises:
+        LoadError: When it is too large, or not plain XML.
+    """
+    is_text = isinstance(data, str)
+    data = data.encode(errors="replace") if isinstance(data, str) else data
     if not data.strip():
         raise LoadError(f"{file}: the file is empty, expected XML; check the path.")
-    parser = expat.ParserCreate()
+    if len(data) > MAX_BYTES:
+        raise LoadError(f"{file}: {len(data)} bytes, expected at most {MAX_BYTES}.")
+    parser = expat.ParserCreate("utf-8" if is_text else None)
     count = 0
 
     def make_element(tag: str, attrib: dict[str, str]) -> XmlElement:
@@ -163,6 +181,7 @@ def parse_xml(data: bytes, file: str) -> XmlElement:
     builder: Any = ET.TreeBuilder(element_factory=make_element)
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.data
     parser.StartDoctypeDeclHandler = refuse_declaration
     parser.EntityDeclHandler = refuse_declaration
     try:

@@ -80,6 +80,8 @@ class Frame:
     """(3, 3) about the centre of mass, in the frame's axes; None: from the shapes."""
     attributes: dict[str, Any] = field(default_factory=dict)
     """Metadata: all other attributes of the file."""
+    missing_shapes: tuple[str, ...] = ()
+    """Shapes for collision in its file that could not be used, each with the reason."""
 
     @property
     def shape(self) -> Shape | None:
@@ -100,6 +102,7 @@ class FrameFields(TypedDict, total=False):
     com: np.ndarray | None
     inertia: np.ndarray | None
     attributes: dict[str, Any]
+    missing_shapes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

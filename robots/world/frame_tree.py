@@ -19,7 +19,7 @@ from ..kinematics.forward import (
     frame_quaternions,
 )
 from ..kinematics.joint_types import neutral_value
-from ..kinematics.mimic_joints import mimic_value, resolve_mimics
+from ..kinematics.mimic_joints import bounds_of_leaders, mimic_value, resolve_mimics
 from ..typing import FrameName, Frames, VectorLike
 from ..validation import float_array
 from .frame import Frame, FrameFields, Joint
@@ -69,15 +69,12 @@ class KinematicModel:
         """Kinematics with NumPy arrays, for single evaluations."""
         layout = self.layout
         nq = layout.tree.nq
-        limits = np.tile(np.array([[-np.inf], [np.inf]]), (1, nq))
-        home, max_velocity = np.zeros(nq), np.full(nq, np.inf)
+        limits, home, max_velocity = np.zeros((2, nq)), np.zeros(nq), np.zeros(nq)
+        bounds = bounds_of_leaders(self.frames, resolve_mimics(self.frames))
         for slot in layout.slots:
             joint = joint_of(self.frames[slot.frame])
             part = slice(slot.start, slot.start + slot.dim)
-            if joint.limits is not None:
-                limits[:, part] = joint.limits
-            if joint.velocity is not None:
-                max_velocity[part] = joint.velocity
+            limits[:, part], max_velocity[part] = bounds[slot.frame]
             home[part] = neutral_value(joint.type) if joint.q is None else joint.q
         return Kinematics(
             layout.tree,

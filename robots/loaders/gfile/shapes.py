@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import ConfigError, unknown_name
 from ...geometry.mesh_files import read_convex_parts, read_mesh, read_points
-from ...geometry.mesh_paths import is_existing_file
+from ...geometry.model_files import is_existing_file
 from ...geometry.shapes import (
     Box,
     Capsule,

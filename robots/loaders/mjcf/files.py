@@ -6,8 +6,9 @@ MuJoCo itself opens any file. The folders of a model are defined in `mesh_paths`
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...geometry.mesh_paths import is_existing_file, package_root
-from ..xmltree import read_xml
+from ...geometry.model_files import is_existing_file
+from ...geometry.package_folders import package_root
+from ..xmltree import XmlElement, read_xml
 
 if TYPE_CHECKING:
     from mujoco import MjSpec
@@ -39,6 +40,12 @@ def check_includes(file: Path) -> None:
                     f"{name!r} lies outside of {root}; put it there or below."
                 )
             pending += [place.resolve() for place in places if is_existing_file(place)]
+
+
+def refuse_includes(root: XmlElement) -> None:
+    """Raise a LoadError for an include in a text, which is in no folder."""
+    for element in root.iter("include"):
+        raise element.error("a text cannot include files; add the file itself.")
 
 
 def foreign_assets(spec: "MjSpec", file: Path) -> list[str]:

@@ -15,12 +15,13 @@ import os
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from ...errors import LoadError
-from ...geometry.mesh_paths import is_existing_file
+from ...geometry.model_files import is_existing_file
 from ...geometry.shapes import (
     Box,
     Capsule,
@@ -41,9 +42,10 @@ from ...kinematics.transforms import (
 )
 from ...simulation.mujoco_extra import import_mujoco
 from ...world.frame import Frame, Geometry, Joint, Model, NamedState
+from ..xmltree import parse_xml
 from .contacts import ignored_bodies
 from .couplings import couple_joints
-from .files import check_includes, foreign_assets
+from .files import check_includes, foreign_assets, refuse_includes
 
 FREE, BALL, SLIDE, HINGE = range(4)
 JOINT_TYPE_NAMES = {FREE: "free", BALL: "quatBall", SLIDE: "prismatic", HINGE: "hinge"}
@@ -80,12 +82,46 @@ def read_mjcf(path: str | os.PathLike) -> Model:
         raise LoadError(
             f"{file}: MuJoCo cannot read it: {_one_line(error)}; mend it there."
         ) from error
-    compiled, massless = _compile(mujoco, spec, file)
-    return _MjcfReader(mujoco, compiled, file, massless).read()
+    return _read_spec(mujoco, spec, file)
 
 
-def _compile(mujoco: Any, spec: Any, file: Path) -> tuple[Any, frozenset[int]]:
-    """Return the compiled model, and the bodies whose mass is a placeholder.
+def read_mjcf_text(text: str, folder: Path | None) -> Model:
+    """Read the text of an MJCF; see `read_mjcf`.
+
+    Args:
+        text: Without `<include>`.
+        folder: Where names of files begin; None: nowhere, so that none is found.
+
+    Raises:
+        LoadError: When MuJoCo refuses the text, or it includes files.
+        ImportError: When MuJoCo is not installed.
+    """
+    mujoco = import_mujoco("Reading MJCF")
+    refuse_includes(parse_xml(text, "text"))
+    with TemporaryDirectory() as nowhere:
+        place = Path(nowhere) if folder is None else folder.resolve()
+        try:
+            spec = mujoco.MjSpec.from_string(text)
+        except ValueError as error:
+            raise LoadError(
+                f"text: MuJoCo cannot read it: {_one_line(error)}; mend it there."
+            ) from error
+        spec.modelfiledir = str(place)
+        return _read_spec(mujoco, spec, place / "text")
+
+
+def _read_spec(mujoco: Any, spec: Any, file: Path) -> Model:
+    compiled, massless, missing = _compile(mujoco, spec, file)
+    return _MjcfReader(mujoco, compiled, file, massless, missing).read()
+
+
+def _compile(
+    mujoco: Any, spec: Any, file: Path
+) -> tuple[Any, frozenset[int], dict[int, tuple[str, ...]]]:
+    """Return the compiled model, and the bodies that differ from the file.
+
+    These are the bodies whose mass is a placeholder, and by body the meshes for
+    collision that are left out.
 
     If MuJoCo refuses the model, mostly because files are missing, or if meshes lie
     outside the model's folders, the model is compiled without meshes and with unit
@@ -100,12 +136,15 @@ def _compile(mujoco: Any, spec: Any, file: Path) -> tuple[Any, frozenset[int]]:
     try:
         if foreign := foreign_assets(spec, file):
             raise ValueError(f"{foreign[0]!r} lies outside of the model's folders")
-        return spec.compile(), frozenset()
+        return spec.compile(), frozenset(), {}
     except ValueError as error:
         first = _one_line(error)
     kinds = mujoco.mjtGeom
+    meshes: list[tuple[Any, str]] = []
     for geom in list(spec.geoms):
         if geom.type in (kinds.mjGEOM_MESH, kinds.mjGEOM_SDF, kinds.mjGEOM_HFIELD):
+            if geom.contype or geom.conaffinity:
+                meshes.append((geom.parent, geom.meshname or geom.hfieldname))
             spec.delete(geom)
     for part in [*spec.skins, *spec.meshes, *spec.hfields]:
         spec.delete(part)
@@ -127,7 +166,10 @@ def _compile(mujoco: Any, spec: Any, file: Path) -> tuple[Any, frozenset[int]]:
         UserWarning,
         stacklevel=3,
     )
-    return compiled, frozenset(body.id for body in massless)
+    missing: dict[int, tuple[str, ...]] = {}
+    for body, name in meshes:
+        missing[body.id] = (*missing.get(body.id, ()), name)
+    return compiled, frozenset(body.id for body in massless), missing
 
 
 @dataclass(eq=False)
@@ -138,6 +180,7 @@ class _MjcfReader:
     model: Any
     file: Path
     massless: frozenset[int]
+    missing: dict[int, tuple[str, ...]]
     frames: list[Frame] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     body_frame: dict[int, int | None] = field(default_factory=dict)
@@ -263,6 +306,7 @@ class _MjcfReader:
             frame,
             geometries=tuple(geometries),
             contact=int(any(g.collision for g in geometries)),
+            missing_shapes=self.missing.get(body, ()),
         )
         mass = float(m.body_mass[body])
         if body == 0 or mass == 0 or body in self.massless:

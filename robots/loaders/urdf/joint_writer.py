@@ -14,8 +14,8 @@ from ...kinematics.joint_types import (
 )
 from ...kinematics.transforms import IDENTITY, pose_multiply
 from ...world.frame import Frame, Joint, Model
+from .joints import UNLIMITED_BOUND
 from .link_writer import add_origin, format_numbers
-from .reader import UNLIMITED_BOUND
 
 
 @dataclass(frozen=True, eq=False)

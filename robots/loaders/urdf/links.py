@@ -1,13 +1,16 @@
 """Reader of what a URDF link carries: shapes, colours and inertia."""
 
+from contextlib import suppress
+
 import numpy as np
 
-from ...errors import ConfigError
+from ...errors import ConfigError, LoadError
 from ...geometry.mesh_paths import MeshLocator
 from ...geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from ...kinematics.transforms import IDENTITY, make_pose, quat_to_matrix, rpy_to_quat
 from ...world.frame import Geometry
 from ..xmltree import XmlElement
+from .left_out import LeftOut
 
 Color = tuple[float, ...]
 
@@ -23,98 +26,139 @@ def read_origin(element: XmlElement) -> np.ndarray:
     )
 
 
-def read_materials(root: XmlElement) -> dict[str, Color]:
+def read_materials(root: XmlElement, left_out: LeftOut) -> dict[str, Color]:
     """Return colours by material name, from the first place that defines each."""
     visuals = [v for link in root.findall("link") for v in link.findall("visual")]
     colors: dict[str, Color] = {}
     for material in [m for e in [root, *visuals] for m in e.findall("material")]:
-        color, name = _element_color(material), material.attrib.get("name", "")
+        try:
+            color = _element_color(material)
+        except LoadError as error:
+            left_out.add(error)
+            continue
+        name = material.attrib.get("name", "")
         if color is not None and name:
             colors.setdefault(name, color)
     return colors
 
 
 def read_geometries(
-    link: XmlElement, materials: dict[str, Color], meshes: MeshLocator
-) -> tuple[Geometry, ...]:
-    """Return the shapes of a link, those for collision first."""
-    geometries = []
+    link: XmlElement, materials: dict[str, Color], left_out: LeftOut
+) -> tuple[tuple[Geometry, ...], tuple[str, ...]]:
+    """Return the shapes of a link, those for collision first.
+
+    Returns:
+        The shapes, and a text for each shape for collision that cannot be used.
+    """
+    geometries, missing = [], []
     for tag in ("collision", "visual"):
         for element in link.findall(tag):
-            shape = _read_shape(element, meshes)
-            if shape is None:
-                continue
             is_visual = tag == "visual"
+            try:
+                shape, pose = (
+                    _read_shape(element, left_out.meshes),
+                    read_origin(element),
+                )
+            except LoadError as error:
+                left_out.add(error, f"link {link.required('name')!r}")
+                shape, pose = left_out.notes[-1], IDENTITY
+            if isinstance(shape, str):
+                missing += [] if is_visual else [shape]
+                continue
             geometries.append(
                 Geometry(
                     shape=shape,
-                    pose=read_origin(element),
+                    pose=pose,
                     collision=not is_visual,
                     visual=is_visual,
                     color=_read_color(element, materials) if is_visual else None,
                 )
             )
-    return tuple(geometries)
+    return tuple(geometries), tuple(missing)
 
 
 def read_inertial(
-    link: XmlElement,
+    link: XmlElement, left_out: LeftOut
 ) -> tuple[float | None, np.ndarray | None, np.ndarray | None]:
     """Return mass, centre of mass (3,), inertia (3, 3) in the link's axes, if given."""
     inertial = link.find("inertial")
     if inertial is None:
         return None, None, None
-    X = read_origin(inertial)
-    mass = inertia = None
+    owner = f"link {link.required('name')!r}"
+    try:
+        X, mass = read_origin(inertial), _read_mass(inertial)
+    except LoadError as error:
+        left_out.add(error, owner)
+        return None, None, None
+    try:
+        return mass, X[:3], _read_inertia(inertial, X)
+    except LoadError as error:
+        left_out.add(error, owner)
+        return mass, X[:3], None
+
+
+def _read_mass(inertial: XmlElement) -> float | None:
     element = inertial.find("mass")
-    if element is not None:
-        mass = element.number("value")
-        if mass < 0:
-            raise element.error(
-                f"of link {link.required('name')!r}: the mass is {mass}, expected a"
-                " number >= 0 (kg)."
-            )
+    if element is None:
+        return None
+    mass = element.number("value")
+    if mass < 0:
+        raise element.error(f"the mass is {mass}, expected a number >= 0 (kg).")
+    return mass
+
+
+def _read_inertia(inertial: XmlElement, X: np.ndarray) -> np.ndarray | None:
+    """Return the inertia (3, 3) in the axes of the link, in which X is the centre's."""
     element = inertial.find("inertia")
-    if element is not None:
-        xx, xy, xz, yy, yz, zz = (
-            element.number(f"i{pair}", 0.0) for pair in "xx xy xz yy yz zz".split()
-        )
-        R = np.asarray(quat_to_matrix(X[3:]))
-        inertia = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    return mass, X[:3], inertia
+    if element is None:
+        return None
+    xx, xy, xz, yy, yz, zz = (
+        element.number(f"i{pair}", 0.0) for pair in "xx xy xz yy yz zz".split()
+    )
+    R = np.asarray(quat_to_matrix(X[3:]))
+    return R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
 
 
-def _read_shape(element: XmlElement, meshes: MeshLocator) -> Shape | None:
-    """Return the shape in a `<collision>` or `<visual>`; None for a missing mesh.
+def _read_shape(element: XmlElement, meshes: MeshLocator) -> Shape | str:
+    """Return the shape in a `<collision>` or `<visual>`, or the name of a lost mesh.
 
     Meshes collide as their convex hulls, as in MuJoCo.
+
+    Raises:
+        LoadError: When there is no usable shape.
     """
     geometry = element.find("geometry")
     kinds = [] if geometry is None else list(geometry)
-    if not kinds:
-        raise element.error(
-            "has no shape; expected <geometry> with <box>, <sphere>, <cylinder>,"
-            " <capsule> or <mesh> in it."
+    kind = next((k for k in kinds if k.tag in SHAPE_TAGS), None)
+    if kind is None:
+        raise (kinds[0] if kinds else element).error(
+            f"{'this shape is unknown' if kinds else 'has no shape'}; expected"
+            f" <geometry> with one of {', '.join(SHAPE_TAGS)} in it."
         )
-    kind = kinds[0]
+    if kind.tag == "mesh":
+        scale, name = _read_scale(kind), kind.required("filename")
+        path = meshes.find(name)
+        return name if path is None else Mesh(path, mode="convex", scale=scale)
     try:
-        if kind.tag == "box":
-            return Box(kind.numbers("size", 3))
-        if kind.tag == "sphere":
-            return Sphere(kind.number("radius"))
-        if kind.tag == "cylinder":
-            return Cylinder(kind.number("length"), kind.number("radius"))
-        if kind.tag == "capsule":
-            return Capsule(kind.number("length"), kind.number("radius"))
+        shape = _read_primitive(kind)
     except ConfigError as error:
         raise kind.error(str(error)) from error
-    if kind.tag == "mesh":
-        scale = _read_scale(kind)
-        path = meshes.find(kind.required("filename"))
-        return None if path is None else Mesh(path, mode="convex", scale=scale)
-    raise kind.error(
-        "this shape is unknown; expected box, sphere, cylinder, capsule or mesh."
-    )
+    if all(size == 0 for size in np.hstack([*vars(shape).values()])):
+        raise kind.error("all sizes are 0, so that there is nothing to collide with.")
+    return shape
+
+
+SHAPE_TAGS = ("box", "sphere", "cylinder", "capsule", "mesh")
+
+
+def _read_primitive(kind: XmlElement) -> Shape:
+    if kind.tag == "box":
+        return Box(kind.numbers("size", 3))
+    if kind.tag == "sphere":
+        return Sphere(kind.number("radius"))
+    if kind.tag == "cylinder":
+        return Cylinder(kind.number("length"), kind.number("radius"))
+    return Capsule(kind.number("length"), kind.number("radius"))
 
 
 def _read_scale(mesh: XmlElement) -> np.ndarray:
@@ -130,7 +174,11 @@ def _read_color(visual: XmlElement, materials: dict[str, Color]) -> Color | None
     material = visual.find("material")
     if material is None:
         return None
-    return _element_color(material) or materials.get(material.attrib.get("name", ""))
+    # A colour that cannot be used is recorded by `read_materials`.
+    with suppress(LoadError):
+        if color := _element_color(material):
+            return color
+    return materials.get(material.attrib.get("name", ""))
 
 
 def _element_color(material: XmlElement) -> Color | None:
@@ -138,4 +186,7 @@ def _element_color(material: XmlElement) -> Color | None:
     if color is None:
         return None
     words = color.attrib.get("rgba", "").split()
-    return tuple(color.numbers("rgba", 3 if len(words) == 3 else 4).tolist())
+    rgba = color.numbers("rgba", 3 if len(words) == 3 else 4)
+    if np.any((rgba < 0) | (rgba > 1)):
+        raise color.error(f"rgba is {rgba.tolist()}, expected numbers from 0 to 1.")
+    return tuple(rgba.tolist())

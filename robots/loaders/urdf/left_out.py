@@ -1,0 +1,55 @@
+"""The record of what a robot description has that cannot be used."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...errors import LoadError
+from ...geometry.mesh_paths import MeshLocator
+
+MAX_SHOWN = 4
+"""Number of entries that the warning shows; more make it longer."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """What is not used as it is written in a file, meshes included."""
+
+    file: str
+    meshes: MeshLocator
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, error: LoadError, owner: str = "") -> None:
+        """Record an element's error, which is not raised.
+
+        Args:
+            error: Made by `XmlElement.error`.
+            owner: Of the element, such as "link 'arm'".
+        """
+        place = str(error).removeprefix(f"{self.file}, ").rstrip(".")
+        self.notes.append(f"{owner}, {place}" if owner else place)
+
+    def warn(self) -> None:
+        """Warn once of everything in the record."""
+        sentences = []
+        if meshes := self.meshes.left_out:
+            plural = "meshes are" if len(meshes) > 1 else "mesh is"
+            sentences.append(
+                f"{len(meshes)} {plural} left out: {_shown(meshes, ', ')}."
+            )
+        if self.notes:
+            sentences.append(f"Not used as written: {_shown(self.notes, ' | ')}.")
+        if not sentences:
+            return
+        sentences.append("The rest is kept.")
+        if packages := sorted(self.meshes.unknown_packages):
+            shown = ", ".join(f"{name!r}: folder" for name in packages[:MAX_SHOWN])
+            sentences.append(f"Pass packages={{{shown}}} to say where a package is.")
+        warnings.warn(f"{self.file}: {' '.join(sentences)}", UserWarning, stacklevel=4)
+
+
+def _shown(entries: Sequence[str], separator: str) -> str:
+    shown = list(entries[:MAX_SHOWN])
+    if len(entries) > MAX_SHOWN:
+        shown.append(f"and {len(entries) - MAX_SHOWN} more")
+    return separator.join(shown)
