@@ -16,6 +16,6 @@ try:
     from jax.extend.core import jaxprs_in_params as jaxprs_in_params
     from jax.interpreters.partial_eval import dce_jaxpr as dce_jaxpr
 
-    IS_AVAILABLE = True
-except (ImportError, AttributeError):
-    IS_AVAILABLE = False
+    MISSING = ""
+except (ImportError, AttributeError) as error:
+    MISSING = str(error)

@@ -1,15 +1,16 @@
 """A cache of compiled programs on disk, keyed by fingerprints.
 
 JAX's own cache is asked only after a program has been traced and lowered, which takes
-longer than reading the program. Values without a fingerprint fall back to that cache.
+longer than reading the program. Values without a fingerprint fall back to that cache,
+if the user has chosen a folder for it.
 """
 
 import hashlib
 import os
 import pickle
 import platform
-import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -20,8 +21,10 @@ import jax
 import jaxlib
 from jaxtyping import PyTree
 
-from . import private_jax
+from . import cache_folder, private_jax
+from .cache_folder import cache_dir
 from .fingerprint import NotFingerprintable, fingerprint
+from .plain_jit import uses_plain_jit
 
 JAX_SETTINGS = (
     "jax_enable_x64",
@@ -43,34 +46,24 @@ program without its code, so that it runs in no other process.
 """
 
 
-class _CacheDir:
-    """The folder of the cache; None: no program is kept."""
-
-    path: Path | None = None
-
-
-def set_cache_dir(path: Path | None) -> None:
-    """Keep the programs compiled from now on in a folder, and read them from there."""
-    _CacheDir.path = path
-
-
 def load_or_compile(
     jitted: jax.stages.Wrapped, identity: object
 ) -> "jax.stages.Wrapped | CachedProgram":
     """Return a jitted function that reads its programs from the cache if possible.
 
-    Without a cache folder, on accelerators, and for an identity without a fingerprint,
-    the function is returned unchanged.
+    Without a cache folder, with plain `jax.jit`, on accelerators, and for an identity
+    without a fingerprint, the function is returned unchanged.
 
     Args:
         jitted: the function.
         identity: all values that determine what the function computes, except the
             shapes of its arguments.
     """
-    if _CacheDir.path is None or jax.default_backend() != "cpu":
+    folder = cache_dir()
+    if folder is None or uses_plain_jit() or jax.default_backend() != "cpu":
         return jitted
     try:
-        return CachedProgram(jitted, fingerprint(identity), _CacheDir.path)
+        return CachedProgram(jitted, fingerprint(identity), folder)
     except NotFingerprintable:
         return jitted
 
@@ -140,7 +133,7 @@ def _load(file: Path, client: Any) -> Any:
     """Return a program; None if it is absent, broken, or of different devices."""
     # any exception: a pickle of another version or a truncated file may raise any
     try:
-        ids, (data, in_tree, out_tree) = pickle.loads(file.read_bytes())
+        ids, (data, in_tree, out_tree) = pickle.loads(cache_folder.read(file) or b"")
         present = jax.devices() if client is None else client.devices()
         by_id = {d.id: d for d in present}
         devices = [by_id[i] for i in ids]
@@ -155,12 +148,30 @@ def _store(file: Path, run: Any) -> None:
     """Write a program if possible: a full disk is no reason to stop a solve."""
     try:
         data = pickle.dumps((_device_ids(run), private_jax.serialize(run)))
-        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as new:
-            new.write(data)
-        # renaming is atomic, so that other processes read whole files only
-        os.replace(new.name, file)
+        cache_folder.write(file, data)
     except Exception:
         return
+
+
+def read_entry(key: object) -> bytes | None:
+    """Return what was kept under a key for this environment; None: nothing."""
+    folder = cache_dir()
+    try:
+        return cache_folder.read(_entry_file(folder, key)) if folder else None
+    except OSError:
+        return None
+
+
+def write_entry(key: object, data: bytes) -> None:
+    """Keep data under a key for the next process in this environment, if possible."""
+    folder = cache_dir()
+    with suppress(OSError):
+        if folder is not None:
+            cache_folder.write(_entry_file(folder, key), data)
+
+
+def _entry_file(folder: Path, key: object) -> Path:
+    return folder / f"{fingerprint((key, _environment()))}.entry"
 
 
 def _environment() -> tuple[Any, ...]:

@@ -1,23 +1,21 @@
 """Whole computations compiled as one kernel for CPUs.
 
 XLA runs a program for a CPU as a sequence of small kernels; for problems as small as a
-robot's, starting kernels takes most of the time. A call with the attributes of
-`SMALL_CALL_ATTRIBUTES` is compiled as one function instead, loops included, as XLA
-itself does with its smallest loops.
+robot's, starting kernels takes most of the time. A marked call is compiled as one
+function instead, loops included, as XLA itself does with its smallest loops; see
+`small_calls`.
 """
 
 import gc
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cache, partial, update_wrapper
+from functools import partial, update_wrapper
 from threading import Lock, local
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jaxlib
 import numpy as np
 from jaxtyping import PyTree
 
@@ -31,36 +29,10 @@ from .packed_pytree import (
     pack,
     unpack,
 )
-from .plain_jit import uses_plain_jit
 from .precision import full_matmul_precision
 from .program_cache import load_or_compile
+from .small_calls import mark_small_call, small_calls
 from .synchronous_cpu import synchronous_cpu_device
-
-SMALL_CALL_ATTRIBUTES = {"inlineable": "false", "xla_cpu_small_call": "true"}
-"""Attributes that make XLA for CPUs compile a call as one function."""
-
-XLA_OPTIONS = {
-    # no calls of libraries, which cannot be in a small call
-    "xla_cpu_experimental_ynn_fusion_type": "",
-    # half the time to compile of level 3
-    "xla_backend_optimization_level": 1,
-    # vectors as wide as the processor has, which saves 2 % of a solve
-    "xla_cpu_prefer_vector_width": 512,
-    "xla_disable_hlo_passes": ",".join(
-        [
-            # no threads, which cannot be in a small call
-            "cpu-parallel-task-assigner",
-            # after it, XLA simplifies reshapes until it reaches a limit of rounds
-            "reshape-mover",
-            # it splits a sum into windows of 32 entries, each of which is unrolled
-            "tree_reduction_rewriter",
-        ]
-    ),
-}
-"""Compiler options of all programs; those named in XLA_FLAGS are left to the user."""
-
-TESTED_JAXLIB = ((0, 10, 2), (0, 11))
-"""Versions of jaxlib (from, below) in which small calls are known to work."""
 
 MAX_PROGRAMS = 64
 """Number of programs of a function that are kept, the last used; each takes 10 MB."""
@@ -86,18 +58,9 @@ def is_cpu_backend() -> bool:
     return jax.default_backend() == "cpu"
 
 
-@cache
 def _has_small_calls() -> bool:
-    """Whether the compiler knows the attributes of small calls."""
-    version = tuple(int(n) for n in jaxlib.version.__version__.split(".")[:3])
-    is_tested = TESTED_JAXLIB[0] <= version < TESTED_JAXLIB[1]
-    return not uses_plain_jit() and is_cpu_backend() and is_tested
-
-
-def _compiler_options() -> dict[str, Any]:
-    """Return the compiler options that the user has not chosen in XLA_FLAGS."""
-    chosen = os.environ.get("XLA_FLAGS", "")
-    return {name: value for name, value in XLA_OPTIONS.items() if name not in chosen}
+    """Whether programs are compiled as single kernels."""
+    return small_calls().options is not None
 
 
 _trace_state = local()
@@ -203,7 +166,7 @@ class StaticJit:
         return fetch(out) if self.fetches else out
 
     def _make_program(self, static: tuple[Any, ...]) -> Any:
-        options = _compiler_options() if _has_small_calls() else None
+        options = small_calls().options if _has_small_calls() else None
         run = compile_in_parts if self.is_large(*static) else call_single_kernel
         run = partial(run, partial(full_matmul_precision(self.fn), *static))
         whole = self.transform(run, *static)
@@ -273,8 +236,7 @@ def call_single_kernel(fn: Callable[..., Any], *args: PyTree) -> Any:
 
     # XLA rejects a small call with an argument that it knows to be constant: the
     # barrier hides constants from it
-    out = jax.jit(kernel)(*jax.lax.optimization_barrier(distinct))
-    out[0] = private_jax.set_xla_metadata(out[0], **SMALL_CALL_ATTRIBUTES)
+    out = mark_small_call(jax.jit(kernel)(*jax.lax.optimization_barrier(distinct)))
     return jax.tree.unflatten(treedefs[-1], out)
 
 

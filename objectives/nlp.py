@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from posewise.compilation.cached_jit import cached_jit
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.typing import MatrixLike, VectorLike
 from posewise.robots.validation import float_array
@@ -231,7 +232,7 @@ def _coordinates_of_column(tree: KinematicTree, column: int) -> np.ndarray:
     return first + np.arange(4)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(cached_jit, num_static=1)
 def _program(
     chain: Chain, data: ChainData, x: jax.Array, gather: Any
 ) -> tuple[jax.Array, jax.Array]:

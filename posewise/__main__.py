@@ -1,8 +1,7 @@
-"""The command line: `posewise demo`, `solve`, `check`, `view`, `bddl`, `bench`."""
+"""The command line: `posewise demo`, `solve`, `check`, `view`, `bench`, `doctor`, …"""
 
 import argparse
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +58,12 @@ def make_parser() -> argparse.ArgumentParser:
     _add_view(commands)
     _add_bddl(commands)
     _add_bench(commands)
+    doctor = commands.add_parser(
+        "doctor",
+        help="print versions, devices, caches and what is missing, and time a solve",
+        description="Prints what this installation is, and what it lacks.",
+    )
+    doctor.set_defaults(run=_doctor, failed="the inverse kinematics was not solved")
     return top
 
 
@@ -162,6 +167,12 @@ def _bench(options: Any) -> bool:
     return run_bench(options)
 
 
+def _doctor(options: Any) -> bool:
+    from .cli.doctor import run_doctor
+
+    return run_doctor()
+
+
 def _bddl(options: Any) -> bool:
     from .cli.commands import run_bddl
 
@@ -169,14 +180,15 @@ def _bddl(options: Any) -> bool:
 
 
 def prepare_jax() -> None:
-    """Enable float64, and keep compiled programs in a private folder of the user."""
+    """Enable float64, and let JAX keep its programs where posewise keeps its own."""
     import jax
 
     from .caching import cache_programs
+    from .compilation.cache_folder import cache_dir
 
     jax.config.update("jax_enable_x64", True)
-    with suppress(OSError):
-        cache_programs()
+    if (folder := cache_dir()) is not None:
+        cache_programs(folder)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 import pytest
 
-from posewise.compilation import program_cache
+from posewise.compilation import cache_folder, program_cache
 from posewise.compilation.plain_jit import uses_plain_jit
 
 pytestmark = pytest.mark.skipif(uses_plain_jit(), reason="no program cache")
@@ -21,9 +21,9 @@ SCRIPT = Path(__file__).parents[1] / "processes" / "cached_programs.py"
 
 @pytest.fixture
 def folder(tmp_path):
-    program_cache.set_cache_dir(tmp_path)
+    cache_folder.set_cache_dir(tmp_path)
     yield tmp_path
-    program_cache.set_cache_dir(None)
+    cache_folder.set_cache_dir(None)
 
 
 def test_program_is_read_from_disk_unless_broken(folder, monkeypatch):
@@ -58,10 +58,10 @@ import sys
 from pathlib import Path
 import jax, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from posewise.compilation import program_cache
+from posewise.compilation import cache_folder, program_cache
 from posewise.compilation.synchronous_cpu import synchronous_cpu_device
 
-program_cache.set_cache_dir(Path(sys.argv[1]))
+cache_folder.set_cache_dir(Path(sys.argv[1]))
 mesh = Mesh(np.array(jax.devices()[2:]), "d")
 for place in (None, synchronous_cpu_device(), NamedSharding(mesh, PartitionSpec("d"))):
     x = jax.device_put(np.arange(4.0), place)
@@ -87,7 +87,7 @@ def test_program_runs_without_a_writable_folder(folder):
     folder.rmdir()
     run = program_cache.load_or_compile(jax.jit(lambda x: 2 * x), "double")
     assert run(np.ones(()))[()] == 2
-    program_cache.set_cache_dir(None)
+    cache_folder.set_cache_dir(None)
     program = jax.jit(lambda x: 2 * x)
     assert program_cache.load_or_compile(program, "double") is program
 

@@ -1,0 +1,98 @@
+"""The fast form of programs is chosen by a trial, not by versions."""
+
+import logging
+import os
+import subprocess
+import sys
+
+import jax
+import pytest
+
+from posewise.compilation import cache_folder, small_calls
+from posewise.compilation.plain_jit import uses_plain_jit
+
+pytestmark = [
+    pytest.mark.skipif(uses_plain_jit(), reason="no single kernels"),
+    pytest.mark.skipif(jax.default_backend() != "cpu", reason="of CPUs"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    cache_folder.set_cache_dir(tmp_path)
+    yield tmp_path
+    cache_folder.set_cache_dir(None)
+
+
+def test_this_version_compiles_small_calls():
+    found = small_calls.probe({})
+    assert found.options == {} and not found.reason
+
+
+def test_options_that_XLA_does_not_know_are_left_out():
+    wanted = {"xla_no_such_option": 1, "xla_cpu_prefer_vector_width": 256}
+    wanted |= {"xla_cpu_enable_fast_math": "perhaps"}
+    found = small_calls.probe(wanted)
+    assert found.options == {"xla_cpu_prefer_vector_width": 256}
+
+
+def unmarked(x, count):
+    return small_calls._compute(x, count)
+
+
+def raising(x, count):
+    raise TypeError("of another version")
+
+
+def wrong(x, count, marked=small_calls._compute_marked):
+    first, *rest = marked(x, count)
+    return [first, rest[0] + 1, *rest[1:]]
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (unmarked, "inlines"),
+        (raising, "TypeError: of another version"),
+        (wrong, "other values"),
+    ],
+)
+def test_a_version_without_small_calls_is_noticed(broken, said, monkeypatch):
+    monkeypatch.setattr(small_calls, "_compute_marked", broken)
+    found = small_calls.probe({})
+    assert found.options is None and said in found.reason
+
+
+def test_a_success_is_kept_and_a_failure_is_logged(folder, monkeypatch, caplog):
+    decide = small_calls.small_calls.__wrapped__
+    trials = []
+    trial = small_calls.probe
+
+    def counted(wanted):
+        trials.append(wanted)
+        return trial(wanted)
+
+    monkeypatch.setattr(small_calls, "probe", counted)
+    monkeypatch.setattr(small_calls, "_compute_marked", raising)
+    for _ in range(2):
+        with caplog.at_level(logging.WARNING, "posewise"):
+            assert decide().options is None
+    assert len(trials) == 2 and "of another version" in caplog.text
+    assert not list(folder.iterdir())
+    monkeypatch.undo()
+    monkeypatch.setattr(small_calls, "probe", counted)
+    caplog.clear()
+    first, again = decide(), decide()
+    assert first == again and first.options is not None and not caplog.text
+    assert len(trials) == 3 and len(list(folder.iterdir())) == 1
+
+
+def test_flags_of_the_user_are_left_to_the_user():
+    code = (
+        "from posewise.compilation.small_calls import small_calls as f;"
+        " print('xla_cpu_prefer_vector_width' in f().options)"
+    )
+    env = {**os.environ, "XLA_FLAGS": "--xla_cpu_prefer_vector_width=256"}
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -1,0 +1,37 @@
+"""The command `posewise doctor`."""
+
+from posewise.__main__ import main
+from posewise.cli import doctor
+
+
+def test_doctor_says_what_the_installation_is(capsys):
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    titles = [line for line in said.splitlines() if line[0] != " "]
+    assert titles == [
+        "Versions:",
+        "Devices:",
+        "Fast form:",
+        "Program cache:",
+        "Extras:",
+        "Solve:",
+    ]
+    for line in ("  Python 3.", "  jaxlib 0.", "  cpu 0:", "  off: "):
+        assert line in said
+    assert "  on: " in said or "  off, solves take" in said
+    assert "CONVERGED, first" in said or "FEASIBLE, first" in said
+
+
+def test_doctor_fails_where_nothing_is_solved(capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "time_a_solve", lambda: (False, "STALLED"))
+    assert main(["doctor"]) == 1
+    assert "was not solved" in capsys.readouterr().err
+
+
+def test_doctor_names_what_is_missing(monkeypatch):
+    required = ["jax>=0.10", 'matplotlib; extra == "plot"', 'h5py>=3; extra == "rai"']
+    monkeypatch.setattr(doctor.metadata, "requires", lambda name: required)
+    monkeypatch.setattr(doctor, "_is_present", lambda name: name == "matplotlib")
+    found = dict(line.split(": ", 1) for line in doctor.extras())
+    assert found["plot"] == "present"
+    assert found["rai"] == "h5py missing: pip install 'posewise[rai]'"
