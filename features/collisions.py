@@ -7,11 +7,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
-from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs
+from posewise.robots.contact.bodies import Bodies
+from posewise.robots.contact.body_pairs import BodyPairs, CoreTypes, group_body_pairs
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
 from posewise.robots.world.frame import Frame
@@ -53,16 +54,31 @@ def _select_pairs(
 
 
 def resolve_sum(
-    C: Config, frames: Sequence[FrameName], margin: float, smoothing: float
+    C: Config,
+    frames: Sequence[FrameName],
+    margin: float,
+    self_margin: float | None,
+    smoothing: float,
 ) -> Resolved:
     """Return the symbol of `accumulated_collisions` for the pairs of a world."""
+    margins = margin, self_margin
     return _resolve_pairs(
-        accumulated_collisions, "accumulatedCollisions", 1, C, frames, margin, smoothing
+        accumulated_collisions,
+        "accumulatedCollisions",
+        1,
+        C,
+        frames,
+        margins,
+        smoothing,
     )
 
 
 def resolve_rows(
-    C: Config, frames: Sequence[FrameName], margin: float, smoothing: float
+    C: Config,
+    frames: Sequence[FrameName],
+    margin: float,
+    self_margin: float | None,
+    smoothing: float,
 ) -> Resolved:
     """Return the symbol of `collision_rows` for the pairs of a world.
 
@@ -74,8 +90,9 @@ def resolve_rows(
         raise ConfigError(
             "FS.collisionRows: no pair of frames can collide; see C.collision_pairs()."
         )
+    margins = margin, self_margin
     return _resolve_pairs(
-        collision_rows, "collisionRows", count, C, frames, margin, smoothing
+        collision_rows, "collisionRows", count, C, frames, margins, smoothing
     )
 
 
@@ -85,15 +102,20 @@ def _resolve_pairs(
     dim: int,
     C: Config,
     frames: Any,
-    margin: float,
+    margins: tuple[float, float | None],
     smoothing: float,
 ) -> Resolved:
     smoothing_arrays = smoothing_params(name, smoothing)
     involved, pairs = _select_pairs(C, frames)
     if not len(pairs):
         return _NO_PAIRS, involved, {}
+    world, own = margins
+    margin = np.full(len(pairs), float(world))
+    if own is not None:
+        margin[C.own_links(involved[pairs])] = own
+    shapes = [C.frames[i] for i in involved]
     symbol, params = _pairs_symbol(
-        fn, name, dim, [C.frames[i] for i in involved], pairs, margin, smoothing_arrays
+        fn, name, dim, shapes, pairs, margin, smoothing_arrays
     )
     return symbol, involved, params
 
@@ -108,8 +130,9 @@ def pair_rows_symbol(
         pairs: pairs, as indices among the frames.
         margin: required distance [m].
     """
+    margins = np.full(len(pairs), float(margin))
     return _pairs_symbol(
-        collision_rows, "rowsBetween", len(pairs), shapes, pairs, margin, {}
+        collision_rows, "rowsBetween", len(pairs), shapes, pairs, margins, {}
     )
 
 
@@ -119,25 +142,41 @@ def _pairs_symbol(
     dim: int,
     shapes: Sequence[Frame],
     pairs: Int[np.ndarray, "n 2"],
-    margin: float,
+    margin: Float[np.ndarray, " n"],
     smoothing: dict[str, np.ndarray],
 ) -> tuple[Symbol, dict[str, np.ndarray]]:
     groups = group_body_pairs(shapes, pairs)
     if fn is accumulated_collisions:
         # A sum has no order, so its pairs may be in that of the groups; then pairs of
         # frames and of bodies are the same and need no index.
-        pairs = pairs[list(dict.fromkeys(k for g in groups for k in g.pair.tolist()))]
+        order = list(dict.fromkeys(k for g in groups for k in g.pair.tolist()))
+        pairs, margin = pairs[order], margin[order]
         groups = group_body_pairs(shapes, pairs)
-    kinds, params = pair_params(groups, pairs, len(shapes), smoothing)
-    params["margin"] = np.array(float(margin))
+    least, excess = np.min(margin), np.ptp(margin)
+    inflated = [_inflated(group, margin - least) for group in groups]
+    kinds, params = pair_params(inflated, pairs, len(shapes), smoothing)
+    params["margin"] = np.array(least)
     if fn is collision_rows:
         return pair_symbol(fn, name, kinds, dim, "m", _LINEARIZE_ROWS), params
     params["slack"] = np.array(0.0)
     params = add_bounding_balls(params, groups, pairs, len(shapes))
+    if "reach" in params:
+        params["reach"] = params["reach"] + excess
     symbol = pair_symbol(
         fn, name, kinds, dim, "m", _linearize_sum, _identity, is_nonnegative=True
     )
     return symbol, params
+
+
+def _inflated(group: BodyPairs, growth: Float[np.ndarray, " pairs"]) -> BodyPairs:
+    """Return pairs of bodies, each nearer by the growth of its pair of frames [m].
+
+    A larger margin is the same as a larger radius: the distance is less by as much, and
+    the wrench stays the same, since the witness point moves along the normal.
+    """
+    body = group.a.body
+    grown = body._replace(radius=body.radius + growth[group.pair])
+    return group._replace(a=Bodies(group.a.kind, grown))
 
 
 # A named function, because each new lambda would be a new key of `pair_symbol`.
@@ -184,6 +223,7 @@ def accumulated_collisions(
 ) -> jax.Array:
     """Sum over all pairs that can collide of max(0, margin - distance) [m].
 
+    Pairs of one robot, see `Config.own_links`, have `self_margin` if that is given.
     With `smoothing`, distances are smoothed as in `neg_distance`. With `slack`, the
     value is minus the least gap where nothing overlaps, down to minus the slack.
     """
@@ -208,6 +248,7 @@ def collision_rows(
 ) -> jax.Array:
     """For each pair that can collide, margin - distance [m]: an inequality.
 
+    Pairs of one robot, see `Config.own_links`, have `self_margin` if that is given.
     It is exact for bodies whose bounding balls are within 0.1 m of the margin; beyond,
     the balls' distance is used, which is a lower bound. With `smoothing`, distances of
     all pairs are smoothed as in `neg_distance`.

@@ -69,7 +69,10 @@ def _contact_law_symbol(
 
 _FINGERS = ((0, 2), (1, 2))
 _collision_symbol = partial(
-    Symbol, frames=(0, None), unit="m", options={"margin": 0.0, "smoothing": 0.0}
+    Symbol,
+    frames=(0, None),
+    unit="m",
+    options={"margin": 0.0, "self_margin": None, "smoothing": 0.0},
 )
 
 

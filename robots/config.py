@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from posewise.collision import Contact
 
@@ -19,6 +19,7 @@ from .contact.filter import CollisionFilter, pairs_between, solid_parts
 from .contact.hands import held_pairs, subtree_indices
 from .contact.ignored_pairs import IgnoredPair, default_exclusions, named_pairs
 from .contact.missing_shapes import warn_of_missing_shapes
+from .contact.own_links import robot_roots
 from .contact.proximity import nearest_contacts, signed_distance
 from .contact.srdf_rules import apply_rules, parse_states, warn_of_losses, world_srdf
 from .errors import ConfigError, LoadError
@@ -870,8 +871,7 @@ class Config:
         with one joint or only links without shapes between them. "Default": they touch
         at home (a coordinate whose home is outside of its limits is in their middle).
         "Always": they touch in more than 95 % of 200 random states. "Never": they touch
-        in none of the random states. A robot is what joints connect, without objects
-        and what was attached later.
+        in none of the random states. A robot is as in `own_links`.
 
         Random states are uniform within the limits; coordinates without limits are
         within ±pi of home. Look at the "Default" pairs: a home in which the robot truly
@@ -889,10 +889,7 @@ class Config:
         Raises:
             ConfigError: for an argument that does not fit.
         """
-        others = {self.index(name) for name in self._annotations.objects}
-        found = default_exclusions(
-            self._tree, self._filter, others, samples, seed, margin
-        )
+        found = default_exclusions(self._tree, self._filter, samples, seed, margin)
         self._filter = self._filter.ignoring(found)
         return named_pairs(self._tree, found)
 
@@ -953,21 +950,46 @@ class Config:
         parts_a, parts_b = self.solid_parts(a), self.solid_parts(b)
         return signed_distance(self._tree, parts_a, parts_b, (a, b))
 
-    def collisions(self, margin: float = 0.0) -> list[tuple[str, str, float]]:
+    def own_links(
+        self, pairs: Int[np.ndarray, "n 2"] | None = None
+    ) -> Bool[np.ndarray, " n"]:
+        """Return which pairs of frame indices have both frames on one robot.
+
+        A robot is a tree of frames that joints connect. It ends where a frame floats
+        (joint "free"), where it stands on a root frame named "world", and at what was
+        attached by `attach` or a mode switch, or stands rigidly on it as an object.
+
+        Args:
+            pairs: frame indices; None: `collision_indices()`.
+        """
+        root = robot_roots(self._tree, self._filter.held)
+        a, b = root[self.collision_indices() if pairs is None else pairs].T
+        return a == b
+
+    def collisions(
+        self, margin: float = 0.0, self_margin: float | None = None
+    ) -> list[tuple[str, str, float]]:
         """Return the pairs of frames that are nearer than a margin, nearest first.
 
         Args:
             margin: [m]; 0: those that touch or penetrate.
+            self_margin: of pairs of one robot, see `own_links` [m]; None: `margin`.
 
         Returns:
             For each of `collision_pairs()` that is: both names and the signed distance.
         """
         margin = number("margin", margin, "one number (metres)")
+        own_margin = margin
+        if self_margin is not None:
+            own_margin = number("self_margin", self_margin, "one number (metres)")
         pairs, names = self.collision_indices(), self.frame_names
-        contacts = self.contacts(pairs, float(np.nextafter(margin, np.inf)))
+        cutoff = max(margin, own_margin)
+        contacts = self.contacts(pairs, float(np.nextafter(cutoff, np.inf)))
+        limit = np.where(self.own_links(pairs), own_margin, margin)
         return [
             (names[pairs[k, 0]], names[pairs[k, 1]], float(contact.distance))
             for k, contact in contacts.items()
+            if contact.distance <= limit[k]
         ]
 
     def contacts(

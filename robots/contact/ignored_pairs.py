@@ -3,7 +3,7 @@
 The reasons are those of MoveIt's setup assistant (`compute_default_collisions.cpp`).
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import jax
@@ -59,7 +59,6 @@ def named_pairs(tree: FrameTree, reasons: Mapping[FramePair, str]) -> list[Ignor
 def default_exclusions(
     tree: FrameTree,
     collision_filter: CollisionFilter,
-    objects: Collection[int],
     samples: int,
     seed: int,
     margin: float,
@@ -68,12 +67,11 @@ def default_exclusions(
     samples = integer("samples", samples, "states >= 1", lambda n: n >= 1)
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0)
     margin = number("margin", margin, "one number (metres)")
-    others = {*objects, *collision_filter.held}
-    root = robot_roots(tree, others)
+    root = robot_roots(tree, collision_filter.held)
     pairs = collision_filter.pairs(tree)
     pairs = pairs[root[pairs[:, 0]] == root[pairs[:, 1]]]
     keys = [(int(a), int(b)) for a, b in pairs]
-    neighbours = adjacent_pairs(tree, others)
+    neighbours = adjacent_pairs(tree, collision_filter.held)
     reasons = {pair: "Adjacent" for pair in keys if pair in neighbours}
     test = _TouchTest(tree, pairs, margin + CONTACT_TOLERANCE)
     open_ = np.array([pair not in reasons for pair in keys], bool)
@@ -125,7 +123,7 @@ def _random_states(
 
 
 class _TouchTest:
-    """Which pairs of frames touch in which states."""
+    """Test of pairs of frames for contact in many states."""
 
     def __init__(
         self, tree: FrameTree, pairs: Int[np.ndarray, "n 2"], cutoff: float
@@ -195,7 +193,7 @@ class _Side:
     R: Float[np.ndarray, "states rows 3 3"]
     p: Float[np.ndarray, "states rows 3"]
     radius: Float[np.ndarray, " rows"]
-    """Of the ball around each body [m]."""
+    """Radius of the ball around each body [m]."""
 
     @classmethod
     def of(

@@ -1,8 +1,8 @@
 """Links of one robot: which frames belong together, and which of them are neighbours.
 
 A robot is a tree of frames that joints connect. It ends where a frame floats (joint
-"free"), where it stands on a root frame named "world", at an object, and at a frame
-that was attached later, such as what a hand holds.
+"free"), where it stands on a root frame named "world", and at a frame that was attached
+later, such as what a hand holds.
 """
 
 from collections.abc import Collection
@@ -24,7 +24,7 @@ def robot_roots(
 
     Args:
         tree: the frames.
-        others: frames that are no part of the robot above them: objects, attachments.
+        others: attached frames, which are no part of the robot above them.
     """
     frames = tree.frames
     root = np.arange(len(frames))

@@ -1,4 +1,4 @@
-"""What an SRDF file says about a world, and what a world says in an SRDF file."""
+"""Translation between SRDF files and the exclusions and named states of a world."""
 
 import warnings
 from collections.abc import Iterable

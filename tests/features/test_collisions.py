@@ -355,3 +355,37 @@ def test_other_solvers_get_the_sum_itself(kind):
         assert (phi[0] == 0) == free
     sol = komo.solve(progress=False)
     assert sol.feasible and sol.objectives[0].values.min() == 0
+
+
+MARGINS = [(0.2, 0.05), (0.05, 0.2), (0.1, -0.02), (0.1, None)]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.01])
+@pytest.mark.parametrize("margin, self_margin", MARGINS)
+def test_margins_of_own_links_and_of_the_world(margin, self_margin, smoothing):
+    C = scene()
+    C.add_frame("wrist", "arm", position=[0, 0.3, 0], joint="hingeX",
+                shape=pw.Capsule(0.2, 0.04), contact=1)  # fmt: skip
+    own = C.own_links()
+    assert own.any() and not own.all()
+    needed = np.where(own, margin if self_margin is None else self_margin, margin)
+    options = dict(margin=margin, smoothing=smoothing)
+    if self_margin is not None:
+        options["self_margin"] = self_margin
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        C.q = rng.uniform(-0.4, 0.4, C.nq)
+        rows, jacobian = C.eval(FS.collisionRows, margin=1.0, smoothing=smoothing)
+        rows = rows - 1.0
+        near = rows + needed > -0.05  # farther pairs have bounds instead of distances
+        with_margins, J = C.eval(FS.collisionRows, **options)
+        np.testing.assert_allclose(with_margins[near], (rows + needed)[near], atol=1e-9)
+        np.testing.assert_allclose(J[near], jacobian[near], atol=1e-9)
+        overlaps = (rows + needed)[near & (rows + needed > 0)]
+        total, _ = C.eval(FS.accumulatedCollisions, **options)
+        np.testing.assert_allclose(total, overlaps.sum(), atol=1e-9)
+        if not smoothing:
+            names = {p: n for p, n in zip(C.collision_pairs(), needed, strict=True)}
+            every = C.collisions(1.0)
+            expected = [(a, b, d) for a, b, d in every if d <= names[a, b]]
+            assert C.collisions(margin, self_margin) == expected

@@ -53,7 +53,8 @@ DEFAULT_COLOR = (0.5, 0.5, 0.5, 1.0)
 KEY_GROUP = "keyframes"
 """Group of the named states that keys become."""
 MAX_KEY_EXCESS = 1e-6
-"""How far a key may be outside of a joint's limits without a warning [m or rad]."""
+"""Largest excess of a key over a joint's limits without a warning [m or rad]; larger
+values hide that keys are changed."""
 FIRST_HIDDEN_GROUP = 3
 """First group of geoms that MuJoCo's viewer does not draw by default."""
 

@@ -37,7 +37,7 @@ class LinkRule(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Srdf:
-    """What is read of an SRDF file."""
+    """The parts of an SRDF file that are read."""
 
     rules: Mapping[str, tuple[LinkRule, ...]]
     """Elements about collisions by tag."""
