@@ -94,7 +94,8 @@ def bounds_of_leaders(
 
     A follower at m · q + o within [l, u] bounds its leader to q in [(l - o) / m,
     (u - o) / m], the ends swapped for m < 0, and its speed v to v / |m|. Where all
-    bounds together leave nothing, a warning says so, and the leader's own count.
+    bounds together leave nothing, a warning says so, and the leader's own count. Limits
+    of a mirrored follower (m < 0) that leave a single value do not count.
 
     Args:
         frames: All frames.
@@ -122,7 +123,12 @@ def _leader_bounds(
         m, o = relations[i].multiplier, relations[i].offset
         if m:
             ends = np.sort((limits - o) / m, axis=0)
-            low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
+            new_low, new_high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
+            # Files often copy a leader's limits to a mirrored follower (the fingers of
+            # rai's Panda, the PR2's grippers). The joint is not meant to stand still.
+            if m < 0 and np.any((new_low == new_high) & (low < high)):
+                continue
+            low, high = new_low, new_high
             speed = np.minimum(speed, velocity / abs(m))
         elif np.any((limits[0] > o) | (limits[1] < o)):
             low, high = np.full_like(low, np.inf), np.full_like(high, -np.inf)

@@ -397,3 +397,16 @@ def test_restored_neighbours_are_written(tmp_path):
     fresh.read_srdf(tmp_path / "p.srdf")
     assert fresh.collision_pairs() == C.collision_pairs()
     assert fresh.ignored_collisions() == C.ignored_collisions()
+
+
+def test_limits_copied_to_a_mirrored_finger_do_not_stop_the_gripper():
+    """The fingers of rai's Panda and the PR2's grippers are written like this."""
+    C = pw.Config()
+    C.add_frame("palm", shape=BALL)
+    for name, options in (
+        ("left", {}),
+        ("right", {"mimic": "left", "multiplier": -1.0}),
+    ):
+        limits = [[0.0], [0.04]]
+        C.add_frame(name, "palm", joint="transX", shape=BALL, limits=limits, **options)
+    assert C.limits.T.tolist() == [[0.0, 0.04]] and len(C.collision_pairs()) == 3

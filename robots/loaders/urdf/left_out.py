@@ -13,7 +13,7 @@ MAX_SHOWN = 4
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """What is not used as it is written in a file, meshes included."""
+    """Record of what cannot be used of a file, meshes included."""
 
     file: str
     meshes: MeshLocator
