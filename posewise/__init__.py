@@ -25,6 +25,7 @@ from .robots import ConfigError as ConfigError
 from .robots import Convex as Convex
 from .robots import Cylinder as Cylinder
 from .robots import Ellipsoid as Ellipsoid
+from .robots import FitError as FitError
 from .robots import Kinematics as Kinematics
 from .robots import LoadError as LoadError
 from .robots import Marker as Marker
@@ -41,5 +42,6 @@ from .robots import RoomMap as RoomMap
 from .robots import Sphere as Sphere
 from .robots import Stream as Stream
 from .robots import Twin as Twin
+from .robots import collision_model_error as collision_model_error
 from .robots import load as load
 from .solvers import Status as Status

@@ -16,6 +16,8 @@ from .objectives.typing import SignedAxis as SignedAxis
 from .objectives.typing import Slices as Slices
 from .objectives.typing import SolveMethod as SolveMethod
 from .objectives.typing import Times as Times
+from .robots.geometry.fitting.splitting import PrimitiveKind as PrimitiveKind
+from .robots.geometry.shapes import Part as Part
 from .robots.geometry.shapes import Shape as Shape
 from .robots.typing import RGBA as RGBA
 from .robots.typing import Array as Array

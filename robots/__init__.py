@@ -5,6 +5,8 @@ from .config import load as load
 from .errors import ConfigError as ConfigError
 from .errors import LoadError as LoadError
 from .errors import PosewiseError as PosewiseError
+from .geometry.fitting.error import FitError as FitError
+from .geometry.fitting.error import collision_model_error as collision_model_error
 from .geometry.shapes import Box as Box
 from .geometry.shapes import Capsule as Capsule
 from .geometry.shapes import Convex as Convex

@@ -23,7 +23,8 @@ from .contact.own_links import robot_roots
 from .contact.proximity import nearest_contacts, signed_distance
 from .contact.srdf_rules import apply_rules, parse_states, warn_of_losses, world_srdf
 from .errors import ConfigError, LoadError
-from .geometry.shapes import Shape
+from .geometry.fitting.splitting import PrimitiveKind
+from .geometry.shapes import Part, Shape
 from .kinematics.forward import (
     ForwardPass,
     Kinematics,
@@ -54,6 +55,7 @@ from .world.add import JointOptions, add_frame, append_model
 from .world.agents import Agent, Camera
 from .world.annotations import Annotations, make_agent, make_region
 from .world.argument_parsing import finite_vector, numbers_key, parse_part
+from .world.fit_collisions import CollisionFit, fit_collisions
 from .world.frame import Frame, FrameFields, Joint, Model
 from .world.frame_tree import FrameTree
 from .world.named_states import (
@@ -176,7 +178,7 @@ class Config:
         mimic: str | None = None,
         multiplier: float = 1.0,
         offset: float = 0.0,
-        shape: Shape | None = None,
+        shape: Shape | Sequence[Part] | None = None,
         color: RGBA | None = None,
         contact: int | None = None,
         mass: float | None = None,
@@ -200,7 +202,8 @@ class Config:
             mimic: name of a joint to follow at multiplier · q + offset.
             multiplier: see mimic.
             offset: see mimic.
-            shape: fixed at the frame's origin.
+            shape: fixed at the frame's origin; or a list of shapes and of pairs (shape,
+                pose in the frame (7,)).
             color: RGB or RGBA, 0 to 1.
             contact: rai's flag; default 1 with a shape (not a Marker), else 0.
             mass: [kg].
@@ -553,10 +556,55 @@ class Config:
         self._tree = edit.set_pose(self._tree, frame, pose, relative_to)
 
     def set_shape(
-        self, frame: FrameName, shape: Shape | None, color: RGBA | None = None
+        self,
+        frame: FrameName,
+        shape: Shape | Sequence[Part] | None,
+        color: RGBA | None = None,
     ) -> None:
-        """Replace all shapes of a frame by one, or remove them."""
+        """Replace all shapes of a frame, which are drawn and collide.
+
+        Args:
+            frame: the frame.
+            shape: at the frame's origin; or a list of shapes and of pairs (shape, pose
+                in the frame (7,)); None: no shape.
+            color: of all, RGB or RGBA, 0 to 1.
+
+        Raises:
+            ConfigError: for an unknown frame, and what is no shape or pose.
+        """
         self._tree = edit.set_shape(self._tree, frame, shape, color)
+
+    def fit_collisions(
+        self,
+        primitives: PrimitiveKind = "capsules",
+        *,
+        tolerance: float | None = None,
+        links: Frames | None = None,
+    ) -> CollisionFit:
+        """Replace the meshes and hulls that collide by enclosing primitives.
+
+        All meshes and hulls of a frame become one set of shapes, whose union encloses
+        them; spheres, boxes and other simple shapes stay. Frames, contact flags,
+        ignored pairs and what is drawn do not change. Where the file gives no inertia,
+        it is that of the new shapes.
+
+        Args:
+            primitives: "capsules", "spheres", "boxes" or "hulls" (of at most 32
+                vertices).
+            tolerance: how far shapes may reach beyond the hull of the frame's meshes
+                [m]; more shapes are used until they do not (at most 6 capsules, 16
+                spheres, 8 boxes; infinity: one). None: until their volume is at most
+                1.5 times the hull's. One hull always suffices.
+            links: names of frames; None: all that have meshes or hulls that collide.
+
+        Returns:
+            What it cost, for each frame; printed, it is a table.
+
+        Raises:
+            ConfigError: for unknown names, and named frames without meshes and hulls.
+        """
+        self._tree, report = fit_collisions(self._tree, primitives, tolerance, links)
+        return report
 
     def set_color(self, frame: FrameName, color: RGBA) -> None:
         """Set the colour of all shapes of a frame, RGB or RGBA, 0 to 1."""
@@ -1045,7 +1093,7 @@ class Config:
     def add_object(
         self,
         name: str,
-        parts: Sequence[tuple[Shape, PoseLike | None]] = (),
+        parts: Sequence[Part] = (),
         *,
         parent: FrameName = "world",
         pose: PoseLike | None = None,
@@ -1056,7 +1104,7 @@ class Config:
         abilities: Mapping[str, Mapping[str, Any]] | None = None,
         **options: Any,
     ) -> WorldObject:
-        """Add an object made of rigid parts, each a shape and its pose (or None).
+        """Add an object made of rigid parts, each a shape or (shape, pose or None).
 
         Args:
             name: of the object and of its root frame.
@@ -1074,7 +1122,9 @@ class Config:
         Raises:
             ConfigError: for an argument that does not fit.
         """
-        geometries = tuple(parse_part(name, k, part) for k, part in enumerate(parts))
+        geometries = tuple(
+            parse_part(f"Object {name!r}", k, part) for k, part in enumerate(parts)
+        )
         parsed = parse_abilities(name, {} if abilities is None else abilities)
         centre = None if com is None else finite_vector(f"com of {name!r}", com, 3)
         self.add_frame(name, parent, pose=pose, joint=joint, mass=mass, **options)

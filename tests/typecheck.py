@@ -118,6 +118,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.robots.world.annotations
     posewise.robots.world.argument_parsing
     posewise.robots.world.edit
+    posewise.robots.world.fit_collisions
     posewise.robots.world.frame_tree
     posewise.robots.world.object_states
     posewise.robots.world.objects

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..errors import ConfigError
-from ..typing import MatrixLike, StrPath, VectorLike
+from ..typing import MatrixLike, PoseLike, StrPath, VectorLike
 from ..validation import float_array, integer, number
 
 if TYPE_CHECKING:
@@ -263,6 +263,8 @@ Shape = (
     | PointCloud
     | Mesh
 )
+Part: TypeAlias = Shape | tuple[Shape, PoseLike | None]
+"""A shape at the origin of its frame, or with its pose (7,) in it (None: identity)."""
 
 
 def _to_points(shape, name: str, value) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConfigError, unknown_name
-from ..geometry.shapes import Marker, Shape
+from ..geometry.shapes import Part, Shape
 from ..kinematics.joint_types import neutral_value
 from ..kinematics.transforms import IDENTITY, pose_multiply
 from ..typing import (
@@ -24,7 +24,7 @@ from ..typing import (
 )
 from .argument_parsing import (
     parse_contact,
-    parse_geometry,
+    parse_geometries,
     parse_joint,
     parse_joint_value,
     parse_mass,
@@ -59,7 +59,7 @@ def add_frame(
     quaternion: VectorLike | None,
     pose: PoseLike | None,
     joint: JointOptions,
-    shape: Shape | None,
+    shape: Shape | Sequence[Part] | None,
     color: RGBA | None,
     contact: int | None,
     mass: float | None,
@@ -74,13 +74,14 @@ def add_frame(
     new_joint, origin, value = _parse_new_joint(name, joint, origin)
     if mass is not None:
         mass = parse_mass(f"Frame {name!r}: mass", mass)
-    collides = shape is not None and not isinstance(shape, Marker)
+    geometries = parse_geometries(name, shape, color)
+    collides = any(g.collision for g in geometries)
     frame = Frame(
         name,
         tree.parent_index(parent),
         origin,
         new_joint,
-        () if shape is None else (parse_geometry(shape, color, collides),),
+        geometries,
         int(collides) if contact is None else parse_contact(name, contact),
         mass,
         attributes=attributes,

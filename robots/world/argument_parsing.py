@@ -3,13 +3,14 @@
 All functions raise a `ConfigError` that says what to do instead.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
 
 from ..errors import ConfigError
-from ..geometry.shapes import Marker, Shape
+from ..geometry.shapes import Marker, Part, Shape
 from ..kinematics.joint_types import joint_type
 from ..kinematics.transforms import IDENTITY, quat_normalize
 from ..typing import (
@@ -25,14 +26,28 @@ from ..validation import CONVERSION_ERRORS, float_array, integer, number
 from .frame import Geometry, Joint
 
 
-def parse_geometry(shape: Shape, color: RGBA | None, collision: bool) -> Geometry:
+def parse_geometries(
+    frame: str, shape: Shape | Sequence[Part] | None, color: RGBA | None
+) -> tuple[Geometry, ...]:
+    """Return the shapes of a frame: none, one at its origin, or several with poses."""
+    if shape is None:
+        return ()
+    rgba = parse_color(color)
+    if isinstance(shape, str) or not isinstance(shape, Sequence):
+        return (replace(parse_geometry(shape), color=rgba),)
+    label = f"Frame {frame!r}: shape"
+    parts = [parse_part(label, k, part) for k, part in enumerate(shape)]
+    return tuple(replace(part, color=rgba) for part in parts)
+
+
+def parse_geometry(shape: Shape) -> Geometry:
     """Return a shape at the origin of its frame."""
     if not isinstance(shape, Shape):
         raise ConfigError(
             f"shape is {type(shape).__name__}, expected one of posewise's shapes,"
-            " e.g. Box([.1, .2, .3])."
+            " e.g. Box([.1, .2, .3]), or a list of shapes or of (shape, pose)."
         )
-    return Geometry(shape, collision=collision, color=parse_color(color))
+    return Geometry(shape, collision=not isinstance(shape, Marker))
 
 
 def parse_color(color: RGBA | None) -> tuple[float, ...] | None:
@@ -65,17 +80,18 @@ def numbers_key(value: FeatureOption) -> bytes | None:
     return None if value is None else np.asarray(value, float).tobytes()
 
 
-def parse_part(name: str, k: int, part: tuple[Shape, PoseLike | None]) -> Geometry:
-    """Return part `k` of an object, given as (shape, pose or None)."""
+def parse_part(label: str, k: int, part: Part) -> Geometry:
+    """Return part `k` of a list, given as a shape or as (shape, pose or None)."""
+    if isinstance(part, Shape):
+        return parse_geometry(part)
     try:
         shape, pose = part
     except (TypeError, ValueError):
         raise ConfigError(
-            f"Object {name!r}: part {k} is {part!r}, expected (shape, pose or None)."
+            f"{label}: part {k} is {part!r}, expected a shape or (shape, pose or None)."
         ) from None
-    geometry = parse_geometry(shape, None, not isinstance(shape, Marker))
-    label = f"part {k} of {name!r}"
-    return replace(geometry, pose=parse_pose(label, None, None, pose))
+    pose_label = f"part {k} of {label}"
+    return replace(parse_geometry(shape), pose=parse_pose(pose_label, None, None, pose))
 
 
 def finite_vector(label: str, value: object, size: int) -> np.ndarray:

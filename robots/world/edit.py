@@ -3,14 +3,14 @@
 Every function returns a new tree, or raises and changes nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import ConfigError
-from ..geometry.shapes import Marker, Shape
+from ..geometry.shapes import Part, Shape
 from ..kinematics.builder import topological_order
 from ..kinematics.joint_types import joint_type, neutral_value, value_from_pose
 from ..kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
@@ -26,7 +26,7 @@ from ..typing import (
 from .argument_parsing import (
     parse_color,
     parse_contact,
-    parse_geometry,
+    parse_geometries,
     parse_joint,
     parse_joint_value,
     parse_limits,
@@ -205,12 +205,15 @@ def set_limits(
 
 
 def set_shape(
-    tree: FrameTree, frame: FrameName, shape: Shape | None, color: RGBA | None
+    tree: FrameTree,
+    frame: FrameName,
+    shape: Shape | Sequence[Part] | None,
+    color: RGBA | None,
 ) -> FrameTree:
-    """Replace all shapes of a frame by one, or remove them."""
+    """Replace all shapes of a frame; see `Config.set_shape`."""
     i = tree.own_index(frame)
-    collides = shape is not None and not isinstance(shape, Marker)
-    geometries = () if shape is None else (parse_geometry(shape, color, collides),)
+    geometries = parse_geometries(frame, shape, color)
+    collides = any(g.collision for g in geometries)
     contact = tree.frames[i].contact if collides else 0
     return tree.with_properties(i, geometries=geometries, contact=contact)
 

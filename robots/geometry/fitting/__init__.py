@@ -1,0 +1,1 @@
+"""Primitives fitted around the surfaces of links, and what they cost."""

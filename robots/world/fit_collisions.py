@@ -1,0 +1,163 @@
+"""Primitives in place of the meshes that collide, and a report of what they cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from time import perf_counter
+from typing import get_args
+
+import numpy as np
+
+from ..errors import ConfigError
+from ..geometry.fitting.measures import reach_beyond, volume
+from ..geometry.fitting.splitting import PrimitiveKind, fit
+from ..geometry.fitting.surface import PosedShape, Surface
+from ..geometry.hulls import surface_simplices
+from ..geometry.mesh_cleaning import clean_triangles
+from ..geometry.shapes import Convex, Mesh, Shape
+from ..kinematics.transforms import quat_to_matrix
+from ..typing import Frames
+from ..validation import number
+from .frame import Frame, Geometry
+from .frame_tree import FrameTree
+
+
+@dataclass(frozen=True)
+class LinkFit:
+    """The cost of the primitives of one frame."""
+
+    frame: str
+    shape_count: int
+    """Number of new shapes."""
+    volume_ratio: float
+    """Volume of the shapes, divided by that of the hull of what they replace."""
+    max_beyond: float
+    """Largest distance of a shape's point from that hull [m]."""
+    seconds: float
+    """Time of the fit [s]."""
+
+
+@dataclass(frozen=True)
+class CollisionFit:
+    """The cost of the primitives of all frames; printed, it is a table."""
+
+    links: tuple[LinkFit, ...]
+
+    @property
+    def median_volume_ratio(self) -> float:
+        """Median over the frames of volume, divided by the hull's volume."""
+        return float(np.median([link.volume_ratio for link in self.links]))
+
+    def __str__(self) -> str:
+        if not self.links:
+            return "No frame has a mesh or hull that collides; nothing was replaced."
+        width = max(len("frame"), *(len(link.frame) for link in self.links))
+        rows = [
+            f"{'frame':{width}}  shapes  volume / hull  beyond hull [mm]  time [ms]"
+        ]
+        rows += [
+            f"{link.frame:{width}}  {link.shape_count:6}  {link.volume_ratio:13.2f}"
+            f"  {1e3 * link.max_beyond:16.1f}  {1e3 * link.seconds:9.0f}"
+            for link in self.links
+        ]
+        count = sum(link.shape_count for link in self.links)
+        seconds = sum(link.seconds for link in self.links)
+        largest = max(link.max_beyond for link in self.links)
+        rows.append(
+            f"{'all':{width}}  {count:6}  {self.median_volume_ratio:6.2f} median"
+            f"  {1e3 * largest:16.1f}  {1e3 * seconds:9.0f}"
+        )
+        return "\n".join(rows)
+
+
+def fit_collisions(
+    tree: FrameTree,
+    primitives: PrimitiveKind,
+    tolerance: float | None,
+    links: Frames | None,
+) -> tuple[FrameTree, CollisionFit]:
+    """Replace meshes and hulls by primitives; see `Config.fit_collisions`."""
+    if primitives not in get_args(PrimitiveKind):
+        raise ConfigError(
+            f"primitives is {primitives!r}, expected 'capsules', 'spheres', 'boxes' or"
+            " 'hulls'."
+        )
+    if tolerance is not None and tolerance != inf:
+        expected = "a number > 0 (metres), infinity or None"
+        tolerance = number("tolerance", tolerance, expected, lambda t: t > 0)
+    report = []
+    for i in _chosen_frames(tree, links):
+        start = perf_counter()
+        frame = tree.frames[i]
+        surface = _surface(frame)
+        fitted = fit(surface, primitives, tolerance)
+        geometries = _replaced(frame, fitted)
+        tree = tree.with_properties(i, geometries=geometries)
+        hull = surface.hull_volume
+        report.append(
+            LinkFit(
+                frame.name,
+                len(fitted),
+                volume(fitted) / hull if hull else inf,
+                reach_beyond(fitted, surface.corners),
+                perf_counter() - start,
+            )
+        )
+    return tree, CollisionFit(tuple(report))
+
+
+def _chosen_frames(tree: FrameTree, links: Frames | None) -> list[int]:
+    if links is None:
+        return [
+            i for i, f in enumerate(tree.frames) if any(map(_is_fitted, f.geometries))
+        ]
+    names = [links] if isinstance(links, str) else list(links)
+    chosen = [tree.own_index(name) for name in names]
+    for name, i in zip(names, chosen, strict=True):
+        if not any(map(_is_fitted, tree.frames[i].geometries)):
+            raise ConfigError(
+                f"links: frame {name!r} has no mesh and no hull that collides, so that"
+                " nothing is replaced; leave it out."
+            )
+    return chosen
+
+
+def _is_fitted(geometry: Geometry) -> bool:
+    """Whether a shape is a mesh or a sharp hull that collides."""
+    match geometry.shape:
+        case Mesh() | Convex(rounding=0.0):
+            return geometry.collision
+    return False
+
+
+def _surface(frame: Frame) -> Surface:
+    """Return the triangles of all shapes that are replaced, in the frame."""
+    vertices, faces, count = [], [], 0
+    for geometry in filter(_is_fitted, frame.geometries):
+        corners, triangles = _triangles(geometry.shape)
+        R = quat_to_matrix(np.asarray(geometry.pose[3:], float))
+        vertices.append(corners @ R.T + geometry.pose[:3])
+        faces.append(triangles + count)
+        count += len(corners)
+    return Surface(np.concatenate(vertices), np.concatenate(faces))
+
+
+def _triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(shape, Mesh):
+        return clean_triangles(shape)
+    assert isinstance(shape, Convex)
+    # A flat hull is a fan of triangles; a segment or a point, one without area.
+    simplices = [s[[0, len(s) // 2, -1]] for s in surface_simplices(shape.vertices)]
+    corners = np.concatenate(simplices)
+    return corners, np.arange(len(corners)).reshape(-1, 3)
+
+
+def _replaced(frame: Frame, fitted: Sequence[PosedShape]) -> tuple[Geometry, ...]:
+    """Return new shapes, then the old ones; of the fitted ones only what is drawn."""
+    new = [Geometry(shape, pose, visual=False) for shape, pose in fitted]
+    old = [
+        replace(g, collision=False) if _is_fitted(g) else g
+        for g in frame.geometries
+        if g.visual or not _is_fitted(g)
+    ]
+    return (*new, *old)
