@@ -44,7 +44,7 @@ def make_parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--out", type=Path, default=Path("out"), help="folder for pictures (out)"
     )
-    demo.add_argument("--robot", type=Path, help="a model file: .urdf, .xml, .g, .yml")
+    demo.add_argument("--robot", type=Path, help="a model: .urdf, .xacro, .xml, .g")
     demo.add_argument("--tip", help="link of that robot to move to a target")
     demo.add_argument(
         "--seed", type=int, default=0, help="seed of targets and starts (0)"
@@ -52,6 +52,7 @@ def make_parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--starts", type=int, default=8, help="random starts for each problem (8)"
     )
+    _add_packages(demo)
     demo.set_defaults(run=_demo, failed="not every problem was solved")
     _add_solve(commands)
     _add_check(commands)
@@ -79,6 +80,7 @@ def _add_solve(commands: Any) -> None:
     solve.add_argument(
         "--npz", type=Path, help="write the path or the poses to this file"
     )
+    _add_packages(solve)
     solve.set_defaults(run=_solve, failed="not solved")
 
 
@@ -91,6 +93,7 @@ def _add_check(commands: Any) -> None:
     )
     check.add_argument("file", type=Path, help="problem file, FILE.yaml")
     check.add_argument("--json", type=Path, help="write the checks to this file")
+    _add_packages(check)
     check.set_defaults(run=_check, failed="not every predicate holds")
 
 
@@ -103,6 +106,7 @@ def _add_view(commands: Any) -> None:
         "solution", type=Path, nargs="?", help="solution written by solve --npz"
     )
     view.add_argument("--html", type=Path, help="write a page to this file, and end")
+    _add_packages(view)
     view.set_defaults(run=_view, failed="not shown")
 
 
@@ -127,6 +131,25 @@ def _add_bddl(commands: Any) -> None:
     bddl.set_defaults(run=_bddl, failed="not solved")
 
 
+def _add_packages(command: Any) -> None:
+    command.add_argument(
+        "--package",
+        type=_package,
+        action="append",
+        default=[],
+        metavar="NAME=FOLDER",
+        help="folder of a ROS package that a model names; may be repeated",
+    )
+
+
+def _package(text: str) -> tuple[str, Path]:
+    """Return the name and the folder in NAME=FOLDER."""
+    name, separator, folder = text.partition("=")
+    if not (name and separator and folder):
+        raise argparse.ArgumentTypeError(f"{text!r}, expected NAME=FOLDER")
+    return name, Path(folder)
+
+
 def _add_command(commands: Any, name: str, summary: str, epilog: str) -> Any:
     return commands.add_parser(
         name,
@@ -140,7 +163,14 @@ def _add_command(commands: Any, name: str, summary: str, epilog: str) -> Any:
 def _demo(options: Any) -> bool:
     from .demo import run
 
-    return run(options.out, options.robot, options.tip, options.seed, options.starts)
+    return run(
+        options.out,
+        options.robot,
+        options.tip,
+        options.seed,
+        options.starts,
+        dict(options.package),
+    )
 
 
 def _solve(options: Any) -> bool:

@@ -10,6 +10,7 @@ from .features import FS
 from .objectives import KOMO, OT, Solution
 from .robots import Box, Config, ConfigError, Marker, Sphere
 from .robots.kinematics.transforms import axis_angle_to_quat, pose_multiply
+from .robots.loaders.dispatch import Packages
 from .robots.visual.drawing import (
     draw_path,
     draw_shapes,
@@ -32,8 +33,10 @@ class Scene:
     start: np.ndarray
 
 
-def load_robot(file: Path | None, tip: str | None, seed: int) -> Scene:
-    """Return the Panda, or a robot from a URDF file, with a target and a ball.
+def load_robot(
+    file: Path | None, tip: str | None, seed: int, packages: Packages | None = None
+) -> Scene:
+    """Return the Panda, or a robot from a file, with a target and a ball.
 
     All joints that do not move `tip` are locked. A camera looks along the tip's z axis.
     The target and the ball that the camera must see are placed with the tip in a random
@@ -41,9 +44,10 @@ def load_robot(file: Path | None, tip: str | None, seed: int) -> Scene:
     the first one with both above the ground is taken.
 
     Args:
-        file: a URDF file; None: the Panda.
+        file: a model file; None: the Panda.
         tip: the frame that moves; None: the Panda's tool centre point.
         seed: of the random configuration.
+        packages: folders of ROS packages by name.
 
     Raises:
         ConfigError: for an unknown tip, or one that no joint moves.
@@ -53,7 +57,7 @@ def load_robot(file: Path | None, tip: str | None, seed: int) -> Scene:
         C.load("panda")
         tip = tip or "panda_hand_tcp"
     else:
-        C.add_file(file)
+        C.add_file(file, packages=packages)
         if tip is None:
             raise ConfigError(f"Give --tip LINK, one of: {', '.join(C.frame_names)}.")
     moving = moving_joints(C, tip)
@@ -242,10 +246,11 @@ def run(
     tip: str | None = None,
     seed: int = 0,
     starts: int = 8,
+    packages: Packages | None = None,
 ) -> bool:
     """Solve and draw all three problems; return whether each one is feasible."""
     out.mkdir(parents=True, exist_ok=True)
-    scene = load_robot(robot, tip, seed)
+    scene = load_robot(robot, tip, seed, packages)
     C = scene.config
     print(f"{C}, moving {scene.tip!r}")
 

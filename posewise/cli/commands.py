@@ -19,7 +19,7 @@ def run_solve(options: Namespace) -> bool:
         ImportError: without pyyaml.
     """
     check_output_paths(options.json, options.npz)
-    problem = read_problem(options.file)
+    problem = read_problem(options.file, dict(options.package))
     solution = solve(problem)
     if isinstance(solution, Solution):
         result = output.summarize_path(problem, solution)
@@ -37,7 +37,8 @@ def run_check(options: Namespace) -> bool:
     """
     check_output_paths(options.json)
     return _report_result(
-        output.check_predicates(read_problem(options.file)), options.json
+        output.check_predicates(read_problem(options.file, dict(options.package))),
+        options.json,
     )
 
 

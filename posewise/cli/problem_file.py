@@ -17,6 +17,7 @@ from posewise.objectives.placement import solve_placement
 from posewise.objectives.typing import Times
 from posewise.robots.config import Config
 from posewise.robots.errors import unknown_name
+from posewise.robots.loaders.dispatch import Packages
 from posewise.robots.validation import integer, number
 from posewise.solvers import Options
 
@@ -98,8 +99,12 @@ class ProblemFile:
         return komo.get("slices_per_phase", 1)
 
 
-def read_problem(file: Path) -> ProblemFile:
+def read_problem(file: Path, packages: Packages | None = None) -> ProblemFile:
     """Return the world and the predicates of a problem file.
+
+    Args:
+        file: the problem file.
+        packages: folders of ROS packages by name, for the models of the scene.
 
     Raises:
         ProblemError: for invalid input, with file, line and key.
@@ -109,7 +114,7 @@ def read_problem(file: Path) -> ProblemFile:
     sections = top.fields(SECTION_KEYS)
     if "scene" not in sections:
         top.fail("there is no scene; describe the world: `scene: ...`.")
-    world = read_scene(sections["scene"])
+    world = read_scene(sections["scene"], packages)
     if "q" in sections:
         set_coordinates(world, sections["q"])
     problem = ProblemFile(world, (), top, sections)

@@ -6,12 +6,15 @@ Keys are the arguments of the methods of `Config`.
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields as dataclass_fields
+from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
+from posewise.robots.loaders.dispatch import Packages
 from posewise.robots.typing import ModelName
 from posewise.robots.validation import CONVERSION_ERRORS
 from posewise.robots.world.object_states import ObjectState, Particles
@@ -26,16 +29,21 @@ TEXT_ARGUMENTS = ("prefix", "parent", "joint", "mimic", "category", "base", "cam
 """Arguments whose values are names."""
 
 
-def read_scene(scene: Entry) -> Config:
+def read_scene(scene: Entry, packages: Packages | None = None) -> Config:
     """Return the world that a scene describes.
+
+    Args:
+        scene: the section.
+        packages: folders of ROS packages by name, beside those that the scene names.
 
     Raises:
         ProblemError: for invalid input, with line and key.
     """
     C = Config()
-    for key, entry in scene.fields(SCENE_SECTIONS).items():
+    readers = {**SCENE_SECTIONS, "files": partial(_add_files, packages=packages)}
+    for key, entry in scene.fields(readers).items():
         with entry.locating_errors():
-            SCENE_SECTIONS[key](C, entry)
+            readers[key](C, entry)
     return C
 
 
@@ -48,14 +56,16 @@ def set_coordinates(C: Config, entry: Entry) -> None:
             C.q = entry.to_python()
 
 
-def _add_files(C: Config, section: Entry) -> None:
+def _add_files(C: Config, section: Entry, packages: Packages | None = None) -> None:
     keys = ("file", *_argument_names(Config.add_file, "path"))
     for entry in section.items("names of files, or mappings with a key file"):
         fields = _expand_shorthand(entry, "file", keys)
         name = fields.pop("file")
         path = name.path(name.text("the name of a model file"))
         with entry.locating_errors():
-            C.add_file(path, **_read_arguments(fields))
+            options = _read_arguments(fields)
+            options["packages"] = {**(packages or {}), **options.get("packages", {})}
+            C.add_file(path, **options)
 
 
 def _add_models(C: Config, section: Entry) -> None:
@@ -197,6 +207,14 @@ def _read_parts(section: Entry) -> list[tuple[Any, Any]]:
     return parts
 
 
+def _read_packages(section: Entry) -> dict[str, Path]:
+    """Return the folders of packages, which must lie beside the problem file."""
+    folders = {}
+    for name, entry in section.mapping("a mapping of packages to folders").items():
+        folders[name] = entry.folder(entry.text("a folder"))
+    return folders
+
+
 def _read_particles(entry: Entry) -> Particles:
     """Return particles at positions in the object's frame, all of them active."""
     entries = entry.items("positions (x, y, z) in the object's frame")
@@ -213,6 +231,7 @@ def _read_particles(entry: Entry) -> Particles:
 _ARGUMENT_READERS: Mapping[str, Callable[[Entry], Any]] = {
     "shape": read_shape,
     "parts": _read_parts,
+    "packages": _read_packages,
     "dust": _read_particles,
     "stain": _read_particles,
     **dict.fromkeys(TEXT_ARGUMENTS, lambda entry: entry.text("a name")),

@@ -11,6 +11,7 @@ import numpy as np
 
 from posewise.robots.config import Config
 from posewise.robots.errors import LoadError
+from posewise.robots.loaders.dispatch import Packages
 from posewise.robots.validation import number
 from posewise.robots.visual.viewer import View, path_animation
 
@@ -32,7 +33,7 @@ def run_view(options: Namespace) -> bool:
     if file.suffix.lower() in PAGE_SUFFIXES:
         _open_page(file, solution, page)
         return True
-    C = _load_world(file)
+    C = _load_world(file, dict(options.package))
     animation = None
     if solution is not None:
         C, path, dt = _load_solution(C, solution)
@@ -47,17 +48,17 @@ def run_view(options: Namespace) -> bool:
     return True
 
 
-def _load_world(file: Path) -> Config:
+def _load_world(file: Path, packages: Packages) -> Config:
     """Return the world of a problem file (.yaml) or of a model file."""
     if file.suffix.lower() == ".yaml":
-        return read_problem(file).world
+        return read_problem(file, packages).world
     if not file.is_file():
         raise LoadError(
             f"{str(file)!r} is not a file; expected a problem (.yaml), a model (.urdf,"
             " .xml, .g, .yml) or a page (.html)."
         )
     C = Config()
-    C.add_file(file)
+    C.add_file(file, packages=packages)
     return C
 
 

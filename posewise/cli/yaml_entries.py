@@ -117,21 +117,37 @@ class Entry:
         Raises:
             ProblemError: for a file in another folder, or a missing file.
         """
+        folder, path = self._inner_path(name)
+        if not path.is_file():
+            near = [f.relative_to(folder).as_posix() for f in _sibling_files(path)]
+            self.fail(unknown_name("file", name, near))
+        return path
+
+    def folder(self, name: str) -> Path:
+        """Return the path of a folder in the folder of the problem file, or below.
+
+        Raises:
+            ProblemError: for any other folder, or a missing one.
+        """
+        path = self._inner_path(name)[1]
+        if not path.is_dir():
+            self.fail(f"{name!r} is no folder; expected one beside the problem file.")
+        return path
+
+    def _inner_path(self, name: str) -> tuple[Path, Path]:
+        """Return the problem file's folder, and a path in it that may not exist."""
         folder = self.file.parent.resolve()
         try:
             path = (folder / name).resolve()
-            exists = path.is_file()
+            path.exists()
         except (OSError, ValueError):
             self.fail(f"{name!r} is not a valid file name.")
         if not path.is_relative_to(folder):
             self.fail(
-                f"{name!r} lies outside of the problem file's folder; put the file in"
+                f"{name!r} lies outside of the problem file's folder; put it in"
                 " that folder or below, and write its path relative to it."
             )
-        if not exists:
-            near = [f.relative_to(folder).as_posix() for f in _sibling_files(path)]
-            self.fail(unknown_name("file", name, near))
-        return path
+        return folder, path
 
     def _fail_with_expected(self, expected: str) -> NoReturn:
         self.fail(f"got {shorten(self.to_python())}, expected {expected}.")

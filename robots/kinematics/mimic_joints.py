@@ -83,42 +83,44 @@ def motion_value(type_: str, q: np.ndarray, relation: MimicRelation) -> np.ndarr
     return scaled
 
 
-CONTRADICTION_TOLERANCE = 1e-9
-"""By how much bounds may cross before they count as contradictory [rad or m]."""
+def followers_by_leader(
+    relations: Mapping[int, MimicRelation],
+) -> dict[int, list[int]]:
+    """Return the frames whose joints each joint drives, other than itself."""
+    followers: dict[int, list[int]] = {}
+    for i, relation in relations.items():
+        members = followers.setdefault(relation.source, [])
+        if relation.source != i:
+            members.append(i)
+    return followers
 
 
-def bounds_of_leaders(
-    frames: Sequence[Frame], relations: Mapping[int, MimicRelation]
-) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Return limits (2, dim) and largest speed (dim,) of joints that no other drives.
+MIN_RANGE = 1e-9
+"""Range that bounds together must leave a joint [rad or m]."""
+
+
+def bounds_of_leader(
+    frames: Sequence[Frame],
+    leader: int,
+    followers: Sequence[int],
+    relations: Mapping[int, MimicRelation],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits (2, dim) and largest speed (dim,) of a joint and its followers.
 
     A follower at m · q + o within [l, u] bounds its leader to q in [(l - o) / m,
-    (u - o) / m], the ends swapped for m < 0, and its speed v to v / |m|. Where all
-    bounds together leave nothing, a warning says so, and the leader's own count. Limits
-    of a mirrored follower (m < 0) that leave a single value do not count.
+    (u - o) / m], the ends swapped for m < 0, and its speed v to v / |m|. Where the
+    followers' limits leave no range, a warning says so, and the leader's own count.
+    Limits of a mirrored follower (m < 0) that leave a single value do not count.
 
     Args:
         frames: All frames.
-        relations: Those of their joints, by `resolve_mimics`.
+        leader: Index of a frame whose joint mimics no other.
+        followers: Indices of the frames whose joints it drives.
+        relations: Those of all joints, by `resolve_mimics`.
     """
-    followers: dict[int, list[int]] = {}
-    for i, relation in relations.items():
-        followers.setdefault(relation.source, []).append(i)
-    return {
-        leader: _leader_bounds(frames, leader, members, relations)
-        for leader, members in followers.items()
-    }
-
-
-def _leader_bounds(
-    frames: Sequence[Frame],
-    leader: int,
-    members: Sequence[int],
-    relations: Mapping[int, MimicRelation],
-) -> tuple[np.ndarray, np.ndarray]:
     own, speed = _own_bounds(frames[leader].joint)
     low, high = own
-    for i in members:
+    for i in followers:
         limits, velocity = _own_bounds(frames[i].joint)
         m, o = relations[i].multiplier, relations[i].offset
         if m:
@@ -130,14 +132,11 @@ def _leader_bounds(
                 continue
             low, high = new_low, new_high
             speed = np.minimum(speed, velocity / abs(m))
-        elif np.any((limits[0] > o) | (limits[1] < o)):
-            low, high = np.full_like(low, np.inf), np.full_like(high, -np.inf)
-    if np.any(low > high + CONTRADICTION_TOLERANCE):
-        _warn_of_contradiction(
-            tuple(frames[i] for i in dict.fromkeys([leader, *members]))
-        )
-        return own, speed
-    return np.stack([np.minimum(low, high), np.maximum(low, high)]), speed
+    least = np.where(own[1] - own[0] > MIN_RANGE, MIN_RANGE, -MIN_RANGE)
+    if np.any(high - low < least):
+        _warn_of_contradiction(frames[leader], tuple(frames[i] for i in followers))
+        low, high = own
+    return np.stack([np.minimum(low, high), high]), speed
 
 
 def _own_bounds(joint: Joint | None) -> tuple[np.ndarray, np.ndarray]:
@@ -152,12 +151,12 @@ def _own_bounds(joint: Joint | None) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=256)  # one warning for the same frames, however often they are built
-def _warn_of_contradiction(frames: tuple[Frame, ...]) -> None:
-    leader, *followers = (frame.joint.name for frame in frames if frame.joint)
-    names = ", ".join(map(repr, followers))
+def _warn_of_contradiction(leader: Frame, followers: tuple[Frame, ...]) -> None:
+    name, *others = [f.joint.name for f in (leader, *followers) if f.joint is not None]
+    shown = ", ".join(map(repr, others[:3])) + ", …" * (len(others) > 3)
     warnings.warn(
-        f"No value of joint {leader!r} is within the limits of all joints that mimic it"
-        f" ({names}); only its own limits count. Correct limits, multiplier or offset.",
+        f"The limits of the joints that mimic {name!r} ({shown}) leave it no range, so"
+        " that only its own limits count; correct limits, multiplier or offset.",
         UserWarning,
         stacklevel=2,
     )

@@ -19,7 +19,12 @@ from ..kinematics.forward import (
     frame_quaternions,
 )
 from ..kinematics.joint_types import neutral_value
-from ..kinematics.mimic_joints import bounds_of_leaders, mimic_value, resolve_mimics
+from ..kinematics.mimic_joints import (
+    bounds_of_leader,
+    followers_by_leader,
+    mimic_value,
+    resolve_mimics,
+)
 from ..typing import FrameName, Frames, VectorLike
 from ..validation import float_array
 from .frame import Frame, FrameFields, Joint
@@ -70,11 +75,14 @@ class KinematicModel:
         layout = self.layout
         nq = layout.tree.nq
         limits, home, max_velocity = np.zeros((2, nq)), np.zeros(nq), np.zeros(nq)
-        bounds = bounds_of_leaders(self.frames, resolve_mimics(self.frames))
+        relations = resolve_mimics(self.frames)
+        followers = followers_by_leader(relations)
         for slot in layout.slots:
             joint = joint_of(self.frames[slot.frame])
             part = slice(slot.start, slot.start + slot.dim)
-            limits[:, part], max_velocity[part] = bounds[slot.frame]
+            i = slot.frame
+            bounds = bounds_of_leader(self.frames, i, followers[i], relations)
+            limits[:, part], max_velocity[part] = bounds
             home[part] = neutral_value(joint.type) if joint.q is None else joint.q
         return Kinematics(
             layout.tree,
@@ -127,13 +135,13 @@ class FrameTree:
         return cls(frames, values, KinematicModel(frames, values))
 
     def checked(self) -> "FrameTree":
-        """Return this tree, its kinematic model built.
+        """Return this tree, its kinematics built, which warns of contradictory limits.
 
         Raises:
             ConfigError: for frames in a circle, and mimic joints that do not fit.
         """
         # Reading the cached property builds it, which raises for a bad structure.
-        _ = self.model.layout
+        _ = self.model.kinematics
         return self
 
     # -- edits -------------------------------------------------------------------
