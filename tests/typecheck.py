@@ -103,9 +103,12 @@ VALIDATES_ITSELF = frozenset(
     posewise.robots.contact.filter
     posewise.robots.contact.proximity
     posewise.robots.errors
+    posewise.robots.geometry.package_folders
     posewise.robots.geometry.sdf_grid
     posewise.robots.geometry.shapes
+    posewise.robots.loaders.dispatch
     posewise.robots.loaders.urdf.srdf
+    posewise.robots.loaders.urdf.xacro_text
     posewise.robots.models
     posewise.robots.simulation.run
     posewise.robots.simulation.twin

@@ -40,7 +40,8 @@ def read_scene(scene: Entry, packages: Packages | None = None) -> Config:
         ProblemError: for invalid input, with line and key.
     """
     C = Config()
-    readers = {**SCENE_SECTIONS, "files": partial(_add_files, packages=packages)}
+    readers = dict(SCENE_SECTIONS)
+    readers["files"] = partial(_add_files, packages=packages)
     for key, entry in scene.fields(readers).items():
         with entry.locating_errors():
             readers[key](C, entry)

@@ -97,10 +97,13 @@ def _read_xml_file(path: Path, packages: Mapping[str, Path]) -> Model:
     if root.tag == "mujoco":
         if path.suffix.lower() == ".urdf":
             raise root.error("this is MJCF, not URDF; rename the file to .xml.")
-        from .mjcf.reader import read_mjcf
+        if path.suffix.lower() == ".xml":
+            from .mjcf.reader import read_mjcf
 
-        return read_mjcf(path)
-    return _read_root(root, "", path.resolve().parent, packages)
+            return read_mjcf(path)
+    # MuJoCo takes the format of a file from its suffix, that of a text from its root.
+    text = read_bytes(path).decode("utf-8", errors="replace")
+    return _read_root(root, text, path.resolve().parent, packages)
 
 
 def _read_root(
@@ -113,7 +116,7 @@ def _read_root(
     if root.tag == "mujoco":
         from .mjcf.reader import read_mjcf_text
 
-        return read_mjcf_text(text, folder)
+        return read_mjcf_text(text, folder, Path(root.file).name)
     advice = OTHER_ROOTS.get(root.tag, "check which file this is.")
     raise root.error(f"expected the root <robot> (URDF) or <mujoco> (MJCF): {advice}")
 

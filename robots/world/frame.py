@@ -81,7 +81,7 @@ class Frame:
     attributes: dict[str, Any] = field(default_factory=dict)
     """Metadata: all other attributes of the file."""
     missing_shapes: tuple[str, ...] = ()
-    """Shapes for collision in its file that could not be used, each with the reason."""
+    """Shapes for collision in its file that could not be used."""
 
     @property
     def shape(self) -> Shape | None:

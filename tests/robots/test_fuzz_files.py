@@ -46,6 +46,20 @@ MESHED = b"""<robot name="r"><link name="base"><visual>
 </geometry></collision></link><joint name="j" type="revolute"><parent link="base"/>
 <child link="arm"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1"
  velocity="2"/></joint></robot>"""
+XACRO = b"""<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:arg name="reach" default="0.4"/><xacro:property name="n" value="${2 * pi}"/>
+<xacro:macro name="seg" params="name parent"><link name="${name}"/>
+<joint name="${name}_j" type="revolute"><parent link="${parent}"/><child link="${name}"/>
+<origin xyz="0 0 $(arg reach)"/><limit lower="-1" upper="${n}"/></joint></xacro:macro>
+<link name="base"/><xacro:seg name="a" parent="base"/>
+<xacro:if value="${n > 1}"><xacro:seg name="b" parent="a"/></xacro:if></robot>"""
+LENIENT = b"""<robot name="r"><material name="m"><color rgba="255 0 0 1"/></material>
+<link name="a"><collision><geometry><cone/></geometry></collision><visual><geometry>
+<mesh filename="package:\\\\x\\cube.stl"/></geometry></visual><inertial>
+<mass value="-1"/></inertial></link><link name="b"/><link name="c"/>
+<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>
+<joint name="k" type="revolute"><parent link="a"/><child link="c"/>
+<limit lower="1" upper="-1" velocity="0"/><mimic joint="j" offset=".5"/></joint></robot>"""
 G = b"""Include: <part.g>
 base: { X: [0 0 1 1 0 0 0], shape: ssBox, size: [1 1 .1 .02], color: [.8 .7 .6] }
 arm (base): { Q: "t(0 0 .3) d(90 1 0 0)", joint: hingeX, limits: [-1 1], q: .5 }
@@ -72,6 +86,11 @@ def build(file: Path) -> None:
     assert np.isfinite(C.q).all() and not np.isnan(C.limits).any()
     poses = C.kinematics().forward_pass(C.q).frames.p if C.nq else C.q
     assert np.isfinite(np.asarray(poses)).all()
+
+
+def build_from_text(file: Path) -> None:
+    """A world from the text of a description, whose folder is unknown."""
+    pw.Config().add_text(file.read_text(errors="replace"))
 
 
 def measure(file: Path) -> None:
@@ -119,6 +138,11 @@ def h5() -> bytes:
 Case = tuple[str, Callable[[], bytes], Callable[[Path], None]]
 CASES: dict[str, Case] = {
     "URDF": ("m.urdf", lambda: MESHED, build),
+    "a lenient URDF": ("m.urdf", lambda: LENIENT, build),
+    "text": ("m.urdf", lambda: MESHED, build_from_text),
+    "text of MJCF": ("m.xml", lambda: MJCF, build_from_text),
+    "a file without a suffix": ("m", lambda: MESHED, build),
+    "xacro": ("m.xacro", lambda: XACRO, build),
     "a cupboard": ("m.urdf", lambda: (DATA_DIR / "cupboard.urdf").read_bytes(), build),
     "MJCF": ("m.xml", lambda: MJCF, build),
     "g": ("m.g", lambda: G, build),
@@ -165,6 +189,8 @@ def fuzz(name: str, folder: Path, seeds: range) -> None:
 def test_broken_files_are_read_or_refused(name, folder):
     if name == "dae":
         pytest.importorskip("collada", reason=".dae needs pycollada")
+    if name == "xacro":
+        pytest.importorskip("xacro", reason="xacro files need the package xacro")
     fuzz(name, folder, range(12))
 
 

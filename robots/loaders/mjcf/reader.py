@@ -86,29 +86,30 @@ def read_mjcf(path: str | os.PathLike) -> Model:
     return _read_spec(mujoco, spec, file)
 
 
-def read_mjcf_text(text: str, folder: Path | None) -> Model:
+def read_mjcf_text(text: str, folder: Path | None, name: str = "text") -> Model:
     """Read the text of an MJCF; see `read_mjcf`.
 
     Args:
         text: Without `<include>`.
         folder: Where names of files begin; None: nowhere, so that none is found.
+        name: Of the text in messages.
 
     Raises:
         LoadError: When MuJoCo refuses the text, or it includes files.
         ImportError: When MuJoCo is not installed.
     """
     mujoco = import_mujoco("Reading MJCF")
-    refuse_includes(parse_xml(text, "text"))
+    refuse_includes(parse_xml(text, name))
     with TemporaryDirectory() as nowhere:
         place = Path(nowhere) if folder is None else folder.resolve()
         try:
             spec = mujoco.MjSpec.from_string(text)
         except ValueError as error:
             raise LoadError(
-                f"text: MuJoCo cannot read it: {_one_line(error)}; mend it there."
+                f"{name}: MuJoCo cannot read it: {_one_line(error)}; mend it there."
             ) from error
         spec.modelfiledir = str(place)
-        return _read_spec(mujoco, spec, place / "text")
+        return _read_spec(mujoco, spec, place / name)
 
 
 def _read_spec(mujoco: Any, spec: Any, file: Path) -> Model:
@@ -303,11 +304,12 @@ class _MjcfReader:
         geoms = range(start, start + int(m.body_geomnum[body]))
         geometries = [g for g in map(self._geometry, geoms) if g is not None]
         geometries.sort(key=lambda g: not g.collision)
+        missing = self.missing.get(body, ())
         frame = replace(
             frame,
             geometries=tuple(geometries),
-            contact=int(any(g.collision for g in geometries)),
-            missing_shapes=self.missing.get(body, ()),
+            contact=int(bool(missing) or any(g.collision for g in geometries)),
+            missing_shapes=missing,
         )
         mass = float(m.body_mass[body])
         if body == 0 or mass == 0 or body in self.massless:

@@ -86,7 +86,7 @@ def read_robot(
                 origin=IDENTITY.copy() if joint is None else read_origin(joint),
                 joint=None if joint is None else read_joint(joint, standing, left_out),
                 geometries=geometries,
-                contact=int(any(g.collision for g in geometries)),
+                contact=int(bool(missing) or any(g.collision for g in geometries)),
                 mass=mass,
                 com=com,
                 inertia=inertia,

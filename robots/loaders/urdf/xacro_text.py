@@ -59,6 +59,7 @@ def expand_xacro(
             xacro.init_stacks(str(file))
             document = xacro.parse(text)
             xacro.process_doc(document, mappings=mappings)
+            return document.toxml(), found
         except Exception as error:  # expressions raise exceptions of all kinds
             place = " in ".join(str(f) for f in reversed(xacro.filestack or [file]))
             reason = " ".join(str(error).split()) or type(error).__name__
@@ -67,7 +68,6 @@ def expand_xacro(
                 " what is missing as xacro_args={name: value} or packages={name:"
                 " folder}."
             ) from error
-    return document.toxml(), found
 
 
 @contextmanager
