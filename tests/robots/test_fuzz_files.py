@@ -49,8 +49,9 @@ MESHED = b"""<robot name="r"><link name="base"><visual>
 XACRO = b"""<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
 <xacro:arg name="reach" default="0.4"/><xacro:property name="n" value="${2 * pi}"/>
 <xacro:macro name="seg" params="name parent"><link name="${name}"/>
-<joint name="${name}_j" type="revolute"><parent link="${parent}"/><child link="${name}"/>
-<origin xyz="0 0 $(arg reach)"/><limit lower="-1" upper="${n}"/></joint></xacro:macro>
+<joint name="${name}_j" type="revolute"><parent link="${parent}"/>
+<child link="${name}"/><origin xyz="0 0 $(arg reach)"/>
+<limit lower="-1" upper="${n}"/></joint></xacro:macro>
 <link name="base"/><xacro:seg name="a" parent="base"/>
 <xacro:if value="${n > 1}"><xacro:seg name="b" parent="a"/></xacro:if></robot>"""
 LENIENT = b"""<robot name="r"><material name="m"><color rgba="255 0 0 1"/></material>
@@ -59,7 +60,8 @@ LENIENT = b"""<robot name="r"><material name="m"><color rgba="255 0 0 1"/></mate
 <mass value="-1"/></inertial></link><link name="b"/><link name="c"/>
 <joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>
 <joint name="k" type="revolute"><parent link="a"/><child link="c"/>
-<limit lower="1" upper="-1" velocity="0"/><mimic joint="j" offset=".5"/></joint></robot>"""
+<limit lower="1" upper="-1" velocity="0"/><mimic joint="j" offset=".5"/></joint>
+</robot>"""
 G = b"""Include: <part.g>
 base: { X: [0 0 1 1 0 0 0], shape: ssBox, size: [1 1 .1 .02], color: [.8 .7 .6] }
 arm (base): { Q: "t(0 0 .3) d(90 1 0 0)", joint: hingeX, limits: [-1 1], q: .5 }

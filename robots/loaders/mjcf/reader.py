@@ -15,7 +15,6 @@ import os
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -59,6 +58,10 @@ FIRST_HIDDEN_GROUP = 3
 """First group of geoms that MuJoCo's viewer does not draw by default."""
 
 
+NO_FOLDER = Path("/no-folder-given")
+"""Folder of a text without one: there is none, so that no file is found in it."""
+
+
 def read_mjcf(path: str | os.PathLike) -> Model:
     """Read an MJCF file (or a URDF, with MuJoCo's reader).
 
@@ -100,16 +103,15 @@ def read_mjcf_text(text: str, folder: Path | None, name: str = "text") -> Model:
     """
     mujoco = import_mujoco("Reading MJCF")
     refuse_includes(parse_xml(text, name))
-    with TemporaryDirectory() as nowhere:
-        place = Path(nowhere) if folder is None else folder.resolve()
-        try:
-            spec = mujoco.MjSpec.from_string(text)
-        except ValueError as error:
-            raise LoadError(
-                f"{name}: MuJoCo cannot read it: {_one_line(error)}; mend it there."
-            ) from error
-        spec.modelfiledir = str(place)
-        return _read_spec(mujoco, spec, place / name)
+    place = NO_FOLDER if folder is None else folder.resolve()
+    try:
+        spec = mujoco.MjSpec.from_string(text)
+    except ValueError as error:
+        raise LoadError(
+            f"{name}: MuJoCo cannot read it: {_one_line(error)}; mend it there."
+        ) from error
+    spec.modelfiledir = str(place)
+    return _read_spec(mujoco, spec, place / name)
 
 
 def _read_spec(mujoco: Any, spec: Any, file: Path) -> Model:

@@ -113,5 +113,6 @@ def _adjacent_links(frames: list[Frame]) -> frozenset[FramePair]:
 
     parents = [None if is_separate(f) else f.parent for f in frames]
     pairs = adjacent_bodies(parents, [f.joint is not None for f in frames])
-    solid = [can_collide(f) for f in frames]
+    # Links whose shapes are missing may be given others later.
+    solid = [can_collide(f) or bool(f.missing_shapes) for f in frames]
     return frozenset((a, b) for a, b in pairs if solid[a] and solid[b])
