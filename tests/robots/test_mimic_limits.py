@@ -60,22 +60,26 @@ def test_followers_bound_their_leader(leader, followers):
 
 CONTRADICTIONS = {
     "apart": [("j0", [2, 3], 1, 0)],
-    "one value": [("j0", [0, 1], -1, 1)],
+    "one value": [("j0", [1, 2], 1, 0)],
     "each other": [("j0", [-1, -0.5], 1, 0), ("j0", [0.5, 1], 1, 0)],
 }
 
 
 @pytest.mark.parametrize("followers", CONTRADICTIONS.values(), ids=CONTRADICTIONS)
 def test_contradictions_warn_once_and_leave_the_leaders_own(followers):
-    # "one value" is PR2's gripper: a follower at -q with the limits of its leader
-    leader = [0, 1] if followers[0][2] == -1 else [-1, 1]
-    followers = [(*f[:3], 0) for f in followers]
+    leader = [-1, 1]
     with pytest.warns(UserWarning, match="mimic 'j0' .*leave it no range") as caught:
         C = world(leader, followers)
         assert C.limits[:, 0].tolist() == leader
         C.add_frame("more")
         assert C.copy().limits[:, 0].tolist() == leader
     assert len({str(w.message) for w in caught}) == len(caught)
+
+
+def test_limits_that_a_mirrored_follower_copies_do_not_count():
+    # PR2's grippers: a follower at -q with the limits of its leader
+    C = world([0, 1], [("j0", [0, 1], -1, 0), ("j0", [0, 0.5], 1, 0)])
+    assert C.limits[:, 0].tolist() == [0, 0.5]
 
 
 def test_a_leader_without_a_range_stays_without_a_warning():

@@ -128,8 +128,7 @@ def make_mimic(draft: JointDraft, target: Joint, attributes: Attributes) -> Join
     """Return a mimic joint, given the joint that it follows.
 
     rai copies the motion of that joint; a `joint_scale` of -1 inverts it, any other
-    value has no effect. Limits of a mimic joint have no effect there: PR2's would leave
-    its grippers no range.
+    value has no effect.
 
     Raises:
         LoadError: When the types differ or the inverse is no motion of that type.
@@ -151,7 +150,6 @@ def make_mimic(draft: JointDraft, target: Joint, attributes: Attributes) -> Join
     return replace(
         joint,
         q=q,
-        limits=None,
         mimic=target.mimic or target.name,
         multiplier=multiplier,
         scale=target.scale,
