@@ -11,6 +11,7 @@ from .disk_cache import Arrays, memoize_to_disk
 from .hulls import hull_vertices, is_convex
 from .mesh_cleaning import clean_triangles, finite_vertices, mesh_label, split_solids
 from .outer_hulls import outer_hull
+from .part_merging import is_sliver, merge_parts
 from .shapes import Mesh
 
 CONCAVITY_THRESHOLD = 0.05
@@ -23,7 +24,8 @@ def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "_ 3"]]:
     """Return the vertices of convex hulls whose union represents a mesh.
 
     Mode "convex" has one part, the hull. Mode "decompose" has one part for each closed
-    convex component and several parts for each other component, from coacd. Parts of
+    convex component and several parts for each other component, from coacd; parts
+    inside others are left out, slivers merged, see `merge_parts`. Parts of
     more than `mesh.max_vertices` vertices are replaced by enclosing ones, see
     `outer_hull`. The results of coacd, which take seconds, are cached on disk, and so
     are enclosing hulls.
@@ -69,13 +71,15 @@ def _few_vertices(points: np.ndarray, max_vertices: int | None) -> np.ndarray:
 
 
 def _decompose(mesh: Mesh) -> list[np.ndarray]:
+    all_vertices, all_faces = clean_triangles(mesh)
+    solids = split_solids(all_vertices, all_faces)
     parts = []
-    for vertices, faces in split_solids(*clean_triangles(mesh)):
-        if is_convex(vertices, faces):
+    for vertices, faces in solids:
+        if is_sliver(vertices, all_vertices) or is_convex(vertices, faces):
             parts.append(vertices)
         else:
             parts += _decompose_with_coacd(mesh, vertices, faces)
-    return parts
+    return merge_parts(parts)
 
 
 def _decompose_with_coacd(

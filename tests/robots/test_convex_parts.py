@@ -202,6 +202,48 @@ def test_hulls_cover_the_reference_meshes(name, monkeypatch):
         convex_parts(Mesh(mesh))
 
 
+def box(size, middle) -> trimesh.Trimesh:
+    mesh = trimesh.creation.box(np.broadcast_to(size, 3))
+    return mesh.apply_translation(middle)
+
+
+def union(*meshes: trimesh.Trimesh) -> trimesh.Trimesh:
+    return trimesh.util.concatenate(meshes)
+
+
+PLATE = box([1, 1, 0.2], [0, 0, 0])
+MERGED = {
+    "one inside another": (union(PLATE, box(0.1, [0.2, 0.1, 0])), 1),
+    "twice the same": (union(PLATE, PLATE), 1),
+    "screws": (
+        union(PLATE, *(box(0.02, [x, y, 0.1]) for x in (-0.4, 0.4) for y in (-0.4, 0))),
+        1,
+    ),
+    "a crumb far away": (union(PLATE, box(0.01, [3, 0, 0])), 2),
+    "a wall on a plate": (union(PLATE, box([0.1, 1, 1], [0, 0, 0.5])), 2),
+    "a hundred cubes": (
+        union(*(box(0.1, [x, y, 0]) for x in range(10) for y in range(10))),
+        32,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_parts_are_merged(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "coacd", None)
+    mesh, count = MERGED[name]
+    parts = convex_parts(Mesh(mesh))
+    assert len(parts) == count
+    gap = np.min([outside_of(part, mesh.vertices) for part in parts], axis=0)
+    assert gap.max() < 1e-8
+
+
+def test_tiny_solids_need_no_coacd(monkeypatch):
+    monkeypatch.setitem(sys.modules, "coacd", None)
+    screw = ell().apply_scale(0.01).apply_translation([0, 0, 0.1])
+    assert len(convex_parts(Mesh(union(PLATE, screw)))) == 1
+
+
 # -- coacd -------------------------------------------------------------------------
 
 

@@ -1,0 +1,81 @@
+"""Fewer convex parts that cover the same: none inside another, no slivers."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Float
+
+from .hulls import hull_planes, hull_vertices, volume_and_centroid
+
+Vertices: TypeAlias = Float[np.ndarray, "_ 3"]
+
+SLIVER_VOLUME = 1e-3
+"""Volume of a part that counts as a sliver, as a fraction of the hull of all parts."""
+MAX_MERGE_GROWTH = 0.02
+"""Volume that merging a sliver may add, as a fraction of the hull of all parts."""
+MAX_PARTS = 32
+"""Largest number of parts of a mesh (count); of more, small ones are merged."""
+CONTAINED = 1e-9
+"""Distance beyond a part, as a fraction of the size, that counts as inside of it."""
+
+
+def merge_parts(parts: Sequence[Vertices]) -> list[Vertices]:
+    """Return convex parts without those inside another, and with slivers merged.
+
+    A sliver, such as a screw, becomes one with the part for which their hull adds least
+    volume, if that is little. Beyond `MAX_PARTS` the smallest parts do so however much
+    it adds.
+
+    Args:
+        parts: Points of each part, of which the hull counts.
+    """
+    corners = [hull_vertices(part) for part in parts]
+    whole = np.concatenate(corners)
+    size = float(np.ptp(whole, axis=0).max())
+    total = volume_and_centroid(whole)[0]
+    kept = _without_contained(corners, CONTAINED * size)
+    k = 0
+    while k < len(kept) and len(kept) > 1:
+        # The smallest part is first.
+        is_sliver = _volume(kept[k]) < SLIVER_VOLUME * total
+        if not is_sliver and len(kept) <= MAX_PARTS:
+            break
+        others = kept[:k] + kept[k + 1 :]
+        unions = [hull_vertices(np.concatenate([kept[k], other])) for other in others]
+        growth = [
+            _volume(union) - _volume(other) - _volume(kept[k])
+            for union, other in zip(unions, others, strict=True)
+        ]
+        best = int(np.argmin(growth))
+        if growth[best] > MAX_MERGE_GROWTH * total and len(kept) <= MAX_PARTS:
+            k += 1
+            continue
+        others[best] = unions[best]
+        kept = _without_contained(others, CONTAINED * size)
+        k = 0
+    return kept
+
+
+def is_sliver(part: Vertices, whole: Vertices) -> bool:
+    """Whether the hull of a part has little of the volume of the hull of all points."""
+    return _volume(part) < SLIVER_VOLUME * _volume(whole)
+
+
+def _volume(points: Vertices) -> float:
+    return volume_and_centroid(points)[0]
+
+
+def _without_contained(parts: Sequence[Vertices], margin: float) -> list[Vertices]:
+    """Return the parts that are not inside a larger one, the smallest first."""
+    largest_first = sorted(parts, key=_volume, reverse=True)
+    kept: list[Vertices] = []
+    planes: list[np.ndarray] = []
+    for part in largest_first:
+        inside = (
+            len(p) and (part @ p[:, :3].T <= p[:, 3] + margin).all() for p in planes
+        )
+        if not any(inside):
+            kept.append(part)
+            planes.append(hull_planes(part))
+    return kept[::-1]
