@@ -43,7 +43,7 @@ MAX_DESCENT_STEPS = 32
 """Number of steps of the descent to the least overlap."""
 GJK_STEPS_PER_DESCENT_STEP = 16
 """Number of GJK steps within a step of the descent, which the next step improves."""
-CHUNK_SIZE = 32
+CHUNK_SIZE = 1
 """Number of overlapping pairs computed at a time on CPUs."""
 NUM_FACE_CANDIDATES = 6
 """Number of normals from which the descent starts for polytopes."""
