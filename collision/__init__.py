@@ -12,6 +12,8 @@ from .cores import HalfSpace as HalfSpace
 from .cores import Hull as Hull
 from .cores import Segment as Segment
 from .cores import as_box_plus_ellipsoid as as_box_plus_ellipsoid
+from .cores import box_as_hull as box_as_hull
+from .cores import pad_hull as pad_hull
 from .grid import Grid as Grid
 from .grid import grid_distance as grid_distance
 from .points import closest_point_on_box as closest_point_on_box

@@ -168,6 +168,23 @@ def as_box_plus_ellipsoid(core: Core) -> BoxPlusEllipsoid:
     return BoxPlusEllipsoid(half, np.zeros_like(half))
 
 
+def pad_hull(hull: Hull, count: int) -> Hull:
+    """Return hulls with copies of their first vertex, up to a number of vertices.
+
+    Copies do not change the support function.
+    """
+    vertices = np.asarray(hull.vertices)
+    missing = count - vertices.shape[-2]
+    copies = np.repeat(vertices[..., :1, :], missing, -2)
+    return Hull(np.concatenate([vertices, copies], -2))
+
+
+def box_as_hull(box: Box, count: int) -> Hull:
+    """Return boxes as hulls of their corners, with at least 8 vertices."""
+    signs = np.stack(np.meshgrid(*[(-1.0, 1.0)] * 3, indexing="ij"), -1).reshape(8, 3)
+    return pad_hull(Hull(signs * np.asarray(box.half)[..., None, :]), count)
+
+
 def half_extents(core: Core) -> Vector:
     """Return half sizes of the box around the core's origin that encloses it [m]."""
     match core:

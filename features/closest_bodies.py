@@ -113,9 +113,9 @@ def add_bounding_balls(
 ) -> dict[str, np.ndarray]:
     """Return the params with those of `sum_near_pairs`, where it applies.
 
-    It applies to exact distances of frames that have one body each.
+    It applies to exact distances.
     """
-    if "smoothing" in params or "members" in params:
+    if "smoothing" in params:
         return params
     return params | bounding_ball_params(groups, pairs, frame_count)
 

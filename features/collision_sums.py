@@ -1,15 +1,15 @@
 """Sums over near pairs of frames, with work that grows with near pairs only.
 
-Each frame has a single convex body. Bounding balls select the pairs that may be near;
-only these are posed and measured exactly. All instances of a batch made by vmap share
-one list of pairs.
+Bounding balls select the pairs of bodies that may be near; only these are posed and
+measured exactly. All instances of a batch made by vmap share one list of pairs. A frame
+with several bodies counts as their union: of each pair of frames, the nearest bodies.
 
 Where nothing overlaps a sum is zero, and has no slope towards what is near. With a
 slack it is minus the least gap instead, down to minus the slack: the same inequality,
 with a slope.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -43,14 +43,16 @@ but waste more work on the last one."""
 def bounding_ball_params(
     groups: list[BodyPairs], pairs: Int[np.ndarray, "pairs 2"], frame_count: int
 ) -> dict[str, np.ndarray]:
-    """Return each frame's body pose and ball radius, and the frames of each pair.
+    """Return pose and ball radius of each body, and the bodies of each pair.
 
     Args:
-        groups: pairs of bodies, one for each pair of frames.
+        groups: pairs of bodies.
         pairs: the two frames of each pair, as indices among the symbol's frames.
         frame_count: number of the symbol's frames.
     """
-    pose, reach = np.zeros((frame_count, 3, 4)), np.zeros(frame_count)
+    # Stored by body, since a body that is in many pairs is then posed once.
+    place: dict[tuple[int, int], int] = {}
+    pose, reach = [], []
     params = {}
     for g, group in enumerate(groups):
         for side, column in (("a", 0), ("b", 1)):
@@ -62,12 +64,24 @@ def bounding_ball_params(
             # A half-space has no bounding ball, so it is near everything.
             is_plane = bodies.kind[0] is HalfSpace
             size = np.inf if is_plane else bounding_radius(bodies.body.core)
-            # Stored by frame, since a body that is in many pairs is then posed once.
-            # Pairs that share a frame write the same pose.
-            pose[frame, :, :3], pose[frame, :, 3] = bodies.body.R, bodies.body.p
-            reach[frame] = size + bodies.body.radius
-            params[f"place_{side}{g}"] = frame
-    return params | {"pose": pose, "reach": reach}
+            radius = size + bodies.body.radius
+            keys = list(zip(frame.tolist(), bodies.number.tolist(), strict=True))
+            for k, key in enumerate(keys):
+                if key not in place:
+                    place[key] = len(place)
+                    R, p = bodies.body.R[k], bodies.body.p[k]
+                    pose.append(np.concatenate([R, p[:, None]], 1))
+                    reach.append(radius[k])
+            params[f"place_{side}{g}"] = np.array([place[key] for key in keys])
+    # Bodies in the order of their frames, which need no index if each frame has one.
+    frame_of_body = np.array([frame for frame, _ in place])
+    order = np.argsort(frame_of_body, kind="stable")
+    rank = np.argsort(order)
+    params = {name: rank[index] for name, index in params.items()}
+    params |= {"pose": np.array(pose)[order], "reach": np.array(reach)[order]}
+    if not np.array_equal(frame_of_body[order], np.arange(frame_count)):
+        params["body_frame"] = frame_of_body[order]
+    return params
 
 
 class PairSumBatch(NamedTuple):
@@ -102,14 +116,15 @@ def _batched_sums(kinds: tuple[CoreTypes, ...]) -> Any:
     # needs, with all instances in each pass.
     @custom_vmap
     def totals(batches: Any) -> Any:
-        sources, row, frame = [], 0, 0
+        sources, row, frame, body, slot = [], 0, 0, 0, 0
         for types, (R, p, params) in zip(kinds, batches, strict=True):
             batch_axes, params_axes = p.ndim - 2, params["reach"].ndim - 1
             params = {k: _flatten_axes(v, params_axes) for k, v in params.items()}
             R, p = _flatten_axes(R, batch_axes), _flatten_axes(p, batch_axes)
-            source = _SumSource(types, R, p, params, row, frame)
+            source = _SumSource(types, R, p, params, row, frame, body, slot)
             sources.append(source)
             row, frame = row + source.n, frame + source.n * source.frames
+            body, slot = body + source.n * source.bodies, slot + source.n * source.slots
         return [
             (y.reshape(p.shape[:-2]), wrench.reshape(*p.shape[:-1], 6))
             for (y, wrench), (_, p, _) in zip(
@@ -154,6 +169,10 @@ class _SumSource(NamedTuple):
     """Index of its first row among the rows of all sources."""
     first_frame: int
     """Index of its first frame among the frames of all rows of all sources."""
+    first_body: int
+    """Index of its first body among the bodies of all rows of all sources."""
+    first_slot: int
+    """Index of its first pair of frames among those of all rows of all sources."""
 
     @property
     def n(self) -> int:
@@ -164,6 +183,38 @@ class _SumSource(NamedTuple):
     def frames(self) -> int:
         """Return the number of frames of each row."""
         return self.p.shape[1]
+
+    @property
+    def bodies(self) -> int:
+        """Return the number of bodies of each row."""
+        return self.params["reach"].shape[1]
+
+    @property
+    def slots(self) -> int:
+        """Return the number of pairs of frames of each row."""
+        return self.params["at"].shape[1]
+
+    @property
+    def has_unions(self) -> bool:
+        """Whether a frame has several bodies."""
+        return "body_frame" in self.params
+
+    def body_frames(self, params_row: jax.Array, body: jax.Array) -> jax.Array:
+        """Return the frames of bodies, as indices among a row's frames."""
+        if not self.has_unions:
+            return body
+        place = params_row * np.int32(self.bodies) + body
+        return gather(self.params["body_frame"].reshape(-1), place)
+
+    def body_poses(self) -> jax.Array:
+        """Return the poses of the bodies of all rows, (rows · bodies, 3, 4)."""
+        R, p = (x.reshape(-1, self.shared, *x.shape[1:]) for x in (self.R, self.p))
+        if self.has_unions:
+            frame = self.params["body_frame"][:, None, :, None]
+            take = partial(jnp.take_along_axis, axis=2, mode="promise_in_bounds")
+            R, p = take(R, frame[..., None]), take(p, frame)
+        poses = materialize(_body_poses, R, p, self.params["pose"])
+        return poses.reshape(-1, 3, 4)
 
     @property
     def shared(self) -> int:
@@ -202,7 +253,7 @@ class _PairGroup(NamedTuple):
         return [_flatten_axes(x, 2) for x in sizes]
 
     def places(self, side: str) -> jax.Array:
-        """Return the frame of each pair on a side, as index among a row's frames."""
+        """Return the body of each pair on a side, as index among a row's bodies."""
         return self.source.params[f"place_{side}{self.g}"]
 
     def at(self, k: jax.Array) -> "_PairLocation":
@@ -213,17 +264,28 @@ class _PairGroup(NamedTuple):
         pair = jax.lax.div(k, np.int32(s.shared))
         params_row = jax.lax.div(pair, np.int32(self.places("a").shape[1]))
         row = params_row * s.shared + k - pair * s.shared
+        body_a, body_b = (gather(self.places(x).reshape(-1), pair) for x in "ab")
+        first_body = row * s.bodies + s.first_body
         first_frame = row * s.frames + s.first_frame
-        a, b = (
-            first_frame + gather(self.places(side).reshape(-1), pair) for side in "ab"
+        return _PairLocation(
+            row=row + s.first_row,
+            slot=row * s.slots + s.first_slot + self.slot(pair),
+            params_pair=pair + self.first,
+            body_a=first_body + body_a,
+            body_b=first_body + body_b,
+            frame_a=first_frame + s.body_frames(params_row, body_a),
+            frame_b=first_frame + s.body_frames(params_row, body_b),
         )
-        return _PairLocation(row + s.first_row, pair + self.first, a, b)
+
+    def slot(self, pair: jax.Array) -> jax.Array:
+        """Return the pair of frames of each pair of bodies, as index among a row's."""
+        return gather(self.source.params[f"pair{self.g}"].reshape(-1), pair)
 
     def near(self, poses: jax.Array) -> jax.Array:
         """Return for all pairs in all rows whether their balls are near."""
         s = self.source
-        own_poses = poses[s.first_frame : s.first_frame + s.n * s.frames]
-        own_poses = own_poses.reshape(-1, s.shared, s.frames, *own_poses.shape[1:])
+        own_poses = poses[s.first_body : s.first_body + s.n * s.bodies]
+        own_poses = own_poses.reshape(-1, s.shared, s.bodies, *own_poses.shape[1:])
         reach = s.params["margin"] + s.params["slack"]
         return _balls_are_near(
             own_poses, s.params["reach"], reach, self.places("a"), self.places("b")
@@ -231,40 +293,49 @@ class _PairGroup(NamedTuple):
 
 
 class _PairLocation(NamedTuple):
-    """Indices of pairs among the rows, pairs and frames of all sources."""
+    """Indices of pairs of bodies among those of all sources."""
 
     row: jax.Array
+    slot: jax.Array
+    """Index among the pairs of frames of all rows."""
     params_pair: jax.Array
     """Index among like pairs in the params of all sources."""
-    a: jax.Array
-    """Index of the first frame."""
-    b: jax.Array
-    """Index of the second frame."""
+    body_a: jax.Array
+    body_b: jax.Array
+    frame_a: jax.Array
+    frame_b: jax.Array
+
+
+class _Overlaps(NamedTuple):
+    """Overlaps of pairs with their margin, and the frames that they push apart."""
+
+    row: jax.Array
+    overlap: jax.Array
+    """Margin minus distance [m], negative where there is a gap."""
+    force: jax.Array
+    """Derivative of the overlap by a twist of frame a about the origin, (pairs, 6)."""
+    frame_a: jax.Array
+    frame_b: jax.Array
 
 
 def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]:
     """Return y and wrenches of all rows of each source."""
-    poses = _concatenate(
-        [
-            materialize(
-                partial(_body_poses, s.shared), s.R, s.p, s.params["pose"]
-            ).reshape(-1, 3, 4)
-            for s in sources
-        ]
-    )
+    poses = _concatenate([s.body_poses() for s in sources])
     margin = _concatenate([s.of_rows("margin") for s in sources])
     slack = _concatenate([s.of_rows("slack") for s in sources])
-    # Least gap of each row, the wrench of that gap, and its two frames.
-    # Indices of frames are kept as floats beside the gap, so that one scatter replaces
-    # all of a row's entry together; float32 holds integers exactly up to 2²⁴. Initially
-    # no pair is known: the gap is the slack, and its wrench is zero.
-    nearest = jnp.concatenate(
-        [slack[:, None], jnp.zeros((len(slack), 8), poses.dtype)], 1
-    )
-    sums: tuple[jax.Array, ...] = (
-        jnp.zeros_like(nearest[:, :1]),
-        jnp.zeros((len(poses), 6), poses.dtype),
-        nearest,
+    has_unions = any(s.has_unions for s in sources)
+    last = sources[-1]
+    frame_count = last.first_frame + last.n * last.frames
+    slot_count = last.first_slot + last.n * last.slots
+    zeros = partial(jnp.zeros, dtype=poses.dtype)
+    # Of each pair of frames with several bodies: gap, force, row and frames of the
+    # nearest bodies, which are known only after all bodies have been measured.
+    unknown = zeros((slot_count if has_unions else 0, 10))
+    unions = unknown + np.array([np.inf, *[0] * 9])
+    sums = _Sums(
+        zeros((len(slack), 1)),
+        zeros((frame_count, 6)),
+        jnp.concatenate([slack[:, None], zeros((len(slack), 8))], 1),
     )
     like_groups: dict[Any, list[_PairGroup]] = {}
     for s in sources:
@@ -275,8 +346,11 @@ def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]
             groups = like_groups.setdefault((types, shapes), [])
             first = sum(x.places("a").size for x in groups)
             groups.append(_PairGroup(s, g, first))
+    add = _take_nearest if has_unions else _add_overlaps
+    state = unions if has_unions else sums
     for groups in like_groups.values():
-        sums = _add_groups(groups, poses, margin, margin + slack, sums)
+        state = _fold_contacts(groups, poses, margin, margin + slack, add, state)
+    sums = _add_unions(state, sums) if has_unions else state
     # Rows without overlap return their least gap, capped by the slack with which
     # `nearest` began.
     y, wrench, nearest = sums
@@ -292,21 +366,81 @@ def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]
     ]
 
 
-def _add_groups(
+class _Sums(NamedTuple):
+    """Sums of overlaps, and the least gap of each row."""
+
+    y: jax.Array
+    """Sum of the overlaps of each row (rows, 1) [m]."""
+    wrench: jax.Array
+    """Derivative of the row by a twist of each frame (frames, 6)."""
+    nearest: jax.Array
+    """Least gap of each row, the force of that gap, and its two frames (rows, 9).
+
+    Initially no pair is known: the gap is the slack, and its force is zero. Indices are
+    kept as floats beside the gap, so that one scatter replaces all of an entry
+    together; float32 holds integers exactly up to 2²⁴.
+    """
+
+
+def _add_overlaps(
+    sums: _Sums, found: _Overlaps, slot: jax.Array, is_valid: jax.Array
+) -> _Sums:
+    """Add overlaps to the sums of their rows; gaps only compete for the least one."""
+    # The last chunk is padded; a padded entry neither is nearest nor adds to a sum.
+    gap = jnp.where(is_valid, -found.overlap, jnp.inf)[:, None]
+    ends = jnp.stack([found.frame_a, found.frame_b], -1).astype(gap.dtype)
+    entry = jnp.concatenate([gap, found.force, ends], -1)
+    nearest = scatter_min(sums.nearest, found.row, entry)
+    overlaps = is_valid & (found.overlap > 0)
+    force = jnp.where(overlaps[:, None], found.force, 0.0)
+    overlap = jnp.where(overlaps, found.overlap, 0.0)
+    y = scatter_add(sums.y, found.row, overlap[:, None])
+    # Action and reaction: the second frame gets the opposite wrench about the same
+    # origin.
+    wrench = scatter_add(sums.wrench, found.frame_a, force)
+    return _Sums(y, scatter_add(wrench, found.frame_b, -force), nearest)
+
+
+def _take_nearest(
+    unions: jax.Array, found: _Overlaps, slot: jax.Array, is_valid: jax.Array
+) -> jax.Array:
+    """Keep, of each pair of frames, the bodies with the least gap."""
+    gap = jnp.where(is_valid, -found.overlap, jnp.inf)[:, None]
+    indices = jnp.stack([found.row, found.frame_a, found.frame_b], -1)
+    entry = jnp.concatenate([gap, found.force, indices.astype(gap.dtype)], -1)
+    return scatter_min(unions, slot, entry)
+
+
+def _add_unions(unions: jax.Array, sums: _Sums) -> _Sums:
+    """Add the overlaps of the nearest bodies of each pair of frames."""
+
+    def add(slot: jax.Array, is_valid: jax.Array, sums: _Sums) -> _Sums:
+        entry = gather(unions, slot)
+        row, a, b = (entry[:, 7 + k].astype(np.int32) for k in range(3))
+        found = _Overlaps(row, -entry[:, 0], entry[:, 1:7], a, b)
+        return _add_overlaps(sums, found, slot, is_valid)
+
+    measured = compact(unions[:, 0] < jnp.inf)
+    return fold_chunks(measured, CONTACT_CHUNK, add, sums)
+
+
+def _fold_contacts(
     groups: list[_PairGroup],
     poses: jax.Array,
     margin: jax.Array,
     reach: jax.Array,
-    sums: tuple[jax.Array, ...],
-) -> tuple[jax.Array, ...]:
-    """Add like pairs to the sums.
+    add: Callable[..., Any],
+    state: Any,
+) -> Any:
+    """Return the state after the contacts of like pairs have been added to it.
 
     Args:
         groups: pairs with the same types of cores.
-        poses: of the bodies of all frames.
+        poses: of the bodies of all rows.
         margin: of each row [m].
         reach: margin plus slack of each row [m].
-        sums: y, wrenches, and nearest gaps.
+        add: `(state, overlaps, slots, is_valid)` to the next state.
+        state: the first one.
     """
     sizes = [_concatenate(x) for x in zip(*(g.sizes() for g in groups), strict=True)]
     core_a, core_b = groups[0].types
@@ -315,34 +449,24 @@ def _add_groups(
     def bodies(k: jax.Array) -> tuple[_PairLocation, Body, Body]:
         at = _locate_pairs(groups, k)
         own_sizes = [gather(x, at.params_pair) for x in sizes]
-        a = _make_body(core_a, own_sizes[:middle], gather(poses, at.a))
-        return at, a, _make_body(core_b, own_sizes[middle:], gather(poses, at.b))
+        a = _make_body(core_a, own_sizes[:middle], gather(poses, at.body_a))
+        return at, a, _make_body(core_b, own_sizes[middle:], gather(poses, at.body_b))
 
     def select_by_bound(pair: Any, is_valid: Any, near: Any) -> Any:
         at, a, b = materialize(bodies, pair)
         bound = materialize(lambda a, b: distance_lower_bound(a, b)[0], a, b)
         return append(near, pair, is_valid & (bound < reach[at.row]))
 
-    def add_contacts(pair: Any, is_valid: Any, sums: Any) -> Any:
-        y, wrench, nearest = sums
+    def add_contacts(pair: Any, is_valid: Any, state: Any) -> Any:
         at, a, b = materialize(bodies, pair)
         out = contact(a, b)
-        # Pairs within the slack are measured too, and need not overlap.
-        overlap = margin[at.row] - out.distance
-        overlaps = is_valid & (overlap > 0)
         # A twist of a about the origin changes the distance by n·(v + ω × p_a).
         moment = jnp.cross(out.point_a, out.normal)
         force = -jnp.concatenate([out.normal, moment], -1)
-        # The last chunk is padded; a padded entry neither is nearest nor adds to a sum.
-        gap = jnp.where(is_valid, -overlap, jnp.inf)[:, None]
-        ends = jnp.stack([at.a, at.b], -1).astype(poses.dtype)
-        nearest = scatter_min(nearest, at.row, jnp.concatenate([gap, force, ends], -1))
-        force = jnp.where(overlaps[:, None], force, 0.0)
-        y = scatter_add(y, at.row, jnp.where(overlaps, overlap, 0.0)[:, None])
-        # Action and reaction: the second frame gets the opposite wrench about the same
-        # origin.
-        wrench = scatter_add(scatter_add(wrench, at.a, force), at.b, -force)
-        return y, wrench, nearest
+        # Pairs within the slack are measured too, and need not overlap.
+        overlap = margin[at.row] - out.distance
+        found = _Overlaps(at.row, overlap, force, at.frame_a, at.frame_b)
+        return add(state, found, at.slot, is_valid)
 
     # Three stages, each on the survivors of the one before: balls, then a lower bound
     # of the distance, then the exact contact.
@@ -350,7 +474,7 @@ def _add_groups(
     nearer = fold_chunks(
         compact(near), BOUND_CHUNK, select_by_bound, empty_indices(len(near))
     )
-    return fold_chunks(nearer, CONTACT_CHUNK, add_contacts, sums)
+    return fold_chunks(nearer, CONTACT_CHUNK, add_contacts, state)
 
 
 def _concatenate(parts: Sequence[jax.Array]) -> jax.Array:
@@ -374,9 +498,8 @@ def _make_body(core: Any, sizes: list[jax.Array], pose: jax.Array) -> Body:
     return Body(core(*sizes[:-1]), sizes[-1], pose[..., :3], pose[..., 3])
 
 
-def _body_poses(shared: int, R: Any, p: Any, local: Any) -> jax.Array:
-    """Return the poses [R p] of bodies in the world, (m, shared, frames, 3, 4)."""
-    R, p = (x.reshape(-1, shared, *x.shape[1:]) for x in (R, p))
+def _body_poses(R: Any, p: Any, local: Any) -> jax.Array:
+    """Return the poses [R p] of bodies in the world, (m, shared, bodies, 3, 4)."""
     local = local[:, None]
     # R [R_local p_local] as a sum of products, which XLA fuses, unlike small matmuls.
     rotated = sum(R[..., k, None] * local[..., k, None, :] for k in range(3))
@@ -389,15 +512,15 @@ def _balls_are_near(
     """Return for all pairs in all rows whether balls are nearer than the reach.
 
     Args:
-        poses: of bodies, (m, shared, frames, 3, 4).
-        size: radius of each frame's ball (m, frames).
+        poses: of bodies, (m, shared, bodies, 3, 4).
+        size: radius of each body's ball (m, bodies).
         reach: margin plus slack (m,).
-        a: first frame of each pair (m, pairs).
-        b: second frame.
+        a: first body of each pair (m, pairs).
+        b: second body.
     """
 
     # One array for each coordinate, with the rows that share params last: a gather
-    # along the frames then moves whole runs of numbers.
+    # along the bodies then moves whole runs of numbers.
     def coordinates(poses: jax.Array) -> tuple[jax.Array, ...]:
         return tuple(jnp.moveaxis(poses[..., i, 3], 1, 2) for i in range(3))
 

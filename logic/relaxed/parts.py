@@ -59,7 +59,7 @@ def all_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartKinds, Arrays]:
             grouped.setdefault(group.kind, []).append((i, group))
     # Parts of one kind are one batch, so that a program has one computation per kind.
     for g, (kind, members) in enumerate(grouped.items()):
-        body = concatenate_bodies([group.body for _, group in members])
+        body = concatenate_bodies([group for _, group in members]).body
         at = np.repeat([i for i, _ in members], [len(group) for _, group in members])
         leaves = (*body.core, *body[1:], at)
         arrays |= {f"{prefix}{g}_{k}": np.asarray(x) for k, x in enumerate(leaves)}

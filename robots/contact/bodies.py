@@ -20,8 +20,7 @@ from .missing_shapes import warn_of_missing_shapes
 
 MIN_HULL_VERTICES = 8
 """Number of vertices to which small hulls are padded (count); larger ones are padded to
-this times a power of two. A larger number gives fewer kinds of hulls, and so fewer
-compiled programs, but more vertices to search."""
+this times a power of two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +31,8 @@ class Bodies:
     """Type of the core, and for hulls the number of vertices."""
     body: collision.Body
     """Arrays (n, …)."""
+    number: Int[np.ndarray, " n"]
+    """Number of each body among those of its frame."""
 
     def __len__(self) -> int:
         return len(self.body.radius)
@@ -43,7 +44,19 @@ class Bodies:
         body = self.body
         core = type(body.core)(*(np.asarray(a)[indices] for a in body.core))
         others = (np.asarray(a)[indices] for a in body[1:])
-        return replace(self, body=collision.Body(core, *others))
+        return replace(
+            self, body=collision.Body(core, *others), number=self.number[indices]
+        )
+
+    def with_core(self, core: collision.Core) -> "Bodies":
+        """Return the bodies with cores that are written as another type."""
+        return replace(self, kind=core_kind(core), body=self.body._replace(core=core))
+
+
+def core_kind(core: collision.Core) -> tuple[Any, ...]:
+    """Return the type of cores, and for hulls the number of vertices."""
+    is_hull = isinstance(core, collision.Hull)
+    return type(core), core.vertices.shape[1] if is_hull else 0
 
 
 @lru_cache(maxsize=8192)
@@ -61,24 +74,24 @@ def frame_bodies(frame: Frame) -> list[Bodies]:
         for geometry in _collision_geometries(frame)
         for body in _geometry_bodies(frame, geometry)
     ]
-    groups: dict[tuple[Any, ...], list[collision.Body]] = {}
-    for body in bodies:
-        vertices = getattr(body.core, "vertices", np.zeros((1, 0, 3)))
-        key = (type(body.core), vertices.shape[1])
-        groups.setdefault(key, []).append(body)
-    return [Bodies(kind, concatenate_bodies(group)) for kind, group in groups.items()]
+    groups: dict[tuple[Any, ...], list[Bodies]] = {}
+    for number, body in enumerate(bodies):
+        kind = core_kind(body.core)
+        groups.setdefault(kind, []).append(Bodies(kind, body, np.array([number])))
+    return [concatenate_bodies(group) for group in groups.values()]
 
 
 POINT_CORE = collision.Box(np.zeros((1, 3)))
 """Core of spheres and points: a box of size zero."""
 
 
-def concatenate_bodies(bodies: Sequence[collision.Body]) -> collision.Body:
+def concatenate_bodies(groups: Sequence[Bodies]) -> Bodies:
     """Return bodies of one kind, one after the other."""
-    first = bodies[0].core
+    bodies = [group.body for group in groups]
     cores = (np.concatenate(a) for a in zip(*(b.core for b in bodies), strict=True))
     others = (np.concatenate(a) for a in zip(*(b[1:] for b in bodies), strict=True))
-    return collision.Body(type(first)(*cores), *others)
+    body = collision.Body(type(bodies[0].core)(*cores), *others)
+    return Bodies(groups[0].kind, body, np.concatenate([g.number for g in groups]))
 
 
 def _collision_geometries(frame: Frame) -> list[Geometry]:
@@ -157,7 +170,5 @@ def _hull_body(
     count = MIN_HULL_VERTICES
     while count < len(vertices):
         count *= 2
-    # Copies of a vertex do not change a hull's support function.
-    copies = np.repeat(vertices[:1], count - len(vertices), 0)
-    padded = np.concatenate([vertices, copies]) - middle
-    return body(collision.Hull(padded[None]), rounding, middle)
+    hull = collision.pad_hull(collision.Hull(vertices[None] - middle), count)
+    return body(hull, rounding, middle)

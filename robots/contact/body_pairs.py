@@ -4,7 +4,7 @@ A frame with several shapes counts as their union: its distance is that of the n
 two bodies.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -37,71 +37,108 @@ class BodyPairs(NamedTuple):
     """Whether body b belongs to the first frame."""
 
 
+MAX_COMMON_HULL_VERTICES = 32
+"""Largest hulls that are padded to one number of vertices in a world (count); larger
+ones keep their own, because each vertex is searched in each step."""
+
+
 def group_body_pairs(
     frames: Sequence[Frame], pairs: Iterable[FramePair] | Int[np.ndarray, "n 2"]
 ) -> list[BodyPairs]:
     """Return all pairs of bodies of pairs of frames (indices), grouped by kind.
 
+    Each kind is a program to compile, so that kinds are few: hulls have one number of
+    vertices where possible, and a core beside one of a more general type is written as
+    one of that type.
+
     Raises:
         ConfigError: for a frame without collision shapes, or the world.
     """
-    groups: dict[tuple[Any, Any], list[BodyPairs]] = {}
-    for k, pair in enumerate(pairs):
-        for i in pair:
-            if i == len(frames):
-                raise ConfigError(
-                    "The world has no collision shape; add a frame with a Plane."
-                )
-        first, second = (frame_bodies(frames[i]) for i in pair)
-        for x in first:
-            for y in second:
+    pairs = [(int(i), int(j)) for i, j in pairs]
+    tables = _BodyTables(frames, {i for pair in pairs for i in pair})
+    members: dict[tuple[Any, Any], list[tuple[np.ndarray, ...]]] = {}
+    for k, (i, j) in enumerate(pairs):
+        for x, rows_x in tables.rows[i]:
+            for y, rows_y in tables.rows[j]:
                 flip = _core_rank(x) > _core_rank(y)
-                a, b = _with_common_core(y, x) if flip else _with_common_core(x, y)
-                if a.kind[0] is collision.HalfSpace:
+                a, b = (y, x) if flip else (x, y)
+                if a[0] is collision.HalfSpace:
                     # Two half-spaces have no finite distance.
                     continue
-                rows_a, rows_b = np.indices((len(a), len(b))).reshape(2, -1)
-                count = len(rows_a)
-                group = BodyPairs(
-                    a.rows(rows_a),
-                    b.rows(rows_b),
-                    np.full(count, k),
-                    np.full(count, flip),
+                grid = np.meshgrid(rows_x, rows_y, indexing="ij")
+                rows_a, rows_b = (m.ravel() for m in (grid[::-1] if flip else grid))
+                place, is_flipped = np.full(len(rows_a), k), np.full(len(rows_a), flip)
+                members.setdefault((a, b), []).append(
+                    (rows_a, rows_b, place, is_flipped)
                 )
-                groups.setdefault((a.kind, b.kind), []).append(group)
-    return [_merge(parts) for parts in groups.values()]
-
-
-def _with_common_core(a: Bodies, b: Bodies) -> tuple[Bodies, Bodies]:
-    """Express a box beside a `BoxPlusEllipsoid` as one too.
-
-    Fewer combinations of cores mean fewer programs to compile.
-    """
-    if b.kind[0] is collision.BoxPlusEllipsoid and a.kind[0] is collision.Box:
-        core = collision.as_box_plus_ellipsoid(a.body.core)
-        a = Bodies(
-            (collision.BoxPlusEllipsoid, *a.kind[1:]), a.body._replace(core=core)
+    merged: dict[tuple[Any, Any], list[BodyPairs]] = {}
+    hulls = tables.common_hull
+    has_hull_pairs = (hulls, hulls) in members
+    for (kind_a, kind_b), parts in members.items():
+        rows_a, rows_b, place, is_flipped = map(
+            np.concatenate, zip(*parts, strict=True)
         )
-    return a, b
+        a, b = tables.bodies(kind_a).rows(rows_a), tables.bodies(kind_b).rows(rows_b)
+        if kind_a[0] is collision.Box and kind_b[0] is collision.BoxPlusEllipsoid:
+            a = a.with_core(collision.as_box_plus_ellipsoid(a.body.core))
+        elif kind_a[0] is collision.Box and kind_b == hulls and has_hull_pairs:
+            a = a.with_core(collision.box_as_hull(a.body.core, hulls[1]))
+        group = BodyPairs(a, b, place, is_flipped)
+        merged.setdefault((a.kind, b.kind), []).append(group)
+    return [_concatenate_pairs(parts) for parts in merged.values()]
 
 
-def _core_rank(x: Bodies) -> int:
+class _BodyTables:
+    """The bodies of frames, by kind, each body once."""
+
+    def __init__(self, frames: Sequence[Frame], involved: Collection[int]) -> None:
+        if len(frames) in involved:
+            raise ConfigError(
+                "The world has no collision shape; add a frame with a Plane."
+            )
+        groups = {i: frame_bodies(frames[i]) for i in sorted(involved)}
+        sizes = {bodies.kind[1] for parts in groups.values() for bodies in parts}
+        largest = max((n for n in sizes if n <= MAX_COMMON_HULL_VERTICES), default=0)
+        self.common_hull = collision.Hull, largest
+        self.parts: dict[Any, list[Bodies]] = {}
+        self.count: dict[Any, int] = {}
+        self.rows = {
+            i: [self._append(self._with_common_hull(bodies)) for bodies in parts]
+            for i, parts in groups.items()
+        }
+        """By frame: kinds of its bodies, and their rows in `bodies(kind)`."""
+
+    def bodies(self, kind: Any) -> Bodies:
+        """Return all bodies of a kind."""
+        return concatenate_bodies(self.parts[kind])
+
+    def _with_common_hull(self, bodies: Bodies) -> Bodies:
+        core, count = bodies.body.core, self.common_hull[1]
+        if not isinstance(core, collision.Hull) or bodies.kind[1] >= count:
+            return bodies
+        return bodies.with_core(collision.pad_hull(core, count))
+
+    def _append(self, bodies: Bodies) -> tuple[Any, np.ndarray]:
+        first = self.count.get(bodies.kind, 0)
+        self.count[bodies.kind] = first + len(bodies)
+        self.parts.setdefault(bodies.kind, []).append(bodies)
+        return bodies.kind, np.arange(first, first + len(bodies))
+
+
+def _core_rank(kind: tuple[Any, ...]) -> int:
     order = (
         collision.Box,
         collision.BoxPlusEllipsoid,
         collision.Hull,
         collision.HalfSpace,
     )
-    return order.index(x.kind[0])
+    return order.index(kind[0])
 
 
-def _merge(parts: list[BodyPairs]) -> BodyPairs:
-    def merge_bodies(sides: list[Bodies]) -> Bodies:
-        return Bodies(sides[0].kind, concatenate_bodies([side.body for side in sides]))
-
+def _concatenate_pairs(parts: list[BodyPairs]) -> BodyPairs:
     return BodyPairs(
-        merge_bodies([part.a for part in parts]),
-        merge_bodies([part.b for part in parts]),
+        concatenate_bodies([part.a for part in parts]),
+        concatenate_bodies([part.b for part in parts]),
         np.concatenate([part.pair for part in parts]),
         np.concatenate([part.is_flipped for part in parts]),
     )
