@@ -1,6 +1,7 @@
 """Collisions of all pairs of frames that can collide: their sum, or a row for each."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,6 @@ from jaxtyping import Float, Int
 
 from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
-from posewise.robots.contact.bodies import Bodies
 from posewise.robots.contact.body_pairs import BodyPairs, CoreTypes, group_body_pairs
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
@@ -176,7 +176,7 @@ def _inflated(group: BodyPairs, growth: Float[np.ndarray, " pairs"]) -> BodyPair
     """
     body = group.a.body
     grown = body._replace(radius=body.radius + growth[group.pair])
-    return group._replace(a=Bodies(group.a.kind, grown))
+    return group._replace(a=replace(group.a, body=grown))
 
 
 # A named function, because each new lambda would be a new key of `pair_symbol`.

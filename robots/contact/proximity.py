@@ -1,19 +1,21 @@
 """Distances and collisions of a world in its present state."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from functools import lru_cache
 from itertools import product
 
-import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from posewise.collision import Body, Contact, distance_lower_bound
+from posewise.collision import Body, Contact, contact, distance_lower_bound
+from posewise.compilation.program import compile_program
+from posewise.compilation.progress import announce_if_slow
 
 from ..errors import ConfigError
-from ..typing import Array
+from ..world.frame import Frame
 from ..world.frame_tree import FrameTree
-from .body_pairs import BodyPairs, CoreTypes, evaluate_contacts, group_body_pairs, pack
+from .body_pairs import BodyPairs, group_body_pairs
 from .collision_pairs import FramePair
 
 MIN_BUCKET = 64
@@ -41,28 +43,58 @@ def nearest_contacts(
     """
     R, p = tree.forward_pass.frames
     index_pairs = np.asarray(pairs, int).reshape(-1, 2)
-    groups = [
-        near
-        for group in group_body_pairs(tree.frames, index_pairs)
-        if (near := _within_cutoff(group, R, p, index_pairs, cutoff)) is not None
-    ]
-    if not groups:
+    key = index_pairs.tobytes()
+    found = list(_near_contacts(_grouped(tree.frames, key), index_pairs, R, p, cutoff))
+    if not found:
         return {}
-    size = _bucket_size(len(index_pairs))
-    padding = np.zeros((size - len(index_pairs), 2), int)
-    padded = np.concatenate([index_pairs, padding])
-    parts = []
-    # Each kind has its own program, because any of them may be absent.
-    for group in groups:
-        core_types, arrays = pack([group])
-        parts.append(_compiled_contacts(core_types)(R[padded], p[padded], arrays))
-    out = jax.tree.map(lambda *x: np.concatenate(x), *parts)
-    pair = np.concatenate([group.pair for group in groups])
+    pair = np.concatenate([places for places, _ in found])
+    out = Contact(*map(np.concatenate, zip(*(near for _, near in found), strict=True)))
     contacts: dict[int, Contact] = {}
     for k in np.argsort(out.distance, kind="stable"):
         if out.distance[k] < cutoff and int(pair[k]) not in contacts:
             contacts[int(pair[k])] = Contact(*(x[k] for x in out))
     return contacts
+
+
+@lru_cache(maxsize=64)
+def _grouped(frames: tuple[Frame, ...], pairs: bytes) -> list[BodyPairs]:
+    """Return pairs of bodies, which a world in another state has, too."""
+    return group_body_pairs(frames, np.frombuffer(pairs, int).reshape(-1, 2))
+
+
+def _near_contacts(
+    groups: list[BodyPairs],
+    pairs: Int[np.ndarray, "n 2"],
+    R: Float[np.ndarray, "frames 3 3"],
+    p: Float[np.ndarray, "frames 3"],
+    cutoff: float,
+) -> Iterator[tuple[Int[np.ndarray, " _"], Contact]]:
+    """Yield places of pairs of frames, and contacts of bodies that may be near."""
+    for group in groups:
+        a, b = (
+            _pose(bodies.body, pairs[group.pair, (column + group.is_flipped) % 2], R, p)
+            for bodies, column in ((group.a, 0), (group.b, 1))
+        )
+        bound = _compute(_distance_bound, a, b)
+        rows = np.flatnonzero(bound < cutoff)
+        if not len(rows):
+            continue
+        # The pair that is farthest apart is the cheapest to repeat.
+        farthest = rows[np.argmax(bound[rows])]
+        copies = np.full(_bucket_size(len(rows)) - len(rows), farthest)
+        padded = np.concatenate([rows, copies])
+        near = _compute(_contact, _rows(a, padded), _rows(b, padded))
+        distance, point_a, point_b, normal = (x[: len(rows)] for x in near)
+        flip = group.is_flipped[rows, None]
+        yield (
+            group.pair[rows],
+            Contact(
+                distance,
+                np.where(flip, point_b, point_a),
+                np.where(flip, point_a, point_b),
+                np.where(flip, -normal, normal),
+            ),
+        )
 
 
 def signed_distance(
@@ -89,37 +121,42 @@ def signed_distance(
     return float(nearest.distance), *points
 
 
-@cache
-def _compiled_contacts(core_types: CoreTypes) -> Callable[..., Contact]:
-    return jax.jit(lambda R, p, arrays: evaluate_contacts(core_types, R, p, arrays))
+def _pose(
+    body: Body, frame: Int[np.ndarray, " n"], R: np.ndarray, p: np.ndarray
+) -> Body:
+    """Return bodies at the poses of their frames in the world."""
+    origin = p[frame] + np.einsum("nij,nj->ni", R[frame], body.p)
+    return Body(body.core, body.radius, R[frame] @ body.R, origin)
 
 
-@jax.jit
-def _distance_bound(a: Body, b: Body) -> Float[Array, " pairs"]:
-    return distance_lower_bound(a, b)[0]
+def _rows(body: Body, rows: Int[np.ndarray, " m"]) -> Body:
+    core = type(body.core)(*(x[rows] for x in body.core))
+    return Body(core, *(x[rows] for x in body[1:]))
 
 
-def _within_cutoff(
-    group: BodyPairs, R: np.ndarray, p: np.ndarray, pairs: np.ndarray, cutoff: float
-) -> BodyPairs | None:
-    """Return the body pairs that may be near, some repeated to fill a bucket."""
-    sides = []
-    for bodies, side in ((group.a, 0), (group.b, 1)):
-        frame = pairs[group.pair, np.where(group.is_flipped, 1 - side, side)]
-        body = bodies.body
-        origin = p[frame] + np.einsum("nij,nj->ni", R[frame], body.p)
-        sides.append(Body(body.core, body.radius, R[frame] @ body.R, origin))
-    distance_bound = np.asarray(_distance_bound(*sides))
-    rows = np.flatnonzero(distance_bound < cutoff)
-    if not len(rows):
-        return None
-    # The pair that is farthest apart is the cheapest to repeat.
-    farthest = rows[np.argmax(distance_bound[rows])]
-    copies = np.full(_bucket_size(len(rows)) - len(rows), farthest)
-    rows = np.concatenate([rows, copies])
-    return BodyPairs(
-        group.a.rows(rows), group.b.rows(rows), group.pair[rows], group.is_flipped[rows]
-    )
+_compiled: set[tuple[object, ...]] = set()
+"""Programs that have run, with types of cores and numbers of pairs and vertices."""
+
+
+def _compute(program, a: Body, b: Body):
+    """Return the result of a program of bodies, with a line on stderr if it compiles."""
+    sizes = [np.shape(x) for x in (*a.core, *b.core)]
+    key = (program, type(a.core), type(b.core), len(a.p), *sizes)
+    kinds = " and ".join(sorted(type(x.core).__name__ for x in (a, b)))
+    is_new = key not in _compiled
+    what = f"compiling distances of bodies ({kinds}), once"
+    with announce_if_slow(what) if is_new else nullcontext():
+        out = program(a, b)
+    _compiled.add(key)
+    return out
+
+
+_contact = compile_program(
+    lambda a, b: tuple(contact(a, b)), num_static=0, fetches=True
+)
+_distance_bound = compile_program(
+    lambda a, b: distance_lower_bound(a, b)[0], num_static=0, fetches=True
+)
 
 
 def _bucket_size(n: int) -> int:
