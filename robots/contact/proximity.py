@@ -1,9 +1,10 @@
 """Distances and collisions of a world in its present state."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -138,8 +139,8 @@ _compiled: set[tuple[object, ...]] = set()
 """Programs that have run, with types of cores and numbers of pairs and vertices."""
 
 
-def _compute(program, a: Body, b: Body):
-    """Return the result of a program of bodies, with a line on stderr if it compiles."""
+def _compute(program: Callable[[Body, Body], Any], a: Body, b: Body) -> Any:
+    """Return the result of a program, with a line on stderr while it compiles."""
     sizes = [np.shape(x) for x in (*a.core, *b.core)]
     key = (program, type(a.core), type(b.core), len(a.p), *sizes)
     kinds = " and ".join(sorted(type(x.core).__name__ for x in (a, b)))
