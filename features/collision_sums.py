@@ -21,6 +21,7 @@ from jaxtyping import Float, Int
 
 from posewise.collision import Body, HalfSpace, contact, distance_lower_bound
 from posewise.collision.broad_phase import bounding_radius
+from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import (
     append,
     compact,
@@ -346,11 +347,14 @@ def _sum_sources(sources: list[_SumSource]) -> list[tuple[jax.Array, jax.Array]]
             groups = like_groups.setdefault((types, shapes), [])
             first = sum(x.places("a").size for x in groups)
             groups.append(_PairGroup(s, g, first))
-    add = _take_nearest if has_unions else _add_overlaps
-    state = unions if has_unions else sums
     for groups in like_groups.values():
-        state = _fold_contacts(groups, poses, margin, margin + slack, add, state)
-    sums = _add_unions(state, sums) if has_unions else state
+        contacts = partial(_fold_contacts, groups, poses, margin, margin + slack)
+        if has_unions:
+            unions = contacts(_take_nearest, unions)
+        else:
+            sums = contacts(_add_overlaps, sums)
+    if has_unions:
+        sums = _add_unions(unions, sums)
     # Rows without overlap return their least gap, capped by the slack with which
     # `nearest` began.
     y, wrench, nearest = sums
@@ -382,9 +386,7 @@ class _Sums(NamedTuple):
     """
 
 
-def _add_overlaps(
-    sums: _Sums, found: _Overlaps, slot: jax.Array, is_valid: jax.Array
-) -> _Sums:
+def _add_overlaps(sums: _Sums, found: _Overlaps, slot: Array, is_valid: Array) -> _Sums:
     """Add overlaps to the sums of their rows; gaps only compete for the least one."""
     # The last chunk is padded; a padded entry neither is nearest nor adds to a sum.
     gap = jnp.where(is_valid, -found.overlap, jnp.inf)[:, None]
@@ -402,7 +404,7 @@ def _add_overlaps(
 
 
 def _take_nearest(
-    unions: jax.Array, found: _Overlaps, slot: jax.Array, is_valid: jax.Array
+    unions: jax.Array, found: _Overlaps, slot: Array, is_valid: Array
 ) -> jax.Array:
     """Keep, of each pair of frames, the bodies with the least gap."""
     gap = jnp.where(is_valid, -found.overlap, jnp.inf)[:, None]
@@ -414,7 +416,7 @@ def _take_nearest(
 def _add_unions(unions: jax.Array, sums: _Sums) -> _Sums:
     """Add the overlaps of the nearest bodies of each pair of frames."""
 
-    def add(slot: jax.Array, is_valid: jax.Array, sums: _Sums) -> _Sums:
+    def add(slot: Array, is_valid: Array, sums: _Sums) -> _Sums:
         entry = gather(unions, slot)
         row, a, b = (entry[:, 7 + k].astype(np.int32) for k in range(3))
         found = _Overlaps(row, -entry[:, 0], entry[:, 1:7], a, b)

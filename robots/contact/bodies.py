@@ -55,8 +55,7 @@ class Bodies:
 
 def core_kind(core: collision.Core) -> tuple[Any, ...]:
     """Return the type of cores, and for hulls the number of vertices."""
-    is_hull = isinstance(core, collision.Hull)
-    return type(core), core.vertices.shape[1] if is_hull else 0
+    return type(core), core.vertices.shape[1] if isinstance(core, collision.Hull) else 0
 
 
 @lru_cache(maxsize=8192)

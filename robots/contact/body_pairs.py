@@ -79,10 +79,11 @@ def group_body_pairs(
             np.concatenate, zip(*parts, strict=True)
         )
         a, b = tables.bodies(kind_a).rows(rows_a), tables.bodies(kind_b).rows(rows_b)
-        if kind_a[0] is collision.Box and kind_b[0] is collision.BoxPlusEllipsoid:
-            a = a.with_core(collision.as_box_plus_ellipsoid(a.body.core))
-        elif kind_a[0] is collision.Box and kind_b == hulls and has_hull_pairs:
-            a = a.with_core(collision.box_as_hull(a.body.core, hulls[1]))
+        if isinstance(core := a.body.core, collision.Box):
+            if kind_b[0] is collision.BoxPlusEllipsoid:
+                a = a.with_core(collision.as_box_plus_ellipsoid(core))
+            elif kind_b == hulls and has_hull_pairs:
+                a = a.with_core(collision.box_as_hull(core, hulls[1]))
         group = BodyPairs(a, b, place, is_flipped)
         merged.setdefault((a.kind, b.kind), []).append(group)
     return [_concatenate_pairs(parts) for parts in merged.values()]

@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
+import jax
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -49,7 +50,7 @@ def nearest_contacts(
     if not found:
         return {}
     pair = np.concatenate([places for places, _ in found])
-    out = Contact(*map(np.concatenate, zip(*(near for _, near in found), strict=True)))
+    out = jax.tree.map(lambda *x: np.concatenate(x), *(near for _, near in found))
     contacts: dict[int, Contact] = {}
     for k in np.argsort(out.distance, kind="stable"):
         if out.distance[k] < cutoff and int(pair[k]) not in contacts:
