@@ -1,4 +1,4 @@
-"""What a URDF has that cannot be used: one warning, and the kinematics loads."""
+"""Parts of a URDF that cannot be used: one warning, and the kinematics loads."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Where meshes are looked for: packages, spellings, and what is out of bounds."""
+"""Places of meshes: packages, spellings, and what is out of bounds."""
 
 from pathlib import Path
 

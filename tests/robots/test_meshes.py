@@ -51,6 +51,21 @@ def test_formats_of_trimesh(ending, tmp_path):
     np.testing.assert_allclose(mesh.bounds, BOX.bounds, atol=1e-6)
 
 
+def test_forms_of_stl_and_obj(tmp_path):
+    binary, text = BOX.export(file_type="stl"), BOX.export(file_type="stl_ascii")
+    obj = BOX.export(file_type="obj")
+    forms = {
+        "binary.STL": binary,
+        "text.stl": text.encode(),
+        "binary that begins like text.stl": b"solid" + binary[5:],
+        "no materials.obj": b"mtllib none.mtl\nusemtl x\n" + obj.encode(),
+        "windows.obj": obj.replace("\n", "\r\n").encode(),
+    }
+    for name, data in forms.items():
+        (tmp_path / name).write_bytes(data)
+        assert read_mesh(tmp_path / name).volume == pytest.approx(6), name
+
+
 def test_parts_of_a_scene_become_one_mesh(tmp_path):
     moved = trimesh.transformations.translation_matrix([5, 0, 0])
     scene = trimesh.Scene()
