@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import LoadError
-from ..geometry.model_files import is_existing_file
+from ..geometry.model_files import READABLE_SUFFIXES, is_existing_file
 from ..geometry.package_folders import checked_packages
 from ..world.frame import Model
 from .urdf.xacro_text import XacroArgs, expand_xacro
@@ -47,7 +47,8 @@ def read_file(
     if suffix == ".xacro" or xacro_args is not None:
         text = read_bytes(path).decode("utf-8", errors="replace")
         return _read_xacro(text, path, str(path), folders, xacro_args), False
-    if suffix in XML_SUFFIXES or suffix not in RAI_SUFFIXES and _looks_like_xml(path):
+    others = (*RAI_SUFFIXES, *READABLE_SUFFIXES)
+    if suffix in XML_SUFFIXES or suffix not in others and _looks_like_xml(path):
         return _read_xml_file(path, folders), False
     if suffix in RAI_SUFFIXES:
         from .gfile.reader import read_gfile
