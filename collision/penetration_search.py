@@ -35,7 +35,7 @@ NUM_CELLS = 64
 """Number of cells, of each of which the best normal is taken."""
 NUM_CANDIDATES = 12
 """Number of normals improved by the pattern search."""
-NUM_PATTERN_STEPS = 12
+NUM_PATTERN_STEPS = 6
 """Number of steps of the pattern search."""
 FIRST_PATTERN_WIDTH = 0.12
 """Angle of the neighbours in the first step [rad]."""

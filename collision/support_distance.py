@@ -125,7 +125,10 @@ def _penetration(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
     # Several faces of a polytope may be about as deep: the descent decides between
     # their normals. A curved difference has one deepest normal nearby.
     count = 1 if pair.is_curved() else NUM_FACE_CANDIDATES
-    n = best_normals(pair.separation, pair.t[0], count)
+    # The search only selects where the descents start. In single precision its many
+    # support functions take half the time.
+    coarse = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), pair)
+    n = best_normals(coarse.separation, coarse.t[0], count)
     a, b = jax.tree.map(lambda x: jnp.concatenate([x] * count), (a, b))
     repeated = CorePair(
         a,
@@ -133,7 +136,8 @@ def _penetration(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
         jnp.concatenate([pair.R] * count, -1),
         jnp.concatenate([pair.t] * count, -1),
     )
-    flat = jnp.stack([x.reshape(-1) for x in n])
+    flat = jnp.stack([x.reshape(-1) for x in n]).astype(pair.t.dtype)
+    flat = materialize(unit, flat, flat)
     out = _descend(repeated, flat, MAX_DESCENT_STEPS)
     rows = [x.reshape(*x.shape[:-1], count, -1) for x in out]
     best = jnp.argmax(rows[0], 0)
