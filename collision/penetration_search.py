@@ -35,8 +35,6 @@ NUM_CELLS = 64
 """Number of cells, of each of which the best normal is taken."""
 NUM_CANDIDATES = 12
 """Number of normals improved by the pattern search."""
-NUM_PATTERN_STEPS = 6
-"""Number of steps of the pattern search."""
 FIRST_PATTERN_WIDTH = 0.12
 """Angle of the neighbours in the first step [rad]."""
 PATTERN_SHRINKAGE = 0.35
@@ -71,13 +69,16 @@ def _split_cell(n: np.ndarray) -> list[np.ndarray]:
     return np.split(n[:, np.argsort(n[widest])], 2, 1)
 
 
-def best_normals(separation: Separation, template: Scalar, count: int) -> Vector:
+def best_normals(
+    separation: Separation, template: Scalar, count: int, num_steps: int
+) -> Vector:
     """Return normals (count, pairs) of locally greatest separation, the best first.
 
     Args:
         separation: of the normals' components, which may have any leading axes.
         template: an array with one entry per pair, whose shape and dtype are taken.
         count: number of normals; they need not all differ.
+        num_steps: number of steps of the pattern search.
     """
     normals, values = _initial_normals(separation, template)
 
@@ -105,7 +106,7 @@ def best_normals(separation: Separation, template: Scalar, count: int) -> Vector
 
     width = jnp.full_like(values, FIRST_PATTERN_WIDTH)
     begin = (normals, values, width)
-    n, s, _ = jax.lax.fori_loop(0, NUM_PATTERN_STEPS, step, begin)
+    n, s, _ = jax.lax.fori_loop(0, num_steps, step, begin)
     best = []
     for _ in range(count):
         best.append(jnp.argmax(s, 0))

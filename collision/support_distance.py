@@ -45,8 +45,12 @@ GJK_STEPS_PER_DESCENT_STEP = 16
 """Number of GJK steps within a step of the descent, which the next step improves."""
 CHUNK_SIZE = 1
 """Number of overlapping pairs computed at a time on CPUs."""
+NUM_PATTERN_STEPS = 12
+"""Number of steps of the search over the sphere for curved cores."""
 NUM_FACE_CANDIDATES = 6
 """Number of normals from which the descent starts for polytopes."""
+NUM_FACE_PATTERN_STEPS = 6
+"""Number of steps of the search for polytopes, which the descents make up for."""
 
 
 class CorePair(NamedTuple):
@@ -122,13 +126,17 @@ def support_distance(
 def _penetration(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
     """Return the least overlap along a normal: signed distance, A's point, normal."""
     pair = CorePair(a, b, pairs_last(R), pairs_last(t))
-    # Several faces of a polytope may be about as deep: the descent decides between
-    # their normals. A curved difference has one deepest normal nearby.
-    count = 1 if pair.is_curved() else NUM_FACE_CANDIDATES
-    # The search only selects where the descents start. In single precision its many
-    # support functions take half the time.
-    coarse = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), pair)
-    n = best_normals(coarse.separation, coarse.t[0], count)
+    if pair.is_curved():
+        # A curved difference has one deepest normal nearby.
+        count = 1
+        n = best_normals(pair.separation, pair.t[0], count, NUM_PATTERN_STEPS)
+    else:
+        # Several faces of a polytope may be about as deep: the descent decides between
+        # their normals. The search only selects where descents start: in single
+        # precision its many support functions take half the time.
+        count = NUM_FACE_CANDIDATES
+        coarse = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), pair)
+        n = best_normals(coarse.separation, coarse.t[0], count, NUM_FACE_PATTERN_STEPS)
     a, b = jax.tree.map(lambda x: jnp.concatenate([x] * count), (a, b))
     repeated = CorePair(
         a,

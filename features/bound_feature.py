@@ -13,7 +13,7 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from posewise.compilation.arrays import Array
-from posewise.compilation.cached_jit import cached_jit
+from posewise.compilation.program import compile_program
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.forward import Kinematics, fold_dofs
@@ -81,7 +81,7 @@ def compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
         flat = derivatives.reshape(rows, math.prod(rest))
         return jnp.concatenate([out.y[:, None], flat], 1)
 
-    return cached_jit(run)
+    return compile_program(run, num_static=0, fetches=True)
 
 
 def assemble_jacobian(
