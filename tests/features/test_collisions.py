@@ -15,6 +15,7 @@ import posewise.rai as ry
 from posewise import FS
 from posewise.objectives.problem_spec import compile_chain
 from posewise.robots import Frame, Geometry, Model
+from posewise.robots.contact.body_pairs import group_body_pairs
 
 UP = [1.0, 0, 0, 0]
 
@@ -41,6 +42,75 @@ def scene() -> pw.Config:
                 shape=pw.Box([0.1, 0.12, 0.08]))  # fmt: skip
     C.q = [0.05, 0.02, 0.3, 0.4]
     return C
+
+
+def scene_of_unions() -> pw.Config:
+    """Return the scene with several shapes on most frames, hulls among them."""
+    C = scene()
+    hull = pw.Convex(0.1 * np.random.default_rng(1).normal(size=(12, 3)))
+    more = [
+        Geometry(hull, np.array([0.1, 0, 0, *UP])),
+        Geometry(pw.Cylinder(0.2, 0.03)),
+    ]
+    for name in ("table", "brick", "rod"):
+        C.replace_frame(name, geometries=(*C.frame(name).geometries, *more))
+    return C
+
+
+@pytest.mark.slow
+def test_frames_of_several_bodies_collide_as_their_union():
+    """Of each pair of frames the nearest bodies count, found here one by one."""
+    C = scene_of_unions()
+    rng = np.random.default_rng(0)
+    start, margin, overlapping = np.array(C.q), 0.02, 0
+    feature = FS.accumulatedCollisions.on([], margin=margin)
+    for _ in range(4):
+        C.q = start + rng.uniform(-0.15, 0.15, C.nq)
+        lack = 0.0
+        for a, b in C.collision_pairs():
+            least = min(
+                with_shapes(C, {a: x, b: y}).signed_distance(a, b)[0]
+                for x in C.frame(a).geometries
+                for y in C.frame(b).geometries
+            )
+            lack += max(margin - least, 0.0)
+            assert C.signed_distance(a, b)[0] == pytest.approx(least, abs=1e-9)
+            if (a, b) == ("brick", "rod"):
+                assert C.eval(FS.distance, [a, b])[0] == pytest.approx(-least, abs=1e-9)
+        y, J = feature.eval(C)
+        assert y[0] == pytest.approx(lack, abs=1e-9)
+        value = lambda q: feature.eval(C, q)[0]
+        np.testing.assert_allclose(
+            J, central_differences(value, np.array(C.q)), atol=2e-6
+        )
+        rows = C.eval(FS.collisionRows, [], margin=margin)[0]
+        assert rows[rows > 0].sum() == pytest.approx(lack, abs=1e-9)
+        overlapping += lack > 0
+    assert overlapping > 2
+
+
+def with_shapes(C: pw.Config, chosen: dict[str, Geometry]) -> pw.Config:
+    """Return the world with one shape on each of the given frames."""
+    alone = C.copy()
+    for name, geometry in chosen.items():
+        alone.replace_frame(name, geometries=(geometry,))
+    return alone
+
+
+def test_few_kinds_of_pairs_are_compiled():
+    """Hulls of a world have one size, and boxes beside pairs of hulls are hulls."""
+    C = pw.Config()
+    rng = np.random.default_rng(0)
+    sizes = [4, 9, 20, 32, 40]
+    for n in sizes:
+        ball = rng.normal(size=(n, 3))
+        ball /= np.linalg.norm(ball, axis=1)[:, None]
+        C.add_frame(f"hull{n}", joint="free", shape=pw.Convex(ball))
+    C.add_frame("box", joint="free", shape=pw.Box([1, 1, 1]))
+    C.add_frame("ball", joint="free", shape=pw.Sphere(1))
+    groups = group_body_pairs(C.frames, C.collision_indices())
+    kinds = {(g.a.kind[0].__name__, g.a.kind[1], g.b.kind[1]) for g in groups}
+    assert kinds == {("Hull", 32, 32), ("Hull", 32, 64), ("Box", 0, 64), ("Box", 0, 0)}
 
 
 def test_signed_distance_of_frames_and_its_witness_points():
@@ -308,9 +378,10 @@ def test_the_seed_notebook_scene():
 BATCHES = [(None, None), (0, None), (None, 0), (0, 0)]
 
 
+@pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("lanes, slices", BATCHES)
-def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices):
-    C = scene()
+def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices, several):
+    C = scene_of_unions() if several else scene()
     g = FS.accumulatedCollisions.on([], margin=0.3).bind(C)
     rng = np.random.default_rng(0)
     low, high = C.limits
