@@ -59,7 +59,7 @@ def scene_of_unions() -> pw.Config:
 
 @pytest.mark.slow
 def test_frames_of_several_bodies_collide_as_their_union():
-    """Of each pair of frames the nearest bodies count, found here one by one."""
+    """The nearest bodies of each pair of frames count, found here one by one."""
     C = scene_of_unions()
     rng = np.random.default_rng(0)
     start, margin, overlapping = np.array(C.q), 0.02, 0
