@@ -93,7 +93,7 @@ def test_snippets_of_all_pages_run(tmp_path):
     programs = {page.name: snippets(page) for page in pages}
     guide = "paths features placement grasping collisions contacts batches predicates"
     expected = {"README.md", "index.md", "idea.md", "coming_from.md"}
-    expected |= {f"{page}.md" for page in (guide + " states bddl").split()}
+    expected |= {f"{page}.md" for page in (guide + " states bddl your_robot").split()}
     assert expected <= {name for name, code in programs.items() if code}
     file = tmp_path / "programs.json"
     file.write_text(json.dumps(programs))
