@@ -72,7 +72,7 @@ def parse_states(
                     turned = _turn_quaternions(joint.type, value, 1)
                     values[joint.name] = parse_joint_value(joint, turned)
                 except ConfigError as error:
-                    lost.append(f"{where}, as {error}")
+                    lost.append(f"{where}, as {str(error).rstrip('.')}")
         states.append(NamedState(state.name, prefix + state.group, values))
     return tuple(s for s in states if s.values), lost
 
@@ -122,7 +122,8 @@ def world_srdf(
 
     disabled = links(collision_filter.reasons)
     # A reader of the robot ignores links that a joint connects, unless told otherwise.
-    enabled = links(adjacent_pairs(tree) - collision_filter.reasons.keys())
+    neighbours = adjacent_pairs(tree, collision_filter.held)
+    enabled = links(neighbours - collision_filter.reasons.keys())
     joints = {f.joint.name: f.joint.type for f in tree.frames if f.joint}
     written = []
     for state in states:

@@ -95,13 +95,10 @@ def _read_xacro(
 
 def _read_xml_file(path: Path, packages: Mapping[str, Path]) -> Model:
     root = read_xml(path)
-    if root.tag == "mujoco":
-        if path.suffix.lower() == ".urdf":
-            raise root.error("this is MJCF, not URDF; rename the file to .xml.")
-        if path.suffix.lower() == ".xml":
-            from .mjcf.reader import read_mjcf
+    if root.tag == "mujoco" and path.suffix.lower() == ".xml":
+        from .mjcf.reader import read_mjcf
 
-            return read_mjcf(path)
+        return read_mjcf(path)
     # MuJoCo takes the format of a file from its suffix, that of a text from its root.
     text = read_bytes(path).decode("utf-8", errors="replace")
     return _read_root(root, text, path.resolve().parent, packages)

@@ -1,6 +1,6 @@
 """Primitives in place of the meshes that collide, and a report of what they cost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter
@@ -111,6 +111,10 @@ def _chosen_frames(tree: FrameTree, links: Frames | None) -> list[int]:
         return [
             i for i, f in enumerate(tree.frames) if any(map(_is_fitted, f.geometries))
         ]
+    if not isinstance(links, Iterable):
+        raise ConfigError(
+            f"links is {links!r}, expected the name of a frame, or a list of names."
+        )
     names = [links] if isinstance(links, str) else list(links)
     chosen = [tree.own_index(name) for name in names]
     for name, i in zip(names, chosen, strict=True):

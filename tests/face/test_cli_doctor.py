@@ -1,7 +1,12 @@
 """The command `posewise doctor`."""
 
+import tomllib
+from pathlib import Path
+
 from posewise.__main__ import main
 from posewise.cli import doctor
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_doctor_says_what_the_installation_is(capsys):
@@ -26,6 +31,12 @@ def test_doctor_fails_where_nothing_is_solved(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "time_a_solve", lambda: (False, "STALLED"))
     assert main(["doctor"]) == 1
     assert "was not solved" in capsys.readouterr().err
+
+
+def test_doctor_names_all_extras_for_users():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    developers = {"docs", "lint", "test", "peers"}
+    assert {*doctor.FOR_USERS} == project["optional-dependencies"].keys() - developers
 
 
 def test_doctor_names_what_is_missing(monkeypatch):

@@ -44,6 +44,8 @@ MESHES = {
     "plate": trimesh.creation.box([1.0, 0.6, 0.004]),
     "cube": trimesh.creation.box([0.2, 0.2, 0.2]),
     "sheet": sheet(),
+    "wedge": triangles([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]]),
+    "wire": triangles([[0, 0, 0], [1, 0, 0], [0.5, 0, 0]], [[0, 1, 2]]),
     "needle": triangles([[0, 0, 0], [1, 0, 0], [2, 0, 0]], [[0, 1, 2]]),
     "triangle": triangles(np.eye(3), [[0, 1, 2]]),
     "point": triangles(np.ones((3, 3)), [[0, 1, 2]]),
@@ -177,6 +179,7 @@ def test_fits_are_repeatable():
         ({"tolerance": 0.0}, "tolerance is 0.0, expected a number > 0"),
         ({"tolerance": "fine"}, "tolerance is 'fine'"),
         ({"links": ["lnk"]}, "lnk.*link"),
+        ({"links": 3}, "links is 3, expected the name of a frame"),
         ({"links": "empty"}, "links: frame 'empty' has no mesh"),
     ],
 )

@@ -185,7 +185,6 @@ def test_shared_case_of_a_fixed_leader():
 OTHER_FORMATS = {
     "SDF": ("m.urdf", "<sdf version='1.9'><model name='m'/></sdf>", "this is SDF"),
     "SDF in XML": ("m.xml", "<?xml version='1.0'?><sdf/>", "this is SDF"),
-    "MJCF in URDF": ("m.urdf", "<mujoco/>", "this is MJCF, not URDF"),
     "mesh": ("m.xml", "<COLLADA/>", "this is a mesh"),
     "package": ("package.xml", "<package/>", "this describes a package"),
     "any": ("m.xml", "<a/>", "expected the root <robot> (URDF) or <mujoco> (MJCF)"),
@@ -242,6 +241,14 @@ def test_models_as_text(tmp_path):
     assert C.nq == 8
 
 
+@pytest.mark.parametrize("name", ["m.urdf", "m.xml", "m.mjcf", "m"])
+def test_mjcf_is_read_from_any_suffix(name, tmp_path):
+    pytest.importorskip("mujoco", reason="MJCF needs mujoco")
+    text = "<mujoco><worldbody><body name='x'><geom size='1'/></body></worldbody>"
+    (tmp_path / name).write_text(text + "</mujoco>")
+    assert pw.Config().add_file(tmp_path / name) == ("x",)
+
+
 def test_mjcf_as_text(tmp_path):
     pytest.importorskip("mujoco", reason="MJCF needs mujoco")
     text = """<mujoco><compiler meshdir="meshes"/><asset><mesh name="m" file="m.stl"/>
@@ -253,7 +260,7 @@ def test_mjcf_as_text(tmp_path):
     C.add_text(text, folder=tmp_path)
     assert C.frame("x").shape.mesh.volume == pytest.approx(6)
     D = pw.Config()
-    with pytest.warns(UserWarning, match="read without its meshes"):
+    with pytest.warns(UserWarning, match="^text: .*read without its meshes"):
         D.add_text(text)
     with pytest.warns(UserWarning, match="Without a shape for collisions are 'x'"):
         assert D.collision_pairs() == []

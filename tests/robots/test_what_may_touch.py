@@ -399,6 +399,14 @@ def test_restored_neighbours_are_written(tmp_path):
     assert fresh.ignored_collisions() == C.ignored_collisions()
 
 
+def test_what_is_held_is_no_neighbour_of_links(tmp_path):
+    C = pw.load("panda")
+    C.add_frame("mug", joint="free", shape=BALL)
+    C.attach("panda_hand", "mug")
+    C.write_srdf(tmp_path / "p.srdf")
+    assert "mug" not in (tmp_path / "p.srdf").read_text()
+
+
 def test_limits_copied_to_a_mirrored_finger_do_not_stop_the_gripper():
     """The fingers of rai's Panda and the PR2's grippers are written like this."""
     C = pw.Config()

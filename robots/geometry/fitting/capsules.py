@@ -92,9 +92,9 @@ def _shrink(corners: np.ndarray, capsule: Segment, rounds: int) -> Segment:
     """
     from scipy.optimize import linprog
 
-    size = float(np.ptp(corners, axis=0).max())
-    if size == 0:
+    if capsule.radius == 0:  # of a straight surface, or a point
         return capsule
+    size = float(np.ptp(corners, axis=0).max())
     step = FIRST_STEP * size
     for _ in range(rounds):
         distances, offsets, share = _offsets(corners, capsule.ends)

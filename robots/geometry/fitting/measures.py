@@ -84,7 +84,7 @@ def volume(fitted: Sequence[PosedShape], grid_points: int = GRID_POINTS) -> floa
     size = high - low
     if not size.all():
         return 0.0
-    counts = np.maximum(np.rint(size * (grid_points / size.prod()) ** (1 / 3)), 1)
+    counts = _grid_counts(size, grid_points)
     lines = [
         a + (np.arange(n) + 0.5) / n * (b - a)
         for a, b, n in zip(low, high, counts, strict=True)
@@ -93,6 +93,23 @@ def volume(fitted: Sequence[PosedShape], grid_points: int = GRID_POINTS) -> floa
     for s in fitted:
         points = points[outside(s, points) > 0]
     return float(size.prod() * (1 - len(points) / counts.prod()))
+
+
+def _grid_counts(
+    size: Float[np.ndarray, "3"], grid_points: int
+) -> Float[np.ndarray, "3"]:
+    """Return numbers of nearly cubic cells along the sides of a box, at least 1.
+
+    The shortest side comes first: of a thin box it has one cell, and the others share
+    the points. Cubes would be as small as the box is thin, and too many.
+    """
+    counts, points = np.ones(3), float(grid_points)
+    for k, axis in enumerate(order := np.argsort(size)):
+        rest = order[k:]
+        cells = size[axis] * (points / size[rest].prod()) ** (1 / len(rest))
+        counts[axis] = max(np.rint(cells), 1.0)
+        points /= counts[axis]
+    return counts
 
 
 def _single_volume(shape: shapes.Shape) -> float:

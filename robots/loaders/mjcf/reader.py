@@ -86,7 +86,7 @@ def read_mjcf(path: str | os.PathLike) -> Model:
         raise LoadError(
             f"{file}: MuJoCo cannot read it: {_one_line(error)}; mend it there."
         ) from error
-    return _read_spec(mujoco, spec, file)
+    return _read_spec(mujoco, spec, file, str(file))
 
 
 def read_mjcf_text(text: str, folder: Path | None, name: str = "text") -> Model:
@@ -111,16 +111,16 @@ def read_mjcf_text(text: str, folder: Path | None, name: str = "text") -> Model:
             f"{name}: MuJoCo cannot read it: {_one_line(error)}; mend it there."
         ) from error
     spec.modelfiledir = str(place)
-    return _read_spec(mujoco, spec, place / name)
+    return _read_spec(mujoco, spec, place / name, name)
 
 
-def _read_spec(mujoco: Any, spec: Any, file: Path) -> Model:
-    compiled, massless, missing = _compile(mujoco, spec, file)
-    return _MjcfReader(mujoco, compiled, file, massless, missing).read()
+def _read_spec(mujoco: Any, spec: Any, file: Path, label: str) -> Model:
+    compiled, massless, missing = _compile(mujoco, spec, file, label)
+    return _MjcfReader(mujoco, compiled, label, massless, missing).read()
 
 
 def _compile(
-    mujoco: Any, spec: Any, file: Path
+    mujoco: Any, spec: Any, file: Path, label: str
 ) -> tuple[Any, frozenset[int], dict[int, tuple[str, ...]]]:
     """Return the compiled model, and the bodies that differ from the file.
 
@@ -162,10 +162,10 @@ def _compile(
         compiled = spec.compile()
     except ValueError as error:
         raise LoadError(
-            f"{file}: MuJoCo cannot compile it: {_one_line(error)}; mend it there."
+            f"{label}: MuJoCo cannot compile it: {_one_line(error)}; mend it there."
         ) from error
     warnings.warn(
-        f"{file}: MuJoCo cannot compile it ({first}); read without its meshes and"
+        f"{label}: MuJoCo cannot compile it ({first}); read without its meshes and"
         " without the masses that would follow from shapes. The kinematics is kept.",
         UserWarning,
         stacklevel=3,
@@ -182,7 +182,7 @@ class _MjcfReader:
 
     mujoco: Any
     model: Any
-    file: Path
+    label: str
     massless: frozenset[int]
     missing: dict[int, tuple[str, ...]]
     frames: list[Frame] = field(default_factory=list)
@@ -211,7 +211,7 @@ class _MjcfReader:
         states = self._keyframes()
         if self.left_out:
             warnings.warn(
-                f"{self.file}: left out: {'; '.join(self.left_out)}. The rest is kept.",
+                f"{self.label}: left out: {'; '.join(self.left_out)}. The rest is kept.",
                 UserWarning,
                 stacklevel=4,
             )
