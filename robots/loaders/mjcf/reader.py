@@ -211,7 +211,8 @@ class _MjcfReader:
         states = self._keyframes()
         if self.left_out:
             warnings.warn(
-                f"{self.label}: left out: {'; '.join(self.left_out)}. The rest is kept.",
+                f"{self.label}: left out: {'; '.join(self.left_out)}."
+                " The rest is kept.",
                 UserWarning,
                 stacklevel=4,
             )
