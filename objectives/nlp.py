@@ -9,7 +9,6 @@ length.
 """
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -17,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.compilation.cached_jit import cached_jit
+from posewise.compilation.program import compile_program
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.typing import MatrixLike, VectorLike
 from posewise.robots.validation import float_array
@@ -232,11 +231,13 @@ def _coordinates_of_column(tree: KinematicTree, column: int) -> np.ndarray:
     return first + np.arange(4)
 
 
-@partial(cached_jit, num_static=1)
-def _program(
+def _evaluate(
     chain: Chain, data: ChainData, x: jax.Array, gather: Any
 ) -> tuple[jax.Array, jax.Array]:
     rows = chain.evaluate(data, x, "q")
     y = jnp.concatenate([r.y.ravel() for r in rows])
     J = jnp.concatenate([r.J.ravel() for r in rows])
     return y[gather.rows], J[gather.entries]
+
+
+_program = compile_program(_evaluate, fetches=True)
