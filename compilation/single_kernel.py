@@ -224,7 +224,8 @@ def call_single_kernel(fn: Callable[..., Any], *args: PyTree) -> Any:
         return private_jax.eval_jaxpr(jaxpr, constants, *inputs[count:])
 
     # still packed, so that the caller gets the same structure in both cases
-    if not is_single_kernel_compatible(jaxpr):
+    has_work = bool(inputs and jaxpr.outvars)
+    if not has_work or not is_single_kernel_compatible(jaxpr):
         return jax.tree.unflatten(treedefs[-1], compute(inputs))
 
     # an array that is passed twice becomes one argument of the kernel

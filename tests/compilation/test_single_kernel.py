@@ -17,6 +17,7 @@ from posewise.compilation.packed_pytree import (
 )
 from posewise.compilation.plain_jit import uses_plain_jit
 from posewise.compilation.precision import full_matmul_precision
+from posewise.compilation.program import compile_program
 from posewise.compilation.single_kernel import (
     StaticJit,
     defer,
@@ -210,3 +211,12 @@ def test_solves_are_single_kernel_compatible():
     x = jnp.asarray(x)
     run = partial(solve_from_start, chain)
     assert is_single_kernel_compatible(jax.make_jaxpr(run)(data, x, Options()).jaxpr)
+
+
+@pytest.mark.parametrize("x", [np.zeros((0, 3)), np.ones((2, 3))])
+def test_programs_without_inputs_or_results(x):
+    """Features of no joints have no rows; constants need no input."""
+    empty = compile_program(lambda x: x[:0], num_static=0, fetches=True)
+    assert empty(x).shape == (0, 3)
+    constant = compile_program(lambda: jnp.full(2, 3.0), num_static=0, fetches=True)
+    np.testing.assert_array_equal(constant(), [3.0, 3.0])
