@@ -10,11 +10,15 @@ from ..errors import ConfigError
 from ..kinematics.joint_types import joint_type
 from ..loaders.urdf.srdf import Srdf, format_srdf
 from ..world.argument_parsing import parse_joint_value
-from ..world.frame import NamedState
+from ..world.frame import Joint, NamedState
 from ..world.frame_tree import FrameTree
 from .collision_pairs import FramePair, ordered_pairs
 from .filter import CollisionFilter
 from .own_links import adjacent_pairs
+
+MAX_EXCESS = 1e-6
+"""Largest excess of a state over a joint's limits without a warning [m or rad]: files
+round their numbers."""
 
 
 def apply_rules(
@@ -70,26 +74,38 @@ def parse_states(
             elif joint.mimic is None:
                 try:
                     turned = _turn_quaternions(joint.type, value, 1)
-                    values[joint.name] = parse_joint_value(joint, turned)
+                    parsed = parse_joint_value(joint, turned)
                 except ConfigError as error:
                     lost.append(f"{where}, as {str(error).rstrip('.')}")
+                    continue
+                values[joint.name] = inside = _clip(parsed, joint)
+                if np.abs(inside - parsed).max() > MAX_EXCESS:
+                    lost.append(
+                        f"how far {where} is outside of its limits ({parsed.item():g},"
+                        f" now {inside.item():g})"
+                    )
         states.append(NamedState(state.name, prefix + state.group, values))
     return tuple(s for s in states if s.values), lost
+
+
+def _clip(value: np.ndarray, joint: Joint) -> np.ndarray:
+    return value if joint.limits is None else np.clip(value, *joint.limits)
 
 
 def warn_of_losses(
     path: object, srdf: Srdf, links: list[str], joints: list[str]
 ) -> None:
-    """Warn once of everything in an SRDF file that names nothing in the world."""
-    if not links and not joints:
+    """Warn once of everything in an SRDF file that cannot be used in the world."""
+    lost = [*srdf.broken, *links, *joints]
+    if not lost:
         return
     named = {n for rules in srdf.rules.values() for rule in rules for n in rule.links}
     hint = "The rest applies."
     if links and len(links) == len(named):
         hint = "None of the file's links is here; give the prefix that the model has."
     warnings.warn(
-        f"{path}: left out, because they are not in this world: "
-        f"{'; '.join([*links, *joints])}. {hint}",
+        f"{path}: left out, because they are not in this world or cannot be used: "
+        f"{'; '.join(lost)}. {hint}",
         UserWarning,
         stacklevel=3,
     )

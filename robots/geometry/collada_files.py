@@ -38,6 +38,7 @@ def read_collada(path: Path) -> Any:
     except DaeError:
         plain = io.BytesIO(_without_materials(path))
         scene = trimesh.load(plain, file_type="dae", process=False)
+    _check_unit(path)
     scale = unit_conversion(scene.units or "meters", "meters")
     # The comparison is false for NaN too.
     if not 0 < scale < float("inf"):
@@ -45,6 +46,21 @@ def read_collada(path: Path) -> Any:
             f"{path}: a unit of {scale:g} m is no length; correct <unit meter>."
         )
     return scene.apply_scale(scale)
+
+
+def _check_unit(path: Path) -> None:
+    """Refuse a unit that is no number, which pycollada takes for a metre."""
+    for _, element in ET.iterparse(path):
+        if element.tag.rpartition("}")[2] == "unit":
+            meters = element.get("meter", "1")
+            try:
+                float(meters)
+            except ValueError as error:
+                raise ConfigError(
+                    f'{path}: <unit meter="{meters}"> is no number; correct it, with a'
+                    " decimal point."
+                ) from error
+            return
 
 
 def _without_materials(path: Path) -> bytes:

@@ -144,6 +144,18 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         ) from error
 
 
+def _declaration_first(data: bytes) -> bytes:
+    """Move blanks from before an XML declaration to after it, which XML demands.
+
+    Text in a program often begins with a line break; lines keep their numbers.
+    """
+    text = data.lstrip()
+    blanks, end = data[: len(data) - len(text)], text.find(b"?>") + 2
+    if not blanks or not text.startswith(b"<?xml") or end < 2:
+        return data
+    return text[:end] + blanks + text[end:]
+
+
 def parse_xml(data: bytes | str, file: str) -> XmlElement:
     """Return the root element of XML; errors call it `file`.
 
@@ -158,6 +170,7 @@ def parse_xml(data: bytes | str, file: str) -> XmlElement:
         raise LoadError(f"{file}: the file is empty, expected XML; check the path.")
     if len(data) > MAX_BYTES:
         raise LoadError(f"{file}: {len(data)} bytes, expected at most {MAX_BYTES}.")
+    data = _declaration_first(data)
     parser = expat.ParserCreate("utf-8" if is_text else None)
     count = 0
 

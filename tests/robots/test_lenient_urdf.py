@@ -279,3 +279,10 @@ def test_our_models_load_without_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pw.load("panda")
+
+
+def test_text_may_begin_with_blanks():
+    """As a text in quotes of a program does; XML wants its declaration first."""
+    C = pw.Config()
+    C.add_text('\n  <?xml version="1.0"?>\n' + robot())
+    assert C.nq == 1

@@ -1,5 +1,6 @@
 """Mesh files: what is read, and what is explained."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 import trimesh
 
+import posewise as pw
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.mesh_files import (
     read_convex_parts,
@@ -157,3 +159,20 @@ def test_no_such_mesh(tmp_path):
         read_mesh(tmp_path / "a.arr")
     with pytest.raises(ConfigError, match="does not exist"):
         read_mesh(tmp_path / ("a\0" + "b" * 9000 + ".h5"))
+
+
+def test_written_descriptions_bring_their_meshes_along(tmp_path):
+    """Files outside of the description's folders would be refused by the reader."""
+    source, target = tmp_path / "a" / "b", tmp_path / "c" / "d"
+    for folder in (source, target):
+        folder.mkdir(parents=True)
+    trimesh.creation.box([0.1, 0.2, 0.3]).export(source / "box.stl")
+    C = pw.Config()
+    C.add_frame("part", shape=pw.Mesh(source / "box.stl"))
+    C.write_urdf(target / "out.urdf")
+    shutil.rmtree(source)
+    D = pw.Config()
+    D.add_file(target / "out.urdf")
+    D.write_urdf(target / "out.urdf")  # onto itself
+    (shape,) = {g.shape.source for g in D.frame("part").geometries}
+    assert np.allclose(np.ptp(pw.Mesh(shape).mesh.vertices, axis=0), [0.1, 0.2, 0.3])

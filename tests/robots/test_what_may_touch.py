@@ -418,3 +418,29 @@ def test_limits_copied_to_a_mirrored_finger_do_not_stop_the_gripper():
         limits = [[0.0], [0.04]]
         C.add_frame(name, "palm", joint="transX", shape=BALL, limits=limits, **options)
     assert C.limits.T.tolist() == [[0.0, 0.04]] and len(C.collision_pairs()) == 3
+
+
+BROKEN_SRDF = """<robot name="r">
+<group_state name="far" group="arm"><joint name="j1" value="5"/></group_state>
+<group_state name="word" group="arm"><joint name="j1" value="abc"/></group_state>
+<group_state name="ungrouped"><joint name="j1" value="0.1"/></group_state>
+<disable_collisions link1="b"/>
+<disable_collisions link1="b" link2="m" reason="Never"/>
+</robot>"""
+
+
+def test_srdf_states_end_at_limits_and_broken_elements_are_left_out(tmp_path):
+    C = named_world()
+    C.set_limits("j1", [-2, 2])
+    (tmp_path / "r.srdf").write_text(BROKEN_SRDF)
+    with pytest.warns(UserWarning) as seen:
+        C.read_srdf(tmp_path / "r.srdf")
+    (warning,) = seen
+    for part in ("'abc'", "group", "link2", "outside of its limits (5, now 2)"):
+        assert part in str(warning.message)
+    assert [str(pair.reason) for pair in C.ignored_collisions() if pair.a == "b"] == [
+        "Never"
+    ]
+    assert set(C.named_states) == {"far"}
+    C.set_named_state("far")
+    assert C.joint_value("j1") == 2

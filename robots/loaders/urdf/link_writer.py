@@ -1,7 +1,9 @@
 """Writer of URDF links: shapes, colours, inertia; and of numbers and poses."""
 
+import hashlib
 import os
 import re
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,14 +86,29 @@ def _shape_element(
         }
         return ("capsule" if isinstance(shape, Capsule) else "cylinder"), sizes
     if isinstance(shape, Mesh) and isinstance(shape.source, str | os.PathLike):
-        file = str(Path(shape.source).absolute())
         return "mesh", {
-            "filename": file,
+            "filename": _copy_mesh(Path(shape.source).absolute(), meshes),
             "scale": format_numbers(np.asarray(shape.scale)),
         }
     if isinstance(shape, Mesh | Convex | Ellipsoid):
         return "mesh", {"filename": _save_mesh(shape, name, meshes)}
     return None
+
+
+def _copy_mesh(file: Path, meshes: Path | None) -> str:
+    """Copy a mesh file beside the description, and return the reference to it.
+
+    Readers refuse files outside of the description's folders. Without a folder of
+    meshes, the file is referred to where it is.
+    """
+    if meshes is None:
+        return str(file)
+    folder = hashlib.sha256(str(file.parent).encode()).hexdigest()[:8]
+    copy = meshes / folder / file.name
+    if copy.resolve() != file.resolve():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    return f"{meshes.name}/{folder}/{file.name}"
 
 
 def _save_mesh(shape: Mesh | Convex | Ellipsoid, name: str, meshes: Path | None) -> str:

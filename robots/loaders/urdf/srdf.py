@@ -5,9 +5,10 @@ skipped. A group is written with the joints of its states, since MoveIt asks for
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeVar
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -16,6 +17,8 @@ from ...errors import LoadError
 from ...typing import StrPath
 from ...world.frame import NamedState
 from ..xmltree import XmlElement, read_xml
+
+T = TypeVar("T")
 
 LINK_ATTRIBUTES = {
     "disable_default_collisions": ("link",),
@@ -45,28 +48,46 @@ class Srdf:
     """Values are in the file's order: quaternions as (x, y, z, w)."""
     joint_lines: Mapping[str, int]
     """The line in which a joint is first given a value."""
+    broken: tuple[str, ...] = ()
+    """What is wrong with elements that cannot be read."""
 
 
 def read_srdf(path: StrPath) -> Srdf:
     """Return the elements about collisions, and the states of groups.
 
+    Elements that lack an attribute or have one that is no number are left out.
+
     Raises:
-        LoadError: For a file that is no SRDF, or an element that lacks an attribute.
+        LoadError: For a file that is no SRDF.
     """
     if not isinstance(path, str | os.PathLike):
         raise LoadError(f"path is {path!r}, expected the path of an SRDF file.")
     root = read_xml(path)
     if root.tag != "robot":
         raise root.error("expected the root <robot>; this file is no SRDF.")
+    broken: list[str] = []
+
+    def readable(
+        elements: Iterable[XmlElement], read: Callable[[XmlElement], T]
+    ) -> tuple[T, ...]:
+        values = []
+        for element in elements:
+            try:
+                values.append(read(element))
+            except LoadError as error:
+                broken.append(str(error).rstrip("."))
+        return tuple(values)
+
     rules = {
-        tag: tuple(_read_rule(element, names) for element in root.findall(tag))
+        tag: readable(root.findall(tag), partial(_read_rule, names=names))
         for tag, names in LINK_ATTRIBUTES.items()
     }
     elements = root.findall("group_state")
     lines: dict[str, int] = {}
     for joint in (j for e in elements for j in e.findall("joint")):
-        lines.setdefault(joint.required("name"), joint.line)
-    return Srdf(rules, tuple(map(_read_state, elements)), lines)
+        lines.setdefault(joint.attrib.get("name", ""), joint.line)
+    states = readable(elements, _read_state)
+    return Srdf(rules, states, lines, tuple(broken))
 
 
 def _read_rule(element: XmlElement, names: Iterable[str]) -> LinkRule:
