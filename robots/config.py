@@ -479,7 +479,7 @@ class Config:
         return Model(self.frames, values, ignored, self._annotations.named_states)
 
     def write_urdf(self, path: StrPath, name: str = "posewise") -> None:
-        """Write the world as a URDF file, and its meshes to a folder `meshes` beside it.
+        """Write the world as a URDF file, its meshes to a folder `meshes` beside it.
 
         Raises:
             ConfigError: for what URDF cannot express (ball joints, duplicate names).

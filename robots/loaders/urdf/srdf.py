@@ -49,7 +49,7 @@ class Srdf:
     joint_lines: Mapping[str, int]
     """The line in which a joint is first given a value."""
     broken: tuple[str, ...] = ()
-    """What is wrong with elements that cannot be read."""
+    """Messages about elements that cannot be read."""
 
 
 def read_srdf(path: StrPath) -> Srdf:
