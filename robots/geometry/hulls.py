@@ -17,13 +17,20 @@ MAX_DISTANCES_PER_BATCH = 4_000_000
 memory."""
 
 
+def unique_rows(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "_ 3"]:
+    """Return the distinct points, sorted, as `np.unique` does in twice the time."""
+    ordered = points[np.lexsort(points.T[::-1])]
+    is_new = (ordered[1:] != ordered[:-1]).any(1)
+    return ordered[np.concatenate([[True], is_new])]
+
+
 def hull_vertices(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "m 3"]:
     """Return the extreme points, which span the convex hull of all points.
 
     Args:
         points: At least one, finite; they may be flat, straight or coincide.
     """
-    points = np.unique(np.asarray(points, float), axis=0)
+    points = unique_rows(np.asarray(points, float))
     coordinates, hull = principal_hull(points)
     if hull is not None:
         return points[np.sort(hull.vertices)]
@@ -72,7 +79,7 @@ def hull_planes(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "m 4"]:
     Args:
         points: At least one, finite; they may be flat, straight or coincide.
     """
-    points = np.unique(np.asarray(points, float), axis=0)
+    points = unique_rows(np.asarray(points, float))
     coordinates, hull = principal_hull(points)
     if hull is None:
         return np.zeros((0, 4))
@@ -95,7 +102,7 @@ def surface_simplices(
 
     A flat hull is covered once; a straight one gives a segment, a single point itself.
     """
-    points = np.unique(np.asarray(points, float), axis=0)
+    points = unique_rows(np.asarray(points, float))
     coordinates, hull = principal_hull(points)
     match coordinates.shape[1]:
         case 3:
