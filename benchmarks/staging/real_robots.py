@@ -172,7 +172,7 @@ def sides(robot: Robot) -> np.ndarray:
     """Return a point above the table on either side of the boxes (2, 3)."""
     x, y, z = robot.table
     s = robot.size
-    return np.array([[x, y - 0.35 * s, z + 0.12 * s], [x, y + 0.35 * s, z + 0.12 * s]])
+    return np.array([[x, y - 0.35 * s, z + 0.22 * s], [x, y + 0.35 * s, z + 0.22 * s]])
 
 
 def around(C: pw.Config, tip: str, target: np.ndarray) -> pw.KOMO:
