@@ -59,7 +59,7 @@ def ask(python: Path, request: dict) -> dict | str:
     except subprocess.TimeoutExpired:
         return f"more than {LIMIT} s"
     if run.returncode:
-        return run.stderr.strip().splitlines()[-1][:150]
+        return " ".join(run.stderr.strip().splitlines()[-2:])[:200]
     return json.loads(run.stdout.splitlines()[-1])
 
 
