@@ -410,18 +410,29 @@ def test_srdf_rules(tmp_path):
             "</group_state>",
             """value='a' has 'a', expected a finite number""",
         ),
-        ('<enable_collisions link1="hand" link2="x">', "not well-formed"),
     ],
 )
-def test_srdf_errors_change_nothing(inner, sentence, tmp_path):
+def test_broken_srdf_elements_are_left_out(inner, sentence, tmp_path):
+    C = hand_and_finger()
+    with pytest.warns(UserWarning, match=re.escape(sentence)):
+        C.read_srdf(srdf(tmp_path, inner))
+    assert C.collision_pairs() == [("hand", "finger")]
+
+
+def test_srdf_errors_change_nothing(tmp_path):
+    C = hand_and_finger()
+    path = srdf(tmp_path, '<enable_collisions link1="hand" link2="x">')
+    with pytest.raises(pw.LoadError, match=re.escape(str(path))) as caught:
+        C.read_srdf(path)
+    assert "not well-formed" in str(caught.value)
+    assert C.collision_pairs() == [("hand", "finger")]
+
+
+def hand_and_finger() -> pw.Config:
     C = pw.Config()
     for name in ("hand", "finger"):
         C.add_frame(name, joint="free", shape=BALL)
-    path = srdf(tmp_path, inner)
-    with pytest.raises(pw.LoadError, match=re.escape(str(path))) as caught:
-        C.read_srdf(path)
-    assert sentence in str(caught.value)
-    assert C.collision_pairs() == [("hand", "finger")]
+    return C
 
 
 def test_what_is_no_srdf(tmp_path):
