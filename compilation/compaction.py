@@ -18,6 +18,9 @@ from jaxtyping import Bool, Int, PyTree, UInt
 from .arrays import Array
 from .materialize import materialize
 
+MIN_ACCELERATOR_CHUNK = 32
+"""Smallest chunk on accelerators [entries], where even a short step takes long.
+"""
 MAX_ACCELERATOR_CHUNK = 16384
 """Size up to which chunks are enlarged on accelerators [entries].
 
@@ -142,7 +145,8 @@ def fold_chunks(
     chunk_size = min(chunk_size, n)
     if jax.default_backend() != "cpu":
         # the time on accelerators is that of the number of steps
-        chunk_size = max(chunk_size, min(n // 16, MAX_ACCELERATOR_CHUNK))
+        wide = max(n // 16, MIN_ACCELERATOR_CHUNK)
+        chunk_size = max(chunk_size, min(n, wide, MAX_ACCELERATOR_CHUNK))
 
     def process(carry: Any) -> Any:
         start, state = carry

@@ -21,8 +21,8 @@ from posewise.robots.contact.body_pairs import (
     pack,
 )
 
-from .collision_sums import bounding_ball_params
 from .errors import FeatureError
+from .pair_sources import bounding_ball_params
 from .safe_math import subgradient_weights
 from .symbol import Symbol
 

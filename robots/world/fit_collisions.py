@@ -14,7 +14,7 @@ from ..geometry.fitting.splitting import PrimitiveKind, fit
 from ..geometry.fitting.surface import PosedShape, Surface
 from ..geometry.hulls import surface_simplices
 from ..geometry.mesh_cleaning import clean_triangles
-from ..geometry.shapes import Convex, Mesh, Shape
+from ..geometry.shapes import Convex, Mesh
 from ..kinematics.transforms import quat_to_matrix
 from ..typing import Frames
 from ..validation import number
@@ -138,7 +138,11 @@ def _surface(frame: Frame) -> Surface:
     """Return the triangles of all shapes that are replaced, in the frame."""
     vertices, faces, count = [], [], 0
     for geometry in filter(_is_fitted, frame.geometries):
-        corners, triangles = _triangles(geometry.shape)
+        match geometry.shape:
+            case Mesh() as mesh:
+                corners, triangles = clean_triangles(mesh)
+            case Convex(hull):
+                corners, triangles = _hull_triangles(hull)
         R = quat_to_matrix(np.asarray(geometry.pose[3:], float))
         vertices.append(corners @ R.T + geometry.pose[:3])
         faces.append(triangles + count)
@@ -146,12 +150,9 @@ def _surface(frame: Frame) -> Surface:
     return Surface(np.concatenate(vertices), np.concatenate(faces))
 
 
-def _triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
-    if isinstance(shape, Mesh):
-        return clean_triangles(shape)
-    assert isinstance(shape, Convex)
+def _hull_triangles(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # A flat hull is a fan of triangles; a segment or a point, one without area.
-    simplices = [s[[0, len(s) // 2, -1]] for s in surface_simplices(shape.vertices)]
+    simplices = [s[[0, len(s) // 2, -1]] for s in surface_simplices(vertices)]
     corners = np.concatenate(simplices)
     return corners, np.arange(len(corners)).reshape(-1, 3)
 
