@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from posewise.compilation.compaction import (
+    MIN_ACCELERATOR_CHUNK,
     append,
     compact,
     compute_where,
@@ -42,7 +43,8 @@ def test_compute_where_evaluates_only_masked_entries(backend, n, share, chunk):
     np.testing.assert_allclose(got[0], np.where(needed, x.sum(1), 0), atol=1e-14)
     np.testing.assert_array_equal(got[1], np.where(needed[:, None], 2 * x, -1))
     # accelerators take larger chunks, because the number of steps dominates
-    size = max(min(chunk, n), n // 16 if backend == "gpu" else 0)
+    wide = min(n, max(n // 16, MIN_ACCELERATOR_CHUNK))
+    size = max(min(chunk, n), wide if backend == "gpu" else 0)
     assert len(seen) == -(-needed.sum() // size)
 
 
