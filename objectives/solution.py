@@ -9,6 +9,7 @@ import numpy as np
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, StrPath
+from posewise.robots.validation import integer
 from posewise.robots.visual.viewer import View
 from posewise.solvers import EQ, INEQ, Status
 
@@ -121,8 +122,8 @@ class Solution:
             ObjectiveError: for a slice that does not exist.
         """
         T = len(self.x)
-        if not -T <= t < T:
-            raise ObjectiveError(f"t is {t}, expected a slice from 0 to {T - 1}.")
+        expected = f"a slice from 0 to {T - 1} (-1: the last)"
+        t = integer("t", t, expected, lambda t: -T <= t < T, ObjectiveError)
         if self.modes is None:
             C = self.config.copy()
             C.q = self.path[t]

@@ -591,10 +591,11 @@ class Config:
         Args:
             primitives: "capsules", "spheres", "boxes" or "hulls" (of at most 32
                 vertices).
-            tolerance: how far shapes may reach beyond the hull of the frame's meshes
-                [m]; more shapes are used until they do not (at most 6 capsules, 16
-                spheres, 8 boxes; infinity: one). None: until their volume is at most
-                1.5 times the hull's. One hull always suffices.
+            tolerance: how far shapes may reach beyond the hull of the frame's meshes,
+                and hulls beyond the meshes themselves [m]; more shapes are used until
+                they do not (at most 6 capsules, 16 spheres, 8 boxes, 8 hulls; infinity:
+                one). None: until their volume is at most 1.5 times the hull's, for
+                which one hull suffices.
             links: names of frames; None: all that have meshes or hulls that collide.
 
         Returns:

@@ -108,6 +108,11 @@ def _set_targets(
     specs: Sequence[ProblemSpec],
 ) -> int:
     """Write the targets of each problem into the arrays; return how many there are."""
+    if not isinstance(targets, Mapping):
+        raise ObjectiveError(
+            f"targets is {targets!r}, expected a mapping of objectives, as"
+            " add_objective returned them, to the targets of all problems."
+        )
     count = len(specs)
     objectives = specs[0].objectives
     data_leaves = jax.tree.leaves(compiled.data)

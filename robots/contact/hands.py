@@ -5,12 +5,14 @@ are above it, or one if it has fingers. Its *fingers* are the links below it on 
 of at most four joints that follow no other joint. Other objects on the hand, and longer
 chains, such as an arm on a mobile base, are no fingers. Links that stand in the world
 or on a free joint are no hands unless an agent declares them: what lies in a cupboard
-collides with its doors.
+collides with its doors. What is attached to one of several fingers whose joints are
+coupled, as those of parallel grippers, is held by the hand.
 """
 
 from collections.abc import Collection, Mapping
 from itertools import product
 
+from ..kinematics.mimic_joints import resolve_mimics
 from ..world.agents import Agent
 from ..world.frame import Frame
 from ..world.frame_tree import FrameTree
@@ -76,7 +78,9 @@ def _hand_and_fingers(
     """Return the frames of a hand with its fingers; none if the parent is no hand."""
     frames = tree.frames
     chain = _chain(frames, parent)
-    head = next((i for i in chain if _has_joint(frames[i])), chain[-1])
+    coupled = _coupled_joints(tree)
+    head = next((i for i in chain if _has_joint(frames[i]) and i not in coupled), None)
+    head = chain[-1] if head is None else head
     link = _rigid_part(tree, head, others)
     branches = {
         child
@@ -93,6 +97,13 @@ def _hand_and_fingers(
     if joints >= MIN_ARM_JOINTS or joints and short:
         return link.union(*(subtree_indices(tree, i, others) for i in short))
     return set()
+
+
+def _coupled_joints(tree: FrameTree) -> set[int]:
+    """Return the frames whose joints follow another one, or are followed by one."""
+    relations = resolve_mimics(tree.frames)
+    followers = {i for i, relation in relations.items() if relation.source != i}
+    return followers | {relations[i].source for i in followers}
 
 
 def _declared_hands(

@@ -89,7 +89,8 @@ class MeshLocator:
         if not _PACKAGE_NAME.fullmatch(package):
             return []
         if package in self.packages:
-            return [self.packages[package]]
+            given = self.packages[package]  # the package, or the folder it lies in
+            return [given, given / package]
         roots = list(package_folders(package, self.folder))
         if not roots:
             self.unknown_packages.add(package)  # which the warning names

@@ -109,6 +109,7 @@ def test_without_costs_the_first_feasible_start_is_enough():
         (lambda k, g: k.solve_batch({g: np.zeros((2, 5))}), r"expected \(2, 3\)"),
         (lambda k, g: k.solve_batch({g: [[np.nan, 0, 0]]}), "finite"),
         (lambda k, g: k.solve_batch({"goal": [[0.0]]}), "what add_objective returned"),
+        (lambda k, g: k.solve_batch(4), "targets is 4, expected a mapping"),
         (lambda k, g: k.solve_batch(worlds=[1]), "expected Configs"),
         (lambda k, g: k.solve_batch(worlds=[arm(), pw.Config()]), "ball|tip|moving"),
         (lambda k, g: k.solve_batch(starts=0), "starts"),

@@ -33,6 +33,9 @@ def test_a_stable_helper_has_one_value_and_only_the_problem_has_it():
         C = sol.world_at(t)
         off = C.pose("wrist")[:3] - C.pose("handle")[:3]
         np.testing.assert_allclose(off, 0, atol=1e-3)
+    for t in (2, -3, 0.5, "last"):
+        with pytest.raises(pw.ObjectiveError, match="t is .*, expected a slice from 0"):
+            sol.world_at(t)
     end = sol.world_at(1)
     assert end.frames[end.frame("box").parent].name == "spot"
     np.testing.assert_allclose(end.pose("box"), end.pose("spot"), atol=1e-9)

@@ -163,7 +163,7 @@ def urdf(*meshes: str) -> str:
 
 
 def test_packages_argument(tmp_path):
-    root = package(tmp_path / "elsewhere/x", None).resolve()
+    root = package(tmp_path / "elsewhere/arm", None).resolve()
     name = "package://arm/meshes/m.stl"
     file = tmp_path / "ws/r.urdf"
     file.parent.mkdir()
@@ -174,6 +174,7 @@ def test_packages_argument(tmp_path):
     for add in (
         lambda C: C.add_file(file, packages={"arm": root}),
         lambda C: C.add_text(urdf(name), packages={"arm": str(root)}),
+        lambda C: C.add_text(urdf(name), packages={"arm": root.parent}),
         lambda C: C.add_text(urdf("meshes/m.stl"), folder=root),
         lambda C: C.add_text(urdf(f"file://{root / MESH}"), packages={"arm": root}),
     ):

@@ -215,6 +215,13 @@ def test_what_a_hand_holds_may_touch_hand_and_fingers():
     assert HAND <= pairs_with(C, "mug") and HAND <= pairs_with(C, "lid")
 
 
+def test_a_finger_of_a_gripper_holds_for_the_hand():
+    C = holding_panda()
+    before = pairs_with(C, "mug")
+    C.attach("panda_leftfinger", "mug")
+    assert before - pairs_with(C, "mug") == HAND
+
+
 def test_a_mug_on_a_tray():
     C = holding_panda()
     C.add_frame("tray", joint="free", shape=BALL)
