@@ -67,7 +67,8 @@ def line(name: str, rows: list) -> str:
     """Return a line of the table."""
     feasible, valid, ms, passes = np.array(rows, float).T
     return (
-        f"{name:18s} {len(rows):5d} {100 * feasible.mean():6.1f} % {100 * valid.mean():6.1f} %"
+        f"{name:18s} {len(rows):5d} {100 * feasible.mean():6.1f} %"
+        f" {100 * valid.mean():6.1f} %"
         f" {np.median(ms):9.1f} {ms.mean():8.1f} {np.median(passes):7.0f}"
     )
 
