@@ -5,11 +5,10 @@ and relations to SLAM, Gaussian process smoothing, optimal control and probabili
 inference" (2017).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Unpack
+from typing import Literal, Unpack, overload
 
-import jax
 import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Float
@@ -56,7 +55,11 @@ from .solve.multistart import (
     solve_starts,
 )
 from .solve.problem_batch import make_problem_batch
-from .solve.sensitivity import target_function
+from .solve.target_function import (
+    TargetFunction,
+    TargetFunctionWithStatus,
+    target_function,
+)
 from .typing import ContactKind, ModeKind, ProgressLike, SolveMethod, Times
 
 
@@ -521,22 +524,60 @@ class KOMO:
         problems = make_problem_batch(specs, targets or {})
         return solve_batch(problems, settings, batch_settings)
 
+    @overload
     def function(
         self,
         wrt: Objective,
         *,
+        with_status: Literal[False] = False,
+        seed: int = 0,
+        starts: int = 1,
         tolerance: float = 1e-3,
         **options: Unpack[SolverOptions],
-    ) -> Callable[[Float[jax.Array, " D"]], Float[jax.Array, "T nq"]]:
+    ) -> TargetFunction: ...
+
+    @overload
+    def function(
+        self,
+        wrt: Objective,
+        *,
+        with_status: Literal[True],
+        seed: int = 0,
+        starts: int = 1,
+        tolerance: float = 1e-3,
+        **options: Unpack[SolverOptions],
+    ) -> TargetFunctionWithStatus: ...
+
+    def function(
+        self,
+        wrt: Objective,
+        *,
+        with_status: bool = False,
+        seed: int = 0,
+        starts: int = 1,
+        tolerance: float = 1e-3,
+        **options: Unpack[SolverOptions],
+    ) -> TargetFunction | TargetFunctionWithStatus:
         """Return the path (T, nq) as a JAX function of an objective's target (D,).
 
         The function solves from the initial path (`initialize` with a solution to stay
         near it) and makes the solution exact. It may be jitted, vmapped, and
         differentiated once, forward or in reverse, by implicit differentiation.
-        Derivatives are NaN where they do not exist; `Solution.sensitivity` says why.
+        Programs are compiled once for each structure of problem.
+
+        Where there is no exact solution, as for a target out of reach, the path is the
+        solver's best point and its derivative NaN; a tangent or cotangent of zero gives
+        zero, so that a loss may mask such paths. At a kink the derivative is one-sided,
+        and where costs are flat it is that of least norm; `Solution.sensitivity` says
+        so.
 
         Args:
             wrt: the objective, as `add_objective` returned it.
+            with_status: whether the function returns the path and a `Status` as an
+                integer: CONVERGED for exact solutions, whose derivative exists.
+            seed: of the random starts.
+            starts: number of starts, as in `solve`; path and derivative are those of
+                the best solution.
             tolerance: see `solve`.
             **options: see `solve`.
 
@@ -544,9 +585,12 @@ class KOMO:
             ObjectiveError: for an objective of another problem, or mode switches that
                 attach a frame with a joint.
         """
-        settings = make_settings(self.spec, tolerance, False, options)
+        settings = make_settings(
+            self.spec, tolerance, False, options, seed=seed, starts=starts
+        )
         spec = resolve_alternatives(self.spec)[0]
-        return target_function(spec, wrt, settings.options)
+        solve = target_function(spec, wrt, settings)
+        return solve if with_status else lambda target: solve(target)[0]
 
     def nlp(self) -> NLP:
         """Return the problem for other solvers, as it is now, from the initial path.

@@ -7,13 +7,13 @@ Refinement goes on until ν and ω do not matter any more (a proximal method of
 multipliers, Rockafellar 1976).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .banded import solve_banded
 from .linear_system import (
@@ -141,6 +141,19 @@ class KKTSystem:
         """Return a vector (T, nv) from its parts."""
         return join_columns(v.local, v.shared, self.partition)
 
+    def undefined_unless(self, is_defined: jax.Array) -> "KKTSystem":
+        """Return a system whose solutions are NaN in all unknowns unless `is_defined`.
+
+        The condition is part of the matrix, because one that is applied to a solution
+        would turn into zeros in the transposed system of reverse differentiation.
+        """
+        hessian = jax.tree.map(
+            lambda a: jnp.where(is_defined, a, jnp.nan), self.hessian
+        )
+        active = tuple(mask | ~is_defined for mask in self.active)
+        fixed_mask = self.fixed_mask & is_defined
+        return replace(self, hessian=hessian, active=active, fixed_mask=fixed_mask)
+
     def row_jacobians(self) -> list[RowJacobian]:
         """Return the Jacobian of each block."""
         jacobians = []
@@ -255,8 +268,9 @@ def solve_kkt(
     Force and δ are equal in all slices of shared columns; such a force counts once.
     Fixed variables and inactive rows get zero. The result is NaN if H is not positive
     definite along the directions that A leaves free. If there are several solutions
-    (flat directions, redundant rows), it is one of nearly least norm. It is linear in
-    force and values, and differentiable with respect to them.
+    (flat directions, redundant rows), it is one of nearly least norm. Zeros give zeros,
+    whatever H is. It is linear in force and values, and differentiable with respect to
+    them.
 
     Args:
         system: the matrix.
@@ -273,12 +287,21 @@ def solve_kkt(
         return ravel_pytree(system.multiply(*unravel(z)))[0]
 
     def solve(_: Any, b: jax.Array) -> jax.Array:
-        return ravel_pytree(_solve_with_refinement(system, growth, *unravel(b)))[0]
+        z = ravel_pytree(_solve_with_refinement(system, growth, *unravel(b)))[0]
+        # 0 · NaN: a solution that a loss masks out must not spoil the sum of gradients.
+        return jnp.where(jnp.any(b != 0), z, 0.0)
 
     # Derivatives solve the same system again instead of differentiating the loop.
     z = jax.lax.custom_linear_solve(multiply, b, solve, symmetric=True)
     delta, multipliers = unravel(z)
     return system.join(delta), multipliers
+
+
+def has_minimum(system: KKTSystem) -> Bool[jax.Array, ""]:
+    """Whether H curves up, or is flat, in all directions that rows and bounds leave."""
+    matrix, _, _ = system.regularize(1.0)
+    solved = matrix.solve(system.free)
+    return jnp.all(jnp.isfinite(solved.local)) & jnp.all(jnp.isfinite(solved.shared))
 
 
 def min_relative_curvature(system: KKTSystem) -> jax.Array:

@@ -14,16 +14,13 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Bool, Float, PyTree
 
 from posewise.compilation.precision import full_matmul_precision
 
-from .augmented_lagrangian import solve
 from .chain_problem import ChainProblem
 from .kkt import BorderedMatrix, KKTSystem, min_relative_curvature, solve_kkt
 from .linear_system import assemble, partition_variables
-from .options import Options
 from .residuals import (
     EQ,
     INEQ,
@@ -127,30 +124,33 @@ def newton_polish(
 @partial(jax.jit, static_argnums=0)
 @full_matmul_precision
 def solution_tangent(
-    problem: SmoothProblem, data: PyTree, at: Optimum, data_tangents: list[jax.Array]
+    problem: SmoothProblem, data: PyTree, at: Optimum, varied: PyTree, rates: PyTree
 ) -> Float[jax.Array, "T nq"]:
-    """Return the derivative of x along tangents of the floating leaves of `data`.
+    """Return the derivative of x along a change of some leaves of `data`.
 
-    It is NaN unless `at` is an exact solution and a strict minimum.
+    Unless `at` is an exact solution and a minimum, it is NaN, forward and in reverse;
+    but a tangent or a cotangent of zero gives zero.
+
+    Args:
+        problem: the structure of the problem.
+        data: its numbers.
+        at: the solution.
+        varied: the leaves that change, as the same tree with None for all others. Only
+            operations that depend on them are differentiated, and compiled.
+        rates: tangents of these leaves.
     """
-    leaves, structure = jax.tree.flatten(data)
-    places = [i for i, leaf in enumerate(leaves) if is_floating(leaf)]
 
-    def conditions(floating: list[Any]) -> Any:
-        full = list(leaves)
-        for i, leaf in zip(places, floating, strict=True):
-            full[i] = leaf
-        blocks = problem.evaluate(jax.tree.unflatten(structure, full), at.x)
+    def conditions(varied: PyTree) -> Any:
+        blocks = problem.evaluate(replace_leaves(data, varied), at.x)
         gradient = _lagrangian_gradient(problem, blocks, at.multipliers)
         return gradient, tuple(b.y for b in blocks)
 
-    floating = [leaves[i] for i in places]
-    _, rates = jax.jvp(conditions, (floating,), (data_tangents,))
-    delta, _ = solve_kkt(at.system, *jax.tree.map(jnp.negative, rates))
+    _, changes = jax.jvp(conditions, (varied,), (rates,))
     # Away from a solution the equations are not zero, and their derivative means
     # nothing.
     is_exact = at.residual <= jnp.finfo(at.x.dtype).eps ** 0.5
-    delta = jnp.where(is_exact, delta, jnp.nan)
+    system = at.system.undefined_unless(is_exact)
+    delta, _ = solve_kkt(system, *jax.tree.map(jnp.negative, changes))
 
     def move(step: jax.Array) -> jax.Array:
         return problem.retract_unbounded(data, at.x, step)
@@ -158,27 +158,14 @@ def solution_tangent(
     return jax.jvp(move, (jnp.zeros_like(delta),), (delta,))[1]
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0,))
-def solve_differentiably(
-    problem: SmoothProblem, data: PyTree, x: Float[jax.Array, "T nq"], options: Options
-) -> Float[jax.Array, "T nq"]:
-    """Return the solution of a problem, differentiable with respect to `data`.
-
-    It is differentiable once, in forward and reverse mode, with respect to floating
-    leaves; active bounds count as fixed. Derivatives that do not exist are NaN; see
-    `solution_tangent`.
-    """
-    return _solve_and_polish(problem, data, x, options).x
-
-
-@solve_differentiably.defjvp
-@full_matmul_precision
-def _solve_jvp(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
-    data, x, options = primals
-    at = _solve_and_polish(problem, data, x, options)
-    leaves = zip(*map(jax.tree.leaves, (data, tangents[0])), strict=True)
-    data_tangents = [tangent for leaf, tangent in leaves if is_floating(leaf)]
-    return at.x, solution_tangent(problem, data, at, data_tangents)
+def replace_leaves(data: PyTree, varied: PyTree) -> PyTree:
+    """Return data with some leaves replaced; see `solution_tangent`."""
+    return jax.tree.map(
+        lambda new, old: old if new is None else new,
+        varied,
+        data,
+        is_leaf=lambda leaf: leaf is None,
+    )
 
 
 @partial(jax.jit, static_argnums=0)
@@ -192,21 +179,6 @@ def polish_with_curvature(
     """Return `newton_polish` and `min_relative_curvature` of its system."""
     at = newton_polish(problem, data, x, multipliers)
     return at, min_relative_curvature(at.system)
-
-
-def is_floating(leaf: ArrayLike) -> bool:
-    """Whether a leaf of a problem's data may change smoothly."""
-    return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
-
-
-def _solve_and_polish(
-    problem: SmoothProblem, data: Any, x: Any, options: Any
-) -> Optimum:
-    """Solve, then polish; x stays the solver's if polishing does not succeed."""
-    result = solve(problem, data, x, options)
-    at = newton_polish(problem, data, result.x, result.multipliers)
-    is_exact = at.residual <= jnp.finfo(x.dtype).eps ** 0.5
-    return at._replace(x=jnp.where(is_exact, at.x, result.x))
 
 
 def _second_order_expansion(

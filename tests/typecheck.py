@@ -94,6 +94,8 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.solve.problem_batch
     posewise.objectives.solve.sensitivity
     posewise.objectives.solve.subproblem
+    posewise.objectives.solve.target_function
+    posewise.objectives.solve.targets
     posewise.rai.config
     posewise.rai.enums
     posewise.rai.frame

@@ -13,19 +13,13 @@ from posewise.robots.config import Config
 from posewise.robots.geometry import shapes
 from posewise.robots.kinematics.transforms import quat_exp, quat_multiply
 from posewise.robots.typing import FrameName
-from posewise.solvers import Options
-from posewise.solvers.sensitivity import (
-    is_floating,
-    polish_with_curvature,
-    solution_tangent,
-    solve_differentiably,
-)
+from posewise.solvers.sensitivity import polish_with_curvature, solution_tangent
 
-from ..chain.builder import RowLocation
 from ..chain.groups import ChainData
 from ..objective import Objective, ObjectiveError
-from ..problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
+from ..problem_spec import compile_chain, mode_sequence
 from .record import SolveRecord
+from .targets import objective_index, with_target
 
 FrameEdit: TypeAlias = Callable[[Config, str, np.ndarray], None]
 """Changes a frame of a world by a vector of parameters."""
@@ -58,7 +52,7 @@ def solution_sensitivity(
     """Return the derivative of a solution; see `Solution.sensitivity`."""
     chain, data = record.chain, jax.tree.map(jnp.asarray, record.data)
     record = record._replace(data=data)
-    data_rates = _data_rates(record, wrt)
+    varied, data_rates = _data_rates(record, wrt)
     x, multipliers = jax.tree.map(jnp.asarray, (record.x, record.multipliers))
     point, curvature = polish_with_curvature(chain, data, x, multipliers)
     eps = float(jnp.finfo(x.dtype).eps)
@@ -69,7 +63,7 @@ def solution_sensitivity(
             " Solve to convergence, and check the solution's status."
         )
     rates = [
-        np.asarray(solution_tangent(chain, data, point, rate), float)
+        np.asarray(solution_tangent(chain, data, point, varied, rate), float)
         for rate in data_rates
     ]
     path = np.stack([_rate_in_base(record, rate) for rate in rates], -1)
@@ -94,39 +88,16 @@ def solution_sensitivity(
     return Sensitivity(path, not flaws, " ".join(flaws))
 
 
-def target_function(
-    spec: ProblemSpec, wrt: Objective, options: Options
-) -> Callable[[Float[jax.Array, " D"]], Float[jax.Array, "T nq"]]:
-    """Return the path as a function of a target; see `KOMO.function`."""
-    chain, data, locations = compile_chain(spec)
-    parts = locations[_objective_index(spec, wrt)]
-    start = jnp.asarray(initial_paths(spec, 0, 1)[0], data.prefix.dtype)
-    modes = mode_sequence(spec)
-    in_world, in_base = modes.coordinates
-    if len(in_base) < spec.config.nq:
-        carried = set(spec.config.joint_names) - set(modes.world.joint_names)
-        raise ObjectiveError(
-            f"function() has no value for {', '.join(sorted(carried))}: mode switches"
-            " attach the frame of this joint. Lock it: C.lock(joint)."
-        )
-
-    def path(target: Float[jax.Array, " D"]) -> Float[jax.Array, "T nq"]:
-        target = jnp.asarray(target, start.dtype)
-        targeted = _with_target(data, parts, target)
-        x = solve_differentiably(chain, targeted, start, options)
-        base = jnp.zeros((len(x), len(in_base)), x.dtype)
-        return base.at[:, in_base].set(x[:, in_world])
-
-    return path
-
-
 def _data_rates(
     record: SolveRecord, wrt: Objective | tuple[Literal["pose", "size"], FrameName]
-) -> list[list[jax.Array]]:
-    """Return the derivatives of the floating leaves of the data by each parameter."""
+) -> tuple[ChainData, list[ChainData]]:
+    """Return the leaves of the data that vary, and their rate by each parameter."""
     if isinstance(wrt, Objective):
-        index = _objective_index(record.spec, wrt)
-        return _target_rates(record, record.locations[index])
+        parts = record.locations[objective_index(record.spec, wrt)]
+        units = np.eye(record.data.batches[parts[0].batch].target.shape[-1])
+        zeros = jax.tree.map(jnp.zeros_like, record.data)
+        varied = with_target(record.data, parts, None)
+        return varied, [with_target(zeros, parts, jnp.asarray(u)) for u in units]
     edit: FrameEdit
     match wrt:
         case ("pose", str(frame)):
@@ -147,8 +118,8 @@ def _data_rates(
         above, below = (
             _floating_leaves(_data_of_edited(record, edit, frame, x)) for x in (d, -d)
         )
-        rates.append([(a - b) / (2 * step) for a, b in zip(above, below, strict=True)])
-    return rates
+        rates.append(jax.tree.map(lambda a, b: (a - b) / (2 * step), above, below))
+    return _floating_leaves(record.data), rates
 
 
 def _rate_in_base(record: SolveRecord, rate: Float[np.ndarray, "T n"]) -> np.ndarray:
@@ -159,29 +130,6 @@ def _rate_in_base(record: SolveRecord, rate: Float[np.ndarray, "T n"]) -> np.nda
     step = 1e-5 / max(1.0, np.abs(rate).max())
     above, below = (modes.path_to_base(x + s * rate) for s in (step, -step))
     return (above - below) / (2 * step)
-
-
-def _target_rates(
-    record: SolveRecord, parts: list[RowLocation]
-) -> list[list[jax.Array]]:
-    """Return the derivatives of the data by each number of a target."""
-    zeros = jax.tree.map(jnp.zeros_like, record.data)
-    units = np.eye(record.data.batches[parts[0].batch].target.shape[-1])
-    return [
-        _floating_leaves(_with_target(zeros, parts, jnp.asarray(unit)))
-        for unit in units
-    ]
-
-
-def _with_target(
-    data: ChainData, parts: list[RowLocation], target: jax.Array
-) -> ChainData:
-    """Return the data with another target of one objective."""
-    batches = list(data.batches)
-    for part in parts:
-        b = batches[part.batch]
-        batches[part.batch] = b._replace(target=b.target.at[part.rows].set(target))
-    return data._replace(batches=tuple(batches))
 
 
 def _data_of_edited(
@@ -245,16 +193,11 @@ def _check_frame(C: Config, frame: str) -> None:
         raise ObjectiveError("The world itself cannot be varied; name a frame.")
 
 
-def _objective_index(spec: ProblemSpec, wrt: Any) -> int:
-    """Return the index of an objective among those of a problem."""
-    for i, objective in enumerate(spec.objectives):
-        if objective is wrt:
-            return i
-    raise ObjectiveError(
-        f"wrt is {wrt!r}, expected one of this problem's objectives, as add_objective"
-        " returned it."
-    )
+def _floating_leaves(data: ChainData) -> ChainData:
+    """Return the leaves that may change smoothly, and None for all others."""
 
+    def leaf(a: Any) -> jax.Array | None:
+        is_floating = jnp.issubdtype(jnp.result_type(a), jnp.floating)
+        return jnp.asarray(a) if is_floating else None
 
-def _floating_leaves(data: ChainData) -> list[jax.Array]:
-    return [jnp.asarray(leaf) for leaf in jax.tree.leaves(data) if is_floating(leaf)]
+    return jax.tree.map(leaf, data)

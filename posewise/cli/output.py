@@ -209,9 +209,7 @@ def _solution_data(solution: Solution) -> dict[str, Any]:
             "name": o.objective.name,
             "type": o.objective.type.name,
             "slices": list(o.objective.slices),
-            "unit": o.unit,
-            "violation": o.violation_in_unit,
-            "scaled_violation": o.violation,
+            "violation": o.violation,
             "worst_slice": o.worst_slice,
             "cost": o.cost,
         }

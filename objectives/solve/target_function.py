@@ -1,0 +1,55 @@
+"""The path of a problem as a JAX function of a target."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float, Int
+
+from posewise.robots.typing import VectorLike
+from posewise.solvers.differentiable import Starts, solve_differentiably
+
+from ..objective import Objective, ObjectiveError
+from ..problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
+from .multistart import SolveSettings
+from .targets import objective_index, with_target
+
+Path: TypeAlias = Float[jax.Array, "T nq"]
+PathAndStatus: TypeAlias = tuple[Path, Int[jax.Array, ""]]
+TargetFunction: TypeAlias = Callable[[VectorLike], Path]
+TargetFunctionWithStatus: TypeAlias = Callable[[VectorLike], PathAndStatus]
+
+
+def target_function(
+    spec: ProblemSpec, wrt: Objective, settings: SolveSettings
+) -> TargetFunctionWithStatus:
+    """Return the path and its status as a function; see `KOMO.function`."""
+    chain, data, locations = compile_chain(spec)
+    parts = locations[objective_index(spec, wrt)]
+    dtype, D = data.prefix.dtype, data.batches[parts[0].batch].target.shape[-1]
+    paths = initial_paths(spec, settings.seed, settings.starts)
+    penalties = [settings.initial_penalty(k) for k in range(settings.starts)]
+    starts = Starts(jnp.asarray(paths, dtype), jnp.asarray(penalties, dtype))
+    modes = mode_sequence(spec)
+    in_world, in_base = modes.coordinates
+    if len(in_base) < spec.config.nq:
+        carried = set(spec.config.joint_names) - set(modes.world.joint_names)
+        raise ObjectiveError(
+            f"function() has no value for {', '.join(sorted(carried))}: mode switches"
+            " attach the frame of this joint. Lock it: C.lock(joint)."
+        )
+
+    def path_and_status(target: VectorLike) -> PathAndStatus:
+        target = jnp.asarray(target, dtype)
+        if target.shape != (D,):
+            raise ObjectiveError(
+                f"The target has shape {target.shape}, expected ({D},); for several"
+                " targets use jax.vmap."
+            )
+        varied = with_target(data, parts, target)
+        x, status = solve_differentiably(chain, data, varied, starts, settings.options)
+        base = jnp.zeros((len(x), len(in_base)), x.dtype)
+        return base.at[:, in_base].set(x[:, in_world]), status
+
+    return path_and_status
