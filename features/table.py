@@ -173,13 +173,17 @@ class FS(Enum):
     pose = _frame_symbol(
         orientations.pose,
         dim=7,
+        unit="m, 1",
         uses_quaternions=True,
         quaternion_rows=_POSE_QUATERNION_ROWS,
     )
-    poseDiff = _frame_pair_symbol(orientations.pose_diff, dim=7, uses_quaternions=True)
+    poseDiff = _frame_pair_symbol(
+        orientations.pose_diff, dim=7, unit="m, 1", uses_quaternions=True
+    )
     poseRel = _frame_pair_symbol(
         orientations.pose_rel,
         dim=7,
+        unit="m, 1",
         uses_quaternions=True,
         quaternion_rows=_POSE_QUATERNION_ROWS,
     )

@@ -92,7 +92,7 @@ class Solution:
 
     @property
     def message(self) -> str:
-        """The status in a sentence, with the objectives in conflict."""
+        """The status in a sentence, with the objectives in conflict, in their units."""
         text = self.status.message
         if self.status == Status.BAD_INPUT:
             broken = [o.objective.name for o in self.objectives if not o.is_finite]
@@ -101,7 +101,7 @@ class Solution:
             return text + f" Not finite: {', '.join(broken[:4])}."
         if not self.feasible:
             bad = sorted(self._violated(), key=lambda o: -o.violation)[:4]
-            names = ", ".join(f"{o.objective.name} ({o.violation:.2g})" for o in bad)
+            names = ", ".join(f"{o.objective.name} ({_amount(o)})" for o in bad)
             text += f" Violated: {names}."
         return text
 
@@ -156,12 +156,16 @@ class Solution:
         return contact_forces_along_path(self.modes, self.x)
 
     def report(self) -> str:
-        """Return a table of all objectives: type, slices, violation, slice, cost."""
+        """Return a table of all objectives: type, unit, slices, violation, cost.
+
+        The column `violation` is in the feature's unit, `scaled` is what the solver
+        compares with the tolerance, and `at` is the slice where that is largest.
+        """
         lines = format_table(self.objectives)
         lines.append(
-            f"{self.status.name}: sos {self.sos:.4g}, worst eq {self.eq:.2e}, worst"
-            f" ineq {self.ineq:.2e}, {self.iterations} iterations,"
-            f" {1e3 * self.seconds:.0f} ms"
+            f"{self.status.name}: sos {self.sos:.4g}, worst scaled eq {self.eq:.2e},"
+            f" worst scaled ineq {self.ineq:.2e} (tolerance {self.tolerance:.0e}),"
+            f" {self.iterations} iterations, {1e3 * self.seconds:.0f} ms"
         )
         lines += [f"alternative: {name}" for name in self.alternatives]
         if not self.feasible:
@@ -267,3 +271,11 @@ class Solution:
 
     def _violated(self) -> list[ObjectiveReport]:
         return [o for o in self.objectives if o.violation > self.tolerance]
+
+
+def _amount(report: ObjectiveReport) -> str:
+    """Return a violation in the feature's unit, and scaled where that differs."""
+    unit = "" if report.unit == "1" else f" {report.unit}"
+    text = f"{report.violation_in_unit:.2g}{unit}"
+    is_scaled = not np.isclose(report.violation, report.violation_in_unit)
+    return f"{text}, {report.violation:.2g} scaled" if is_scaled else text

@@ -209,7 +209,9 @@ def _solution_data(solution: Solution) -> dict[str, Any]:
             "name": o.objective.name,
             "type": o.objective.type.name,
             "slices": list(o.objective.slices),
-            "violation": o.violation,
+            "unit": o.unit,
+            "violation": o.violation_in_unit,
+            "scaled_violation": o.violation,
             "worst_slice": o.worst_slice,
             "cost": o.cost,
         }

@@ -1,0 +1,72 @@
+"""Motion-planning problems of the reference data, and the check that comes with them.
+
+Each asks for a path from one configuration to another among boxes and cylinders; see
+the reference data's own description.
+"""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+import posewise as pw
+from posewise import FS, OT
+
+FOLDER = Path(__file__).resolve().parents[2].parent / "shared/oracle/mbm"
+MARGIN = 0.005
+"""Least clearance in slices [m]; starts and goals have 0.002 to 0.02."""
+
+
+def load_check(folder: Path = FOLDER) -> ModuleType:
+    """Return the reference data's module, which reads problems and checks paths."""
+    spec = importlib.util.spec_from_file_location("mbm_check", folder / "check.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def robot(name: str, joints: list[str], folder: Path = FOLDER) -> pw.Config:
+    """Return the robot with several spheres a link and its ignored collisions."""
+    C = pw.Config()
+    C.add_file(folder / f"{name}_spherized.urdf")
+    C.read_srdf(folder / f"{name}.srdf")
+    for joint in C.joint_names:
+        if joint not in joints:
+            C.lock(joint)
+    return C
+
+
+def world(base: pw.Config, problem: dict) -> pw.Config:
+    """Return the robot in the start of a problem, among its obstacles."""
+    C = base.copy()
+    for name, kind, size, pose in problem["obstacles"]:
+        shape = {
+            "box": lambda s: pw.Box(s),
+            "capsule": lambda s: pw.Capsule(*s),
+            "cylinder": lambda s: pw.Cylinder(*s),
+            "sphere": lambda s: pw.Sphere(s[0]),
+        }[kind](size)
+        C.add_frame(f"obstacle_{name}", shape=shape, pose=pose, contact=1)
+    C.q = problem["start"]
+    return C
+
+
+def motion(C: pw.Config, goal: np.ndarray, slices: int) -> pw.KOMO:
+    """Return the path problem: to the goal, short, within limits, without collisions.
+
+    Its initial path is straight.
+    """
+    komo = pw.KOMO(C, 1, slices, 2)
+    komo.add_control_objective(2, 0.1)
+    komo.add_objective(None, FS.jointLimits, [], OT.ineq)
+    komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq, margin=MARGIN)
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, target=goal)
+    komo.initialize(straight(C.q, goal, slices))
+    return komo
+
+
+def straight(start: np.ndarray, goal: np.ndarray, slices: int) -> np.ndarray:
+    """Return a straight path (slices, nq), which ends at the goal."""
+    return start + np.arange(1, slices + 1)[:, None] / slices * (goal - start)
