@@ -118,3 +118,33 @@ def test_values_of_batches_are_data(warm, compiled):
     komo.initialize([0.3, 0.2, 0.1])
     komo.solve(starts=4)
     assert not compiled()
+
+
+FUNCTION_CALLS = {
+    "path": lambda f, t: f(t),
+    "value_and_grad": lambda f, t: jax.value_and_grad(lambda t: f(t)[0].sum())(t),
+    "jacfwd": lambda f, t: jax.jacfwd(f, has_aux=True)(t),
+    "vmap": lambda f, t: jax.vmap(f)(np.tile(t, (2, 1))),
+    "vmap of grad": lambda f, t: jax.vmap(jax.grad(lambda t: f(t)[0].sum()))(
+        np.tile(t, (2, 1))
+    ),
+}
+
+
+@pytest.mark.parametrize("call", FUNCTION_CALLS)
+def test_functions_of_a_target_share_their_programs(compiled, call):
+    """Without jit, a second call and a second function compile nothing."""
+
+    def function(shift):
+        komo = pw.KOMO(arm(link=0.4 + shift))
+        komo.add_control_objective(0, 0.3)
+        flat = [[1, 0, 0], [0, 1, 0]]
+        tip = komo.add_objective([], FS.position, ["tip"], scale=flat)
+        return komo.function(tip, with_status=True, max_iterations=100)
+
+    f, target = function(0.0), np.array([0.7, 0.6, 0.0])
+    FUNCTION_CALLS[call](f, target)
+    before = len(compiled())
+    FUNCTION_CALLS[call](f, target + 0.01)
+    FUNCTION_CALLS[call](function(0.01), target)
+    assert compiled()[before:] == []
