@@ -40,7 +40,7 @@ def shard_lanes(
 
     Args:
         run: of the data's leaves, the state, initial paths, which lanes begin afresh,
-            penalties, and the solver's options.
+            penalties, the solver's options, and the number of iterations.
         problem: not used, as all devices share one structure.
         tree: not used, for the same reason.
         varied: for each leaf, whether it has a leading axis of lanes.
@@ -50,7 +50,7 @@ def shard_lanes(
         return run
     whole, split = PartitionSpec(), PartitionSpec(mesh.axis_names)
     leaves = [split if v else whole for v in varied]
-    in_specs = leaves, split, split, split, split, whole
+    in_specs = leaves, split, split, split, split, whole, whole
 
     def run_on_device(*args: Any) -> Any:
         state, out = run(*args)

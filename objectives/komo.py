@@ -5,7 +5,7 @@ and relations to SLAM, Gaussian process smoothing, optimal control and probabili
 inference" (2017).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, Unpack, overload
 
@@ -40,6 +40,7 @@ from .problem_builder import (
     make_objective,
     make_spec,
     parse_path,
+    parse_paths,
     parse_waypoints,
     resolve_constraint,
 )
@@ -475,6 +476,7 @@ class KOMO:
         starts: int = 1,
         seed: int = 0,
         *,
+        initial_paths: Iterable[MatrixLike | VectorLike] | None = None,
         tolerance: float = 1e-3,
         progress: ProgressLike = True,
         mesh: Mesh | None = None,
@@ -495,6 +497,10 @@ class KOMO:
                 limits or state, but with the same frames and kinds of shapes.
             starts: of each problem, as in `solve`.
             seed: of the random starts, the same for each problem.
+            initial_paths: for each problem the path that its first start begins from,
+                as for `initialize`: (problems, T, nq), or a list of (T, nq) and (nq,).
+                None: the initial path of this object for all problems. Without targets
+                and worlds there are as many problems as paths.
             tolerance: see `solve`.
             progress: see `solve`.
             mesh: a `jax.sharding.Mesh` of the devices to solve on, with any axes; None:
@@ -509,8 +515,9 @@ class KOMO:
             The best solution of each problem.
 
         Raises:
-            ObjectiveError: for targets or worlds that do not fit, a folder with
-                solutions of other problems, or a mesh without devices of this process.
+            ObjectiveError: for targets, worlds or initial paths that do not fit, a
+                folder with solutions of other problems, or a mesh without devices of
+                this process.
         """
         spec = resolve_alternatives(self.spec)[0]
         specs = [spec] if worlds is None else [spec.in_world(C) for C in worlds]
@@ -519,9 +526,10 @@ class KOMO:
         )
         require_objectives(spec)
         batch_settings = make_batch_settings(mesh, checkpoint_dir, chunk_size)
-        if not specs:
+        paths = None if initial_paths is None else parse_paths(spec, initial_paths)
+        if not specs and not paths:
             return []
-        problems = make_problem_batch(specs, targets or {})
+        problems = make_problem_batch(specs, targets or {}, paths)
         return solve_batch(problems, settings, batch_settings)
 
     @overload

@@ -1,5 +1,6 @@
 """Parts of a path problem, made from what users pass to `KOMO`, and checked."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -241,18 +242,39 @@ def _checked_objective(
 
 
 def parse_path(
-    spec: ProblemSpec, path: MatrixLike | VectorLike
+    spec: ProblemSpec, path: MatrixLike | VectorLike, label: str = "path"
 ) -> Float[np.ndarray, "T nq"]:
-    """Return an initial path; see `KOMO.initialize`."""
+    """Return an initial path; see `KOMO.initialize`.
+
+    Args:
+        spec: the problem.
+        path: as users give it.
+        label: name of the argument, for messages.
+    """
     T, n = spec.T, spec.config.nq
-    values = float_array("path", path, f"({T}, {n}) or ({n},) numbers", ObjectiveError)
+    values = float_array(label, path, f"({T}, {n}) or ({n},) numbers", ObjectiveError)
     if values.shape not in ((T, n), (n,)):
         raise ObjectiveError(
-            f"path has shape {values.shape}, expected ({T}, {n}) or ({n},)."
+            f"{label} has shape {values.shape}, expected ({T}, {n}) or ({n},)."
         )
     if not np.isfinite(values).all():
-        raise ObjectiveError("path has NaN or infinite entries.")
+        raise ObjectiveError(f"{label} has NaN or infinite entries.")
     return np.array(np.broadcast_to(values, (T, n)))
+
+
+def parse_paths(
+    spec: ProblemSpec, paths: Iterable[MatrixLike | VectorLike]
+) -> list[Float[np.ndarray, "T nq"]]:
+    """Return the initial path of each problem; see `KOMO.solve_batch`."""
+    try:
+        listed = list(paths)
+    except TypeError:
+        raise ObjectiveError(
+            f"initial_paths is {paths!r}, expected a list of paths, one for each"
+            " problem."
+        ) from None
+    pairs = enumerate(listed)
+    return [parse_path(spec, path, f"initial_paths[{b}]") for b, path in pairs]
 
 
 def parse_waypoints(

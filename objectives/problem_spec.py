@@ -117,14 +117,21 @@ class ProblemSpec:
                 f"worlds has a {type(world).__name__}, expected Configs: copies of the"
                 " problem's world, C.copy(), with other numbers."
             )
-        # Each solve makes such a copy; dataclasses.replace would take longer.
-        other = object.__new__(ProblemSpec)
-        other.__dict__.update(self.__dict__, config=world, cache=ProblemCache())
-        return other
+        return self._with(config=world, cache=ProblemCache())
+
+    def from_path(self, initial: Float[np.ndarray, "T nq"]) -> "ProblemSpec":
+        """Return the same problem with another initial path."""
+        return self._with(initial=initial)
 
     def frozen(self) -> "ProblemSpec":
         """Return the problem with a copy of its world."""
         return self.in_world(self.config.copy())
+
+    def _with(self, **changes: Any) -> "ProblemSpec":
+        # Each solve makes such copies; dataclasses.replace would take longer.
+        other = object.__new__(ProblemSpec)
+        other.__dict__.update(self.__dict__, **changes)
+        return other
 
 
 def mode_sequence(spec: ProblemSpec) -> ModeSequence:

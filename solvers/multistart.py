@@ -9,12 +9,10 @@ on.
 On a mesh of devices each device has its share of the lanes and loops by itself.
 """
 
-import os
-import threading
-from collections import deque
+import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -43,9 +41,11 @@ from .interruptible import (
     empty_state,
     summarize_progress,
 )
-from .options import Options
+from .lane_schedule import IDLE_LANE, LaneSchedule, StartQueue
+from .options import Number, Options
 from .state import SolverState
 from .status import Status
+from .workers import count_cores, run_workers
 
 ITERATIONS_PER_ROUND = 8
 """Number of iterations between two refills of lanes. More of them cost fewer calls, but
@@ -57,9 +57,6 @@ MAX_ACCELERATOR_LANES = 4096
 SPECULATIVE_STARTS = 2
 """Number of starts that run at once for each solution that is asked for. Higher values
 find it sooner, but more of them turn out not to be needed."""
-IDLE_LANE = -1
-"""Takes the place of a start in a lane that holds none."""
-SUCCESS = Status.CONVERGED, Status.FEASIBLE
 
 
 @dataclass(frozen=True)
@@ -116,69 +113,77 @@ def solve_multistart(
         KeyboardInterrupt: for an interrupt before any round has ended; a later one ends
             the solves, and those not done have the status INTERRUPTED.
     """
-    x, problem_index = inputs.initial_paths, inputs.problem_index
-    lane_count = _count_lanes(inputs, max_solutions, program_size or len(x), mesh)
-    several_workers = is_cpu_backend() and not mesh
-    workers = min(os.cpu_count() or 1, -(-len(x) // lane_count))
-    workers = workers if several_workers else 1
-    lock, stop = threading.Lock(), threading.Event()
-    queue = _StartQueue(problem_index, max_solutions)
-    idle = empty_state(inputs.problem, inputs.first_data(), x[0], options)
-    table = _ResultTable(idle, x)
-    advance = _LaneProgram(inputs, options, mesh)
-    idle_lanes = advance.repeat(pack(idle, np), lane_count)
-
-    def work(worker: int) -> Iterator[None]:
-        starts = np.full(lane_count, IDLE_LANE)
-        state = idle_lanes
-        while not stop.is_set():
-            with lock:
-                refilled = queue.refill(starts)
-            is_busy = starts != IDLE_LANE
-            if not is_busy.any():
-                return
-            # Idle lanes repeat the start of another lane, since a program has no lanes
-            # to leave out.
-            solved = np.where(is_busy, starts, starts[is_busy][0])
-            state, out = advance(state, solved, refilled)
-            ended = np.flatnonzero(is_busy & (out.status != Status.INTERRUPTED))
-            with lock:
-                table.record(out, ended, starts[ended])
-                is_success = np.isin(out.status[ended], SUCCESS)
-                queue.count_solutions(starts[ended][is_success].tolist())
-                starts[ended] = IDLE_LANE
-                table.running[worker] = out, starts.copy()
-            yield
+    n = len(inputs.initial_paths)
+    lane_count = _count_lanes(inputs, max_solutions, program_size or n, mesh)
+    has_threads = is_cpu_backend() and not mesh
+    workers = min(count_cores(), -(-n // lane_count)) if has_threads else 1
+    program = _LaneProgram(inputs, options, mesh)
+    queue = StartQueue(inputs.problem_index, max_solutions)
+    results = _unsolved_results(inputs, program.idle_state)
+    schedule = LaneSchedule(queue, results, workers, lane_count)
 
     def get_progress() -> Progress:
-        with lock:
-            table.record_running()
-            is_done = ~queue.is_needed(np.arange(len(x)))
-            is_done = is_done | (table.result.status != Status.INTERRUPTED)
-            return summarize_progress(table.result, int(is_done.sum()), len(x))
+        results, is_done = schedule.read()
+        return summarize_progress(results, int(is_done.sum()), n)
 
+    def report() -> None:
+        if schedule.has_begun:
+            on_progress(get_progress)
+
+    # Lanes of a CPU run one after the other, so that none of them waits for a long
+    # one; but a start must not go on for long once it turns out not to be needed.
+    lengthens = is_cpu_backend() and max_solutions is None
     try:
-        if workers == 1:
-            for _ in work(0):
-                on_progress(get_progress)
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                # A deque of length 0 exhausts an iterator.
-                jobs = [pool.submit(deque, work(w), 0) for w in range(workers)]
-                try:
-                    while wait(jobs, MIN_ROUND_SECONDS).not_done:
-                        if table.running:
-                            on_progress(get_progress)
-                    for job in jobs:
-                        job.result()
-                finally:
-                    stop.set()
+        rounds = [_run_rounds(program, schedule, w, lengthens) for w in range(workers)]
+        run_workers(rounds, report, MIN_ROUND_SECONDS)
     except KeyboardInterrupt:
-        if not table.running:
+        if not schedule.has_begun:
             raise
-        table.record_running()
-    needed = np.flatnonzero(queue.is_needed(np.arange(len(x))))
-    return jax.tree.map(lambda a: a[needed], table.result), needed
+    return schedule.needed_results()
+
+
+def _run_rounds(
+    program: "_LaneProgram", schedule: LaneSchedule, worker: int, lengthens: bool
+) -> Iterator[None]:
+    """Run the rounds of one worker until there is no start for its lanes.
+
+    Args:
+        program: of the lanes.
+        schedule: the starts in them.
+        worker: index of the worker.
+        lengthens: whether rounds of little time are followed by longer ones.
+    """
+    iterations = ITERATIONS_PER_ROUND
+    state = program.idle_lanes(schedule.lanes.shape[1])
+    while True:
+        starts, is_fresh = schedule.refill(worker)
+        is_busy = starts != IDLE_LANE
+        if not is_busy.any():
+            return
+        # Idle lanes repeat the start of another lane, since a program has no lanes to
+        # leave out.
+        repeated = np.where(is_busy, starts, starts[is_busy][0])
+        began = time.perf_counter()
+        state, out = program(state, repeated, is_fresh, iterations)
+        if lengthens and time.perf_counter() - began < MIN_ROUND_SECONDS:
+            iterations *= 2
+        schedule.record(worker, out)
+        yield
+
+
+def _unsolved_results(inputs: BatchInputs, state: SolverState) -> Result:
+    """Return results of all starts, at their initial paths."""
+    n, dtype = len(inputs.initial_paths), inputs.initial_paths.dtype
+    rows = n, *state.multipliers.shape
+    return Result(
+        inputs.initial_paths.copy(),
+        np.full(rows, np.inf, dtype),
+        np.zeros(rows, dtype),
+        np.full(n, np.inf, dtype),
+        np.full(n, np.inf, dtype),
+        np.zeros(n, int),
+        np.full(n, int(Status.INTERRUPTED)),
+    )
 
 
 def _count_lanes(
@@ -204,59 +209,6 @@ def _count_lanes(
     return min(max_lanes, 1 << (per_device - 1).bit_length()) * devices
 
 
-class _StartQueue:
-    """Order of the starts, and which of them are still needed."""
-
-    def __init__(
-        self, problem_index: Int[np.ndarray, " n"], max_solutions: int | None
-    ) -> None:
-        n = len(problem_index)
-        self.problem_index = problem_index
-        self.max_solutions = max_solutions
-        # Position of each start among those of its problem, which are neighbours.
-        rank = np.arange(n) - np.searchsorted(problem_index, problem_index)
-        self.pending = deque(np.argsort(rank, kind="stable").tolist())
-        self.last_needed = np.full(problem_index.max() + 1, n)
-        """For each problem the last start that is needed."""
-        self.solutions: list[list[int]] = [[] for _ in self.last_needed]
-        """For each problem its first starts that have ended feasible."""
-
-    def is_needed(self, starts: Any) -> Any:
-        """Return which starts are needed still; index or array (n,) to bool."""
-        return starts <= self.last_needed[self.problem_index[starts]]
-
-    def refill(self, starts: Int[np.ndarray, " lanes"]) -> list[int]:
-        """Put the next starts into lanes that are idle or hold one not needed.
-
-        Args:
-            starts: the start in each lane; changed in place.
-
-        Returns:
-            The lanes that hold another start now.
-        """
-        # A lane whose problem has enough solutions by now gives up its start.
-        starts[~self.is_needed(starts)] = IDLE_LANE
-        refilled = []
-        for lane in np.flatnonzero(starts == IDLE_LANE).tolist():
-            while starts[lane] == IDLE_LANE and self.pending:
-                start = self.pending.popleft()
-                if self.is_needed(start):
-                    starts[lane] = start
-                    refilled.append(lane)
-        return refilled
-
-    def count_solutions(self, starts: Sequence[int]) -> None:
-        """Note starts that ended feasible; later ones may not be needed then."""
-        if not self.max_solutions:
-            return
-        for start in starts:
-            problem = self.problem_index[start]
-            first = sorted([*self.solutions[problem], start])[: self.max_solutions]
-            self.solutions[problem] = first
-            if len(first) == self.max_solutions:
-                self.last_needed[problem] = first[-1]
-
-
 class _LaneProgram:
     """The compiled program that advances all lanes, with arrays on its devices."""
 
@@ -267,25 +219,36 @@ class _LaneProgram:
         self.is_varied = tuple(inputs.is_varied)
         pairs = zip(inputs.leaves, self.is_varied, strict=True)
         self.leaves = [a if v else put_sharded(mesh, False, a) for a, v in pairs]
+        x = inputs.initial_paths[0]
+        slot = _idle_state_slot(inputs.problem, x.shape, x.dtype)
+        if not slot:
+            slot.append(empty_state(inputs.problem, inputs.first_data(), x, options))
+        self.idle_state: SolverState = slot[0]
+        """State of a lane that has ended, as NumPy arrays."""
 
-    def repeat(self, state: Any, lane_count: int) -> Any:
-        """Return a packed state for each lane, on the devices."""
+    def idle_lanes(self, lane_count: int) -> Any:
+        """Return packed idle states of lanes, on the devices."""
+        state = pack(self.idle_state, np)
         return self._shard(
             jax.tree.map(lambda a: np.repeat(np.asarray(a)[None], lane_count, 0), state)
         )
 
     def __call__(
-        self, state: Any, starts: Int[np.ndarray, " lanes"], refilled: Sequence[int]
+        self,
+        state: Any,
+        starts: Int[np.ndarray, " lanes"],
+        is_fresh: Bool[np.ndarray, " lanes"],
+        iterations: int,
     ) -> tuple[Any, Result]:
         """Advance all lanes by one round.
 
         Args:
             state: packed states of all lanes.
             starts: the start in each lane.
-            refilled: lanes that begin from their initial path.
+            is_fresh: which lanes begin from their initial path.
+            iterations: number of iterations in the round.
         """
         inputs = self.inputs
-        is_fresh: Bool[np.ndarray, " lanes"] = np.isin(np.arange(len(starts)), refilled)
         rows = inputs.problem_index[starts]
         pairs = zip(self.leaves, self.is_varied, strict=True)
         state, out = _advance_lanes_compiled(
@@ -299,6 +262,7 @@ class _LaneProgram:
             self._shard(is_fresh),
             self._shard(inputs.penalties[starts]),
             self.options,
+            iterations,
         )
         return state, fetch(out)
 
@@ -306,38 +270,10 @@ class _LaneProgram:
         return put_sharded(self.mesh, True, tree)
 
 
-class _ResultTable:
-    """Results of all starts, INTERRUPTED until they are done."""
-
-    def __init__(
-        self, state: SolverState, initial_paths: Float[np.ndarray, "n T nq"]
-    ) -> None:
-        n, dtype = len(initial_paths), initial_paths.dtype
-        rows = n, *state.multipliers.shape
-        self.result = Result(
-            initial_paths.copy(),
-            np.full(rows, np.inf, dtype),
-            np.zeros(rows, dtype),
-            np.full(n, np.inf, dtype),
-            np.full(n, np.inf, dtype),
-            np.zeros(n, int),
-            np.full(n, int(Status.INTERRUPTED)),
-        )
-        self.running: dict[int, tuple[Result, np.ndarray]] = {}
-        """For each worker its last round, and the start in each lane."""
-
-    def record(self, out: Result, lanes: np.ndarray, starts: np.ndarray) -> None:
-        """Copy the results of lanes to those of their starts."""
-        if len(lanes):
-            pairs = zip(*map(jax.tree.leaves, (self.result, out)), strict=True)
-            for all_starts, all_lanes in pairs:
-                all_starts[starts] = all_lanes[lanes]
-
-    def record_running(self) -> None:
-        """Copy the results of starts that are not done yet."""
-        for out, starts in self.running.values():
-            busy = np.flatnonzero(starts != IDLE_LANE)
-            self.record(out, busy, starts[busy])
+@lru_cache(maxsize=64)
+def _idle_state_slot(problem: Any, shape: tuple[int, ...], dtype: Any) -> list[Any]:
+    """Return a list that holds an idle state, once one is made (10 ms of tracing)."""
+    return []
 
 
 def _advance_lanes(
@@ -351,6 +287,7 @@ def _advance_lanes(
     is_fresh: jax.Array,
     mu: jax.Array,
     options: Options,
+    iterations: Number,
 ) -> tuple[SolverState | Packed, Result]:
     """Advance all lanes, or those of one device, by one round."""
 
@@ -366,7 +303,7 @@ def _advance_lanes(
         )
         packed_options = pack(replace(options, mu=mu))
         state, out = resume(
-            problem, data, x, state, is_fresh, packed_options, ITERATIONS_PER_ROUND
+            problem, data, x, state, is_fresh, packed_options, iterations
         )
         return state, unpack(out)
 

@@ -15,7 +15,6 @@ from posewise.features import FS
 from posewise.objectives.komo import KOMO
 from posewise.objectives.objective import OT
 from posewise.objectives.solve.multistart import (
-    best_solution,
     make_settings,
     make_solutions,
     solve_problems,
@@ -160,11 +159,13 @@ class SerialChain:
             NO_PROGRESS,
             max_solutions=starts if every_start else None,
         )
-        every = make_solutions(problems, solves, settings.tolerance)
-        groups = [[every[j] for j in group] for group in solves.rows_by_problem]
         if not every_start:
-            groups = [[best_solution(group)] for group in groups]
-        return [np.array([s.q for s in group]) for group in groups]
+            solves = solves.select(solves.best_rows(settings.tolerance))
+        found: list[list[np.ndarray]] = [[] for _ in goals]
+        solutions = make_solutions(problems, solves, settings.tolerance)
+        for b, solution in zip(solves.problem.tolist(), solutions, strict=True):
+            found[b].append(solution.q)
+        return [np.array(own) for own in found]
 
     def _problem(self, oriented: bool) -> tuple[KOMO, Any]:
         """Return a problem of one slice, and its objective for the tip."""

@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -33,14 +32,19 @@ class BatchResult(NamedTuple):
         """Return some rows, given by indices or a mask."""
         return jax.tree.map(lambda a: np.asarray(a)[rows], self)
 
-    @property
-    def rows_by_problem(self) -> list[range]:
-        """The rows of each problem."""
-        k = len(self.problem)
-        first = [
-            j for j in range(k) if j == 0 or self.problem[j] != self.problem[j - 1]
-        ]
-        return [range(*bounds) for bounds in pairwise([*first, k])]
+    def best_rows(self, tolerance: float) -> Int[np.ndarray, " problems"]:
+        """Return the best row of each problem, ranked as by `Solution.rank`.
+
+        Args:
+            tolerance: largest violation that counts as feasible, in scaled units.
+        """
+        r = self.result
+        violation = np.where(np.isnan(r.violation), np.inf, r.violation)
+        violation = np.where(violation <= tolerance, 0.0, violation)
+        violation[np.asarray(r.status) == Status.BAD_INPUT] = np.inf
+        order = np.lexsort((r.cost, violation, self.problem))
+        _, first = np.unique(self.problem[order], return_index=True)
+        return order[first]
 
     @property
     def is_interrupted(self) -> Bool[np.ndarray, " k"]:

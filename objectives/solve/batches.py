@@ -78,16 +78,15 @@ def solve_batch(
             if not results:
                 raise
             break
-        solutions = make_solutions(problems, result, tolerance)
-        groups = result.rows_by_problem
-        rows = [min(group, key=lambda j: solutions[j].rank()) for group in groups]
-        best |= zip(which, (solutions[j] for j in rows), strict=True)
-        stopped = [bool(result.is_interrupted[list(group)].any()) for group in groups]
-        complete = [j for j, is_cut in zip(rows, stopped, strict=True) if not is_cut]
-        results.append(result.select(rows))
-        if checkpoint and complete:
-            checkpoint.write(result.select(complete))
-        if any(stopped):
+        found = result.select(result.best_rows(tolerance))
+        solutions = make_solutions(problems, found, tolerance)
+        best |= zip(which, solutions, strict=True)
+        results.append(found)
+        stopped = result.problem[result.is_interrupted]
+        is_complete = ~np.isin(found.problem, stopped)
+        if checkpoint and is_complete.any():
+            checkpoint.write(found.select(is_complete))
+        if len(stopped):
             break
     missing = np.setdiff1d(share, _solved_problems(results)).tolist()
     results += [unsolved_result(problems, missing, results[0])] if missing else []

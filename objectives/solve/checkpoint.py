@@ -44,7 +44,9 @@ def batch_fingerprint(
     # The lowered program stands for the features, of which some are users' functions.
     program = jax.jit(evaluate).lower(leaves, x).as_text()
     structure = (program, repr((chain.slices, chain.order, chain.shared)))
-    paths = [initial_path(spec) for spec in problems.specs]
+    paths = problems.initial
+    if paths is None:
+        paths = [initial_path(spec) for spec in problems.specs]
     states = [spec.config.q for spec in problems.specs]
     parts = {
         "structure": structure,

@@ -163,16 +163,13 @@ def solve_problems(
     """
     began = time.perf_counter()
     leaves = problems.leaves_of(which)
-    specs = [problems.spec(b) for b in which]
     end = first_start + settings.starts
-    # Problems in the same world share their initial paths.
-    paths = {
-        spec: initial_paths(spec, settings.seed, end)[first_start:]
-        for spec in dict.fromkeys(specs)
-    }
-    x = np.concatenate([paths[spec] for spec in specs]).astype(problems.dtype)
+    x = np.concatenate(_first_paths(problems, which, settings.seed, first_start, end))
+    x = x.astype(problems.dtype)
     problem_index = np.repeat(np.arange(len(which)), settings.starts)
-    if max_solutions is None and all(o.type is not OT.sos for o in specs[0].objectives):
+    if max_solutions is None and all(
+        o.type is not OT.sos for o in problems.specs[0].objectives
+    ):
         max_solutions = 1
     mu = [settings.initial_penalty(k) for k in range(first_start, end)] * len(which)
     inputs = BatchInputs(
@@ -198,6 +195,23 @@ def solve_problems(
     return BatchResult(
         np.asarray(which)[row], start, np.full(len(row), seconds), result
     )
+
+
+def _first_paths(
+    problems: ProblemBatch, which: Sequence[int], seed: int, first: int, end: int
+) -> list[np.ndarray]:
+    """Return the initial paths (starts, T, nq) of some starts of each problem."""
+    worlds = [problems.world_spec(b) for b in which]
+    # Problems in the same world share their random paths.
+    shared = {
+        spec: initial_paths(spec, seed, end)[first:] for spec in dict.fromkeys(worlds)
+    }
+    paths = [shared[spec] for spec in worlds]
+    if problems.initial is None or first:
+        return paths
+    given = [initial_paths(problems.spec(b), seed, 1) for b in which]
+    pairs = zip(given, paths, strict=True)
+    return [np.concatenate([own, random[1:]]) for own, random in pairs]
 
 
 def solve_with_retry(
@@ -239,13 +253,15 @@ def make_solutions(
     problems: ProblemBatch, result: BatchResult, tolerance: float
 ) -> list[Solution]:
     """Return the solution in each row of a batch result."""
-    specs = [problems.spec(b) for b in result.problem.tolist()]
-    frozen = {spec: spec.frozen() for spec in dict.fromkeys(specs)}
-    solutions = []
-    for row, (spec, b) in enumerate(zip(specs, result.problem.tolist(), strict=True)):
+    which = result.problem.tolist()
+    worlds = [problems.world_spec(b) for b in which]
+    frozen = {spec: spec.frozen() for spec in dict.fromkeys(worlds)}
+    initial, solutions = problems.initial, []
+    for row, (spec, b) in enumerate(zip(worlds, which, strict=True)):
         end = _result_of(result.result, row)
+        solved = frozen[spec]
         record = SolveRecord(
-            frozen[spec],
+            solved if initial is None else solved.from_path(initial[b]),
             problems.chain,
             problems.data(b),
             problems.locations,

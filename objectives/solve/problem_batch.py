@@ -31,10 +31,17 @@ class ProblemBatch:
     varied: list[bool]
     """Whether each array has a leading axis, because it differs between problems."""
     locations: list[list[RowLocation]]
+    initial: Sequence[np.ndarray] | None = None
+    """Initial path (T, nq) of each problem; None: those of the specifications."""
+
+    def world_spec(self, b: int) -> ProblemSpec:
+        """Return the specification in the world of problem b; one for each world."""
+        return self.specs[b % len(self.specs)]
 
     def spec(self, b: int) -> ProblemSpec:
         """Return the specification of problem b, without its targets."""
-        return self.specs[b % len(self.specs)]
+        spec = self.world_spec(b)
+        return spec if self.initial is None else spec.from_path(self.initial[b])
 
     def data(self, b: int) -> ChainData:
         """Return the data of problem b."""
@@ -53,20 +60,32 @@ class ProblemBatch:
 
 
 def make_problem_batch(
-    specs: Sequence[ProblemSpec], targets: Mapping[Objective, Any]
+    specs: Sequence[ProblemSpec],
+    targets: Mapping[Objective, Any],
+    initial: Sequence[np.ndarray] | None = None,
 ) -> ProblemBatch:
     """Return a batch of a problem in one or several worlds, with several targets.
 
     Args:
-        specs: at least one: the same problem in each world.
+        specs: the same problem in each world.
         targets: see `KOMO.solve_batch`.
+        initial: the initial path (T, nq) of each problem; None: those of `specs`.
 
     Raises:
-        ObjectiveError: for worlds or targets that do not fit.
+        ObjectiveError: for worlds, targets or a number of paths that do not fit.
     """
+    if not specs:
+        raise ObjectiveError("worlds is empty, but there are targets or initial paths.")
     first = compile_chain(specs[0])
     leaves, varied = _stack_leaves(first.chain, first.data, specs)
     count = _set_targets(first, leaves, varied, targets, specs)
+    if initial is not None:
+        count = len(initial) if count == 1 and not targets else count
+        if len(initial) != count:
+            raise ObjectiveError(
+                f"initial_paths has {len(initial)} paths, expected {count}: one for"
+                " each problem."
+            )
     return ProblemBatch(
         count,
         specs,
@@ -75,6 +94,7 @@ def make_problem_batch(
         leaves,
         varied,
         first.locations,
+        initial,
     )
 
 

@@ -97,7 +97,7 @@ def test_an_interrupted_batch_goes_on(
     tmp_path, solved, monkeypatch, accepts_interrupts
 ):
     monkeypatch.setattr(batch, "ITERATIONS_PER_ROUND", 2)
-    monkeypatch.setattr(batch.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(batch, "count_cores", lambda: 1)
     heard = []
 
     def listen(at):

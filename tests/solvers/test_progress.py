@@ -20,8 +20,9 @@ def short_rounds(monkeypatch):
     monkeypatch.setattr(interruptible, "MAX_UNINTERRUPTED_VARIABLES", 1)
     monkeypatch.setattr(interruptible, "FIRST_ROUND_WORK", 1)
     monkeypatch.setattr(interruptible, "MIN_ROUND_SECONDS", 0.0)
+    monkeypatch.setattr(multistart, "MIN_ROUND_SECONDS", 0.0)
     monkeypatch.setattr(multistart, "MAX_VARIABLES_PER_CALL", 12)
-    monkeypatch.setattr(multistart.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(multistart, "count_cores", lambda: 1)
 
 
 def path() -> pw.KOMO:
@@ -73,7 +74,7 @@ def test_rounds_change_nothing(monkeypatch):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupted_batch_keeps_what_is_done(monkeypatch, workers):
-    monkeypatch.setattr(multistart.os, "cpu_count", lambda: workers)
+    monkeypatch.setattr(multistart, "count_cores", lambda: workers)
     monkeypatch.setattr(multistart, "ITERATIONS_PER_ROUND", 1)
     komo, goal = reaching(slices=2)
     komo.initialize([0.1, 0.2, 0.3])

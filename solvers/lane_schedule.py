@@ -1,0 +1,145 @@
+"""The start in each lane of a batch, and the results of all starts.
+
+A lane holds one start until that has ended, or is not needed any more; then it gets the
+next one. Several workers, each with its own lanes, share one schedule. Nothing here
+computes anything with JAX.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from .augmented_lagrangian import Result
+from .status import Status
+
+IDLE_LANE = -1
+"""Takes the place of a start in a lane that holds none."""
+SUCCESS = Status.CONVERGED, Status.FEASIBLE
+
+
+class StartQueue:
+    """Order of the starts, and which of them are still needed.
+
+    The first start of each problem comes first, then the second starts, and so on.
+
+    Args:
+        problem_index: the problem of each start, ascending.
+        max_solutions: number of feasible starts of a problem after which its later
+            starts are not needed; None: all are.
+    """
+
+    def __init__(
+        self, problem_index: Int[np.ndarray, " n"], max_solutions: int | None
+    ) -> None:
+        n = len(problem_index)
+        self.problem_index = problem_index
+        self.max_solutions = max_solutions
+        # Position of each start among those of its problem, which are neighbours.
+        rank = np.arange(n) - np.searchsorted(problem_index, problem_index)
+        self.pending = deque(np.argsort(rank, kind="stable").tolist())
+        self.last_needed = np.full(problem_index.max() + 1, n)
+        """For each problem the last start that is needed."""
+        self.solutions: list[list[int]] = [[] for _ in self.last_needed]
+        """For each problem its first starts that have ended feasible."""
+
+    def is_needed(self, starts: Int[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
+        """Return which starts are still needed."""
+        return starts <= self.last_needed[self.problem_index[starts]]
+
+    def next_start(self) -> int:
+        """Return the next start that is needed; `IDLE_LANE` if none is left."""
+        while self.pending:
+            start = self.pending.popleft()
+            if start <= self.last_needed[self.problem_index[start]]:
+                return start
+        return IDLE_LANE
+
+    def count_solutions(self, starts: Sequence[int]) -> None:
+        """Note starts that ended feasible; later ones may not be needed then."""
+        if not self.max_solutions:
+            return
+        for start in starts:
+            problem = self.problem_index[start]
+            first = sorted([*self.solutions[problem], start])[: self.max_solutions]
+            self.solutions[problem] = first
+            if len(first) == self.max_solutions:
+                self.last_needed[problem] = first[-1]
+
+
+class LaneSchedule:
+    """The starts in the lanes of all workers, and the results of all starts.
+
+    Args:
+        queue: the starts.
+        results: NumPy arrays with a row for each start, of status INTERRUPTED; they are
+            overwritten as the starts advance.
+        workers: number of workers, which may be threads.
+        lane_count: number of lanes of each worker.
+    """
+
+    def __init__(
+        self, queue: StartQueue, results: Result, workers: int, lane_count: int
+    ) -> None:
+        self.queue, self.results = queue, results
+        self.lanes = np.full((workers, lane_count), IDLE_LANE)
+        """The start in each lane."""
+        self.has_begun = False
+        """True once a round has ended."""
+        self._running: dict[int, tuple[Result, np.ndarray]] = {}
+        """For each worker its last round, and the starts in it that go on."""
+        self._lock = threading.Lock()
+
+    def refill(
+        self, worker: int
+    ) -> tuple[Int[np.ndarray, " lanes"], Bool[np.ndarray, " lanes"]]:
+        """Give the next starts to lanes that are idle, or hold a start not needed.
+
+        Returns:
+            The start in each lane, and which lanes begin one.
+        """
+        with self._lock:
+            lanes = self.lanes[worker]
+            lanes[~self.queue.is_needed(lanes)] = IDLE_LANE
+            is_fresh = np.zeros(len(lanes), bool)
+            for lane in np.flatnonzero(lanes == IDLE_LANE).tolist():
+                lanes[lane] = self.queue.next_start()
+                is_fresh[lane] = lanes[lane] != IDLE_LANE
+            return lanes.copy(), is_fresh
+
+    def record(self, worker: int, out: Result) -> None:
+        """Take the results of a worker's lanes after a round; free those that ended."""
+        with self._lock:
+            lanes = self.lanes[worker]
+            has_ended = (lanes != IDLE_LANE) & (out.status != Status.INTERRUPTED)
+            self._copy(out, has_ended, lanes)
+            is_success = has_ended & np.isin(out.status, SUCCESS)
+            self.queue.count_solutions(lanes[is_success].tolist())
+            lanes[has_ended] = IDLE_LANE
+            self._running[worker] = out, lanes.copy()
+            self.has_begun = True
+
+    def read(self) -> tuple[Result, Bool[np.ndarray, " n"]]:
+        """Return the results up to now, and which starts are not waited for."""
+        with self._lock:
+            for out, lanes in self._running.values():
+                self._copy(out, lanes != IDLE_LANE, lanes)
+            has_ended = np.not_equal(self.results.status, Status.INTERRUPTED)
+            return self.results, has_ended | ~self._needed()
+
+    def needed_results(self) -> tuple[Result, Int[np.ndarray, " k"]]:
+        """Return the results of the starts that were needed, and their indices."""
+        results, _ = self.read()
+        needed = np.flatnonzero(self._needed())
+        return Result(*(a[needed] for a in results)), needed
+
+    def _needed(self) -> Bool[np.ndarray, " n"]:
+        return self.queue.is_needed(np.arange(len(self.queue.problem_index)))
+
+    def _copy(self, out: Result, which: np.ndarray, lanes: np.ndarray) -> None:
+        """Copy the results of some lanes to those of their starts."""
+        starts = lanes[which]
+        for all_starts, all_lanes in zip(self.results, out, strict=True):
+            all_starts[starts] = all_lanes[which]
