@@ -8,6 +8,7 @@ that nothing stale can be used and a failed edit changes nothing.
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar, Unpack
 
 import numpy as np
@@ -61,6 +62,8 @@ from .world.frame_tree import FrameTree
 from .world.named_states import (
     apply_state,
     find_state,
+    make_state,
+    public_values,
     renamed_states,
     states_by_name,
 )
@@ -481,6 +484,12 @@ class Config:
     def write_urdf(self, path: StrPath, name: str = "posewise") -> None:
         """Write the world as a URDF file, its meshes to a folder `meshes` beside it.
 
+        Links, joints with limits and mimics, masses and shapes are kept, also those of
+        `fit_collisions`; planes, markers and point clouds are left out. Not kept are
+        what may touch and named states, which `write_srdf` writes, the state and the
+        home, objects and other annotations. Locked joints are written as joints that
+        move, with one warning.
+
         Raises:
             ConfigError: for what URDF cannot express (ball joints, duplicate names).
         """
@@ -662,8 +671,17 @@ class Config:
 
     @property
     def home(self) -> Float[np.ndarray, " nq"]:
-        """The value of q at definition (nq,)."""
+        """The state (nq,) that costs of order 0 pull to, and where links may touch.
+
+        It is the value of q at definition: 0 in a URDF, the key "home" of an MJCF; set
+        it, e.g. `C.home = C.q`, before `ignore_default_collisions` and KOMO. Locked
+        joints keep theirs until they are unlocked. Values must be within the limits.
+        """
         return np.array(self._tree.model.kinematics.home)
+
+    @home.setter
+    def home(self, home: VectorLike) -> None:
+        self._tree = self._tree.with_home(home)
 
     @property
     def quaternions(self) -> tuple[int, ...]:
@@ -744,18 +762,34 @@ class Config:
         self._tree = edit.set_limits(self._tree, joint, limits)
 
     @property
-    def named_states(self) -> dict[str, dict[str, float | np.ndarray]]:
-        """Values of joints by the name of a state, from SRDF files and MJCF keys.
+    def named_states(self) -> Mapping[str, Mapping[str, float | np.ndarray]]:
+        """Values of joints by the name of a state; `add_named_state` adds one.
 
-        A name that several groups have is "group/name". Values of joints with several
-        coordinates are arrays (dim,).
+        They come from SRDF files, MJCF keys and `add_named_state`, and can only be
+        read here. A name that several groups have is "group/name". Values of joints
+        with several coordinates are arrays (dim,).
         """
-        return {
-            name: {
-                j: v.item() if v.size == 1 else v.copy() for j, v in s.values.items()
-            }
-            for name, s in states_by_name(self._annotations.named_states).items()
-        }
+        states = states_by_name(self._annotations.named_states)
+        return MappingProxyType({n: public_values(s) for n, s in states.items()})
+
+    def add_named_state(
+        self, name: str, values: Mapping[str, float | VectorLike] | None = None
+    ) -> None:
+        """Add a named state, or replace the one of that name; `write_srdf` keeps it.
+
+        Args:
+            name: e.g. "ready", or "group/name"; without a group it is in "all".
+            values: by joint or frame name, (dim,) for joints with several coordinates;
+                joints that are not named stay where they are when the state is set.
+                None: the present values of the joints of q.
+
+        Raises:
+            ConfigError: for unknown joints, with near matches, joints that mimic
+                another one, and values that do not fit or are outside of the limits.
+        """
+        states = self._annotations.named_states
+        state = make_state(states, self._tree, name, values)
+        self._annotations = self._annotations.with_named_states([state])
 
     def set_named_state(self, name: str) -> None:
         """Set the joints of a named state; all others stay.
@@ -947,16 +981,17 @@ class Config:
 
         The order in the file does not matter: `<disable_default_collisions>`, a link
         with every other frame present, then `<enable_collisions>`, then
-        `<disable_collisions>`. Each `<group_state>` becomes one of `named_states`;
-        values of joints that mimic another one are skipped. So are all other elements.
-        What is not in this world is left out with one warning that lists it.
+        `<disable_collisions>`. Each `<group_state>` becomes one of `named_states`, in
+        the group "all" if it names none; values of joints that mimic another one and of
+        virtual joints are skipped. So are all other elements. What is not in this world
+        is left out with one warning.
 
         Args:
             path: the file.
             prefix: put before the names of links, joints and groups, as in `add_file`.
 
         Raises:
-            LoadError: for a file that is no SRDF, or an element without its attributes.
+            LoadError: for a file that is no SRDF, such as a URDF.
         """
         srdf = read_srdf(path)
         states, lost = parse_states(self._tree, srdf, prefix)

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _LONG_WORD = re.compile(r"\S{100,}")
 MAX_MESSAGE_CHARACTERS = 2000
@@ -47,3 +47,17 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
         return f"No {kind} {name!r}; there is none at all."
     shown = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
     return f"No {kind} {name!r}; there are: {shown}."
+
+
+def first_few(entries: Sequence[str], separator: str = ", ", count: int = 4) -> str:
+    """Return the first entries of a list, and how many more there are.
+
+    Args:
+        entries: of a message.
+        separator: between them.
+        count: number of entries that are shown; more make messages longer.
+    """
+    shown = list(entries[:count])
+    if len(entries) > count:
+        shown.append(f"and {len(entries) - count} more")
+    return separator.join(shown)

@@ -125,6 +125,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.robots.world.edit
     posewise.robots.world.fit_collisions
     posewise.robots.world.frame_tree
+    posewise.robots.world.named_states
     posewise.robots.world.object_states
     posewise.robots.world.objects
     posewise.robots.world.regions

@@ -3,10 +3,8 @@
 import warnings
 from functools import lru_cache
 
+from ..errors import first_few
 from ..world.frame import Frame
-
-MAX_SHOWN = 6
-"""Number of links that the warning names; more make it longer."""
 
 
 @lru_cache(maxsize=64)
@@ -28,10 +26,9 @@ def lacks_shapes(frame: Frame) -> bool:
 
 @lru_cache(maxsize=256)
 def _warn(frames: tuple[Frame, ...]) -> None:
-    names = ", ".join(repr(f.name) for f in frames[:MAX_SHOWN])
-    more = f" and {len(frames) - MAX_SHOWN} more" if len(frames) > MAX_SHOWN else ""
+    names = first_few([repr(f.name) for f in frames])
     warnings.warn(
-        f"Without a shape for collisions are {names}{more}: what their file names was"
+        f"Without a shape for collisions are {names}: what their file names was"
         f" left out when it was read (e.g. {frames[0].missing_shapes[0]}). They collide"
         " with nothing, and distances are to their origins. Let their files be found"
         " (packages={name: folder} of add_file), or give them shapes.",

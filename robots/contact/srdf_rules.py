@@ -6,19 +6,15 @@ from itertools import product
 
 import numpy as np
 
-from ..errors import ConfigError
+from ..errors import ConfigError, first_few
 from ..kinematics.joint_types import joint_type
 from ..loaders.urdf.srdf import Srdf, format_srdf
-from ..world.argument_parsing import parse_joint_value
+from ..world.argument_parsing import MAX_EXCESS, parse_joint_value
 from ..world.frame import Joint, NamedState
 from ..world.frame_tree import FrameTree
 from .collision_pairs import FramePair, ordered_pairs
 from .filter import CollisionFilter
 from .own_links import adjacent_pairs
-
-MAX_EXCESS = 1e-6
-"""Largest excess of a state over a joint's limits without a warning [m or rad]: files
-round their numbers."""
 
 
 def apply_rules(
@@ -56,7 +52,9 @@ def parse_states(
 ) -> tuple[tuple[NamedState, ...], list[str]]:
     """Return the states of groups for the joints of a world.
 
-    Values of joints that mimic another one are left out silently: they follow.
+    Values of joints that mimic another one are left out silently: they follow. So are
+    those of virtual joints, which place the robot in the world; a joint that is not
+    here and has several coordinates is one, whether the file declares it or not.
 
     Returns:
         The states, and descriptions of the values that cannot be used.
@@ -70,7 +68,8 @@ def parse_states(
             where = f"joint {prefix + name!r} of state {state.name!r}"
             where += f" (line {srdf.joint_lines[name]})"
             if joint is None:
-                lost.append(where)
+                if name not in srdf.virtual_joints and len(value) == 1:
+                    lost.append(where)
             elif joint.mimic is None:
                 try:
                     turned = _turn_quaternions(joint.type, value, 1)
@@ -105,7 +104,7 @@ def warn_of_losses(
         hint = "None of the file's links is here; give the prefix that the model has."
     warnings.warn(
         f"{path}: left out, because they are not in this world or cannot be used: "
-        f"{'; '.join(lost)}. {hint}",
+        f"{first_few(lost, '; ')}. {hint}",
         UserWarning,
         stacklevel=3,
     )

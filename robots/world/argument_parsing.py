@@ -25,6 +25,10 @@ from ..typing import (
 from ..validation import CONVERSION_ERRORS, float_array, integer, number
 from .frame import Geometry, Joint
 
+MAX_EXCESS = 1e-6
+"""Largest excess of a value over a joint's limits that counts as none [m or rad]: files
+round their numbers."""
+
 
 def parse_geometries(
     frame: str, shape: Shape | Sequence[Part] | None, color: RGBA | None
@@ -218,3 +222,27 @@ def parse_joint_value(
                 f"Joint {joint.name!r}: its quaternion is {_magnitude_problem(quat)}."
             )
     return coordinates
+
+
+def refuse_outside(
+    label: str,
+    names: Sequence[str],
+    value: Float[np.ndarray, " n"],
+    limits: Float[np.ndarray, "2 n"],
+) -> None:
+    """Raise an error for coordinates that are outside of their limits.
+
+    Args:
+        label: of the value, the subject of the message.
+        names: of the coordinates.
+        value: of each coordinate.
+        limits: of each coordinate, the lower row first.
+    """
+    excess = np.maximum(limits[0] - value, value - limits[1])
+    if excess.max(initial=0.0) > MAX_EXCESS:
+        k = int(np.argmax(excess))
+        raise ConfigError(
+            f"{label} is {value[k]:g} at {names[k]!r}, outside of the limits"
+            f" [{limits[0, k]:g}, {limits[1, k]:g}]; choose a value within them, or"
+            " change them with set_limits."
+        )

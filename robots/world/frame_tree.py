@@ -25,8 +25,10 @@ from ..kinematics.mimic_joints import (
     mimic_value,
     resolve_mimics,
 )
+from ..kinematics.transforms import quat_normalize
 from ..typing import FrameName, Frames, VectorLike
 from ..validation import float_array
+from .argument_parsing import refuse_outside
 from .frame import Frame, FrameFields, Joint
 
 
@@ -174,26 +176,59 @@ class FrameTree:
         Raises:
             ConfigError: for a wrong number, NaN, infinite values and zero quaternions.
         """
-        q = float_array("q", q, f"{self.nq} numbers")
-        if q.shape != (self.nq,):
-            raise ConfigError(
-                f"q has shape {q.shape}, expected ({self.nq},): one number for each"
-                f" coordinate of {', '.join(self.joint_names) or 'no joint'}."
-            )
-        if not np.isfinite(q).all():
-            bad = self.coordinate_names[int(np.argmin(np.isfinite(q)))]
-            raise ConfigError(f"q has a NaN or infinite entry at {bad!r}.")
-        for first, _ in self.model.layout.tree.balls:
-            if not q[first : first + 4].any():
-                bad = self.coordinate_names[first].partition(":")[0]
-                raise ConfigError(
-                    f"q has a zero quaternion in joint {bad!r}, expected (w, x, y, z)"
-                    " of length 1."
-                )
+        q = self.checked_coordinates("q", q)
         values = dict(self.values)
         for s in self.model.layout.slots:
             values[s.frame] = q[s.start : s.start + s.dim].copy()
         return FrameTree(self.frames, values, self.model)
+
+    def with_home(self, home: VectorLike) -> "FrameTree":
+        """Set the home of all moving joints; see `Config.home`.
+
+        Raises:
+            ConfigError: for the same as `with_q`, and values outside of the limits.
+        """
+        q = self.checked_coordinates("home", home)
+        limits = np.asarray(self.model.kinematics.limits)
+        refuse_outside("home", self.coordinate_names, q, limits)
+        for first, _ in self.model.layout.tree.balls:
+            q[first : first + 4] = quat_normalize(q[first : first + 4])
+        frames = [*self.frames]
+        for s in self.model.layout.slots:
+            value = q[s.start : s.start + s.dim].copy()
+            joint = replace(joint_of(frames[s.frame]), q=value)
+            frames[s.frame] = replace(frames[s.frame], joint=joint)
+        return FrameTree.build(frames, self.values)
+
+    def checked_coordinates(
+        self, label: str, q: VectorLike
+    ) -> Float[np.ndarray, " nq"]:
+        """Return coordinates of all moving joints, as a user gave them.
+
+        Args:
+            label: of them, the subject of messages.
+            q: one number for each coordinate.
+
+        Raises:
+            ConfigError: for a wrong number, NaN, infinite values and zero quaternions.
+        """
+        q = float_array(label, q, f"{self.nq} numbers")
+        if q.shape != (self.nq,):
+            raise ConfigError(
+                f"{label} has shape {q.shape}, expected ({self.nq},): one number for"
+                f" each coordinate of {', '.join(self.joint_names) or 'no joint'}."
+            )
+        if not np.isfinite(q).all():
+            bad = self.coordinate_names[int(np.argmin(np.isfinite(q)))]
+            raise ConfigError(f"{label} has a NaN or infinite entry at {bad!r}.")
+        for first, _ in self.model.layout.tree.balls:
+            if not q[first : first + 4].any():
+                bad = self.coordinate_names[first].partition(":")[0]
+                raise ConfigError(
+                    f"{label} has a zero quaternion in joint {bad!r}, expected (w, x,"
+                    " y, z) of length 1."
+                )
+        return q
 
     # -- frames ------------------------------------------------------------------
 

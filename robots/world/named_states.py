@@ -1,11 +1,19 @@
 """Named values of joints, such as "home": states of groups in SRDF files, MJCF keys."""
 
 from collections.abc import Iterable, Mapping, Set
+from types import MappingProxyType
+
+import numpy as np
 
 from ..errors import ConfigError, unknown_name
+from ..typing import VectorLike
+from .argument_parsing import parse_joint_value, refuse_outside
 from .edit import set_joint
 from .frame import NamedState
-from .frame_tree import FrameTree
+from .frame_tree import FrameTree, joint_of
+
+DEFAULT_GROUP = "all"
+"""Group of the states for which none is given."""
 
 
 def states_by_name(states: Iterable[NamedState]) -> dict[str, NamedState]:
@@ -35,6 +43,59 @@ def find_state(states: Iterable[NamedState], name: str) -> NamedState:
     if not named:
         raise ConfigError(unknown_name("named state", name, states_by_name(listed)))
     return named[0]
+
+
+def make_state(
+    states: Iterable[NamedState],
+    tree: FrameTree,
+    name: str,
+    values: Mapping[str, float | VectorLike] | None,
+) -> NamedState:
+    """Check the arguments of `Config.add_named_state` and make the state.
+
+    Raises:
+        ConfigError: for what is no name, for unknown and mimicking joints, and values
+            that do not fit or are outside of the limits.
+    """
+    if not isinstance(name, str) or not name.rpartition("/")[2].strip():
+        raise ConfigError(f"name is {name!r}, expected a string, e.g. 'ready'.")
+    if values is None:
+        values = {joint: tree.joint_value(joint) for joint in tree.joint_names}
+    if not isinstance(values, Mapping):
+        raise ConfigError(
+            f"values is {values!r}, expected values by joint, such as"
+            " {'joint1': 0.5}, or None for the present state."
+        )
+    if not values:
+        raise ConfigError(
+            f"Named state {name!r} has no joints; name at least one with its value."
+        )
+    parsed = {}
+    for given, value in values.items():
+        joint = joint_of(tree.frames[tree.joint_frame(given)])
+        if joint.mimic is not None:
+            raise ConfigError(
+                f"Joint {given!r} mimics {joint.mimic!r}; give the value of that one."
+            )
+        parsed[joint.name] = coordinates = parse_joint_value(joint, value)
+        if joint.limits is not None:
+            label = f"Named state {name!r}"
+            refuse_outside(label, [joint.name] * joint.dim, coordinates, joint.limits)
+    group, _, short = name.rpartition("/")
+    same = [s for s in states if name in (s.name, s.full_name)]
+    if len(same) == 1:
+        group, short = same[0].group, same[0].name
+    return NamedState(short, group or DEFAULT_GROUP, parsed)
+
+
+def public_values(state: NamedState) -> Mapping[str, float | np.ndarray]:
+    """Return the values of a state that nobody can change, as numbers and arrays."""
+    values: dict[str, float | np.ndarray] = {}
+    for joint, value in state.values.items():
+        array = value.copy()
+        array.flags.writeable = False
+        values[joint] = array.item() if array.size == 1 else array
+    return MappingProxyType(values)
 
 
 def apply_state(tree: FrameTree, state: NamedState) -> FrameTree:

@@ -17,6 +17,7 @@ from helpers.reference_kinematics import (
     random_values,
 )
 
+from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, LoadError
 from posewise.robots.geometry.shapes import (
     Box,
@@ -25,6 +26,7 @@ from posewise.robots.geometry.shapes import (
     Ellipsoid,
     Marker,
     Mesh,
+    Sphere,
 )
 from posewise.robots.kinematics.joint_types import joint_dim
 from posewise.robots.kinematics.transforms import make_pose, rpy_to_quat
@@ -482,13 +484,38 @@ def test_locked_and_mimic_joints_are_written(tmp_path: Path):
             ),
         )
     )
-    again = read_urdf(write(tmp_path, write_urdf(model)))
+    with pytest.warns(UserWarning, match="Written as joints that move: 'b'; set"):
+        again = read_urdf(write(tmp_path, write_urdf(model)))
     want, got = (
         frame_poses(model, {"c": np.array([0.2])}),
-        frame_poses(again, {"c": np.array([0.4])}),
+        frame_poses(again, {"c": np.array([0.4]), "b": np.array([0.3])}),
     )
     for name, X in want.items():
         np.testing.assert_allclose(X, got[name], atol=1e-14)
+
+
+def test_worlds_with_locked_joints_are_read_again(tmp_path: Path):
+    C = Config()
+    C.add_frame("a", shape=Sphere(0.1))
+    C.add_frame("b", "a", joint="hingeX", limits=[-1, 1], q=0.5)
+    C.add_frame("c", "b", joint="quatBall", q=[0, 1, 0, 0])
+    C.add_frame("e", "b", joint="universal", mimic=None)
+    C.add_frame("d", "c", position=[1, 0, 0])
+    C.add_named_state("ready", {"b": 0.5})
+    C.lock(["b", "c", "e"])
+    with pytest.warns(UserWarning) as seen:
+        C.write_urdf(tmp_path / "m.urdf")
+    (warning,) = seen
+    message = str(warning.message)
+    assert "move: 'b', 'e'; set" in message and "where they are: 'c'." in message
+    C.write_srdf(tmp_path / "m.srdf")
+    D = Config()
+    D.add_file(tmp_path / "m.urdf")
+    D.read_srdf(tmp_path / "m.srdf")
+    D.set_named_state("ready")
+    assert D.joint_names == ("b", "e_0", "e_1")
+    assert D.limits[:, 0].tolist() == [-1, 1]
+    np.testing.assert_allclose(D.pose("d"), C.pose("d"), atol=1e-14)
 
 
 def test_shapes_as_meshes(tmp_path: Path):

@@ -443,11 +443,11 @@ def test_srdf_states_end_at_limits_and_broken_elements_are_left_out(tmp_path):
     with pytest.warns(UserWarning) as seen:
         C.read_srdf(tmp_path / "r.srdf")
     (warning,) = seen
-    for part in ("'abc'", "group", "link2", "outside of its limits (5, now 2)"):
+    for part in ("'abc'", "link2", "outside of its limits (5, now 2)"):
         assert part in str(warning.message)
     assert [str(pair.reason) for pair in C.ignored_collisions() if pair.a == "b"] == [
         "Never"
     ]
-    assert set(C.named_states) == {"far"}
+    assert set(C.named_states) == {"far", "ungrouped"}
     C.set_named_state("far")
     assert C.joint_value("j1") == 2

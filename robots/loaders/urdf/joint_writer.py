@@ -1,11 +1,12 @@
 """Writer of URDF joints; joints of several coordinates become chains."""
 
+import warnings
 from dataclasses import dataclass, field
 from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from ...errors import ConfigError
+from ...errors import ConfigError, first_few
 from ...kinematics.joint_types import (
     joint_transform,
     joint_type,
@@ -44,16 +45,14 @@ class JointWriter:
                 self._new(name, self.joints), "fixed", parent, frame, origin
             )
             return
-        type_ = joint_type(joint.type)
-        is_plain = joint.mimic is None and joint.scale == 1
-        if joint.type == "planar" and joint.limits is None and is_plain:
+        if joint.type == "planar" and joint.limits is None and _is_plain(joint):
             element = self._add_joint(joint.name, "planar", parent, frame, origin)
             _add_axis(element, joint.axis)
             return
-        if len(type_.nodes) == 1 and type_.dim == 7 and is_plain:
+        if _is_floating(joint):
             self._add_joint(joint.name, "floating", parent, frame, origin)
             return
-        if type_.balls:
+        if not _has_counterpart(joint):
             raise ConfigError(
                 f"write_urdf: joint {joint.name!r} is of type {joint.type!r}, but URDF"
                 " has no ball joint, and no free joint that mimics or is scaled; use"
@@ -124,12 +123,23 @@ class JointWriter:
             ET.SubElement(element, "mimic", mimic)
 
     def find_moving(self) -> None:
-        """Fill `moving` with the joints that have coordinates and no locked leader."""
+        """Fill `moving`, and warn once of locked joints, which URDF does not have.
+
+        A locked joint is written as one that moves; where URDF has no counterpart, it
+        and its followers become fixed.
+        """
+        loosened, fixed = [], []
         for i, frame in enumerate(self.model.frames):
-            if frame.joint is not None and frame.joint.dim > 0:
-                _, leader, _, _ = self._leader(i, frame.joint)
-                if leader.active:
-                    self.moving[i] = frame.joint.name
+            if frame.joint is None or frame.joint.dim == 0:
+                continue
+            _, leader, _, _ = self._leader(i, frame.joint)
+            writable = all(map(_has_counterpart, (frame.joint, leader)))
+            if leader.active or writable:
+                self.moving[i] = frame.joint.name
+            if not leader.active and frame.joint.mimic is None:
+                (loosened if writable else fixed).append(repr(frame.joint.name))
+        if loosened or fixed:
+            _warn_of_locked(loosened, fixed)
 
     def _leader(self, i: int, joint: Joint) -> tuple[int, Joint, float, float]:
         """Return the final leader of a joint: its index, itself, multiplier, offset."""
@@ -180,6 +190,36 @@ class JointWriter:
             name += "_"
         used.add(name)
         return name
+
+
+def _is_plain(joint: Joint) -> bool:
+    return joint.mimic is None and joint.scale == 1
+
+
+def _is_floating(joint: Joint) -> bool:
+    type_ = joint_type(joint.type)
+    return len(type_.nodes) == 1 and type_.dim == 7 and _is_plain(joint)
+
+
+def _has_counterpart(joint: Joint) -> bool:
+    """Whether URDF joints can move as a joint does."""
+    return _is_floating(joint) or not joint_type(joint.type).balls
+
+
+def _warn_of_locked(loosened: list[str], fixed: list[str]) -> None:
+    sentences = []
+    if loosened:
+        sentences.append(
+            f"Written as joints that move: {first_few(loosened)}; set and lock them"
+            " again after reading."
+        )
+    if fixed:
+        sentences.append(f"Written as fixed where they are: {first_few(fixed)}.")
+    warnings.warn(
+        f"write_urdf: URDF has no locked joints. {' '.join(sentences)}",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _coordinate_name(joint: Joint, k: int) -> str:

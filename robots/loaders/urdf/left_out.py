@@ -1,14 +1,10 @@
 """The record of what a robot description has that cannot be used."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...errors import LoadError
+from ...errors import LoadError, first_few
 from ...geometry.mesh_paths import MeshLocator
-
-MAX_SHOWN = 4
-"""Number of entries that the warning shows; more make it longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,21 +31,15 @@ class LeftOut:
         if meshes := self.meshes.left_out:
             plural = "meshes are" if len(meshes) > 1 else "mesh is"
             sentences.append(
-                f"{len(meshes)} {plural} left out: {_shown(meshes, ', ')}."
+                f"{len(meshes)} {plural} left out: {first_few(meshes, ', ')}."
             )
         if self.notes:
-            sentences.append(f"Not used as written: {_shown(self.notes, ' | ')}.")
+            sentences.append(f"Not used as written: {first_few(self.notes, ' | ')}.")
         if not sentences:
             return
         sentences.append("The rest is kept.")
         if packages := sorted(self.meshes.unknown_packages):
-            shown = ", ".join(f"{name!r}: folder" for name in packages[:MAX_SHOWN])
+            shown = ", ".join(f"{name!r}: folder" for name in packages[:4])
             sentences.append(f"Pass packages={{{shown}}} to say where a package is.")
         warnings.warn(f"{self.file}: {' '.join(sentences)}", UserWarning, stacklevel=4)
 
-
-def _shown(entries: Sequence[str], separator: str) -> str:
-    shown = list(entries[:MAX_SHOWN])
-    if len(entries) > MAX_SHOWN:
-        shown.append(f"and {len(entries) - MAX_SHOWN} more")
-    return separator.join(shown)

@@ -1,7 +1,8 @@
 """SRDF, MoveIt's description of which links of a URDF never collide, and named states.
 
 What else a file has (groups, end effectors, virtual and passive joints, spheres) is
-skipped. A group is written with the joints of its states, since MoveIt asks for it.
+skipped, and so are values of virtual joints. A group is written with the joints of its
+states, since MoveIt asks for it.
 """
 
 import os
@@ -16,6 +17,7 @@ import numpy as np
 from ...errors import LoadError
 from ...typing import StrPath
 from ...world.frame import NamedState
+from ...world.named_states import DEFAULT_GROUP
 from ..xmltree import XmlElement, read_xml
 
 T = TypeVar("T")
@@ -28,6 +30,10 @@ LINK_ATTRIBUTES = {
 """The attributes that name links, by the tag of the element."""
 DEFAULT_REASON = "User"
 """Reason of an exclusion for which the file gives none."""
+SRDF_TAGS = frozenset(
+    (*LINK_ATTRIBUTES, "group", "group_state", "virtual_joint", "end_effector")
+)
+"""Tags that only an SRDF file has."""
 
 
 class LinkRule(NamedTuple):
@@ -48,6 +54,8 @@ class Srdf:
     """Values are in the file's order: quaternions as (x, y, z, w)."""
     joint_lines: Mapping[str, int]
     """The line in which a joint is first given a value."""
+    virtual_joints: frozenset[str] = frozenset()
+    """Joints between the world and the robot, which are not in its URDF."""
     broken: tuple[str, ...] = ()
     """Messages about elements that cannot be read."""
 
@@ -65,6 +73,11 @@ def read_srdf(path: StrPath) -> Srdf:
     root = read_xml(path)
     if root.tag != "robot":
         raise root.error("expected the root <robot>; this file is no SRDF.")
+    if root.find("link") is not None and not SRDF_TAGS & {e.tag for e in root}:
+        raise root.error(
+            "this file is a URDF, expected an SRDF, which has <disable_collisions> and"
+            " <group_state>; load the robot with add_file."
+        )
     broken: list[str] = []
 
     def readable(
@@ -75,7 +88,8 @@ def read_srdf(path: StrPath) -> Srdf:
             try:
                 values.append(read(element))
             except LoadError as error:
-                broken.append(str(error).rstrip("."))
+                place = str(error).removeprefix(f"{element.file}, ")
+                broken.append(place.rstrip("."))
         return tuple(values)
 
     rules = {
@@ -87,7 +101,8 @@ def read_srdf(path: StrPath) -> Srdf:
     for joint in (j for e in elements for j in e.findall("joint")):
         lines.setdefault(joint.attrib.get("name", ""), joint.line)
     states = readable(elements, _read_state)
-    return Srdf(rules, states, lines, tuple(broken))
+    virtual = frozenset(e.get("name", "") for e in root.findall("virtual_joint"))
+    return Srdf(rules, states, lines, virtual, tuple(broken))
 
 
 def _read_rule(element: XmlElement, names: Iterable[str]) -> LinkRule:
@@ -101,7 +116,8 @@ def _read_state(element: XmlElement) -> NamedState:
     for joint in element.findall("joint"):
         count = len(joint.required("value").split())
         values[joint.required("name")] = joint.numbers("value", count)
-    return NamedState(element.required("name"), element.required("group"), values)
+    group = element.get("group", "").strip() or DEFAULT_GROUP
+    return NamedState(element.required("name"), group, values)
 
 
 def format_srdf(

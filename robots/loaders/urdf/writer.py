@@ -24,7 +24,8 @@ def write_urdf(
     """Return the text of a URDF file.
 
     Joints of several coordinates become chains of joints with massless links between;
-    locked joints become fixed ones at their value. Several roots, or one that is not
+    locked joints become joints that move, with one warning, or fixed ones where URDF
+    has no counterpart. Several roots, or one that is not
     at the world's origin, are attached to a link `world`. Markers, planes and point
     clouds are left out, rounded edges become sharp.
 

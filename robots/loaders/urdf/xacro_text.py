@@ -5,11 +5,12 @@ are: unlike all other readers here, this one is for trusted files only.
 """
 
 import threading
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...errors import LoadError, unknown_name
+from ...errors import LoadError, first_few, unknown_name
 from ...geometry.package_folders import package_folders
 
 XacroArgs = Mapping[str, str | float | bool]
@@ -33,6 +34,8 @@ def expand_xacro(
             of meshes are.
         args: Values of the arguments that the text declares.
 
+    An argument that nothing in the text asks for costs a warning.
+
     Returns:
         The XML, and the folders of all packages, given and found.
 
@@ -52,22 +55,81 @@ def expand_xacro(
             f"xacro_args is {args!r}, expected values by name, such as"
             " xacro_args={'prefix': 'left_'}."
         )
-    mappings = {str(name): str(value) for name, value in (args or {}).items()}
+    given = {str(name): str(value) for name, value in (args or {}).items()}
+    arguments = _Arguments(given)
     found = dict(packages)
     with _LOCK, _finding_packages(found, file.parent):
         try:
             xacro.init_stacks(str(file))
             document = xacro.parse(text)
-            xacro.process_doc(document, mappings=mappings)
-            return document.toxml(), found
+            macros = document.getElementsByTagName("xacro:macro")
+            names = [macro.getAttribute("name") for macro in macros]
+            xacro.process_doc(document, mappings=arguments)
         except Exception as error:  # expressions raise exceptions of all kinds
             place = " in ".join(str(f) for f in reversed(xacro.filestack or [file]))
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise LoadError(
-                f"{place}: xacro cannot expand it ({reason}); mend it there, or pass"
-                " what is missing as xacro_args={name: value} or packages={name:"
-                " folder}."
-            ) from error
+            problem = _problem(error)
+            raise LoadError(f"{place}: xacro cannot expand it ({problem}") from error
+    root = document.documentElement
+    if names and not root.getElementsByTagName("*"):
+        raise LoadError(
+            f"{file}: it defines macros ({first_few(names)}) but calls none, so that"
+            " there is no robot in it; give the file that includes this one and calls"
+            " them."
+        )
+    _warn_of_unused(file, given, arguments)
+    return document.toxml(), found
+
+
+class _Arguments(dict[str, str]):
+    """Values of arguments by name, with a record of the names that are asked for."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.asked: dict[str, None] = {}
+
+    def __contains__(self, name: object) -> bool:
+        self.asked[str(name)] = None
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.asked[name] = None
+        return super().__getitem__(name)
+
+
+def _warn_of_unused(file: Path, given: Iterable[str], arguments: _Arguments) -> None:
+    unused = [name for name in given if name not in arguments.asked]
+    if unused:
+        sentences = [unknown_name("argument", n, arguments.asked) for n in unused]
+        warnings.warn(
+            f"{file}: xacro_args has arguments that the file does not use:"
+            f" {first_few(sentences, ' ')}",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _problem(error: Exception) -> str:
+    """Return what a problem of xacro is, and after a parenthesis what to do."""
+    cause = getattr(error, "exc", None)
+    if not isinstance(cause, OSError):
+        text = " ".join(str(error).split()) or type(error).__name__
+        return (
+            f"{text}); mend it there, or pass what is missing as xacro_args={{name:"
+            " value} or packages={name: folder}."
+        )
+    file = str(cause.filename)
+    _, is_uri, place = file.partition("package://")
+    if not is_uri:
+        return (
+            f"the included file {file!r}: {cause.strerror}); mend the name in"
+            " <xacro:include>, or pass another folder of its package as"
+            " packages={name: folder}."
+        )
+    package, _, rest = place.partition("/")
+    return (
+        f"the included file 'package://{place}': xacro knows no package://); write"
+        f" <xacro:include filename='$(find {package})/{rest}'/> instead."
+    )
 
 
 @contextmanager
