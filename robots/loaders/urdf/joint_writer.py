@@ -128,7 +128,8 @@ class JointWriter:
         A locked joint is written as one that moves; where URDF has no counterpart, it
         and its followers become fixed.
         """
-        loosened, fixed = [], []
+        loosened: list[str] = []
+        fixed: list[str] = []
         for i, frame in enumerate(self.model.frames):
             if frame.joint is None or frame.joint.dim == 0:
                 continue

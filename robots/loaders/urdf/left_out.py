@@ -42,4 +42,3 @@ class LeftOut:
             shown = ", ".join(f"{name!r}: folder" for name in packages[:4])
             sentences.append(f"Pass packages={{{shown}}} to say where a package is.")
         warnings.warn(f"{self.file}: {' '.join(sentences)}", UserWarning, stacklevel=4)
-
