@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
 from posewise.robots.contact.body_pairs import BodyPairs, CoreTypes, group_body_pairs
+from posewise.robots.contact.huge_shapes import warn_of_huge_shapes
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
 from posewise.robots.world.frame import Frame
@@ -113,6 +114,7 @@ def _resolve_pairs(
     margin = np.full(len(pairs), float(world))
     if own is not None:
         margin[C.own_links(involved[pairs])] = own
+    warn_of_huge_shapes(C.frames, involved)
     shapes = [C.frames[i] for i in involved]
     symbol, params = _pairs_symbol(
         fn, name, dim, shapes, pairs, margin, smoothing_arrays

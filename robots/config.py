@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from posewise.collision import Contact
+from posewise.compilation.progress import announce_if_slow
 
 from .contact.filter import CollisionFilter, pairs_between, solid_parts
 from .contact.hands import held_pairs, subtree_indices
@@ -595,7 +596,8 @@ class Config:
         All meshes and hulls of a frame become one set of shapes, whose union encloses
         them; spheres, boxes and other simple shapes stay. Frames, contact flags,
         ignored pairs and what is drawn do not change. Where the file gives no inertia,
-        it is that of the new shapes.
+        it is that of the new shapes. A frame that was fitted before is fitted again
+        from its meshes and hulls.
 
         Args:
             primitives: "capsules", "spheres", "boxes" or "hulls" (of at most 32
@@ -950,7 +952,8 @@ class Config:
         """Exclude pairs of a robot's links that need no test, as MoveIt's assistant.
 
         Each pair of `collision_pairs()` with both frames on one robot is excluded for
-        the first of these reasons that holds. "Adjacent": the links are neighbours,
+        the first of these reasons that holds, with meshes and hulls as they were before
+        `fit_collisions`. "Adjacent": the links are neighbours,
         with one joint or only links without shapes between them. "Default": they touch
         at home (a coordinate whose home is outside of its limits is in their middle).
         "Always": they touch in more than 95 % of 200 random states. "Never": they touch
@@ -958,7 +961,9 @@ class Config:
 
         Random states are uniform within the limits; coordinates without limits are
         within ±pi of home. Look at the "Default" pairs: a home in which the robot truly
-        collides hides that collision.
+        collides hides that collision; set another one, `C.home = q`. It costs a warning
+        when most pairs touch at home, and when some touch there only because fitted
+        shapes are larger than what they stand for: these still count.
 
         Args:
             samples: number of random states. More make "Never" more certain.
@@ -972,7 +977,8 @@ class Config:
         Raises:
             ConfigError: for an argument that does not fit.
         """
-        found = default_exclusions(self._tree, self._filter, samples, seed, margin)
+        with announce_if_slow("testing which links may touch (compiles at first)"):
+            found = default_exclusions(self._tree, self._filter, samples, seed, margin)
         self._filter = self._filter.ignoring(found)
         return named_pairs(self._tree, found)
 
@@ -1046,7 +1052,7 @@ class Config:
         Args:
             pairs: frame indices; None: `collision_indices()`.
         """
-        root = robot_roots(self._tree, self._filter.held)
+        root = robot_roots(self.frames, self._filter.held)
         a, b = root[self.collision_indices() if pairs is None else pairs].T
         return a == b
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from posewise import collision
+from posewise.collision.broad_phase import bounding_radius
 
 from ..errors import ConfigError
 from ..geometry import shapes
@@ -78,6 +79,13 @@ def frame_bodies(frame: Frame) -> list[Bodies]:
         kind = core_kind(body.core)
         groups.setdefault(kind, []).append(Bodies(kind, body, np.array([number])))
     return [concatenate_bodies(group) for group in groups.values()]
+
+
+def body_radii(body: collision.Body) -> Float[np.ndarray, " n"]:
+    """Return the radii of balls about the origins of bodies; half-spaces: infinity."""
+    if isinstance(body.core, collision.HalfSpace):
+        return np.full(len(body.radius), np.inf)
+    return np.asarray(bounding_radius(body.core)) + body.radius
 
 
 POINT_CORE = collision.Box(np.zeros((1, 3)))

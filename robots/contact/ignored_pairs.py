@@ -3,23 +3,28 @@
 The reasons are those of MoveIt's setup assistant (`compute_default_collisions.cpp`).
 """
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from posewise.collision import Body, HalfSpace, contact_within
-from posewise.collision.broad_phase import bounding_radius
+from posewise.collision import Body, contact_within
+from posewise.compilation.program import compile_program
 
+from ..errors import first_few
 from ..kinematics.forward import forward_pass
 from ..validation import integer, number
+from ..world.fit_collisions import unfitted
+from ..world.frame import Frame
 from ..world.frame_tree import FrameTree
-from .bodies import Bodies
+from .bodies import Bodies, body_radii
 from .body_pairs import BodyPairs, group_body_pairs
 from .collision_pairs import FramePair
 from .filter import CollisionFilter
+from .huge_shapes import warn_of_huge_shapes
 from .own_links import adjacent_pairs, robot_roots
 
 ALWAYS_SAMPLES = 200
@@ -35,6 +40,10 @@ ROWS_PER_BATCH = 1024
 CONTACT_TOLERANCE = 1e-6
 """Distance beyond the margin at which frames still touch [m], so that faces that meet
 count; a larger one counts more."""
+
+
+MIN_CROWD = 4
+"""Number of pairs that touch at home from which a warning says that most do (count)."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +76,14 @@ def default_exclusions(
     samples = integer("samples", samples, "states >= 1", lambda n: n >= 1)
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0)
     margin = number("margin", margin, "one number (metres)")
-    root = robot_roots(tree, collision_filter.held)
+    root = robot_roots(tree.frames, collision_filter.held)
     pairs = collision_filter.pairs(tree)
     pairs = pairs[root[pairs[:, 0]] == root[pairs[:, 1]]]
     keys = [(int(a), int(b)) for a, b in pairs]
     neighbours = adjacent_pairs(tree, collision_filter.held)
     reasons = {pair: "Adjacent" for pair in keys if pair in neighbours}
-    test = _TouchTest(tree, pairs, margin + CONTACT_TOLERANCE)
+    cutoff = margin + CONTACT_TOLERANCE
+    test = _TouchTest(tree, tuple(map(unfitted, tree.frames)), pairs, cutoff)
     open_ = np.array([pair not in reasons for pair in keys], bool)
 
     def exclude(found: Bool[np.ndarray, " pairs"], reason: str) -> None:
@@ -81,7 +91,10 @@ def default_exclusions(
             reasons[keys[k]] = reason
         open_[found] = False
 
-    exclude(test.touching(_home(tree)[None], open_)[0], "Default")
+    home = _home(tree)[None]
+    at_home = test.touching(home, open_)[0]
+    _warn_of_a_crowded_home(int(at_home.sum()), int(open_.sum()))
+    exclude(at_home, "Default")
     states = _random_states(tree, samples, np.random.default_rng(seed))
     first = test.touching(states[:ALWAYS_SAMPLES], open_)
     exclude(first.mean(0) > ALWAYS_FRACTION, "Always")
@@ -92,7 +105,42 @@ def default_exclusions(
         batch = states[start : start + STATES_PER_BATCH]
         never &= ~test.touching(batch, never).any(0)
     exclude(never, "Never")
+    is_fitted = np.array([bool(frame.unfitted) for frame in tree.frames], bool)
+    inflated = open_ & is_fitted[pairs].any(1)
+    fitted = _TouchTest(tree, tree.frames, pairs[inflated], cutoff)
+    touching = fitted.touching(home, np.ones(inflated.sum(), bool))[0]
+    larger = {keys[k]: "Fitted" for k in np.flatnonzero(inflated)[touching]}
+    _warn_of_inflated_pairs(named_pairs(tree, larger))
     return reasons
+
+
+def _warn_of_a_crowded_home(count: int, total: int) -> None:
+    """Warn when most pairs touch at home, since all of these are excluded for ever."""
+    if count >= MIN_CROWD and count > total / 2:
+        warnings.warn(
+            f"ignore_default_collisions: {count} of {total} pairs that are no"
+            ' neighbours touch at home, and are excluded as "Default". If that is no'
+            " posture of the robot, load it again and set a better home (C.home = q)"
+            " first; if its meshes are in millimetres, write"
+            ' scale="0.001 0.001 0.001" in its file.',
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _warn_of_inflated_pairs(pairs: Sequence[IgnoredPair]) -> None:
+    """Warn of pairs that touch at home with fitted shapes only."""
+    if pairs:
+        names = first_few([f"{p.a!r} and {p.b!r}" for p in pairs])
+        warnings.warn(
+            "ignore_default_collisions: at home these pairs touch only because"
+            f" fit_collisions made their shapes larger: {names}. They still count, so"
+            " that the home collides: fit these links closer (fit_collisions with"
+            " links= and a smaller tolerance=, or with 'boxes'), or exclude the pairs"
+            " with ignore_collisions.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _home(tree: FrameTree) -> Float[np.ndarray, " nq"]:
@@ -126,10 +174,15 @@ class _TouchTest:
     """Test of pairs of frames for contact in many states."""
 
     def __init__(
-        self, tree: FrameTree, pairs: Int[np.ndarray, "n 2"], cutoff: float
+        self,
+        tree: FrameTree,
+        frames: tuple[Frame, ...],
+        pairs: Int[np.ndarray, "n 2"],
+        cutoff: float,
     ) -> None:
         self.tree, self.pairs, self.cutoff = tree, pairs, cutoff
-        self.groups = group_body_pairs(tree.frames, pairs)
+        self.groups = group_body_pairs(frames, pairs)
+        warn_of_huge_shapes(frames, pairs)
 
     def touching(
         self, q: Float[np.ndarray, "states nq"], among: Bool[np.ndarray, " pairs"]
@@ -182,7 +235,7 @@ class _TouchTest:
         rows = np.minimum(np.arange(ROWS_PER_BATCH), count - 1)
         a, b = (jax.tree.map(lambda x: x[rows], body) for body in (a, b))
         cutoff = np.full(ROWS_PER_BATCH, self.cutoff)
-        return np.asarray(_distance(a, b, cutoff))[:count] < self.cutoff
+        return _distance(a, b, cutoff)[:count] < self.cutoff
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,18 +262,12 @@ class _Side:
         body = chosen.body
         R_frame = R[:, frames]
         origin = p[:, frames] + np.einsum("snij,nj->sni", R_frame, body.p)
-        return cls(chosen, R_frame @ body.R, origin, _ball_radius(body))
+        return cls(chosen, R_frame @ body.R, origin, body_radii(body))
 
     def body(self, state: np.ndarray, row: np.ndarray) -> Body:
         """Return the bodies of some rows, each in one state."""
         body = self.bodies.rows(row).body
         return Body(body.core, body.radius, self.R[state, row], self.p[state, row])
-
-
-def _ball_radius(body: Body) -> Float[np.ndarray, " rows"]:
-    if isinstance(body.core, HalfSpace):
-        return np.full(len(body.radius), np.inf)
-    return np.asarray(bounding_radius(body.core)) + body.radius
 
 
 @jax.jit
@@ -229,6 +276,8 @@ def _frame_poses(K, q):
     return frames.R, frames.p
 
 
-@jax.jit
-def _distance(a, b, cutoff):
-    return contact_within(a, b, cutoff).distance
+_distance = compile_program(
+    lambda a, b, cutoff: contact_within(a, b, cutoff).distance,
+    num_static=0,
+    fetches=True,
+)

@@ -18,15 +18,14 @@ from .hands import floats
 
 
 def robot_roots(
-    tree: FrameTree, others: Collection[int] = ()
+    frames: tuple[Frame, ...], others: Collection[int] = ()
 ) -> Int[np.ndarray, " frames"]:
     """Return for each frame the index of the root of its robot.
 
     Args:
-        tree: the frames.
+        frames: all frames.
         others: attached frames, which are no part of the robot above them.
     """
-    frames = tree.frames
     root = np.arange(len(frames))
     for i in topological_order(frames):
         parent = frames[i].parent

@@ -19,6 +19,7 @@ from ..world.frame import Frame
 from ..world.frame_tree import FrameTree
 from .body_pairs import BodyPairs, group_body_pairs
 from .collision_pairs import FramePair
+from .huge_shapes import warn_of_huge_shapes
 
 MIN_BUCKET = 64
 """Smallest batch of pairs that is compiled for (count).
@@ -61,7 +62,10 @@ def nearest_contacts(
 @lru_cache(maxsize=64)
 def _grouped(frames: tuple[Frame, ...], pairs: bytes) -> list[BodyPairs]:
     """Return pairs of bodies, which a world in another state has, too."""
-    return group_body_pairs(frames, np.frombuffer(pairs, int).reshape(-1, 2))
+    index_pairs = np.frombuffer(pairs, int).reshape(-1, 2)
+    groups = group_body_pairs(frames, index_pairs)
+    warn_of_huge_shapes(frames, index_pairs)
+    return groups
 
 
 def _near_contacts(

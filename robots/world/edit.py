@@ -222,8 +222,12 @@ def set_color(tree: FrameTree, frame: FrameName, color: RGBA) -> FrameTree:
     """Set the colour of all shapes of a frame."""
     i = tree.own_index(frame)
     rgba = parse_color(color)
-    geometries = tuple(replace(g, color=rgba) for g in tree.frames[i].geometries)
-    return tree.with_properties(i, geometries=geometries)
+    colored = tree.frames[i]
+    geometries, unfitted = (
+        tuple(replace(g, color=rgba) for g in shapes)
+        for shapes in (colored.geometries, colored.unfitted)
+    )
+    return tree.with_properties(i, geometries=geometries, unfitted=unfitted)
 
 
 def set_contact(tree: FrameTree, frame: FrameName, contact: int) -> FrameTree:

@@ -88,11 +88,11 @@ def fit_collisions(
     report = []
     for i in _chosen_frames(tree, links):
         start = perf_counter()
-        frame = tree.frames[i]
+        frame = unfitted(tree.frames[i])
         surface = _surface(frame)
         fitted = fit(surface, primitives, tolerance)
         geometries = _replaced(frame, fitted)
-        tree = tree.with_properties(i, geometries=geometries)
+        tree = tree.with_properties(i, geometries=geometries, unfitted=frame.geometries)
         hull = surface.hull_volume
         report.append(
             LinkFit(
@@ -106,11 +106,21 @@ def fit_collisions(
     return tree, CollisionFit(tuple(report))
 
 
+def unfitted(frame: Frame) -> Frame:
+    """Return a frame with the shapes that it had before it was fitted."""
+    if not frame.unfitted:
+        return frame
+    return replace(frame, geometries=frame.unfitted, unfitted=())
+
+
+def _has_fitted(frame: Frame) -> bool:
+    """Whether a frame has meshes or sharp hulls that collide, or had before a fit."""
+    return any(map(_is_fitted, unfitted(frame).geometries))
+
+
 def _chosen_frames(tree: FrameTree, links: Frames | None) -> list[int]:
     if links is None:
-        return [
-            i for i, f in enumerate(tree.frames) if any(map(_is_fitted, f.geometries))
-        ]
+        return [i for i, frame in enumerate(tree.frames) if _has_fitted(frame)]
     if not isinstance(links, Iterable):
         raise ConfigError(
             f"links is {links!r}, expected the name of a frame, or a list of names."
@@ -118,7 +128,7 @@ def _chosen_frames(tree: FrameTree, links: Frames | None) -> list[int]:
     names = [links] if isinstance(links, str) else list(links)
     chosen = [tree.own_index(name) for name in names]
     for name, i in zip(names, chosen, strict=True):
-        if not any(map(_is_fitted, tree.frames[i].geometries)):
+        if not _has_fitted(tree.frames[i]):
             raise ConfigError(
                 f"links: frame {name!r} has no mesh and no hull that collides, so that"
                 " nothing is replaced; leave it out."

@@ -82,6 +82,8 @@ class Frame:
     """Metadata: all other attributes of the file."""
     missing_shapes: tuple[str, ...] = ()
     """Shapes for collision in its file that could not be used."""
+    unfitted: tuple[Geometry, ...] = ()
+    """The shapes before `fit_collisions` replaced some of them; empty: none were."""
 
     @property
     def shape(self) -> Shape | None:
@@ -103,6 +105,7 @@ class FrameFields(TypedDict, total=False):
     inertia: np.ndarray | None
     attributes: dict[str, Any]
     missing_shapes: tuple[str, ...]
+    unfitted: tuple[Geometry, ...]
 
 
 @dataclass(frozen=True, eq=False)

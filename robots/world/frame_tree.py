@@ -160,6 +160,9 @@ class FrameTree:
         return FrameTree(self._replaced(i, changes), self.values, self.model)
 
     def _replaced(self, i: int, changes: Mapping[str, Any]) -> tuple[Frame, ...]:
+        if "geometries" in changes:
+            # Other shapes than those that a fit stands for.
+            changes = {"unfitted": (), **changes}
         changed = replace(self.frames[i], **changes)
         return (*self.frames[:i], changed, *self.frames[i + 1 :])
 

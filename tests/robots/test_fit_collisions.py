@@ -151,6 +151,7 @@ def test_everything_else_stays():
     assert [type(s) for s in drawn] == [pw.Sphere, pw.Mesh]
     table = str(report)
     assert "arm" in table and "volume / hull" in table and "median" in table
+    C.set_shape("arm", pw.Sphere(0.1))
     assert "nothing was replaced" in str(C.fit_collisions("boxes"))
 
 

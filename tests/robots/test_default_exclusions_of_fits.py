@@ -1,0 +1,128 @@
+"""Default exclusions with fitted shapes, crowded homes and wrong units."""
+
+import warnings
+
+import numpy as np
+import pytest
+import trimesh
+
+import posewise as pw
+
+WING = trimesh.creation.box([0.02, 0.02, 0.4])
+
+
+def folding_arm(gap: float = 0.02) -> pw.Config:
+    """Return an arm whose last link, a thin wing, is beside its first at home."""
+    C = pw.Config()
+    mesh = pw.Mesh(WING, mode="convex")
+    C.add_frame("base", shape=[(mesh, [0, 0, 0.2, 1, 0, 0, 0])])
+    C.add_frame("elbow", "base", joint="hingeY", limits=[-2, 2])
+    C.set_pose("elbow", [0, 0, 0, 1, 0, 0, 0])
+    C.add_frame("wrist", "elbow", joint="hingeY", limits=[-2, 2])
+    C.set_shape("elbow", pw.Sphere(0.01))
+    C.set_contact("elbow", 1)
+    place = [0.02 + gap, 0, 0.2, 1, 0, 0, 0]
+    C.add_frame("wing", "wrist", pose=place, shape=mesh)
+    return C
+
+
+def reasons(C: pw.Config) -> dict[tuple[str, str], str]:
+    return {(p.a, p.b): p.reason for p in C.ignore_default_collisions(samples=300)}
+
+
+def test_fits_do_not_hide_collisions():
+    C = folding_arm()
+    assert C.collisions() == [] or C.collisions()[0][:2] != ("base", "wing")
+    plain = reasons(folding_arm())
+    assert ("base", "wing") not in plain
+    C.fit_collisions("spheres", tolerance=np.inf)
+    with pytest.warns(UserWarning, match="only because.*'base' and 'wing'.*closer"):
+        assert reasons(C) == plain
+    assert ("base", "wing") in C.collision_pairs()
+    assert ("base", "wing") in [hit[:2] for hit in C.collisions()]
+    # The advice of the warning: boxes are exact here.
+    C.fit_collisions("boxes", links=["base", "wing"])
+    assert ("base", "wing") not in [hit[:2] for hit in C.collisions()]
+
+
+def test_order_of_fit_and_exclusions_does_not_matter():
+    first, last = folding_arm(gap=-0.01), folding_arm(gap=-0.01)
+    first.fit_collisions("capsules")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = reasons(first)
+        assert found == reasons(last)
+    assert found["base", "wing"] == "Default"
+
+
+def test_fits_begin_at_the_meshes_again():
+    C, fresh = folding_arm(), folding_arm()
+    C.fit_collisions("spheres", tolerance=np.inf)
+    C.set_color("wing", [1, 0, 0])
+    again = C.fit_collisions("boxes").links
+    assert [(x.frame, x.volume_ratio) for x in again] == [
+        (x.frame, x.volume_ratio) for x in fresh.fit_collisions("boxes").links
+    ]
+    assert {g.color for g in C.frame("wing").geometries if g.visual} == {(1, 0, 0)}
+    C.set_shape("wing", pw.Sphere(0.1))
+    assert C.frame("wing").unfitted == ()
+
+
+def test_a_crowded_home_costs_a_warning():
+    C = pw.Config()
+    C.add_frame("l0", shape=pw.Sphere(0.5))
+    for k in range(1, 5):
+        C.add_frame(f"l{k}", f"l{k - 1}", joint="hingeZ", shape=pw.Sphere(0.5))
+        C.replace_frame(f"l{k}", origin=np.array([0.1, 0, 0, 1, 0, 0, 0]))
+    with pytest.warns(UserWarning, match='6 of 6 pairs.*"Default".*C.home = q'):
+        C.ignore_default_collisions(samples=10)
+
+
+URDF = """<robot name="r"><link name="base"/>{links}</robot>"""
+LINK = """<link name="l{k}"><collision><geometry><mesh filename="bar.stl"{scale}/>
+</geometry></collision></link><joint name="j{k}" type="revolute"><parent link="{p}"/>
+<child link="l{k}"/><origin xyz="0 0 0.3"/><axis xyz="0 1 0"/>
+<limit lower="-2" upper="2" effort="1" velocity="1"/></joint>"""
+
+
+def robot_file(folder, scale: str):
+    trimesh.creation.box([20, 20, 250]).export(folder / "bar.stl")
+    links = "".join(
+        LINK.format(k=k, p=f"l{k - 1}" if k else "base", scale=scale) for k in range(4)
+    )
+    (folder / "r.urdf").write_text(URDF.format(links=links))
+    return folder / "r.urdf"
+
+
+QUESTIONS = {
+    "collisions": lambda C: C.collisions(),
+    "exclusions": lambda C: C.ignore_default_collisions(samples=5),
+    "feature": lambda C: C.eval(pw.FS.accumulatedCollisions),
+}
+
+
+@pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("fits", [False, True])
+def test_meshes_in_millimetres_cost_a_warning(fits, ask, tmp_path):
+    C = pw.Config()
+    C.add_file(robot_file(tmp_path, ""))
+    if fits:
+        C.fit_collisions("capsules")
+    with pytest.warns(UserWarning) as seen:
+        ask(C)
+        C.copy().collisions()
+    text = [str(w.message) for w in seen if "far larger" in str(w.message)]
+    (message,) = text
+    for part in ("'l0' (126 m)" if not fits else "'l0' (", "within 1.2 m", 'scale="0'):
+        assert part in message
+
+
+def test_meshes_in_metres_cost_none(tmp_path):
+    C = pw.Config()
+    C.add_file(robot_file(tmp_path, ' scale="0.001 0.001 0.001"'))
+    C.add_frame("floor", shape=pw.Plane())
+    C.add_frame("house", position=[0, 0, -60], shape=pw.Box([100, 100, 100]))
+    C.add_frame("door", "house", joint="hingeZ", shape=pw.Box([1, 0.1, 2]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        C.collisions()
