@@ -18,6 +18,7 @@ from .chain.contact_paths import contact_forces_along_path
 from .chain.modes import ModeSequence
 from .objective import Objective, ObjectiveError
 from .objective_report import ObjectiveReport, format_table, report_objective
+from .report.colliding_pairs import colliding_pairs, is_about_collisions
 from .report.filming import film_slices, film_worlds
 from .report.plotting import plot_path
 from .report.viewing import view_worlds
@@ -92,7 +93,10 @@ class Solution:
 
     @property
     def message(self) -> str:
-        """The status in a sentence, with the objectives in conflict, in their units."""
+        """The status in a sentence, with the objectives in conflict, in their units.
+
+        `report` also names the pairs that collide, which takes longer.
+        """
         text = self.status.message
         if self.status == Status.BAD_INPUT:
             broken = [o.objective.name for o in self.objectives if not o.is_finite]
@@ -103,6 +107,8 @@ class Solution:
             bad = sorted(self._violated(), key=lambda o: -o.violation)[:4]
             names = ", ".join(f"{o.objective.name} ({_amount(o)})" for o in bad)
             text += f" Violated: {names}."
+            if any(map(is_about_collisions, bad)):
+                text += " report() names the pairs that collide."
         return text
 
     @property
@@ -159,7 +165,9 @@ class Solution:
         """Return a table of all objectives: type, unit, slices, violation, cost.
 
         The column `violation` is in the feature's unit, `scaled` is what the solver
-        compares with the tolerance, and `at` is the slice where that is largest.
+        compares with the tolerance, and `at` is the slice where that is largest. Below
+        it, for violated objectives on collisions, the nearest pairs of that slice; the
+        first such report compiles their distances, for a few seconds.
         """
         lines = format_table(self.objectives)
         lines.append(
@@ -170,6 +178,7 @@ class Solution:
         lines += [f"alternative: {name}" for name in self.alternatives]
         if not self.feasible:
             lines.append(self.message)
+            lines += colliding_pairs(self._violated(), self.world_at)
         return "\n".join(lines)
 
     def plot(self, file: StrPath | None = None) -> "Figure":
