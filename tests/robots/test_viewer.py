@@ -229,3 +229,27 @@ def test_without_viser_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(ImportError, match=r"posewise\[viz\]"):
         world().view(browser=False)
+
+
+def test_a_world_without_visual_shapes_says_so():
+    shape = '<geometry><box size="1 1 1"/></geometry>'
+    text = '<robot name="r"><link name="a"><{0}>{1}</{0}></link></robot>'
+    C = pw.Config()
+    C.add_text(text.format("collision", shape))
+    with pytest.warns(UserWarning, match="draws frames, but no shapes"):
+        C.view(browser=False).close()
+    D = pw.Config()
+    D.add_text(text.format("visual", shape))
+    D.view(browser=False).close()
+
+
+def test_dae_meshes_need_pycollada(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "collada", None)
+    monkeypatch.setitem(sys.modules, "collada.common", None)
+    (tmp_path / "m.dae").write_text("<COLLADA/>")
+    mesh = '<geometry><mesh filename="m.dae"/></geometry>'
+    text = f'<robot name="r"><link name="a"><visual>{mesh}</visual></link></robot>'
+    C = pw.Config()
+    C.add_text(text, folder=tmp_path)
+    with pytest.raises(ImportError, match=r"m.dae.*pip install .posewise\[meshes\]"):
+        C.view(browser=False)

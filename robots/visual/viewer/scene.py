@@ -1,5 +1,6 @@
 """The frames of a world as nodes `/frames/NAME`, each at its pose in the world."""
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,11 @@ class FrameScene:
         self.handles: list[Any] = []
 
     def draw(self, frames: Sequence[Frame]) -> None:
-        """Draw frames and their visual shapes in place of the old ones, unposed."""
+        """Draw frames and their visual shapes in place of the old ones, unposed.
+
+        A world that has shapes, but none that is drawn, costs a warning.
+        """
+        _warn_if_invisible(frames)
         for handle in self.handles:
             handle.remove()
         self._poses = np.full((len(frames), 7), np.nan)
@@ -61,6 +66,18 @@ class FrameScene:
         camera = self._server.initial_camera
         camera.look_at = centre
         camera.position = centre + size * np.array([1.0, -1.0, 0.6])
+
+
+def _warn_if_invisible(frames: Sequence[Frame]) -> None:
+    has_shapes = any(f.geometries or f.missing_shapes for f in frames)
+    if has_shapes and not any(g.visual for f in frames for g in f.geometries):
+        warnings.warn(
+            "The view draws frames, but no shapes: none of this world is visual. Its"
+            " file has shapes for collisions only, or the others were left out when it"
+            " was read; then a warning said why.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def node_names(frames: Sequence[Frame]) -> list[str]:
