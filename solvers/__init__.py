@@ -2,6 +2,7 @@
 
 from .augmented_lagrangian import Result as Result
 from .augmented_lagrangian import solve as solve
+from .bounds import StepBounds as StepBounds
 from .interruptible import Progress as Progress
 from .interruptible import ProgressReporter as ProgressReporter
 from .interruptible import solve_interruptible as solve_interruptible

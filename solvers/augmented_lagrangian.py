@@ -21,18 +21,26 @@ from posewise.compilation.packed_pytree import Packed, pack, unpack
 from posewise.compilation.single_kernel import defer, subprogram
 
 from .chain_problem import ChainProblem
-from .inactive_linearization import without_extrapolation
 from .iteration import step
+from .merit import AugmentedLagrangian
 from .options import Number, Options
+from .quadratic_model import TrialStep
 from .residuals import (
     FlatResiduals,
     concatenate,
     max_violation,
     merge_like_blocks,
     total_cost,
-    update_multipliers,
 )
-from .state import Linearization, SolverState, TrialStep
+from .state import (
+    Counter,
+    Iterate,
+    Linearization,
+    ProgressWindow,
+    ScheduleState,
+    SearchState,
+    SolverState,
+)
 from .status import Status
 
 
@@ -61,45 +69,26 @@ def initial_state(
     # Only shapes matter: the first iteration accepts x and replaces all arrays.
     shapes = jax.eval_shape(merge_like_blocks, problem.shapes(data, x))
     blocks = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
-    rows = sum(b.y.size for b in blocks)
+    y = concatenate([b.y for b in blocks])
 
     def scalar(value: Any) -> jax.Array:
         return jnp.asarray(value, x.dtype)
 
-    zero, false, zero_count = scalar(0.0), jnp.zeros((), bool), jnp.zeros((), int)
+    zero, count = scalar(0.0), jnp.zeros((), int)
     no_step = jnp.zeros((len(x), problem.nv), x.dtype)
-    trial = TrialStep(
-        x,
-        no_step,
-        step_norm=zero,
-        predicted_decrease=zero,
-        diagonal_decrease=zero,
-        is_clipped=false,
-        clamped_mask=no_step > 0,
-        is_solvable=~false,
-    )
     return SolverState(
-        x=x,
-        trial=trial,
-        linearization=tuple(Linearization(b.y, b.J) for b in blocks),
-        extrapolated=without_extrapolation(blocks).extrapolated,
-        kind=jnp.zeros(rows, np.int32),
-        is_correction=false,
-        multipliers=concatenate([b.y for b in blocks]),
-        mu=scalar(options.mu),
-        row_scale=concatenate([jnp.ones_like(b.y) for b in blocks]),
-        damping=scalar(options.damping),
-        rejected=false,
-        forced_active=jnp.zeros(rows, bool),
-        clamped_mask=no_step > 0,
-        last_violation=scalar(jnp.inf),
-        stalls=zero_count,
-        feasible_iterations=zero_count,
-        reference_cost=scalar(jnp.inf),
-        iterations=zero_count,
-        pause_at=scalar(options.max_iterations + 1),
-        status=jnp.asarray(int(Status.ITERATION_LIMIT)),
-        done=false,
+        Iterate(
+            x,
+            FlatResiduals(y, jnp.zeros(len(y), np.int32)),
+            tuple(Linearization(b.y, b.J) for b in blocks),
+        ),
+        TrialStep(x, no_step, zero, zero, jnp.ones((), bool)),
+        AugmentedLagrangian(y, scalar(options.mu), jnp.ones_like(y)),
+        SearchState(scalar(options.damping), count),
+        ScheduleState(scalar(jnp.inf), count, zero),
+        ProgressWindow(count, scalar(jnp.inf)),
+        Counter(count, scalar(options.max_iterations + 1)),
+        jnp.asarray(int(Status.INTERRUPTED)),
     )
 
 
@@ -113,7 +102,8 @@ def iterate_until_paused(
 
     def goes_on(state: Any) -> jax.Array:
         s = unpack(state)
-        return ~s.done & (s.iterations < s.pause_at)
+        is_running = s.status == int(Status.INTERRUPTED)
+        return is_running & (s.counter.iterations < s.counter.pause_at)
 
     # The one call of `evaluate` in the program is inside of this loop: features are
     # most of its code, and each further call would be compiled again.
@@ -123,25 +113,22 @@ def iterate_until_paused(
 
 def extract_result(options: Options, s: SolverState) -> Result:
     """Return the result of a state, INTERRUPTED if the loop is only paused."""
-    residuals = FlatResiduals(concatenate([b.y for b in s.linearization]), s.kind)
-    # Extrapolated rows are negative for the solver; the features themselves are zero.
-    pairs = zip(s.linearization, s.extrapolated, strict=True)
-    y = concatenate([b.y if m is None else jnp.where(m, 0.0, b.y) for b, m in pairs])
+    residuals = s.iterate.residuals
     violation = max_violation(residuals)
-    is_unsolved = s.status == int(Status.ITERATION_LIMIT)
-    is_unsolved = is_unsolved | (s.status == int(Status.INFEASIBLE))
     # The solver's tolerance is a tenth of that of solutions; see `KOMO.solve`.
     is_feasible = violation <= 10 * options.tolerance
-    status = jnp.where(is_unsolved & is_feasible, int(Status.FEASIBLE), s.status)
-    has_ended = s.done | (s.iterations > options.max_iterations)
-    status = jnp.where(has_ended, status, int(Status.INTERRUPTED))
+    reached_limit = s.counter.iterations > options.max_iterations
+    is_unsolved = (s.status == int(Status.INTERRUPTED)) & reached_limit
+    status = jnp.where(is_unsolved, int(Status.ITERATION_LIMIT), s.status)
+    is_unsolved = is_unsolved | (s.status == int(Status.INFEASIBLE))
+    status = jnp.where(is_unsolved & is_feasible, int(Status.FEASIBLE), status)
     return Result(
-        s.x,
-        y,
-        update_multipliers(residuals, s.multipliers, s.penalty),
+        s.iterate.x,
+        residuals.y,
+        s.lagrangian.update_multipliers(residuals),
         violation,
         total_cost(residuals),
-        s.iterations,
+        s.counter.iterations,
         status,
     )
 
@@ -199,8 +186,10 @@ def resume(
         initial = initial_state(problem, data, x, options)
         state = jax.tree.map(lambda a, b: jnp.where(is_fresh, a, b), initial, state)
         # Selecting between both states keeps one program for fresh and resumed lanes.
-        pause_at = jnp.minimum(state.iterations + max_iterations, initial.pause_at)
-        return state._replace(pause_at=pause_at.astype(x.dtype))
+        iterations = state.counter.iterations
+        pause_at = jnp.minimum(iterations + max_iterations, initial.counter.pause_at)
+        counter = Counter(iterations, pause_at.astype(x.dtype))
+        return state._replace(counter=counter)
 
     data, options = _deferred_unpack(data), _deferred_unpack(options)
     state = subprogram(begin, data, x, state, is_fresh, options, max_iterations)

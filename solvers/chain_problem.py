@@ -3,10 +3,11 @@
 from typing import Any, Protocol, runtime_checkable
 
 import jax
-from jaxtyping import Bool, Float, PyTree
+from jaxtyping import Float, PyTree
 
 from posewise.compilation.packed_pytree import Packed
 
+from .bounds import StepBounds
 from .residuals import ResidualBlock
 
 
@@ -60,20 +61,6 @@ class ChainProblem(Protocol):
         """Return x moved along a tangent step, and clipped to the bounds."""
         ...
 
-    def max_step_fraction(
-        self, data: PyTree, x: Float[jax.Array, "T nq"], step: Float[jax.Array, "T nv"]
-    ) -> Float[jax.Array, ""]:
-        """Return the largest fraction of a step, up to 1, that crosses no bound.
-
-        Bounds that x is at do not count.
-        """
-        ...
-
-    def active_bounds(
-        self,
-        data: PyTree,
-        x: Float[jax.Array, "T nq"],
-        gradient: Float[jax.Array, "T nv"],
-    ) -> Bool[jax.Array, "T nv"]:
-        """Return which tangent directions a bound blocks against the descent."""
+    def step_bounds(self, data: PyTree, x: Float[jax.Array, "T nq"]) -> StepBounds:
+        """Return the least and the largest tangent step within the bounds."""
         ...

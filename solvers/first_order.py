@@ -20,16 +20,15 @@ from .augmented_lagrangian import Result
 from .chain_problem import ChainProblem
 from .interruptible import NO_PROGRESS, ProgressCallback, run_in_rounds
 from .linear_system import assemble, partition_variables
+from .merit import AugmentedLagrangian
 from .options import Options
 from .residuals import (
     ResidualBlock,
-    augmented_lagrangian_terms,
     concatenate,
     flatten,
     max_violation,
     row_scaling,
     total_cost,
-    update_multipliers,
 )
 from .status import Status
 
@@ -123,7 +122,9 @@ def _extract_result(s: FirstOrderState, options: Options) -> Result:
     return Result(
         s.x,
         residuals.y,
-        update_multipliers(residuals, s.multipliers, s.penalty),
+        AugmentedLagrangian(s.multipliers, s.mu, s.row_scale).update_multipliers(
+            residuals
+        ),
         violation,
         total_cost(residuals),
         s.iterations,
@@ -161,7 +162,9 @@ def _step(
     has_stalled = violation > 0.9 * s.last_violation
     stalls = jnp.where(is_updated, (s.stalls + 1) * has_stalled, s.stalls)
     infeasible = is_updated & (stalls >= 2) & (s.mu >= options.mu_max)
-    multipliers = update_multipliers(residuals, s.multipliers, s.penalty)
+    multipliers = AugmentedLagrangian(
+        s.multipliers, s.mu, s.row_scale
+    ).update_multipliers(residuals)
     multipliers = jnp.where(is_updated, multipliers, s.multipliers)
     raised_mu = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
     mu = jnp.where(is_updated & decreases_slowly, raised_mu, s.mu)
@@ -185,7 +188,7 @@ def _step(
     moves = ~done & ~is_solved & ~is_last & jnp.isfinite(step).all()
     step_norm = jnp.max(jnp.abs(step), initial=0.0)
     shrinkage = jnp.minimum(1.0, options.max_step / jnp.maximum(step_norm, 1e-30))
-    is_blocked = problem.active_bounds(data, s.x, at_x.gradient)
+    is_blocked = problem.step_bounds(data, s.x).blocks_descent(at_x.gradient)
     step = jnp.where(moves & ~is_blocked, shrinkage * step, 0.0)
     # A new subproblem is another function: momenta of the last one mean nothing.
     initial = optimizer.init(s.displacement)
@@ -221,14 +224,16 @@ def _evaluate_merit(
     multipliers: Any,
     penalty: Any,
 ) -> MeritEvaluation:
-    terms = augmented_lagrangian_terms(flatten(blocks), multipliers, penalty)
+    terms = AugmentedLagrangian(multipliers, jnp.ones(()), penalty).terms(
+        flatten(blocks)
+    )
     T = problem.slices
     partition = partition_variables(problem.nv, problem.shared)
     g = assemble(blocks, terms, T, problem.order, partition).gradient
     # The gradient of a shared variable is the sum over slices, repeated in each of
     # them; divided by T it is counted once.
     g = g.at[:, partition.shared].divide(T)
-    g = jnp.where(problem.active_bounds(data, x, g), 0.0, g)
+    g = jnp.where(problem.step_bounds(data, x).blocks_descent(g), 0.0, g)
     return MeritEvaluation(blocks, jnp.sum(terms.merit), g)
 
 

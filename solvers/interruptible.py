@@ -136,7 +136,7 @@ def empty_state(
     """Return a state of a problem's shapes that is done, without compiling anything."""
     shapes = jax.eval_shape(partial(initial_state, problem), data, x, options)
     zeros = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)
-    return zeros._replace(done=np.ones((), bool))
+    return zeros._replace(status=np.asarray(int(Status.ITERATION_LIMIT)))
 
 
 @lru_cache(maxsize=64)

@@ -23,7 +23,8 @@ from .linear_system import (
     join_columns,
     partition_variables,
 )
-from .residuals import LagrangianTerms, ResidualBlock, concatenate, expand_columns
+from .merit import LagrangianTerms
+from .residuals import ResidualBlock, concatenate, expand_columns
 
 MAX_REFINEMENTS = 50
 """Largest number of refinements of a solution."""

@@ -23,7 +23,8 @@ from posewise.compilation.compaction import (
 from posewise.compilation.precision import full_matmul_precision
 
 from .banded import solve_banded
-from .residuals import LagrangianTerms, ResidualBlock, merge_like_blocks, unflatten
+from .merit import LagrangianTerms
+from .residuals import ResidualBlock, merge_like_blocks, unflatten
 
 MIN_ROWS_TO_COMPACT = 32
 """Number of single-column rows above which the active ones are selected first. Lower

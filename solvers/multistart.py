@@ -174,7 +174,7 @@ def _run_rounds(
 def _unsolved_results(inputs: BatchInputs, state: SolverState) -> Result:
     """Return results of all starts, at their initial paths."""
     n, dtype = len(inputs.initial_paths), inputs.initial_paths.dtype
-    rows = n, *state.multipliers.shape
+    rows = n, *state.lagrangian.multipliers.shape
     return Result(
         inputs.initial_paths.copy(),
         np.full(rows, np.inf, dtype),

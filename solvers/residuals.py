@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Float, Int, Shaped
 
 SOS, EQ, INEQ = 0, 1, 2
 """Kinds of rows: Σφ² is minimised, φ = 0 holds, φ <= 0 holds."""
@@ -125,98 +125,11 @@ def row_scaling(blocks: tuple[ResidualBlock, ...]) -> Float[jax.Array, " N"]:
     return 1 / jnp.clip(square / MAX_ROW_GRADIENT**2, 1.0, 1e30)
 
 
-class LagrangianTerms(NamedTuple):
-    """Value and first and second derivative of the merit with respect to each row."""
-
-    merit: Float[jax.Array, "*points N"]
-    slope: Float[jax.Array, "*points N"]
-    curvature: Float[jax.Array, "*points N"]
-
-
-def augmented_lagrangian_terms(
-    residuals: FlatResiduals,
-    multipliers: jax.Array,
-    mu: jax.Array,
-    forced_active: jax.Array | bool = False,
-) -> LagrangianTerms:
-    """Return the terms of the augmented Lagrangian of Powell, Hestenes and Rockafellar.
-
-    Costs enter as φ², equations as μ (φ + λ/2μ)² - λ²/4μ, and inequalities as
-    μ max(0, φ + λ/2μ)² - λ²/4μ (Nocedal and Wright 2006, chapter 17, where the penalty
-    is 2μ).
-
-    Args:
-        residuals: all rows.
-        multipliers: λ of each row.
-        mu: the penalty, of all rows or of each one.
-        forced_active: inequalities that enter as equations.
-    """
-    y, kind = residuals
-    shifted = y + multipliers / (2 * mu)
-    is_inactive = (kind == INEQ) & (shifted <= 0) & ~jnp.asarray(forced_active)
-    active_part = jnp.where(is_inactive, 0.0, shifted)
-    # μ (φ + λ/2μ)² - λ²/4μ = λ φ + μ φ²: the Lagrangian's term and the penalty.
-    constraint = mu * active_part**2 - multipliers**2 / (4 * mu)
-    # An equation keeps its curvature where it just holds, an inequality does not.
-    is_active = jnp.where(active_part == 0, jnp.where(kind == EQ, 1.0, 0.0), 1.0)
-    is_cost = kind == SOS
-    return LagrangianTerms(
-        jnp.where(is_cost, y**2, constraint),
-        2 * jnp.where(is_cost, y, mu * active_part),
-        2 * jnp.where(is_cost, 1.0, mu * is_active),
-    )
-
-
-def constraint_excess(
-    before: FlatResiduals,
-    after: FlatResiduals,
-    multipliers: jax.Array,
-    mu: jax.Array,
-) -> Float[jax.Array, " N"]:
-    """Return max(0, φ + λ/2μ) after a step, of inequalities inactive before it."""
-    was_inactive = (before.kind == INEQ) & (before.y + multipliers / (2 * mu) <= 0)
-    # φ + λ/2μ > 0 is where an inequality enters the augmented Lagrangian.
-    excess = jnp.maximum(after.y + multipliers / (2 * mu), 0.0)
-    return jnp.where(was_inactive, excess, 0.0)
-
-
-def newly_active(
-    before: FlatResiduals,
-    after: FlatResiduals,
-    multipliers: jax.Array,
-    mu: jax.Array,
-) -> Bool[jax.Array, " N"]:
-    """Return the inequality that a step activates by the largest excess, if any."""
-    return argmax_mask(constraint_excess(before, after, multipliers, mu))
-
-
-def argmax_mask(excess: Float[jax.Array, " N"]) -> Bool[jax.Array, " N"]:
-    """Return where the largest entry is, or nowhere if none is positive."""
-    return (excess > 0) & (excess == jnp.max(excess, initial=0.0))
-
-
 def violation(residuals: FlatResiduals) -> Float[jax.Array, "*points N"]:
     """Return by how much each row is violated: |φ|, or max(0, φ); costs never are."""
     y, kind = residuals
     return jnp.where(
         kind == EQ, jnp.abs(y), jnp.where(kind == INEQ, jnp.maximum(y, 0.0), 0.0)
-    )
-
-
-def update_multipliers(
-    residuals: FlatResiduals, multipliers: jax.Array, mu: jax.Array
-) -> Float[jax.Array, " N"]:
-    """Return the first-order update λ + 2μφ, at least 0 for inequalities.
-
-    At a minimum of the augmented Lagrangian, these are the multipliers with which the
-    Lagrangian is stationary.
-    """
-    y, kind = residuals
-    updated = multipliers + 2 * mu * y
-    return jnp.where(
-        kind == EQ,
-        updated,
-        jnp.where(kind == INEQ, jnp.maximum(updated, 0.0), 0.0),
     )
 
 

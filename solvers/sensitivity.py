@@ -21,12 +21,12 @@ from posewise.compilation.precision import full_matmul_precision
 from .chain_problem import ChainProblem
 from .kkt import BorderedMatrix, KKTSystem, min_relative_curvature, solve_kkt
 from .linear_system import assemble, partition_variables
+from .merit import LagrangianTerms
 from .residuals import (
     EQ,
     INEQ,
     SOS,
     FlatResiduals,
-    LagrangianTerms,
     ResidualBlock,
     concatenate,
     flatten,
@@ -218,7 +218,7 @@ def _second_order_expansion(
 
     residuals, flat_multipliers = flatten(blocks), concatenate(multipliers)
     active = _active_rows(residuals, flat_multipliers)
-    fixed_mask = problem.active_bounds(data, x, g)
+    fixed_mask = problem.step_bounds(data, x).blocks_descent(g)
     system = KKTSystem(
         hessian, blocks, unflatten(active, blocks), fixed_mask, problem.shared
     )
@@ -273,8 +273,8 @@ def _has_degenerate_bound(
 ) -> Bool[jax.Array, ""]:
     """Whether a coordinate is at its bound without being pressed against it."""
     up = jnp.ones_like(g)
-    is_at_lower = problem.active_bounds(data, x, up)
-    is_at_bound = is_at_lower | problem.active_bounds(data, x, -up)
+    bounds = problem.step_bounds(data, x)
+    is_at_bound = bounds.blocks_descent(up) | bounds.blocks_descent(-up)
     return jnp.any(is_at_bound & (jnp.abs(g) < DEGENERACY_TOLERANCE * h))
 
 

@@ -18,7 +18,7 @@ from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.single_kernel import defer, subprogram
 from posewise.robots.kinematics.manifold import integrate
 from posewise.robots.kinematics.tree import KinematicTree
-from posewise.solvers import ResidualBlock
+from posewise.solvers import ResidualBlock, StepBounds
 
 from .groups import ChainData, FeatureGroup, merge_groups
 from .residuals import (
@@ -36,8 +36,6 @@ Larger programs are compiled in parts.
 """
 HEAVY_CODE = 5
 """Amount of code of a heavy group (collisions), in light groups."""
-BOUND_TOLERANCE = 1e-10
-"""Distance from a limit within which a coordinate is at the limit [rad, m]."""
 
 
 @dataclass(frozen=True)
@@ -172,29 +170,12 @@ class Chain:
         low, high = self.bounds(data)
         return jnp.clip(self.retract_unbounded(data, x, step), low, high)
 
-    def max_step_fraction(
-        self, data: ChainData, x: jax.Array, step: jax.Array
-    ) -> jax.Array:
-        """Return the fraction of a step, at most 1, up to the first limit on its way.
-
-        Limits that x is at already are ignored.
-        """
+    def step_bounds(self, data: ChainData, x: jax.Array) -> StepBounds:
+        """Return the least and the largest tangent step within the limits."""
         low, high = self.bounds(data)
-        below, above = (self._by_column(a, jnp.inf) for a in (x - low, high - x))
-        room = jnp.where(step > 0, above, below)
-        is_clipped = (room > BOUND_TOLERANCE) & (jnp.abs(step) > room)
-        length = jnp.where(is_clipped, jnp.abs(step), 1.0)
-        fraction = jnp.where(is_clipped, room / length, 1.0)
-        return jnp.min(fraction, initial=1.0)
-
-    def active_bounds(
-        self, data: ChainData, x: jax.Array, gradient: jax.Array
-    ) -> jax.Array:
-        """Return which tangent columns are at a limit that descent would violate."""
-        low, high = self.bounds(data)
-        at_low = self._by_column(x <= low + BOUND_TOLERANCE, False)
-        at_high = self._by_column(x >= high - BOUND_TOLERANCE, False)
-        return (at_low & (gradient > 0)) | (at_high & (gradient < 0))
+        return StepBounds(
+            self._by_column(low - x, -jnp.inf), self._by_column(high - x, jnp.inf)
+        )
 
     def _by_column(self, a: jax.Array, default: Any) -> jax.Array:
         """Return values by tangent column, and the default for quaternions."""

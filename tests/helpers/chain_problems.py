@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from posewise.solvers import EQ, INEQ, SOS, ResidualBlock
+from posewise.solvers import EQ, INEQ, SOS, ResidualBlock, StepBounds
 
 
 class Circle:
@@ -30,11 +30,8 @@ class Circle:
     def retract(self, data, x, step):
         return x + step
 
-    def max_step_fraction(self, data, x, step):
-        return jnp.ones(())
-
-    def active_bounds(self, data, x, gradient):
-        return jnp.zeros(gradient.shape, bool)
+    def step_bounds(self, data, x):
+        return StepBounds(jnp.full_like(x, -jnp.inf), jnp.full_like(x, jnp.inf))
 
 
 def _at(kind):

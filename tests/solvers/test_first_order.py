@@ -9,7 +9,7 @@ from helpers.chain_problems import Circle, SteepCircle
 
 import posewise as pw
 from posewise import FS, OT, Status
-from posewise.solvers import SOS, Options, ResidualBlock
+from posewise.solvers import SOS, Options, ResidualBlock, StepBounds
 from posewise.solvers.first_order import solve_first_order
 
 LBFGS = optax.lbfgs()
@@ -38,11 +38,8 @@ class Rosenbrock:
     def retract(self, data, x, step):
         return x + step
 
-    def max_step_fraction(self, data, x, step):
-        return jnp.ones(())
-
-    def active_bounds(self, data, x, gradient):
-        return jnp.zeros(gradient.shape, bool)
+    def step_bounds(self, data, x):
+        return StepBounds(jnp.full_like(x, -jnp.inf), jnp.full_like(x, jnp.inf))
 
 
 @pytest.mark.slow

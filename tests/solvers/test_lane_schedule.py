@@ -1,4 +1,4 @@
-"""Which start each lane of a batch holds, and in which threads, without any solve."""
+"""The starts that the lanes of a batch hold, and their threads, without any solve."""
 
 import numpy as np
 import pytest

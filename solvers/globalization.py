@@ -1,0 +1,185 @@
+"""Acceptance of trial steps, damping, and what a rejected step teaches the model.
+
+A step is accepted if the merit decreases by a fraction of what the model predicts, and
+the damping follows the ratio of both (Levenberg–Marquardt as a trust-region method;
+Nocedal and Wright 2006, chapter 4 and section 10.3). After the first rejection at an
+iterate the step is corrected instead: equations and costs get the error of the model at
+the rejected point (second-order correction, section 18.3), and inequalities that the
+step ran into are linearised there (a cutting plane, as in bundle methods). Further
+rejections raise the damping.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
+
+from .merit import AugmentedLagrangian
+from .options import Options
+from .quadratic_model import TrialStep, block_change
+from .residuals import INEQ, FlatResiduals, ResidualBlock, flatten, unflatten
+from .schedule import steer_penalty
+from .state import Iterate, Linearization, SearchState
+
+SUFFICIENT_DECREASE = 1e-4
+"""Share of the predicted decrease from which a step is accepted."""
+GOOD_DECREASE = 0.25
+"""Share of the predicted decrease from which the damping falls."""
+MAX_DAMPING = 1e12
+"""Largest damping."""
+
+
+class Verdict(NamedTuple):
+    """Decision about a trial step, with the iterate and merit function that follow."""
+
+    iterate: Iterate
+    lagrangian: AugmentedLagrangian
+    search: SearchState
+    last_merit: Float[jax.Array, ""]
+    """Merit at the iterate that the step left."""
+    is_corrected: Bool[jax.Array, ""]
+    """Whether the next step is a correction of the trial step, which is rejected."""
+    is_trade: Bool[jax.Array, ""]
+    """Whether the step is rejected because it trades violations for cost."""
+    is_finite: Bool[jax.Array, ""]
+    """Whether the rows and derivatives at the trial point are finite."""
+
+
+def judge(
+    options: Options,
+    iterate: Iterate,
+    trial: TrialStep,
+    lagrangian: AugmentedLagrangian,
+    search: SearchState,
+    largest_square: Float[jax.Array, ""],
+    blocks: tuple[ResidualBlock, ...],
+    is_first: Bool[jax.Array, ""],
+) -> Verdict:
+    """Accept or reject a trial step.
+
+    Args:
+        options: of the solver.
+        iterate: the point that the step leaves.
+        trial: the step.
+        lagrangian: the merit function.
+        search: damping and rejections so far.
+        largest_square: see `ScheduleState`.
+        blocks: rows at the trial point.
+        is_first: whether the trial point is the initial one, which is always accepted.
+    """
+    residuals = flatten(blocks)
+    before = lagrangian.merit(iterate.residuals)
+    after = lagrangian.merit(residuals)
+    is_finite = jnp.isfinite(after)
+    for block in blocks:
+        is_finite = is_finite & jnp.isfinite(block.J).all()
+    predicted = trial.predicted_decrease
+    # Near a minimum the decrease drowns in rounding errors of the merit.
+    rounding = 10 * jnp.finfo(before.dtype).eps * jnp.abs(before)
+    decrease = before - after
+    is_sufficient = decrease >= SUFFICIENT_DECREASE * predicted - rounding
+    is_sufficient = is_sufficient & (predicted > 0)
+    accepted = is_first | (trial.is_solvable & is_finite & is_sufficient)
+    steered = steer_penalty(
+        options, lagrangian, largest_square, iterate.residuals, residuals
+    )
+    is_trade = accepted & ~is_first & (steered.mu > lagrangian.mu)
+    accepted = accepted & ~is_trade
+
+    # A damping that follows the quality of the model needs no trust-region subproblem.
+    is_good = decrease > GOOD_DECREASE * predicted
+    lowered = jnp.where(is_good, 0.2 * search.damping, 2 * search.damping)
+    # If the merit is as curved all along the step as its value at the end tells, the
+    # Hessian lacks 2 (actual - predicted change) / ‖δ‖² of curvature.
+    square = jnp.maximum(jnp.sum(trial.step**2), 1e-30)
+    excess = jnp.where(is_finite, predicted - decrease, predicted)
+    raised = jnp.clip(2 * excess / square, 10 * search.damping, 100 * search.damping)
+    # A correction is tried at the same damping, because the length of the step is not
+    # what was wrong.
+    is_corrected = (search.rejections == 0) & is_finite & trial.is_solvable
+    kept = jnp.where(is_corrected, search.damping, raised)
+    damping = jnp.where(accepted, lowered, kept)
+    damping = jnp.where(is_first, search.damping, damping)
+    damping = jnp.clip(damping, options.damping_min, MAX_DAMPING)
+    damping = jnp.where(is_trade, search.damping, damping)
+    rejections = jnp.where(accepted | is_trade, 0, search.rejections + 1)
+    lagrangian = jax.tree.map(
+        lambda new, old: jnp.where(is_trade, new, old), steered, lagrangian
+    )
+
+    def select(new: jax.Array, old: jax.Array) -> jax.Array:
+        return jnp.where(accepted, new, old)
+
+    def select_block(new: ResidualBlock, old: Linearization) -> Linearization:
+        return Linearization(select(new.y, old.y), select(new.J, old.J))
+
+    pairs = zip(blocks, iterate.linearization, strict=True)
+    end = Iterate(
+        select(trial.x, iterate.x),
+        FlatResiduals(
+            select(residuals.y, iterate.residuals.y), residuals.kind.astype(np.int32)
+        ),
+        tuple(select_block(*pair) for pair in pairs),
+    )
+    return Verdict(
+        end,
+        lagrangian,
+        SearchState(damping, rejections),
+        last_merit=before,
+        is_corrected=~accepted & ~is_trade & is_corrected,
+        is_trade=is_trade,
+        is_finite=is_finite,
+    )
+
+
+def model_rows(
+    verdict: Verdict,
+    step: Float[jax.Array, "T nv"],
+    blocks: tuple[ResidualBlock, ...],
+    shared: tuple[int, ...],
+) -> tuple[ResidualBlock, ...]:
+    """Return the rows of the model for the next step: φ(x) + J(x) δ, or corrected ones.
+
+    Args:
+        verdict: about the last trial step.
+        step: that step.
+        blocks: rows at the trial point.
+        shared: columns that are one variable for all slices.
+    """
+    known = tuple(
+        block._replace(y=row.y, J=row.J)
+        for block, row in zip(blocks, verdict.iterate.linearization, strict=True)
+    )
+    return jax.lax.cond(
+        verdict.is_corrected,
+        lambda: _corrected_rows(known, blocks, step, verdict.lagrangian, shared),
+        lambda: known,
+    )
+
+
+def _corrected_rows(
+    known: tuple[ResidualBlock, ...],
+    blocks: tuple[ResidualBlock, ...],
+    step: Float[jax.Array, "T nv"],
+    lagrangian: AugmentedLagrangian,
+    shared: tuple[int, ...],
+) -> tuple[ResidualBlock, ...]:
+    """Return the rows at an iterate, corrected by those after a rejected step."""
+    residuals = flatten(blocks)
+    is_met = lagrangian.is_active(residuals) & (residuals.kind == INEQ)
+    rows = []
+    for old, new, cut in zip(known, blocks, unflatten(is_met, blocks), strict=True):
+        # An inequality that was flat at x tells nothing of what the step ran into; its
+        # tangent at the rejected point does.
+        # φ(x + δ) - J(x) δ: the error of the model at that point, added to φ(x)
+        shifted = new.y - block_change(old, step, shared)
+        kept = jnp.where((new.kind == INEQ)[:, None], old.y, shifted)
+        rows.append(
+            old._replace(
+                y=jnp.where(cut, new.y - block_change(new, step, shared), kept),
+                J=jnp.where(cut[:, None, :, None], new.J, old.J),
+            )
+        )
+    return tuple(rows)
