@@ -30,6 +30,8 @@ from .residuals import (
     row_scaling,
     total_cost,
 )
+from .schedule import next_subproblem
+from .state import ScheduleState
 from .status import Status
 
 if TYPE_CHECKING:
@@ -51,26 +53,13 @@ class FirstOrderState(NamedTuple):
     """State of the optimiser."""
     blocks: tuple[ResidualBlock, ...]
     """Residuals, without Jacobians; those at x once the loop ends."""
-    multipliers: Float[jax.Array, " N"]
-    """Lagrange multipliers λ of all rows."""
-    mu: Float[jax.Array, ""]
-    """Penalty μ."""
-    row_scale: Float[jax.Array, " N"]
-    """Factor of μ in each row; see `residuals.row_scaling`."""
+    lagrangian: AugmentedLagrangian
+    schedule: ScheduleState
     merit: Float[jax.Array, ""]
     """Augmented Lagrangian at the last progress check."""
-    last_violation: Float[jax.Array, ""]
-    """Largest violation at the end of the last subproblem."""
-    stalls: Int[jax.Array, ""]
-    """Consecutive subproblems that hardly reduced the violation."""
     iterations: Int[jax.Array, ""]
     status: Int[jax.Array, ""]
     done: Bool[jax.Array, ""]
-
-    @property
-    def penalty(self) -> Float[jax.Array, " N"]:
-        """Return the penalty of each row."""
-        return self.mu * self.row_scale
 
 
 class MeritEvaluation(NamedTuple):
@@ -92,18 +81,18 @@ def _initial_state(
     def scalar(value: Any) -> jax.Array:
         return jnp.asarray(value, x.dtype)
 
+    y = concatenate([b.y for b in blocks])
     displacement = jnp.zeros((problem.slices, problem.nv), x.dtype)
     return FirstOrderState(
         x=x,
         displacement=displacement,
         optimizer=optimizer.init(displacement),
         blocks=blocks,
-        multipliers=concatenate([b.y for b in blocks]),
-        mu=scalar(options.mu),
-        row_scale=concatenate([jnp.ones_like(b.y) for b in blocks]),
+        lagrangian=AugmentedLagrangian(y, scalar(options.mu), jnp.ones_like(y)),
+        schedule=ScheduleState(
+            scalar(jnp.inf), jnp.zeros((), int), largest_square=scalar(0.0)
+        ),
         merit=scalar(jnp.inf),
-        last_violation=scalar(jnp.inf),
-        stalls=jnp.zeros((), int),
         iterations=jnp.zeros((), int),
         status=jnp.asarray(int(Status.ITERATION_LIMIT)),
         done=jnp.zeros((), bool),
@@ -122,9 +111,7 @@ def _extract_result(s: FirstOrderState, options: Options) -> Result:
     return Result(
         s.x,
         residuals.y,
-        AugmentedLagrangian(s.multipliers, s.mu, s.row_scale).update_multipliers(
-            residuals
-        ),
+        s.lagrangian.update_multipliers(residuals),
         violation,
         total_cost(residuals),
         s.iterations,
@@ -142,8 +129,9 @@ def _step(
     """Evaluate the iterate, update the subproblem if it is solved, and move on."""
     blocks = problem.evaluate(data, s.x)
     is_first = s.iterations == 0
-    s = s._replace(row_scale=jnp.where(is_first, row_scaling(blocks), s.row_scale))
-    at_x = _evaluate_merit(problem, data, s.x, blocks, s.multipliers, s.penalty)
+    scale = jnp.where(is_first, row_scaling(blocks), s.lagrangian.row_scale)
+    lagrangian = s.lagrangian._replace(row_scale=scale)
+    at_x = _evaluate_merit(problem, data, s.x, blocks, lagrangian)
     is_finite = jnp.isfinite(at_x.merit) & jnp.isfinite(at_x.gradient).all()
     is_bad_input = is_first & ~is_finite
 
@@ -158,22 +146,16 @@ def _step(
     is_solved = is_check & (s.iterations > 0) & ~has_gained
     converged = is_solved & is_feasible
     is_updated = is_solved & ~converged
-    decreases_slowly = violation > 0.25 * s.last_violation
-    has_stalled = violation > 0.9 * s.last_violation
-    stalls = jnp.where(is_updated, (s.stalls + 1) * has_stalled, s.stalls)
-    infeasible = is_updated & (stalls >= 2) & (s.mu >= options.mu_max)
-    multipliers = AugmentedLagrangian(
-        s.multipliers, s.mu, s.row_scale
-    ).update_multipliers(residuals)
-    multipliers = jnp.where(is_updated, multipliers, s.multipliers)
-    raised_mu = jnp.minimum(s.mu * options.mu_factor, options.mu_max)
-    mu = jnp.where(is_updated & decreases_slowly, raised_mu, s.mu)
+    following = next_subproblem(
+        options, lagrangian, s.schedule, residuals, violation, is_updated
+    )
+    infeasible = following.is_infeasible
     done = converged | infeasible | is_bad_input
 
     # -- step of the optimiser --------------------------------------------------------
     def merit_at(displacement: Any) -> Any:
         step = displacement - s.displacement
-        return _merit(problem, data, s.x, step, s.multipliers, s.penalty)
+        return _merit(problem, data, s.x, step, lagrangian)
 
     # Optimisers with a line search evaluate the merit themselves.
     step, optimizer_state = optimizer.update(
@@ -204,12 +186,9 @@ def _step(
         displacement=s.displacement + step,
         optimizer=optimizer_state,
         blocks=_without_jacobians(at_x.blocks),
-        multipliers=multipliers,
-        mu=mu,
-        row_scale=s.row_scale,
+        lagrangian=following.lagrangian,
+        schedule=following.schedule,
         merit=jnp.where(is_updated, jnp.inf, merit),
-        last_violation=jnp.where(is_updated, violation, s.last_violation),
-        stalls=stalls,
         iterations=s.iterations + 1,
         status=status,
         done=done,
@@ -221,12 +200,9 @@ def _evaluate_merit(
     data: Any,
     x: Any,
     blocks: tuple[ResidualBlock, ...],
-    multipliers: Any,
-    penalty: Any,
+    lagrangian: AugmentedLagrangian,
 ) -> MeritEvaluation:
-    terms = AugmentedLagrangian(multipliers, jnp.ones(()), penalty).terms(
-        flatten(blocks)
-    )
+    terms = lagrangian.terms(flatten(blocks))
     T = problem.slices
     partition = partition_variables(problem.nv, problem.shared)
     g = assemble(blocks, terms, T, problem.order, partition).gradient
@@ -239,23 +215,31 @@ def _evaluate_merit(
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _merit(
-    problem: ChainProblem, data: Any, x: Any, step: Any, multipliers: Any, penalty: Any
+    problem: ChainProblem,
+    data: Any,
+    x: Any,
+    step: Any,
+    lagrangian: AugmentedLagrangian,
 ) -> jax.Array:
     """Return the augmented Lagrangian after a step, for optimisers with line search."""
-    return _merit_forward(problem, data, x, step, multipliers, penalty)[0]
+    return _merit_forward(problem, data, x, step, lagrangian)[0]
 
 
 def _merit_forward(
-    problem: ChainProblem, data: Any, x: Any, step: Any, multipliers: Any, penalty: Any
+    problem: ChainProblem,
+    data: Any,
+    x: Any,
+    step: Any,
+    lagrangian: AugmentedLagrangian,
 ) -> Any:
     x = problem.retract(data, x, step)
     blocks = problem.evaluate(data, x)
-    at_x = _evaluate_merit(problem, data, x, blocks, multipliers, penalty)
+    at_x = _evaluate_merit(problem, data, x, blocks, lagrangian)
     return at_x.merit, at_x.gradient
 
 
 def _merit_backward(problem: ChainProblem, gradient: Any, cotangent: Any) -> Any:
-    return None, None, cotangent * gradient, None, None
+    return None, None, cotangent * gradient, None
 
 
 _merit.defvjp(_merit_forward, _merit_backward)
