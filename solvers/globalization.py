@@ -70,68 +70,72 @@ def judge(
         is_first: whether the trial point is the initial one, which is always accepted.
     """
     residuals = flatten(blocks)
-    before = lagrangian.merit(iterate.residuals)
-    after = lagrangian.merit(residuals)
+    before, after = (lagrangian.merit(rows) for rows in (iterate.residuals, residuals))
     is_finite = jnp.isfinite(after)
     for block in blocks:
         is_finite = is_finite & jnp.isfinite(block.J).all()
-    predicted = trial.predicted_decrease
-    # Near a minimum the decrease drowns in rounding errors of the merit.
-    rounding = 10 * jnp.finfo(before.dtype).eps * jnp.abs(before)
-    decrease = before - after
-    is_sufficient = decrease >= SUFFICIENT_DECREASE * predicted - rounding
-    is_sufficient = is_sufficient & (predicted > 0)
-    accepted = is_first | (trial.is_solvable & is_finite & is_sufficient)
+    decrease = jnp.where(is_finite, before - after, 0.0)
+    is_usable = is_finite & trial.is_solvable
+    accepted = is_first | (is_usable & _is_sufficient(trial, decrease, before))
     steered = steer_penalty(
         options, lagrangian, largest_square, iterate.residuals, residuals
     )
     is_trade = accepted & ~is_first & (steered.mu > lagrangian.mu)
     accepted = accepted & ~is_trade
-
-    # A damping that follows the quality of the model needs no trust-region subproblem.
-    is_good = decrease > GOOD_DECREASE * predicted
-    lowered = jnp.where(is_good, 0.2 * search.damping, 2 * search.damping)
-    # If the merit is as curved all along the step as its value at the end tells, the
-    # Hessian lacks 2 (actual - predicted change) / ‖δ‖² of curvature.
-    square = jnp.maximum(jnp.sum(trial.step**2), 1e-30)
-    excess = jnp.where(is_finite, predicted - decrease, predicted)
-    raised = jnp.clip(2 * excess / square, 10 * search.damping, 100 * search.damping)
     # A correction is tried at the same damping, because the length of the step is not
     # what was wrong.
-    is_corrected = (search.rejections == 0) & is_finite & trial.is_solvable
-    kept = jnp.where(is_corrected, search.damping, raised)
-    damping = jnp.where(accepted, lowered, kept)
-    damping = jnp.where(is_first, search.damping, damping)
-    damping = jnp.clip(damping, options.damping_min, MAX_DAMPING)
-    damping = jnp.where(is_trade, search.damping, damping)
-    rejections = jnp.where(accepted | is_trade, 0, search.rejections + 1)
-    lagrangian = jax.tree.map(
-        lambda new, old: jnp.where(is_trade, new, old), steered, lagrangian
+    is_corrected = ~accepted & ~is_trade & (search.rejections == 0) & is_usable
+    damping = jnp.where(
+        is_first | is_trade | is_corrected,
+        search.damping,
+        _next_damping(trial, decrease, search.damping, accepted),
     )
+    damping = jnp.clip(damping, options.damping_min, MAX_DAMPING)
+    rejections = jnp.where(accepted | is_trade, 0, search.rejections + 1)
 
     def select(new: jax.Array, old: jax.Array) -> jax.Array:
         return jnp.where(accepted, new, old)
 
-    def select_block(new: ResidualBlock, old: Linearization) -> Linearization:
-        return Linearization(select(new.y, old.y), select(new.J, old.J))
-
+    kind = residuals.kind.astype(np.int32)
+    rows = FlatResiduals(select(residuals.y, iterate.residuals.y), kind)
     pairs = zip(blocks, iterate.linearization, strict=True)
-    end = Iterate(
-        select(trial.x, iterate.x),
-        FlatResiduals(
-            select(residuals.y, iterate.residuals.y), residuals.kind.astype(np.int32)
-        ),
-        tuple(select_block(*pair) for pair in pairs),
+    linearization = tuple(
+        Linearization(select(new.y, old.y), select(new.J, old.J)) for new, old in pairs
     )
     return Verdict(
-        end,
-        lagrangian,
+        Iterate(select(trial.x, iterate.x), rows, linearization),
+        jax.tree.map(lambda a, b: jnp.where(is_trade, a, b), steered, lagrangian),
         SearchState(damping, rejections),
         last_merit=before,
-        is_corrected=~accepted & ~is_trade & is_corrected,
+        is_corrected=is_corrected,
         is_trade=is_trade,
         is_finite=is_finite,
     )
+
+
+def _is_sufficient(
+    trial: TrialStep, decrease: jax.Array, merit: jax.Array
+) -> Bool[jax.Array, ""]:
+    """Return whether a step keeps enough of its promise, if it has made one."""
+    # Near a minimum the decrease drowns in rounding errors of the merit.
+    rounding = 10 * jnp.finfo(merit.dtype).eps * jnp.abs(merit)
+    promised = trial.predicted_decrease
+    return (decrease >= SUFFICIENT_DECREASE * promised - rounding) & (promised > 0)
+
+
+def _next_damping(
+    trial: TrialStep, decrease: jax.Array, damping: jax.Array, accepted: jax.Array
+) -> Float[jax.Array, ""]:
+    """Return the damping by the ratio of the decrease and its prediction."""
+    predicted = trial.predicted_decrease
+    # A damping that follows the quality of the model needs no trust-region subproblem.
+    is_good = decrease > GOOD_DECREASE * predicted
+    lowered = jnp.where(is_good, 0.2 * damping, 2 * damping)
+    # If the merit is as curved all along the step as its value at the end tells, the
+    # Hessian lacks 2 (actual - predicted change) / ‖δ‖² of curvature.
+    square = jnp.maximum(jnp.sum(trial.step**2), 1e-30)
+    missing = 2 * (predicted - decrease) / square
+    return jnp.where(accepted, lowered, jnp.clip(missing, 10 * damping, 100 * damping))
 
 
 def model_rows(
