@@ -70,16 +70,15 @@ def judge(
         is_first: whether the trial point is the initial one, which is always accepted.
     """
     residuals = flatten(blocks)
-    before, after = (lagrangian.merit(rows) for rows in (iterate.residuals, residuals))
+    both = residuals._replace(y=jnp.stack([iterate.residuals.y, residuals.y]))
+    before, after = lagrangian.merit(both)
     is_finite = jnp.isfinite(after)
     for block in blocks:
         is_finite = is_finite & jnp.isfinite(block.J).all()
     decrease = jnp.where(is_finite, before - after, 0.0)
     is_usable = is_finite & trial.is_solvable
     accepted = is_first | (is_usable & _is_sufficient(trial, decrease, before))
-    steered = steer_penalty(
-        options, lagrangian, largest_square, iterate.residuals, residuals
-    )
+    steered = steer_penalty(options, lagrangian, largest_square, both)
     is_trade = accepted & ~is_first & (steered.mu > lagrangian.mu)
     accepted = accepted & ~is_trade
     # A correction is tried at the same damping, because the length of the step is not

@@ -138,11 +138,7 @@ def _find_step(
         # A subproblem begins with some damping, because its merit is another function.
         first_damping = jnp.maximum(c.damping, options.damping)
         damping = jnp.where(c.is_solved, first_damping, c.damping)
-        merit = jax.lax.cond(
-            c.is_solved,
-            lambda: lagrangian.merit(iterate.residuals),
-            lambda: c.merit,
-        )
+        merit = lagrangian.merit(iterate.residuals)
         # The one call of the linear algebra: each further one would be compiled again.
         trial = minimize(lagrangian, merit, damping, options.max_step)
         ends = step_is_not_worth_its_trial(
@@ -166,7 +162,7 @@ def _find_step(
         verdict.lagrangian,
         schedule,
         verdict.search.damping,
-        verdict.lagrangian.merit(iterate.residuals),
+        zero,
         jnp.zeros((), bool),
         is_solved,
         jnp.zeros((), int),

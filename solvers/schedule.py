@@ -85,8 +85,7 @@ def steer_penalty(
     options: Options,
     lagrangian: AugmentedLagrangian,
     largest_square: Float[jax.Array, ""],
-    before: FlatResiduals,
-    after: FlatResiduals,
+    both: FlatResiduals,
 ) -> AugmentedLagrangian:
     """Return the merit function with a larger penalty if a step trades violations.
 
@@ -99,18 +98,19 @@ def steer_penalty(
         options: of the solver.
         lagrangian: the merit function.
         largest_square: largest sum of squared violations so far.
-        before: rows at the iterate.
-        after: rows after a step that the merit function accepts.
+        both: rows (2, N) at the iterate, and after a step that the merit function
+            accepts.
     """
     # Violations that count as feasible in solutions are nothing to keep to.
     floor = (10 * options.tolerance) ** 2
     # Compared with the largest of all iterates: a path that follows a curved constraint
     # violates it again and again, without harm.
-    square = squared_violation(lagrangian, after)
-    is_trade = square > MAX_TRADE * jnp.maximum(largest_square, floor)
-    growth = jnp.maximum(square - squared_violation(lagrangian, before), 1e-30)
+    squares = squared_violation(lagrangian, both)
+    is_trade = squares[1] > MAX_TRADE * jnp.maximum(largest_square, floor)
+    growth = jnp.maximum(squares[1] - squares[0], 1e-30)
     # With μ above the quotient the step increases the sum of cost and penalty.
-    balance = (total_cost(before) - total_cost(after)) / growth
+    costs = total_cost(both)
+    balance = (costs[0] - costs[1]) / growth
     mu = jnp.maximum(2 * balance, 2 * lagrangian.mu)
     mu = jnp.where(is_trade, jnp.minimum(mu, options.mu_max), lagrangian.mu)
     return lagrangian._replace(mu=mu)
@@ -118,6 +118,6 @@ def steer_penalty(
 
 def squared_violation(
     lagrangian: AugmentedLagrangian, residuals: FlatResiduals
-) -> Float[jax.Array, ""]:
+) -> Float[jax.Array, "*points"]:
     """Return the sum of squared violations that the penalty multiplies."""
-    return jnp.sum(lagrangian.row_scale * violation(residuals) ** 2)
+    return jnp.sum(lagrangian.row_scale * violation(residuals) ** 2, -1)
