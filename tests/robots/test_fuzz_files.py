@@ -163,8 +163,9 @@ CASES: dict[str, Case] = {
 @pytest.fixture
 def folder(tmp_path):
     """A folder in which a file has the neighbours that it names."""
-    place = tmp_path / "place"
-    place.mkdir()
+    # Packages are also looked for beside the folder above, where other tests keep some.
+    place = tmp_path / "models/robot/place"
+    place.mkdir(parents=True)
     (place / "robot.urdf").write_bytes((DATA_DIR / "planar3.urdf").read_bytes())
     (place / "cube.stl").write_bytes(mesh("stl"))
     (place / "part.g").write_text("part: { shape: sphere, size: [.1] }")
