@@ -21,8 +21,6 @@ STALL_RATIO = 0.9
 """Share of the violation that a subproblem has to leave to count as a stall."""
 MAX_STALLS = 2
 """Stalls at the largest penalty that end a solve as infeasible."""
-
-
 MAX_TRADE = 4.0
 """Growth of the sum of squared violations above which a step trades them for cost.
 Lower values raise the penalty sooner, which keeps feasible paths but costs minima."""
