@@ -59,9 +59,9 @@ MECHANISMS: Mapping[str, Callable[[], None]] = {
     "row scaling": constant(residuals, "MAX_ROW_GRADIENT", 1e12),
     "early ends": constant(termination, "MAX_VIOLATION_RATIO", -1.0),
     "early ends of paths": constant(multistart, "PATH_OPTIONS", {}),
-    "penalties by problem": constant(multistart, "initial_penalties", lambda spec: {}),
+    "first penalties": constant(multistart, "initial_penalties", lambda spec: {}),
     "stall window": constant(termination, "STALL_WINDOW", 10**6),
-    "flatness": constant(termination, "FLATNESS", np.inf),
+    "patience near the optimum": constant(termination, "NEAR_OPTIMUM", 0.0),
 }
 
 

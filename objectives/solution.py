@@ -44,6 +44,9 @@ class Solution:
     config: Config = field(repr=False)
     tau: np.ndarray
     """Duration of the step into each slice [s]; the first step begins at the start."""
+    kkt_residual: float = np.inf
+    """Residual of the conditions of optimality (Karush, Kuhn and Tucker): how far the
+    gradients of costs and constraints are from a balance, relative to the largest."""
     start: int = 0
     """Index of the start that this solution came from."""
     modes: ModeSequence | None = field(default=None, repr=False)
@@ -173,6 +176,7 @@ class Solution:
         lines.append(
             f"{self.status.name}: sos {self.sos:.4g}, worst scaled eq {self.eq:.2e},"
             f" worst scaled ineq {self.ineq:.2e} (tolerance {self.tolerance:.0e}),"
+            f" KKT residual {self.kkt_residual:.0e},"
             f" {self.iterations} iterations, {1e3 * self.seconds:.0f} ms"
         )
         lines += [f"alternative: {name}" for name in self.alternatives]

@@ -1,13 +1,12 @@
-"""Augmented Lagrangian with Levenberg–Marquardt Gauss–Newton steps on a chain.
+"""The loop of the augmented Lagrangian method on a chain of slices.
 
-One loop: each iteration solves one banded system and evaluates rows and Jacobians once,
-at the trial point; multipliers and the penalty are updated whenever the subproblem is
-solved well enough. Bounds are handled by projection: a variable at its bound that
-descent would push outwards is fixed. One program is compiled for each structure of
-problem.
+Each iteration evaluates rows and Jacobians once, at the trial point; a `StepMethod`
+judges it and chooses the next one. Multipliers and the penalty are updated whenever the
+subproblem is solved well enough. One program is compiled for each structure of problem.
 """
 
 import operator
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,27 +20,24 @@ from posewise.compilation.packed_pytree import Packed, pack, unpack
 from posewise.compilation.single_kernel import defer, subprogram
 
 from .chain_problem import ChainProblem
-from .iteration import step
+from .iteration import NewtonSteps
 from .merit import AugmentedLagrangian
+from .optimality import kkt_residual
 from .options import Number, Options
-from .quadratic_model import TrialStep
 from .residuals import (
     FlatResiduals,
+    ResidualBlock,
     concatenate,
     max_violation,
     merge_like_blocks,
+    row_scaling,
     total_cost,
 )
-from .state import (
-    Counter,
-    Iterate,
-    Linearization,
-    ProgressWindow,
-    ScheduleState,
-    SearchState,
-    SolverState,
-)
+from .state import Counter, Iterate, ProgressWindow, ScheduleState, SolverState
 from .status import Status
+from .step_method import StepMethod
+
+NEWTON = NewtonSteps()
 
 
 class Result(NamedTuple):
@@ -56,6 +52,8 @@ class Result(NamedTuple):
     """Largest violation, in scaled units."""
     cost: Float[Array, "*batch"]
     """Σ φ_sos²."""
+    kkt_residual: Float[Array, "*batch"]
+    """Relative residual of the conditions of optimality; see `optimality`."""
     iterations: Int[Array, "*batch"]
     """Number of evaluated points."""
     status: Int[Array, "*batch"]
@@ -63,7 +61,11 @@ class Result(NamedTuple):
 
 
 def initial_state(
-    problem: ChainProblem, data: PyTree, x: jax.Array, options: Options
+    problem: ChainProblem,
+    method: StepMethod,
+    data: PyTree,
+    x: jax.Array,
+    options: Options,
 ) -> SolverState:
     """Return the state before the first iteration, which evaluates x."""
     # Only shapes matter: the first iteration accepts x and replaces all arrays.
@@ -74,18 +76,16 @@ def initial_state(
     def scalar(value: Any) -> jax.Array:
         return jnp.asarray(value, x.dtype)
 
-    zero, count = scalar(0.0), jnp.zeros((), int)
-    no_step = jnp.zeros((len(x), problem.nv), x.dtype)
+    # Multipliers begin at 0, the zeros that stand for the rows.
+    linearization, trial, search = method.begin(problem, options, x, blocks)
+    residuals = FlatResiduals(y, jnp.zeros(len(y), np.int32))
+    count = jnp.zeros((), int)
     return SolverState(
-        Iterate(
-            x,
-            FlatResiduals(y, jnp.zeros(len(y), np.int32)),
-            tuple(Linearization(b.y, b.J) for b in blocks),
-        ),
-        TrialStep(x, no_step, zero, zero, jnp.ones((), bool)),
+        Iterate(x, residuals, linearization),
+        trial,
         AugmentedLagrangian(y, scalar(options.mu), jnp.ones_like(y)),
-        SearchState(scalar(options.damping), count),
-        ScheduleState(scalar(jnp.inf), count, zero),
+        search,
+        ScheduleState(scalar(jnp.inf), count, scalar(0.0)),
         ProgressWindow(count, scalar(jnp.inf)),
         Counter(count, scalar(options.max_iterations + 1)),
         jnp.asarray(int(Status.INTERRUPTED)),
@@ -94,6 +94,7 @@ def initial_state(
 
 def iterate_until_paused(
     problem: ChainProblem,
+    method: StepMethod,
     data: PyTree,
     state: SolverState | Packed,
     options: Options | Packed,
@@ -107,7 +108,7 @@ def iterate_until_paused(
 
     # The one call of `evaluate` in the program is inside of this loop: features are
     # most of its code, and each further call would be compiled again.
-    body = partial(_evaluate_and_step, problem, data, options)
+    body = partial(_evaluate_and_step, problem, method, data, options)
     return jax.lax.while_loop(goes_on, body, state)
 
 
@@ -128,14 +129,42 @@ def extract_result(options: Options, s: SolverState) -> Result:
         s.lagrangian.update_multipliers(residuals),
         violation,
         total_cost(residuals),
+        kkt_residual(s.trial.imbalance, s.lagrangian, residuals),
         s.counter.iterations,
         status,
     )
 
 
-def _evaluate_and_step(problem: ChainProblem, data: Any, options: Any, s: Any) -> Any:
+def _evaluate_and_step(
+    problem: ChainProblem, method: StepMethod, data: Any, options: Any, s: Any
+) -> Any:
     blocks = problem.evaluate(data, defer(lambda s: s.trial.x, s))
-    return subprogram(partial(step, problem), data, options, s, blocks)
+    return subprogram(partial(_step, problem, method), data, options, s, blocks)
+
+
+def _step(
+    problem: ChainProblem,
+    method: StepMethod,
+    data: PyTree,
+    options: Options,
+    s: SolverState,
+    blocks: tuple[ResidualBlock, ...],
+) -> SolverState:
+    """Return the state after an iteration, with the blocks at the trial point."""
+    dtype = s.iterate.x.dtype
+    arrays: Any = {k: jnp.asarray(v, dtype) for k, v in vars(options).items()}
+    options = replace(options, **arrays)
+    blocks = merge_like_blocks(blocks)
+    # Scaled by the Jacobian at the start, so that the merit stays one function.
+    scale = jax.lax.cond(
+        s.counter.iterations == 0,
+        lambda: row_scaling(blocks),
+        lambda: s.lagrangian.row_scale,
+    )
+    lagrangian = s.lagrangian._replace(row_scale=scale)
+    s = method.step(problem, data, options, s._replace(lagrangian=lagrangian), blocks)
+    counter = s.counter._replace(iterations=s.counter.iterations + 1)
+    return s._replace(counter=counter)
 
 
 def solve_from_start(
@@ -146,8 +175,8 @@ def solve_from_start(
 ) -> Any:
     """Solve from one initial path, and return a `Result`, which may be packed."""
     data, options = _deferred_unpack(data), _deferred_unpack(options)
-    state = subprogram(partial(initial_state, problem), data, x, options)
-    state = iterate_until_paused(problem, data, state, options)
+    state = subprogram(partial(initial_state, problem, NEWTON), data, x, options)
+    state = iterate_until_paused(problem, NEWTON, data, state, options)
     return subprogram(extract_result, options, state)
 
 
@@ -183,7 +212,7 @@ def resume(
         options: Options,
         max_iterations: Any,
     ) -> SolverState:
-        initial = initial_state(problem, data, x, options)
+        initial = initial_state(problem, NEWTON, data, x, options)
         state = jax.tree.map(lambda a, b: jnp.where(is_fresh, a, b), initial, state)
         # Selecting between both states keeps one program for fresh and resumed lanes.
         iterations = state.counter.iterations
@@ -193,7 +222,7 @@ def resume(
 
     data, options = _deferred_unpack(data), _deferred_unpack(options)
     state = subprogram(begin, data, x, state, is_fresh, options, max_iterations)
-    state = iterate_until_paused(problem, data, state, options)
+    state = iterate_until_paused(problem, NEWTON, data, state, options)
     return pack(state), subprogram(extract_result, options, state)
 
 

@@ -35,31 +35,6 @@ def solve_banded(
         part = jnp.swapaxes(blocks[d:], 1, 2) if d < len(bands) else blocks
         upper = jax.lax.dynamic_update_slice(upper, part, (0, 0, d * n))
 
-    def eliminate(k: Any, carry: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
-        """Subtract row k from all other rows, and store row k as it is a pivot."""
-        rows, pivot_rows = carry
-        pivot_row, column = dynamic_row(rows, k), dynamic_row(rows.T, k)
-        pivot = dynamic_row(pivot_row, k)
-        column = jnp.where(jnp.arange(n) == k, 0.0, column)
-        # NaN marks all that follows a pivot that is not positive.
-        factor = column / jnp.where(pivot > 0, pivot, jnp.nan)
-        rows = rows - factor[:, None] * pivot_row
-        return rows, update_slice(pivot_rows, pivot_row[None], k)
-
-    def eliminate_slice(rows: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return H⁻¹ [W b] and Wᵀ H⁻¹ [W b] of the rows [H W b] of a slice."""
-        if jax.default_backend() != "cpu":
-            # Accelerators prefer few steps of a library to n small ones.
-            factor = jax.scipy.linalg.cho_factor(rows[:, :n], lower=True)
-            solved = jax.scipy.linalg.cho_solve(factor, rows[:, n:])
-            return solved, rows[:, n : n + width].T @ solved
-        begin = (rows, jnp.zeros_like(rows))
-        solved, pivot_rows = jax.lax.fori_loop(0, n, eliminate, begin)
-        # A masked sum takes the diagonal without a gather.
-        pivots = jnp.sum(pivot_rows[:, :n] * np.eye(n), -1)[:, None]
-        product = (pivot_rows[:, n : n + width] / pivots).T @ pivot_rows[:, n:]
-        return solved[:, n:] / pivots, product
-
     def forward(carried: jax.Array, own: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Eliminate a slice, and return its Schur complement for later slices.
 
@@ -69,7 +44,7 @@ def solve_banded(
         no_coupling = jnp.zeros((n, n), rhs.dtype)
         added = [carried[:n, :width], no_coupling, carried[:n, width:]]
         rows = own + jnp.concatenate(added, 1) if width else own
-        solved, product = eliminate_slice(rows)
+        solved, product = _eliminate_slice(rows, width)
         # The carry moves on by one slice.
         shifted = jnp.zeros_like(carried)
         for part, column in ((carried[n:, n:width], 0), (carried[n:, width:], width)):
@@ -85,3 +60,38 @@ def solve_banded(
     _, solved = jax.lax.scan(forward, nothing_carried, upper)
     beyond_end = jnp.zeros((width, m), rhs.dtype)
     return jax.lax.scan(backward, beyond_end, solved, reverse=True)[1]
+
+
+def _eliminate_slice(
+    rows: Float[jax.Array, "n columns"], width: int
+) -> tuple[Float[jax.Array, "n rest"], Float[jax.Array, "width rest"]]:
+    """Return H⁻¹ [W b] and Wᵀ H⁻¹ [W b] of the rows [H W b] of a slice.
+
+    Args:
+        rows: H (n, n), W (n, width) and b.
+        width: number of columns of W.
+    """
+    n = len(rows)
+    if jax.default_backend() != "cpu":
+        # Accelerators prefer few steps of a library to n small ones.
+        factor = jax.scipy.linalg.cho_factor(rows[:, :n], lower=True)
+        solved = jax.scipy.linalg.cho_solve(factor, rows[:, n:])
+        return solved, rows[:, n : n + width].T @ solved
+
+    def eliminate(k: Any, carry: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
+        """Subtract row k from all other rows, and store row k as it is a pivot."""
+        rows, pivot_rows = carry
+        pivot_row, column = dynamic_row(rows, k), dynamic_row(rows.T, k)
+        pivot = dynamic_row(pivot_row, k)
+        column = jnp.where(jnp.arange(n) == k, 0.0, column)
+        # NaN marks all that follows a pivot that is not positive.
+        factor = column / jnp.where(pivot > 0, pivot, jnp.nan)
+        rows = rows - factor[:, None] * pivot_row
+        return rows, update_slice(pivot_rows, pivot_row[None], k)
+
+    begin = (rows, jnp.zeros_like(rows))
+    solved, pivot_rows = jax.lax.fori_loop(0, n, eliminate, begin)
+    # A masked sum takes the diagonal without a gather.
+    pivots = jnp.sum(pivot_rows[:, :n] * np.eye(n), -1)[:, None]
+    product = (pivot_rows[:, n : n + width] / pivots).T @ pivot_rows[:, n:]
+    return solved[:, n:] / pivots, product

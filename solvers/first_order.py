@@ -1,4 +1,4 @@
-"""Augmented Lagrangian whose subproblems an optax optimiser minimises.
+"""Steps by an optax optimiser, in the loop of the augmented Lagrangian method.
 
 No linear system is formed or solved, so memory and time grow only with the number of
 rows. This suits large, loosely coupled problems; where Newton steps are affordable,
@@ -7,31 +7,31 @@ nothing over some steps; then multipliers and penalty are updated and the optimi
 starts from its initial state.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Bool, Float, Int, PyTree
+from jaxtyping import Bool, Float, PyTree
 
 from posewise.compilation.precision import full_matmul_precision
 
-from .augmented_lagrangian import Result
+from .augmented_lagrangian import (
+    Result,
+    extract_result,
+    initial_state,
+    iterate_until_paused,
+)
 from .chain_problem import ChainProblem
 from .interruptible import NO_PROGRESS, ProgressCallback, run_in_rounds
 from .linear_system import assemble, partition_variables
-from .merit import AugmentedLagrangian
+from .merit import AugmentedLagrangian, relative_scale
+from .optimality import gradient_imbalance, kkt_residual
 from .options import Options
-from .residuals import (
-    ResidualBlock,
-    concatenate,
-    flatten,
-    max_violation,
-    row_scaling,
-    total_cost,
-)
+from .residuals import ResidualBlock, flatten, max_violation
 from .schedule import next_subproblem
-from .state import ScheduleState
+from .state import Iterate, SolverState
 from .status import Status
 
 if TYPE_CHECKING:
@@ -42,157 +42,172 @@ PROGRESS_CHECK_INTERVAL = 50
 steps solve subproblems better, but spend more evaluations on each."""
 
 
-class FirstOrderState(NamedTuple):
-    """Everything the loop carries."""
+class OptaxTrial(NamedTuple):
+    """A `Trial`: the point after the optimiser's last step."""
 
     x: Float[jax.Array, "T nq"]
-    """The iterate."""
+    imbalance: Float[jax.Array, ""]
+    """Relative gradient at the iterate; see `optimality.gradient_imbalance`."""
+
+
+class OptaxSearch(NamedTuple):
+    """The optimiser's memory."""
+
     displacement: Float[jax.Array, "T nv"]
     """Sum of all steps: the optimiser's parameters."""
     optimizer: Any
-    """State of the optimiser."""
-    blocks: tuple[ResidualBlock, ...]
-    """Residuals, without Jacobians; those at x once the loop ends."""
-    lagrangian: AugmentedLagrangian
-    schedule: ScheduleState
+    """SolverState of the optimiser."""
     merit: Float[jax.Array, ""]
     """Augmented Lagrangian at the last progress check."""
-    iterations: Int[jax.Array, ""]
-    status: Int[jax.Array, ""]
-    done: Bool[jax.Array, ""]
 
 
 class MeritEvaluation(NamedTuple):
-    """Residuals at a point, and the augmented Lagrangian there."""
+    """The augmented Lagrangian at a point."""
 
-    blocks: tuple[ResidualBlock, ...]
     merit: Float[jax.Array, ""]
     gradient: Float[jax.Array, "T nv"]
     """Gradient of the merit; zero where a bound blocks the descent."""
+    is_fixed: Bool[jax.Array, "T nv"]
+    """Variables that a bound blocks."""
 
 
-def _initial_state(
-    problem: ChainProblem, optimizer: Any, data: Any, x: jax.Array, options: Options
-) -> FirstOrderState:
-    shapes = problem.shapes(data, x)
-    zeros = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
-    blocks = _without_jacobians(zeros)
+class Subproblem(NamedTuple):
+    """The state after a progress check, before the optimiser's next step."""
 
-    def scalar(value: Any) -> jax.Array:
-        return jnp.asarray(value, x.dtype)
-
-    y = concatenate([b.y for b in blocks])
-    displacement = jnp.zeros((problem.slices, problem.nv), x.dtype)
-    return FirstOrderState(
-        x=x,
-        displacement=displacement,
-        optimizer=optimizer.init(displacement),
-        blocks=blocks,
-        lagrangian=AugmentedLagrangian(y, scalar(options.mu), jnp.ones_like(y)),
-        schedule=ScheduleState(
-            scalar(jnp.inf), jnp.zeros((), int), largest_square=scalar(0.0)
-        ),
-        merit=scalar(jnp.inf),
-        iterations=jnp.zeros((), int),
-        status=jnp.asarray(int(Status.ITERATION_LIMIT)),
-        done=jnp.zeros((), bool),
-    )
+    state: SolverState
+    is_new: Bool[jax.Array, ""]
+    """Whether the last subproblem has ended, or the solve."""
 
 
-def _extract_result(s: FirstOrderState, options: Options) -> Result:
-    residuals = flatten(s.blocks)
-    violation = max_violation(residuals)
-    reached_limit = s.status == int(Status.ITERATION_LIMIT)
-    # The solver's tolerance is a tenth of that of solutions; see `KOMO.solve`.
-    is_feasible = violation <= 10 * options.tolerance
-    status = jnp.where(reached_limit & is_feasible, int(Status.FEASIBLE), s.status)
-    has_ended = s.done | (s.iterations >= options.max_iterations)
-    status = jnp.where(has_ended, status, int(Status.INTERRUPTED))
-    return Result(
-        s.x,
-        residuals.y,
-        s.lagrangian.update_multipliers(residuals),
-        violation,
-        total_cost(residuals),
-        s.iterations,
-        status,
-    )
+@dataclass(frozen=True)
+class OptaxSteps:
+    """The `StepMethod` of an optax optimiser; every step is accepted."""
+
+    optimizer: "GradientTransformation"
+
+    def begin(
+        self,
+        problem: ChainProblem,
+        options: Options,
+        x: Float[jax.Array, "T nq"],
+        blocks: tuple[ResidualBlock, ...],
+    ) -> tuple[tuple[()], OptaxTrial, OptaxSearch]:
+        """Return the optimiser's initial state; no Jacobians are kept."""
+        # Optimisers want parameters in a vector space; coordinates with quaternions are
+        # none, sums of tangent steps are.
+        displacement = jnp.zeros((problem.slices, problem.nv), x.dtype)
+        optimizer = self.optimizer.init(displacement)
+        infinite, zero = jnp.asarray(jnp.inf, x.dtype), jnp.zeros((), x.dtype)
+        search = OptaxSearch(displacement, optimizer, infinite)
+        return (), OptaxTrial(x, zero), search
+
+    def step(
+        self,
+        problem: ChainProblem,
+        data: PyTree,
+        options: Options,
+        s: SolverState,
+        blocks: tuple[ResidualBlock, ...],
+    ) -> SolverState:
+        """Go to the trial point, update a subproblem that is solved, and step on.
+
+        Args:
+            problem: the structure of the problem.
+            data: its numbers.
+            options: of the solver.
+            s: the state with the trial point.
+            blocks: all residuals at the trial point.
+        """
+        at_x = _evaluate_merit(problem, data, s.trial.x, blocks, s.lagrangian)
+        following = _check_progress(options, s, at_x, blocks)
+        return self._move(problem, data, options, s.lagrangian, following, at_x)
+
+    def _move(
+        self,
+        problem: ChainProblem,
+        data: PyTree,
+        options: Options,
+        lagrangian: AugmentedLagrangian,
+        following: Subproblem,
+        at_x: MeritEvaluation,
+    ) -> SolverState:
+        """Return the state with the optimiser's next step, or its initial state."""
+        import optax
+
+        optimizer = optax.with_extra_args_support(self.optimizer)
+        s = following.state
+        x, search = s.iterate.x, s.search
+
+        def merit_at(displacement: Any) -> Any:
+            step = displacement - search.displacement
+            return _merit(problem, data, x, step, lagrangian)
+
+        # Optimisers with a line search evaluate the merit themselves.
+        step, updated = optimizer.update(
+            at_x.gradient,
+            search.optimizer,
+            search.displacement,
+            value=at_x.merit,
+            grad=at_x.gradient,
+            value_fn=merit_at,
+        )
+        moves = ~following.is_new & jnp.isfinite(step).all()
+        length = jnp.max(jnp.abs(step), initial=0.0)
+        shrinkage = jnp.minimum(1.0, options.max_step / jnp.maximum(length, 1e-30))
+        step = jnp.where(moves & ~at_x.is_fixed, shrinkage * step, 0.0)
+        # A new subproblem is another function: momenta of the last one mean nothing.
+        initial = optimizer.init(search.displacement)
+        updated = jax.tree.map(lambda a, b: jnp.where(moves, a, b), updated, initial)
+        displacement = search.displacement + step
+        return s._replace(
+            trial=s.trial._replace(x=problem.retract(data, x, step)),
+            search=OptaxSearch(displacement, updated, search.merit),
+        )
 
 
-def _step(
-    problem: ChainProblem,
-    optimizer: Any,
-    data: Any,
+def _check_progress(
     options: Options,
-    s: FirstOrderState,
-) -> FirstOrderState:
-    """Evaluate the iterate, update the subproblem if it is solved, and move on."""
-    blocks = problem.evaluate(data, s.x)
-    is_first = s.iterations == 0
-    scale = jnp.where(is_first, row_scaling(blocks), s.lagrangian.row_scale)
-    lagrangian = s.lagrangian._replace(row_scale=scale)
-    at_x = _evaluate_merit(problem, data, s.x, blocks, lagrangian)
+    s: SolverState,
+    at_x: MeritEvaluation,
+    blocks: tuple[ResidualBlock, ...],
+) -> Subproblem:
+    """Return the state at the trial point, where subproblem or solve may end."""
+    residuals = flatten(blocks)
+    is_first = s.counter.iterations == 0
     is_finite = jnp.isfinite(at_x.merit) & jnp.isfinite(at_x.gradient).all()
-    is_bad_input = is_first & ~is_finite
-
-    # -- end of the subproblem --------------------------------------------------------
-    residuals = flatten(at_x.blocks)
-    violation = max_violation(residuals)
-    is_feasible = violation <= options.tolerance
-    relative = jnp.where(is_feasible, options.cost_tolerance, options.inner_tolerance)
-    is_check = s.iterations % PROGRESS_CHECK_INTERVAL == 0
-    decrease_tolerance = relative * (1e-3 + jnp.abs(at_x.merit))
-    has_gained = s.merit - at_x.merit > decrease_tolerance
-    is_solved = is_check & (s.iterations > 0) & ~has_gained
-    converged = is_solved & is_feasible
-    is_updated = is_solved & ~converged
+    worst = max_violation(residuals)
+    is_feasible = worst <= options.tolerance
+    tolerance = jnp.where(is_feasible, options.cost_tolerance, options.inner_tolerance)
+    # Momentum makes single steps go uphill: what counts is the gain of an interval.
+    gain = s.search.merit - at_x.merit
+    is_check = s.counter.iterations % PROGRESS_CHECK_INTERVAL == 0
+    has_gained = gain > tolerance * relative_scale(at_x.merit)
+    is_solved = is_check & ~is_first & ~has_gained
+    imbalance = gradient_imbalance(
+        at_x.gradient, at_x.is_fixed, blocks, s.lagrangian, residuals
+    )
+    is_optimal = kkt_residual(imbalance, s.lagrangian, residuals)
+    is_optimal = is_optimal < options.kkt_tolerance
+    # At feasible points the optimiser has had its whole interval for the cost, so that
+    # another subproblem, which only constraints call for, would gain nothing.
+    is_unmet = is_solved & ~is_feasible
     following = next_subproblem(
-        options, lagrangian, s.schedule, residuals, violation, is_updated
+        options, s.lagrangian, s.schedule, residuals, worst, is_unmet
     )
-    infeasible = following.is_infeasible
-    done = converged | infeasible | is_bad_input
-
-    # -- step of the optimiser --------------------------------------------------------
-    def merit_at(displacement: Any) -> Any:
-        step = displacement - s.displacement
-        return _merit(problem, data, s.x, step, lagrangian)
-
-    # Optimisers with a line search evaluate the merit themselves.
-    step, optimizer_state = optimizer.update(
-        at_x.gradient,
-        s.optimizer,
-        s.displacement,
-        value=at_x.merit,
-        grad=at_x.gradient,
-        value_fn=merit_at,
-    )
-    is_last = s.iterations >= options.max_iterations - 1
-    moves = ~done & ~is_solved & ~is_last & jnp.isfinite(step).all()
-    step_norm = jnp.max(jnp.abs(step), initial=0.0)
-    shrinkage = jnp.minimum(1.0, options.max_step / jnp.maximum(step_norm, 1e-30))
-    is_blocked = problem.step_bounds(data, s.x).blocks_descent(at_x.gradient)
-    step = jnp.where(moves & ~is_blocked, shrinkage * step, 0.0)
-    # A new subproblem is another function: momenta of the last one mean nothing.
-    initial = optimizer.init(s.displacement)
-    optimizer_state = jax.tree.map(
-        lambda a, b: jnp.where(moves, a, b), optimizer_state, initial
-    )
-    status = jnp.where(converged, int(Status.CONVERGED), s.status)
-    status = jnp.where(infeasible, int(Status.INFEASIBLE), status)
-    status = jnp.where(is_bad_input, int(Status.BAD_INPUT), status)
-    merit = jnp.where(is_check, at_x.merit, s.merit)
-    return FirstOrderState(
-        x=jnp.where(moves, problem.retract(data, s.x, step), s.x),
-        displacement=s.displacement + step,
-        optimizer=optimizer_state,
-        blocks=_without_jacobians(at_x.blocks),
+    good = jnp.where(is_optimal, int(Status.CONVERGED), int(Status.FEASIBLE))
+    status = jnp.where(is_solved & is_feasible, good, s.status)
+    status = jnp.where(following.is_infeasible, int(Status.INFEASIBLE), status)
+    status = jnp.where(is_first & ~is_finite, int(Status.BAD_INPUT), status)
+    merit = jnp.where(is_check, at_x.merit, s.search.merit)
+    state = s._replace(
+        iterate=Iterate(s.trial.x, residuals, ()),
+        trial=s.trial._replace(imbalance=imbalance),
         lagrangian=following.lagrangian,
+        search=s.search._replace(merit=jnp.where(is_unmet, jnp.inf, merit)),
         schedule=following.schedule,
-        merit=jnp.where(is_updated, jnp.inf, merit),
-        iterations=s.iterations + 1,
         status=status,
-        done=done,
     )
+    return Subproblem(state, is_solved | (status != int(Status.INTERRUPTED)))
 
 
 def _evaluate_merit(
@@ -209,8 +224,8 @@ def _evaluate_merit(
     # The gradient of a shared variable is the sum over slices, repeated in each of
     # them; divided by T it is counted once.
     g = g.at[:, partition.shared].divide(T)
-    g = jnp.where(problem.step_bounds(data, x).blocks_descent(g), 0.0, g)
-    return MeritEvaluation(blocks, jnp.sum(terms.merit), g)
+    is_fixed = problem.step_bounds(data, x).blocks_descent(g)
+    return MeritEvaluation(jnp.sum(terms.merit), jnp.where(is_fixed, 0.0, g), is_fixed)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -245,11 +260,6 @@ def _merit_backward(problem: ChainProblem, gradient: Any, cotangent: Any) -> Any
 _merit.defvjp(_merit_forward, _merit_backward)
 
 
-def _without_jacobians(blocks: tuple[ResidualBlock, ...]) -> tuple[ResidualBlock, ...]:
-    """Return blocks whose Jacobians have windows of no slice."""
-    return tuple(b._replace(J=b.J[:, :0]) for b in blocks)
-
-
 def solve_first_order(
     problem: ChainProblem,
     optimizer: "GradientTransformation",
@@ -271,12 +281,13 @@ def solve_first_order(
         options: of the solver.
         on_progress: called after each round.
     """
-    begin = _initial_states(problem, optimizer, data, x, options)
+    method = OptaxSteps(optimizer)
+    begin = _initial_states(problem, method, data, x, options)
 
     def run_round(
-        state: FirstOrderState, is_fresh: bool, iterations: int
-    ) -> tuple[FirstOrderState, Result]:
-        return _resume(problem, optimizer, data, state, options, iterations)
+        state: SolverState, is_fresh: bool, iterations: int
+    ) -> tuple[SolverState, Result]:
+        return _resume(problem, method, data, state, options, iterations)
 
     return run_in_rounds(run_round, begin, PROGRESS_CHECK_INTERVAL, on_progress)
 
@@ -284,36 +295,36 @@ def solve_first_order(
 @partial(jax.jit, static_argnums=(0, 1))
 @full_matmul_precision
 def _initial_states(
-    problem: ChainProblem, optimizer: Any, data: Any, x: jax.Array, options: Options
-) -> FirstOrderState:
-    return jax.vmap(lambda x: _initial_state(problem, optimizer, data, x, options))(x)
+    problem: ChainProblem,
+    method: OptaxSteps,
+    data: PyTree,
+    x: Float[jax.Array, "starts T nq"],
+    options: Options,
+) -> SolverState:
+    def begin(x: jax.Array) -> SolverState:
+        return initial_state(problem, method, data, x, options)
+
+    return jax.vmap(begin)(x)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 @full_matmul_precision
 def _resume(
     problem: ChainProblem,
-    optimizer: Any,
-    data: Any,
-    states: FirstOrderState,
+    method: OptaxSteps,
+    data: PyTree,
+    states: SolverState,
     options: Options,
     max_iterations: Any,
-) -> tuple[FirstOrderState, Result]:
+) -> tuple[SolverState, Result]:
     """Take at most `max_iterations` more steps from each state."""
-    import optax
 
-    optimizer = optax.with_extra_args_support(optimizer)
-
-    def resume_one(state: FirstOrderState) -> tuple[FirstOrderState, Result]:
-        step = partial(_step, problem, optimizer, data, options)
-        pause_at = jnp.minimum(
-            state.iterations + max_iterations, options.max_iterations
-        )
-
-        def goes_on(s: FirstOrderState) -> jax.Array:
-            return ~s.done & (s.iterations < pause_at)
-
-        end = jax.lax.while_loop(goes_on, step, state)
-        return end, _extract_result(end, options)
+    def resume_one(s: SolverState) -> tuple[SolverState, Result]:
+        pause_at = s.counter.iterations + max_iterations
+        pause_at = jnp.minimum(pause_at, options.max_iterations + 1)
+        counter = s.counter._replace(pause_at=pause_at.astype(s.iterate.x.dtype))
+        s = s._replace(counter=counter)
+        end = iterate_until_paused(problem, method, data, s, options)
+        return end, extract_result(options, end)
 
     return jax.vmap(resume_one)(states)

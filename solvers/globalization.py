@@ -13,22 +13,30 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from .merit import AugmentedLagrangian
 from .options import Options
 from .quadratic_model import TrialStep, block_change
 from .residuals import INEQ, FlatResiduals, ResidualBlock, flatten, unflatten
 from .schedule import steer_penalty
-from .state import Iterate, Linearization, SearchState
+from .state import Iterate, Linearization
 
 SUFFICIENT_DECREASE = 1e-4
 """Share of the predicted decrease from which a step is accepted."""
 GOOD_DECREASE = 0.25
 """Share of the predicted decrease from which the damping falls."""
-MAX_DAMPING = 1e12
+MAX_DAMPING = 1e24
 """Largest damping."""
+
+
+class SearchState(NamedTuple):
+    """State of the search for an acceptable step."""
+
+    damping: Float[jax.Array, ""]
+    """Levenberg–Marquardt damping."""
+    rejections: Int[jax.Array, ""]
+    """Number of rejected steps from the iterate."""
 
 
 class Verdict(NamedTuple):
@@ -92,17 +100,8 @@ def judge(
     damping = jnp.clip(damping, options.damping_min, MAX_DAMPING)
     rejections = jnp.where(accepted | is_trade, 0, search.rejections + 1)
 
-    def select(new: jax.Array, old: jax.Array) -> jax.Array:
-        return jnp.where(accepted, new, old)
-
-    kind = residuals.kind.astype(np.int32)
-    rows = FlatResiduals(select(residuals.y, iterate.residuals.y), kind)
-    pairs = zip(blocks, iterate.linearization, strict=True)
-    linearization = tuple(
-        Linearization(select(new.y, old.y), select(new.J, old.J)) for new, old in pairs
-    )
     return Verdict(
-        Iterate(select(trial.x, iterate.x), rows, linearization),
+        _select(accepted, trial.x, residuals, blocks, iterate),
         jax.tree.map(lambda a, b: jnp.where(is_trade, a, b), steered, lagrangian),
         SearchState(damping, rejections),
         last_merit=before,
@@ -110,6 +109,19 @@ def judge(
         is_trade=is_trade,
         is_finite=is_finite,
     )
+
+
+def _select(
+    accepted: Bool[jax.Array, ""],
+    x: Float[jax.Array, "T nq"],
+    residuals: FlatResiduals,
+    blocks: tuple[ResidualBlock, ...],
+    iterate: Iterate,
+) -> Iterate:
+    """Return the trial point if it is accepted, else the iterate."""
+    linearization = tuple(Linearization(b.y, b.J) for b in blocks)
+    there = Iterate(x, residuals, linearization)
+    return jax.tree.map(lambda a, b: jnp.where(accepted, a, b), there, iterate)
 
 
 def _is_sufficient(

@@ -17,7 +17,7 @@ from jaxtyping import Float, PyTree
 from posewise.compilation.arrays import Array
 from posewise.compilation.packed_pytree import fetch, pack
 
-from .augmented_lagrangian import Result, initial_state, resume_compiled, solve
+from .augmented_lagrangian import NEWTON, Result, initial_state, resume_compiled, solve
 from .chain_problem import ChainProblem
 from .options import Options
 from .state import SolverState
@@ -134,7 +134,7 @@ def empty_state(
     problem: ChainProblem, data: PyTree, x: Float[Array, "T nq"], options: Options
 ) -> SolverState:
     """Return a state of a problem's shapes that is done, without compiling anything."""
-    shapes = jax.eval_shape(partial(initial_state, problem), data, x, options)
+    shapes = jax.eval_shape(partial(initial_state, problem, NEWTON), data, x, options)
     zeros = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)
     return zeros._replace(status=np.asarray(int(Status.ITERATION_LIMIT)))
 

@@ -1,26 +1,21 @@
-"""One iteration of the solver: judge the trial step, then choose the next one."""
+"""Newton's method in the solver's loop: judge a trial step, then choose the next."""
 
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int, PyTree
 
 from .chain_problem import ChainProblem
-from .globalization import Verdict, judge, model_rows
+from .globalization import SearchState, Verdict, judge, model_rows
 from .merit import AugmentedLagrangian
 from .options import Options
-from .quadratic_model import TrialStep, minimize_model
-from .residuals import (
-    ResidualBlock,
-    max_violation,
-    merge_like_blocks,
-    row_scaling,
-)
+from .quadratic_model import TrialStep, minimize_model, no_step
+from .residuals import ResidualBlock, max_violation
 from .schedule import next_subproblem, squared_violation
-from .state import ScheduleState, SolverState
+from .state import Linearization, ScheduleState, SolverState
 from .status import Status
 from .termination import (
     step_is_not_worth_its_trial,
@@ -29,65 +24,78 @@ from .termination import (
 )
 
 
-def step(
-    problem: ChainProblem,
-    data: PyTree,
-    options: Options,
-    s: SolverState,
-    blocks: tuple[ResidualBlock, ...],
-) -> SolverState:
-    """Accept or reject the trial step, and compute the next one.
+@dataclass(frozen=True)
+class NewtonSteps:
+    """The `StepMethod` whose steps minimise a quadratic model of the merit."""
 
-    Args:
-        problem: the structure of the problem.
-        data: its numbers.
-        options: of the solver.
-        s: the state with the trial step.
-        blocks: all residuals at the trial point.
-    """
-    dtype = s.trial.x.dtype
-    arrays: Any = {k: jnp.asarray(v, dtype) for k, v in vars(options).items()}
-    options = replace(options, **arrays)
-    blocks = merge_like_blocks(blocks)
-    is_first = s.counter.iterations == 0
-    # Scaled by the Jacobian at the start, so that the merit stays one function.
-    scale = jax.lax.cond(
-        is_first, lambda: row_scaling(blocks), lambda: s.lagrangian.row_scale
-    )
-    lagrangian = s.lagrangian._replace(row_scale=scale)
-    verdict = judge(
-        options,
-        s.iterate,
-        s.trial,
-        lagrangian,
-        s.search,
-        s.schedule.largest_square,
-        blocks,
-        is_first,
-    )
-    square = squared_violation(lagrangian, verdict.iterate.residuals)
-    schedule = s.schedule._replace(
-        largest_square=jnp.maximum(s.schedule.largest_square, square)
-    )
-    worst = max_violation(verdict.iterate.residuals)
-    model = model_rows(verdict, s.trial.step, blocks, problem.shared)
-    is_solved = subproblem_is_solved(options, s.trial, verdict, worst, is_first)
-    found = _find_step(
-        problem, data, options, verdict, model, worst, schedule, is_solved
-    )
-    bad_input = is_first & ~verdict.is_finite
-    status = jnp.where(found.is_infeasible, int(Status.INFEASIBLE), s.status)
-    end = terminate(options, status, s.window, verdict, found.trial, found.merit, worst)
-    return SolverState(
-        verdict.iterate,
-        found.trial,
-        found.lagrangian,
-        verdict.search._replace(damping=found.damping),
-        found.schedule,
-        end.window,
-        s.counter._replace(iterations=s.counter.iterations + 1),
-        jnp.where(bad_input, int(Status.BAD_INPUT), end.status),
-    )
+    def begin(
+        self,
+        problem: ChainProblem,
+        options: Options,
+        x: Float[jax.Array, "T nq"],
+        blocks: tuple[ResidualBlock, ...],
+    ) -> tuple[tuple[Linearization, ...], TrialStep, SearchState]:
+        """Return zeros, and the damping of the first step."""
+        damping = jnp.asarray(options.damping, x.dtype)
+        search = SearchState(damping, jnp.zeros((), int))
+        linearization = tuple(Linearization(b.y, b.J) for b in blocks)
+        return linearization, no_step(problem, x), search
+
+    def step(
+        self,
+        problem: ChainProblem,
+        data: PyTree,
+        options: Options,
+        s: SolverState,
+        blocks: tuple[ResidualBlock, ...],
+    ) -> SolverState:
+        """Accept or reject the trial step, and compute the next one.
+
+        Args:
+            problem: the structure of the problem.
+            data: its numbers.
+            options: of the solver.
+            s: the state with the trial step.
+            blocks: all residuals at the trial point.
+        """
+        is_first = s.counter.iterations == 0
+        verdict = judge(
+            options,
+            s.iterate,
+            s.trial,
+            s.lagrangian,
+            s.search,
+            s.schedule.largest_square,
+            blocks,
+            is_first,
+        )
+        square = squared_violation(s.lagrangian, verdict.iterate.residuals)
+        schedule = s.schedule._replace(
+            largest_square=jnp.maximum(s.schedule.largest_square, square)
+        )
+        worst = max_violation(verdict.iterate.residuals)
+        model = model_rows(verdict, s.trial.step, blocks, problem.shared)
+        is_solved = subproblem_is_solved(
+            options, s.trial, verdict, schedule, worst, is_first
+        )
+        found = _find_step(
+            problem, data, options, verdict, model, worst, schedule, is_solved
+        )
+        bad_input = is_first & ~verdict.is_finite
+        status = jnp.where(found.is_infeasible, int(Status.INFEASIBLE), s.status)
+        end = terminate(
+            options, status, s.window, verdict, found.trial, found.merit, worst
+        )
+        return SolverState(
+            verdict.iterate,
+            found.trial,
+            found.lagrangian,
+            verdict.search._replace(damping=found.damping),
+            found.schedule,
+            end.window,
+            s.counter,
+            jnp.where(bad_input, int(Status.BAD_INPUT), end.status),
+        )
 
 
 class _Search(NamedTuple):
@@ -155,16 +163,13 @@ def _find_step(
             c.attempts + 1,
         )
 
-    zero = jnp.zeros_like(worst)
-    no_step = jnp.zeros((problem.slices, problem.nv), worst.dtype)
-    begin = _Search(
-        TrialStep(iterate.x, no_step, zero, zero, jnp.ones((), bool)),
-        verdict.lagrangian,
-        schedule,
-        verdict.search.damping,
-        zero,
+    step, false, zero = (
+        no_step(problem, iterate.x),
         jnp.zeros((), bool),
-        is_solved,
         jnp.zeros((), int),
+    )
+    merit, damping = jnp.zeros_like(worst), verdict.search.damping
+    begin = _Search(
+        step, verdict.lagrangian, schedule, damping, merit, false, is_solved, zero
     )
     return jax.lax.while_loop(lambda c: (c.attempts == 0) | c.is_solved, attempt, begin)

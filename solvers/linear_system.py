@@ -311,29 +311,6 @@ def newton_step(
     return step, predicted
 
 
-def diagonal_model_decrease(
-    system: NewtonSystem,
-    fixed_mask: Bool[jax.Array, "T nv"],
-    partition: VariablePartition,
-) -> Float[jax.Array, ""]:
-    """Return Σ gᵢ²/2Hᵢᵢ over the variables that are not fixed.
-
-    That is about how much the merit can decrease: each term is the decrease along one
-    variable. It does not depend on the damping.
-    """
-    local = _diagonals(system.bands[0])
-    curvature = join_columns(local, _diagonals(system.corner), partition)
-    # Keeps the quotient finite for variables that no row depends on, where g is 0 too.
-    floor = 1e-12 * jnp.max(curvature, initial=0.0) + jnp.finfo(local.dtype).tiny
-    g = jnp.where(fixed_mask, 0.0, system.gradient)
-    counts = _count_shared_once(fixed_mask.shape, partition)
-    return 0.5 * jnp.sum(counts * g**2 / (curvature + floor))
-
-
-def _diagonals(H: Float[jax.Array, "*batch n n"]) -> Float[jax.Array, "*batch n"]:
-    return H.reshape(*H.shape[:-2], -1)[..., :: H.shape[-1] + 1]
-
-
 def _stack_slices(a: Float[jax.Array, "T n m"]) -> Float[jax.Array, "Tn m"]:
     return a.reshape(-1, a.shape[-1])
 

@@ -8,6 +8,9 @@ from jaxtyping import Bool, Float
 
 from .residuals import EQ, INEQ, SOS, FlatResiduals
 
+MERIT_FLOOR = 1e-3
+"""Merit below which decreases count as absolute."""
+
 
 class LagrangianTerms(NamedTuple):
     """Value and first and second derivative of the merit with respect to each row."""
@@ -75,3 +78,8 @@ class AugmentedLagrangian(NamedTuple):
         updated = self.multipliers + 2 * self.penalty * y
         positive = jnp.maximum(updated, 0.0)
         return jnp.where(kind == EQ, updated, jnp.where(kind == INEQ, positive, 0.0))
+
+
+def relative_scale(merit: Float[jax.Array, ""]) -> Float[jax.Array, ""]:
+    """Return the number that relative decreases of a merit are relative to."""
+    return MERIT_FLOOR + jnp.abs(merit)

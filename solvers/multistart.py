@@ -181,6 +181,7 @@ def _unsolved_results(inputs: BatchInputs, state: SolverState) -> Result:
         np.zeros(rows, dtype),
         np.full(n, np.inf, dtype),
         np.full(n, np.inf, dtype),
+        np.full(n, np.inf, dtype),
         np.zeros(n, int),
         np.full(n, int(Status.INTERRUPTED)),
     )

@@ -23,6 +23,9 @@ class Options:
     """A step (max norm) below this ends a subproblem [rad, m]."""
     cost_tolerance: Number = 1e-7
     """A predicted relative decrease below this ends the solve once it is feasible."""
+    kkt_tolerance: Number = 1e-2
+    """Largest residual of the conditions of optimality at convergence, relative to the
+    largest gradient of a row."""
     inner_tolerance: Number = 1e-2
     """A predicted relative decrease below this ends an infeasible subproblem."""
     early_exit_factor: Number = 1.0
@@ -61,6 +64,7 @@ class SolverOptions(TypedDict, total=False):
 
     step_tolerance: float
     cost_tolerance: float
+    kkt_tolerance: float
     inner_tolerance: float
     early_exit_factor: float
     progress_tolerance: float

@@ -4,7 +4,8 @@ Rows are linear in the step δ, φ + Jδ; the augmented Lagrangian of linear row
 and quadratic between the kinks at which inequalities become active. It is minimised
 within the bounds by a projected semismooth Newton method (Hintermüller, Ito and
 Kunisch 2002; Bertsekas 1982): each pass solves the linear system of the rows and bounds
-that are active at the pass before.
+that are active where the pass before has ended. A pass whose end is no better searches
+the line towards it.
 """
 
 from dataclasses import dataclass
@@ -22,11 +23,11 @@ from .bounds import StepBounds
 from .chain_problem import ChainProblem
 from .linear_system import (
     assemble,
-    diagonal_model_decrease,
     newton_step,
     partition_variables,
 )
 from .merit import AugmentedLagrangian
+from .optimality import gradient_imbalance
 from .residuals import FlatResiduals, ResidualBlock, concatenate, flatten
 
 MAX_PASSES = 8
@@ -35,8 +36,9 @@ inequalities that were not in the model's active set."""
 MODEL_TOLERANCE = 0.05
 """Error of a pass's prediction, as a share of the decrease so far, below which no pass
 follows: rows and bounds that change their activity do not matter then."""
-STEP_FRACTIONS = np.array([0.5, 0.25, 0.1, 0.01, 0.001])
-"""Fractions of a pass's step among which the model's value chooses."""
+LINE_SEARCH_STEPS = 24
+"""Number of bisections of a pass's step that is too long. Fewer leave the minimum along
+the line more than 1e-7 of the step away."""
 
 
 class TrialStep(NamedTuple):
@@ -48,11 +50,17 @@ class TrialStep(NamedTuple):
     """Tangent step δ from the iterate [rad, m]."""
     predicted_decrease: Float[jax.Array, ""]
     """Decrease of the model along the step."""
-    diagonal_decrease: Float[jax.Array, ""]
-    """Decrease that single variables allow without damping; see
-    `linear_system.diagonal_model_decrease`."""
+    imbalance: Float[jax.Array, ""]
+    """Relative gradient at the iterate; see `optimality.gradient_imbalance`."""
     is_solvable: Bool[jax.Array, ""]
     """Whether the linear system was positive definite."""
+
+
+def no_step(problem: ChainProblem, x: Float[jax.Array, "T nq"]) -> TrialStep:
+    """Return the step that stays at x."""
+    zero = jnp.zeros((), x.dtype)
+    step = jnp.zeros((problem.slices, problem.nv), x.dtype)
+    return TrialStep(x, step, zero, zero, jnp.ones((), bool))
 
 
 class Candidate(NamedTuple):
@@ -66,14 +74,17 @@ class Candidate(NamedTuple):
 
 
 class NewtonPass(NamedTuple):
-    """The minimum of the quadratic that the model is near a candidate."""
+    """A step to the minimum of the quadratic that the model is near a candidate."""
 
     end: Candidate
-    """At the minimum, clipped to the bounds."""
     predicted_decrease: Float[jax.Array, ""]
-    """Decrease of the quadratic, from the candidate and without clipping."""
-    diagonal_decrease: Float[jax.Array, ""]
-    is_clipped: Bool[jax.Array, ""]
+    """Decrease of the quadratic, from the candidate to its minimum."""
+    imbalance: Float[jax.Array, ""]
+    """Relative gradient; see `optimality.gradient_imbalance`."""
+    held: Bool[jax.Array, "T nv"]
+    """Variables at bounds that have stopped the step."""
+    is_whole: Bool[jax.Array, ""]
+    """Whether the step is neither clipped nor shortened."""
     is_solvable: Bool[jax.Array, ""]
 
 
@@ -94,47 +105,109 @@ class QuadraticModel:
         """Return the rows without a step."""
         return flatten(self.blocks)
 
+    @property
+    def counts(self) -> Float[np.ndarray, "T nv"]:
+        """Return weights with which variables that all slices share count once."""
+        counts = np.ones((self.problem.slices, self.problem.nv))
+        counts[1:, list(self.problem.shared)] = 0.0
+        return counts
+
     def candidate(
         self, step: Float[jax.Array, "T nv"], y: Float[jax.Array, " N"]
     ) -> Candidate:
         """Return a step, whose rows are known, with its value."""
         merit = self.lagrangian.merit(self.residuals._replace(y=y))
-        # Variables that all slices share count once.
-        counts = np.ones(step.shape)
-        counts[1:, list(self.problem.shared)] = 0.0
-        square = jnp.sum(counts * step**2)
+        square = jnp.sum(self.counts * step**2)
         return Candidate(step, y, merit, merit + 0.5 * self.damping * square)
 
     def is_active(self, at: Candidate) -> Bool[jax.Array, " N"]:
         """Return which rows count after a step."""
         return self.lagrangian.is_active(self.residuals._replace(y=at.y))
 
-    def newton_pass(self, at: Candidate) -> NewtonPass:
+    def newton_pass(self, at: Candidate, held: Bool[jax.Array, "T nv"]) -> NewtonPass:
         """Minimise the quadratic of the rows and bounds that are active after a step.
 
         A bound is active if the step ends on it and descent would leave it.
+
+        Args:
+            at: the step.
+            held: variables at bounds that stopped the last pass, which do not move.
         """
         problem = self.problem
-        terms = self.lagrangian.terms(self.residuals._replace(y=at.y))
+        rows = self.residuals._replace(y=at.y)
+        terms = self.lagrangian.terms(rows)
         partition = partition_variables(problem.nv, problem.shared)
         system = assemble(self.blocks, terms, problem.slices, problem.order, partition)
         g = system.gradient + self.damping * at.step
-        fixed_mask = self.bounds.blocks_descent(g, at.step)
+        fixed_mask = held | self.bounds.blocks_descent(g, at.step)
         newton, predicted = newton_step(
             system._replace(gradient=g), fixed_mask, self.damping, partition
         )
         is_solvable = jnp.isfinite(newton).all()
-        unbounded = at.step + jnp.where(is_solvable, newton, 0.0)
-        step = jnp.clip(unbounded, *self.bounds)
-        # Rows change linearly, so that each pass goes on from the rows of the last one.
-        change = linear_change(self.blocks, step - at.step, problem.shared)
+        newton = jnp.where(is_solvable, newton, 0.0)
+        # Clipping single variables reaches many bounds in one pass, but bends the step.
+        step = jnp.clip(at.step + newton, *self.bounds)
+        clipped = self.move(at, step - at.step)
+        is_better = clipped.value < at.value
+        end, held = jax.lax.cond(
+            is_better,
+            lambda: (clipped, jnp.zeros_like(held)),
+            lambda: self.search_line(at, newton),
+        )
         return NewtonPass(
-            self.candidate(step, at.y + change),
+            end,
             predicted,
-            diagonal_model_decrease(system, fixed_mask, partition),
-            jnp.any((step != unbounded) & ~fixed_mask),
+            gradient_imbalance(
+                system.gradient, fixed_mask, self.blocks, self.lagrangian, rows
+            ),
+            held,
+            is_better & ~jnp.any((step != at.step + newton) & ~fixed_mask),
             is_solvable,
         )
+
+    def move(self, at: Candidate, direction: Float[jax.Array, "T nv"]) -> Candidate:
+        """Return the candidate that lies in a direction from another one."""
+        # Rows change linearly, so that each pass goes on from the rows of the last one.
+        change = linear_change(self.blocks, direction, self.problem.shared)
+        return self.candidate(at.step + direction, at.y + change)
+
+    def search_line(
+        self, at: Candidate, newton: Float[jax.Array, "T nv"]
+    ) -> tuple[Candidate, Bool[jax.Array, "T nv"]]:
+        """Return the minimum along a Newton step, and which variables stop it there.
+
+        The step ends at the first bound: once single variables are clipped, it need not
+        be one of descent any more.
+        """
+        # φ and the step change linearly along the line, so that it costs no products
+        # with Jacobians.
+        room = jnp.where(newton > 0, self.bounds.high, self.bounds.low) - at.step
+        moves = jnp.abs(newton) > 0
+        ratios = jnp.where(moves, room / jnp.where(moves, newton, 1.0), jnp.inf)
+        longest = jnp.clip(jnp.min(ratios, initial=1.0), 0.0, 1.0)
+        change = linear_change(self.blocks, newton, self.problem.shared)
+
+        def along(fraction: jax.Array) -> Candidate:
+            return self.candidate(at.step + fraction * newton, at.y + fraction * change)
+
+        def increases(fraction: jax.Array) -> Bool[jax.Array, ""]:
+            there = along(fraction)
+            slope = self.lagrangian.terms(self.residuals._replace(y=there.y)).slope
+            damped = self.damping * jnp.sum(self.counts * there.step * newton)
+            return jnp.sum(slope * change) + damped > 0
+
+        def halve(_: Any, bracket: tuple[jax.Array, jax.Array]) -> Any:
+            low, high = bracket
+            middle = (low + high) / 2
+            is_high = increases(middle)
+            low = jnp.where(is_high, low, middle)
+            return low, jnp.where(is_high, middle, high)
+
+        bracket = jnp.zeros_like(longest), longest
+        _, high = jax.lax.fori_loop(0, LINE_SEARCH_STEPS, halve, bracket)
+        # The upper end lies just behind the kink that stops the decrease, so that the
+        # next pass knows the row.
+        return along(high), ~increases(longest) & (ratios <= longest)
 
 
 class _Passes(NamedTuple):
@@ -143,9 +216,10 @@ class _Passes(NamedTuple):
     at: Candidate
     """The step whose active rows and bounds the next pass takes."""
     best: Candidate
-    first: Candidate
-    """The step of the first pass."""
-    diagonal_decrease: Float[jax.Array, ""]
+    held: Bool[jax.Array, "T nv"]
+    """Variables at bounds that have stopped a pass."""
+    imbalance: Float[jax.Array, ""]
+    """Relative gradient of the first pass, which begins at the iterate."""
     passes: Int[jax.Array, ""]
     is_solvable: Bool[jax.Array, ""]
     goes_on: Bool[jax.Array, ""]
@@ -179,11 +253,7 @@ def minimize_model(
     # tells which steps are better, but predictions are relative to the merit.
     start = model.candidate(jnp.zeros_like(bounds.low), model.residuals.y)
     end = _make_passes(model, start)
-    best = jax.lax.cond(
-        end.best.value < start.value,
-        lambda: end.best,
-        lambda: _shorten(model, start, end.first),
-    )
+    best = end.best
     # The step is shortened as a whole, not by its entries, to keep its direction.
     length = jnp.max(jnp.abs(best.step), initial=0.0)
     shrinkage = jnp.minimum(1.0, max_step / jnp.maximum(length, 1e-30))
@@ -197,7 +267,7 @@ def minimize_model(
         problem.retract(data, x, step),
         step,
         merit_at_iterate - merit,
-        end.diagonal_decrease,
+        end.imbalance,
         end.is_solvable,
     )
 
@@ -206,49 +276,31 @@ def _make_passes(model: QuadraticModel, start: Candidate) -> _Passes:
     """Make passes until the active set or the prediction is right."""
 
     def next_pass(c: _Passes) -> _Passes:
-        # A pass may increase the model: only its active set counts for the next one.
-        found = model.newton_pass(c.at)
-        best = _better(c.best, found.end)
-        is_first = c.passes == 0
-        error = c.at.value - found.end.value - found.predicted_decrease
+        found = model.newton_pass(c.at, c.held)
+        gain = c.at.value - found.end.value
+        is_better = found.end.value < c.best.value
+        best = jax.tree.map(lambda a, b: jnp.where(is_better, a, b), found.end, c.best)
         # The quadratic errs by the rows and bounds whose activity changes on the way;
         # where that is little, the pass has found the minimum well enough.
-        is_right = jnp.abs(error) < MODEL_TOLERANCE * (start.value - best.value)
+        error = jnp.abs(gain - found.predicted_decrease)
+        is_right = error < MODEL_TOLERANCE * (start.value - best.value)
         is_same = jnp.all(model.is_active(c.at) == model.is_active(found.end))
-        is_last = (is_same & ~found.is_clipped) | is_right | ~found.is_solvable
-        diagonal = jnp.where(is_first, found.diagonal_decrease, c.diagonal_decrease)
+        is_last = (found.is_whole & (is_right | is_same)) | ~found.is_solvable
         return _Passes(
             found.end,
             best,
-            jax.tree.map(lambda a, b: jnp.where(is_first, a, b), found.end, c.first),
-            diagonal,
+            c.held | found.held,
+            jnp.where(c.passes == 0, found.imbalance, c.imbalance),
             c.passes + 1,
             found.is_solvable,
             ~is_last & (c.passes + 1 < MAX_PASSES),
         )
 
     true, zero = jnp.ones((), bool), jnp.zeros((), int)
-    no_decrease = jnp.zeros_like(start.value)
-    begin = _Passes(start, start, start, no_decrease, zero, true, true)
+    held = jnp.zeros(start.step.shape, bool)
+    balanced = jnp.zeros_like(start.value)
+    begin = _Passes(start, start, held, balanced, zero, true, true)
     return jax.lax.while_loop(lambda c: c.goes_on, next_pass, begin)
-
-
-def _shorten(model: QuadraticModel, start: Candidate, end: Candidate) -> Candidate:
-    """Return the best fraction of a step that is too long; the model is convex."""
-    fractions = jnp.asarray(STEP_FRACTIONS, end.step.dtype)
-
-    def try_fraction(k: Any, best: Candidate) -> Candidate:
-        step = fractions[k] * end.step
-        y = start.y + fractions[k] * (end.y - start.y)
-        return _better(best, model.candidate(step, y))
-
-    return jax.lax.fori_loop(0, len(STEP_FRACTIONS), try_fraction, start)
-
-
-def _better(a: Candidate, b: Candidate) -> Candidate:
-    """Return the candidate with the lower value."""
-    is_better = b.value < a.value
-    return jax.tree.map(lambda a, b: jnp.where(is_better, b, a), a, b)
 
 
 def linear_change(

@@ -15,6 +15,11 @@ SOS, EQ, INEQ = 0, 1, 2
 MAX_ROW_GRADIENT = 100.0
 """Length of a row's gradient above which its penalty is scaled down. Higher values let
 stiff rows dominate the augmented Lagrangian."""
+MIN_EQUATION_GRADIENT = 0.3
+"""Length of an equation's gradient below which its penalty is scaled up. Lower values
+raise penalties for long before gentle equations hold."""
+FLAT_GRADIENT = 1e-4
+"""Length of an equation's gradient below which it says nothing of the row's size."""
 
 
 class ResidualBlock(NamedTuple):
@@ -93,7 +98,8 @@ def flatten(blocks: tuple[ResidualBlock, ...]) -> FlatResiduals:
     """Return the rows of all blocks, one block after the other."""
     kinds = [jnp.repeat(block.kind, block.y.shape[1]) for block in blocks]
     return FlatResiduals(
-        concatenate([block.y for block in blocks]), jnp.concatenate(kinds)
+        concatenate([block.y for block in blocks]),
+        jnp.concatenate(kinds).astype(np.int32),
     )
 
 
@@ -118,11 +124,16 @@ def row_scaling(blocks: tuple[ResidualBlock, ...]) -> Float[jax.Array, " N"]:
     Accelerations over short times are thousands of times as stiff as other rows. With
     one penalty for all rows, the merit would be a narrow and bent valley from the
     beginning, so each constraint is scaled as if its gradient were at most
-    `MAX_ROW_GRADIENT`, as in IPOPT (Wächter and Biegler 2006, section 3.8).
+    `MAX_ROW_GRADIENT`, as in IPOPT (Wächter and Biegler 2006, section 3.8). Gentle
+    equations are scaled up likewise.
     """
     # The penalty acts on φ², so a row scaled by 100/‖∇φ‖ has μ scaled by its square.
     square = concatenate([jnp.sum(b.J**2, (1, 3)) for b in blocks])
-    return 1 / jnp.clip(square / MAX_ROW_GRADIENT**2, 1.0, 1e30)
+    # Inequalities, and rows at a singular point, may be flat without being small.
+    is_small = (flatten(blocks).kind == EQ) & (square > FLAT_GRADIENT**2)
+    least = jnp.where(is_small, MIN_EQUATION_GRADIENT**2, 0.0)
+    bounded = jnp.clip(square, least, MAX_ROW_GRADIENT**2)
+    return jnp.where(square > 0, bounded / jnp.maximum(square, 1e-30), 1.0)
 
 
 def violation(residuals: FlatResiduals) -> Float[jax.Array, "*points N"]:

@@ -61,9 +61,8 @@ def next_subproblem(
     stalls = jnp.where(has_stalled, schedule.stalls + 1, 0)
     # A penalty at its largest value that no longer reduces the violation has found a
     # stationary point of the violation.
-    is_infeasible = (
-        is_unmet & (stalls >= MAX_STALLS) & (lagrangian.mu >= options.mu_max)
-    )
+    is_infeasible = is_unmet & has_stalled
+    is_infeasible = is_infeasible & may_be_infeasible(options, lagrangian, schedule)
     # Multipliers are updated even where the violation stalls, because the penalty grows
     # then, so that they stay bounded.
     multipliers = lagrangian.update_multipliers(residuals)
@@ -77,6 +76,14 @@ def next_subproblem(
         stalls=jnp.where(is_solved, stalls, schedule.stalls),
     )
     return NextSubproblem(updated, state, is_infeasible)
+
+
+def may_be_infeasible(
+    options: Options, lagrangian: AugmentedLagrangian, schedule: ScheduleState
+) -> Bool[jax.Array, ""]:
+    """Return whether one more stall of the violation ends the solve as infeasible."""
+    is_largest = lagrangian.mu >= options.mu_max
+    return is_largest & (schedule.stalls >= MAX_STALLS - 1)
 
 
 def steer_penalty(

@@ -185,37 +185,7 @@ def _second_order_expansion(
     problem: SmoothProblem, data: Any, x: Any, multipliers: Any, steps: Any
 ) -> Optimum:
     """Expand the Lagrangian to second order around x, with its active rows."""
-    T, nv = problem.slices, problem.nv
-    partition = partition_variables(nv, problem.shared)
-    # Curtis–Powell–Reid compression (Griewank and Walther 2008, chapter 8): slices that
-    # are more than 2k apart do not meet in any row of the Hessian, so that one tangent
-    # serves all slices of a colour.
-    colours = min(2 * problem.order + 1, T)
-    no_step, eye = jnp.zeros((T, nv), x.dtype), jnp.eye(nv, dtype=x.dtype)
-    slices = (jnp.arange(colours)[:, None] == jnp.arange(T) % colours).astype(x.dtype)
-    local_seeds = slices[:, None, :, None] * eye[partition.local][None, :, None, :]
-    count = len(partition.shared)
-    shared_seeds = jnp.broadcast_to(eye[partition.shared][:, None], (count, T, nv))
-
-    def gradient_at(step: Any) -> Any:
-        blocks = problem.evaluate(data, problem.retract_unbounded(data, x, step))
-        return _lagrangian_gradient(problem, blocks, multipliers), blocks
-
-    def hessian_product(seed: Any) -> Any:
-        g, Hv, blocks = jax.jvp(gradient_at, (no_step,), (seed,), has_aux=True)
-        return (g, blocks), Hv
-
-    seeds = jnp.concatenate([local_seeds.reshape(-1, T, nv), shared_seeds])
-    (g, blocks), products = jax.vmap(hessian_product, out_axes=((None, None), 0))(seeds)
-    of_local, of_shared = jnp.split(products, [colours * len(partition.local)])
-    compressed = of_local[..., partition.local]
-    compressed = compressed.reshape(colours, len(partition.local), T, -1)
-    hessian = BorderedMatrix(
-        _decompress_bands(compressed, problem.order),
-        jnp.moveaxis(of_shared[..., partition.local], 0, -1),
-        of_shared[:, 0, partition.shared],
-    )
-
+    g, hessian, blocks = _lagrangian_derivatives(problem, data, x, multipliers)
     residuals, flat_multipliers = flatten(blocks), concatenate(multipliers)
     active = _active_rows(residuals, flat_multipliers)
     fixed_mask = problem.step_bounds(data, x).blocks_descent(g)
@@ -244,6 +214,45 @@ def _second_order_expansion(
         steps,
         is_degenerate,
     )
+
+
+def _lagrangian_derivatives(
+    problem: SmoothProblem, data: Any, x: Any, multipliers: Any
+) -> tuple[Any, BorderedMatrix, tuple[ResidualBlock, ...]]:
+    """Return gradient and Hessian of the Lagrangian, and all rows.
+
+    By Curtis–Powell–Reid compression (Griewank and Walther 2008, chapter 8): slices
+    that are more than 2k apart do not meet in any row of the Hessian, so that one
+    tangent serves all slices of a colour.
+    """
+    T, nv = problem.slices, problem.nv
+    partition = partition_variables(nv, problem.shared)
+    colours = min(2 * problem.order + 1, T)
+    no_step, eye = jnp.zeros((T, nv), x.dtype), jnp.eye(nv, dtype=x.dtype)
+    slices = (jnp.arange(colours)[:, None] == jnp.arange(T) % colours).astype(x.dtype)
+    local_seeds = slices[:, None, :, None] * eye[partition.local][None, :, None, :]
+    count = len(partition.shared)
+    shared_seeds = jnp.broadcast_to(eye[partition.shared][:, None], (count, T, nv))
+
+    def gradient_at(step: Any) -> Any:
+        blocks = problem.evaluate(data, problem.retract_unbounded(data, x, step))
+        return _lagrangian_gradient(problem, blocks, multipliers), blocks
+
+    def hessian_product(seed: Any) -> Any:
+        g, Hv, blocks = jax.jvp(gradient_at, (no_step,), (seed,), has_aux=True)
+        return (g, blocks), Hv
+
+    seeds = jnp.concatenate([local_seeds.reshape(-1, T, nv), shared_seeds])
+    (g, blocks), products = jax.vmap(hessian_product, out_axes=((None, None), 0))(seeds)
+    of_local, of_shared = jnp.split(products, [colours * len(partition.local)])
+    compressed = of_local[..., partition.local]
+    compressed = compressed.reshape(colours, len(partition.local), T, -1)
+    hessian = BorderedMatrix(
+        _decompress_bands(compressed, problem.order),
+        jnp.moveaxis(of_shared[..., partition.local], 0, -1),
+        of_shared[:, 0, partition.shared],
+    )
+    return g, hessian, blocks
 
 
 def _lagrangian_gradient(

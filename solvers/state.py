@@ -1,12 +1,11 @@
 """State of the solver's loop: iterate, next trial step, and what decides about them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, PyTree
 
 from .merit import AugmentedLagrangian
-from .quadratic_model import TrialStep
 from .residuals import FlatResiduals
 
 
@@ -25,15 +24,6 @@ class Iterate(NamedTuple):
     """All rows at x."""
     linearization: tuple[Linearization, ...]
     """All blocks at x."""
-
-
-class SearchState(NamedTuple):
-    """State of the search for an acceptable step."""
-
-    damping: Float[jax.Array, ""]
-    """Levenberg–Marquardt damping."""
-    rejections: Int[jax.Array, ""]
-    """Number of rejected steps from the iterate."""
 
 
 class ScheduleState(NamedTuple):
@@ -65,15 +55,31 @@ class Counter(NamedTuple):
     """Number of iterations at which the loop pauses."""
 
 
+class Trial(Protocol):
+    """The point that the loop evaluates next."""
+
+    @property
+    def x(self) -> Float[jax.Array, "T nq"]:
+        """The point, within the bounds."""
+        ...
+
+    @property
+    def imbalance(self) -> Float[jax.Array, ""]:
+        """Relative gradient at the iterate; see `optimality.gradient_imbalance`."""
+        ...
+
+
 class SolverState(NamedTuple):
     """Everything the loop carries."""
 
     iterate: Iterate
-    trial: TrialStep
+    trial: Any
+    """The step method's `Trial`."""
     lagrangian: AugmentedLagrangian
-    search: SearchState
+    search: PyTree
+    """The step method's memory from step to step."""
     schedule: ScheduleState
     window: ProgressWindow
     counter: Counter
     status: Int[jax.Array, ""]
-    """A `Status`; RUNNING until the solve is done."""
+    """A `Status`; INTERRUPTED until the solve is done."""

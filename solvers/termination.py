@@ -7,46 +7,43 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
 from .globalization import Verdict
-from .merit import AugmentedLagrangian
+from .merit import AugmentedLagrangian, relative_scale
+from .optimality import kkt_residual
 from .options import Options
 from .quadratic_model import TrialStep
 from .residuals import total_cost, violation
+from .schedule import may_be_infeasible
 from .state import ProgressWindow, ScheduleState
 from .status import Status
 
-FLATNESS = 10.0
-"""Largest decrease that single variables promise without damping, as a multiple of the
-negligible one, at a stationary point: a step may be short because of its damping."""
-STUCK_DAMPING = 1e10
-"""Damping above which a rejected step means that no step decreases the merit."""
+NEAR_OPTIMUM = 0.1
+"""KKT residual below which slow progress does not end a solve, which converges soon.
+Higher values spend more iterations on solves that do not."""
 MAX_VIOLATION_RATIO = 0.6
 """Largest ratio of violations, of this subproblem to the last one, at which this one
 may end before its step is tried. Higher values raise the penalty sooner."""
 STALL_WINDOW = 8
 """Number of feasible iterations in which the cost has to fall by `progress_tolerance`.
 A longer window ends fewer slow solves."""
-MAX_FEASIBLE_ITERATIONS = 96
-"""Number of consecutive feasible iterations after which too little progress ends a
-solve even if convergence seems near."""
-MERIT_FLOOR = 1e-3
-"""Merit below which decreases count as absolute."""
 
 
-def relative_scale(merit: Float[jax.Array, ""]) -> Float[jax.Array, ""]:
-    """Return the number that relative decreases of a merit are relative to."""
-    return MERIT_FLOOR + jnp.abs(merit)
+def is_stuck(
+    options: Options, trial: TrialStep, verdict: Verdict
+) -> Bool[jax.Array, ""]:
+    """Return whether even a negligible step was rejected: none decreases the merit.
 
-
-def is_stuck(verdict: Verdict) -> Bool[jax.Array, ""]:
-    """Return whether no step decreases the merit."""
-    search = verdict.search
-    return (search.rejections > 0) & (search.damping > STUCK_DAMPING)
+    Damping alone does not tell, because it competes with the curvature of a penalty.
+    """
+    # After the first rejection the step is a correction, which may be short.
+    length = jnp.max(jnp.abs(trial.step), initial=0.0)
+    return (verdict.search.rejections > 1) & (length < options.step_tolerance)
 
 
 def subproblem_is_solved(
     options: Options,
     trial: TrialStep,
     verdict: Verdict,
+    schedule: ScheduleState,
     worst: Float[jax.Array, ""],
     is_first: Bool[jax.Array, ""],
 ) -> Bool[jax.Array, ""]:
@@ -56,13 +53,19 @@ def subproblem_is_solved(
         options: of the solver.
         trial: the step.
         verdict: about it.
+        schedule: of multipliers and penalty.
         worst: the largest violation at the iterate.
         is_first: whether the point is the initial one, to which no step led.
     """
-    decrease = options.inner_tolerance * relative_scale(verdict.last_merit)
     is_accepted = (verdict.search.rejections == 0) & ~verdict.is_trade & ~is_first
+    # Subproblems are solved roughly, except the one that may prove infeasibility: there
+    # the violation has to be stationary, or far slower to decrease.
+    is_proof = may_be_infeasible(options, verdict.lagrangian, schedule)
+    is_stationary = trial.imbalance < options.kkt_tolerance
+    exponent = jnp.where(is_proof & ~is_stationary, 2, 1)
+    decrease = options.inner_tolerance**exponent * relative_scale(verdict.last_merit)
     is_small = is_accepted & (trial.predicted_decrease < decrease)
-    return (is_small & (worst > options.tolerance)) | is_stuck(verdict)
+    return (is_small & (worst > options.tolerance)) | is_stuck(options, trial, verdict)
 
 
 def step_is_not_worth_its_trial(
@@ -126,17 +129,21 @@ def terminate(
     """
     # The iterate is judged by the step that leaves it, so that a point that has
     # converged costs no further evaluation.
+    residuals = verdict.iterate.residuals
     is_feasible = worst <= options.tolerance
     decrease = options.cost_tolerance * relative_scale(merit)
-    is_flat = trial.diagonal_decrease < FLATNESS * decrease
     is_short = jnp.max(jnp.abs(trial.step), initial=0.0) < options.step_tolerance
-    is_stationary = ((trial.predicted_decrease < decrease) | is_short) & is_flat
+    is_stationary = (trial.predicted_decrease < decrease) | is_short
     # After a rejection a short step proves nothing: the model has been wrong.
     is_regular = trial.is_solvable & (verdict.search.rejections == 0)
     is_regular = is_regular & ~verdict.is_trade
-    converged = is_feasible & is_stationary & is_regular
+    # Damped steps, and those across a large penalty, are short and decrease little even
+    # where gradients do not balance yet.
+    residual = kkt_residual(trial.imbalance, verdict.lagrangian, residuals)
+    is_optimal = residual < options.kkt_tolerance
+    converged = is_feasible & is_stationary & is_regular & is_optimal
 
-    cost = total_cost(verdict.iterate.residuals)
+    cost = total_cost(residuals)
     has_reference = is_feasible & (window.feasible_iterations > 0)
     count = jnp.where(is_feasible, window.feasible_iterations + 1, 0)
     # The cost is compared over windows, since single steps may gain little before
@@ -144,9 +151,8 @@ def terminate(
     window_ends = has_reference & ((count - 1) % STALL_WINDOW == 0)
     gained = window.reference_cost - cost
     allowed = options.progress_tolerance * relative_scale(cost)
-    has_stalled = window_ends & (gained < allowed)
-    has_stalled = has_stalled & (~is_flat | (count > MAX_FEASIBLE_ITERATIONS))
-    ends_feasible = is_feasible & (has_stalled | is_stuck(verdict))
+    has_stalled = window_ends & (gained < allowed) & (residual > NEAR_OPTIMUM)
+    ends_feasible = is_feasible & (has_stalled | is_stuck(options, trial, verdict))
     reference = jnp.where(window_ends | ~has_reference, cost, window.reference_cost)
     status = jnp.where(ends_feasible, int(Status.FEASIBLE), status)
     status = jnp.where(converged, int(Status.CONVERGED), status)

@@ -76,6 +76,7 @@ def unsolved_result(
             np.zeros(rows, r.y.dtype),
             np.full(k, np.inf),
             np.full(k, np.inf),
+            np.full(k, np.inf),
             np.zeros(k, int),
             np.full(k, int(Status.INTERRUPTED)),
         ),

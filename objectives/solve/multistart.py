@@ -365,6 +365,7 @@ def _make_solution(
         seconds=seconds,
         config=spec.config,
         tau=spec.tau,
+        kkt_residual=float(end.kkt_residual),
         start=start,
         modes=mode_sequence(spec),
         alternatives=spec.alternatives,

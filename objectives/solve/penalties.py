@@ -7,28 +7,22 @@ with a smaller penalty than its costs call for, and every second start with one 
 that the path keeps out of obstacles.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from posewise.solvers import Options
 
 from ..objective import OT, Objective
 from ..problem_spec import ProblemSpec
 
-
-class PenaltyRule(NamedTuple):
-    """A penalty: a minimum, and a factor of the cost of motion."""
-
-    minimum: float
-    cost_factor: float
-
-    def __call__(self, motion_cost: float) -> float:
-        return max(self.minimum, self.cost_factor * motion_cost)
-
-
-SLICE_PENALTIES = PenaltyRule(0.01, 5.0), PenaltyRule(1.0, 100.0)
-"""Rules for single configurations: of even-numbered, and of odd-numbered starts."""
-PATH_PENALTIES = PenaltyRule(0.1, 3.0), PenaltyRule(10.0, 3200.0)
-"""Rules for paths: of even-numbered, and of odd-numbered starts."""
+LEAST_PENALTY = 0.03
+"""Smallest initial penalty of a single configuration. Paths begin with it times the
+cube root of their slices, as the costs of all slices pull at a constraint in one."""
+COST_FACTOR = 3.0
+"""Smallest ratio of the initial penalty and the cost of motion. Higher values keep
+paths out of obstacles, lower ones reach lower costs."""
+ALTERNATE_PENALTY = 10.0
+ALTERNATE_COST_FACTOR = 1000.0
+"""The same two numbers for every second start, with a penalty for any path."""
 MAX_MOTION_COST = 1e8
 """Upper bound of the cost of motion from which penalties are computed."""
 CONTACT_FORCE_OPTIONS = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}
@@ -40,19 +34,13 @@ away end at other local minima.
 
 
 def initial_penalties(spec: ProblemSpec) -> dict[str, Any]:
-    """Return fields of `solvers.Options` that suit a problem.
-
-    Paths with mode switches get none: from the small default penalties they are solved
-    faster, and more often.
-    """
+    """Return fields of `solvers.Options` that suit a problem."""
     if spec.T > 1 and spec.contacts:
         return dict(CONTACT_FORCE_OPTIONS)
-    if spec.T > 1 and spec.switches:
-        return {}
     costs = (_motion_cost(spec, o) for o in spec.objectives)
     motion_cost = min(max(costs, default=0.0), MAX_MOTION_COST)
-    even_rule, odd_rule = SLICE_PENALTIES if spec.T == 1 else PATH_PENALTIES
-    even, odd = even_rule(motion_cost), odd_rule(motion_cost)
+    even = max(LEAST_PENALTY * spec.T ** (1 / 3), COST_FACTOR * motion_cost)
+    odd = max(ALTERNATE_PENALTY, ALTERNATE_COST_FACTOR * motion_cost)
     return {
         "mu": even,
         "alternate_start_penalty_factor": odd / even,

@@ -223,6 +223,7 @@ def _solution_data(solution: Solution) -> dict[str, Any]:
         "message": solution.message,
         "cost": solution.sos,
         "tolerance": solution.tolerance,
+        "kkt_residual": solution.kkt_residual,
         "iterations": solution.iterations,
         "seconds": solution.seconds,
         "alternatives": list(solution.alternatives),

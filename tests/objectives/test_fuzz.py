@@ -144,26 +144,62 @@ def check(komo: pw.KOMO, solution: pw.Solution) -> None:
     assert ("Violated" in solution.message) == (not solution.feasible)
 
 
-def unbalanced(komo: pw.KOMO, solution: pw.Solution) -> float:
-    """The share of the cost's gradient that no constraint or bound holds against."""
-    nlp, x = komo.nlp(), solution.path.ravel()
-    phi, jacobian = nlp.evaluate(x)
-    J, eye = jacobian.toarray(), np.eye(x.size)
-    kind = np.array([t.value for t in nlp.types])
-    cost, eq = kind == OT.sos.value, kind == OT.eq.value
-    touching = (kind == OT.ineq.value) & (phi > -TOLERANCE)
-    low, high = x <= nlp.bounds[0] + 1e-9, x >= nlp.bounds[1] - 1e-9
-    lengths = np.zeros((1, x.size))
-    for first in komo.config.quaternions:
-        at = np.arange(first, first + 4) + np.arange(komo.T)[:, None] * komo.config.nq
-        block = np.zeros((komo.T, x.size))
-        np.put_along_axis(block, at, x[at], 1)
-        lengths = np.concatenate([lengths, block])
-    both, one = [J[eq], lengths], [J[touching], -eye[low], eye[high]]
-    least = np.repeat([-np.inf, 0.0], [sum(map(len, both)), sum(map(len, one))])
-    slope = 2 * J[cost].T @ phi[cost]
-    left = lsq_linear(np.concatenate(both + one).T, -slope, (least, np.inf)).fun
-    return np.linalg.norm(left) / max(np.linalg.norm(slope), 1e-3)
+class KktCheck:
+    """The conditions of optimality at a solution, of SciPy and `nlp` alone."""
+
+    def __init__(self, komo: pw.KOMO, solution: pw.Solution):
+        nlp, self.x = komo.nlp(), solution.path.ravel()
+        self.phi, jacobian = nlp.evaluate(self.x)
+        self.J = jacobian.toarray()
+        kind = np.array([t.value for t in nlp.types])
+        self.cost, self.eq = kind == OT.sos.value, kind == OT.eq.value
+        self.ineq = kind == OT.ineq.value
+        self.low = self.x <= nlp.bounds[0] + 1e-9
+        self.high = self.x >= nlp.bounds[1] - 1e-9
+        starts = [
+            t * komo.config.nq + first
+            for t in range(komo.T)
+            for first in komo.config.quaternions
+        ]
+        self.lengths = np.zeros((len(starts), self.x.size))
+        for row, first in zip(self.lengths, starts, strict=True):
+            row[first : first + 4] = self.x[first : first + 4]
+
+    def free_and_one_sided(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return gradients of what may push either way, and one way only."""
+        eye = np.eye(self.x.size)
+        free = [self.J[rows & self.eq], self.lengths]
+        one_sided = [self.J[rows & self.ineq], -eye[self.low], eye[self.high]]
+        return np.concatenate(free), np.concatenate(one_sided)
+
+    def of_cost(self) -> float:
+        """The imbalance of the cost among feasible points, by the best multipliers."""
+        terms = (2 * self.cost * self.phi)[:, None] * self.J
+        touching = self.eq | (self.ineq & (self.phi > -TOLERANCE))
+        free, one_sided = self.free_and_one_sided(touching)
+        least = np.repeat([-np.inf, 0.0], [len(free), len(one_sided)])
+        push = np.concatenate([free, one_sided]).T
+        left = lsq_linear(push, -terms.sum(0), (least, np.inf)).fun
+        return np.abs(left).max() / (np.abs(terms).max() + 1e-3)
+
+    def of_violation(self) -> float:
+        """The imbalance of violated rows, by the best weights.
+
+        By Gordan's theorem it vanishes where no direction lessens all violations.
+        """
+        violation = np.where(self.ineq, np.maximum(self.phi, 0.0), self.eq * self.phi)
+        violated = np.abs(violation) > TOLERANCE
+        touching = (self.eq | (self.ineq & (self.phi > -TOLERANCE))) & ~violated
+        free, one_sided = self.free_and_one_sided(touching)
+        pull = np.sign(violation[violated])[:, None] * self.J[violated]
+        pull /= np.maximum(np.linalg.norm(pull, axis=1, keepdims=True), 1e-9)
+        least = np.repeat([-np.inf, 0.0], [len(free), len(one_sided) + len(pull)])
+        every = np.concatenate([free, one_sided, pull]).T
+        # The last row asks for weights with a sum of 1.
+        total = np.repeat([0.0, 1e3], [every.shape[1] - len(pull), len(pull)])
+        want = np.append(np.zeros(len(every)), 1e3)
+        left = lsq_linear(np.vstack([every, total]), want, (least, np.inf)).fun
+        return np.linalg.norm(left[:-1])
 
 
 def run(family: Family, count: int) -> dict[str, list[tuple[pw.KOMO, pw.Solution]]]:
@@ -175,6 +211,8 @@ def run(family: Family, count: int) -> dict[str, list[tuple[pw.KOMO, pw.Solution
         solution = komo.solve(starts=STARTS, seed=k, tolerance=TOLERANCE)
         check(komo, solution)
         found[kind].append((komo, solution))
+        if solution.status is Status.CONVERGED:
+            assert KktCheck(komo, solution).of_cost() < 2e-2
     assert all(s.status is Status.INFEASIBLE for _, s in found["contradictory"])
     return found
 
@@ -193,5 +231,7 @@ def test_two_hundred_random_problems():
     every = [pair for f in found for pairs in f.values() for pair in pairs]
     unsolved = [s.status is Status.INFEASIBLE for _, s in every if not s.feasible]
     assert np.mean(unsolved) >= 0.95
-    converged = [unbalanced(*p) for p in every if p[1].status is Status.CONVERGED]
-    assert np.mean(np.array(converged) < 1e-2) >= 0.8
+    # Violations of some symbols have kinks, where no gradient vanishes.
+    unsolved = [p for p in every if p[1].status is Status.INFEASIBLE]
+    stationary = [KktCheck(*p).of_violation() < 2e-2 for p in unsolved]
+    assert np.mean(stationary) >= 0.95

@@ -13,7 +13,7 @@ RUNNING, GOOD, BAD = Status.INTERRUPTED, Status.CONVERGED, Status.INFEASIBLE
 def results(statuses, iterations=0):
     n = len(statuses)
     rows = [np.zeros((n, 1, 2)), *(np.zeros((n, 3)) for _ in range(2))]
-    ends = np.full(n, np.inf), np.zeros(n)
+    ends = np.full(n, np.inf), np.zeros(n), np.zeros(n)
     return Result(*rows, *ends, np.full(n, iterations), np.array(statuses, int))
 
 

@@ -7,12 +7,12 @@ import pytest
 from scipy.optimize import minimize
 
 from posewise.solvers import EQ, INEQ, SOS, Options, ResidualBlock, StepBounds
-from posewise.solvers.globalization import judge, model_rows
+from posewise.solvers.globalization import SearchState, judge, model_rows
 from posewise.solvers.merit import AugmentedLagrangian
 from posewise.solvers.quadratic_model import TrialStep, minimize_model
 from posewise.solvers.residuals import FlatResiduals, flatten
 from posewise.solvers.schedule import squared_violation, steer_penalty
-from posewise.solvers.state import Iterate, Linearization, SearchState
+from posewise.solvers.state import Iterate, Linearization
 
 
 class Rows:

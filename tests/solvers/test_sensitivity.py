@@ -15,6 +15,7 @@ TIGHT = dict(
     cost_tolerance=1e-15,
     inner_tolerance=1e-10,
     step_tolerance=1e-11,
+    progress_tolerance=1e-12,
     max_iterations=3000,
 )
 FLAT = [[1, 0, 0], [0, 1, 0]]
