@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 
 from .residuals import EQ, INEQ, SOS, FlatResiduals
 
-MERIT_FLOOR = 1e-3
+MERIT_FLOOR = 1e-9
 """Merit below which decreases count as absolute."""
 
 

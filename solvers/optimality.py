@@ -19,9 +19,9 @@ from .residuals import (
     total_cost,
 )
 
-GRADIENT_FLOOR = 1e-3
+GRADIENT_FLOOR = 1e-9
 """Gradient below which an imbalance counts as absolute [cost per rad or m]."""
-ROUNDING = 100.0
+ROUNDING = 4.0
 """Rounding errors of a row, in units of the last place of its terms."""
 
 
