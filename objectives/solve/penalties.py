@@ -21,7 +21,7 @@ COST_FACTOR = 3.0
 """Smallest ratio of the initial penalty and the cost of motion. Higher values keep
 paths out of obstacles, lower ones reach lower costs."""
 ALTERNATE_PENALTY = 10.0
-ALTERNATE_COST_FACTOR = 1000.0
+ALTERNATE_COST_FACTOR = 3200.0
 """The same two numbers for every second start, with a penalty for any path."""
 MAX_MOTION_COST = 1e8
 """Upper bound of the cost of motion from which penalties are computed."""
