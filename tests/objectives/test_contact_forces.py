@@ -125,7 +125,9 @@ def test_a_grasp_holds_where_friction_is_enough(friction, holds):
     assert solution.feasible == holds, solution.report()
     if not holds:
         assert solution.status is pw.Status.INFEASIBLE
-        assert "totalForce" in solution.message or "friction" in solution.message
+        # The block may slip, or tilt until the fingers carry it from below.
+        names = "totalForce", "friction", "pose(block)"
+        assert any(name in solution.message for name in names)
         return
     left, right = (found.force for found in solution.forces())
     np.testing.assert_allclose(left + right, [0, 0, MASS * G], atol=2e-3)

@@ -163,7 +163,7 @@ class Plain(Circle):
 @pytest.mark.parametrize(("begin", "passes"), [([2.0, 1.0], 1), ([0.3, 0.8], 2)])
 def test_a_step_that_gains_nothing_is_not_evaluated(begin, passes):
     """Iterations evaluate points: the start, and the end of a step."""
-    options = Options(damping=1e-8, max_step=10.0)
+    options = Options(damping=1e-12, damping_min=1e-12, max_step=10.0)
     r = solve(Plain(2.0), jnp.array([2.0, 1.0]), jnp.array([begin]), options)
     assert Status(int(r.status)) is Status.CONVERGED and int(r.iterations) == passes
     np.testing.assert_allclose(r.x[0], [2, 1], atol=1e-7)
