@@ -73,7 +73,7 @@ def initial_state(
     blocks = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
     y = concatenate([b.y for b in blocks])
 
-    def scalar(value: Any) -> jax.Array:
+    def scalar(value: Number) -> jax.Array:
         return jnp.asarray(value, x.dtype)
 
     # Multipliers begin at 0, the zeros that stand for the rows.
@@ -87,7 +87,7 @@ def initial_state(
         search,
         ScheduleState(scalar(jnp.inf), count, scalar(0.0)),
         ProgressWindow(count, scalar(jnp.inf)),
-        Counter(count, scalar(options.max_iterations + 1)),
+        Counter(count, scalar(options.max_iterations)),
         jnp.asarray(int(Status.INTERRUPTED)),
     )
 
@@ -101,7 +101,7 @@ def iterate_until_paused(
 ) -> Any:
     """Iterate until the solve is done or the state's `pause_at` is reached."""
 
-    def goes_on(state: Any) -> jax.Array:
+    def goes_on(state: SolverState | Packed) -> jax.Array:
         s = unpack(state)
         is_running = s.status == int(Status.INTERRUPTED)
         return is_running & (s.counter.iterations < s.counter.pause_at)
@@ -118,7 +118,7 @@ def extract_result(options: Options, s: SolverState) -> Result:
     violation = max_violation(residuals)
     # The solver's tolerance is a tenth of that of solutions; see `KOMO.solve`.
     is_feasible = violation <= 10 * options.tolerance
-    reached_limit = s.counter.iterations > options.max_iterations
+    reached_limit = s.counter.iterations >= options.max_iterations
     is_unsolved = (s.status == int(Status.INTERRUPTED)) & reached_limit
     status = jnp.where(is_unsolved, int(Status.ITERATION_LIMIT), s.status)
     is_unsolved = is_unsolved | (s.status == int(Status.INFEASIBLE))
@@ -205,12 +205,12 @@ def resume(
     """
 
     def begin(
-        data: Any,
-        x: Any,
+        data: PyTree,
+        x: jax.Array,
         state: SolverState,
-        is_fresh: Any,
+        is_fresh: jax.Array,
         options: Options,
-        max_iterations: Any,
+        max_iterations: jax.Array,
     ) -> SolverState:
         initial = initial_state(problem, NEWTON, data, x, options)
         state = jax.tree.map(lambda a, b: jnp.where(is_fresh, a, b), initial, state)

@@ -56,7 +56,7 @@ class OptaxSearch(NamedTuple):
     displacement: Float[jax.Array, "T nv"]
     """Sum of all steps: the optimiser's parameters."""
     optimizer: Any
-    """SolverState of the optimiser."""
+    """State of the optimiser."""
     merit: Float[jax.Array, ""]
     """Augmented Lagrangian at the last progress check."""
 
@@ -69,6 +69,8 @@ class MeritEvaluation(NamedTuple):
     """Gradient of the merit; zero where a bound blocks the descent."""
     is_fixed: Bool[jax.Array, "T nv"]
     """Variables that a bound blocks."""
+    imbalance: Float[jax.Array, ""]
+    """Relative gradient; see `optimality.gradient_imbalance`."""
 
 
 class Subproblem(NamedTuple):
@@ -183,11 +185,8 @@ def _check_progress(
     is_check = s.counter.iterations % PROGRESS_CHECK_INTERVAL == 0
     has_gained = gain > tolerance * relative_scale(at_x.merit)
     is_solved = is_check & ~is_first & ~has_gained
-    imbalance = gradient_imbalance(
-        at_x.gradient, at_x.is_fixed, blocks, s.lagrangian, residuals
-    )
-    is_optimal = kkt_residual(imbalance, s.lagrangian, residuals)
-    is_optimal = is_optimal < options.kkt_tolerance
+    residual = kkt_residual(at_x.imbalance, s.lagrangian, residuals)
+    is_optimal = residual < options.kkt_tolerance
     # At feasible points the optimiser has had its whole interval for the cost, so that
     # another subproblem, which only constraints call for, would gain nothing.
     is_unmet = is_solved & ~is_feasible
@@ -201,7 +200,7 @@ def _check_progress(
     merit = jnp.where(is_check, at_x.merit, s.search.merit)
     state = s._replace(
         iterate=Iterate(s.trial.x, residuals, ()),
-        trial=s.trial._replace(imbalance=imbalance),
+        trial=s.trial._replace(imbalance=at_x.imbalance),
         lagrangian=following.lagrangian,
         search=s.search._replace(merit=jnp.where(is_unmet, jnp.inf, merit)),
         schedule=following.schedule,
@@ -217,15 +216,18 @@ def _evaluate_merit(
     blocks: tuple[ResidualBlock, ...],
     lagrangian: AugmentedLagrangian,
 ) -> MeritEvaluation:
-    terms = lagrangian.terms(flatten(blocks))
+    residuals = flatten(blocks)
+    terms = lagrangian.terms(residuals)
     T = problem.slices
     partition = partition_variables(problem.nv, problem.shared)
     g = assemble(blocks, terms, T, problem.order, partition).gradient
+    is_fixed = problem.step_bounds(data, x).blocks_descent(g)
+    g = jnp.where(is_fixed, 0.0, g)
+    imbalance = gradient_imbalance(g, blocks, lagrangian, residuals)
     # The gradient of a shared variable is the sum over slices, repeated in each of
     # them; divided by T it is counted once.
     g = g.at[:, partition.shared].divide(T)
-    is_fixed = problem.step_bounds(data, x).blocks_descent(g)
-    return MeritEvaluation(jnp.sum(terms.merit), jnp.where(is_fixed, 0.0, g), is_fixed)
+    return MeritEvaluation(jnp.sum(terms.merit), g, is_fixed, imbalance)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -321,7 +323,7 @@ def _resume(
 
     def resume_one(s: SolverState) -> tuple[SolverState, Result]:
         pause_at = s.counter.iterations + max_iterations
-        pause_at = jnp.minimum(pause_at, options.max_iterations + 1)
+        pause_at = jnp.minimum(pause_at, options.max_iterations)
         counter = s.counter._replace(pause_at=pause_at.astype(s.iterate.x.dtype))
         s = s._replace(counter=counter)
         end = iterate_until_paused(problem, method, data, s, options)

@@ -81,14 +81,15 @@ class NewtonSteps:
         found = _find_step(
             problem, data, options, verdict, model, worst, schedule, is_solved
         )
+        # The gradient of corrected rows tells nothing of the iterate, which has stayed.
+        kept = jnp.where(verdict.is_corrected, s.trial.imbalance, found.trial.imbalance)
+        trial = found.trial._replace(imbalance=kept)
         bad_input = is_first & ~verdict.is_finite
         status = jnp.where(found.is_infeasible, int(Status.INFEASIBLE), s.status)
-        end = terminate(
-            options, status, s.window, verdict, found.trial, found.merit, worst
-        )
+        end = terminate(options, status, s.window, verdict, trial, found.merit, worst)
         return SolverState(
             verdict.iterate,
-            found.trial,
+            trial,
             found.lagrangian,
             verdict.search._replace(damping=found.damping),
             found.schedule,
@@ -163,13 +164,9 @@ def _find_step(
             c.attempts + 1,
         )
 
-    step, false, zero = (
-        no_step(problem, iterate.x),
-        jnp.zeros((), bool),
-        jnp.zeros((), int),
-    )
-    merit, damping = jnp.zeros_like(worst), verdict.search.damping
+    step, damping = no_step(problem, iterate.x), verdict.search.damping
+    merit, none = jnp.zeros_like(worst), jnp.zeros((), int)
     begin = _Search(
-        step, verdict.lagrangian, schedule, damping, merit, false, is_solved, zero
+        step, verdict.lagrangian, schedule, damping, merit, none > 0, is_solved, none
     )
     return jax.lax.while_loop(lambda c: (c.attempts == 0) | c.is_solved, attempt, begin)

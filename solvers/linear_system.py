@@ -306,7 +306,7 @@ def newton_step(
         delta = -solved[..., 0] - solved[..., 1:] @ delta_shared
     step = join_columns(delta, delta_shared, partition)
     # As (H + damping I) δ = -g, -(g·δ + ½ δᵀHδ) = -½ (g·δ - damping δ·δ).
-    counts = _count_shared_once(g.shape, partition)
+    counts = count_shared_once(g.shape, partition)
     predicted = -0.5 * jnp.sum(counts * step * (g - damping * step))
     return step, predicted
 
@@ -315,7 +315,7 @@ def _stack_slices(a: Float[jax.Array, "T n m"]) -> Float[jax.Array, "Tn m"]:
     return a.reshape(-1, a.shape[-1])
 
 
-def _count_shared_once(
+def count_shared_once(
     shape: tuple[int, ...], partition: VariablePartition
 ) -> Float[np.ndarray, "T nv"]:
     """Return weights with which a sum over (T, nv) counts shared variables once."""

@@ -8,16 +8,10 @@ that of the Lagrangian with the updated multipliers λ + 2μφ, which are what i
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from .merit import AugmentedLagrangian, relative_scale
-from .residuals import (
-    INEQ,
-    FlatResiduals,
-    ResidualBlock,
-    concatenate,
-    total_cost,
-)
+from .residuals import INEQ, FlatResiduals, ResidualBlock, concatenate, total_cost
 
 GRADIENT_FLOOR = 1e-9
 """Gradient below which an imbalance counts as absolute [cost per rad or m]."""
@@ -27,7 +21,6 @@ ROUNDING = 4.0
 
 def gradient_imbalance(
     gradient: Float[jax.Array, "T nv"],
-    is_fixed: Bool[jax.Array, "T nv"],
     blocks: tuple[ResidualBlock, ...],
     lagrangian: AugmentedLagrangian,
     residuals: FlatResiduals,
@@ -38,8 +31,7 @@ def gradient_imbalance(
     equation 5). What rounding errors of the rows make of it does not count.
 
     Args:
-        gradient: of the augmented Lagrangian.
-        is_fixed: which variables a bound holds.
+        gradient: of the augmented Lagrangian; zero where a bound holds a variable.
         blocks: all rows.
         lagrangian: multipliers and penalties.
         residuals: the same rows.
@@ -51,7 +43,7 @@ def gradient_imbalance(
     # A large penalty multiplies the last places of a row into the gradient.
     unit = ROUNDING * jnp.finfo(residuals.y.dtype).eps * (1 + jnp.abs(residuals.y))
     rounding = jnp.max(terms.curvature * steepness * unit, initial=0.0)
-    imbalance = jnp.max(jnp.abs(jnp.where(is_fixed, 0.0, gradient)), initial=0.0)
+    imbalance = jnp.max(jnp.abs(gradient), initial=0.0)
     return jnp.maximum(imbalance - rounding, 0.0) / (GRADIENT_FLOOR + largest)
 
 

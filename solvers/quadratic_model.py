@@ -22,7 +22,9 @@ from posewise.compilation.compaction import gather
 from .bounds import StepBounds
 from .chain_problem import ChainProblem
 from .linear_system import (
+    VariablePartition,
     assemble,
+    count_shared_once,
     newton_step,
     partition_variables,
 )
@@ -79,8 +81,8 @@ class NewtonPass(NamedTuple):
     end: Candidate
     predicted_decrease: Float[jax.Array, ""]
     """Decrease of the quadratic, from the candidate to its minimum."""
-    imbalance: Float[jax.Array, ""]
-    """Relative gradient; see `optimality.gradient_imbalance`."""
+    gradient: Float[jax.Array, "T nv"]
+    """Gradient of the merit before the pass; zero where a bound holds a variable."""
     held: Bool[jax.Array, "T nv"]
     """Variables at bounds that have stopped the step."""
     is_whole: Bool[jax.Array, ""]
@@ -106,11 +108,15 @@ class QuadraticModel:
         return flatten(self.blocks)
 
     @property
+    def partition(self) -> VariablePartition:
+        """Return which variables slices have of their own, and which they share."""
+        return partition_variables(self.problem.nv, self.problem.shared)
+
+    @property
     def counts(self) -> Float[np.ndarray, "T nv"]:
         """Return weights with which variables that all slices share count once."""
-        counts = np.ones((self.problem.slices, self.problem.nv))
-        counts[1:, list(self.problem.shared)] = 0.0
-        return counts
+        shape = self.problem.slices, self.problem.nv
+        return count_shared_once(shape, self.partition)
 
     def candidate(
         self, step: Float[jax.Array, "T nv"], y: Float[jax.Array, " N"]
@@ -131,12 +137,11 @@ class QuadraticModel:
 
         Args:
             at: the step.
-            held: variables at bounds that stopped the last pass, which do not move.
+            held: variables at bounds that stopped an earlier pass: they do not move.
         """
         problem = self.problem
-        rows = self.residuals._replace(y=at.y)
-        terms = self.lagrangian.terms(rows)
-        partition = partition_variables(problem.nv, problem.shared)
+        terms = self.lagrangian.terms(self.residuals._replace(y=at.y))
+        partition = self.partition
         system = assemble(self.blocks, terms, problem.slices, problem.order, partition)
         g = system.gradient + self.damping * at.step
         fixed_mask = held | self.bounds.blocks_descent(g, at.step)
@@ -157,9 +162,7 @@ class QuadraticModel:
         return NewtonPass(
             end,
             predicted,
-            gradient_imbalance(
-                system.gradient, fixed_mask, self.blocks, self.lagrangian, rows
-            ),
+            jnp.where(fixed_mask, 0.0, system.gradient),
             held,
             is_better & ~jnp.any((step != at.step + newton) & ~fixed_mask),
             is_solvable,
@@ -179,12 +182,11 @@ class QuadraticModel:
         The step ends at the first bound: once single variables are clipped, it need not
         be one of descent any more.
         """
-        # φ and the step change linearly along the line, so that it costs no products
-        # with Jacobians.
         room = jnp.where(newton > 0, self.bounds.high, self.bounds.low) - at.step
         moves = jnp.abs(newton) > 0
         ratios = jnp.where(moves, room / jnp.where(moves, newton, 1.0), jnp.inf)
         longest = jnp.clip(jnp.min(ratios, initial=1.0), 0.0, 1.0)
+        # Rows change linearly along the line: points on it cost no product with J.
         change = linear_change(self.blocks, newton, self.problem.shared)
 
         def along(fraction: jax.Array) -> Candidate:
@@ -218,8 +220,8 @@ class _Passes(NamedTuple):
     best: Candidate
     held: Bool[jax.Array, "T nv"]
     """Variables at bounds that have stopped a pass."""
-    imbalance: Float[jax.Array, ""]
-    """Relative gradient of the first pass, which begins at the iterate."""
+    gradient: Float[jax.Array, "T nv"]
+    """Gradient of the first pass, which begins at the iterate."""
     passes: Int[jax.Array, ""]
     is_solvable: Bool[jax.Array, ""]
     goes_on: Bool[jax.Array, ""]
@@ -267,7 +269,7 @@ def minimize_model(
         problem.retract(data, x, step),
         step,
         merit_at_iterate - merit,
-        end.imbalance,
+        gradient_imbalance(end.gradient, blocks, lagrangian, model.residuals),
         end.is_solvable,
     )
 
@@ -290,16 +292,15 @@ def _make_passes(model: QuadraticModel, start: Candidate) -> _Passes:
             found.end,
             best,
             c.held | found.held,
-            jnp.where(c.passes == 0, found.imbalance, c.imbalance),
+            jnp.where(c.passes == 0, found.gradient, c.gradient),
             c.passes + 1,
             found.is_solvable,
             ~is_last & (c.passes + 1 < MAX_PASSES),
         )
 
     true, zero = jnp.ones((), bool), jnp.zeros((), int)
-    held = jnp.zeros(start.step.shape, bool)
-    balanced = jnp.zeros_like(start.value)
-    begin = _Passes(start, start, held, balanced, zero, true, true)
+    held, gradient = jnp.zeros(start.step.shape, bool), jnp.zeros_like(start.step)
+    begin = _Passes(start, start, held, gradient, zero, true, true)
     return jax.lax.while_loop(lambda c: c.goes_on, next_pass, begin)
 
 

@@ -22,7 +22,8 @@ COST_FACTOR = 3.0
 paths out of obstacles, lower ones reach lower costs."""
 ALTERNATE_PENALTY = 10.0
 ALTERNATE_COST_FACTOR = 3200.0
-"""The same two numbers for every second start, with a penalty for any path."""
+"""The same two numbers for every second start, whose penalty is large enough for paths
+of any number of slices."""
 MAX_MOTION_COST = 1e8
 """Upper bound of the cost of motion from which penalties are computed."""
 CONTACT_FORCE_OPTIONS = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}

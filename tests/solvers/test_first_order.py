@@ -102,6 +102,54 @@ def test_a_steep_row_does_not_end_a_solve_early(optimizer):
     np.testing.assert_allclose(r.x[0, 0], np.array([2, 1]) / np.sqrt(5), atol=1e-3)
 
 
+class SharedLine:
+    """Heights of T points over a line of shared slope: Σ (a t - 1)² + Σ (h - a)²."""
+
+    slices, nv, order, shared, is_large = 20, 2, 0, (0,), False
+
+    def shapes(self, data, x):
+        return jax.eval_shape(self.evaluate, data, x)
+
+    def evaluate(self, data, x):
+        T = self.slices
+        t = data * jnp.linspace(0.1, 1.0, T)
+        y = jnp.stack([t * x[:, 0] - 1, x[:, 1] - x[:, 0]], 1)
+        zero, one = jnp.zeros(T), jnp.ones(T)
+        J = jnp.stack([jnp.stack([t, zero], 1), jnp.stack([-one, one], 1)], 1)
+        return (ResidualBlock(y, J[:, None], jnp.arange(T), jnp.full(T, SOS)),)
+
+    def retract(self, data, x, step):
+        return x + step
+
+    def step_bounds(self, data, x):
+        return StepBounds(jnp.full_like(x, -jnp.inf), jnp.full_like(x, jnp.inf))
+
+
+def test_methods_agree_about_the_residual_of_shared_variables():
+    data, x = jnp.array(2.0), jnp.array([[0.7, 0.3]] * SharedLine.slices)
+    once = Options(max_iterations=1)
+    newton = solve(SharedLine(), data, x, once)
+    adam = solve_first_order(SharedLine(), ADAM, data, x[None], once)
+    # By hand: the gradient of a is Σ 2 t (a t - 1) - 2 (h - a).
+    t = 2.0 * np.linspace(0.1, 1.0, SharedLine.slices)
+    gradient = np.sum(2 * t * (0.7 * t - 1) + 0.8), -0.8
+    largest = max(np.abs(2 * t * (0.7 * t - 1)).max(), 0.8)
+    want = np.abs(gradient).max() / largest
+    assert float(newton.kkt_residual) == pytest.approx(want, rel=1e-6)
+    assert float(adam.kkt_residual[0]) == pytest.approx(want, rel=1e-6)
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_the_limit_is_the_number_of_evaluated_points(limit):
+    goal, start = jnp.array([2.0, 1.0]), jnp.array([[0.3, 1.9]])
+    options = Options(max_iterations=limit)
+    newton = solve(Circle(2.0), goal, start, options)
+    adam = solve_first_order(Circle(2.0), ADAM, goal, start[None], options)
+    assert int(newton.iterations) == int(adam.iterations[0]) == limit
+    for status in (newton.status, adam.status[0]):
+        assert Status(int(status)) is Status.ITERATION_LIMIT
+
+
 def test_bad_input_is_reported():
     goal, start = jnp.array([2.0, 1.0]), jnp.array([[[0.3, 1.9]]])
     r = solve_first_order(Circle(-0.6), ADAM, goal * jnp.nan, start, OPTIONS)
