@@ -109,7 +109,7 @@ class QuadraticModel:
 
     @property
     def partition(self) -> VariablePartition:
-        """Return which variables slices have of their own, and which they share."""
+        """Return which variables belong to one slice each, and which all slices share."""
         return partition_variables(self.problem.nv, self.problem.shared)
 
     @property
