@@ -109,7 +109,7 @@ class QuadraticModel:
 
     @property
     def partition(self) -> VariablePartition:
-        """Return which variables belong to one slice each, and which all slices share."""
+        """Return which variables belong to one slice each, and which all share."""
         return partition_variables(self.problem.nv, self.problem.shared)
 
     @property
