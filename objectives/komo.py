@@ -161,6 +161,10 @@ class KOMO:
     def initialize(self, path: MatrixLike | VectorLike) -> None:
         """Set the initial path: (T, nq), or one configuration (nq,) for all slices.
 
+        A path (S, nq) of another number of slices is resampled: it takes as long as
+        this problem, with all its steps alike, and runs straight from the present state
+        to its first slice and between slices, with quaternions by the smaller angle.
+
         Raises:
             ObjectiveError: for a wrong shape or entries that are not finite.
         """
@@ -498,7 +502,8 @@ class KOMO:
             starts: of each problem, as in `solve`.
             seed: of the random starts, the same for each problem.
             initial_paths: for each problem the path that its first start begins from,
-                as for `initialize`: (problems, T, nq), or a list of (T, nq) and (nq,).
+                as for `initialize`: (problems, T, nq), or a list of paths and of
+                configurations.
                 None: the initial path of this object for all problems. Without targets
                 and worlds there are as many problems as paths.
             tolerance: see `solve`.
@@ -526,7 +531,7 @@ class KOMO:
         )
         require_objectives(spec)
         batch_settings = make_batch_settings(mesh, checkpoint_dir, chunk_size)
-        paths = None if initial_paths is None else parse_paths(spec, initial_paths)
+        paths = None if initial_paths is None else parse_paths(specs or [spec], initial_paths)
         if not specs and not paths:
             return []
         problems = make_problem_batch(specs, targets or {}, paths)

@@ -1,6 +1,6 @@
 """Parts of a path problem, made from what users pass to `KOMO`, and checked."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from .presets.contact_constraints import (
 )
 from .presets.preset import Preset
 from .problem_spec import ProblemSpec
-from .solve.waypoints import waypoint_path
+from .solve.waypoints import resample_path, waypoint_path
 from .typing import Slices, Times
 
 MAX_SLICES = 1_000_000
@@ -251,21 +251,29 @@ def parse_path(
         path: as users give it.
         label: name of the argument, for messages.
     """
-    T, n = spec.T, spec.config.nq
-    values = float_array(label, path, f"({T}, {n}) or ({n},) numbers", ObjectiveError)
-    if values.shape not in ((T, n), (n,)):
-        raise ObjectiveError(
-            f"{label} has shape {values.shape}, expected ({T}, {n}) or ({n},)."
-        )
+    C, T, n = spec.config, spec.T, spec.config.nq
+    expected = f"({T}, {n}), ({n},), or (S, {n}) for a path of S slices"
+    values = float_array(label, path, f"{expected}, numbers", ObjectiveError)
+    if values.shape != (n,) and (values.ndim != 2 or values.shape[1] != n):
+        raise ObjectiveError(f"{label} has shape {values.shape}, expected {expected}.")
+    if not values.size:
+        raise ObjectiveError(f"{label} has no slice, expected {expected}.")
     if not np.isfinite(values).all():
         raise ObjectiveError(f"{label} has NaN or infinite entries.")
-    return np.array(np.broadcast_to(values, (T, n)))
+    if values.ndim == 1 or len(values) == T:
+        return np.array(np.broadcast_to(values, (T, n)))
+    return resample_path(C.q, values, T, C.quaternions)
 
 
 def parse_paths(
-    spec: ProblemSpec, paths: Iterable[MatrixLike | VectorLike]
+    specs: Sequence[ProblemSpec], paths: Iterable[MatrixLike | VectorLike]
 ) -> list[Float[np.ndarray, "T nq"]]:
-    """Return the initial path of each problem; see `KOMO.solve_batch`."""
+    """Return the initial path of each problem; see `KOMO.solve_batch`.
+
+    Args:
+        specs: the problem in each world, or in the one world of all problems.
+        paths: as users give them.
+    """
     try:
         listed = list(paths)
     except TypeError:
@@ -273,8 +281,11 @@ def parse_paths(
             f"initial_paths is {paths!r}, expected a list of paths, one for each"
             " problem."
         ) from None
-    pairs = enumerate(listed)
-    return [parse_path(spec, path, f"initial_paths[{b}]") for b, path in pairs]
+    # Another number of paths than of worlds is reported where the batch is made.
+    return [
+        parse_path(specs[min(b, len(specs) - 1)], path, f"initial_paths[{b}]")
+        for b, path in enumerate(listed)
+    ]
 
 
 def parse_waypoints(

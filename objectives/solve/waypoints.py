@@ -1,4 +1,4 @@
-"""Initial paths through waypoints."""
+"""Initial paths through waypoints, and paths of another number of slices."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,39 @@ def waypoint_path(
     if not linear:
         fraction = (1 - np.cos(np.pi * fraction)) / 2
     corners = np.concatenate([start[None], waypoints])
-    a, b = corners[phase], corners[phase + 1]
+    return _between(corners[phase], corners[phase + 1], fraction, quaternions)
+
+
+def resample_path(
+    start: Float[np.ndarray, " nq"],
+    path: Float[np.ndarray, "S nq"],
+    slices: int,
+    quaternions: Sequence[int] = (),
+) -> Float[np.ndarray, "slices nq"]:
+    """Return a path with another number of slices, spread evenly over the same course.
+
+    The course is straight from `start` to the first slice and between slices, all of
+    which take the same time.
+
+    Args:
+        start: coordinates before the first slice.
+        path: the path.
+        slices: number of slices.
+        quaternions: see `waypoint_path`.
+    """
+    corners = np.concatenate([start[None], path, path[-1:]])
+    # In integers, so that slices at the same time stay exactly as they are.
+    segment, rest = np.divmod(np.arange(1, slices + 1) * len(path), slices)
+    return _between(corners[segment], corners[segment + 1], rest / slices, quaternions)
+
+
+def _between(
+    a: Float[np.ndarray, "n nq"],
+    b: Float[np.ndarray, "n nq"],
+    fraction: Float[np.ndarray, " n"],
+    quaternions: Sequence[int],
+) -> Float[np.ndarray, "n nq"]:
+    """Return the configurations at fractions of the straight way from `a` to `b`."""
     path = a + fraction[:, None] * (b - a)
     for first in quaternions:
         part = slice(first, first + 4)

@@ -5,7 +5,7 @@ import pytest
 from helpers.batch_problems import arm, reaching
 
 import posewise as pw
-from posewise import FS, OT, Status
+from posewise import FS, OT, ObjectiveError, Status
 from posewise.objectives.solve.multistart import _first_paths
 from posewise.objectives.solve.problem_batch import make_problem_batch
 
@@ -79,6 +79,60 @@ def test_they_are_the_user_s_coordinates_with_mode_switches():
         assert alone.initial is path and world.pose("block")[0] == pytest.approx(1)
 
 
+RESAMPLED = {
+    "twice as many, corners kept": ([2.0, 6.0], 4, [1.0, 2.0, 4.0, 6.0]),
+    "half as many, corners dropped": ([1.0, 2.0, 4.0, 6.0], 2, [2.0, 6.0]),
+    "one slice: straight to it": ([3.0], 3, [1.0, 2.0, 3.0]),
+    "a corner between slices": ([3.0, 0.0], 3, [2.0, 2.0, 0.0]),
+    "as many slices: as it is": ([5.0, 1.0, 2.0], 3, [5.0, 1.0, 2.0]),
+    "the end of many": (np.linspace(0.1, 7.0, 70), 7, np.arange(1.0, 8.0)),
+}
+"""Path of one coordinate from 0, number of slices, and the path that is expected."""
+
+
+@pytest.mark.parametrize("case", RESAMPLED)
+def test_a_path_of_another_number_of_slices_is_resampled(case):
+    given, slices, want = RESAMPLED[case]
+    C = pw.Config()
+    C.add_frame("cart", joint="transX")
+    komo = pw.KOMO(C, 1, slices)
+    komo.initialize(np.array(given)[:, None])
+    np.testing.assert_allclose(komo.initial[:, 0], want, atol=1e-12)
+    assert komo.initial[-1, 0] == given[-1]
+
+
+def test_resampled_rotations_turn_evenly_by_the_smaller_angle():
+    C = pw.Config()
+    C.add_frame("box", joint="free")
+    komo = pw.KOMO(C, 1, 6)
+    quarter = np.array([np.cos(np.pi / 4), 0, 0, np.sin(np.pi / 4)])
+    komo.initialize([[0, 0, 3.0, *(-quarter)], [0, 0, 3.0, *(-quarter)]])
+    angle = np.minimum(np.arange(1, 7) / 3, 1) * np.pi / 2
+    want = np.stack([np.cos(angle / 2), np.sin(angle / 2)], -1)
+    got = komo.initial[:, [3, 6]]
+    np.testing.assert_allclose(np.abs(got), want, atol=1e-12)
+    np.testing.assert_allclose(komo.initial[:, 2], [1, 2, 3, 3, 3, 3], atol=1e-12)
+
+
+def test_paths_of_a_batch_are_resampled_from_the_start_of_their_world():
+    worlds = [arm(), arm()]
+    worlds[1].q = [0.4, 0.2, 0.0]
+    komo, goal = reaching(slices=SLICES)
+    end = np.array([[0.6, 0.3, 0.2]])
+    got = komo.solve_batch(worlds=worlds, initial_paths=[end, end], **ONE_STEP)
+    for C, solution in zip(worlds, got, strict=True):
+        fractions = np.arange(1, SLICES + 1)[:, None] / SLICES
+        want = C.q + fractions * (end - C.q)
+        np.testing.assert_allclose(solution.path, want, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(4,), (0, 3), (5, 2), (3, 5), (1, 3, 3)])
+def test_other_shapes_are_no_path(shape):
+    komo, _ = reaching(slices=SLICES)
+    with pytest.raises(ObjectiveError, match=r"expected \(3, 3\), \(3,\), or"):
+        komo.initialize(np.zeros(shape))
+
+
 def test_a_checkpoint_is_of_its_initial_paths(tmp_path):
     komo, goal = reaching(slices=SLICES)
 
@@ -100,7 +154,7 @@ def test_a_checkpoint_is_of_its_initial_paths(tmp_path):
     [
         (dict(initial_paths=PATHS[:2]), "has 2 paths, expected 3: one for each prob"),
         (dict(initial_paths=[]), "has 0 paths, expected 3"),
-        (dict(initial_paths=PATHS[:, :2]), r"\[0\] has shape \(2, 3\), expected \(3, "),
+        (dict(initial_paths=PATHS[..., :2]), r"\[0\] has shape \(3, 2\), expected \(3, "),
         (dict(initial_paths=[PATHS[0], [0.1], PATHS[1]]), r"\[1\] has shape \(1,\)"),
         (dict(initial_paths=[*PATHS[:2], [0, 0, np.nan]]), r"\[2\] has NaN"),
         (dict(initial_paths=3), "initial_paths is 3, expected a list of paths"),
