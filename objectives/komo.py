@@ -531,7 +531,9 @@ class KOMO:
         )
         require_objectives(spec)
         batch_settings = make_batch_settings(mesh, checkpoint_dir, chunk_size)
-        paths = None if initial_paths is None else parse_paths(specs or [spec], initial_paths)
+        paths = None
+        if initial_paths is not None:
+            paths = parse_paths(specs or [spec], initial_paths)
         if not specs and not paths:
             return []
         problems = make_problem_batch(specs, targets or {}, paths)

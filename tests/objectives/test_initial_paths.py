@@ -5,7 +5,7 @@ import pytest
 from helpers.batch_problems import arm, reaching
 
 import posewise as pw
-from posewise import FS, OT, ObjectiveError, Status
+from posewise import FS, OT, Status
 from posewise.objectives.solve.multistart import _first_paths
 from posewise.objectives.solve.problem_batch import make_problem_batch
 
@@ -129,7 +129,7 @@ def test_paths_of_a_batch_are_resampled_from_the_start_of_their_world():
 @pytest.mark.parametrize("shape", [(4,), (0, 3), (5, 2), (3, 5), (1, 3, 3)])
 def test_other_shapes_are_no_path(shape):
     komo, _ = reaching(slices=SLICES)
-    with pytest.raises(ObjectiveError, match=r"expected \(3, 3\), \(3,\), or"):
+    with pytest.raises(pw.ObjectiveError, match=r"expected \(3, 3\), \(3,\), or"):
         komo.initialize(np.zeros(shape))
 
 
@@ -154,7 +154,7 @@ def test_a_checkpoint_is_of_its_initial_paths(tmp_path):
     [
         (dict(initial_paths=PATHS[:2]), "has 2 paths, expected 3: one for each prob"),
         (dict(initial_paths=[]), "has 0 paths, expected 3"),
-        (dict(initial_paths=PATHS[..., :2]), r"\[0\] has shape \(3, 2\), expected \(3, "),
+        (dict(initial_paths=PATHS[..., :2]), r"\[0\] has shape \(3, 2\), expected \("),
         (dict(initial_paths=[PATHS[0], [0.1], PATHS[1]]), r"\[1\] has shape \(1,\)"),
         (dict(initial_paths=[*PATHS[:2], [0, 0, np.nan]]), r"\[2\] has NaN"),
         (dict(initial_paths=3), "initial_paths is 3, expected a list of paths"),
