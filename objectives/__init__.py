@@ -10,3 +10,4 @@ from .placement import Placement as Placement
 from .placement import solve_placement as solve_placement
 from .solution import Solution as Solution
 from .solve.sensitivity import Sensitivity as Sensitivity
+from .trajectory.trajectory import Trajectory as Trajectory

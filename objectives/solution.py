@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from posewise.robots.config import Config
-from posewise.robots.typing import FrameName, StrPath
+from posewise.robots.typing import FrameName, StrPath, VectorLike
 from posewise.robots.validation import integer
 from posewise.robots.visual.viewer import View
 from posewise.solvers import EQ, INEQ, Status
 
 from .chain.contact_forces import ContactForce
 from .chain.contact_paths import contact_forces_along_path
-from .chain.modes import ModeSequence
+from .chain.modes import ModeSequence, build_modes
 from .objective import Objective, ObjectiveError
 from .objective_report import ObjectiveReport, format_table, report_objective
 from .report.colliding_pairs import colliding_pairs, is_about_collisions
@@ -25,6 +25,10 @@ from .report.viewing import view_worlds
 from .solve.record import SolveRecord
 from .solve.sensitivity import Sensitivity, solution_sensitivity
 from .solve.subproblem import phase_problem
+from .trajectory.sampling import configurations_at, parse_times, sample_at_rate
+from .trajectory.sampling import rounded as round_in_time
+from .trajectory.straight_path import StraightPath
+from .trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,6 +122,51 @@ class Solution:
     def times(self) -> np.ndarray:
         """Time of each slice since the start [s]."""
         return np.cumsum(self.tau)
+
+    def at_time(self, t: float | VectorLike) -> np.ndarray:
+        """Return the coordinates (nq,) at a time, or (n, nq) at several [s].
+
+        The path is straight between slices, and from the start, at time 0, to slice 0.
+        Quaternions rotate about a constant axis, by the smaller angle, and what is
+        attached to a frame moves with it.
+
+        Args:
+            t: seconds from 0 to the time of the last slice: a number or a list.
+
+        Raises:
+            ObjectiveError: for other times.
+        """
+        times = parse_times(t, self._straight_path.times[-1])
+        q = configurations_at(self._straight_path, self._modes, np.atleast_1d(times))
+        return q.reshape(*times.shape, -1)
+
+    def resample(self, dt: float, *, rounded: bool = False) -> Trajectory:
+        """Return the path at a fixed rate, with velocities and accelerations.
+
+        Positions are those of `at_time`. Velocity is that of the step, and the jump of
+        velocity at a slice is spread as an acceleration between the middles of both
+        steps: both are what features of order 1 and 2 measure.
+
+        With rounded corners, velocity is continuous and derivatives are those of the
+        positions. From the middle of each step to the middle of the next the path is a
+        parabola, on which the limits of `KOMO.add_motion_limits` hold at all times. It
+        begins at rest, half a step early, so that slices are passed half a step later
+        than at their `times`; `deviation` tells how far it is from the straight path.
+
+        Joints of objects that mode switches attach are left out.
+
+        Args:
+            dt: time between samples [s], e.g. 0.001.
+            rounded: whether corners are rounded.
+
+        Raises:
+            ObjectiveError: for a dt that is not positive, or far too small.
+        """
+        path, names = self._straight_path_of_joints
+        if not rounded:
+            return sample_at_rate(path.sample, path.times[-1], dt, names)
+        curve = round_in_time(path)
+        return sample_at_rate(curve.sample, curve.times[-1], dt, names, curve.deviation)
 
     @property
     def q(self) -> np.ndarray:
@@ -269,6 +318,34 @@ class Solution:
                 converged, or no strict minimum.
         """
         return solution_sensitivity(self._require_record(), wrt)
+
+    @cached_property
+    def _modes(self) -> ModeSequence:
+        return build_modes(self.config, ()) if self.modes is None else self.modes
+
+    @cached_property
+    def _straight_path(self) -> StraightPath:
+        """The path of the solved world; its first knot is the start."""
+        modes = self._modes
+        config = self.config if self._record is None else self._record.spec.config
+        start, shared = modes.from_base(config.q), modes.shared_coordinates
+        start[..., shared] = self.x[0, shared]
+        return StraightPath(
+            np.concatenate([[0.0], self.times]),
+            np.concatenate([start[None], self.x]),
+            modes.world.quaternions,
+        )
+
+    @property
+    def _straight_path_of_joints(self) -> tuple[StraightPath, tuple[str, ...]]:
+        """The path of the joints that the problem moves, and its columns' names."""
+        C, modes, path = self.config, self._modes, self._straight_path
+        joints = modes.modes[0].joints or C.joint_names
+        names = [C.coordinate_names[k] for k in C.coordinates(joints)]
+        columns = modes.world.coordinates(joints).tolist()
+        quaternions = [columns.index(c) for c in path.quaternions if c in columns]
+        own = StraightPath(path.times, path.points[:, columns], tuple(quaternions))
+        return own, tuple(names)
 
     def _require_record(self) -> SolveRecord:
         """Return the record of the solve, or raise."""

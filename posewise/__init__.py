@@ -15,6 +15,7 @@ from .objectives import ObjectiveError as ObjectiveError
 from .objectives import Placement as Placement
 from .objectives import Sensitivity as Sensitivity
 from .objectives import Solution as Solution
+from .objectives import Trajectory as Trajectory
 from .objectives import solve_placement as solve_placement
 from .robots import Agent as Agent
 from .robots import Box as Box

@@ -80,6 +80,17 @@ def _add_solve(commands: Any) -> None:
     solve.add_argument(
         "--npz", type=Path, help="write the path or the poses to this file"
     )
+    solve.add_argument(
+        "--trajectory",
+        type=Path,
+        help="write the path over time to this file: .csv, .npz or .json (ROS)",
+    )
+    solve.add_argument(
+        "--rate",
+        type=_positive,
+        default=1000.0,
+        help="samples of the trajectory per second (1000)",
+    )
     _add_packages(solve)
     solve.set_defaults(run=_solve, failed="not solved")
 
@@ -140,6 +151,17 @@ def _add_packages(command: Any) -> None:
         metavar="NAME=FOLDER",
         help="folder of a ROS package that a model names; may be repeated",
     )
+
+
+def _positive(text: str) -> float:
+    """Return the number in a text, which must be finite and larger than 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}, expected a number > 0")
+    return value
 
 
 def _package(text: str) -> tuple[str, Path]:

@@ -96,6 +96,10 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.solve.subproblem
     posewise.objectives.solve.target_function
     posewise.objectives.solve.targets
+    posewise.objectives.trajectory.files
+    posewise.objectives.trajectory.retiming
+    posewise.objectives.trajectory.sampling
+    posewise.objectives.trajectory.trajectory
     posewise.rai.config
     posewise.rai.enums
     posewise.rai.frame

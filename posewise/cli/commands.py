@@ -5,6 +5,7 @@ from pathlib import Path
 
 from posewise import logic
 from posewise.objectives import Solution
+from posewise.objectives.trajectory.files import check_suffix
 from posewise.robots.errors import LoadError
 
 from . import output
@@ -18,10 +19,16 @@ def run_solve(options: Namespace) -> bool:
         PosewiseError: for invalid input, with file, line and key.
         ImportError: without pyyaml.
     """
-    check_output_paths(options.json, options.npz)
+    check_output_paths(options.json, options.npz, options.trajectory)
+    if options.trajectory is not None:
+        check_suffix(options.trajectory)
     problem = read_problem(options.file, dict(options.package))
+    if options.trajectory is not None and "komo" not in problem.sections:
+        problem.top.fail("--trajectory writes a path, so it needs the key komo.")
     solution = solve(problem)
     if isinstance(solution, Solution):
+        if options.trajectory is not None:
+            solution.resample(1 / options.rate).save(options.trajectory)
         result = output.summarize_path(problem, solution)
     else:
         result = output.summarize_placements(problem, solution)

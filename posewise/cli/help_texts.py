@@ -98,6 +98,11 @@ grasp.yaml moves a free hand down to grasp a mug:
     posewise solve grasp.yaml --npz grasp.npz
     posewise view grasp.yaml grasp.npz
 
+The path over time for a controller, 100 samples per second with positions, velocities
+and accelerations, as the fields of a ROS JointTrajectory (or .csv, .npz):
+
+    posewise solve grasp.yaml --trajectory grasp.json --rate 100
+
 Predicates are also checked exactly at the solution. docs/reference.md lists all
 features and predicates.
 {EXIT_CODES.format(success="solved", failure="not solved")}

@@ -8,6 +8,7 @@ import pytest
 from helpers.problem_files import POINTING
 from helpers.worlds import plain_poses
 
+import posewise as pw
 from posewise.__main__ import main
 from posewise.cli import help_texts
 from posewise.cli.problem_file import (
@@ -134,3 +135,40 @@ def test_help_teaches_by_an_example(command, capsys):
     assert ended.value.code == 0
     output = capsys.readouterr().out
     assert f"posewise {command} " in output.partition("options:")[2]
+
+
+MOVING = """\
+scene:
+  models: [planar3]
+komo: {slices_per_phase: 4, k_order: 1, duration_per_phase: 2.0}
+objectives:
+  - {feature: position, frames: tip, target: [0.5, 0.6, 0], times: [1]}
+"""
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "json"])
+def test_a_path_is_written_over_time(write_problem, suffix, capsys):
+    file = write_problem(MOVING)
+    target = file.parent / f"motion.{suffix}"
+    arguments = ["solve", str(file), "--trajectory", str(target), "--rate", "50"]
+    assert main(arguments) == 0
+    written = pw.Trajectory.load(target)
+    np.testing.assert_allclose(written.times, np.arange(101) / 50, atol=1e-9)
+    C = read_problem(file).world
+    np.testing.assert_allclose(written.positions[0], C.q, atol=1e-9)
+    C.q = written.positions[-1]
+    tip = plain_poses(C)[C.index("tip")]
+    np.testing.assert_allclose(tip[:2], [0.5, 0.6], atol=2e-4)
+
+
+def test_trajectories_of_other_files_are_refused(write_problem, capsys):
+    file = write_problem(MOVING)
+    assert main(["solve", str(file), "--trajectory", "motion.txt"]) == 2
+    assert "ends in .csv, .npz, .json" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["solve", str(file), "--trajectory", "motion.csv", "--rate", "0"])
+    assert "expected a number > 0" in capsys.readouterr().err
+    placement = write_problem(help_texts.PLACEMENT_FILE)
+    target = file.parent / "motion.csv"
+    assert main(["solve", str(placement), "--trajectory", str(target)]) == 2
+    assert "needs the key komo" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+"""Paths over time as a controller plays them: samples, timing, and files."""
