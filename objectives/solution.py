@@ -138,7 +138,7 @@ class Solution:
         """
         times = parse_times(t, self._straight_path.times[-1])
         q = configurations_at(self._straight_path, self._modes, np.atleast_1d(times))
-        return q.reshape(*times.shape, -1)
+        return q.reshape(*times.shape, q.shape[1])
 
     def resample(self, dt: float, *, rounded: bool = False) -> Trajectory:
         """Return the path at a fixed rate, with velocities and accelerations.

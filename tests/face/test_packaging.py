@@ -1,6 +1,7 @@
 """The layout, what importing costs and changes, and the README's snippets."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -67,7 +68,11 @@ def test_links_lead_to_the_folders(folder):
 
 def python(code: str, folder: Path = ROOT) -> str:
     run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert run.returncode == 0, run.stderr
     return run.stdout
@@ -100,7 +105,8 @@ def test_snippets_of_all_pages_run(tmp_path):
     out = python(
         f"import json; programs = json.loads(open({str(file)!r}).read())\n"
         "for name, code in programs.items():\n"
-        "    exec(compile(code, name, 'exec'), {'__name__': '__main__'})"
+        "    exec(compile(code, name, 'exec'), {'__name__': '__main__'})",
+        tmp_path,
     )
     assert "CONVERGED" in out
 
