@@ -154,10 +154,10 @@ def joint_trajectory_message(arrays: TrajectoryArrays) -> dict[str, Any]:
             UserWarning,
             stacklevel=5,
         )
-    samples = zip(*(values[:, is_single].tolist() for values in arrays[2:]), strict=True)
+    kept = (values[:, is_single].tolist() for values in arrays[2:])
     points = []
-    for time, (positions, velocities, accelerations) in zip(
-        arrays.times.tolist(), samples, strict=True
+    for time, positions, velocities, accelerations in zip(
+        arrays.times.tolist(), *kept, strict=True
     ):
         # Rounded as a whole, so that nanosec stays below one second.
         seconds, nanoseconds = divmod(round(time * NANOSECONDS), NANOSECONDS)

@@ -3,9 +3,9 @@
 Near a knot the two lines that meet there are replaced by a parabola that touches both,
 of constant second derivative ("linear segments with parabolic blends", Craig,
 Introduction to Robotics, 7.3). If it reaches to the middles of both steps the path is a
-quadratic B-spline of the knots: velocity is then that of a step in the step's middle and
-changes linearly between, so that limits that hold for differences of slices hold at all
-times.
+quadratic B-spline of the knots: velocity is then that of a step in the step's middle
+and changes linearly between, so that limits that hold for differences of slices hold at
+all times.
 """
 
 from dataclasses import dataclass

@@ -66,8 +66,8 @@ class Trajectory:
         - `.csv`: a header and a row for each sample: time, then the positions,
           velocities and accelerations of all joints;
         - `.npz`: NumPy arrays with the names of this class's attributes;
-        - `.json`: the fields of a ROS message `trajectory_msgs/JointTrajectory`, without
-          joints of several coordinates, which it cannot tell.
+        - `.json`: the fields of a ROS message `trajectory_msgs/JointTrajectory`,
+          without joints of several coordinates, which it cannot tell.
 
         Raises:
             ObjectiveError: for another suffix.
