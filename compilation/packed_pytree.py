@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from threading import Lock
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -83,9 +83,21 @@ class PackLayout:
     def __reduce__(self) -> Any:
         return _pack_layout, (self.treedef, self.leaf_types, self.max_shared_size)
 
-    def pack(self, leaves: Sequence[Any], xp: ModuleType = jnp) -> tuple[Any, ...]:
-        """Return the buffers of a pytree's leaves."""
-        members = [(i, dtype) for dtype, group in self.buffers for i in group]
+    def pack(
+        self,
+        leaves: Sequence[Any],
+        xp: ModuleType = jnp,
+        which: Sequence[int] | None = None,
+    ) -> tuple[Any, ...]:
+        """Return the buffers of a pytree's leaves.
+
+        Args:
+            leaves: of the pytree.
+            xp: NumPy or JAX's namespace of the same functions.
+            which: indices of the buffers that are returned; None: all.
+        """
+        chosen = self.buffers if which is None else [self.buffers[k] for k in which]
+        members = [(i, dtype) for dtype, group in chosen for i in group]
         arrays = {i: xp.asarray(leaves[i], dtype) for i, dtype in members}
         join = xp.concatenate
         if xp is jnp:
@@ -99,7 +111,7 @@ class PackLayout:
             }
             arrays |= materialize(dict, wide) if wide else {}
         buffers = []
-        for _, group in self.buffers:
+        for _, group in chosen:
             parts = [arrays[i].reshape(-1) for i in group]
             buffers.append(join(parts) if len(parts) > 1 else parts[0])
         return tuple(buffers)
@@ -119,6 +131,10 @@ class PackLayout:
                 leaf = _slice_buffer(buffers[k], begin, end, shape)
             leaves.append(leaf.astype(bool) if dtype == "bool" else leaf)
         return jax.tree.unflatten(self.treedef, leaves)
+
+
+def _leaf_type(leaf: Any) -> LeafType:
+    return np.shape(leaf), jnp.result_type(leaf).name
 
 
 @cache
@@ -203,7 +219,7 @@ def pack(
     if is_packed(tree) or uses_plain_jit():
         return tree
     leaves, treedef = jax.tree.flatten(tree)
-    leaf_types = tuple((np.shape(a), jnp.result_type(a).name) for a in leaves)
+    leaf_types = tuple(map(_leaf_type, leaves))
     layout = _pack_layout(treedef, leaf_types, max_shared_size)
     return PackedTree(layout, layout.pack(leaves, xp))
 
@@ -233,6 +249,8 @@ def fetch(tree: PyTree) -> PyTree:
 class PackCache:
     """Packed pytrees of the last arguments, looked up by the identity of the pytree.
 
+    A pytree that shares leaves with one of them shares the buffers without others.
+
     Args:
         device: returns the device that packed arguments are put on; None: JAX's
             default device.
@@ -240,7 +258,7 @@ class PackCache:
 
     def __init__(self, device: Callable[[], jax.Device | None]) -> None:
         self.device = device
-        self.entries: OrderedDict[int, tuple[Any, PackedTree]] = OrderedDict()
+        self.entries: OrderedDict[int, _PackedArgument] = OrderedDict()
         self.lock = Lock()
 
     def lookup(self, tree: PyTree) -> PyTree:
@@ -248,7 +266,7 @@ class PackCache:
         with self.lock:
             if entry := self.entries.get(id(tree)):
                 self.entries.move_to_end(id(tree))
-                return entry[1]
+                return entry.packed
         return tree
 
     def pack(self, tree: PyTree) -> PyTree:
@@ -256,10 +274,47 @@ class PackCache:
         found = tree if is_packed(tree) else self.lookup(tree)
         if is_packed(found):
             return found
-        packed = jax.device_put(pack(tree, np, MAX_SHARED_SIZE), self.device())
+        leaves, treedef = jax.tree.flatten(tree)
+        packed = self._pack_changes(leaves, treedef)
+        if packed is None:
+            packed = pack(tree, np, MAX_SHARED_SIZE)
+            packed = jax.device_put(packed, self.device())
         with self.lock:
             # the pytree is kept alive, so that no other object gets its id
-            self.entries[id(tree)] = tree, packed
+            self.entries[id(tree)] = _PackedArgument(tree, leaves, packed)
             while len(self.entries) > MAX_CACHED_TREES:
                 self.entries.popitem(last=False)
         return packed
+
+    def _pack_changes(self, leaves: list[Any], treedef: PyTreeDef) -> PackedTree | None:
+        """Return the packed pytree with the buffers of the last one that is alike."""
+        with self.lock:
+            entries = [*reversed(self.entries.values())]
+        for entry in entries:
+            layout = getattr(entry.packed, "layout", None)
+            if layout is None or layout.treedef != treedef:
+                continue
+            pairs = enumerate(zip(leaves, entry.leaves, strict=True))
+            changed = {i for i, (a, b) in pairs if a is not b}
+            if any(_leaf_type(leaves[i]) != layout.leaf_types[i] for i in changed):
+                continue
+            which = [
+                k
+                for k, (_, members) in enumerate(layout.buffers)
+                if not changed.isdisjoint(members)
+            ]
+            new = jax.device_put(layout.pack(leaves, np, which), self.device())
+            buffers = [*entry.packed.buffers]
+            for k, buffer in zip(which, new, strict=True):
+                buffers[k] = buffer
+            return PackedTree(layout, tuple(buffers))
+        return None
+
+
+class _PackedArgument(NamedTuple):
+    """An entry of a `PackCache`."""
+
+    tree: PyTree
+    leaves: list[Any]
+    packed: PyTree
+    """A `PackedTree`, or with POSEWISE_PLAIN_JIT=1 the pytree."""

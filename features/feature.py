@@ -118,8 +118,9 @@ class Feature:
             FeatureError: for a target or scale of the wrong dimension.
         """
         # Binding reads shapes and trees but not q, so it stays valid until the
-        # structure of the world changes.
-        key = C.structure_key
+        # structure of the world changes, or a pose that the symbol's params read.
+        origins = C.origins_key if self.symbol.depends_on_origins else None
+        key = C.structure_key, origins
         if self._bound is None or self._bound[0] != key:
             self._bound = key, self._bind(C)
         return self._bound[1]

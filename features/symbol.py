@@ -65,6 +65,9 @@ class Symbol:
     """Numbers that a user may set, with defaults."""
     params: Callable[..., dict[str, np.ndarray]] | None = None
     """`(C, frames, **options)` to the arrays that `fn` needs besides poses."""
+    reads_origins: bool = True
+    """Whether `params` or `resolve` reads constant poses of frames, so that both are
+    called again when a frame has been moved."""
     coordinates: Callable[[Config, Sequence[str]], np.ndarray] | None = None
     """Selects the entries of q that `fn` reads; None: those of the named joints."""
     rows_per_coordinate: int = 0
@@ -87,6 +90,12 @@ class Symbol:
     unprojected: "Symbol | None" = None
     """The feature before a built-in projection, used when scale or target have its
     dimension."""
+
+    @property
+    def depends_on_origins(self) -> bool:
+        """Whether the symbol has params that depend on constant poses of frames."""
+        has_params = self.params is not None or self.resolve is not None
+        return has_params and self.reads_origins
 
 
 Resolved: TypeAlias = tuple[Symbol, np.ndarray, dict[str, np.ndarray]]

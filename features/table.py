@@ -21,10 +21,11 @@ from . import (
     regions,
 )
 from .feature import Feature
-from .symbol import Symbol
+from .symbol import Symbol as AnySymbol
 from .typing import Order, ScaleLike, TargetLike
 from .vectors import VectorForm
 
+Symbol = partial(AnySymbol, reads_origins=False)
 _frame_symbol = partial(Symbol, frames=(1, 1))
 _frame_pair_symbol = partial(Symbol, frames=(2, 2))
 _QUATERNION_ROWS = slice(0, 4)
@@ -41,7 +42,7 @@ _POSITION_REL = _frame_pair_symbol(
 )
 
 
-def _distance_symbol(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
+def _distance_symbol(fn, name: str, dim: int = 3, ends=((0, 1),)) -> AnySymbol:
     count = 1 + max(map(max, ends))
     return Symbol(
         fn,
@@ -56,7 +57,7 @@ def _distance_symbol(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
 
 def _contact_law_symbol(
     fn, name: str, dim: int, unit: str, window: int = 0, **options
-) -> Symbol:
+) -> AnySymbol:
     return _frame_pair_symbol(
         fn,
         dim=dim,
@@ -76,24 +77,24 @@ _collision_symbol = partial(
 )
 
 
-def _axis_symbol(i: int) -> Symbol:
+def _axis_symbol(i: int) -> AnySymbol:
     return _frame_symbol(
         positions.axis(i), dim=3, vector_form=VectorForm(0, axes=(i, i))
     )
 
 
-def _axis_diff_symbol(i: int) -> Symbol:
+def _axis_diff_symbol(i: int) -> AnySymbol:
     return _frame_pair_symbol(
         positions.axis_diff(i), dim=3, vector_form=VectorForm(0, 1, axes=(i, i))
     )
 
 
-def _axis_rel_symbol(i: int) -> Symbol:
+def _axis_rel_symbol(i: int) -> AnySymbol:
     form = VectorForm(0, observer=1, axes=(i, i))
     return _frame_pair_symbol(positions.axis_rel(i), dim=3, vector_form=form)
 
 
-def _scalar_product_symbol(i: int, j: int) -> Symbol:
+def _scalar_product_symbol(i: int, j: int) -> AnySymbol:
     # a_i · b_j is the j-th entry of a_i expressed in b: Rᵀ u with u = a_i.
     form = VectorForm(0, observer=1, axes=(i, i), projection=(_BOX_SIDES[j],))
     return _frame_pair_symbol(positions.scalar_product(i, j), dim=1, vector_form=form)
@@ -104,7 +105,7 @@ def _all_coordinates(C, frames) -> np.ndarray:
     return np.arange(C.nq)
 
 
-def _manipulability_symbol(linear: int) -> Symbol:
+def _manipulability_symbol(linear: int) -> AnySymbol:
     return Symbol(
         balance.manipulability,
         input_kind="joints",
@@ -303,7 +304,11 @@ class FS(Enum):
     )
 
     totalForce = _frame_symbol(
-        forces.total_force, dim=6, unit="N, N m", resolve=forces.resolve_total
+        forces.total_force,
+        dim=6,
+        unit="N, N m",
+        resolve=forces.resolve_total,
+        reads_origins=True,
     )
     physics = _frame_symbol(
         forces.physics,
@@ -311,6 +316,7 @@ class FS(Enum):
         unit="N, N m",
         window=2,
         resolve=forces.resolve_physics,
+        reads_origins=True,
     )
     contactPOA = _frame_pair_symbol(
         contacts.point_of_attack, dim=3, unit="m", resolve=contacts.resolve_point
@@ -343,7 +349,7 @@ class FS(Enum):
     )
 
     @property
-    def symbol(self) -> Symbol:
+    def symbol(self) -> AnySymbol:
         """The symbol's function and calling convention."""
         return self.value
 

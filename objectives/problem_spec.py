@@ -139,29 +139,39 @@ def mode_sequence(spec: ProblemSpec) -> ModeSequence:
     C, parts = spec.config, (spec.switches, spec.helpers, spec.contacts)
     # The constant poses of attachments depend on the state only if there are switches.
     state = C.q.tobytes() if spec.switches else b""
-    key = (C.structure_key, *parts, state)
+    # Without parts the world is the user's own.
+    origins = C.origins_key if any(parts) else None
+    key = (C.structure_key, *parts, state, origins)
     return spec.cache.modes.get(key, lambda: build_modes(C, *parts))
 
 
 def compile_chain(spec: ProblemSpec) -> CompiledProblem:
     """Return the problem as the solver sees it, with the present state before slice 0.
 
-    Nothing is rebuilt while the world's structure and the objectives are the same.
+    While the world's structure and the objectives are the same only poses are replaced.
     """
     modes = mode_sequence(spec)
+    reads_origins = any(o.feature.symbol.depends_on_origins for o in spec.objectives)
+    origins = modes.world.origins_key if reads_origins else None
     compiled = spec.cache.compiled.get(
-        (modes, spec.objectives),
+        (modes, spec.objectives, origins),
         lambda: CompiledProblem(
             *build_chain(modes, spec.objectives, spec.k_order, spec.tau)
         ),
     )
+    data = compiled.data
+    K = modes.world.tree.model.unnamed_kinematics
+    if K is not data.K:
+        data = data._replace(K=K)
     if spec.k_order:
         present: Any = modes.from_base(spec.config.q)[None]
-        data = compiled.data
         prefix = present.repeat(spec.k_order, 0).astype(data.prefix.dtype)
         if prefix.tobytes() != data.prefix.tobytes():
-            compiled = compiled._replace(data=data._replace(prefix=prefix))
-            spec.cache.compiled.value = compiled
+            data = data._replace(prefix=prefix)
+    if data is not compiled.data:
+        # Packed data is looked up by identity, so that it is kept.
+        compiled = compiled._replace(data=data)
+        spec.cache.compiled.value = compiled
     return compiled
 
 

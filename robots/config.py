@@ -126,9 +126,15 @@ class Config:
         """A key for caches of what depends on this world but not on q.
 
         Two keys are equal only for the same frames, values of locked joints and
-        collision filter; annotations do not count.
+        collision filter; annotations do not count, nor do origins of frames that
+        `set_pose` moves: see `origins_key`.
         """
-        return self._tree.frames, self._tree.model, self._filter
+        return self._tree.structure, self._filter
+
+    @property
+    def origins_key(self) -> object:
+        """A key for caches of what depends on constant poses of frames too."""
+        return self._tree.model
 
     # -- frames ------------------------------------------------------------------
 

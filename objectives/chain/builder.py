@@ -65,7 +65,7 @@ def build_chain(
         order: number of fixed slices before the first one.
         tau: duration of the step into each slice [s].
     """
-    K, T = modes.world.kinematics(), len(tau)
+    K, T = modes.world.tree.model.unnamed_kinematics, len(tau)
     members: dict[FeatureGroup, list[tuple[int, SliceObjective]]] = {}
     for i, objective in enumerate(objectives):
         weights = objective.weights or (1.0,) * len(objective.slices)
@@ -109,7 +109,7 @@ def build_chain(
     chain = Chain(K.tree, T, order, tuple(groups), modes.shared_columns)
     prefix = np.tile(modes.from_base(modes.base.q), (order, 1))
     data = ChainData(
-        K.without_names(),
+        K,
         np.asarray(prefix, dtype),
         *jax.device_put(
             (tau.astype(dtype), modes.limits(T).astype(dtype), tuple(batches))
@@ -133,7 +133,7 @@ def _slice_objective(
     frames = np.stack([b.frames if is_uniform else feature.frames for b in window])
     if feature.symbol.vector_form:
         frames = feature.symbol.vector_form.select_frames(
-            frames, modes.world.kinematics().tree.n_frames
+            frames, modes.world.tree.model.layout.tree.n_frames
         )
     return SliceObjective(t, objective, feature, frames, weight)
 

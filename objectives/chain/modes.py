@@ -137,7 +137,7 @@ class ModeSequence:
     @cached_property
     def shared_columns(self) -> tuple[int, ...]:
         """Columns of the world's tangent space of the shared joints."""
-        tree = self.world.kinematics().tree
+        tree = self.world.tree.model.layout.tree
         shared = set(self.shared_coordinates.tolist())
         rotations = [c + i for q, c in tree.balls if q in shared for i in range(3)]
         single = [k for k, q in enumerate(tree.column_coordinate) if q in shared]

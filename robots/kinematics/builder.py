@@ -185,6 +185,39 @@ def build_kinematics(
     return KinematicsLayout(tree, _build_data(tree, nodes, mounted), tuple(slots))
 
 
+def move_rigid_frame(
+    layout: KinematicsLayout,
+    frames: Sequence[Frame],
+    children: Mapping[int | None, Sequence[int]],
+    moved: int,
+) -> dict[str, np.ndarray] | None:
+    """Return the data arrays of a layout after the origin of a frame has changed.
+
+    Args:
+        layout: of the frames before.
+        frames: all frames, with the new origin.
+        children: indices of the frames attached to each frame.
+        moved: index of the frame.
+
+    Returns:
+        The arrays; None if a joint is on the frame or below it.
+    """
+    R, p, quats = (layout.data[k].copy() for k in ("frame_R", "frame_p", "frame_quat"))
+    rows = layout.tree.indices.offset_rows
+    pending = [moved]
+    for i in pending:
+        joint, parent = frames[i].joint, frames[i].parent
+        if joint is not None and joint.dim:
+            return None
+        row = len(p) if parent is None else rows[parent]
+        above = IDENTITY if row == len(p) else np.append(p[row], quats[row])
+        pose = pose_multiply(above, np.asarray(frames[i].origin, float))
+        R[rows[i]] = quat_to_matrix(pose[3:])
+        p[rows[i]], quats[rows[i]] = pose[:3], pose[3:]
+        pending += children.get(i, ())
+    return {**layout.data, "frame_R": R, "frame_p": p, "frame_quat": quats}
+
+
 def _tangent_columns(
     frames: Sequence[Frame], slots: Sequence[JointSlot]
 ) -> tuple[dict[int, dict[int, int]], list[int], list[tuple[int, int]]]:

@@ -132,7 +132,7 @@ def set_pose(
     old = tree.frames[i]
     joint = old.joint
     if joint is None or joint.dim == 0:
-        return tree.with_frame(i, origin=target)
+        return tree.with_origin(i, target)
     if joint.mimic is not None:
         raise ConfigError(
             f"Frame {frame!r} mimics {joint.mimic!r}; move that joint instead."

@@ -10,7 +10,11 @@ import numpy as np
 from jaxtyping import Float
 
 from ..errors import ConfigError, unknown_name
-from ..kinematics.builder import KinematicsLayout, build_kinematics
+from ..kinematics.builder import (
+    KinematicsLayout,
+    build_kinematics,
+    move_rigid_frame,
+)
 from ..kinematics.forward import (
     ForwardPass,
     Kinematics,
@@ -102,6 +106,41 @@ class KinematicModel:
         arrays = {k: v for k, v in vars(K).items() if k not in ("tree", "names")}
         return replace(K, **jax.device_put(arrays))
 
+    @cached_property
+    def unnamed_kinematics(self) -> Kinematics:
+        """Kinematics without names, with NumPy arrays in JAX's precision.
+
+        It serves as data of compiled programs; arrays that stay on the host are faster
+        to change and to pack.
+        """
+        dtype = jax.dtypes.canonicalize_dtype(float)
+        return jax.tree.map(
+            lambda a: np.asarray(a, dtype), self.kinematics.without_names()
+        )
+
+    def with_moved_frame(
+        self, frames: tuple[Frame, ...], moved: int
+    ) -> "KinematicModel":
+        """Return the model of the same frames after the origin of one has changed.
+
+        What does not depend on origins is taken over, and where no joint is on the
+        frame or below it, so are all other poses.
+
+        Args:
+            frames: all frames, with the new origin.
+            moved: index of the frame.
+        """
+        model = KinematicModel(frames, self.values)
+        for name in ("names", "first_index", "children"):
+            if name in vars(self):
+                vars(model)[name] = vars(self)[name]
+        if "kinematics" in vars(self):
+            data: Any = move_rigid_frame(self.layout, frames, self.children, moved)
+            if data is not None:
+                vars(model)["layout"] = replace(self.layout, data=data)
+                vars(model)["kinematics"] = replace(self.kinematics, **data)
+        return model
+
 
 def joint_of(frame: Frame) -> Joint:
     """Return the joint of a frame.
@@ -125,6 +164,8 @@ class FrameTree:
     values: Mapping[int, np.ndarray]
     """Coordinates (dim,) by frame index, of moving and of locked joints."""
     model: KinematicModel = field(repr=False)
+    structure: object = field(default_factory=object, repr=False)
+    """A token that trees share which differ only in q and in origins of frames."""
 
     @classmethod
     def build(
@@ -152,6 +193,12 @@ class FrameTree:
         """Replace fields of a frame, which may change how it moves."""
         return FrameTree.build(self._replaced(i, changes), self.values)
 
+    def with_origin(self, i: int, origin: Float[np.ndarray, "7"]) -> "FrameTree":
+        """Replace the constant pose of a frame in its parent."""
+        frames = self._replaced(i, {"origin": origin})
+        model = self.model.with_moved_frame(frames, i)
+        return FrameTree(frames, self.values, model, self.structure)
+
     def with_properties(self, i: int, **changes: Unpack[FrameFields]) -> "FrameTree":
         """Replace fields that no motion depends on: shapes, contact, mass, attributes.
 
@@ -170,7 +217,7 @@ class FrameTree:
         """Set the coordinates of one joint, moving or locked."""
         values = {**self.values, i: value}
         if joint_of(self.frames[i]).active:
-            return FrameTree(self.frames, values, self.model)
+            return FrameTree(self.frames, values, self.model, self.structure)
         return FrameTree.build(self.frames, values)
 
     def with_q(self, q: VectorLike) -> "FrameTree":
@@ -183,7 +230,7 @@ class FrameTree:
         values = dict(self.values)
         for s in self.model.layout.slots:
             values[s.frame] = q[s.start : s.start + s.dim].copy()
-        return FrameTree(self.frames, values, self.model)
+        return FrameTree(self.frames, values, self.model, self.structure)
 
     def with_home(self, home: VectorLike) -> "FrameTree":
         """Set the home of all moving joints; see `Config.home`.

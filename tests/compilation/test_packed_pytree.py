@@ -55,3 +55,29 @@ def test_pack_cache_returns_the_same_packed_tree():
         assert cache.pack(tree) is cache.pack(tree) is cache.lookup(tree)
     assert cache.lookup(trees[0]) is trees[0] and len(cache.entries) < 40
     np.testing.assert_array_equal(fetch(cache.pack(trees[0]))["x"], trees[0]["x"])
+
+
+SIZES = {"small": 3, "other": 2, "large": 2 * MAX_SHARED_SIZE}
+
+
+@pytest.mark.parametrize("changed", [[], ["small"], ["large"], ["other", "large"]])
+def test_a_tree_that_shares_leaves_shares_buffers(changed):
+    cache = PackCache(lambda: None)
+    tree = {name: np.full(size, 1.0) for name, size in SIZES.items()}
+    first = cache.pack(tree)
+    after = tree | {name: 2 * tree[name] for name in changed}
+    second = cache.pack(after)
+    kept = [a is b for a, b in zip(first.buffers, second.buffers, strict=True)]
+    assert kept.count(False) == len({name == "large" for name in changed})
+    for got, want in ((first, tree), (second, after)):
+        for name, value in fetch(got).items():
+            np.testing.assert_array_equal(value, want[name])
+
+
+@pytest.mark.parametrize("value", [np.ones(4), np.ones(3, int), np.ones((3, 1))])
+def test_a_leaf_of_another_type_makes_another_layout(value):
+    cache = PackCache(lambda: None)
+    tree = {name: np.full(size, 1.0) for name, size in SIZES.items()}
+    cache.pack(tree)
+    got = fetch(cache.pack(tree | {"small": value}))["small"]
+    assert got.dtype == value.dtype and got.shape == value.shape

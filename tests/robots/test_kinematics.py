@@ -33,6 +33,7 @@ from posewise.robots.kinematics.transforms import (
     quat_log,
     quat_to_matrix,
 )
+from posewise.robots.world.frame_tree import FrameTree
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -203,3 +204,34 @@ def test_jacobians_equal_pinocchio(file):
         np.testing.assert_allclose(
             C.pose(frame)[:3], data.oMf[i].translation, atol=1e-12
         )
+
+
+MOVED = ["marker", "table", "cup", "tool", "base", "hinge", "dish", "shelf"]
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_frame_that_moves_leaves_what_a_new_world_has(name):
+    C = pw.Config()
+    C.add_frame("base", position=[1, 0, 0])
+    C.add_frame("hinge", "base", joint="free")
+    C.add_frame("tool", "hinge", position=[0, 0.2, 0])
+    C.add_frame("marker", "tool", position=[0, 0, 0.1])
+    C.add_frame("table", quaternion=[0.6, 0, 0.8, 0])
+    C.add_frame("shelf", "table", position=[0.1, 0.2, 0.3], joint="free")
+    C.lock("shelf")
+    C.add_frame("cup", "table", position=[0, 0.4, 0], quaternion=[0, 1, 0, 0])
+    C.add_frame("dish", "cup", position=[0.5, 0, 0])
+    C.kinematics()
+    target = [0.3, -0.2, 0.9, 0.5, 0.5, -0.5, 0.5]
+    structure = C.structure_key
+    for k in range(3):
+        C.set_pose(name, target[:2] + [0.1 * k, *target[3:]])
+    new = FrameTree.build(C.frames, C.tree.values)
+    np.testing.assert_allclose(C.pose(name), [*target[:2], 0.2, *target[3:]])
+    got, want = C.tree.model, new.model
+    assert got.layout.tree == want.layout.tree and got.children == want.children
+    for field, value in vars(want.kinematics).items():
+        if field not in ("tree", "names"):
+            np.testing.assert_array_equal(getattr(got.kinematics, field), value)
+    # The value of a locked joint is part of the structure.
+    assert (C.structure_key == structure) == (name != "shelf")
