@@ -25,9 +25,7 @@ from .report.viewing import view_worlds
 from .solve.record import SolveRecord
 from .solve.sensitivity import Sensitivity, solution_sensitivity
 from .solve.subproblem import phase_problem
-from .trajectory.sampling import configurations_at, parse_times, sample_at_rate
-from .trajectory.sampling import rounded as round_in_time
-from .trajectory.straight_path import StraightPath
+from .trajectory.played_path import PlayedPath
 from .trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -136,9 +134,7 @@ class Solution:
         Raises:
             ObjectiveError: for other times.
         """
-        times = parse_times(t, self._straight_path.times[-1])
-        q = configurations_at(self._straight_path, self._modes, np.atleast_1d(times))
-        return q.reshape(*times.shape, q.shape[1])
+        return self._played.at_time(t)
 
     def resample(self, dt: float, *, rounded: bool = False) -> Trajectory:
         """Return the path at a fixed rate, with velocities and accelerations.
@@ -162,11 +158,42 @@ class Solution:
         Raises:
             ObjectiveError: for a dt that is not positive, or far too small.
         """
-        path, names = self._straight_path_of_joints
-        if not rounded:
-            return sample_at_rate(path.sample, path.times[-1], dt, names)
-        curve = round_in_time(path)
-        return sample_at_rate(curve.sample, curve.times[-1], dt, names, curve.deviation)
+        return self._played.resample(dt, rounded)
+
+    def retime(
+        self,
+        velocity: float | VectorLike | None = None,
+        acceleration: float | VectorLike | None = None,
+        *,
+        deviation: float = 0.002,
+        dt: float = 0.001,
+    ) -> Trajectory:
+        """Return the fastest motion along the path, from rest to rest, within limits.
+
+        Steps and durations of the problem do not count, only the path through the
+        slices. Its corners are rounded by parabolas that leave the straight path by at
+        most `deviation` in each coordinate, and touch it in the middle of each step;
+        without, the motion would have to stop at each slice. The limits hold at all
+        times. Uses toppra.
+
+        Joints of objects that mode switches attach are left out.
+
+        Args:
+            velocity: largest speed of each coordinate [rad/s, m/s]: one number, or one
+                for each coordinate of the world (nq,), inf where none. None: those of
+                the joints, `Config.max_velocity`.
+            acceleration: largest acceleration of each coordinate [rad/s², m/s²], in the
+                same way. None: twice the speed limit per second, so that full speed is
+                reached in 0.5 s.
+            deviation: largest distance of a coordinate from the path [rad, m]. A larger
+                one is faster where the path has sharp corners.
+            dt: time between samples [s].
+
+        Raises:
+            ImportError: without toppra; names the extra.
+            ObjectiveError: for numbers out of range, or no limit of what moves.
+        """
+        return self._played.retime(velocity, acceleration, deviation, dt)
 
     @property
     def q(self) -> np.ndarray:
@@ -320,32 +347,11 @@ class Solution:
         return solution_sensitivity(self._require_record(), wrt)
 
     @cached_property
-    def _modes(self) -> ModeSequence:
-        return build_modes(self.config, ()) if self.modes is None else self.modes
-
-    @cached_property
-    def _straight_path(self) -> StraightPath:
-        """The path of the solved world; its first knot is the start."""
-        modes = self._modes
-        config = self.config if self._record is None else self._record.spec.config
-        start, shared = modes.from_base(config.q), modes.shared_coordinates
-        start[..., shared] = self.x[0, shared]
-        return StraightPath(
-            np.concatenate([[0.0], self.times]),
-            np.concatenate([start[None], self.x]),
-            modes.world.quaternions,
-        )
-
-    @property
-    def _straight_path_of_joints(self) -> tuple[StraightPath, tuple[str, ...]]:
-        """The path of the joints that the problem moves, and its columns' names."""
-        C, modes, path = self.config, self._modes, self._straight_path
-        joints = modes.modes[0].joints or C.joint_names
-        names = [C.coordinate_names[k] for k in C.coordinates(joints)]
-        columns = modes.world.coordinates(joints).tolist()
-        quaternions = [columns.index(c) for c in path.quaternions if c in columns]
-        own = StraightPath(path.times, path.points[:, columns], tuple(quaternions))
-        return own, tuple(names)
+    def _played(self) -> PlayedPath:
+        """The path over time, from the state at the solve."""
+        world = self.config if self._record is None else self._record.spec.config
+        modes = build_modes(world, ()) if self.modes is None else self.modes
+        return PlayedPath(world, modes, self.x, self.tau)
 
     def _require_record(self) -> SolveRecord:
         """Return the record of the solve, or raise."""

@@ -97,6 +97,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.solve.target_function
     posewise.objectives.solve.targets
     posewise.objectives.trajectory.files
+    posewise.objectives.trajectory.played_path
     posewise.objectives.trajectory.retiming
     posewise.objectives.trajectory.sampling
     posewise.objectives.trajectory.trajectory

@@ -42,7 +42,10 @@ class RoundedPath:
         """Values of the parameter between which the path is a line or a parabola."""
         inner = self.times[1:-1]
         ends = [self.times[:1], inner - self.reach, inner + self.reach, self.times[-1:]]
-        return np.unique(np.concatenate(ends))
+        ordered = np.sort(np.concatenate(ends))
+        # Parabolas that meet in the middle of a step do so up to rounding.
+        is_apart = np.diff(ordered) > 1e-9 * (ordered[-1] - ordered[0])
+        return np.append(ordered[:-1][is_apart], ordered[-1])
 
     def sample(self, t: Float[np.ndarray, " samples"]) -> Samples:
         """Return coordinates with their first and second derivatives."""

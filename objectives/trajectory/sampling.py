@@ -58,7 +58,7 @@ def configurations_at(
     return np.reshape(q, (len(t), modes.base.nq))
 
 
-def rounded(path: StraightPath) -> RoundedPath:
+def rounded_in_time(path: StraightPath) -> RoundedPath:
     """Return a path with corners rounded from the middles of steps, from rest on.
 
     The parabola around a knot reaches as far as to the middle of the shorter of both

@@ -1,0 +1,117 @@
+"""The path of a solution over time, in the world with its mode switches."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.config import Config
+from posewise.robots.typing import VectorLike
+
+from ..chain.modes import ModeSequence
+from .retiming import (
+    ACCELERATION_PER_VELOCITY,
+    fastest_timing,
+    parse_limits,
+    require_limits,
+    round_in_length,
+)
+from .sampling import configurations_at, parse_times, rounded_in_time, sample_at_rate
+from .straight_path import StraightPath
+from .trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class PlayedPath:
+    """The path of a solution, straight between slices and from the start to the first.
+
+    `Solution` documents the methods.
+    """
+
+    world: Config
+    """The user's world; its state is the start."""
+    modes: ModeSequence
+    x: Float[np.ndarray, "T n"]
+    """Coordinates of the solved world in all slices."""
+    tau: Float[np.ndarray, " T"]
+    """Duration of the step into each slice [s]."""
+
+    @cached_property
+    def straight(self) -> StraightPath:
+        """The path of the solved world; its first knot is the start."""
+        start, shared = self.modes.from_base(self.world.q), self.modes.shared_coordinates
+        start[shared] = self.x[0, shared]
+        return StraightPath(
+            np.concatenate([[0.0], np.cumsum(self.tau)]),
+            np.concatenate([start[None], self.x]),
+            self.modes.world.quaternions,
+        )
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the world's joints, without those of attached objects."""
+        return self.modes.modes[0].joints or self.world.joint_names
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the coordinates of `joints`."""
+        names = self.world.coordinate_names
+        return tuple(names[k] for k in self.world.coordinates(self.joints))
+
+    @cached_property
+    def of_joints(self) -> StraightPath:
+        """The path of `joints` alone."""
+        path, columns = self.straight, self.modes.world.coordinates(self.joints)
+        quaternions = np.flatnonzero(np.isin(columns, path.quaternions))
+        points = path.points[:, columns]
+        return StraightPath(path.times, points, tuple(quaternions.tolist()))
+
+    def at_time(self, t: float | VectorLike) -> np.ndarray:
+        """Return the coordinates at one time or at several."""
+        times = parse_times(t, self.straight.times[-1])
+        q = configurations_at(self.straight, self.modes, np.atleast_1d(times))
+        return q.reshape(*times.shape, q.shape[1])
+
+    def resample(self, dt: float, rounded: bool) -> Trajectory:
+        """Return samples at a fixed rate."""
+        path = self.of_joints
+        if not rounded:
+            return sample_at_rate(path.sample, path.times[-1], dt, self.names)
+        curve = rounded_in_time(path)
+        return sample_at_rate(
+            curve.sample, curve.times[-1], dt, self.names, curve.deviation
+        )
+
+    def retime(
+        self,
+        velocity: float | VectorLike | None,
+        acceleration: float | VectorLike | None,
+        deviation: float,
+        dt: float,
+    ) -> Trajectory:
+        """Return the fastest motion along the path within limits."""
+        limits = self._limits(velocity, acceleration)
+        require_limits(self.of_joints, self.names, limits)
+        curve = round_in_length(self.of_joints, deviation)
+        if len(curve.times) < 2:
+            return sample_at_rate(self.of_joints.sample, 0.0, dt, self.names)
+        timing = fastest_timing(curve, limits)
+        return sample_at_rate(
+            timing.sample, timing.times[-1], dt, self.names, curve.deviation
+        )
+
+    def _limits(
+        self,
+        velocity: float | VectorLike | None,
+        acceleration: float | VectorLike | None,
+    ) -> Float[np.ndarray, "2 n"]:
+        """Return limits of velocity and acceleration of the coordinates of `joints`."""
+        C = self.world
+        fastest = C.max_velocity
+        if velocity is not None:
+            fastest = parse_limits("velocity", velocity, C.coordinate_names)
+        hardest = ACCELERATION_PER_VELOCITY * fastest
+        if acceleration is not None:
+            hardest = parse_limits("acceleration", acceleration, C.coordinate_names)
+        return np.stack([fastest, hardest])[:, C.coordinates(self.joints)]

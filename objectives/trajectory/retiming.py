@@ -1,0 +1,247 @@
+"""Fastest timing of a path within limits of velocity and acceleration, by toppra.
+
+Pham and Pham, "A new approach to time-optimal path parameterization based on
+reachability analysis" (2018).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.typing import VectorLike
+from posewise.robots.validation import float_array, number
+
+from ..objective import ObjectiveError
+from .rounded_path import RoundedPath
+from .straight_path import Samples, StraightPath
+
+ACCELERATION_PER_VELOCITY = 2.0
+"""Default limit of acceleration over that of velocity: full speed in 0.5 s [1/s]."""
+MIN_STEP = 1e-6
+"""Smallest distance of two knots; a nearer one is left out [rad, m]."""
+GRID_SIZE = 500
+"""Least number of intervals in each of which the path accelerates evenly (count)."""
+
+
+def import_toppra() -> Any:
+    """Return the module `toppra`.
+
+    Raises:
+        ImportError: without toppra; names the extra.
+    """
+    try:
+        import toppra
+        import toppra.algorithm
+        import toppra.constraint
+    except ImportError as error:
+        raise ImportError(
+            "retime() needs toppra; install it with `pip install"
+            ' "posewise[retime]"`.'
+        ) from error
+    return toppra
+
+
+def parse_limits(
+    label: str, limits: float | VectorLike, names: tuple[str, ...]
+) -> Float[np.ndarray, " n"]:
+    """Return a limit for each coordinate; inf where there is none.
+
+    Args:
+        label: name of the argument, for messages.
+        limits: one number > 0, or one for each coordinate.
+        names: of the coordinates.
+
+    Raises:
+        ObjectiveError: for other numbers.
+    """
+    expected = f"one number > 0, or {len(names)}: {', '.join(names[:4])}"
+    expected += ", …" * (len(names) > 4)
+    values = float_array(label, limits, expected, ObjectiveError)
+    if values.shape not in ((), (len(names),)) or not (values > 0).all():
+        raise ObjectiveError(f"{label} is {limits!r}, expected {expected}.")
+    return np.array(np.broadcast_to(values, len(names)))
+
+
+def require_limits(
+    path: StraightPath, names: tuple[str, ...], limits: Float[np.ndarray, "2 n"]
+) -> None:
+    """Raise an ObjectiveError if no coordinate that moves has a limit."""
+    moves = np.ptp(path.points, axis=0) > 0
+    if moves.any() and not np.isfinite(limits[:, moves]).any():
+        first = names[int(np.argmax(moves))]
+        raise ObjectiveError(
+            f"No coordinate that moves has a limit (such as {first!r}), so the path"
+            " could be of any speed; give velocity= or acceleration=."
+        )
+
+
+def round_in_length(path: StraightPath, deviation: float) -> RoundedPath:
+    """Return the path by its length, its corners rounded within a distance.
+
+    The length of a step is the largest change of a coordinate. A parabola reaches at
+    most to the middle of a step.
+
+    Args:
+        path: with its knots.
+        deviation: largest distance of a coordinate from the path [rad, m].
+
+    Raises:
+        ObjectiveError: for a deviation that is not positive.
+    """
+    expected = "a distance > 0 [rad, m]; without any, the path would stop at each slice"
+    deviation = number(
+        "deviation", deviation, expected, lambda x: x > 0, ObjectiveError
+    )
+    points = _distinct_points(path.points)
+    lengths = np.abs(np.diff(points, axis=0)).max(1)
+    s = np.concatenate([[0.0], np.cumsum(lengths)])
+    turns = np.abs(np.diff(np.diff(points, axis=0) / lengths[:, None], axis=0)).max(1)
+    # A parabola of reach r, between slopes that differ by d, is d r / 4 off its corner.
+    with np.errstate(divide="ignore"):
+        reach = np.minimum(lengths[:-1], lengths[1:]) / 2
+        reach = np.minimum(reach, 4 * deviation / turns)
+    return RoundedPath(s, points, reach, path.quaternions)
+
+
+def _distinct_points(
+    points: Float[np.ndarray, "knots n"],
+) -> Float[np.ndarray, "distinct n"]:
+    """Return the points without those that are nearly equal to the one before."""
+    kept = [points[0]]
+    for point in points[1:]:
+        if np.abs(point - kept[-1]).max() > MIN_STEP:
+            kept.append(point)
+    # The last point is met exactly.
+    if len(kept) > 1:
+        kept[-1] = points[-1]
+    return np.array(kept)
+
+
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """A path with its speed at the ends of intervals of even acceleration."""
+
+    path: RoundedPath
+    s: Float[np.ndarray, " grid"]
+    """Position along the path at the ends of intervals."""
+    speed: Float[np.ndarray, " grid"]
+    """Derivative of s by time there [1/s]."""
+    factor: float = 1.0
+    """Time is stretched by this factor."""
+
+    @property
+    def times(self) -> Float[np.ndarray, " grid"]:
+        """Times of the ends of the intervals [s]."""
+        steps = 2 * np.diff(self.s) / (self.speed[1:] + self.speed[:-1])
+        return self.factor * np.concatenate([[0.0], np.cumsum(steps)])
+
+    def sample(self, t: Float[np.ndarray, " samples"]) -> Samples:
+        """Return coordinates at times, with their derivatives."""
+        times = self.times
+        k = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
+        dt = (t - times[k]) / self.factor
+        rate = np.diff(self.speed**2)[k] / (2 * np.diff(self.s)[k])
+        s = self.s[k] + self.speed[k] * dt + rate * dt**2 / 2
+        ds = ((self.speed[k] + rate * dt) / self.factor)[:, None]
+        dds = (rate / self.factor**2)[:, None]
+        q, dq, ddq = self.path.sample(np.clip(s, self.s[k], self.s[k + 1]))
+        return q, dq * ds, ddq * ds**2 + dq * dds
+
+
+def fastest_timing(path: RoundedPath, limits: Float[np.ndarray, "2 n"]) -> Timing:
+    """Return the fastest timing of a path from rest to rest.
+
+    Args:
+        path: with at least two knots.
+        limits: of velocity and acceleration of each coordinate; inf where none.
+
+    Raises:
+        ImportError: without toppra; names the extra.
+        ObjectiveError: if toppra finds none.
+    """
+    toppra = import_toppra()
+    ends = path.joints_of_pieces
+    parts = np.maximum(np.ceil(np.diff(ends) / (ends[-1] / GRID_SIZE)), 2).astype(int)
+    grid = np.concatenate(
+        [
+            np.linspace(a, b, n, endpoint=False)
+            for a, b, n in zip(ends[:-1], ends[1:], parts, strict=True)
+        ]
+        + [ends[-1:]]
+    )
+    algorithm = toppra.algorithm.TOPPRA(
+        [_toppra_limits(toppra, limits)], _toppra_path(toppra, path), gridpoints=grid
+    )
+    _, speed, _ = algorithm.compute_parameterization(0, 0)
+    if speed is None or not np.isfinite(speed).all():
+        raise ObjectiveError(
+            "toppra found no timing of the path within the limits; expected larger"
+            " limits or a larger deviation."
+        )
+    return _within_limits(Timing(path, grid, speed), limits)
+
+
+def _within_limits(timing: Timing, limits: Float[np.ndarray, "2 n"]) -> Timing:
+    """Return a timing that is slower by what it exceeds the limits, everywhere."""
+    # toppra keeps limits up to its tolerance, and speed at the ends of intervals only.
+    # Acceleration is linear in s within an interval, so that its ends tell the largest.
+    times = timing.times
+    a, b = times[:-1], times[1:]
+    inside = [a + f * (b - a) for f in (1e-6, 0.25, 0.5, 0.75, 1 - 1e-6)]
+    _, v, acceleration = timing.sample(np.concatenate(inside))
+    too_fast = float(np.max(np.abs(v) / limits[0], initial=0.0))
+    too_hard = float(np.max(np.abs(acceleration) / limits[1], initial=0.0))
+    return Timing(
+        timing.path, timing.s, timing.speed, max(1.0, too_fast, np.sqrt(too_hard))
+    )
+
+
+def _toppra_path(toppra: Any, path: RoundedPath) -> Any:
+    """Return a path in toppra's interface."""
+
+    class Path(toppra.interpolator.AbstractGeometricPath):
+        dof = path.points.shape[1]
+        path_interval = np.array([path.times[0], path.times[-1]])
+        waypoints = path.times, path.points
+
+        def __call__(self, s: Any, order: int = 0) -> np.ndarray:
+            return path.sample(np.atleast_1d(s))[order].reshape(*np.shape(s), -1)
+
+    return Path()
+
+
+def _toppra_limits(toppra: Any, limits: Float[np.ndarray, "2 n"]) -> Any:
+    """Return limits of velocity and acceleration as a constraint of toppra.
+
+    Unlike toppra's own ones it takes second derivatives of the path from the inside of
+    each interval, since they jump where a parabola begins, and infinite limits.
+    """
+
+    class Limits(toppra.constraint.LinearConstraint):
+        def __init__(self) -> None:
+            super().__init__()
+            self.identical, self.dof = True, limits.shape[1]
+            self._format_string = f"    limits: {limits}"
+
+        def compute_constraint_params(self, path: Any, s: Any) -> tuple[Any, ...]:
+            # With u = s'' constant in an interval and x = s'², q'' is
+            # dq u + ddq x where it begins and dq⁺ u + ddq (x + 2 u Δs) where it ends.
+            velocity_limits, acceleration_limits = limits
+            dq, step = path(s, 1), np.diff(s)[:, None]
+            ddq = path((s[1:] + s[:-1]) / 2, 2)
+            a = np.concatenate([dq[:-1], dq[1:] + 2 * step * ddq], 1)
+            b = np.concatenate([ddq, ddq], 1)
+            a, b = (
+                np.concatenate([x, x[-1:]]) / np.tile(acceleration_limits, 2)
+                for x in (a, b)
+            )
+            F = np.concatenate([np.eye(a.shape[1]), -np.eye(a.shape[1])])
+            highest = (np.abs(dq) / velocity_limits).max(1)
+            with np.errstate(divide="ignore"):
+                x = np.minimum(1 / highest**2, toppra.constants.MAXX)
+            bounds = np.stack([np.zeros_like(x), x], 1)
+            return a, b, np.zeros_like(a), F, np.ones(len(F)), None, bounds
+
+    return Limits()
