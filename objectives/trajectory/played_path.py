@@ -40,7 +40,8 @@ class PlayedPath:
     @cached_property
     def straight(self) -> StraightPath:
         """The path of the solved world; its first knot is the start."""
-        start, shared = self.modes.from_base(self.world.q), self.modes.shared_coordinates
+        shared = self.modes.shared_coordinates
+        start = self.modes.from_base(self.world.q)
         start[shared] = self.x[0, shared]
         return StraightPath(
             np.concatenate([[0.0], np.cumsum(self.tau)]),
