@@ -37,8 +37,7 @@ def import_toppra() -> Any:
         import toppra.constraint
     except ImportError as error:
         raise ImportError(
-            "retime() needs toppra; install it with `pip install"
-            ' "posewise[retime]"`.'
+            'retime() needs toppra; install it with `pip install "posewise[retime]"`.'
         ) from error
     return toppra
 
