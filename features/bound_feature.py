@@ -29,7 +29,7 @@ from .evaluate import (
     evaluate_symbol,
     linearize,
 )
-from .symbol import Symbol
+from .symbol import PERIOD, Symbol
 
 
 # No `__eq__`: arrays compare by element, and have no truth value.
@@ -70,7 +70,11 @@ def compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
         scale, target = jnp.asarray(scale, dtype), jnp.asarray(target, dtype)
         params = {k: cast_floating(v, dtype) for k, v in params.items()}
         out = apply_scale_and_target_to_linearization(
-            symbol, linearize(symbol, order, x, params, K), scale, target
+            symbol,
+            linearize(symbol, order, x, params, K),
+            scale,
+            target,
+            params.get(PERIOD),
         )
         if symbol.input_kind == "joints":
             derivatives = out.dq

@@ -21,7 +21,7 @@ from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.typing import Array
 
 from .collision_sums import PairSumBatch, sum_near_pairs
-from .symbol import Pose, Symbol
+from .symbol import PERIOD, Pose, Symbol
 
 
 class FeatureInputs(NamedTuple):
@@ -299,7 +299,7 @@ def linearize_per_coordinate(
         return jax.vmap(derivative_on_slice, out_axes=(None, 0))(slices)
 
     y, dq = jax.vmap(linearize_one, (0, params_axis))(x, params)
-    y, sigma = apply_scale_and_target(symbol, y, scale, target)
+    y, sigma = apply_scale_and_target(symbol, y, scale, target, params.get(PERIOD))
     slope = scale if sigma is None else scale * sigma
     return y, slope[:, None] * dq
 
@@ -309,10 +309,13 @@ def apply_scale_and_target(
     y: Float[jax.Array, "*batch rows"],
     scale: Float[jax.Array, "*batch_and_scale"],
     target: Float[jax.Array, "*batch rows"],
+    period: Float[jax.Array, "*#batch rows"] | None = None,
 ) -> tuple[Float[jax.Array, "*batch out"], Float[jax.Array, "*batch rows"] | None]:
     """Return `scale · (σ φ - target)`, and the signs σ of quaternion rows, if any.
 
-    A quaternion takes the sign with which it is closer to the target.
+    A quaternion takes the sign with which it is closer to the target, and a difference
+    with a period the value nearest to zero. Both are piecewise constant choices, so
+    that derivatives are those of φ everywhere, also at the cut.
     """
     sigma = None
     if symbol.quaternion_rows is not None:
@@ -323,7 +326,12 @@ def apply_scale_and_target(
         # |q - t|² = |q|² + |t|² - 2 q·t is smaller for the sign with q·t >= 0.
         sigma = jnp.where(is_quaternion & (product < 0), -1.0, 1.0).astype(y.dtype)
         y = sigma * y
-    return apply_scale(scale, y - target, 0), sigma
+    difference = y - target
+    if period is not None:
+        repeats = period > 0
+        turns = jnp.round(difference / jnp.where(repeats, period, 1.0))
+        difference = difference - jnp.where(repeats, period * turns, 0.0)
+    return apply_scale(scale, difference, 0), sigma
 
 
 @full_matmul_precision
@@ -346,10 +354,14 @@ def apply_scale(scale: jax.Array, rows: jax.Array, after: int) -> jax.Array:
 
 
 def apply_scale_and_target_to_linearization(
-    symbol: Symbol, raw: LinearizedFeature, scale: jax.Array, target: jax.Array
+    symbol: Symbol,
+    raw: LinearizedFeature,
+    scale: jax.Array,
+    target: jax.Array,
+    period: jax.Array | None = None,
 ) -> LinearizedFeature:
     """Apply target and scale to a linearization, of one instance or of many."""
-    y, sigma = apply_scale_and_target(symbol, raw.y, scale, target)
+    y, sigma = apply_scale_and_target(symbol, raw.y, scale, target, period)
 
     def scale_derivative(a: jax.Array) -> jax.Array:
         after = a.ndim - raw.y.ndim
@@ -397,7 +409,7 @@ def _moment_from_quaternion_derivative(quat, dquat) -> jax.Array:
 
 def _call_symbol(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
     """Call the function of a symbol on the slices of one window."""
-    extra = dict(params)
+    extra = {name: value for name, value in params.items() if name != PERIOD}
     if symbol.takes_frame_stack:
         return symbol.fn(R[0], p[0], **extra)
     if symbol.input_kind == "joints":

@@ -29,7 +29,8 @@ from .evaluate import (
     evaluate_symbol,
     make_quaternions_continuous,
 )
-from .symbol import Symbol
+from .quaternion_targets import unit_target
+from .symbol import PERIOD, Symbol
 from .typing import (
     Coordinates,
     HasSymbol,
@@ -110,6 +111,21 @@ class Feature:
         new.frames, new._bound = frames, None
         return new
 
+    def with_unit_target(self) -> "Feature":
+        """Return the same feature, a quaternion in its target with length 1.
+
+        Raises:
+            FeatureError: for a quaternion of zeros.
+        """
+        if self.target is None:
+            return self
+        target = unit_target(self.symbol, self.order, self.scale, self.target)
+        if target is self.target:
+            return self
+        new = copy.copy(self)
+        new.target, new._bound = target, None
+        return new
+
     def bind(self, C: Config) -> BoundFeature:
         """Look up the indices and arrays of this feature in a world.
 
@@ -132,6 +148,11 @@ class Feature:
         if symbol.params is not None:
             params = symbol.params(C, self.frames, **options)
         frames, coordinates = np.zeros(0, int), np.zeros(0, int)
+        if symbol.is_periodic and self.order == 0:
+            chosen = C.coordinates(self.frames or C.joint_names)
+            periods = C.periods[chosen]
+            if np.isfinite(periods).any():
+                params = {**params, PERIOD: np.where(np.isinf(periods), 0, periods)}
         if symbol.resolve is not None:
             symbol, frames, params = symbol.resolve(C, self.frames, **options)
         elif symbol.input_kind == "poses":
@@ -229,7 +250,7 @@ class Feature:
         x = FeatureInputs(R, p, quats, Q[:, g.coordinates], self._time_steps(tau))
         K = C.kinematics().without_names() if g.symbol.uses_kinematics else None
         out = compiled_linearization(g.symbol, g.order)(
-            x, g.params, g.scale, g.target, K
+            x, self._params_of_value(g), g.scale, g.target, K
         )
         out = np.asarray(out, float)
         J = assemble_jacobian(C, g, Q, twists, out[:, 1:], coordinates)
@@ -261,12 +282,21 @@ class Feature:
             x = FeatureInputs(R, p, quats, Q[:, g.coordinates], time)
             scale = jnp.asarray(g.scale, Q.dtype)
             target = jnp.asarray(g.target, Q.dtype)
-            params = {k: cast_floating(v, Q.dtype) for k, v in g.params.items()}
+            params = self._params_of_value(g)
+            params = {k: cast_floating(v, Q.dtype) for k, v in params.items()}
             raw = evaluate_symbol(g.symbol, g.order, x, params, K)
-            y, _ = apply_scale_and_target(g.symbol, raw, scale, target)
+            period = params.get(PERIOD)
+            y, _ = apply_scale_and_target(g.symbol, raw, scale, target, period)
             return y
 
         return phi
+
+    def _params_of_value(self, g: BoundFeature) -> dict[str, np.ndarray]:
+        """Return the params for a single value: without a target, no period counts."""
+        # Those of home differences do: the home is a target already.
+        if self.target is None and g.symbol.params is None:
+            return {name: v for name, v in g.params.items() if name != PERIOD}
+        return g.params
 
     def _time_steps(self, tau: float | VectorLike) -> Float[np.ndarray, " steps"]:
         """Return the time of each step [s]."""

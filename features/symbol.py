@@ -14,6 +14,11 @@ from .errors import FeatureError
 from .vectors import VectorForm
 
 
+PERIOD = "period"
+"""Name of the param that holds the period of each row's difference to its target; not
+an argument of the symbol's function."""
+
+
 class Pose(NamedTuple):
     """A frame's pose in the world, as a feature function sees it."""
 
@@ -73,6 +78,9 @@ class Symbol:
     rows_per_coordinate: int = 0
     """Number of rows that depend on one coordinate only, in the order of coordinates;
     0: rows depend on several coordinates."""
+    is_periodic: bool = False
+    """Whether each row is a coordinate, so that of a joint that turns without end its
+    difference to a target is modulo a full turn."""
     takes_frame_stack: bool = False
     """Whether `fn` gets all frames at once: `fn(R, p, **params)`, R (m, 3, 3)."""
     value_and_wrenches: Callable[..., Any] | None = None

@@ -224,7 +224,9 @@ class FS(Enum):
     manipulability = _manipulability_symbol(0)
     linearManipulability = _manipulability_symbol(1)
 
-    qItself = _joint_symbol(joints.joint_values, rows_per_coordinate=1, unit="rad, m")
+    qItself = _joint_symbol(
+        joints.joint_values, rows_per_coordinate=1, unit="rad, m", is_periodic=True
+    )
     jointState = qItself
     jointLimits = _joint_symbol(
         joints.joint_limits,
@@ -254,6 +256,7 @@ class FS(Enum):
         joints.home_difference,
         rows_per_coordinate=1,
         unit="rad, m",
+        is_periodic=True,
         params=joints.home_params,
     )
     qQuaternionNorms = _joint_symbol(

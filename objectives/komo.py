@@ -212,7 +212,9 @@ class KOMO:
             frames: of the feature; not with a `Feature`.
             type: meaning of the feature.
             scale: see `Feature`.
-            target: see `Feature`.
+            target: see `Feature`. Quaternions of eq and sos are normalised. Those of
+                coordinates that turn without end are met up to full turns, see
+                `Config.periods`; only inequalities count turns.
             order: see `Feature`; at most k_order.
             name: for reports.
             **options: of the symbol, such as `margin`.

@@ -238,6 +238,9 @@ def _checked_objective(
             f" {spec.k_order}; make the KOMO with k_order={feature.order}."
         )
     feature.check(spec.world)
+    # No rotation has a quaternion of another length than 1.
+    if type is not OT.ineq:
+        feature = feature.with_unit_target()
     return Objective(label, feature, type, slices)
 
 

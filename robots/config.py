@@ -673,6 +673,17 @@ class Config:
         return np.array(self._tree.model.kinematics.limits)
 
     @property
+    def periods(self) -> Float[np.ndarray, " nq"]:
+        """Period of each coordinate (nq,) [rad], inf where it has none.
+
+        Joints that turn without end have one: URDF's continuous joints, and all other
+        rotations about an axis without limits, unless a joint that follows them does
+        not repeat with them. Differences of such joints to a target and to home are
+        modulo the period.
+        """
+        return np.array(self._tree.model.periods)
+
+    @property
     def max_velocity(self) -> Float[np.ndarray, " nq"]:
         """Largest speed of each coordinate (nq,), inf where none."""
         return np.array(self._tree.model.kinematics.max_velocity)

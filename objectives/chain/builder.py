@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from posewise.features.bound_feature import BoundFeature
 from posewise.features.collisions import MAX_COLLISION_SLACK
+from posewise.features.symbol import PERIOD
 from posewise.features.vectors import row_directions
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.solvers import EQ, INEQ, SOS
@@ -225,6 +226,10 @@ def _make_batch(
         params = {k: v.astype(dtype) for k, v in directions.items()}
     if "slack" in params:
         params["slack"] = np.array([_slack(row) for row in sources], dtype)
+    if PERIOD in params:
+        # Inequalities bound the coordinates themselves, e.g. the turns of a cable.
+        differences = np.array([_type(row) != INEQ for row in padded])
+        params[PERIOD] = params[PERIOD] * differences[:, None].astype(dtype)
     return FeatureBatch(
         frames=stack(lambda row: row.frames, int),
         coordinates=stack(lambda row: row.feature.coordinates, int),

@@ -23,6 +23,7 @@ from posewise.features.evaluate import (
     linearize_per_coordinate,
     make_quaternions_continuous,
 )
+from posewise.features.symbol import PERIOD
 from posewise.features.vectors import linearize_vectors
 from posewise.robots.kinematics.forward import (
     FrameAttachment,
@@ -360,7 +361,11 @@ def _apply_scale_and_target(
     group: FeatureGroup, b: FeatureBatch, raw: LinearizedFeature
 ) -> LinearizedFeature:
     return apply_scale_and_target_to_linearization(
-        group.symbol, raw, jnp.asarray(b.scale), jnp.asarray(b.target)
+        group.symbol,
+        raw,
+        jnp.asarray(b.scale),
+        jnp.asarray(b.target),
+        b.params.get(PERIOD),
     )
 
 

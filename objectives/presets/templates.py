@@ -8,6 +8,7 @@ import numpy as np
 
 from posewise.features import FS
 from posewise.robots.config import Config
+from posewise.robots.kinematics.periods import nearest_turn
 from posewise.robots.typing import VectorLike
 
 from ..komo import KOMO
@@ -47,10 +48,15 @@ def setup_motion(
 def setup_point_to_point(
     C: Config, q: VectorLike, slices: int = 32, collisions: bool = True
 ) -> KOMO:
-    """Return a motion of one phase from the present state to rest at q (nq,)."""
+    """Return a motion of one phase from the present state to rest at q (nq,).
+
+    Joints that turn without end take the shorter way, so that they end at q up to full
+    turns (see `Config.periods`).
+    """
     komo = setup_motion(C, 1, slices, collisions)
     komo.add_objective([1.0], FS.qItself, [], OT.eq, target=q, name="end")
-    komo.initialize_waypoints(np.asarray(q)[None])
+    end = nearest_turn(np.asarray(q, float), C.q, C.periods)
+    komo.initialize_waypoints(end[None])
     return komo
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from posewise.features.quaternion_targets import unit_target
 from posewise.robots.validation import float_array
 
 from ..chain.builder import RowLocation
@@ -154,6 +155,8 @@ def _set_targets(
                 f"{label} have shape {np.shape(values)}, expected ({count}, {D}),"
                 " finite."
             )
+        feature = objective.feature
+        goals = unit_target(feature.symbol, feature.order, feature.scale, goals)
         for part in parts:
             array = compiled.data.batches[part.batch].target
             k = next(i for i, leaf in enumerate(data_leaves) if leaf is array)

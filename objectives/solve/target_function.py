@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float, Int
 
+from posewise.features.quaternion_targets import traced_unit_target
 from posewise.robots.typing import VectorLike
 from posewise.solvers.differentiable import Starts, solve_differentiably
 
@@ -27,6 +28,7 @@ def target_function(
     """Return the path and its status as a function; see `KOMO.function`."""
     chain, data, locations = compile_chain(spec)
     parts = locations[objective_index(spec, wrt)]
+    phi = wrt.feature
     dtype, D = data.prefix.dtype, data.batches[parts[0].batch].target.shape[-1]
     paths = initial_paths(spec, settings.seed, settings.starts)
     penalties = [settings.initial_penalty(k) for k in range(settings.starts)]
@@ -47,6 +49,7 @@ def target_function(
                 f"The target has shape {target.shape}, expected ({D},); for several"
                 " targets use jax.vmap."
             )
+        target = traced_unit_target(phi.symbol, phi.order, phi.scale, target)
         varied = with_target(data, parts, target)
         x, status = solve_differentiably(chain, data, varied, starts, settings.options)
         base = jnp.zeros((len(x), len(in_base)), x.dtype)

@@ -29,6 +29,7 @@ from ..kinematics.mimic_joints import (
     mimic_value,
     resolve_mimics,
 )
+from ..kinematics.periods import coordinate_periods
 from ..kinematics.transforms import quat_normalize
 from ..typing import FrameName, Frames, VectorLike
 from ..validation import float_array
@@ -98,6 +99,12 @@ class KinematicModel:
             home=home,
             max_velocity=max_velocity,
         )
+
+    @cached_property
+    def periods(self) -> Float[np.ndarray, " nq"]:
+        """Period of each coordinate [rad], inf where it has none."""
+        K = self.kinematics
+        return coordinate_periods(K.tree, np.asarray(K.dof_multiplier), K.limits)
 
     @cached_property
     def jax_kinematics(self) -> Kinematics:
