@@ -62,7 +62,7 @@ def traced_unit_target(
     scale: Float[np.ndarray, "*scale"] | None,
     target: Float[jax.Array, " D"],
 ) -> Float[jax.Array, " D"]:
-    """Return a traced target (D,) as `unit_target` does; zeros stay as they are."""
+    """Return a traced target (D,) as `unit_target` does, or a quaternion of zeros."""
     rows = quaternion_rows_of_target(symbol, order, scale)
     if rows is None:
         return target

@@ -28,6 +28,7 @@ from posewise.solvers.options import SolverOptions
 
 from .chain.contact_forces import ActiveContact
 from .chain.modes import HelperFrame, ModeSwitch
+from .checks.findings import warn_of_problems
 from .interval import Choice, SupportsObjectives
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError
@@ -409,7 +410,8 @@ class KOMO:
 
         A single start that stalls with violated constraints is followed by a random
         one. An interrupt (Ctrl-C) ends the solve with the best iterate, of status
-        INTERRUPTED.
+        INTERRUPTED. A start outside of its limits or in collision, and a goal that
+        collides, cost a `ProblemWarning` each, before the solve, and are in the report.
 
         Args:
             seed: of the random starts.
@@ -431,9 +433,13 @@ class KOMO:
         settings = make_settings(
             self.spec, tolerance, progress, options, method, seed, starts
         )
+        findings = warn_of_problems(self.spec, settings.tolerance)
         return best_solution(
             solve_alternatives(
-                self.spec, lambda spec: solve_starts(spec, settings, retry=True)
+                self.spec,
+                lambda spec: solve_starts(
+                    spec, settings, retry=True, findings=findings
+                ),
             )
         )
 
@@ -473,7 +479,8 @@ class KOMO:
             )
         spec = resolve_alternatives(self.spec)[0]
         count = settings.starts if max_solutions is None else max_solutions
-        return solve_starts(spec, settings, count)
+        findings = warn_of_problems(self.spec, settings.tolerance)
+        return solve_starts(spec, settings, count, findings=findings)
 
     def solve_batch(
         self,

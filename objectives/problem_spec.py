@@ -56,6 +56,7 @@ class ProblemCache:
     modes: LastResult[ModeSequence] = field(default_factory=LastResult)
     compiled: LastResult[CompiledProblem] = field(default_factory=LastResult)
     initial_paths: LastResult[np.ndarray] = field(default_factory=LastResult)
+    findings: LastResult[tuple[str, ...]] = field(default_factory=LastResult)
 
 
 @dataclass(frozen=True, eq=False)

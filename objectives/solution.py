@@ -16,6 +16,7 @@ from posewise.solvers import EQ, INEQ, Status
 from .chain.contact_forces import ContactForce
 from .chain.contact_paths import contact_forces_along_path
 from .chain.modes import ModeSequence, build_modes
+from .checks.findings import certain_conflicts
 from .objective import Objective, ObjectiveError
 from .objective_report import ObjectiveReport, format_table, report_objective
 from .report.colliding_pairs import colliding_pairs, is_about_collisions
@@ -55,6 +56,8 @@ class Solution:
     """World with its mode switches; None: it is `config`."""
     alternatives: tuple[str, ...] = ()
     """Name of the chosen alternative of each constraint that has several."""
+    findings: tuple[str, ...] = ()
+    """Sentences on the start and the goals, which warnings told before the solve."""
     _record: SolveRecord | None = field(default=None, repr=False)
     """The problem as it was solved; None for a path that was not solved by KOMO."""
 
@@ -256,8 +259,11 @@ class Solution:
             f" {self.iterations} iterations, {1e3 * self.seconds:.0f} ms"
         )
         lines += [f"alternative: {name}" for name in self.alternatives]
+        lines += [f"before the solve: {finding}" for finding in self.findings]
         if not self.feasible:
             lines.append(self.message)
+            if self._record is not None:
+                lines += certain_conflicts(self._record.spec, self.tolerance)
             lines += colliding_pairs(self._violated(), self.world_at)
         return "\n".join(lines)
 

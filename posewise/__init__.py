@@ -37,6 +37,7 @@ from .robots import Particles as Particles
 from .robots import Plane as Plane
 from .robots import PointCloud as PointCloud
 from .robots import PosewiseError as PosewiseError
+from .robots import ProblemWarning as ProblemWarning
 from .robots import Region as Region
 from .robots import Room as Room
 from .robots import RoomMap as RoomMap

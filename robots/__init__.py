@@ -5,6 +5,7 @@ from .config import load as load
 from .errors import ConfigError as ConfigError
 from .errors import LoadError as LoadError
 from .errors import PosewiseError as PosewiseError
+from .errors import ProblemWarning as ProblemWarning
 from .geometry.fitting.error import FitError as FitError
 from .geometry.fitting.error import collision_model_error as collision_model_error
 from .geometry.shapes import Box as Box

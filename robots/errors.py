@@ -25,6 +25,10 @@ class ConfigError(PosewiseError):
     """A frame, joint, shape or name that does not fit the world."""
 
 
+class ProblemWarning(UserWarning):
+    """A start or a goal that cannot be as the user gave it; it is solved nevertheless."""
+
+
 class LoadError(PosewiseError):
     """A model file that cannot be read; names the file and the line or element."""
 

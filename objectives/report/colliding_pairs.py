@@ -4,17 +4,21 @@ The features are sums or rows without names, so that the pairs are measured agai
 the world of the worst slice.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from posewise.features.table import FS
 from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 
-from ..objective_report import ObjectiveReport
+from ..objective_report import ObjectiveReport, violations
 
 MAX_PAIRS = 3
 """Number of pairs that are named for each objective; more make reports longer."""
+MAX_SLICES = 32
+"""Number of slices whose pairs are measured for each objective; more take longer."""
 COLLISION_SYMBOLS = (FS.accumulatedCollisions, FS.collisionRows)
 
 
@@ -28,22 +32,52 @@ def is_about_collisions(report: ObjectiveReport) -> bool:
 def colliding_pairs(
     reports: Iterable[ObjectiveReport], world_at: Callable[[int], Config]
 ) -> Iterator[str]:
-    """Yield a sentence for each objective on collisions: its pairs in its worst slice.
+    """Yield sentences for each objective on collisions: all pairs that violate it.
+
+    The last one is about its worst slice; those before it are about pairs that violate
+    it in other slices only, each in the worst of these.
 
     Args:
         reports: violated objectives.
         world_at: the world in a slice.
     """
     for report in filter(is_about_collisions, reports):
-        feature = report.objective.feature
-        options: dict[str, Any] = {**feature.symbol.options, **feature.options}
-        margin, own = options["margin"], options["self_margin"]
-        hits = world_at(report.worst_slice).collisions(margin, own)
-        if feature.frames:
-            hits = [hit for hit in hits if {*hit[:2]} & {*feature.frames}]
+        name, worst = report.objective.name, report.worst_slice
+        hits = _hits(report, world_at(worst))
+        seen = {(a, b) for a, b, _ in hits}
+        elsewhere: dict[tuple[str, str], tuple[float, int]] = {}
+        for t in _other_slices(report):
+            for a, b, d in _hits(report, world_at(t)):
+                if (a, b) not in seen:
+                    nearest = elsewhere.get((a, b), (d, t))
+                    elsewhere[a, b] = min(nearest, (d, t))
+        if elsewhere:
+            pairs = [
+                f"{a!r} and {b!r} in slice {t} ({1e3 * d:.1f} mm)"
+                for (a, b), (d, t) in sorted(elsewhere.items(), key=lambda item: item[1])
+            ]
+            yield f"{name}: also {first_few(pairs, ', ', MAX_PAIRS)}."
         if hits:
             pairs = [f"{a!r} and {b!r} ({1e3 * d:.1f} mm)" for a, b, d in hits]
             yield (
-                f"{report.objective.name}: nearest in slice {report.worst_slice}:"
+                f"{name}: nearest in slice {worst}:"
                 f" {first_few(pairs, ', ', MAX_PAIRS)}; negative: they overlap."
             )
+
+
+def _other_slices(report: ObjectiveReport) -> Sequence[int]:
+    """Return violated slices but the worst, at most `MAX_SLICES`, worst first."""
+    largest = violations(report.objective.type, report.values)
+    order = np.argsort(-largest, kind="stable")
+    slices = [report.objective.slices[k] for k in order if largest[k] > 0]
+    return [t for t in slices if t != report.worst_slice][:MAX_SLICES]
+
+
+def _hits(report: ObjectiveReport, C: Config) -> list[tuple[str, str, float]]:
+    """Return the pairs of an objective that are nearer than its margin."""
+    feature = report.objective.feature
+    options: dict[str, Any] = {**feature.symbol.options, **feature.options}
+    hits = C.collisions(options["margin"], options["self_margin"])
+    if feature.frames:
+        hits = [hit for hit in hits if {*hit[:2]} & {*feature.frames}]
+    return hits

@@ -74,6 +74,7 @@ def solve_starts(
     settings: SolveSettings,
     max_solutions: int | None = None,
     retry: bool = False,
+    findings: tuple[str, ...] = (),
 ) -> list[Solution]:
     """Return the solutions of the starts of a problem, in their order.
 
@@ -86,6 +87,7 @@ def solve_starts(
         max_solutions: number of feasible solutions after which the remaining starts are
             skipped.
         retry: whether a single start that stalls is followed by a random one.
+        findings: on the problem, for reports.
 
     Raises:
         ObjectiveError: without objectives.
@@ -98,7 +100,7 @@ def solve_starts(
         result = solve_problems(
             problems, [0], settings, report_progress, max_solutions=max_solutions
         )
-        return make_solutions(problems, result, settings.tolerance)
+        return make_solutions(problems, result, settings.tolerance, findings)
     compiled = compile_chain(spec)
     chain, data = compiled.chain, compiled.data
     frozen = spec.frozen()
@@ -106,7 +108,9 @@ def solve_starts(
     def solution(end: Result, start: int) -> Solution:
         record = SolveRecord(frozen, *compiled, end.x, end.y, end.multipliers)
         seconds = time.perf_counter() - began
-        return _make_solution(spec, end, record, settings.tolerance, seconds, start)
+        return _make_solution(
+            spec, end, record, settings.tolerance, seconds, start, findings
+        )
 
     def paths(count: int) -> np.ndarray:
         return np.asarray(initial_paths(spec, settings.seed, count), data.prefix.dtype)
@@ -250,7 +254,10 @@ def solve_with_retry(
 
 
 def make_solutions(
-    problems: ProblemBatch, result: BatchResult, tolerance: float
+    problems: ProblemBatch,
+    result: BatchResult,
+    tolerance: float,
+    findings: tuple[str, ...] = (),
 ) -> list[Solution]:
     """Return the solution in each row of a batch result."""
     which = result.problem.tolist()
@@ -270,7 +277,9 @@ def make_solutions(
             end.multipliers,
         )
         seconds, start = float(result.seconds[row]), int(result.start[row])
-        solutions.append(_make_solution(spec, end, record, tolerance, seconds, start))
+        solutions.append(
+            _make_solution(spec, end, record, tolerance, seconds, start, findings)
+        )
     return solutions
 
 
@@ -355,6 +364,7 @@ def _make_solution(
     tolerance: float,
     seconds: float,
     start: int,
+    findings: tuple[str, ...],
 ) -> Solution:
     """Return a solver's result as a solution from one of the starts."""
     return Solution(
@@ -369,6 +379,7 @@ def _make_solution(
         start=start,
         modes=mode_sequence(spec),
         alternatives=spec.alternatives,
+        findings=findings,
         _record=record,
     )
 

@@ -1,0 +1,1 @@
+"""Checks of a problem that need no solve: of starts, goals, and reach."""

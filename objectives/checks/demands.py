@@ -1,0 +1,73 @@
+"""The clearances that a problem demands, as pairs of frames and distances."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from posewise.features.feature import Feature
+from posewise.features.table import FS
+from posewise.robots.config import Config
+
+from ..objective import OT, Objective
+
+PAIR_SUMS = FS.accumulatedCollisions.symbol, FS.collisionRows.symbol
+
+
+@dataclass(frozen=True, eq=False)
+class ClearanceDemand:
+    """A constraint that some pairs of frames keep a distance."""
+
+    objective: Objective
+    slack: float
+    """Distance by which it may be violated [m]."""
+    pair: tuple[str, str] | None = None
+    """Names of frames or objects; None: all pairs that can collide."""
+
+    def pairs(
+        self, C: Config, feature: Feature
+    ) -> tuple[Int[np.ndarray, "n 2"], Float[np.ndarray, " n"]]:
+        """Return pairs of frame indices, and the distances that they must keep [m].
+
+        Args:
+            C: the world of a mode.
+            feature: that of the objective on the frames of this mode.
+        """
+        if self.pair is not None:
+            a, b = (C.solid_parts(name) for name in feature.frames)
+            pairs = np.array([(i, j) for i in a for j in b], int).reshape(-1, 2)
+            target = 0.0 if feature.target is None else float(feature.target[0])
+            return pairs, np.full(len(pairs), -target)
+        options = {**feature.symbol.options, **feature.options}
+        margin, own = options["margin"], options["self_margin"]
+        pairs = C.collision_indices()
+        if feature.frames:
+            chosen = [C.index(name) for name in feature.frames]
+            pairs = pairs[np.isin(pairs, chosen).any(1)]
+        required = np.full(len(pairs), float(margin or 0.0))
+        if own is not None:
+            required[C.own_links(pairs)] = own
+        return pairs, required
+
+
+def clearance_demands(
+    objectives: tuple[Objective, ...], tolerance: float
+) -> Iterator[ClearanceDemand]:
+    """Yield the constraints on clearances among objectives.
+
+    Args:
+        objectives: of a problem.
+        tolerance: largest violation that counts as satisfied, in scaled units.
+    """
+    for objective in objectives:
+        feature = objective.feature
+        scale = np.ones(1) if feature.scale is None else feature.scale
+        if feature.order or objective.type is OT.sos or not (scale > 0).all():
+            continue
+        slack = tolerance / float(scale.max())
+        if feature.symbol in PAIR_SUMS and feature.target is None:
+            yield ClearanceDemand(objective, slack)
+        elif feature.symbol is FS.distance.symbol and objective.type is OT.ineq:
+            a, b = feature.frames
+            yield ClearanceDemand(objective, slack, (a, b))

@@ -1,0 +1,61 @@
+"""Findings on a problem, as sentences: on starts and goals, and on what cannot be met.
+
+Starts outside of their limits or in collision, and goals that collide, are told before
+a solve, which goes on all the same. What makes a solve fail for certain, such as a
+target out of reach, is told when it has failed.
+"""
+
+import warnings
+from collections.abc import Iterator
+from itertools import chain
+
+from posewise.robots.errors import ProblemWarning
+
+from ..problem_spec import ProblemSpec
+from .clearances import clearances_at_fixed_distance, collision_at_start
+from .goals import goals_in_collision, goals_outside_of_limits
+from .limits import start_outside_of_limits
+from .reach import targets_out_of_reach
+
+
+def find_problems(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
+    """Return the findings on a problem; they are kept while it and its state stay.
+
+    Args:
+        spec: the problem.
+        tolerance: largest violation that counts as satisfied, in scaled units.
+    """
+    C = spec.config
+    parts = spec.objectives, spec.switches, spec.helpers, spec.contacts
+    key = (C.structure_key, C.q.tobytes(), *parts, (tolerance,))
+    return spec.cache.findings.get(key, lambda: _find(spec, tolerance))
+
+
+def warn_of_problems(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
+    """Return the findings on a problem, after a warning of each."""
+    findings = find_problems(spec, tolerance)
+    for finding in findings:
+        warnings.warn(finding, ProblemWarning, stacklevel=3)
+    return findings
+
+
+def _find(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
+    return tuple(
+        chain(
+            start_outside_of_limits(spec.config),
+            collision_at_start(spec, tolerance),
+            goals_in_collision(spec, tolerance),
+        )
+    )
+
+
+def certain_conflicts(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
+    """Yield a sentence for each objective that no path can meet, where that is certain.
+
+    Args:
+        spec: the problem.
+        tolerance: see `find_problems`.
+    """
+    yield from goals_outside_of_limits(spec)
+    yield from targets_out_of_reach(spec)
+    yield from clearances_at_fixed_distance(spec, tolerance)
