@@ -282,10 +282,10 @@ class Feature:
             x = FeatureInputs(R, p, quats, Q[:, g.coordinates], time)
             scale = jnp.asarray(g.scale, Q.dtype)
             target = jnp.asarray(g.target, Q.dtype)
-            params = self._params_of_value(g)
-            params = {k: cast_floating(v, Q.dtype) for k, v in params.items()}
+            arrays = self._params_of_value(g).items()
+            params = {k: cast_floating(v, Q.dtype) for k, v in arrays}
             raw = evaluate_symbol(g.symbol, g.order, x, params, K)
-            period = params.get(PERIOD)
+            period: Any = params.get(PERIOD)
             y, _ = apply_scale_and_target(g.symbol, raw, scale, target, period)
             return y
 

@@ -42,7 +42,7 @@ def unit_target(
         FeatureError: for a quaternion of zeros.
     """
     rows = quaternion_rows_of_target(symbol, order, scale)
-    if rows is None or target.shape[-1] not in (1, symbol.dim):
+    if rows is None or symbol.dim is None or target.shape[-1] not in (1, symbol.dim):
         return target
     full = np.array(np.broadcast_to(target, (*target.shape[:-1], symbol.dim)))
     norm = np.linalg.norm(full[..., rows], axis=-1, keepdims=True)

@@ -13,7 +13,6 @@ from posewise.robots.config import Config
 from .errors import FeatureError
 from .vectors import VectorForm
 
-
 PERIOD = "period"
 """Name of the param that holds the period of each row's difference to its target; not
 an argument of the symbol's function."""

@@ -2,6 +2,8 @@
 
 from .chain.contact_forces import ContactForce as ContactForce
 from .komo import KOMO as KOMO
+from .moveit.problem import MoveItProblem as MoveItProblem
+from .moveit.problem import load_moveit as load_moveit
 from .nlp import NLP as NLP
 from .objective import OT as OT
 from .objective import Objective as Objective

@@ -10,12 +10,14 @@ from .objectives import KOMO as KOMO
 from .objectives import NLP as NLP
 from .objectives import OT as OT
 from .objectives import ContactForce as ContactForce
+from .objectives import MoveItProblem as MoveItProblem
 from .objectives import Objective as Objective
 from .objectives import ObjectiveError as ObjectiveError
 from .objectives import Placement as Placement
 from .objectives import Sensitivity as Sensitivity
 from .objectives import Solution as Solution
 from .objectives import Trajectory as Trajectory
+from .objectives import load_moveit as load_moveit
 from .objectives import solve_placement as solve_placement
 from .robots import Agent as Agent
 from .robots import Box as Box

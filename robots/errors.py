@@ -26,7 +26,7 @@ class ConfigError(PosewiseError):
 
 
 class ProblemWarning(UserWarning):
-    """A start or a goal that cannot be as the user gave it; it is solved nevertheless."""
+    """A start or a goal that cannot be as the user gave it."""
 
 
 class LoadError(PosewiseError):

@@ -58,8 +58,9 @@ def clearances_at_fixed_distance(spec: ProblemSpec, tolerance: float) -> Iterato
         there = Situation.of(mode.config, mode.config.q, np.zeros(0, int))
         for k, distance in there.near(pairs, required - demand.slack)[:1]:
             a, b = pairs[k].tolist()
+            (pair,) = in_words(mode.config, [((a, b), distance)])
             yield (
-                f"{demand.objective.name}: {in_words(mode.config, [((a, b), distance)])[0]}"
+                f"{demand.objective.name}: {pair}"
                 f" must be {1e3 * required[k]:.1f} mm apart, but no joint is between"
                 " them, so that their distance is fixed. Lower the margin, or leave"
                 " the pair out."

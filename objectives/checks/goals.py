@@ -107,9 +107,7 @@ def _is_pose_goal(objective: Objective) -> bool:
     feature = objective.feature
     if objective.type is not OT.eq or feature.order or feature.target is None:
         return False
-    is_full = feature.scale is None or (
-        feature.scale.ndim == 1 and feature.scale.all()
-    )
+    is_full = feature.scale is None or (feature.scale.ndim == 1 and feature.scale.all())
     return feature.symbol is FS.pose.symbol and bool(is_full)
 
 
@@ -122,7 +120,7 @@ def _placed_link(mode: Mode, objective: Objective) -> Situation | None:
     C = mode.config
     frame = mode.on_active_frames(objective.feature).frames[0]
     root = C.index(frame)
-    while C.frames[root].joint is None or C.frames[root].joint.dim == 0:
+    while (joint := C.frames[root].joint) is None or joint.dim == 0:
         parent = C.frames[root].parent
         if parent is None:
             return None

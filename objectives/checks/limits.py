@@ -24,7 +24,7 @@ def start_outside_of_limits(C: Config) -> Iterator[str]:
 def outside_of_limits(
     C: Config, q: Float[np.ndarray, " nq"], among: Bool[np.ndarray, " nq"] | None = None
 ) -> str:
-    """Return the coordinates outside of their limits, in words; empty if there are none.
+    """Return the coordinates outside of their limits, in words; empty: there are none.
 
     Args:
         C: the world.

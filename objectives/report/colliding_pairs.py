@@ -54,7 +54,9 @@ def colliding_pairs(
         if elsewhere:
             pairs = [
                 f"{a!r} and {b!r} in slice {t} ({1e3 * d:.1f} mm)"
-                for (a, b), (d, t) in sorted(elsewhere.items(), key=lambda item: item[1])
+                for (a, b), (d, t) in sorted(
+                    elsewhere.items(), key=lambda item: item[1]
+                )
             ]
             yield f"{name}: also {first_few(pairs, ', ', MAX_PAIRS)}."
         if hits:

@@ -151,9 +151,7 @@ def test_targets_of_own_problems(C, symbol, scale):
     komo.add_objective([1.0], symbol, [], OT.eq, target=[-3.1, 0, 0], scale=scale)
     solution = komo.solve()
     assert solution.feasible
-    np.testing.assert_allclose(
-        travel(solution, start), [TURN - 6.2, 0, 0], atol=1e-3
-    )
+    np.testing.assert_allclose(travel(solution, start), [TURN - 6.2, 0, 0], atol=1e-3)
 
 
 def test_home_costs_pull_the_shorter_way():

@@ -1,0 +1,1 @@
+"""Scenes and motion requests of MoveIt."""

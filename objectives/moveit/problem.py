@@ -1,0 +1,167 @@
+"""Planning problems of MoveIt: a scene with a robot, and a request."""
+
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.features import FS, Feature
+from posewise.robots.config import Config
+from posewise.robots.errors import LoadError, first_few
+from posewise.robots.loaders.dispatch import Packages
+from posewise.robots.typing import StrPath
+
+from ..komo import KOMO
+from ..objective import OT
+from ..presets.templates import setup_motion
+from .files import read_message
+from .goals import Goal, put_helpers, read_goal
+from .messages import Message
+from .scene import add_scene, set_state
+
+
+@dataclass(frozen=True, eq=False)
+class MoveItProblem:
+    """A world, and the constraints of a request on a path in it."""
+
+    world: Config
+    """Robot, objects and frames of constraints, in the state at the start."""
+    goals: tuple[Goal, ...] = ()
+    """Constraints on the last slice, of which one must hold."""
+    path_constraints: Goal | None = None
+    """Constraints on all slices."""
+
+    def komo(self, slices: int = 32, *, margin: float = 0.0, goal: int = 0) -> KOMO:
+        """Return the path problem of the request: accelerate little, end at rest.
+
+        Frames that can collide keep a margin on all slices. Where the goal sets all
+        moving joints, the initial path leads straight there.
+
+        Args:
+            slices: number of slices.
+            margin: [m].
+            goal: which of `goals` holds at the end.
+
+        Raises:
+            ObjectiveError: without moving joints.
+            LoadError: without this goal.
+        """
+        if not 0 <= goal < max(len(self.goals), 1):
+            raise LoadError(
+                f"goal is {goal}, expected one of 0 to {len(self.goals) - 1}."
+            )
+        komo = setup_motion(self.world, 1, slices, collisions=False)
+        if self.world.collision_pairs():
+            clear = Feature(FS.accumulatedCollisions, margin=margin)
+            komo.add_objective(None, clear, type=OT.ineq)
+        if self.path_constraints is not None:
+            for feature, kind in self.path_constraints.features:
+                komo.add_objective(None, feature, type=kind)
+        if self.goals:
+            for feature, kind in self.goals[goal].features:
+                komo.add_objective([1.0], feature, type=kind)
+            komo.initialize_waypoints(self._end(self.goals[goal])[None])
+        return komo
+
+    def _end(self, goal: Goal) -> Float[np.ndarray, " nq"]:
+        """Return the state at the start, with the joint values that a goal sets."""
+        C = self.world.copy()
+        for feature, kind in goal.features:
+            is_joint = feature.symbol is FS.qItself.symbol and kind is OT.eq
+            if is_joint and feature.target is not None:
+                C.set_joint(feature.frames[0], float(feature.target[0]))
+        return C.q
+
+
+def load_moveit(
+    scene: StrPath,
+    request: StrPath | None = None,
+    robot: StrPath | Config | None = None,
+    *,
+    srdf: StrPath | None = None,
+    packages: Packages | None = None,
+) -> MoveItProblem:
+    """Return the planning problem in files of MoveIt.
+
+    A scene is a `PlanningScene` or `PlanningSceneWorld` as YAML or JSON, or the text of
+    a `.scene` file; a request is a `MotionPlanRequest`. They do not contain the robot.
+    Objects become fixed objects of the world; what a link carries is attached to it.
+    With a request, only the joints that its goals concern move. What is not read costs
+    one warning.
+
+    Args:
+        scene: the file of the scene.
+        request: the file of the request; None: the scene alone.
+        robot: the file of the robot, e.g. a URDF, or a world with it, which is copied;
+            None: the objects alone.
+        srdf: the file with the pairs of links that may touch.
+        packages: see `Config.add_file`.
+
+    Raises:
+        LoadError: for files that cannot be read; names the place.
+        ConfigError: for what does not fit the world.
+        ImportError: for YAML without pyyaml; names the extra.
+    """
+    C = _world(robot, packages)
+    if srdf is not None:
+        C.read_srdf(srdf)
+    skipped: list[str] = []
+    message = read_message(_path("scene", scene))
+    add_scene(C, message, skipped)
+    messages = [message]
+    problem = MoveItProblem(C)
+    if request is not None:
+        asked = read_message(_path("request", request))
+        messages.append(asked)
+        problem = _with_request(C, asked, skipped)
+    _warn(messages, skipped)
+    return problem
+
+
+def _world(robot: StrPath | Config | None, packages: Packages | None) -> Config:
+    if isinstance(robot, Config):
+        return robot.copy()
+    C = Config()
+    if robot is not None:
+        C.add_file(robot, packages=packages)
+    return C
+
+
+def _path(argument: str, file: StrPath) -> Path:
+    if not isinstance(file, str | os.PathLike):
+        raise LoadError(f"{argument} is {file!r}, expected the path of a file.")
+    return Path(file)
+
+
+def _with_request(C: Config, message: Message, skipped: list[str]) -> MoveItProblem:
+    """Return the problem of a `MotionPlanRequest`, or of a message that holds one."""
+    if "motion_plan_request" in message.fields:
+        message = message.message("motion_plan_request")
+    set_state(C, message.message("start_state"), skipped)
+    goals = [
+        read_goal(C, constraints, f"goal {k}", skipped)
+        for k, constraints in enumerate(message.messages("goal_constraints"))
+    ]
+    along = read_goal(C, message.message("path_constraints"), "path", skipped)
+    if not any(goal.features for goal in goals):
+        skipped.append("a goal: the request has none that can be used")
+    for goal in (*goals, along):
+        put_helpers(C, goal)
+    joints = dict.fromkeys(name for goal in (*goals, along) for name in goal.joints)
+    if joints:
+        C.select_joints(list(joints))
+    return MoveItProblem(C, tuple(goals), along if along.features else None)
+
+
+def _warn(messages: list[Message], skipped: list[str]) -> None:
+    """Warn once of all that was not read."""
+    unread = [f"{m.file.name}: {key}" for m in messages for key in m.unread()]
+    if notes := [*skipped, *unread]:
+        warnings.warn(
+            f"{messages[0].file}: not used as written: {first_few(notes, '; ', 6)}.",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,121 @@
+"""Shapes of MoveIt's collision objects."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import trimesh
+from jaxtyping import Float
+
+from posewise.robots.errors import ConfigError
+from posewise.robots.geometry.shapes import (
+    Box,
+    Convex,
+    Cylinder,
+    Mesh,
+    Plane,
+    Shape,
+    Sphere,
+)
+from posewise.robots.kinematics.transforms import pose_multiply
+
+from .messages import Message
+
+KINDS = {1: "box", 2: "sphere", 3: "cylinder", 4: "cone"}
+"""Types of `shape_msgs/SolidPrimitive`."""
+CONE_SIDES = 24
+"""Number of sides of the hull around a cone; more make it narrower and slower."""
+
+PosedShape = tuple[Shape, Float[np.ndarray, "7"]]
+IDENTITY = np.array([0, 0, 0, 1.0, 0, 0, 0])
+
+
+def read_shapes(obj: Message, skipped: list[str]) -> Iterator[PosedShape]:
+    """Yield the shapes of a collision object, with their poses in it.
+
+    Args:
+        obj: a `moveit_msgs/CollisionObject`.
+        skipped: gets a phrase for each shape that cannot be used.
+    """
+    for kind in ("primitive", "mesh", "plane"):
+        key = "meshes" if kind == "mesh" else f"{kind}s"
+        shapes = obj.messages(key)
+        poses = [m.pose() for m in obj.messages(f"{kind}_poses")]
+        poses += [IDENTITY] * (len(shapes) - len(poses))
+        for shape, pose in zip(shapes, poses, strict=False):
+            try:
+                if kind == "primitive":
+                    yield primitive(shape), pose
+                elif kind == "mesh":
+                    yield _mesh(shape), pose
+                else:
+                    yield _plane(shape, pose)
+            except ConfigError as error:
+                skipped.append(f"{shape.key} ({error})")
+
+
+def primitive(message: Message) -> Shape:
+    """Return the shape of a `SolidPrimitive`.
+
+    Raises:
+        ConfigError: for sizes that do not fit.
+        LoadError: for another type.
+    """
+    kind = message.value("type", 1)
+    name = KINDS.get(kind, str(kind)).lower()
+    sizes = message.numbers("dimensions").reshape(-1).tolist()
+    count = {"box": 3, "sphere": 1, "cylinder": 2, "cone": 2}.get(name)
+    if count is None:
+        raise message.fail("type", "box, sphere, cylinder or cone (1 to 4)")
+    if len(sizes) != count:
+        raise message.fail("dimensions", f"{count} numbers for a {name}")
+    if name == "box":
+        return Box(sizes)
+    if name == "sphere":
+        return Sphere(sizes[0])
+    height, radius = sizes
+    if name == "cylinder":
+        return Cylinder(height, radius)
+    # The hull encloses the cone: its sides are tangents of the circle.
+    angles = 2 * np.pi * np.arange(CONE_SIDES) / CONE_SIDES
+    r = radius / np.cos(np.pi / CONE_SIDES)
+    rim = np.stack([r * np.cos(angles), r * np.sin(angles), 0 * angles], 1)
+    return Convex(np.concatenate([rim - [0, 0, height / 2], [[0, 0, height / 2]]]))
+
+
+def _mesh(message: Message) -> Shape:
+    vertices = [
+        [v.get(k, 0.0) for k in "xyz"] if isinstance(v, dict) else v
+        for v in message.value("vertices", [])
+    ]
+    faces = [
+        t.get("vertex_indices") if isinstance(t, dict) else t
+        for t in message.value("triangles", [])
+    ]
+    try:
+        corners = np.asarray(vertices, float).reshape(-1, 3)
+        triangles = np.asarray(faces, int).reshape(-1, 3)
+    except (TypeError, ValueError):
+        raise message.fail("triangles", "triples of indices of vertices") from None
+    if len(triangles) and not (0 <= triangles).all() & (triangles < len(corners)).all():
+        raise message.fail("triangles", f"indices from 0 to {len(corners) - 1}")
+    if not len(triangles) or not np.isfinite(corners).all():
+        raise ConfigError("no triangles of finite vertices")
+    return Mesh(trimesh.Trimesh(corners, triangles))
+
+
+def _plane(message: Message, pose: Float[np.ndarray, "7"]) -> PosedShape:
+    """Return a half-space below the plane a x + b y + c z + d = 0, and its pose."""
+    *normal, d = message.numbers("coef", [0, 0, 0, 0]).reshape(-1).tolist()
+    length = float(np.linalg.norm(normal))
+    if not length:
+        raise ConfigError("its normal is zero")
+    n = np.array(normal) / length
+    place = np.array([*(-d / length * n), *_turn_of_z(n)])
+    return Plane(), pose_multiply(pose, place)
+
+
+def _turn_of_z(n: Float[np.ndarray, "3"]) -> Float[np.ndarray, "4"]:
+    """Return the quaternion that turns the z axis to a unit vector."""
+    q = np.array([1 + n[2], -n[1], n[0], 0.0])
+    norm = float(np.linalg.norm(q))
+    return q / norm if norm > 1e-9 else np.array([0.0, 1, 0, 0])
