@@ -49,7 +49,8 @@ class Feature:
         symbol: an entry of `FS`, or any function of poses: it gets one `Pose` (with
             `.R`, `.p`, `.quaternion`) for each frame and returns an array (D,).
         frames: names of frames; of joints for joint features (none: all of them).
-        order: 0 value, 1 velocity, 2 acceleration; default: the symbol's own.
+        order: 0 value, 1 velocity, 2 acceleration, 3 jerk (of `FS.signedJerks`);
+            default: the symbol's own.
         target: value of φ_k at which y is zero: one number, or D numbers.
         scale: one number, D numbers, or a matrix (out, D) that projects.
         **options: numbers of the symbol, such as `margin`.
@@ -82,11 +83,13 @@ class Feature:
             raise FeatureError(
                 f"{phi.name}: got {len(names)} frames {list(names)}, expected {count}."
             )
+        # Differences over time reach order 2; order 3 is that of jerks alone.
+        highest = max(phi.window, 2)
         k = integer(
             f"{phi.name}: order",
             phi.window if order is None else order,
-            " or ".join(map(str, range(phi.window, 3))),
-            lambda k: phi.window <= k <= 2,
+            " or ".join(map(str, range(phi.window, highest + 1))),
+            lambda k: phi.window <= k <= highest,
             FeatureError,
         )
         for option, value in options.items():

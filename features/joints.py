@@ -10,6 +10,8 @@ from jaxtyping import Bool, Float
 from posewise.robots.config import Config
 from posewise.robots.typing import Array
 
+from .safe_math import amin
+
 JointValues = Float[jax.Array, " n"]
 
 
@@ -39,6 +41,56 @@ def velocity_limits(
     # Speed limits are symmetric, so that both rows have the same maximum.
     v = (new - old) / tau
     return jnp.stack([-v - max_velocity, v - max_velocity], -1).reshape(-1)
+
+
+def _both_signs(rates: jax.Array) -> jax.Array:
+    """Return -x and x of each rate, next to each other."""
+    # A row depends on one coordinate only, as `Symbol.rows_per_coordinate` asks.
+    return jnp.stack([-rates, rates], -1).reshape(-1)
+
+
+def signed_velocities(
+    old: JointValues, new: JointValues, *, tau: Float[jax.Array, ""]
+) -> jax.Array:
+    """For each coordinate -v and v, velocities between two slices [rad/s, m/s].
+
+    Rows are at most a target where |v| is; see `KOMO.add_motion_limits`.
+    """
+    return _both_signs((new - old) / tau)
+
+
+def signed_accelerations(
+    oldest: JointValues,
+    old: JointValues,
+    new: JointValues,
+    *,
+    tau: Float[jax.Array, "2"],
+) -> jax.Array:
+    """For each coordinate -a and a, its accelerations where corners are rounded.
+
+    They are changes of velocity over the shorter of both steps [rad/s², m/s²]; see
+    `Solution.resample`.
+    """
+    change = (new - old) / tau[1] - (old - oldest) / tau[0]
+    return _both_signs(change / amin(tau))
+
+
+def signed_jerks(
+    oldest: JointValues,
+    older: JointValues,
+    old: JointValues,
+    new: JointValues,
+    *,
+    tau: Float[jax.Array, "3"],
+) -> jax.Array:
+    """For each coordinate -j and j, the changes of acceleration over time.
+
+    Four slices have two accelerations, each in the middle between the middles of two
+    steps [rad/s³, m/s³].
+    """
+    first = transition_acceleration(oldest, older, old, tau=tau[:2])
+    second = transition_acceleration(older, old, new, tau=tau[1:])
+    return _both_signs((second - first) / ((tau[0] + 2 * tau[1] + tau[2]) / 4))
 
 
 def transition_velocity(

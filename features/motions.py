@@ -44,6 +44,22 @@ def linear_angular_velocity(
     return jnp.concatenate([linear, angular_velocity(old, new, tau=tau)])
 
 
+def linear_speed(
+    old: tuple[Pose], new: tuple[Pose], *, tau: Float[jax.Array, ""]
+) -> Float[jax.Array, "1"]:
+    """Speed of the frame's origin: the length of its velocity [m/s]."""
+    return norm(new[0].p - old[0].p)[None] / tau
+
+
+def angular_speed(
+    old: tuple[Pose], new: tuple[Pose], *, tau: Float[jax.Array, ""]
+) -> Float[jax.Array, "1"]:
+    """Speed of rotation: the angle between two slices over tau [rad/s]."""
+    turn = quat_multiply(new[0].quaternion, quat_conjugate(old[0].quaternion))
+    # The sign of quaternions is continuous, so that w = cos(θ/2) is not negative.
+    return 2 * jnp.arctan2(norm(turn[1:]), turn[0])[None] / tau
+
+
 def body_velocity(
     old: tuple[Pose], new: tuple[Pose], *, tau: Float[jax.Array, ""]
 ) -> Vector:

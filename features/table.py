@@ -202,6 +202,17 @@ class FS(Enum):
         window=1,
         uses_quaternions=True,
     )
+    linearSpeed = _frame_symbol(
+        motions.linear_speed, dim=1, unit="m/s", window=1, is_nonnegative=True
+    )
+    angularSpeed = _frame_symbol(
+        motions.angular_speed,
+        dim=1,
+        unit="rad/s",
+        window=1,
+        is_nonnegative=True,
+        uses_quaternions=True,
+    )
     bodyVel = _frame_symbol(motions.body_velocity, dim=3, unit="m/s", window=1)
     AlignXWithDiff = _frame_pair_symbol(motions.align_with_motion(0), dim=3, window=1)
     AlignYWithDiff = _frame_pair_symbol(motions.align_with_motion(1), dim=3, window=1)
@@ -251,6 +262,18 @@ class FS(Enum):
         rows_per_coordinate=1,
         unit="rad/s², m/s²",
         window=2,
+    )
+    signedVelocities = _joint_symbol(
+        joints.signed_velocities, rows_per_coordinate=2, unit="rad/s, m/s", window=1
+    )
+    signedAccelerations = _joint_symbol(
+        joints.signed_accelerations,
+        rows_per_coordinate=2,
+        unit="rad/s², m/s²",
+        window=2,
+    )
+    signedJerks = _joint_symbol(
+        joints.signed_jerks, rows_per_coordinate=2, unit="rad/s³, m/s³", window=3
     )
     qHome = _joint_symbol(
         joints.home_difference,

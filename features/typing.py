@@ -9,8 +9,8 @@ from posewise.robots.typing import MatrixLike, VectorLike
 
 from .symbol import Symbol
 
-Order: TypeAlias = Literal[0, 1, 2]
-"""Order of a feature: 0 value, 1 velocity, 2 acceleration."""
+Order: TypeAlias = Literal[0, 1, 2, 3]
+"""Order of a feature: 0 value, 1 velocity, 2 acceleration, 3 jerk."""
 ScaleLike: TypeAlias = float | VectorLike | MatrixLike
 """One number, D numbers, or a matrix (out, D) that projects."""
 TargetLike: TypeAlias = float | VectorLike

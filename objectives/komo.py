@@ -33,6 +33,7 @@ from .interval import Choice, SupportsObjectives
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError
 from .presets.mode_switch import make_mode_switch
+from .presets.motion_limits import motion_limits
 from .problem_builder import (
     check_helper,
     check_switch,
@@ -76,7 +77,7 @@ class KOMO:
         C: the world. Its state at each `solve` is the start, and is not changed.
         phases: number of phases; times of objectives count in phases.
         slices_per_phase: slices in each phase.
-        k_order: highest order of any objective (0, 1 or 2).
+        k_order: highest order of any objective (0, 1, 2, or 3 for jerk).
         duration_per_phase: one number, or one for each phase [s].
 
     Raises:
@@ -258,6 +259,51 @@ class KOMO:
         )
         self._append(objective)
         return objective
+
+    def add_motion_limits(
+        self,
+        velocity: float | VectorLike | None = None,
+        acceleration: float | VectorLike | None = None,
+        jerk: float | VectorLike | None = None,
+        *,
+        joints: Frames = (),
+        times: Times = None,
+        scale: float = 10.0,
+    ) -> tuple[Objective, ...]:
+        """Limit the velocity, acceleration and jerk of joints, as inequalities.
+
+        Limits are one number, or one for each coordinate of the world (nq,), inf where
+        there is none; joints that have none in all their coordinates, and quaternions,
+        are not limited. On `Solution.resample(dt, rounded=True)` limits of velocity and
+        acceleration hold at all times, not only in slices.
+
+        Args:
+            velocity: largest speed [rad/s, m/s]; None: `Config.max_velocity`, the speed
+                limits of the model.
+            acceleration: largest acceleration [rad/s², m/s²], for k_order >= 2; None:
+                no limit.
+            jerk: largest change of acceleration over time [rad/s³, m/s³], from slice to
+                slice, for k_order 3; None: no limit.
+            joints: names of joints; empty for all joints.
+            times: see `add_objective`.
+            scale: of the rows, which are fractions of the limits beyond them.
+
+        Returns:
+            An objective for each kind of limit.
+
+        Raises:
+            ConfigError: for unknown joints.
+            ObjectiveError: for limits that are not positive, no limit at all, or a kind
+                of limit that exceeds k_order.
+        """
+        objectives = tuple(
+            make_objective(self.spec, times, feature, (), OT.ineq, name, {}, {})
+            for name, feature in motion_limits(
+                self.spec.config, velocity, acceleration, jerk, joints, scale
+            )
+        )
+        self._append(*objectives)
+        return objectives
 
     def add_frame(
         self,

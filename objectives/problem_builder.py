@@ -58,7 +58,7 @@ def make_spec(
         ObjectiveError,
     )
     order = integer(
-        "k_order", k_order, "0, 1 or 2", lambda k: 0 <= k <= 2, ObjectiveError
+        "k_order", k_order, "0, 1, 2 or 3", lambda k: 0 <= k <= 3, ObjectiveError
     )
     phases = number("phases", phases, "a number > 0", lambda x: x > 0, ObjectiveError)
     if C.nq == 0:

@@ -82,6 +82,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.presets.grasping
     posewise.objectives.presets.helpers
     posewise.objectives.presets.mode_switch
+    posewise.objectives.presets.motion_limits
     posewise.objectives.presets.motion
     posewise.objectives.presets.templates
     posewise.objectives.problem_builder
@@ -97,6 +98,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.solve.target_function
     posewise.objectives.solve.targets
     posewise.objectives.trajectory.files
+    posewise.objectives.trajectory.limits
     posewise.objectives.trajectory.played_path
     posewise.objectives.trajectory.retiming
     posewise.objectives.trajectory.sampling

@@ -48,7 +48,7 @@ def make_mode_switch(
     for t, symbol, measured in rests:
         at_rest = Feature(symbol, measured, order=1, scale=scale)
         objectives.append(Objective(f"{label} no jump", at_rest, OT.eq, (t,)))
-        if spec.k_order == 2 and t + 1 < spec.T:
+        if spec.k_order >= 2 and t + 1 < spec.T:
             steady = Feature(FS.linangVel, [frame], order=2, scale=scale)
             objectives.append(
                 Objective(f"{label} no acceleration", steady, OT.eq, (t + 1,))

@@ -10,13 +10,8 @@ from posewise.robots.config import Config
 from posewise.robots.typing import VectorLike
 
 from ..chain.modes import ModeSequence
-from .retiming import (
-    ACCELERATION_PER_VELOCITY,
-    fastest_timing,
-    parse_limits,
-    require_limits,
-    round_in_length,
-)
+from .limits import ACCELERATION_PER_VELOCITY, parse_limits, require_limits
+from .retiming import fastest_timing, round_in_length
 from .sampling import configurations_at, parse_times, rounded_in_time, sample_at_rate
 from .straight_path import StraightPath
 from .trajectory import Trajectory

@@ -1,0 +1,70 @@
+"""Limits of the velocity, acceleration and jerk of joints as inequalities."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from posewise.features import FS, Feature
+from posewise.robots.config import Config
+from posewise.robots.typing import Frames, VectorLike
+from posewise.robots.validation import number
+
+from ..objective import ObjectiveError
+from ..trajectory.limits import parse_limits
+
+SPARE = 1e-3
+"""Part of a limit that is kept free, in scaled units: the default tolerance, so that
+rows within it are within the limit."""
+
+
+def motion_limits(
+    C: Config,
+    velocity: float | VectorLike | None,
+    acceleration: float | VectorLike | None,
+    jerk: float | VectorLike | None,
+    joints: Frames,
+    scale: float,
+) -> Iterator[tuple[str, Feature]]:
+    """Yield a name and a feature, at most 0 within the limits, for each kind of limit.
+
+    See `KOMO.add_motion_limits`.
+
+    Raises:
+        ConfigError: for unknown joints.
+        ObjectiveError: for limits that are not positive, or no limit at all.
+    """
+    expected = "a number > 0"
+    scale = number("scale", scale, expected, lambda x: x > 0, ObjectiveError)
+    chosen = [joints] if isinstance(joints, str) else list(joints or C.joint_names)
+    kinds = (
+        ("velocity", FS.signedVelocities, velocity),
+        ("acceleration", FS.signedAccelerations, acceleration),
+        ("jerk", FS.signedJerks, jerk),
+    )
+    is_limited = False
+    for label, symbol, given in kinds:
+        if given is not None:
+            limits = parse_limits(label, given, C.coordinate_names)
+        else:
+            limits = C.max_velocity if label == "velocity" else np.full(C.nq, np.inf)
+        # Entries of quaternions are no motion by themselves.
+        for first in C.quaternions:
+            limits[first : first + 4] = np.inf
+        limited = [n for n in chosen if np.isfinite(limits[C.coordinates(n)]).all()]
+        if not limited:
+            continue
+        is_limited = True
+        values = np.repeat(limits[C.coordinates(limited)], 2)
+        feature = Feature(
+            symbol,
+            limited,
+            scale=scale / values,
+            target=values * (1 - SPARE / scale),
+        )
+        yield f"{label} limits", feature
+    if not is_limited:
+        raise ObjectiveError(
+            f"No limit of {', '.join(chosen[:4])}{', …' * (len(chosen) > 4)} is known:"
+            " the model has no speed limits there; give velocity=, acceleration= or"
+            " jerk=."
+        )
