@@ -24,8 +24,8 @@ FEATURES = """\
 
 `y = scale · (φ_k - target)` with a feature φ of D numbers, computed from frames `a`,
 `b`, …; joint features are computed from the named joints, or from all joints. The order
-k is 0 (value), 1 (velocity), 2 (acceleration) or 3 (jerk); the table shows the lowest and
-default one.
+k is 0 (value), 1 (velocity), 2 (acceleration) or 3 (jerk); the table shows the lowest
+and default one.
 """
 
 PREDICATES = """\
