@@ -43,6 +43,7 @@ from .problem_builder import (
     make_spec,
     parse_path,
     parse_paths,
+    parse_start_velocity,
     parse_waypoints,
     resolve_constraint,
 )
@@ -63,14 +64,15 @@ from .solve.target_function import (
     TargetFunctionWithStatus,
     target_function,
 )
+from .solve.warm_start import WarmStart, shift_problem
 from .typing import ContactKind, ModeKind, ProgressLike, SolveMethod, Times
 
 
 class KOMO:
     """A path problem: `phases × slices_per_phase` copies of a world's coordinates.
 
-    Before the first slice are `k_order` fixed copies of the present state, so that
-    velocities and accelerations of the first slices start from rest. Joint limits are
+    Before the first slice is the present state, at rest or as `set_start` says, so that
+    velocities and accelerations of the first slices start from there. Joint limits are
     bounds of the problem; no objective is needed for them.
 
     Args:
@@ -95,6 +97,8 @@ class KOMO:
         self.spec: ProblemSpec = make_spec(
             C, phases, slices_per_phase, k_order, duration_per_phase
         )
+        self._warm: WarmStart | None = None
+        self._last: Solution | None = None
 
     @property
     def config(self) -> Config:
@@ -160,8 +164,74 @@ class KOMO:
         """
         return initial_path(self.spec)
 
-    def initialize(self, path: MatrixLike | VectorLike) -> None:
+    def set_start(
+        self,
+        *,
+        velocity: VectorLike | None = None,
+        previous: VectorLike | None = None,
+    ) -> None:
+        """Set how the world moves at the start; without arguments it is at rest.
+
+        Where it starts is the world's state, `C.q`. The velocity is that of the step
+        before, which is as long as the step into slice 0. It stays the same when the
+        state changes.
+
+        Args:
+            velocity: (nv,) [rad/s, m/s]; of a quaternion, the angular velocity in the
+                joint's moved frame.
+            previous: the configuration (nq,) one step before the present one, instead
+                of a velocity.
+
+        Raises:
+            ObjectiveError: for a wrong shape, entries that are not finite, both
+                arguments, or a k_order below 2, where no objective depends on it.
+        """
+        start = parse_start_velocity(self.spec, velocity, previous)
+        self.spec = replace(self.spec, start_velocity=start)
+
+    def shift(self, slices: int = 1) -> None:
+        """Move on in time along the last solution: receding horizon.
+
+        The world's state becomes that of a slice of the solution: the start of the next
+        solve, which moves as the solution does there. Set `C.q` afterwards to start
+        where the robot was measured to be instead. Initial path, multipliers and
+        penalty are those of the solution from there on; it stays where it ends.
+
+        Times of objectives and of mode switches stay as they are, counted from the new
+        start: a goal at the end of the horizon recedes. A goal at a fixed time needs a
+        problem with fewer slices, initialised with the solution's path.
+
+        Args:
+            slices: number of slices that have passed, from 1 to T.
+
+        Raises:
+            ObjectiveError: for another number, a mode switch that has passed, or
+                without a solution of `solve` since the last shift.
+        """
+        if self._last is None:
+            raise ObjectiveError(
+                "shift() moves on along the last solution of solve(), and there is none"
+                " since the last shift; solve first."
+            )
+        T = len(self._last.x)
+        slices = integer(
+            "slices",
+            slices,
+            f"an integer from 1 to {T}",
+            lambda k: 1 <= k <= T,
+            ObjectiveError,
+        )
+        end = shift_problem(self.spec, self._last.warm_start(), slices)
+        self.config.q = end.q
+        self.spec = replace(self.spec, initial=end.path, start_velocity=end.velocity)
+        self._warm, self._last = self._last.warm_start(slices), None
+
+    def initialize(self, path: MatrixLike | VectorLike | Solution) -> None:
         """Set the initial path: (T, nq), or one configuration (nq,) for all slices.
+
+        A solution of a similar problem also gives its multipliers and its penalty to a
+        solve from a single start, if it has as many slices: after a small change, such
+        as another pose of a target, that converges within a few steps.
 
         A path (S, nq) of another number of slices is resampled: it takes as long as
         this problem, with all its steps alike, and runs straight from the present state
@@ -170,7 +240,14 @@ class KOMO:
         Raises:
             ObjectiveError: for a wrong shape or entries that are not finite.
         """
-        self.spec = replace(self.spec, initial=parse_path(self.spec, path))
+        warm = path.warm_start() if isinstance(path, Solution) else None
+        given = path.path if isinstance(path, Solution) else path
+        self._set_initial(parse_path(self.spec, given), warm)
+
+    def _set_initial(
+        self, path: Float[np.ndarray, "T nq"], warm: WarmStart | None = None
+    ) -> None:
+        self.spec, self._warm = replace(self.spec, initial=path), warm
 
     def initialize_waypoints(
         self,
@@ -189,8 +266,7 @@ class KOMO:
         Raises:
             ObjectiveError: for a wrong shape or entries that are not finite.
         """
-        path = parse_waypoints(self.spec, waypoints, linear)
-        self.spec = replace(self.spec, initial=path)
+        self._set_initial(parse_waypoints(self.spec, waypoints, linear))
 
     def add_objective(
         self,
@@ -477,10 +553,10 @@ class KOMO:
             The best solution: feasible before infeasible, then by cost.
         """
         settings = make_settings(
-            self.spec, tolerance, progress, options, method, seed, starts
+            self.spec, tolerance, progress, options, method, seed, starts, self._warm
         )
         findings = warn_of_problems(self.spec, settings.tolerance)
-        return best_solution(
+        self._last = best_solution(
             solve_alternatives(
                 self.spec,
                 lambda spec: solve_starts(
@@ -488,6 +564,7 @@ class KOMO:
                 ),
             )
         )
+        return self._last
 
     def solve_all(
         self,
@@ -513,7 +590,7 @@ class KOMO:
             **options: see `solve`.
         """
         settings = make_settings(
-            self.spec, tolerance, progress, options, method, seed, starts
+            self.spec, tolerance, progress, options, method, seed, starts, self._warm
         )
         if max_solutions is not None:
             max_solutions = integer(

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from posewise.features import FS, Feature
 from posewise.features.typing import Order, ScaleLike, SymbolLike, TargetLike
 from posewise.robots.config import Config
+from posewise.robots.kinematics.manifold import difference
 from posewise.robots.typing import Frames, MatrixLike, VectorLike
 from posewise.robots.validation import float_array, integer, number
 
@@ -266,6 +267,40 @@ def parse_path(
     if values.ndim == 1 or len(values) == T:
         return np.array(np.broadcast_to(values, (T, n)))
     return resample_path(C.q, values, T, C.quaternions)
+
+
+def parse_start_velocity(
+    spec: ProblemSpec, velocity: VectorLike | None, previous: VectorLike | None
+) -> Float[np.ndarray, " nv"] | None:
+    """Return the velocity with which a path begins; see `KOMO.set_start`."""
+    if velocity is None and previous is None:
+        return None
+    if velocity is not None and previous is not None:
+        raise ObjectiveError(
+            "velocity and previous are given, expected one of them: a velocity, or the"
+            " configuration one step before."
+        )
+    if spec.k_order < 2:
+        raise ObjectiveError(
+            f"The problem has k_order {spec.k_order}, so that no objective depends on"
+            " how the start moves; make the KOMO with k_order=2."
+        )
+    C = spec.config
+    if velocity is not None:
+        return _finite_vector("velocity", velocity, C.nv)
+    before = C.tree.checked_coordinates(
+        "previous", _finite_vector("previous", previous, C.nq)
+    )
+    return difference(C.tree.model.layout.tree, before, C.q) / spec.tau[0]
+
+
+def _finite_vector(label: str, given: Any, n: int) -> Float[np.ndarray, " n"]:
+    values = float_array(label, given, f"({n},) numbers", ObjectiveError)
+    if values.shape != (n,) or not np.isfinite(values).all():
+        raise ObjectiveError(
+            f"{label} has shape {values.shape}, expected ({n},): finite numbers."
+        )
+    return values
 
 
 def parse_paths(

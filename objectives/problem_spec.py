@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
+from posewise.robots.kinematics.manifold import integrate
 
 from .chain.builder import RowLocation, build_chain
 from .chain.contact_forces import ActiveContact
@@ -82,6 +83,8 @@ class ProblemSpec:
     contacts: tuple[ActiveContact, ...] = ()
     initial: Float[np.ndarray, "T nq"] | None = None
     """Initial path that was given, in coordinates of `config`."""
+    start_velocity: Float[np.ndarray, " nv"] | None = None
+    """Velocity with which the path begins [rad/s, m/s]; None: at rest."""
     sampler: PathSampler | None = None
     """Source of all initial paths; None: `sample_initial_paths`."""
     cache: ProblemCache = field(default_factory=ProblemCache, repr=False)
@@ -165,8 +168,7 @@ def compile_chain(spec: ProblemSpec) -> CompiledProblem:
     if K is not data.K:
         data = data._replace(K=K)
     if spec.k_order:
-        present: Any = modes.from_base(spec.config.q)[None]
-        prefix = present.repeat(spec.k_order, 0).astype(data.prefix.dtype)
+        prefix = modes.from_base(states_before(spec)).astype(data.prefix.dtype)
         if prefix.tobytes() != data.prefix.tobytes():
             data = data._replace(prefix=prefix)
     if data is not compiled.data:
@@ -174,6 +176,25 @@ def compile_chain(spec: ProblemSpec) -> CompiledProblem:
         compiled = compiled._replace(data=data)
         spec.cache.compiled.value = compiled
     return compiled
+
+
+def states_before(spec: ProblemSpec) -> Float[np.ndarray, "k_order nq"]:
+    """Return the states before slice 0, the last of which is the world's.
+
+    The step before is as long as that into slice 0, so that the velocity of the start
+    is the difference of both states over that time.
+    """
+    C = spec.config
+    states = np.tile(C.q, (spec.k_order, 1))
+    if spec.k_order > 1 and spec.start_velocity is not None:
+        tree = C.tree.model.layout.tree
+        if len(spec.start_velocity) != tree.nv:
+            raise ObjectiveError(
+                f"The velocity of the start has {len(spec.start_velocity)} entries,"
+                f" expected {tree.nv}: the world's joints have changed; set it again."
+            )
+        states[0] = integrate(tree, C.q, -spec.tau[0] * spec.start_velocity)
+    return states
 
 
 def initial_path(spec: ProblemSpec) -> Float[np.ndarray, "T nq"]:

@@ -26,6 +26,7 @@ from .report.viewing import view_worlds
 from .solve.record import SolveRecord
 from .solve.sensitivity import Sensitivity, solution_sensitivity
 from .solve.subproblem import phase_problem
+from .solve.warm_start import WarmStart
 from .trajectory.played_path import PlayedPath
 from .trajectory.trajectory import Trajectory
 
@@ -358,6 +359,16 @@ class Solution:
         world = self.config if self._record is None else self._record.spec.config
         modes = build_modes(world, ()) if self.modes is None else self.modes
         return PlayedPath(world, modes, self.x, self.tau)
+
+    def warm_start(self, shift: int = 0) -> WarmStart:
+        """Return where the solve of a similar problem may begin.
+
+        `KOMO.initialize` and `KOMO.shift` use it.
+
+        Args:
+            shift: number of slices by which time has moved on.
+        """
+        return WarmStart(self._require_record(), shift, self.feasible)
 
     def _require_record(self) -> SolveRecord:
         """Return the record of the solve, or raise."""

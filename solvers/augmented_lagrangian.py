@@ -58,6 +58,8 @@ class Result(NamedTuple):
     """Number of evaluated points."""
     status: Int[Array, "*batch"]
     """A `Status`."""
+    mu: Float[Array, "*batch"]
+    """Penalty μ of the last subproblem."""
 
 
 def initial_state(
@@ -66,8 +68,18 @@ def initial_state(
     data: PyTree,
     x: jax.Array,
     options: Options,
+    multipliers: jax.Array | None = None,
 ) -> SolverState:
-    """Return the state before the first iteration, which evaluates x."""
+    """Return the state before the first iteration, which evaluates x.
+
+    Args:
+        problem: the structure of the problem.
+        method: of steps.
+        data: its numbers.
+        x: the initial path.
+        options: of the solver.
+        multipliers: the first ones; None: zeros.
+    """
     # Only shapes matter: the first iteration accepts x and replaces all arrays.
     shapes = jax.eval_shape(merge_like_blocks, problem.shapes(data, x))
     blocks = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
@@ -76,14 +88,15 @@ def initial_state(
     def scalar(value: Number) -> jax.Array:
         return jnp.asarray(value, x.dtype)
 
-    # Multipliers begin at 0, the zeros that stand for the rows.
+    # The rows are zeros here, and so are multipliers unless there are better ones.
+    first = y if multipliers is None else multipliers
     linearization, trial, search = method.begin(problem, options, x, blocks)
     residuals = FlatResiduals(y, jnp.zeros(len(y), np.int32))
     count = jnp.zeros((), int)
     return SolverState(
         Iterate(x, residuals, linearization),
         trial,
-        AugmentedLagrangian(y, scalar(options.mu), jnp.ones_like(y)),
+        AugmentedLagrangian(first, scalar(options.mu), jnp.ones_like(y)),
         search,
         ScheduleState(scalar(jnp.inf), count, scalar(0.0)),
         ProgressWindow(count, scalar(jnp.inf)),
@@ -132,6 +145,7 @@ def extract_result(options: Options, s: SolverState) -> Result:
         kkt_residual(s.trial.imbalance, s.lagrangian, residuals),
         s.counter.iterations,
         status,
+        s.lagrangian.mu,
     )
 
 
@@ -172,10 +186,21 @@ def solve_from_start(
     data: PyTree,
     x: Float[Array, "T nq"],
     options: Options | Packed,
+    multipliers: Float[Array, " N"] | None = None,
 ) -> Any:
-    """Solve from one initial path, and return a `Result`, which may be packed."""
+    """Solve from one initial path, and return a `Result`, which may be packed.
+
+    Args:
+        problem: the structure of the problem.
+        data: its numbers.
+        x: the initial path.
+        options: of the solver.
+        multipliers: those of a similar problem's solution; None: zeros, as in a program
+            of its own.
+    """
     data, options = _deferred_unpack(data), _deferred_unpack(options)
-    state = subprogram(partial(initial_state, problem, NEWTON), data, x, options)
+    begin = partial(initial_state, problem, NEWTON)
+    state = subprogram(begin, data, x, options, multipliers)
     state = iterate_until_paused(problem, NEWTON, data, state, options)
     return subprogram(extract_result, options, state)
 
@@ -188,6 +213,7 @@ def resume(
     is_fresh: bool | Bool[Array, ""],
     options: Options | Packed,
     max_iterations: Number,
+    multipliers: Float[Array, " N"] | None = None,
 ) -> tuple[SolverState | Packed, Any]:
     """Iterate at most `max_iterations` more times, then pause.
 
@@ -199,6 +225,7 @@ def resume(
         is_fresh: whether to begin from x instead.
         options: of the solver.
         max_iterations: number of iterations until the pause.
+        multipliers: see `solve_from_start`.
 
     Returns:
         The packed state, and a `Result`, which may be packed.
@@ -211,8 +238,9 @@ def resume(
         is_fresh: jax.Array,
         options: Options,
         max_iterations: jax.Array,
+        multipliers: jax.Array | None,
     ) -> SolverState:
-        initial = initial_state(problem, NEWTON, data, x, options)
+        initial = initial_state(problem, NEWTON, data, x, options, multipliers)
         state = jax.tree.map(lambda a, b: jnp.where(is_fresh, a, b), initial, state)
         # Selecting between both states keeps one program for fresh and resumed lanes.
         iterations = state.counter.iterations
@@ -221,7 +249,9 @@ def resume(
         return state._replace(counter=counter)
 
     data, options = _deferred_unpack(data), _deferred_unpack(options)
-    state = subprogram(begin, data, x, state, is_fresh, options, max_iterations)
+    state = subprogram(
+        begin, data, x, state, is_fresh, options, max_iterations, multipliers
+    )
     state = iterate_until_paused(problem, NEWTON, data, state, options)
     return pack(state), subprogram(extract_result, options, state)
 

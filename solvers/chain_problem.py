@@ -5,6 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 import jax
 from jaxtyping import Float, PyTree
 
+from posewise.compilation import Array
 from posewise.compilation.packed_pytree import Packed
 
 from .bounds import StepBounds
@@ -50,7 +51,7 @@ class ChainProblem(Protocol):
         ...
 
     def shapes(
-        self, data: PyTree, x: Float[jax.Array, "T nq"]
+        self, data: PyTree, x: Float[Array, "T nq"]
     ) -> tuple[ResidualBlock, ...]:
         """Return shapes and dtypes of all blocks, without tracing `evaluate`."""
         ...

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int, PyTree
 from posewise.compilation.precision import full_matmul_precision
 
 from .augmented_lagrangian import Result, solve
+from .interruptible import zero_multipliers
 from .kkt import has_minimum
 from .options import Options
 from .residuals import flatten, max_violation
@@ -66,8 +67,9 @@ def _solve_each(
     problem: SmoothProblem, data: PyTree, starts: Starts, options: Options
 ) -> Result:
     """Solve from each start, with the program of `solve`."""
+    zeros = zero_multipliers(problem, data, starts.paths[0])
     results = [
-        solve(problem, data, path, replace(options, mu=mu))
+        solve(problem, data, path, replace(options, mu=mu), zeros)
         for path, mu in zip(*starts, strict=True)
     ]
     return Result(*map(jnp.stack, zip(*results, strict=True)))

@@ -103,8 +103,17 @@ def solve_interruptible(
     x: Float[jax.Array | np.ndarray, "T nq"],
     options: Options,
     on_progress: ProgressCallback = NO_PROGRESS,
+    multipliers: Float[np.ndarray, " N"] | None = None,
 ) -> Result:
     """Solve from one initial path, in rounds if the problem is large.
+
+    Args:
+        problem: the structure of the problem.
+        data: its numbers.
+        x: the initial path.
+        options: of the solver.
+        on_progress: called after each round but the last.
+        multipliers: those of a similar problem's solution; None: zeros.
 
     Raises:
         KeyboardInterrupt: for an interrupt before the first round has ended; a later
@@ -112,8 +121,11 @@ def solve_interruptible(
     """
     size = problem.slices * problem.nv
     options = _options_as_arrays(options, x.dtype)
+    if multipliers is None:
+        # Given as zeros, so that one program serves both kinds of solves.
+        multipliers = zero_multipliers(problem, data, x)
     if size <= MAX_UNINTERRUPTED_VARIABLES:
-        return solve(problem, data, x, options)
+        return solve(problem, data, x, options, multipliers)
     # A fresh solve replaces the state that it is given, so one empty state of the right
     # shapes serves all solves of a problem.
     slot = _empty_state_slot(problem, x.dtype)
@@ -122,7 +134,7 @@ def solve_interruptible(
 
     def run_round(state: Any, is_fresh: bool, iterations: int) -> tuple[Any, Result]:
         state, out = resume_compiled(
-            problem, data, x, state, is_fresh, options, iterations
+            problem, data, x, state, is_fresh, options, iterations, multipliers
         )
         return state, fetch(out)
 
@@ -137,6 +149,23 @@ def empty_state(
     shapes = jax.eval_shape(partial(initial_state, problem, NEWTON), data, x, options)
     zeros = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)
     return zeros._replace(status=np.asarray(int(Status.ITERATION_LIMIT)))
+
+
+def zero_multipliers(
+    problem: ChainProblem, data: PyTree, x: Float[jax.Array | np.ndarray, "T nq"]
+) -> Float[np.ndarray, " N"]:
+    """Return a zero for each row."""
+    sizes = _row_count_slot(problem, x.dtype)
+    if not sizes:
+        rows = [np.prod(b.y.shape, dtype=int) for b in problem.shapes(data, x)]
+        sizes.append(int(np.sum(rows)))
+    return np.zeros(sizes[0], x.dtype)
+
+
+@lru_cache(maxsize=64)
+def _row_count_slot(problem: Any, dtype: Any) -> list[int]:
+    """Return a list that holds the number of rows, once they are counted."""
+    return []
 
 
 @lru_cache(maxsize=64)

@@ -184,6 +184,7 @@ def _unsolved_results(inputs: BatchInputs, state: SolverState) -> Result:
         np.full(n, np.inf, dtype),
         np.zeros(n, int),
         np.full(n, int(Status.INTERRUPTED)),
+        np.ones(n, dtype),
     )
 
 

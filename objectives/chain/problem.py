@@ -18,6 +18,7 @@ from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.single_kernel import defer, subprogram
 from posewise.robots.kinematics.manifold import integrate
 from posewise.robots.kinematics.tree import KinematicTree
+from posewise.robots.typing import Array
 from posewise.solvers import ResidualBlock, StepBounds
 
 from .groups import ChainData, FeatureGroup, merge_groups
@@ -129,7 +130,7 @@ class Chain:
 
         return defer(in_order, first, *rest)
 
-    def shapes(self, data: ChainData, x: jax.Array) -> tuple[ResidualBlock, ...]:
+    def shapes(self, data: ChainData, x: Array) -> tuple[ResidualBlock, ...]:
         """Return shapes and dtypes of `evaluate` in the tangent space, untraced."""
         dtype, blocks = jnp.result_type(x, data.K.node_p), []
         for group, b in zip(self.groups, data.batches, strict=True):

@@ -15,7 +15,7 @@ from posewise.features import Feature
 
 from ..interval import ResolvedAlternative
 from ..objective import OT, Objective
-from ..problem_spec import ProblemSpec, initial_path, mode_sequence
+from ..problem_spec import ProblemSpec, initial_path, mode_sequence, states_before
 from ..solution import Solution
 
 MAX_ALTERNATIVES = 8
@@ -81,8 +81,7 @@ class _InitialPathViolation:
 
     def __init__(self, spec: ProblemSpec) -> None:
         self.modes = mode_sequence(spec)
-        prefix = np.tile(spec.config.q, (spec.k_order, 1))
-        path = np.concatenate([prefix, initial_path(spec)])
+        path = np.concatenate([states_before(spec), initial_path(spec)])
         self.path, self.first = self.modes.from_base(path), spec.k_order
         self.known: dict[tuple[Feature, int], float] = {}
 

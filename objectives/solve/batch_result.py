@@ -79,6 +79,7 @@ def unsolved_result(
             np.full(k, np.inf),
             np.zeros(k, int),
             np.full(k, int(Status.INTERRUPTED)),
+            np.ones(k),
         ),
     )
 

@@ -32,6 +32,7 @@ from .batch_result import BatchResult
 from .penalties import initial_penalties
 from .problem_batch import ProblemBatch, make_problem_batch
 from .record import SolveRecord
+from .warm_start import WarmStart
 
 AUGMENTED_LAGRANGIAN: Literal["augmented_lagrangian"] = "augmented_lagrangian"
 """Name of the solver with Newton steps."""
@@ -56,6 +57,8 @@ class SolveSettings:
     seed: int = 0
     starts: int = 1
     progress: ProgressLike = False
+    warm: WarmStart | None = None
+    """Where a single start by Newton steps begins, instead of the initial path."""
 
     @property
     def uses_newton_steps(self) -> bool:
@@ -106,7 +109,9 @@ def solve_starts(
     frozen = spec.frozen()
 
     def solution(end: Result, start: int) -> Solution:
-        record = SolveRecord(frozen, *compiled, end.x, end.y, end.multipliers)
+        record = SolveRecord(
+            frozen, *compiled, end.x, end.y, end.multipliers, float(end.mu)
+        )
         seconds = time.perf_counter() - began
         return _make_solution(
             spec, end, record, settings.tolerance, seconds, start, findings
@@ -125,13 +130,23 @@ def solve_starts(
             report_progress,
         )
         return [solution(_result_of(ends, i), i) for i in range(settings.starts)]
+    warm = settings.warm
+    if warm is not None and not warm.fits(compiled):
+        warm = None
     solutions: list[Solution] = []
     for start in range(2 if retry else 1):
-        options = settings.options
+        options, multipliers = settings.options, None
         if start:
             options = replace(options, mu=settings.initial_penalty(start))
-        path = paths(start + 1)[start]
-        end = solve_interruptible(chain, data, path, options, report_progress)
+        if start or warm is None:
+            path = paths(start + 1)[start]
+        else:
+            path = warm.path(compiled)
+            multipliers = warm.multipliers(spec, compiled)
+            options = replace(options, mu=warm.penalty(options.mu))
+        end = solve_interruptible(
+            chain, data, path, options, report_progress, multipliers
+        )
         solutions.append(solution(end, start))
         if solutions[0].status is not Status.INFEASIBLE:
             break
@@ -275,6 +290,7 @@ def make_solutions(
             end.x,
             end.y,
             end.multipliers,
+            float(end.mu),
         )
         seconds, start = float(result.seconds[row]), int(result.start[row])
         solutions.append(
@@ -297,6 +313,7 @@ def make_settings(
     method: SolveMethod = AUGMENTED_LAGRANGIAN,
     seed: int = 0,
     starts: int = 1,
+    warm: WarmStart | None = None,
 ) -> SolveSettings:
     """Return checked settings, with defaults that suit the problem.
 
@@ -308,6 +325,7 @@ def make_settings(
         method: the augmented Lagrangian or an optax optimiser.
         seed: of the random starts.
         starts: number of starts.
+        warm: where a single start begins.
 
     Raises:
         ObjectiveError: for unknown options or methods, and numbers out of range.
@@ -340,7 +358,10 @@ def make_settings(
     chosen = {**initial_penalties(spec), **chosen}
     if spec.T > 1 and not spec.contacts:
         chosen = {**PATH_OPTIONS, **chosen}
-    return SolveSettings(tolerance, Options(**chosen), method, seed, starts, progress)
+    chosen_options = Options(**chosen)
+    return SolveSettings(
+        tolerance, chosen_options, method, seed, starts, progress, warm
+    )
 
 
 def _is_augmented_lagrangian(method: Any) -> bool:

@@ -25,6 +25,8 @@ class SolveRecord(NamedTuple):
     """Scaled rows of all objectives, concatenated."""
     multipliers: Any
     """Multiplier of each row."""
+    mu: float
+    """Penalty at the end."""
 
     def rows(self) -> list[tuple[Objective, np.ndarray]]:
         """Return the scaled rows (slices, rows) of each objective."""

@@ -10,7 +10,13 @@ from jaxtyping import Float
 from posewise.compilation.precision import full_matmul_precision
 
 from ..typing import Array
-from .transforms import quat_exp, quat_multiply, quat_normalize
+from .transforms import (
+    quat_conjugate,
+    quat_exp,
+    quat_log,
+    quat_multiply,
+    quat_normalize,
+)
 from .tree import KinematicTree
 
 
@@ -89,6 +95,24 @@ def coordinates_to_tangent(
     for k, (_, column) in enumerate(tree.balls):
         source[column : column + 3] = len(single) + 3 * k + np.arange(3)
     return wide[..., source]
+
+
+def difference(
+    tree: KinematicTree, a: Float[Array, "*batch nq"], b: Float[Array, "*batch nq"]
+) -> Float[Array, "*batch nv"]:
+    """Return the tangent step from a to b: b is a ⊕ v, by the smaller angles."""
+    xp = a.__array_namespace__()
+    if not tree.balls:
+        return b - a
+    parts = tree.indices.quaternion_coordinates
+    turn = quat_multiply(
+        quat_conjugate(quat_normalize(a[..., parts])), quat_normalize(b[..., parts])
+    )
+    turned = quat_log(turn).reshape((*a.shape[:-1], -1))
+    source = np.array(tree.column_coordinate, int)
+    for k, (_, column) in enumerate(tree.balls):
+        source[column : column + 3] = tree.nq + 3 * k + np.arange(3)
+    return xp.concatenate([b - a, turned], -1)[..., source]
 
 
 def integrate(

@@ -14,7 +14,8 @@ def results(statuses, iterations=0):
     n = len(statuses)
     rows = [np.zeros((n, 1, 2)), *(np.zeros((n, 3)) for _ in range(2))]
     ends = np.full(n, np.inf), np.zeros(n), np.zeros(n)
-    return Result(*rows, *ends, np.full(n, iterations), np.array(statuses, int))
+    counts = np.full(n, iterations), np.array(statuses, int)
+    return Result(*rows, *ends, *counts, np.ones(n))
 
 
 def schedule_of(problem_index, max_solutions=None, workers=1, lanes=2):
