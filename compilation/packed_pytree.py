@@ -287,7 +287,7 @@ class PackCache:
         return packed
 
     def _pack_changes(self, leaves: list[Any], treedef: PyTreeDef) -> PackedTree | None:
-        """Return the packed pytree with the buffers of the last one that is alike."""
+        """Return the packed pytree with the buffers of the last similar one."""
         with self.lock:
             entries = [*reversed(self.entries.values())]
         for entry in entries:

@@ -39,6 +39,7 @@ from .problem_builder import (
     check_switch,
     make_contact,
     make_control_objective,
+    make_courses,
     make_objective,
     make_spec,
     parse_path,
@@ -197,7 +198,7 @@ class KOMO:
         where the robot was measured to be instead. Initial path, multipliers and
         penalty are those of the solution from there on; it stays where it ends.
 
-        Times of objectives and of mode switches stay as they are, counted from the new
+        Times of objectives and of mode switches do not change, and count from the new
         start: a goal at the end of the horizon recedes. A goal at a fixed time needs a
         problem with fewer slices, initialised with the solution's path.
 
@@ -223,7 +224,14 @@ class KOMO:
         )
         end = shift_problem(self.spec, self._last.warm_start(), slices)
         self.config.q = end.q
-        self.spec = replace(self.spec, initial=end.path, start_velocity=end.velocity)
+        for course in end.courses:
+            self.config.set_pose(course.frame, course.poses[0])
+        self.spec = replace(
+            self.spec,
+            initial=end.path,
+            start_velocity=end.velocity,
+            courses=end.courses,
+        )
         self._warm, self._last = self._last.warm_start(slices), None
 
     def initialize(self, path: MatrixLike | VectorLike | Solution) -> None:
@@ -234,7 +242,7 @@ class KOMO:
         as another pose of a target, that converges within a few steps.
 
         A path (S, nq) of another number of slices is resampled: it takes as long as
-        this problem, with all its steps alike, and runs straight from the present state
+        this problem, in equal steps, and runs straight from the present state
         to its first slice and between slices, with quaternions by the smaller angle.
 
         Raises:
@@ -440,6 +448,28 @@ class KOMO:
         switches = check_switch(self.spec, switch)
         self.spec = replace(self.spec, switches=switches)
         self._append(*objectives)
+
+    def prescribe_motion(self, frame: FrameName, poses: MatrixLike) -> None:
+        """Let a frame move along a given course, with all that is attached to it.
+
+        Objectives, collisions and `solution.world_at(t)` have it where it is in each
+        slice; the solution does not change its course. The frame does not collide with
+        what no joint moves. Further calls replace the course and compile nothing;
+        `shift` moves on along it.
+
+        Args:
+            frame: a frame of the world, such as an obstacle or a target.
+            poses: world poses (T, 7), or positions (T, 3) at the frame's present
+                orientation, in each slice. The course begins where the frame is, or,
+                with T + 1 rows, in the first row.
+
+        Raises:
+            ConfigError: for an unknown frame, with near matches.
+            ObjectiveError: for a wrong shape, entries that are not finite, or a frame
+                that a mode switch attaches.
+        """
+        courses = make_courses(self.spec, frame, poses)
+        self.spec = replace(self.spec, courses=courses)
 
     def add_contact(
         self,

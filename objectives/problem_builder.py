@@ -11,10 +11,11 @@ from posewise.features import FS, Feature
 from posewise.features.typing import Order, ScaleLike, SymbolLike, TargetLike
 from posewise.robots.config import Config
 from posewise.robots.kinematics.manifold import difference
-from posewise.robots.typing import Frames, MatrixLike, VectorLike
+from posewise.robots.typing import FrameName, Frames, MatrixLike, VectorLike
 from posewise.robots.validation import float_array, integer, number
 
 from .chain.contact_forces import ActiveContact, activate_contact
+from .chain.courses import Course, make_course
 from .chain.modes import HelperFrame, ModeSwitch, build_modes
 from .interval import (
     ResolvedAlternative,
@@ -193,9 +194,48 @@ def check_helper(spec: ProblemSpec, helper: HelperFrame) -> tuple[HelperFrame, .
 
 def check_switch(spec: ProblemSpec, switch: ModeSwitch) -> tuple[ModeSwitch, ...]:
     """Return all mode switches with one more, if it fits the problem."""
+    _refuse_both(switch.frame, [switch], spec.courses)
     switches = (*spec.switches, switch)
     build_modes(spec.config, switches, spec.helpers, spec.contacts)
     return switches
+
+
+def make_courses(
+    spec: ProblemSpec, frame: FrameName, poses: MatrixLike
+) -> tuple[Course, ...]:
+    """Return all courses with that of a frame; see `KOMO.prescribe_motion`."""
+    C, T = spec.config, spec.T
+    C.tree.own_index(frame)
+    expected = f"({T}, 7), ({T}, 3), or one row more, for the start"
+    values = float_array("poses", poses, f"{expected}, numbers", ObjectiveError)
+    shapes = [(n, d) for n in (T, T + 1) for d in (3, 7)]
+    if values.shape not in shapes or not np.isfinite(values).all():
+        raise ObjectiveError(
+            f"poses have shape {values.shape}, expected {expected}: finite positions,"
+            " or poses (px, py, pz, w, x, y, z)."
+        )
+    if values.shape[1] == 7 and not values[:, 3:].any(1).all():
+        raise ObjectiveError(
+            "poses have a zero quaternion, expected (w, x, y, z) of length 1."
+        )
+    others = tuple(course for course in spec.courses if course.frame != frame)
+    courses = (*others, make_course(frame, values, C, T))
+    _refuse_both(frame, spec.switches, courses)
+    # Frames stay in the order in which they were given courses, as a key of programs.
+    order = [course.frame for course in spec.courses]
+    return tuple(sorted(courses, key=lambda c: [*order, c.frame].index(c.frame)))
+
+
+def _refuse_both(
+    frame: FrameName, switches: Sequence[ModeSwitch], courses: Sequence[Course]
+) -> None:
+    if any(s.frame == frame for s in switches) and any(
+        c.frame == frame for c in courses
+    ):
+        raise ObjectiveError(
+            f"{frame!r} has both a course and a mode switch, expected one of them; give"
+            " the course to the frame that it stands on."
+        )
 
 
 def resolve_constraint(

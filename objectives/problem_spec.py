@@ -12,6 +12,7 @@ from posewise.robots.kinematics.manifold import integrate
 
 from .chain.builder import RowLocation, build_chain
 from .chain.contact_forces import ActiveContact
+from .chain.courses import Course, set_courses
 from .chain.groups import ChainData
 from .chain.modes import HelperFrame, ModeSequence, ModeSwitch, build_modes
 from .chain.problem import Chain
@@ -56,6 +57,7 @@ class ProblemCache:
 
     modes: LastResult[ModeSequence] = field(default_factory=LastResult)
     compiled: LastResult[CompiledProblem] = field(default_factory=LastResult)
+    limits: LastResult[np.ndarray] = field(default_factory=LastResult)
     initial_paths: LastResult[np.ndarray] = field(default_factory=LastResult)
     findings: LastResult[tuple[str, ...]] = field(default_factory=LastResult)
 
@@ -81,6 +83,7 @@ class ProblemSpec:
     switches: tuple[ModeSwitch, ...] = ()
     helpers: tuple[HelperFrame, ...] = ()
     contacts: tuple[ActiveContact, ...] = ()
+    courses: tuple[Course, ...] = ()
     initial: Float[np.ndarray, "T nq"] | None = None
     """Initial path that was given, in coordinates of `config`."""
     start_velocity: Float[np.ndarray, " nv"] | None = None
@@ -140,11 +143,14 @@ class ProblemSpec:
 
 def mode_sequence(spec: ProblemSpec) -> ModeSequence:
     """Return the world with the copies that mode switches need; see `chain.modes`."""
-    C, parts = spec.config, (spec.switches, spec.helpers, spec.contacts)
+    C = spec.config
+    driven = tuple(course.frame for course in spec.courses)
+    parts = spec.switches, spec.helpers, spec.contacts, driven
     # The constant poses of attachments depend on the state only if there are switches.
     state = C.q.tobytes() if spec.switches else b""
-    # Without parts the world is the user's own.
-    origins = C.origins_key if any(parts) else None
+    # Without parts the world is the user's own; where courses begin is data.
+    kept = (f.origin for f in C.frames if any(parts) and f.name not in driven)
+    origins = b"".join(np.asarray(origin, float).tobytes() for origin in kept)
     key = (C.structure_key, *parts, state, origins)
     return spec.cache.modes.get(key, lambda: build_modes(C, *parts))
 
@@ -168,9 +174,20 @@ def compile_chain(spec: ProblemSpec) -> CompiledProblem:
     if K is not data.K:
         data = data._replace(K=K)
     if spec.k_order:
-        prefix = modes.from_base(states_before(spec)).astype(data.prefix.dtype)
+        before = modes.from_base(states_before(spec))
+        if spec.courses:
+            before = before.copy()
+            set_courses(modes.world, spec.courses, before, -spec.k_order)
+        prefix = before.astype(data.prefix.dtype)
         if prefix.tobytes() != data.prefix.tobytes():
             data = data._replace(prefix=prefix)
+    if spec.courses:
+        limits: Any = spec.cache.limits.get(
+            (modes, spec.courses),
+            lambda: modes.limits(spec.T, spec.courses).astype(data.prefix.dtype),
+        )
+        if limits is not data.limits:
+            data = data._replace(limits=limits)
     if data is not compiled.data:
         # Packed data is looked up by identity, so that it is kept.
         compiled = compiled._replace(data=data)
@@ -231,10 +248,11 @@ def initial_paths(
     def sample() -> np.ndarray:
         state, path = modes.from_base(q), modes.from_base(initial_path(spec))
         paths = sample_initial_paths(modes, state, path, seed, count)
+        set_courses(modes.world, spec.courses, paths, 0)
         paths.flags.writeable = False
         return paths
 
-    key = (modes, q.tobytes(), given, (seed, count))
+    key = (modes, q.tobytes(), given, spec.courses, (seed, count))
     return spec.cache.initial_paths.get(key, sample)
 
 

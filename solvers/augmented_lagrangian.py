@@ -195,8 +195,8 @@ def solve_from_start(
         data: its numbers.
         x: the initial path.
         options: of the solver.
-        multipliers: those of a similar problem's solution; None: zeros, as in a program
-            of its own.
+        multipliers: those of a similar problem's solution; None: zeros, in another
+            program.
     """
     data, options = _deferred_unpack(data), _deferred_unpack(options)
     begin = partial(initial_state, problem, NEWTON)

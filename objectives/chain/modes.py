@@ -24,6 +24,7 @@ from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_m
 from posewise.robots.world.frame import Joint
 
 from .contact_forces import ActiveContact
+from .courses import Course, add_courses, set_courses
 
 MODE_JOINTS = {
     "stable": "free",
@@ -118,6 +119,8 @@ class ModeSequence:
     contacts: tuple[ActiveContact, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     """Attachments with a joint, in the order of their starts."""
+    driven: tuple[str, ...] = ()
+    """Names of frames with a course."""
 
     def at(self, t: int) -> Mode:
         """Return the mode of a slice; before slice 0 the first mode."""
@@ -143,16 +146,18 @@ class ModeSequence:
         single = [k for k, q in enumerate(tree.column_coordinate) if q in shared]
         return tuple(sorted(rotations + single))
 
-    def limits(self, T: int) -> np.ndarray:
+    def limits(self, T: int, courses: tuple[Course, ...] = ()) -> np.ndarray:
         """Return the limits of the world's q in each slice.
 
-        The shape is (2, T, nq), or (2, 1, nq) without contacts. The point and the force
-        of a contact are fixed at zero in slices without it.
+        The shape is (2, T, nq), or (2, 1, nq) without contacts and courses. The point
+        and the force of a contact are fixed at zero in slices without it, and frames
+        with a course at their poses.
         """
         limits = self.world.limits[:, None]
-        if not self.contacts:
+        if not self.contacts and not self.driven:
             return limits
         limits = np.repeat(limits, T, 1)
+        set_courses(self.world, courses, limits, 0)
         for contact in self.contacts:
             variable = contact.variable
             inactive = np.setdiff1d(np.arange(T), contact.slices)
@@ -224,6 +229,11 @@ class ModeSequence:
         """Return the coordinates (T, nq) of the base from those of the world."""
         if self.world is self.base:
             return x.copy()
+        in_world, in_base = self.coordinates
+        if len(in_base) == self.base.nq:
+            path = np.empty((len(x), self.base.nq))
+            path[:, in_base] = x[:, in_world]
+            return path
         return np.stack([self.to_base(q, t) for t, q in enumerate(x)])
 
     def _config_with_helpers(self, q: np.ndarray, t: int) -> Config:
@@ -235,6 +245,10 @@ class ModeSequence:
         X.q, C.q = q, full
         for contact in self.contacts:
             contact.variable.renamed({}, t in contact.slices).register(C)
+        for name in self.driven:
+            # It stays where it is if its joint in that world cannot reach the pose.
+            with suppress(ConfigError):
+                C.set_pose(name, X.pose(name))
         for name, copy in self.at(t).names.items():
             if not set(_own_joint(C, name)) <= set(common):
                 # The object stays where it is if its joint cannot reach that pose.
@@ -248,6 +262,7 @@ def build_modes(
     switches: tuple[ModeSwitch, ...],
     helpers: tuple[HelperFrame, ...] = (),
     contacts: tuple[ActiveContact, ...] = (),
+    driven: tuple[str, ...] = (),
 ) -> ModeSequence:
     """Build the world that is solved, and its modes.
 
@@ -256,12 +271,13 @@ def build_modes(
         switches: mode switches of the problem.
         helpers: helper frames of the problem.
         contacts: contacts of the problem.
+        driven: names of frames with a course.
 
     Raises:
         ConfigError: for unknown frames, a frame attached to a part of itself, or
             helper frames that do not fit.
     """
-    if not switches and not helpers and not contacts:
+    if not switches and not helpers and not contacts and not driven:
         return ModeSequence(C, C, C, [Mode(C, {}, None)], [], ())
     X = C.copy()
     for h in helpers:
@@ -269,6 +285,7 @@ def build_modes(
     for contact in contacts:
         contact.variable.add_to(X)
     with_helpers = X.copy() if helpers or contacts else C
+    add_courses(X, driven)
     shared = [n for h in helpers if h.is_stable for n in _own_joint(X, h.name)]
     X.lock([n for s in switches for n in _own_joint(X, s.frame)])
     base_joints = tuple(n for n in X.joint_names if n in set(C.joint_names))
@@ -322,6 +339,7 @@ def build_modes(
         shared=tuple(shared),
         contacts=contacts,
         attachments=tuple(attachments),
+        driven=driven,
     )
 
 

@@ -174,24 +174,27 @@ class Chain:
     def step_bounds(self, data: ChainData, x: jax.Array) -> StepBounds:
         """Return the least and the largest tangent step within the limits."""
         low, high = self.bounds(data)
+        if not self.tree.balls:
+            return StepBounds(low - x, high - x)
+        # A quaternion that is not free is fixed.
+        source = np.array(self.tree.column_coordinate, int)
+        for first, column in self.tree.balls:
+            source[column : column + 3] = first
+        is_single = np.array(self.tree.column_coordinate, int) >= 0
+        range_of_turn = jnp.where(low < high, jnp.inf, 0.0)[:, source]
         return StepBounds(
-            self._by_column(low - x, -jnp.inf), self._by_column(high - x, jnp.inf)
+            jnp.where(is_single, (low - x)[:, source], -range_of_turn),
+            jnp.where(is_single, (high - x)[:, source], range_of_turn),
         )
 
-    def _by_column(self, a: jax.Array, default: Any) -> jax.Array:
-        """Return values by tangent column, and the default for quaternions."""
-        source = np.array(self.tree.column_coordinate, int)
-        if np.array_equal(source, np.arange(self.tree.nq)):
-            return a
-        return jnp.where(source >= 0, a[:, source], default)
-
     def bounds(self, data: ChainData) -> tuple[jax.Array, jax.Array]:
-        """Return lower and upper limits; quaternions have none."""
+        """Return lower and upper limits; quaternions are free or fixed."""
         low, high = data.limits
         if not self.tree.balls:
             return low, high
         is_free = np.zeros(self.tree.nq, bool)
         is_free[self.tree.indices.quaternion_coordinates.reshape(-1)] = True
+        is_free = is_free & (low < high)
         return jnp.where(is_free, -jnp.inf, low), jnp.where(is_free, jnp.inf, high)
 
 

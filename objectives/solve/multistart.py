@@ -58,7 +58,7 @@ class SolveSettings:
     starts: int = 1
     progress: ProgressLike = False
     warm: WarmStart | None = None
-    """Where a single start by Newton steps begins, instead of the initial path."""
+    """Beginning of a single start by Newton steps, instead of the initial path."""
 
     @property
     def uses_newton_steps(self) -> bool:

@@ -1,5 +1,6 @@
 """Starts from the solution of a similar problem, with its multipliers."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from jaxtyping import Float, Int
 from posewise.robots.kinematics.manifold import difference
 
 from ..chain.builder import RowLocation
+from ..chain.courses import Course
 from ..chain.groups import ChainData
 from ..objective import ObjectiveError
 from ..problem_spec import CompiledProblem, ProblemSpec, mode_sequence
@@ -31,8 +33,8 @@ class WarmStart(NamedTuple):
     """Number of slices by which time has moved on: slice t begins as slice t + shift
     was. The last slice that there was stands for later ones."""
     is_feasible: bool = True
-    """Whether the solve ended at a feasible path; if not, only the path is used, since
-    multipliers and penalty tell of what could not be satisfied."""
+    """Whether the solve ended at a feasible path; if not, only the path is used:
+    multipliers and penalty are those of rows that could not be satisfied."""
 
     def fits(self, compiled: CompiledProblem) -> bool:
         """Return whether a problem has the same slices and the same coordinates."""
@@ -94,13 +96,15 @@ class WarmStart(NamedTuple):
 
 
 class ShiftedStart(NamedTuple):
-    """Where a problem starts after some slices of its solution have passed."""
+    """The start of a problem after some slices of its solution have passed."""
 
     q: Float[np.ndarray, " nq"]
     velocity: Float[np.ndarray, " nv"] | None
     """None if no objective depends on it."""
     path: Float[np.ndarray, "T nq"]
     """The rest of the solution."""
+    courses: tuple[Course, ...]
+    """The rest of the courses."""
 
 
 def shift_problem(spec: ProblemSpec, solved: WarmStart, slices: int) -> ShiftedStart:
@@ -127,7 +131,12 @@ def shift_problem(spec: ProblemSpec, solved: WarmStart, slices: int) -> ShiftedS
     if spec.k_order > 1:
         step = difference(tree, states[slices - 1], states[slices])
         velocity = step / tau[slices - 1]
-    return ShiftedStart(states[slices], velocity, shift_path(path, slices))
+    courses = tuple(
+        replace(course, poses=shift_path(course.poses, slices))
+        for course in spec.courses
+    )
+    rest = shift_path(path, slices)
+    return ShiftedStart(states[slices], velocity, rest, courses)
 
 
 def shift_path(path: Float[np.ndarray, "T nq"], k: int) -> Float[np.ndarray, "T nq"]:

@@ -54,7 +54,7 @@ def resample_path(
         quaternions: see `waypoint_path`.
     """
     corners = np.concatenate([start[None], path, path[-1:]])
-    # In integers, so that slices at the same time stay exactly as they are.
+    # In integers, so that slices at the same time stay the same exactly.
     segment, rest = np.divmod(np.arange(1, slices + 1) * len(path), slices)
     return _between(corners[segment], corners[segment + 1], rest / slices, quaternions)
 

@@ -10,7 +10,7 @@ from posewise.robots.kinematics.transforms import quat_multiply
 
 
 def crane() -> pw.Config:
-    """Two rails and a hinge with a hand, among things that are fixed to the world."""
+    """Two rails and a hinge with a hand, a target and a wall."""
     C = pw.Config()
     C.add_frame("x", joint="transX", limits=[[-3.0], [3.0]])
     C.add_frame("y", "x", joint="transY", limits=[[-3.0], [3.0]])
