@@ -12,7 +12,7 @@ from posewise.robots.kinematics.manifold import integrate
 
 from .chain.builder import RowLocation, build_chain
 from .chain.contact_forces import ActiveContact
-from .chain.courses import Course, set_courses
+from .chain.courses import Course, set_course_state, set_courses
 from .chain.groups import ChainData
 from .chain.modes import HelperFrame, ModeSequence, ModeSwitch, build_modes
 from .chain.problem import Chain
@@ -152,7 +152,13 @@ def mode_sequence(spec: ProblemSpec) -> ModeSequence:
     kept = (f.origin for f in C.frames if any(parts) and f.name not in driven)
     origins = b"".join(np.asarray(origin, float).tobytes() for origin in kept)
     key = (C.structure_key, *parts, state, origins)
-    return spec.cache.modes.get(key, lambda: build_modes(C, *parts))
+    modes = spec.cache.modes.get(key, lambda: build_modes(C, *parts))
+    if spec.courses:
+        # The state of the solved world is where its own frames are at the start.
+        q = modes.world.q
+        set_course_state(modes.world, spec.courses, q, -1)
+        modes.world.q = q
+    return modes
 
 
 def compile_chain(spec: ProblemSpec) -> CompiledProblem:
@@ -174,11 +180,7 @@ def compile_chain(spec: ProblemSpec) -> CompiledProblem:
     if K is not data.K:
         data = data._replace(K=K)
     if spec.k_order:
-        before = modes.from_base(states_before(spec))
-        if spec.courses:
-            before = before.copy()
-            set_courses(modes.world, spec.courses, before, -spec.k_order)
-        prefix = before.astype(data.prefix.dtype)
+        prefix = modes.from_base(states_before(spec)).astype(data.prefix.dtype)
         if prefix.tobytes() != data.prefix.tobytes():
             data = data._replace(prefix=prefix)
     if spec.courses:
@@ -248,7 +250,7 @@ def initial_paths(
     def sample() -> np.ndarray:
         state, path = modes.from_base(q), modes.from_base(initial_path(spec))
         paths = sample_initial_paths(modes, state, path, seed, count)
-        set_courses(modes.world, spec.courses, paths, 0)
+        set_courses(modes.world, spec.courses, paths)
         paths.flags.writeable = False
         return paths
 

@@ -356,9 +356,11 @@ class Solution:
     @cached_property
     def _played(self) -> PlayedPath:
         """The path over time, from the state at the solve."""
-        world = self.config if self._record is None else self._record.spec.config
+        spec = None if self._record is None else self._record.spec
+        world = self.config if spec is None else spec.config
         modes = build_modes(world, ()) if self.modes is None else self.modes
-        return PlayedPath(world, modes, self.x, self.tau)
+        courses = () if spec is None else spec.courses
+        return PlayedPath(world, modes, self.x, self.tau, courses)
 
     def warm_start(self, shift: int = 0) -> WarmStart:
         """Return where the solve of a similar problem may begin.

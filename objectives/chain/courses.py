@@ -75,18 +75,16 @@ def add_courses(X: Config, frames: tuple[FrameName, ...]) -> None:
 def set_courses(
     X: Config,
     courses: tuple[Course, ...],
-    paths: Float[np.ndarray, "*batch slices nq"],
-    first: int,
+    paths: Float[np.ndarray, "*batch T nq"],
 ) -> None:
-    """Write the poses of courses into paths of the solved world.
-
-    Args:
-        X: the solved world.
-        courses: the courses.
-        paths: coordinates of consecutive slices, which are changed.
-        first: the first of these slices; before the start all frames are at the start.
-    """
+    """Write the poses of courses into paths of the solved world."""
     for course in courses:
-        rows = np.maximum(np.arange(paths.shape[-2]) + first + 1, 0)
-        columns = X.coordinates([course_joint(course.frame)])
-        paths[..., columns] = course.poses[rows]
+        paths[..., X.coordinates([course_joint(course.frame)])] = course.poses[1:]
+
+
+def set_course_state(
+    X: Config, courses: tuple[Course, ...], q: Float[np.ndarray, " nq"], t: int
+) -> None:
+    """Write the poses in a slice (-1: the start) into coordinates of that world."""
+    for course in courses:
+        q[X.coordinates([course_joint(course.frame)])] = course.poses[t + 1]

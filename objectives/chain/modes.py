@@ -24,7 +24,7 @@ from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_m
 from posewise.robots.world.frame import Joint
 
 from .contact_forces import ActiveContact
-from .courses import Course, add_courses, set_courses
+from .courses import Course, add_courses, course_joint, set_courses
 
 MODE_JOINTS = {
     "stable": "free",
@@ -133,6 +133,11 @@ class ModeSequence:
         return self.world.coordinates(common), self.base.coordinates(common)
 
     @cached_property
+    def course_coordinates(self) -> np.ndarray:
+        """Indices in the world's q of the joints of frames with a course."""
+        return self.world.coordinates([course_joint(name) for name in self.driven])
+
+    @cached_property
     def shared_coordinates(self) -> np.ndarray:
         """Indices in the world's q of the shared joints."""
         return self.world.coordinates(self.shared)
@@ -157,7 +162,7 @@ class ModeSequence:
         if not self.contacts and not self.driven:
             return limits
         limits = np.repeat(limits, T, 1)
-        set_courses(self.world, courses, limits, 0)
+        set_courses(self.world, courses, limits)
         for contact in self.contacts:
             variable = contact.variable
             inactive = np.setdiff1d(np.arange(T), contact.slices)

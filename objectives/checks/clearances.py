@@ -27,7 +27,8 @@ def collision_at_start(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
         return
     modes = mode_sequence(spec)
     mode, q = modes.at(0), modes.from_base(spec.config.q)
-    start = Situation.of(mode.config, q, modes.coordinates[0])
+    known = np.append(modes.coordinates[0], modes.course_coordinates)
+    start = Situation.of(mode.config, q, known)
     found: dict[tuple[int, int], float] = {}
     for demand in demands:
         feature = mode.on_active_frames(demand.objective.feature)

@@ -26,8 +26,8 @@ def find_problems(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
         tolerance: largest violation that counts as satisfied, in scaled units.
     """
     C = spec.config
-    parts = spec.objectives, spec.switches, spec.helpers, spec.contacts
-    key = (C.structure_key, C.q.tobytes(), *parts, (tolerance,))
+    parts = spec.objectives, spec.switches, spec.helpers, spec.contacts, spec.courses
+    key = (C.structure_key, C.origins_key, C.q.tobytes(), *parts, (tolerance,))
     return spec.cache.findings.get(key, lambda: _find(spec, tolerance))
 
 

@@ -10,6 +10,7 @@ from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 
+from ..chain.courses import set_course_state
 from ..chain.modes import Mode
 from ..objective import OT, Objective
 from ..problem_spec import ProblemSpec, mode_sequence
@@ -91,6 +92,8 @@ def _joint_goal(
     mode = modes.at(t)
     q = np.array(modes.from_base(spec.config.q))
     known = np.zeros(len(q), bool)
+    set_course_state(modes.world, spec.courses, q, t)
+    known[modes.course_coordinates] = True
     for objective in objectives:
         bound = mode.bind(objective.feature)
         chosen = bound.scale != 0

@@ -13,6 +13,7 @@ import numpy as np
 
 from posewise.features import Feature
 
+from ..chain.courses import set_courses
 from ..interval import ResolvedAlternative
 from ..objective import OT, Objective
 from ..problem_spec import ProblemSpec, initial_path, mode_sequence, states_before
@@ -83,6 +84,7 @@ class _InitialPathViolation:
         self.modes = mode_sequence(spec)
         path = np.concatenate([states_before(spec), initial_path(spec)])
         self.path, self.first = self.modes.from_base(path), spec.k_order
+        set_courses(self.modes.world, spec.courses, self.path[self.first :])
         self.known: dict[tuple[Feature, int], float] = {}
 
     def __call__(self, alternative: ResolvedAlternative) -> float:

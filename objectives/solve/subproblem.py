@@ -6,7 +6,6 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.validation import integer
 
-from ..chain.courses import set_courses
 from ..objective import ObjectiveError
 from ..problem_spec import ProblemSpec, mode_sequence
 
@@ -43,7 +42,6 @@ def phase_problem(
         shared = modes.shared_coordinates
         before = modes.from_base(spec.config.q)
         before[shared] = x[0, shared]
-        set_courses(modes.world, spec.courses, before[None], -1)
     C = modes.config_at(before, first)
     joints = modes.modes[0].joints
     if joints is not None:

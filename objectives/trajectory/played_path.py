@@ -9,6 +9,7 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.typing import VectorLike
 
+from ..chain.courses import Course, set_course_state
 from ..chain.modes import ModeSequence
 from .limits import ACCELERATION_PER_VELOCITY, parse_limits, require_limits
 from .retiming import fastest_timing, round_in_length
@@ -31,6 +32,8 @@ class PlayedPath:
     """Coordinates of the solved world in all slices."""
     tau: Float[np.ndarray, " T"]
     """Duration of the step into each slice [s]."""
+    courses: tuple[Course, ...] = ()
+    """Courses of frames."""
 
     @cached_property
     def straight(self) -> StraightPath:
@@ -38,6 +41,7 @@ class PlayedPath:
         shared = self.modes.shared_coordinates
         start = self.modes.from_base(self.world.q)
         start[shared] = self.x[0, shared]
+        set_course_state(self.modes.world, self.courses, start, -1)
         return StraightPath(
             np.concatenate([[0.0], np.cumsum(self.tau)]),
             np.concatenate([start[None], self.x]),

@@ -73,7 +73,8 @@ def test_a_path_waits_for_an_obstacle_that_gives_way():
     C = disc()
     blocked = crossing(C, goal=1.0)
     blocked.add_objective(None, FS.accumulatedCollisions, [], OT.ineq)
-    assert not blocked.solve(progress=False).feasible
+    with pytest.warns(pw.ProblemWarning, match="target in slice 5 violates"):
+        assert not blocked.solve(progress=False).feasible
     komo = crossing(C, goal=1.0)
     komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq)
     komo.prescribe_motion("ball", rising())
@@ -188,3 +189,17 @@ def test_a_frame_has_a_course_or_a_mode_switch():
     other.add_mode_switch([0.5], "stable", ["disc", "ball"])
     with pytest.raises(pw.ObjectiveError, match="both a course and a mode switch"):
         other.prescribe_motion("ball", rising())
+
+
+def test_the_frame_moves_straight_from_its_start_between_slices():
+    C = disc(joint="free")
+    komo = crossing(C)
+    start = np.array([[1.0, -2.0, 0.0]])
+    course = np.concatenate([start, rising()])
+    komo.prescribe_motion("ball", course)
+    first = komo.solve(progress=False)
+    for k in (0, 3):
+        q = first.at_time((k + 0.5) / SLICES)[C.coordinates("ball")]
+        middle = (course[k] + course[k + 1]) / 2
+        np.testing.assert_allclose(q[:3], middle, atol=1e-9)
+    assert komo.solve(progress=False).sub_problem(0)[0].pose("ball")[1] == -2.0
