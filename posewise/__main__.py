@@ -91,6 +91,7 @@ def _add_solve(commands: Any) -> None:
         default=1000.0,
         help="samples of the trajectory per second (1000)",
     )
+    _add_moveit(solve)
     _add_packages(solve)
     solve.set_defaults(run=_solve, failed="not solved")
 
@@ -99,11 +100,15 @@ def _add_check(commands: Any) -> None:
     check = _add_command(
         commands,
         "check",
-        "check the predicates of a problem file exactly, and explain",
+        "check the predicates of a problem file, or a path, and explain",
         help_texts.CHECK,
     )
     check.add_argument("file", type=Path, help="problem file, FILE.yaml")
+    check.add_argument(
+        "result", type=Path, nargs="?", help="path to check: .json, .npz or .csv"
+    )
     check.add_argument("--json", type=Path, help="write the checks to this file")
+    _add_moveit(check)
     _add_packages(check)
     check.set_defaults(run=_check, failed="not every predicate holds")
 
@@ -140,6 +145,15 @@ def _add_bddl(commands: Any) -> None:
     bddl.add_argument("--seed", type=int, default=0, help="seed of the scene (0)")
     bddl.add_argument("--json", type=Path, help="write the literals to this file")
     bddl.set_defaults(run=_bddl, failed="not solved")
+
+
+def _add_moveit(command: Any) -> None:
+    for option, what in (
+        ("robot", "robot of a scene of MoveIt, e.g. a URDF"),
+        ("request", "motion request of MoveIt"),
+        ("srdf", "pairs of links that may touch, of that robot"),
+    ):
+        command.add_argument(f"--{option}", type=Path, metavar="FILE", help=what)
 
 
 def _add_packages(command: Any) -> None:

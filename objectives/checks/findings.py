@@ -25,6 +25,9 @@ def find_problems(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
         spec: the problem.
         tolerance: largest violation that counts as satisfied, in scaled units.
     """
+    if spec.sampler is not None:
+        # Placements begin anywhere.
+        return ()
     C = spec.config
     parts = spec.objectives, spec.switches, spec.helpers, spec.contacts, spec.courses
     key = (C.structure_key, C.origins_key, C.q.tobytes(), *parts, (tolerance,))

@@ -33,7 +33,7 @@ class Message:
     file: Path
     key: str = ""
     read: set[str] = field(default_factory=set)
-    inside: "list[Message]" = field(default_factory=list)
+    inside: "dict[str, Message]" = field(default_factory=dict)
 
     def fail(self, key: str, expected: str) -> LoadError:
         """Return an error about the value of a key."""
@@ -92,9 +92,8 @@ class Message:
 
     def _inside(self, value: Mapping[str, Any], key: str) -> "Message":
         place = f"{self.key}.{key}" if self.key else key
-        inner = Message(value, self.file, place)
-        self.inside.append(inner)
-        return inner
+        # The same message each time, so that it knows all that was read of it.
+        return self.inside.setdefault(key, Message(value, self.file, place))
 
     def vector(self, key: str, letters: str = "xyz") -> Float[np.ndarray, " n"]:
         """Return a vector; zeros if there is none."""
@@ -128,7 +127,7 @@ class Message:
         for key, value in self.fields.items():
             if key not in self.read and key not in PLANNER_SETTINGS and _counts(value):
                 yield f"{self.key}.{key}" if self.key else key
-        for inner in self.inside:
+        for inner in self.inside.values():
             yield from inner.unread()
 
 

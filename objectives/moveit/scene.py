@@ -126,7 +126,12 @@ def _add_object(
     if own != name:
         skipped.append(f"the name of object {name!r}, which is {own!r} here")
     renamed[name] = own
-    C.add_object(own, parts, pose=pose_multiply(place, obj.message("pose").pose()))
+    pose = pose_multiply(place, obj.message("pose").pose())
+    if len(parts) == 1 and not obj.fields.get("pose"):
+        # As in MoveIt, an object without a pose has that of its only shape.
+        ((shape, offset),) = parts
+        parts, pose = [(shape, IDENTITY)], pose_multiply(pose, offset)
+    C.add_object(own, parts, pose=pose)
     poses = [m.pose() for m in obj.messages("subframe_poses")]
     for sub, pose in zip(obj.names("subframe_names"), poses, strict=False):
         C.add_frame(f"{own}/{sub}", own, pose=pose)

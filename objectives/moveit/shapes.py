@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-import trimesh
 from jaxtyping import Float
 
 from posewise.robots.errors import ConfigError
@@ -83,6 +82,8 @@ def primitive(message: Message) -> Shape:
 
 
 def _mesh(message: Message) -> Shape:
+    import trimesh
+
     vertices = [
         [v.get(k, 0.0) for k in "xyz"] if isinstance(v, dict) else v
         for v in message.value("vertices", [])

@@ -9,7 +9,9 @@ from posewise.objectives.trajectory.files import check_suffix
 from posewise.robots.errors import LoadError
 
 from . import output
-from .problem_file import read_problem, solve
+from .moveit_input import read_input
+from .path_check import check_path
+from .problem_file import solve
 
 
 def run_solve(options: Namespace) -> bool:
@@ -22,8 +24,8 @@ def run_solve(options: Namespace) -> bool:
     check_output_paths(options.json, options.npz, options.trajectory)
     if options.trajectory is not None:
         check_suffix(options.trajectory)
-    problem = read_problem(options.file, dict(options.package))
-    if options.trajectory is not None and "komo" not in problem.sections:
+    problem = read_input(options)
+    if options.trajectory is not None and not problem.has_path:
         problem.top.fail("--trajectory writes a path, so it needs the key komo.")
     solution = solve(problem)
     if isinstance(solution, Solution):
@@ -36,17 +38,18 @@ def run_solve(options: Namespace) -> bool:
 
 
 def run_check(options: Namespace) -> bool:
-    """Check the predicates of a problem file; return whether all of them hold.
+    """Check the predicates of a problem file, or a path; return whether all holds.
 
     Raises:
         PosewiseError: for invalid input, with file, line and key.
         ImportError: without pyyaml.
     """
     check_output_paths(options.json)
-    return _report_result(
-        output.check_predicates(read_problem(options.file, dict(options.package))),
-        options.json,
-    )
+    problem = read_input(options)
+    if options.result is None:
+        return _report_result(output.check_predicates(problem), options.json)
+    options.failed = "not every check is passed"
+    return _report_result(check_path(problem, options.result), options.json)
 
 
 def run_bddl(options: Namespace) -> bool:

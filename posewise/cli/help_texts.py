@@ -103,6 +103,10 @@ and accelerations, as the fields of a ROS JointTrajectory (or .csv, .npz):
 
     posewise solve grasp.yaml --trajectory grasp.json --rate 100
 
+A scene of MoveIt (.yaml, .json, .scene) with a motion request is a problem too:
+
+    posewise solve scene.yaml --request request.yaml --robot ur5.urdf --srdf ur5.srdf
+
 Predicates are also checked exactly at the solution. docs/reference.md lists all
 features and predicates.
 {EXIT_CODES.format(success="solved", failure="not solved")}
@@ -118,6 +122,12 @@ and why. `posewise solve --help` describes the file. With place.yaml from there:
     0 of 1 predicates hold.
     - OnTopOf('box', 'table')
       box is 40.0 cm above table: not in contact.
+
+With a path, as `solve --json`, `--npz` or `--trajectory` write it, or a CSV or NPZ of
+positions, the path is checked against the problem: limits, objectives, collisions,
+predicates:
+
+    posewise check grasp.yaml grasp.npz
 
 {EXIT_CODES.format(success="all hold", failure="some do not")}
 """

@@ -68,7 +68,7 @@ def check_predicates(problem: ProblemFile) -> CommandResult:
 def summarize_path(problem: ProblemFile, solution: Solution) -> CommandResult:
     """Report a path, with exact checks of the predicates on its slices."""
     checks = [
-        _check_on_slices(solution, timed, problem.slices_per_phase)
+        check_on_slices(solution, timed, problem.slices_per_phase)
         for timed in problem.predicates
     ]
     is_success = solution.feasible and _no_check_fails(checks)
@@ -174,7 +174,7 @@ def _no_check_fails(checks: Sequence[PredicateCheck]) -> bool:
     return all(check.holds is not False for check in checks)
 
 
-def _check_on_slices(
+def check_on_slices(
     solution: Solution, timed: TimedPredicate, slices_per_phase: int
 ) -> PredicateCheck:
     """Check a predicate exactly on its slices, up to the first one where it fails."""

@@ -11,7 +11,7 @@ import numpy as np
 from posewise import presets
 from posewise.features import FS, Feature
 from posewise.logic.formulas.predicate import Predicate
-from posewise.objectives import KOMO, OT, Placement, Solution
+from posewise.objectives import KOMO, OT, MoveItProblem, Placement, Solution
 from posewise.objectives.interval import select_interval
 from posewise.objectives.placement import solve_placement
 from posewise.objectives.typing import Times
@@ -60,6 +60,8 @@ CONTROL_KEYS = ("control", "scale", "target", "times", "joints", "name")
 MODE_SWITCH_KEYS = ("mode_switch", "frames", "times", "scale")
 OBJECTIVE_KINDS = ("feature", "control", "mode_switch", "preset")
 """Keys of which an objective has exactly one."""
+MOVEIT_STARTS = 8
+"""Starts of problems of MoveIt (count); more find more paths and take longer."""
 PRESETS: Mapping[str, Callable[..., Any]] = {
     name: factory
     for name, factory in vars(presets).items()
@@ -87,6 +89,14 @@ class ProblemFile:
     predicates: tuple[TimedPredicate, ...]
     top: Entry
     sections: Mapping[str, Entry]
+
+    moveit: MoveItProblem | None = None
+    """The problem in files of MoveIt, in place of sections."""
+
+    @property
+    def has_path(self) -> bool:
+        """Whether the problem is about a path or a configuration."""
+        return self.moveit is not None or "komo" in self.sections
 
     def section(self, key: str) -> Entry:
         """Return a section, which is empty if the file lacks it."""
@@ -142,6 +152,8 @@ def make_path_problem(problem: ProblemFile) -> tuple[KOMO, dict[str, Any]]:
     Raises:
         ProblemError: for invalid input, with file, line and key.
     """
+    if problem.moveit is not None:
+        return problem.moveit.komo(), {"starts": MOVEIT_STARTS}
     section = problem.sections["komo"]
     fields = section.fields((*KOMO_KEYS, "starts"))
     values = _to_python(fields)
@@ -196,6 +208,9 @@ def solve(problem: ProblemFile) -> Solution | list[Placement]:
     Raises:
         ProblemError: for invalid input, with file, line and key.
     """
+    if problem.moveit is not None:
+        komo, arguments = make_path_problem(problem)
+        return komo.solve(**arguments)
     kinds = [k for k in ("komo", "placement") if k in problem.sections]
     if len(kinds) != 1:
         problem.top.fail(

@@ -1,0 +1,55 @@
+"""Paths that were not solved here, with their violations of a problem."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from posewise.compilation.program import compile_program
+from posewise.solvers import Status
+
+from ..chain.builder import without_slack
+from ..problem_spec import ProblemSpec, compile_chain, mode_sequence
+from ..solution import Solution
+from .record import SolveRecord
+
+
+def given_path_as_solution(
+    spec: ProblemSpec, path: Float[np.ndarray, "T nq"], tolerance: float
+) -> Solution:
+    """Return a path as a solution, which tells the violation of each objective.
+
+    What mode switches attach keeps the pose at which the path brings it there. Contact
+    forces are no part of a path and count as zero.
+
+    Args:
+        spec: the problem, without choices.
+        path: coordinates of the user's world.
+        tolerance: largest violation that counts as satisfied, in scaled units.
+    """
+    modes = mode_sequence(spec)
+    chain, data, locations = compile_chain(spec)
+    x = modes.without_jumps(modes.from_base(path)).astype(data.prefix.dtype)
+    y = np.asarray(_rows(chain, without_slack(data), jnp.asarray(x)))
+    nothing = np.zeros(len(y))
+    parts = chain, data, locations, x, y, nothing
+    record = SolveRecord(spec.frozen(), *parts, mu=0.0)
+    return Solution(
+        x=np.asarray(x, float),
+        status=Status.FEASIBLE,
+        tolerance=tolerance,
+        iterations=0,
+        seconds=0.0,
+        config=spec.config,
+        tau=spec.tau,
+        modes=modes,
+        _record=record,
+    )
+
+
+def _evaluate(chain: Any, data: Any, x: Any) -> Any:
+    return jnp.concatenate([r.y.ravel() for r in chain.evaluate(data, x)])
+
+
+_rows = compile_program(_evaluate, fetches=True)
