@@ -239,7 +239,8 @@ class KOMO:
 
         A solution of a similar problem also gives its multipliers and its penalty to a
         solve from a single start, if it has as many slices: after a small change, such
-        as another pose of a target, that converges within a few steps.
+        as another pose of a target, that converges within a few steps. If it was
+        feasible, start and goals are not checked again before the solve.
 
         A path (S, nq) of another number of slices is resampled: it takes as long as
         this problem, in equal steps, and runs straight from the present state
@@ -585,7 +586,9 @@ class KOMO:
         settings = make_settings(
             self.spec, tolerance, progress, options, method, seed, starts, self._warm
         )
-        findings = warn_of_problems(self.spec, settings.tolerance)
+        goes_on = self._warm is not None and self._warm.is_feasible
+        # Checks take longer than a solve that goes on from one they have been made for.
+        findings = () if goes_on else warn_of_problems(self.spec, settings.tolerance)
         self._last = best_solution(
             solve_alternatives(
                 self.spec,
