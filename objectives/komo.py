@@ -28,7 +28,7 @@ from posewise.solvers.options import SolverOptions
 
 from .chain.contact_forces import ActiveContact
 from .chain.modes import HelperFrame, ModeSwitch
-from .checks.findings import warn_of_problems
+from .checks.findings import warn_of_problems, warn_of_problems_in_batch
 from .interval import Choice, SupportsObjectives
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError
@@ -702,6 +702,7 @@ class KOMO:
         if not specs and not paths:
             return []
         problems = make_problem_batch(specs, targets or {}, paths)
+        warn_of_problems_in_batch(specs, targets or {}, settings.tolerance)
         return solve_batch(problems, settings, batch_settings)
 
     @overload

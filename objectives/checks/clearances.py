@@ -3,12 +3,20 @@
 from collections.abc import Iterator
 
 import numpy as np
+from jaxtyping import Int
 
+from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 
 from ..problem_spec import ProblemSpec, mode_sequence
 from .demands import clearance_demands
 from .situation import Situation, in_words, never_move
+
+SAMPLES = 12
+"""Random states in which distances are compared (count); more take longer."""
+SPREAD = 1e-6
+"""Largest difference of distances that are the same [m]; more takes small motions for
+none."""
 
 
 def collision_at_start(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
@@ -47,22 +55,48 @@ def collision_at_start(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
 
 
 def clearances_at_fixed_distance(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
-    """Yield a sentence for each clearance of frames that no joint moves apart."""
+    """Yield a sentence for each demand on pairs whose distance no joint changes.
+
+    No joint is between them, or those between them turn round shapes: there the
+    distance is the same in all of `SAMPLES` random states.
+    """
     for demand in clearance_demands(spec.objectives, tolerance):
-        if demand.pair is None:
-            # Pairs without a joint between them are none that can collide.
-            continue
         mode = mode_sequence(spec).at(demand.objective.slices[-1])
+        C = mode.config
         feature = mode.on_active_frames(demand.objective.feature)
-        pairs, required = demand.pairs(mode.config, feature)
-        pairs, required = (x[never_move(mode.config, pairs)] for x in (pairs, required))
-        there = Situation.of(mode.config, mode.config.q, np.zeros(0, int))
-        for k, distance in there.near(pairs, required - demand.slack)[:1]:
-            a, b = pairs[k].tolist()
-            (pair,) = in_words(mode.config, [((a, b), distance)])
+        pairs, required = demand.pairs(C, feature)
+        every = Situation.of(C, C.q, np.arange(C.nq))
+        near = [k for k, _ in every.near(pairs, required - demand.slack)]
+        found = _fixed_distances(C, pairs[near])
+        if found:
+            fixed = [(pair, distance) for pair, (distance, _) in found.items()]
+            is_rigid = all(rigid for _, rigid in found.values())
+            why = "no joint is between them" if is_rigid else "no joint changes it"
             yield (
-                f"{demand.objective.name}: {pair}"
-                f" must be {1e3 * required[k]:.1f} mm apart, but no joint is between"
-                " them, so that their distance is fixed. Lower the margin, or leave"
-                " the pair out."
+                f"{demand.objective.name}: {first_few(in_words(C, fixed))}: their"
+                f" distance is fixed, since {why}, but must be"
+                f" {1e3 * required[near].max():.1f} mm. Lower the margin, or leave the"
+                " pairs out."
             )
+
+
+def _fixed_distances(
+    C: Config, pairs: Int[np.ndarray, "n 2"]
+) -> dict[tuple[int, int], tuple[float, bool]]:
+    """Return pairs of constant distance [m], and whether no joint is between them."""
+    if not len(pairs):
+        return {}
+    low, high = (np.nan_to_num(x, posinf=np.pi, neginf=-np.pi) for x in C.limits)
+    rng, distances = np.random.default_rng(0), []
+    for _ in range(SAMPLES):
+        X = C.copy()
+        X.q = rng.uniform(low, np.maximum(low, high))
+        contacts = X.contacts(pairs)
+        distances.append([float(contacts[k].distance) for k in range(len(pairs))])
+    is_fixed = np.ptp(distances, axis=0) < SPREAD
+    rigid = never_move(C, pairs)
+    return {
+        (int(a), int(b)): (distances[0][k], bool(rigid[k]))
+        for k, (a, b) in enumerate(pairs)
+        if is_fixed[k]
+    }

@@ -6,16 +6,21 @@ target out of reach, is told when it has failed.
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
-from posewise.robots.errors import ProblemWarning
+from posewise.robots.errors import ProblemWarning, first_few
 
+from ..objective import Objective
 from ..problem_spec import ProblemSpec
 from .clearances import clearances_at_fixed_distance, collision_at_start
 from .goals import goals_in_collision, goals_outside_of_limits
 from .limits import start_outside_of_limits
 from .reach import targets_out_of_reach
+
+MAX_FINDINGS = 3
+"""Number of findings that the warning of a batch has; more make it longer."""
 
 
 def find_problems(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
@@ -40,6 +45,27 @@ def warn_of_problems(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
     for finding in findings:
         warnings.warn(finding, ProblemWarning, stacklevel=3)
     return findings
+
+
+def warn_of_problems_in_batch(
+    specs: Sequence[ProblemSpec], targets: Container[Objective], tolerance: float
+) -> None:
+    """Warn of findings on a problem in several worlds, once for all of them.
+
+    Args:
+        specs: the problem in each world.
+        targets: objectives whose targets are replaced, so that theirs do not count.
+        tolerance: see `find_problems`.
+    """
+    found = []
+    for b, spec in enumerate(specs):
+        kept = tuple(o for o in spec.objectives if o not in targets)
+        findings = find_problems(replace(spec, objectives=kept), tolerance)
+        place = f"worlds[{b}]: " if len(specs) > 1 else ""
+        found += [place + finding for finding in findings]
+    if found:
+        text = first_few(found, " ", MAX_FINDINGS)
+        warnings.warn(text, ProblemWarning, stacklevel=3)
 
 
 def _find(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:

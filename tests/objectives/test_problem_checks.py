@@ -153,6 +153,20 @@ def test_solve_all_warns_once_for_all_starts():
     assert solutions[0].findings
 
 
+def test_batches_warn_once_for_all_worlds():
+    C = cart()
+    komo = motion(C)
+    end = komo.add_objective([1.0], FS.qItself, ["cart"], OT.eq, target=[0.8])
+    # The target that collides is replaced, so that it does not count.
+    komo.solve_batch({end: [[0.2], [0.3]]})
+    worlds = [cart(-1.0), cart(2.5), cart(0.78)]
+    with pytest.warns(ProblemWarning) as caught:
+        komo.solve_batch({end: [[0.0], [0.1], [0.2]]}, worlds=worlds)
+    (text,) = (str(w.message) for w in caught)
+    assert "worlds[1]: The start is outside" in text
+    assert "worlds[2]: The start is in collision" in text and "worlds[0]" not in text
+
+
 # -- goals -----------------------------------------------------------------------------
 
 
@@ -307,8 +321,22 @@ def test_pairs_at_a_fixed_distance():
     komo = motion(C, None)
     komo.add(presets.no_collisions([("cart", "tool")], margin=0.25))
     report = report_of(komo)
-    assert "'cart' and 'tool' (200.0 mm) must be 250.0 mm apart" in report
-    assert "no joint is between them" in report
+    assert "'cart' and 'tool' (200.0 mm): their distance is fixed" in report
+    assert "since no joint is between them, but must be 250.0 mm" in report
+
+
+def test_pairs_that_turn_round_a_shape():
+    C = cart()
+    turn = dict(joint="hingeX", limits=[[-2], [2]])
+    C.add_frame("wrist", "cart", position=[0.3, 0, 0], **turn)
+    C.add_frame("ring", "wrist", position=[0.1, 0, 0], shape=pw.Sphere(0.1))
+    C.add_frame("thumb", "wrist", position=[0.1, 0.4, 0], shape=pw.Sphere(0.1))
+    C.add_frame("pin", "cart", position=[0, 0.4, 0], shape=pw.Sphere(0.1))
+    komo = motion(C, 0.15)
+    report = report_of(komo)
+    assert "'cart' and 'ring' (100.0 mm): their distance is fixed" in report
+    assert "since no joint changes it, but must be 150.0 mm" in report
+    assert "'thumb'" not in report.partition("their distance is fixed")[0][-80:]
 
 
 def test_a_joint_target_outside_of_the_limits():
