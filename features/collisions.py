@@ -1,6 +1,6 @@
 """Collisions of all pairs of frames that can collide: their sum, or a row for each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -62,7 +62,7 @@ def resolve_sum(
     smoothing: float,
 ) -> Resolved:
     """Return the symbol of `accumulated_collisions` for the pairs of a world."""
-    margins = margin, self_margin
+    margins = partial(_pair_margins, C, margin, self_margin)
     return _resolve_pairs(
         accumulated_collisions,
         "accumulatedCollisions",
@@ -71,6 +71,37 @@ def resolve_sum(
         frames,
         margins,
         smoothing,
+    )
+
+
+def collision_sum(
+    margins: Callable[[Config, np.ndarray], np.ndarray],
+) -> Symbol:
+    """Return `FS.accumulatedCollisions` with a margin of each pair [m].
+
+    Args:
+        margins: from a world, and frame indices (n, 2), to margins (n,).
+    """
+
+    def resolve(C: Config, frames: Sequence[FrameName]) -> Resolved:
+        return _resolve_pairs(
+            accumulated_collisions,
+            "accumulatedCollisions",
+            1,
+            C,
+            frames,
+            partial(margins, C),
+            0.0,
+        )
+
+    return Symbol(
+        accumulated_collisions,
+        "accumulatedCollisions",
+        frames=(0, None),
+        dim=1,
+        unit="m",
+        resolve=resolve,
+        is_nonnegative=True,
     )
 
 
@@ -91,10 +122,23 @@ def resolve_rows(
         raise ConfigError(
             "FS.collisionRows: no pair of frames can collide; see C.collision_pairs()."
         )
-    margins = margin, self_margin
+    margins = partial(_pair_margins, C, margin, self_margin)
     return _resolve_pairs(
         collision_rows, "collisionRows", count, C, frames, margins, smoothing
     )
+
+
+def _pair_margins(
+    C: Config,
+    margin: float,
+    self_margin: float | None,
+    pairs: Int[np.ndarray, "n 2"],
+) -> Float[np.ndarray, " n"]:
+    """Return the margin of each pair of frame indices."""
+    margins = np.full(len(pairs), float(margin))
+    if self_margin is not None:
+        margins[C.own_links(pairs)] = self_margin
+    return margins
 
 
 def _resolve_pairs(
@@ -103,17 +147,14 @@ def _resolve_pairs(
     dim: int,
     C: Config,
     frames: Any,
-    margins: tuple[float, float | None],
+    margins: Callable[[np.ndarray], np.ndarray],
     smoothing: float,
 ) -> Resolved:
     smoothing_arrays = smoothing_params(name, smoothing)
     involved, pairs = _select_pairs(C, frames)
     if not len(pairs):
         return _NO_PAIRS, involved, {}
-    world, own = margins
-    margin = np.full(len(pairs), float(world))
-    if own is not None:
-        margin[C.own_links(involved[pairs])] = own
+    margin = margins(involved[pairs])
     warn_of_huge_shapes(C.frames, involved)
     shapes = [C.frames[i] for i in involved]
     symbol, params = _pairs_symbol(

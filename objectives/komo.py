@@ -37,6 +37,7 @@ from .presets.motion_limits import motion_limits
 from .problem_builder import (
     check_helper,
     check_switch,
+    make_avoidance,
     make_contact,
     make_control_objective,
     make_courses,
@@ -52,14 +53,9 @@ from .problem_spec import ProblemSpec, initial_path
 from .solution import Solution
 from .solve.alternatives import resolve_alternatives, solve_alternatives
 from .solve.batches import make_batch_settings, solve_batch
-from .solve.multistart import (
-    AUGMENTED_LAGRANGIAN,
-    best_solution,
-    make_settings,
-    require_objectives,
-    solve_starts,
-)
+from .solve.multistart import best_solution, require_objectives, solve_starts
 from .solve.problem_batch import make_problem_batch
+from .solve.settings import AUGMENTED_LAGRANGIAN, make_settings
 from .solve.target_function import (
     TargetFunction,
     TargetFunctionWithStatus,
@@ -317,6 +313,43 @@ class KOMO:
         )
         self._append(objective)
         return objective
+
+    def avoid_collisions(
+        self,
+        margin: float = 0.0,
+        self_margin: float | None = None,
+        *,
+        between: bool = True,
+        allow: Iterable[tuple[FrameName, FrameName, Times]] = (),
+    ) -> tuple[Objective, ...]:
+        """Keep all pairs that can collide at a distance, on the whole path.
+
+        A path is straight between slices, and from the start to slice 0. A solution is
+        feasible only if a bound on how far bodies move proves that no pair comes nearer
+        than its margin anywhere on it; see `Solution.clearance`. With k_order 0 slices
+        are separate poses, and nothing is between them.
+
+        Args:
+            margin: least distance [m].
+            self_margin: of pairs of one robot, see `Config.own_links` [m]; None:
+                `margin`.
+            between: whether distances are kept between slices, too.
+            allow: pairs that may touch without any margin, and when: two frames or
+                objects, and times as for `add_objective`. They overlap by no more than
+                1 mm. What a hand holds does not collide with it anyway.
+
+        Returns:
+            Its objectives, whose rows are sums over pairs [m].
+
+        Raises:
+            ConfigError: for unknown frames.
+            ObjectiveError: for numbers out of range, or when called twice.
+        """
+        avoidance = make_avoidance(self.spec, margin, self_margin, between, allow)
+        objectives = avoidance.objectives(self.spec.T)
+        self.spec = replace(self.spec, avoidance=avoidance)
+        self._append(*objectives)
+        return objectives
 
     def add_control_objective(
         self,

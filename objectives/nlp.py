@@ -210,7 +210,7 @@ def _dependent_coordinates(
     tree: KinematicTree, group: FeatureGroup, b: FeatureBatch
 ) -> np.ndarray:
     """Return which coordinates each instance may depend on, (n, window, nq)."""
-    n, window = len(b.slices), group.order + 1
+    n, window = len(b.slices), group.window
     if not group.num_frames:
         depends = np.zeros((n, tree.nq), bool)
         np.put_along_axis(depends, np.asarray(b.coordinates), True, 1)

@@ -34,6 +34,9 @@ class Objective:
     slices: Slices
     weights: tuple[float, ...] | None = None
     """Factor of each slice, on top of the feature's scale; None: 1 in all slices."""
+    fraction: float | None = None
+    """Fraction of the straight way from the slice before at which it holds, to begin
+    with; None: it holds in its slices."""
 
     @cached_property
     def max_unit_cost(self) -> float:

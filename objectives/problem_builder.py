@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from posewise.robots.validation import float_array, integer, number
 from .chain.contact_forces import ActiveContact, activate_contact
 from .chain.courses import Course, make_course
 from .chain.modes import HelperFrame, ModeSwitch, build_modes
+from .clearance.avoidance import AllowedContact, CollisionAvoidance
 from .interval import (
     ResolvedAlternative,
     SupportsObjectives,
@@ -127,6 +129,49 @@ def make_objective(
     label = name or feature_label(feature)
     slices = select_slices(times, spec.slices_per_phase, spec.T, label)
     return _checked_objective(spec, label, feature, type, slices)
+
+
+def make_avoidance(
+    spec: ProblemSpec,
+    margin: float,
+    self_margin: float | None,
+    between: bool,
+    allow: Iterable[tuple[str, str, Times]],
+) -> CollisionAvoidance:
+    """Return the distances that a path keeps; see `KOMO.avoid_collisions`."""
+    if spec.avoidance is not None:
+        raise ObjectiveError(
+            "avoid_collisions has been called already; give all margins and allowed"
+            " contacts in one call."
+        )
+    margin = number("margin", margin, "one number (metres)", error=ObjectiveError)
+    own = margin
+    if self_margin is not None:
+        expected = "one number (metres), or None"
+        own = number("self_margin", self_margin, expected, error=ObjectiveError)
+    allowed = tuple(
+        contact for entry in allow for contact in _allowed_contacts(spec, entry)
+    )
+    return CollisionAvoidance(margin, own, between and spec.k_order > 0, allowed)
+
+
+def _allowed_contacts(
+    spec: ProblemSpec, entry: tuple[str, str, Times]
+) -> list[AllowedContact]:
+    """Return the pairs of frames that an entry of `allow` lets touch."""
+    if isinstance(entry, str) or not isinstance(entry, Sequence) or len(entry) != 3:
+        raise ObjectiveError(
+            f"allow has {entry!r}, expected (frame, frame, times), with times None for"
+            " the whole path."
+        )
+    a, b, times = entry
+    C = spec.world
+    slices = select_slices(times, spec.slices_per_phase, spec.T, f"allow {a}-{b}")
+    names = C.frame_names
+    return [
+        AllowedContact(frozenset((names[i], names[k])), slices)
+        for i, k in product(C.solid_parts(a), C.solid_parts(b))
+    ]
 
 
 def make_control_objective(

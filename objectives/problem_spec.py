@@ -16,6 +16,9 @@ from .chain.courses import Course, set_course_state, set_courses
 from .chain.groups import ChainData
 from .chain.modes import HelperFrame, ModeSequence, ModeSwitch, build_modes
 from .chain.problem import Chain
+from .clearance.avoidance import CollisionAvoidance
+from .clearance.certificate import Certificate, certify
+from .clearance.motion_model import MotionPart, motion_parts
 from .interval import Choice
 from .objective import Objective, ObjectiveError
 from .solve.starts import sample_initial_paths
@@ -60,6 +63,7 @@ class ProblemCache:
     limits: LastResult[np.ndarray] = field(default_factory=LastResult)
     initial_paths: LastResult[np.ndarray] = field(default_factory=LastResult)
     findings: LastResult[tuple[str, ...]] = field(default_factory=LastResult)
+    motion: LastResult[list[MotionPart]] = field(default_factory=LastResult)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,8 @@ class ProblemSpec:
     helpers: tuple[HelperFrame, ...] = ()
     contacts: tuple[ActiveContact, ...] = ()
     courses: tuple[Course, ...] = ()
+    avoidance: CollisionAvoidance | None = None
+    """Distances that the whole path keeps."""
     initial: Float[np.ndarray, "T nq"] | None = None
     """Initial path that was given, in coordinates of `config`."""
     start_velocity: Float[np.ndarray, " nv"] | None = None
@@ -91,6 +97,11 @@ class ProblemSpec:
     sampler: PathSampler | None = None
     """Source of all initial paths; None: `sample_initial_paths`."""
     cache: ProblemCache = field(default_factory=ProblemCache, repr=False)
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether solutions keep distances between slices, too."""
+        return self.avoidance is not None and self.avoidance.between
 
     @property
     def num_phases(self) -> int:
@@ -214,6 +225,38 @@ def states_before(spec: ProblemSpec) -> Float[np.ndarray, "k_order nq"]:
             )
         states[0] = integrate(tree, C.q, -spec.tau[0] * spec.start_velocity)
     return states
+
+
+def certify_path(spec: ProblemSpec, x: Float[np.ndarray, "T nq"]) -> Certificate | None:
+    """Return the check of a path of the solved world between its slices.
+
+    Without `KOMO.avoid_collisions` nothing is required there, and there is none.
+    """
+    if not spec.is_certified:
+        return None
+    K = mode_sequence(spec).world.tree.model.unnamed_kinematics
+    return certify(K, required_distances(spec), whole_path(spec, x))
+
+
+def required_distances(spec: ProblemSpec) -> list[MotionPart]:
+    """Return the distances that a path keeps in each mode; none without avoidance."""
+    modes, avoidance = mode_sequence(spec), spec.avoidance
+    if avoidance is None:
+        return []
+    return spec.cache.motion.get(
+        (modes, avoidance), lambda: motion_parts(modes, avoidance, spec.T)
+    )
+
+
+def whole_path(
+    spec: ProblemSpec, x: Float[np.ndarray, "T nq"]
+) -> Float[np.ndarray, "points nq"]:
+    """Return a path of the solved world with its start as the first configuration."""
+    modes = mode_sequence(spec)
+    start = modes.from_base(spec.config.q).copy()
+    shared = modes.shared_coordinates
+    start[shared] = x[0, shared]
+    return np.concatenate([start[None], x])
 
 
 def initial_path(spec: ProblemSpec) -> Float[np.ndarray, "T nq"]:

@@ -90,9 +90,15 @@ class Solution:
 
     @property
     def feasible(self) -> bool:
-        """Whether every equality and inequality row is within the tolerance."""
+        """Whether every equality and inequality row is within the tolerance.
+
+        With `KOMO.avoid_collisions` also whether the distances are certified to be kept
+        on the whole path, without tolerance.
+        """
         is_valid = self.status != Status.BAD_INPUT
-        return is_valid and max(self.eq, self.ineq) <= self.tolerance
+        certificate = None if self._record is None else self._record.certificate
+        is_kept = certificate is None or certificate.is_kept
+        return is_valid and is_kept and max(self.eq, self.ineq) <= self.tolerance
 
     def rank(self) -> tuple[float, float]:
         """Return the sort key of solutions, best first: violation, then cost."""

@@ -47,6 +47,8 @@ class SliceObjective(NamedTuple):
     frames: np.ndarray
     """Indices (window, m) of the frames in each slice of the window."""
     weight: float
+    fraction: float | None
+    """Fraction of the way from the slice before; None: in the slice."""
 
 
 def build_chain(
@@ -72,7 +74,10 @@ def build_chain(
         weights = objective.weights or (1.0,) * len(objective.slices)
         for t, weight in zip(objective.slices, weights, strict=True):
             row = _slice_objective(modes, objective, t, weight)
-            members.setdefault(_group_of(row.feature), []).append((i, row))
+            group = replace(
+                _group_of(row.feature), is_between=objective.fraction is not None
+            )
+            members.setdefault(group, []).append((i, row))
     separate = _separate_coordinates(K.tree, modes.shared_columns)
     members = {
         replace(
@@ -122,21 +127,24 @@ def build_chain(
 def _slice_objective(
     modes: ModeSequence, objective: Objective, t: int, weight: float
 ) -> SliceObjective:
-    """Return an objective in a slice, with the frames of its window.
+    """Return an objective in a slice, or before it, with the frames of its window.
 
     Frames in older slices are those of the mode of that slice, if the feature has the
-    same structure there; otherwise those of slice t.
+    same structure there; otherwise those of slice t. Until a slice is reached, the mode
+    is that of the slice before.
     """
-    feature = modes.at(t).bind(objective.feature)
+    newest = t if objective.fraction is None else t - 1
+    feature = modes.at(newest).bind(objective.feature)
     order = objective.feature.order
-    window = [modes.at(t - k).bind(objective.feature) for k in range(order, -1, -1)]
+    slices = range(newest - order, newest + 1)
+    window = [modes.at(k).bind(objective.feature) for k in slices]
     is_uniform = all(_group_of(bound) == _group_of(feature) for bound in window)
     frames = np.stack([b.frames if is_uniform else feature.frames for b in window])
     if feature.symbol.vector_form:
         frames = feature.symbol.vector_form.select_frames(
             frames, modes.world.tree.model.layout.tree.n_frames
         )
-    return SliceObjective(t, objective, feature, frames, weight)
+    return SliceObjective(t, objective, feature, frames, weight, objective.fraction)
 
 
 def _group_of(feature: BoundFeature) -> FeatureGroup:
@@ -156,7 +164,7 @@ def _group_of(feature: BoundFeature) -> FeatureGroup:
 
 def _jacobian_shape_key(group: FeatureGroup) -> tuple[int, bool]:
     """Return a key that is equal for groups with Jacobians of the same shape."""
-    return group.order, group.is_single_column
+    return group.window, group.is_single_column
 
 
 def _separate_coordinates(tree: KinematicTree, shared: tuple[int, ...]) -> set[int]:
@@ -239,6 +247,9 @@ def _make_batch(
         target=stack(lambda row: row.feature.target, dtype),
         slices=np.array([row.t for row in rows] + [T - 1] * padding),
         types=np.array([_type(row) for row in rows] + [SOS] * padding),
+        fractions=stack(lambda row: row.fraction, dtype)
+        if group.is_between
+        else np.zeros(0, dtype),
     )
 
 

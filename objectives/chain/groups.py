@@ -32,11 +32,18 @@ class FeatureGroup:
     instances."""
     is_single_column: bool = False
     """Whether each row depends on only one tangent column, which is not shared."""
+    is_between: bool = False
+    """Whether instances are between slices, each a function of two of them."""
 
     @property
     def num_rows(self) -> int:
         """Rows of each instance."""
         return self.scale_shape[0]
+
+    @property
+    def window(self) -> int:
+        """Number of slices that each row depends on."""
+        return 2 if self.is_between else self.order + 1
 
     @property
     def is_heavy(self) -> bool:
@@ -95,6 +102,8 @@ class FeatureBatch(NamedTuple):
     """Last slice (n,) of each window."""
     types: Array
     """EQ, INEQ or SOS (n,)."""
+    fractions: Array
+    """Fraction (n,) of the way from the slice before, between slices; else empty."""
 
 
 class ChainData(NamedTuple):

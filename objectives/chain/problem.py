@@ -13,10 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from posewise.compilation.compaction import gather
 from posewise.compilation.packed_pytree import Packed
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.single_kernel import defer, subprogram
-from posewise.robots.kinematics.manifold import integrate
+from posewise.robots.kinematics.manifold import integrate, interpolate
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.typing import Array
 from posewise.solvers import ResidualBlock, StepBounds
@@ -102,6 +103,7 @@ class Chain:
 
         def light_blocks(data: ChainData, x: jax.Array, inputs: StaticInputs) -> Any:
             X = jnp.concatenate([self._prefix(data, x), x])
+            X = jnp.concatenate([X, *self._intermediate(data, X)])
             kinematics = path_kinematics(self.groups, data, X)
             return kinematics, evaluation(data, kinematics).blocks(light, inputs)
 
@@ -137,7 +139,7 @@ class Chain:
             n, D = group.capacity, group.num_rows
             columns = 1 if group.is_single_column else self.nv
             y: Any = jax.ShapeDtypeStruct((n, D), dtype)
-            J: Any = jax.ShapeDtypeStruct((n, group.order + 1, D, columns), dtype)
+            J: Any = jax.ShapeDtypeStruct((n, group.window, D, columns), dtype)
             column: Any = None
             if group.is_single_column:
                 column = jax.ShapeDtypeStruct((n, D), jnp.result_type(b.coordinates))
@@ -145,6 +147,24 @@ class Chain:
                 ResidualBlock(y, J, _shape(b.slices), _shape(b.types), column)
             )
         return tuple(blocks)
+
+    def _intermediate(self, data: ChainData, X: jax.Array) -> list[jax.Array]:
+        """Return the configurations between slices at which features are evaluated.
+
+        Args:
+            data: numbers of the problem.
+            X: the path with its fixed slices.
+        """
+        return [
+            interpolate(
+                self.tree,
+                gather(X, b.slices + (self.order - 1)),
+                gather(X, b.slices + self.order),
+                jnp.asarray(b.fractions),
+            )
+            for group, b in zip(self.groups, data.batches, strict=True)
+            if group.is_between
+        ]
 
     def _prefix(self, data: ChainData, x: jax.Array) -> jax.Array:
         """Return the fixed slices before the first, with shared coordinates of x."""

@@ -36,6 +36,7 @@ from posewise.robots.kinematics.forward import (
 )
 from posewise.robots.kinematics.manifold import (
     coordinates_to_tangent,
+    interpolation_jacobian,
     tangent_to_coordinates,
 )
 from posewise.robots.kinematics.tree import KinematicTree
@@ -121,8 +122,12 @@ def static_inputs(
         # Batches count slices from 0, the path from the first fixed slice.
         oldest = order - groups[members[0]].order
         batches = [data.batches[i] for i in members]
-        last = _concatenate_if_several([b.slices[:, None] for b in batches])
-        slices = last + np.arange(oldest, order + 1)
+        if groups[members[0]].is_between:
+            (index,) = members
+            slices = _intermediate_rows(groups, index, order + len(data.tau))
+        else:
+            last = _concatenate_if_several([b.slices[:, None] for b in batches])
+            slices = last + np.arange(oldest, order + 1)
         frames = _concatenate_if_several([b.frames for b in batches])
         selections.append(FrameSelection(slices, frames, gather(mask, frames)))
         frame_slices.append(jnp.broadcast_to(slices[:, :, None], frames.shape))
@@ -210,7 +215,34 @@ class GroupEvaluation(NamedTuple):
         ((group, b),) = shared.members
         out = _apply_scale_and_target(group, b, raw)
         J = self._jacobian(out.force, out.moment, shared.selection)
+        if group.is_between:
+            J, ends = self._on_both_ends(b, J)
+            J = self._by_columns(J, ends)
+        else:
+            J = self._by_columns(J, shared.selection.slices)
         return ResidualBlock(out.y, J, b.slices, b.types)
+
+    def _on_both_ends(
+        self, b: FeatureBatch, J: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return Jacobians (n, 2, rows, nv) on the slices around configurations.
+
+        Args:
+            b: instances between slices.
+            J: Jacobians (n, 1, rows, nv) on their configurations.
+
+        Returns:
+            The Jacobians, and the indices (n, 2) of both slices in the path.
+        """
+        ends = b.slices[:, None] + np.arange(self.order - 1, self.order + 1)
+        fraction = jnp.asarray(b.fractions)[:, None]
+        if not self.tree.balls:
+            weights = jnp.concatenate([1 - fraction, fraction], 1)
+            return J * weights[:, :, None, None], ends
+        X = gather(self.kinematics.X, ends)
+        move = jax.vmap(partial(interpolation_jacobian, self.tree))
+        moves = move(X[:, 0], X[:, 1], fraction[:, 0])
+        return jnp.einsum("nrv,newv->nerw", J[:, 0], moves), ends
 
     def _vector_blocks(self, shared: _SharedSelection) -> list[ResidualBlock]:
         """Return the blocks of groups that are vectors, as one computation.
@@ -240,7 +272,7 @@ class GroupEvaluation(NamedTuple):
             r = r * gather(coefficients, instance)[..., None]
         y = jnp.sum(u * r, (1, 2)) + shift - goals
         J = jnp.sum(du * r[:, :, None], -1)[:, :, None]
-        J = self._by_columns(J, gather(slices, instance))
+        J = self._by_columns(fold_dofs(self.data.K, J), gather(slices, instance))
         blocks, begin = [], 0
         for group, b in members:
             shape = group.capacity, group.num_rows
@@ -291,7 +323,7 @@ class GroupEvaluation(NamedTuple):
     def _jacobian(
         self, force: jax.Array, moment: jax.Array, selection: FrameSelection
     ) -> jax.Array:
-        """Return Jacobians (n, window, rows, columns) from wrenches of frames.
+        """Return Jacobians (n, window, rows, nv) from wrenches of frames.
 
         The derivative by a dof is the sum of wrench · twist over frames that it moves.
 
@@ -303,11 +335,10 @@ class GroupEvaluation(NamedTuple):
         wrenches = materialize(_wrench_on_dofs, force, moment, selection.moves)
         twists = gather(self.kinematics.twists, selection.slices)
         J = jnp.sum(wrenches * twists[:, None], -1).swapaxes(1, 2)
-        return self._by_columns(J, selection.slices)
+        return fold_dofs(self.data.K, J)
 
     def _by_columns(self, J: jax.Array, slices: jax.Array) -> jax.Array:
-        """Return Jacobians (n, window, rows, dofs) by tangent columns or by q."""
-        J = fold_dofs(self.data.K, J)
+        """Return Jacobians (n, window, rows, nv) by tangent columns or by q."""
         if self.coordinates == "tangent":
             return J
         return tangent_to_coordinates(self.tree, self.kinematics.X[slices], J)
@@ -342,6 +373,20 @@ def _selection_groups(
         is_vector = groups[members[0]].symbol.vector_form is not None
         lists += [members] if is_vector else [[i] for i in members]
     return lists
+
+
+def _intermediate_rows(
+    groups: tuple[FeatureGroup, ...], index: int, count: int
+) -> Int[np.ndarray, "n 1"]:
+    """Return the indices of configurations between slices, which follow the slices.
+
+    Args:
+        groups: all groups.
+        index: of a group between slices.
+        count: number of slices, the fixed ones included.
+    """
+    before = sum(group.capacity for group in groups[:index] if group.is_between)
+    return count + before + np.arange(groups[index].capacity)[:, None]
 
 
 def _selected_poses(inputs: StaticInputs, nodes: FramePoses) -> Iterator[FramePoses]:

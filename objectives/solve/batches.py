@@ -21,8 +21,9 @@ from ..solution import Solution
 from .batch_result import BatchResult, from_bytes, to_bytes, unsolved_result
 from .checkpoint import Checkpoint, batch_fingerprint, open_checkpoint
 from .distributed import allgather_bytes, check_mesh, is_distributed, local_mesh
-from .multistart import SolveSettings, make_solutions, solve_with_retry
+from .multistart import make_solutions, solve_with_retry
 from .problem_batch import ProblemBatch
+from .settings import SolveSettings
 
 
 class BatchSettings(NamedTuple):

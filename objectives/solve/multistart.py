@@ -1,75 +1,38 @@
 """Solves from many starts with one compiled program, and their solutions."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from posewise.robots.errors import unknown_name
-from posewise.robots.validation import integer, number
 from posewise.solvers import (
     BatchInputs,
-    Options,
     ProgressReporter,
     Result,
     Status,
-    solve_interruptible,
     solve_multistart,
 )
 from posewise.solvers.first_order import solve_first_order
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..objective import OT, ObjectiveError
-from ..problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
+from ..problem_spec import (
+    CompiledProblem,
+    ProblemSpec,
+    certify_path,
+    compile_chain,
+    initial_paths,
+    mode_sequence,
+)
 from ..solution import Solution
-from ..typing import ProgressLike, SolveMethod
 from .batch_result import BatchResult
-from .penalties import initial_penalties
+from .certified import CertifiedResult, solve_in_sequence
 from .problem_batch import ProblemBatch, make_problem_batch
 from .record import SolveRecord
-from .warm_start import WarmStart
-
-AUGMENTED_LAGRANGIAN: Literal["augmented_lagrangian"] = "augmented_lagrangian"
-"""Name of the solver with Newton steps."""
-FIRST_ORDER_ITERATIONS = 20000
-"""Default iteration limit of first-order methods, whose steps are many and cheap."""
-PATH_OPTIONS = {"early_exit_factor": 20.0}
-"""Solver options for several slices.
-
-Trying the last step of a subproblem evaluates all slices, which takes longer than the
-step is worth, so subproblems end early.
-"""
-
-
-@dataclass(frozen=True)
-class SolveSettings:
-    """Settings of a solve; see `KOMO.solve`."""
-
-    tolerance: float
-    """Largest violation of a solution that counts as feasible, in scaled units."""
-    options: Options
-    method: SolveMethod = AUGMENTED_LAGRANGIAN
-    seed: int = 0
-    starts: int = 1
-    progress: ProgressLike = False
-    warm: WarmStart | None = None
-    """Beginning of a single start by Newton steps, instead of the initial path."""
-
-    @property
-    def uses_newton_steps(self) -> bool:
-        """Whether the method is the augmented Lagrangian."""
-        return _is_augmented_lagrangian(self.method)
-
-    def initial_penalty(self, start: int) -> float:
-        """Return the penalty with which a start begins."""
-        is_odd = start % 2
-        factor = self.options.alternate_start_penalty_factor if is_odd else 1.0
-        return self.options.mu * factor
+from .settings import SolveSettings
 
 
 def solve_starts(
@@ -81,8 +44,8 @@ def solve_starts(
 ) -> list[Solution]:
     """Return the solutions of the starts of a problem, in their order.
 
-    Without costs, starts after the first feasible solution are skipped, unless
-    `max_solutions` is given.
+    Without costs, or if the path is certified, starts after the first feasible solution
+    are skipped, unless `max_solutions` is given.
 
     Args:
         spec: the problem, without choices.
@@ -98,59 +61,70 @@ def solve_starts(
     require_objectives(spec)
     began = time.perf_counter()
     report_progress = ProgressReporter(settings.progress)
-    if settings.uses_newton_steps and settings.starts > 1:
+    in_sequence = settings.starts == 1 or spec.is_certified
+    if settings.uses_newton_steps and not in_sequence:
         problems = make_problem_batch([spec], {})
         result = solve_problems(
             problems, [0], settings, report_progress, max_solutions=max_solutions
         )
         return make_solutions(problems, result, settings.tolerance, findings)
     compiled = compile_chain(spec)
-    chain, data = compiled.chain, compiled.data
     frozen = spec.frozen()
 
-    def solution(end: Result, start: int) -> Solution:
+    def solution(end: CertifiedResult, start: int) -> Solution:
+        result, certificate, data = end
         record = SolveRecord(
-            frozen, *compiled, end.x, end.y, end.multipliers, float(end.mu)
+            frozen,
+            *compiled._replace(data=data),
+            result.x,
+            result.y,
+            result.multipliers,
+            float(result.mu),
+            certificate,
         )
         seconds = time.perf_counter() - began
         return _make_solution(
-            spec, end, record, settings.tolerance, seconds, start, findings
+            spec, result, record, settings.tolerance, seconds, start, findings
         )
 
-    def paths(count: int) -> np.ndarray:
-        return np.asarray(initial_paths(spec, settings.seed, count), data.prefix.dtype)
-
-    if not settings.uses_newton_steps:
-        ends = solve_first_order(
-            chain,
-            settings.method,
-            data,
-            jnp.asarray(paths(settings.starts)),
-            settings.options,
-            report_progress,
-        )
-        return [solution(_result_of(ends, i), i) for i in range(settings.starts)]
-    warm = settings.warm
-    if warm is not None and not warm.fits(compiled):
-        warm = None
+    if settings.uses_newton_steps:
+        attempts = max(settings.starts, 2 if retry else 1)
+        ends = solve_in_sequence(spec, compiled, settings, attempts, report_progress)
+    else:
+        ends = _first_order_ends(spec, compiled, settings, report_progress)
+    wanted = max_solutions
+    if wanted is None:
+        wanted = 1 if spec.is_certified else settings.starts
     solutions: list[Solution] = []
-    for start in range(2 if retry else 1):
-        options, multipliers = settings.options, None
-        if start:
-            options = replace(options, mu=settings.initial_penalty(start))
-        if start or warm is None:
-            path = paths(start + 1)[start]
-        else:
-            path = warm.path(compiled)
-            multipliers = warm.multipliers(spec, compiled)
-            options = replace(options, mu=warm.penalty(options.mu))
-        end = solve_interruptible(
-            chain, data, path, options, report_progress, multipliers
-        )
+    for start, end in enumerate(ends):
         solutions.append(solution(end, start))
-        if solutions[0].status is not Status.INFEASIBLE:
+        is_retried = spec.is_certified or solutions[-1].status is Status.INFEASIBLE
+        is_last = settings.starts == 1 and not is_retried
+        if is_last or sum(s.feasible for s in solutions) >= wanted:
             break
     return solutions
+
+
+def _first_order_ends(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    settings: SolveSettings,
+    report_progress: ProgressReporter,
+) -> Iterator[CertifiedResult]:
+    """Yield where a first-order method ended from each start."""
+    chain, data = compiled.chain, compiled.data
+    paths = initial_paths(spec, settings.seed, settings.starts)
+    ends = solve_first_order(
+        chain,
+        settings.method,
+        data,
+        jnp.asarray(paths, data.prefix.dtype),
+        settings.options,
+        report_progress,
+    )
+    for start in range(settings.starts):
+        end = _result_of(ends, start)
+        yield CertifiedResult(end, certify_path(spec, np.asarray(end.x)), data)
 
 
 def solve_problems(
@@ -305,69 +279,6 @@ def require_objectives(spec: ProblemSpec) -> None:
         raise ObjectiveError("There is no objective; add one before solving.")
 
 
-def make_settings(
-    spec: ProblemSpec,
-    tolerance: float,
-    progress: ProgressLike,
-    options: Mapping[str, Any],
-    method: SolveMethod = AUGMENTED_LAGRANGIAN,
-    seed: int = 0,
-    starts: int = 1,
-    warm: WarmStart | None = None,
-) -> SolveSettings:
-    """Return checked settings, with defaults that suit the problem.
-
-    Args:
-        spec: the problem.
-        tolerance: see `KOMO.solve`, as for all below.
-        progress: how progress is reported.
-        options: fields of `Options`.
-        method: the augmented Lagrangian or an optax optimiser.
-        seed: of the random starts.
-        starts: number of starts.
-        warm: where a single start begins.
-
-    Raises:
-        ObjectiveError: for unknown options or methods, and numbers out of range.
-    """
-    is_newton = _is_augmented_lagrangian(method)
-    if not is_newton and not hasattr(method, "update"):
-        raise ObjectiveError(
-            f"method is {method!r}, expected {AUGMENTED_LAGRANGIAN!r} or an optax"
-            " optimiser, e.g. optax.lbfgs()."
-        )
-    if not isinstance(progress, bool) and not callable(progress):
-        raise ObjectiveError(
-            f"progress is {progress!r}, expected True, False, or a function that gets"
-            " a posewise.solvers.Progress."
-        )
-    tolerance = _positive("tolerance", tolerance)
-    known = Options.__dataclass_fields__
-    for option, value in options.items():
-        if option not in known:
-            raise ObjectiveError(unknown_name("solver option", option, known))
-        _positive(option, value)
-    seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
-    starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
-    chosen = {"tolerance": 0.1 * tolerance, **options}
-    if "mu" in chosen:
-        # A penalty that the user chose is meant for all starts.
-        chosen.setdefault("alternate_start_penalty_factor", 1.0)
-    if not is_newton:
-        chosen.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
-    chosen = {**initial_penalties(spec), **chosen}
-    if spec.T > 1 and not spec.contacts:
-        chosen = {**PATH_OPTIONS, **chosen}
-    chosen_options = Options(**chosen)
-    return SolveSettings(
-        tolerance, chosen_options, method, seed, starts, progress, warm
-    )
-
-
-def _is_augmented_lagrangian(method: Any) -> bool:
-    return isinstance(method, str) and method == AUGMENTED_LAGRANGIAN
-
-
 def best_solution(solutions: Sequence[Solution]) -> Solution:
     """Return the best solution: feasible before infeasible, then by cost."""
     return min(solutions, key=Solution.rank) if len(solutions) > 1 else solutions[0]
@@ -390,7 +301,7 @@ def _make_solution(
     """Return a solver's result as a solution from one of the starts."""
     return Solution(
         x=np.asarray(end.x, float),
-        status=Status(int(end.status)),
+        status=_status(end, record),
         tolerance=tolerance,
         iterations=int(end.iterations),
         seconds=seconds,
@@ -405,5 +316,10 @@ def _make_solution(
     )
 
 
-def _positive(option: str, value: float) -> float:
-    return number(option, value, "a number > 0", lambda x: x > 0, ObjectiveError)
+def _status(end: Result, record: SolveRecord) -> Status:
+    """Return the status of a solve, with regard to the check between slices."""
+    status, certificate = Status(int(end.status)), record.certificate
+    is_solved = status in (Status.CONVERGED, Status.FEASIBLE)
+    if certificate is not None and is_solved and not certificate.is_kept:
+        return Status.INFEASIBLE
+    return status

@@ -3,10 +3,12 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from ..chain.builder import RowLocation
 from ..chain.groups import ChainData
 from ..chain.problem import Chain
+from ..clearance.certificate import Certificate
 from ..objective import Objective
 from ..problem_spec import ProblemSpec
 
@@ -27,14 +29,21 @@ class SolveRecord(NamedTuple):
     """Multiplier of each row."""
     mu: float
     """Penalty at the end."""
+    certificate: Certificate | None = None
+    """Check of the path between slices; None: nothing is required there."""
 
     def rows(self) -> list[tuple[Objective, np.ndarray]]:
         """Return the scaled rows (slices, rows) of each objective."""
+        pairs = zip(self.spec.objectives, self.locations, strict=True)
+        return [(objective, self._values(objective, at)) for objective, at in pairs]
+
+    def _values(
+        self, objective: Objective, parts: list[RowLocation]
+    ) -> Float[np.ndarray, "slices rows"]:
+        if objective.fraction is not None and self.certificate is not None:
+            # Rows between slices hold at one place, but what counts is everywhere.
+            return self.certificate.missing[list(objective.slices), None]
         y = np.asarray(self.y, float)
-        values = [
-            np.concatenate(
-                [np.maximum(y[part.positions], part.lower_bound) for part in parts]
-            )
-            for parts in self.locations
-        ]
-        return list(zip(self.spec.objectives, values, strict=True))
+        return np.concatenate(
+            [np.maximum(y[part.positions], part.lower_bound) for part in parts]
+        )

@@ -13,7 +13,7 @@ from posewise.solvers.differentiable import Starts, solve_differentiably
 
 from ..objective import Objective, ObjectiveError
 from ..problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
-from .multistart import SolveSettings
+from .settings import SolveSettings
 from .targets import objective_index, with_target
 
 Path: TypeAlias = Float[jax.Array, "T nq"]

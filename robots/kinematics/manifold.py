@@ -4,6 +4,8 @@ The three tangent columns of a quaternion are the angular velocity in the joint'
 frame (body velocity; Lynch and Park, Modern Robotics, 3.2).
 """
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -140,3 +142,36 @@ def integrate(
     for k in range(len(tree.balls)):
         rows[parts[k]] = tree.nq + 4 * k + np.arange(4)
     return xp.concatenate([moved, turned], -1)[..., rows]
+
+
+def interpolate(
+    tree: KinematicTree,
+    q: Float[Array, "*batch nq"],
+    other: Float[Array, "*batch nq"],
+    fraction: Float[Array, "*batch"],
+) -> Float[Array, "*batch nq"]:
+    """Return coordinates on the straight motion from q to others.
+
+    Quaternions rotate about a constant axis at constant speed (Shoemake 1985).
+    """
+    return integrate(tree, q, fraction[..., None] * difference(tree, q, other))
+
+
+def interpolation_jacobian(
+    tree: KinematicTree,
+    q: Float[jax.Array, " nq"],
+    other: Float[jax.Array, " nq"],
+    fraction: Float[jax.Array, ""],
+) -> Float[jax.Array, "2 nv nv"]:
+    """Return the derivative of `interpolate` by both its ends, in tangent spaces.
+
+    The second index is that of the end, the last one that of the result.
+    """
+    middle = interpolate(tree, q, other, fraction)
+
+    def moved(steps: jax.Array) -> jax.Array:
+        ends = integrate(tree, q, steps[0]), integrate(tree, other, steps[1])
+        return difference(tree, middle, interpolate(tree, *ends, fraction))
+
+    J = jax.jacfwd(moved)(jnp.zeros((2, tree.nv), q.dtype))
+    return jnp.moveaxis(J, 0, -1)

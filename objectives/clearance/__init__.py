@@ -1,0 +1,1 @@
+"""Clearance along paths that are straight between slices."""

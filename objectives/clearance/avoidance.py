@@ -1,0 +1,123 @@
+"""Avoidance of collisions along a whole path: what is required of each pair, and when.
+
+In slices and between them the distance of two frames is at least a margin. Pairs that
+are allowed to touch, for a time, need none, but may not penetrate.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from posewise.features.collisions import collision_sum
+from posewise.features.feature import Feature
+from posewise.features.symbol import Symbol
+from posewise.robots.config import Config
+
+from ..objective import OT, Objective
+from ..typing import Slices
+
+TOUCH_DEPTH = 1e-3
+"""Depth up to which two frames that may touch overlap [m]. Models of what rests or is
+grasped are not more exact; larger values hide more penetration."""
+BUFFER = 1e-3
+"""Distance beyond the margin that the solver aims at [m], so that a path within its
+tolerance keeps the margin. Larger values find no way through narrow passages."""
+FIRST_FRACTION = 0.5
+"""Fraction of the way between two slices at which collisions are measured at first."""
+
+PairName = frozenset[str]
+
+
+@dataclass(frozen=True)
+class AllowedContact:
+    """Two frames that may touch in some slices."""
+
+    pair: PairName
+    slices: Slices
+
+
+@dataclass(frozen=True)
+class CollisionAvoidance:
+    """Distances that a path keeps; see `KOMO.avoid_collisions`."""
+
+    margin: float
+    self_margin: float
+    between: bool
+    allowed: tuple[AllowedContact, ...] = ()
+
+    def required(
+        self, C: Config, pairs: Int[np.ndarray, "n 2"], touching: frozenset[PairName]
+    ) -> Float[np.ndarray, " n"]:
+        """Return the least distance of each pair of frame indices [m].
+
+        Args:
+            C: the world.
+            pairs: frame indices.
+            touching: pairs that may touch.
+        """
+        margins = np.where(C.own_links(pairs), self.self_margin, self.margin)
+        if touching:
+            margins[is_among(C, pairs, touching)] = -TOUCH_DEPTH
+        return margins
+
+    def touching(self, slices: Iterable[int]) -> frozenset[PairName]:
+        """Return the pairs that may touch in any of some slices."""
+        chosen = set(slices)
+        return frozenset(c.pair for c in self.allowed if chosen & set(c.slices))
+
+    def objectives(self, T: int) -> tuple[Objective, ...]:
+        """Return the objectives in slices, then those between them.
+
+        Args:
+            T: number of slices.
+        """
+        name = "avoid collisions"
+        result = []
+        for touching, slices in _grouped([self.touching([t]) for t in range(T)]):
+            feature = Feature(self._sum(touching))
+            result.append(Objective(name, feature, OT.ineq, slices))
+        if not self.between:
+            return tuple(result)
+        ends = [self.touching([t - 1, t]) for t in range(T)]
+        for touching, slices in _grouped(ends):
+            feature = Feature(self._sum(touching))
+            between = f"{name} between slices"
+            objective = Objective(
+                between, feature, OT.ineq, slices, fraction=FIRST_FRACTION
+            )
+            result.append(objective)
+        return tuple(result)
+
+    def _sum(self, touching: frozenset[PairName]) -> Symbol:
+        return collision_sum(partial(self._margins, touching))
+
+    def _margins(
+        self, touching: frozenset[PairName], C: Config, pairs: Int[np.ndarray, "n 2"]
+    ) -> Float[np.ndarray, " n"]:
+        """Return the distances that the solver aims at."""
+        required = self.required(C, pairs, touching)
+        return np.where(required < 0, required, required + BUFFER)
+
+
+def is_among(
+    C: Config, pairs: Int[np.ndarray, "n 2"], names: frozenset[PairName]
+) -> Bool[np.ndarray, " n"]:
+    """Return which pairs of frame indices are named.
+
+    Copies of a frame for its attachments, `frame@k`, count as the frame.
+    """
+    base = [name.partition("@")[0] for name in C.frame_names]
+    return np.array([frozenset((base[a], base[b])) in names for a, b in pairs], bool)
+
+
+def _grouped(
+    touching: list[frozenset[PairName]],
+) -> list[tuple[frozenset[PairName], Slices]]:
+    """Return the slices in which the same pairs may touch."""
+    groups: dict[frozenset[PairName], list[int]] = {}
+    for t, pairs in enumerate(touching):
+        groups.setdefault(pairs, []).append(t)
+    return [(pairs, tuple(slices)) for pairs, slices in groups.items()]

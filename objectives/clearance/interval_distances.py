@@ -1,0 +1,273 @@
+"""Distances of pairs of frames on intervals of a path, bounded from below.
+
+On an interval the distance of two bodies is at least that at its middle less how far
+they move relative to each other in half of it (conservative advancement; Mirtich 1996).
+Motion across the normal of their nearest points counts only as far as it curves: their
+distance is at least that of the planes of this normal that enclose them, whose speed is
+known at the middle.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from posewise.collision import Body, HalfSpace, contact, distance_lower_bound
+from posewise.collision.broad_phase import bounding_radius
+from posewise.compilation.compaction import (
+    append,
+    compact,
+    empty_indices,
+    fold_chunks,
+    gather,
+    scatter_min,
+)
+from posewise.compilation.materialize import materialize
+from posewise.compilation.precision import full_matmul_precision
+from posewise.compilation.program import compile_program
+from posewise.features.collision_sums import BOUND_CHUNK, CONTACT_CHUNK
+from posewise.features.pair_sources import (
+    PairGroup,
+    PairLocation,
+    PairSource,
+    bounding_ball_params,
+    make_body,
+)
+from posewise.robots.contact.body_pairs import (
+    BodyPairs,
+    CoreTypes,
+    group_body_pairs,
+    pack,
+)
+from posewise.robots.kinematics.forward import (
+    Kinematics,
+    attach_to_nodes,
+    attached_poses,
+    forward_pass_nodes,
+)
+from posewise.robots.kinematics.motion_bounds import dof_rates, motion_bounds
+from posewise.robots.world.frame import Frame
+
+
+class FramePairs(NamedTuple):
+    """Pairs of frames whose distances are bounded, and their bodies."""
+
+    kinds: CoreTypes
+    """Types of the cores of each group of pairs of bodies; static."""
+    frames: Int[np.ndarray, " m"]
+    """Indices of all frames in pairs."""
+    params: dict[str, np.ndarray]
+    """Arrays of the bodies, see `PairSource`."""
+    pairs: Int[np.ndarray, "pairs 2"]
+    """The frames of each pair, as indices into the world."""
+
+
+def frame_pairs(frames: Sequence[Frame], pairs: Int[np.ndarray, "n 2"]) -> FramePairs:
+    """Return pairs of frames (indices into a world), with their bodies."""
+    involved, places = np.unique(pairs, return_inverse=True)
+    places = places.reshape(-1, 2)
+    groups = group_body_pairs([frames[i] for i in involved], places)
+    kinds, params = pack(groups)
+    params |= bounding_ball_params(groups, places, len(involved))
+    params["core_radius"] = _core_radii(groups, params)
+    params |= {"at": places, "margin": np.zeros(())}
+    # A source has sets of params, here one for all intervals.
+    params = {name: np.asarray(x)[None] for name, x in params.items()}
+    return FramePairs(kinds, involved, params, pairs)
+
+
+def _core_radii(
+    groups: list[BodyPairs], params: dict[str, np.ndarray]
+) -> Float[np.ndarray, " bodies"]:
+    """Return the radius of the ball about the origin of each body's core [m]."""
+    radii = np.zeros(len(params["reach"]))
+    for g, group in enumerate(groups):
+        for side, bodies in (("a", group.a), ("b", group.b)):
+            is_plane = bodies.kind[0] is HalfSpace
+            size = np.inf if is_plane else bounding_radius(bodies.body.core)
+            radii[params[f"place_{side}{g}"]] = size
+    return radii
+
+
+class IntervalDistances(NamedTuple):
+    """Distances of pairs of frames on intervals [m]."""
+
+    lower: Float[np.ndarray, "n pairs"]
+    """Lower bound on the whole interval, or the threshold if it is at least that."""
+    middle: Float[np.ndarray, "n pairs"]
+    """Distance in the middle, infinite where it was not needed."""
+
+
+@full_matmul_precision
+def _interval_distances(
+    kinds: CoreTypes,
+    K: Kinematics,
+    frames: Any,
+    params: dict[str, Any],
+    q: jax.Array,
+    step: jax.Array,
+    threshold: jax.Array,
+) -> Any:
+    """Bound the distances on intervals around configurations.
+
+    Args:
+        kinds: types of cores; static.
+        K: kinematics.
+        frames: see `FramePairs`.
+        params: see `FramePairs`.
+        q: configurations in the middle of the intervals (n, nq).
+        step: tangent vectors (n, nv) from the middles to the ends.
+        threshold: distance of each pair (n, pairs) up to which it is bounded [m].
+    """
+    n, m = len(q), len(frames)
+    nodes, twists = forward_pass_nodes(K, q)
+    rows = jnp.repeat(jnp.arange(n), m)
+    R, p = attached_poses(nodes, attach_to_nodes(K, rows, jnp.tile(frames, n)))
+    source = PairSource(
+        kinds, R.reshape(n, m, 3, 3), p.reshape(n, m, 3), params, 0, 0, 0, 0
+    )
+    poses = source.body_poses()
+    body_frame = params["body_frame"][0] if source.has_unions else np.arange(m)
+    moves = gather(jnp.asarray(K.tree.dof_mask), gather(frames, body_frame))
+    centers = poses[..., 3].reshape(n, -1, 3)
+    rates, radii = dof_rates(K, step), params["core_radius"][0]
+    bounds = motion_bounds(K, twists, rates, centers, radii, moves)
+    dofs = rates.shape[1]
+    motion = _Motion(
+        displacement=bounds.displacement.reshape(-1, dofs),
+        curvature=bounds.curvature.reshape(-1, dofs),
+        twists=twists * rates[..., None],
+        moves=moves,
+        centers=centers,
+        total=bounds.displacement.sum(-1),
+        radii=radii,
+    )
+    pairs = threshold.shape[1]
+    limit = threshold.reshape(-1)
+    found = limit[:, None], jnp.full((n * pairs, 1), jnp.inf, q.dtype)
+    for g in range(len(kinds)):
+        found = _bound_group(PairGroup(source, g, 0), poses, motion, limit, found)
+    return tuple(x.reshape(n, pairs) for x in found)
+
+
+class _Motion(NamedTuple):
+    """How bodies move on intervals."""
+
+    displacement: jax.Array
+    """Bound by dof (n · bodies, dofs); see `MotionBounds`."""
+    curvature: jax.Array
+    """Bound by dof (n · bodies, dofs)."""
+    twists: jax.Array
+    """Twist of each dof in the middle (n, dofs, 6)."""
+    moves: jax.Array
+    """Which dofs move each body (bodies, dofs)."""
+    centers: jax.Array
+    """Origins of the bodies (n, bodies, 3)."""
+    total: jax.Array
+    """Sum of the displacements by all dofs (n, bodies)."""
+    radii: jax.Array
+    """Radius of the ball about the origin of each body's core."""
+
+    def relative(self, bound: jax.Array, at: PairLocation) -> jax.Array:
+        """Return the sum of bounds over the dofs that move one body of each pair."""
+        only_a, only_b = self._exclusive(at)
+        by_a, by_b = (gather(bound, k) for k in (at.body_a, at.body_b))
+        return jnp.sum(jnp.where(only_a, by_a, 0.0) + jnp.where(only_b, by_b, 0.0), -1)
+
+    def approach(self, at: PairLocation, normal: jax.Array) -> jax.Array:
+        """Return how fast the planes of a normal that enclose bodies approach.
+
+        Args:
+            at: pairs of bodies.
+            normal: from body b to body a.
+        """
+        bodies = len(self.moves)
+        twists = gather(self.twists, at.row)
+        speed = turn = jnp.zeros(len(normal), normal.dtype)
+        for only, body, sign in zip(
+            self._exclusive(at), (at.body_a, at.body_b), (1, -1), strict=True
+        ):
+            twist = jnp.sum(jnp.where(only[..., None], twists, 0.0), 1)
+            moment, rotation = twist[:, :3], twist[:, 3:]
+            center = gather(self.centers.reshape(-1, 3), body)
+            velocity = moment + jnp.cross(rotation, center)
+            speed += sign * jnp.sum(normal * velocity, -1)
+            across = jnp.sum(jnp.cross(normal, rotation) ** 2, -1)
+            # Bodies without a radius are balls, or do not turn.
+            radius = gather(self.radii, body % bodies)
+            turn += jnp.where(across > 0, jnp.sqrt(across) * radius, 0.0)
+        return jnp.abs(speed) + turn
+
+    def _exclusive(self, at: PairLocation) -> tuple[jax.Array, jax.Array]:
+        """Return the dofs that move only a, and those that move only b."""
+        a, b = (gather(self.moves, k % len(self.moves)) for k in (at.body_a, at.body_b))
+        return a & ~b, b & ~a
+
+
+def _bound_group(
+    group: PairGroup,
+    poses: jax.Array,
+    motion: _Motion,
+    limit: jax.Array,
+    found: Any,
+) -> Any:
+    """Return the least bounds and distances after those of like pairs of bodies."""
+    sizes = group.sizes()
+    core_a, core_b = group.types
+    middle = len(core_a._fields) + 1
+
+    def bodies(k: jax.Array) -> tuple[PairLocation, Body, Body]:
+        at = group.at(k)
+        own = [gather(x, at.params_pair) for x in sizes]
+        a = make_body(core_a, own[:middle], gather(poses, at.body_a))
+        return at, a, make_body(core_b, own[middle:], gather(poses, at.body_b))
+
+    def select_by_bound(pair: Any, is_valid: Any, near: Any) -> Any:
+        at, a, b = materialize(bodies, pair)
+        bound = materialize(lambda a, b: distance_lower_bound(a, b)[0], a, b)
+        lower = bound - motion.relative(motion.displacement, at)
+        return append(near, pair, is_valid & (lower < gather(limit, at.slot)))
+
+    def add_contacts(pair: Any, is_valid: Any, found: Any) -> Any:
+        at, a, b = materialize(bodies, pair)
+        out = contact(a, b)
+        distance = jnp.where(is_valid, out.distance, jnp.inf)
+        first_order = motion.relative(motion.displacement, at)
+        bend = motion.relative(motion.curvature, at) / 2
+        second_order = motion.approach(at, out.normal) + bend
+        values = distance - jnp.minimum(first_order, second_order), distance
+        return tuple(
+            scatter_min(x, at.slot, value[:, None])
+            for x, value in zip(found, values, strict=True)
+        )
+
+    near = materialize(partial(_may_be_near, group), motion, jnp.max(limit))
+    nearer = fold_chunks(
+        compact(near), BOUND_CHUNK, select_by_bound, empty_indices(len(near))
+    )
+    return fold_chunks(nearer, CONTACT_CHUNK, add_contacts, found)
+
+
+def _may_be_near(group: PairGroup, motion: _Motion, limit: jax.Array) -> jax.Array:
+    """Return for all pairs in all intervals whether balls may come within a limit."""
+
+    # Intervals last, so that a gather along the bodies moves whole runs of numbers.
+    def take(x: jax.Array, side: str) -> jax.Array:
+        return gather(x.T, group.places(side)[0])
+
+    square = sum(
+        (take(motion.centers[..., i], "a") - take(motion.centers[..., i], "b")) ** 2
+        for i in range(3)
+    )
+    reach = motion.total + group.source.params["reach"]
+    far = take(reach, "a") + take(reach, "b") + limit
+    return ((far > 0) & (square < far * far)).reshape(-1)
+
+
+interval_distances = compile_program(
+    _interval_distances, is_large=lambda kinds: False, fetches=True
+)

@@ -1,0 +1,1 @@
+"""Collision-free paths that go round things, as initial paths of solves."""

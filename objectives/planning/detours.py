@@ -1,0 +1,94 @@
+"""Detours: a path with its colliding stretches replaced by planned, free ones."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from posewise.robots.kinematics.forward import Kinematics
+
+from ..clearance.motion_model import MotionPart
+from .free_space import FreeSpace
+from .rrt_connect import rrt_connect
+from .shortcuts import arc_lengths, points_at, shorten
+
+MAX_ROUNDS = 1500
+"""Rounds of planning (count), some seconds in a scene with a dozen obstacles.
+Of hard problems, such as reaching into a cage, few need more."""
+SHORTCUT_ROUNDS = 12
+"""Rounds in which a planned path is made shorter (count)."""
+
+
+def with_detours(
+    K: Kinematics,
+    parts: Sequence[MotionPart],
+    path: Float[np.ndarray, "points nq"],
+    fixed: Bool[np.ndarray, " points"],
+    movable: Int[np.ndarray, " n"],
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "points nq"] | None:
+    """Return a path whose stretches that collide go round things, where that is found.
+
+    None: nothing collides, or no detour was found. A stretch begins and ends at
+    configurations that are fixed and free. Its points are spread evenly over the
+    planned path.
+
+    Args:
+        K: kinematics of the world.
+        parts: what is required in each mode.
+        path: configurations, with the start as the first one.
+        fixed: which of them a path has to pass, such as waypoints.
+        movable: coordinates that may move on a detour.
+        rng: source of randomness.
+    """
+    path, is_changed = path.copy(), False
+    for part in parts:
+        points = np.arange(part.segments[0], part.segments[-1] + 2)
+        for row, (first, last) in _stretches(points, fixed):
+            ends = path[[first, last]]
+            space = free_space(K, part, row, ends, movable)
+            if space.reachable(path[first:last], path[first + 1 : last + 1]).min() >= 1:
+                continue
+            if not space.is_free(ends).all():
+                continue
+            corners = rrt_connect(space, ends[0], ends[1], rng, MAX_ROUNDS)
+            if corners is not None:
+                corners = shorten(space, corners, rng, SHORTCUT_ROUNDS)
+                lengths = arc_lengths(space, corners)
+                at = np.linspace(0, lengths[-1], last - first + 1)
+                path[first : last + 1] = points_at(space, corners, lengths, at)
+                is_changed = True
+    return path if is_changed else None
+
+
+def _stretches(
+    points: Int[np.ndarray, " n"], fixed: Bool[np.ndarray, " all"]
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield the stretches between fixed points, and the row of their first segment."""
+    ends = [points[0], *points[1:-1][fixed[points[1:-1]]], points[-1]]
+    for first, last in zip(ends[:-1], ends[1:], strict=True):
+        yield int(first - points[0]), (int(first), int(last))
+
+
+def free_space(
+    K: Kinematics,
+    part: MotionPart,
+    row: int,
+    ends: Float[np.ndarray, "2 nq"],
+    movable: Int[np.ndarray, " n"],
+) -> FreeSpace:
+    """Return the free configurations in a mode of a path.
+
+    Args:
+        K: kinematics of the world.
+        part: what is required in the mode.
+        row: segment of the part whose requirements count.
+        ends: configurations; coordinates vary by no more than π beyond both.
+        movable: coordinates that may move.
+    """
+    lower, upper = np.asarray(K.limits)[:, movable]
+    # Half a turn beyond its ends brings a joint to each direction. Limits of several
+    # turns would make most samples useless.
+    low = np.maximum(lower, ends[:, movable].min(0) - np.pi)
+    high = np.minimum(upper, ends[:, movable].max(0) + np.pi)
+    return FreeSpace(K, part.pairs, part.required[row], movable, np.stack([low, high]))

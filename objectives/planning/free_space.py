@@ -1,0 +1,89 @@
+"""Configurations and straight motions that keep their distances."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from posewise.robots.kinematics.forward import Kinematics
+from posewise.robots.kinematics.manifold import difference, integrate
+
+from ..clearance.interval_distances import FramePairs, interval_distances
+from ..clearance.path_bounds import BATCH
+
+SPACING = 0.06
+"""Largest change of a coordinate between two places of a motion that are checked [rad,
+m]. Thin things hide between places that are farther apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class FreeSpace:
+    """Configurations of a world in which each pair of frames keeps its distance.
+
+    All coordinates that a path does not move, such as those of other objects, stay as
+    they are.
+    """
+
+    K: Kinematics
+    pairs: FramePairs
+    required: Float[np.ndarray, " pairs"]
+    """Least distance of each pair [m]."""
+    moving: Int[np.ndarray, " n"]
+    """Coordinates in q that may move."""
+    limits: Float[np.ndarray, "2 n"]
+    """Lower and upper end of the range of these coordinates."""
+
+    def sample(
+        self, q: Float[np.ndarray, " nq"], count: int, rng: np.random.Generator
+    ) -> Float[np.ndarray, "count nq"]:
+        """Return configurations with random moving coordinates.
+
+        Args:
+            q: a configuration, whose other coordinates are kept.
+            count: number of configurations.
+            rng: source of randomness.
+        """
+        samples = np.tile(q, (count, 1))
+        samples[:, self.moving] = rng.uniform(
+            self.limits[0], self.limits[1], (count, len(self.moving))
+        )
+        return samples
+
+    def reachable(
+        self, start: Float[np.ndarray, "n nq"], goal: Float[np.ndarray, "n nq"]
+    ) -> Float[np.ndarray, " n"]:
+        """Return the fraction of each straight motion on which all checks succeed.
+
+        Places are checked `SPACING` apart: the solver that gets a path goes on from it,
+        and its result is certified.
+        """
+        step = difference(self.K.tree, start, goal)
+        parts = np.maximum(np.ceil(np.abs(step).max(1) / SPACING).astype(int), 1)
+        motion = np.repeat(np.arange(len(start)), parts)
+        first = np.cumsum(parts) - parts
+        number = np.arange(len(motion)) - first[motion]
+        fraction = (number + 1) / parts[motion]
+        q = integrate(self.K.tree, start[motion], fraction[:, None] * step[motion])
+        # The number of free places before the first one that is not.
+        blocked = np.where(self.is_free(q), parts[motion], number)
+        return np.minimum.reduceat(blocked, first) / parts
+
+    def is_free(self, q: Float[np.ndarray, "n nq"]) -> Bool[np.ndarray, " n"]:
+        """Return which configurations keep all distances."""
+        free = np.zeros(len(q), bool)
+        no_motion = np.zeros((BATCH, self.K.nv))
+        for k in range(0, len(q), BATCH):
+            n = min(BATCH, len(q) - k)
+            rows = k + np.minimum(np.arange(BATCH), n - 1)
+            limit = np.where(np.arange(BATCH)[:, None] < n, self.required, -np.inf)
+            lower, _ = interval_distances(
+                self.pairs.kinds,
+                self.K,
+                self.pairs.frames,
+                self.pairs.params,
+                q[rows],
+                no_motion,
+                limit,
+            )
+            free[k : k + n] = (lower[:n] >= self.required).all(1)
+        return free

@@ -1,0 +1,61 @@
+"""Initial paths of solves that go round what is in the way."""
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ..objective import OT
+from ..problem_spec import ProblemSpec, mode_sequence, required_distances, whole_path
+from .detours import with_detours
+
+
+def planned_path(
+    spec: ProblemSpec, x: Float[np.ndarray, "T nq"], seed: int
+) -> Float[np.ndarray, "T nq"] | None:
+    """Return a path of the solved world with detours where it collides.
+
+    None: it does not collide, or no detour was found.
+
+    Args:
+        spec: a problem that avoids collisions between slices.
+        x: a path whose slices with waypoints are kept.
+        seed: of the detours.
+    """
+    modes = mode_sequence(spec)
+    K = modes.world.tree.model.unnamed_kinematics
+    path = with_detours(
+        K,
+        required_distances(spec),
+        whole_path(spec, x),
+        _passed_points(spec),
+        _movable_coordinates(spec),
+        np.random.default_rng(seed),
+    )
+    return None if path is None else path[1:]
+
+
+def _passed_points(spec: ProblemSpec) -> Bool[np.ndarray, " points"]:
+    """Return which of the start and the slices have equations of their own."""
+    passed = np.zeros(spec.T + 1, bool)
+    passed[[0, -1]] = True
+    for o in spec.objectives:
+        # Equations over many slices describe a motion, and no place to pass.
+        if o.type is OT.eq and o.feature.order == 0 and len(o.slices) == 1:
+            passed[o.slices[0] + 1] = True
+    return passed
+
+
+def _movable_coordinates(spec: ProblemSpec) -> Int[np.ndarray, " n"]:
+    """Return the coordinates that move on detours: those of single joints.
+
+    Free bodies, and what all slices share, stay.
+    """
+    modes = mode_sequence(spec)
+    tree, limits = modes.world.kinematics().tree, modes.world.limits
+    rotates = np.zeros(tree.nq, bool)
+    for dof, column in enumerate(tree.dof_columns[: tree.nv]):
+        if tree.column_coordinate[column] >= 0:
+            rotates[tree.column_coordinate[column]] = tree.dof_is_rotation[dof]
+    moves = (rotates | np.isfinite(limits).all(0)) & (limits[0] < limits[1])
+    moves[modes.shared_coordinates] = False
+    moves[tree.indices.quaternion_coordinates.reshape(-1)] = False
+    return np.flatnonzero(moves)

@@ -1,0 +1,62 @@
+"""Shorter paths by straight motions between random places on them.
+
+After Geraerts and Overmars 2007, "Creating high-quality paths for motion planning".
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.kinematics.manifold import difference, integrate
+
+from .free_space import FreeSpace
+
+ATTEMPTS_PER_ROUND = 4
+"""Shortcuts that are checked together, of which the one that saves most is taken."""
+
+
+def shorten(
+    space: FreeSpace,
+    corners: Float[np.ndarray, "n nq"],
+    rng: np.random.Generator,
+    rounds: int,
+) -> Float[np.ndarray, "m nq"]:
+    """Return the corners of a shorter free path with the same ends."""
+    for _ in range(rounds):
+        if len(corners) <= 2:
+            break
+        lengths = arc_lengths(space, corners)
+        ends = np.sort(rng.uniform(0, lengths[-1], (ATTEMPTS_PER_ROUND, 2)), 1)
+        a = points_at(space, corners, lengths, ends[:, 0])
+        b = points_at(space, corners, lengths, ends[:, 1])
+        direct = np.linalg.norm(difference(space.K.tree, a, b), axis=1)
+        saved = ends[:, 1] - ends[:, 0] - direct
+        saved[space.reachable(a, b) < 1] = 0.0
+        best = int(np.argmax(saved))
+        if saved[best] > 1e-6:
+            before = corners[lengths < ends[best, 0]]
+            after = corners[lengths > ends[best, 1]]
+            corners = np.concatenate([before, a[best][None], b[best][None], after])
+    return corners
+
+
+def arc_lengths(
+    space: FreeSpace, corners: Float[np.ndarray, "n nq"]
+) -> Float[np.ndarray, " n"]:
+    """Return the length of a path up to each corner."""
+    steps = difference(space.K.tree, corners[:-1], corners[1:])
+    return np.concatenate([[0.0], np.cumsum(np.linalg.norm(steps, axis=1))])
+
+
+def points_at(
+    space: FreeSpace,
+    corners: Float[np.ndarray, "n nq"],
+    lengths: Float[np.ndarray, " n"],
+    at: Float[np.ndarray, " k"],
+) -> Float[np.ndarray, "k nq"]:
+    """Return the configurations of a path at some lengths."""
+    before = np.searchsorted(lengths, at, side="right") - 1
+    segment = np.clip(before, 0, len(corners) - 2)
+    span = np.maximum(lengths[segment + 1] - lengths[segment], 1e-12)
+    fraction = np.clip((at - lengths[segment]) / span, 0.0, 1.0)
+    step = difference(space.K.tree, corners[segment], corners[segment + 1])
+    return integrate(space.K.tree, corners[segment], fraction[:, None] * step)

@@ -1,0 +1,182 @@
+"""Solves whose paths also keep their distances between slices.
+
+A path has infinitely many configurations, and rows hold at some: in the slices, and at
+one place between each two of them. Where a solved path fails its check, the row of that
+segment moves to the deepest place, and the path is solved again from where it is (an
+exchange method of semi-infinite programming; Hettich and Kortanek 1993). Places are
+data, so that nothing is compiled anew.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.solvers import Options, Result, solve_interruptible
+from posewise.solvers.interruptible import ProgressCallback
+
+from ..chain.groups import ChainData, FeatureBatch
+from ..clearance.certificate import Certificate, Shortfall
+from ..planning.planned_starts import planned_path
+from ..problem_spec import CompiledProblem, ProblemSpec, certify_path, initial_paths
+from .settings import SolveSettings
+
+MAX_EXCHANGES = 6
+"""Number of times that rows move and a path is solved again (count). Few paths that
+fail six checks pass a later one."""
+MAX_UNSEEN_DEPTH = 5e-3
+"""Depth of a shortfall up to which rows ask for more distance where they are [m]. A
+deeper one is something that the rows of its segment do not see, so that one moves."""
+LEAST_RAISE = 5e-4
+"""Smallest distance by which rows ask for more [m], so that few solves are needed."""
+MAX_RAISE = 0.02
+"""Largest distance that a row asks for beyond its margin [m]; collision rows do not see
+farther, see `features.collisions.MAX_COLLISION_SLACK`."""
+
+
+class CertifiedResult(NamedTuple):
+    """Where a solve ended, and the check of its path."""
+
+    result: Result
+    certificate: Certificate | None
+    data: ChainData
+    """Numbers of the problem, with the places of the rows between slices."""
+
+
+def solve_in_sequence(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    settings: SolveSettings,
+    count: int,
+    report_progress: ProgressCallback,
+) -> Iterator[CertifiedResult]:
+    """Yield where the solves from some starts end, one after the other.
+
+    The first start is the initial path. If the path is certified, further ones take
+    detours where that path, or the one that was found last, collides; all others are
+    random.
+
+    Args:
+        spec: the problem.
+        compiled: the problem for the solver.
+        settings: of the solves.
+        count: number of starts.
+        report_progress: see `solve_interruptible`.
+    """
+    path, multipliers = initial_paths(spec, settings.seed, 1)[0], None
+    penalty, warm = settings.initial_penalty(0), settings.warm
+    if warm is not None and warm.fits(compiled):
+        path, multipliers = warm.path(compiled), warm.multipliers(spec, compiled)
+        penalty = warm.penalty(penalty)
+    for start in range(count):
+        options = replace(settings.options, mu=penalty)
+        end = solve_certified(
+            spec, compiled, path, options, settings, report_progress, multipliers
+        )
+        yield end
+        if start + 1 < count:
+            path = _next_path(spec, settings.seed, start + 1, np.asarray(end.result.x))
+            penalty, multipliers = settings.initial_penalty(start + 1), None
+
+
+def _next_path(
+    spec: ProblemSpec, seed: int, start: int, found: Float[np.ndarray, "T nq"]
+) -> Float[np.ndarray, "T nq"]:
+    """Return the initial path of a start after the first one."""
+    if spec.is_certified:
+        given = initial_paths(spec, seed, 1)[0]
+        for path in (given, found):
+            planned = planned_path(spec, path, seed + start)
+            if planned is not None:
+                return planned
+    return initial_paths(spec, seed, start + 1)[start]
+
+
+def solve_certified(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    path: Float[np.ndarray, "T nq"],
+    options: Options,
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
+    multipliers: Float[np.ndarray, " N"] | None = None,
+) -> CertifiedResult:
+    """Solve from a path, again and again until the result is certified, or fails.
+
+    Args:
+        spec: the problem.
+        compiled: the problem for the solver.
+        path: the initial path, in the solved world.
+        options: of the first solve.
+        settings: of all solves; further ones begin with the penalty of every second
+            start, which keeps what holds already.
+        report_progress: see `solve_interruptible`.
+        multipliers: those of a similar problem's solution; None: zeros.
+    """
+    again = replace(options, mu=settings.initial_penalty(1))
+    path = np.asarray(path, compiled.data.prefix.dtype)
+    chain, data = compiled.chain, compiled.data
+    end = solve_interruptible(chain, data, path, options, report_progress, multipliers)
+    iterations = end.iterations
+    certificate = certify_path(spec, np.asarray(end.x))
+    for _ in range(MAX_EXCHANGES):
+        is_near = end.violation <= 10 * options.tolerance
+        if certificate is None or certificate.is_kept or not is_near:
+            break
+        data = move_rows(spec, compiled, data, certificate.shortfalls)
+        end = solve_interruptible(chain, data, end.x, again, report_progress)
+        iterations = iterations + end.iterations
+        certificate = certify_path(spec, np.asarray(end.x))
+    return CertifiedResult(end._replace(iterations=iterations), certificate, data)
+
+
+def move_rows(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    data: ChainData,
+    shortfalls: Iterable[Shortfall],
+) -> ChainData:
+    """Return the data with the rows of some segments where their distance is least."""
+    batches = list(data.batches)
+    rows = _rows_of_segments(spec, compiled)
+    for short in shortfalls:
+        for segment in range(short.segment - 1, short.segment + 2):
+            if segment in rows:
+                batch, row = rows[segment]
+                batches[batch] = _raised(batches[batch], row, short.depth)
+        if short.depth > MAX_UNSEEN_DEPTH and short.segment in rows:
+            batch, row = rows[short.segment]
+            batches[batch] = _moved(batches[batch], row, short.fraction)
+    return data._replace(batches=tuple(batches))
+
+
+def _rows_of_segments(
+    spec: ProblemSpec, compiled: CompiledProblem
+) -> dict[int, tuple[int, int]]:
+    """Return the batch, and the instance in it, of the row of each segment."""
+    places = {}
+    for objective, parts in zip(spec.objectives, compiled.locations, strict=True):
+        if objective.fraction is None:
+            continue
+        for part in parts:
+            slices = np.asarray(compiled.data.batches[part.batch].slices)[part.rows]
+            for segment, row in zip(slices.tolist(), part.rows.tolist(), strict=True):
+                places[segment] = part.batch, row
+    return places
+
+
+def _raised(b: FeatureBatch, row: int, depth: float) -> FeatureBatch:
+    """Return the batch with one row that asks for a larger distance."""
+    # The row y - target <= 0 asks for a gap of minus the target beyond the margin.
+    target = np.array(b.target)
+    target[row] = np.maximum(target[row] - max(depth, LEAST_RAISE), -MAX_RAISE)
+    return b._replace(target=target)
+
+
+def _moved(b: FeatureBatch, row: int, fraction: float) -> FeatureBatch:
+    """Return the batch with one row at another place in its segment."""
+    fractions = np.array(b.fractions)
+    fractions[row] = fraction
+    return b._replace(fractions=fractions)

@@ -1,0 +1,119 @@
+"""Settings of a solve: method, tolerance, options and starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from posewise.robots.errors import unknown_name
+from posewise.robots.validation import integer, number
+from posewise.solvers import Options
+
+from ..objective import ObjectiveError
+from ..problem_spec import ProblemSpec
+from ..typing import ProgressLike, SolveMethod
+from .penalties import initial_penalties
+from .warm_start import WarmStart
+
+AUGMENTED_LAGRANGIAN: Literal["augmented_lagrangian"] = "augmented_lagrangian"
+"""Name of the solver with Newton steps."""
+FIRST_ORDER_ITERATIONS = 20000
+"""Default iteration limit of first-order methods, whose steps are many and cheap."""
+PATH_OPTIONS = {"early_exit_factor": 20.0}
+"""Solver options for several slices.
+
+Trying the last step of a subproblem evaluates all slices, which takes longer than the
+step is worth, so subproblems end early.
+"""
+
+
+@dataclass(frozen=True)
+class SolveSettings:
+    """Settings of a solve; see `KOMO.solve`."""
+
+    tolerance: float
+    """Largest violation of a solution that counts as feasible, in scaled units."""
+    options: Options
+    method: SolveMethod = AUGMENTED_LAGRANGIAN
+    seed: int = 0
+    starts: int = 1
+    progress: ProgressLike = False
+    warm: WarmStart | None = None
+    """Beginning of a single start by Newton steps, instead of the initial path."""
+
+    @property
+    def uses_newton_steps(self) -> bool:
+        """Whether the method is the augmented Lagrangian."""
+        return _is_augmented_lagrangian(self.method)
+
+    def initial_penalty(self, start: int) -> float:
+        """Return the penalty with which a start begins."""
+        is_odd = start % 2
+        factor = self.options.alternate_start_penalty_factor if is_odd else 1.0
+        return self.options.mu * factor
+
+
+def make_settings(
+    spec: ProblemSpec,
+    tolerance: float,
+    progress: ProgressLike,
+    options: Mapping[str, Any],
+    method: SolveMethod = AUGMENTED_LAGRANGIAN,
+    seed: int = 0,
+    starts: int = 1,
+    warm: WarmStart | None = None,
+) -> SolveSettings:
+    """Return checked settings, with defaults that suit the problem.
+
+    Args:
+        spec: the problem.
+        tolerance: see `KOMO.solve`, as for all below.
+        progress: how progress is reported.
+        options: fields of `Options`.
+        method: the augmented Lagrangian or an optax optimiser.
+        seed: of the random starts.
+        starts: number of starts.
+        warm: where a single start begins.
+
+    Raises:
+        ObjectiveError: for unknown options or methods, and numbers out of range.
+    """
+    is_newton = _is_augmented_lagrangian(method)
+    if not is_newton and not hasattr(method, "update"):
+        raise ObjectiveError(
+            f"method is {method!r}, expected {AUGMENTED_LAGRANGIAN!r} or an optax"
+            " optimiser, e.g. optax.lbfgs()."
+        )
+    if not isinstance(progress, bool) and not callable(progress):
+        raise ObjectiveError(
+            f"progress is {progress!r}, expected True, False, or a function that gets"
+            " a posewise.solvers.Progress."
+        )
+    tolerance = _positive("tolerance", tolerance)
+    known = Options.__dataclass_fields__
+    for option, value in options.items():
+        if option not in known:
+            raise ObjectiveError(unknown_name("solver option", option, known))
+        _positive(option, value)
+    seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
+    starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
+    chosen = {"tolerance": 0.1 * tolerance, **options}
+    if "mu" in chosen:
+        # A penalty that the user chose is meant for all starts.
+        chosen.setdefault("alternate_start_penalty_factor", 1.0)
+    if not is_newton:
+        chosen.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
+    chosen = {**initial_penalties(spec), **chosen}
+    if spec.T > 1 and not spec.contacts:
+        chosen = {**PATH_OPTIONS, **chosen}
+    chosen_options = Options(**chosen)
+    return SolveSettings(
+        tolerance, chosen_options, method, seed, starts, progress, warm
+    )
+
+
+def _is_augmented_lagrangian(method: Any) -> bool:
+    return isinstance(method, str) and method == AUGMENTED_LAGRANGIAN
+
+
+def _positive(option: str, value: float) -> float:
+    return number(option, value, "a number > 0", lambda x: x > 0, ObjectiveError)
