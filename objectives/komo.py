@@ -235,8 +235,8 @@ class KOMO:
 
         A solution of a similar problem also gives its multipliers and its penalty to a
         solve from a single start, if it has as many slices: after a small change, such
-        as another pose of a target, that converges within a few steps. If it was
-        feasible, start and goals are not checked again before the solve.
+        as another pose of a target, that converges within a few steps. Start and goals
+        are not checked again before that solve.
 
         A path (S, nq) of another number of slices is resampled: it takes as long as
         this problem, in equal steps, and runs straight from the present state
@@ -619,7 +619,7 @@ class KOMO:
         settings = make_settings(
             self.spec, tolerance, progress, options, method, seed, starts, self._warm
         )
-        goes_on = self._warm is not None and self._warm.is_feasible
+        goes_on = self._warm is not None and self._warm.keeps_multipliers
         # Checks take longer than a solve that goes on from one they have been made for.
         findings = () if goes_on else warn_of_problems(self.spec, settings.tolerance)
         self._last = best_solution(

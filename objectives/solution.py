@@ -376,7 +376,8 @@ class Solution:
         Args:
             shift: number of slices by which time has moved on.
         """
-        return WarmStart(self._require_record(), shift, self.feasible)
+        failed = self.status in (Status.INFEASIBLE, Status.BAD_INPUT)
+        return WarmStart(self._require_record(), shift, not failed)
 
     def _require_record(self) -> SolveRecord:
         """Return the record of the solve, or raise."""

@@ -15,7 +15,7 @@ from ..objective import ObjectiveError
 from ..problem_spec import CompiledProblem, ProblemSpec, mode_sequence
 from .record import SolveRecord
 
-MAX_PENALTY_GROWTH = 1e4
+MAX_PENALTY_GROWTH = 1e5
 """Largest ratio of the penalty that a warm start begins with to that of a cold one. A
 larger one bends the first steps to the curved constraints of last time; a smaller one
 lets them leave what the multipliers do not hold."""
@@ -32,9 +32,9 @@ class WarmStart(NamedTuple):
     shift: int = 0
     """Number of slices by which time has moved on: slice t begins as slice t + shift
     was. The last slice that there was stands for later ones."""
-    is_feasible: bool = True
-    """Whether the solve ended at a feasible path; if not, only the path is used:
-    multipliers and penalty are those of rows that could not be satisfied."""
+    keeps_multipliers: bool = True
+    """Whether multipliers and penalty are used, too: those of a solve that has failed
+    are of rows that could not be satisfied."""
 
     def fits(self, compiled: CompiledProblem) -> bool:
         """Return whether a problem has the same slices and the same coordinates."""
@@ -49,7 +49,7 @@ class WarmStart(NamedTuple):
     def penalty(self, cold: float) -> float:
         """Return the first penalty, where a cold start would begin with another."""
         last = min(self.record.mu, MAX_PENALTY_GROWTH * cold)
-        return max(last, cold) if self.is_feasible else cold
+        return max(last, cold) if self.keeps_multipliers else cold
 
     def multipliers(
         self, spec: ProblemSpec, compiled: CompiledProblem
@@ -61,7 +61,7 @@ class WarmStart(NamedTuple):
         that of a goal at the end stays at the end.
         """
         old = self.record
-        if not self.is_feasible:
+        if not self.keeps_multipliers:
             return None
         if old.locations is compiled.locations and not self.shift:
             return np.asarray(old.multipliers)

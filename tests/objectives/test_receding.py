@@ -162,11 +162,13 @@ def test_an_infeasible_solution_gives_its_path_alone():
     C = crane()
     C.set_pose("target", [9.0, 0, 0, 1, 0, 0, 0])
     komo = reaching(C)
+    first_steps = komo.solve(progress=False, max_iterations=2)
     solution = komo.solve(progress=False)
     assert not solution.feasible
     warm = solution.warm_start()
     compiled = komo.spec.cache.compiled.value
     assert warm.multipliers(komo.spec, compiled) is None and warm.penalty(0.1) == 0.1
+    assert first_steps.warm_start().multipliers(komo.spec, compiled) is not None
     C.set_pose("target", MOVES["target"])
     komo.initialize(solution)
     assert komo.solve(progress=False).feasible
