@@ -159,9 +159,11 @@ def mode_sequence(spec: ProblemSpec) -> ModeSequence:
     parts = spec.switches, spec.helpers, spec.contacts, driven
     # The constant poses of attachments depend on the state only if there are switches.
     state = C.q.tobytes() if spec.switches else b""
-    # Without parts the world is the user's own; where courses begin is data.
-    kept = (f.origin for f in C.frames if any(parts) and f.name not in driven)
-    origins = b"".join(np.asarray(origin, float).tobytes() for origin in kept)
+    origins = b""
+    if any(parts):
+        # Otherwise the world is the user's own. Where courses begin is data.
+        kept = [f.origin for f in C.frames if f.name not in driven]
+        origins = np.asarray(kept, float).tobytes()
     key = (C.structure_key, *parts, state, origins)
     modes = spec.cache.modes.get(key, lambda: build_modes(C, *parts))
     if spec.courses:

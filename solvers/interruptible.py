@@ -155,16 +155,16 @@ def zero_multipliers(
     problem: ChainProblem, data: PyTree, x: Float[jax.Array | np.ndarray, "T nq"]
 ) -> Float[np.ndarray, " N"]:
     """Return a zero for each row."""
-    sizes = _row_count_slot(problem, x.dtype)
-    if not sizes:
+    slot = _zero_multipliers_slot(problem, x.dtype)
+    if not slot:
         rows = [np.prod(b.y.shape, dtype=int) for b in problem.shapes(data, x)]
-        sizes.append(int(np.sum(rows)))
-    return np.zeros(sizes[0], x.dtype)
+        slot.append(np.zeros(int(np.sum(rows)), x.dtype))
+    return slot[0]
 
 
 @lru_cache(maxsize=64)
-def _row_count_slot(problem: Any, dtype: Any) -> list[int]:
-    """Return a list that holds the number of rows, once they are counted."""
+def _zero_multipliers_slot(problem: Any, dtype: Any) -> list[np.ndarray]:
+    """Return a list that holds the zeros of a problem, once its rows are counted."""
     return []
 
 
