@@ -1,6 +1,6 @@
 """Collisions of all pairs of frames that can collide: their sum, or a row for each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -102,7 +102,36 @@ def collision_sum(
         unit="m",
         resolve=resolve,
         is_nonnegative=True,
+        pair_margins=margins,
     )
+
+
+def required_distances(
+    C: Config,
+    symbol: Symbol,
+    frames: Sequence[FrameName],
+    options: Mapping[str, float],
+) -> tuple[Int[np.ndarray, "n 2"], Float[np.ndarray, " n"]]:
+    """Return the pairs of a collision feature, and the distances that it demands [m].
+
+    Args:
+        C: the world.
+        symbol: a sum or rows over pairs.
+        frames: of the feature.
+        options: of the feature.
+
+    Returns:
+        Pairs of frame indices; their distances.
+    """
+    involved, positions = _select_pairs(C, frames)
+    pairs = involved[positions]
+    if symbol.pair_margins is not None:
+        return pairs, symbol.pair_margins(C, pairs)
+    given: dict[str, Any] = {**symbol.options, **options}
+    margins = np.full(len(pairs), float(given["margin"]))
+    if given["self_margin"] is not None:
+        margins[C.own_links(pairs)] = given["self_margin"]
+    return pairs, margins
 
 
 def resolve_rows(

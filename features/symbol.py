@@ -89,6 +89,9 @@ class Symbol:
     pair_sum: tuple[Any, Callable[[dict], dict]] | None = None
     """For a symbol with `value_and_wrenches` whose params contain `reach`: the types of
     its pairs, and a function from its params to those of `sum_near_pairs`."""
+    pair_margins: Callable[[Config, np.ndarray], np.ndarray] | None = None
+    """The required distance of each pair of frame indices [m], for a symbol over all
+    pairs whose margins are no options."""
     vector_form: VectorForm | None = None
     """`fn` in the form of `vectors.py`, in which many symbols are one computation."""
     resolve: Callable[..., Any] | None = None

@@ -19,7 +19,11 @@ from .chain.modes import ModeSequence, build_modes
 from .checks.findings import certain_conflicts
 from .objective import Objective, ObjectiveError
 from .objective_report import ObjectiveReport, format_table, report_objective
-from .report.colliding_pairs import colliding_pairs, is_about_collisions
+from .report.colliding_pairs import (
+    colliding_pairs,
+    is_about_collisions,
+    pairs_between_slices,
+)
 from .report.filming import film_slices, film_worlds
 from .report.plotting import plot_path
 from .report.viewing import view_worlds
@@ -271,8 +275,17 @@ class Solution:
             lines.append(self.message)
             if self._record is not None:
                 lines += certain_conflicts(self._record.spec, self.tolerance)
-            lines += colliding_pairs(self._violated(), self.world_at)
+            lines += self.colliding_pairs()
         return "\n".join(lines)
+
+    def colliding_pairs(self) -> list[str]:
+        """Return sentences on the pairs that violate objectives on collisions.
+
+        They name slice and distance of each, first those between slices.
+        """
+        between = None if self._record is None else self._record.certificate
+        lines = [*pairs_between_slices(between)]
+        return lines + [*colliding_pairs(self._violated(), self.world_at)]
 
     def plot(self, file: StrPath | None = None) -> "Figure":
         """Return a matplotlib figure of joint paths, and of violations over time.

@@ -304,13 +304,13 @@ class GroupEvaluation(NamedTuple):
             return {k: v[0] for k, v in b.params.items()}, None
         return {k: gather(v, b.param_set) for k, v in b.params.items()}, 0
 
-    def _step_durations(self, slices: jax.Array) -> jax.Array:
+    def _step_durations(self, slices: Array) -> jax.Array:
         """Return the duration of each step of windows (n, steps)."""
         # Steps before slice 0 are as long as the first one.
         return gather(self.data.tau, jnp.maximum(slices[:, 1:] - self.order, 0))
 
     def _quaternions(
-        self, group: FeatureGroup, slices: jax.Array, frames: jax.Array
+        self, group: FeatureGroup, slices: Array, frames: Array
     ) -> jax.Array:
         """Return orientations (n, window, m, 4) without jumps of sign in a window."""
         quats = self.kinematics.quaternions
@@ -337,7 +337,7 @@ class GroupEvaluation(NamedTuple):
         J = jnp.sum(wrenches * twists[:, None], -1).swapaxes(1, 2)
         return fold_dofs(self.data.K, J)
 
-    def _by_columns(self, J: jax.Array, slices: jax.Array) -> jax.Array:
+    def _by_columns(self, J: jax.Array, slices: Array) -> jax.Array:
         """Return Jacobians (n, window, rows, nv) by tangent columns or by q."""
         if self.coordinates == "tangent":
             return J

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from posewise.features.collisions import required_distances
 from posewise.features.feature import Feature
 from posewise.features.table import FS
 from posewise.robots.config import Config
 
 from ..objective import OT, Objective
 
-PAIR_SUMS = FS.accumulatedCollisions.symbol, FS.collisionRows.symbol
+PAIR_SYMBOLS = FS.accumulatedCollisions.name, FS.collisionRows.name
+"""Names of the symbols over all pairs, which those of avoidance have too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +41,7 @@ class ClearanceDemand:
             pairs = np.array([(i, j) for i in a for j in b], int).reshape(-1, 2)
             target = 0.0 if feature.target is None else float(feature.target[0])
             return pairs, np.full(len(pairs), -target)
-        options = {**feature.symbol.options, **feature.options}
-        margin, own = options["margin"], options["self_margin"]
-        pairs = C.collision_indices()
-        if feature.frames:
-            chosen = [C.index(name) for name in feature.frames]
-            pairs = pairs[np.isin(pairs, chosen).any(1)]
-        required = np.full(len(pairs), float(margin or 0.0))
-        if own is not None:
-            required[C.own_links(pairs)] = own
-        return pairs, required
+        return required_distances(C, feature.symbol, feature.frames, feature.options)
 
 
 def clearance_demands(
@@ -65,8 +58,11 @@ def clearance_demands(
         scale = np.ones(1) if feature.scale is None else feature.scale
         if feature.order or objective.type is OT.sos or not (scale > 0).all():
             continue
+        if objective.fraction is not None:
+            # Rows between slices repeat those of their slices.
+            continue
         slack = tolerance / float(scale.max())
-        if feature.symbol in PAIR_SUMS and feature.target is None:
+        if feature.symbol.name in PAIR_SYMBOLS and feature.target is None:
             yield ClearanceDemand(objective, slack)
         elif feature.symbol is FS.distance.symbol and objective.type is OT.ineq:
             a, b = feature.frames

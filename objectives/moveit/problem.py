@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from posewise.features import FS, Feature
+from posewise.features import FS
 from posewise.robots.config import Config
 from posewise.robots.errors import LoadError, first_few
 from posewise.robots.loaders.dispatch import Packages
@@ -37,7 +37,7 @@ class MoveItProblem:
     def komo(self, slices: int = 32, *, margin: float = 0.0, goal: int = 0) -> KOMO:
         """Return the path problem of the request: accelerate little, end at rest.
 
-        Frames that can collide keep a margin on all slices. Where the goal sets all
+        Frames that can collide keep a margin on the whole path. Where the goal sets all
         moving joints, the initial path leads straight there.
 
         Args:
@@ -55,8 +55,7 @@ class MoveItProblem:
             )
         komo = setup_motion(self.world, 1, slices, collisions=False)
         if self.world.collision_pairs():
-            clear = Feature(FS.accumulatedCollisions, margin=margin)
-            komo.add_objective(None, clear, type=OT.ineq)
+            komo.avoid_collisions(margin)
         if self.path_constraints is not None:
             for feature, kind in self.path_constraints.features:
                 komo.add_objective(None, feature, type=kind)

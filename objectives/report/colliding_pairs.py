@@ -5,14 +5,15 @@ the world of the worst slice.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
+from posewise.features.collisions import required_distances
 from posewise.features.table import FS
 from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 
+from ..clearance.certificate import Certificate, Shortfall
 from ..objective_report import ObjectiveReport, violations
 
 MAX_PAIRS = 3
@@ -42,6 +43,9 @@ def colliding_pairs(
         world_at: the world in a slice.
     """
     for report in filter(is_about_collisions, reports):
+        if report.objective.fraction is not None:
+            # `pairs_between_slices` is about these.
+            continue
         name, worst = report.objective.name, report.worst_slice
         hits = _hits(report, world_at(worst))
         seen = {(a, b) for a, b, _ in hits}
@@ -78,8 +82,36 @@ def _other_slices(report: ObjectiveReport) -> Sequence[int]:
 def _hits(report: ObjectiveReport, C: Config) -> list[tuple[str, str, float]]:
     """Return the pairs of an objective that are nearer than its margin."""
     feature = report.objective.feature
-    options: dict[str, Any] = {**feature.symbol.options, **feature.options}
-    hits = C.collisions(options["margin"], options["self_margin"])
-    if feature.frames:
-        hits = [hit for hit in hits if {*hit[:2]} & {*feature.frames}]
-    return hits
+    pairs, margins = required_distances(
+        C, feature.symbol, feature.frames, feature.options
+    )
+    if not len(pairs):
+        return []
+    names = C.frame_names
+    contacts = C.contacts(pairs, float(np.nextafter(margins.max(), np.inf)))
+    return [
+        (names[pairs[k, 0]], names[pairs[k, 1]], float(contact.distance))
+        for k, contact in contacts.items()
+        if contact.distance <= margins[k]
+    ]
+
+
+def pairs_between_slices(certificate: Certificate | None) -> Iterator[str]:
+    """Yield a sentence on the pairs that come too near between slices, deepest first.
+
+    Args:
+        certificate: the check of the path; None: nothing is required there.
+    """
+    if certificate is None or certificate.is_kept:
+        return
+    deepest: dict[tuple[str, ...], Shortfall] = {}
+    for short in sorted(certificate.shortfalls, key=lambda s: s.depth):
+        deepest[tuple(name.partition("@")[0] for name in short.frames)] = short
+    parts = [
+        f"{a!r} and {b!r} {1e3 * short.distance:.1f} mm,"
+        f" {100 * short.fraction:.0f} % of the way to slice {short.segment}"
+        for (a, b), short in reversed(deepest.items())
+    ]
+    yield (
+        f"between slices: {first_few(parts, '; ', MAX_PAIRS)}; negative: they overlap."
+    )

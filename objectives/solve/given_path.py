@@ -10,7 +10,12 @@ from posewise.compilation.program import compile_program
 from posewise.solvers import Status
 
 from ..chain.builder import without_slack
-from ..problem_spec import ProblemSpec, compile_chain, mode_sequence
+from ..problem_spec import (
+    ProblemSpec,
+    certify_path,
+    compile_chain,
+    mode_sequence,
+)
 from ..solution import Solution
 from .record import SolveRecord
 
@@ -20,7 +25,8 @@ def given_path_as_solution(
 ) -> Solution:
     """Return a path as a solution, which tells the violation of each objective.
 
-    What mode switches attach keeps the pose at which the path brings it there. Contact
+    With `KOMO.avoid_collisions` its distances are checked between slices, too. What
+    mode switches attach keeps the pose at which the path brings it there. Contact
     forces are no part of a path and count as zero.
 
     Args:
@@ -34,7 +40,8 @@ def given_path_as_solution(
     y = np.asarray(_rows(chain, without_slack(data), jnp.asarray(x)))
     nothing = np.zeros(len(y))
     parts = chain, data, locations, x, y, nothing
-    record = SolveRecord(spec.frozen(), *parts, mu=0.0)
+    certificate = certify_path(spec, np.asarray(x, float))
+    record = SolveRecord(spec.frozen(), *parts, mu=0.0, certificate=certificate)
     return Solution(
         x=np.asarray(x, float),
         status=Status.FEASIBLE,

@@ -10,7 +10,6 @@ import numpy as np
 from posewise.objectives import KOMO, Solution
 from posewise.objectives.checks.limits import LIMIT_TOLERANCE
 from posewise.objectives.objective_report import format_table
-from posewise.objectives.report.colliding_pairs import colliding_pairs
 from posewise.objectives.solve.alternatives import resolve_alternatives
 from posewise.objectives.solve.given_path import given_path_as_solution
 from posewise.robots.config import Config
@@ -70,7 +69,8 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
         )
         checks.append(_check_objectives(solution))
     checks.append(_check_collisions(loaded, komo, solution))
-    # The certified clearance between configurations is one more check here.
+    # More checks of the whole path have their place here. Between slices the objectives
+    # of `avoid_collisions` are certified already.
     predicates = []
     if solution is not None:
         predicates = [
@@ -135,7 +135,7 @@ def _check_objectives(solution: Solution) -> PathCheck:
         f" {o.worst_slice}."
         for o in violated
     ]
-    lines += colliding_pairs(violated, solution.world_at)
+    lines += solution.colliding_pairs()
     return PathCheck("objectives", solution.feasible, tuple(lines))
 
 

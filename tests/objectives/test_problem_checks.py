@@ -356,3 +356,37 @@ def test_pairs_of_all_slices_are_named():
     lines = [line for line in report.splitlines() if line.startswith("accumulated")]
     assert "also 'cart' and 'gate' in slice 1 (-80.0 mm)" in lines[-2]
     assert "nearest in slice 3: 'wall' and 'cart' (-" in lines[-1]
+
+
+def avoiding(C: pw.Config, target: float, **options) -> pw.KOMO:
+    komo = motion(C, None)
+    komo.avoid_collisions(**options)
+    end = dict(target=[target], scale=10, name="end")
+    komo.add_objective([1.0], FS.qItself, ["cart"], OT.eq, **end)
+    return komo
+
+
+def test_avoidance_is_checked_as_collision_objectives_are():
+    (start,) = sentences(avoiding(cart(0.78), -1.0))
+    assert "The start is in collision: 'wall' and 'cart' (-80.0 mm)" in start
+    (goal,) = sentences(avoiding(cart(), 0.68, margin=0.05))
+    assert goal.startswith("end: its target in slice 3 violates 'avoid collisions'")
+    assert "'wall' and 'cart' (20.0 mm)" in goal
+    assert sentences(avoiding(cart(), 0.6, margin=0.05)) == []
+    allow = [("wall", "cart", [1.0])]
+    assert sentences(avoiding(cart(), 0.7, margin=0.05, allow=allow)) == []
+
+
+def test_pairs_between_slices_are_named():
+    C = pw.Config()
+    C.add_frame("post", shape=pw.Box([0.05, 0.1, 1]))
+    C.add_frame("cart", joint="transX", limits=[[-1], [1]], shape=pw.Sphere(0.1))
+    C.q = [-1.0]
+    komo = pw.KOMO(C, 1, 2, 1)
+    komo.add_control_objective(order=1)
+    komo.avoid_collisions(margin=0.01)
+    for t, x in ((0.5, -0.9), (1.0, 0.9)):
+        komo.add_objective([t], FS.qItself, [], OT.eq, target=[x], scale=100)
+    report = report_of(komo)
+    line = next(x for x in report.splitlines() if x.startswith("between slices"))
+    assert "'post' and 'cart' -1" in line and "% of the way to slice 1" in line
