@@ -304,6 +304,32 @@ def linearize_per_coordinate(
     return y, slope[:, None] * dq
 
 
+@full_matmul_precision
+def differentiate_by_durations(
+    symbol: Symbol,
+    order: int,
+    x: FeatureInputs,
+    params: dict,
+    params_axis: int | None,
+    scale: Float[jax.Array, "n *rows"],
+    target: Float[jax.Array, "n rows"],
+    K: Kinematics | None = None,
+) -> Float[jax.Array, "n out steps"]:
+    """Return derivatives of scaled rows with respect to the durations of steps.
+
+    Arguments are those of `linearize_per_coordinate`, and the scale may be a matrix.
+    """
+
+    def rows(
+        tau: jax.Array, x: FeatureInputs, params: dict, scale: Any, target: Any
+    ) -> jax.Array:
+        y = evaluate_symbol(symbol, order, x._replace(tau=tau), params, K)
+        return apply_scale_and_target(symbol, y, scale, target)[0]
+
+    differentiate = jax.vmap(jax.jacfwd(rows), (0, 0, params_axis, 0, 0))
+    return differentiate(x.tau, x, params, scale, target)
+
+
 def apply_scale_and_target(
     symbol: Symbol,
     y: Float[jax.Array, "*batch rows"],
@@ -383,10 +409,18 @@ def difference_coefficients(
 ) -> Float[jax.Array, "n slices"]:
     """Return the coefficient of each slice in a backward difference over time."""
 
-    def coefficients(tau: jax.Array) -> jax.Array:
-        return jnp.stack(_difference_coefficients(True, order, tau))
+    return jax.vmap(partial(_stacked_coefficients, order))(tau)
 
-    return jax.vmap(coefficients)(tau)
+
+def differentiate_coefficients(
+    order: int, tau: Float[jax.Array, "n steps"]
+) -> Float[jax.Array, "n slices steps"]:
+    """Return the derivatives of `difference_coefficients` by durations of steps."""
+    return jax.vmap(jax.jacfwd(partial(_stacked_coefficients, order)))(tau)
+
+
+def _stacked_coefficients(order: int, tau: jax.Array) -> jax.Array:
+    return jnp.stack(_difference_coefficients(True, order, tau))
 
 
 def _moment_from_pose_derivative(R, p, dR, dp) -> jax.Array:

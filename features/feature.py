@@ -49,7 +49,7 @@ class Feature:
         symbol: an entry of `FS`, or any function of poses: it gets one `Pose` (with
             `.R`, `.p`, `.quaternion`) for each frame and returns an array (D,).
         frames: names of frames; of joints for joint features (none: all of them).
-        order: 0 value, 1 velocity, 2 acceleration, 3 jerk (of `FS.signedJerks`);
+        order: 0 value, 1 velocity, 2 acceleration, 3 jerk (of `FS.jerkBounds`);
             default: the symbol's own.
         target: value of φ_k at which y is zero: one number, or D numbers.
         scale: one number, D numbers, or a matrix (out, D) that projects.
@@ -67,7 +67,7 @@ class Feature:
         order: Order | None = None,
         target: TargetLike | None = None,
         scale: ScaleLike | None = None,
-        **options: float,
+        **options: float | VectorLike,
     ) -> None:
         names = _as_names(frames)
         phi = _as_symbol(symbol, len(names))
@@ -93,7 +93,10 @@ class Feature:
             FeatureError,
         )
         for option, value in options.items():
-            number(f"{phi.name}: {option}", value, error=FeatureError)
+            if isinstance(phi.options[option], tuple):
+                options[option] = tuple(_as_array(phi, option, value, 1).tolist())
+            else:
+                number(f"{phi.name}: {option}", value, error=FeatureError)
         self.scale = None if scale is None else _as_array(phi, "scale", scale, 2)
         self.target = None if target is None else _as_array(phi, "target", target, 1)
         self.symbol = _unprojected(phi, self.scale, self.target)

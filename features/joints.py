@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from posewise.robots.config import Config
 from posewise.robots.typing import Array
 
+from .errors import FeatureError
 from .safe_math import amin
 
 JointValues = Float[jax.Array, " n"]
@@ -43,54 +44,79 @@ def velocity_limits(
     return jnp.stack([-v - max_velocity, v - max_velocity], -1).reshape(-1)
 
 
-def _both_signs(rates: jax.Array) -> jax.Array:
-    """Return -x and x of each rate, next to each other."""
-    # A row depends on one coordinate only, as `Symbol.rows_per_coordinate` asks.
-    return jnp.stack([-rates, rates], -1).reshape(-1)
-
-
-def signed_velocities(
-    old: JointValues, new: JointValues, *, tau: Float[jax.Array, ""]
+def velocity_bounds(
+    old: JointValues,
+    new: JointValues,
+    *,
+    tau: Float[jax.Array, ""],
+    limits: JointValues,
 ) -> jax.Array:
-    """For each coordinate -v and v, velocities between two slices [rad/s, m/s].
+    """For each coordinate by how far its step exceeds ±limit · tau.
 
-    Rows are at most a target where |v| is; see `KOMO.add_motion_limits`.
+    Rows are at most 0 where |v| is at most the limit; see `KOMO.add_motion_limits`.
     """
-    return _both_signs((new - old) / tau)
+    # Not the velocity itself: where tau is a variable, these rows are linear in it.
+    return _beyond(new - old, limits * tau)
 
 
-def signed_accelerations(
+def acceleration_bounds(
     oldest: JointValues,
     old: JointValues,
     new: JointValues,
     *,
     tau: Float[jax.Array, "2"],
+    limits: JointValues,
 ) -> jax.Array:
-    """For each coordinate -a and a, its accelerations where corners are rounded.
+    """For each coordinate by how far its change of step exceeds ±limit · tau².
 
-    They are changes of velocity over the shorter of both steps [rad/s², m/s²]; see
-    `Solution.resample`.
+    Where steps differ, the change of velocity is that over the shorter one, as where
+    corners are rounded; see `Solution.resample`.
     """
     change = (new - old) / tau[1] - (old - oldest) / tau[0]
-    return _both_signs(change / amin(tau))
+    mean = tau.mean()
+    return _beyond(change * mean, limits * amin(tau) * mean)
 
 
-def signed_jerks(
+def jerk_bounds(
     oldest: JointValues,
     older: JointValues,
     old: JointValues,
     new: JointValues,
     *,
     tau: Float[jax.Array, "3"],
+    limits: JointValues,
 ) -> jax.Array:
-    """For each coordinate -j and j, the changes of acceleration over time.
-
-    Four slices have two accelerations, each in the middle between the middles of two
-    steps [rad/s³, m/s³].
-    """
+    """For each coordinate by how far its third difference exceeds ±limit · tau³."""
     first = transition_acceleration(oldest, older, old, tau=tau[:2])
     second = transition_acceleration(older, old, new, tau=tau[1:])
-    return _both_signs((second - first) / ((tau[0] + 2 * tau[1] + tau[2]) / 4))
+    # Accelerations lie in the middle between the middles of two steps.
+    time = (tau[0] + 2 * tau[1] + tau[2]) / 4
+    square = tau[1] ** 2
+    return _beyond((second - first) * square, limits * time * square)
+
+
+def _beyond(change: JointValues, largest: JointValues) -> jax.Array:
+    """Return by how far -x and x of each change exceed the largest one."""
+    # A row depends on one coordinate only, as `Symbol.rows_per_coordinate` asks.
+    return jnp.stack([-change - largest, change - largest], -1).reshape(-1)
+
+
+def motion_bound_params(
+    C: Config, frames: Sequence[str], limits: Sequence[float]
+) -> dict[str, np.ndarray]:
+    """Return the limit of each coordinate of the named joints, or of all joints.
+
+    Raises:
+        FeatureError: for another number of limits.
+    """
+    names = frames or C.joint_names
+    n = C.coordinates(names).size
+    if np.size(limits) not in (1, n):
+        raise FeatureError(
+            f"limits has {np.size(limits)} numbers, expected 1 or {n}, one for each"
+            f" coordinate of {', '.join(names)}."
+        )
+    return {"limits": np.array(np.broadcast_to(limits, n), float)}
 
 
 def transition_velocity(

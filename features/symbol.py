@@ -65,8 +65,10 @@ class Symbol:
     """Whether `fn` reads the quaternions of its poses."""
     uses_kinematics: bool = False
     """Whether `fn` gets the world's `Kinematics` as `K`."""
-    options: Mapping[str, float | None] = field(default_factory=dict)
-    """Numbers that a user may set, with defaults."""
+    options: Mapping[str, float | tuple[float, ...] | None] = field(
+        default_factory=dict
+    )
+    """Numbers, or lists of numbers, that a user may set, with defaults."""
     params: Callable[..., dict[str, np.ndarray]] | None = None
     """`(C, frames, **options)` to the arrays that `fn` needs besides poses."""
     reads_origins: bool = True

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from posewise.robots.typing import Frames
+from posewise.robots.typing import Frames, VectorLike
 from posewise.robots.world.friction import DEFAULT_FRICTION
 
 from . import (
@@ -75,6 +75,17 @@ _collision_symbol = partial(
     unit="m",
     options={"margin": 0.0, "self_margin": None, "smoothing": 0.0},
 )
+
+
+def _motion_bound_symbol(fn, window: int) -> AnySymbol:
+    return _joint_symbol(
+        fn,
+        rows_per_coordinate=2,
+        unit="rad, m",
+        window=window,
+        options={"limits": (0.0,)},
+        params=joints.motion_bound_params,
+    )
 
 
 def _axis_symbol(i: int) -> AnySymbol:
@@ -263,18 +274,9 @@ class FS(Enum):
         unit="rad/s², m/s²",
         window=2,
     )
-    signedVelocities = _joint_symbol(
-        joints.signed_velocities, rows_per_coordinate=2, unit="rad/s, m/s", window=1
-    )
-    signedAccelerations = _joint_symbol(
-        joints.signed_accelerations,
-        rows_per_coordinate=2,
-        unit="rad/s², m/s²",
-        window=2,
-    )
-    signedJerks = _joint_symbol(
-        joints.signed_jerks, rows_per_coordinate=2, unit="rad/s³, m/s³", window=3
-    )
+    velocityBounds = _motion_bound_symbol(joints.velocity_bounds, 1)
+    accelerationBounds = _motion_bound_symbol(joints.acceleration_bounds, 2)
+    jerkBounds = _motion_bound_symbol(joints.jerk_bounds, 3)
     qHome = _joint_symbol(
         joints.home_difference,
         rows_per_coordinate=1,
@@ -386,7 +388,7 @@ class FS(Enum):
         order: Order | None = None,
         target: TargetLike | None = None,
         scale: ScaleLike | None = None,
-        **options: float,
+        **options: float | VectorLike,
     ) -> Feature:
         """Return this symbol on frames as a `Feature`, which documents the arguments.
 

@@ -26,10 +26,31 @@ class SliceInterval:
     slices: Slices
     """All selected slices, at least one."""
     slices_per_phase: int
-    tau: Float[np.ndarray, " T"]
-    """Duration of the step into each slice of the path [s]."""
+    initial_tau: Float[np.ndarray, " T"]
+    """Duration of the step into each slice of the path [s], at first if it is free."""
     starts_at_present: bool = False
     """Whether the interval begins at the present state, one step before slice 0."""
+    has_free_durations: bool = False
+    """Whether durations are variables; see `KOMO.free_durations`."""
+
+    @property
+    def T(self) -> int:
+        """Number of slices of the path."""
+        return len(self.initial_tau)
+
+    @property
+    def tau(self) -> Float[np.ndarray, " T"]:
+        """Duration of the step into each slice of the path [s].
+
+        Raises:
+            ObjectiveError: if durations are variables.
+        """
+        if self.has_free_durations:
+            raise ObjectiveError(
+                "This constraint counts in seconds, but the durations of the problem"
+                " are variables; leave free_durations() out."
+            )
+        return self.initial_tau
 
     @property
     def first(self) -> Slices:
@@ -70,7 +91,11 @@ class SliceInterval:
 
 
 def select_interval(
-    times: Times, slices_per_phase: int, tau: Float[np.ndarray, " T"], label: str
+    times: Times,
+    slices_per_phase: int,
+    tau: Float[np.ndarray, " T"],
+    label: str,
+    has_free_durations: bool = False,
 ) -> SliceInterval:
     """Return the interval that times select; see `select_slices`.
 
@@ -83,7 +108,9 @@ def select_interval(
     starts_at_present = not len(values) or (
         is_interval and slice_index(values[0], slices_per_phase) < 0
     )
-    return SliceInterval(slices, slices_per_phase, tau, bool(starts_at_present))
+    return SliceInterval(
+        slices, slices_per_phase, tau, bool(starts_at_present), has_free_durations
+    )
 
 
 class Alternative(NamedTuple):

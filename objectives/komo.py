@@ -33,16 +33,18 @@ from .interval import Choice, SupportsObjectives
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError
 from .presets.mode_switch import make_mode_switch
-from .presets.motion_limits import motion_limits
 from .problem_builder import (
     check_helper,
     check_switch,
+    free_durations,
     make_avoidance,
     make_contact,
     make_control_objective,
     make_courses,
+    make_motion_limits,
     make_objective,
     make_spec,
+    make_time_objective,
     parse_path,
     parse_paths,
     parse_start_velocity,
@@ -284,7 +286,7 @@ class KOMO:
         target: TargetLike | None = None,
         order: Order | None = None,
         name: str | None = None,
-        **options: float,
+        **options: float | VectorLike,
     ) -> Objective:
         """Add a feature as eq, ineq (<= 0) or sos (cost) on the slices at `times`.
 
@@ -414,14 +416,52 @@ class KOMO:
             ObjectiveError: for limits that are not positive, no limit at all, or a kind
                 of limit that exceeds k_order.
         """
-        objectives = tuple(
-            make_objective(self.spec, times, feature, (), OT.ineq, name, {}, {})
-            for name, feature in motion_limits(
-                self.spec.config, velocity, acceleration, jerk, joints, scale
-            )
+        objectives = make_motion_limits(
+            self.spec, times, velocity, acceleration, jerk, joints, scale
         )
         self._append(*objectives)
         return objectives
+
+    def free_durations(
+        self,
+        min: float | VectorLike | None = None,
+        max: float | VectorLike | None = None,
+    ) -> None:
+        """Make the duration of each phase a variable; call it before adding objectives.
+
+        All steps of a phase have the same duration, at first that of
+        `duration_per_phase`; `Solution.tau` and `times` tell those that were found.
+        Velocities and accelerations of all features depend on them. Weights of control
+        objectives, which approximate integrals over time, are those of the durations at
+        first. Constraints that count in seconds are refused.
+
+        Args:
+            min: least duration of a phase [s], one number or one for each phase; None:
+                a tenth of that at first.
+            max: largest duration, in the same way; None: ten times that at first.
+
+        Raises:
+            ObjectiveError: for durations that are not positive, min > max, or after
+                objectives were added.
+        """
+        self.spec = free_durations(self.spec, min, max)
+
+    def add_time_objective(self, scale: float = 10.0) -> Objective:
+        """Add the square of the total duration as a cost, after `free_durations`.
+
+        With limits of velocity and acceleration the motion becomes as fast as these
+        allow. A small control objective, such as order 2 with scale 0.1, decides on joints
+        that could take several ways in that time, and helps to converge.
+
+        Args:
+            scale: factor of the total duration [1/s].
+
+        Raises:
+            ObjectiveError: for constant durations.
+        """
+        objective = make_time_objective(self.spec, scale)
+        self._append(objective)
+        return objective
 
     def add_frame(
         self,

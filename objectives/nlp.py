@@ -154,7 +154,7 @@ def make_nlp(spec: ProblemSpec) -> NLP:
     entries = []
     row_sources = []
     dependent = [
-        _dependent_coordinates(chain.tree, group, batch)
+        _dependent_coordinates(chain, group, batch)
         for group, batch in zip(chain.groups, data.batches, strict=True)
     ]
     for objective, parts in zip(spec.objectives, locations, strict=True):
@@ -207,9 +207,20 @@ def _variables(T: int, nq: int, shared: np.ndarray) -> Int[np.ndarray, "T nq"]:
 
 
 def _dependent_coordinates(
-    tree: KinematicTree, group: FeatureGroup, b: FeatureBatch
+    chain: Chain, group: FeatureGroup, b: FeatureBatch
 ) -> np.ndarray:
     """Return which coordinates each instance may depend on, (n, window, nq)."""
+    depends = _coordinates_of_frames(chain.tree, group, b)
+    if group.order and chain.durations:
+        depends = depends.copy()
+        depends[:, -1, list(chain.durations)] = True
+    return depends
+
+
+def _coordinates_of_frames(
+    tree: KinematicTree, group: FeatureGroup, b: FeatureBatch
+) -> np.ndarray:
+    """Return which coordinates the inputs of each instance depend on."""
     n, window = len(b.slices), group.window
     if not group.num_frames:
         depends = np.zeros((n, tree.nq), bool)

@@ -21,6 +21,7 @@ from .chain.modes import HelperFrame, ModeSwitch, build_modes
 from .clearance.avoidance import AllowedContact, CollisionAvoidance
 from .interval import (
     ResolvedAlternative,
+    SliceInterval,
     SupportsObjectives,
     alternatives_of,
     select_interval,
@@ -31,13 +32,17 @@ from .presets.contact_constraints import (
     force_unit,
     friction_coefficient,
 )
+from .presets.motion_limits import motion_limits
 from .presets.preset import Preset
-from .problem_spec import ProblemSpec
+from .problem_spec import ProblemSpec, mode_sequence
 from .solve.waypoints import resample_path, waypoint_path
 from .typing import Slices, Times
 
 MAX_SLICES = 1_000_000
 """Largest number of slices of a path; more are taken for a mistake."""
+
+DURATION_RANGE = 10.0
+"""Default bound of variable durations, over and under the initial ones (factor)."""
 
 
 def make_spec(
@@ -204,6 +209,26 @@ def make_control_objective(
     return replace(objective, weights=tuple(np.sqrt(tau).tolist()))
 
 
+def make_motion_limits(
+    spec: ProblemSpec,
+    times: Times,
+    velocity: float | VectorLike | None,
+    acceleration: float | VectorLike | None,
+    jerk: float | VectorLike | None,
+    joints: Frames,
+    scale: float,
+) -> tuple[Objective, ...]:
+    """Return an objective for each kind of limit; see `KOMO.add_motion_limits`."""
+    objectives = []
+    for name, feature in motion_limits(
+        spec.config, velocity, acceleration, jerk, joints, scale
+    ):
+        objective = make_objective(spec, times, feature, (), OT.ineq, name, {}, {})
+        weights = spec.tau[list(objective.slices)] ** -feature.order
+        objectives.append(replace(objective, weights=tuple(weights.tolist())))
+    return tuple(objectives)
+
+
 def make_contact(
     spec: ProblemSpec,
     times: Times,
@@ -215,7 +240,7 @@ def make_contact(
     """Return all contacts with one more, and its objectives; see `KOMO.add_contact`."""
     pair = a, b
     label = f"contact {a}-{b}"
-    interval = select_interval(times, spec.slices_per_phase, spec.tau, label)
+    interval = _interval(spec, times, label)
     coefficient = friction_coefficient(spec.world, pair, friction)
     unit = force_unit(spec.world, pair)
     contacts, contact = activate_contact(spec.contacts, a, b, unit, interval.slices)
@@ -283,6 +308,73 @@ def _refuse_both(
         )
 
 
+def free_durations(
+    spec: ProblemSpec,
+    min: float | VectorLike | None,
+    max: float | VectorLike | None,
+) -> ProblemSpec:
+    """Return a problem in which durations are variables; see `KOMO.free_durations`.
+
+    The factor of each phase's duration is the joint of a helper frame.
+    """
+    if spec.durations:
+        raise ObjectiveError("The durations are variables already; free them once.")
+    if spec.objectives or spec.choices:
+        raise ObjectiveError(
+            "Objectives were added before free_durations(), which may count in seconds"
+            " of constant durations; call it first."
+        )
+    starts = np.arange(spec.num_phases) * spec.slices_per_phase
+    # A last phase that is cut short counts as far as it goes.
+    initial = np.add.reduceat(spec.tau, starts)
+    low = _phase_durations("min", min, initial, initial / DURATION_RANGE)
+    high = _phase_durations("max", max, initial, initial * DURATION_RANGE)
+    if not (low <= high).all():
+        raise ObjectiveError(
+            f"min is {low.tolist()} and max {high.tolist()} [s]; expected min <= max."
+        )
+    names = tuple(f"duration of phase {k}" for k in range(spec.num_phases))
+    for name, *ends, at_first in zip(names, low, high, initial, strict=True):
+        factors = np.array(ends) / at_first
+        arguments = dict(
+            joint="transX", limits=factors[:, None], q=np.clip([1.0], *factors)
+        )
+        helper = HelperFrame(name, "world", arguments, True)
+        spec = replace(spec, helpers=check_helper(spec, helper))
+    return replace(spec, durations=names)
+
+
+def _phase_durations(
+    label: str,
+    given: float | VectorLike | None,
+    initial: Float[np.ndarray, " phases"],
+    default: Float[np.ndarray, " phases"],
+) -> Float[np.ndarray, " phases"]:
+    """Return the least or largest duration of each phase [s]."""
+    if given is None:
+        return default
+    expected = f"seconds > 0: one number, or {len(initial)}, one for each phase"
+    values = float_array(label, given, expected, ObjectiveError)
+    is_positive = np.isfinite(values).all() and (values > 0).all()
+    if values.shape not in ((), initial.shape) or not is_positive:
+        raise ObjectiveError(f"{label} is {given!r}, expected {expected}.")
+    return np.broadcast_to(values, initial.shape)
+
+
+def make_time_objective(spec: ProblemSpec, scale: float) -> Objective:
+    """Return a cost of the total duration; see `KOMO.add_time_objective`."""
+    if not spec.durations:
+        raise ObjectiveError(
+            "The durations are constant, so their sum is no cost; call"
+            " free_durations() first."
+        )
+    scale = number("scale", scale, "a number > 0", lambda x: x > 0, ObjectiveError)
+    starts = np.arange(spec.num_phases) * spec.slices_per_phase
+    row = scale * np.add.reduceat(spec.tau, starts)
+    feature = Feature(FS.qItself, spec.durations, scale=row[None])
+    return _checked_objective(spec, "total duration", feature, OT.sos, (spec.T - 1,))
+
+
 def resolve_constraint(
     spec: ProblemSpec, constraint: SupportsObjectives, times: Times
 ) -> tuple[ResolvedAlternative, ...]:
@@ -299,7 +391,7 @@ def resolve_constraint(
         name = constraint.name
     else:
         name = type(constraint).__name__
-    interval = select_interval(times, spec.slices_per_phase, spec.tau, name)
+    interval = _interval(spec, times, name)
     return tuple(
         ResolvedAlternative(
             alternative.name,
@@ -314,6 +406,12 @@ def resolve_constraint(
     )
 
 
+def _interval(spec: ProblemSpec, times: Times, label: str) -> SliceInterval:
+    return select_interval(
+        times, spec.slices_per_phase, spec.tau, label, bool(spec.durations)
+    )
+
+
 def _checked_objective(
     spec: ProblemSpec, label: str, feature: Feature, type: OT, slices: Slices
 ) -> Objective:
@@ -323,7 +421,8 @@ def _checked_objective(
             f"{label}: order {feature.order} exceeds the problem's k_order"
             f" {spec.k_order}; make the KOMO with k_order={feature.order}."
         )
-    feature.check(spec.world)
+    # Features of all joints are those of the user's joints, not of helper frames.
+    mode_sequence(spec).at(-1).on_active_frames(feature).check(spec.world)
     # No rotation has a quaternion of another length than 1.
     if type is not OT.ineq:
         feature = feature.with_unit_target()

@@ -90,6 +90,9 @@ class ProblemSpec:
     courses: tuple[Course, ...] = ()
     avoidance: CollisionAvoidance | None = None
     """Distances that the whole path keeps."""
+    durations: tuple[str, ...] = ()
+    """For each phase the helper frame whose joint is the factor of its duration; empty:
+    durations are constant."""
     initial: Float[np.ndarray, "T nq"] | None = None
     """Initial path that was given, in coordinates of `config`."""
     start_velocity: Float[np.ndarray, " nv"] | None = None
@@ -185,7 +188,13 @@ def compile_chain(spec: ProblemSpec) -> CompiledProblem:
     compiled = spec.cache.compiled.get(
         (modes, spec.objectives, origins),
         lambda: CompiledProblem(
-            *build_chain(modes, spec.objectives, spec.k_order, spec.tau)
+            *build_chain(
+                modes,
+                spec.objectives,
+                spec.k_order,
+                spec.tau,
+                _duration_coordinates(spec),
+            )
         ),
     )
     data = compiled.data
@@ -261,6 +270,23 @@ def whole_path(
     return np.concatenate([start[None], x])
 
 
+def _duration_coordinates(spec: ProblemSpec) -> tuple[int, ...]:
+    """Return the coordinate of the factor of each slice's duration; see `Chain`."""
+    if not spec.durations:
+        return ()
+    coordinates = mode_sequence(spec).world.coordinates(spec.durations)
+    phases = np.arange(spec.T) // spec.slices_per_phase
+    return tuple(coordinates[phases].tolist())
+
+
+def step_durations(
+    spec: ProblemSpec, x: Float[np.ndarray, "T nq"]
+) -> Float[np.ndarray, " T"]:
+    """Return the duration of the step into each slice of a solution [s]."""
+    factors = _duration_coordinates(spec)
+    return spec.tau * x[-1, list(factors)] if factors else spec.tau
+
+
 def initial_path(spec: ProblemSpec) -> Float[np.ndarray, "T nq"]:
     """Return the initial path; if none was given, the world's state in all slices.
 
@@ -296,6 +322,10 @@ def initial_paths(
         state, path = modes.from_base(q), modes.from_base(initial_path(spec))
         paths = sample_initial_paths(modes, state, path, seed, count)
         set_courses(modes.world, spec.courses, paths)
+        # Durations are no part of a path: all starts have the initial ones.
+        if spec.durations:
+            durations = modes.world.coordinates(spec.durations)
+            paths[..., durations] = state[durations]
         paths.flags.writeable = False
         return paths
 

@@ -92,7 +92,8 @@ def _features() -> Iterable[Sequence[str]]:
 def _options(symbol: Symbol) -> str:
     """Return the options that a user may set, with their defaults."""
     listed = ", ".join(
-        f"`{k}`" if v is None else f"`{k}={v:g}`" for k, v in symbol.options.items()
+        f"`{k}={v:g}`" if isinstance(v, int | float) else f"`{k}`"
+        for k, v in symbol.options.items()
     )
     return f" Options: {listed}." if listed else ""
 

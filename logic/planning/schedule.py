@@ -79,13 +79,13 @@ class Schedule:
         """
         if not times:
             return self.slices
-        if len(self.slices) < len(self.interval.tau):
+        if len(self.slices) < self.interval.T:
             raise PredicateError(
                 f"{label} itself has times {list(times)}; add it without times, or"
                 " leave them out."
             )
         groups = [times] if len(times) <= 2 else [[t] for t in times]
-        per_phase, T = self.interval.slices_per_phase, len(self.interval.tau)
+        per_phase, T = self.interval.slices_per_phase, self.interval.T
         selected = [select_slices(g, per_phase, T, label) for g in groups]
         return tuple(dict.fromkeys(k for slices in selected for k in slices))
 

@@ -56,6 +56,7 @@ def build_chain(
     objectives: Sequence[Objective],
     order: int,
     tau: Float[np.ndarray, " T"],
+    durations: tuple[int, ...] = (),
 ) -> tuple[Chain, ChainData, list[list[RowLocation]]]:
     """Return structure and data of a problem, and the rows of each objective.
 
@@ -67,6 +68,7 @@ def build_chain(
         objectives: objectives of the problem.
         order: number of fixed slices before the first one.
         tau: duration of the step into each slice [s].
+        durations: see `Chain.durations`.
     """
     K, T = modes.world.tree.model.unnamed_kinematics, len(tau)
     members: dict[FeatureGroup, list[tuple[int, SliceObjective]]] = {}
@@ -81,7 +83,9 @@ def build_chain(
     separate = _separate_coordinates(K.tree, modes.shared_columns)
     members = {
         replace(
-            group, is_single_column=_is_single_column(group, instances, separate)
+            group,
+            is_single_column=_is_single_column(group, instances, separate)
+            and not (durations and group.order),
         ): instances
         for group, instances in members.items()
     }
@@ -112,7 +116,7 @@ def build_chain(
         num_rows += group.capacity * D
         groups.append(group)
         batches.append(_make_batch(slice_objectives, group, T, dtype))
-    chain = Chain(K.tree, T, order, tuple(groups), modes.shared_columns)
+    chain = Chain(K.tree, T, order, tuple(groups), modes.shared_columns, durations)
     prefix = np.tile(modes.from_base(modes.base.q), (order, 1))
     data = ChainData(
         K,

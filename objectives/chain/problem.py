@@ -50,10 +50,14 @@ class Chain:
     groups: tuple[FeatureGroup, ...]
     shared: tuple[int, ...] = ()
     """Tangent columns that are one variable for all slices."""
+    durations: tuple[int, ...] = ()
+    """For each slice the coordinate that is the factor of the duration of the step into
+    it, a shared one; empty: durations are constant."""
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.tree, self.slices, self.order, self.groups, self.shared))
+        parts = (self.tree, self.slices, self.order, self.groups, self.shared)
+        return hash((*parts, self.durations))
 
     def __hash__(self) -> int:
         # Cached, because each solve looks up its programs by the hash.
@@ -92,7 +96,13 @@ class Chain:
 
         def evaluation(data: ChainData, kinematics: PathKinematics) -> GroupEvaluation:
             return GroupEvaluation(
-                self.tree, self.order, self.groups, coordinates, data, kinematics
+                self.tree,
+                self.order,
+                self.groups,
+                coordinates,
+                data,
+                kinematics,
+                self.durations,
             )
 
         def all_static_inputs(data: ChainData) -> list[StaticInputs]:

@@ -18,6 +18,8 @@ from posewise.features.evaluate import (
     apply_scale,
     apply_scale_and_target_to_linearization,
     difference_coefficients,
+    differentiate_by_durations,
+    differentiate_coefficients,
     linearize_batch,
     linearize_pair_sums,
     linearize_per_coordinate,
@@ -149,6 +151,8 @@ class GroupEvaluation(NamedTuple):
     """"tangent" for Jacobians by tangent columns, or "q"."""
     data: ChainData
     kinematics: PathKinematics
+    durations: tuple[int, ...] = ()
+    """See `Chain.durations`."""
 
     def blocks(self, indices: list[int], inputs: StaticInputs) -> list[ResidualBlock]:
         """Return the residual blocks of some groups."""
@@ -197,7 +201,7 @@ class GroupEvaluation(NamedTuple):
         if self.coordinates == "tangent":
             X = self.kinematics.X[shared.selection.slices]
             J = coordinates_to_tangent(self.tree, X, J)
-        return ResidualBlock(out.y, J, b.slices, b.types)
+        return self._with_durations(shared, ResidualBlock(out.y, J, b.slices, b.types))
 
     def _pair_sum_blocks(self, shared: list[_SharedSelection]) -> list[ResidualBlock]:
         """Return the blocks of groups that are sums over pairs, as one computation."""
@@ -220,7 +224,7 @@ class GroupEvaluation(NamedTuple):
             J = self._by_columns(J, ends)
         else:
             J = self._by_columns(J, shared.selection.slices)
-        return ResidualBlock(out.y, J, b.slices, b.types)
+        return self._with_durations(shared, ResidualBlock(out.y, J, b.slices, b.types))
 
     def _on_both_ends(
         self, b: FeatureBatch, J: jax.Array
@@ -267,12 +271,18 @@ class GroupEvaluation(NamedTuple):
         vectors = materialize(partial(linearize_vectors, forms), *poses, moves, twists)
         R, u, du = (gather(x, instance) for x in (poses.R[:, :, 2], *vectors))
         r: Any = sum(R[..., k] * direction[:, None, k, None] for k in range(3))
-        if order := members[0][0].order:
+        order, unscaled = members[0][0].order, r
+        if order:
             coefficients = difference_coefficients(order, self._step_durations(slices))
             r = r * gather(coefficients, instance)[..., None]
         y = jnp.sum(u * r, (1, 2)) + shift - goals
         J = jnp.sum(du * r[:, :, None], -1)[:, :, None]
         J = self._by_columns(fold_dofs(self.data.K, J), gather(slices, instance))
+        if order and self.durations:
+            slopes = differentiate_coefficients(order, self._step_durations(slices))
+            values = jnp.sum(u * unscaled, -1)
+            slopes = jnp.einsum("nw,nws->ns", values, gather(slopes, instance))
+            J = self._add_durations(J, slopes[:, None], gather(slices, instance))
         blocks, begin = [], 0
         for group, b in members:
             shape = group.capacity, group.num_rows
@@ -306,8 +316,55 @@ class GroupEvaluation(NamedTuple):
 
     def _step_durations(self, slices: Array) -> jax.Array:
         """Return the duration of each step of windows (n, steps)."""
+        tau = self.data.tau
+        if self.durations:
+            # Shared coordinates are the same in all slices.
+            tau = tau * self.kinematics.X[-1][np.array(self.durations)]
+        return gather(tau, self._steps(slices))
+
+    def _steps(self, slices: jax.Array) -> jax.Array:
+        """Return the slice to which each step of windows (n, steps) leads."""
         # Steps before slice 0 are as long as the first one.
-        return gather(self.data.tau, jnp.maximum(slices[:, 1:] - self.order, 0))
+        return jnp.maximum(slices[:, 1:] - self.order, 0)
+
+    def _with_durations(
+        self, shared: _SharedSelection, block: ResidualBlock
+    ) -> ResidualBlock:
+        """Return the block of a group with derivatives by variable durations."""
+        ((group, b),) = shared.members
+        if not group.order or not self.durations:
+            return block
+        slopes = differentiate_by_durations(
+            group.symbol,
+            group.order,
+            self._feature_inputs(shared),
+            *self._params(group, b),
+            jnp.asarray(b.scale),
+            jnp.asarray(b.target),
+            self.data.K,
+        )
+        J = self._add_durations(block.J, slopes, shared.selection.slices)
+        return block._replace(J=J)
+
+    def _add_durations(
+        self, J: jax.Array, slopes: jax.Array, slices: jax.Array
+    ) -> jax.Array:
+        """Add derivatives by durations to Jacobians.
+
+        Args:
+            J: (n, window, rows, columns).
+            slopes: derivatives (n, rows, steps) by the durations of steps.
+            slices: of the windows (n, window).
+        """
+        columns = np.array(self.durations)
+        if self.coordinates == "tangent":
+            columns = self._column_of_coordinate()[columns]
+        steps = self._steps(slices)
+        is_own = gather(jnp.asarray(columns), steps)[..., None] == np.arange(J.shape[3])
+        by_column = gather(self.data.tau, steps)[..., None] * is_own
+        # All slices share the variable; the newest of a window is never a fixed one.
+        newest = J[:, -1] + jnp.einsum("nrs,nsc->nrc", slopes, by_column)
+        return jnp.concatenate([J[:, :-1], newest[:, None]], 1)
 
     def _quaternions(
         self, group: FeatureGroup, slices: Array, frames: Array

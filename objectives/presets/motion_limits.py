@@ -27,7 +27,8 @@ def motion_limits(
 ) -> Iterator[tuple[str, Feature]]:
     """Yield a name and a feature, at most 0 within the limits, for each kind of limit.
 
-    See `KOMO.add_motion_limits`.
+    See `KOMO.add_motion_limits`. A row times tau^-k, for order k, is the excess as a
+    fraction of the limit, times the scale.
 
     Raises:
         ConfigError: for unknown joints.
@@ -37,9 +38,9 @@ def motion_limits(
     scale = number("scale", scale, expected, lambda x: x > 0, ObjectiveError)
     chosen = [joints] if isinstance(joints, str) else list(joints or C.joint_names)
     kinds = (
-        ("velocity", FS.signedVelocities, velocity),
-        ("acceleration", FS.signedAccelerations, acceleration),
-        ("jerk", FS.signedJerks, jerk),
+        ("velocity", FS.velocityBounds, velocity),
+        ("acceleration", FS.accelerationBounds, acceleration),
+        ("jerk", FS.jerkBounds, jerk),
     )
     is_limited = False
     for label, symbol, given in kinds:
@@ -54,14 +55,10 @@ def motion_limits(
         if not limited:
             continue
         is_limited = True
-        values = np.repeat(limits[C.coordinates(limited)], 2)
-        feature = Feature(
-            symbol,
-            limited,
-            scale=scale / values,
-            target=values * (1 - SPARE / scale),
-        )
-        yield f"{label} limits", feature
+        values = limits[C.coordinates(limited)]
+        per_row = scale / np.repeat(values, 2)
+        within = values * (1 - SPARE / scale)
+        yield f"{label} limits", Feature(symbol, limited, scale=per_row, limits=within)
     if not is_limited:
         raise ObjectiveError(
             f"No limit of {', '.join(chosen[:4])}{', …' * (len(chosen) > 4)} is known:"

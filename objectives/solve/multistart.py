@@ -26,6 +26,7 @@ from ..problem_spec import (
     compile_chain,
     initial_paths,
     mode_sequence,
+    step_durations,
 )
 from ..solution import Solution
 from .batch_result import BatchResult
@@ -299,14 +300,15 @@ def _make_solution(
     findings: tuple[str, ...],
 ) -> Solution:
     """Return a solver's result as a solution from one of the starts."""
+    x = np.asarray(end.x, float)
     return Solution(
-        x=np.asarray(end.x, float),
+        x=x,
         status=_status(end, record),
         tolerance=tolerance,
         iterations=int(end.iterations),
         seconds=seconds,
         config=spec.config,
-        tau=spec.tau,
+        tau=step_durations(spec, x),
         kkt_residual=float(end.kkt_residual),
         start=start,
         modes=mode_sequence(spec),

@@ -12,7 +12,7 @@ from posewise.robots.typing import VectorLike
 from ..chain.courses import Course, set_course_state
 from ..chain.modes import ModeSequence
 from .limits import ACCELERATION_PER_VELOCITY, parse_limits, require_limits
-from .retiming import fastest_timing, round_in_length
+from .retiming import fastest_timing, round_corners
 from .sampling import configurations_at, parse_times, rounded_in_time, sample_at_rate
 from .straight_path import StraightPath
 from .trajectory import Trajectory
@@ -93,7 +93,7 @@ class PlayedPath:
         """Return the fastest motion along the path within limits."""
         limits = self._limits(velocity, acceleration)
         require_limits(self.of_joints, self.names, limits)
-        curve = round_in_length(self.of_joints, deviation)
+        curve = round_corners(self.of_joints, deviation)
         if len(curve.times) < 2:
             return sample_at_rate(self.of_joints.sample, 0.0, dt, self.names)
         timing = fastest_timing(curve, limits)

@@ -16,10 +16,12 @@ from ..objective import ObjectiveError
 from .rounded_path import RoundedPath
 from .straight_path import Samples, StraightPath
 
-MIN_STEP = 1e-6
-"""Smallest distance of two knots; a nearer one is left out [rad, m]."""
-GRID_SIZE = 500
-"""Least number of intervals in each of which the path accelerates evenly (count)."""
+MIN_STEP = 1e-3
+"""Smallest distance of two knots, over the mean; a nearer one is left out, because the
+speed along the path has no bound where the path stands still."""
+GRID_SIZES = (500, 1000, 2000)
+"""Least numbers of intervals in each of which the path accelerates evenly (count); a
+larger one is tried where rounding in toppra leaves no timing."""
 
 
 def import_toppra() -> Any:
@@ -39,11 +41,11 @@ def import_toppra() -> Any:
     return toppra
 
 
-def round_in_length(path: StraightPath, deviation: float) -> RoundedPath:
-    """Return the path by its length, its corners rounded within a distance.
+def round_corners(path: StraightPath, deviation: float) -> RoundedPath:
+    """Return a path with corners rounded within a distance, by its mean length.
 
-    The length of a step is the largest change of a coordinate. A parabola reaches at
-    most to the middle of a step.
+    Parabolas reach to the middles of steps if their deviation allows it: the motion
+    with steps of equal duration is one timing of that path.
 
     Args:
         path: with its knots.
@@ -56,24 +58,27 @@ def round_in_length(path: StraightPath, deviation: float) -> RoundedPath:
     deviation = number(
         "deviation", deviation, expected, lambda x: x > 0, ObjectiveError
     )
-    points = _distinct_points(path.points)
-    lengths = np.abs(np.diff(points, axis=0)).max(1)
-    s = np.concatenate([[0.0], np.cumsum(lengths)])
-    turns = np.abs(np.diff(np.diff(points, axis=0) / lengths[:, None], axis=0)).max(1)
-    # A parabola of reach r, between slopes that differ by d, is d r / 4 off its corner.
+    mean = np.abs(np.diff(path.points, axis=0)).max(1).mean()
+    skipped = min(MIN_STEP * mean, deviation / 10)
+    points = _distinct_points(path.points, skipped)
+    changes = np.diff(points, axis=0)
+    # All steps have the same length of s, and the total is that of the path.
+    step = np.abs(changes).max(1, initial=0.0).mean() if len(changes) else 1.0
+    turns = np.abs(np.diff(changes, axis=0)).max(1, initial=0.0)
+    # A parabola over the fraction f of both steps is |change of step| f / 4 off.
     with np.errstate(divide="ignore"):
-        reach = np.minimum(lengths[:-1], lengths[1:]) / 2
-        reach = np.minimum(reach, 4 * deviation / turns)
-    return RoundedPath(s, points, reach, path.quaternions)
+        fraction = np.minimum(0.5, 4 * (deviation - skipped) / turns)
+    s = step * np.arange(len(points))
+    return RoundedPath(s, points, step * fraction, path.quaternions)
 
 
 def _distinct_points(
-    points: Float[np.ndarray, "knots n"],
+    points: Float[np.ndarray, "knots n"], distance: float
 ) -> Float[np.ndarray, "distinct n"]:
-    """Return the points without those that are nearly equal to the one before."""
+    """Return the points without those within a distance of the one before."""
     kept = [points[0]]
     for point in points[1:]:
-        if np.abs(point - kept[-1]).max() > MIN_STEP:
+        if np.abs(point - kept[-1]).max() > distance:
             kept.append(point)
     # The last point is met exactly.
     if len(kept) > 1:
@@ -124,25 +129,25 @@ def fastest_timing(path: RoundedPath, limits: Float[np.ndarray, "2 n"]) -> Timin
         ObjectiveError: if toppra finds none.
     """
     toppra = import_toppra()
-    ends = path.joints_of_pieces
-    parts = np.maximum(np.ceil(np.diff(ends) / (ends[-1] / GRID_SIZE)), 2).astype(int)
-    grid = np.concatenate(
-        [
-            np.linspace(a, b, n, endpoint=False)
-            for a, b, n in zip(ends[:-1], ends[1:], parts, strict=True)
-        ]
-        + [ends[-1:]]
+    own_limits, own_path = _toppra_limits(toppra, limits), _toppra_path(toppra, path)
+    for size in GRID_SIZES:
+        grid = _grid(path.joints_of_pieces, size)
+        algorithm = toppra.algorithm.TOPPRA([own_limits], own_path, gridpoints=grid)
+        _, speed, _ = algorithm.compute_parameterization(0, 0)
+        if speed is not None and np.isfinite(speed).all():
+            return _within_limits(Timing(path, grid, speed), limits)
+    raise ObjectiveError(
+        "toppra found no timing of the path within the limits; expected larger limits"
+        " or a larger deviation."
     )
-    algorithm = toppra.algorithm.TOPPRA(
-        [_toppra_limits(toppra, limits)], _toppra_path(toppra, path), gridpoints=grid
-    )
-    _, speed, _ = algorithm.compute_parameterization(0, 0)
-    if speed is None or not np.isfinite(speed).all():
-        raise ObjectiveError(
-            "toppra found no timing of the path within the limits; expected larger"
-            " limits or a larger deviation."
-        )
-    return _within_limits(Timing(path, grid, speed), limits)
+
+
+def _grid(ends: Float[np.ndarray, " ends"], size: int) -> Float[np.ndarray, " grid"]:
+    """Return about evenly spaced positions, which contain the ends of pieces."""
+    parts = np.maximum(np.ceil(np.diff(ends) / (ends[-1] / size)), 2).astype(int)
+    pieces = zip(ends[:-1], ends[1:], parts, strict=True)
+    inner = [np.linspace(a, b, n, endpoint=False) for a, b, n in pieces]
+    return np.concatenate([*inner, ends[-1:]])
 
 
 def _within_limits(timing: Timing, limits: Float[np.ndarray, "2 n"]) -> Timing:

@@ -159,18 +159,25 @@ def test_speeds_are_lengths_of_velocities(speed):
     assert y == 0 and not J.any()
 
 
-@pytest.mark.parametrize("signed", ["Velocities", "Accelerations", "Jerks"])
-def test_signed_rows_equal_polynomials(signed):
+@pytest.mark.parametrize(
+    ("symbol", "order"),
+    [(FS.velocityBounds, 1), (FS.accelerationBounds, 2), (FS.jerkBounds, 3)],
+)
+def test_bounds_are_exact_for_polynomials(symbol, order):
     """Differences of a polynomial of the same degree are its derivative."""
-    order = ["Velocities", "Accelerations", "Jerks"].index(signed) + 1
     C, tau = cart(), 0.2
     t = tau * np.arange(order + 1)
-    factors = np.array([1.5, -2.0])
+    factors, limits = np.array([1.5, -2.0]), np.array([0.3, 7.0])
     q = t[:, None] ** order * factors
-    y, J = C.feature(getattr(FS, f"signed{signed}"), []).eval(C, q, tau=tau)
+    y, J = C.feature(symbol, [], limits=limits).eval(C, q, tau=tau)
     rate = [1, 2, 6][order - 1] * factors
-    np.testing.assert_allclose(y, np.stack([-rate, rate], 1).ravel(), atol=1e-9)
+    excess = np.stack([-rate - limits, rate - limits], 1).ravel()
+    np.testing.assert_allclose(y, excess * tau**order, atol=1e-12)
     np.testing.assert_allclose(J[1::2], -J[::2], atol=1e-12)
+    with pytest.raises(pw.FeatureError, match="limits has 3 numbers, expected 1 or 2"):
+        C.feature(symbol, [], limits=[1, 2, 3]).eval(C, q, tau=tau)
+    with pytest.raises(pw.FeatureError, match="limits is"):
+        C.feature(symbol, [], limits=[np.nan, 1])
 
 
 def test_the_speed_of_a_tool_is_bounded():

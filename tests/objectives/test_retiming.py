@@ -8,7 +8,7 @@ import pytest
 import posewise as pw
 from posewise import FS, OT, ObjectiveError
 from posewise.objectives.solution import Solution
-from posewise.objectives.trajectory.retiming import round_in_length
+from posewise.objectives.trajectory.retiming import round_corners
 from posewise.objectives.trajectory.straight_path import StraightPath
 
 pytest.importorskip("toppra", reason="retiming needs toppra")
@@ -95,7 +95,7 @@ def test_corners_are_rounded_within_the_deviation(deviation, seed):
     assert got.deviation <= deviation * (1 + 1e-9)
     samples = got.positions[::10]
     assert distance_to(points, samples) <= deviation + 3e-4
-    assert got.deviation == pytest.approx(deviation)
+    assert got.deviation > 0.85 * deviation
 
 
 def test_sharp_corners_take_longer():
@@ -204,7 +204,9 @@ def test_the_extra_is_named(monkeypatch):
 def test_rounding_reaches_to_the_middle_of_a_step_at_most():
     points = np.array([[0.0, 0], [1, 0], [1.2, 0.2], [1.2, 2]])
     path = StraightPath(np.arange(4.0), points)
-    rounded = round_in_length(path, 10.0)
-    np.testing.assert_allclose(rounded.reach, [0.1, 0.1])
+    rounded = round_corners(path, 10.0)
+    step = rounded.times[1]
+    assert rounded.times[-1] == pytest.approx(1.0 + 0.2 + 1.8)
+    np.testing.assert_allclose(rounded.reach, [step / 2] * 2)
     ends = rounded.joints_of_pieces
     assert (np.diff(ends) >= 0).all() and ends[-1] == pytest.approx(3.0)
