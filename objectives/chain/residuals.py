@@ -152,7 +152,7 @@ class GroupEvaluation(NamedTuple):
     data: ChainData
     kinematics: PathKinematics
     durations: tuple[int, ...] = ()
-    """See `Chain.durations`."""
+    """Coordinates of factors of durations; see `Chain.durations`."""
 
     def blocks(self, indices: list[int], inputs: StaticInputs) -> list[ResidualBlock]:
         """Return the residual blocks of some groups."""
