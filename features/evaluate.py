@@ -311,7 +311,7 @@ def differentiate_by_durations(
     x: FeatureInputs,
     params: dict,
     params_axis: int | None,
-    scale: Float[jax.Array, "n *rows"],
+    scale: Float[jax.Array, "*n_out_and_rows"],
     target: Float[jax.Array, "n rows"],
     K: Kinematics | None = None,
 ) -> Float[jax.Array, "n out steps"]:

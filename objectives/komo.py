@@ -450,8 +450,8 @@ class KOMO:
         """Add the square of the total duration as a cost, after `free_durations`.
 
         With limits of velocity and acceleration the motion becomes as fast as these
-        allow. A small control objective, such as order 2 with scale 0.1, decides on joints
-        that could take several ways in that time, and helps to converge.
+        allow. A small control objective, such as order 2 with scale 0.1, decides on
+        joints that could take several ways in that time, and helps to converge.
 
         Args:
             scale: factor of the total duration [1/s].

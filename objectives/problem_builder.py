@@ -319,6 +319,11 @@ def free_durations(
     """
     if spec.durations:
         raise ObjectiveError("The durations are variables already; free them once.")
+    if spec.start_velocity is not None:
+        raise ObjectiveError(
+            "The start is in motion, but a start of free durations is at rest; leave"
+            " one of both out."
+        )
     if spec.objectives or spec.choices:
         raise ObjectiveError(
             "Objectives were added before free_durations(), which may count in seconds"
@@ -463,6 +468,11 @@ def parse_start_velocity(
         raise ObjectiveError(
             "velocity and previous are given, expected one of them: a velocity, or the"
             " configuration one step before."
+        )
+    if spec.durations:
+        raise ObjectiveError(
+            "The durations are variables, also that of the step before the start, so"
+            " that the start is at rest; leave free_durations() out."
         )
     if spec.k_order < 2:
         raise ObjectiveError(

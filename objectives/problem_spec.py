@@ -116,6 +116,11 @@ class ProblemSpec:
         """The world with helper frames and contacts, a copy if there are any."""
         return mode_sequence(self).with_helpers
 
+    @property
+    def state_before(self) -> Float[np.ndarray, " nq"] | None:
+        """The world's state one step before the start; None: at rest."""
+        return None if self.start_velocity is None else states_before(self)[0]
+
     def with_alternatives(self, chosen: tuple[Any, ...]) -> "ProblemSpec":
         """Return the problem with one alternative of each choice."""
         added = (o for alternative in chosen for o in alternative.objectives)

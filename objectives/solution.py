@@ -160,7 +160,7 @@ class Solution:
         With rounded corners, velocity is continuous and derivatives are those of the
         positions. From the middle of each step to the middle of the next the path is a
         parabola, on which the limits of `KOMO.add_motion_limits` hold at all times. It
-        begins at rest, half a step early, so that slices are passed half a step later
+        begins half a step early, at rest or as the start moves: slices are passed later
         than at their `times`; `deviation` tells how far it is from the straight path.
 
         Joints of objects that mode switches attach are left out.
@@ -379,7 +379,8 @@ class Solution:
         world = self.config if spec is None else spec.config
         modes = build_modes(world, ()) if self.modes is None else self.modes
         courses = () if spec is None else spec.courses
-        return PlayedPath(world, modes, self.x, self.tau, courses)
+        before = None if spec is None else spec.state_before
+        return PlayedPath(world, modes, self.x, self.tau, courses, before)
 
     def warm_start(self, shift: int = 0) -> WarmStart:
         """Return where the solve of a similar problem may begin.

@@ -15,6 +15,7 @@ from ..problem_spec import (
     certify_path,
     compile_chain,
     mode_sequence,
+    step_durations,
 )
 from ..solution import Solution
 from .record import SolveRecord
@@ -49,7 +50,7 @@ def given_path_as_solution(
         iterations=0,
         seconds=0.0,
         config=spec.config,
-        tau=spec.tau,
+        tau=step_durations(spec, x),
         modes=modes,
         _record=record,
     )

@@ -117,6 +117,11 @@ def shift_problem(spec: ProblemSpec, solved: WarmStart, slices: int) -> ShiftedS
     """
     record = solved.record
     old, tau = record.spec, record.spec.tau
+    if spec.durations:
+        raise ObjectiveError(
+            "shift() moves on by steps of constant duration, but the durations are"
+            " variables; make a new KOMO."
+        )
     passed = [s for s in old.switches if s.start < slices]
     if passed:
         raise ObjectiveError(

@@ -34,6 +34,8 @@ class PlayedPath:
     """Duration of the step into each slice [s]."""
     courses: tuple[Course, ...] = ()
     """Courses of frames."""
+    before: Float[np.ndarray, " nq"] | None = None
+    """Coordinates of the world one step before the start; None: at rest."""
 
     @cached_property
     def straight(self) -> StraightPath:
@@ -65,7 +67,10 @@ class PlayedPath:
         path, columns = self.straight, self.modes.world.coordinates(self.joints)
         quaternions = np.flatnonzero(np.isin(columns, path.quaternions))
         points = path.points[:, columns]
-        return StraightPath(path.times, points, tuple(quaternions.tolist()))
+        before = self.before
+        if before is not None:
+            before = before[self.world.coordinates(self.joints)]
+        return StraightPath(path.times, points, tuple(quaternions.tolist()), before)
 
     def at_time(self, t: float | VectorLike) -> np.ndarray:
         """Return the coordinates at one time or at several."""

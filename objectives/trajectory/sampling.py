@@ -59,16 +59,15 @@ def configurations_at(
 
 
 def rounded_in_time(path: StraightPath) -> RoundedPath:
-    """Return a path with corners rounded from the middles of steps, from rest on.
+    """Return a path with corners rounded from the middles of steps.
 
     The parabola around a knot reaches as far as to the middle of the shorter of both
-    steps. It begins half a step before the path, at rest.
+    steps. It begins half a step before the path, with the velocity of the start.
     """
-    first = path.times[1] - path.times[0]
-    times = np.concatenate([path.times[:1] - first, path.times]) + first / 2
-    points = np.concatenate([path.points[:1], path.points])
+    times, points = path.extended_times, path.extended_points
     durations = np.diff(times)
     reach = np.minimum(durations[:-1], durations[1:]) / 2
+    times = times - times[0] - durations[0] / 2
     return RoundedPath(times, points, reach, path.quaternions)
 
 

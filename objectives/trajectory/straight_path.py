@@ -29,8 +29,7 @@ class StraightPath:
 
     Quaternions rotate about a constant axis, by the smaller angle. Velocity is constant
     between two knots. Its jump at a knot is told as the acceleration from the middle of
-    one step to the middle of the next, as features of order 2 measure it. Before the
-    first knot the path is at rest.
+    one step to the middle of the next, as features of order 2 measure it.
     """
 
     times: Float[np.ndarray, " knots"]
@@ -38,6 +37,9 @@ class StraightPath:
     points: Float[np.ndarray, "knots n"]
     quaternions: tuple[int, ...] = ()
     """First column of each quaternion."""
+    before: Float[np.ndarray, " n"] | None = None
+    """Coordinates before the first knot, by the duration of the first step; None: the
+    path begins at rest."""
 
     def step_at(self, t: Float[np.ndarray, " samples"]) -> np.ndarray:
         """Return the step that leads to each time; at a knot the one that ends there.
@@ -66,14 +68,13 @@ class StraightPath:
         The derivatives of a quaternion follow from its angular velocity.
         """
         q, step = self.positions(t), self.step_at(t)
-        durations, slopes = self._durations, self._slopes
         # Velocities are those of the middles of steps, accelerations lie between them.
-        rest = np.concatenate([durations[:1], durations])
-        jumps = np.diff(slopes, axis=0, prepend=0.0)
-        rates = jumps / ((rest[1:] + rest[:-1]) / 2)[:, None]
+        durations, slopes = np.diff(self.extended_times), self._slopes
+        between = (durations[1:] + durations[:-1]) / 2
+        rates = np.diff(slopes, axis=0) / between[:, None]
         rates = np.concatenate([rates, np.zeros_like(rates[:1])])
-        middle = self.times[step] + durations[step] / 2
-        v, a = slopes[step], rates[step + (t > middle)]
+        middle = self.times[step] + self._durations[step] / 2
+        v, a = slopes[step + 1], rates[step + (t > middle)]
         for part in self._quaternion_parts:
             v[:, part], a[:, part] = _quaternion_derivatives(
                 q[:, part], v[:, part], a[:, part]
@@ -88,15 +89,31 @@ class StraightPath:
     def _durations(self) -> Float[np.ndarray, " steps"]:
         return np.diff(self.times)
 
+    @property
+    def extended_times(self) -> Float[np.ndarray, " knots_and_before"]:
+        """Times of the knots, and of the one before the first."""
+        first = self.times[1] - self.times[0]
+        return np.concatenate([self.times[:1] - first, self.times])
+
+    @property
+    def extended_points(self) -> Float[np.ndarray, "knots_and_before n"]:
+        """Coordinates at `extended_times`."""
+        before = self.points[0] if self.before is None else self.before
+        return np.concatenate([before[None], self.points])
+
     @cached_property
     def _slopes(self) -> Float[np.ndarray, "steps n"]:
-        """Velocity of each step; for quaternions (0, ω), ω in the moved frame."""
-        change = np.diff(self.points, axis=0)
+        """Velocity of each step, also of that before the first knot.
+
+        For quaternions it is (0, ω), ω in the moved frame.
+        """
+        points = self.extended_points
+        change = np.diff(points, axis=0)
         for part in self._quaternion_parts:
-            unit = quat_normalize(self.points[:, part])
+            unit = quat_normalize(points[:, part])
             turn = quat_multiply(quat_conjugate(unit[:-1]), unit[1:])
             change[:, part] = np.insert(quat_log(turn), 0, 0.0, axis=1)
-        return change / self._durations[:, None]
+        return change / np.diff(self.extended_times)[:, None]
 
 
 def _quaternion_derivatives(

@@ -243,8 +243,17 @@ def test_the_order_of_calls_is_told():
     komo.free_durations()
     with pytest.raises(ObjectiveError, match="variables already"):
         komo.free_durations()
+    with pytest.raises(ObjectiveError, match="start is at rest"):
+        komo.set_start(velocity=[1.0])
     with pytest.raises(ObjectiveError, match="scale is 0"):
         komo.add_time_objective(0)
+
+
+def test_starts_in_motion_are_refused():
+    komo = pw.KOMO(carts(), 1, 4, 2)
+    komo.set_start(velocity=[1.0])
+    with pytest.raises(ObjectiveError, match="The start is in motion"):
+        komo.free_durations()
 
 
 def test_constraints_that_count_in_seconds_are_refused():

@@ -332,3 +332,22 @@ def test_other_suffixes_are_refused(tmp_path, name):
         trajectory().save(tmp_path / name)
     with pytest.raises(ObjectiveError, match=expected):
         Trajectory.load(tmp_path / name)
+
+
+def test_a_start_in_motion_goes_on():
+    C = pw.load("planar3")
+    komo = pw.KOMO(C, 1, 8, 2, 1.0)
+    velocity = np.array([0.4, -0.3, 0.2])
+    komo.set_start(velocity=velocity)
+    komo.add_control_objective(2)
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, order=1)
+    solution = komo.solve(progress=False)
+    got = solution.resample(0.001, rounded=True)
+    np.testing.assert_allclose(got.velocities[0], velocity, atol=1e-9)
+    np.testing.assert_allclose(got.positions[0], C.q - velocity / 16, atol=1e-9)
+    slope = np.diff(got.positions[:2], axis=0)[0] / 0.001
+    np.testing.assert_allclose(slope, velocity, atol=1e-2)
+    tau = 1 / 8
+    first = (solution.path[0] - C.q) / tau
+    rates = solution.resample(tau / 4).accelerations
+    np.testing.assert_allclose(rates[1], (first - velocity) / tau, atol=1e-9)
