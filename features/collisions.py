@@ -110,7 +110,7 @@ def required_distances(
     C: Config,
     symbol: Symbol,
     frames: Sequence[FrameName],
-    options: Mapping[str, float],
+    options: Mapping[str, Any],
 ) -> tuple[Int[np.ndarray, "n 2"], Float[np.ndarray, " n"]]:
     """Return the pairs of a collision feature, and the distances that it demands [m].
 
