@@ -220,7 +220,8 @@ class KOMO:
             lambda k: 1 <= k <= T,
             ObjectiveError,
         )
-        end = shift_problem(self.spec, self._last.warm_start(), slices)
+        last, warm = self._last, self._last.warm_start(slices)
+        end = shift_problem(self.spec, warm.record, last.path, slices)
         self.config.q = end.q
         for course in end.courses:
             self.config.set_pose(course.frame, course.poses[0])
@@ -230,7 +231,7 @@ class KOMO:
             start_velocity=end.velocity,
             courses=end.courses,
         )
-        self._warm, self._last = self._last.warm_start(slices), None
+        self._warm, self._last = warm, None
 
     def initialize(self, path: MatrixLike | VectorLike | Solution) -> None:
         """Set the initial path: (T, nq), or one configuration (nq,) for all slices.

@@ -12,7 +12,7 @@ from ..chain.builder import RowLocation
 from ..chain.courses import Course
 from ..chain.groups import ChainData
 from ..objective import ObjectiveError
-from ..problem_spec import CompiledProblem, ProblemSpec, mode_sequence
+from ..problem_spec import CompiledProblem, ProblemSpec
 from .record import SolveRecord
 
 MAX_PENALTY_GROWTH = 1e5
@@ -107,15 +107,20 @@ class ShiftedStart(NamedTuple):
     """The rest of the courses."""
 
 
-def shift_problem(spec: ProblemSpec, solved: WarmStart, slices: int) -> ShiftedStart:
+def shift_problem(
+    spec: ProblemSpec,
+    record: SolveRecord,
+    path: Float[np.ndarray, "T nq"],
+    slices: int,
+) -> ShiftedStart:
     """Return where a problem starts after some slices have passed; see `KOMO.shift`.
 
     Args:
         spec: the problem.
-        solved: its solution.
+        record: of its last solve.
+        path: the solution, in coordinates of the user's world.
         slices: number of slices, from 1 to T.
     """
-    record = solved.record
     old, tau = record.spec, record.spec.tau
     if spec.durations:
         raise ObjectiveError(
@@ -129,7 +134,6 @@ def shift_problem(spec: ProblemSpec, solved: WarmStart, slices: int) -> ShiftedS
             f" {passed[0].parent!r}, in slice {passed[0].start}; make a new KOMO in"
             " solution.world_at(slice), where it is."
         )
-    path = mode_sequence(old).path_to_base(np.asarray(record.x, float))
     states = np.concatenate([old.config.q[None], path])
     tree = old.config.tree.model.layout.tree
     velocity = None
