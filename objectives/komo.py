@@ -221,7 +221,7 @@ class KOMO:
             ObjectiveError,
         )
         last, warm = self._last, self._last.warm_start(slices)
-        end = shift_problem(self.spec, warm.record, last.path, slices)
+        end = shift_problem(self.spec, warm.record, last.path, last.tau, slices)
         self.config.q = end.q
         for course in end.courses:
             self.config.set_pose(course.frame, course.poses[0])

@@ -10,6 +10,7 @@ from posewise.compilation.program import compile_program
 from posewise.solvers import Status
 
 from ..chain.builder import without_slack
+from ..chain.courses import set_courses
 from ..problem_spec import (
     ProblemSpec,
     certify_path,
@@ -38,6 +39,7 @@ def given_path_as_solution(
     modes = mode_sequence(spec)
     chain, data, locations = compile_chain(spec)
     x = modes.without_jumps(modes.from_base(path)).astype(data.prefix.dtype)
+    set_courses(modes.world, spec.courses, x)
     y = np.asarray(_rows(chain, without_slack(data), jnp.asarray(x)))
     nothing = np.zeros(len(y))
     parts = chain, data, locations, x, y, nothing

@@ -111,6 +111,7 @@ def shift_problem(
     spec: ProblemSpec,
     record: SolveRecord,
     path: Float[np.ndarray, "T nq"],
+    tau: Float[np.ndarray, " T"],
     slices: int,
 ) -> ShiftedStart:
     """Return where a problem starts after some slices have passed; see `KOMO.shift`.
@@ -119,9 +120,10 @@ def shift_problem(
         spec: the problem.
         record: of its last solve.
         path: the solution, in coordinates of the user's world.
+        tau: duration of the step into each slice of it [s].
         slices: number of slices, from 1 to T.
     """
-    old, tau = record.spec, record.spec.tau
+    old = record.spec
     if spec.durations:
         raise ObjectiveError(
             "shift() moves on by steps of constant duration, but the durations are"

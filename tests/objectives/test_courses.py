@@ -5,6 +5,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT
+from posewise.objectives.solve.given_path import given_path_as_solution
 
 SLICES = 6
 
@@ -203,3 +204,12 @@ def test_the_frame_moves_straight_from_its_start_between_slices():
         middle = (course[k] + course[k + 1]) / 2
         np.testing.assert_allclose(q[:3], middle, atol=1e-9)
     assert komo.solve(progress=False).sub_problem(0)[0].pose("ball")[1] == -2.0
+
+
+def test_given_paths_are_judged_along_the_course():
+    komo = crossing(disc())
+    komo.add_objective(None, FS.positionDiff, ["disc", "ball"], OT.sos)
+    komo.prescribe_motion("ball", rising())
+    solution = komo.solve(progress=False)
+    given = given_path_as_solution(komo.spec, solution.path, 1e-3)
+    assert given.sos == pytest.approx(solution.sos, rel=1e-9)
