@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
@@ -34,24 +34,36 @@ from .symbol import Resolved, Symbol
 MAX_COLLISION_SLACK = 0.03
 """Largest gap up to which a collision sum that is an inequality returns minus the gap
 [m]. Larger values show more of what is near, but measure more pairs."""
+FAR = 1e3
+"""Distance by which pairs that do not count are taken apart [m]; more than any margin,
+and little enough that distances keep their digits."""
 EXACT_ROW_RANGE = 0.1
 """Distance beyond the margin up to which collision rows are exact [m]. Larger values
 measure more pairs exactly."""
 
 
-def _select_pairs(
-    C: Config, frames: Sequence[FrameName]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of frames in pairs, and the pairs as indices among these."""
-    pairs = C.collision_indices()
+class _SelectedPairs(NamedTuple):
+    """Pairs of frames in a world."""
+
+    frames: Int[np.ndarray, " m"]
+    """Indices of the frames in pairs; all others would have wrenches of zero."""
+    pairs: Int[np.ndarray, "n 2"]
+    """Pairs as indices among these."""
+    can_collide: Bool[np.ndarray, " n"]
+    """Whether a pair counts; see `Config.reserve_collisions`."""
+
+
+def _select_pairs(C: Config, frames: Sequence[FrameName]) -> _SelectedPairs:
+    """Return the pairs of a world, or those in which any of some frames is."""
+    pairs, can_collide = C.collision_places()
     if frames:
         chosen = [C.index(f) for f in frames]
         # One named frame of a pair suffices: the collisions of a robot's hand are those
         # with everything.
-        pairs = pairs[np.isin(pairs, chosen).any(1)]
-    # Frames in no pair are left out, as their wrenches would be zero.
+        is_chosen = np.isin(pairs, chosen).any(1)
+        pairs, can_collide = pairs[is_chosen], can_collide[is_chosen]
     involved, positions = np.unique(pairs, return_inverse=True)
-    return involved, positions.reshape(-1, 2)
+    return _SelectedPairs(involved, positions.reshape(-1, 2), can_collide)
 
 
 def resolve_sum(
@@ -146,7 +158,7 @@ def resolve_rows(
     Raises:
         ConfigError: if no pair can collide.
     """
-    count = len(_select_pairs(C, frames)[1])
+    count = len(_select_pairs(C, frames).pairs)
     if count == 0:
         raise ConfigError(
             "FS.collisionRows: no pair of frames can collide; see C.collision_pairs()."
@@ -180,10 +192,10 @@ def _resolve_pairs(
     smoothing: float,
 ) -> Resolved:
     smoothing_arrays = smoothing_params(name, smoothing)
-    involved, pairs = _select_pairs(C, frames)
+    involved, pairs, can_collide = _select_pairs(C, frames)
     if not len(pairs):
         return _NO_PAIRS, involved, {}
-    margin = margins(involved[pairs])
+    margin = np.where(can_collide, margins(involved[pairs]), -np.inf)
     warn_of_huge_shapes(C.frames, involved)
     shapes = [C.frames[i] for i in involved]
     symbol, params = _pairs_symbol(
@@ -224,8 +236,12 @@ def _pairs_symbol(
         order = list(dict.fromkeys(k for g in groups for k in g.pair.tolist()))
         pairs, margin = pairs[order], margin[order]
         groups = group_body_pairs(shapes, pairs)
-    least, excess = np.min(margin), np.ptp(margin)
-    inflated = [_inflated(group, margin - least) for group in groups]
+    counts = margin > -np.inf
+    least = np.min(margin, where=counts, initial=np.inf)
+    least = least if counts.any() else 0.0
+    growth = np.where(counts, margin - least, -FAR)
+    excess = max(0.0, np.max(growth))
+    inflated = [_inflated(group, growth) for group in groups]
     kinds, params = pair_params(inflated, pairs, len(shapes), smoothing)
     params["margin"] = np.array(least)
     if fn is collision_rows:

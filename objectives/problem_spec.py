@@ -63,7 +63,6 @@ class ProblemCache:
     limits: LastResult[np.ndarray] = field(default_factory=LastResult)
     initial_paths: LastResult[np.ndarray] = field(default_factory=LastResult)
     findings: LastResult[tuple[str, ...]] = field(default_factory=LastResult)
-    motion: LastResult[list[MotionPart]] = field(default_factory=LastResult)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,20 +258,14 @@ def required_distances(spec: ProblemSpec) -> list[MotionPart]:
     modes, avoidance = mode_sequence(spec), spec.avoidance
     if avoidance is None:
         return []
-    return spec.cache.motion.get(
-        (modes, avoidance), lambda: motion_parts(modes, avoidance, spec.T)
-    )
+    return motion_parts(modes, avoidance, spec.T)
 
 
 def whole_path(
     spec: ProblemSpec, x: Float[np.ndarray, "T nq"]
 ) -> Float[np.ndarray, "points nq"]:
     """Return a path of the solved world with its start as the first configuration."""
-    modes = mode_sequence(spec)
-    start = modes.from_base(spec.config.q).copy()
-    shared = modes.shared_coordinates
-    start[shared] = x[0, shared]
-    return np.concatenate([start[None], x])
+    return mode_sequence(spec).whole_path(spec.config.q, x, spec.courses)
 
 
 def _duration_coordinates(spec: ProblemSpec) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, StrPath, VectorLike
-from posewise.robots.validation import integer
+from posewise.robots.validation import integer, number
 from posewise.robots.visual.viewer import View
 from posewise.solvers import EQ, INEQ, Status
 
@@ -17,6 +17,9 @@ from .chain.contact_forces import ContactForce
 from .chain.contact_paths import contact_forces_along_path
 from .chain.modes import ModeSequence, build_modes
 from .checks.findings import certain_conflicts
+from .clearance.avoidance import CollisionAvoidance
+from .clearance.motion_model import motion_parts
+from .clearance.path_clearance import PathClearance, path_clearance
 from .objective import Objective, ObjectiveError
 from .objective_report import ObjectiveReport, format_table, report_objective
 from .report.colliding_pairs import (
@@ -100,9 +103,7 @@ class Solution:
         on the whole path, without tolerance.
         """
         is_valid = self.status != Status.BAD_INPUT
-        certificate = None if self._record is None else self._record.certificate
-        is_kept = certificate is None or certificate.is_kept
-        return is_valid and is_kept and max(self.eq, self.ineq) <= self.tolerance
+        return is_valid and self._is_kept and max(self.eq, self.ineq) <= self.tolerance
 
     def rank(self) -> tuple[float, float]:
         """Return the sort key of solutions, best first: violation, then cost."""
@@ -124,9 +125,10 @@ class Solution:
             return text + f" Not finite: {', '.join(broken[:4])}."
         if not self.feasible:
             bad = sorted(self._violated(), key=lambda o: -o.violation)[:4]
-            names = ", ".join(f"{o.objective.name} ({_amount(o)})" for o in bad)
-            text += f" Violated: {names}."
-            if any(map(is_about_collisions, bad)):
+            if bad:
+                names = ", ".join(f"{o.objective.name} ({_amount(o)})" for o in bad)
+                text += f" Violated: {names}."
+            if any(map(is_about_collisions, bad)) or not self._is_kept:
                 text += " report() names the pairs that collide."
         return text
 
@@ -247,6 +249,29 @@ class Solution:
                 inside.
         """
         return phase_problem(self._require_record().spec, self.x, phase)
+
+    def clearance(self, range: float = 0.02) -> PathClearance:
+        """Return the least distance of each pair of frames along the whole path.
+
+        A path is straight between slices, and from the start to the first; carried
+        objects move with what carries them. Distances are certified by bounds on how
+        far bodies move, not by sampling. Pairs that are excluded from collisions are
+        told apart.
+
+        Args:
+            range: distance up to which pairs are told [m]; a larger one takes longer.
+
+        Raises:
+            ObjectiveError: for a range that is not positive.
+        """
+        expected = "metres > 0"
+        range = number("range", range, expected, lambda x: x > 0, ObjectiveError)
+        path = self._played
+        modes = path.modes
+        parts = motion_parts(modes, CollisionAvoidance(), len(self.x))
+        K = modes.world.tree.model.unnamed_kinematics
+        points, times = path.straight.points, path.straight.times
+        return path_clearance(K, parts, points, times, range)
 
     def forces(self) -> tuple[ContactForce, ...]:
         """Return the contacts of `KOMO.add_contact` with their forces, by slice."""
@@ -400,6 +425,12 @@ class Solution:
                 "This solution was not made by KOMO; solve to get one."
             )
         return self._record
+
+    @property
+    def _is_kept(self) -> bool:
+        """Whether distances between slices are kept, as far as that is required."""
+        certificate = None if self._record is None else self._record.certificate
+        return certificate is None or certificate.is_kept
 
     def _worst(self, kind: int) -> float:
         rows = [o.violation for o in self.objectives if o.objective.type.value == kind]

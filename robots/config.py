@@ -6,7 +6,7 @@ that nothing stale can be used and a failed edit changes nothing.
 """
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, Unpack
@@ -926,6 +926,26 @@ class Config:
         """Return `collision_pairs` as frame indices, the lower one first."""
         warn_of_missing_shapes(self.frames)
         return self._filter.pairs(self._tree)
+
+    def collision_places(
+        self,
+    ) -> tuple[Int[np.ndarray, "n 2"], Bool[np.ndarray, " n"]]:
+        """Return `collision_indices` with reserved pairs, and which pairs can collide.
+
+        See `reserve_collisions`.
+        """
+        warn_of_missing_shapes(self.frames)
+        return self._filter.places(self._tree)
+
+    def reserve_collisions(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Give pairs a place in sums over pairs even while they cannot collide.
+
+        Worlds with the same frames and places share compiled programs.
+
+        Args:
+            pairs: frame indices, the lower one first.
+        """
+        self._filter = self._filter.reserving(pairs)
 
     def ignore_collisions(self, a: Frames, b: Frames | None = None) -> None:
         """Exclude pairs of frames from all collisions, until `restore_collisions`.

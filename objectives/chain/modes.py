@@ -24,7 +24,13 @@ from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_m
 from posewise.robots.world.frame import Joint
 
 from .contact_forces import ActiveContact
-from .courses import Course, add_courses, course_joint, set_courses
+from .courses import (
+    Course,
+    add_courses,
+    course_joint,
+    set_course_state,
+    set_courses,
+)
 
 MODE_JOINTS = {
     "stable": "free",
@@ -169,6 +175,21 @@ class ModeSequence:
             columns = self.world.coordinates([variable.point, variable.force])
             limits[:, inactive[:, None], columns] = 0.0
         return limits
+
+    def whole_path(
+        self, q: np.ndarray, x: np.ndarray, courses: tuple[Course, ...]
+    ) -> np.ndarray:
+        """Return a path of the world (T + 1, nq) with its start as the first point.
+
+        Args:
+            q: coordinates (nq,) of the base at the start.
+            x: coordinates (T, nq) of the world in all slices.
+            courses: courses of frames.
+        """
+        start = np.array(self.from_base(q))
+        start[self.shared_coordinates] = x[0, self.shared_coordinates]
+        set_course_state(self.world, courses, start, -1)
+        return np.concatenate([start[None], x])
 
     def from_base(self, q: np.ndarray) -> np.ndarray:
         """Return coordinates of the world (…, nq) from coordinates of the base."""
@@ -335,6 +356,12 @@ def build_modes(
         for contact in contacts:
             contact.variable.renamed(view, t in contact.slices).register(world)
         modes.append(Mode(world, dict(view), base_joints))
+    # Sums over pairs have the same structure in all modes, so that one program serves.
+    every_pair = {
+        (int(a), int(b)) for m in modes for a, b in m.config.collision_indices()
+    }
+    for mode in modes:
+        mode.config.reserve_collisions(every_pair)
     return ModeSequence(
         base=C,
         with_helpers=with_helpers,

@@ -43,9 +43,9 @@ class AllowedContact:
 class CollisionAvoidance:
     """Distances that a path keeps; see `KOMO.avoid_collisions`."""
 
-    margin: float
-    self_margin: float
-    between: bool
+    margin: float = 0.0
+    self_margin: float = 0.0
+    between: bool = True
     allowed: tuple[AllowedContact, ...] = ()
 
     def required(
@@ -86,7 +86,11 @@ class CollisionAvoidance:
             feature = Feature(self._sum(touching))
             between = f"{name} between slices"
             objective = Objective(
-                between, feature, OT.ineq, slices, fraction=FIRST_FRACTION
+                between,
+                feature,
+                OT.ineq,
+                slices,
+                fraction=FIRST_FRACTION,
             )
             result.append(objective)
         return tuple(result)

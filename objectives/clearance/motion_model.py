@@ -1,6 +1,7 @@
 """A path as it is played: its configurations, and the pairs of frames in each part."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +27,15 @@ class MotionPart(NamedTuple):
     """Least distance of each pair on each segment [m]; negative infinity: none."""
     is_ignored: Bool[np.ndarray, " pairs"]
     """Whether a pair is excluded from collisions, though not both are of one robot."""
+    counts: Bool[np.ndarray, " pairs"]
+    """Whether a pair can meet in this mode; others do in other modes."""
 
 
+@lru_cache(maxsize=32)
 def motion_parts(
     modes: ModeSequence, avoidance: CollisionAvoidance, T: int
 ) -> list[MotionPart]:
-    """Return the parts of a path with T slices, one for each mode.
+    """Return the parts of a path with T slices, one for each mode; cached.
 
     Until a slice with a mode switch is reached, frames are attached as in the slice
     before.
@@ -56,19 +60,22 @@ def _segments_of_modes(
 def _motion_part(
     C: Config, segments: Int[np.ndarray, " n"], avoidance: CollisionAvoidance
 ) -> MotionPart | None:
-    colliding, ignored = C.collision_indices(), _ignored_pairs(C)
-    indices = np.concatenate([colliding, ignored]).reshape(-1, 2)
+    (pairs, is_counted), ignored = C.collision_places(), _ignored_pairs(C)
+    indices = np.concatenate([pairs, ignored]).reshape(-1, 2)
     if not len(indices):
         return None
-    is_ignored = np.arange(len(indices)) >= len(colliding)
+    is_ignored = np.arange(len(indices)) >= len(pairs)
+    counts = np.concatenate([is_counted, np.ones(len(ignored), bool)])
     required = np.stack(
         [
             avoidance.required(C, indices, avoidance.touching([t - 1, t]))
             for t in segments.tolist()
         ]
     )
-    required[:, is_ignored] = -np.inf
-    return MotionPart(segments, C, frame_pairs(C.frames, indices), required, is_ignored)
+    required[:, is_ignored | ~counts] = -np.inf
+    return MotionPart(
+        segments, C, frame_pairs(C.frames, indices), required, is_ignored, counts
+    )
 
 
 def _ignored_pairs(C: Config) -> Int[np.ndarray, "n 2"]:

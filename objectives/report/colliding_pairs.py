@@ -27,7 +27,8 @@ def is_about_collisions(report: ObjectiveReport) -> bool:
     """Whether an objective demands that pairs of a world do not collide."""
     names = [symbol.name for symbol in COLLISION_SYMBOLS]
     feature = report.objective.feature
-    return feature.symbol.name in names and feature.order == 0
+    is_in_slices = report.objective.fraction is None
+    return feature.symbol.name in names and feature.order == 0 and is_in_slices
 
 
 def colliding_pairs(

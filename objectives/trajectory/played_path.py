@@ -9,7 +9,7 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.typing import VectorLike
 
-from ..chain.courses import Course, set_course_state
+from ..chain.courses import Course
 from ..chain.modes import ModeSequence
 from .limits import ACCELERATION_PER_VELOCITY, parse_limits, require_limits
 from .retiming import fastest_timing, round_corners
@@ -40,13 +40,9 @@ class PlayedPath:
     @cached_property
     def straight(self) -> StraightPath:
         """The path of the solved world; its first knot is the start."""
-        shared = self.modes.shared_coordinates
-        start = self.modes.from_base(self.world.q)
-        start[shared] = self.x[0, shared]
-        set_course_state(self.modes.world, self.courses, start, -1)
         return StraightPath(
             np.concatenate([[0.0], np.cumsum(self.tau)]),
-            np.concatenate([start[None], self.x]),
+            self.modes.whole_path(self.world.q, self.x, self.courses),
             self.modes.world.quaternions,
         )
 

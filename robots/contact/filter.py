@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from ..errors import ConfigError
 from ..typing import Frames
@@ -28,6 +28,9 @@ class CollisionFilter:
     held: Mapping[int, frozenset[FramePair]] = field(default_factory=dict)
     """Frames that have been attached to others, each with the pairs that are ignored
     for as long as it stays there."""
+    reserved: frozenset[FramePair] = frozenset()
+    """Pairs that have a place among all pairs even while they cannot collide, so that
+    worlds with the same frames share programs."""
 
     @cached_property
     def ignored(self) -> frozenset[FramePair]:
@@ -38,6 +41,22 @@ class CollisionFilter:
         """Return the index pairs of the frames that can collide, sorted."""
         return _cached_pairs(tree.frames, moving_bodies(tree.model), self.ignored)
 
+    def places(
+        self, tree: FrameTree
+    ) -> tuple[Int[np.ndarray, "n 2"], Bool[np.ndarray, " n"]]:
+        """Return `pairs` with the reserved ones, and which of them can collide."""
+        pairs = self.pairs(tree)
+        if not self.reserved:
+            return pairs, np.ones(len(pairs), bool)
+        colliding = set(map(tuple, pairs.tolist()))
+        every = sorted(colliding | self.reserved)
+        can_collide = np.array([pair in colliding for pair in every], bool)
+        return np.array(every, int).reshape(-1, 2), can_collide
+
+    def reserving(self, pairs: Iterable[FramePair]) -> "CollisionFilter":
+        """Give pairs a place even while they cannot collide."""
+        return replace(self, reserved=frozenset(pairs))
+
     def ignoring(self, reasons: Mapping[FramePair, str]) -> "CollisionFilter":
         """Ignore more pairs, for these reasons."""
         return replace(self, reasons={**self.reasons, **reasons})
@@ -45,9 +64,10 @@ class CollisionFilter:
     def restoring(self, pairs: Iterable[FramePair]) -> "CollisionFilter":
         """Ignore fewer pairs."""
         restored = frozenset(pairs)
-        return CollisionFilter(
-            {p: why for p, why in self.reasons.items() if p not in restored},
-            {root: pairs - restored for root, pairs in self.held.items()},
+        return replace(
+            self,
+            reasons={p: why for p, why in self.reasons.items() if p not in restored},
+            held={root: pairs - restored for root, pairs in self.held.items()},
         )
 
     def holding(self, root: int, pairs: Iterable[FramePair]) -> "CollisionFilter":
