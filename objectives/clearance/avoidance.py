@@ -103,7 +103,7 @@ class CollisionAvoidance:
     ) -> Float[np.ndarray, " n"]:
         """Return the distances that the solver aims at."""
         required = self.required(C, pairs, touching)
-        return np.where(required < 0, required, required + BUFFER)
+        return np.where(required < 0, required / 2, required + BUFFER)
 
 
 def is_among(

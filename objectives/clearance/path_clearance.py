@@ -122,7 +122,8 @@ def _near_pairs(
     names = [name.partition("@")[0] for name in part.config.frame_names]
     rows = bounds.nearest.argmin(0)
     result = []
-    for k in np.flatnonzero(bounds.lower.min(0) < range).tolist():
+    is_near = part.counts & (bounds.lower.min(0) < range)
+    for k in np.flatnonzero(is_near).tolist():
         row = int(rows[k])
         fraction = bounds.fraction[row, k]
         a, b = part.pairs.pairs[k].tolist()

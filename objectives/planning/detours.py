@@ -30,8 +30,8 @@ def with_detours(
     """Return a path whose stretches that collide go round things, where that is found.
 
     None: nothing collides, or no detour was found. A stretch begins and ends at
-    configurations that are fixed and free. Its points are spread evenly over the
-    planned path.
+    configurations that are fixed; pairs that are too near there may be as near on the
+    way. Its points are spread evenly over the planned path.
 
     Args:
         K: kinematics of the world.
@@ -44,12 +44,12 @@ def with_detours(
     path, is_changed = path.copy(), False
     for part in parts:
         points = np.arange(part.segments[0], part.segments[-1] + 2)
-        for row, (first, last) in _stretches(points, fixed):
+        for first, last in _stretches(points, fixed):
             ends = path[[first, last]]
-            space = free_space(K, part, row, ends, movable)
+            rows = slice(first - points[0], last - points[0])
+            required = part.required[rows].min(0)
+            space = _free_space(K, part, required, ends, movable)
             if space.reachable(path[first:last], path[first + 1 : last + 1]).min() >= 1:
-                continue
-            if not space.is_free(ends).all():
                 continue
             corners = rrt_connect(space, ends[0], ends[1], rng, MAX_ROUNDS)
             if corners is not None:
@@ -63,26 +63,26 @@ def with_detours(
 
 def _stretches(
     points: Int[np.ndarray, " n"], fixed: Bool[np.ndarray, " all"]
-) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield the stretches between fixed points, and the row of their first segment."""
+) -> Iterator[tuple[int, int]]:
+    """Yield the first and last points of the stretches between fixed points."""
     ends = [points[0], *points[1:-1][fixed[points[1:-1]]], points[-1]]
     for first, last in zip(ends[:-1], ends[1:], strict=True):
-        yield int(first - points[0]), (int(first), int(last))
+        yield int(first), int(last)
 
 
-def free_space(
+def _free_space(
     K: Kinematics,
     part: MotionPart,
-    row: int,
+    required: Float[np.ndarray, " pairs"],
     ends: Float[np.ndarray, "2 nq"],
     movable: Int[np.ndarray, " n"],
 ) -> FreeSpace:
-    """Return the free configurations in a mode of a path.
+    """Return the free configurations in a mode of a path, which both ends are.
 
     Args:
         K: kinematics of the world.
         part: what is required in the mode.
-        row: segment of the part whose requirements count.
+        required: least distance of each pair, or less where an end has less.
         ends: configurations; coordinates vary by no more than π beyond both.
         movable: coordinates that may move.
     """
@@ -91,4 +91,5 @@ def free_space(
     # turns would make most samples useless.
     low = np.maximum(lower, ends[:, movable].min(0) - np.pi)
     high = np.minimum(upper, ends[:, movable].max(0) + np.pi)
-    return FreeSpace(K, part.pairs, part.required[row], movable, np.stack([low, high]))
+    limits = np.stack([low, high])
+    return FreeSpace(K, part.pairs, required, movable, limits).admitting(ends)

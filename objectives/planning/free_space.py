@@ -1,6 +1,6 @@
 """Configurations and straight motions that keep their distances."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -14,6 +14,8 @@ from ..clearance.path_bounds import BATCH
 SPACING = 0.06
 """Largest change of a coordinate between two places of a motion that are checked [rad,
 m]. Thin things hide between places that are farther apart."""
+ROUNDING = 1e-6
+"""Distance that two evaluations of one configuration differ by at most [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +70,18 @@ class FreeSpace:
         blocked = np.where(self.is_free(q), parts[motion], number)
         return np.minimum.reduceat(blocked, first) / parts
 
+    def admitting(self, q: Float[np.ndarray, "n nq"]) -> "FreeSpace":
+        """Return the space in which pairs may be as near as in some configurations."""
+        nearest = self._distances(q).min(0) - ROUNDING
+        return replace(self, required=np.minimum(self.required, nearest))
+
     def is_free(self, q: Float[np.ndarray, "n nq"]) -> Bool[np.ndarray, " n"]:
         """Return which configurations keep all distances."""
-        free = np.zeros(len(q), bool)
+        return np.all(self._distances(q) >= self.required, axis=1)
+
+    def _distances(self, q: Float[np.ndarray, "n nq"]) -> Float[np.ndarray, "n pairs"]:
+        """Return the distance of each pair, or the required one if it is larger."""
+        distances = np.zeros((len(q), len(self.required)))
         no_motion = np.zeros((BATCH, self.K.nv))
         for k in range(0, len(q), BATCH):
             n = min(BATCH, len(q) - k)
@@ -85,5 +96,5 @@ class FreeSpace:
                 no_motion,
                 limit,
             )
-            free[k : k + n] = (lower[:n] >= self.required).all(1)
-        return free
+            distances[k : k + n] = lower[:n]
+        return distances

@@ -126,7 +126,9 @@ def solve_certified(
         if certificate is None or certificate.is_kept or not is_near:
             break
         data = move_rows(spec, compiled, data, certificate.shortfalls)
-        end = solve_interruptible(chain, data, end.x, again, report_progress)
+        end = solve_interruptible(
+            chain, data, end.x, again, report_progress, end.multipliers
+        )
         iterations = iterations + end.iterations
         certificate = certify_path(spec, np.asarray(end.x))
     return CertifiedResult(end._replace(iterations=iterations), certificate, data)
