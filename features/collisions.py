@@ -135,8 +135,8 @@ def required_distances(
     Returns:
         Pairs of frame indices; their distances.
     """
-    involved, positions = _select_pairs(C, frames)
-    pairs = involved[positions]
+    involved, positions, can_collide = _select_pairs(C, frames)
+    pairs = involved[positions[can_collide]]
     if symbol.pair_margins is not None:
         return pairs, symbol.pair_margins(C, pairs)
     given: dict[str, Any] = {**symbol.options, **options}

@@ -12,8 +12,8 @@ from .motion_model import MotionPart
 from .path_bounds import PathBounds, bound_path
 
 RESOLUTION = 1e-3
-"""How exactly the deepest place of a segment is found [m]; a smaller one takes more
-splits, and a path that fails is solved again anyway."""
+"""Accuracy to which the deepest place of a segment is found [m]; a smaller one takes
+more splits, and a path that fails is solved again in any case."""
 
 
 class Shortfall(NamedTuple):

@@ -155,7 +155,7 @@ def _interval_distances(
 
 
 class _Motion(NamedTuple):
-    """How bodies move on intervals."""
+    """Motion of bodies on intervals."""
 
     displacement: jax.Array
     """Bound by dof (n · bodies, dofs); see `MotionBounds`."""
@@ -164,7 +164,7 @@ class _Motion(NamedTuple):
     twists: jax.Array
     """Twist of each dof in the middle (n, dofs, 6)."""
     moves: jax.Array
-    """Which dofs move each body (bodies, dofs)."""
+    """True where a dof moves a body (bodies, dofs)."""
     centers: jax.Array
     """Origins of the bodies (n, bodies, 3)."""
     total: jax.Array

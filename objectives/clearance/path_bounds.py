@@ -15,8 +15,8 @@ BATCH = 64
 """Number of intervals measured in one call, the size that is compiled for (count). More
 waste more work on the last batch, fewer take more calls."""
 MAX_SPLITS = 24
-"""Number of times an interval is halved (count). After so many, motions are shorter
-than a micrometre, and only bodies without bounds are left."""
+"""Number of times an interval is halved (count). Motions are shorter than a micrometre
+then, and only bodies without bounds are left."""
 
 
 class PathBounds(NamedTuple):

@@ -12,7 +12,7 @@ from .motion_model import MotionPart
 from .path_bounds import PathBounds, bound_path
 
 RESOLUTION = 1e-4
-"""How far a lower bound may be below the least measured distance [m]."""
+"""Distance by which a lower bound may be below the least measured distance [m]."""
 RELATIVE_RESOLUTION = 0.05
 """The same as a fraction of that distance, on top: far pairs need no exact bound."""
 

@@ -1,1 +1,1 @@
-"""Collision-free paths that go round things, as initial paths of solves."""
+"""Collision-free paths round obstacles, as initial paths of solves."""

@@ -27,7 +27,7 @@ def with_detours(
     movable: Int[np.ndarray, " n"],
     rng: np.random.Generator,
 ) -> Float[np.ndarray, "points nq"] | None:
-    """Return a path whose stretches that collide go round things, where that is found.
+    """Return a path with a way round obstacles in place of each colliding stretch.
 
     None: nothing collides, or no detour was found. A stretch begins and ends at
     configurations that are fixed; pairs that are too near there may be as near on the

@@ -13,7 +13,7 @@ from ..clearance.path_bounds import BATCH
 
 SPACING = 0.06
 """Largest change of a coordinate between two places of a motion that are checked [rad,
-m]. Thin things hide between places that are farther apart."""
+m]. Thin obstacles hide between places that are farther apart."""
 ROUNDING = 1e-6
 """Distance that two evaluations of one configuration differ by at most [m]."""
 
@@ -22,8 +22,8 @@ ROUNDING = 1e-6
 class FreeSpace:
     """Configurations of a world in which each pair of frames keeps its distance.
 
-    All coordinates that a path does not move, such as those of other objects, stay as
-    they are.
+    Coordinates that a path does not move, such as those of other objects, keep their
+    values.
     """
 
     K: Kinematics

@@ -34,7 +34,7 @@ def planned_path(
 
 
 def _passed_points(spec: ProblemSpec) -> Bool[np.ndarray, " points"]:
-    """Return which of the start and the slices have equations of their own."""
+    """Return which of the start and the slices equations single out."""
     passed = np.zeros(spec.T + 1, bool)
     passed[[0, -1]] = True
     for o in spec.objectives:

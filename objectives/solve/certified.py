@@ -4,7 +4,7 @@ A path has infinitely many configurations, and rows hold at some: in the slices,
 one place between each two of them. Where a solved path fails its check, the row of that
 segment moves to the deepest place, and the path is solved again from where it is (an
 exchange method of semi-infinite programming; Hettich and Kortanek 1993). Places are
-data, so that nothing is compiled anew.
+data, so that nothing is compiled again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ farther, see `features.collisions.MAX_COLLISION_SLACK`."""
 
 
 class CertifiedResult(NamedTuple):
-    """Where a solve ended, and the check of its path."""
+    """End of a solve, and the check of its path."""
 
     result: Result
     certificate: Certificate | None
@@ -127,7 +127,7 @@ def solve_certified(
             break
         data = move_rows(spec, compiled, data, certificate.shortfalls)
         end = solve_interruptible(
-            chain, data, end.x, again, report_progress, end.multipliers
+            chain, data, end.x, again, report_progress, np.asarray(end.multipliers)
         )
         iterations = iterations + end.iterations
         certificate = certify_path(spec, np.asarray(end.x))
