@@ -81,7 +81,9 @@ def _missing(part: MotionPart, bounds: PathBounds) -> Float[np.ndarray, "n pairs
     """Return how much of the required distance is not certain, 0 where all of it is."""
     counts = part.required > -np.inf
     required = np.where(counts, part.required, 0.0)
-    return np.maximum(required - np.where(counts, bounds.lower, 0.0), 0.0)
+    missing = np.maximum(required - np.where(counts, bounds.lower, 0.0), 0.0)
+    # A distance that could not be computed proves nothing.
+    return np.where(np.isnan(missing), np.inf, missing)
 
 
 def _worst_pairs(

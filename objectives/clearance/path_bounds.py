@@ -17,6 +17,9 @@ waste more work on the last batch, fewer take more calls."""
 MAX_SPLITS = 24
 """Number of times an interval is halved (count). Motions are shorter than a micrometre
 then, and only bodies without bounds are left."""
+MAX_INTERVALS = 4096
+"""Number of unsettled intervals at which splitting ends (count), which takes about a
+tenth of a second. Bodies whose motion has no bound would have millions."""
 
 
 class PathBounds(NamedTuple):
@@ -99,13 +102,14 @@ def bound_path(
         np.arange(count), np.zeros(count), np.ones(count), reach > -np.inf
     )
     for split in range(MAX_SPLITS + 1):
+        is_last = split == MAX_SPLITS or len(open_.segment) > MAX_INTERVALS
         unsettled = []
         for part in _batches(open_):
             found = _measure(K, pairs, path, steps, part, wanted(part))
             _keep_nearest(part, found.middle, nearest, fraction)
             # What was measured in this batch already spares splits of it.
             is_open = found.lower < wanted(part)
-            if split == MAX_SPLITS:
+            if is_last:
                 is_open = np.zeros_like(is_open)
             bound = np.where(part.pairs & ~is_open, found.lower, np.inf)
             np.minimum.at(lower, part.segment, bound)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from posewise.solvers import Options, Result, solve_interruptible
+from posewise.solvers import Options, Result, Status, solve_interruptible
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..chain.groups import ChainData, FeatureBatch
@@ -22,6 +22,7 @@ from ..clearance.certificate import Certificate, Shortfall
 from ..planning.planned_starts import planned_path
 from ..problem_spec import CompiledProblem, ProblemSpec, certify_path, initial_paths
 from .settings import SolveSettings
+from .warm_start import MAX_PENALTY_GROWTH
 
 MAX_EXCHANGES = 6
 """Number of times that rows move and a path is solved again (count). Few paths that
@@ -29,6 +30,9 @@ fail six checks pass a later one."""
 MAX_UNSEEN_DEPTH = 5e-3
 """Depth of a shortfall up to which rows ask for more distance where they are [m]. A
 deeper one is something that the rows of its segment do not see, so that one moves."""
+RAISE_FACTOR = 2.0
+"""Ratio of the distance by which rows ask for more to what is missing between them.
+Larger values need fewer solves and make paths longer."""
 LEAST_RAISE = 5e-4
 """Smallest distance by which rows ask for more [m], so that few solves are needed."""
 MAX_RAISE = 0.02
@@ -110,12 +114,12 @@ def solve_certified(
         compiled: the problem for the solver.
         path: the initial path, in the solved world.
         options: of the first solve.
-        settings: of all solves; further ones begin with the penalty of every second
-            start, which keeps what holds already.
+        settings: of all solves; further ones begin with multipliers and penalty of the
+            last, at least that of every second start, which keeps what holds already.
         report_progress: see `solve_interruptible`.
         multipliers: those of a similar problem's solution; None: zeros.
     """
-    again = replace(options, mu=settings.initial_penalty(1))
+    least = settings.initial_penalty(1)
     path = np.asarray(path, compiled.data.prefix.dtype)
     chain, data = compiled.chain, compiled.data
     end = solve_interruptible(chain, data, path, options, report_progress, multipliers)
@@ -123,9 +127,12 @@ def solve_certified(
     certificate = certify_path(spec, np.asarray(end.x))
     for _ in range(MAX_EXCHANGES):
         is_near = end.violation <= 10 * options.tolerance
-        if certificate is None or certificate.is_kept or not is_near:
+        is_interrupted = int(end.status) == Status.INTERRUPTED
+        if certificate is None or certificate.is_kept or not is_near or is_interrupted:
             break
         data = move_rows(spec, compiled, data, certificate.shortfalls)
+        mu = min(float(end.mu), MAX_PENALTY_GROWTH * least)
+        again = replace(options, mu=max(mu, least))
         end = solve_interruptible(
             chain, data, end.x, again, report_progress, np.asarray(end.multipliers)
         )
@@ -147,7 +154,8 @@ def move_rows(
         for segment in range(short.segment - 1, short.segment + 2):
             if segment in rows:
                 batch, row = rows[segment]
-                batches[batch] = _raised(batches[batch], row, short.depth)
+                raised = max(RAISE_FACTOR * short.depth, LEAST_RAISE)
+                batches[batch] = _raised(batches[batch], row, raised)
         if short.depth > MAX_UNSEEN_DEPTH and short.segment in rows:
             batch, row = rows[short.segment]
             batches[batch] = _moved(batches[batch], row, short.fraction)
@@ -173,7 +181,7 @@ def _raised(b: FeatureBatch, row: int, depth: float) -> FeatureBatch:
     """Return the batch with one row that asks for a larger distance."""
     # The row y - target <= 0 asks for a gap of minus the target beyond the margin.
     target = np.array(b.target)
-    target[row] = np.maximum(target[row] - max(depth, LEAST_RAISE), -MAX_RAISE)
+    target[row] = np.maximum(target[row] - depth, -MAX_RAISE)
     return b._replace(target=target)
 
 

@@ -101,6 +101,7 @@ def solve_starts(
         solutions.append(solution(end, start))
         is_retried = spec.is_certified or solutions[-1].status is Status.INFEASIBLE
         is_last = settings.starts == 1 and not is_retried
+        is_last |= solutions[-1].status is Status.INTERRUPTED
         if is_last or sum(s.feasible for s in solutions) >= wanted:
             break
     return solutions
