@@ -75,7 +75,9 @@ def solve_in_sequence(
         path, multipliers = warm.path(compiled), warm.multipliers(spec, compiled)
         penalty = warm.penalty(penalty)
     for start in range(count):
-        options = replace(settings.options, mu=penalty)
+        options = settings.options
+        if penalty != options.mu:
+            options = replace(options, mu=penalty)
         end = solve_certified(
             spec, compiled, path, options, settings, report_progress, multipliers
         )
