@@ -9,6 +9,8 @@ data, so that nothing is compiled again.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
+from threading import Thread
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +20,16 @@ from posewise.solvers import Options, Result, Status, solve_interruptible
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..chain.groups import ChainData, FeatureBatch
+from ..chain.modes import ModeSequence
 from ..clearance.certificate import Certificate, Shortfall
 from ..planning.planned_starts import planned_path
-from ..problem_spec import CompiledProblem, ProblemSpec, certify_path, initial_paths
+from ..problem_spec import (
+    CompiledProblem,
+    ProblemSpec,
+    certify_path,
+    initial_paths,
+    mode_sequence,
+)
 from .settings import SolveSettings
 from .warm_start import MAX_PENALTY_GROWTH
 
@@ -70,6 +79,7 @@ def solve_in_sequence(
         report_progress: see `solve_interruptible`.
     """
     path, multipliers = initial_paths(spec, settings.seed, 1)[0], None
+    _compile_check(spec, path)
     penalty, warm = settings.initial_penalty(0), settings.warm
     if warm is not None and warm.fits(compiled):
         path, multipliers = warm.path(compiled), warm.multipliers(spec, compiled)
@@ -85,6 +95,30 @@ def solve_in_sequence(
         if start + 1 < count:
             path = _next_path(spec, settings.seed, start + 1, np.asarray(end.result.x))
             penalty, multipliers = settings.initial_penalty(start + 1), None
+
+
+def _compile_check(spec: ProblemSpec, path: Float[np.ndarray, "T nq"]) -> None:
+    """Begin to compile the check of paths, beside the program of the solver."""
+    if not spec.is_certified:
+        return
+    threads = _compiling_threads(mode_sequence(spec))
+    if not threads:
+        threads.append(Thread(target=certify_path, args=(spec, path)))
+        threads[0].start()
+
+
+def _check(spec: ProblemSpec, end: Result) -> Certificate | None:
+    """Return the check of the path at which a solve ended."""
+    if spec.is_certified:
+        for thread in _compiling_threads(mode_sequence(spec)):
+            thread.join()
+    return certify_path(spec, np.asarray(end.x))
+
+
+@lru_cache(maxsize=64)
+def _compiling_threads(modes: ModeSequence) -> list[Thread]:
+    """Return the thread that compiles the check of a world, or has done so."""
+    return []
 
 
 def _next_path(
@@ -126,7 +160,7 @@ def solve_certified(
     chain, data = compiled.chain, compiled.data
     end = solve_interruptible(chain, data, path, options, report_progress, multipliers)
     iterations = end.iterations
-    certificate = certify_path(spec, np.asarray(end.x))
+    certificate = _check(spec, end)
     for _ in range(MAX_EXCHANGES):
         is_near = end.violation <= 10 * options.tolerance
         is_interrupted = int(end.status) == Status.INTERRUPTED
@@ -139,7 +173,7 @@ def solve_certified(
             chain, data, end.x, again, report_progress, np.asarray(end.multipliers)
         )
         iterations = iterations + end.iterations
-        certificate = certify_path(spec, np.asarray(end.x))
+        certificate = _check(spec, end)
     return CertifiedResult(end._replace(iterations=iterations), certificate, data)
 
 
