@@ -230,16 +230,21 @@ def _bound_group(
         at, a, b = materialize(bodies, pair)
         bound = materialize(lambda a, b: distance_lower_bound(a, b)[0], a, b)
         lower = bound - motion.relative(motion.displacement, at)
-        return append(near, pair, is_valid & (lower < gather(limit, at.slot)))
+        return append(near, pair, is_valid & ~(lower >= gather(limit, at.slot)))
 
     def add_contacts(pair: Any, is_valid: Any, found: Any) -> Any:
         at, a, b = materialize(bodies, pair)
         out = contact(a, b)
-        distance = jnp.where(is_valid, out.distance, jnp.inf)
         first_order = motion.relative(motion.displacement, at)
         bend = motion.relative(motion.curvature, at) / 2
         second_order = motion.approach(at, out.normal) + bend
-        values = distance - jnp.minimum(first_order, second_order), distance
+        lower = out.distance - jnp.minimum(first_order, second_order)
+        # What could not be computed bounds nothing.
+        lower = jnp.where(jnp.isnan(lower), -jnp.inf, lower)
+        values = (
+            jnp.where(is_valid, lower, jnp.inf),
+            jnp.where(is_valid, out.distance, jnp.inf),
+        )
         return tuple(
             scatter_min(x, at.slot, value[:, None])
             for x, value in zip(found, values, strict=True)

@@ -81,7 +81,8 @@ def motion_bounds(
         for dof in dofs:
             # With the axis e, the rotation Ω that carries it, and the velocity u of the
             # point relative to it, e × r changes by Ω × (e × r) + e × u.
-            bend = turn[:, None, dof] * moved[dof]
+            carried = turn[:, None, dof]
+            bend = jnp.where(carried > 0, carried * moved[dof], 0.0)
             if is_rotation[dof]:
                 counts = moves[:, dof] & (size[:, None, dof] > 0)
                 bend += jnp.where(counts, size[:, None, dof] * below, 0.0)
