@@ -733,6 +733,9 @@ class KOMO:
         with the same arguments and a mesh of the devices of all hosts. Each host solves
         its share, and all get all solutions.
 
+        Problems with `avoid_collisions` between slices are solved one after the other,
+        as by `solve`, so that each solution is certified.
+
         Args:
             targets: for some objectives (as `add_objective` returned them) the targets
                 (problems, D), or (problems,) if D is 1.
@@ -760,8 +763,8 @@ class KOMO:
 
         Raises:
             ObjectiveError: for targets, worlds or initial paths that do not fit, a
-                folder with solutions of other problems, or a mesh without devices of
-                this process.
+                folder with solutions of other problems, a mesh without devices of
+                this process, or a mesh or folder for certified solutions.
         """
         spec = resolve_alternatives(self.spec)[0]
         specs = [spec] if worlds is None else [spec.in_world(C) for C in worlds]
@@ -819,6 +822,9 @@ class KOMO:
         near it) and makes the solution exact. It may be jitted, vmapped, and
         differentiated once, forward or in reverse, by implicit differentiation.
         Programs are compiled once for each structure of problem.
+
+        With `avoid_collisions` its rows hold where they are at first: in slices, and
+        half-way between them. The path is not certified; `solve` does that.
 
         Where there is no exact solution, as for a target out of reach, the path is the
         solver's best point and its derivative NaN; a tangent or cotangent of zero gives

@@ -268,10 +268,12 @@ class Solution:
         range = number("range", range, expected, lambda x: x > 0, ObjectiveError)
         path = self._played
         modes = path.modes
-        parts = motion_parts(modes, CollisionAvoidance(), len(self.x))
+        parts = motion_parts(modes, self._avoidance, len(self.x))
         K = modes.world.tree.model.unnamed_kinematics
         points, times = path.straight.points, path.straight.times
-        return path_clearance(K, parts, points, times, range)
+        certificate = None if self._record is None else self._record.certificate
+        is_certified = certificate is not None and certificate.is_kept
+        return path_clearance(K, parts, points, times, range, is_certified)
 
     def forces(self) -> tuple[ContactForce, ...]:
         """Return the contacts of `KOMO.add_contact` with their forces, by slice."""
@@ -431,6 +433,12 @@ class Solution:
         """Whether distances between slices are kept, as far as that is required."""
         certificate = None if self._record is None else self._record.certificate
         return certificate is None or certificate.is_kept
+
+    @property
+    def _avoidance(self) -> CollisionAvoidance:
+        """What the problem requires of pairs; without, that they do not overlap."""
+        avoidance = None if self._record is None else self._record.spec.avoidance
+        return avoidance or CollisionAvoidance()
 
     def _worst(self, kind: int) -> float:
         rows = [o.violation for o in self.objectives if o.objective.type.value == kind]

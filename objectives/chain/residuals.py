@@ -322,7 +322,7 @@ class GroupEvaluation(NamedTuple):
             tau = tau * self.kinematics.X[-1][np.array(self.durations)]
         return gather(tau, self._steps(slices))
 
-    def _steps(self, slices: jax.Array) -> jax.Array:
+    def _steps(self, slices: Array) -> jax.Array:
         """Return the slice to which each step of windows (n, steps) leads."""
         # Steps before slice 0 are as long as the first one.
         return jnp.maximum(slices[:, 1:] - self.order, 0)

@@ -49,7 +49,11 @@ from posewise.robots.kinematics.forward import (
     attached_poses,
     forward_pass_nodes,
 )
-from posewise.robots.kinematics.motion_bounds import dof_rates, motion_bounds
+from posewise.robots.kinematics.motion_bounds import (
+    MotionBounds,
+    dof_rates,
+    motion_bounds,
+)
 from posewise.robots.world.frame import Frame
 
 
@@ -83,13 +87,15 @@ def frame_pairs(frames: Sequence[Frame], pairs: Int[np.ndarray, "n 2"]) -> Frame
 def _core_radii(
     groups: list[BodyPairs], params: dict[str, np.ndarray]
 ) -> Float[np.ndarray, " bodies"]:
-    """Return the radius of the ball about the origin of each body's core [m]."""
+    """Return the radius of the ball about the origin of each body's core [m].
+
+    That of a half-space is 0; see `_plane_radii`.
+    """
     radii = np.zeros(len(params["reach"]))
     for g, group in enumerate(groups):
         for side, bodies in (("a", group.a), ("b", group.b)):
-            is_plane = bodies.kind[0] is HalfSpace
-            size = np.inf if is_plane else bounding_radius(bodies.body.core)
-            radii[params[f"place_{side}{g}"]] = size
+            if bodies.kind[0] is not HalfSpace:
+                radii[params[f"place_{side}{g}"]] = bounding_radius(bodies.body.core)
     return radii
 
 
@@ -134,8 +140,11 @@ def _interval_distances(
     body_frame = params["body_frame"][0] if source.has_unions else np.arange(m)
     moves = gather(jnp.asarray(K.tree.dof_mask), gather(frames, body_frame))
     centers = poses[..., 3].reshape(n, -1, 3)
-    rates, radii = dof_rates(K, step), params["core_radius"][0]
+    rates, radii = dof_rates(K, step), params["core_radius"]
     bounds = motion_bounds(K, twists, rates, centers, radii, moves)
+    if any(HalfSpace in cores for cores in kinds):
+        radii = _with_plane_radii(radii, params["reach"], centers, bounds)
+        bounds = motion_bounds(K, twists, rates, centers, radii, moves)
     dofs = rates.shape[1]
     motion = _Motion(
         displacement=bounds.displacement.reshape(-1, dofs),
@@ -144,7 +153,7 @@ def _interval_distances(
         moves=moves,
         centers=centers,
         total=bounds.displacement.sum(-1),
-        radii=radii,
+        radii=jnp.broadcast_to(radii, centers.shape[:2]).reshape(-1),
     )
     pairs = threshold.shape[1]
     limit = threshold.reshape(-1)
@@ -152,6 +161,29 @@ def _interval_distances(
     for g in range(len(kinds)):
         found = _bound_group(PairGroup(source, g, 0), poses, motion, limit, found)
     return tuple(x.reshape(n, pairs) for x in found)
+
+
+def _with_plane_radii(
+    radii: jax.Array, reach: jax.Array, centers: jax.Array, bounds: MotionBounds
+) -> jax.Array:
+    """Return radii (n, bodies) of cores in which half-spaces have those that count.
+
+    The points of a half-space that are nearest to a body are no farther from its origin
+    than the body gets. A ball of twice that distance cuts off nothing that changes the
+    depth of a body in it, either.
+
+    Args:
+        radii: of the cores (1, bodies), 0 for half-spaces.
+        reach: of the bodies (1, bodies), infinite for half-spaces.
+        centers: origins of the bodies (n, bodies, 3).
+        bounds: of the motion of the bodies, and of the origins of half-spaces.
+    """
+    is_plane = jnp.isinf(reach)
+    moved = bounds.displacement.sum(-1)
+    # The box of all origins holds each way between two of them.
+    apart = jnp.linalg.norm(centers.max(1) - centers.min(1), axis=-1)
+    far = (moved + jnp.where(is_plane, 0.0, reach)).max(1) + moved.max(1) + apart
+    return jnp.where(is_plane, 2 * far[:, None], radii)
 
 
 class _Motion(NamedTuple):
@@ -170,7 +202,7 @@ class _Motion(NamedTuple):
     total: jax.Array
     """Sum of the displacements by all dofs (n, bodies)."""
     radii: jax.Array
-    """Radius of the ball about the origin of each body's core."""
+    """Radius of the ball about the origin of each body's core (n · bodies,)."""
 
     def relative(self, bound: jax.Array, at: PairLocation) -> jax.Array:
         """Return the sum of bounds over the dofs that move one body of each pair."""
@@ -185,7 +217,6 @@ class _Motion(NamedTuple):
             at: pairs of bodies.
             normal: from body b to body a.
         """
-        bodies = len(self.moves)
         twists = gather(self.twists, at.row)
         speed = turn = jnp.zeros(len(normal), normal.dtype)
         for only, body, sign in zip(
@@ -197,9 +228,7 @@ class _Motion(NamedTuple):
             velocity = moment + jnp.cross(rotation, center)
             speed += sign * jnp.sum(normal * velocity, -1)
             across = jnp.sum(jnp.cross(normal, rotation) ** 2, -1)
-            # Bodies without a radius are balls, or do not turn.
-            radius = gather(self.radii, body % bodies)
-            turn += jnp.where(across > 0, jnp.sqrt(across) * radius, 0.0)
+            turn += jnp.sqrt(across) * gather(self.radii, body)
         return jnp.abs(speed) + turn
 
     def _exclusive(self, at: PairLocation) -> tuple[jax.Array, jax.Array]:

@@ -81,15 +81,17 @@ def path_clearance(
     path: Float[np.ndarray, "points nq"],
     times: Float[np.ndarray, " points"],
     range: float,
+    is_certified: bool,
 ) -> PathClearance:
     """Return the clearance of a path.
 
     Args:
         K: kinematics of the world.
-        parts: pairs of frames in each mode.
+        parts: pairs of frames in each mode, and what is required of them.
         path: configurations, with the start as the first one.
         times: of the configurations [s].
         range: distance up to which pairs are told [m].
+        is_certified: whether the distances that the parts require are proven.
     """
     found: dict[tuple[bool, tuple[str, str]], PairClearance] = {}
     for part in parts:
@@ -103,6 +105,9 @@ def path_clearance(
             RELATIVE_RESOLUTION,
             each_segment=False,
         )
+        if is_certified:
+            lower = np.maximum(bounds.lower, part.required)
+            bounds = bounds._replace(lower=lower)
         for is_ignored, pair in _near_pairs(part, bounds, times[points], range):
             key = is_ignored, pair.frames
             if key not in found or pair.distance < found[key].distance:

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
+from posewise.robots.typing import Array
 from posewise.solvers import Result, Status
 
 from ..problem_spec import initial_paths
@@ -53,27 +54,26 @@ class BatchResult(NamedTuple):
 
 
 def unsolved_result(
-    problems: ProblemBatch, which: Sequence[int], like: BatchResult
+    problems: ProblemBatch, which: Sequence[int], y: Float[Array, " rows"]
 ) -> BatchResult:
     """Return results of problems that an interrupt left at their initial paths.
 
     Args:
         problems: the batch.
         which: indices of the problems.
-        like: a result with the same shapes and dtypes.
+        y: rows of a solution, whose shape and type count.
     """
     k = len(which)
     paths = [initial_paths(problems.spec(b), 0, 1)[0] for b in which]
-    r = like.result
-    rows = k, *r.y.shape[1:]
+    rows = k, len(y)
     return BatchResult(
         np.asarray(which, int),
         np.zeros(k, int),
         np.zeros(k),
         Result(
-            np.asarray(paths, r.x.dtype),
-            np.full(rows, np.inf, r.y.dtype),
-            np.zeros(rows, r.y.dtype),
+            np.asarray(paths, y.dtype),
+            np.full(rows, np.inf, y.dtype),
+            np.zeros(rows, y.dtype),
             np.full(k, np.inf),
             np.full(k, np.inf),
             np.full(k, np.inf),

@@ -21,7 +21,7 @@ from ..solution import Solution
 from .batch_result import BatchResult, from_bytes, to_bytes, unsolved_result
 from .checkpoint import Checkpoint, batch_fingerprint, open_checkpoint
 from .distributed import allgather_bytes, check_mesh, is_distributed, local_mesh
-from .multistart import make_solutions, solve_with_retry
+from .multistart import make_solutions, solve_certified_batch, solve_with_retry
 from .problem_batch import ProblemBatch
 from .settings import SolveSettings
 
@@ -62,6 +62,9 @@ def solve_batch(
     if not problems.count:
         return []
     mesh, tolerance = batch_settings.mesh, settings.tolerance
+    if problems.specs[0].is_certified:
+        _require_one_process(batch_settings)
+        return solve_certified_batch(problems, settings)
     checkpoint = _open_checkpoint(problems, settings, batch_settings)
     results = checkpoint.read() if checkpoint else []
     results, share = _share_of_process(results, problems.count, mesh)
@@ -90,7 +93,8 @@ def solve_batch(
         if len(stopped):
             break
     missing = np.setdiff1d(share, _solved_problems(results)).tolist()
-    results += [unsolved_result(problems, missing, results[0])] if missing else []
+    if missing:
+        results.append(unsolved_result(problems, missing, results[0].result.y[0]))
     if is_distributed(mesh):
         every = allgather_bytes(to_bytes(results), mesh)
         results = [result for data in every for result in from_bytes(data)]
@@ -99,6 +103,21 @@ def solve_batch(
         solutions = make_solutions(problems, others, tolerance)
         best |= zip(others.problem.tolist(), solutions, strict=True)
     return [best[b] for b in range(problems.count)]
+
+
+def _require_one_process(batch_settings: BatchSettings) -> None:
+    """Raise an ObjectiveError for settings that certified solves do not have."""
+    given = {
+        "mesh": batch_settings.mesh,
+        "checkpoint_dir": batch_settings.checkpoint_dir,
+    }
+    unused = [name for name, value in given.items() if value is not None]
+    if unused:
+        raise ObjectiveError(
+            f"{unused[0]} is given, but problems that avoid collisions between slices"
+            " are solved one after the other in this process, since each path is"
+            " certified. Leave it out, or avoid_collisions(between=False)."
+        )
 
 
 def _open_checkpoint(

@@ -68,8 +68,8 @@ def solve_in_sequence(
     """Yield where the solves from some starts end, one after the other.
 
     The first start is the initial path. If the path is certified, further ones take
-    detours where that path, or the one that was found last, collides; all others are
-    random.
+    detours where the one that was found last collides, and where the initial one does,
+    in turns; all others are random.
 
     Args:
         spec: the problem.
@@ -127,7 +127,9 @@ def _next_path(
     """Return the initial path of a start after the first one."""
     if spec.is_certified:
         given = initial_paths(spec, seed, 1)[0]
-        for path in (given, found):
+        # A path that was solved meets its goals, which that given may not even know.
+        paths = (found, given) if start % 2 else (given, found)
+        for path in paths:
             planned = planned_path(spec, path, seed + start)
             if planned is not None:
                 return planned

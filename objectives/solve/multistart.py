@@ -29,7 +29,7 @@ from ..problem_spec import (
     step_durations,
 )
 from ..solution import Solution
-from .batch_result import BatchResult
+from .batch_result import BatchResult, unsolved_result
 from .certified import CertifiedResult, solve_in_sequence
 from .problem_batch import ProblemBatch, make_problem_batch
 from .record import SolveRecord
@@ -60,7 +60,6 @@ def solve_starts(
         ObjectiveError: without objectives.
     """
     require_objectives(spec)
-    began = time.perf_counter()
     report_progress = ProgressReporter(settings.progress)
     in_sequence = settings.starts == 1 or spec.is_certified
     if settings.uses_newton_steps and not in_sequence:
@@ -69,7 +68,65 @@ def solve_starts(
             problems, [0], settings, report_progress, max_solutions=max_solutions
         )
         return make_solutions(problems, result, settings.tolerance, findings)
-    compiled = compile_chain(spec)
+    return _solve_in_sequence(
+        spec,
+        compile_chain(spec),
+        settings,
+        report_progress,
+        max_solutions,
+        retry,
+        findings,
+    )
+
+
+def solve_certified_batch(
+    problems: ProblemBatch, settings: SolveSettings
+) -> list[Solution]:
+    """Return the best solution of each problem, solved and certified one by one.
+
+    Args:
+        problems: a batch of problems that avoid collisions between slices.
+        settings: number of starts of each problem, tolerance and options.
+    """
+    report_progress = ProgressReporter(settings.progress)
+    solutions: list[Solution] = []
+    for b in range(problems.count):
+        compiled = CompiledProblem(problems.chain, problems.data(b), problems.locations)
+        found = _solve_in_sequence(
+            problems.spec(b), compiled, settings, report_progress, retry=True
+        )
+        solutions.append(best_solution(found))
+        if found[-1].status is Status.INTERRUPTED:
+            break
+    missing = range(len(solutions), problems.count)
+    record = solutions[0]._record
+    if missing and record is not None:
+        rest = unsolved_result(problems, missing, record.y)
+        solutions += make_solutions(problems, rest, settings.tolerance)
+    return solutions
+
+
+def _solve_in_sequence(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    settings: SolveSettings,
+    report_progress: ProgressReporter,
+    max_solutions: int | None = None,
+    retry: bool = False,
+    findings: tuple[str, ...] = (),
+) -> list[Solution]:
+    """Return the solutions of starts that are solved one after the other.
+
+    Args:
+        spec: the problem.
+        compiled: the problem for the solver.
+        settings: see `solve_starts`, as for all below.
+        report_progress: see `solve_problems`.
+        max_solutions: number of feasible solutions that are wanted.
+        retry: whether a single start that fails is followed by another one.
+        findings: on the problem, for reports.
+    """
+    began = time.perf_counter()
     frozen = spec.frozen()
 
     def solution(end: CertifiedResult, start: int) -> Solution:

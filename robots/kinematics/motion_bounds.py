@@ -41,7 +41,7 @@ def motion_bounds(
     twists: Float[jax.Array, "n dofs 6"],
     rates: Float[jax.Array, "n dofs"],
     centers: Float[jax.Array, "n bodies 3"],
-    radii: Float[Array, " bodies"],
+    radii: Float[Array, "#n bodies"],
     moves: Bool[Array, "bodies dofs"],
 ) -> MotionBounds:
     """Return bounds for motions from configurations along tangent vectors.
@@ -54,7 +54,7 @@ def motion_bounds(
         rates: of the dofs along the tangent vectors, see `dof_rates`.
         centers: origins of the bodies at the configurations, in the world.
         radii: of balls about the origins that enclose the bodies [m]; a ball, which
-            turns into itself, has radius 0.
+            turns into itself, has radius 0. One row, or one for each configuration.
         moves: which dofs move each body.
     """
     tree = K.tree
@@ -74,18 +74,14 @@ def motion_bounds(
         moved = {}
         for dof in dofs:
             distance = speed[:, :, dof] + (arm if is_rotation[dof] else 0.0)
-            # Without motion the bound is zero, even for bodies without bounds.
-            counts = moves[:, dof] & (size[:, None, dof] > 0)
-            moved[dof] = jnp.where(counts, size[:, None, dof] * distance, 0.0)
+            moved[dof] = moves[:, dof] * size[:, None, dof] * distance
         below = below + sum(moved.values())
         for dof in dofs:
             # With the axis e, the rotation Ω that carries it, and the velocity u of the
             # point relative to it, e × r changes by Ω × (e × r) + e × u.
-            carried = turn[:, None, dof]
-            bend = jnp.where(carried > 0, carried * moved[dof], 0.0)
+            bend = turn[:, None, dof] * moved[dof]
             if is_rotation[dof]:
-                counts = moves[:, dof] & (size[:, None, dof] > 0)
-                bend += jnp.where(counts, size[:, None, dof] * below, 0.0)
+                bend += moves[:, dof] * size[:, None, dof] * below
             columns[dof] = moved[dof], bend
     return MotionBounds(*(jnp.stack(x, -1) for x in zip(*columns, strict=True)))
 
