@@ -1,18 +1,32 @@
-"""Paths of MotionBenchMaker's problems: feasible, valid between slices, milliseconds.
+"""MotionBenchMaker's problems: certified paths, an independent check, milliseconds.
 
-    python benchmarks/mbm.py [--robot panda] [--slices 64] [--starts 4] [--every 1]
+    python benchmarks/mbm.py [--robot ur5] [--slices 64] [--starts 8] [--every 4]
 
-Problems and the check are the reference data's: *feasible* is what posewise says of
-its slices, *valid* what the check says of straight motion between them. The initial
-path is straight. `--every 5` takes every fifth problem. `--valid-start`: the initial
-path is a found valid one, so that nothing has to be found.
+Each problem asks for a path between two configurations among boxes and capsules, from a
+straight initial path; see `staging/motion_planning.py`. *Feasible* is what posewise
+says: limits, goal, and certified distances in slices and between them. *Valid* is what
+the check of the reference data says of straight motion between slices, *wrong* what is
+feasible but not valid. Milliseconds are of one core (CPU time, median and 90 %) and of
+the wall, of the call of `solve`. The first problem of a family is solved once before,
+untimed, because another structure of world is compiled. *Length* is of feasible paths,
+in joint coordinates [rad]; *seconds* is their duration after `retime`.
+
+rai (`robotic`, where installed) solves the same problems in turns: KOMO, one start, 32
+slices. *Ratio*: its median over ours. rai 0.4.2 measures no depth once the core of a
+shape, of a sphere its centre, is inside another one: it then ends early, infeasible.
+
+`--every 4` takes every fourth problem. Without the reference data, and with `--own`,
+problems are drawn for our Panda (`staging/planning_scenes.py`), and the check is by
+our own exact distances at 0.01 rad.
 """
 
 import argparse
-import sys
+import importlib.util
+import os
 import time
-from collections import defaultdict
+import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 
@@ -20,57 +34,95 @@ jax.config.update("jax_enable_x64", True)
 
 import numpy as np  # noqa: E402
 from staging import motion_planning as mbm  # noqa: E402
+from staging import planning_scenes  # noqa: E402
+
+RAI_SLICES = 32
+HEADER = (
+    "| problems | count | feasible | valid | wrong | ms | 90 % | wall ms | length"
+    " | seconds | rai feasible | rai valid | rai ms | ratio |"
+)
+
+
+class Run(NamedTuple):
+    """One problem: how it ended, and the time that it took."""
+
+    feasible: float
+    valid: float
+    ms: float
+    wall: float
+    length: float
+    seconds: float
+    rai_feasible: float
+    rai_valid: float
+    rai_ms: float
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--robot", default="panda", choices=["panda", "ur5"])
     parser.add_argument("--slices", type=int, default=64)
-    parser.add_argument("--starts", type=int, default=4)
+    parser.add_argument("--starts", type=int, default=8)
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--valid-start", action="store_true")
     parser.add_argument("--oracle", type=Path, default=mbm.FOLDER)
+    parser.add_argument("--own", action="store_true")
     args = parser.parse_args()
-    if not (args.oracle / "check.py").is_file():
-        sys.exit(f"No reference data in {args.oracle}: give --oracle FOLDER.")
-    check = mbm.load_check(args.oracle)
-    joints = check.joints(args.robot)
-    judge = check.Robot(args.robot, joints)
-    base = mbm.robot(args.robot, joints, args.oracle)
-    print(f"{'set':18s} count feasible  valid   median ms  mean ms  passes")
-    rows = defaultdict(list)
-    for name, problems in check.problems(args.robot).items():
-        for problem in problems[:: args.every]:
-            ends = np.stack([problem["start"], problem["goal"]])
-            if min(map(np.min, judge.clearance(ends, problem["obstacles"]))) < 0:
-                continue
-            C = mbm.world(base, problem)
-            komo = mbm.motion(C, problem["goal"], args.slices)
-            if args.valid_start:
-                found = komo.solve(starts=args.starts, progress=False, mu=1e4)
-                if not check.valid(judge, problem, found.path):
-                    continue
-                komo.initialize(found.path)
-            starts = 1 if args.valid_start else args.starts
-            begin = time.perf_counter()
-            solution = komo.solve(starts=starts, progress=False)
-            seconds = time.perf_counter() - begin
-            valid = check.valid(judge, problem, solution.path)
-            row = solution.feasible, valid, 1e3 * seconds, solution.iterations
-            rows[name].append(row)
-        if rows[name]:
-            print(line(name, rows[name]), flush=True)
-    print(line("all", [row for some in rows.values() for row in some]))
+    warnings.simplefilter("ignore")  # of files without their meshes
+    if args.own or not (args.oracle / "check.py").is_file():
+        print("Problems of our own, for our Panda:")
+        problems = planning_scenes.own_problems()
+    else:
+        problems = mbm.reference_problems(args.robot, args.oracle)
+    print(HEADER, "| --- " * HEADER.count(" | ") + "| --- |", sep="\n")
+    runs = []
+    for family, some in problems.families.items():
+        run(problems, some[0], args.slices, args.starts)  # compiles
+        found = [
+            run(problems, problem, args.slices, args.starts)
+            for problem in some[:: args.every]
+        ]
+        print(line(family, found), flush=True)
+        runs += found
+    print(line("all", runs))
+    print(f"load {os.getloadavg()[0]:.0f}")
 
 
-def line(name: str, rows: list) -> str:
+def run(problems: mbm.ProblemSet, problem: dict, slices: int, starts: int) -> Run:
+    """Solve a problem by posewise, and by rai where that is installed."""
+    C = mbm.world(problems.robot, problem)
+    komo = mbm.motion(C, problem["goal"], slices)
+    begin = time.perf_counter(), time.process_time()
+    solution = komo.solve(starts=starts, progress=False)
+    wall, ms = time.perf_counter() - begin[0], time.process_time() - begin[1]
+    length = seconds = np.nan
+    if solution.feasible:
+        whole = np.vstack([problem["start"], solution.path])
+        length = np.linalg.norm(np.diff(whole, axis=0), axis=1).sum()
+        if importlib.util.find_spec("toppra"):
+            seconds = solution.retime().times[-1]
+    peer = np.nan, np.nan, np.nan
+    if importlib.util.find_spec("robotic"):
+        from staging import rai_motion
+
+        found = rai_motion.solve(C, problem["goal"], RAI_SLICES)
+        peer = found.is_feasible, problems.is_valid(problem, found.path), found.ms
+    valid = problems.is_valid(problem, solution.path)
+    return Run(solution.feasible, valid, 1e3 * ms, 1e3 * wall, length, seconds, *peer)
+
+
+def line(name: str, runs: list[Run]) -> str:
     """Return a line of the table."""
-    feasible, valid, ms, passes = np.array(rows, float).T
-    return (
-        f"{name:18s} {len(rows):5d} {100 * feasible.mean():6.1f} %"
-        f" {100 * valid.mean():6.1f} %"
-        f" {np.median(ms):9.1f} {ms.mean():8.1f} {np.median(passes):7.0f}"
-    )
+    of = Run(*np.array(runs, float).T)
+    wrong = int(((of.feasible == 1) & (of.valid == 0)).sum())
+    ms, rai_ms = np.median(of.ms), np.median(of.rai_ms)
+    cells = [
+        f"{name} | {len(runs)} | {100 * of.feasible.mean():.1f} %",
+        f"{100 * of.valid.mean():.1f} % | {wrong} | {ms:.0f}",
+        f"{np.quantile(of.ms, 0.9):.0f} | {np.median(of.wall):.0f}",
+        f"{np.nanmedian(of.length):.1f} | {np.nanmedian(of.seconds):.2f}",
+        f"{100 * of.rai_feasible.mean():.0f} % | {100 * of.rai_valid.mean():.0f} %",
+        f"{rai_ms:.0f} | {rai_ms / ms:.1f}",
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

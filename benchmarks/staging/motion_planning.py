@@ -1,10 +1,12 @@
 """Motion-planning problems of the reference data, and the check that comes with them.
 
-Each asks for a path from one configuration to another among boxes and cylinders; see
+Each asks for a path from one configuration to another among boxes and capsules; see
 the reference data's own description.
 """
 
 import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -15,7 +17,39 @@ from posewise import FS, OT
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared/oracle/mbm"
 MARGIN = 0.005
-"""Least clearance in slices [m]; starts and goals have 0.002 to 0.02."""
+"""A clearance [m] for problems of our own; starts and goals have 0.002 to 0.02."""
+
+
+@dataclass(frozen=True)
+class ProblemSet:
+    """Families of problems for one robot, and an independent check of paths."""
+
+    robot: pw.Config
+    families: dict[str, list[dict]]
+    """Problems by family: `start`, `goal` (nq,) and `obstacles`, each a name, a kind,
+    a size and a pose."""
+    is_valid: Callable[[dict, np.ndarray], bool]
+    """Whether a path (slices, nq) solves a problem without collisions, also between
+    slices."""
+
+
+def reference_problems(name: str, folder: Path = FOLDER) -> ProblemSet:
+    """Return the problems of the reference data whose ends are free by its check."""
+    check = load_check(folder)
+    joints = check.joints(name)
+    judge = check.Robot(name, joints)
+
+    def is_free(problem: dict) -> bool:
+        ends = np.stack([problem["start"], problem["goal"]])
+        return min(map(np.min, judge.clearance(ends, problem["obstacles"]))) >= 0
+
+    families = {
+        family: list(filter(is_free, problems))
+        for family, problems in check.problems(name).items()
+    }
+    return ProblemSet(
+        robot(name, joints, folder), families, lambda p, q: check.valid(judge, p, q)
+    )
 
 
 def load_check(folder: Path = FOLDER) -> ModuleType:
@@ -61,7 +95,7 @@ def motion(C: pw.Config, goal: np.ndarray, slices: int) -> pw.KOMO:
     komo = pw.KOMO(C, 1, slices, 2)
     komo.add_control_objective(2, 0.1)
     komo.add_objective(None, FS.jointLimits, [], OT.ineq)
-    komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq, margin=MARGIN)
+    komo.avoid_collisions()
     komo.add_objective([1.0], FS.qItself, [], OT.eq, target=goal)
     komo.initialize(straight(C.q, goal, slices))
     return komo
