@@ -91,6 +91,11 @@ def _add_solve(commands: Any) -> None:
         default=1000.0,
         help="samples of the trajectory per second (1000)",
     )
+    solve.add_argument(
+        "--retime",
+        action="store_true",
+        help="make the trajectory as fast as speed limits allow (needs toppra)",
+    )
     _add_moveit(solve)
     _add_packages(solve)
     solve.set_defaults(run=_solve, failed="not solved")

@@ -23,7 +23,10 @@ from .record import SolveRecord
 
 
 def given_path_as_solution(
-    spec: ProblemSpec, path: Float[np.ndarray, "T nq"], tolerance: float
+    spec: ProblemSpec,
+    path: Float[np.ndarray, "T nq"],
+    tolerance: float,
+    steps: Float[np.ndarray, " T"] | None = None,
 ) -> Solution:
     """Return a path as a solution, which tells the violation of each objective.
 
@@ -35,10 +38,15 @@ def given_path_as_solution(
         spec: the problem, without choices.
         path: coordinates of the user's world.
         tolerance: largest violation that counts as satisfied, in scaled units.
+        steps: duration of the step into each slice [s], equal within each phase, where
+            durations are variables; None: those at first.
     """
     modes = mode_sequence(spec)
     chain, data, locations = compile_chain(spec)
     x = modes.without_jumps(modes.from_base(path)).astype(data.prefix.dtype)
+    if spec.durations and steps is not None:
+        factors = steps[:: spec.slices_per_phase] / spec.tau[:: spec.slices_per_phase]
+        x[:, modes.world.coordinates(spec.durations)] = factors
     set_courses(modes.world, spec.courses, x)
     y = np.asarray(_rows(chain, without_slack(data), jnp.asarray(x)))
     nothing = np.zeros(len(y))

@@ -6,12 +6,15 @@ from pathlib import Path
 from posewise import logic
 from posewise.objectives import Solution
 from posewise.objectives.trajectory.files import check_suffix
+from posewise.objectives.trajectory.retiming import import_toppra
+from posewise.objectives.trajectory.trajectory import Trajectory
 from posewise.robots.errors import LoadError
 
 from . import output
 from .moveit_input import read_input
 from .path_check import check_path
-from .problem_file import solve
+from .path_distances import clearance_line, search_range
+from .problem_file import require_one_kind, solve_path, solve_placements
 
 
 def run_solve(options: Namespace) -> bool:
@@ -22,19 +25,44 @@ def run_solve(options: Namespace) -> bool:
         ImportError: without pyyaml.
     """
     check_output_paths(options.json, options.npz, options.trajectory)
-    if options.trajectory is not None:
-        check_suffix(options.trajectory)
+    _check_trajectory(options)
     problem = read_input(options)
     if options.trajectory is not None and not problem.has_path:
         problem.top.fail("--trajectory writes a path, so it needs the key komo.")
-    solution = solve(problem)
-    if isinstance(solution, Solution):
-        if options.trajectory is not None:
-            solution.resample(1 / options.rate).save(options.trajectory)
-        result = output.summarize_path(problem, solution)
-    else:
-        result = output.summarize_placements(problem, solution)
-    return _report_result(result, options.json, options.npz)
+    require_one_kind(problem)
+    if not problem.has_path:
+        result = output.summarize_placements(problem, solve_placements(problem))
+        return _report_result(result, options.json, options.npz)
+    komo, solution = solve_path(problem)
+    clearance = None
+    if komo.spec.is_certified:
+        found = solution.clearance(search_range(komo.spec))
+        clearance = clearance_line(komo.spec, found)
+    result = output.summarize_path(problem, solution, clearance)
+    is_success = _report_result(result, options.json, options.npz)
+    if options.trajectory is not None:
+        _trajectory(solution, options).save(options.trajectory)
+    return is_success
+
+
+def _check_trajectory(options: Namespace) -> None:
+    """Raise an error for a trajectory that cannot be written, before any work."""
+    if options.trajectory is not None:
+        check_suffix(options.trajectory)
+    if options.retime:
+        import_toppra()
+        if options.trajectory is None:
+            raise LoadError(
+                "--retime changes the timing of the trajectory; give its file:"
+                " --trajectory motion.json."
+            )
+
+
+def _trajectory(solution: Solution, options: Namespace) -> Trajectory:
+    """Return the path over time, by the times of its slices or as fast as it can."""
+    if options.retime:
+        return solution.retime(dt=1 / options.rate)
+    return solution.resample(1 / options.rate)
 
 
 def run_check(options: Namespace) -> bool:

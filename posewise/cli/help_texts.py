@@ -63,7 +63,10 @@ A problem file is YAML. The world, in the order in which it is built:
   q:           the state: all coordinates, or values by joint
 The kind of problem, one of:
   komo:        phases, slices_per_phase, k_order, duration_per_phase [s], starts: a
-               path, or without these arguments one configuration
+               path, or without these arguments one configuration; and for paths
+               avoid_collisions (margin, self_margin, between, allow: [[a, b, times]]),
+               motion_limits (velocity, acceleration, jerk, joints), start_velocity,
+               free_durations (min, max) with time_objective (scale)
   placement:   movable, starts, region, collisions, max_solutions, min_separation:
                poses of objects
 Costs and constraints:
@@ -103,6 +106,8 @@ and accelerations, as the fields of a ROS JointTrajectory (or .csv, .npz):
 
     posewise solve grasp.yaml --trajectory grasp.json --rate 100
 
+With --retime it is as fast as the speed limits of the model allow.
+
 A scene of MoveIt (.yaml, .json, .scene) with a motion request is a problem too:
 
     posewise solve scene.yaml --request request.yaml --robot ur5.urdf --srdf ur5.srdf
@@ -125,7 +130,7 @@ and why. `posewise solve --help` describes the file. With place.yaml from there:
 
 With a path, as `solve --json`, `--npz` or `--trajectory` write it, or a CSV or NPZ of
 positions, the path is checked against the problem: limits, objectives, collisions,
-predicates:
+predicates, and with avoid_collisions the distances on the whole path:
 
     posewise check grasp.yaml grasp.npz
 

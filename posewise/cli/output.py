@@ -16,6 +16,7 @@ from posewise.objectives.objective import select_slices
 from posewise.robots.config import Config
 from posewise.robots.errors import PosewiseError
 
+from .path_distances import ClearanceLine
 from .problem_file import ProblemFile, TimedPredicate
 
 
@@ -65,8 +66,16 @@ def check_predicates(problem: ProblemFile) -> CommandResult:
     return CommandResult(is_success, text, data, {})
 
 
-def summarize_path(problem: ProblemFile, solution: Solution) -> CommandResult:
-    """Report a path, with exact checks of the predicates on its slices."""
+def summarize_path(
+    problem: ProblemFile, solution: Solution, clearance: ClearanceLine | None
+) -> CommandResult:
+    """Report a path, with exact checks of the predicates on its slices.
+
+    Args:
+        problem: the problem.
+        solution: its solution.
+        clearance: nearest pair of a path that avoids collisions.
+    """
     checks = [
         check_on_slices(solution, timed, problem.slices_per_phase)
         for timed in problem.predicates
@@ -79,6 +88,7 @@ def summarize_path(problem: ProblemFile, solution: Solution) -> CommandResult:
         "joints": joints,
         "times": solution.times,
         "path": solution.path,
+        "clearance": None if clearance is None else clearance.data(),
         **_check_data(checks),
     }
     arrays = {
@@ -86,8 +96,10 @@ def summarize_path(problem: ProblemFile, solution: Solution) -> CommandResult:
         "times": solution.times,
         "joints": np.array(joints, str),
     }
-    text = _report_text(solution.report(), checks)
-    return CommandResult(is_success, text, data, arrays)
+    report = solution.report()
+    if clearance is not None:
+        report = f"{report}\n{clearance}"
+    return CommandResult(is_success, _report_text(report, checks), data, arrays)
 
 
 def summarize_placements(

@@ -1,21 +1,24 @@
 """`posewise check FILE RESULT`: a path against the problem that it is to solve."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from posewise.objectives import KOMO, Solution
 from posewise.objectives.checks.limits import LIMIT_TOLERANCE
 from posewise.objectives.objective_report import format_table
+from posewise.objectives.problem_spec import ProblemSpec, mode_sequence
 from posewise.objectives.solve.alternatives import resolve_alternatives
 from posewise.objectives.solve.given_path import given_path_as_solution
 from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 
 from .output import CommandResult, check_on_slices
+from .path_distances import played_file
 from .path_file import PathFile, read_path_file
 from .problem_file import ProblemFile, make_path_problem
 
@@ -23,6 +26,8 @@ CONTACT_TOLERANCE = 1e-3
 """Depth up to which pairs may overlap [m], as resting bodies do by rounding."""
 SPEED_TOLERANCE = 1e-3
 """Relative excess over a speed limit that is none; finite differences are rounded."""
+EVEN_TOLERANCE = 1e-3
+"""Relative difference of steps that are equal, as times in files are rounded."""
 
 
 @dataclass(frozen=True)
@@ -51,26 +56,24 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
         problem.top.fail("there is no komo section; a path is checked against one.")
     komo, arguments = make_path_problem(problem)
     loaded = read_path_file(file, problem.world)
-    slices = loaded.at(np.cumsum(komo.tau))
+    spec = resolve_alternatives(komo.spec)[0]
     checks = [_check_limits(loaded, komo), _check_speeds(loaded, komo)]
     solution = None
-    if slices is None:
-        reason = (
-            f"The file has {len(loaded.path)} configurations, the problem"
-            f" {komo.T} slices until {komo.tau.sum():g} s; give as many, or times that"
-            " reach as far."
-        )
-        checks.append(PathCheck("objectives", None, (reason,)))
+    steps = _step_durations(loaded, spec)
+    if steps is None:
+        checks.append(_no_slices(loaded, spec))
     else:
-        solution = given_path_as_solution(
-            resolve_alternatives(komo.spec)[0],
-            slices,
-            arguments.get("tolerance", 1e-3),
-        )
-        checks.append(_check_objectives(solution))
+        tolerance = arguments.get("tolerance", 1e-3)
+        solution = _in_slices(loaded, spec, steps, tolerance)
+        checks += [_check_objectives(solution), *_check_durations(solution, spec)]
     checks.append(_check_collisions(loaded, komo, solution))
-    # More checks of the whole path have their place here. Between slices the objectives
-    # of `avoid_collisions` are certified already.
+    line = None
+    if solution is not None and spec.is_certified:
+        played = played_file(spec, loaded, solution)
+        missing = played.missing()
+        line = played.clearance(not missing)
+        name = "distances on the whole path"
+        checks.append(PathCheck(name, not missing, tuple(missing)))
     predicates = []
     if solution is not None:
         predicates = [
@@ -80,6 +83,8 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
     passed = all(check.passed for check in checks)
     passed &= all(check.holds is not False for check in predicates)
     lines = [*map(str, checks), *map(str, predicates)]
+    if line is not None:
+        lines.append(str(line))
     if loaded.absent:
         lines.append(f"Not in the file, kept at the state: {first_few(loaded.absent)}.")
     table = [] if solution is None else format_table(solution.objectives)
@@ -87,8 +92,54 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
         "passed": passed,
         "checks": [vars(check) for check in checks],
         "predicates": [vars(check) for check in predicates],
+        "clearance": None if line is None else line.data(),
     }
     return CommandResult(passed, "\n".join([*table, *lines]), data, {})
+
+
+def _step_durations(
+    loaded: PathFile, spec: ProblemSpec
+) -> Float[np.ndarray, " T"] | None:
+    """Return the duration of the step into each slice; None if they are not known."""
+    if not spec.durations:
+        return None if loaded.at(np.cumsum(spec.tau)) is None else spec.tau
+    if loaded.times is None or len(loaded.path) != spec.T:
+        return None
+    steps = np.diff(loaded.times, prepend=0.0)
+    for first in range(0, spec.T, spec.slices_per_phase):
+        phase = steps[first : first + spec.slices_per_phase]
+        if np.ptp(phase) > EVEN_TOLERANCE * phase.mean():
+            return None
+    return steps
+
+
+def _no_slices(loaded: PathFile, spec: ProblemSpec) -> PathCheck:
+    """Return why objectives, which hold in slices, cannot be checked."""
+    count = f"The file has {len(loaded.path)} configurations, the problem {spec.T}"
+    reason = (
+        f"{count} slices until {spec.tau.sum():g} s; give as many, or times that reach"
+        " as far."
+    )
+    if spec.durations:
+        reason = (
+            f"{count} slices of free durations; give as many, with their times, in"
+            " equal steps within each phase."
+        )
+    return PathCheck("objectives", None, (reason,))
+
+
+def _in_slices(
+    loaded: PathFile,
+    spec: ProblemSpec,
+    steps: Float[np.ndarray, " T"],
+    tolerance: float,
+) -> Solution:
+    """Return the path in slices; distances between these are checked apart."""
+    path = loaded.at(np.cumsum(steps))
+    assert path is not None
+    objectives = tuple(o for o in spec.objectives if o.fraction is None)
+    in_slices = replace(spec, objectives=objectives, avoidance=None)
+    return given_path_as_solution(in_slices, path, tolerance, steps)
 
 
 def _check_limits(loaded: PathFile, komo: KOMO) -> PathCheck:
@@ -105,9 +156,26 @@ def _check_limits(loaded: PathFile, komo: KOMO) -> PathCheck:
     return PathCheck("limits of the joints", not lines, tuple(lines))
 
 
+def _check_durations(solution: Solution, spec: ProblemSpec) -> list[PathCheck]:
+    """Check the durations of phases, if they are variables."""
+    if not spec.durations:
+        return []
+    C = mode_sequence(spec).world
+    columns = C.coordinates(spec.durations)
+    factors, (low, high) = solution.x[-1, columns], C.limits[:, columns]
+    at_first = np.add.reduceat(spec.tau, np.arange(0, spec.T, spec.slices_per_phase))
+    lines = [
+        f"Phase {k} takes {at_first[k] * factors[k]:.4g} s, expected"
+        f" {at_first[k] * low[k]:.4g} to {at_first[k] * high[k]:.4g} s."
+        for k in range(len(factors))
+        if not low[k] - LIMIT_TOLERANCE <= factors[k] <= high[k] + LIMIT_TOLERANCE
+    ]
+    return [PathCheck("durations of the phases", not lines, tuple(lines))]
+
+
 def _check_speeds(loaded: PathFile, komo: KOMO) -> PathCheck:
     C, times = komo.config, loaded.times
-    if times is None and len(loaded.path) == komo.T:
+    if times is None and len(loaded.path) == komo.T and not komo.spec.durations:
         times = np.cumsum(komo.tau)
     name = "speed limits of the joints"
     if times is None:

@@ -18,12 +18,20 @@ from posewise.objectives.typing import Times
 from posewise.robots.config import Config
 from posewise.robots.errors import unknown_name
 from posewise.robots.loaders.dispatch import Packages
-from posewise.robots.validation import integer, number
+from posewise.robots.validation import number
 from posewise.solvers import Options
 
 from .expressions import read_predicate
+from .komo_section import read_komo
 from .scene import read_scene, set_coordinates
-from .yaml_entries import Entry, read_entries, shorten
+from .yaml_entries import (
+    Entry,
+    read_entries,
+    read_integer,
+    read_names,
+    shorten,
+    to_python,
+)
 
 SECTION_KEYS = (
     "scene",
@@ -35,8 +43,6 @@ SECTION_KEYS = (
     "solver",
     "seed",
 )
-KOMO_KEYS = ("phases", "slices_per_phase", "k_order", "duration_per_phase")
-"""Arguments of KOMO."""
 PLACEMENT_KEYS = (
     "movable",
     "starts",
@@ -105,7 +111,7 @@ class ProblemFile:
     @property
     def slices_per_phase(self) -> int:
         """Number of slices in each phase of a path problem."""
-        komo = _to_python(self.section("komo").mapping("a mapping"))
+        komo = to_python(self.section("komo").mapping("a mapping"))
         return komo.get("slices_per_phase", 1)
 
 
@@ -137,7 +143,7 @@ def _read_timed_predicate(entry: Entry) -> TimedPredicate:
     if isinstance(entry.value, str):
         return TimedPredicate(read_predicate(entry), None, entry)
     fields = entry.fields(("predicate", "times", "semantics"))
-    values = _to_python(fields)
+    values = to_python(fields)
     _require_keys(entry, values, ("predicate",))
     expression, semantics = fields["predicate"], None
     if "semantics" in values:
@@ -154,21 +160,14 @@ def make_path_problem(problem: ProblemFile) -> tuple[KOMO, dict[str, Any]]:
     """
     if problem.moveit is not None:
         return problem.moveit.komo(), {"starts": MOVEIT_STARTS}
-    section = problem.sections["komo"]
-    fields = section.fields((*KOMO_KEYS, "starts"))
-    values = _to_python(fields)
-    with section.locating_errors():
-        komo = KOMO(problem.world, **{k: values[k] for k in KOMO_KEYS if k in values})
+    komo, arguments = read_komo(problem.world, problem.sections["komo"])
     for entry in problem.section("objectives").items("mappings"):
         with entry.locating_errors():
             _add_objective(komo, entry)
     for timed in problem.predicates:
         with timed.entry.locating_errors():
             komo.add(timed.predicate, timed.times)
-    arguments = _solver_arguments(problem)
-    if "starts" in values:
-        arguments["starts"] = _read_integer(fields["starts"], 1)
-    return komo, arguments
+    return komo, {**_solver_arguments(problem), **arguments}
 
 
 def make_placement_arguments(problem: ProblemFile) -> dict[str, Any]:
@@ -179,12 +178,12 @@ def make_placement_arguments(problem: ProblemFile) -> dict[str, Any]:
     """
     section = problem.sections["placement"]
     fields = section.fields(PLACEMENT_KEYS)
-    arguments = _to_python(fields)
+    arguments = to_python(fields)
     if "movable" not in arguments:
         section.fail("there is no key 'movable'; list the frames to place.")
-    arguments["movable"] = list(_read_names(fields, "movable"))
+    arguments["movable"] = list(read_names(fields, "movable"))
     for key in {"starts", "max_solutions"} & set(arguments):
-        arguments[key] = _read_integer(fields[key], 1)
+        arguments[key] = read_integer(fields[key], 1)
     if "collisions" in arguments:
         fields["collisions"].boolean()
     constraints: list[Any] = []
@@ -202,15 +201,10 @@ def make_placement_arguments(problem: ProblemFile) -> dict[str, Any]:
     return {"constraints": constraints, **_solver_arguments(problem), **arguments}
 
 
-def solve(problem: ProblemFile) -> Solution | list[Placement]:
-    """Return the solution of a path problem, or the placements that were found.
-
-    Raises:
-        ProblemError: for invalid input, with file, line and key.
-    """
+def require_one_kind(problem: ProblemFile) -> None:
+    """Raise a ProblemError unless there is one problem to solve: path or placement."""
     if problem.moveit is not None:
-        komo, arguments = make_path_problem(problem)
-        return komo.solve(**arguments)
+        return
     kinds = [k for k in ("komo", "placement") if k in problem.sections]
     if len(kinds) != 1:
         problem.top.fail(
@@ -218,13 +212,27 @@ def solve(problem: ProblemFile) -> Solution | list[Placement]:
             " one of the keys komo (configurations and paths) and placement (poses of"
             " objects)."
         )
-    section = problem.sections[kinds[0]]
-    if kinds == ["komo"]:
-        komo, arguments = make_path_problem(problem)
-        with section.locating_errors():
-            return komo.solve(**arguments)
+
+
+def solve_path(problem: ProblemFile) -> tuple[KOMO, Solution]:
+    """Return the path problem, and its solution.
+
+    Raises:
+        ProblemError: for invalid input, with file, line and key.
+    """
+    komo, arguments = make_path_problem(problem)
+    with problem.sections.get("komo", problem.top).locating_errors():
+        return komo, komo.solve(**arguments)
+
+
+def solve_placements(problem: ProblemFile) -> list[Placement]:
+    """Return the placements that were found.
+
+    Raises:
+        ProblemError: for invalid input, with file, line and key.
+    """
     arguments = make_placement_arguments(problem)
-    with section.locating_errors():
+    with problem.sections["placement"].locating_errors():
         return solve_placement(problem.world, **arguments)
 
 
@@ -233,18 +241,18 @@ def _add_objective(komo: KOMO, entry: Entry) -> None:
     kind = _objective_kind(entry)
     if kind == "control":
         fields = entry.fields(CONTROL_KEYS)
-        values = _to_python(fields)
+        values = to_python(fields)
         _require_keys(entry, values, ("control",))
         order = values.pop("control")
-        values["joints"] = _read_names(fields, "joints")
+        values["joints"] = read_names(fields, "joints")
         komo.add_control_objective(order, **values)
     elif kind == "mode_switch":
         fields = entry.fields(MODE_SWITCH_KEYS)
-        values = _to_python(fields)
+        values = to_python(fields)
         _require_keys(entry, values, ("frames", "times"))
         mode: Any = fields["mode_switch"].text("stable, stableOn or rigid")
         options = {"scale": values["scale"]} if "scale" in values else {}
-        frames = _read_names(fields, "frames")
+        frames = read_names(fields, "frames")
         komo.add_mode_switch(values["times"], mode, frames, **options)
     elif kind == "preset":
         preset, times = _read_preset(entry)
@@ -301,7 +309,7 @@ def _read_preset(entry: Entry) -> tuple[Any, Times]:
     if name not in PRESETS:
         preset.fail(unknown_name("preset", name, PRESETS))
     parameters = inspect.signature(PRESETS[name]).parameters
-    values = _to_python(entry.fields(("preset", "times", *parameters)))
+    values = to_python(entry.fields(("preset", "times", *parameters)))
     del values["preset"]
     times = values.pop("times", None)
     required = [k for k, p in parameters.items() if p.default is p.empty]
@@ -317,7 +325,7 @@ def _read_feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:
         symbol_entry.fail(unknown_name("feature", symbol_name, FS.__members__))
     symbol = FS[symbol_name].symbol
     fields = entry.fields((*FEATURE_KEYS, *symbol.options))
-    values = _to_python(fields)
+    values = to_python(fields)
     type_name = fields["type"].text("eq, ineq or sos") if "type" in values else "eq"
     if type_name not in OT.__members__:
         message = unknown_name("type of objective", type_name, OT.__members__)
@@ -326,18 +334,9 @@ def _read_feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:
         fields["name"].text("a name for reports")
     numbers: dict[str, Any] = {k: values.get(k) for k in ("order", "target", "scale")}
     options = {k: values[k] for k in symbol.options if k in values}
-    frames = _read_names(fields, "frames")
+    frames = read_names(fields, "frames")
     feature = Feature(FS[symbol_name], frames, **numbers, **options)
     return feature, OT[type_name], values
-
-
-def _read_names(fields: Mapping[str, Entry], key: str) -> tuple[str, ...]:
-    """Return the names under a key: one text, a list of texts, or nothing."""
-    if key not in fields or fields[key].value is None:
-        return ()
-    if isinstance(fields[key].value, str):
-        return (fields[key].value,)
-    return tuple(e.text("a name") for e in fields[key].items("names"))
 
 
 def _require_keys(
@@ -358,21 +357,5 @@ def _solver_arguments(problem: ProblemFile) -> dict[str, Any]:
             value = entry.to_python()
             arguments[key] = number(key, value, "a number > 0", lambda x: x > 0)
     if "seed" in problem.sections:
-        arguments["seed"] = _read_integer(problem.sections["seed"], 0)
+        arguments["seed"] = read_integer(problem.sections["seed"], 0)
     return arguments
-
-
-def _read_integer(entry: Entry, minimum: int) -> int:
-    with entry.locating_errors():
-        name = entry.key.rpartition(".")[2]
-        expected = f"an integer >= {minimum}"
-        return integer(name, entry.to_python(), expected, lambda n: n >= minimum)
-
-
-def _to_python(fields: Mapping[str, Entry]) -> dict[str, Any]:
-    """Return Python values by key; null is treated as a missing key."""
-    return {
-        key: entry.to_python()
-        for key, entry in fields.items()
-        if entry.value is not None
-    }

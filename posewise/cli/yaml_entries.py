@@ -5,13 +5,14 @@ without quotes is a number, true, false or null if it looks like one, otherwise 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from posewise.robots.errors import LoadError, PosewiseError, unknown_name
+from posewise.robots.validation import integer
 
 MAX_FILE_LENGTH = 1_000_000
 """Largest length of a problem file (characters); models belong into separate files."""
@@ -229,6 +230,32 @@ class _NodeReader:
                 position.fail(f"the key {name.value!r} occurs twice; keep one of them.")
             entries[name.value] = self.entry(child, key, position.line)
         return entries
+
+
+def read_names(fields: Mapping[str, Entry], key: str) -> tuple[str, ...]:
+    """Return the names under a key: one text, a list of texts, or nothing."""
+    if key not in fields or fields[key].value is None:
+        return ()
+    if isinstance(fields[key].value, str):
+        return (fields[key].value,)
+    return tuple(e.text("a name") for e in fields[key].items("names"))
+
+
+def read_integer(entry: Entry, minimum: int) -> int:
+    """Return a scalar that is an integer of at least some size."""
+    with entry.locating_errors():
+        name = entry.key.rpartition(".")[2]
+        expected = f"an integer >= {minimum}"
+        return integer(name, entry.to_python(), expected, lambda n: n >= minimum)
+
+
+def to_python(fields: Mapping[str, Entry]) -> dict[str, Any]:
+    """Return Python values by key; null is treated as a missing key."""
+    return {
+        key: entry.to_python()
+        for key, entry in fields.items()
+        if entry.value is not None
+    }
 
 
 def shorten(value: object) -> str:

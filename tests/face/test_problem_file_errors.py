@@ -263,6 +263,98 @@ BAD_PROBLEMS = {
     "seed": (scene_file("komo:\nseed: x"), 4, "seed", "an integer >= 0"),
     "option": (scene_file("komo:\nsolver: {mu_: 1}"), 4, "solver.mu_", "'mu'"),
     "value": (scene_file("komo:\nsolver: {mu: -1}"), 4, "solver.mu", "a number > 0"),
+    **{
+        f"in komo: {keys}": (scene_file(f"komo:\n  {keys}"), 4, key, problem)
+        for keys, key, problem in (
+            ("avoid_colisions:", "komo.avoid_colisions", "'avoid_collisions'"),
+            ("avoid_collisions: 0.01", "komo.avoid_collisions", "got 0.01, expected"),
+            (
+                "avoid_collisions: {margn: 1}",
+                "komo.avoid_collisions.margn",
+                "did you mean 'margin'",
+            ),
+            ("avoid_collisions: {margin: x}", "komo.avoid_collisions", "margin is 'x'"),
+            (
+                "avoid_collisions: {between: 1}",
+                "komo.avoid_collisions.between",
+                "true or false",
+            ),
+            (
+                "avoid_collisions: {allow: tip}",
+                "komo.avoid_collisions.allow",
+                "a list of contacts",
+            ),
+            (
+                "avoid_collisions: {allow: [tip, base]}",
+                "komo.avoid_collisions.allow[0]",
+                "got 'tip', expected [frame, frame, times]",
+            ),
+            (
+                "avoid_collisions: {allow: [[tip, base]]}",
+                "komo.avoid_collisions.allow[0]",
+                "expected [frame, frame, times]",
+            ),
+            (
+                "avoid_collisions: {allow: [[tip, 7, null]]}",
+                "komo.avoid_collisions.allow[0][1]",
+                "got 7, expected the name of a frame",
+            ),
+            (
+                "avoid_collisions: {allow: [[link1, bse, null]]}",
+                "komo.avoid_collisions.allow[0]",
+                "did you mean 'base'",
+            ),
+            (
+                "avoid_collisions: {allow: [[link1, link2, [3]]]}",
+                "komo.avoid_collisions.allow[0]",
+                "times [3.0] select no slice",
+            ),
+            ("motion_limits: {speed: 1}", "komo.motion_limits.speed", "'velocity'"),
+            (
+                "motion_limits: {velocity: -1}",
+                "komo.motion_limits",
+                "velocity is -1, expected one number > 0",
+            ),
+            (
+                "motion_limits: {velocity: {joint4: 1}}",
+                "komo.motion_limits.velocity",
+                "No moving joint 'joint4'; did you mean",
+            ),
+            (
+                "motion_limits: {velocity: {joint1: fast}}",
+                "komo.motion_limits.velocity.joint1",
+                "got 'fast', expected a number",
+            ),
+            (
+                "motion_limits: {velocity: 1, joints: joint4}",
+                "komo.motion_limits",
+                "'joint1'",
+            ),
+            ("motion_limits: {velocity: 1}", "komo.motion_limits", "k_order"),
+            ("start_velocity: [1, 0, 0]", "komo.start_velocity", "k_order=2"),
+            (
+                "start_velocity: {joint4: 1}",
+                "komo.start_velocity",
+                "No moving joint 'joint4'; did you mean",
+            ),
+            ("free_durations: {least: 1}", "komo.free_durations.least", "'min', 'max'"),
+            ("free_durations: {min: 0}", "komo.free_durations", "min is 0"),
+            ("time_objective:", "komo.time_objective", "free_durations"),
+        )
+    },
+    "start of free durations": (
+        scene_file("komo:\n  k_order: 2\n  start_velocity: [1, 0, 0]")
+        + "  free_durations:\n",
+        6,
+        "komo.free_durations",
+        "The start is in motion",
+    ),
+    "start of another size": (
+        scene_file("komo:\n  k_order: 2\n  start_velocity: [1, 0]"),
+        5,
+        "komo.start_velocity",
+        "(3,)",
+    ),
     "no objective": (scene_file("komo:"), 3, "komo", "There is no objective"),
     "nothing moves": (
         scene_file("  lock: [joint1, joint2, joint3]\nkomo:"),

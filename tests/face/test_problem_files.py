@@ -90,6 +90,97 @@ def test_arguments_of_a_placement(write_problem):
     }
 
 
+MOTION = """\
+scene:
+  models: [planar3]
+  frames:
+    post: {position: [0.9, 0.9, 0], shape: Sphere(0.1)}
+    cup: {joint: free, position: [0, 0, 1], shape: Sphere(0.1)}
+komo:
+  phases: 2
+  slices_per_phase: 4
+  k_order: 3
+  KEYS
+objectives:
+  - {control: 2}
+"""
+
+
+def same_calls(add):
+    C = pw.load("planar3")
+    C.add_frame("post", position=[0.9, 0.9, 0], shape=pw.Sphere(0.1))
+    C.add_frame("cup", joint="free", position=[0, 0, 1], shape=pw.Sphere(0.1))
+    komo = pw.KOMO(C, 2, 4, 3)
+    add(komo)
+    komo.add_control_objective(2)
+    return komo.spec
+
+
+LIMITS = np.full(10, np.inf)
+LIMITS[1] = 2.0
+
+
+@pytest.mark.parametrize(
+    ("keys", "add"),
+    [
+        ("avoid_collisions:", lambda komo: komo.avoid_collisions()),
+        ("avoid_collisions: true", lambda komo: komo.avoid_collisions()),
+        ("avoid_collisions: false", lambda komo: None),
+        (
+            "avoid_collisions: {margin: 0.01, self_margin: 0, between: false}",
+            lambda komo: komo.avoid_collisions(0.01, 0.0, between=False),
+        ),
+        (
+            "avoid_collisions: {allow: [[tip, post, [0, 1]], [cup, post, null]]}",
+            lambda komo: komo.avoid_collisions(
+                allow=[("tip", "post", [0, 1]), ("cup", "post", None)]
+            ),
+        ),
+        (
+            "motion_limits: {velocity: 1, acceleration: 2, jerk: 30, joints: joint1}",
+            lambda komo: komo.add_motion_limits(1, 2, 30, joints="joint1"),
+        ),
+        (
+            "motion_limits: {velocity: {joint2: 2}, times: [1, 2], scale: 5}",
+            lambda komo: komo.add_motion_limits(LIMITS, times=[1, 2], scale=5),
+        ),
+        (
+            "start_velocity: {joint1: 0.5, joint3: -1}",
+            lambda komo: komo.set_start(velocity=[0.5, 0, -1, *[0] * 6]),
+        ),
+        (
+            "start_velocity: [0, 0, 1, 0, 0, 0, 0, 0, 2]",
+            lambda komo: komo.set_start(velocity=[0, 0, 1, *[0] * 5, 2]),
+        ),
+        (
+            "time_objective: {scale: 2}\n  free_durations: {min: [0.1, 1], max: 5}",
+            lambda komo: (komo.free_durations([0.1, 1], 5), komo.add_time_objective(2)),
+        ),
+    ],
+)
+def test_keys_of_komo_are_calls(write_problem, keys, add):
+    file = write_problem(MOTION.replace("KEYS", keys))
+    got = make_path_problem(read_problem(file))[0].spec
+    expected = same_calls(add)
+    assert got.avoidance == expected.avoidance
+    assert got.durations == expected.durations
+    np.testing.assert_equal(got.start_velocity, expected.start_velocity)
+    for helper, other in zip(got.helpers, expected.helpers, strict=True):
+        np.testing.assert_equal(helper.arguments, other.arguments)
+    for objective, other in zip(got.objectives, expected.objectives, strict=True):
+        assert (objective.name, objective.slices) == (other.name, other.slices)
+        assert objective.fraction == other.fraction
+        assert objective.weights == other.weights
+        assert objective.feature.frames == other.feature.frames
+        np.testing.assert_equal(objective.feature.scale, other.feature.scale)
+
+
+def test_the_velocity_of_an_object_is_given_with_all(write_problem):
+    file = write_problem(MOTION.replace("KEYS", "start_velocity: {cup: 1}"))
+    with pytest.raises(ProblemError, match=r"10: komo.start_velocity.cup: .* all 9"):
+        make_path_problem(read_problem(file))
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

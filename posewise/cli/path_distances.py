@@ -1,0 +1,156 @@
+"""Distances along the whole of a path, between its configurations too."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from posewise.objectives import Solution
+from posewise.objectives.clearance.avoidance import CollisionAvoidance
+from posewise.objectives.clearance.certificate import certify
+from posewise.objectives.clearance.motion_model import MotionPart, motion_parts
+from posewise.objectives.clearance.path_clearance import (
+    PairClearance,
+    PathClearance,
+    path_clearance,
+)
+from posewise.objectives.problem_spec import ProblemSpec, mode_sequence
+from posewise.robots.kinematics.forward import Kinematics
+
+from .path_file import PathFile
+
+RANGE = 0.02
+"""Distance up to which the nearest pair is named [m]; a larger one takes longer."""
+SAME_TIME = 1e-9
+"""Times this near are one [s]; shorter steps are rounding."""
+
+
+@dataclass(frozen=True)
+class ClearanceLine:
+    """Nearest pair on the whole path of those that keep a margin all the time."""
+
+    range: float
+    nearest: PairClearance | None
+    """None: all are farther apart than the range."""
+    allowed: tuple[PairClearance, ...]
+    """Pairs that may touch for a time."""
+
+    def __str__(self) -> str:
+        text = f"clearance: more than {1e3 * self.range:.0f} mm, certified"
+        if self.nearest is not None:
+            (a, b), bound = self.nearest.frames, self.nearest.lower_bound
+            text = (
+                f"clearance: {1e3 * bound:.1f} mm, certified; nearest are {a!r} and"
+                f" {b!r} at {self.nearest.time:.2f} s"
+            )
+        pairs = [
+            f"{p.frames[0]!r} and {p.frames[1]!r} ({1e3 * p.lower_bound:.1f} mm)"
+            for p in self.allowed
+        ]
+        return text + (f"; may touch: {', '.join(pairs)}" if pairs else "")
+
+    def data(self) -> dict[str, Any]:
+        """Return the least certified distance, its pair and its time, for JSON."""
+        if self.nearest is None:
+            return {"lower_bound": self.range, "frames": None, "time": None}
+        return {k: getattr(self.nearest, k) for k in ("lower_bound", "frames", "time")}
+
+
+def clearance_line(spec: ProblemSpec, clearance: PathClearance) -> ClearanceLine:
+    """Return the nearest pair of a path that avoids collisions."""
+    contacts = () if spec.avoidance is None else spec.avoidance.allowed
+    allowed = {contact.pair for contact in contacts}
+    pairs = sorted(clearance.pairs, key=lambda pair: pair.lower_bound)
+    kept = [pair for pair in pairs if frozenset(pair.frames) not in allowed]
+    touching = tuple(pair for pair in pairs if frozenset(pair.frames) in allowed)
+    return ClearanceLine(clearance.range, kept[0] if kept else None, touching)
+
+
+def search_range(spec: ProblemSpec) -> float:
+    """Return the distance up to which pairs are told, beyond all margins [m]."""
+    avoidance = spec.avoidance or CollisionAvoidance()
+    return max(RANGE, 2 * avoidance.margin, 2 * avoidance.self_margin)
+
+
+@dataclass(frozen=True, eq=False)
+class PlayedFile:
+    """A path in a file as it is played: straight between its rows, from the start."""
+
+    spec: ProblemSpec
+    points: Float[np.ndarray, "points n"]
+    """Coordinates of the solved world; the start is the first point."""
+    times: Float[np.ndarray, " points"]
+    slices: Int[np.ndarray, " steps"]
+    """Slice to which each step between two points belongs."""
+
+    def missing(self) -> list[str]:
+        """Return sentences on pairs that come nearer than required, deepest first."""
+        shortfalls = certify(self._kinematics, self._parts, self.points).shortfalls
+        deepest: dict[frozenset[str], str] = {}
+        for short in sorted(shortfalls, key=lambda s: -s.depth):
+            a, b = (name.partition("@")[0] for name in short.frames)
+            begin, end = self.times[short.segment : short.segment + 2]
+            line = (
+                f"{a!r} and {b!r} come to {1e3 * short.distance:.1f} mm at"
+                f" {begin + short.fraction * (end - begin):.3g} s, expected at least"
+                f" {1e3 * short.required:.1f} mm."
+            )
+            deepest.setdefault(frozenset((a, b)), line)
+        return list(deepest.values())
+
+    def clearance(self, is_certified: bool) -> ClearanceLine:
+        """Return the nearest pair.
+
+        Args:
+            is_certified: whether no required distance is missing.
+        """
+        found = path_clearance(
+            self._kinematics,
+            self._parts,
+            self.points,
+            self.times,
+            search_range(self.spec),
+            is_certified,
+        )
+        return clearance_line(self.spec, found)
+
+    @property
+    def _kinematics(self) -> Kinematics:
+        return mode_sequence(self.spec).world.tree.model.unnamed_kinematics
+
+    @cached_property
+    def _parts(self) -> list[MotionPart]:
+        """What is required in each mode, by steps instead of slices."""
+        avoidance, parts = self.spec.avoidance or CollisionAvoidance(), []
+        for part in motion_parts(mode_sequence(self.spec), avoidance, self.spec.T):
+            steps = np.flatnonzero(np.isin(self.slices, part.segments))
+            required = part.required[self.slices[steps] - part.segments[0]]
+            parts.append(part._replace(segments=steps, required=required))
+        return parts
+
+
+def played_file(spec: ProblemSpec, loaded: PathFile, solution: Solution) -> PlayedFile:
+    """Return the path of a file with what it carries, at its own times and the slices'.
+
+    Args:
+        spec: the problem, without choices.
+        loaded: the path.
+        solution: the same path in slices.
+    """
+    modes, slice_times = mode_sequence(spec), np.cumsum(solution.tau)
+    path, own = loaded.path, loaded.times
+    if own is None or len(path) == spec.T:
+        own = slice_times
+    if own[0] > SAME_TIME:
+        path, own = np.vstack([spec.config.q, path]), np.concatenate([[0.0], own])
+    times = np.unique(np.concatenate([own, slice_times]))
+    times = times[np.diff(times, prepend=-np.inf) > SAME_TIME]
+    q = np.stack([np.interp(times, own, column) for column in path.T], 1)
+    points = np.array(modes.from_base(q))
+    shared = modes.shared_coordinates
+    points[:, shared] = solution.x[0, shared]
+    middles = (times[1:] + times[:-1]) / 2
+    slices = np.minimum(np.searchsorted(slice_times, middles), spec.T - 1)
+    return PlayedFile(spec, points, times, slices)
