@@ -122,7 +122,7 @@ class PlayedFile:
 
     @cached_property
     def _parts(self) -> list[MotionPart]:
-        """What is required in each mode, by steps instead of slices."""
+        """The required distances in each mode, by steps instead of slices."""
         avoidance, parts = self.spec.avoidance or CollisionAvoidance(), []
         for part in motion_parts(mode_sequence(self.spec), avoidance, self.spec.T):
             steps = np.flatnonzero(np.isin(self.slices, part.segments))
