@@ -173,10 +173,13 @@ def _allowed_contacts(
     C = spec.world
     slices = select_slices(times, spec.slices_per_phase, spec.T, f"allow {a}-{b}")
     names = C.frame_names
-    return [
-        AllowedContact(frozenset((names[i], names[k])), slices)
-        for i, k in product(C.solid_parts(a), C.solid_parts(b))
-    ]
+    pairs = list(product(C.solid_parts(a), C.solid_parts(b)))
+    if any(i == k for i, k in pairs):
+        raise ObjectiveError(
+            f"allow has {a!r} and {b!r}, which are the same; name two frames or"
+            " objects."
+        )
+    return [AllowedContact(frozenset((names[i], names[k])), slices) for i, k in pairs]
 
 
 def make_control_objective(

@@ -436,7 +436,7 @@ class Solution:
 
     @property
     def _avoidance(self) -> CollisionAvoidance:
-        """What the problem requires of pairs; without, that they do not overlap."""
+        """Distances that the problem requires; by default pairs must not overlap."""
         avoidance = None if self._record is None else self._record.spec.avoidance
         return avoidance or CollisionAvoidance()
 

@@ -4,6 +4,7 @@ In slices and between them the distance of two frames is at least a margin. Pair
 are allowed to touch, for a time, need none, but may not penetrate.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -106,6 +107,11 @@ class CollisionAvoidance:
         return np.where(required < 0, required / 2, required + BUFFER)
 
 
+def original_name(name: str) -> str:
+    """Return the name of the frame that a copy for an attachment stands for."""
+    return re.sub(r"@\d+$", "", name)
+
+
 def is_among(
     C: Config, pairs: Int[np.ndarray, "n 2"], names: frozenset[PairName]
 ) -> Bool[np.ndarray, " n"]:
@@ -113,7 +119,7 @@ def is_among(
 
     Copies of a frame for its attachments, `frame@k`, count as the frame.
     """
-    base = [name.partition("@")[0] for name in C.frame_names]
+    base = [original_name(name) for name in C.frame_names]
     return np.array([frozenset((base[a], base[b])) in names for a, b in pairs], bool)
 
 

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from posewise.robots.kinematics.forward import Kinematics
 
+from .avoidance import original_name
 from .motion_model import MotionPart
 from .path_bounds import PathBounds, bound_path
 
@@ -124,7 +125,7 @@ def _near_pairs(
     part: MotionPart, bounds: PathBounds, times: Float[np.ndarray, " n"], range: float
 ) -> list[tuple[bool, PairClearance]]:
     """Return the pairs of a part within the range, and whether each is ignored."""
-    names = [name.partition("@")[0] for name in part.config.frame_names]
+    names = [original_name(name) for name in part.config.frame_names]
     rows = bounds.nearest.argmin(0)
     result = []
     is_near = part.counts & (bounds.lower.min(0) < range)

@@ -17,6 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.compilation.precision import full_matmul_precision
+
 from ..typing import Array
 from .forward import Kinematics
 from .tree import KinematicTree
@@ -36,6 +38,7 @@ class MotionBounds(NamedTuple):
     tangent vector [m]: half of it bounds the distance from a straight line."""
 
 
+@full_matmul_precision
 def motion_bounds(
     K: Kinematics,
     twists: Float[jax.Array, "n dofs 6"],

@@ -120,6 +120,32 @@ def test_values_of_batches_are_data(warm, compiled):
     assert not compiled()
 
 
+def avoiding(C, goal=(0.6, 0.3, 0.1), margin=0.01, allow=()) -> pw.KOMO:
+    """Move between two obstacles, certified."""
+    komo = pw.KOMO(C, 1, 6, 1)
+    komo.add_control_objective(1, 0.1)
+    komo.avoid_collisions(margin, allow=allow)
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, target=goal, scale=10)
+    return komo
+
+
+def test_certified_paths_share_their_programs(compiled):
+    """Obstacles, margins, goals, starts, and when some pair may touch, are data."""
+    avoiding(arm()).solve(starts=3, progress=False).clearance()
+    avoiding(arm(), allow=[("tip", "ball", [1.0])]).solve(progress=False)
+    before = len(compiled())
+    assert before
+    near = arm(ball=(0.9, 0.35, 0.0), radius=0.12)
+    for C in (moved(), near, arm(link=0.45)):
+        solution = avoiding(C).solve(starts=3, progress=False)
+        solution.clearance(0.1)
+    avoiding(arm(), (0.9, 0.5, 0.1), 0.03).solve(starts=2, progress=False)
+    avoiding(arm(), allow=[("tip", "ball", [0.4, 0.7])]).solve_batch(
+        worlds=[arm(), moved()], progress=False
+    )
+    assert compiled()[before:] == []
+
+
 FUNCTION_CALLS = {
     "path": lambda f, t: f(t),
     "value_and_grad": lambda f, t: jax.value_and_grad(lambda t: f(t)[0].sum())(t),

@@ -11,7 +11,7 @@ from helpers.moving_worlds import segment_points
 from helpers.worlds import central_differences, random_q, random_tree
 
 import posewise as pw
-from posewise import FS, OT, ObjectiveError, Status
+from posewise import FS, OT, ConfigError, ObjectiveError, Status
 from posewise.objectives.chain.builder import without_slack
 from posewise.objectives.problem_spec import compile_chain
 from posewise.robots.kinematics.manifold import difference, integrate
@@ -307,3 +307,182 @@ def test_allowed_pairs_may_be_objects():
     names = {frozenset(c.pair) for c in komo.spec.avoidance.allowed}
     parts = [C.frame_names[i] for i in C.solid_parts("plate")]
     assert names == {frozenset(("ball", part)) for part in parts}
+
+
+def test_names_with_at_signs_are_names():
+    C = disc(wall=(0.0, 1.0))
+    C.add_frame("wall@left", position=[0, 0.3, 0], shape=pw.Sphere(0.1), contact=1)
+    komo = across(C, goal=(0.0, 0.1005), allow=[("disc", "wall", None)])
+    solution = komo.solve(progress=False)
+    assert not solution.feasible and "'wall@left'" in str(solution.clearance())
+    komo = across(C, goal=(0.0, 0.1005), allow=[("disc", "wall@left", None)])
+    assert komo.solve(progress=False).feasible
+
+
+def gripper() -> pw.Config:
+    """A hand in the plane y = 0, a cup on a table, a post, and a shelf behind it."""
+    C = pw.Config()
+    C.add_frame("x", joint="transX", limits=[[-RANGE], [RANGE]], q=[-1.0])
+    C.add_frame("hand", "x", joint="transZ", limits=[[-RANGE], [RANGE]], q=[0.6])
+    C.add_frame("finger", "hand", shape=pw.Sphere(0.03), contact=1)
+    C.add_frame("cup", position=[-1.0, 0, 0.1], shape=pw.Sphere(0.1), contact=1)
+    flat, high = [0.4, 0.4, 0.2], [0.02, 0.4, 0.6]
+    C.add_frame("table", position=[-1.0, 0, -0.1], shape=pw.Box(flat), contact=1)
+    C.add_frame("post", position=[0, 0, 0.1], shape=pw.Box(high), contact=1)
+    C.add_frame("shelf", position=[1.0, 0, -0.1], shape=pw.Box(flat), contact=1)
+    return C
+
+
+RESTING = [("cup", "table", [0.0, 1.2]), ("cup", "shelf", [1.8, 3.0])]
+GRASPED = [("finger", "cup", [0.8, 2.2])]
+
+
+def carry(slices: int = 8, allow=(*RESTING, *GRASPED), end=3.0, **options) -> pw.KOMO:
+    """Take the cup over the post, where the hand alone would pass lower."""
+    komo = pw.KOMO(gripper(), end, slices, 1)
+    komo.add_control_objective(1, 0.1)
+    komo.add_mode_switch([1.0, 2.0], "stable", ["hand", "cup"])
+    komo.add_mode_switch([2.0], "stableOn", ["shelf", "cup"])
+    komo.add_objective([1.0], FS.position, ["hand"], target=[-1.0, 0, 0.23], scale=10)
+    komo.add_objective([2.0], FS.position, ["hand"], target=[1.0, 0, 0.23], scale=10)
+    if end > 2:
+        komo.add_objective([end], FS.position, ["hand"], target=[0.4, 0, 0.8], scale=10)
+    komo.avoid_collisions(0.01, allow=allow, **options)
+    return komo
+
+
+@pytest.mark.parametrize("end", [2.0, 3.0])
+def test_carried_objects_keep_clear_too(end):
+    """Also where the last mode begins in the last slice."""
+    solution = carry(end=end).solve(progress=False)
+    assert solution.feasible
+    # On the way from slice 7 to slice 15 the cup is 0.13 m below the hand.
+    hand = np.concatenate(
+        [
+            np.linspace(a, b, 300)
+            for a, b in zip(solution.path[7:15], solution.path[8:16], strict=True)
+        ]
+    )
+    apart = np.maximum(np.abs([hand[:, 0], hand[:, 1] - 0.13 - 0.1]), 0)
+    gap = np.maximum(apart.T - [0.01, 0.3], 0)
+    assert np.linalg.norm(gap, axis=1).min() - 0.1 >= 0.01
+    found = {frozenset(p.frames): p for p in solution.clearance(0.05).pairs}
+    assert found[frozenset(("post", "cup"))].lower_bound >= 0.01
+    assert found[frozenset(("cup", "shelf"))].lower_bound >= -1e-3
+    assert found[frozenset(("post", "cup"))].slice in range(8, 16)
+
+
+def test_without_rows_between_a_carried_object_jumps_the_post():
+    solution = carry(4, between=False).solve(progress=False)
+    (pair, *_) = solution.clearance().pairs
+    assert solution.feasible and "post" in pair.frames and pair.distance < -0.02
+
+
+def test_a_cup_that_may_not_rest_is_a_violation():
+    solution = carry(allow=GRASPED).solve(progress=False)
+    assert not solution.feasible
+    assert "'cup'" in solution.report() and "@" not in solution.report()
+
+
+BAD = {
+    "nan": (dict(margin=np.nan), "margin is nan"),
+    "text": (dict(margin="wide"), "margin is 'wide'"),
+    "own": (dict(self_margin=[1.0]), "self_margin"),
+    "unknown": (dict(allow=[("disc", "wal", None)]), "wal"),
+    "itself": (dict(allow=[("disc", "disc", None)]), "disc"),
+    "no times": (dict(allow=[("disc", "wall")]), "allow"),
+    "no pair": (dict(allow=["disc"]), "allow"),
+    "times": (dict(allow=[("disc", "wall", [3.0, 4.0])]), "slice"),
+    "one name": (dict(allow=("disc", "wall", None)), "allow"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_arguments(case):
+    arguments, message = BAD[case]
+    komo = pw.KOMO(disc(), 1, 4, 1)
+    with pytest.raises((ObjectiveError, ConfigError), match=message):
+        komo.avoid_collisions(**arguments)
+    assert not komo.objectives
+
+
+def test_a_second_call_is_an_error():
+    komo = across(disc())
+    with pytest.raises(ObjectiveError, match="called already"):
+        komo.avoid_collisions()
+
+
+def test_worlds_without_pairs():
+    C = pw.Config()
+    C.add_frame("cart", joint="transX", shape=pw.Sphere(0.1))
+    komo = pw.KOMO(C, 1, 4, 1)
+    komo.avoid_collisions(0.1)
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, target=[1.0])
+    solution = komo.solve(progress=False)
+    assert solution.feasible and not solution.clearance().pairs
+    assert solution.clearance().distance == np.inf
+
+
+# -- what clearance tells --------------------------------------------------------------
+
+
+def test_clearance_tells_pairs_times_and_what_is_ignored():
+    """A disc ends 18 mm in a wall that it ignores, and passes a ball on its way."""
+    C = disc(wall=(0.5, 0.0), size=(0.1, 1.0, 1.0))
+    C.add_frame("ball", position=[0.1, 0.21, 0], shape=pw.Sphere(0.1), contact=1)
+    C.add_frame("far", position=[0.1, -1.0, 0], shape=pw.Sphere(0.1), contact=1)
+    C.ignore_collisions("disc", "wall")
+    komo = pw.KOMO(C, 1, 4, 1, duration_per_phase=2.0)
+    komo.add_control_objective(1, 0.1)
+    komo.avoid_collisions()
+    goal = [0.45 - 0.1 + 0.018, 0.0]
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, target=goal, scale=10)
+    solution = komo.solve(progress=False)
+    assert solution.feasible
+    told = solution.clearance(0.05)
+    (near,), (ignored,) = told.pairs, told.ignored
+    assert near.frames == ("disc", "ball") and ignored.frames == ("disc", "wall")
+    assert near.distance == pytest.approx(0.01, abs=2e-3)
+    assert 0 <= near.lower_bound <= near.distance
+    step = 0.868 / 4
+    assert near.time == pytest.approx((0.1 + 0.5) / step * 0.5, abs=0.2)
+    assert near.slice == 2
+    assert ignored.distance == pytest.approx(-0.018, abs=2e-3)
+    assert ignored.lower_bound <= -0.018 + 1e-6
+    assert ignored.time == pytest.approx(2.0, abs=0.05) and ignored.slice == 3
+    assert told.lower_bound == near.lower_bound and told.distance == near.distance
+    assert "Excluded from collisions:\n'disc' and 'wall': -1" in str(told)
+    assert {p.frames[1] for p in solution.clearance(1.0).pairs} == {"ball", "far"}
+    with pytest.raises(ObjectiveError, match="range is 0, expected metres > 0"):
+        solution.clearance(0)
+
+
+def test_clearance_of_carried_objects_needs_no_avoidance():
+    komo = carry()
+    bare = pw.KOMO(komo.config, 3, 8, 1)
+    bare.add_mode_switch([1.0, 2.0], "stable", ["hand", "cup"])
+    for o in komo.objectives:
+        if o.name.startswith("position"):
+            bare.add_objective([(o.slices[0] + 1) / 8], o.feature)
+    told = bare.solve(progress=False).clearance()
+    assert told.pairs[0].frames == ("post", "cup") and told.distance < -0.05
+
+
+def test_settings_of_the_world_between_solves_are_not_forgotten():
+    """Sizes, ignored pairs and contact flags that change after a solve."""
+    C = disc(wall=(0.0, 0.62))
+    komo = across(C, 8)
+    free = komo.solve(progress=False)
+    assert free.feasible and free.clearance().distance == pytest.approx(0.02, abs=2e-3)
+    C.set_shape("wall", pw.Box([0.02, 1.2, 1.0]))
+    again = komo.solve(progress=False)
+    assert again.feasible and least_distance(again) >= 0
+    assert np.abs(again.path[:, 1]).max() > 0.07
+    C.ignore_collisions("disc", "wall")
+    ignored = komo.solve(progress=False)
+    assert ignored.feasible and np.abs(ignored.path[:, 1]).max() < 1e-3
+    (pair,) = ignored.clearance().ignored
+    assert pair.distance < -0.05
+
+
+# -- planning and compilation ----------------------------------------------------------

@@ -14,6 +14,7 @@ from helpers.worlds import (
 )
 
 import posewise as pw
+from posewise.objectives.solve.waypoints import slerp
 from posewise.robots.kinematics.joint_types import (
     joint_transform,
     neutral_value,
@@ -21,6 +22,10 @@ from posewise.robots.kinematics.joint_types import (
 )
 from posewise.robots.kinematics.manifold import (
     coordinates_to_tangent,
+    difference,
+    integrate,
+    interpolate,
+    interpolation_jacobian,
     tangent_to_coordinates,
 )
 from posewise.robots.kinematics.transforms import (
@@ -34,6 +39,8 @@ from posewise.robots.kinematics.transforms import (
     quat_to_matrix,
 )
 from posewise.robots.world.frame_tree import FrameTree
+
+BALLS = ["free", "hinge", "quatBall", "transXYPhi", "XBall"]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -235,3 +242,59 @@ def test_a_frame_that_moves_leaves_what_a_new_world_has(name):
             np.testing.assert_array_equal(getattr(got.kinematics, field), value)
     # The value of a locked joint is part of the structure.
     assert (C.structure_key == structure) == (name != "shelf")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_differences_are_undone_by_steps(seed):
+    C = random_tree(seed, 6, BALLS)
+    tree, rng = C.kinematics().tree, np.random.default_rng(seed)
+    a, b = random_q(C, rng, 5), random_q(C, rng, 5)
+    step = difference(tree, a, b)
+    assert step.shape == (5, C.nv)
+    poses = lambda q: np.stack(C.kinematics().forward_pass(q).frames.p)
+    np.testing.assert_allclose(poses(integrate(tree, a, step)), poses(b), atol=1e-12)
+    np.testing.assert_allclose(difference(tree, a, a), 0, atol=1e-12)
+    for first, column in tree.balls:
+        turn = np.linalg.norm(step[:, column : column + 3], axis=1)
+        quaternions = (x[:, first : first + 4] for x in (a, b))
+        x, y = (q / np.linalg.norm(q, axis=1, keepdims=True) for q in quaternions)
+        angle = 2 * np.arccos(np.minimum(np.abs(np.sum(x * y, 1)), 1))
+        np.testing.assert_allclose(turn, angle, atol=1e-7)
+        negated = b.copy()
+        negated[:, first : first + 4] *= -1
+        np.testing.assert_allclose(difference(tree, a, negated), step, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_interpolation_is_straight_and_rotates_at_constant_speed(seed):
+    C = random_tree(seed, 6, BALLS)
+    tree, rng = C.kinematics().tree, np.random.default_rng(seed)
+    a, b = random_q(C, rng, 3), random_q(C, rng, 3)
+    fraction = np.array([0.0, 0.3, 1.0])
+    got = interpolate(tree, a, b, fraction)
+    single = [c for c in tree.column_coordinate if c >= 0]
+    want = a + fraction[:, None] * (b - a)
+    np.testing.assert_allclose(got[:, single], want[:, single], atol=1e-12)
+    for first in C.quaternions:
+        part = slice(first, first + 4)
+        want = slerp(a[:, part], b[:, part], fraction)
+        sign = np.sign(np.sum(want * got[:, part], 1, keepdims=True))
+        np.testing.assert_allclose(sign * got[:, part], want, atol=1e-12)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.4, 1.0])
+def test_interpolation_jacobian_equals_differences(fraction):
+    C = random_tree(2, 6, BALLS)
+    tree, rng = C.kinematics().tree, np.random.default_rng(2)
+    a, b = random_q(C, rng, 2)
+    middle = interpolate(tree, a, b, np.asarray(fraction))
+
+    def moved(steps):
+        ends = integrate(tree, a, steps[0]), integrate(tree, b, steps[1])
+        return difference(tree, middle, interpolate(tree, *ends, np.asarray(fraction)))
+
+    ends = jnp.asarray(a), jnp.asarray(b)
+    J = interpolation_jacobian(tree, *ends, jnp.asarray(fraction))
+    numeric = central_differences(moved, np.zeros((2, C.nv))).reshape(-1, 2, C.nv)
+    assert J.shape == (2, C.nv, C.nv)
+    np.testing.assert_allclose(J, np.moveaxis(numeric, 0, -1), atol=1e-7)
