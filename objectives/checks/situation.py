@@ -14,6 +14,8 @@ from jaxtyping import Bool, Float, Int
 from posewise.robots.config import Config
 from posewise.robots.kinematics.tree import KinematicTree
 
+from ..clearance.avoidance import original_name
+
 
 @dataclass(frozen=True, eq=False)
 class Situation:
@@ -82,5 +84,5 @@ def in_words(C: Config, found: Sequence[tuple[tuple[int, int], float]]) -> list[
 
     Copies of frames, which mode switches make, have the names of the frames.
     """
-    names = [name.partition("@")[0] for name in C.frame_names]
+    names = [original_name(name) for name in C.frame_names]
     return [f"{names[a]!r} and {names[b]!r} ({1e3 * d:.1f} mm)" for (a, b), d in found]

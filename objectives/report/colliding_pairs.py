@@ -13,6 +13,7 @@ from posewise.features.table import FS
 from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 
+from ..clearance.avoidance import original_name
 from ..clearance.certificate import Certificate, Shortfall
 from ..objective_report import ObjectiveReport, violations
 
@@ -107,7 +108,7 @@ def pairs_between_slices(certificate: Certificate | None) -> Iterator[str]:
         return
     deepest: dict[tuple[str, ...], Shortfall] = {}
     for short in sorted(certificate.shortfalls, key=lambda s: s.depth):
-        deepest[tuple(name.partition("@")[0] for name in short.frames)] = short
+        deepest[tuple(map(original_name, short.frames))] = short
     parts = [
         f"{a!r} and {b!r} {1e3 * short.distance:.1f} mm,"
         f" {100 * short.fraction:.0f} % of the way to slice {short.segment}"

@@ -313,7 +313,8 @@ def test_names_with_at_signs_are_names():
     C = disc(wall=(0.0, 1.0))
     C.add_frame("wall@left", position=[0, 0.3, 0], shape=pw.Sphere(0.1), contact=1)
     komo = across(C, goal=(0.0, 0.1005), allow=[("disc", "wall", None)])
-    solution = komo.solve(progress=False)
+    with pytest.warns(pw.ProblemWarning, match="'disc' and 'wall@left'"):
+        solution = komo.solve(progress=False)
     assert not solution.feasible and "'wall@left'" in str(solution.clearance())
     komo = across(C, goal=(0.0, 0.1005), allow=[("disc", "wall@left", None)])
     assert komo.solve(progress=False).feasible
