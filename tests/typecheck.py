@@ -92,6 +92,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.solve.batches
     posewise.objectives.solve.distributed
     posewise.objectives.solve.multistart
+    posewise.objectives.solve.settings
     posewise.objectives.solve.problem_batch
     posewise.objectives.solve.sensitivity
     posewise.objectives.solve.subproblem

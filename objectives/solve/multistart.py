@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -359,9 +360,9 @@ def _make_solution(
 ) -> Solution:
     """Return a solver's result as a solution from one of the starts."""
     x = np.asarray(end.x, float)
-    return Solution(
+    solution = Solution(
         x=x,
-        status=_status(end, record),
+        status=Status(int(end.status)),
         tolerance=tolerance,
         iterations=int(end.iterations),
         seconds=seconds,
@@ -374,12 +375,19 @@ def _make_solution(
         findings=findings,
         _record=record,
     )
+    if record.certificate is None:
+        return solution
+    return replace(solution, status=_certified_status(solution))
 
 
-def _status(end: Result, record: SolveRecord) -> Status:
-    """Return the status of a solve, with regard to the check between slices."""
-    status, certificate = Status(int(end.status)), record.certificate
-    is_solved = status in (Status.CONVERGED, Status.FEASIBLE)
-    if certificate is not None and is_solved and not certificate.is_kept:
-        return Status.INFEASIBLE
-    return status
+def _certified_status(solution: Solution) -> Status:
+    """Return the status of a solution in view of the check between slices.
+
+    Rows between slices hold at one place each, and may ask for more than is required:
+    the check decides.
+    """
+    status = solution.status
+    if status in (Status.CONVERGED, Status.FEASIBLE):
+        return status if solution.feasible else Status.INFEASIBLE
+    is_ended = status in (Status.INFEASIBLE, Status.ITERATION_LIMIT)
+    return Status.FEASIBLE if is_ended and solution.feasible else status

@@ -317,7 +317,7 @@ PATHS = [
     ("slices 0", path(slices_per_phase=0), ["slices_per_phase is 0", ">= 1"]),
     ("slices half", path(slices_per_phase=1.5), ["slices_per_phase is 1.5", "integer"]),
     ("slices words", path(slices_per_phase="a"), ["slices_per_phase is 'a'"]),
-    ("k_order", path(k_order=3), ["k_order is 3", "0, 1 or 2"]),
+    ("k_order", path(k_order=4), ["k_order is 4", "0, 1, 2 or 3"]),
     (
         "too many slices",
         path(slices_per_phase=10**18),
