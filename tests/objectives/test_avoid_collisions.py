@@ -142,7 +142,7 @@ def test_an_interrupt_ends_all_starts_and_problems(accepts_interrupts):
         if progress.iterations > 1:
             ctrl_c()
 
-    komo = across(disc(), 300)
+    komo = across(disc(), 2000)
     ends = komo.solve_all(starts=4, progress=stop)
     assert [s.status for s in ends] == [Status.INTERRUPTED]
     ends = komo.solve_batch(worlds=[komo.config] * 3, progress=stop)
