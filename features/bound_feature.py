@@ -23,12 +23,9 @@ from posewise.robots.kinematics.manifold import (
 )
 
 from .errors import FeatureError
-from .evaluate import (
-    FeatureInputs,
-    apply_scale_and_target_to_linearization,
-    evaluate_symbol,
-    linearize,
-)
+from .evaluate import evaluate_symbol, linearize
+from .linearized_feature import FeatureInputs
+from .scaling import apply_scale_and_target_to_linearization
 from .symbol import PERIOD, Symbol
 
 

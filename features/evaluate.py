@@ -1,4 +1,4 @@
-"""Values and wrenches of features: poses, differences over time, target and scale.
+"""Values of features, and their wrenches on frames.
 
 A row's *wrench* on a frame is its derivative with respect to a spatial twist of that
 frame about the world's origin: (moment, force). The Jacobian of any row is then a
@@ -6,10 +6,9 @@ product of wrenches and joint twists (Featherstone 2008, chapter 2), so that not
 differentiated through the kinematics.
 """
 
-import math
 from collections.abc import Container, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,28 +20,10 @@ from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.typing import Array
 
 from .collision_sums import PairSumBatch, sum_near_pairs
+from .differences import backward_difference
+from .linearized_feature import FeatureInputs, LinearizedFeature
+from .scaling import apply_scale_and_target
 from .symbol import PERIOD, Pose, Symbol
-
-
-class FeatureInputs(NamedTuple):
-    """Inputs of one bound feature: `k + 1` slices, oldest first."""
-
-    R: Float[Array, "slices m 3 3"]
-    p: Float[Array, "slices m 3"]
-    quaternion: Float[Array, "slices m 4"]
-    """Zeros if the symbol does not use quaternions."""
-    q: Float[Array, "slices n"]
-    tau: Float[Array, " steps"]
-    """Time from each slice to the next one [s]."""
-
-
-class LinearizedFeature(NamedTuple):
-    """Value and derivatives of a feature."""
-
-    y: Float[jax.Array, " rows"]
-    moment: Float[jax.Array, "rows slices m 3"]
-    force: Float[jax.Array, "rows slices m 3"]
-    dq: Float[jax.Array, "rows slices n"]
 
 
 def make_quaternions_continuous(quats: Array) -> Array:
@@ -72,7 +53,7 @@ def evaluate_symbol(
 ) -> Float[jax.Array, " rows"]:
     """Return φ of the given order, before target and scale, as plain JAX."""
     d = order - symbol.window
-    coefficients = _difference_coefficients(symbol.divides_by_tau, d, x.tau)
+    coefficients = backward_difference(symbol.divides_by_tau, d, x.tau)
     # A symbol of window w is differenced d times over windows that overlap: order k is
     # w + d, and window s covers the slices s, …, s + w.
     total: Any = 0.0
@@ -208,7 +189,7 @@ def _differentiate(
         x.R[windows], x.p[windows], x.quaternion[windows], x.q[windows], steps
     )
     y, *slopes = jax.vmap(one_window)(*inputs)
-    c = jnp.asarray(_difference_coefficients(symbol.divides_by_tau, d, x.tau))
+    c = jnp.asarray(backward_difference(symbol.divides_by_tau, d, x.tau))
     if w == 0:
         # Each window is one slice: derivatives on different slices never add up.
         by_slice = (jnp.moveaxis(a[:, :, 0], 0, 1) for a in slopes)
@@ -330,99 +311,6 @@ def differentiate_by_durations(
     return differentiate(x.tau, x, params, scale, target)
 
 
-def apply_scale_and_target(
-    symbol: Symbol,
-    y: Float[jax.Array, "*batch rows"],
-    scale: Float[jax.Array, "*batch_and_scale"],
-    target: Float[jax.Array, "*batch rows"],
-    period: Float[jax.Array, "*#batch rows"] | None = None,
-) -> tuple[Float[jax.Array, "*batch out"], Float[jax.Array, "*batch rows"] | None]:
-    """Return `scale · (σ φ - target)`, and the signs σ of quaternion rows, if any.
-
-    A quaternion takes the sign with which it is closer to the target, and a difference
-    with a period the value nearest to zero. Both are piecewise constant choices, so
-    that derivatives are those of φ everywhere, also at the cut.
-    """
-    sigma = None
-    if symbol.quaternion_rows is not None:
-        rows = symbol.quaternion_rows
-        product = jnp.sum(y[..., rows] * target[..., rows], -1, keepdims=True)
-        is_quaternion = np.zeros(y.shape[-1], bool)
-        is_quaternion[rows] = True
-        # |q - t|² = |q|² + |t|² - 2 q·t is smaller for the sign with q·t >= 0.
-        sigma = jnp.where(is_quaternion & (product < 0), -1.0, 1.0).astype(y.dtype)
-        y = sigma * y
-    difference = y - target
-    if period is not None:
-        repeats = period > 0
-        turns = jnp.round(difference / jnp.where(repeats, period, 1.0))
-        difference = difference - jnp.where(repeats, period * turns, 0.0)
-    return apply_scale(scale, difference, 0), sigma
-
-
-@full_matmul_precision
-def apply_scale(scale: jax.Array, rows: jax.Array, after: int) -> jax.Array:
-    """Apply a vector scale element-wise, or a matrix scale from the left.
-
-    Args:
-        scale: (*batch, rows) or (*batch, out, rows).
-        rows: (*batch, rows, …).
-        after: number of axes after that of the rows.
-    """
-    # A vector scale has as many axes as the rows up to their own axis, a matrix scale
-    # one more.
-    first = rows.ndim - after
-    if scale.ndim == first:
-        return scale.reshape(*scale.shape, *[1] * after) * rows
-    rest = rows.shape[first:]
-    out = scale @ rows.reshape(*rows.shape[:first], math.prod(rest))
-    return out.reshape(*out.shape[:-1], *rest)
-
-
-def apply_scale_and_target_to_linearization(
-    symbol: Symbol,
-    raw: LinearizedFeature,
-    scale: jax.Array,
-    target: jax.Array,
-    period: jax.Array | None = None,
-) -> LinearizedFeature:
-    """Apply target and scale to a linearization, of one instance or of many."""
-    y, sigma = apply_scale_and_target(symbol, raw.y, scale, target, period)
-
-    def scale_derivative(a: jax.Array) -> jax.Array:
-        after = a.ndim - raw.y.ndim
-        # The sign σ is piecewise constant, so it has no derivative itself.
-        if sigma is not None:
-            a = sigma.reshape(*sigma.shape, *[1] * after) * a
-        return apply_scale(scale, a, after)
-
-    return LinearizedFeature(
-        y,
-        moment=scale_derivative(raw.moment),
-        force=scale_derivative(raw.force),
-        dq=scale_derivative(raw.dq),
-    )
-
-
-def difference_coefficients(
-    order: int, tau: Float[jax.Array, "n steps"]
-) -> Float[jax.Array, "n slices"]:
-    """Return the coefficient of each slice in a backward difference over time."""
-
-    return jax.vmap(partial(_stacked_coefficients, order))(tau)
-
-
-def differentiate_coefficients(
-    order: int, tau: Float[jax.Array, "n steps"]
-) -> Float[jax.Array, "n slices steps"]:
-    """Return the derivatives of `difference_coefficients` by durations of steps."""
-    return jax.vmap(jax.jacfwd(partial(_stacked_coefficients, order)))(tau)
-
-
-def _stacked_coefficients(order: int, tau: jax.Array) -> jax.Array:
-    return jnp.stack(_difference_coefficients(True, order, tau))
-
-
 def _moment_from_pose_derivative(R, p, dR, dp) -> jax.Array:
     """Return the derivative with respect to a rotation about the world's origin."""
     # A rotation ω changes R by [ω]× R and p by [ω]× p, so the moment is the vector of
@@ -461,21 +349,3 @@ def _call_symbol(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
     if symbol.input_kind == "joints":
         return jnp.atleast_1d(symbol.fn(slices[0], **extra))
     return jnp.atleast_1d(symbol.fn(*slices[0], **extra))
-
-
-def _difference_coefficients(rate: bool, d: int, tau: Array) -> list[Any]:
-    """Return the coefficients of the d-th backward difference, oldest slice first.
-
-    The time of a difference is that between the middles of the intervals whose rates
-    are subtracted, so that steps may have different lengths.
-    """
-    # (1 - B)^d with the shift B to the older slice, by the binomial theorem.
-    if d == 0 or not rate:
-        return [float((-1) ** (d - s) * math.comb(d, s)) for s in range(d + 1)]
-    # A symbol of window 1 has two steps here, and its values are in their middles.
-    mean = tau.mean()
-    if d == 1:
-        return [-1 / mean, 1 / mean]
-    # ((φ₂ - φ₁) / τ₁ - (φ₁ - φ₀) / τ₀) / mean
-    first, last = 1 / (tau[0] * mean), 1 / (tau[1] * mean)
-    return [first, -(first + last), last]

@@ -23,13 +23,10 @@ from .bound_feature import (
     infer_dim,
 )
 from .errors import FeatureError
-from .evaluate import (
-    FeatureInputs,
-    apply_scale_and_target,
-    evaluate_symbol,
-    make_quaternions_continuous,
-)
+from .evaluate import evaluate_symbol, make_quaternions_continuous
+from .linearized_feature import FeatureInputs
 from .quaternion_targets import unit_target
+from .scaling import apply_scale_and_target
 from .symbol import PERIOD, Symbol
 from .typing import (
     Coordinates,

@@ -29,14 +29,20 @@ from posewise.solvers.options import SolverOptions
 from .chain.contact_forces import ActiveContact
 from .chain.modes import HelperFrame, ModeSwitch
 from .checks.findings import warn_of_problems, warn_of_problems_in_batch
+from .free_durations import free_durations, make_time_objective
 from .interval import Choice, SupportsObjectives
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError
+from .path_arguments import (
+    parse_path,
+    parse_paths,
+    parse_start_velocity,
+    parse_waypoints,
+)
 from .presets.mode_switch import make_mode_switch
 from .problem_builder import (
     check_helper,
     check_switch,
-    free_durations,
     make_avoidance,
     make_contact,
     make_control_objective,
@@ -44,11 +50,6 @@ from .problem_builder import (
     make_motion_limits,
     make_objective,
     make_spec,
-    make_time_objective,
-    parse_path,
-    parse_paths,
-    parse_start_velocity,
-    parse_waypoints,
     resolve_constraint,
 )
 from .problem_spec import ProblemSpec, initial_path

@@ -11,7 +11,6 @@ from jaxtyping import Float
 from posewise.features import FS, Feature
 from posewise.features.typing import Order, ScaleLike, SymbolLike, TargetLike
 from posewise.robots.config import Config
-from posewise.robots.kinematics.manifold import difference
 from posewise.robots.typing import FrameName, Frames, MatrixLike, VectorLike
 from posewise.robots.validation import float_array, integer, number
 
@@ -35,14 +34,10 @@ from .presets.contact_constraints import (
 from .presets.motion_limits import motion_limits
 from .presets.preset import Preset
 from .problem_spec import ProblemSpec, mode_sequence
-from .solve.waypoints import resample_path, waypoint_path
 from .typing import Slices, Times
 
 MAX_SLICES = 1_000_000
 """Largest number of slices of a path; more are taken for a mistake."""
-
-DURATION_RANGE = 10.0
-"""Default bound of variable durations, over and under the initial ones (factor)."""
 
 
 def make_spec(
@@ -133,7 +128,7 @@ def make_objective(
         raise ObjectiveError(f"type is {type!r}, expected OT.eq, OT.ineq or OT.sos.")
     label = name or feature_label(feature)
     slices = select_slices(times, spec.slices_per_phase, spec.T, label)
-    return _checked_objective(spec, label, feature, type, slices)
+    return checked_objective(spec, label, feature, type, slices)
 
 
 def make_avoidance(
@@ -311,78 +306,6 @@ def _refuse_both(
         )
 
 
-def free_durations(
-    spec: ProblemSpec,
-    min: float | VectorLike | None,
-    max: float | VectorLike | None,
-) -> ProblemSpec:
-    """Return a problem in which durations are variables; see `KOMO.free_durations`.
-
-    The factor of each phase's duration is the joint of a helper frame.
-    """
-    if spec.durations:
-        raise ObjectiveError("The durations are variables already; free them once.")
-    if spec.start_velocity is not None:
-        raise ObjectiveError(
-            "The start is in motion, but a start of free durations is at rest; leave"
-            " one of both out."
-        )
-    if spec.objectives or spec.choices:
-        raise ObjectiveError(
-            "Objectives were added before free_durations(), which may count in seconds"
-            " of constant durations; call it first."
-        )
-    starts = np.arange(spec.num_phases) * spec.slices_per_phase
-    # A last phase that is cut short counts as far as it goes.
-    initial = np.add.reduceat(spec.tau, starts)
-    low = _phase_durations("min", min, initial, initial / DURATION_RANGE)
-    high = _phase_durations("max", max, initial, initial * DURATION_RANGE)
-    if not (low <= high).all():
-        raise ObjectiveError(
-            f"min is {low.tolist()} and max {high.tolist()} [s]; expected min <= max."
-        )
-    names = tuple(f"duration of phase {k}" for k in range(spec.num_phases))
-    for name, *ends, at_first in zip(names, low, high, initial, strict=True):
-        factors = np.array(ends) / at_first
-        arguments = dict(
-            joint="transX", limits=factors[:, None], q=np.clip([1.0], *factors)
-        )
-        helper = HelperFrame(name, "world", arguments, True)
-        spec = replace(spec, helpers=check_helper(spec, helper))
-    return replace(spec, durations=names)
-
-
-def _phase_durations(
-    label: str,
-    given: float | VectorLike | None,
-    initial: Float[np.ndarray, " phases"],
-    default: Float[np.ndarray, " phases"],
-) -> Float[np.ndarray, " phases"]:
-    """Return the least or largest duration of each phase [s]."""
-    if given is None:
-        return default
-    expected = f"seconds > 0: one number, or {len(initial)}, one for each phase"
-    values = float_array(label, given, expected, ObjectiveError)
-    is_positive = np.isfinite(values).all() and (values > 0).all()
-    if values.shape not in ((), initial.shape) or not is_positive:
-        raise ObjectiveError(f"{label} is {given!r}, expected {expected}.")
-    return np.broadcast_to(values, initial.shape)
-
-
-def make_time_objective(spec: ProblemSpec, scale: float) -> Objective:
-    """Return a cost of the total duration; see `KOMO.add_time_objective`."""
-    if not spec.durations:
-        raise ObjectiveError(
-            "The durations are constant, so their sum is no cost; call"
-            " free_durations() first."
-        )
-    scale = number("scale", scale, "a number > 0", lambda x: x > 0, ObjectiveError)
-    starts = np.arange(spec.num_phases) * spec.slices_per_phase
-    row = scale * np.add.reduceat(spec.tau, starts)
-    feature = Feature(FS.qItself, spec.durations, scale=row[None])
-    return _checked_objective(spec, "total duration", feature, OT.sos, (spec.T - 1,))
-
-
 def resolve_constraint(
     spec: ProblemSpec, constraint: SupportsObjectives, times: Times
 ) -> tuple[ResolvedAlternative, ...]:
@@ -404,7 +327,7 @@ def resolve_constraint(
         ResolvedAlternative(
             alternative.name,
             tuple(
-                _checked_objective(
+                checked_objective(
                     spec, f"{name}: {feature_label(feature)}", feature, kind, slices
                 )
                 for feature, kind, slices in alternative.objectives
@@ -420,7 +343,7 @@ def _interval(spec: ProblemSpec, times: Times, label: str) -> SliceInterval:
     )
 
 
-def _checked_objective(
+def checked_objective(
     spec: ProblemSpec, label: str, feature: Feature, type: OT, slices: Slices
 ) -> Objective:
     """Return an objective whose feature fits the problem."""
@@ -435,110 +358,6 @@ def _checked_objective(
     if type is not OT.ineq:
         feature = feature.with_unit_target()
     return Objective(label, feature, type, slices)
-
-
-def parse_path(
-    spec: ProblemSpec, path: MatrixLike | VectorLike, label: str = "path"
-) -> Float[np.ndarray, "T nq"]:
-    """Return an initial path; see `KOMO.initialize`.
-
-    Args:
-        spec: the problem.
-        path: as users give it.
-        label: name of the argument, for messages.
-    """
-    C, T, n = spec.config, spec.T, spec.config.nq
-    expected = f"({T}, {n}), ({n},), or (S, {n}) for a path of S slices"
-    values = float_array(label, path, f"{expected}, numbers", ObjectiveError)
-    if values.shape != (n,) and (values.ndim != 2 or values.shape[1] != n):
-        raise ObjectiveError(f"{label} has shape {values.shape}, expected {expected}.")
-    if not values.size:
-        raise ObjectiveError(f"{label} has no slice, expected {expected}.")
-    if not np.isfinite(values).all():
-        raise ObjectiveError(f"{label} has NaN or infinite entries.")
-    if values.ndim == 1 or len(values) == T:
-        return np.array(np.broadcast_to(values, (T, n)))
-    return resample_path(C.q, values, T, C.quaternions)
-
-
-def parse_start_velocity(
-    spec: ProblemSpec, velocity: VectorLike | None, previous: VectorLike | None
-) -> Float[np.ndarray, " nv"] | None:
-    """Return the velocity with which a path begins; see `KOMO.set_start`."""
-    if velocity is None and previous is None:
-        return None
-    if velocity is not None and previous is not None:
-        raise ObjectiveError(
-            "velocity and previous are given, expected one of them: a velocity, or the"
-            " configuration one step before."
-        )
-    if spec.durations:
-        raise ObjectiveError(
-            "The durations are variables, also that of the step before the start, so"
-            " that the start is at rest; leave free_durations() out."
-        )
-    if spec.k_order < 2:
-        raise ObjectiveError(
-            f"The problem has k_order {spec.k_order}, so that no objective depends on"
-            " how the start moves; make the KOMO with k_order=2."
-        )
-    C = spec.config
-    if velocity is not None:
-        return _finite_vector("velocity", velocity, C.nv)
-    before = C.tree.checked_coordinates(
-        "previous", _finite_vector("previous", previous, C.nq)
-    )
-    return difference(C.tree.model.layout.tree, before, C.q) / spec.tau[0]
-
-
-def _finite_vector(label: str, given: Any, n: int) -> Float[np.ndarray, " n"]:
-    values = float_array(label, given, f"({n},) numbers", ObjectiveError)
-    if values.shape != (n,) or not np.isfinite(values).all():
-        raise ObjectiveError(
-            f"{label} has shape {values.shape}, expected ({n},): finite numbers."
-        )
-    return values
-
-
-def parse_paths(
-    specs: Sequence[ProblemSpec], paths: Iterable[MatrixLike | VectorLike]
-) -> list[Float[np.ndarray, "T nq"]]:
-    """Return the initial path of each problem; see `KOMO.solve_batch`.
-
-    Args:
-        specs: the problem in each world, or in the one world of all problems.
-        paths: as users give them.
-    """
-    try:
-        listed = list(paths)
-    except TypeError:
-        raise ObjectiveError(
-            f"initial_paths is {paths!r}, expected a list of paths, one for each"
-            " problem."
-        ) from None
-    # Another number of paths than of worlds is reported where the batch is made.
-    return [
-        parse_path(specs[min(b, len(specs) - 1)], path, f"initial_paths[{b}]")
-        for b, path in enumerate(listed)
-    ]
-
-
-def parse_waypoints(
-    spec: ProblemSpec, waypoints: MatrixLike, linear: bool
-) -> Float[np.ndarray, "T nq"]:
-    """Return a path through waypoints; see `KOMO.initialize_waypoints`."""
-    C = spec.config
-    shape = spec.num_phases, C.nq
-    points = float_array("waypoints", waypoints, f"{shape} numbers", ObjectiveError)
-    if points.shape != shape or not np.isfinite(points).all():
-        raise ObjectiveError(
-            f"waypoints have shape {points.shape}, expected {shape}: finite"
-            " coordinates at the end of each phase."
-        )
-    path = waypoint_path(
-        C.q, points, spec.slices_per_phase, spec.T, C.quaternions, linear
-    )
-    return np.clip(path, *C.limits)
 
 
 def feature_label(feature: Feature) -> str:

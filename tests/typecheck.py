@@ -85,6 +85,8 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.presets.motion_limits
     posewise.objectives.presets.motion
     posewise.objectives.presets.templates
+    posewise.objectives.free_durations
+    posewise.objectives.path_arguments
     posewise.objectives.problem_builder
     posewise.objectives.problem_spec
     posewise.objectives.report.filming

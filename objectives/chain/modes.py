@@ -7,6 +7,7 @@ coordinates of a stable attachment are shared: one variable for all slices. So a
 of stable helper frames, which belong to the problem and not to the world.
 """
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -324,7 +325,7 @@ def build_modes(
         root, parent = names.get(s.frame, s.frame), names.get(s.parent, s.parent)
 
         def rename(name: str, k: int = k) -> str:
-            return f"{name.partition('@')[0]}@{k}"
+            return f"{original_name(name)}@{k}"
 
         joint, origin = attachment_joint(X, s.kind, parent, root, rename(s.frame))
         copies = X.copy_subtree(
@@ -336,7 +337,7 @@ def build_modes(
             shared.append(joint.name)
             attachments.append(Attachment(s.start, root, copies[root], parent, joint))
         inactive |= copies.keys()
-        names = names | {n.partition("@")[0]: copy for n, copy in copies.items()}
+        names = names | {original_name(n): copy for n, copy in copies.items()}
         if starts and starts[-1] == s.start:
             views[-1] = names, set(inactive)
         else:
@@ -373,6 +374,14 @@ def build_modes(
         attachments=tuple(attachments),
         driven=driven,
     )
+
+
+def original_name(name: str) -> str:
+    """Return the name of the frame that a copy `frame@k` for an attachment stands for.
+
+    Other names stay; a frame of a user should have none of this form.
+    """
+    return re.sub(r"@\d+$", "", name)
 
 
 def attachment_joint(

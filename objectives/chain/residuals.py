@@ -12,18 +12,21 @@ from jaxtyping import Float, Int
 
 from posewise.compilation.compaction import gather
 from posewise.compilation.materialize import materialize
-from posewise.features.evaluate import (
-    FeatureInputs,
-    LinearizedFeature,
-    apply_scale,
-    apply_scale_and_target_to_linearization,
+from posewise.features.differences import (
     difference_coefficients,
-    differentiate_by_durations,
     differentiate_coefficients,
+)
+from posewise.features.evaluate import (
+    differentiate_by_durations,
     linearize_batch,
     linearize_pair_sums,
     linearize_per_coordinate,
     make_quaternions_continuous,
+)
+from posewise.features.linearized_feature import FeatureInputs, LinearizedFeature
+from posewise.features.scaling import (
+    apply_scale,
+    apply_scale_and_target_to_linearization,
 )
 from posewise.features.symbol import PERIOD
 from posewise.features.vectors import linearize_vectors
@@ -46,6 +49,7 @@ from posewise.robots.typing import Array
 from posewise.solvers import ResidualBlock
 from posewise.solvers.residuals import concatenate
 
+from .durations import StepDurations
 from .groups import ChainData, FeatureBatch, FeatureGroup, merge_groups
 
 T = TypeVar("T")
@@ -273,13 +277,15 @@ class GroupEvaluation(NamedTuple):
         r: Any = sum(R[..., k] * direction[:, None, k, None] for k in range(3))
         order, unscaled = members[0][0].order, r
         if order:
-            coefficients = difference_coefficients(order, self._step_durations(slices))
+            coefficients = difference_coefficients(
+                order, self._steps.of_windows(slices)
+            )
             r = r * gather(coefficients, instance)[..., None]
         y = jnp.sum(u * r, (1, 2)) + shift - goals
         J = jnp.sum(du * r[:, :, None], -1)[:, :, None]
         J = self._by_columns(fold_dofs(self.data.K, J), gather(slices, instance))
         if order and self.durations:
-            slopes = differentiate_coefficients(order, self._step_durations(slices))
+            slopes = differentiate_coefficients(order, self._steps.of_windows(slices))
             values = jnp.sum(u * unscaled, -1)
             slopes = jnp.einsum("nw,nws->ns", values, gather(slopes, instance))
             J = self._add_durations(J, slopes[:, None], gather(slices, instance))
@@ -301,7 +307,7 @@ class GroupEvaluation(NamedTuple):
             *poses,
             self._quaternions(group, slices, frames),
             gather(self.kinematics.X.reshape(-1), coordinates),
-            self._step_durations(slices),
+            self._steps.of_windows(slices),
         )
 
     def _params(
@@ -314,18 +320,12 @@ class GroupEvaluation(NamedTuple):
             return {k: v[0] for k, v in b.params.items()}, None
         return {k: gather(v, b.param_set) for k, v in b.params.items()}, 0
 
-    def _step_durations(self, slices: Array) -> jax.Array:
-        """Return the duration of each step of windows (n, steps)."""
-        tau = self.data.tau
-        if self.durations:
-            # Shared coordinates are the same in all slices.
-            tau = tau * self.kinematics.X[-1][np.array(self.durations)]
-        return gather(tau, self._steps(slices))
-
-    def _steps(self, slices: Array) -> jax.Array:
-        """Return the slice to which each step of windows (n, steps) leads."""
-        # Steps before slice 0 are as long as the first one.
-        return jnp.maximum(slices[:, 1:] - self.order, 0)
+    @property
+    def _steps(self) -> StepDurations:
+        """Durations of the steps of the path."""
+        # Shared coordinates are the same in all slices.
+        q = self.kinematics.X[-1]
+        return StepDurations(self.data.tau, self.order, self.durations, q)
 
     def _with_durations(
         self, shared: _SharedSelection, block: ResidualBlock
@@ -349,22 +349,11 @@ class GroupEvaluation(NamedTuple):
     def _add_durations(
         self, J: jax.Array, slopes: jax.Array, slices: jax.Array
     ) -> jax.Array:
-        """Add derivatives by durations to Jacobians.
-
-        Args:
-            J: (n, window, rows, columns).
-            slopes: derivatives (n, rows, steps) by the durations of steps.
-            slices: of the windows (n, window).
-        """
+        """Add derivatives by variable durations to Jacobians; see `StepDurations`."""
         columns = np.array(self.durations)
         if self.coordinates == "tangent":
             columns = self._column_of_coordinate()[columns]
-        steps = self._steps(slices)
-        is_own = gather(jnp.asarray(columns), steps)[..., None] == np.arange(J.shape[3])
-        by_column = gather(self.data.tau, steps)[..., None] * is_own
-        # All slices share the variable; the newest of a window is never a fixed one.
-        newest = J[:, -1] + jnp.einsum("nrs,nsc->nrc", slopes, by_column)
-        return jnp.concatenate([J[:, :-1], newest[:, None]], 1)
+        return self._steps.add_derivatives(J, slopes, slices, columns)
 
     def _quaternions(
         self, group: FeatureGroup, slices: Array, frames: Array

@@ -37,7 +37,7 @@ def outside_of_limits(
         is_outside &= among
     if not is_outside.any():
         return ""
-    names, turns = C.coordinate_names, is_angle(C)
+    names, turns = C.coordinate_names, C.kinematics().tree.is_angle
     parts = [
         f"{names[i]} is {q[i]:.4g} {'rad' if turns[i] else 'm'}"
         f" ({low[i]:.4g} to {high[i]:.4g})"
@@ -63,14 +63,3 @@ def looks_like_degrees(
     low, high = C.limits[:, outside]
     angles = np.deg2rad(q[outside])
     return bool(((low - 1e-3 <= angles) & (angles <= high + 1e-3)).all())
-
-
-def is_angle(C: Config) -> Bool[np.ndarray, " nq"]:
-    """Return which coordinates are angles."""
-    tree = C.kinematics().tree
-    angles = np.zeros(C.nq, bool)
-    for dof, column in enumerate(tree.dof_columns[: tree.nv]):
-        coordinate = tree.column_coordinate[column]
-        if coordinate >= 0:
-            angles[coordinate] = tree.dof_is_rotation[dof]
-    return angles

@@ -13,7 +13,9 @@ from posewise.robots.config import Config
 from posewise.robots.kinematics.joint_types import joint_type
 from posewise.robots.kinematics.mimic_joints import resolve_mimics
 from posewise.robots.kinematics.transforms import pose_multiply
+from posewise.robots.world.frame import Joint
 
+from ..chain.modes import original_name
 from ..objective import OT, Objective
 from ..problem_spec import ProblemSpec, mode_sequence
 
@@ -42,7 +44,7 @@ def targets_out_of_reach(spec: ProblemSpec) -> Iterator[str]:
             yield (
                 f"{objective.name}: its target {np.round(place, 4).tolist()} is"
                 f" {distance:.3f} m from the base of the joints that move"
-                f" {frame.partition('@')[0]!r}, farther than they reach ({reach:.3f}"
+                f" {original_name(frame)!r}, farther than they reach ({reach:.3f}"
                 " m, all links stretched out)."
             )
 
@@ -110,22 +112,21 @@ def chain_reach(C: Config, frame: str) -> tuple[np.ndarray, float]:
         origin = np.asarray(C.frames[i].origin, float)
         above = origin if parent is None else pose_multiply(C.pose(parent), origin)
         points += [above[:3], C.pose(i)[:3]]
-        slides += _slide_range(C, i)
+        slides += _slide_range(C, i, joint)
     points.append(C.pose(frame)[:3])
     # From behind a joint to before the next one, the way is rigid.
     links = np.array(points[2::2]) - np.array(points[1::2])
     return points[0], slides + float(np.linalg.norm(links, axis=1).sum())
 
 
-def _slide_range(C: Config, i: int) -> float:
+def _slide_range(C: Config, i: int, joint: Joint) -> float:
     """Return the farthest that the joint of a frame shifts it from its origin [m]."""
-    joint, relation = C.frames[i].joint, resolve_mimics(C.frames)[i]
-    assert joint is not None
+    relation = resolve_mimics(C.frames)[i]
     slides = [[k for k, _ in n.translations] for n in joint_type(joint.type).nodes]
     if not any(slides):
         return 0.0
-    leader = C.frames[relation.source].joint
-    assert leader is not None
+    # The joint itself leads if it follows none.
+    leader = C.frames[relation.source].joint or joint
     if leader.name in C.joint_names:
         ends = C.limits[:, C.coordinates([leader.name])]
     else:

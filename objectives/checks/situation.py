@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from posewise.robots.config import Config
 from posewise.robots.kinematics.tree import KinematicTree
 
-from ..clearance.avoidance import original_name
+from ..chain.modes import original_name
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ In slices and between them the distance of two frames is at least a margin. Pair
 are allowed to touch, for a time, need none, but may not penetrate.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ from posewise.features.feature import Feature
 from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 
+from ..chain.modes import original_name
 from ..objective import OT, Objective
 from ..typing import Slices
 
@@ -60,9 +60,7 @@ class CollisionAvoidance:
             touching: pairs that may touch.
         """
         margins = np.where(C.own_links(pairs), self.self_margin, self.margin)
-        if touching:
-            margins[is_among(C, pairs, touching)] = -TOUCH_DEPTH
-        return margins
+        return np.where(is_among(C, pairs, touching), -TOUCH_DEPTH, margins)
 
     def touching(self, slices: Iterable[int]) -> frozenset[PairName]:
         """Return the pairs that may touch in any of some slices."""
@@ -86,14 +84,9 @@ class CollisionAvoidance:
         for touching, slices in _grouped(ends):
             feature = Feature(self._sum(touching))
             between = f"{name} between slices"
-            objective = Objective(
-                between,
-                feature,
-                OT.ineq,
-                slices,
-                fraction=FIRST_FRACTION,
+            result.append(
+                Objective(between, feature, OT.ineq, slices, fraction=FIRST_FRACTION)
             )
-            result.append(objective)
         return tuple(result)
 
     def _sum(self, touching: frozenset[PairName]) -> Symbol:
@@ -104,12 +97,8 @@ class CollisionAvoidance:
     ) -> Float[np.ndarray, " n"]:
         """Return the distances that the solver aims at."""
         required = self.required(C, pairs, touching)
-        return np.where(required < 0, required / 2, required + BUFFER)
-
-
-def original_name(name: str) -> str:
-    """Return the name of the frame that a copy for an attachment stands for."""
-    return re.sub(r"@\d+$", "", name)
+        spare = np.where(is_among(C, pairs, touching), TOUCH_DEPTH / 2, BUFFER)
+        return required + spare
 
 
 def is_among(
@@ -119,6 +108,8 @@ def is_among(
 
     Copies of a frame for its attachments, `frame@k`, count as the frame.
     """
+    if not names:
+        return np.zeros(len(pairs), bool)
     base = [original_name(name) for name in C.frame_names]
     return np.array([frozenset((base[a], base[b])) in names for a, b in pairs], bool)
 

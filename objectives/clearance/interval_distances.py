@@ -56,6 +56,10 @@ from posewise.robots.kinematics.motion_bounds import (
 )
 from posewise.robots.world.frame import Frame
 
+BATCH = 64
+"""Number of intervals measured in one call, the size that is compiled for (count). More
+waste more work on the last batch, fewer take more calls."""
+
 
 class FramePairs(NamedTuple):
     """Pairs of frames whose distances are bounded, and their bodies."""
@@ -302,6 +306,34 @@ def _may_be_near(group: PairGroup, motion: _Motion, limit: jax.Array) -> jax.Arr
     return ((far > 0) & (square < far * far)).reshape(-1)
 
 
-interval_distances = compile_program(
-    _interval_distances, is_large=lambda kinds: False, fetches=True
-)
+_compiled = compile_program(_interval_distances, fetches=True)
+
+
+def interval_distances(
+    K: Kinematics,
+    pairs: FramePairs,
+    q: Float[np.ndarray, "n nq"],
+    step: Float[np.ndarray, "n nv"],
+    threshold: Float[np.ndarray, "n pairs"],
+) -> IntervalDistances:
+    """Return the distances of pairs on intervals around configurations.
+
+    Args:
+        K: kinematics of the world.
+        pairs: pairs of frames.
+        q: configurations in the middle of the intervals.
+        step: tangent vectors from the middles to the ends.
+        threshold: distance of each pair up to which it is bounded [m]; negative
+            infinity for pairs that do not count.
+    """
+    lower, middle = np.array(threshold, float), np.full_like(threshold, np.inf)
+    for first in range(0, len(q), BATCH):
+        n = min(BATCH, len(q) - first)
+        # Rows that fill the batch have no range, so that nothing is measured in them.
+        rows = first + np.minimum(np.arange(BATCH), n - 1)
+        limit = np.where(np.arange(BATCH)[:, None] < n, threshold[rows], -np.inf)
+        found = _compiled(
+            pairs.kinds, K, pairs.frames, pairs.params, q[rows], step[rows], limit
+        )
+        lower[first : first + n], middle[first : first + n] = (x[:n] for x in found)
+    return IntervalDistances(lower, middle)

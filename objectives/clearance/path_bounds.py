@@ -9,11 +9,13 @@ from jaxtyping import Bool, Float, Int
 from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.kinematics.manifold import difference, integrate
 
-from .interval_distances import FramePairs, IntervalDistances, interval_distances
+from .interval_distances import (
+    BATCH,
+    FramePairs,
+    IntervalDistances,
+    interval_distances,
+)
 
-BATCH = 64
-"""Number of intervals measured in one call, the size that is compiled for (count). More
-waste more work on the last batch, fewer take more calls."""
 MAX_SPLITS = 24
 """Number of times an interval is halved (count). Motions are shorter than a micrometre
 then, and only bodies without bounds are left."""
@@ -134,19 +136,12 @@ def _measure(
     part: _Intervals,
     wanted: np.ndarray,
 ) -> IntervalDistances:
-    """Return the distances on at most `BATCH` intervals."""
-    n = len(part.segment)
-    # Rows that fill the batch have no range, so that nothing is measured in them.
-    rows = np.minimum(np.arange(BATCH), n - 1)
-    limit = np.where(np.arange(BATCH)[:, None] < n, wanted[rows], -np.inf)
-    segment, begin, end = (x[rows] for x in part[:3])
-    step = steps[segment]
-    middle = integrate(K.tree, path[segment], ((begin + end) / 2)[:, None] * step)
-    half = ((end - begin) / 2)[:, None] * step
-    lower, distance = interval_distances(
-        pairs.kinds, K, pairs.frames, pairs.params, middle, half, limit
-    )
-    return IntervalDistances(lower[:n], distance[:n])
+    """Return the distances on intervals."""
+    step = steps[part.segment]
+    middle = ((part.begin + part.end) / 2)[:, None] * step
+    half = ((part.end - part.begin) / 2)[:, None] * step
+    q = integrate(K.tree, path[part.segment], middle)
+    return interval_distances(K, pairs, q, half, wanted)
 
 
 def _keep_nearest(

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from posewise.robots.kinematics.forward import Kinematics
 
-from .avoidance import original_name
+from ..chain.modes import original_name
 from .motion_model import MotionPart
 from .path_bounds import PathBounds, bound_path
 

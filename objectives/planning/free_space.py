@@ -9,7 +9,6 @@ from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.kinematics.manifold import difference, integrate
 
 from ..clearance.interval_distances import FramePairs, interval_distances
-from ..clearance.path_bounds import BATCH
 
 SPACING = 0.06
 """Largest change of a coordinate between two places of a motion that are checked [rad,
@@ -81,20 +80,6 @@ class FreeSpace:
 
     def _distances(self, q: Float[np.ndarray, "n nq"]) -> Float[np.ndarray, "n pairs"]:
         """Return the distance of each pair, or the required one if it is larger."""
-        distances = np.zeros((len(q), len(self.required)))
-        no_motion = np.zeros((BATCH, self.K.nv))
-        for k in range(0, len(q), BATCH):
-            n = min(BATCH, len(q) - k)
-            rows = k + np.minimum(np.arange(BATCH), n - 1)
-            limit = np.where(np.arange(BATCH)[:, None] < n, self.required, -np.inf)
-            lower, _ = interval_distances(
-                self.pairs.kinds,
-                self.K,
-                self.pairs.frames,
-                self.pairs.params,
-                q[rows],
-                no_motion,
-                limit,
-            )
-            distances[k : k + n] = lower[:n]
-        return distances
+        limits = np.broadcast_to(self.required, (len(q), len(self.required)))
+        no_motion = np.zeros((len(q), self.K.nv))
+        return interval_distances(self.K, self.pairs, q, no_motion, limits).lower

@@ -51,11 +51,7 @@ def _movable_coordinates(spec: ProblemSpec) -> Int[np.ndarray, " n"]:
     """
     modes = mode_sequence(spec)
     tree, limits = modes.world.kinematics().tree, modes.world.limits
-    rotates = np.zeros(tree.nq, bool)
-    for dof, column in enumerate(tree.dof_columns[: tree.nv]):
-        if tree.column_coordinate[column] >= 0:
-            rotates[tree.column_coordinate[column]] = tree.dof_is_rotation[dof]
-    moves = (rotates | np.isfinite(limits).all(0)) & (limits[0] < limits[1])
+    moves = (tree.is_angle | np.isfinite(limits).all(0)) & (limits[0] < limits[1])
     moves[modes.shared_coordinates] = False
     moves[tree.indices.quaternion_coordinates.reshape(-1)] = False
     return np.flatnonzero(moves)

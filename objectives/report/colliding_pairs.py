@@ -13,7 +13,7 @@ from posewise.features.table import FS
 from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 
-from ..clearance.avoidance import original_name
+from ..chain.modes import original_name
 from ..clearance.certificate import Certificate, Shortfall
 from ..objective_report import ObjectiveReport, violations
 

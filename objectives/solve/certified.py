@@ -1,10 +1,11 @@
 """Solves whose paths also keep their distances between slices.
 
 A path has infinitely many configurations, and rows hold at some: in the slices, and at
-one place between each two of them. Where a solved path fails its check, the row of that
-segment moves to the deepest place, and the path is solved again from where it is (an
-exchange method of semi-infinite programming; Hettich and Kortanek 1993). Places are
-data, so that nothing is compiled again.
+one place between each two of them. Where a solved path fails its check, the rows around
+ask for more distance, a row that does not see what is there moves to the deepest place,
+and the path is solved again from where it is (an exchange method of semi-infinite
+programming; Hettich and Kortanek 1993). Places and distances are data, so that nothing
+is compiled again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +35,7 @@ from .settings import SolveSettings
 from .warm_start import MAX_PENALTY_GROWTH
 
 MAX_EXCHANGES = 6
-"""Number of times that rows move and a path is solved again (count). Few paths that
+"""Number of times that rows change and a path is solved again (count). Few paths that
 fail six checks pass a later one."""
 MAX_UNSEEN_DEPTH = 5e-3
 """Depth of a shortfall up to which rows ask for more distance where they are [m]. A
@@ -168,7 +169,7 @@ def solve_certified(
         is_interrupted = int(end.status) == Status.INTERRUPTED
         if certificate is None or certificate.is_kept or not is_near or is_interrupted:
             break
-        data = move_rows(spec, compiled, data, certificate.shortfalls)
+        data = tighten_rows(spec, compiled, data, certificate.shortfalls)
         mu = min(float(end.mu), MAX_PENALTY_GROWTH * least)
         again = replace(options, mu=max(mu, least))
         end = solve_interruptible(
@@ -179,13 +180,13 @@ def solve_certified(
     return CertifiedResult(end._replace(iterations=iterations), certificate, data)
 
 
-def move_rows(
+def tighten_rows(
     spec: ProblemSpec,
     compiled: CompiledProblem,
     data: ChainData,
     shortfalls: Iterable[Shortfall],
 ) -> ChainData:
-    """Return the data with the rows of some segments where their distance is least."""
+    """Return the data with rows that ask for what a path is missing between slices."""
     batches = list(data.batches)
     rows = _rows_of_segments(spec, compiled)
     for short in shortfalls:

@@ -69,7 +69,7 @@ def solve_starts(
             problems, [0], settings, report_progress, max_solutions=max_solutions
         )
         return make_solutions(problems, result, settings.tolerance, findings)
-    return _solve_in_sequence(
+    return _solutions_in_sequence(
         spec,
         compile_chain(spec),
         settings,
@@ -93,7 +93,7 @@ def solve_certified_batch(
     solutions: list[Solution] = []
     for b in range(problems.count):
         compiled = CompiledProblem(problems.chain, problems.data(b), problems.locations)
-        found = _solve_in_sequence(
+        found = _solutions_in_sequence(
             problems.spec(b), compiled, settings, report_progress, retry=True
         )
         solutions.append(best_solution(found))
@@ -107,7 +107,7 @@ def solve_certified_batch(
     return solutions
 
 
-def _solve_in_sequence(
+def _solutions_in_sequence(
     spec: ProblemSpec,
     compiled: CompiledProblem,
     settings: SolveSettings,

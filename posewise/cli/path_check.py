@@ -59,12 +59,12 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
     spec = resolve_alternatives(komo.spec)[0]
     checks = [_check_limits(loaded, komo), _check_speeds(loaded, komo)]
     solution = None
-    steps = _step_durations(loaded, spec)
-    if steps is None:
+    found = _path_in_slices(loaded, spec)
+    if found is None:
         checks.append(_no_slices(loaded, spec))
     else:
         tolerance = arguments.get("tolerance", 1e-3)
-        solution = _in_slices(loaded, spec, steps, tolerance)
+        solution = _in_slices(spec, *found, tolerance)
         checks += [_check_objectives(solution), *_check_durations(solution, spec)]
     checks.append(_check_collisions(loaded, komo, solution))
     line = None
@@ -97,12 +97,22 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
     return CommandResult(passed, "\n".join([*table, *lines]), data, {})
 
 
-def _step_durations(
+def _path_in_slices(
+    loaded: PathFile, spec: ProblemSpec
+) -> tuple[Float[np.ndarray, "T nq"], Float[np.ndarray, " T"]] | None:
+    """Return the path in slices and the duration of the step into each; None: unknown.
+
+    Variable durations are those of the file.
+    """
+    steps = spec.tau if not spec.durations else _durations_of_file(loaded, spec)
+    path = None if steps is None else loaded.at(np.cumsum(steps))
+    return None if path is None or steps is None else (path, steps)
+
+
+def _durations_of_file(
     loaded: PathFile, spec: ProblemSpec
 ) -> Float[np.ndarray, " T"] | None:
-    """Return the duration of the step into each slice; None if they are not known."""
-    if not spec.durations:
-        return None if loaded.at(np.cumsum(spec.tau)) is None else spec.tau
+    """Return the duration of the step into each slice; None: phases are not even."""
     if loaded.times is None or len(loaded.path) != spec.T:
         return None
     steps = np.diff(loaded.times, prepend=0.0)
@@ -129,14 +139,12 @@ def _no_slices(loaded: PathFile, spec: ProblemSpec) -> PathCheck:
 
 
 def _in_slices(
-    loaded: PathFile,
     spec: ProblemSpec,
+    path: Float[np.ndarray, "T nq"],
     steps: Float[np.ndarray, " T"],
     tolerance: float,
 ) -> Solution:
     """Return the path in slices; distances between these are checked apart."""
-    path = loaded.at(np.cumsum(steps))
-    assert path is not None
     objectives = tuple(o for o in spec.objectives if o.fraction is None)
     in_slices = replace(spec, objectives=objectives, avoidance=None)
     return given_path_as_solution(in_slices, path, tolerance, steps)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.objectives import Solution
+from posewise.objectives.chain.modes import original_name
 from posewise.objectives.clearance.avoidance import CollisionAvoidance
 from posewise.objectives.clearance.certificate import certify
 from posewise.objectives.clearance.motion_model import MotionPart, motion_parts
@@ -90,7 +91,7 @@ class PlayedFile:
         shortfalls = certify(self._kinematics, self._parts, self.points).shortfalls
         deepest: dict[frozenset[str], str] = {}
         for short in sorted(shortfalls, key=lambda s: -s.depth):
-            a, b = (name.partition("@")[0] for name in short.frames)
+            a, b = map(original_name, short.frames)
             begin, end = self.times[short.segment : short.segment + 2]
             line = (
                 f"{a!r} and {b!r} come to {1e3 * short.distance:.1f} mm at"

@@ -66,6 +66,16 @@ class KinematicTree:
         return moves[[*self.frame_nodes, -1]]
 
     @cached_property
+    def is_angle(self) -> np.ndarray:
+        """Mask (nq,) of the coordinates that are angles of single joints."""
+        angles = np.zeros(self.nq, bool)
+        for dof, column in enumerate(self.dof_columns[: self.nv]):
+            coordinate = self.column_coordinate[column]
+            if coordinate >= 0:
+                angles[coordinate] = self.dof_is_rotation[dof]
+        return angles
+
+    @cached_property
     def indices(self) -> "TreeIndices":
         """The structure as index arrays, computed once."""
         return TreeIndices(self)
