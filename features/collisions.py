@@ -140,10 +140,7 @@ def required_distances(
     if symbol.pair_margins is not None:
         return pairs, symbol.pair_margins(C, pairs)
     given: dict[str, Any] = {**symbol.options, **options}
-    margins = np.full(len(pairs), float(given["margin"]))
-    if given["self_margin"] is not None:
-        margins[C.own_links(pairs)] = given["self_margin"]
-    return pairs, margins
+    return pairs, _pair_margins(C, given["margin"], given["self_margin"], pairs)
 
 
 def resolve_rows(
@@ -183,11 +180,11 @@ def _pair_margins(
 
 
 def _resolve_pairs(
-    fn: Any,
+    fn: Callable[..., jax.Array],
     name: str,
     dim: int,
     C: Config,
-    frames: Any,
+    frames: Sequence[FrameName],
     margins: Callable[[np.ndarray], np.ndarray],
     smoothing: float,
 ) -> Resolved:
@@ -221,7 +218,7 @@ def pair_rows_symbol(
 
 
 def _pairs_symbol(
-    fn: Any,
+    fn: Callable[..., jax.Array],
     name: str,
     dim: int,
     shapes: Sequence[Frame],
