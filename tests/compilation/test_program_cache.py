@@ -112,11 +112,14 @@ def test_programs_of_the_cache_of_jax_are_compiled_again(tmp_path):
 
 def test_the_next_process_compiles_nothing(tmp_path):
     run = partial(solve_in_process, tmp_path)
-    first, again, moved = run(0.0), run(0.0), run(0.02)
+    first = run(0.0)
+    stored = {*tmp_path.glob("*.program")}
+    again, moved = run(0.0), run(0.02)
+    assert stored and {*tmp_path.glob("*.program")} == stored
     assert all(r["feasible"] for r in (*first, *again, *moved))
     assert [r["path"] for r in again] == [r["path"] for r in first]
     assert moved[0]["path"] != first[0]["path"]
     # the function of a user has no fingerprint, so that its program is compiled
     counts = [[r["compiled"] for r in found] for found in (again, moved)]
     assert counts == [[0, counts[0][1]]] * 2 and counts[0][1] > 0
-    assert first[0]["compiled"] > 0 and len(list(tmp_path.glob("*.program"))) == 2
+    assert first[0]["compiled"] > 0
