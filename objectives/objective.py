@@ -38,6 +38,11 @@ class Objective:
     """Fraction of the straight way from the slice before at which it holds, to begin
     with; None: it holds in its slices."""
 
+    @property
+    def is_avoidance(self) -> bool:
+        """Whether it keeps distances for `KOMO.avoid_collisions`."""
+        return self.feature.symbol.pair_margins is not None
+
     @cached_property
     def max_unit_cost(self) -> float:
         """Largest cost in one slice of a unit change of the feature."""

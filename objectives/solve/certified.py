@@ -43,6 +43,10 @@ deeper one is something that the rows of its segment do not see, so that one mov
 RAISE_FACTOR = 2.0
 """Ratio of the distance by which rows ask for more to what is missing between them.
 Larger values need fewer solves and make paths longer."""
+RAISED_RANGE = 0.5
+"""Distance on the path up to which rows ask for more, in slices: one row or two on each
+side of where something is missing. Larger values move parts of the path that are
+right."""
 LEAST_RAISE = 5e-4
 """Smallest distance by which rows ask for more [m], so that few solves are needed."""
 MAX_RAISE = 0.02
@@ -188,32 +192,47 @@ def tighten_rows(
 ) -> ChainData:
     """Return the data with rows that ask for what a path is missing between slices."""
     batches = list(data.batches)
-    rows = _rows_of_segments(spec, compiled)
     for short in shortfalls:
-        for segment in range(short.segment - 1, short.segment + 2):
-            if segment in rows:
-                batch, row = rows[segment]
-                raised = max(RAISE_FACTOR * short.depth, LEAST_RAISE)
-                batches[batch] = _raised(batches[batch], row, raised)
-        if short.depth > MAX_UNSEEN_DEPTH and short.segment in rows:
-            batch, row = rows[short.segment]
-            batches[batch] = _moved(batches[batch], row, short.fraction)
+        place = short.segment - 1 + short.fraction
+        raised = max(RAISE_FACTOR * short.depth, LEAST_RAISE)
+        for row in _avoidance_rows(spec, compiled, data):
+            if abs(row.place - place) <= RAISED_RANGE:
+                batches[row.batch] = _raised(batches[row.batch], row.index, raised)
+            is_unseen = short.depth > MAX_UNSEEN_DEPTH
+            if is_unseen and row.segment == short.segment:
+                moved = _moved(batches[row.batch], row.index, short.fraction)
+                batches[row.batch] = moved
     return data._replace(batches=tuple(batches))
 
 
-def _rows_of_segments(
-    spec: ProblemSpec, compiled: CompiledProblem
-) -> dict[int, tuple[int, int]]:
-    """Return the batch, and the instance in it, of the row of each segment."""
-    places = {}
+class AvoidanceRow(NamedTuple):
+    """A row for the distances in a slice, or at one place between two slices."""
+
+    place: float
+    """Its place on the path, in slices."""
+    segment: int | None
+    """The segment that it is inside, by the slice at the end; None: in a slice."""
+    batch: int
+    """Its batch in the data of the problem, and its instance there."""
+    index: int
+
+
+def _avoidance_rows(
+    spec: ProblemSpec, compiled: CompiledProblem, data: ChainData
+) -> Iterator[AvoidanceRow]:
+    """Yield the rows that keep distances along the path."""
     for objective, parts in zip(spec.objectives, compiled.locations, strict=True):
-        if objective.fraction is None:
+        if not objective.is_avoidance:
             continue
         for part in parts:
-            slices = np.asarray(compiled.data.batches[part.batch].slices)[part.rows]
-            for segment, row in zip(slices.tolist(), part.rows.tolist(), strict=True):
-                places[segment] = part.batch, row
-    return places
+            batch = data.batches[part.batch]
+            slices = np.asarray(batch.slices)[part.rows]
+            for t, index in zip(slices.tolist(), part.rows.tolist(), strict=True):
+                if objective.fraction is None:
+                    yield AvoidanceRow(t, None, part.batch, index)
+                else:
+                    place = t - 1 + float(batch.fractions[index])
+                    yield AvoidanceRow(place, t, part.batch, index)
 
 
 def _raised(b: FeatureBatch, row: int, depth: float) -> FeatureBatch:

@@ -10,7 +10,7 @@ from ..chain.groups import ChainData
 from ..chain.problem import Chain
 from ..clearance.certificate import Certificate
 from ..objective import Objective
-from ..problem_spec import ProblemSpec
+from ..problem_spec import ProblemSpec, mode_sequence
 
 
 class SolveRecord(NamedTuple):
@@ -40,10 +40,39 @@ class SolveRecord(NamedTuple):
     def _values(
         self, objective: Objective, parts: list[RowLocation]
     ) -> Float[np.ndarray, "slices rows"]:
-        if objective.fraction is not None and self.certificate is not None:
-            # Rows between slices hold at one place, but what counts is everywhere.
-            return self.certificate.missing[list(objective.slices), None]
         y = np.asarray(self.y, float)
-        return np.concatenate(
+        values = np.concatenate(
             [np.maximum(y[part.positions], part.lower_bound) for part in parts]
         )
+        if self.certificate is None or not objective.is_avoidance:
+            return values
+        # Rows for distances hold at some places and may ask for more than is required;
+        # what counts is required everywhere.
+        missing = self._missing_distance(objective, self.certificate)
+        return (
+            missing if objective.fraction is not None else np.minimum(values, missing)
+        )
+
+    def _missing_distance(
+        self, objective: Objective, certificate: Certificate
+    ) -> Float[np.ndarray, "slices 1"]:
+        """Return a bound of the distance that is missing in or before each slice [m].
+
+        In a slice it is that of any segment with the slice at one end, in the same
+        mode, on which the same is required; without such a segment it is infinite.
+        """
+        avoidance = self.spec.avoidance
+        if objective.fraction is not None or avoidance is None:
+            return certificate.missing[list(objective.slices), None]
+        modes, touching = mode_sequence(self.spec), avoidance.touching
+        every = np.append(certificate.missing, np.inf)
+
+        def is_alike(t: int, end: int) -> bool:
+            same_mode = modes.at(t) is modes.at(end - 1)
+            return same_mode and touching([t]) == touching([end - 1, end])
+
+        bounds = [
+            min(every[end] if is_alike(t, end) else np.inf for end in (t, t + 1))
+            for t in objective.slices
+        ]
+        return np.array(bounds)[:, None]
