@@ -21,7 +21,7 @@ from posewise.solvers import EQ, INEQ, SOS
 
 from ..objective import Objective
 from .groups import ChainData, FeatureBatch, FeatureGroup
-from .modes import ModeSequence
+from .modes import Mode, ModeSequence
 from .problem import Chain
 
 
@@ -74,10 +74,14 @@ def build_chain(
     members: dict[FeatureGroup, list[tuple[int, SliceObjective]]] = {}
     for i, objective in enumerate(objectives):
         weights = objective.weights or (1.0,) * len(objective.slices)
+        windows: dict[tuple[Mode, ...], BoundWindow] = {}
         for t, weight in zip(objective.slices, weights, strict=True):
-            row = _slice_objective(modes, objective, t, weight)
-            group = replace(
-                _group_of(row.feature), is_between=objective.fraction is not None
+            window = _window_modes(modes, objective, t)
+            if window not in windows:
+                windows[window] = _bind_window(modes, objective, window)
+            feature, frames, group = windows[window]
+            row = SliceObjective(
+                t, objective, feature, frames, weight, objective.fraction
             )
             members.setdefault(group, []).append((i, row))
     separate = _separate_coordinates(K.tree, modes.shared_columns)
@@ -128,27 +132,45 @@ def build_chain(
     return chain, data, locations
 
 
-def _slice_objective(
-    modes: ModeSequence, objective: Objective, t: int, weight: float
-) -> SliceObjective:
-    """Return an objective in a slice, or before it, with the frames of its window.
+def _window_modes(
+    modes: ModeSequence, objective: Objective, t: int
+) -> tuple[Mode, ...]:
+    """Return the modes of the slices that a feature depends on, the oldest first.
 
-    Frames in older slices are those of the mode of that slice, if the feature has the
-    same structure there; otherwise those of slice t. Until a slice is reached, the mode
-    is that of the slice before.
+    Until a slice is reached, the mode is that of the slice before.
     """
     newest = t if objective.fraction is None else t - 1
-    feature = modes.at(newest).bind(objective.feature)
-    order = objective.feature.order
-    slices = range(newest - order, newest + 1)
-    window = [modes.at(k).bind(objective.feature) for k in slices]
-    is_uniform = all(_group_of(bound) == _group_of(feature) for bound in window)
-    frames = np.stack([b.frames if is_uniform else feature.frames for b in window])
+    return tuple(
+        modes.at(k) for k in range(newest - objective.feature.order, newest + 1)
+    )
+
+
+class BoundWindow(NamedTuple):
+    """A feature bound in the modes of its window."""
+
+    feature: BoundFeature
+    frames: np.ndarray
+    group: FeatureGroup
+
+
+def _bind_window(
+    modes: ModeSequence, objective: Objective, window: tuple[Mode, ...]
+) -> BoundWindow:
+    """Return the feature of an objective with the frames of its window.
+
+    Frames in older slices are those of the mode of that slice, if the feature has the
+    same structure there; otherwise those of the newest slice.
+    """
+    bound = [mode.bind(objective.feature) for mode in window]
+    feature, group = bound[-1], _group_of(bound[-1])
+    is_uniform = all(_group_of(b) == group for b in bound)
+    frames = np.stack([b.frames if is_uniform else feature.frames for b in bound])
     if feature.symbol.vector_form:
         frames = feature.symbol.vector_form.select_frames(
             frames, modes.world.tree.model.layout.tree.n_frames
         )
-    return SliceObjective(t, objective, feature, frames, weight, objective.fraction)
+    group = replace(group, is_between=objective.fraction is not None)
+    return BoundWindow(feature, frames, group)
 
 
 def _group_of(feature: BoundFeature) -> FeatureGroup:

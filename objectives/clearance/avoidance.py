@@ -73,20 +73,27 @@ class CollisionAvoidance:
         Args:
             T: number of slices.
         """
-        name = "avoid collisions"
-        result = []
-        for touching, slices in _grouped([self.touching([t]) for t in range(T)]):
-            feature = Feature(self._sum(touching))
-            result.append(Objective(name, feature, OT.ineq, slices))
-        if not self.between:
-            return tuple(result)
-        ends = [self.touching([t - 1, t]) for t in range(T)]
-        for touching, slices in _grouped(ends):
-            feature = Feature(self._sum(touching))
-            between = f"{name} between slices"
-            result.append(
-                Objective(between, feature, OT.ineq, slices, fraction=FIRST_FRACTION)
-            )
+        name, between = "avoid collisions", "avoid collisions between slices"
+        at_slices = _grouped([self.touching([t]) for t in range(T)])
+        on_segments = _grouped([self.touching([t - 1, t]) for t in range(T)])
+        # One feature for both, because binding it to a world takes milliseconds.
+        kinds = {touching for touching, _ in (*at_slices, *on_segments)}
+        features = {touching: Feature(self._sum(touching)) for touching in kinds}
+        result = [
+            Objective(name, features[touching], OT.ineq, slices)
+            for touching, slices in at_slices
+        ]
+        if self.between:
+            result += [
+                Objective(
+                    between,
+                    features[touching],
+                    OT.ineq,
+                    slices,
+                    fraction=FIRST_FRACTION,
+                )
+                for touching, slices in on_segments
+            ]
         return tuple(result)
 
     def _sum(self, touching: frozenset[PairName]) -> Symbol:
