@@ -11,8 +11,11 @@ from posewise.robots.kinematics.manifold import difference, integrate
 
 from .free_space import FreeSpace
 
-BRANCHES = 8
+BRANCHES = 16
 """Number of branches that grow at a time (count); they are checked together."""
+CONNECTIONS = 6
+"""Number of these that then grow on to the other tree, the nearest ones (count). The
+whole way there is checked, which costs most; few of them get through."""
 MAX_BRANCH = 0.5
 """Longest branch towards a random configuration [rad, m]. Longer ones reach farther in
 open space and are blocked more often in narrow places."""
@@ -25,11 +28,12 @@ class Tree:
         self.nodes = root[None]
         self.parents = np.array([-1])
 
-    def nearest(self, space: FreeSpace, q: Float[np.ndarray, "n nq"]) -> np.ndarray:
-        """Return the index of the node nearest to each configuration."""
+    def distances(
+        self, space: FreeSpace, q: Float[np.ndarray, "n nq"]
+    ) -> Float[np.ndarray, "n nodes"]:
+        """Return the squared distance of each configuration to each node."""
         moving = space.moving
-        square = ((self.nodes[None, :, moving] - q[:, None, moving]) ** 2).sum(-1)
-        return square.argmin(1)
+        return ((self.nodes[None, :, moving] - q[:, None, moving]) ** 2).sum(-1)
 
     def grow(
         self, space: FreeSpace, goals: Float[np.ndarray, "n nq"], max_length: float
@@ -39,7 +43,7 @@ class Tree:
         Returns:
             The index of the last node of each branch, and whether it is the goal.
         """
-        parents = self.nearest(space, goals)
+        parents = self.distances(space, goals).argmin(1)
         start = self.nodes[parents]
         step = difference(space.K.tree, start, goals)
         length = np.abs(step).max(1)
@@ -84,6 +88,8 @@ def rrt_connect(
         grown, other = trees if k % 2 == 0 else trees[::-1]
         samples = space.sample(start, BRANCHES, rng)
         tips, _ = grown.grow(space, samples, MAX_BRANCH)
+        nearest = np.argsort(other.distances(space, grown.nodes[tips]).min(1))
+        tips = tips[nearest[:CONNECTIONS]]
         ends, met = other.grow(space, grown.nodes[tips], np.inf)
         if met.any():
             branch = int(np.flatnonzero(met)[0])
