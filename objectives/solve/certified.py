@@ -197,10 +197,10 @@ def tighten_rows(
         raised = max(RAISE_FACTOR * short.depth, LEAST_RAISE)
         for row in _avoidance_rows(spec, compiled, data):
             if abs(row.place - place) <= RAISED_RANGE:
-                batches[row.batch] = _raised(batches[row.batch], row.index, raised)
+                batches[row.batch] = _raised(batches[row.batch], row.instance, raised)
             is_unseen = short.depth > MAX_UNSEEN_DEPTH
             if is_unseen and row.segment == short.segment:
-                moved = _moved(batches[row.batch], row.index, short.fraction)
+                moved = _moved(batches[row.batch], row.instance, short.fraction)
                 batches[row.batch] = moved
     return data._replace(batches=tuple(batches))
 
@@ -214,7 +214,7 @@ class AvoidanceRow(NamedTuple):
     """The segment that it is inside, by the slice at the end; None: in a slice."""
     batch: int
     """Its batch in the data of the problem, and its instance there."""
-    index: int
+    instance: int
 
 
 def _avoidance_rows(
