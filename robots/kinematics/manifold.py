@@ -52,7 +52,7 @@ def tangent_to_coordinates(
     G = 2 * G / norm[..., None]
     turned = J[..., :, columns][..., None, :]  # rows, balls, 1, 3
     turned = (turned @ G[..., None, :, :, :])[..., 0, :]
-    wide = xp.concatenate([J, turned.reshape((*J.shape[:-1], -1))], -1)
+    wide = xp.concatenate([J, _flatten_last_two(turned)], -1)
     source = np.zeros(tree.nq, int)
     for column, coordinate in enumerate(tree.column_coordinate):
         if coordinate >= 0:
@@ -88,7 +88,7 @@ def coordinates_to_tangent(
     )
     turned = (J[..., :, parts][..., None, :] @ half[..., None, :, :, :])[..., 0, :]
     singles = J[..., :, np.array(single, int)]
-    wide = xp.concatenate([singles, turned.reshape((*J.shape[:-1], -1))], -1)
+    wide = xp.concatenate([singles, _flatten_last_two(turned)], -1)
     source = np.zeros(tree.nv, int)
     position = {c: i for i, c in enumerate(single)}
     for column, coordinate in enumerate(tree.column_coordinate):
@@ -110,7 +110,7 @@ def difference(
     turn = quat_multiply(
         quat_conjugate(quat_normalize(a[..., parts])), quat_normalize(b[..., parts])
     )
-    turned = quat_log(turn).reshape((*a.shape[:-1], -1))
+    turned = _flatten_last_two(quat_log(turn))
     source = np.array(tree.column_coordinate, int)
     for k, (_, column) in enumerate(tree.balls):
         source[column : column + 3] = tree.nq + 3 * k + np.arange(3)
@@ -128,8 +128,9 @@ def integrate(
         tree.indices.quaternion_coordinates,
         tree.indices.quaternion_columns,
     )
-    turned = quat_multiply(quat_normalize(q[..., parts]), quat_exp(v[..., columns]))
-    turned = turned.reshape((*q.shape[:-1], -1))
+    turned = _flatten_last_two(
+        quat_multiply(quat_normalize(q[..., parts]), quat_exp(v[..., columns]))
+    )
     source = np.zeros(tree.nq, int)
     single = np.zeros(tree.nq)
     for column, coordinate in enumerate(tree.column_coordinate):
@@ -142,6 +143,11 @@ def integrate(
     for k in range(len(tree.balls)):
         rows[parts[k]] = tree.nq + 4 * k + np.arange(4)
     return xp.concatenate([moved, turned], -1)[..., rows]
+
+
+def _flatten_last_two(x: Float[Array, "*batch n k"]) -> Float[Array, "*batch nk"]:
+    """Return an array, which may be empty, with its last two axes in one."""
+    return x.reshape((*x.shape[:-2], x.shape[-2] * x.shape[-1]))
 
 
 def interpolate(

@@ -14,6 +14,7 @@ import posewise as pw
 from posewise import FS, OT, ConfigError, ObjectiveError, Status
 from posewise.objectives.chain.builder import without_slack
 from posewise.objectives.problem_spec import compile_chain
+from posewise.objectives.solve.given_path import given_path_as_solution
 from posewise.robots.kinematics.manifold import difference, integrate
 
 RANGE = 2.0
@@ -70,6 +71,20 @@ def test_a_wall_between_two_slices_is_seen_only_with_the_certificate():
         assert pair.lower_bound <= least_distance(jump)
     round_ = across(disc()).solve(progress=False)
     assert round_.feasible and least_distance(round_) >= 0
+
+
+@pytest.mark.parametrize("spare", [2e-4, -2e-4])
+def test_the_check_decides_in_narrow_places(spare):
+    """Rows ask for a millimetre on both sides, of which here a fifth is there."""
+    C = disc(wall=(0.0, 0.6 + spare), size=(0.1, 1.0, 1.0))
+    place = [0, -0.6 - spare, 0]
+    C.add_frame("floor", position=place, shape=pw.Box([0.1, 1, 1]), contact=1)
+    solution = across(C, slices=8).solve(progress=False)
+    assert solution.feasible == (spare > 0)
+    assert solution.clearance().lower_bound == pytest.approx(spare, abs=1.2e-4)
+    rows = {o.objective.name: o.violation for o in solution.objectives}
+    if spare > 0:
+        assert max(v for k, v in rows.items() if k.startswith("avoid")) == 0
 
 
 METHODS = {
@@ -283,6 +298,22 @@ def test_what_may_touch_overlaps_by_no_more_than_a_millimetre():
     height = solution.path[:, 2] - 0.1
     assert (height[:4] >= 0.02).all() and np.abs(height[5:]).max() <= 1e-3
     assert -1e-3 <= solution.clearance().lower_bound < 1e-3
+
+
+def test_a_slice_between_two_that_may_touch_is_judged_by_itself():
+    """On the segments beside it the pair may touch."""
+    allow = [("ball", "table", times) for times in ([0, 1.0], [1.4, 2.0])]
+    path = np.tile([-0.5, 0, 0.0995], (12, 1))
+    results = {}
+    for strict in (0, 1):
+        everywhere = [("ball", "table", None)] * (1 - strict)
+        komo = landing(margin=0.005, allow=[*allow, *everywhere])
+        komo.config.q = path[0]
+        touching = komo.spec.avoidance.touching
+        assert sum(not touching([t]) for t in range(12)) == strict
+        assert all(touching([t - 1, t]) for t in range(12))
+        results[strict] = given_path_as_solution(komo.spec, path, 1e-3).feasible
+    assert results == {0: True, 1: False}
 
 
 @pytest.mark.parametrize("allowed", [[], [("ball", "table", [0.0, 0.5])]])

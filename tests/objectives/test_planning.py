@@ -7,6 +7,7 @@ from helpers.moving_worlds import segment_points
 import posewise as pw
 from posewise import FS, OT
 from posewise.objectives.planning import detours
+from posewise.objectives.planning.free_space import SPACING
 from posewise.objectives.planning.planned_starts import planned_path
 from posewise.objectives.problem_spec import initial_paths, mode_sequence
 
@@ -87,6 +88,33 @@ def test_what_a_path_does_not_move_stays():
     C = disc()
     rest = C.coordinates(["ball", "lid"])
     np.testing.assert_array_equal(path[:, rest], np.tile(C.q[rest], (SLICES, 1)))
+
+
+def test_motions_end_before_the_first_blocked_place(monkeypatch):
+    """The disc, of radius 0.1 m, keeps 0.01 m from a wall of half 0.01 by 0.5 m."""
+    spaces = []
+
+    def keep(space, *_):
+        spaces.append(space)
+
+    monkeypatch.setattr(detours, "rrt_connect", keep)
+    assert planned(across()) is None
+    (space,) = spaces
+    rng = np.random.default_rng(0)
+    start, goal = (space.sample(disc().q, 200, rng) for _ in range(2))
+    for row, (a, b) in enumerate(zip(start, goal, strict=True)):
+        parts = max(int(np.ceil(np.abs(b - a).max() / SPACING)), 1)
+        at = a + np.arange(1, parts + 1)[:, None] / parts * (b - a)
+        outside = np.maximum(np.abs(at[:, :2]) - [0.01, 0.5], 0)
+        ball = np.linalg.norm(at[:, :3] - [0, -1.0, 0], axis=1)
+        gaps = np.minimum(np.linalg.norm(outside, axis=1) - 0.1, ball - 0.2)
+        blocked = np.append(np.flatnonzero(gaps < 0.01), parts)[0]
+        assert space.reachable(a[None], b[None])[0] == blocked / parts, row
+    ends = zip(start, goal, strict=True)
+    together = space.reachable(start, goal)
+    assert 0.2 < (together < 1).mean() < 0.8
+    one_by_one = [space.reachable(a[None], b[None])[0] for a, b in ends]
+    np.testing.assert_array_equal(together, one_by_one)
 
 
 def test_waypoints_are_kept():
