@@ -254,6 +254,9 @@ def test_differences_are_undone_by_steps(seed):
     poses = lambda q: np.stack(C.kinematics().forward_pass(q).frames.p)
     np.testing.assert_allclose(poses(integrate(tree, a, step)), poses(b), atol=1e-12)
     np.testing.assert_allclose(difference(tree, a, a), 0, atol=1e-12)
+    none = np.zeros((0, tree.nq)), np.zeros((0, tree.nv))
+    assert integrate(tree, *none).shape == none[0].shape
+    assert difference(tree, none[0], none[0]).shape == none[1].shape
     for first, column in tree.balls:
         turn = np.linalg.norm(step[:, column : column + 3], axis=1)
         quaternions = (x[:, first : first + 4] for x in (a, b))
