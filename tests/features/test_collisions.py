@@ -378,8 +378,15 @@ def test_the_seed_notebook_scene():
 BATCHES = [(None, None), (0, None), (None, 0), (0, 0)]
 
 
-@pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("lanes, slices", BATCHES)
+@pytest.mark.parametrize(
+    "lanes, slices, several",
+    [
+        *((*axes, False) for axes in BATCHES),
+        # a minute each
+        *(pytest.param(*axes, True, marks=pytest.mark.slow) for axes in BATCHES[:3]),
+        (*BATCHES[3], True),
+    ],
+)
 def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices, several):
     C = scene_of_unions() if several else scene()
     g = FS.accumulatedCollisions.on([], margin=0.3).bind(C)
