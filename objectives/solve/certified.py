@@ -191,11 +191,11 @@ def tighten_rows(
     shortfalls: Iterable[Shortfall],
 ) -> ChainData:
     """Return the data with rows that ask for what a path is missing between slices."""
-    batches = list(data.batches)
+    batches, rows = list(data.batches), [*_avoidance_rows(spec, compiled, data)]
     for short in shortfalls:
         place = short.segment - 1 + short.fraction
         raised = max(RAISE_FACTOR * short.depth, LEAST_RAISE)
-        for row in _avoidance_rows(spec, compiled, data):
+        for row in rows:
             if abs(row.place - place) <= RAISED_RANGE:
                 batches[row.batch] = _raised(batches[row.batch], row.instance, raised)
             is_unseen = short.depth > MAX_UNSEEN_DEPTH
@@ -227,11 +227,12 @@ def _avoidance_rows(
         for part in parts:
             batch = data.batches[part.batch]
             slices = np.asarray(batch.slices)[part.rows]
+            fractions = np.asarray(batch.fractions)
             for t, index in zip(slices.tolist(), part.rows.tolist(), strict=True):
                 if objective.fraction is None:
                     yield AvoidanceRow(t, None, part.batch, index)
                 else:
-                    place = t - 1 + float(batch.fractions[index])
+                    place = t - 1 + float(fractions[index])
                     yield AvoidanceRow(place, t, part.batch, index)
 
 
