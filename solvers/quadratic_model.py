@@ -35,6 +35,9 @@ from .residuals import FlatResiduals, ResidualBlock, concatenate, flatten
 MAX_PASSES = 8
 """Largest number of linear systems for one step. With fewer, more steps run into
 inequalities that were not in the model's active set."""
+MAX_ACCELERATOR_PASSES = 2
+"""`MAX_PASSES` where all lanes of a batch wait for the slowest one, and where a pass is
+a long sequence of small kernels: more passes cost more than the steps they spare."""
 MODEL_TOLERANCE = 0.05
 """Error of a pass's prediction, as a share of the decrease so far, below which no pass
 follows: rows and bounds that change their activity do not matter then."""
@@ -276,6 +279,8 @@ def minimize_model(
 
 def _make_passes(model: QuadraticModel, start: Candidate) -> _Passes:
     """Make passes until the active set or the prediction is right."""
+    is_cpu = jax.default_backend() == "cpu"
+    max_passes = MAX_PASSES if is_cpu else MAX_ACCELERATOR_PASSES
 
     def next_pass(c: _Passes) -> _Passes:
         found = model.newton_pass(c.at, c.held)
@@ -295,7 +300,7 @@ def _make_passes(model: QuadraticModel, start: Candidate) -> _Passes:
             jnp.where(c.passes == 0, found.gradient, c.gradient),
             c.passes + 1,
             found.is_solvable,
-            ~is_last & (c.passes + 1 < MAX_PASSES),
+            ~is_last & (c.passes + 1 < max_passes),
         )
 
     true, zero = jnp.ones((), bool), jnp.zeros((), int)
