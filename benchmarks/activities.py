@@ -27,9 +27,12 @@ from posewise.robots.contact.gjk_numpy import min_distance
 from posewise.robots.contact.proximity import nearest_contacts
 
 jax.config.update("jax_enable_x64", True)
-ROUNDING = 1e-6
+OVERLAP = 1e-3
 """Largest penetration depth of objects that count as only touching [m]."""
-STATES = ("burnt cooked dusty frozen open sliced soaked stained toggled_on").split()
+CLOTH = frozenset("draped folded overlaid unfolded".split())
+"""Predicates that have no classes; definitions that use them are counted apart."""
+PLACES = frozenset("attached inside nextto onfloor ontop touching under".split())
+"""Predicates that objects are moved for."""
 
 
 class Run(NamedTuple):
@@ -37,59 +40,67 @@ class Run(NamedTuple):
 
     name: str
     things: int
-    geometric: bool
-    """Whether the goal has any geometric literal."""
+    goal_predicates: frozenset[str]
+    predicates: frozenset[str]
     init: bool
     goal: bool
-    overlaps: int
+    overlaps: tuple[str, ...]
+    """Pairs of objects that overlap, in either world."""
     seconds: float
     why: str
 
+    @property
+    def solved(self) -> bool:
+        """Whether both states were reached without overlaps."""
+        return self.init and self.goal and not self.overlaps
 
-def run(source: Path | str, seed: int) -> Run:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        problem = bddl.load(source)
+
+def run(problem: bddl.Problem, seed: int) -> Run:
+    """Solve :init and the goal in a generated scene."""
     atoms = {str(a[0]) for c in problem.goal for a in bddl.grammar.atoms_in(c)}
     begin = time.perf_counter()
     init = bddl.solve_init(bddl.make_scene(problem, seed), problem, seed=seed)
     goal = bddl.solve_goal(init.config, problem, seed=seed)
     seconds = time.perf_counter() - begin
+    task = bddl.bind(problem, init.config)
     failed = (*init.report.unsatisfied, *goal.report.unsatisfied)
     return Run(
         problem.name,
         len(problem.instances),
-        bool(atoms - set(STATES)),
-        init.holds,
-        goal.holds,
-        overlaps(init.config) + overlaps(goal.config),
+        frozenset(atoms),
+        problem.predicates,
+        task.init.holds(init.config),
+        task.goal.holds(goal.config),
+        tuple(dict.fromkeys([*overlaps(init.config), *overlaps(goal.config)])),
         seconds,
         "; ".join(f"{f.condition}: {f.reason}" for f in failed),
     )
 
 
-def overlaps(C: pw.Config) -> int:
-    """Pairs of objects that overlap by more than what rounding leaves."""
-    solids = {name: find_object(C, name) for name in C.objects}
+def overlaps(C: pw.Config) -> list[str]:
+    """Return the pairs of objects that overlap, with the depth."""
+    solids = {n: find_object(C, n) for n in C.objects if C.states[n].real}
     boxes = {name: bounding_box(solid) for name, solid in solids.items()}
-    found = 0
+    found = []
     for a, b in itertools.combinations(solids, 2):
         (low_a, high_a), (low_b, high_b) = boxes[a], boxes[b]
-        if (np.minimum(high_a, high_b) - np.maximum(low_a, low_b) > ROUNDING).all():
+        if (np.minimum(high_a, high_b) - np.maximum(low_a, low_b) > OVERLAP).all():
             placed = [
                 [(C.frames[i], *s.pose(i)) for i in s.collision_frames]
                 for s in (solids[a], solids[b])
             ]
             gap = min_distance(*placed)
-            meets = gap is not None and gap.distance == 0
-            found += meets and depth(solids[a], solids[b]) > ROUNDING
+            if gap is not None and gap.distance == 0:
+                deep = depth(solids[a], solids[b])
+                if deep > OVERLAP:
+                    found.append(f"{a} and {b} by {1e3 * deep:.1f} mm")
     return found
 
 
 def depth(a: FrameGroup, b: FrameGroup) -> float:
     """Return the penetration depth of two objects in contact [m]."""
     pairs = list(itertools.product(a.collision_frames, b.collision_frames))
-    contacts = nearest_contacts(a.C.tree, pairs, ROUNDING)
+    contacts = nearest_contacts(a.C.tree, pairs, OVERLAP)
     return max((-float(c.distance) for c in contacts.values()), default=0.0)
 
 
@@ -107,41 +118,62 @@ def main() -> None:
     folder = options.definitions
     sources = sorted(folder.glob("*/problem0.bddl")) if folder else bddl.activities()
     signal.signal(signal.SIGALRM, stop)
+    problems = [load(source) for source in sources[:: options.every]]
+    print(f"{len(problems)} definitions read", flush=True)
+    rigid = [p for p in problems if not p.predicates & CLOTH]
     runs, late = [], 0
-    chosen = sources[:: options.every]
-    for source in chosen:
+    for problem in rigid:
         signal.alarm(options.limit)
         try:
-            runs.append(run(source, options.seed))
+            runs.append(run(problem, options.seed))
         except TimeoutError:
             late += 1
-            print(f"{source}: not within {options.limit} s", flush=True)
+            print(f"{problem.name}: not within {options.limit} s", flush=True)
             continue
         except pw.ConfigError as error:
-            print(f"{source}: {error}"[:200], flush=True)
+            print(f"{problem.name}: {error}"[:200], flush=True)
             continue
         finally:
             signal.alarm(0)
         r = runs[-1]
         done = f"init {'yes' if r.init else 'no '} goal {'yes' if r.goal else 'no '}"
-        print(f"{r.name:45} {r.things:3} {done} {r.seconds:6.1f} s {r.why}", flush=True)
-    report(runs, len(chosen), late)
+        why = "; ".join(filter(None, [*r.overlaps, r.why]))
+        print(f"{r.name:45} {r.things:3} {done} {r.seconds:6.1f} s {why}", flush=True)
+    report(runs, problems, len(rigid), late)
 
 
-def report(runs: list[Run], definitions: int, late: int) -> None:
-    places = [r for r in runs if r.geometric]
+def load(source: Path | str) -> bddl.Problem:
+    """Return a problem; remarks about its text are left out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return bddl.load(source)
+
+
+def report(
+    runs: list[Run], problems: list[bddl.Problem], rigid: int, late: int
+) -> None:
+    """Print a summary, and a table by predicate."""
+    places = [r for r in runs if r.goal_predicates & PLACES]
     seconds = np.array([r.seconds for r in runs])
     print(
-        "| definitions | evaluated | init holds | goal holds | goals about places |"
-        " of these hold | overlaps | not in time | median s | slowest s |"
+        "| definitions | without cloth | evaluated | init holds | goal holds |"
+        " goals about places | of these hold | with overlaps | solved | not in time |"
+        " median s | slowest s |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     print(
-        f"| {definitions} | {len(runs)} | {sum(r.init for r in runs)} |"
+        f"| {len(problems)} | {rigid} | {len(runs)} | {sum(r.init for r in runs)} |"
         f" {sum(r.goal for r in runs)} | {len(places)} |"
-        f" {sum(r.goal for r in places)} | {sum(r.overlaps for r in runs)} | {late} |"
+        f" {sum(r.goal for r in places)} | {sum(bool(r.overlaps) for r in runs)} |"
+        f" {sum(r.solved for r in runs)} | {late} |"
         f" {np.median(seconds):.1f} | {seconds.max():.1f} |"
     )
+    print("\n| predicate | definitions | without cloth | solved |\n|---|---|---|---|")
+    for name in sorted({name for p in problems for name in p.predicates}):
+        used = [p for p in problems if name in p.predicates]
+        without = sum(not p.predicates & CLOTH for p in used)
+        solved = sum(r.solved for r in runs if name in r.predicates)
+        print(f"| `{name}` | {len(used)} | {without} | {solved} |")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from posewise.robots.world.object_states import states_at as states_at
 from . import bddl as bddl
 from . import rostok as rostok
 from .errors import PredicateError as PredicateError
+from .exact.attachment import Attached as Attached
 from .exact.contact import InContactWith as InContactWith
 from .exact.containment import InsideOf as InsideOf
 from .exact.floors import OnFloor as OnFloor
@@ -63,6 +64,9 @@ from .queries.visible import visible as visible
 from .states.dirt_predicates import Covered as Covered
 from .states.dirt_predicates import Dusty as Dusty
 from .states.dirt_predicates import Stained as Stained
+from .states.existence_predicates import Broken as Broken
+from .states.existence_predicates import Real as Real
+from .states.existence_predicates import SourceOf as SourceOf
 from .states.relaxed import temperature_envelope as temperature_envelope
 from .states.relaxed import thermal_rows as thermal_rows
 from .states.relaxed import toggle_rows as toggle_rows
@@ -80,4 +84,5 @@ from .states.toggle_slice_predicates import Sliced as Sliced
 from .states.toggle_slice_predicates import ToggledOn as ToggledOn
 from .states.water_predicates import Contains as Contains
 from .states.water_predicates import Filled as Filled
+from .states.water_predicates import Saturated as Saturated
 from .states.water_predicates import Soaked as Soaked

@@ -15,6 +15,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.bddl.scene
     posewise.logic.bddl.solving
     posewise.logic.bddl.task
+    posewise.logic.exact.attachment
     posewise.logic.exact.contact
     posewise.logic.exact.containment
     posewise.logic.exact.floors
@@ -65,6 +66,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.rostok.trace
     posewise.logic.rostok.trace_arrays
     posewise.logic.states.dirt_predicates
+    posewise.logic.states.existence_predicates
     posewise.logic.states.particle_sampling
     posewise.logic.states.resampling
     posewise.logic.states.rollout

@@ -41,17 +41,18 @@ class AxisAlignedBoxes:
 
 
 def world_boxes(C: Config, without: Collection[int] = ()) -> AxisAlignedBoxes:
-    """Return boxes about all convex bodies of a world.
+    """Return boxes about all convex bodies of a world, of what exists.
 
     Args:
         C: the world.
         without: indices of frames to leave out.
     """
     owners = _owner_names(C)
+    absent = {name for name, state in C.states.items() if not state.real}
     frames = [
         i
         for i in range(len(C.frames))
-        if has_collision_shape(C, i) and i not in without
+        if has_collision_shape(C, i) and i not in without and owners[i] not in absent
     ]
     names = [owners[i] for i in frames]
     return _body_boxes(C, frames, names, np.eye(3), np.zeros(3))

@@ -1,13 +1,11 @@
 """Abilities of synsets: those that the package bddl knows, or else a small table."""
 
-import json
 from collections.abc import Mapping
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from posewise.robots.world.abilities import ABILITIES, REQUIRED_ABILITIES
+
+from .taxonomy import properties_of
 
 Abilities: TypeAlias = dict[str, dict[str, Any]]
 """Parameters by ability."""
@@ -25,6 +23,9 @@ DEFAULT_ABILITIES: dict[str, Abilities] = {
 }
 """Abilities by synset without bddl, besides those that a problem itself needs."""
 
+OWN_NAMES = {"particleRemover": "cleaningTool"}
+"""Our names of bddl's abilities that have other ones."""
+
 
 def abilities_of(synset: str) -> Abilities:
     """Return abilities with the parameters that differ from our defaults.
@@ -33,7 +34,8 @@ def abilities_of(synset: str) -> Abilities:
     parameters have our names and units.
     """
     abilities = dict(DEFAULT_ABILITIES.get(synset, {}))
-    for ability, values in _taxonomy().get(synset, {}).items():
+    for ability, values in properties_of(synset).items():
+        ability = OWN_NAMES.get(ability, ability)
         if ability in ABILITIES:
             abilities[ability] = _parameters(ability, values)
     for values in list(abilities.values()):
@@ -52,12 +54,3 @@ def _parameters(ability: str, values: Mapping[str, Any]) -> dict[str, Any]:
             is_flag = isinstance(parameter.default, bool)
             parameters[name] = bool(values[name]) if is_flag else values[name]
     return parameters
-
-
-@cache
-def _taxonomy() -> dict[str, Abilities]:
-    """Return abilities by synset, read from the package without importing it."""
-    spec = find_spec("bddl")
-    folder = Path(spec.origin or "").parent / "generated_data" if spec else Path()
-    path = folder / "propagated_annots_params.json"
-    return json.loads(path.read_text("utf-8")) if path.is_file() else {}

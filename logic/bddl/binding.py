@@ -10,6 +10,7 @@ from ..exact.rooms import InRoom
 from ..geometry.rooms import rooms_named
 from .grammar import IN_ROOM
 from .problem import Problem
+from .requirements import substances_of
 
 AGENT = "agent.n.01"
 """Category of the instances that agents of a world stand for."""
@@ -41,6 +42,8 @@ def bind_names(
             instance has no matching object; with near matches.
     """
     bound = _checked_names(problem, C, names)
+    for name, substance in substances_of(problem).items():
+        bound.setdefault(name, substance)
     for name in problem.instances:
         taken = name in bound or name in bound.values()
         if name in C.objects and not taken:
@@ -69,6 +72,7 @@ def _checked_names(
     rooms = () if C.rooms is None else C.rooms.rooms
     known = [*C.objects, *C.frame_names, *(room.name for room in rooms)]
     bound: dict[str, str] = {}
+    substances = substances_of(problem)
     names = {} if names is None else names
     if not isinstance(names, Mapping):
         raise ConfigError(
@@ -80,11 +84,11 @@ def _checked_names(
         if instance not in problem.instances:
             message = unknown_name("object of the problem", key, problem.instances)
             raise ConfigError(f"names: {message}")
-        if name not in known:
+        if name not in known and instance not in substances:
             message = unknown_name("object, frame or room", name, known)
             raise ConfigError(f"names of {instance!r}: {message}")
         taken = [i for i, n in bound.items() if n == name]
-        if taken:
+        if taken and instance not in substances:
             raise ConfigError(
                 f"names: {taken[0]!r} and {instance!r} are both {name!r}; bind each"
                 " instance to an object that no other instance is bound to."

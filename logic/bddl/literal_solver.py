@@ -11,6 +11,7 @@ from posewise.robots.config import Config
 from posewise.robots.contact.gjk_numpy import PosedFrame, min_distance
 from posewise.robots.errors import ConfigError
 
+from ..exact.attachment import Attached
 from ..exact.contact import InContactWith
 from ..exact.joint_openness import Open
 from ..exact.next_to import NextTo
@@ -22,12 +23,16 @@ from ..geometry.frame_groups import (
     subtree_group,
 )
 from ..planning.dnf_search import object_names
+from ..states.dirt_predicates import Covered
+from ..states.existence_predicates import Real
 from ..states.state_predicate import StatePredicate
+from ..states.water_predicates import Contains, Filled, Saturated
 from .object_placement import carried_objects, optimize_placement, place_object
+from .production import Production
 
 MAX_ROUNDS = 3
 """Number of passes over unsatisfied literals; more repair more of them, slower."""
-SYMMETRIC_RELATIONS = (NextTo, InContactWith)
+SYMMETRIC_RELATIONS = (NextTo, InContactWith, Attached)
 """Relations that either object can be moved to satisfy."""
 OPENING_FRACTIONS = (0.9, 0.5, 0.2, 0.08)
 """Fractions of a joint's range; the first one without a collision opens the object."""
@@ -50,6 +55,8 @@ class LiteralSolver:
     """Whether objects without a free sampled pose are placed by optimization."""
     failures: dict[Predicate, str] = field(default_factory=dict)
     """Reasons why literals could not be made true."""
+    production: Production | None = None
+    """The rules that make what does not exist; None: states are given, not made."""
     unplaced: list[str] = field(default_factory=list)
     """Objects that were to be moved, and found no other place."""
     crowded_out: set[str] = field(default_factory=set)
@@ -62,7 +69,7 @@ class LiteralSolver:
             if not unsatisfied and not self.unplaced:
                 return True
             blocked, self.failures = set(self.failures), {}
-            for literal in unsatisfied:
+            for literal in sorted(unsatisfied, key=_creation_order):
                 self._set_state(literal)
             pending = [p for p in unsatisfied if not p.holds(self.world)]
             self._place_all(pending, blocked)
@@ -85,10 +92,38 @@ class LiteralSolver:
         try:
             if isinstance(atom, Open):
                 open_or_close(self.world, atom, truth)
-            elif isinstance(atom, StatePredicate):
-                atom.set(self.world, truth)
+            elif isinstance(atom, StatePredicate | Attached):
+                why = self._provide(atom, truth)
+                if why:
+                    self.failures[literal] = f"{why}."
+                elif atom.holds(self.world) != truth:
+                    atom.set(self.world, truth)
         except ConfigError as error:
             self.failures[literal] = str(error)
+
+    def _provide(self, atom: StatePredicate | Attached, truth: bool) -> str:
+        """Make what a state needs, and return why that is impossible, if so."""
+        if self.production is None:
+            return ""
+        match atom:
+            case Real(name) if name in self.world.objects:
+                if not truth:
+                    return self.production.use_up(name)
+                why = self.production.make(name)
+                if not why and self.is_movable(self.world, name):
+                    self.unplaced.append(name)
+                return why
+            case Real(substance) if truth:
+                why = self.production.supply(substance)
+                if not why and not atom.holds(self.world):
+                    unwanted = [p.part for p in self.literals if isinstance(p, Not)]
+                    self.production.store(substance, unwanted)
+                return why
+            case Contains() | Filled() if truth:
+                return self.production.supply(atom.liquid)
+            case Covered() | Saturated() if truth:
+                return self.production.supply(atom.substance)
+        return ""
 
     def _place_all(
         self, unsatisfied: Sequence[Predicate], blocked: Collection[Predicate]
@@ -292,7 +327,11 @@ def _joint_collides(C: Config, owner: str, joint: str) -> bool:
     """Return whether the frames that a joint moves meet other objects."""
     moving = next(f.name for f in C.frames if f.joint and f.joint.name == joint)
     leaf = _posed_parts(subtree_group(C, moving))
-    others = [find_object(C, name) for name in C.objects if name != owner]
+    others = [
+        find_object(C, name)
+        for name in C.objects
+        if name != owner and C.states[name].real
+    ]
     return any(
         _is_overlapping(leaf, _posed_parts(other))
         for other in others
@@ -331,6 +370,17 @@ def _applicable_relations(
 def _split_negation(literal: Predicate) -> tuple[Predicate, bool]:
     """Return a literal without its negation, and whether there was none."""
     return (literal.part, False) if isinstance(literal, Not) else (literal, True)
+
+
+def _creation_order(literal: Predicate) -> int:
+    """Return a number that is smaller for literals whose states are set earlier.
+
+    What is made first may go where it is wanted, and use up what is to vanish.
+    """
+    atom, truth = _split_negation(literal)
+    if not isinstance(atom, Real):
+        return 0
+    return 1 if truth else 2
 
 
 def _is_state(literal: Predicate) -> bool:

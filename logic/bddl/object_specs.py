@@ -14,6 +14,8 @@ AREA_PER_FOOTPRINT = 2.5
 """Free area on a support, by the area of the footprints (1); larger packs looser."""
 COMPARTMENT_CLEARANCE = 0.04
 """Length by which a compartment exceeds its largest content [m]."""
+MIN_CRATE_EDGE = 0.06
+"""Least horizontal edge of a crate [m]; larger makes larger bottles and jars."""
 MIN_LEVEL_HEIGHT = 0.35
 """Least height of a compartment of a cabinet or rack [m]; larger makes fewer."""
 HOLLOW_TEMPLATES: tuple[BodyTemplate, ...] = ("crate", "cabinet", "rack")
@@ -84,14 +86,16 @@ def _object_spec(
         requirements: of the problem.
     """
     template, size = body_of_synset(category)
-    if category in requirements.inside and template not in HOLLOW_TEMPLATES:
+    needed = requirements.abilities.get(category, frozenset())
+    is_container = category in requirements.inside or "fillable" in needed
+    if is_container and template not in HOLLOW_TEMPLATES:
         template = "crate"
+        size = (max(size[0], MIN_CRATE_EDGE), max(size[1], MIN_CRATE_EDGE), size[2])
     levels = 1
     if template in HOLLOW_TEMPLATES:
         size, levels = _container_size(template, size, contents, n)
     size = _support_size(size, loads, n)
     abilities = abilities_of(category)
-    needed = requirements.abilities.get(category, frozenset())
     for ability in needed:
         abilities.setdefault(ability, {})
     opens = "openable" in needed

@@ -15,6 +15,7 @@ from posewise.robots.kinematics.transforms import (
     quat_to_matrix,
 )
 
+from ..exact.attachment import Attached
 from ..exact.contact import CONTACT_TOLERANCE, InContactWith
 from ..exact.next_to import NextTo
 from ..formulas.predicate import Predicate
@@ -158,7 +159,8 @@ class PlacementCandidates:
         neighbours = list(self._neighbours(literals))
         orientations = [self._orientation(literals, yaw) for yaw in YAW_ANGLES]
         possible = [o for o in orientations if len(o.surfaces.z)]
-        passes = (True, False) if prefer_adjacent or touches else (False, True)
+        close = touches or any(isinstance(p, Attached) for p in literals)
+        passes = (True, False) if prefer_adjacent or close else (False, True)
         for adjacent in passes:
             for k in rng.permutation(len(possible)):
                 yield from self._free_poses(possible[k], neighbours, gap, adjacent, rng)

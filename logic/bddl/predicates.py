@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from posewise.robots.errors import ConfigError, unknown_name
 
+from ..exact.attachment import Attached
 from ..exact.contact import InContactWith
 from ..exact.containment import InsideOf
 from ..exact.floors import OnFloor
@@ -14,26 +15,44 @@ from ..exact.next_to import NextTo
 from ..exact.rooms import InRoom
 from ..exact.support import OnTopOf, Under
 from ..formulas.predicate import Or, Predicate
-from ..states.dirt_predicates import Dusty, Stained
-from ..states.thermal_predicates import Burnt, Cooked, Frozen
+from ..states.dirt_predicates import Covered, Dusty, Stained
+from ..states.existence_predicates import Broken, Real, SourceOf
+from ..states.thermal_predicates import Burnt, Cooked, Frozen, Heated, OnFire
 from ..states.toggle_slice_predicates import Sliced, ToggledOn
-from ..states.water_predicates import Soaked
+from ..states.water_predicates import Contains, Filled, Saturated, Soaked
 from .grammar import IN_ROOM
 
 MakePredicate: TypeAlias = Callable[..., Predicate]
 """A predicate class, or a function of names that returns a predicate."""
 
+
+def future(thing: str) -> Predicate:
+    """Return that an object, or a substance, does not exist."""
+    return ~Real(thing)
+
+
 PREDICATES: dict[str, MakePredicate] = {
+    "attached": Attached,
+    "broken": Broken,
     "burnt": Burnt,
+    "contains": Contains,
     "cooked": Cooked,
+    "covered": Covered,
     "dusty": Dusty,
+    "filled": Filled,
     "frozen": Frozen,
+    "future": future,
+    "hot": Heated,
     IN_ROOM: InRoom,
     "inside": InsideOf,
+    "insource": SourceOf,
     "nextto": NextTo,
+    "on_fire": OnFire,
     "onfloor": OnFloor,
     "ontop": OnTopOf,
     "open": Open,
+    "real": Real,
+    "saturated": Saturated,
     "sliced": Sliced,
     "soaked": Soaked,
     "stained": Stained,
@@ -41,7 +60,9 @@ PREDICATES: dict[str, MakePredicate] = {
     "touching": InContactWith,
     "under": Under,
 }
-"""Classes by BDDL's names: all predicates that conditions of BEHAVIOR-100 use."""
+"""Classes by BDDL's names: all of BEHAVIOR-100, and of -1K all but those of cloth."""
+CLOTH_PREDICATES = ("draped", "folded", "overlaid", "unfolded")
+"""Predicates of the shape of cloth, which have no classes."""
 
 
 def predicate_class(
@@ -56,6 +77,12 @@ def predicate_class(
     Raises:
         ConfigError: if there is none; lists the known names.
     """
+    if name in CLOTH_PREDICATES and name not in predicates:
+        raise ConfigError(
+            f"{name!r} is about the shape of cloth, and bodies here are rigid; to add a"
+            f" rule: bind(problem, C, predicates={{**logic.bddl.PREDICATES, {name!r}:"
+            " ...})."
+        )
     if name not in predicates:
         raise ConfigError(
             f"{unknown_name('predicate of BDDL', name, predicates)} There are:"

@@ -120,6 +120,22 @@ def compartment_size(
     return None
 
 
+def template_cavity(
+    template: BodyTemplate, size: Size, num_levels: int = 1
+) -> tuple[Size, Float[np.ndarray, "3"]] | None:
+    """Return the edges and the center of the lowest compartment, or None.
+
+    Args:
+        template: of the body.
+        size: of the whole [m].
+        num_levels: number of compartments above each other, in cabinets and racks.
+    """
+    inner = compartment_size(template, size, num_levels)
+    if inner is None:
+        return None
+    return inner, np.array([0.0, 0.0, WALL_THICKNESS + inner[2] / 2])
+
+
 def _table(size: Size) -> list[PosedShape]:
     """Return a table top on four legs."""
     x, y, z = size

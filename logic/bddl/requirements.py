@@ -4,22 +4,32 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
+from ..states.dirt_rules import ABILITY_BY_SUBSTANCE
 from .grammar import IN_ROOM, QUANTIFIERS, is_atom, parse_quantifier, term_name
 from .problem import Problem
 from .reader import Form
+from .taxonomy import is_substance, substance_name
 
 ABILITY_BY_PREDICATE = {
+    "broken": "breakable",
     "burnt": "burnable",
+    "contains": "fillable",
     "cooked": "cookable",
     "dusty": "dustyable",
+    "filled": "fillable",
     "frozen": "freezable",
+    "hot": "heatable",
+    "on_fire": "flammable",
     "open": "openable",
+    "saturated": "soakable",
     "sliced": "sliceable",
     "soaked": "soakable",
     "stained": "stainable",
     "toggled_on": "toggleable",
 }
 """The ability that an object needs for a predicate to apply to it."""
+SUBSTANCE_PREDICATES = ("contains", "covered", "filled", "insource", "saturated")
+"""Predicates whose second term is a substance."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +60,45 @@ def requirements_of(problem: Problem) -> Requirements:
             elif predicate in ABILITY_BY_PREDICATE:
                 needed = abilities.setdefault(category_of[terms[0]], set())
                 needed.add(ABILITY_BY_PREDICATE[predicate])
+            elif predicate == "covered":
+                substance = substance_name(category_of[terms[1]])
+                if substance in ABILITY_BY_SUBSTANCE:
+                    needed = abilities.setdefault(category_of[terms[0]], set())
+                    needed.add(ABILITY_BY_SUBSTANCE[substance])
             elif predicate in ("inside", "ontop"):
                 lower = category_of[terms[1]]
                 table = inside if predicate == "inside" else on
                 table.setdefault(lower, set()).add(terms[0])
     return Requirements(_frozen(inside), _frozen(on), _frozen(abilities), rooms)
+
+
+def substances_of(problem: Problem) -> dict[str, str]:
+    """Return names of substances by instance: those of bddl, and those used as such."""
+    category_of = problem.category_of
+    used = {
+        category_of[terms[1]]
+        for condition in (*problem.init, *problem.goal)
+        for predicate, *terms in _ground_atoms(condition, problem, {})
+        if predicate in SUBSTANCE_PREDICATES
+    }
+    return {
+        instance: substance_name(category)
+        for instance, category in category_of.items()
+        if category in used or is_substance(category)
+    }
+
+
+def impermanent_objects(problem: Problem) -> frozenset[str]:
+    """Return the instances that may come to be, or cease to exist."""
+    substances = substances_of(problem)
+    return frozenset(
+        term
+        for condition in (*problem.init, *problem.goal)
+        for predicate, *terms in _ground_atoms(condition, problem, {})
+        if predicate in ("future", "real")
+        for term in terms
+        if term not in substances
+    )
 
 
 def _frozen(table: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:

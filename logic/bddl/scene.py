@@ -14,9 +14,14 @@ from posewise.robots.world.rooms import Room, RoomMap
 
 from .binding import FLOOR
 from .object_specs import ObjectSpec, specs_by_category
-from .primitive_bodies import HINGE_RANGE, template_flap, template_parts
+from .primitive_bodies import (
+    HINGE_RANGE,
+    template_cavity,
+    template_flap,
+    template_parts,
+)
 from .problem import Problem
-from .requirements import requirements_of
+from .requirements import requirements_of, substances_of
 
 MAP_RESOLUTION = 0.1
 """Edge of the cells of the room map [m]."""
@@ -52,6 +57,7 @@ def make_scene(problem: Problem, seed: int = 0) -> Config:
         instance: spec
         for category, spec in specs_by_category(problem).items()
         for instance in problem.objects[category]
+        if instance not in substances_of(problem)
     }
     category_of = problem.category_of
     fixed = requirements_of(problem).rooms
@@ -242,6 +248,11 @@ def _add_object(
         category=category,
         abilities=abilities,
     )
+    cavity = template_cavity(spec.template, spec.size, spec.num_levels)
+    if cavity is not None and "fillable" in abilities:
+        size, center = cavity
+        pose = [*center, 1.0, 0, 0, 0]
+        C.add_region(name, "cavity", "cavity", size=list(size), pose=pose)
     if flap is not None:
         ends = sorted([0.0, flap.sign * HINGE_RANGE])
         limits = np.array(ends)[:, None]

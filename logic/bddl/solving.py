@@ -11,11 +11,13 @@ from posewise.robots.validation import integer
 
 from ..errors import PredicateError
 from ..formulas.messages import format_predicate
-from ..formulas.predicate import Predicate
-from ..planning.dnf_search import Branch, branches
+from ..formulas.predicate import Not, Predicate
+from ..planning.dnf_search import Branch, branches, object_names
+from ..states.existence_predicates import Real
 from .binding import FLOOR
 from .literal_solver import IsMovable, LiteralSolver
 from .problem import Problem
+from .production import Production
 from .task import ConditionResult, Report, bind
 
 TRIES_PER_BRANCH = 2
@@ -97,7 +99,9 @@ def solve_goal(
         PredicateError: if the seed or limit is no such number.
     """
     formula = bind(problem, C, names).goal
-    return satisfy_formula(C, formula, seed=seed, limit=limit, is_movable=is_loose)
+    return satisfy_formula(
+        C, formula, seed=seed, limit=limit, is_movable=is_loose, is_given=False
+    )
 
 
 def sample_condition(C: Config, formula: Predicate, seed: int = 0) -> bool:
@@ -148,7 +152,13 @@ def is_loose(C: Config, name: str) -> bool:
 
 
 def satisfy_formula(
-    C: Config, formula: Predicate, *, seed: int, limit: int, is_movable: IsMovable
+    C: Config,
+    formula: Predicate,
+    *,
+    seed: int,
+    limit: int,
+    is_movable: IsMovable,
+    is_given: bool = True,
 ) -> ActivitySolution:
     """Return a world in which a formula holds, as of `solve_goal`.
 
@@ -161,6 +171,8 @@ def satisfy_formula(
         seed: of the places of objects.
         limit: maximum number of branches tried.
         is_movable: function that says which objects may be moved.
+        is_given: whether objects and substances exist because the formula says so;
+            otherwise rules must make what does not exist, from what does.
 
     Raises:
         PredicateError: if the seed or limit is no such number.
@@ -169,7 +181,7 @@ def satisfy_formula(
     limit = _checked_integer("limit", limit, 1)
     best: ActivitySolution | None = None
     alternatives = list(islice(branches(formula, C), limit))
-    for branch, solver, tried in _attempts(C, alternatives, seed, is_movable):
+    for branch, solver, tried in _attempts(C, alternatives, seed, is_movable, is_given):
         done = solver.solve() and formula.holds(solver.world)
         solution = _solution(branch, solver, done, tried)
         if best is None or done or _num_satisfied(solution) > _num_satisfied(best):
@@ -189,7 +201,11 @@ def _checked_integer(name: str, value: object, least: int) -> int:
 
 
 def _attempts(
-    C: Config, alternatives: Sequence[Branch], seed: int, is_movable: IsMovable
+    C: Config,
+    alternatives: Sequence[Branch],
+    seed: int,
+    is_movable: IsMovable,
+    is_given: bool,
 ) -> Iterator[tuple[Branch, LiteralSolver, int]]:
     """Yield attempts at each branch; finally at the first one with optimization.
 
@@ -205,15 +221,33 @@ def _attempts(
         (len(alternatives), branch, seed, True, True) for branch in alternatives[:1]
     )
     for k, branch, own_seed, adjacent, optimal in chain(sampled, optimized):
+        world = C.copy()
         solver = LiteralSolver(
-            C.copy(),
+            world,
             branch.literals,
             is_movable,
+            production=None if is_given else _production(world, branch),
             seed=own_seed,
             prefer_adjacent=adjacent,
             use_optimization=optimal,
         )
         yield branch, solver, k
+
+
+def _production(world: Config, branch: Branch) -> Production:
+    """Return the rules at work for a branch, which says what must be there."""
+    unwanted = {
+        p.part.object
+        for p in branch.literals
+        if isinstance(p, Not) and isinstance(p.part, Real)
+    }
+    kept = {
+        name
+        for p in branch.literals
+        if not isinstance(p, Not)
+        for name in object_names(p)
+    }
+    return Production(world, kept, unwanted)
 
 
 def _solution(

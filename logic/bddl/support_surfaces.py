@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 
+from ..exact.attachment import Attached
 from ..exact.contact import CONTACT_TOLERANCE, InContactWith
 from ..exact.containment import InsideOf
 from ..exact.floors import OnFloor, room_floors
@@ -30,7 +31,16 @@ NEIGHBOUR_REACH = 1 / 3
 MIN_STEP = 1e-3
 """Height by which a top is lower than a container's rim, or an obstacle higher [m]."""
 
-PLACEMENT_RELATIONS = (OnTopOf, OnFloor, InsideOf, Under, NextTo, InContactWith, InRoom)
+PLACEMENT_RELATIONS = (
+    OnTopOf,
+    OnFloor,
+    InsideOf,
+    Under,
+    NextTo,
+    InContactWith,
+    Attached,
+    InRoom,
+)
 """Predicates that restrict where an object may stand."""
 
 
@@ -104,7 +114,7 @@ def find_support_surfaces(
         other = obstacles.owned_by(b if a == name else a)
         if other.owners:
             surfaces = _clip_to_relation(surfaces, literal, a == name, other, size)
-            if isinstance(literal, NextTo | InContactWith) or (
+            if isinstance(literal, NextTo | InContactWith | Attached) or (
                 isinstance(literal, Under) and a == name
             ):
                 level = other.bounds[0][2]
@@ -148,7 +158,7 @@ def _clip_to_relation(
         case Under() if is_first:
             below = surfaces.z + size[2] <= high[2]
             return surfaces.select(np.flatnonzero(below)).clip(low, high)
-        case NextTo() | InContactWith():
+        case NextTo() | InContactWith() | Attached():
             reach = half + NEIGHBOUR_REACH * np.mean([*size, *(high - low)])
             return surfaces.clip(low[:2] - reach, high[:2] + reach)
     return surfaces

@@ -15,6 +15,7 @@ from ..formulas.connectives import Implies
 from ..formulas.pair_quantifiers import ForNPairs, ForPairs
 from ..formulas.predicate import And, Not, Or, Predicate
 from ..formulas.quantifiers import Exists, ForAll, ForN
+from ..states.existence_predicates import Real
 from .binding import bind_names
 from .grammar import IN_ROOM, QUANTIFIERS, atoms_in, parse_quantifier, term_name
 from .predicates import (
@@ -26,6 +27,7 @@ from .predicates import (
 )
 from .problem import Problem
 from .reader import Form
+from .requirements import impermanent_objects, substances_of
 
 QUANTIFIER_CLASSES: dict[str, MakePredicate] = {
     "forall": ForAll,
@@ -78,6 +80,13 @@ class Report:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class Substance:
+    """A value of bddl's scope that is no object."""
+
+    name: str
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """A problem whose instances are objects of a world; made by `bind`."""
@@ -87,6 +96,9 @@ class Task:
     """Names in the world by instance."""
     predicates: Mapping[str, MakePredicate]
     """Predicate classes by BDDL's names."""
+    impermanent: frozenset[str] = frozenset()
+    """Names of the objects that do not always exist; only then they are in relations.
+    """
 
     @cached_property
     def goal(self) -> Predicate:
@@ -114,13 +126,17 @@ class Task:
         """Return the results of the literals of :init in a world, with reasons."""
         return self._report(C, self.problem.init)
 
-    def scope(self, C: Config) -> dict[str, WorldObject | Frame | Room]:
-        """Return objects, frames or rooms by instance, which bddl calls a scope."""
+    def scope(self, C: Config) -> dict[str, WorldObject | Frame | Room | Substance]:
+        """Return objects, frames, rooms, substances by instance: a scope of bddl."""
         rooms = {} if C.rooms is None else {room.name: room for room in C.rooms.rooms}
         frames = {frame.name: frame for frame in C.frames}
         # An object takes precedence over its root frame, which has the same name.
         named: dict[str, WorldObject | Frame | Room] = {**rooms, **frames, **C.objects}
-        return {instance: named[name] for instance, name in self.names.items()}
+        substances = substances_of(self.problem)
+        return {
+            instance: Substance(name) if instance in substances else named[name]
+            for instance, name in self.names.items()
+        }
 
     def formula(
         self, condition: Form, variables: Mapping[str, str] | None = None
@@ -149,7 +165,11 @@ class Task:
         if head == IN_ROOM:
             return make(self._name_of_term(terms[0], variables), str(terms[1]))
         names = [self._name_of_term(term, variables) for term in terms]
-        return apply_predicate(make, names)
+        statement = apply_predicate(make, names)
+        if head in ("future", "real"):
+            return statement
+        existing = [Real(name) for name in names if name in self.impermanent]
+        return And(*existing, statement) if existing else statement
 
     def _formulas(self, conditions: tuple[Form, ...]) -> list[Predicate]:
         """Return conditions as formulas.
@@ -233,4 +253,6 @@ def bind(
         ConfigError: if a name is unknown, two instances are bound to one object, or an
             instance has no matching object; with near matches.
     """
-    return Task(problem, bind_names(problem, C, names), dict(predicates))
+    bound = bind_names(problem, C, names)
+    impermanent = frozenset(bound[i] for i in impermanent_objects(problem))
+    return Task(problem, bound, dict(predicates), impermanent)

@@ -8,12 +8,20 @@ import numpy as np
 from jaxtyping import Bool
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError
 from posewise.robots.world.object_states import ObjectState, Particles
 from posewise.robots.world.objects import WorldObject
 
 from ..planning.schedule import Plans, Schedule
-from .dirt_rules import DIRTY_FLOOR_SHARE, DIRTY_SHARE, dirt_level, is_dirty
+from .dirt_rules import (
+    ABILITY_BY_SUBSTANCE,
+    DIRTY_FLOOR_SHARE,
+    DIRTY_SHARE,
+    MIN_PHYSICAL_PARTICLES,
+    MIN_VISUAL_PARTICLES,
+    VISUAL_SUBSTANCES,
+    dirt_level,
+    is_dirty,
+)
 from .particle_sampling import sample_particles
 from .relaxed.contact_plans import dirty_plans
 from .relaxed.wiped_plans import wiped_plans
@@ -22,15 +30,12 @@ from .state_predicate import (
     StatePredicate,
     Truth,
     check_semantics,
+    check_substance,
     check_truth_value,
 )
 
 FLOOR_CATEGORIES = ("floor.n.01", "floors", "floor")
 """Categories of floors, in BDDL and in iGibson's scenes."""
-MIN_COVERING_PARTICLES = 5
-"""Least number of visual particles that cover an object, as in OmniGibson."""
-ABILITY_BY_SUBSTANCE = {"dust": "dustyable", "stain": "stainable"}
-"""The ability of objects that can have particles of a substance."""
 
 Active = Bool[np.ndarray, "*T n"]
 """Truth values of particles that remain, at one time or after each step."""
@@ -41,7 +46,7 @@ class _ParticleThreshold(StatePredicate):
     """More than a share of an object's particles of one kind remains."""
 
     kind: ClassVar[str]
-    """Field of `ObjectState` with the particles."""
+    """The substance of the particles."""
 
     def set(
         self, C: Config, value: bool = True, *, seed: int = 0, count: int = 20
@@ -60,15 +65,15 @@ class _ParticleThreshold(StatePredicate):
         """
         check_truth_value(self, value)
         target = self._object(C)
-        old = getattr(C.states[target.name], self.kind)
+        old = C.states[target.name].particles(self.kind)
         cleaned = Particles(old.positions, np.zeros_like(old.active))
         new = sample_particles(C, target.name, count, seed) if value else cleaned
-        C.set_state(target.name, **{self.kind: new})
+        C.set_state(target.name, covering={self.kind: new})
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """Return plans in which a tool wipes enough particles, or no tool touches."""
         target = self._object(C)
-        active = getattr(C.states[target.name], self.kind).active
+        active = C.states[target.name].particles(self.kind).active
         share = self._threshold(active, target)
         if truth:
             return dirty_plans(C, when, target.name, self.kind, share)
@@ -83,11 +88,11 @@ class _ParticleThreshold(StatePredicate):
         """Return that share in words, as a part of the sentence of `explain`."""
 
     def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
-        active = getattr(state, self.kind).active
+        active = state.particles(self.kind).active
         return is_dirty(active, self._threshold(active, target))
 
     def _describe(self, state: ObjectState, target: WorldObject) -> str:
-        active = getattr(state, self.kind).active
+        active = state.particles(self.kind).active
         word = type(self).__name__.lower()
         if not len(active):
             return f"{target.name} never had any {self.kind} particles."
@@ -101,6 +106,8 @@ class _ParticleThreshold(StatePredicate):
 @dataclass(frozen=True)
 class _DirtThreshold(_ParticleThreshold):
     """More than an annotated or default share of the particles remains."""
+
+    ability: ClassVar[str]
 
     semantics: Semantics = field(default="igibson", kw_only=True)
 
@@ -156,38 +163,42 @@ class Stained(_DirtThreshold):
 
 @dataclass(frozen=True)
 class Covered(_ParticleThreshold):
-    """At least five particles of dust or stain are on the object (OmniGibson).
+    """At least 5 particles of a visual, or 20 of a physical substance are on it.
+
+    The rule of OmniGibson. Dust, stain, mud, paint and others that stick are visual;
+    liquids and grains are physical.
 
     Args:
-        object: its name; it must be dustyable, or stainable.
-        substance: "dust" or "stain".
+        object: its name; it must be dustyable for dust, and stainable for stain.
+        substance: its name, "dust", "stain", "water", ...
 
     Raises:
-        ConfigError: if the substance is another one.
+        ConfigError: if the substance is no name.
     """
 
     substance: str
 
     def __post_init__(self) -> None:
-        if self.substance not in ABILITY_BY_SUBSTANCE:
-            raise ConfigError(
-                f"Covered: substance is {self.substance!r}, expected 'dust' or 'stain'."
-                " Other substances have no particles here."
-            )
+        check_substance(self, "substance", self.substance)
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """Field of `ObjectState` with the particles."""
+        """The substance of the particles."""
         return self.substance
 
     @property
-    def ability(self) -> str:  # type: ignore[override]
+    def ability(self) -> str | None:  # type: ignore[override]
         """Ability that the object must have."""
-        return ABILITY_BY_SUBSTANCE[self.substance]
+        return ABILITY_BY_SUBSTANCE.get(self.substance)
+
+    @property
+    def _min_particles(self) -> int:
+        is_visual = self.substance in VISUAL_SUBSTANCES
+        return MIN_VISUAL_PARTICLES if is_visual else MIN_PHYSICAL_PARTICLES
 
     def _threshold(self, active: Active, target: WorldObject) -> float:
         # Half a particle less, so that "more than this share" means "five or more".
-        return (MIN_COVERING_PARTICLES - 0.5) / max(np.shape(active)[-1], 1)
+        return (self._min_particles - 0.5) / max(np.shape(active)[-1], 1)
 
     def _threshold_text(self, active: Active, target: WorldObject) -> str:
-        return f"with {MIN_COVERING_PARTICLES} or more"
+        return f"with {self._min_particles} or more"

@@ -13,7 +13,9 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.world.object_states import ObjectState
 from posewise.robots.world.objects import WorldObject
 
+from ..errors import PredicateError
 from ..formulas.predicate import Predicate
+from ..planning.schedule import Plan, Plans, Schedule
 
 Semantics: TypeAlias = Literal["igibson", "document"]
 """The reference of a predicate: iGibson 2.0's code, or its documentation."""
@@ -38,7 +40,8 @@ class StatePredicate(Predicate):
 
     is_momentary: ClassVar[bool] = False
     needs_history: ClassVar[bool] = True
-    ability: ClassVar[str]
+    ability: ClassVar[str | None]
+    """Ability that the object must have; None: any object will do."""
 
     def holds(self, C: Config) -> bool:
         target = self._object(C)
@@ -65,6 +68,19 @@ class StatePredicate(Predicate):
         target = self._object(C)
         return self._describe(C.states[target.name], target)
 
+    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
+        """Return the plan without rows if the state is as wanted already.
+
+        Raises:
+            PredicateError: if it is not, because no motion changes it.
+        """
+        if self.holds(C) == truth:
+            return [Plan()]
+        raise PredicateError(
+            f"{self.explain(C)} No motion changes that; set it before, by"
+            f" logic.{type(self).__name__}(...).set(C, {truth})."
+        )
+
     @abstractmethod
     def set(self, C: Config, value: bool = True) -> None:
         """Set the state of the object so that the predicate holds, or does not.
@@ -88,7 +104,8 @@ class StatePredicate(Predicate):
     def _object(self, C: Config) -> WorldObject:
         """Return the object, which must have the ability."""
         target = C.object(self.object)
-        target.ability(self.ability)
+        if self.ability is not None:
+            target.ability(self.ability)
         return target
 
 
@@ -103,6 +120,15 @@ def check_semantics(predicate: str, semantics: str) -> None:
         raise ConfigError(
             f"{predicate}: semantics is {semantics!r}, expected 'igibson' (as its code"
             " computes it) or 'document' (as its documentation defines it)."
+        )
+
+
+def check_substance(predicate: Predicate, argument: str, value: object) -> None:
+    """Raise a ConfigError unless a substance is a name."""
+    if not isinstance(value, str) or not value:
+        raise ConfigError(
+            f"{type(predicate).__name__}: {argument} is {value!r}, expected the name of"
+            " a substance, e.g. 'water'."
         )
 
 

@@ -112,6 +112,8 @@ class Cooked(StatePredicate):
 class _TemperatureThreshold(StatePredicate):
     """One temperature that an object reached once, or is at now."""
 
+    ability: ClassVar[str]
+
     parameter: ClassVar[str]
     """Name of the threshold among the ability's parameters."""
     outcome: ClassVar[str]

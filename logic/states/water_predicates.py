@@ -1,4 +1,4 @@
-"""Predicates of droplets on and in an object: Soaked, Contains and Filled."""
+"""Predicates of droplets in an object: Soaked, Saturated, Contains and Filled."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError
-from posewise.robots.world.object_states import ObjectState
+from posewise.robots.world.object_states import WATER, ObjectState
 from posewise.robots.world.objects import WorldObject
 
 from ..planning.schedule import Plans, Schedule
@@ -19,12 +18,10 @@ from .state_predicate import (
     StatePredicate,
     Truth,
     check_semantics,
+    check_substance,
     check_truth_value,
 )
 from .water_rules import is_soaked
-
-WATER = "water"
-"""The liquid of which all droplets consist."""
 
 
 @dataclass(frozen=True)
@@ -68,69 +65,130 @@ class Soaked(StatePredicate):
 
     def _describe(self, state: ObjectState, target: WorldObject) -> str:
         return (
-            f"{target.name} has absorbed {state.wetness} droplet"
-            f"{'' if state.wetness == 1 else 's'}, and is soaked with"
+            f"{target.name} has absorbed {_droplets(state.wetness)}, and is soaked with"
             f" {self._min_droplets(target)} or more."
         )
 
 
 @dataclass(frozen=True)
-class _DropletThreshold(StatePredicate):
-    """At least a given number of droplets of a liquid are in the object."""
+class _SubstanceThreshold(StatePredicate):
+    """At least a given number of droplets, or grains, of a substance are in it."""
+
+    def set(self, C: Config, value: bool = True) -> None:
+        """Put as few droplets into the object as are enough, or take all out."""
+        check_truth_value(self, value)
+        target = self._object(C)
+        full = max(self._count(C.states[target.name]), self._min_droplets(target))
+        self._set_count(C, full if value else 0)
+
+    @abstractmethod
+    def _count(self, state: ObjectState) -> int:
+        """Return the number of droplets, or one for each step."""
+
+    @abstractmethod
+    def _set_count(self, C: Config, count: int) -> None:
+        """Set the number of droplets."""
+
+    @abstractmethod
+    def _min_droplets(self, target: WorldObject) -> int:
+        """Return the least number of droplets for which the predicate holds."""
+
+    def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
+        return np.asarray(self._count(state)) >= self._min_droplets(target)
+
+
+@dataclass(frozen=True)
+class Saturated(_SubstanceThreshold):
+    """The object has absorbed as much of a substance as it can (OmniGibson).
+
+    That is `w_soaked` droplets; `Soaked` says the same of water.
+
+    Args:
+        object: its name; it must be soakable.
+        substance: its name, "water", "detergent", ...
+
+    Raises:
+        ConfigError: if the substance is no name.
+    """
+
+    substance: str
+
+    ability = "soakable"
+
+    def __post_init__(self) -> None:
+        check_substance(self, "substance", self.substance)
+
+    def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
+        """Return those of `Soaked` for water; other liquids come from no source."""
+        if self.substance == WATER:
+            return Soaked(self.object).plans(C, when, truth)
+        return super().plans(C, when, truth)
+
+    def _count(self, state: ObjectState) -> int:
+        count: int = state.absorbed.get(self.substance, 0)
+        return count
+
+    def _set_count(self, C: Config, count: int) -> None:
+        C.set_state(self.object, absorbed={self.substance: count})
+
+    def _min_droplets(self, target: WorldObject) -> int:
+        return int(target.ability("soakable")["w_soaked"])
+
+    def _describe(self, state: ObjectState, target: WorldObject) -> str:
+        return (
+            f"{target.name} has absorbed {_droplets(self._count(state))} of"
+            f" {self.substance}, and is saturated with {self._min_droplets(target)} or"
+            " more."
+        )
+
+
+@dataclass(frozen=True)
+class _ContentThreshold(_SubstanceThreshold):
+    """At least a given number of droplets of a substance are in a container."""
 
     liquid: str
 
     ability = "fillable"
 
     def __post_init__(self) -> None:
-        if self.liquid != WATER:
-            raise ConfigError(
-                f"{type(self).__name__}: liquid is {self.liquid!r}, expected 'water'."
-                " Other liquids have no droplets here."
-            )
-
-    def set(self, C: Config, value: bool = True) -> None:
-        """Pour as few droplets into the object as are enough, or empty it."""
-        check_truth_value(self, value)
-        target = self._object(C)
-        full = max(C.states[target.name].contents, self._min_droplets(target))
-        C.set_state(target.name, contents=full if value else 0)
+        check_substance(self, "liquid", self.liquid)
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """Return plans in which the object is below a running water source.
 
-        For as long as filling takes, or never.
+        For as long as filling takes, or never. Other substances come from no source.
         """
         target = self._object(C)
+        if self.liquid != WATER:
+            return super().plans(C, when, truth)
         return filled_plans(C, when, target.name, self._min_droplets(target), truth)
 
-    @abstractmethod
-    def _min_droplets(self, target: WorldObject) -> int:
-        """Return the least number of droplets for which the predicate holds."""
+    def _count(self, state: ObjectState) -> int:
+        count: int = state.contained.get(self.liquid, 0)
+        return count
+
+    def _set_count(self, C: Config, count: int) -> None:
+        C.set_state(self.object, contained={self.liquid: count})
 
     @abstractmethod
     def _threshold_text(self, target: WorldObject) -> str:
         """Return that number in words, as a part of the sentence of `explain`."""
 
-    def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
-        return np.asarray(state.contents) >= self._min_droplets(target)
-
     def _describe(self, state: ObjectState, target: WorldObject) -> str:
-        some = "1 droplet" if state.contents == 1 else f"{state.contents} droplets"
-        threshold = self._threshold_text(target)
+        some, threshold = _droplets(self._count(state)), self._threshold_text(target)
         return f"{target.name} holds {some} of {self.liquid}, and {threshold}."
 
 
 @dataclass(frozen=True)
-class Contains(_DropletThreshold):
-    """At least one droplet of the liquid is in the object (OmniGibson).
+class Contains(_ContentThreshold):
+    """At least one droplet, or grain, of a substance is in the object (OmniGibson).
 
     Args:
         object: its name; it must be fillable.
-        liquid: "water", of which the droplets of water sources consist.
+        liquid: name of the substance, "water", "flour", ...
 
     Raises:
-        ConfigError: if the liquid is another one.
+        ConfigError: if the substance is no name.
     """
 
     def _min_droplets(self, target: WorldObject) -> int:
@@ -141,18 +199,18 @@ class Contains(_DropletThreshold):
 
 
 @dataclass(frozen=True)
-class Filled(_DropletThreshold):
-    """More than 30 % of the object's capacity of droplets is in it (OmniGibson).
+class Filled(_ContentThreshold):
+    """More than 30 % of the object's capacity is taken by a substance (OmniGibson).
 
     The capacity is the annotated `capacity`, or else the volume of its cavities in
     droplets 2 cm wide.
 
     Args:
         object: its name; it must be fillable.
-        liquid: "water", of which the droplets of water sources consist.
+        liquid: name of the substance, "water", "flour", ...
 
     Raises:
-        ConfigError: if the liquid is another one; on use, if the object has neither a
+        ConfigError: if the substance is no name; on use, if the object has neither a
             capacity nor a cavity.
     """
 
@@ -162,3 +220,7 @@ class Filled(_DropletThreshold):
     def _threshold_text(self, target: WorldObject) -> str:
         least, capacity = self._min_droplets(target), droplet_capacity(target)
         return f"is filled with {least} or more of {capacity}"
+
+
+def _droplets(count: int) -> str:
+    return "1 droplet" if count == 1 else f"{count} droplets"

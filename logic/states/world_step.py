@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.world.object_states import ObjectState, Particles
+from posewise.robots.world.object_states import WATER, ObjectState, Particles
 from posewise.robots.world.objects import WorldObject
 from posewise.robots.world.regions import Region
 
@@ -34,7 +34,12 @@ from ..geometry.frame_groups import (
     subtree_group,
 )
 from .container_rules import DOWN, droplet_capacity, falls_into
-from .dirt_rules import wipe_step
+from .dirt_rules import (
+    ABILITY_BY_SUBSTANCE,
+    DRY_SUBSTANCES,
+    PERMANENT_SUBSTANCES,
+    wipe_step,
+)
 from .thermal_rules import is_source_active, temperature_step
 from .thermal_sources import ThermalSource, find_thermal_sources
 from .toggle_slice_rules import slice_step, toggle_step
@@ -220,13 +225,15 @@ class StateSimulator:
         for soakable in self.objects_with("soakable"):
             state = states[soakable.name]
             wetness = state.wetness + caught[soakable.name]
-            states[soakable.name] = replace(state, wetness=wetness)
+            absorbed = {**state.absorbed, WATER: wetness}
+            states[soakable.name] = replace(state, absorbed=absorbed)
         for container in self.objects_with("fillable"):
             if new := contained[container.name]:
                 state = states[container.name]
-                room = max(droplet_capacity(container) - state.contents, 0)
-                contents = state.contents + min(new, room)
-                states[container.name] = replace(state, contents=contents)
+                room = droplet_capacity(container) - sum(state.contained.values())
+                contents = state.contents + min(new, max(room, 0))
+                filled = {**state.contained, WATER: contents}
+                states[container.name] = replace(state, contained=filled)
         # A tap switched on in this step runs from the next one on.
         for source in self.objects_with("waterSource"):
             state = states[source.name]
@@ -285,16 +292,25 @@ class StateSimulator:
         """Remove the particles that cleaning tools wipe off."""
         for tool in self.objects_with("cleaningTool"):
             part = self.working_parts[tool.name, "cleaningTool"]
-            for kind, ability in (("dust", "dustyable"), ("stain", "stainable")):
-                # Only a soaked tool removes stains, as in iGibson.
-                works = kind == "dust" or states[tool.name].wetness >= 1
-                for dirty in self.objects_with(ability) if works else ():
-                    if dirty.name != tool.name:
-                        state = states[dirty.name]
-                        old: Particles = getattr(state, kind)
-                        new = self.wiped_particles(old, dirty.name, part)
-                        changes: dict[str, Particles] = {kind: new}
-                        states[dirty.name] = replace(state, **changes)  # type: ignore[arg-type]
+            for name, state in states.items():
+                if name != tool.name:
+                    covering = {
+                        kind: self.wiped_particles(particles, name, part)
+                        if self.removes(tool, kind, name, states)
+                        else particles
+                        for kind, particles in state.covering.items()
+                    }
+                    states[name] = replace(state, covering=covering)
+
+    def removes(
+        self, tool: WorldObject, kind: str, name: str, states: Mapping[str, ObjectState]
+    ) -> bool:
+        """Return whether a tool can wipe a substance off an object now."""
+        # Only a soaked tool removes stains, as in iGibson.
+        works = kind in DRY_SUBSTANCES or states[tool.name].wetness >= 1
+        needed = ABILITY_BY_SUBSTANCE.get(kind)
+        has_ability = needed is None or needed in self.C.objects[name].abilities
+        return bool(works and has_ability and kind not in PERMANENT_SUBSTANCES)
 
     def wiped_particles(
         self, particles: Particles, name: str, part: FrameGroup

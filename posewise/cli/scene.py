@@ -17,7 +17,7 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.loaders.dispatch import Packages
 from posewise.robots.typing import ModelName
 from posewise.robots.validation import CONVERSION_ERRORS
-from posewise.robots.world.object_states import ObjectState, Particles
+from posewise.robots.world.object_states import SHORT_NAMES, ObjectState, Particles
 from posewise.robots.world.rooms import Room, RoomMap
 
 from .expressions import read_shape
@@ -163,7 +163,8 @@ def _mark_objects(C: Config, section: Entry) -> None:
 
 
 def _set_states(C: Config, section: Entry) -> None:
-    keys = [f.name for f in dataclass_fields(ObjectState) if f.name != "stream"]
+    fields = [f.name for f in dataclass_fields(ObjectState) if f.name != "stream"]
+    keys = [*fields, *SHORT_NAMES]
     for name, entry in section.mapping("a mapping of objects to states").items():
         arguments = _read_arguments(entry.fields(keys))
         with entry.locating_errors():
@@ -227,6 +228,12 @@ def _read_particles(entry: Entry) -> Particles:
                 f"got {shorten(entry.to_python())}, expected a list of [x, y, z]."
             ) from None
     return Particles(positions, np.ones(len(positions), bool))
+
+
+def _read_covering(entry: Entry) -> dict[str, Particles]:
+    """Return particles by substance."""
+    substances = entry.mapping("a mapping of substances to positions")
+    return {name: _read_particles(e) for name, e in substances.items()}
 
 
 _ARGUMENT_READERS: Mapping[str, Callable[[Entry], Any]] = {

@@ -115,6 +115,7 @@ ABILITIES: dict[str, dict[str, Parameter]] = {
     "waterSource": {"link": LINK_PARAMETER},
     "cleaningTool": {"link": LINK_PARAMETER},
     "slicer": {"link": LINK_PARAMETER},
+    "mixingTool": {},
     "liquid": {},
     "fillable": {"capacity": CAPACITY_PARAMETER},
     "perishable": {},

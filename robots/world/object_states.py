@@ -16,6 +16,8 @@ from ..validation import integer, number
 AMBIENT_TEMPERATURE = 23.0
 """Temperature of the surroundings, at which objects start [°C]; a higher one heats all
 objects more."""
+WATER = "water"
+"""The substance of the droplets that water sources release."""
 DROPLETS_PER_SOURCE = 10
 """Number of droplets of a water source (count); more let it fill larger containers."""
 
@@ -53,41 +55,102 @@ class ObjectState:
     """Present temperature [°C]."""
     max_temperature: Any = -np.inf
     """Highest temperature so far [°C]; -inf before the first step."""
-    wetness: Any = 0
-    """Number of absorbed droplets."""
-    contents: Any = 0
-    """Number of droplets in the object."""
-    dust: Particles = field(default_factory=Particles)
-    stain: Particles = field(default_factory=Particles)
+    absorbed: dict[str, Any] = field(default_factory=lambda: {WATER: 0})
+    """Number of absorbed droplets by substance."""
+    contained: dict[str, Any] = field(default_factory=lambda: {WATER: 0})
+    """Number of droplets, or grains, in the object by substance."""
+    covering: dict[str, Particles] = field(
+        default_factory=lambda: {"dust": Particles(), "stain": Particles()}
+    )
+    """Particles on the object by substance."""
+    supply: dict[str, Any] = field(default_factory=dict)
+    """Truth by substance that the object is a source of it."""
+    attached: dict[str, Any] = field(default_factory=dict)
+    """Truth by name of another object that this one is joined to it."""
     toggled_on: Any = False
     """True while the object is switched on."""
     near_steps: Any = 0
     """Number of consecutive steps with a finger near the button."""
     sliced: Any = False
     """True once the object has been sliced."""
+    broken: Any = False
+    """True while the object is broken."""
+    real: Any = True
+    """False while the object does not exist, yet or any more."""
     stream: Stream = field(default_factory=Stream)
 
+    def particles(self, substance: str) -> Particles:
+        """Return the particles of a substance on the object, perhaps none."""
+        return self.covering.get(substance, Particles())
 
-StateValue: TypeAlias = float | Particles | Stream
+    @property
+    def wetness(self) -> Any:
+        """Number of absorbed droplets of water."""
+        return self.absorbed[WATER]
+
+    @property
+    def contents(self) -> Any:
+        """Number of droplets of water in the object."""
+        return self.contained[WATER]
+
+    @property
+    def dust(self) -> Particles:
+        """Particles of dust on the object."""
+        return self.covering["dust"]
+
+    @property
+    def stain(self) -> Particles:
+        """Particles of stain on the object."""
+        return self.covering["stain"]
+
+
+SHORT_NAMES = {
+    "wetness": ("absorbed", WATER),
+    "contents": ("contained", WATER),
+    "dust": ("covering", "dust"),
+    "stain": ("covering", "stain"),
+}
+"""Properties that stand for one substance of a field, with both."""
+
+StateValue: TypeAlias = float | Particles | Stream | Mapping[str, float | Particles]
 """Value of a field of an `ObjectState` at one instant; flags are bool."""
 
 
 def parse_state(name: str, old: ObjectState, values: Mapping[str, Any]) -> ObjectState:
     """Return an object's state with some of its fields replaced.
 
+    Of fields that are dictionaries, only the given entries are replaced.
+
     Raises:
         ConfigError: for unknown fields, with near matches, and values that do not fit.
     """
-    known = [f.name for f in fields(ObjectState)]
-    for key in values:
+    known = [*(f.name for f in fields(ObjectState)), *SHORT_NAMES]
+    checked: dict[str, Any] = {}
+    for key, value in values.items():
         if key not in known:
             raise ConfigError(
                 f"State of {name!r}: " + unknown_name("field", key, known)
             )
-    checked: dict[str, Any] = {
-        k: FIELD_CHECKS[k](f"{k} of {name!r}", v) for k, v in values.items()
-    }
+        if key in SHORT_NAMES:
+            table, substance = SHORT_NAMES[key]
+            entries = {substance: FIELD_CHECKS[table](f"{key} of {name!r}", value)}
+        elif key in TABLES:
+            table, entries = key, _entries(f"{key} of {name!r}", key, value)
+        else:
+            checked[key] = FIELD_CHECKS[key](f"{key} of {name!r}", value)
+            continue
+        checked[table] = {**checked.get(table, getattr(old, table)), **entries}
     return replace(old, **checked)
+
+
+def _entries(label: str, table: str, value: Any) -> dict[str, Any]:
+    """Return the checked entries of a field that is a dictionary."""
+    if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+        raise ConfigError(
+            f"{label} is {value!r}, expected a dictionary, e.g. {TABLES[table]}."
+        )
+    check = FIELD_CHECKS[table]
+    return {key: check(f"{key} in {label}", x) for key, x in value.items()}
 
 
 def states_at(history: Mapping[str, ObjectState], step: int) -> dict[str, ObjectState]:
@@ -155,13 +218,27 @@ def _stream(label: str, value: Any) -> Stream:
 FIELD_CHECKS = {
     "temperature": lambda label, x: number(label, x, "a temperature (°C)"),
     "max_temperature": _max_temperature,
-    "wetness": _count,
-    "contents": _count,
-    "dust": _particles,
-    "stain": _particles,
+    "absorbed": _count,
+    "contained": _count,
+    "covering": _particles,
+    "supply": _flag,
+    "attached": _flag,
     "toggled_on": _flag,
     "near_steps": _count,
     "sliced": _flag,
+    "broken": _flag,
+    "real": _flag,
     "stream": _stream,
 }
-"""Functions of a label for messages and a value, which return the checked value."""
+"""Functions of a label for messages and a value, which return the checked value.
+
+Of fields that are dictionaries, for one entry.
+"""
+TABLES = {
+    "absorbed": '{"water": 3}',
+    "contained": '{"flour": 3}',
+    "covering": '{"mud": Particles(positions, active)}',
+    "supply": '{"water": True}',
+    "attached": '{"wall_nail": True}',
+}
+"""Fields that are dictionaries, each with an example."""

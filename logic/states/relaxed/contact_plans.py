@@ -60,13 +60,13 @@ def dirty_plans(
         C: the world.
         schedule: slices; the truth is that of its `state_slices`.
         name: of the object.
-        kind: "dust" or "stain".
+        kind: their substance.
         share: of the particles, above which the object is dirty.
 
     Raises:
         PredicateError: if the object is clean, because no path makes it dirty.
     """
-    if not is_dirty(getattr(C.states[name], kind).active, share):
+    if not is_dirty(C.states[name].particles(kind).active, share):
         raise PredicateError(
             f"{name!r} has not that much {kind}, and nothing along a path brings some;"
             " set it before, e.g. by logic.Dusty(...).set(C)."

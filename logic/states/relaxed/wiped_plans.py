@@ -22,6 +22,7 @@ from ...planning.schedule import Plan, Plans, Schedule, plans_for_all, plans_for
 from ...relaxed.constraint_terms import Inequality
 from ...relaxed.containment import in_box_rows
 from ...relaxed.object_features import ObjectPair, with_point
+from ..dirt_rules import DRY_SUBSTANCES, PERMANENT_SUBSTANCES
 from .contact_plans import tool_parts, touch_rows
 from .soaked_plans import soaked_plans
 from .wiping_rows import removals_needed
@@ -42,17 +43,19 @@ def wiped_plans(
         C: the world.
         schedule: slices; the truth is that of its `state_slices`.
         name: of the object.
-        kind: "dust" or "stain".
+        kind: their substance.
         share: of all particles that ever were on the object (0 to 1).
 
     Raises:
         PredicateError: if there is no tool, or no time.
     """
-    particles = getattr(C.states[name], kind)
+    particles = C.states[name].particles(kind)
     removed = len(particles.active) - int(particles.active.sum())
     needed = removals_needed(len(particles.active), share) - removed
     if needed <= 0:
         return [Plan()]
+    if kind in PERMANENT_SUBSTANCES:
+        raise PredicateError(f"Nothing wipes {kind} off {name!r}: no tool removes it.")
     tools = tool_parts(C, "cleaningTool", name)
     if not tools:
         raise PredicateError(
@@ -78,12 +81,12 @@ def _tool_plans(
         C: the world.
         schedule: slices.
         name: of the dirty object.
-        kind: "dust" or "stain".
+        kind: their substance.
         needed: number of particles to remove.
         owner: name of the tool.
         tool: its working part.
     """
-    particles = getattr(C.states[name], kind)
+    particles = C.states[name].particles(kind)
     R, p = FrameGroup(C, name, (C.index(name),)).pose(C.index(name))
     low, high = bounding_box(tool)
     positions = particles.positions @ R.T + p
@@ -106,7 +109,7 @@ def _tool_plans(
     visit = partial(
         _visit_plans, C, schedule, name, particles.positions, owner, tool, groups
     )
-    if kind == "dust" or C.states[owner].wetness >= 1:
+    if kind in DRY_SUBSTANCES or C.states[owner].wetness >= 1:
         return plans_for_any([partial(visit, slices) for slices in times])
 
     def soak_and_visit(slices: Slices) -> Plans:

@@ -198,7 +198,7 @@ def test_unknown_predicates_are_bddls_own_error():
     scope = {i: SimpleNamespace(name=i) for i in p.instances}
     with pytest.raises(UnsupportedPredicateError) as error:
         compiled(p, logic.bddl.PREDICATES, "goal", scope, EMPTY)
-    assert "'folded' is none of the predicates burnt, cooked" in str(
+    assert "'folded' is none of the predicates attached, broken" in str(
         error.value.predicate
     )
 

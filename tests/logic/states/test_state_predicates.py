@@ -220,15 +220,13 @@ def test_unknown_semantics(kind):
         kind("thing", semantics="code")
 
 
-def test_what_covers():
-    with pytest.raises(ConfigError, match="substance is 'water', expected 'dust' or"):
-        logic.Covered("thing", "water")
-
-
-@pytest.mark.parametrize("kind", [logic.Contains, logic.Filled])
-def test_other_liquids(kind):
-    with pytest.raises(ConfigError, match="liquid is 'oil', expected 'water'"):
-        kind("thing", "oil")
+@pytest.mark.parametrize(
+    "kind",
+    [logic.Contains, logic.Filled, logic.Covered, logic.Saturated, logic.SourceOf],
+)
+def test_substances_are_names(kind):
+    with pytest.raises(ConfigError, match="is 3, expected the name of a substance"):
+        kind("thing", 3)
 
 
 @pytest.mark.parametrize("capacity, least", [(1, 1), (3, 1), (4, 2), (10, 4), (70, 22)])
