@@ -12,7 +12,7 @@ from posewise.robots.world.objects import WorldObject
 from posewise.robots.world.rooms import Room
 
 from ..formulas.connectives import Implies
-from ..formulas.pair_quantifiers import ForNPairs, ForPairs
+from ..formulas.pair_quantifiers import ForNPairs, ForPairs, PairSemantics
 from ..formulas.predicate import And, Not, Or, Predicate
 from ..formulas.quantifiers import Exists, ForAll, ForN
 from ..states.existence_predicates import Real
@@ -33,10 +33,13 @@ QUANTIFIER_CLASSES: dict[str, MakePredicate] = {
     "forall": ForAll,
     "exists": Exists,
     "forn": ForN,
+}
+"""Formula classes by BDDL's names of quantifiers with one variable."""
+PAIR_QUANTIFIERS: dict[str, MakePredicate] = {
     "forpairs": ForPairs,
     "fornpairs": ForNPairs,
 }
-"""Formula classes by BDDL's names of quantifiers."""
+"""Formula classes by BDDL's names of quantifiers with two variables."""
 CONNECTIVE_CLASSES: dict[str, MakePredicate] = {
     "and": And,
     "or": Or,
@@ -99,6 +102,8 @@ class Task:
     impermanent: frozenset[str] = frozenset()
     """Names of the objects that do not always exist; only then they are in relations.
     """
+    semantics: PairSemantics = "posewise"
+    """Rule by which `forpairs` and `fornpairs` pair objects."""
 
     @cached_property
     def goal(self) -> Predicate:
@@ -160,6 +165,9 @@ class Task:
             domains = [self._names_of_category(c) for c in pieces.categories]
             outer = tuple(variables.items())
             body = QuantifierBody(self, pieces.variables, pieces.body, outer)
+            if head in PAIR_QUANTIFIERS:
+                make_pairs = PAIR_QUANTIFIERS[head]
+                return make_pairs(*number, *domains, body, semantics=self.semantics)
             return QUANTIFIER_CLASSES[head](*number, *domains, body)
         make, terms = predicate_class(head, self.predicates), condition[1:]
         if head == IN_ROOM:
@@ -234,6 +242,7 @@ def bind(
     C: Config,
     names: Mapping[str, str] | None = None,
     predicates: Mapping[str, MakePredicate] = PREDICATES,
+    semantics: PairSemantics = "posewise",
 ) -> Task:
     """Bind the instances of a problem to the objects of a world.
 
@@ -248,6 +257,8 @@ def bind(
         names: objects, frames or rooms by instance, {"apple.n.01_1": "apple"}.
         predicates: classes, or functions of names, by BDDL's predicates; to add to
             the defaults: {**logic.bddl.PREDICATES, "folded": Folded}.
+        semantics: of `forpairs` and `fornpairs`, "igibson" for the rule of bddl; see
+            `logic.ForPairs`.
 
     Raises:
         ConfigError: if a name is unknown, two instances are bound to one object, or an
@@ -255,4 +266,4 @@ def bind(
     """
     bound = bind_names(problem, C, names)
     impermanent = frozenset(bound[i] for i in impermanent_objects(problem))
-    return Task(problem, bound, dict(predicates), impermanent)
+    return Task(problem, bound, dict(predicates), impermanent, semantics)

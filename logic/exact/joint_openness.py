@@ -13,7 +13,7 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.typing import FrameName
 
-from ..geometry.frame_groups import FrameGroup, find_object
+from ..geometry.frame_groups import FrameGroup, find_object, subtree_group
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from ..relaxed.joint_openness import openness_symbol
 from ..relaxed.object_features import constant_row, feature_on_frames
@@ -21,6 +21,8 @@ from .verdict import SemanticPredicate, Verdict
 
 CLOSED_FRACTION = 0.05
 """Fraction of a joint's range, from its closed end, that counts as closed [1]."""
+ZERO_LIMIT_TOLERANCE = 1e-3
+"""Distance from 0 up to which a limit is 0, as a fraction of the joint's range [1]."""
 DEFAULT_ANNOTATION = {"joints": None, "both_sides": False}
 """Annotation of objects without the ability `openable`."""
 
@@ -35,6 +37,8 @@ class OpeningJoint(NamedTuple):
     """Joint value at the open end."""
     both_sides: bool
     """Whether both ends are closed, and the joint is open between them."""
+    is_guess: bool = False
+    """Whether nothing tells which end is closed."""
 
     def margin(self, q: float) -> float:
         """Return by how much it is open beyond the threshold, in ranges."""
@@ -50,20 +54,23 @@ class Open(SemanticPredicate):
     """One of a's relevant joints is more than 5 % of its range away from closed.
 
     Relevant joints are named in the object's abilities: {"openable": {"joints":
-    ["door_joint"]}}, or {"joints": {"door_joint": -1}} where a joint opens towards its
-    lower limit (1: towards the upper one, the default); with "both_sides": True both
-    limits are closed, and the joint is open in between. Joints are hinges or slides
-    with limits; beyond the open limit is open too.
+    {"door_joint": -1}}} where a joint opens towards its lower limit, 1 where towards
+    its upper one; with "both_sides": True both limits are closed, and the joint is open
+    in between. Joints are hinges or slides with limits; beyond the open limit is open
+    too.
 
     "posewise": without annotation all joints of the object that have limits are
-    relevant. "igibson": without annotation it is not open. "document": as "posewise",
-    but all joints open towards their upper limit and have one closed end.
+    relevant. Without a direction ({"joints": ["door_joint"]}, or no annotation) a joint
+    is closed at its limit 0; if no limit is 0, at its lower limit, and `explain` says
+    that this is a guess. "igibson": without annotation it is not open, and without a
+    direction a joint opens towards its upper limit. "document": as "posewise", but all
+    joints open towards their upper limit and have one closed end.
 
-    The default is "posewise": the rule of the code, and an answer for models without
-    annotations.
+    The default is "posewise", because models rarely have annotations, and doors that
+    open towards -90° are as common as others.
 
     Args:
-        a: an object or frame.
+        a: an object or frame; for a frame without a joint all joints below count.
 
     Raises:
         ConfigError: when evaluated, for unknown names, and annotations that do not fit.
@@ -86,7 +93,15 @@ class Open(SemanticPredicate):
                 opened = min(opened, 1 - opened)
             limit = "" if margins[best] > 0 else ", not more than 5 %"
             percent = round(100 * opened, 1) + 0.0  # adding 0 turns -0 into 0
-            return f"{self.a}'s {joint.name!r} is {percent:.1f} % open{limit}."
+            opening = f"{self.a}'s {joint.name!r} is {percent:.1f} % open{limit}"
+            if not joint.is_guess:
+                return f"{opening}."
+            return (
+                f"{opening}, if it is closed at its lower limit, {joint.closed:g}: a"
+                f" guess, because none of its limits is 0; C.add_object({self.a!r},"
+                f' abilities={{"openable": {{"joints": {{{joint.name!r}: 1}}}}}}) says'
+                " it (-1: closed at its upper limit)."
+            )
 
         return Verdict(margins[best] > 0, reason)
 
@@ -113,6 +128,9 @@ class Open(SemanticPredicate):
     def joints(self, C: Config) -> list[OpeningJoint]:
         """Return the relevant joints of the object in a world."""
         limits = _joint_limits(find_object(C, self.a))
+        if self.a not in C.objects and not limits:
+            # A frame stands for the model that hangs on it, e.g. the root of a file.
+            limits = _joint_limits(subtree_group(C, self.a))
         abilities = C.objects[self.a].abilities if self.a in C.objects else {}
         annotation = abilities.get("openable", DEFAULT_ANNOTATION)
         directions, both_sides = annotation["joints"], annotation["both_sides"]
@@ -120,9 +138,11 @@ class Open(SemanticPredicate):
             if self.semantics == "igibson":
                 return []
             limited = [n for n, limit in limits.items() if limit is not None]
-            directions = dict.fromkeys(limited, 1)
+            directions = dict.fromkeys(limited)
         if self.semantics == "document":
             directions, both_sides = dict.fromkeys(directions, 1), False
+        if self.semantics == "igibson":
+            directions = {name: d or 1 for name, d in directions.items()}
         return [
             _opening_joint(self.a, name, direction, both_sides, limits)
             for name, direction in directions.items()
@@ -146,7 +166,7 @@ def _joint_limits(group: FrameGroup) -> dict[str, np.ndarray | None]:
 def _opening_joint(
     a: FrameName,
     name: str,
-    direction: int,
+    direction: int | None,
     both_sides: bool,
     limits: Mapping[str, np.ndarray | None],
 ) -> OpeningJoint:
@@ -159,8 +179,12 @@ def _opening_joint(
             f"Joint {name!r} opens {a!r} and has no two different limits; give them by"
             f" C.set_limits({name!r}, [lower, upper])."
         )
+    is_zero = np.abs(ends) <= ZERO_LIMIT_TOLERANCE * (ends[1] - ends[0])
+    is_guess = direction is None and not both_sides and not is_zero.any()
+    if direction is None:
+        direction = -1 if is_zero[1] else 1
     closed, open_ = ends[::direction].tolist()
-    return OpeningJoint(name, closed, open_, both_sides)
+    return OpeningJoint(name, closed, open_, both_sides, is_guess)
 
 
 @lru_cache(maxsize=256)

@@ -1,28 +1,35 @@
-"""Quantifiers over pairs of objects, by the rules of BDDL."""
+"""Quantifiers over pairs of objects: as a matching, or by the rule of BDDL."""
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
 
 from posewise.robots.config import Config
+from posewise.robots.errors import unknown_name
 
 from ..errors import PredicateError
 from .connectives import AtLeast, natural_number
+from .matching import Matching, largest_matching
 from .predicate import And, Connective, Or, Predicate
 from .quantifiers import Domain, Quantifier, check_domain, domain_names, make_case
+
+PairSemantics: TypeAlias = Literal["posewise", "igibson"]
+"""Name of a rule by which objects are paired; see `ForPairs`."""
 
 
 class _PairQuantifier(Quantifier):
     """A quantifier with two variables, which never stand for the same object.
 
-    Its body makes a matrix. A row belongs to an object of the first domain and holds,
-    in order, one entry for each different object of the second domain. Thus over one
-    category with itself, the columns of a row are the other objects of the category.
+    Its body makes a matrix with a row for each object of the first domain, and a column
+    for each of the second. By BDDL's rule a row holds, in order, one entry for each
+    *different* object of the second domain: over one category with itself, its columns
+    are positions among the other objects.
     """
 
     first: Domain
     second: Domain
+    semantics: PairSemantics
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -30,16 +37,21 @@ class _PairQuantifier(Quantifier):
 
     def __post_init__(self) -> None:
         self._check_body()
-        for field in ("first", "second"):
-            domain = check_domain(type(self).__name__, getattr(self, field))
-            object.__setattr__(self, field, domain)
+        kind, known = type(self).__name__, get_args(PairSemantics)
+        if self.semantics not in known:
+            raise PredicateError(
+                f"{kind}: {unknown_name('semantics', self.semantics, known)}"
+            )
+        for name in ("first", "second"):
+            domain = check_domain(kind, getattr(self, name))
+            object.__setattr__(self, name, domain)
 
     @abstractmethod
-    def min_lines(self, rows: int, columns: int) -> int:
-        """Return how many rows, and how many columns, need a pair that holds."""
+    def min_pairs(self, most: int) -> int:
+        """Return how many pairs have to hold, of the most that can."""
 
     def matrix(self, C: Config) -> tuple[tuple[Predicate, ...], ...]:
-        """Return the body for each pair.
+        """Return the body for each pair, by BDDL's rule.
 
         Raises:
             PredicateError: when the domains share some names, but not all.
@@ -47,13 +59,24 @@ class _PairQuantifier(Quantifier):
         return tuple(tuple(p for *_, p in row) for row in self._cells(C))
 
     def expand(self, C: Config) -> Connective:
+        if self.semantics == "posewise":
+            return self._matching(C)
         rows = self.matrix(C)
         columns = tuple(zip(*rows, strict=True))
-        n = self.min_lines(len(rows), len(columns))
+        n = self.min_pairs(min(len(rows), len(columns)))
         sides = (rows, columns)
         return And(*(AtLeast(n, *(Or(*line) for line in side)) for side in sides))
 
+    def _matching(self, C: Config) -> Matching:
+        rows, columns = (domain_names(C, domain) for domain in self.domains)
+        pairs = [(a, b) for a in rows for b in columns if a != b]
+        # No object is its own partner, so that the smaller domain may be too large.
+        n = self.min_pairs(len(largest_matching(pairs)))
+        return Matching(n, {pair: self._instance(*pair) for pair in pairs})
+
     def explain(self, C: Config) -> str:
+        if self.semantics == "posewise":
+            return self._matching(C).explain(C)
         rows = [
             [make_case(f"{a} and {b}", p, C) for a, b, p in row]
             for row in self._cells(C)
@@ -64,7 +87,7 @@ class _PairQuantifier(Quantifier):
             for side in (rows, columns)
         ]
         matched = [len(rows) - len(unmatched[0]), len(columns) - len(unmatched[1])]
-        n = self.min_lines(len(rows), len(columns))
+        n = self.min_pairs(min(len(rows), len(columns)))
         text = (
             f"{matched[0]} of {len(rows)} rows and {matched[1]} of {len(columns)}"
             f" columns have a pair that holds (at least {n} of each should)"
@@ -97,12 +120,15 @@ class _PairQuantifier(Quantifier):
 
 @dataclass(frozen=True, repr=False)
 class ForPairs(_PairQuantifier):
-    """Pairing quantifier: objects of two domains can be paired, by BDDL's rule.
+    """Pairing quantifier: the objects of the smaller domain have different partners.
 
-    Let L be the size of the smaller domain. At least L objects of the first domain must
-    be in a pair that holds, and at least L of the second. This is weaker than L pairs
-    that share no object. No object is paired with itself; over the same names twice, a
-    column is a position among the other names, not a name.
+    "posewise": with L objects in the smaller domain, L pairs hold that share no object.
+    "igibson": the weaker rule of BDDL, by which at least L objects of each domain are
+    in a pair that holds; two of them may have the same partner. No object is paired
+    with itself; by BDDL's rule, over the same names twice, a column is a position among
+    the other names, not a name.
+
+    The default is "posewise", because two glasses on one coaster are no pairs.
 
     Args:
         first: a category, or a list of names; see `ForAll`.
@@ -110,27 +136,29 @@ class ForPairs(_PairQuantifier):
         body: a function from two names to a predicate.
 
     Raises:
-        PredicateError: when `body` is not a function, or names are not strings; when
-            evaluated, for domains that share some names but not all.
+        PredicateError: when `body` is not a function, names are not strings, or
+            semantics are unknown; when evaluated by BDDL's rule, for domains that share
+            some names but not all.
         ConfigError: when evaluated, for a category that no object has.
     """
 
     first: Domain
     second: Domain
     body: Callable[[str, str], Predicate]
+    semantics: PairSemantics = field(default="posewise", kw_only=True)
 
-    def min_lines(self, rows: int, columns: int) -> int:
-        return min(rows, columns)
+    def min_pairs(self, most: int) -> int:
+        return most
 
 
 @dataclass(frozen=True, repr=False)
 class ForNPairs(_PairQuantifier):
-    """Pairing quantifier: n or more objects of each domain are in a pair that holds.
+    """Pairing quantifier: n pairs hold, of which no two share an object.
 
     See `ForPairs`.
 
     Args:
-        n: the number of objects.
+        n: the number of pairs.
         first: a category, or a list of names.
         second: another category, or a list of names.
         body: a function from two names to a predicate.
@@ -144,12 +172,13 @@ class ForNPairs(_PairQuantifier):
     first: Domain
     second: Domain
     body: Callable[[str, str], Predicate]
+    semantics: PairSemantics = field(default="posewise", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "n", natural_number("ForNPairs: n", self.n))
 
-    def min_lines(self, rows: int, columns: int) -> int:
+    def min_pairs(self, most: int) -> int:
         return self.n
 
     def _arguments(self) -> tuple[Any, ...]:

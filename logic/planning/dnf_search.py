@@ -4,6 +4,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import count
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from posewise.robots.config import Config
@@ -14,6 +15,7 @@ from ..exact.containment import InsideOf
 from ..exact.floors import OnFloor
 from ..exact.support import OnTopOf
 from ..formulas.connectives import AtLeast
+from ..formulas.matching import Matching
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import And, Formula, Not, Or, Predicate
 from ..geometry.frame_groups import closest_separation, find_object
@@ -90,7 +92,42 @@ class _Requirement(NamedTuple):
         return _Requirement(n, self.parts[1:], self.costs[1:])
 
 
-_Part = int | _Requirement
+@dataclass(frozen=True)
+class _DisjointRequirement:
+    """A requirement that n parts are true, of which no two share a row or a column.
+
+    It becomes a requirement of one row at a time, because all choices together are too
+    many.
+    """
+
+    n: int
+    rows: "tuple[tuple[tuple[str, _Part, float], ...], ...]"
+    """For each row the names of its columns, parts and their costs, cheapest first."""
+
+    @property
+    def min_cost(self) -> float:
+        """Lower bound of the cost; inf if it cannot be met."""
+        cheapest = sorted(row[0][-1] for row in self.rows if row)
+        return sum(cheapest[: self.n]) if self.n <= len(cheapest) else float("inf")
+
+    def first_row(self) -> _Requirement:
+        """Return the requirement to use a part of the first row, or to skip the row."""
+        row, *rows = self.rows
+        cases: list[tuple[_Part, float]] = []
+        for column, part, cost in row:
+            left = [tuple(c for c in other if c[0] != column) for other in rows]
+            rest = _DisjointRequirement(self.n - 1, tuple(left))
+            both = _Requirement(2, (part, rest), (cost, rest.min_cost))
+            cases.append((both, both.min_cost))
+        rest = _DisjointRequirement(self.n, tuple(rows))
+        cases.append((rest, rest.min_cost))
+        possible = sorted((c for c in cases if c[1] < float("inf")), key=itemgetter(1))
+        return _Requirement(
+            1, tuple(part for part, _ in possible), tuple(cost for _, cost in possible)
+        )
+
+
+_Part = int | _Requirement | _DisjointRequirement
 
 
 @dataclass(frozen=True)
@@ -138,6 +175,8 @@ class _LiteralTable:
     def requirement(self, formula: Predicate) -> _Requirement:
         """Return a formula in negation normal form as a requirement."""
         part = self._part(formula)
+        if isinstance(part, _DisjointRequirement):
+            return part.first_row()
         if isinstance(part, _Requirement):
             return part
         return _Requirement(1, (part,), (self._cost(part)[0],))
@@ -150,6 +189,8 @@ class _LiteralTable:
                 n = 1
             case AtLeast(n, parts):
                 pass
+            case Matching():
+                return self._disjoint_requirement(formula)
             case Not(leaf) if not isinstance(leaf, Formula):
                 return 2 * self._index(leaf) + 1
             case Formula():
@@ -162,6 +203,18 @@ class _LiteralTable:
         ordered = sorted(map(self._part, parts), key=self._cost)
         costs = tuple(self._cost(p)[0] for p in ordered)
         return _Requirement(n, tuple(ordered), costs)
+
+    def _disjoint_requirement(self, formula: Matching) -> _DisjointRequirement:
+        rows: dict[str, list[tuple[str, _Part]]] = {row: [] for row in formula.rows}
+        for (row, column), predicate in formula.cells.items():
+            rows[row].append((column, self._part(predicate)))
+        for cells in rows.values():
+            cells.sort(key=lambda cell: self._cost(cell[1]))
+        priced = (
+            tuple((column, part, self._cost(part)[0]) for column, part in cells)
+            for cells in rows.values()
+        )
+        return _DisjointRequirement(formula.n, tuple(priced))
 
     def _index(self, leaf: Predicate) -> int:
         """Return the number of a leaf, which is added if it is new."""
@@ -179,6 +232,8 @@ class _LiteralTable:
         if isinstance(part, _Requirement):
             distances = [self._cost(p)[1] for p in part.parts[: part.n]]
             return part.min_cost, sum(distances)
+        if isinstance(part, _DisjointRequirement):
+            return part.min_cost, 0.0
         return self.costs[part // 2][part % 2], self.distances[part // 2]
 
     def propagate(self, state: _SearchState) -> _SearchState | None:
@@ -203,6 +258,9 @@ class _LiteralTable:
             for part in forced:
                 if isinstance(part, _Requirement):
                     requirements.append(part)
+                elif isinstance(part, _DisjointRequirement):
+                    if part.n > 0:
+                        requirements.append(part.first_row())
                 elif part ^ 1 in chosen:
                     # part ^ 1 is the negation of a literal.
                     return None
@@ -221,6 +279,10 @@ class _LiteralTable:
                 if part.n <= 0:
                     n -= 1
                 elif part.n <= len(part.parts):
+                    parts.append(part)
+            elif isinstance(part, _DisjointRequirement):
+                n -= part.n == 0
+                if part.n > 0 and part.min_cost < float("inf"):
                     parts.append(part)
             elif part in chosen:
                 n -= 1
@@ -245,7 +307,7 @@ class _LiteralTable:
             The number of other resting places of its first object, and how often its
             objects are in the same relation already.
         """
-        if isinstance(part, _Requirement) or part % 2:
+        if not isinstance(part, int) or part % 2:
             return 0, 0
         leaf, names = self.leaves[part // 2], self.names[part // 2]
         if len(names) != 2:

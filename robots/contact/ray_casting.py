@@ -176,6 +176,7 @@ def _face_prisms(points: np.ndarray, radius: float) -> list[np.ndarray]:
         normal = np.cross(b - a, c - a)
         normal /= np.linalg.norm(normal)
         sides = np.cross(np.roll(corners, -1, 0) - corners, normal)
+        sides /= np.linalg.norm(sides, axis=-1, keepdims=True)
         faces = np.array([normal, -normal])
         offsets = np.array([1, -1]) * (normal @ a) + radius
         walls = np.column_stack([sides, (sides * corners).sum(-1)])

@@ -12,6 +12,12 @@ from jaxtyping import Bool, Float, Int
 MAX_NEWTON_STEPS = 100
 """Maximum number of Newton steps (count); only lines that graze a surface to the last
 bit need many."""
+PARALLEL_SLOPE = 1e-7
+"""Sine of the angle between a line and a plane up to which they are parallel [1]: more
+than vertices in single precision make of common faces."""
+SEAM_WIDTH = 1e-7
+"""Distance from a plane up to which a parallel line lies in it [m]; more closes wider
+gaps between pieces, and widens them for lines along a face."""
 
 
 class LineIntervals(NamedTuple):
@@ -26,7 +32,10 @@ class LineIntervals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Polytopes:
-    """Intersections of half-spaces normal · x <= offset; planes may repeat."""
+    """Intersections of half-spaces normal · x <= offset; planes may repeat.
+
+    Normals have length 1.
+    """
 
     planes: Float[np.ndarray, "pieces planes 4"]
     owner: Int[np.ndarray, " pieces"]
@@ -38,11 +47,15 @@ class Polytopes:
         flat = normals.reshape(-1, 3).T
         rate = (d @ flat).reshape(-1, pieces, planes)
         slack = offsets - (o @ flat).reshape(-1, pieces, planes)
+        # A line along the common face of two pieces is in both: by rounding alone, it
+        # would be between them.
+        speed = np.linalg.norm(d, axis=-1)[:, None, None]
+        rate = np.where(np.abs(rate) <= PARALLEL_SLOPE * speed, 0.0, rate)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = slack / rate
         enter = np.where(rate < 0, t, -np.inf).max(-1)
         leave = np.where(rate > 0, t, np.inf).min(-1)
-        misses = ((rate == 0) & (slack < 0)).any(-1)
+        misses = ((rate == 0) & (slack < -SEAM_WIDTH)).any(-1)
         return LineIntervals(np.where(misses, np.inf, enter), leave)
 
 

@@ -56,14 +56,14 @@ def _name(label: str, value: Any) -> str:
     return value
 
 
-def _joints(label: str, value: Any) -> dict[str, int]:
-    """Parse names of joints with the directions in which they open."""
+def _joints(label: str, value: Any) -> dict[str, int | None]:
+    """Parse names of joints with the directions in which they open; None: not given."""
     if isinstance(value, str):
         value = [value]
     if isinstance(value, list | tuple):
-        value = dict.fromkeys(value, 1)
+        value = dict.fromkeys(value)
     fits = isinstance(value, Mapping) and all(
-        isinstance(k, str) and d in (1, -1) for k, d in value.items()
+        isinstance(k, str) and d in (1, -1, None) for k, d in value.items()
     )
     if not fits:
         raise ConfigError(

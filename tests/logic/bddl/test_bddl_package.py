@@ -83,7 +83,7 @@ def compared(p, seed: int, share: int) -> Iterator[tuple[str, bool, bool]]:
     """Each head of the goal, whether both sides agree on it, and bddl's truth."""
     predicates = table(p, seed, share)
     names = {i: i for i in p.instances}
-    task = logic.bddl.Task(p, names, predicates)
+    task = logic.bddl.Task(p, names, predicates, semantics="igibson")
     scope = {i: SimpleNamespace(name=i) for i in p.instances}
     heads = compiled(p, predicates, "goal", scope, EMPTY)
     for theirs_, ours in zip(heads, p.goal, strict=True):
@@ -152,7 +152,7 @@ def test_rare_conditions_have_the_same_truth(goal):
 def test_bddl_evaluates_on_a_world():
     """The states of test_goal_and_init_of_a_world, by bddl's own evaluation."""
     C, p = kitchen(), logic.bddl.load(PACKING)
-    task = logic.bddl.bind(p, C)
+    task = logic.bddl.bind(p, C, semantics="igibson")
     scope = task.scope(C)
     apple = scope["apple.n.01_1"]
     assert isinstance(apple, WorldObject) and apple.name == "apple0"
@@ -180,7 +180,7 @@ def test_options_of_bddl_are_grounded_by_its_own_means(monkeypatch):
     """Its options are conjunctions of atoms of ours, none of which is reached yet."""
     monkeypatch.undo()
     C, p = kitchen(), logic.bddl.load(PACKING)
-    task = logic.bddl.bind(p, C)
+    task = logic.bddl.bind(p, C, semantics="igibson")
     scope, conds = task.scope(C), conditions(p)
     backend = logic.bddl.backend(C)
     goal = activity.get_goal_conditions(conds, backend, scope)

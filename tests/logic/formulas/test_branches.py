@@ -79,6 +79,28 @@ def test_things_are_paired_off_and_nearer_ones_first():
     assert first.cost == 6
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_branches_of_pairs_together_say_what_they_say(seed):
+    rng, world = np.random.default_rng(seed), sliders(6)
+    for rows, columns, n in (("012", "01", 2), ("01", "012", 2), ("012", "01", 1)):
+        pairs = disjoint_pairs(rows, columns, n)
+        formula = pairs & random_formula(rng, 6, 1)
+        for either in (formula, logic.Or(formula, Is(0)), ~pairs):
+            found = list(islice(logic.branches(either, world), 2000))
+            for q in product((0, 1), repeat=6):
+                world.q = np.array(q, float)
+                some = any(all(truth(p, q) for p in b.literals) for b in found)
+                assert some == either.holds(world), (either, q)
+            world.q = np.zeros(6)
+
+
+def disjoint_pairs(rows: str, columns: str, n: int) -> logic.Predicate:
+    """Pairs of the digits of rows and columns; slider by slider, row by row."""
+    names, width = [f"c{k}" for k in columns], len(columns)
+    pair = lambda a, b: Is(width * int(a) + int(b[1:]))
+    return logic.ForNPairs(n, [*rows], names, pair)
+
+
 def test_alternatives_without_end_cost_nothing_before_they_are_asked_for():
     world = sliders(40)
     many = logic.And(

@@ -234,23 +234,56 @@ def test_pairs_by_the_rule(seed):
     ):
         rows = [[bool(q[two(x, y).k]) for y in b if y != x] for x in a]
         for n in (None, 0, 1, 2, 3):
-            formula = ForPairs(first, second, two)
-            if n is not None:
-                formula = ForNPairs(n, first, second, two)
-            expected = rule_of_pairs(rows, n)
-            assert formula.holds(W) is expected
-            assert formula.ground(W).holds(W) is expected
-            assert formula.explain(W)
+            for semantics in ("posewise", "igibson"):
+                formula = ForPairs(first, second, two, semantics=semantics)
+                if n is not None:
+                    formula = ForNPairs(n, first, second, two, semantics=semantics)
+                if semantics == "igibson":
+                    expected = rule_of_pairs(rows, n)
+                else:
+                    most = 0 if a == b == ["l0"] else min(len(a), len(b))
+                    size = most if n is None else n
+                    expected = any_disjoint(a, b, size, lambda x, y: q[two(x, y).k])
+                assert formula.holds(W) is expected
+                assert formula.ground(W).holds(W) is expected
+                assert formula.ground(W).nnf().holds(W) is expected
+                assert formula.ground(W).nnf(negate=True).holds(W) is not expected
+                assert formula.explain(W)
+
+
+def any_disjoint(a: list[str], b: list[str], n: int, holds) -> bool:
+    """Try all choices of n pairs without a common name on one side."""
+    return any(
+        all(x != y and holds(x, y) for x, y in zip(rows, columns, strict=True))
+        for rows in itertools.combinations(a, n)
+        for columns in itertools.permutations(b, n)
+    )
+
+
+def test_two_glasses_on_one_coaster_are_no_pairs():
+    """The third glass stands across the two other coasters."""
+    names = ["m0", "m1", "m2"], ["b0", "b1", "b2"]
+    W.q = [1, 0, 0, 1, 0, 0, 0, 1, 1]
+    assert not ForPairs(*names, two).holds(W)
+    assert ForPairs(*names, two, semantics="igibson").holds(W)
+    assert (
+        ForPairs(*names, two)
+        .explain(W)
+        .startswith(
+            "Pairs that hold and share no partner: m0 and b0, m2 and b1 (3 should). m1 and"
+            " b1: Slider 4 is 0."
+        )
+    )
 
 
 def test_a_cross_passes_for_pairs():
     """Weaker than a matching: m1 and b1 share all pairs, but every row has one."""
     names = ["m0", "m1", "m2"], ["b0", "b1", "b2"]
     W.q = [0, 1, 0, 1, 1, 1, 0, 1, 0]
-    assert ForPairs(*names, two).holds(W)
+    assert ForPairs(*names, two, semantics="igibson").holds(W)
     W.q = [0, 1, 0, 0, 1, 0, 0, 1, 0]
-    assert not ForPairs(*names, two).holds(W)
-    assert ForPairs(*names, two).explain(W) == (
+    assert not ForPairs(*names, two, semantics="igibson").holds(W)
+    assert ForPairs(*names, two, semantics="igibson").explain(W) == (
         "3 of 3 rows and 1 of 3 columns have a pair that holds (at least 3 of each"
         " should); e.g. none of these: m0 and b0: Slider 0 is 0. m1 and b0: Slider 3 is"
         " 0. m2 and b0: Slider 6 is 0."
@@ -272,14 +305,16 @@ def test_quantifiers_nest_and_explain():
     )
     pairs = ForPairs("mug", "box", two)
     assert pairs.explain(W) == (
-        "1 of 3 rows and 1 of 2 columns have a pair that holds (at least 2 of each"
-        " should); e.g. none of these: m1 and b0: Slider 3 is 0. m1 and b1: Slider 4 is"
-        " 0."
+        "Pairs that hold and share no partner: m0 and b0 (2 should). m1 and b0: Slider 3"
+        " is 0. m1 and b1: Slider 4 is 0. m2 and b0: Slider 6 is 0. m2 and b1: Slider 7"
+        " is 0."
     )
 
 
 def test_ground_trees_hold_what_a_fold_needs():
-    grounded = (ForN(1, "mug", one) & ForPairs("mug", "box", two)).ground(W)
+    grounded = (
+        ForN(1, "mug", one) & ForPairs("mug", "box", two, semantics="igibson")
+    ).ground(W)
     kinds = {type(node) for node in nodes(grounded)}
     assert kinds == {And, Or, Not, AtLeast, Is}
     assert [leaf.names for leaf in logic.leaves(grounded)][:3] == [
@@ -310,7 +345,9 @@ def test_ground_trees_hold_what_a_fold_needs():
         (lambda: ForAll("mug", lambda m: True).holds(W), ["body('m0')", "True"]),
         (lambda: ForAll("mug", one).nnf(), ["ground(C).nnf()"]),
         (
-            lambda: ForPairs(["m0", "b0"], ["b0", "b1"], two).holds(W),
+            lambda: ForPairs(
+                ["m0", "b0"], ["b0", "b1"], two, semantics="igibson"
+            ).holds(W),
             ["b0", "both domains"],
         ),
     ],

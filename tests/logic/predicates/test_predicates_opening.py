@@ -1,6 +1,7 @@
 """Open: our models, and annotations."""
 
 import pytest
+from helpers.oracle import SHARED
 from helpers.predicate_scenes import door
 
 import posewise as pw
@@ -42,6 +43,46 @@ OPENINGS = [
     ({"joints": ["door"], "both_sides": True}, 1.0, True, True, True),
     ({"joints": ["door"], "both_sides": True}, 1.95, False, False, True),
 ]
+
+
+ENDS = {
+    # limits: closed at, guessed?
+    (-1.57, 0.0): (0.0, False),
+    (0.0, 0.4): (0.0, False),
+    (-1e-4, 1.5): (-1e-4, False),
+    (-0.5, 1e-5): (1e-5, False),
+    (-1.0, 1.0): (-1.0, True),
+    (0.2, 0.9): (0.2, True),
+}
+
+
+@pytest.mark.parametrize("openable", [None, {"joints": ["door"]}])
+@pytest.mark.parametrize("limits", ENDS)
+def test_a_joint_is_closed_at_its_limit_zero(openable, limits):
+    closed, guess = ENDS[limits]
+    (open_,) = set(limits) - {closed}
+    for share, truth in ((0.0, False), (0.04, False), (0.06, True), (1.0, True)):
+        q = closed + share * (open_ - closed)
+        C = door(openable, q, [[x] for x in limits])
+        p = Open("safe")
+        assert p.holds(C) is truth
+        assert (p.violation(C) <= 0) <= truth and ((~p).violation(C) <= 0) <= (
+            not truth
+        )
+        assert ("a guess" in p.explain(C)) is guess
+    with_direction = {"joints": {"door": -1}}
+    assert "guess" not in Open("safe").explain(door(with_direction, 0.0, [[-1], [1]]))
+
+
+def test_shared_case_is_closed_at_zero():
+    path = SHARED / "cases" / "cab.urdf"
+    if not path.exists():
+        pytest.skip(f"no reference data at {path}")
+    C = pw.Config()
+    C.add_file(path)
+    assert not Open("cab").holds(C)
+    C.q = [-1.0]
+    assert Open("cab").holds(C)
 
 
 @pytest.mark.parametrize(("openable", "q", *"pid"), OPENINGS)
