@@ -306,8 +306,8 @@ def test_quantifiers_nest_and_explain():
     pairs = ForPairs("mug", "box", two)
     assert pairs.explain(W) == (
         "Pairs that hold and share no partner: m0 and b0 (2 should). m1 and b0: Slider"
-        " 3 is 0. m1 and b1: Slider 4 is 0. m2 and b0: Slider 6 is 0. m2 and b1: Slider 7"
-        " is 0."
+        " 3 is 0. m1 and b1: Slider 4 is 0. m2 and b0: Slider 6 is 0. m2 and b1: Slider"
+        " 7 is 0."
     )
 
 
