@@ -3,6 +3,7 @@
 from posewise.robots.world.object_states import states_at as states_at
 
 from . import bddl as bddl
+from . import motion as motion
 from . import rostok as rostok
 from .errors import PredicateError as PredicateError
 from .exact.attachment import Attached as Attached
@@ -18,6 +19,7 @@ from .exact.rooms import InSameRoomAsAgent as InSameRoomAsAgent
 from .exact.sight import InFoVOfAgent as InFoVOfAgent
 from .exact.support import OnTopOf as OnTopOf
 from .exact.support import Under as Under
+from .exact.upright import Upright as Upright
 from .formulas.connectives import AtLeast as AtLeast
 from .formulas.connectives import Implies as Implies
 from .formulas.pair_quantifiers import ForNPairs as ForNPairs
@@ -35,6 +37,7 @@ from .formulas.temporal import Always as Always
 from .formulas.temporal import Eventually as Eventually
 from .formulas.temporal import Sequence as Sequence
 from .formulas.temporal import Until as Until
+from .motion.planner import plan_motion as plan_motion
 from .planning.branch_placement import BranchPlacement as BranchPlacement
 from .planning.branch_placement import solve_branches as solve_branches
 from .planning.dnf_search import Branch as Branch

@@ -468,6 +468,21 @@ class Config:
             set(self.frame_names), joints
         )
 
+    def reorder(self, names: Sequence[FrameName]) -> None:
+        """Put the frames in another order, which changes nothing but indices and q.
+
+        Programs depend on the order: worlds in which different frames are attached to
+        the same link share them if these frames come last, say.
+
+        Args:
+            names: of all frames, each once.
+
+        Raises:
+            ConfigError: for an unknown name, and when a frame is missing.
+        """
+        self._tree, new_index = edit.reorder(self._tree, names)
+        self._filter = self._filter.reindexed(new_index)
+
     def replace_frame(self, frame: FrameName, **changes: Unpack[FrameFields]) -> None:
         """Replace fields of a frame without checks; for research code.
 

@@ -26,12 +26,15 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.exact.rooms
     posewise.logic.exact.sight
     posewise.logic.exact.support
+    posewise.logic.exact.upright
     posewise.logic.exact.verdict
     posewise.logic.formulas.connectives
     posewise.logic.formulas.pair_quantifiers
     posewise.logic.formulas.predicate
     posewise.logic.formulas.quantifiers
     posewise.logic.formulas.temporal
+    posewise.logic.motion.planner
+    posewise.logic.motion.steps
     posewise.logic.planning.branch_placement
     posewise.logic.planning.dnf_search
     posewise.logic.planning.trajectory

@@ -112,6 +112,30 @@ def _reattach(
     return FrameTree.build(frames, values).checked()
 
 
+def reorder(tree: FrameTree, names: Sequence[str]) -> tuple[FrameTree, dict[int, int]]:
+    """Put frames in another order; see `Config.reorder`.
+
+    Returns:
+        The tree, and the new index of each frame by the old one.
+
+    Raises:
+        ConfigError: when the names are not those of all frames, each once.
+    """
+    order = [tree.own_index(name) for name in names]
+    if sorted(order) != list(range(len(tree.frames))):
+        raise ConfigError(
+            f"names has {len(order)} frames, expected each of the world's"
+            f" {len(tree.frames)} frames once."
+        )
+    new_index = {old: new for new, old in enumerate(order)}
+    frames = []
+    for frame in (tree.frames[i] for i in order):
+        parent = None if frame.parent is None else new_index[frame.parent]
+        frames.append(replace(frame, parent=parent))
+    values = {new_index[i]: value for i, value in tree.values.items()}
+    return FrameTree.build(frames, values).checked(), new_index
+
+
 def _in_parent(tree: FrameTree, i: int, pose: np.ndarray) -> np.ndarray:
     """Express a world pose in the parent of a frame."""
     parent = tree.frames[i].parent

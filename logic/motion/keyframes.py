@@ -1,0 +1,99 @@
+"""Keyframes: configurations in which hands are at given poses and nothing collides."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.features import FS
+from posewise.objectives.komo import KOMO
+from posewise.objectives.objective import OT
+from posewise.robots.config import Config
+from posewise.robots.kinematics.transforms import quat_to_matrix
+from posewise.robots.typing import FrameName
+
+from .robot import Robot
+
+TouchingPairs: TypeAlias = tuple[tuple[FrameName, FrameName], ...]
+"""Pairs of frames or objects that may touch."""
+MARGIN = 5e-3
+"""Least distance of all other pairs [m]."""
+SELF_MARGIN = 1e-3
+"""Least distance of the robot's own links [m]."""
+POSITION_SCALE = 100.0
+"""Scale of the rows of position, so that objects are put down within 0.01 mm [1/m]."""
+ROTATION_SCALE = 30.0
+"""Scale of the rows of orientation [1]."""
+CHANGE_SCALE = 0.3
+"""Scale of the cost of the way from the configuration before [1/rad, 1/m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Keyframe:
+    """A configuration of a planning world."""
+
+    q: Float[np.ndarray, " nq"]
+    cost: float
+    """Squared distance from the configuration before."""
+
+
+def solve_keyframes(
+    X: Config,
+    robot: Robot,
+    link: FrameName,
+    poses: Sequence[Float[np.ndarray, "7"]],
+    starts: Sequence[Float[np.ndarray, " nq"]],
+    touching: TouchingPairs = (),
+    is_base_fixed: bool = False,
+) -> list[Keyframe | None]:
+    """Return a configuration for each pose of a link, None where none was found.
+
+    All problems are one batch. The joint of each gripper stays as in the start.
+
+    Args:
+        X: a planning world; its state is the configuration before.
+        robot: the robot.
+        link: that is brought to the poses.
+        poses: in the world.
+        starts: configuration from which each problem starts; its base is kept or
+            preferred.
+        touching: pairs that may touch.
+        is_base_fixed: whether the base stays as in the start.
+    """
+    if not len(poses):
+        return []
+    komo = KOMO(X)
+    position = komo.add_objective(
+        None, FS.position, [link], OT.eq, scale=POSITION_SCALE
+    )
+    axes = [
+        komo.add_objective(None, symbol, [link], OT.eq, scale=ROTATION_SCALE)
+        for symbol in (FS.vectorX, FS.vectorY, FS.vectorZ)
+    ]
+    change = komo.add_objective(
+        None, FS.qItself, list(robot.joints), OT.sos, scale=CHANGE_SCALE
+    )
+    fingers = komo.add_objective(
+        None, FS.qItself, [hand.joint for hand in robot.hands], OT.eq, scale=10.0
+    )
+    R = quat_to_matrix(np.array(poses)[:, 3:])
+    first = np.array(starts)
+    targets = {position: np.array(poses)[:, :3], change: first}
+    targets |= {axis: R[:, :, k] for k, axis in enumerate(axes)}
+    targets[fingers] = first[:, X.coordinates([hand.joint for hand in robot.hands])]
+    if robot.base_joints:
+        kind = OT.eq if is_base_fixed else OT.sos
+        base = komo.add_objective(
+            None, FS.qItself, list(robot.base_joints), kind, scale=1.0
+        )
+        targets[base] = first[:, X.coordinates(list(robot.base_joints))]
+    komo.avoid_collisions(
+        MARGIN, SELF_MARGIN, allow=[(a, b, None) for a, b in touching]
+    )
+    solutions = komo.solve_batch(targets, initial_paths=list(first), progress=False)
+    return [
+        Keyframe(s.q, float(((s.q - q) ** 2).sum())) if s.feasible else None
+        for s, q in zip(solutions, first, strict=True)
+    ]

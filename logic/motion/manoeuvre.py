@@ -1,0 +1,147 @@
+"""Sequences of keyframes and of the paths between them, for one step."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.config import Config
+from posewise.robots.kinematics.transforms import quat_to_matrix
+
+from .hand import Hand
+from .keyframes import Keyframe, TouchingPairs, solve_keyframes
+from .segment import Segment, solve_segment
+from .situation import Situation, moved
+
+STANDS = 3
+"""Number of places of a mobile base that are tried for each pose of a hand."""
+SPREAD = 0.6
+"""Angle about the hand between these places [rad]."""
+APPROACH = 0.1
+"""Way of the hand towards an object, and back [m]."""
+LIFT = 0.05
+"""Height to which an object is lifted before it is carried [m]."""
+
+
+class Blocked(Exception):
+    """A way to do a step that does not work, with the reason as a sentence."""
+
+
+def stands(
+    situation: Situation, X: Config, pose: Float[np.ndarray, "7"], seed: int
+) -> list[Float[np.ndarray, " nq"]]:
+    """Return configurations from which to look for one with a hand at a pose.
+
+    The first is the present one. A mobile base stands around the pose, at the distance
+    at which the hand is from it now, and faces it.
+
+    Args:
+        situation: before the motion.
+        X: its planning world.
+        pose: of the link of a hand.
+        seed: of the directions.
+    """
+    robot, q = situation.robot, X.q
+    if not robot.base_joints:
+        return [q]
+    columns = X.coordinates(list(robot.base_joints))
+    hand = X.pose(robot.hands[0].link)[:3]
+    here = q[columns]
+    reach = float(
+        np.clip(np.linalg.norm((hand - X.pose(robot.root)[:3])[:2]), 0.4, 0.8)
+    )
+    toward = here[:2] - pose[:2]
+    facing = np.arctan2(*(hand - X.pose(robot.root)[:3])[1::-1]) - here[2]
+    angle = float(np.arctan2(toward[1], toward[0]))
+    rng = np.random.default_rng(seed)
+    found = []
+    for k in range(STANDS):
+        turn = angle + SPREAD * ((k + 1) // 2) * (-1) ** k + rng.uniform(-0.1, 0.1)
+        place = pose[:2] + reach * np.array([np.cos(turn), np.sin(turn)])
+        start = q.copy()
+        heading = turn + np.pi - facing
+        heading += 2 * np.pi * np.round((here[2] - heading) / (2 * np.pi))
+        start[columns] = [*place, heading]
+        found.append(np.clip(start, *X.limits))
+    return found
+
+
+def nearby(
+    situation: Situation,
+    X: Config,
+    hand: Hand,
+    pose: Float[np.ndarray, "7"],
+    q: Float[np.ndarray, " nq"],
+    touching: TouchingPairs = (),
+) -> Keyframe | None:
+    """Return a configuration near another one, from the same stand, if there is one.
+
+    Args:
+        situation: of the robot.
+        X: the planning world.
+        hand: that is at the pose.
+        pose: of its link.
+        q: the other configuration.
+        touching: pairs that may touch.
+    """
+    return solve_keyframes(
+        X, situation.robot, hand.link, [pose], [q], touching, is_base_fixed=True
+    )[0]
+
+
+def retreated(hand: Hand, pose: Float[np.ndarray, "7"]) -> Float[np.ndarray, "7"]:
+    """Return the pose of a hand's link with the hand drawn back from an object."""
+    R = quat_to_matrix(pose[3:]) @ quat_to_matrix(hand.frame[3:])
+    return moved(pose, APPROACH * R[:, 2])
+
+
+def lifted(pose: Float[np.ndarray, "7"]) -> Float[np.ndarray, "7"]:
+    """Return the pose above another one."""
+    return moved(pose, np.array([0.0, 0.0, LIFT]))
+
+
+def with_opening(
+    X: Config, hand: Hand, q: Float[np.ndarray, " nq"], width: float
+) -> Float[np.ndarray, " nq"]:
+    """Return a configuration with another distance between the fingers."""
+    q = q.copy()
+    q[X.coordinates([hand.joint])] = hand.joint_value(width)
+    return q
+
+
+def finger_pairs(hand: Hand, obj: str) -> TouchingPairs:
+    """Return the pairs that touch when a hand grasps an object."""
+    return tuple((part, obj) for part in (hand.link, *hand.fingers))
+
+
+def follow(
+    situation: Situation,
+    step: int,
+    way: Sequence[tuple[str, Float[np.ndarray, " nq"], TouchingPairs]],
+    seed: int,
+) -> tuple[tuple[Segment, ...], Situation]:
+    """Return certified paths through configurations, and the situation at their end.
+
+    Args:
+        situation: at the start.
+        step: number of the step.
+        way: for each path its name, the configuration at its end, and the pairs that
+            may touch on it.
+        seed: of the paths.
+
+    Raises:
+        Blocked: when a path is not found.
+    """
+    segments = []
+    for name, end, touching in way:
+        X = situation.planning_world()
+        segment = solve_segment(
+            situation.world, X, end, name, step, touching, situation.holds, seed
+        )
+        if not segment.is_certified:
+            pairs = segment.solution.colliding_pairs()[:1]
+            detail = pairs[0] if pairs else segment.solution.message
+            raise Blocked(f"No certified path was found for {name!r}: {detail}")
+        segments.append(segment)
+        situation = situation.at(segment.solution.path[-1])
+    return tuple(segments), situation

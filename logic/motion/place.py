@@ -1,0 +1,156 @@
+"""Putting an object down where predicates hold."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
+from posewise.robots.typing import FrameName
+
+from .grasps import CLEARANCE
+from .hand import Hand
+from .keyframes import Keyframe, solve_keyframes
+from .manoeuvre import (
+    Blocked,
+    finger_pairs,
+    follow,
+    lifted,
+    nearby,
+    retreated,
+    stands,
+    with_opening,
+)
+from .outcome import Choice, Outcome
+from .places import find_places
+from .situation import Situation, relative
+from .steps import Place
+
+
+def place_goals(
+    situation: Situation, step: Place, seed: int
+) -> list[Float[np.ndarray, "7"]]:
+    """Return world poses in which an object can be put down."""
+    C, robot = situation.world.copy(), situation.robot
+    grip = situation.grip_on(step.obj)
+    C.detach(step.obj)
+    if grip is not None:
+        C.set_pose(step.obj, grip.rest)
+    return find_places(C, robot.root, step.obj, step.predicate, seed)
+
+
+def place_keyframes(
+    situation: Situation,
+    hand: Hand,
+    X_hand_obj: Float[np.ndarray, "7"],
+    goals: Sequence[Float[np.ndarray, "7"]],
+    seed: int,
+) -> list[tuple[Keyframe, Float[np.ndarray, "7"]]]:
+    """Return configurations in which a held object is at one of some poses.
+
+    Args:
+        situation: with the object in the hand.
+        hand: the hand.
+        X_hand_obj: pose of the object in the link of the hand.
+        goals: world poses of the object.
+        seed: of the places of a mobile base.
+    """
+    X = situation.planning_world()
+    obj = situation.grips[hand.link].obj
+    rows, poses, starts = [], [], []
+    for goal in goals:
+        pose = pose_multiply(goal, pose_inverse(X_hand_obj))
+        for start in stands(situation, X, pose, seed):
+            rows.append(goal)
+            poses.append(pose)
+            starts.append(start)
+    touching = goal_pairs(situation, obj, goals)
+    found = solve_keyframes(X, situation.robot, hand.link, poses, starts, touching)
+    return [(k, goal) for k, goal in zip(found, rows, strict=True) if k is not None]
+
+
+def goal_pairs(
+    situation: Situation, obj: FrameName, goals: Sequence[Float[np.ndarray, "7"]]
+) -> tuple[tuple[str, str], ...]:
+    """Return the pairs that an object touches at any of some poses."""
+    hand = situation.grip_on(obj)
+    released = situation if hand is None else situation.released(hand.hand)
+    pairs: dict[tuple[str, str], None] = {}
+    for goal in goals:
+        released.world.set_pose(obj, goal)
+        pairs |= dict.fromkeys(released.near_pairs(obj))
+    return tuple(pairs)
+
+
+def place(
+    situation: Situation, step: Place, number: int, seed: int
+) -> Iterator[Outcome | Blocked]:
+    """Yield ways to put an object down, or why one did not work; the shortest first.
+
+    Args:
+        situation: before.
+        step: the step.
+        number: of the step.
+        seed: of places and paths.
+    """
+    grip = situation.grip_on(step.obj)
+    if grip is None:
+        yield Blocked(f"No hand holds {step.obj!r}; pick it up before.")
+        return
+    goals = place_goals(situation, step, seed)
+    if not goals:
+        yield Blocked(f"No free place was found for {step.obj!r}.")
+        return
+    hand = grip.hand
+    X_hand_obj = relative(situation.world, step.obj, hand.link)
+    found = place_keyframes(situation, hand, X_hand_obj, goals, seed)
+    if not found:
+        yield Blocked(f"No place of {step.obj!r} can be reached without a collision.")
+    for keyframe, goal in sorted(found, key=lambda f: f[0].cost):
+        try:
+            yield _place_at(situation, step, number, hand, goal, keyframe, seed)
+        except Blocked as reason:
+            yield reason
+
+
+def _place_at(
+    situation: Situation,
+    step: Place,
+    number: int,
+    hand: Hand,
+    goal: Float[np.ndarray, "7"],
+    at: Keyframe,
+    seed: int,
+) -> Outcome:
+    """Return the outcome of one place.
+
+    Raises:
+        Blocked: when it does not work.
+    """
+    X = situation.planning_world()
+    width = situation.grips[hand.link].grasp.width
+    pose = pose_multiply(
+        goal, pose_inverse(relative(situation.world, step.obj, hand.link))
+    )
+    resting = goal_pairs(situation, step.obj, [goal])
+    above = nearby(situation, X, hand, lifted(pose), at.q)
+    if above is None:
+        raise Blocked(f"{step.obj!r} cannot come from above.")
+    left = situation.at(at.q).released(hand)
+    Z = left.planning_world()
+    opened = with_opening(Z, hand, at.q, width + 2 * CLEARANCE)
+    away = nearby(left, Z, hand, retreated(hand, pose), opened)
+    if away is None:
+        raise Blocked(f"The hand cannot come away from {step.obj!r}.")
+    way = [("carry", above.q, ()), ("lower", at.q, resting)]
+    there, down = follow(situation, number, way, seed)
+    touching = finger_pairs(hand, step.obj)
+    way = [("open", opened, touching), ("retreat", away.q, touching)]
+    back, after = follow(down.released(hand), number, way, seed)
+    effect = step.predicate.holds(after.world)
+    reason = step.predicate.explain(after.world)
+    base = X.coordinates(list(situation.robot.base_joints))
+    choice = Choice(
+        hand.link, None, at.q[base] if len(base) else None, after.world.pose(step.obj)
+    )
+    return Outcome((*there, *back), after, choice, effect, reason)

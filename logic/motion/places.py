@@ -1,0 +1,80 @@
+"""Poses of an object in which predicates hold, to put it down there."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.objectives.placement import solve_placement
+from posewise.robots.config import Config
+from posewise.robots.typing import FrameName
+
+from ..bddl.placement_candidates import PlacementCandidates
+from ..errors import PredicateError
+from ..formulas.predicate import Predicate
+from ..planning.dnf_search import branches, object_names
+
+ROUNDS = 4
+"""Number of times that surfaces are sampled; each begins with another orientation."""
+POSES_PER_ROUND = 3
+"""Number of poses that are kept of each."""
+MAX_SAMPLES = 60
+"""Number of poses that are checked exactly, in each round."""
+MAX_BRANCHES = 4
+"""Number of alternatives of a formula that are tried."""
+STARTS = 24
+"""Number of starts of an optimised placement."""
+
+
+def find_places(
+    C: Config, robot: FrameName, obj: FrameName, predicate: Predicate, seed: int
+) -> list[Float[np.ndarray, "7"]]:
+    """Return poses of an object, turned about the vertical, in which a predicate holds.
+
+    Surfaces are sampled, as for BDDL's goals; where that finds none, the placement is
+    optimised. The robot is in nothing's way.
+
+    Args:
+        C: the world, with the object on a free joint, in the orientation it keeps.
+        robot: root of the robot.
+        obj: the object.
+        predicate: that is to hold.
+        seed: of the samples.
+    """
+    world, found = C.copy(), []
+    for branch in islice(branches(predicate, C), MAX_BRANCHES):
+        literals = [p for p in branch.literals if obj in object_names(p)]
+        for k in range(ROUNDS):
+            candidates = PlacementCandidates(world, obj, (), (robot,))
+            rng = np.random.default_rng(seed + k)
+            poses = islice(candidates.poses(literals, rng, False), MAX_SAMPLES)
+            good = (pose for pose in poses if _holds_at(C, obj, pose, predicate))
+            found += list(islice(good, POSES_PER_ROUND))
+        if found:
+            return found
+    return list(_optimised(C, obj, predicate, seed))
+
+
+def _holds_at(
+    C: Config, obj: FrameName, pose: Float[np.ndarray, "7"], predicate: Predicate
+) -> bool:
+    X = C.copy()
+    X.set_pose(obj, pose)
+    return predicate.holds(X)
+
+
+def _optimised(
+    C: Config, obj: FrameName, predicate: Predicate, seed: int
+) -> Iterator[Float[np.ndarray, "7"]]:
+    """Yield poses that the solver finds, in any orientation."""
+    try:
+        placements = solve_placement(
+            C, [predicate], [obj], starts=STARTS, seed=seed, progress=False
+        )
+    except PredicateError:
+        return
+    for placement in placements:
+        pose = placement.poses[obj]
+        if placement.feasible and _holds_at(C, obj, pose, predicate):
+            yield pose

@@ -1,0 +1,163 @@
+"""Planning of a motion: the steps one after the other, with other ways where one fails.
+
+Each step has several ways: hands, grasps, sides, places and stands of a mobile base.
+They are tried in order of their length. A step that fails in all of them makes the step
+before try its next way, a bounded number of times.
+"""
+
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from posewise.robots.config import Config
+from posewise.robots.errors import ProblemWarning
+from posewise.robots.typing import FrameName
+
+from ..errors import PredicateError
+from ..geometry.frame_groups import find_object
+from .manoeuvre import Blocked
+from .outcome import Outcome
+from .pick import pick
+from .place import place, place_goals
+from .plan import MotionPlan, MotionStatus, StepResult
+from .robot import find_robot
+from .situation import Situation
+from .steps import Hold, Pick, Place, Step, Until
+from .until import until
+
+MAX_WAYS = 6
+"""Number of ways in which each step is tried (count)."""
+MAX_TRIES = 24
+"""Number of ways tried in all, of steps beyond their first (count)."""
+
+
+def plan_motion(
+    C: Config, robot: FrameName, steps: Sequence[Step], *, seed: int = 0
+) -> MotionPlan:
+    """Plan the motion of a robot through some steps.
+
+    For each step hands, grasps, places and stands of a mobile base are chosen, such
+    that each path is certified to keep 5 mm from everything but what the step says may
+    touch, and such that the exact predicates confirm its effect.
+
+    Args:
+        C: the world, which is not changed; its state is the start.
+        robot: an agent, or a frame of the robot. Its joints alone move. Its hands are
+            the links with two coupled fingers that slide.
+        steps: of `posewise.logic.motion`, e.g. `[Pick("mug"), Place("mug",
+            logic.OnTopOf("mug", "shelf"))]`.
+        seed: of all random choices.
+
+    Returns:
+        The plan. If a step could not be done: the steps before it, and the reason.
+
+    Raises:
+        ConfigError: for unknown names, and a robot without joints or hands.
+        PredicateError: for anything but steps.
+    """
+    started = time.perf_counter()
+    machine = find_robot(C, robot)
+    for step in _checked(steps):
+        if isinstance(step, Pick | Place):
+            find_object(C, step.obj)
+        if isinstance(step, Pick) and step.hand is not None:
+            machine.hand(step.hand)
+    world = C.copy()
+    world.select_joints(list(machine.joints))
+    movable = tuple(dict.fromkeys(s.obj for s in steps if isinstance(s, Pick)))
+    search = _Search(tuple(steps), seed)
+    with warnings.catch_warnings():
+        # Ways that collide are tried and given up without a word.
+        warnings.simplefilter("ignore", ProblemWarning)
+        search.run(Situation(machine, world, movable))
+    done = search.best
+    failed = len(done) < len(steps)
+    return MotionPlan(
+        status=MotionStatus.FAILED if failed else MotionStatus.SOLVED,
+        steps=tuple(
+            StepResult(step, o.choice, o.segments, o.effect, o.reason)
+            for step, o in zip(steps, done, strict=False)
+        ),
+        start=C.copy(),
+        world=done[-1].after.world if done else world,
+        joints=machine.joints,
+        reason=search.reason if failed else "",
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _checked(steps: object) -> Sequence[Step]:
+    """Return steps after checking their types."""
+    if not isinstance(steps, Sequence) or isinstance(steps, str):
+        raise PredicateError(f"steps is {steps!r}, expected a list of steps.")
+    for k, step in enumerate(steps):
+        if not isinstance(step, Step):
+            raise PredicateError(
+                f"steps[{k}] is {step!r}, expected a step of posewise.logic.motion,"
+                " such as Pick('mug')."
+            )
+    return steps
+
+
+class _Search:
+    """Depth-first search through the ways of all steps."""
+
+    def __init__(self, steps: tuple[Step, ...], seed: int) -> None:
+        self.steps, self.seed = steps, seed
+        self.best: tuple[Outcome, ...] = ()
+        """Outcomes of the longest sequence of steps that was done."""
+        self.reason = ""
+        """Why the step after these failed."""
+        self.tries = 0
+
+    def run(self, situation: Situation, done: tuple[Outcome, ...] = ()) -> bool:
+        """Do the remaining steps, and return whether that succeeded."""
+        k = len(done)
+        if k > len(self.best):
+            self.best, self.reason = done, ""
+        if k == len(self.steps):
+            return True
+        ways = 0
+        for way in self._ways(situation, k):
+            if isinstance(way, Blocked) or not way.effect:
+                if k == len(self.best) and not self.reason:
+                    cause = way if isinstance(way, Blocked) else way.reason
+                    self.reason = f"Step {k}, {self.steps[k]}: {cause}"
+            elif self.run(way.after, (*done, way)):
+                return True
+            ways += 1
+            self.tries += 1
+            if ways == MAX_WAYS or self.tries >= MAX_TRIES:
+                break
+        return False
+
+    def _ways(self, situation: Situation, k: int) -> Iterator[Outcome | Blocked]:
+        """Yield the ways in which a step can be done, and why others cannot."""
+        step = self.steps[k]
+        match step:
+            case Pick():
+                yield from self._picks(situation, step, k)
+            case Place():
+                yield from place(situation, step, k, self.seed)
+            case Hold(predicate):
+                holds = (*situation.holds, predicate)
+                after = replace(situation, holds=holds)
+                reason = predicate.explain(situation.world)
+                effect = predicate.holds(situation.world)
+                yield Outcome((), after, effect=effect, reason=reason)
+            case Until():
+                yield from until(situation, step, k, self.seed)
+
+    def _picks(
+        self, situation: Situation, step: Pick, k: int
+    ) -> Iterator[Outcome | Blocked]:
+        later = (s for s in self.steps[k + 1 :] if getattr(s, "obj", None) == step.obj)
+        following = next(later, None)
+        goals = []
+        if isinstance(following, Place):
+            goals = place_goals(situation, following, self.seed)
+            if not goals:
+                yield Blocked(f"No free place was found for {step.obj!r}.")
+                return
+        yield from pick(situation, step, k, goals, self.seed)

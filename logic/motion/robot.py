@@ -1,0 +1,111 @@
+"""The robot of a motion: its joints, its base and its hands."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from posewise.robots.config import Config
+from posewise.robots.contact.own_links import robot_roots
+from posewise.robots.errors import ConfigError, unknown_name
+from posewise.robots.typing import FrameName
+
+from .hand import Hand, find_hands
+
+PLANAR = ("transXY", "transXYPhi", "phiTransXY", "planar")
+"""Types of joints that drive over the floor by themselves."""
+SLIDES = ("prismatic", "transX", "transY")
+TURNS = ("revolute", "continuous", "hingeZ", "hinge")
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """The part of a world that moves by itself."""
+
+    root: str
+    """Frame that stands for the robot."""
+    frames: tuple[str, ...]
+    """Names of its frames, in the world's order."""
+    joints: tuple[str, ...]
+    """Names of its joints."""
+    base_joints: tuple[str, ...]
+    """Names of the joints that drive it over the floor; none: it stands still."""
+    hands: tuple[Hand, ...]
+
+    def hand(self, link: str) -> Hand:
+        """Return the hand of a link.
+
+        Raises:
+            ConfigError: for another name, with near matches.
+        """
+        hands = {hand.link: hand for hand in self.hands}
+        if link not in hands:
+            raise ConfigError(unknown_name("hand", link, hands))
+        return hands[link]
+
+
+def find_robot(C: Config, name: FrameName) -> Robot:
+    """Return the robot that an agent, or one of its frames, names.
+
+    Raises:
+        ConfigError: for an unknown name, or a robot that has no joints or no hand.
+    """
+    agents = C.agents
+    frame = C.index(agents[name].base if name in agents else name)
+    if frame == len(C.frames):
+        raise ConfigError(f"robot is {name!r}, the world; name a frame of the robot.")
+    loose = {C.index(other) for other in C.objects}
+    roots = robot_roots(C.frames, {*C.collision_filter.held, *loose})
+    members = np.flatnonzero(roots == roots[frame]).tolist()
+    joints = [C.frames[i].joint for i in members]
+    names = [j.name for j in joints if j is not None and j.name in C.joint_names]
+    if not names:
+        raise ConfigError(f"robot is {name!r}, which has no joint that moves.")
+    hands = find_hands(C, members)
+    if not hands:
+        raise ConfigError(
+            f"robot is {name!r}, which has no hand: expected a link with two fingers"
+            " that slide and are coupled by a mimic joint."
+        )
+    return Robot(
+        root=C.frame_names[roots[frame]],
+        frames=tuple(C.frame_names[i] for i in members),
+        joints=tuple(names),
+        base_joints=_base_joints(C, members, hands),
+        hands=hands,
+    )
+
+
+def _base_joints(
+    C: Config, members: Collection[int], hands: Collection[Hand]
+) -> tuple[str, ...]:
+    """Return the joints above all hands that drive the robot over the floor.
+
+    They are a joint of the plane, or two slides along the floor and then a turn about
+    the vertical.
+    """
+    chain = _common_chain(C, [C.index(hand.link) for hand in hands])
+    found: list[str] = []
+    for i in chain:
+        joint = C.frames[i].joint
+        if joint is None or joint.dim == 0:
+            continue
+        if joint.type in PLANAR:
+            return (joint.name,)
+        is_next = joint.type in (SLIDES if len(found) < 2 else TURNS)
+        if not is_next or len(found) == 3:
+            break
+        found.append(joint.name)
+    return tuple(found) if len(found) == 3 else ()
+
+
+def _common_chain(C: Config, tips: list[int]) -> list[int]:
+    """Return the frames above all of some frames, from the root downwards."""
+    chains = []
+    for i in tips:
+        chain = [i]
+        while (parent := C.frames[chain[-1]].parent) is not None:
+            chain.append(parent)
+        chains.append(chain[::-1])
+    common = set.intersection(*map(set, chains))
+    return [i for i in chains[0] if i in common]

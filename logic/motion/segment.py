@@ -1,0 +1,107 @@
+"""Segments: certified paths between two keyframes, in which nothing changes hands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.features import FS
+from posewise.objectives.clearance.path_clearance import PathClearance
+from posewise.objectives.komo import KOMO
+from posewise.objectives.objective import OT
+from posewise.objectives.solution import Solution
+from posewise.robots.config import Config
+
+from ..formulas.predicate import Predicate
+from .keyframes import MARGIN, SELF_MARGIN, TouchingPairs
+
+SLICES = 12
+"""Number of slices of a path. With more a path may bend more often, and takes longer to
+find."""
+PATH_STARTS = 4
+"""Number of starts; all but the first take detours that a planner finds."""
+DEFAULT_SPEED = 0.5
+"""Largest speed of joints without a speed limit, such as those of a base [m/s, rad/s].
+"""
+PACE = 0.4
+"""Mean speed of the fastest joint, as a fraction of its limit."""
+LEAST_DURATION = 0.4
+"""Shortest duration of a path [s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A path of the robot, in a world in which nothing is grasped or let go."""
+
+    name: str
+    """Name of the motion: "approach", "lift", …"""
+    step: int
+    """Number of the step that it belongs to."""
+    solution: Solution = field(repr=False)
+    """The path of the robot's joints."""
+    world: Config = field(repr=False)
+    """The world at its start, with what hands hold attached to them."""
+    touching: TouchingPairs = ()
+    """Pairs that may touch on it."""
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether it is proven that all distances are kept on the whole path."""
+        return self.solution.feasible
+
+    def world_at(self, t: int) -> Config:
+        """Return the world in a slice."""
+        world = self.world.copy()
+        world.q = self.solution.path[t]
+        return world
+
+    def clearance(self, range: float = 0.02) -> PathClearance:
+        """Return the least distance of each pair along the path; see `Solution`."""
+        return self.solution.clearance(range)
+
+
+def solve_segment(
+    world: Config,
+    X: Config,
+    end: Float[np.ndarray, " nq"],
+    name: str,
+    step: int,
+    touching: TouchingPairs = (),
+    holds: Sequence[Predicate] = (),
+    seed: int = 0,
+) -> Segment:
+    """Return a path from the present state of a planning world, at rest at both ends.
+
+    Args:
+        world: the world, with what hands hold.
+        X: its planning world.
+        end: configuration at the end.
+        name: of the segment.
+        step: number of the step.
+        touching: pairs that may touch.
+        holds: predicates that hold in all slices.
+        seed: of the starts.
+    """
+    komo = KOMO(X, 1, SLICES, 2, _duration(X, end))
+    komo.add_control_objective(2, 0.1)
+    komo.add_objective([1], FS.qItself, [], OT.eq, target=end, scale=100.0)
+    komo.add_objective([1], FS.qItself, [], OT.eq, order=1)
+    for predicate in holds:
+        komo.add(predicate)
+    allow = [(a, b, None) for a, b in touching]
+    komo.avoid_collisions(MARGIN, SELF_MARGIN, allow=allow)
+    komo.initialize_waypoints(end[None])
+    solution = komo.solve(seed, PATH_STARTS, progress=False)
+    return Segment(name, step, solution, world, touching)
+
+
+def speed_limits(C: Config) -> Float[np.ndarray, " nq"]:
+    """Return the largest speed of each coordinate, also of those without a limit."""
+    return np.where(np.isfinite(C.max_velocity), C.max_velocity, DEFAULT_SPEED)
+
+
+def _duration(X: Config, end: Float[np.ndarray, " nq"]) -> float:
+    """Return a duration that the slowest joint can keep [s]."""
+    speed = speed_limits(X)
+    return max(float((np.abs(end - X.q) / (PACE * speed)).max()), LEAST_DURATION)

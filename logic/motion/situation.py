@@ -1,0 +1,122 @@
+"""Situations: the world between two steps, and what the hands hold."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.config import Config
+from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
+from posewise.robots.typing import FrameName
+
+from ..formulas.predicate import Predicate
+from .grasp import Grasp
+from .hand import Hand
+from .keyframes import MARGIN, TouchingPairs
+from .planning_world import planning_world
+from .robot import Robot
+
+NEAR = 1.2 * MARGIN
+"""Distance of what rests on or beside something up to which it may touch it [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grip:
+    """An object in a hand."""
+
+    hand: Hand
+    obj: FrameName
+    grasp: Grasp
+    rest: Float[np.ndarray, "7"]
+    """World pose in which the object rested before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """A world in which a robot has done some steps.
+
+    Only the robot's joints move; other joints are locked.
+    """
+
+    robot: Robot
+    world: Config
+    movable: tuple[FrameName, ...]
+    """Objects that are held in any step of the motion."""
+    grips: Mapping[FrameName, Grip] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """Held objects by the link of the hand."""
+    holds: tuple[Predicate, ...] = ()
+    """Predicates that hold on the path at present."""
+
+    @cached_property
+    def places(self) -> int:
+        """Number of frames of the largest object that is held in any step."""
+        return max((len(self.world.subtree(obj)) for obj in self.movable), default=0)
+
+    def planning_world(self) -> Config:
+        """Return the world for problems of paths and keyframes."""
+        return planning_world(self.world, self.robot, self.movable, self.places)
+
+    def at(self, q: Float[np.ndarray, " nq"]) -> "Situation":
+        """Return the situation after the robot has moved."""
+        world = self.world.copy()
+        world.q = q
+        return replace(self, world=world)
+
+    def grasped(self, hand: Hand, obj: FrameName, grasp: Grasp) -> "Situation":
+        """Return the situation after a hand has closed on an object."""
+        world, rest = self.world.copy(), self.world.pose(obj)
+        world.attach(hand.link, obj)
+        grip = Grip(hand, obj, grasp, rest)
+        return replace(self, world=world, grips={**self.grips, hand.link: grip})
+
+    def released(self, hand: Hand) -> "Situation":
+        """Return the situation after a hand has let go of what it held."""
+        world = self.world.copy()
+        obj = self.grips[hand.link].obj
+        world.detach(obj)
+        world.select_joints(list(self.robot.joints))
+        grips = {k: v for k, v in self.grips.items() if k != hand.link}
+        return replace(self, world=world, grips=grips)
+
+    def grip_on(self, obj: FrameName) -> Grip | None:
+        """Return how an object is held; None: it is not."""
+        return next((g for g in self.grips.values() if g.obj == obj), None)
+
+    def near_pairs(self, obj: FrameName) -> TouchingPairs:
+        """Return the pairs of an object's parts with what it rests on or beside."""
+        C = self.world
+        own = set(map(C.index, C.subtree(obj)))
+        robot = set(map(C.index, C.subtree(self.robot.root))) - own
+        others = [
+            i
+            for i, frame in enumerate(C.frames)
+            if i not in own | robot and frame.contact and _is_solid(C, i)
+        ]
+        pairs = np.array([(a, b) for a in own for b in others if _is_solid(C, a)])
+        if not len(pairs):
+            return ()
+        found = C.contacts(np.sort(pairs, 1), NEAR)
+        names = C.frame_names
+        near = (np.sort(pairs, 1)[k] for k in found)
+        return tuple((names[a], names[b]) for a, b in near)
+
+
+def _is_solid(C: Config, i: int) -> bool:
+    return any(g.collision for g in C.frames[i].geometries)
+
+
+def moved(
+    pose: Float[np.ndarray, "7"], offset: Float[np.ndarray, "3"]
+) -> Float[np.ndarray, "7"]:
+    """Return a pose at another position, by an offset in the world [m]."""
+    return np.concatenate([pose[:3] + offset, pose[3:]])
+
+
+def relative(C: Config, frame: FrameName, to: FrameName) -> Float[np.ndarray, "7"]:
+    """Return the pose of a frame in another one."""
+    return pose_multiply(pose_inverse(C.pose(to)), C.pose(frame))

@@ -1,0 +1,117 @@
+"""Motions of a gantry: effects and distances, measured independently of the planner."""
+
+import numpy as np
+import pytest
+from helpers.gantry import gantry_world
+
+import posewise as pw
+from posewise import logic
+from posewise.logic.errors import PredicateError
+from posewise.logic.motion import Hold, MotionStatus, Pick, Place, Until
+from posewise.robots.errors import ConfigError
+
+STEPS = [Pick("block"), Place("block", logic.OnTopOf("block", "high"))]
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return logic.plan_motion(gantry_world(), "gantry", STEPS)
+
+
+def test_a_block_is_put_on_a_shelf(plan):
+    assert plan.solved and plan.is_certified, plan.report()
+    assert logic.OnTopOf("block", "high").holds(plan.world)
+    assert [s.name for s in plan.segments] == [
+        "reach", "approach", "close", "lift", "carry", "lower", "open", "retreat"
+    ]  # fmt: skip
+    assert all(result.effect for result in plan.steps)
+    assert "SOLVED" in plan.report()
+
+
+def test_what_is_held_moves_with_the_hand(plan):
+    names = [s.name for s in plan.segments for _ in s.solution.path]
+    held = [t for t, n in enumerate(names, 1) if n in ("lift", "carry", "lower")]
+    poses = []
+    for t in held:
+        world = plan.world_at(t)
+        assert world.frames[world.frame("block").parent].name == "hand"
+        poses.append(world.pose("block")[:3] - world.pose("hand")[:3])
+    np.testing.assert_allclose(np.linalg.norm(poses, axis=1), np.linalg.norm(poses[0]))
+
+
+def test_distances_are_kept_between_slices(plan):
+    rng = np.random.default_rng(0)
+    for segment in plan.segments:
+        points = np.concatenate([[segment.world.q], segment.solution.path])
+        allowed = {frozenset(pair) for pair in segment.touching}
+        world = segment.world.copy()
+        for a, b in zip(points[:-1], points[1:], strict=True):
+            world.q = a + rng.uniform() * (b - a)
+            for first, second, distance in world.collisions(0.004):
+                assert frozenset((first, second)) in allowed or distance > 9e-4
+                assert distance > -1e-3
+
+
+def test_nothing_jumps(plan):
+    assert len(plan.path) == len(plan.times) == 1 + 8 * 12
+    assert (np.diff(plan.times) > 0).all()
+    last = plan.start.q[plan.start.coordinates(list(plan.joints))]
+    np.testing.assert_allclose(plan.path[0], last)
+    before = plan.world_at(0).pose("block")
+    for t in range(1, len(plan.path)):
+        now = plan.world_at(t).pose("block")
+        assert np.linalg.norm(now[:3] - before[:3]) < 0.2
+        before = now
+
+
+def test_the_motion_is_exported(plan, tmp_path):
+    motion = plan.resample(0.05)
+    motion.save(tmp_path / "motion.csv")
+    assert pw.Trajectory.load(tmp_path / "motion.csv").positions.shape[1] == 5
+    np.testing.assert_allclose(motion.positions[-1], plan.path[-1], atol=1e-6)
+    assert plan.retime(dt=0.01).duration < motion.duration
+
+
+def test_a_step_that_fails_is_named_and_the_rest_is_kept():
+    C = gantry_world()
+    C.add_object("far", [pw.Box([0.2] * 3)], pose=[5, 0, 0.1, 1, 0, 0, 0])
+    steps = [Pick("block"), Place("block", logic.OnTopOf("block", "low"))]
+    steps += [Pick("block"), Place("block", logic.OnTopOf("block", "far"))]
+    plan = logic.plan_motion(C, "hand", steps)
+    assert plan.status is MotionStatus.FAILED
+    assert len(plan.steps) == 2 and logic.OnTopOf("block", "low").holds(plan.world)
+    assert plan.reason.startswith("Step 2, Pick(obj='block'")
+
+
+def test_a_predicate_holds_on_the_way_until_it_is_ended():
+    C = gantry_world()
+    level = logic.Upright("block", tilt=0.02)
+    steps = [Hold(level), *STEPS, Until(logic.OnTopOf("block", "high"))]
+    plan = logic.plan_motion(C, "hand", steps)
+    assert plan.solved, plan.report()
+    assert all(level.holds(plan.world_at(t)) for t in range(len(plan.path)))
+    tilted = C.copy()
+    tilted.set_pose("block", [0, 0.2, 0.1, 1, 0.2, 0, 0])
+    failed = logic.plan_motion(tilted, "hand", steps)
+    assert not failed.solved and "Step 0, Hold" in failed.reason
+
+
+ERRORS = {
+    "no list": (Pick("block"), PredicateError, "expected a list of steps"),
+    "a name": ("block", PredicateError, "expected a list of steps"),
+    "no step": ([logic.OnTopOf("block", "low")], PredicateError, r"steps\[0\]"),
+    "unknown object": ([Pick("blok")], ConfigError, "block"),
+    "unknown hand": ([Pick("block", hand="hnd")], ConfigError, "hand"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_mistakes_are_sentences(case):
+    steps, kind, message = ERRORS[case]
+    with pytest.raises(kind, match=message):
+        logic.plan_motion(gantry_world(), "gantry", steps)
+
+
+def test_place_takes_predicates_only():
+    with pytest.raises(PredicateError, match="Place: predicate"):
+        Place("block", "high")
