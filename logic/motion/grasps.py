@@ -26,7 +26,12 @@ from posewise.robots.kinematics.transforms import (
 )
 from posewise.robots.typing import FrameName
 
-from ..geometry.frame_groups import FrameGroup, centre_of_mass, find_object
+from ..geometry.frame_groups import (
+    FrameGroup,
+    centre_of_mass,
+    find_object,
+    subtree_group,
+)
 from .grasp import Grasp
 from .hand import Hand
 
@@ -47,7 +52,14 @@ MIN_WIDTH = 1e-3
 DIAGONAL = np.sqrt(0.5)
 
 
-def find_grasps(C: Config, obj: FrameName, hand: Hand, limit: int = 24) -> list[Grasp]:
+def find_grasps(
+    C: Config,
+    obj: FrameName,
+    hand: Hand,
+    limit: int = 24,
+    *,
+    part: FrameName | None = None,
+) -> list[Grasp]:
     """Return grasps of an object, the best first, from different sides in turn.
 
     The score is that of rostok's `InstantObjectCOGCriterion` for two equal forces:
@@ -59,8 +71,11 @@ def find_grasps(C: Config, obj: FrameName, hand: Hand, limit: int = 24) -> list[
         obj: an object or a frame with a shape.
         hand: the gripper.
         limit: largest number of grasps.
+        part: frame of the object by which it is held, such as a door; poses of grasps
+            are in this frame. None: any.
     """
-    group = find_object(C, obj)
+    whole = find_object(C, obj)
+    group = whole if part is None else subtree_group(C, part)
     lines = _object_lines(group)
     grasps = []
     com = _in_object(group, np.asarray(centre_of_mass(group))[None])[0]
@@ -74,7 +89,7 @@ def find_grasps(C: Config, obj: FrameName, hand: Hand, limit: int = 24) -> list[
         name = f"{width * 1e3:.0f} mm across {across}, along {_axis(approach)}"
         pose = make_pose(middle, matrix_to_quat(R))
         grasps.append(Grasp(pose, width, score, name))
-    return _distinct(C, group, hand, grasps, limit)
+    return _distinct(GripperShape(C, hand), group, whole, grasps, limit)
 
 
 def _frames(
@@ -234,7 +249,11 @@ def _in_object(
 
 
 def _distinct(
-    C: Config, group: FrameGroup, hand: Hand, grasps: list[Grasp], limit: int
+    gripper: "GripperShape",
+    group: FrameGroup,
+    whole: FrameGroup,
+    grasps: list[Grasp],
+    limit: int,
 ) -> list[Grasp]:
     """Return the best grasps whose hand is free of the object, from all sides in turn.
 
@@ -245,14 +264,13 @@ def _distinct(
     for grasp in sorted(unique.values(), key=lambda g: -g.score):
         side = tuple(np.round(np.abs(grasp.pose[3:]), 2).tolist())
         sides.setdefault(side, []).append(grasp)
-    gripper = GripperShape(C, hand)
     rounds = max(map(len, sides.values()), default=0)
     found: list[Grasp] = []
     for k in range(rounds):
         for ranked in sides.values():
             if len(found) == limit or k >= len(ranked):
                 continue
-            if gripper.is_free(group, ranked[k]):
+            if gripper.is_free(group, whole, ranked[k]):
                 found.append(ranked[k])
     return sorted(found, key=lambda g: -g.score)
 
@@ -270,8 +288,14 @@ class GripperShape:
         ]
         self.is_finger = [i not in rest for i in self.frames]
 
-    def is_free(self, group: FrameGroup, grasp: Grasp) -> bool:
-        """Return whether the open gripper touches the object nowhere."""
+    def is_free(self, group: FrameGroup, whole: FrameGroup, grasp: Grasp) -> bool:
+        """Return whether the open gripper touches the whole object nowhere.
+
+        Args:
+            group: what is held.
+            whole: the object that it is a part of.
+            grasp: a pose in the first frame of the group.
+        """
         C = self.C
         C.set_joint(self.hand.joint, self.hand.joint_value(grasp.width + 2 * CLEARANCE))
         root = group.C.pose(group.frames[0])
@@ -282,7 +306,7 @@ class GripperShape:
         for i in self.frames:
             pose = pose_multiply(to_world, C.pose(i))
             parts.append((C.frames[i], quat_to_matrix(pose[3:]), pose[:3]))
-        others = [(group.C.frames[i], *group.pose(i)) for i in group.collision_frames]
+        others = [(whole.C.frames[i], *whole.pose(i)) for i in whole.collision_frames]
         return min_distance(parts, others, CLEARANCE / 4) is None
 
 

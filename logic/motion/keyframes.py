@@ -26,6 +26,8 @@ POSITION_SCALE = 100.0
 """Scale of the rows of position, so that objects are put down within 0.01 mm [1/m]."""
 ROTATION_SCALE = 30.0
 """Scale of the rows of orientation [1]."""
+FIXED_SCALE = 100.0
+"""Scale of the rows of joints that stay [1/rad, 1/m]."""
 CHANGE_SCALE = 0.3
 """Scale of the cost of the way from the configuration before [1/rad, 1/m]."""
 
@@ -46,7 +48,7 @@ def solve_keyframes(
     poses: Sequence[Float[np.ndarray, "7"]],
     starts: Sequence[Float[np.ndarray, " nq"]],
     touching: TouchingPairs = (),
-    is_base_fixed: bool = False,
+    fixed: Sequence[str] = (),
 ) -> list[Keyframe | None]:
     """Return a configuration for each pose of a link, None where none was found.
 
@@ -57,14 +59,13 @@ def solve_keyframes(
         robot: the robot.
         link: that is brought to the poses.
         poses: in the world.
-        starts: configuration from which each problem starts; its base is kept or
-            preferred.
+        starts: configuration from which each problem starts.
         touching: pairs that may touch.
-        is_base_fixed: whether the base stays as in the start.
+        fixed: names of further joints that stay as in the start.
     """
     if not len(poses):
         return []
-    komo = KOMO(X)
+    komo, first = KOMO(X), np.array(starts)
     position = komo.add_objective(
         None, FS.position, [link], OT.eq, scale=POSITION_SCALE
     )
@@ -72,23 +73,17 @@ def solve_keyframes(
         komo.add_objective(None, symbol, [link], OT.eq, scale=ROTATION_SCALE)
         for symbol in (FS.vectorX, FS.vectorY, FS.vectorZ)
     ]
-    change = komo.add_objective(
-        None, FS.qItself, list(robot.joints), OT.sos, scale=CHANGE_SCALE
-    )
-    fingers = komo.add_objective(
-        None, FS.qItself, [hand.joint for hand in robot.hands], OT.eq, scale=10.0
+    joints = list(robot.joints)
+    change = komo.add_objective(None, FS.qItself, joints, OT.sos, scale=CHANGE_SCALE)
+    # Which joints stay is data, so that one program serves.
+    fingers = [hand.joint for hand in robot.hands]
+    stays = np.isin(np.arange(X.nq), X.coordinates([*fingers, *fixed]))
+    stay = komo.add_objective(
+        None, FS.qItself, joints, OT.eq, scale=np.where(stays, FIXED_SCALE, 0.0)
     )
     R = quat_to_matrix(np.array(poses)[:, 3:])
-    first = np.array(starts)
-    targets = {position: np.array(poses)[:, :3], change: first}
+    targets = {position: np.array(poses)[:, :3], change: first, stay: first}
     targets |= {axis: R[:, :, k] for k, axis in enumerate(axes)}
-    targets[fingers] = first[:, X.coordinates([hand.joint for hand in robot.hands])]
-    if robot.base_joints:
-        kind = OT.eq if is_base_fixed else OT.sos
-        base = komo.add_objective(
-            None, FS.qItself, list(robot.base_joints), kind, scale=1.0
-        )
-        targets[base] = first[:, X.coordinates(list(robot.base_joints))]
     komo.avoid_collisions(
         MARGIN, SELF_MARGIN, allow=[(a, b, None) for a, b in touching]
     )

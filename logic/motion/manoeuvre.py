@@ -10,7 +10,7 @@ from posewise.robots.kinematics.transforms import quat_to_matrix
 
 from .hand import Hand
 from .keyframes import Keyframe, TouchingPairs, solve_keyframes
-from .segment import Segment, solve_segment
+from .segment import Leg, Segment, solve_segment
 from .situation import Situation, moved
 
 STANDS = 3
@@ -73,6 +73,7 @@ def nearby(
     pose: Float[np.ndarray, "7"],
     q: Float[np.ndarray, " nq"],
     touching: TouchingPairs = (),
+    fixed: Sequence[str] = (),
 ) -> Keyframe | None:
     """Return a configuration near another one, from the same stand, if there is one.
 
@@ -83,9 +84,11 @@ def nearby(
         pose: of its link.
         q: the other configuration.
         touching: pairs that may touch.
+        fixed: names of joints that stay, besides those of the base.
     """
+    robot = situation.robot
     return solve_keyframes(
-        X, situation.robot, hand.link, [pose], [q], touching, is_base_fixed=True
+        X, robot, hand.link, [pose], [q], touching, (*robot.base_joints, *fixed)
     )[0]
 
 
@@ -117,31 +120,33 @@ def finger_pairs(hand: Hand, obj: str) -> TouchingPairs:
 def follow(
     situation: Situation,
     step: int,
-    way: Sequence[tuple[str, Float[np.ndarray, " nq"], TouchingPairs]],
+    legs: Sequence[Leg],
     seed: int,
 ) -> tuple[tuple[Segment, ...], Situation]:
-    """Return certified paths through configurations, and the situation at their end.
+    """Return certified paths, one after the other, and the situation at their end.
 
     Args:
         situation: at the start.
         step: number of the step.
-        way: for each path its name, the configuration at its end, and the pairs that
-            may touch on it.
+        legs: the paths that are to be found.
         seed: of the paths.
 
     Raises:
         Blocked: when a path is not found.
     """
     segments = []
-    for name, end, touching in way:
+    for leg in legs:
         X = situation.planning_world()
-        segment = solve_segment(
-            situation.world, X, end, name, step, touching, situation.holds, seed
-        )
-        if not segment.is_certified:
-            pairs = segment.solution.colliding_pairs()[:1]
-            detail = pairs[0] if pairs else segment.solution.message
-            raise Blocked(f"No certified path was found for {name!r}: {detail}")
+        segment = solve_segment(situation.world, X, leg, step, situation.holds, seed)
+        require_certified(segment)
         segments.append(segment)
         situation = situation.at(segment.solution.path[-1])
     return tuple(segments), situation
+
+
+def require_certified(segment: Segment) -> None:
+    """Raise Blocked for a path that is not certified."""
+    if not segment.is_certified:
+        solution = segment.solution
+        detail = next(iter(solution.colliding_pairs()), solution.message)
+        raise Blocked(f"No certified path was found for {segment.name!r}: {detail}")

@@ -1,36 +1,25 @@
 """Picking an object up: grasps that also serve where it is put down."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
 
-from posewise.robots.kinematics.transforms import pose_multiply
 from posewise.robots.typing import FrameName
 
 from ..exact.contact import InContactWith
 from .grasp import Grasp
-from .grasps import CLEARANCE, find_grasps
+from .grasps import find_grasps
 from .hand import Hand
-from .keyframes import Keyframe, solve_keyframes
-from .manoeuvre import (
-    Blocked,
-    finger_pairs,
-    follow,
-    lifted,
-    nearby,
-    retreated,
-    stands,
-    with_opening,
-)
+from .keyframes import Keyframe
+from .manoeuvre import Blocked, follow, lifted, nearby
 from .outcome import Choice, Outcome
 from .place import place_keyframes
+from .reach_grasp import grasp_keyframes, grasp_legs
+from .segment import Leg
 from .situation import Situation, relative
 from .steps import Pick
 
-FLIP = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
-"""Half a turn of the gripper about its approach, which holds an object as well."""
 MAX_GRASPS = 12
 """Number of grasps for which configurations are searched."""
 
@@ -51,45 +40,23 @@ def pick(
         goals: world poses of which the object is put down in one later; none: anywhere.
         seed: of the paths.
     """
-    hands = [h for h in situation.robot.hands if step.hand in (None, h.link)]
-    free = [h for h in hands if h.link not in situation.grips]
-    if not free:
-        busy = ", ".join(hand.link for hand in hands) or step.hand
-        yield Blocked(f"No hand is free: {busy}.")
+    hands = situation.free_hands(step.hand)
+    if not hands:
+        yield Blocked("No hand is free.")
         return
-    found = [
-        (keyframe, hand, grasp)
-        for hand in free
-        for keyframe, grasp in _grasp_keyframes(situation, hand, step, seed)
-    ]
+    found = []
+    for hand in hands:
+        grasps = [step.grasp] if step.grasp else []
+        grasps = grasps or find_grasps(situation.world, step.obj, hand, MAX_GRASPS)
+        keyframes = grasp_keyframes(situation, hand, step.obj, grasps, seed)
+        found += [(keyframe, hand, grasp) for keyframe, grasp in keyframes]
     if not found:
         yield Blocked(f"No grasp of {step.obj!r} can be reached without a collision.")
-    for keyframe, hand, grasp in sorted(found, key=lambda f: f[0].cost / f[2].score):
+    for at, hand, grasp in sorted(found, key=lambda f: f[0].cost / f[2].score):
         try:
-            yield _pick_by(
-                situation, step.obj, number, hand, grasp, keyframe, goals, seed
-            )
+            yield _pick_by(situation, step.obj, number, hand, grasp, at, goals, seed)
         except Blocked as reason:
             yield reason
-
-
-def _grasp_keyframes(
-    situation: Situation, hand: Hand, step: Pick, seed: int
-) -> list[tuple[Keyframe, Grasp]]:
-    """Return configurations in which a hand is at grasps of an object, open."""
-    C, X = situation.world, situation.planning_world()
-    grasps = [step.grasp] if step.grasp else find_grasps(C, step.obj, hand, MAX_GRASPS)
-    rows, poses, starts = [], [], []
-    for grasp in grasps:
-        for turned in (grasp, replace(grasp, pose=pose_multiply(grasp.pose, FLIP))):
-            pose = hand.link_pose(pose_multiply(C.pose(step.obj), turned.pose))
-            for start in stands(situation, X, pose, seed):
-                rows.append(turned)
-                poses.append(pose)
-                starts.append(with_opening(X, hand, start, grasp.width + 2 * CLEARANCE))
-    touching = finger_pairs(hand, step.obj)
-    found = solve_keyframes(X, situation.robot, hand.link, poses, starts, touching)
-    return [(k, g) for k, g in zip(found, rows, strict=True) if k is not None]
 
 
 def _pick_by(
@@ -107,36 +74,26 @@ def _pick_by(
     Raises:
         Blocked: when it does not work.
     """
-    X = situation.planning_world()
-    touching, resting = finger_pairs(hand, obj), situation.near_pairs(obj)
-    pose = hand.link_pose(pose_multiply(situation.world.pose(obj), grasp.pose))
-    before = nearby(situation, X, hand, retreated(hand, pose), at.q)
-    if before is None:
-        raise Blocked(f"The hand cannot come to {obj!r} from {grasp.name}.")
-    closed = with_opening(X, hand, at.q, grasp.width)
+    legs = grasp_legs(situation, hand, obj, grasp, at)
+    resting, closed = situation.near_pairs(obj), legs[-1].end
     holding = situation.at(closed).grasped(hand, obj, grasp)
-    Y = holding.planning_world()
-    up = nearby(holding, Y, hand, lifted(pose), closed)
+    X = holding.planning_world()
+    up = nearby(holding, X, hand, lifted(holding.world.pose(hand.link)), closed)
     if up is None:
-        raise Blocked(f"{obj!r} cannot be lifted, held at {grasp.name}.")
-    if goals and not place_keyframes(
-        holding.at(up.q), hand, relative(holding.world, obj, hand.link), goals, seed
-    ):
-        raise Blocked(f"Held at {grasp.name}, {obj!r} cannot be put down.")
-    to_object, there = follow(
-        situation,
-        number,
-        [
-            ("reach", before.q, ()),
-            ("approach", at.q, touching),
-            ("close", closed, touching),
-        ],
-        seed,
-    )
-    held = InContactWith(obj, hand.fingers[0]) & InContactWith(obj, hand.fingers[1])
-    effect, reason = held.holds(there.world), held.explain(there.world)
+        raise Blocked(f"{obj!r} cannot be lifted, held {grasp.name}.")
+    X_hand_obj = relative(holding.world, obj, hand.link)
+    if goals and not place_keyframes(holding.at(up.q), hand, X_hand_obj, goals, seed):
+        raise Blocked(f"{obj!r} cannot be put down, held {grasp.name}.")
+    to_object, there = follow(situation, number, legs, seed)
+    effect, reason = is_held(there, hand, obj)
     holding = there.grasped(hand, obj, grasp)
-    lift, after = follow(holding, number, [("lift", up.q, resting)], seed)
-    base = X.coordinates(list(situation.robot.base_joints))
-    choice = Choice(hand.link, grasp, at.q[base] if len(base) else None)
+    lift, after = follow(holding, number, [Leg("lift", up.q, resting)], seed)
+    choice = Choice(hand.link, grasp, situation.base(at.q))
     return Outcome((*to_object, *lift), after, choice, effect, reason)
+
+
+def is_held(situation: Situation, hand: Hand, obj: FrameName) -> tuple[bool, str]:
+    """Return whether both fingers touch an object, and why."""
+    left, right = hand.fingers
+    held = InContactWith(obj, left) & InContactWith(obj, right)
+    return held.holds(situation.world), held.explain(situation.world)

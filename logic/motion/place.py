@@ -8,21 +8,13 @@ from jaxtyping import Float
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 from posewise.robots.typing import FrameName
 
-from .grasps import CLEARANCE
 from .hand import Hand
 from .keyframes import Keyframe, solve_keyframes
-from .manoeuvre import (
-    Blocked,
-    finger_pairs,
-    follow,
-    lifted,
-    nearby,
-    retreated,
-    stands,
-    with_opening,
-)
+from .manoeuvre import Blocked, follow, lifted, nearby, stands
 from .outcome import Choice, Outcome
 from .places import find_places
+from .reach_grasp import release_legs
+from .segment import Leg
 from .situation import Situation, relative
 from .steps import Place
 
@@ -128,7 +120,7 @@ def _place_at(
         Blocked: when it does not work.
     """
     X = situation.planning_world()
-    width = situation.grips[hand.link].grasp.width
+    grip = situation.grips[hand.link]
     pose = pose_multiply(
         goal, pose_inverse(relative(situation.world, step.obj, hand.link))
     )
@@ -137,20 +129,12 @@ def _place_at(
     if above is None:
         raise Blocked(f"{step.obj!r} cannot come from above.")
     left = situation.at(at.q).released(hand)
-    Z = left.planning_world()
-    opened = with_opening(Z, hand, at.q, width + 2 * CLEARANCE)
-    away = nearby(left, Z, hand, retreated(hand, pose), opened)
-    if away is None:
-        raise Blocked(f"The hand cannot come away from {step.obj!r}.")
-    way = [("carry", above.q, ()), ("lower", at.q, resting)]
-    there, down = follow(situation, number, way, seed)
-    touching = finger_pairs(hand, step.obj)
-    way = [("open", opened, touching), ("retreat", away.q, touching)]
-    back, after = follow(down.released(hand), number, way, seed)
+    away = release_legs(left, hand, step.obj, grip.grasp, at.q)
+    legs = [Leg("carry", above.q), Leg("lower", at.q, resting)]
+    there, down = follow(situation, number, legs, seed)
+    back, after = follow(down.released(hand), number, away, seed)
     effect = step.predicate.holds(after.world)
     reason = step.predicate.explain(after.world)
-    base = X.coordinates(list(situation.robot.base_joints))
-    choice = Choice(
-        hand.link, None, at.q[base] if len(base) else None, after.world.pose(step.obj)
-    )
+    pose = after.world.pose(step.obj)
+    choice = Choice(hand.link, grip.grasp, situation.base(at.q), pose)
     return Outcome((*there, *back), after, choice, effect, reason)

@@ -16,14 +16,17 @@ from posewise.robots.typing import FrameName
 
 from ..errors import PredicateError
 from ..geometry.frame_groups import find_object
+from .articulation import move_joint, moved_link, moving_joints
+from .handover import handover
 from .manoeuvre import Blocked
 from .outcome import Outcome
 from .pick import pick
 from .place import place, place_goals
 from .plan import MotionPlan, MotionStatus, StepResult
+from .push import push
 from .robot import find_robot
 from .situation import Situation
-from .steps import Hold, Pick, Place, Step, Until
+from .steps import Close, Handover, Hold, Open, Pick, Place, Push, Step, Until
 from .until import until
 
 MAX_WAYS = 6
@@ -59,18 +62,20 @@ def plan_motion(
     started = time.perf_counter()
     machine = find_robot(C, robot)
     for step in _checked(steps):
-        if isinstance(step, Pick | Place):
+        if not isinstance(step, Hold | Until):
             find_object(C, step.obj)
-        if isinstance(step, Pick) and step.hand is not None:
-            machine.hand(step.hand)
+        if isinstance(step, Open | Close):
+            moving_joints(C, step)
+        hand = None if isinstance(step, Hold | Until | Place) else step.hand
+        if hand is not None:
+            machine.hand(hand)
     world = C.copy()
     world.select_joints(list(machine.joints))
-    movable = tuple(dict.fromkeys(s.obj for s in steps if isinstance(s, Pick)))
     search = _Search(tuple(steps), seed)
     with warnings.catch_warnings():
         # Ways that collide are tried and given up without a word.
         warnings.simplefilter("ignore", ProblemWarning)
-        search.run(Situation(machine, world, movable))
+        search.run(Situation(machine, world, _movable(C, steps)))
     done = search.best
     failed = len(done) < len(steps)
     return MotionPlan(
@@ -98,6 +103,18 @@ def _checked(steps: object) -> Sequence[Step]:
                 " such as Pick('mug')."
             )
     return steps
+
+
+def _movable(C: Config, steps: Sequence[Step]) -> tuple[FrameName, ...]:
+    """Return the objects and the doors that hands hold in any step."""
+    names: dict[FrameName, None] = {}
+    for step in steps:
+        if isinstance(step, Pick | Push):
+            names[step.obj] = None
+        elif isinstance(step, Open | Close):
+            links = [moved_link(C, j.name) for j in moving_joints(C, step)]
+            names |= dict.fromkeys(links)
+    return tuple(names)
 
 
 class _Search:
@@ -140,6 +157,12 @@ class _Search:
                 yield from self._picks(situation, step, k)
             case Place():
                 yield from place(situation, step, k, self.seed)
+            case Push():
+                yield from push(situation, step, k, self.seed)
+            case Open() | Close():
+                yield from move_joint(situation, step, k, self.seed)
+            case Handover():
+                yield from handover(situation, step, k, self.seed)
             case Hold(predicate):
                 holds = (*situation.holds, predicate)
                 after = replace(situation, holds=holds)

@@ -1,6 +1,6 @@
 """The robot of a motion: its joints, its base and its hands."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,19 @@ class Robot:
     base_joints: tuple[str, ...]
     """Names of the joints that drive it over the floor; none: it stands still."""
     hands: tuple[Hand, ...]
+    chains: Mapping[FrameName, tuple[str, ...]]
+    """Names of the joints above each hand and of its fingers, by its link."""
+
+    def arm(self, hand: Hand, *, of_others: bool = False) -> tuple[str, ...]:
+        """Return the joints above a hand alone, with its own; or those of all others.
+
+        Those of a common base are in neither.
+        """
+        arms = {h.link: set(self.chains[h.link]) for h in self.hands}
+        common = set.intersection(*arms.values())
+        own = arms[hand.link] - common
+        chosen = set.union(*arms.values()) - common - own if of_others else own
+        return tuple(joint for joint in self.joints if joint in chosen)
 
     def hand(self, link: str) -> Hand:
         """Return the hand of a link.
@@ -73,7 +86,15 @@ def find_robot(C: Config, name: FrameName) -> Robot:
         joints=tuple(names),
         base_joints=_base_joints(C, members, hands),
         hands=hands,
+        chains={hand.link: _joints_above(C, hand) for hand in hands},
     )
+
+
+def _joints_above(C: Config, hand: Hand) -> tuple[str, ...]:
+    """Return the joints above a hand, and that of its fingers."""
+    joints = [C.frames[i].joint for i in _common_chain(C, [C.index(hand.link)])]
+    names = [j.name for j in joints if j is not None and j.name in C.joint_names]
+    return (*names, hand.joint)
 
 
 def _base_joints(

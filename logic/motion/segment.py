@@ -1,7 +1,9 @@
 """Segments: certified paths between two keyframes, in which nothing changes hands."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -12,6 +14,8 @@ from posewise.objectives.komo import KOMO
 from posewise.objectives.objective import OT
 from posewise.objectives.solution import Solution
 from posewise.robots.config import Config
+from posewise.robots.kinematics.transforms import quat_to_matrix
+from posewise.robots.typing import FrameName
 
 from ..formulas.predicate import Predicate
 from .keyframes import MARGIN, SELF_MARGIN, TouchingPairs
@@ -30,6 +34,28 @@ LEAST_DURATION = 0.4
 """Shortest duration of a path [s]."""
 
 
+class Course(NamedTuple):
+    """Poses that a frame passes on a path, one in each slice."""
+
+    frame: FrameName
+    poses: Float[np.ndarray, "T 7"]
+
+
+class Leg(NamedTuple):
+    """A path that is to be found."""
+
+    name: str
+    end: Float[np.ndarray, " nq"]
+    """Configuration at its end."""
+    touching: TouchingPairs = ()
+    """Pairs that may touch."""
+    course: Course | None = None
+    """Poses that a frame passes; None: any."""
+    passive: Mapping[str, Float[np.ndarray, " T"]] = MappingProxyType({})
+    """Values, in each slice, of joints that the robot moves but that are not its own,
+    such as that of a door."""
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """A path of the robot, in a world in which nothing is grasped or let go."""
@@ -44,6 +70,8 @@ class Segment:
     """The world at its start, with what hands hold attached to them."""
     touching: TouchingPairs = ()
     """Pairs that may touch on it."""
+    passive: Mapping[str, Float[np.ndarray, " T"]] = MappingProxyType({})
+    """Values, in each slice, of joints that are moved but not the robot's own."""
 
     @property
     def is_certified(self) -> bool:
@@ -54,6 +82,8 @@ class Segment:
         """Return the world in a slice."""
         world = self.world.copy()
         world.q = self.solution.path[t]
+        for joint, values in self.passive.items():
+            world.set_joint(joint, values[t])
         return world
 
     def clearance(self, range: float = 0.02) -> PathClearance:
@@ -64,10 +94,8 @@ class Segment:
 def solve_segment(
     world: Config,
     X: Config,
-    end: Float[np.ndarray, " nq"],
-    name: str,
+    leg: Leg,
     step: int,
-    touching: TouchingPairs = (),
     holds: Sequence[Predicate] = (),
     seed: int = 0,
 ) -> Segment:
@@ -76,24 +104,42 @@ def solve_segment(
     Args:
         world: the world, with what hands hold.
         X: its planning world.
-        end: configuration at the end.
-        name: of the segment.
+        leg: what is to be found.
         step: number of the step.
-        touching: pairs that may touch.
         holds: predicates that hold in all slices.
         seed: of the starts.
     """
-    komo = KOMO(X, 1, SLICES, 2, _duration(X, end))
+    course, end = leg.course, leg.end
+    slices = SLICES if course is None else len(course.poses)
+    komo = KOMO(X, 1, slices, 2, _duration(X, end))
     komo.add_control_objective(2, 0.1)
     komo.add_objective([1], FS.qItself, [], OT.eq, target=end, scale=100.0)
     komo.add_objective([1], FS.qItself, [], OT.eq, order=1)
     for predicate in holds:
         komo.add(predicate)
-    allow = [(a, b, None) for a, b in touching]
+    if course is not None:
+        _follow(komo, course)
+    allow = [(a, b, None) for a, b in leg.touching]
     komo.avoid_collisions(MARGIN, SELF_MARGIN, allow=allow)
     komo.initialize_waypoints(end[None])
     solution = komo.solve(seed, PATH_STARTS, progress=False)
-    return Segment(name, step, solution, world, touching)
+    return Segment(leg.name, step, solution, world, leg.touching, leg.passive)
+
+
+def _follow(komo: KOMO, course: Course) -> None:
+    """Constrain a frame to a course."""
+    R = quat_to_matrix(course.poses[:, 3:])
+    for k in range(komo.T - 1):
+        time = [(k + 1) / komo.T]
+        position = course.poses[k, :3]
+        komo.add_objective(
+            time, FS.position, [course.frame], OT.eq, target=position, scale=30.0
+        )
+        for axis, symbol in enumerate((FS.vectorX, FS.vectorY, FS.vectorZ)):
+            target = R[k, :, axis]
+            komo.add_objective(
+                time, symbol, [course.frame], OT.eq, target=target, scale=10.0
+            )
 
 
 def speed_limits(C: Config) -> Float[np.ndarray, " nq"]:

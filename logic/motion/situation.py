@@ -67,6 +67,22 @@ class Situation:
         world.q = q
         return replace(self, world=world)
 
+    def with_world(self, world: Config) -> "Situation":
+        """Return the situation in another state of the world."""
+        return replace(self, world=world)
+
+    def with_joint(self, joint: str, value: float) -> "Situation":
+        """Return the situation with another value of a joint that is not moved."""
+        world = self.world.copy()
+        world.set_joint(joint, value)
+        return replace(self, world=world)
+
+    def carrying(self, hand: Hand, frame: FrameName) -> "Situation":
+        """Return the situation with a part of an object attached to a hand."""
+        world = self.world.copy()
+        world.attach(hand.link, frame)
+        return replace(self, world=world)
+
     def grasped(self, hand: Hand, obj: FrameName, grasp: Grasp) -> "Situation":
         """Return the situation after a hand has closed on an object."""
         world, rest = self.world.copy(), self.world.pose(obj)
@@ -82,6 +98,16 @@ class Situation:
         world.select_joints(list(self.robot.joints))
         grips = {k: v for k, v in self.grips.items() if k != hand.link}
         return replace(self, world=world, grips=grips)
+
+    def free_hands(self, link: FrameName | None) -> list[Hand]:
+        """Return the hands that hold nothing: all of them, or that of one link."""
+        hands = [h for h in self.robot.hands if link in (None, h.link)]
+        return [h for h in hands if h.link not in self.grips]
+
+    def base(self, q: Float[np.ndarray, " nq"]) -> Float[np.ndarray, " n"] | None:
+        """Return the values of the joints of a mobile base; None: it stands still."""
+        joints = list(self.robot.base_joints)
+        return q[self.world.coordinates(joints)] if joints else None
 
     def grip_on(self, obj: FrameName) -> Grip | None:
         """Return how an object is held; None: it is not."""

@@ -51,6 +51,75 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Push:
+    """Push an object straight over what it stands on, until predicates hold.
+
+    The fingers are closed and behind the object, which moves with them: the push is
+    slow, and the object does not turn.
+
+    Args:
+        obj: an object on a free joint.
+        predicate: one, or several of which all are to hold.
+        hand: link of the hand; None: any that is free.
+    """
+
+    obj: FrameName
+    predicate: Predicate
+    hand: FrameName | None = None
+
+    if TYPE_CHECKING:  # the constructor joins several predicates
+
+        def __init__(
+            self,
+            obj: FrameName,
+            predicate: Predicate | Sequence[Predicate],
+            hand: FrameName | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "predicate", joined("Push", self.predicate))
+
+
+@dataclass(frozen=True)
+class Open:
+    """Open a door or a drawer, holding it while its joint moves.
+
+    What lies in it moves with it.
+
+    Args:
+        obj: an object that `logic.Open` knows how to open.
+        joint: that opens; None: any of those that open it.
+        hand: link of the hand; None: any that is free.
+    """
+
+    obj: FrameName
+    joint: str | None = None
+    hand: FrameName | None = None
+
+
+@dataclass(frozen=True)
+class Close:
+    """Close a door or a drawer; see `Open`."""
+
+    obj: FrameName
+    joint: str | None = None
+    hand: FrameName | None = None
+
+
+@dataclass(frozen=True)
+class Handover:
+    """Hand an object over from one hand to another.
+
+    Args:
+        obj: an object that a hand holds.
+        hand: link of the hand that takes it; None: any that is free.
+    """
+
+    obj: FrameName
+    hand: FrameName | None = None
+
+
+@dataclass(frozen=True)
 class Hold:
     """Let a predicate hold on the whole path of the following steps.
 
@@ -74,7 +143,7 @@ class Until:
     predicate: Predicate
 
 
-Step: TypeAlias = Pick | Place | Hold | Until
+Step: TypeAlias = Pick | Place | Push | Open | Close | Handover | Hold | Until
 """Any of the steps of a motion."""
 
 

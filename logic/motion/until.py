@@ -8,7 +8,7 @@ from posewise.objectives.komo import KOMO
 from .keyframes import MARGIN, SELF_MARGIN
 from .manoeuvre import Blocked, follow
 from .outcome import Outcome
-from .segment import Segment
+from .segment import Leg, Segment
 from .situation import Situation
 from .steps import Until
 
@@ -40,8 +40,8 @@ def until(
             yield Blocked(f"No configuration was found: {solution.message}")
             return
         try:
-            way = [("move", solution.q, ())]
-            segments, after = follow(situation, number, way, seed)
+            legs = [Leg("move", solution.q)]
+            segments, after = follow(situation, number, legs, seed)
         except Blocked as blocked:
             yield blocked
             return

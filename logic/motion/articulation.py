@@ -1,0 +1,220 @@
+"""Opening and closing: a hand holds a door or drawer while its joint moves."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.config import Config
+from posewise.robots.errors import ConfigError, unknown_name
+from posewise.robots.kinematics.transforms import pose_multiply
+from posewise.robots.typing import FrameName
+
+from ..exact.joint_openness import Open as IsOpen
+from ..exact.joint_openness import OpeningJoint
+from .grasp import Grasp
+from .grasps import find_grasps
+from .hand import Hand
+from .keyframes import Keyframe, solve_keyframes
+from .manoeuvre import Blocked, finger_pairs, follow, require_certified, stands
+from .outcome import Choice, Outcome
+from .reach_grasp import grasp_keyframes, grasp_legs, release_legs
+from .segment import Course, Leg, solve_segment
+from .situation import Situation
+from .steps import Close, Open
+
+OPENINGS = (0.9, 0.7, 0.5, 0.3)
+"""Fractions of a joint's range to which it is opened, tried in this order."""
+COURSE_SLICES = 24
+"""Number of slices of a path along a course. With more the hand is nearer to the course
+between slices."""
+MAX_GRASPS = 24
+"""Number of grasps of a door for which configurations are searched."""
+GRASPS_TRIED = 3
+"""Number of configurations that are tried for each opening."""
+
+
+def moving_joints(C: Config, step: Open | Close) -> list[OpeningJoint]:
+    """Return the joints that open the object of a step.
+
+    Raises:
+        ConfigError: for an unknown object or joint, and without such a joint.
+    """
+    joints = {joint.name: joint for joint in IsOpen(step.obj).joints(C)}
+    if not joints:
+        raise ConfigError(f"{step.obj!r} has no joint that opens it.")
+    if step.joint is not None and step.joint not in joints:
+        raise ConfigError(unknown_name(f"joint of {step.obj!r}", step.joint, joints))
+    return [j for j in joints.values() if step.joint in (None, j.name)]
+
+
+def moved_link(C: Config, joint: str) -> str:
+    """Return the frame that a joint moves."""
+    return C.frame_names[C.tree.joint_frame(joint)]
+
+
+def move_joint(
+    situation: Situation, step: Open | Close, number: int, seed: int
+) -> Iterator[Outcome | Blocked]:
+    """Yield ways to open or close an object, or why one did not work.
+
+    Args:
+        situation: before.
+        step: the step.
+        number: of the step.
+        seed: of the paths.
+    """
+    joints = moving_joints(situation.world, step)
+    hands = situation.free_hands(step.hand)
+    if not hands:
+        yield Blocked("No hand is free.")
+        return
+    fractions = OPENINGS if isinstance(step, Open) else (0.0,)
+    for joint, hand in product(joints, hands):
+        link = moved_link(situation.world, joint.name)
+        grasps = find_grasps(situation.world, step.obj, hand, MAX_GRASPS, part=link)
+        found = grasp_keyframes(situation, hand, link, grasps, seed)
+        if not found:
+            yield Blocked(f"No grasp of {link!r} can be reached without a collision.")
+        for fraction in fractions:
+            value = joint.closed + fraction * (joint.open - joint.closed)
+            for at, grasp in found[:GRASPS_TRIED]:
+                try:
+                    yield _move(
+                        situation, step, number, joint, value, hand, grasp, at, seed
+                    )
+                except Blocked as reason:
+                    yield reason
+
+
+def _move(
+    situation: Situation,
+    step: Open | Close,
+    number: int,
+    joint: OpeningJoint,
+    value: float,
+    hand: Hand,
+    grasp: Grasp,
+    at: Keyframe,
+    seed: int,
+) -> Outcome:
+    """Return the outcome of one grasp and one value of the joint.
+
+    Raises:
+        Blocked: when it does not work.
+    """
+    link = moved_link(situation.world, joint.name)
+    situation = with_riders(situation, link)
+    legs = grasp_legs(situation, hand, link, grasp, at)
+    closed = legs[-1].end
+    end = _end_keyframe(situation, hand, link, grasp, joint.name, value, closed, seed)
+    first = float(situation.world.joint_value(joint.name)[0])
+    values = first + (value - first) * np.arange(1, COURSE_SLICES + 1) / COURSE_SLICES
+    course = _course(situation.world, hand, link, grasp, joint.name, values)
+    there, holding = follow(situation, number, legs, seed)
+    touching = situation.near_pairs(link)
+    leg = Leg("pull", end.q, touching, course, {joint.name: values})
+    carried = holding.carrying(hand, link)
+    X = carried.planning_world()
+    pull = solve_segment(holding.world, X, leg, number, situation.holds, seed)
+    require_certified(pull)
+    moved = holding.at(pull.solution.path[-1]).with_joint(joint.name, value)
+    away = release_legs(moved, hand, link, grasp, pull.solution.path[-1])
+    back, after = follow(moved, number, away, seed)
+    after = without_riders(after, link)
+    is_open = IsOpen(step.obj)
+    effect = is_open.holds(after.world) == isinstance(step, Open)
+    choice = Choice(hand.link, grasp, situation.base(end.q))
+    reason = is_open.explain(after.world)
+    return Outcome((*there, pull, *back), after, choice, effect, reason)
+
+
+def _end_keyframe(
+    situation: Situation,
+    hand: Hand,
+    link: FrameName,
+    grasp: Grasp,
+    joint: str,
+    value: float,
+    closed: Float[np.ndarray, " nq"],
+    seed: int,
+) -> Keyframe:
+    """Return the configuration at the end of a pull.
+
+    Raises:
+        Blocked: when there is none.
+    """
+    moved = situation.with_joint(joint, value)
+    X = moved.planning_world()
+    pose = hand.link_pose(pose_multiply(moved.world.pose(link), grasp.pose))
+    X.q = closed
+    starts = (
+        [closed, *stands(moved, X, pose, seed)]
+        if situation.robot.base_joints
+        else [closed]
+    )
+    starts = [_with_fingers(X, hand, start, closed) for start in starts]
+    touching = finger_pairs(hand, link)
+    poses = [pose] * len(starts)
+    found = solve_keyframes(X, situation.robot, hand.link, poses, starts, touching)
+    reached = [keyframe for keyframe in found if keyframe is not None]
+    if not reached:
+        raise Blocked(f"The hand cannot follow {link!r} to {joint} = {value:.2f}.")
+    return min(reached, key=lambda k: float(((k.q - closed) ** 2).sum()))
+
+
+def _with_fingers(
+    X: Config, hand: Hand, q: Float[np.ndarray, " nq"], closed: np.ndarray
+) -> Float[np.ndarray, " nq"]:
+    """Return a configuration with the fingers of another one."""
+    columns = X.coordinates([hand.joint])
+    q = q.copy()
+    q[columns] = closed[columns]
+    return q
+
+
+def _course(
+    C: Config,
+    hand: Hand,
+    link: FrameName,
+    grasp: Grasp,
+    joint: str,
+    values: Float[np.ndarray, " T"],
+) -> Course:
+    """Return the poses of a hand that holds a link while its joint moves."""
+    X, poses = C.copy(), []
+    for value in values:
+        X.set_joint(joint, value)
+        poses.append(hand.link_pose(pose_multiply(X.pose(link), grasp.pose)))
+    return Course(hand.link, np.array(poses))
+
+
+def with_riders(situation: Situation, link: FrameName) -> Situation:
+    """Return the situation with what lies in a drawer attached to it."""
+    world = situation.world.copy()
+    for obj in riders(situation, link):
+        world.attach(link, obj)
+    return replace(situation, world=world)
+
+
+def without_riders(situation: Situation, link: FrameName) -> Situation:
+    """Return the situation with what lies in a drawer loose again."""
+    world = situation.world.copy()
+    for obj in set(world.objects) & set(world.subtree(link)):
+        world.detach(obj)
+    world.select_joints(list(situation.robot.joints))
+    return replace(situation, world=world)
+
+
+def riders(situation: Situation, link: FrameName) -> list[str]:
+    """Return the loose objects that touch a link."""
+    C = situation.world
+    near = {name for pair in situation.near_pairs(link) for name in pair}
+    loose = [
+        name
+        for name in C.objects
+        if (joint := C.frame(name).joint) is not None and joint.type == "free"
+    ]
+    return [name for name in loose if near & set(C.subtree(name))]

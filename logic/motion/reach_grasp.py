@@ -1,0 +1,126 @@
+"""Configurations in which a hand is at a grasp of something, and the way there."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.kinematics.transforms import pose_multiply
+from posewise.robots.typing import FrameName
+
+from .grasp import Grasp
+from .grasps import CLEARANCE
+from .hand import Hand
+from .keyframes import Keyframe, solve_keyframes
+from .manoeuvre import (
+    Blocked,
+    finger_pairs,
+    nearby,
+    retreated,
+    stands,
+    with_opening,
+)
+from .segment import Leg
+from .situation import Situation
+
+FLIP = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+"""Half a turn of the gripper about its approach, which holds an object as well."""
+
+
+def grasp_keyframes(
+    situation: Situation,
+    hand: Hand,
+    frame: FrameName,
+    grasps: Sequence[Grasp],
+    seed: int,
+    fixed: Sequence[str] = (),
+) -> list[tuple[Keyframe, Grasp]]:
+    """Return configurations in which an open hand is at grasps, the nearest first.
+
+    Args:
+        situation: before.
+        hand: the hand.
+        frame: that the grasps are relative to.
+        grasps: of the frame.
+        seed: of the places of a mobile base.
+        fixed: names of joints that stay as they are.
+    """
+    C, X = situation.world, situation.planning_world()
+    rows, poses, starts = [], [], []
+    for grasp in grasps:
+        flipped = replace(grasp, pose=pose_multiply(grasp.pose, FLIP))
+        for turned in (grasp, flipped):
+            pose = hand.link_pose(pose_multiply(C.pose(frame), turned.pose))
+            around = [X.q] if fixed else stands(situation, X, pose, seed)
+            for start in around:
+                rows.append(turned)
+                poses.append(pose)
+                starts.append(with_opening(X, hand, start, open_width(grasp)))
+    touching = finger_pairs(hand, frame)
+    robot = situation.robot
+    found = solve_keyframes(X, robot, hand.link, poses, starts, touching, fixed)
+    pairs = [(k, g) for k, g in zip(found, rows, strict=True) if k is not None]
+    return sorted(pairs, key=lambda pair: pair[0].cost / pair[1].score)
+
+
+def grasp_legs(
+    situation: Situation,
+    hand: Hand,
+    frame: FrameName,
+    grasp: Grasp,
+    at: Keyframe,
+    fixed: Sequence[str] = (),
+) -> tuple[Leg, Leg, Leg]:
+    """Return the paths to a grasp: to the object, around it, and closing on it.
+
+    Raises:
+        Blocked: when the hand cannot come to the grasp.
+    """
+    X = situation.planning_world()
+    pose = hand.link_pose(pose_multiply(situation.world.pose(frame), grasp.pose))
+    before = nearby(situation, X, hand, retreated(hand, pose), at.q, fixed=fixed)
+    if before is None:
+        raise Blocked(f"The hand cannot come to {frame!r}, {grasp.name}.")
+    touching = finger_pairs(hand, frame)
+    return (
+        Leg("reach", before.q),
+        Leg("approach", at.q, touching),
+        Leg("close", with_opening(X, hand, at.q, grasp.width), touching),
+    )
+
+
+def release_legs(
+    situation: Situation,
+    hand: Hand,
+    frame: FrameName,
+    grasp: Grasp,
+    q: Float[np.ndarray, " nq"],
+    fixed: Sequence[str] = (),
+) -> tuple[Leg, Leg]:
+    """Return the paths away from a grasp: opening the hand, and drawing it back.
+
+    Args:
+        situation: with nothing in the hand.
+        hand: the hand.
+        frame: that it has held.
+        grasp: by which it has.
+        q: configuration.
+        fixed: names of joints that stay as they are.
+
+    Raises:
+        Blocked: when the hand cannot be drawn back.
+    """
+    X = situation.planning_world()
+    opened = with_opening(X, hand, q, open_width(grasp))
+    pose = situation.at(q).world.pose(hand.link)
+    away = nearby(situation, X, hand, retreated(hand, pose), opened, fixed=fixed)
+    if away is None:
+        raise Blocked(f"The hand cannot come away from {frame!r}.")
+    touching = finger_pairs(hand, frame)
+    return Leg("open", opened, touching), Leg("retreat", away.q, touching)
+
+
+def open_width(grasp: Grasp) -> float:
+    """Return the distance between the fingers before they close on a grasp [m]."""
+    return grasp.width + 2 * CLEARANCE
