@@ -111,7 +111,7 @@ def _move(
     closed = legs[-1].end
     end = _end_keyframe(situation, hand, link, grasp, joint.name, value, closed, seed)
     first = float(situation.world.joint_value(joint.name)[0])
-    values = first + (value - first) * np.arange(1, COURSE_SLICES + 1) / COURSE_SLICES
+    values = first + (value - first) * course_fractions()
     course = _course(situation.world, hand, link, grasp, joint.name, values)
     there, holding = follow(situation, number, legs, seed)
     touching = situation.near_pairs(link)
@@ -129,6 +129,13 @@ def _move(
     choice = Choice(hand.link, grasp, situation.base(end.q))
     reason = is_open.explain(after.world)
     return Outcome((*there, pull, *back), after, choice, effect, reason)
+
+
+def course_fractions() -> Float[np.ndarray, " T"]:
+    """Return the fraction of a course in each slice, from rest to rest."""
+    # The last two are equal, because velocities are backward differences.
+    time = np.minimum(np.arange(1, COURSE_SLICES + 1) / (COURSE_SLICES - 1), 1.0)
+    return (1 - np.cos(np.pi * time)) / 2
 
 
 def _end_keyframe(

@@ -16,7 +16,7 @@ from posewise.robots.kinematics.transforms import (
 )
 
 from ..geometry.frame_groups import bounding_box, find_object
-from .articulation import COURSE_SLICES
+from .articulation import course_fractions
 from .grasp import Grasp
 from .grasps import PALM_GAP
 from .hand import PAD_DEPTH, Hand
@@ -209,8 +209,8 @@ def _push_by(
     legs = [Leg("reach", before.q), Leg("approach", at.q, touching)]
     there, contacting = follow(situation, number, legs, seed)
     pushing = contacting.grasped(hand, obj, contact)
-    fractions = np.arange(1, COURSE_SLICES + 1) / COURSE_SLICES
-    course = Course(hand.link, np.array([moved(pose, f * offset) for f in fractions]))
+    poses = [moved(pose, fraction * offset) for fraction in course_fractions()]
+    course = Course(hand.link, np.array(poses))
     leg = Leg("push", end.q, sliding, course)
     Y = pushing.planning_world()
     slide = solve_segment(pushing.world, Y, leg, number, situation.holds, seed)

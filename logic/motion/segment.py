@@ -70,7 +70,7 @@ class Segment:
     """The world at its start, with what hands hold attached to them."""
     touching: TouchingPairs = ()
     """Pairs that may touch on it."""
-    passive: Mapping[str, Float[np.ndarray, " T"]] = MappingProxyType({})
+    passive: Mapping[str, Float[np.ndarray, " T"]] = field(default_factory=dict)
     """Values, in each slice, of joints that are moved but not the robot's own."""
 
     @property
