@@ -61,6 +61,6 @@ class Upright(VerdictPredicate):
         # Sound: the cosine falls with the angle. Over the sine, the row is an angle.
         sign = -1.0 if truth else 1.0
         limit = self.tilt + sign * SOLVER_MARGIN
-        scale = sign / np.sin(self.tilt) * np.array([[0.0, 0.0, 1.0]])
-        target = [0.0, 0.0, np.cos(max(limit, 0.0))]
-        return Inequality(Feature(FS.vectorZ, self.a, scale=scale, target=target))
+        scale, target = sign / np.sin(self.tilt), [np.cos(max(limit, 0.0))]
+        axes = [self.a, "world"]
+        return Inequality(Feature(FS.scalarProductZZ, axes, scale=scale, target=target))

@@ -72,6 +72,7 @@ def test_the_motion_is_exported(plan, tmp_path):
     assert plan.retime(dt=0.01).duration < motion.duration
 
 
+@pytest.mark.slow
 def test_a_step_that_fails_is_named_and_the_rest_is_kept():
     C = gantry_world()
     C.add_object("far", [pw.Box([0.2] * 3)], pose=[5, 0, 0.1, 1, 0, 0, 0])
@@ -83,6 +84,7 @@ def test_a_step_that_fails_is_named_and_the_rest_is_kept():
     assert plan.reason.startswith("Step 2, Pick(obj='block'")
 
 
+@pytest.mark.slow
 def test_a_predicate_holds_on_the_way_until_it_is_ended():
     C = gantry_world()
     level = logic.Upright("block", tilt=0.02)
