@@ -44,7 +44,7 @@ def grasp_keyframes(
         frame: that the grasps are relative to.
         grasps: of the frame.
         seed: of the places of a mobile base.
-        fixed: names of joints that stay as they are.
+        fixed: names of joints that stay.
     """
     C, X = situation.world, situation.planning_world()
     rows, poses, starts = [], [], []
@@ -106,7 +106,7 @@ def release_legs(
         frame: that it has held.
         grasp: by which it has.
         q: configuration.
-        fixed: names of joints that stay as they are.
+        fixed: names of joints that stay.
 
     Raises:
         Blocked: when the hand cannot be drawn back.
