@@ -5,18 +5,19 @@ says, so results of physics are inputs: forces on blades, and where droplets lan
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 import jax
 import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError
+from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.typing import Array, Frames, MatrixLike, VectorLike
 from posewise.robots.validation import float_array, number
 from posewise.robots.world.object_states import AMBIENT_TEMPERATURE, ObjectState
 
+from .thermal_range import HeatSemantics
 from .thermal_rules import DEFAULT_DECAY, DEFAULT_STEP
 from .world_step import STRAIGHT_DOWN, Droplets, Forces, StateSimulator
 
@@ -34,6 +35,7 @@ def rollout(
     droplets: Literal["straight down"] | Mapping[str, VectorLike] | None = None,
     ambient: float = AMBIENT_TEMPERATURE,
     decay: float = DEFAULT_DECAY,
+    semantics: HeatSemantics = "posewise",
 ) -> StateHistory:
     """Return the states of every object after each step of a path.
 
@@ -44,9 +46,9 @@ def rollout(
     logic.states_at(history, -1)`.
 
     Objects are inside as by `InsideOf` with iGibson's semantics, touch as by
-    `InContactWith`, and their position is the centre of mass of their root frame. Doors
-    are open as by `Open` with our own semantics: where no joint is annotated all count,
-    while iGibson would treat such an oven as always closed.
+    `InContactWith`; heat reaches their nearest point. Doors are open as by `Open` with
+    our own semantics: where no joint is annotated all count, while iGibson would treat
+    such an oven as always closed.
 
     Args:
         C: the world.
@@ -64,6 +66,9 @@ def rollout(
             is at most 45 degrees from up, and there is room for it.
         ambient: temperature of the surroundings [°C].
         decay: rate toward it [1/s].
+        semantics: which objects a source of heat or cold reaches: "posewise", those
+            whose nearest point is in its range; "igibson", those whose centre of mass
+            is.
 
     Raises:
         ConfigError: if an argument does not fit, or a droplet falls or a blade touches
@@ -78,6 +83,7 @@ def rollout(
         droplets=_checked_droplets(C, droplets, len(path)),
         ambient=number("ambient", ambient, "a temperature (°C)"),
         decay=number("decay", decay, "a number >= 0 (1/s)", lambda x: x >= 0),
+        semantics=_checked_semantics(semantics),
     )
     states, history = C.states, []
     for k, q in enumerate(path):
@@ -85,6 +91,13 @@ def rollout(
         states = simulator.step(k, states)
         history.append(states)
     return {n: jax.tree.map(_stack, *(step[n] for step in history)) for n in states}
+
+
+def _checked_semantics(semantics: HeatSemantics) -> HeatSemantics:
+    known = get_args(HeatSemantics)
+    if semantics not in known:
+        raise ConfigError(unknown_name("semantics", semantics, known))
+    return semantics
 
 
 def _stack(*leaves: Array | float | bool) -> np.ndarray:

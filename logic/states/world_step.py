@@ -40,6 +40,7 @@ from .dirt_rules import (
     PERMANENT_SUBSTANCES,
     wipe_step,
 )
+from .thermal_range import HeatSemantics, is_centre_within, is_within
 from .thermal_rules import is_source_active, temperature_step
 from .thermal_sources import ThermalSource, find_thermal_sources
 from .toggle_slice_rules import slice_step, toggle_step
@@ -71,6 +72,7 @@ class StateSimulator:
     droplets: Droplets
     ambient: float
     decay: float
+    semantics: HeatSemantics
 
     @cached_property
     def groups(self) -> dict[str, FrameGroup]:
@@ -173,11 +175,9 @@ class StateSimulator:
         """Heat and cool the thermal objects, and update their highest temperature."""
         sources = self.sources if self.thermal_objects else []
         active = [s for s in sources if self.is_active(s, states)]
-        groups = [self.groups[name] for name in self.thermal_objects]
-        centres = np.array([centre_of_mass(group, root_only=True) for group in groups])
-        in_range = np.zeros((len(groups), len(active)), bool)
+        in_range = np.zeros((len(self.thermal_objects), len(active)), bool)
         for k, source in enumerate(active):
-            in_range[:, k] = self.objects_in_range(source, centres)
+            in_range[:, k] = self.objects_in_range(source)
         old = [states[name].temperature for name in self.thermal_objects]
         new = temperature_step(
             np.array(old, float),
@@ -202,20 +202,17 @@ class StateSimulator:
         opened = needs_closed and Open(source.owner).holds(self.C)
         return bool(is_source_active(on, opened, needs_on, needs_closed))
 
-    def objects_in_range(
-        self, source: ThermalSource, centres: Float[np.ndarray, "objects 3"]
-    ) -> Bool[np.ndarray, " objects"]:
-        """Return which thermal objects are in range of a source.
-
-        Args:
-            source: the source.
-            centres: centres of mass of the objects, in the world [m].
-        """
+    def objects_in_range(self, source: ThermalSource) -> Bool[np.ndarray, " objects"]:
+        """Return which thermal objects are in range of a source."""
+        groups = [self.groups[name] for name in self.thermal_objects]
         if source.parameters["requires_inside"]:
+            centres = np.array([centre_of_mass(g, root_only=True) for g in groups])
             others = np.array(self.thermal_objects) != source.owner
             return others & contains_points(self.groups[source.owner], centres)
-        distance = np.linalg.norm(self.frame_position(source.frame) - centres, axis=-1)
-        return distance <= source.parameters["distance_threshold"]
+        limit = source.parameters["distance_threshold"]
+        point = self.frame_position(source.frame)
+        is_near = is_centre_within if self.semantics == "igibson" else is_within
+        return np.array([is_near(group, point, limit) for group in groups], bool)
 
     def update_water(
         self, k: int, states: States, dripping: Sequence[WorldObject]

@@ -17,7 +17,9 @@ from posewise.features.symbol import Pose, Symbol
 from posewise.robots.config import Config
 from posewise.robots.typing import Array
 
-from ...geometry.frame_groups import find_object, mass_fractions
+from ...errors import PredicateError
+from ...geometry.frame_groups import centre_of_mass, find_object, mass_fractions
+from ..thermal_range import enclosing_radius, nearest_shape_point
 
 RANGE_MARGIN = 5e-3
 """Margin on either side of a range, for paths curved between slices [m].
@@ -29,12 +31,13 @@ HORIZONTAL_AXES = np.array([1.0, 1.0, 0.0])
 
 
 def within_range(C: Config, a: str, b: str, distance: float) -> Feature:
-    """Return a feature <= 0 only where a's centre of mass is in range of b's origin.
+    """Return a feature <= 0 only where an object is in range of b's origin.
 
+    Both its nearest point and its centre of mass are, so that the row is sound by all
+    rules; the centre of mass is that of the object's root frame alone, as in iGibson.
     The range is smaller by `RANGE_MARGIN`, so that it also holds between two such
     slices: a straight motion stays in a ball, and a curve of moderate steps bulges by
-    less than that. The centre of mass is that of the object's root frame alone, as in
-    iGibson.
+    less than that.
 
     Args:
         C: the world.
@@ -42,7 +45,12 @@ def within_range(C: Config, a: str, b: str, distance: float) -> Feature:
         b: name of the frame at the centre of the range.
         distance: radius of the range [m].
     """
-    return _feature(IN_RANGE, a, b, _centre(C, a), distance - RANGE_MARGIN)
+    group = find_object(C, a)
+    middle = centre_of_mass(group, root_only=True)
+    # The centre of mass of a bowl is in no part of it: the nearest point is within the
+    # range if the centre is within it by their distance.
+    gap = float(np.linalg.norm(middle - nearest_shape_point(group, middle)))
+    return _feature(IN_RANGE, a, b, _centre(C, a), distance - gap - RANGE_MARGIN)
 
 
 def origin_within_range(C: Config, a: str, b: str, distance: float) -> Feature:
@@ -51,10 +59,11 @@ def origin_within_range(C: Config, a: str, b: str, distance: float) -> Feature:
 
 
 def out_of_range(C: Config, a: str, b: str, distance: float) -> Feature:
-    """Return a feature <= 0 only where a's centre of mass stays out of a range.
+    """Return a feature <= 0 only where an object stays out of a range.
 
-    On the whole way from the slice before to this one, hence of order 1. The range is
-    larger by `RANGE_MARGIN`.
+    All of a ball about its centre of mass that encloses it does, on the whole way from
+    the slice before to this one, hence of order 1. The range is larger by
+    `RANGE_MARGIN`.
 
     Args:
         C: the world.
@@ -62,7 +71,14 @@ def out_of_range(C: Config, a: str, b: str, distance: float) -> Feature:
         b: name of the frame at the centre of the range.
         distance: radius of the range [m].
     """
-    return _feature(OUT_OF_RANGE, a, b, _centre(C, a), distance + RANGE_MARGIN)
+    radius = enclosing_radius(find_object(C, a))
+    if not np.isfinite(radius):
+        raise PredicateError(
+            f"{a!r} has no finite size, so that no row keeps it out of the range of"
+            f" {b!r}; give its shapes a size and its joints limits."
+        )
+    limit = distance + radius + RANGE_MARGIN
+    return _feature(OUT_OF_RANGE, a, b, _centre(C, a), limit)
 
 
 def origin_out_of_range(C: Config, a: str, b: str, distance: float) -> Feature:
