@@ -14,7 +14,7 @@ RANGE = 0.2
 
 
 def kitchen() -> pw.Config:
-    """A flame at the origin, and things that are long, hollow, jointed and pointlike."""
+    """A flame at the origin, and objects that are long, hollow, jointed or points."""
     C = pw.Config()
     source = {"heatSource": {"temperature": 500, "distance_threshold": RANGE}}
     C.add_object("flame", [(pw.Sphere(0.01), None)], abilities=source)
@@ -26,7 +26,9 @@ def kitchen() -> pw.Config:
     }
     for name, parts in things.items():
         C.add_object(name, parts, pose=at(3), joint="free", abilities=hot)
-    C.add_frame("handle", "pan", joint="hingeZ", limits=[[-1], [1]], position=[0.1, 0, 0])
+    C.add_frame(
+        "handle", "pan", joint="hingeZ", limits=[[-1], [1]], position=[0.1, 0, 0]
+    )
     C.add_frame("grip", "handle", shape=pw.Capsule(0.2, 0.01), position=[0.1, 0, 0])
     C.add_object("spice", pose=at(3), joint="free", abilities=hot)
     return C
